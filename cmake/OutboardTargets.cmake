@@ -1,0 +1,57 @@
+# Settings and helpers shared by every folder.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(OUTBOARD_CCACHE ccache)
+if(OUTBOARD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${OUTBOARD_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${OUTBOARD_CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
+if(OUTBOARD_SANITIZE)
+  add_compile_options(-fsanitize=${OUTBOARD_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${OUTBOARD_SANITIZE})
+endif()
+
+# Emitted code lands here; nothing generated is committed.
+set(OUTBOARD_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
+
+# ob_add_library(<target> SOURCES <files...> [LINK <targets...>]): the static library of one src/ folder.
+function(ob_add_library target)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${target} STATIC ${arg_SOURCES})
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src ${OUTBOARD_GENERATED_DIR})
+  target_link_libraries(${target} PUBLIC ${arg_LINK} Threads::Threads)
+endfunction()
+
+# ob_add_test(<folder.name> SOURCES <files...> [LINK <targets...>] [LABELS <labels...>] [TIMEOUT <s>]):
+# a GoogleTest program, one ctest entry named like its place in tests/. Default label: unit.
+function(ob_add_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest GTest::gtest_main Threads::Threads)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+endfunction()
