@@ -1,0 +1,79 @@
+#pragma once
+// A connected pair of byte streams, one each way. Non-blocking primitives plus one wait, so that a sender who is
+// held up can receive meanwhile (two sides that only send would block each other for ever).
+
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace ob::transport {
+
+using Clock = std::chrono::steady_clock;
+using Deadline = Clock::time_point;
+
+/// Shared memory that one side gave to the other.
+struct Segment {
+  int fd = -1;  ///< owned by whoever holds the Segment; -1 none
+};
+
+/// Threads: one sender and one receiver at a time (they may be two threads); wait() by either.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  /// Sends a prefix of `parts`; returns bytes accepted, 0 if the peer is not taking any now.
+  /// Errors: connection_lost if the peer is gone.
+  virtual Result<std::size_t> try_send(std::span<const iovec> parts) = 0;
+
+  /// Receives into a prefix of `parts`; returns bytes received, 0 if there are none now.
+  /// Errors: connection_lost if the peer is gone (also at a clean end: the protocol says goodbye first).
+  virtual Result<std::size_t> try_receive(std::span<const iovec> parts) = 0;
+
+  /// Blocks until one of the wanted directions may make progress (spuriously, too), or the deadline passes.
+  /// Errors: deadline_exceeded; connection_lost (the peer's death is noticed here, also over shared memory).
+  virtual Status wait(bool want_receive, bool want_send, Deadline deadline) = 0;
+
+  /// True if segments can be passed: both ends are on one machine.
+  virtual bool shares_memory() const noexcept = 0;
+  /// Hands a duplicate of `fd` to the peer, in order with other segments (not with bytes).
+  /// Errors: unsupported unless shares_memory(). Blocks briefly at most.
+  virtual Status send_segment(int fd) = 0;
+  /// Takes the next segment the peer sent; waits until the deadline.
+  virtual Result<Segment> receive_segment(Deadline deadline) = 0;
+
+  /// Makes both ends fail with connection_lost, waking whoever waits. Threads: any.
+  virtual void shut_down() noexcept = 0;
+
+  /// The peer, for messages: "10.0.0.3:7770", "unix:/run/outboard.sock (uid 1000)".
+  virtual std::string peer() const = 0;
+  /// File descriptor that polls readable when the peer dies or (tcp) has sent data; for tests and diagnostics.
+  virtual int descriptor() const noexcept = 0;
+};
+
+/// Accepts connections on one address.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  /// Waits until the deadline for one connection. Errors: deadline_exceeded; unavailable once closed.
+  virtual Result<std::unique_ptr<Stream>> accept(Deadline deadline) = 0;
+  /// The bound address in the spelling clients use: "127.0.0.1:40123", "unix:/tmp/x/outboard.sock".
+  virtual std::string address() const = 0;
+  /// Makes accept() return unavailable. Threads: any.
+  virtual void close() noexcept = 0;
+};
+
+/// Connects to "HOST:PORT", "[::1]:PORT" (tcp) or "unix:PATH" (shared memory). The spelling chooses the transport.
+/// Errors: invalid_argument for a malformed address (says what is expected); unavailable if nobody answers.
+Result<std::unique_ptr<Stream>> connect(const std::string& address, Deadline deadline);
+
+/// Listens on the same spellings; port 0 picks a free one. A stale socket file is replaced, a live one refused.
+/// Errors: invalid_argument; unavailable if the address is taken; denied if permissions forbid it.
+Result<std::unique_ptr<Listener>> listen(const std::string& address);
+
+}  // namespace ob::transport

@@ -1,0 +1,366 @@
+// The bodies of docs/wire.md, in the order of wire/message.hpp.
+
+#include <cmath>
+
+#include "wire/codec.hpp"
+#include "wire/fields.hpp"
+
+namespace ob::wire {
+namespace {
+
+// Limits of texts; docs/wire.md lists them.
+constexpr std::size_t kMaxNameBytes = 255;
+constexpr std::size_t kMaxTextBytes = 1024;
+
+void put(Body& body, const Token& token) noexcept {
+  body.u64(token[0]);
+  body.u64(token[1]);
+}
+
+Token take_token(Fields& fields, std::string_view field) {
+  const std::uint64_t first = fields.u64(field);
+  return {first, fields.u64(field)};
+}
+
+void put(Body& body, const Region& region) noexcept {
+  body.u64(region.offset_bytes);
+  body.u32(region.element_bytes);
+  body.u8(static_cast<std::uint8_t>(region.triangle));
+  body.pad_to_8();
+  body.u64(region.rows);
+  body.u64(region.cols);
+  body.u64(region.ld);
+}
+
+// Whether the region lies in its buffer is for the session to check: only it knows the buffer.
+Region take_region(Fields& fields, std::string_view field) {
+  Region region;
+  region.offset_bytes = fields.u64(field);
+  region.element_bytes = fields.u32(field);
+  region.triangle = fields.up_to(field, Triangle::lower_strict);
+  fields.padding();
+  region.rows = fields.u64(field);
+  region.cols = fields.u64(field);
+  region.ld = fields.u64(field);
+  return region;
+}
+
+constexpr Code kLastCode = Code::internal;
+
+// The part of hello and welcome that no version changes.
+bool take_version(Fields& fields, std::uint16_t& version) {
+  if (fields.u32("magic") != kMagic) {
+    fields.refuse("magic", "is wrong (the peer is not an Outboard program) check address and port");
+  }
+  version = fields.u16("version");
+  return fields.ok() && version == kVersion;
+}
+
+template <class Message>
+Result<Message> finish(Fields& fields, Message& message) {
+  OB_RETURN_IF_ERROR(fields.finish());
+  return std::move(message);
+}
+
+template <class Message>
+Result<Message> only_version(Fields& fields, std::uint16_t version) {
+  if (!fields.ok()) return fields.finish();
+  Message message;  // the rest may mean anything in another version
+  message.version = version;
+  return message;
+}
+
+}  // namespace
+
+template <>
+void encode(const Hello& message, Body& body) noexcept {
+  body.u32(kMagic);
+  body.u16(message.version);
+  body.u8(message.big_endian);
+  body.u8(0);
+  put(body, message.join);
+  body.u32(message.device);
+  body.text(message.client, kMaxNameBytes);
+  body.text(message.identity, kMaxTextBytes);
+}
+
+template <>
+Result<Hello> decode(std::span<const std::byte> bytes) {
+  Fields fields("hello", bytes);
+  Hello message;
+  if (!take_version(fields, message.version)) return only_version<Hello>(fields, message.version);
+  message.big_endian = fields.flag("big_endian");
+  fields.padding();
+  message.join = take_token(fields, "join");
+  message.device = fields.u32("device");
+  message.client = fields.text("client", kMaxNameBytes);
+  message.identity = fields.text("identity", kMaxTextBytes);
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Welcome& message, Body& body) noexcept {
+  body.u32(kMagic);
+  body.u16(message.version);
+  body.u8(message.big_endian);
+  body.u8(message.host_visible);
+  put(body, message.token);
+  body.u32(message.device);
+  body.u32(message.devices);
+  body.u64(message.memory_bytes);
+  body.f64(message.gflops_double);
+  body.text(message.backend, kMaxNameBytes);
+  body.text(message.description, kMaxTextBytes);
+}
+
+template <>
+Result<Welcome> decode(std::span<const std::byte> bytes) {
+  Fields fields("welcome", bytes);
+  Welcome message;
+  if (!take_version(fields, message.version)) return only_version<Welcome>(fields, message.version);
+  message.big_endian = fields.flag("big_endian");
+  message.host_visible = fields.flag("host_visible");
+  message.token = take_token(fields, "token");
+  message.device = fields.u32("device");
+  message.devices = fields.u32("devices");
+  message.memory_bytes = fields.u64("memory_bytes");
+  message.gflops_double = fields.f64("gflops_double");
+  if (!std::isfinite(message.gflops_double) || message.gflops_double < 0) {
+    fields.refuse("gflops_double", "is not a rate (finite and not negative; 0 if unknown)");
+  }
+  message.backend = fields.text("backend", kMaxNameBytes);
+  message.description = fields.text("description", kMaxTextBytes);
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Refused& message, Body& body) noexcept {
+  body.u8(static_cast<std::uint8_t>(message.code));
+  body.u8(0);
+  body.u16(message.version);
+  body.text(message.message, kMaxTextBytes);
+}
+
+template <>
+Result<Refused> decode(std::span<const std::byte> bytes) {
+  Fields fields("refused", bytes);
+  Refused message;
+  message.code = fields.up_to("code", kLastCode);
+  if (message.code == Code::ok) fields.refuse("code", "is 0 (a refusal says why)");
+  if (fields.u8("reserved") != 0) fields.refuse("reserved", "is not 0");
+  message.version = fields.u16("version");
+  message.message = fields.text("message", kMaxTextBytes);
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Allocate& message, Body& body) noexcept {
+  body.u64(message.buffer.value);
+  body.u64(message.bytes);
+}
+
+template <>
+Result<Allocate> decode(std::span<const std::byte> bytes) {
+  Fields fields("allocate", bytes);
+  Allocate message;
+  message.buffer = fields.id<BufferId>("buffer");
+  message.bytes = fields.u64("bytes");
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Free& message, Body& body) noexcept {
+  body.u64(message.buffer.value);
+}
+
+template <>
+Result<Free> decode(std::span<const std::byte> bytes) {
+  Fields fields("free", bytes);
+  Free message{fields.id<BufferId>("buffer")};
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Locate& message, Body& body) noexcept {
+  body.u64(message.buffer.value);
+}
+
+template <>
+Result<Locate> decode(std::span<const std::byte> bytes) {
+  Fields fields("locate", bytes);
+  Locate message{fields.id<BufferId>("buffer")};
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Write& message, Body& body) noexcept {
+  body.u64(message.buffer.value);
+  put(body, message.region);
+}
+
+template <>
+Result<Write> decode(std::span<const std::byte> bytes) {
+  Fields fields("write", bytes);
+  Write message;
+  message.buffer = fields.id<BufferId>("buffer");
+  message.region = take_region(fields, "region");
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Read& message, Body& body) noexcept {
+  body.u64(message.buffer.value);
+  put(body, message.region);
+}
+
+template <>
+Result<Read> decode(std::span<const std::byte> bytes) {
+  Fields fields("read", bytes);
+  Read message;
+  message.buffer = fields.id<BufferId>("buffer");
+  message.region = take_region(fields, "region");
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Copy& message, Body& body) noexcept {
+  body.u64(message.source.value);
+  body.u64(message.destination.value);
+  put(body, message.from);
+  put(body, message.to);
+}
+
+template <>
+Result<Copy> decode(std::span<const std::byte> bytes) {
+  Fields fields("copy", bytes);
+  Copy message;
+  message.source = fields.id<BufferId>("source");
+  message.destination = fields.id<BufferId>("destination");
+  message.from = take_region(fields, "from");
+  message.to = take_region(fields, "to");
+  return finish(fields, message);
+}
+
+template <>
+void encode(const DestroyPlan& message, Body& body) noexcept {
+  body.u64(message.plan.value);
+}
+
+template <>
+Result<DestroyPlan> decode(std::span<const std::byte> bytes) {
+  Fields fields("destroy_plan", bytes);
+  DestroyPlan message{fields.id<PlanId>("plan")};
+  return finish(fields, message);
+}
+
+template <>
+void encode(const ExecutePlan& message, Body& body) noexcept {
+  body.u64(message.plan.value);
+  body.u64(message.input.value);
+  body.u64(message.output.value);
+  body.u64(message.input_offset_bytes);
+  body.u64(message.output_offset_bytes);
+}
+
+template <>
+Result<ExecutePlan> decode(std::span<const std::byte> bytes) {
+  Fields fields("execute_plan", bytes);
+  ExecutePlan message;
+  message.plan = fields.id<PlanId>("plan");
+  message.input = fields.id<BufferId>("input");
+  message.output = fields.id<BufferId>("output");
+  message.input_offset_bytes = fields.u64("input_offset_bytes");
+  message.output_offset_bytes = fields.u64("output_offset_bytes");
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Record& message, Body& body) noexcept {
+  body.u64(message.event.value);
+}
+
+template <>
+Result<Record> decode(std::span<const std::byte> bytes) {
+  Fields fields("record", bytes);
+  Record message{fields.id<EventId>("event")};
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Wait& message, Body& body) noexcept {
+  body.u64(message.event.value);
+}
+
+template <>
+Result<Wait> decode(std::span<const std::byte> bytes) {
+  Fields fields("wait", bytes);
+  Wait message{fields.id<EventId>("event")};
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Location& message, Body& body) noexcept {
+  body.u8(static_cast<std::uint8_t>(message.code));
+  body.pad_to_8();
+  body.u64(message.offset_bytes);
+  body.u64(message.segment_bytes);
+}
+
+template <>
+Result<Location> decode(std::span<const std::byte> bytes) {
+  Fields fields("location", bytes);
+  Location message;
+  message.code = fields.up_to("code", kLastCode);
+  fields.padding();
+  message.offset_bytes = fields.u64("offset_bytes");
+  message.segment_bytes = fields.u64("segment_bytes");
+  if (message.offset_bytes > message.segment_bytes) {
+    fields.refuse("offset_bytes", "lies beyond segment_bytes");
+  }
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Outcome& message, Body& body) noexcept {
+  body.u8(static_cast<std::uint8_t>(message.code));
+  body.u8(0);
+  body.u16(0);
+  body.u32(message.credits);
+  body.u64(message.failed_sequence);
+  body.u64(message.compute_ns);
+  body.u64(message.plan_ns);
+  body.text(message.message, kMaxTextBytes);
+}
+
+template <>
+Result<Outcome> decode(std::span<const std::byte> bytes) {
+  Fields fields("outcome", bytes);
+  Outcome message;
+  message.code = fields.up_to("code", kLastCode);
+  if (fields.u8("reserved") != 0 || fields.u16("reserved") != 0) {
+    fields.refuse("reserved", "is not 0");
+  }
+  message.credits = fields.u32("credits");
+  message.failed_sequence = fields.u64("failed_sequence");
+  message.compute_ns = fields.u64("compute_ns");
+  message.plan_ns = fields.u64("plan_ns");
+  message.message = fields.text("message", kMaxTextBytes);
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Credit& message, Body& body) noexcept {
+  body.u32(message.credits);
+  body.pad_to_8();
+}
+
+template <>
+Result<Credit> decode(std::span<const std::byte> bytes) {
+  Fields fields("credit", bytes);
+  Credit message;
+  message.credits = fields.u32("credits");
+  fields.padding();
+  return finish(fields, message);
+}
+
+}  // namespace ob::wire
