@@ -1,0 +1,158 @@
+// outboardd: offers this machine's devices to Outboard clients. `outboard serve` is its usual front.
+
+#include <signal.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/backend.hpp"
+#include "backend/null/backend.hpp"
+#include "daemon/server.hpp"
+
+namespace {
+
+constexpr double kDrainSeconds = 30;
+
+struct Options {
+  std::vector<std::string> listen{"127.0.0.1:7770"};
+  std::string backend = "cpu";
+  unsigned devices = 1;
+  std::uint64_t memory_bytes = 0;
+  std::string device_rate;
+  std::string log_level = "info";
+  bool exit_with_parent = false;
+};
+
+void declare(CLI::App& app, Options& options) {
+  app.add_option("--listen", options.listen,
+                 "address to listen on: HOST:PORT (port 0 picks a free one) or unix:PATH for clients on this "
+                 "machine; may be repeated")
+      ->capture_default_str();
+  app.add_option("--backend", options.backend, "what computes")
+      ->check(CLI::IsMember({"cpu", "null"}))
+      ->capture_default_str();
+  app.add_option("--devices", options.devices, "devices to offer; cpu devices split the cores")
+      ->check(CLI::Range(1u, 64u))
+      ->capture_default_str();
+  app.add_option("--device-memory", options.memory_bytes,
+                 "cap of each device's memory, e.g. 512M or 4GiB (default: an equal part of this machine's)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--device-rate", options.device_rate,
+                 "null backend: rate at which it pretends to compute, e.g. 500GF");
+  app.add_option("--log-level", options.log_level, "how much to say on stderr")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
+      ->capture_default_str();
+  app.add_flag("--exit-with-parent", options.exit_with_parent, "drain and stop when the starting process ends");
+  app.footer(
+      "Examples:\n"
+      "  outboardd                                      serve this machine's cores on loopback\n"
+      "  outboardd --listen 127.0.0.1:0 --devices 2     two devices, any free port\n"
+      "  outboardd --listen unix:/run/user/1000/ob.sock shared memory for programs on this machine\n"
+      "\nThe first lines on stdout say 'listening on ADDRESS'. SIGTERM drains, then stops.");
+}
+
+// "500GF", "1.5TF", "2e9" -> GFLOP/s; negative if malformed.
+double parse_rate_gflops(const std::string& text) {
+  std::size_t used = 0;
+  double value = -1;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+    return -1;
+  }
+  const std::string unit = text.substr(used);
+  if (unit == "MF") return value * 1e-3;
+  if (unit == "GF") return value;
+  if (unit == "TF") return value * 1e3;
+  return unit.empty() ? value * 1e-9 : -1;
+}
+
+ob::Result<std::unique_ptr<ob::Device>> make_device(const Options& options, unsigned index) {
+  if (options.backend == "cpu") {
+    return ob::cpu::create({.index = index, .devices = options.devices, .memory_bytes = options.memory_bytes});
+  }
+  double rate = 0;
+  if (!options.device_rate.empty()) rate = parse_rate_gflops(options.device_rate);
+  if (rate < 0) {
+    return ob::Status(ob::Code::invalid_argument,
+                      "--device-rate " + options.device_rate + " is no rate (write 500GF or 1.5TF)");
+  }
+  return ob::null::create({.index = index,
+                           .devices = options.devices,
+                           .memory_bytes = options.memory_bytes,
+                           .rate_gflops = rate});
+}
+
+// Without encryption and authentication nobody but this machine may connect.
+bool stays_on_this_machine(const std::string& address) {
+  return address.rfind("unix:", 0) == 0 || address.rfind("127.", 0) == 0 ||
+         address.rfind("localhost:", 0) == 0 || address.rfind("[::1]:", 0) == 0;
+}
+
+int fail(const ob::Status& status) {
+  std::fprintf(stderr, "outboardd: %s\n", status.message().c_str());
+  return 1;
+}
+
+sigset_t block_stop_signals() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  sigaddset(&stop, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // before any thread exists: all inherit it
+  signal(SIGPIPE, SIG_IGN);
+  return stop;
+}
+
+int serve(const Options& options) {
+  const sigset_t stop = block_stop_signals();
+  if (options.exit_with_parent) {
+    const pid_t parent = getppid();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) return 0;  // it ended meanwhile
+  }
+  for (const std::string& address : options.listen) {
+    if (!stays_on_this_machine(address)) {
+      return fail({ob::Code::denied, "will not listen on " + address +
+                                         " (connections are not authenticated yet) use a loopback or unix: "
+                                         "address, and an SSH tunnel between machines"});
+    }
+  }
+  std::vector<std::unique_ptr<ob::Device>> devices;
+  for (unsigned i = 0; i < options.devices; ++i) {
+    auto device = make_device(options, i);
+    if (!device.ok()) return fail(device.status());
+    spdlog::info("device {}: {} ({})", i, (*device)->info().backend, (*device)->info().description);
+    devices.push_back(std::move(*device));
+  }
+  auto server = ob::daemon::Server::create({.listen = options.listen}, std::move(devices));
+  if (!server.ok()) return fail(server.status());
+  for (const std::string& address : (*server)->addresses()) std::printf("listening on %s\n", address.c_str());
+  std::fflush(stdout);
+  int signal_number = 0;
+  sigwait(&stop, &signal_number);
+  spdlog::info("draining (signal {})", signal_number);
+  (*server)->drain(kDrainSeconds);
+  spdlog::info("stopped");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Offers this machine's devices to Outboard clients.", "outboardd"};
+  app.set_version_flag("--version", OUTBOARD_VERSION);
+  Options options;
+  declare(app, options);
+  CLI11_PARSE(app, argc, argv);
+  spdlog::set_default_logger(spdlog::stderr_color_mt("outboardd"));
+  spdlog::set_level(spdlog::level::from_str(options.log_level));
+  return serve(options);
+}

@@ -1,0 +1,219 @@
+#include "algorithms/offload.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "algorithms/host_scratch.hpp"
+
+namespace ob::algorithms {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t ns_between(Clock::time_point from, Clock::time_point to) {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count());
+}
+
+// A device buffer for the duration of a call.
+class Buffer {
+ public:
+  explicit Buffer(Device& device) : device_(device) {}
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() {
+    if (id_) (void)device_.free(id_);
+  }
+  Status allocate(std::uint64_t size_bytes) {
+    OB_ASSIGN_OR_RETURN(id_, device_.allocate(std::max<std::uint64_t>(size_bytes, 8)));
+    return {};
+  }
+  BufferId id() const { return id_; }
+
+ private:
+  Device& device_;
+  BufferId id_;
+};
+
+// A result on its way back: where it lies on the device, where it belongs, and where it waits meanwhile.
+class Returning {
+ public:
+  Returning(BufferId buffer, const Region& region, const Layout& home, bool home_is_input)
+      : buffer_(buffer), region_(region), home_(home), home_is_input_(home_is_input) {}
+
+  // Asks for the elements. Write-only ones go home directly; others wait in scratch memory, unless the device's
+  // memory can be touched, in which case they wait there.
+  Status fetch(Device& device, QueueId queue) {
+    view_ = device.host_view(buffer_);
+    if (view_ != nullptr) return {};
+    if (!home_is_input_) return device.read(queue, buffer_, region_, home_);
+    scratch_.emplace(home_.total_bytes());
+    if (scratch_->data() == nullptr) {
+      return Status(Code::out_of_memory, "no memory for " + std::to_string(home_.total_bytes()) +
+                                             " bytes of results on this side");
+    }
+    return device.read(queue, buffer_, region_, Layout::bytes(scratch_->data(), home_.total_bytes()));
+  }
+
+  // Puts the elements home. Cannot fail. @pre the queue was synchronized without error
+  void commit() const {
+    if (view_ != nullptr) {
+      copy(home_, Layout::matrix(view_, region_));
+    } else if (scratch_) {
+      copy(home_, Layout::bytes(scratch_->data(), home_.total_bytes()));
+    }
+  }
+
+  std::uint64_t bytes() const { return home_.total_bytes(); }
+
+ private:
+  BufferId buffer_;
+  Region region_;
+  Layout home_;
+  bool home_is_input_;
+  std::byte* view_ = nullptr;
+  std::optional<HostScratch> scratch_;
+};
+
+// True if the queue can still be asked for its error, and the next call can go on.
+bool recoverable(const Status& status) {
+  return status.code() != Code::connection_lost && status.code() != Code::protocol_error &&
+         status.code() != Code::deadline_exceeded;
+}
+
+// After a failure: nothing may land in the caller's memory any more, and the next call finds a clean queue.
+Status settle(Device& device, QueueId queue, const Status& failure) {
+  if (recoverable(failure)) {
+    const QueueReport report = device.synchronize(queue);
+    if (!report.status.ok()) return report.status;  // what the device says came first
+  }
+  return failure;
+}
+
+Status fetch_all(Device& device, QueueId queue, std::vector<Returning>& results) {
+  for (Returning& result : results) OB_RETURN_IF_ERROR(result.fetch(device, queue));
+  return {};
+}
+
+// The stages that follow the last byte sent: wait, take the results, commit, tell where the time went.
+Status finish(Device& device, QueueId queue, std::vector<Returning>& results, Clock::time_point started,
+              Clock::time_point sent, Stages& stages) {
+  if (const Status status = fetch_all(device, queue, results); !status.ok()) {
+    return settle(device, queue, status);
+  }
+  const QueueReport report = device.synchronize(queue);
+  OB_RETURN_IF_ERROR(report.status);
+  for (const Returning& result : results) {
+    result.commit();
+    stages.bytes_from += result.bytes();
+  }
+  const std::uint64_t after = ns_between(sent, Clock::now());
+  stages.to_server_ns = ns_between(started, sent);
+  stages.plan_ns = report.plan_ns;
+  stages.compute_ns = report.compute_ns;
+  stages.from_server_ns = after - std::min(after, report.plan_ns + report.compute_ns);
+  return {};
+}
+
+// Device matrices are as dense as their rows allow: the padding of the caller's lda stays at home.
+Region device_region(const Operand& operand) {
+  return {0, operand.element_bytes, operand.triangle, operand.rows, operand.cols,
+          std::max<std::uint64_t>(operand.rows, 1)};
+}
+
+Layout home_of(const Operand& operand, const HostOperand& host) {
+  Region region = device_region(operand);
+  if (operand.cols > 1) region.ld = static_cast<std::uint64_t>(host.ld);
+  return Layout::matrix(host.data, region);
+}
+
+bool is_matrix(const Descriptor& routine, const Operand& operand) {
+  return routine.kinds[operand.argument] == Kind::matrix;
+}
+
+}  // namespace
+
+namespace {
+
+// The device side of one call: a dense buffer for each operand.
+struct OnDevice {
+  Operands operands;
+  std::optional<Buffer> buffers[kMaxOperands];
+  Argument arguments[kMaxArguments];
+  std::vector<Returning> results;
+};
+
+Status place(Device& device, const Descriptor& routine, const Argument* arguments, OnDevice& call) {
+  call.operands = routine.operands(arguments);
+  std::copy_n(arguments, routine.kinds.size(), call.arguments);
+  for (int i = 0; i < call.operands.count; ++i) {
+    const Operand& operand = call.operands.items[i];
+    const Region region = device_region(operand);
+    OB_RETURN_IF_ERROR(call.buffers[i].emplace(device).allocate(extent_bytes(region)));
+    const std::int64_t ld = is_matrix(routine, operand) ? static_cast<std::int64_t>(region.ld) : 0;
+    call.arguments[operand.argument].device = {call.buffers[i]->id(), 0, ld};
+  }
+  return {};
+}
+
+Status submit(Device& device, QueueId queue, const Descriptor& routine, const Argument* arguments,
+              OnDevice& call, Stages& stages) {
+  OB_RETURN_IF_ERROR(place(device, routine, arguments, call));
+  for (int i = 0; i < call.operands.count; ++i) {
+    const Operand& operand = call.operands.items[i];
+    const Layout home = home_of(operand, arguments[operand.argument].host);
+    const Region region = device_region(operand);
+    const BufferId buffer = call.buffers[i]->id();
+    if (operand.read) {
+      OB_RETURN_IF_ERROR(device.write(queue, buffer, region, home));
+      stages.bytes_to += home.total_bytes();
+    }
+    if (operand.written) call.results.emplace_back(buffer, region, home, operand.read);
+  }
+  return device.call(queue, routine, call.arguments);
+}
+
+}  // namespace
+
+Status offload_call(Device& device, QueueId queue, const Descriptor& routine, const Argument* arguments,
+                    Stages& stages) {
+  const Clock::time_point started = Clock::now();
+  OnDevice call;
+  if (const Status status = submit(device, queue, routine, arguments, call, stages); !status.ok()) {
+    return settle(device, queue, status);
+  }
+  return finish(device, queue, call.results, started, Clock::now(), stages);
+}
+
+namespace {
+
+Region line(std::uint64_t size_bytes) {
+  return {0, 1, Triangle::full, size_bytes, 1, size_bytes};
+}
+
+Status submit_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape, const Layout& input,
+                  Buffer& in, Buffer& out) {
+  const std::uint64_t result_bytes = output_bytes(shape);
+  OB_RETURN_IF_ERROR(in.allocate(std::max(input_bytes(shape), shape.in_place ? result_bytes : 0)));
+  if (!shape.in_place) OB_RETURN_IF_ERROR(out.allocate(result_bytes));
+  OB_RETURN_IF_ERROR(device.write(queue, in.id(), line(input_bytes(shape)), input));
+  return device.execute(queue, plan, {in.id(), 0}, {shape.in_place ? in.id() : out.id(), 0});
+}
+
+}  // namespace
+
+Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape, const Layout& input,
+                   const Layout& output, bool in_out, Stages& stages) {
+  const Clock::time_point started = Clock::now();
+  Buffer in(device);
+  Buffer out(device);
+  const Status status = submit_fft(device, queue, plan, shape, input, in, out);
+  if (!status.ok()) return settle(device, queue, status);
+  stages.bytes_to += input.total_bytes();
+  std::vector<Returning> results;
+  results.emplace_back(shape.in_place ? in.id() : out.id(), line(output_bytes(shape)), output, in_out);
+  return finish(device, queue, results, started, Clock::now(), stages);
+}
+
+}  // namespace ob::algorithms

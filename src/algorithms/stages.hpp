@@ -1,0 +1,18 @@
+#pragma once
+// Where the time of an offloaded call went.
+
+#include <cstdint>
+
+namespace ob::algorithms {
+
+/// Source: RCPU, section 4.1 (copies between the daemon's memory and its device are part of to and from here).
+struct Stages {
+  std::uint64_t bytes_to = 0;
+  std::uint64_t bytes_from = 0;
+  std::uint64_t to_server_ns = 0;
+  std::uint64_t plan_ns = 0;
+  std::uint64_t compute_ns = 0;
+  std::uint64_t from_server_ns = 0;
+};
+
+}  // namespace ob::algorithms

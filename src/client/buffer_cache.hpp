@@ -1,0 +1,41 @@
+#pragma once
+// Keeps freed device buffers for the next call: no allocation command, no first touch, on the data path.
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <vector>
+
+#include "base/ids.hpp"
+
+namespace ob::client {
+
+/// Threads: owner only.   Source: pool with size classes and eviction, SIA 5.3.3
+class BufferCache {
+ public:
+  struct Entry {
+    BufferId buffer;
+    std::uint64_t size_bytes;
+  };
+
+  /// Units: bytes. Larger totals evict the least recently freed buffers.
+  void set_capacity(std::uint64_t capacity_bytes) noexcept { capacity_bytes_ = capacity_bytes; }
+
+  /// The size to allocate for a request: at most 25 % more, so that near sizes share buffers.
+  static std::uint64_t size_class(std::uint64_t size_bytes) noexcept;
+
+  /// A cached buffer of exactly this class, if there is one.
+  std::optional<BufferId> take(std::uint64_t class_bytes) noexcept;
+  /// Caches the buffer; returns those that had to go (maybe itself).
+  std::vector<BufferId> put(BufferId buffer, std::uint64_t class_bytes);
+  /// Empties the cache.
+  std::vector<BufferId> take_all();
+
+ private:
+  std::list<Entry> entries_;  // front: most recently freed
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t capacity_bytes_ = 0;
+};
+
+}  // namespace ob::client

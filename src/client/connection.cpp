@@ -1,0 +1,264 @@
+#include "client/connection.hpp"
+
+#include <errno.h>  // program_invocation_short_name
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+
+namespace ob::client {
+namespace {
+
+using std::chrono::milliseconds;
+using transport::Clock;
+
+std::string program_and_pid() {
+  return std::string(program_invocation_short_name) + " pid " + std::to_string(::getpid());
+}
+
+Status unexpected(const session::Message& message) {
+  return Status(Code::protocol_error, "unexpected message " +
+                                          std::to_string(static_cast<int>(message.header.opcode)) +
+                                          " from the daemon (it answers nothing that was asked)");
+}
+
+}  // namespace
+
+Connection::Connection(std::unique_ptr<transport::Stream> stream, std::string address,
+                       const Patience& patience)
+    : stream_(std::move(stream)),
+      address_(std::move(address)),
+      patience_(patience),
+      receiver_(*stream_),
+      sender_(*stream_, *this),
+      last_heard_(Clock::now()),
+      last_ping_(last_heard_) {}
+
+Connection::~Connection() = default;
+
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& address,
+                                                     const Patience& patience) {
+  const auto deadline = Clock::now() + milliseconds(patience.connect_ms);
+  OB_ASSIGN_OR_RETURN(auto stream, transport::connect(address, deadline));
+  std::unique_ptr<Connection> connection(new Connection(std::move(stream), address, patience));
+  OB_RETURN_IF_ERROR(connection->shake_hands());
+  return connection;
+}
+
+Status Connection::shake_hands() {
+  wire::Hello hello;
+  hello.big_endian = std::endian::native == std::endian::big ? 1 : 0;
+  hello.client = program_and_pid();
+  wire::Body body;
+  wire::encode(hello, body);
+  wire::Header header;
+  header.opcode = wire::Opcode::hello;
+  OB_RETURN_IF_ERROR(sender_.send(header, body.bytes()));
+  OB_RETURN_IF_ERROR(sender_.flush());
+  const auto deadline = Clock::now() + milliseconds(patience_.connect_ms);
+  for (;;) {
+    OB_ASSIGN_OR_RETURN(const auto message, receiver_.poll());
+    if (!message) {
+      OB_RETURN_IF_ERROR(stream_->wait(true, false, deadline));
+      continue;
+    }
+    if (message->header.opcode == wire::Opcode::refused) {
+      OB_ASSIGN_OR_RETURN(const wire::Refused refused, wire::decode<wire::Refused>(message->body));
+      return Status(refused.code == Code::ok ? Code::denied : refused.code, refused.message);
+    }
+    if (message->header.opcode != wire::Opcode::welcome) return unexpected(*message);
+    OB_ASSIGN_OR_RETURN(welcome_, wire::decode<wire::Welcome>(message->body));
+    if (welcome_.version != wire::kVersion) {
+      return Status(Code::version_mismatch,
+                    "daemon speaks version " + std::to_string(welcome_.version) + ", this library version " +
+                        std::to_string(wire::kVersion) + " (install matching releases)");
+    }
+    if (welcome_.big_endian != hello.big_endian) {
+      return Status(Code::unsupported, "daemon has the other byte order (not supported yet)");
+    }
+    return {};
+  }
+}
+
+Status Connection::take_credit(QueueId queue) {
+  std::uint32_t& used = used_credits_[queue.value];
+  if (used >= wire::kInitialCredits) {
+    OB_RETURN_IF_ERROR(flush());
+    OB_RETURN_IF_ERROR(receive_until([&] { return used < wire::kInitialCredits; }));
+  }
+  ++used;
+  return {};
+}
+
+void Connection::note_credits(QueueId queue, std::uint32_t credits) {
+  std::uint32_t& used = used_credits_[queue.value];
+  used -= std::min(used, credits);
+}
+
+Result<std::uint64_t> Connection::command(wire::Opcode opcode, QueueId queue,
+                                          std::span<const std::byte> body) {
+  if (wire::uses_credit(opcode)) OB_RETURN_IF_ERROR(take_credit(queue));
+  wire::Header header;
+  header.opcode = opcode;
+  header.queue = queue;
+  header.sequence = ++sequence_;
+  OB_RETURN_IF_ERROR(sender_.send(header, body));
+  return sequence_;
+}
+
+Result<std::uint64_t> Connection::write(QueueId queue, const wire::Write& message,
+                                        const Layout& source) {
+  OB_RETURN_IF_ERROR(take_credit(queue));
+  wire::Body body;
+  wire::encode(message, body);
+  wire::Header header;
+  header.opcode = wire::Opcode::write;
+  header.queue = queue;
+  header.sequence = ++sequence_;
+  OB_RETURN_IF_ERROR(sender_.send(header, body.bytes(), source));
+  return sequence_;
+}
+
+void Connection::expect_data(QueueId queue, const Layout& destination) {
+  expected_.push_back({next_sequence(), queue, destination});
+}
+
+// Waits for the stream; asks a silent daemon whether it lives, and gives it up if it stays silent.
+Status Connection::wait_for_bytes(bool want_send) {
+  const auto wake = Clock::now() + milliseconds(patience_.ping_after_ms);
+  const Status status = stream_->wait(true, want_send, wake);
+  const auto now = Clock::now();
+  if (status.ok() && want_send) last_heard_ = now;  // a peer that takes bytes is alive
+  if (status.code() != Code::deadline_exceeded) return status;
+  if (now - last_heard_ > milliseconds(patience_.dead_after_ms) &&
+      last_ping_ > last_heard_) {  // it was asked and did not answer
+    return Status(Code::deadline_exceeded, address_ + " has been silent for " +
+                                               std::to_string(patience_.dead_after_ms) +
+                                               " ms (stopped, overloaded or cut off)");
+  }
+  last_ping_ = now;
+  if (want_send) return {};  // the unsent bytes are question enough
+  wire::Header header;
+  header.opcode = wire::Opcode::ping;
+  header.sequence = ++ping_sequence_;
+  OB_RETURN_IF_ERROR(sender_.send(header, {}));
+  return sender_.flush();
+}
+
+Status Connection::wait_to_send() {
+  OB_ASSIGN_OR_RETURN(const bool any, receive());
+  return any ? Status() : wait_for_bytes(true);
+}
+
+template <class Predicate>
+Status Connection::receive_until(Predicate arrived) {
+  last_heard_ = Clock::now();
+  while (!arrived()) {
+    OB_ASSIGN_OR_RETURN(const bool any, receive());
+    if (!any && !arrived()) OB_RETURN_IF_ERROR(wait_for_bytes(false));
+  }
+  return {};
+}
+
+Result<bool> Connection::receive() {
+  bool any = false;
+  for (;;) {
+    if (landing_) {
+      const std::uint64_t before = receiver_.payload_left();
+      OB_ASSIGN_OR_RETURN(const bool complete, receiver_.poll_payload(*landing_));
+      any = any || receiver_.payload_left() != before;
+      if (!complete) break;
+      landing_.reset();
+    }
+    OB_ASSIGN_OR_RETURN(const auto message, receiver_.poll());
+    if (!message) break;
+    any = true;
+    OB_RETURN_IF_ERROR(handle(*message));
+  }
+  if (any) last_heard_ = Clock::now();
+  return any;
+}
+
+Status Connection::handle(const session::Message& message) {
+  const wire::Header& header = message.header;
+  if (header.opcode != wire::Opcode::data && header.payload_bytes != 0) return unexpected(message);
+  switch (header.opcode) {
+    case wire::Opcode::data: return handle_data(message);
+    case wire::Opcode::done: {
+      OB_ASSIGN_OR_RETURN(done_, wire::decode<wire::Outcome>(message.body));
+      done_sequence_ = header.sequence;
+      note_credits(header.queue, done_.credits);
+      return {};
+    }
+    case wire::Opcode::credit: {
+      OB_ASSIGN_OR_RETURN(const wire::Credit credit, wire::decode<wire::Credit>(message.body));
+      note_credits(header.queue, credit.credits);
+      return {};
+    }
+    case wire::Opcode::location: {
+      OB_ASSIGN_OR_RETURN(location_, wire::decode<wire::Location>(message.body));
+      location_sequence_ = header.sequence;
+      return {};
+    }
+    case wire::Opcode::pong: pong_sequence_ = header.sequence; return {};
+    case wire::Opcode::failed: {
+      OB_ASSIGN_OR_RETURN(const wire::Outcome outcome, wire::decode<wire::Outcome>(message.body));
+      return Status(Code::protocol_error, "daemon gave the connection up: " + outcome.message);
+    }
+    default: return unexpected(message);
+  }
+}
+
+Status Connection::handle_data(const session::Message& message) {
+  OB_ASSIGN_OR_RETURN(const wire::Outcome outcome, wire::decode<wire::Outcome>(message.body));
+  const auto at = std::find_if(expected_.begin(), expected_.end(), [&](const ExpectedData& e) {
+    return e.sequence == message.header.sequence;
+  });
+  if (at == expected_.end()) return unexpected(message);
+  note_credits(at->queue, outcome.credits);
+  const Layout destination = at->destination;
+  expected_.erase(at);
+  if (outcome.code != Code::ok) {
+    if (read_failure_.ok()) read_failure_ = Status(outcome.code, outcome.message);
+    return message.header.payload_bytes == 0 ? Status() : unexpected(message);
+  }
+  if (message.header.payload_bytes != destination.total_bytes()) {
+    return Status(Code::protocol_error,
+                  "daemon answered a read of " + std::to_string(destination.total_bytes()) +
+                      " bytes with " + std::to_string(message.header.payload_bytes));
+  }
+  if (destination.total_bytes() == 0) return {};
+  landing_layout_ = destination;
+  landing_.emplace(landing_layout_);
+  return {};
+}
+
+Result<wire::Outcome> Connection::wait_done(std::uint64_t sequence) {
+  OB_RETURN_IF_ERROR(flush());
+  OB_RETURN_IF_ERROR(receive_until([&] { return done_sequence_ >= sequence; }));
+  read_failure_ = Status();
+  return done_;
+}
+
+Result<wire::Location> Connection::wait_location(std::uint64_t sequence) {
+  OB_RETURN_IF_ERROR(flush());
+  OB_RETURN_IF_ERROR(receive_until([&] { return location_sequence_ >= sequence; }));
+  return location_;
+}
+
+Result<std::uint64_t> Connection::ping() {
+  const auto start = Clock::now();
+  wire::Header header;
+  header.opcode = wire::Opcode::ping;
+  header.sequence = ++ping_sequence_;
+  const std::uint64_t asked = header.sequence;
+  OB_RETURN_IF_ERROR(sender_.send(header, {}));
+  OB_RETURN_IF_ERROR(flush());
+  OB_RETURN_IF_ERROR(receive_until([&] { return pong_sequence_ >= asked; }));
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
+}  // namespace ob::client

@@ -1,0 +1,111 @@
+#pragma once
+// One connection to a daemon: handshake, numbered commands out, replies in. Driven by the thread that uses it:
+// whenever it must wait it receives, so full duplex needs no second thread.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/layout.hpp"
+#include "base/status.hpp"
+#include "session/message_receiver.hpp"
+#include "session/message_sender.hpp"
+#include "transport/stream.hpp"
+#include "wire/codec.hpp"
+#include "wire/message.hpp"
+
+namespace ob::client {
+
+/// How long a silent daemon is believed in.
+struct Patience {
+  int connect_ms = 2000;     ///< connecting and handshake
+  int ping_after_ms = 1000;  ///< silence after which a waiting client asks "are you there?"
+  int dead_after_ms = 5000;  ///< silence after which the daemon counts as dead
+};
+
+/// Threads: one at a time. After an error of code connection_lost, protocol_error or deadline_exceeded the
+/// connection is of no further use.
+class Connection final : private session::SendWaiter {
+ public:
+  /// Errors: unavailable (nobody there), version_mismatch (names both), denied, protocol_error, deadline_exceeded.
+  static Result<std::unique_ptr<Connection>> open(const std::string& address, const Patience& patience);
+  ~Connection() override;
+
+  const wire::Welcome& welcome() const noexcept { return welcome_; }
+  const std::string& address() const noexcept { return address_; }
+  transport::Stream& stream() noexcept { return *stream_; }
+
+  /// Sends a command with `message` as body; returns its sequence. Commands of a queue wait for credits.
+  template <class Message>
+  Result<std::uint64_t> command(wire::Opcode opcode, QueueId queue, const Message& message) {
+    wire::Body body;
+    wire::encode(message, body);
+    return command(opcode, queue, body.bytes());
+  }
+  Result<std::uint64_t> command(wire::Opcode opcode, QueueId queue, std::span<const std::byte> body);
+  Result<std::uint64_t> write(QueueId queue, const wire::Write& message, const Layout& source);
+  /// Announces where the answer to read command number next_sequence() is to land. Call before read's command().
+  void expect_data(QueueId queue, const Layout& destination);
+  std::uint64_t next_sequence() const noexcept { return sequence_ + 1; }
+
+  Status flush() { return sender_.flush(); }
+
+  /// Flushes and waits for the reply of opcode `reply` to command `sequence`.
+  /// Errors: those of the stream; deadline_exceeded if the daemon fell silent.
+  Result<wire::Outcome> wait_done(std::uint64_t sequence);
+  Result<wire::Location> wait_location(std::uint64_t sequence);
+  /// Round trip of a ping [ns].
+  Result<std::uint64_t> ping();
+
+  /// First failure that replies to reads reported since the last wait_done().
+  const Status& read_failure() const noexcept { return read_failure_; }
+
+ private:
+  struct ExpectedData {
+    std::uint64_t sequence;
+    QueueId queue;
+    Layout destination;
+  };
+
+  Connection(std::unique_ptr<transport::Stream> stream, std::string address, const Patience& patience);
+  Status shake_hands();
+  Status wait_to_send() override;
+  Status wait_for_bytes(bool want_send);
+  /// Handles everything that has arrived; true if anything had.
+  Result<bool> receive();
+  Status handle(const session::Message& message);
+  Status handle_data(const session::Message& message);
+  Status take_credit(QueueId queue);
+  /// Receives until `arrived` says so.
+  template <class Predicate>
+  Status receive_until(Predicate arrived);
+  void note_credits(QueueId queue, std::uint32_t credits);
+
+  std::unique_ptr<transport::Stream> stream_;
+  std::string address_;
+  Patience patience_;
+  session::MessageReceiver receiver_;
+  session::MessageSender sender_;
+  wire::Welcome welcome_;
+  std::uint64_t sequence_ = 0;
+  std::unordered_map<std::uint64_t, std::uint32_t> used_credits_;  // by queue
+  std::deque<ExpectedData> expected_;
+  std::optional<Layout::Cursor> landing_;  // of the payload that is arriving
+  Layout landing_layout_;                  // what landing_ walks
+  Status read_failure_;
+  // Last reply of each sort; a connection waits for one at a time.
+  std::uint64_t done_sequence_ = 0;
+  wire::Outcome done_;
+  std::uint64_t location_sequence_ = 0;
+  wire::Location location_;
+  std::uint64_t ping_sequence_ = 0;  // pings are numbered apart: they may be sent between two commands
+  std::uint64_t pong_sequence_ = 0;
+  transport::Clock::time_point last_heard_;
+  transport::Clock::time_point last_ping_;
+};
+
+}  // namespace ob::client

@@ -1,0 +1,113 @@
+#pragma once
+// A device behind a connection. Over TCP element data travels in write and data messages; on the same machine
+// the daemon's buffers are mapped and the caller's data is copied once, straight into and out of them.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "client/buffer_cache.hpp"
+#include "client/connection.hpp"
+#include "device/device.hpp"
+
+namespace ob::client {
+
+/// Threads: one at a time (a connection is leased whole). Blocking calls wait for the daemon with
+/// Patience; after connection_lost, protocol_error or deadline_exceeded the device is broken for good.
+class RemoteDevice final : public Device {
+ public:
+  static Result<std::unique_ptr<RemoteDevice>> open(const std::string& address,
+                                                    const Patience& patience = {});
+  ~RemoteDevice() override;
+
+  /// True once an error made the connection useless.
+  bool broken() const noexcept { return broken_; }
+  /// Gives the connection up: for callers that cannot say what is still under way.
+  void abandon() noexcept { broken_ = true; }
+  Connection& connection() noexcept { return *connection_; }
+
+  const DeviceInfo& info() const noexcept override { return info_; }
+  Result<QueueId> create_queue() override;
+  Status destroy_queue(QueueId queue) override;
+  Result<BufferId> allocate(std::uint64_t size_bytes) override;
+  Status free(BufferId buffer) override;
+  std::byte* host_view(BufferId buffer) noexcept override;
+  Result<SegmentView> segment(BufferId buffer) override;
+  Status write(QueueId queue, BufferId buffer, const Region& region, const Layout& source) override;
+  Status read(QueueId queue, BufferId buffer, const Region& region, const Layout& destination) override;
+  Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
+              const Region& to) override;
+  Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
+  Result<PlanId> make_plan(const FftPlan& plan) override;
+  Status destroy_plan(PlanId plan) override;
+  Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
+  Result<EventId> create_event() override;
+  Status destroy_event(EventId event) override;
+  Status record(QueueId queue, EventId event) override;
+  Status wait(QueueId queue, EventId event) override;
+  QueueReport synchronize(QueueId queue) override;
+  /// Answers are taken when the thread waits, so this waits too.
+  Status on_reached(QueueId queue, bool clear, std::function<void(const QueueReport&)> done) override;
+
+  /// Sends what is buffered; work that nobody waits for yet starts.
+  Status flush();
+  /// make_plan(), remembering what was planned on this connection (bounded: the oldest plan goes).
+  Result<PlanId> plan_for(const FftPlan& plan);
+  /// Forgets and destroys remembered plans, after one of them failed.
+  Status drop_cached_plans();
+  /// Frees cached buffers on the daemon (after it ran out of memory).
+  Status drop_cached_buffers();
+
+ private:
+  struct Buffer {
+    std::uint64_t size_bytes = 0;        // the class, what the daemon allocated
+    std::byte* mapped = nullptr;         // over shared memory
+    void* mapping = nullptr;
+    std::size_t mapping_bytes = 0;
+    std::uint64_t last_use = 0;          // sequence of the last command that uses it
+    QueueId last_queue;
+    bool has_pending_read = false;
+    bool confirmed = false;              // known to exist on the daemon
+  };
+  struct PendingCopy {                   // out of a mapped buffer, once the queue has passed
+    QueueId queue;
+    BufferId buffer;
+    Region region;
+    Layout destination;
+  };
+
+  explicit RemoteDevice(std::unique_ptr<Connection> connection);
+  Result<BufferId> allocate_new(std::uint64_t class_bytes);
+  void confirm_buffers();
+  Status map(BufferId id, Buffer& buffer);
+  void unmap(Buffer& buffer) noexcept;
+  Status release(BufferId buffer);
+  Result<Buffer*> find(BufferId buffer, const Region& region);
+  Status settle(Buffer& buffer, QueueId queue);
+  template <class Message>
+  Status submit(wire::Opcode opcode, QueueId queue, const Message& message,
+                std::initializer_list<BufferId> uses);
+  Status submit(wire::Opcode opcode, QueueId queue, std::span<const std::byte> body,
+                std::span<const BufferId> uses);
+  Status finish_reads(QueueId queue, bool succeeded);
+  Status note(Status status);  // remembers a broken connection
+
+  std::unique_ptr<Connection> connection_;
+  DeviceInfo info_;
+  bool mapped_ = false;
+  bool broken_ = false;
+  std::uint64_t next_id_ = 1;
+  QueueId default_queue_;
+  std::unordered_map<BufferId, Buffer> buffers_;
+  std::unordered_map<std::uint64_t, std::uint64_t> reached_;  // by queue: last sequence known done
+  std::vector<PendingCopy> pending_copies_;
+  std::vector<BufferId> unconfirmed_;
+  BufferCache cache_;
+  std::deque<std::pair<FftPlan, PlanId>> plans_;
+};
+
+}  // namespace ob::client

@@ -1,0 +1,70 @@
+#pragma once
+// One client connection: its I/O thread takes messages off the stream, checks them, and submits them to the
+// session's queues; queues answer through the ReplyChannel.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "daemon/reply_channel.hpp"
+#include "daemon/session.hpp"
+#include "session/message_receiver.hpp"
+#include "transport/stream.hpp"
+
+namespace ob::daemon {
+
+/// Finds or makes the session a client asks for.
+class SessionDirectory {
+ public:
+  virtual ~SessionDirectory() = default;
+  /// Errors: denied for an unknown token; invalid_argument for a device that does not exist.
+  virtual Result<std::shared_ptr<Session>> open(const wire::Hello& hello) = 0;
+  virtual std::uint32_t device_count() const noexcept = 0;
+};
+
+/// Threads: run() by its own thread; at_rest() and shut_down() by any.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(std::unique_ptr<transport::Stream> stream, SessionDirectory& directory);
+
+  /// Serves the client until it leaves. The returned status says why, for the log; ok after goodbye.
+  Status run();
+  /// True if the client has sent nothing that is unanswered.
+  bool at_rest() const noexcept { return resting_ && replies_.owed == 0; }
+  void shut_down() noexcept { stream_->shut_down(); }
+  std::string peer() const { return stream_->peer(); }
+  const std::string& client() const noexcept { return client_; }
+
+ private:
+  Status shake_hands();
+  Status refuse(Code code, const std::string& message);
+  Status serve();
+  Status wait_for_bytes();
+  Status take_payload(const Layout& destination);
+  Status drop_payload();
+
+  Status dispatch(const session::Message& message);
+  Status on_queue_command(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_object_command(const session::Message& message);
+  Status on_locate(const session::Message& message);
+  Status on_write(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_read(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_copy(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_call(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_execute(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_event(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_synchronize(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status announce_credits(QueueId id, const std::shared_ptr<SessionQueue>& queue);
+  Status wait_until_unused(BufferId buffer);
+
+  std::unique_ptr<transport::Stream> stream_;
+  SessionDirectory& directory_;
+  session::MessageReceiver receiver_;
+  ReplyChannel replies_;
+  std::shared_ptr<Session> session_;
+  std::string client_ = "unknown client";
+  std::atomic<bool> resting_{false};
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,36 @@
+#include "daemon/reply_channel.hpp"
+
+#include <chrono>
+
+namespace ob::daemon {
+namespace {
+
+// A client that is alive but takes nothing for this long (suspended, say) is cut off: its queue's results wait.
+constexpr auto kStuck = std::chrono::minutes(5);
+
+}  // namespace
+
+Status ReplyChannel::wait_to_send() {
+  const Status status = stream_.wait(false, true, transport::Clock::now() + kStuck);
+  if (status.code() != Code::deadline_exceeded) return status;
+  return Status(Code::connection_lost, "client took no bytes for 5 minutes");
+}
+
+Status ReplyChannel::send(wire::Opcode opcode, QueueId queue, std::uint64_t sequence,
+                          std::span<const std::byte> body, const Layout& payload) {
+  wire::Header header;
+  header.opcode = opcode;
+  header.queue = queue;
+  header.sequence = sequence;
+  const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(payload.total_bytes() == 0 ? sender_.send(header, body)
+                                                : sender_.send(header, body, payload));
+  return std::this_thread::get_id() == io_thread_ ? Status() : sender_.flush();
+}
+
+Status ReplyChannel::flush() {
+  const std::lock_guard lock(mutex_);
+  return sender_.flush();
+}
+
+}  // namespace ob::daemon

@@ -1,0 +1,164 @@
+#include "daemon/server.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace ob::daemon {
+namespace {
+
+using transport::Clock;
+
+// A client between two commands of one call is silent for less than this.
+constexpr auto kQuiet = std::chrono::milliseconds(50);
+
+Result<wire::Token> new_token() {
+  wire::Token token{};
+  if (::getrandom(token.data(), sizeof(token), 0) != static_cast<ssize_t>(sizeof(token))) {
+    return Status(Code::internal, "no random numbers for a session token");
+  }
+  return token;
+}
+
+}  // namespace
+
+Server::Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices)
+    : config_(std::move(config)), devices_(std::move(devices)) {}
+
+Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
+                                               std::vector<std::unique_ptr<Device>> devices) {
+  std::unique_ptr<Server> server(new Server(std::move(config), std::move(devices)));
+  for (const std::string& address : server->config_.listen) {
+    OB_ASSIGN_OR_RETURN(auto listener, transport::listen(address));
+    server->listeners_.push_back(std::move(listener));
+  }
+  for (const auto& listener : server->listeners_) {
+    server->acceptors_.emplace_back([raw = server.get(), &listener] { raw->accept_from(*listener); });
+  }
+  return server;
+}
+
+Server::~Server() { drain(0); }
+
+std::vector<std::string> Server::addresses() const {
+  std::vector<std::string> all;
+  for (const auto& listener : listeners_) all.push_back(listener->address());
+  return all;
+}
+
+void Server::accept_from(transport::Listener& listener) {
+  while (!closing_) {
+    auto stream = listener.accept(Clock::now() + std::chrono::hours(1));
+    if (stream.ok()) {
+      admit(std::move(*stream));
+    } else if (stream.status().code() != Code::deadline_exceeded && !closing_) {
+      spdlog::warn("cannot accept on {}: {}", listener.address(), stream.status().message());
+      std::this_thread::sleep_for(kQuiet);  // out of descriptors, say: leave time to recover
+    }
+  }
+}
+
+void Server::admit(std::unique_ptr<transport::Stream> stream) {
+  reap(false);
+  const std::lock_guard lock(mutex_);
+  if (closing_) return;
+  if (clients_.size() >= config_.max_connections) {
+    spdlog::warn("turned {} away: {} connections are open", stream->peer(), clients_.size());
+    return;
+  }
+  Client& client = clients_.emplace_back();
+  client.connection = std::make_shared<Connection>(std::move(stream), *this);
+  client.thread = std::thread([this, &client] { serve(client); });
+}
+
+void Server::serve(Client& client) {
+  const std::string peer = client.connection->peer();
+  spdlog::debug("{} connected", peer);
+  const Status status = client.connection->run();
+  const std::string& name = client.connection->client();
+  if (status.ok()) {
+    spdlog::debug("{} ({}) left", name, peer);
+  } else if (status.code() == Code::connection_lost) {
+    spdlog::info("{} ({}) is gone: {}", name, peer, status.message());
+  } else {
+    spdlog::warn("{} ({}) cut off: {}", name, peer, status.message());
+  }
+  client.over = true;
+}
+
+// Joins threads that are over, or all of them.
+void Server::reap(bool all) {
+  std::list<Client> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto at = clients_.begin(); at != clients_.end();) {
+      const auto next = std::next(at);
+      if (all || at->over) gone.splice(gone.end(), clients_, at);
+      at = next;
+    }
+  }
+  for (Client& client : gone) client.thread.join();
+}
+
+Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(sessions_, [](const auto& s) { return s.expired(); });
+  if (hello.join != wire::Token{}) {
+    for (const auto& weak : sessions_) {
+      const auto session = weak.lock();
+      if (session && session->token() == hello.join) return session;
+    }
+    return Status(Code::denied, "no such session (it ended, or the token is wrong)");
+  }
+  const bool any = hello.device == UINT32_MAX;
+  if (!any && hello.device >= devices_.size()) {
+    return Status(Code::invalid_argument, "device " + std::to_string(hello.device) +
+                                              " does not exist (devices: " +
+                                              std::to_string(devices_.size()) + ")");
+  }
+  const std::uint32_t index = any ? least_used_device() : hello.device;
+  OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
+  auto session = std::make_shared<Session>(*devices_[index], index, token);
+  sessions_.push_back(session);
+  return session;
+}
+
+// @pre mutex_ is held
+std::uint32_t Server::least_used_device() {
+  std::vector<std::size_t> sessions(devices_.size(), 0);
+  for (const auto& weak : sessions_) {
+    if (const auto session = weak.lock()) ++sessions[session->device_index()];
+  }
+  return static_cast<std::uint32_t>(std::min_element(sessions.begin(), sessions.end()) - sessions.begin());
+}
+
+std::size_t Server::shut_down_resting(bool everybody) {
+  const std::lock_guard lock(mutex_);
+  std::size_t left = 0;
+  for (Client& client : clients_) {
+    if (client.over) continue;
+    if (everybody || client.connection->at_rest()) {
+      client.connection->shut_down();
+    } else {
+      ++left;
+    }
+  }
+  return left;
+}
+
+void Server::drain(double patience_s) {
+  closing_ = true;
+  for (const auto& listener : listeners_) listener->close();
+  for (std::thread& acceptor : acceptors_) {
+    if (acceptor.joinable()) acceptor.join();
+  }
+  const auto deadline = Clock::now() + std::chrono::duration<double>(patience_s);
+  if (patience_s > 0) std::this_thread::sleep_for(kQuiet);
+  while (shut_down_resting(false) > 0 && Clock::now() < deadline) std::this_thread::sleep_for(kQuiet);
+  shut_down_resting(true);
+  reap(true);
+}
+
+}  // namespace ob::daemon

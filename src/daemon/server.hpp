@@ -1,0 +1,69 @@
+#pragma once
+// The daemon: listens, gives each client a connection and a session on one of its devices, drains on request.
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/connection.hpp"
+#include "device/device.hpp"
+#include "transport/stream.hpp"
+
+namespace ob::daemon {
+
+struct ServerConfig {
+  std::vector<std::string> listen;    ///< addresses as transport::listen() takes them
+  std::size_t max_connections = 256;  ///< further clients are turned away
+};
+
+/// Threads: any.
+class Server final : public SessionDirectory {
+ public:
+  /// Listens at once, so that addresses() are ready for clients. Devices must be at least one.
+  /// Errors: those of transport::listen().
+  static Result<std::unique_ptr<Server>> create(ServerConfig config,
+                                                std::vector<std::unique_ptr<Device>> devices);
+  ~Server() override;
+
+  /// The bound addresses, in the order asked for.
+  std::vector<std::string> addresses() const;
+
+  /// Takes no new clients, lets every client finish what it has asked for, closes, returns.
+  /// Bounded: after `patience_s` whoever is left is cut off.
+  void drain(double patience_s);
+
+ private:
+  struct Client {
+    std::shared_ptr<Connection> connection;
+    std::thread thread;
+    std::atomic<bool> over{false};
+  };
+
+  Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices);
+  void accept_from(transport::Listener& listener);
+  void admit(std::unique_ptr<transport::Stream> stream);
+  void serve(Client& client);
+  void reap(bool all);
+  std::size_t shut_down_resting(bool everybody);
+
+  Result<std::shared_ptr<Session>> open(const wire::Hello& hello) override;
+  std::uint32_t device_count() const noexcept override {
+    return static_cast<std::uint32_t>(devices_.size());
+  }
+  std::uint32_t least_used_device();
+
+  const ServerConfig config_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<transport::Listener>> listeners_;
+  std::vector<std::thread> acceptors_;
+  std::atomic<bool> closing_{false};
+  std::mutex mutex_;  // of both below
+  std::list<Client> clients_;
+  std::vector<std::weak_ptr<Session>> sessions_;
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,109 @@
+#include "session/message_receiver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "wire/codec.hpp"
+
+namespace ob::session {
+namespace {
+
+// Below this a system call's per-piece cost exceeds that of copying the piece through the buffer.
+constexpr std::uint64_t kDirectPieceBytes = 2048;
+constexpr std::size_t kPiecesPerCall = 128;
+
+}  // namespace
+
+MessageReceiver::MessageReceiver(transport::Stream& stream)
+    : stream_(stream), buffer_(new std::byte[kBufferBytes]) {}
+
+Result<std::size_t> MessageReceiver::receive_into_buffer() {
+  if (begin_ == end_) begin_ = end_ = 0;
+  if (end_ == kBufferBytes) {
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  const iovec part{buffer_.get() + end_, kBufferBytes - end_};
+  OB_ASSIGN_OR_RETURN(const std::size_t received, stream_.try_receive({&part, 1}));
+  end_ += received;
+  return received;
+}
+
+// True once wanted_bytes are buffered.
+Result<bool> MessageReceiver::fill(std::size_t wanted_bytes) {
+  while (end_ - begin_ < wanted_bytes) {
+    OB_ASSIGN_OR_RETURN(const std::size_t received, receive_into_buffer());
+    if (received == 0) return false;
+  }
+  return true;
+}
+
+Result<std::optional<Message>> MessageReceiver::poll() {
+  OB_ASSIGN_OR_RETURN(const bool has_header, fill(wire::kHeaderBytes));
+  if (!has_header) return std::optional<Message>();
+  const std::span<const std::byte, wire::kHeaderBytes> bytes(buffer_.get() + begin_, wire::kHeaderBytes);
+  OB_ASSIGN_OR_RETURN(const wire::Header header, wire::decode_header(bytes));
+  const std::size_t whole = wire::kHeaderBytes + header.body_bytes;
+  OB_ASSIGN_OR_RETURN(const bool has_body, fill(whole));
+  if (!has_body) return std::optional<Message>();
+  const std::byte* body = buffer_.get() + begin_ + wire::kHeaderBytes;  // fill() may have moved the buffer
+  begin_ += whole;
+  payload_left_ = header.payload_bytes;
+  return std::optional<Message>(Message{header, {body, header.body_bytes}});
+}
+
+Result<std::size_t> MessageReceiver::receive_pieces(Layout::Cursor& destination) {
+  std::array<iovec, kPiecesPerCall> parts;
+  std::size_t count = 0;
+  std::uint64_t wanted = 0;
+  for (Layout::Cursor ahead = destination; count < parts.size() && !ahead.done() && wanted < payload_left_;) {
+    const auto piece = ahead.piece();
+    const std::size_t n = std::min<std::uint64_t>(piece.size(), payload_left_ - wanted);
+    parts[count++] = {piece.data(), n};
+    wanted += n;
+    ahead.advance(n);
+  }
+  OB_ASSIGN_OR_RETURN(const std::size_t received, stream_.try_receive({parts.data(), count}));
+  for (std::size_t left = received; left > 0;) {
+    const std::size_t n = std::min(left, destination.piece().size());
+    destination.advance(n);
+    left -= n;
+  }
+  return received;
+}
+
+Result<bool> MessageReceiver::poll_payload(Layout::Cursor& destination) {
+  while (payload_left_ > 0) {
+    if (begin_ < end_) {
+      const std::size_t n = std::min<std::uint64_t>(end_ - begin_, payload_left_);
+      const std::uint64_t copied = scatter({buffer_.get() + begin_, n}, destination);
+      if (copied == 0) return Status(Code::internal, "payload is larger than its destination");
+      begin_ += copied;
+      payload_left_ -= copied;
+      continue;
+    }
+    const bool direct = destination.piece().size() >= kDirectPieceBytes;
+    OB_ASSIGN_OR_RETURN(const std::size_t received,
+                        direct ? receive_pieces(destination) : receive_into_buffer());
+    if (received == 0) return false;
+    if (direct) payload_left_ -= received;
+  }
+  return true;
+}
+
+Result<bool> MessageReceiver::discard_payload() {
+  while (payload_left_ > 0) {
+    if (begin_ == end_) {
+      OB_ASSIGN_OR_RETURN(const std::size_t received, receive_into_buffer());
+      if (received == 0) return false;
+    }
+    const std::size_t n = std::min<std::uint64_t>(end_ - begin_, payload_left_);
+    begin_ += n;
+    payload_left_ -= n;
+  }
+  return true;
+}
+
+}  // namespace ob::session

@@ -1,0 +1,49 @@
+#pragma once
+// Puts messages on a stream: small ones are gathered in one buffer and leave together, large payloads leave
+// straight from their places.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/layout.hpp"
+#include "base/status.hpp"
+#include "transport/stream.hpp"
+#include "wire/message.hpp"
+
+namespace ob::session {
+
+/// What a sender does while its peer takes no bytes.
+class SendWaiter {
+ public:
+  virtual ~SendWaiter() = default;
+  /// Returns when sending may go on. A client receives meanwhile, so that both sides cannot block each other.
+  virtual Status wait_to_send() = 0;
+};
+
+/// Threads: one at a time.
+class MessageSender {
+ public:
+  MessageSender(transport::Stream& stream, SendWaiter& waiter);
+
+  /// Queues a message without payload; it leaves with the next flush() or when the buffer is full.
+  Status send(wire::Header header, std::span<const std::byte> body);
+  /// Queues a message with `payload` (header.payload_bytes is set from it); returns once the payload's memory may
+  /// be reused. Small payloads wait for flush() like messages.
+  Status send(wire::Header header, std::span<const std::byte> body, const Layout& payload);
+  Status flush();
+
+ private:
+  Status append(std::span<const std::byte> bytes);
+  Status push(std::span<iovec> parts);
+  Status send_pieces(Layout::Cursor& source);
+  Status send_gathered(Layout::Cursor& source);
+
+  static constexpr std::size_t kBufferBytes = 256 * 1024;
+  transport::Stream& stream_;
+  SendWaiter& waiter_;
+  std::unique_ptr<std::byte[]> buffer_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace ob::session
