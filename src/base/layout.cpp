@@ -32,7 +32,8 @@ Rows rows_of_column(const Region& region, std::uint64_t column) noexcept {
     case Triangle::upper: return {0, std::min(column + 1, rows)};
     case Triangle::upper_strict: return {0, std::min(column, rows)};
     case Triangle::lower: return {std::min(column, rows), rows - std::min(column, rows)};
-    case Triangle::lower_strict: return {std::min(column + 1, rows), rows - std::min(column + 1, rows)};
+    case Triangle::lower_strict:
+      return {std::min(column + 1, rows), rows - std::min(column + 1, rows)};
   }
   return {};
 }
@@ -90,7 +91,8 @@ Layout Layout::matrix(void* base, const Region& region) noexcept {
     const std::array<Dimension, 2> dimensions{
         Dimension{region.cols, static_cast<std::int64_t>(region.ld * region.element_bytes)},
         Dimension{region.rows, static_cast<std::int64_t>(region.element_bytes)}};
-    return strided(static_cast<std::byte*>(base) + region.offset_bytes, region.element_bytes, dimensions);
+    return strided(static_cast<std::byte*>(base) + region.offset_bytes, region.element_bytes,
+                   dimensions);
   }
   Layout layout;
   layout.base_ = static_cast<std::byte*>(base) + region.offset_bytes;
@@ -109,13 +111,15 @@ Layout Layout::strided(void* base, std::uint32_t element_bytes,
   layout.total_bytes_ = element_bytes;
   for (const Dimension& d : dimensions) layout.total_bytes_ *= d.count;
   if (layout.total_bytes_ == 0) return layout;
-  // From the fastest dimension outwards: absorb what continues the run, merge what continues the loop.
+  // From the fastest dimension outwards: absorb what continues the run, merge what continues the
+  // loop.
   std::array<Dimension, kMaxDimensions> outer{};
   int rank = 0;
   for (std::size_t i = dimensions.size(); i-- > 0;) {
     const Dimension& d = dimensions[i];
     if (d.count == 1) continue;
-    const bool run_continues = rank == 0 && d.stride_bytes == static_cast<std::int64_t>(layout.run_bytes_);
+    const bool run_continues =
+        rank == 0 && d.stride_bytes == static_cast<std::int64_t>(layout.run_bytes_);
     if (run_continues) {
       layout.run_bytes_ *= d.count;
     } else if (rank > 0 && d.stride_bytes == outer[rank - 1].stride_bytes *
@@ -134,8 +138,8 @@ std::uint64_t Layout::piece_bytes() const noexcept {
   if (!is_matrix_) return total_bytes_ == 0 ? 0 : run_bytes_;
   if (total_bytes_ == 0) return 0;
   // Upper triangles are longest in the last column, lower ones in the first.
-  const std::uint64_t rows = std::max(rows_of_column(region_, 0).count,
-                                      rows_of_column(region_, region_.cols - 1).count);
+  const std::uint64_t rows =
+      std::max(rows_of_column(region_, 0).count, rows_of_column(region_, region_.cols - 1).count);
   return rows * region_.element_bytes;
 }
 
@@ -158,7 +162,8 @@ void Layout::Cursor::load() noexcept {
   }
   if (column_ == 0 && rows_of_column(l.region_, 0).count == 0) column_ = 1;  // upper_strict
   const Rows rows = column_ < l.region_.cols ? rows_of_column(l.region_, column_) : Rows{};
-  end_ = rows.count == 0;  // a lower triangle has nothing further right, however many columns there are
+  // a lower triangle has nothing further right, however many columns there are
+  end_ = rows.count == 0;
   if (end_) return;
   at_ = l.base_ + (column_ * l.region_.ld + rows.first) * l.region_.element_bytes;
   left_ = rows.count * l.region_.element_bytes;

@@ -1,10 +1,11 @@
 #pragma once
-// Where the elements of an operand lie, on the host and on a device, and the order in which they travel.
+// Where the elements of an operand lie, on the host and on a device, and the order in which they
+// travel.
 //
-// On the wire an operand is always packed: its referenced elements and nothing else, column by column
-// (a matrix) or first dimension slowest (an FFT array). A Layout lists those elements as contiguous pieces of
-// memory in that order; two Layouts of one operand (the caller's array, the device buffer) list the same bytes,
-// usually cut into different pieces.
+// On the wire an operand is always packed: its referenced elements and nothing else, column by
+// column (a matrix) or first dimension slowest (an FFT array). A Layout lists those elements as
+// contiguous pieces of memory in that order; two Layouts of one operand (the caller's array, the
+// device buffer) list the same bytes, usually cut into different pieces.
 
 #include <array>
 #include <cstddef>
@@ -14,7 +15,13 @@
 namespace ob {
 
 /// Which elements of a matrix are referenced. `*_strict` leaves out the diagonal (diag = 'U').
-enum class Triangle : std::uint8_t { full = 0, upper = 1, lower = 2, upper_strict = 3, lower_strict = 4 };
+enum class Triangle : std::uint8_t {
+  full = 0,
+  upper = 1,
+  lower = 2,
+  upper_strict = 3,
+  lower_strict = 4
+};
 
 /// A matrix inside a device buffer, column-major.
 /// Shapes: rows x cols, ld >= max(1, rows)   Units: offset in bytes, rows, cols and ld in elements
@@ -31,16 +38,17 @@ struct Region {
 /// Bytes of `region` that are referenced, i.e. that travel. Saturates at UINT64_MAX.
 std::uint64_t packed_bytes(const Region& region) noexcept;
 
-/// Bytes from offset_bytes to the end of element (rows - 1, cols - 1), referenced or not: libraries may touch
-/// what a triangle leaves out. 0 without elements.
+/// Bytes from offset_bytes to the end of element (rows - 1, cols - 1), referenced or not: libraries
+/// may touch what a triangle leaves out. 0 without elements.
 /// Saturates at UINT64_MAX, so that a hostile region never looks small.
 std::uint64_t extent_bytes(const Region& region) noexcept;
 
-/// True if rows, cols, ld and element_bytes make sense and the region lies in a buffer of buffer_bytes.
+/// True if rows, cols, ld and element_bytes make sense and the region lies in a buffer of
+/// buffer_bytes.
 bool fits(const Region& region, std::uint64_t buffer_bytes) noexcept;
 
-/// The pieces of an operand in host-visible memory. Either a (possibly triangular) column-major matrix, or an
-/// array of up to kMaxDimensions strided dimensions, first dimension slowest.
+/// The pieces of an operand in host-visible memory. Either a (possibly triangular) column-major
+/// matrix, or an array of up to kMaxDimensions strided dimensions, first dimension slowest.
 /// Memory: does not own; base must outlive every use.   Threads: any
 class Layout {
  public:
@@ -58,10 +66,12 @@ class Layout {
   static Layout matrix(void* base, const Region& region) noexcept;
   /// dimensions[0] slowest. Neighbouring dimensions that are contiguous in memory are merged.
   /// @pre dimensions.size() <= kMaxDimensions
-  static Layout strided(void* base, std::uint32_t element_bytes, std::span<const Dimension> dimensions) noexcept;
+  static Layout strided(void* base, std::uint32_t element_bytes,
+                        std::span<const Dimension> dimensions) noexcept;
 
   std::uint64_t total_bytes() const noexcept { return total_bytes_; }
-  /// Bytes of the longest contiguous piece; tells small-piece (copy) from large-piece (scatter/gather) transfers.
+  /// Bytes of the longest contiguous piece; tells small-piece (copy) from large-piece
+  /// (scatter/gather) transfers.
   std::uint64_t piece_bytes() const noexcept;
   /// True if all bytes are one contiguous piece.
   bool contiguous() const noexcept { return piece_bytes() >= total_bytes_; }
@@ -81,7 +91,7 @@ class Layout {
     const Layout* layout_;
     std::byte* at_ = nullptr;
     std::uint64_t left_ = 0;
-    std::uint64_t column_ = 0;                         // matrices
+    std::uint64_t column_ = 0;                           // matrices
     std::array<std::uint64_t, kMaxDimensions> index_{};  // strided arrays
     bool end_ = false;
   };
@@ -91,7 +101,7 @@ class Layout {
   std::uint64_t total_bytes_ = 0;
   bool is_matrix_ = false;
   Region region_;
-  int rank_ = 0;                // outer dimensions; the inner run is run_bytes_
+  int rank_ = 0;  // outer dimensions; the inner run is run_bytes_
   std::uint64_t run_bytes_ = 0;
   std::array<Dimension, kMaxDimensions> dimensions_{};
 };

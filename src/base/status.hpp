@@ -1,6 +1,6 @@
 #pragma once
-// Expected failures as values. Nothing in Outboard throws; a function that can fail returns Status or
-// Result<T>, and sets its outputs only on success.
+// Expected failures as values. Nothing in Outboard throws; a function that can fail returns Status
+// or Result<T>, and sets its outputs only on success.
 
 #include <cassert>
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace ob {
 
-/// What a failure breaks, from the narrowest to the widest. Values travel on the wire (docs/wire.md).
+/// What a failure breaks, from the narrowest to the widest. Values travel on the wire
+/// (docs/wire.md).
 enum class Code : std::uint8_t {
   ok = 0,
   // this call
@@ -57,8 +58,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {  // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {
     assert(!std::get<1>(state_).ok());
   }
 
@@ -81,8 +82,8 @@ class [[nodiscard]] Result {
 }  // namespace ob
 
 /// Returns the failure of `expression` (a Status) to the caller.
-#define OB_RETURN_IF_ERROR(expression)                        \
-  do {                                                        \
+#define OB_RETURN_IF_ERROR(expression)                                            \
+  do {                                                                            \
     if (::ob::Status ob_status = (expression); !ob_status.ok()) return ob_status; \
   } while (false)
 

@@ -13,8 +13,9 @@ namespace {
 using detail::load;
 using detail::store;
 
-// Appends one integer. A body that overflows is a bug of this program (every text is cut to its limit, and the
-// largest message is a third of kMaxBodyBytes); in release builds the excess is dropped rather than written.
+// Appends one integer. A body that overflows is a bug of this program (every text is cut to its
+// limit, and the largest message is a third of kMaxBodyBytes); in release builds the excess is
+// dropped rather than written.
 template <class T>
 void append(std::span<std::byte> room, std::size_t& size, T value) noexcept {
   assert(size + sizeof(T) <= room.size());
@@ -55,7 +56,8 @@ void Body::text(std::string_view v, std::size_t max_bytes) noexcept {
 }
 
 void Body::pad_to_8() noexcept {
-  while (size_ % 8 != 0) data_[size_++] = std::byte{0};  // in bounds: kMaxBodyBytes is a multiple of 8
+  // in bounds: kMaxBodyBytes is a multiple of 8
+  while (size_ % 8 != 0) data_[size_++] = std::byte{0};
 }
 
 std::uint8_t Reader::u8() noexcept { return take<std::uint8_t>(bytes_, at_, ok_); }
@@ -78,7 +80,8 @@ std::string_view Reader::text(std::size_t max_bytes) noexcept {
 
 void Reader::skip_pad_to_8() noexcept {
   while (ok_ && at_ % 8 != 0) {
-    if (u8() != 0) ok_ = false;  // one message has one encoding; also keeps the gaps free for later versions
+    // one message has one encoding; also keeps the gaps free for later versions
+    if (u8() != 0) ok_ = false;
   }
 }
 

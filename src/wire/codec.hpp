@@ -1,6 +1,7 @@
 #pragma once
-// Encoding and decoding of headers and bodies (wire/message.hpp). Decoding treats bytes as hostile: every length,
-// enumerator and flag is checked, nothing is read past the end, trailing bytes are an error.
+// Encoding and decoding of headers and bodies (wire/message.hpp). Decoding treats bytes as hostile:
+// every length, enumerator and flag is checked, nothing is read past the end, trailing bytes are an
+// error.
 
 #include <array>
 #include <cstddef>
@@ -13,7 +14,8 @@
 
 namespace ob::wire {
 
-/// A body under construction; lives on the stack, never allocates. Always a multiple of 8 bytes once finished.
+/// A body under construction; lives on the stack, never allocates. Always a multiple of 8 bytes
+/// once finished.
 class Body {
  public:
   std::span<const std::byte> bytes() const noexcept { return {data_.data(), size_}; }
@@ -53,23 +55,23 @@ class Reader {
 };
 
 void encode_header(const Header& header, std::span<std::byte, kHeaderBytes> out) noexcept;
-/// Errors: protocol_error for an unknown opcode, body_bytes > kMaxBodyBytes or not a multiple of 8, flags != 0,
-/// a body or a payload on a message that has none.
+/// Errors: protocol_error for an unknown opcode, body_bytes > kMaxBodyBytes or not a multiple of 8,
+/// flags != 0, a body or a payload on a message that has none.
 Result<Header> decode_header(std::span<const std::byte, kHeaderBytes> bytes);
 
 /// Specialised for every body of wire/message.hpp that is not empty.
 template <class Message>
 void encode(const Message& message, Body& body) noexcept;
-/// Errors: protocol_error, naming the message and what is wrong with it.
-/// Hello and Welcome decode whatever version they carry as long as magic and version can be read (the caller
-/// compares versions, so that a refusal can name both).
+/// Errors: protocol_error, naming the message and what is wrong with it. Hello and Welcome decode
+/// whatever version they carry as long as magic and version can be read (the caller compares
+/// versions, so that a refusal can name both).
 template <class Message>
 Result<Message> decode(std::span<const std::byte> body);
 
-#define OB_WIRE_BODY(Message)                              \
-  template <>                                              \
+#define OB_WIRE_BODY(Message)                               \
+  template <>                                               \
   void encode(const Message& message, Body& body) noexcept; \
-  template <>                                              \
+  template <>                                               \
   Result<Message> decode(std::span<const std::byte> body)
 
 OB_WIRE_BODY(Hello);

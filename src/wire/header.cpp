@@ -45,7 +45,8 @@ Traits traits_of(std::uint16_t opcode) noexcept {
 }
 
 Status refuse(std::uint16_t opcode, const std::string& problem) {
-  return Status(Code::protocol_error, "header of opcode " + std::to_string(opcode) + ": " + problem);
+  return Status(Code::protocol_error,
+                "header of opcode " + std::to_string(opcode) + ": " + problem);
 }
 
 // Builds no string unless something is wrong: every message passes here.

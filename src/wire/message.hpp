@@ -1,8 +1,9 @@
 #pragma once
-// The data-plane protocol, version kVersion: what the bytes on a stream mean. docs/wire.md is its specification;
-// tests/wire holds golden bytes. Every multi-byte field is little-endian, every body a multiple of 8 bytes.
+// The data-plane protocol, version kVersion: what the bytes on a stream mean. docs/wire.md is its
+// specification; tests/wire holds golden bytes. Every multi-byte field is little-endian, every body
+// a multiple of 8 bytes.
 //
-//   message = Header (32 bytes) | body (header.body_bytes) | payload (header.payload_bytes, packed elements)
+//   message = Header (32 bytes) | body (body_bytes) | payload (payload_bytes, packed elements)
 
 #include <array>
 #include <cstdint>
@@ -16,10 +17,11 @@
 
 namespace ob::wire {
 
-inline constexpr std::uint32_t kMagic = 0x0B0A4D01;  // in Hello and Welcome; also tells a foreign program early
+/// In Hello and Welcome; also tells a foreign program early.
+inline constexpr std::uint32_t kMagic = 0x0B0A4D01;
 inline constexpr std::uint16_t kVersion = 1;
-inline constexpr std::uint32_t kMaxBodyBytes = 4096;      ///< larger bodies are a protocol error
-inline constexpr std::uint32_t kInitialCredits = 256;     ///< commands in flight per queue
+inline constexpr std::uint32_t kMaxBodyBytes = 4096;   ///< larger bodies are a protocol error
+inline constexpr std::uint32_t kInitialCredits = 256;  ///< commands in flight per queue
 
 enum class Opcode : std::uint16_t {
   // client -> daemon
@@ -28,9 +30,9 @@ enum class Opcode : std::uint16_t {
   destroy_queue = 3,
   allocate = 4,
   free = 5,
-  locate = 6,      ///< asks where a buffer lies in shared memory; answered by location
-  write = 7,       ///< payload: the region's elements
-  read = 8,        ///< answered by data
+  locate = 6,  ///< asks where a buffer lies in shared memory; answered by location
+  write = 7,   ///< payload: the region's elements
+  read = 8,    ///< answered by data
   copy = 9,
   call = 10,
   make_plan = 11,
@@ -45,11 +47,12 @@ enum class Opcode : std::uint16_t {
   welcome = 64,
   refused = 65,
   location = 66,
-  data = 67,   ///< payload: the region's elements, or none if status is not ok
+  data = 67,  ///< payload: the region's elements, or none if status is not ok
   done = 68,
   credit = 69,
   pong = 70,
-  failed = 71,  ///< the connection is beyond repair (protocol error); the last message before closing
+  /// the connection is beyond repair (protocol error); the last message before closing
+  failed = 71,
 };
 
 /// Commands that a queue executes in order, bounded by its credits.
@@ -71,21 +74,25 @@ struct Header {
   Opcode opcode{};
   std::uint16_t flags = 0;  ///< reserved, 0
   std::uint32_t body_bytes = 0;
-  QueueId queue;                 ///< 0 for messages that belong to no queue
-  std::uint64_t sequence = 0;    ///< commands: 1, 2, 3 ... per connection, hello 0; replies: the command answered
+  QueueId queue;  ///< 0 for messages that belong to no queue
+  /// commands: 1, 2, 3 ... per connection, hello 0; replies: the command answered
+  std::uint64_t sequence = 0;
   std::uint64_t payload_bytes = 0;
 };
 inline constexpr std::size_t kHeaderBytes = 32;
 
-using Token = std::array<std::uint64_t, 2>;  ///< names a session to further connections; unguessable
+/// names a session to further connections; unguessable
+using Token = std::array<std::uint64_t, 2>;
 
 struct Hello {
   std::uint16_t version = kVersion;
-  std::uint8_t big_endian = 0;   ///< byte order of this side's element data
-  Token join{};                  ///< zero: open a new session; else join the session with this token
+  std::uint8_t big_endian = 0;  ///< byte order of this side's element data
+  /// zero: open a new session; else join the session with this token
+  Token join{};
   std::uint32_t device = UINT32_MAX;  ///< device index, or any
-  std::string client;            ///< program and pid, for the daemon's log; at most 255 bytes
-  std::string identity;          ///< reserved for authentication; empty in version 1; at most 1024 bytes
+  std::string client;                 ///< program and pid, for the daemon's log; at most 255 bytes
+  /// reserved for authentication; empty in version 1; at most 1024 bytes
+  std::string identity;
 };
 
 struct Welcome {
@@ -93,12 +100,12 @@ struct Welcome {
   std::uint8_t big_endian = 0;
   std::uint8_t host_visible = 0;  ///< device buffers can be mapped by a client on the same machine
   Token token{};
-  std::uint32_t device = 0;       ///< index of the device this session uses
-  std::uint32_t devices = 0;      ///< devices of the daemon
+  std::uint32_t device = 0;   ///< index of the device this session uses
+  std::uint32_t devices = 0;  ///< devices of the daemon
   std::uint64_t memory_bytes = 0;
-  double gflops_double = 0;       ///< measured dgemm rate, GFLOP/s; 0 if unknown
-  std::string backend;            ///< "cpu", "null", ...
-  std::string description;        ///< for people
+  double gflops_double = 0;  ///< measured dgemm rate, GFLOP/s; 0 if unknown
+  std::string backend;       ///< "cpu", "null", ...
+  std::string description;   ///< for people
 };
 
 struct Refused {
@@ -107,34 +114,67 @@ struct Refused {
   std::string message;
 };
 
-struct Allocate { BufferId buffer; std::uint64_t bytes = 0; };
-struct Free { BufferId buffer; };
-struct Locate { BufferId buffer; };
-struct Write { BufferId buffer; Region region; };
-struct Read { BufferId buffer; Region region; };
-struct Copy { BufferId source; BufferId destination; Region from; Region to; };
-struct DestroyPlan { PlanId plan; };
-struct ExecutePlan { PlanId plan; BufferId input; BufferId output; std::uint64_t input_offset_bytes = 0; std::uint64_t output_offset_bytes = 0; };
-struct Record { EventId event; };
-struct Wait { EventId event; };
+struct Allocate {
+  BufferId buffer;
+  std::uint64_t bytes = 0;
+};
+struct Free {
+  BufferId buffer;
+};
+struct Locate {
+  BufferId buffer;
+};
+struct Write {
+  BufferId buffer;
+  Region region;
+};
+struct Read {
+  BufferId buffer;
+  Region region;
+};
+struct Copy {
+  BufferId source;
+  BufferId destination;
+  Region from;
+  Region to;
+};
+struct DestroyPlan {
+  PlanId plan;
+};
+struct ExecutePlan {
+  PlanId plan;
+  BufferId input;
+  BufferId output;
+  std::uint64_t input_offset_bytes = 0;
+  std::uint64_t output_offset_bytes = 0;
+};
+struct Record {
+  EventId event;
+};
+struct Wait {
+  EventId event;
+};
 
 /// location: where a buffer lies. Over shm the segment's file descriptor comes beside the message.
 struct Location {
   Code code = Code::ok;
-  std::uint64_t offset_bytes = 0;   ///< of the buffer inside the segment
+  std::uint64_t offset_bytes = 0;  ///< of the buffer inside the segment
   std::uint64_t segment_bytes = 0;
 };
 
 /// data and done: outcome of everything the queue did so far. failed: why the connection ends.
 struct Outcome {
   Code code = Code::ok;
-  std::uint32_t credits = 0;         ///< commands completed since the last grant
-  std::uint64_t failed_sequence = 0; ///< the command that failed
-  std::uint64_t compute_ns = 0;      ///< device time of calls and plan executions since the last synchronize
-  std::uint64_t plan_ns = 0;         ///< time spent making plans since the last synchronize
-  std::string message;               ///< at most 1024 bytes
+  std::uint32_t credits = 0;          ///< commands completed since the last grant
+  std::uint64_t failed_sequence = 0;  ///< the command that failed
+  /// device time of calls and plan executions since the last synchronize
+  std::uint64_t compute_ns = 0;
+  std::uint64_t plan_ns = 0;  ///< time spent making plans since the last synchronize
+  std::string message;        ///< at most 1024 bytes
 };
 
-struct Credit { std::uint32_t credits = 0; };
+struct Credit {
+  std::uint32_t credits = 0;
+};
 
 }  // namespace ob::wire

@@ -1,6 +1,7 @@
 #pragma once
-// Little-endian integers byte by byte: right on every host, and one plain move on little-endian ones. Folds, not
-// loops: gcc 12 merges the bytes of an unrolled sequence at -O2, but does not unroll a loop of eight.
+// Little-endian integers byte by byte: right on every host, and one plain move on little-endian
+// ones. Folds, not loops: gcc 12 merges the bytes of an unrolled sequence at -O2, but does not
+// unroll a loop of eight.
 
 #include <cstddef>
 #include <type_traits>

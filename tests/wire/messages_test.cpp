@@ -1,0 +1,266 @@
+// Golden bytes, round trips, cut and corrupted bodies of every message.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "support/hex.hpp"
+#include "support/random.hpp"
+#include "wire/codec.hpp"
+#include "wire/samples.hpp"
+
+namespace ob {
+namespace {
+
+using test::from_hex;
+using test::to_hex;
+
+// Decodes from memory that ends with the body, so that a sanitizer sees any read beyond it.
+template <class Message>
+Result<Message> decode_exactly(std::span<const std::byte> bytes) {
+  const std::unique_ptr<std::byte[]> copy(new std::byte[bytes.size()]);
+  std::copy(bytes.begin(), bytes.end(), copy.get());
+  return wire::decode<Message>({copy.get(), bytes.size()});
+}
+
+template <class Message>
+std::string encoded(const Message& message) {
+  wire::Body body;
+  wire::encode(message, body);
+  return to_hex(body.bytes());
+}
+
+TEST(Messages, EncodeToTheGoldenBytes) {
+  test::for_each_sample([](const char* name, const auto& message, std::string_view hex) {
+    EXPECT_EQ(encoded(message), to_hex(from_hex(hex))) << name;
+  });
+}
+
+TEST(Messages, DecodeFromTheGoldenBytes) {
+  test::for_each_sample([](const char* name, const auto& message, std::string_view hex) {
+    using Message = std::decay_t<decltype(message)>;
+    const auto decoded = decode_exactly<Message>(from_hex(hex));
+    ASSERT_TRUE(decoded.ok()) << name << ": " << decoded.status().message();
+    EXPECT_EQ(encoded(*decoded), to_hex(from_hex(hex))) << name;
+  });
+}
+
+TEST(Messages, DecodedFieldsLandInTheirMembers) {
+  const auto write = decode_exactly<wire::Write>(
+      from_hex("05 00 00 00 00 00 00 00" + std::string(test::kRegionHex)));
+  ASSERT_TRUE(write.ok());
+  EXPECT_EQ(write->buffer.value, 5u);
+  EXPECT_EQ(write->region.offset_bytes, 0x0102030405060708u);
+  EXPECT_EQ(write->region.element_bytes, 16u);
+  EXPECT_EQ(write->region.triangle, Triangle::lower);
+  EXPECT_EQ(write->region.rows, 3u);
+  EXPECT_EQ(write->region.cols, 5u);
+  EXPECT_EQ(write->region.ld, 7u);
+  const auto welcome = decode_exactly<wire::Welcome>(from_hex(test::kWelcomeHex));
+  ASSERT_TRUE(welcome.ok());
+  EXPECT_EQ(welcome->host_visible, 1);
+  EXPECT_EQ(welcome->big_endian, 0);
+  EXPECT_EQ(welcome->memory_bytes, 1ULL << 34);
+  EXPECT_EQ(welcome->gflops_double, 123.25);
+  EXPECT_EQ(welcome->backend, "cpu");
+  EXPECT_EQ(welcome->description, "fast");
+}
+
+TEST(Messages, EveryTruncationIsRefusedAndNamed) {
+  test::for_each_sample([](const char* name, const auto& message, std::string_view hex) {
+    using Message = std::decay_t<decltype(message)>;
+    const auto bytes = from_hex(hex);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      const auto decoded = decode_exactly<Message>(std::span(bytes).first(size));
+      ASSERT_FALSE(decoded.ok()) << name << " cut to " << size;
+      EXPECT_EQ(decoded.status().code(), Code::protocol_error);
+      EXPECT_EQ(decoded.status().message().find(std::string(name) + ": "), 0u)
+          << decoded.status().message();
+    }
+  });
+}
+
+TEST(Messages, TrailingBytesAreRefused) {
+  test::for_each_sample([](const char* name, const auto& message, std::string_view hex) {
+    using Message = std::decay_t<decltype(message)>;
+    for (const std::size_t excess : {1, 8}) {
+      auto bytes = from_hex(hex);
+      bytes.resize(bytes.size() + excess);
+      const auto decoded = decode_exactly<Message>(bytes);
+      ASSERT_FALSE(decoded.ok()) << name;
+      EXPECT_NE(decoded.status().message().find("bytes follow"), std::string::npos);
+    }
+  });
+}
+
+// Each message has one encoding: whatever decodes encodes to the same bytes again.
+template <class Message>
+void expect_refused_or_canonical(const char* name, std::span<const std::byte> bytes) {
+  const auto decoded = decode_exactly<Message>(bytes);
+  if (!decoded.ok()) {
+    EXPECT_EQ(decoded.status().code(), Code::protocol_error) << name;
+    return;
+  }
+  if constexpr (requires { decoded->big_endian; }) {
+    if (decoded->version != wire::kVersion) return;  // only the version was decoded
+  }
+  EXPECT_EQ(encoded(*decoded), to_hex(bytes)) << name;
+}
+
+TEST(Messages, CorruptedBodiesAreRefusedOrCanonical) {
+  auto random = test::fresh_random();
+  test::for_each_sample([&](const char* name, const auto& message, std::string_view hex) {
+    using Message = std::decay_t<decltype(message)>;
+    const auto golden = from_hex(hex);
+    for (std::size_t at = 0; at < golden.size(); ++at) {
+      for (int value = 0; value < 256; ++value) {
+        auto bytes = golden;
+        bytes[at] = static_cast<std::byte>(value);
+        expect_refused_or_canonical<Message>(name, bytes);
+      }
+    }
+    for (int round = 0; round < 2000; ++round) {
+      auto bytes = golden;
+      for (int hit = test::uniform(random, 2, 8); hit > 0; --hit) {
+        const auto at = test::uniform<std::size_t>(random, 0, bytes.size() - 1);
+        bytes[at] = static_cast<std::byte>(random());
+      }
+      bytes.resize(test::uniform<std::size_t>(random, 0, 2 * golden.size()));
+      expect_refused_or_canonical<Message>(name, bytes);
+    }
+  });
+}
+
+TEST(Messages, RandomBodiesAreRefusedOrCanonical) {
+  auto random = test::fresh_random();
+  for (int round = 0; round < 5000; ++round) {
+    std::vector<std::byte> bytes(test::uniform<std::size_t>(random, 0, 200));
+    // Mostly zeros get further than noise does.
+    const int density = test::uniform(random, 1, 8);
+    for (auto& byte : bytes) {
+      if (test::uniform(random, 1, 8) <= density) byte = static_cast<std::byte>(random());
+    }
+    test::for_each_sample([&](const char* name, const auto& message, std::string_view) {
+      expect_refused_or_canonical<std::decay_t<decltype(message)>>(name, bytes);
+    });
+  }
+}
+
+TEST(Messages, RandomValuesSurviveTheRoundTrip) {
+  auto random = test::fresh_random();
+  for (int round = 0; round < 1000; ++round) {
+    wire::Outcome outcome;
+    outcome.code = static_cast<Code>(test::uniform(random, 0, 11));
+    outcome.credits = static_cast<std::uint32_t>(random());
+    outcome.failed_sequence = random();
+    outcome.compute_ns = random();
+    outcome.plan_ns = random();
+    outcome.message.resize(test::uniform<std::size_t>(random, 0, 1024));
+    for (char& c : outcome.message) c = static_cast<char>(random());
+    wire::Body body;
+    wire::encode(outcome, body);
+    EXPECT_EQ(body.bytes().size() % 8, 0u);
+    const auto back = decode_exactly<wire::Outcome>(body.bytes());
+    ASSERT_TRUE(back.ok()) << back.status().message();
+    EXPECT_EQ(back->code, outcome.code);
+    EXPECT_EQ(back->credits, outcome.credits);
+    EXPECT_EQ(back->failed_sequence, outcome.failed_sequence);
+    EXPECT_EQ(back->compute_ns, outcome.compute_ns);
+    EXPECT_EQ(back->plan_ns, outcome.plan_ns);
+    EXPECT_EQ(back->message, outcome.message);
+  }
+}
+
+TEST(Messages, OverlongTextsAreCutWhenSentAndRefusedWhenReceived) {
+  wire::Hello hello;
+  hello.client.assign(5000, 'c');
+  hello.identity.assign(5000, 'i');
+  wire::Body body;
+  wire::encode(hello, body);
+  const auto back = decode_exactly<wire::Hello>(body.bytes());
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->client, std::string(255, 'c'));
+  EXPECT_EQ(back->identity, std::string(1024, 'i'));
+
+  auto bytes = from_hex(test::kHelloHex);
+  bytes[29] = std::byte{1};  // length of client: 5 + 256
+  bytes.resize(1024);
+  const auto refused = decode_exactly<wire::Hello>(bytes);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().message().find("hello: client "), 0u) << refused.status().message();
+}
+
+TEST(Messages, AnotherVersionsHelloTellsItsVersionWhateverFollows) {
+  auto bytes = from_hex(test::kHelloHex);
+  bytes[4] = std::byte{0x34};
+  bytes[5] = std::byte{0x12};
+  for (const std::size_t size : {bytes.size(), std::size_t{8}}) {
+    const auto hello = decode_exactly<wire::Hello>(std::span(bytes).first(size));
+    ASSERT_TRUE(hello.ok()) << hello.status().message();
+    EXPECT_EQ(hello->version, 0x1234);
+    EXPECT_EQ(hello->client, "");
+    const auto welcome = decode_exactly<wire::Welcome>(std::span(bytes).first(size));
+    ASSERT_TRUE(welcome.ok());
+    EXPECT_EQ(welcome->version, 0x1234);
+  }
+  bytes[0] = std::byte{0};
+  const auto foreign = decode_exactly<wire::Hello>(bytes);
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_EQ(foreign.status().message().find("hello: magic "), 0u) << foreign.status().message();
+}
+
+struct Bad {
+  std::size_t at;
+  int value;
+  const char* field;
+};
+
+template <class Message>
+void expect_refusals(std::string_view hex, const char* name, std::initializer_list<Bad> list) {
+  for (const Bad& bad : list) {
+    auto bytes = from_hex(hex);
+    bytes[bad.at] = static_cast<std::byte>(bad.value);
+    const auto decoded = decode_exactly<Message>(bytes);
+    ASSERT_FALSE(decoded.ok()) << name << " byte " << bad.at;
+    const std::string expected = std::string(name) + ": " + bad.field + " ";
+    EXPECT_EQ(decoded.status().message().substr(0, expected.size()), expected);
+  }
+}
+
+TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
+  expect_refusals<wire::Hello>(
+      test::kHelloHex, "hello",
+      {{6, 2, "big_endian"}, {7, 1, "padding"}, {37, 1, "client"}, {47, 9, "identity"}});
+  expect_refusals<wire::Welcome>(test::kWelcomeHex, "welcome",
+                                 {{6, 255, "big_endian"},
+                                  {7, 2, "host_visible"},
+                                  {47, 0xC0, "gflops_double"},
+                                  {55, 1, "backend"}});
+  expect_refusals<wire::Refused>(
+      test::kRefusedHex, "refused",
+      {{0, 0, "code"}, {0, 12, "code"}, {1, 1, "reserved"}, {15, 1, "message"}});
+  expect_refusals<wire::Outcome>(
+      test::kOutcomeHex, "outcome",
+      {{0, 12, "code"}, {1, 1, "reserved"}, {3, 1, "reserved"}, {33, 5, "message"}});
+  expect_refusals<wire::Write>("05 00 00 00 00 00 00 00" + std::string(test::kRegionHex), "write",
+                               {{20, 5, "region"}, {21, 1, "padding"}, {23, 1, "padding"}});
+  expect_refusals<wire::Location>(
+      "00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00", "location",
+      {{0, 12, "code"}, {1, 1, "padding"}, {15, 1, "offset_bytes"}});
+  expect_refusals<wire::Credit>("04 03 02 01 00 00 00 00", "credit", {{4, 1, "padding"}});
+}
+
+TEST(Messages, ARateThatIsNoNumberIsRefused) {
+  for (const double rate : {std::nan(""), std::numeric_limits<double>::infinity(), -1.0}) {
+    wire::Welcome welcome;
+    welcome.gflops_double = rate;
+    wire::Body body;
+    wire::encode(welcome, body);
+    EXPECT_FALSE(decode_exactly<wire::Welcome>(body.bytes()).ok()) << rate;
+  }
+}
+
+}  // namespace
+}  // namespace ob

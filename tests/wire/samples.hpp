@@ -1,0 +1,100 @@
+#pragma once
+// One value of every message with its bytes, written by hand from the tables of docs/wire.md.
+
+#include <string_view>
+
+#include "wire/message.hpp"
+
+namespace ob::test {
+
+inline constexpr std::string_view kRegionHex = R"(
+  08 07 06 05 04 03 02 01   // offset_bytes
+  10 00 00 00 02 00 00 00   // element_bytes, triangle lower, padding
+  03 00 00 00 00 00 00 00   // rows
+  05 00 00 00 00 00 00 00   // cols
+  07 00 00 00 00 00 00 00   // ld
+)";
+inline const Region kRegion{0x0102030405060708, 16, Triangle::lower, 3, 5, 7};
+
+inline constexpr std::string_view kOtherRegionHex = R"(
+  40 00 00 00 00 00 00 00
+  08 00 00 00 03 00 00 00   // upper without diagonal
+  00 01 00 00 00 00 00 00
+  01 00 00 00 00 00 00 00
+  ff ff ff ff ff ff ff ff
+)";
+inline const Region kOtherRegion{0x40, 8, Triangle::upper_strict, 0x100, 1, UINT64_MAX};
+
+inline constexpr std::string_view kHelloHex = R"(
+  01 4d 0a 0b 01 00 01 00   // magic, version, big_endian, reserved
+  88 77 66 55 44 33 22 11   // join
+  ef cd ab 89 67 45 23 01
+  02 00 00 00 05 00 00 00   // device, length of client
+  61 20 31 32 33 00 00 00   // "a 123", padding
+  00 00 00 00 00 00 00 00   // length of identity, padding
+)";
+inline constexpr std::string_view kWelcomeHex = R"(
+  01 4d 0a 0b 01 00 00 01   // magic, version, big_endian, host_visible
+  01 00 00 00 00 00 00 80   // token
+  02 00 00 00 00 00 00 c0
+  01 00 00 00 03 00 00 00   // device, devices
+  00 00 00 00 04 00 00 00   // memory_bytes: 16 GiB
+  00 00 00 00 00 d0 5e 40   // gflops_double: 123.25
+  03 00 00 00 63 70 75 00   // backend "cpu", padding
+  04 00 00 00 66 61 73 74   // description "fast"
+)";
+inline constexpr std::string_view kRefusedHex = R"(
+  06 00 01 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
+  6e 6f 00 00 00 00 00 00   // "no"
+)";
+inline constexpr std::string_view kOutcomeHex = R"(
+  03 00 00 00 80 00 00 00   // code out_of_memory, reserved, credits
+  2a 00 00 00 00 00 00 00   // failed_sequence
+  00 ca 9a 3b 00 00 00 00   // compute_ns: 1 s
+  40 42 0f 00 00 00 00 00   // plan_ns: 1 ms
+  0c 00 00 00 64 65 76 69   // message "device full!"
+  63 65 20 66 75 6c 6c 21
+)";
+
+/// Calls visit(name, message, hex) for every message with a body of its own.
+template <class Visit>
+void for_each_sample(Visit visit) {
+  using namespace wire;
+  const std::string region(kRegionHex);
+  const std::string id7 = "07 00 00 00 00 00 00 80 ";
+  constexpr std::uint64_t k7 = 0x8000000000000007;
+  visit("hello", Hello{1, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", ""}, kHelloHex);
+  visit("welcome",
+        Welcome{1,
+                0,
+                1,
+                {0x8000000000000001, 0xc000000000000002},
+                1,
+                3,
+                1ULL << 34,
+                123.25,
+                "cpu",
+                "fast"},
+        kWelcomeHex);
+  visit("refused", Refused{Code::version_mismatch, 1, "no"}, kRefusedHex);
+  visit("allocate", Allocate{{k7}, 1ULL << 40}, id7 + "00 00 00 00 00 01 00 00");
+  visit("free", Free{{k7}}, id7);
+  visit("locate", Locate{{k7}}, id7);
+  visit("write", Write{{k7}, kRegion}, id7 + region);
+  visit("read", Read{{k7}, kRegion}, id7 + region);
+  visit("copy", Copy{{k7}, {9}, kRegion, kOtherRegion},
+        id7 + "09 00 00 00 00 00 00 00" + region + std::string(kOtherRegionHex));
+  visit("destroy_plan", DestroyPlan{{k7}}, id7);
+  visit("execute_plan", ExecutePlan{{k7}, {2}, {3}, 0x1000, 0x2000}, id7 + R"(
+          02 00 00 00 00 00 00 00   03 00 00 00 00 00 00 00
+          00 10 00 00 00 00 00 00   00 20 00 00 00 00 00 00)");
+  visit("record", Record{{k7}}, id7);
+  visit("wait", Wait{{k7}}, id7);
+  visit("location", Location{Code::ok, 0x1000, 0x3000}, R"(
+          00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00)");
+  visit("outcome", Outcome{Code::out_of_memory, 128, 42, 1000000000, 1000000, "device full!"},
+        kOutcomeHex);
+  visit("credit", Credit{0x01020304}, "04 03 02 01 00 00 00 00");
+}
+
+}  // namespace ob::test
