@@ -1,6 +1,7 @@
 #pragma once
-// A connected pair of byte streams, one each way. Non-blocking primitives plus one wait, so that a sender who is
-// held up can receive meanwhile (two sides that only send would block each other for ever).
+// A connected pair of byte streams, one each way. Non-blocking primitives plus one wait, so that a
+// sender who is held up can receive meanwhile (two sides that only send would block each other for
+// ever).
 
 #include <sys/uio.h>
 
@@ -32,11 +33,14 @@ class Stream {
   virtual Result<std::size_t> try_send(std::span<const iovec> parts) = 0;
 
   /// Receives into a prefix of `parts`; returns bytes received, 0 if there are none now.
-  /// Errors: connection_lost if the peer is gone (also at a clean end: the protocol says goodbye first).
+  /// Errors: connection_lost if the peer is gone (also at a clean end: the protocol says goodbye
+  /// first).
   virtual Result<std::size_t> try_receive(std::span<const iovec> parts) = 0;
 
-  /// Blocks until one of the wanted directions may make progress (spuriously, too), or the deadline passes.
-  /// Errors: deadline_exceeded; connection_lost (the peer's death is noticed here, also over shared memory).
+  /// Blocks until one of the wanted directions may make progress (spuriously, too), or the deadline
+  /// passes.
+  /// Errors: deadline_exceeded; connection_lost (the peer's death is noticed here, also over shared
+  /// memory).
   virtual Status wait(bool want_receive, bool want_send, Deadline deadline) = 0;
 
   /// True if segments can be passed: both ends are on one machine.
@@ -52,7 +56,8 @@ class Stream {
 
   /// The peer, for messages: "10.0.0.3:7770", "unix:/run/outboard.sock (uid 1000)".
   virtual std::string peer() const = 0;
-  /// File descriptor that polls readable when the peer dies or (tcp) has sent data; for tests and diagnostics.
+  /// File descriptor that polls readable when the peer dies or (tcp) has sent data; for tests and
+  /// diagnostics.
   virtual int descriptor() const noexcept = 0;
 };
 
@@ -60,7 +65,8 @@ class Stream {
 class Listener {
  public:
   virtual ~Listener() = default;
-  /// Waits until the deadline for one connection. Errors: deadline_exceeded; unavailable once closed.
+  /// Waits until the deadline for one connection. Errors: deadline_exceeded; unavailable once
+  /// closed.
   virtual Result<std::unique_ptr<Stream>> accept(Deadline deadline) = 0;
   /// The bound address in the spelling clients use: "127.0.0.1:40123", "unix:/tmp/x/outboard.sock".
   virtual std::string address() const = 0;
@@ -68,11 +74,14 @@ class Listener {
   virtual void close() noexcept = 0;
 };
 
-/// Connects to "HOST:PORT", "[::1]:PORT" (tcp) or "unix:PATH" (shared memory). The spelling chooses the transport.
-/// Errors: invalid_argument for a malformed address (says what is expected); unavailable if nobody answers.
+/// Connects to "HOST:PORT", "[::1]:PORT" (tcp) or "unix:PATH" (shared memory). The spelling chooses
+/// the transport.
+/// Errors: invalid_argument for a malformed address (says what is expected); unavailable if nobody
+/// answers.
 Result<std::unique_ptr<Stream>> connect(const std::string& address, Deadline deadline);
 
-/// Listens on the same spellings; port 0 picks a free one. A stale socket file is replaced, a live one refused.
+/// Listens on the same spellings; port 0 picks a free one. A stale socket file is replaced, a live
+/// one refused.
 /// Errors: invalid_argument; unavailable if the address is taken; denied if permissions forbid it.
 Result<std::unique_ptr<Listener>> listen(const std::string& address);
 

@@ -1,0 +1,34 @@
+#pragma once
+// A daemon of its own for a benchmark, stopped with it.
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace ob::bench {
+
+/// outboardd from the folder of this program, listening on a free loopback port and on a unix: socket.
+class DaemonProcess {
+ public:
+  /// Errors: unavailable if it cannot be started or does not say where it listens.
+  static Result<std::unique_ptr<DaemonProcess>> start(const std::vector<std::string>& options);
+  ~DaemonProcess();
+  DaemonProcess(const DaemonProcess&) = delete;
+  DaemonProcess& operator=(const DaemonProcess&) = delete;
+
+  const std::string& tcp() const noexcept { return tcp_; }
+  const std::string& shm() const noexcept { return shm_; }
+
+ private:
+  DaemonProcess() = default;
+  pid_t pid_ = -1;
+  std::string directory_;
+  std::string tcp_;
+  std::string shm_;
+};
+
+}  // namespace ob::bench

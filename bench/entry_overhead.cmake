@@ -1,0 +1,16 @@
+# The entries' own cost; included by this folder's CMakeLists.txt.
+find_library(OUTBOARD_BLAS_LIBRARY blas)
+if(NOT TARGET outboard_preload OR NOT OUTBOARD_BLAS_LIBRARY)
+  return()
+endif()
+add_library(entry_overhead_loop MODULE ${CMAKE_CURRENT_LIST_DIR}/entry_overhead_loop.cpp)
+target_link_libraries(entry_overhead_loop PRIVATE ${OUTBOARD_BLAS_LIBRARY})
+add_executable(bench_entry_overhead ${CMAKE_CURRENT_LIST_DIR}/entry_overhead.cpp)
+target_link_libraries(bench_entry_overhead PRIVATE ob_bench ${CMAKE_DL_LIBS})
+target_compile_definitions(bench_entry_overhead PRIVATE
+  OB_LOOP_MODULE="$<TARGET_FILE:entry_overhead_loop>" OB_PRELOAD="$<TARGET_FILE:outboard_preload>")
+add_dependencies(bench_entry_overhead entry_overhead_loop outboard_preload)
+if(OUTBOARD_TESTS)
+  add_test(NAME bench.entry_overhead COMMAND bench_entry_overhead --check)
+  set_tests_properties(bench.entry_overhead PROPERTIES LABELS bench TIMEOUT 60)
+endif()

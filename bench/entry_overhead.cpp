@@ -1,0 +1,105 @@
+// What the drop-in library adds to a call too small to leave: a 1 x 1 dgemm with and without it, for a library in
+// the program's global scope and for one that a module brought along (a Python wheel).
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "bench/report.hpp"
+
+namespace {
+
+using ob::bench::Better;
+using ob::bench::Samples;
+
+struct Case {
+  const char* name;
+  const char* scope;
+};
+constexpr Case kCases[] = {{"1 x 1 dgemm, linked library", "global"}, {"1 x 1 dgemm, module's library", "local"}};
+
+// The child's part: one figure on stdout.
+int measure(const char* scope, bool check) {
+  const int flags = RTLD_NOW | (std::strcmp(scope, "global") == 0 ? RTLD_GLOBAL : RTLD_LOCAL);
+  void* module = dlopen(OB_LOOP_MODULE, flags);
+  if (module == nullptr) return std::fprintf(stderr, "%s\n", dlerror()), 1;
+  using Loop = double (*)(int, int);
+  const auto loop = reinterpret_cast<Loop>(dlsym(module, "time_dgemm"));
+  if (loop == nullptr) return 1;
+  std::printf("%.3f\n", check ? loop(1, 100) : loop(20, 200000));
+  return 0;
+}
+
+// One figure of a child process; negative if it failed.
+double run_child(const char* self, const char* scope, bool preloaded, bool check) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return -1;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  std::string own = self;
+  std::string option = std::string("--child=") + scope + (check ? ",check" : "");
+  char* arguments[] = {own.data(), option.data(), nullptr};
+  // A server is named so that mode auto keeps its size gate; calls this small never reach for it.
+  std::string preload = std::string("LD_PRELOAD=") + OB_PRELOAD;
+  std::string mode = "OUTBOARD_MODE=auto";
+  std::string server = "OUTBOARD_SERVER=127.0.0.1:1";
+  std::string threads = "OPENBLAS_NUM_THREADS=1";
+  char* with[] = {threads.data(), preload.data(), mode.data(), server.data(), nullptr};
+  char* without[] = {threads.data(), nullptr};
+  pid_t pid = 0;
+  const int failed = posix_spawn(&pid, self, &actions, nullptr, arguments, preloaded ? with : without);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::array<char, 64> text{};
+  const ssize_t got = failed == 0 ? read(ends[0], text.data(), text.size() - 1) : -1;
+  close(ends[0]);
+  int status = -1;
+  if (failed == 0) waitpid(pid, &status, 0);
+  return status == 0 && got > 0 ? std::atof(text.data()) : -1;
+}
+
+int compare(const ob::bench::Options& options) {
+  ob::bench::Report report;
+  for (const Case& c : kCases) {
+    Samples preloaded;
+    Samples native;
+    for (int run = 0; run < (options.check ? 1 : options.runs); ++run) {
+      for (const bool with : {false, true}) {
+        const double value = run_child("/proc/self/exe", c.scope, with, options.check);
+        if (value < 0) return std::fprintf(stderr, "entry_overhead: a measured process failed\n"), 1;
+        (with ? preloaded : native).add(value);
+      }
+    }
+    report.add({"entry_overhead", c.name, 24, "ns", Better::smaller, preloaded, "without the library", native});
+    std::printf("  added: %.1f ns (best with less best without)\n", preloaded.min() - native.min());
+  }
+  if (options.json_path.empty()) return 0;
+  const ob::Status written = report.write_json(options.json_path);
+  if (!written.ok()) std::fprintf(stderr, "%s\n", written.message().c_str());
+  return written.ok() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  constexpr const char* kChild = "--child=";
+  if (argc == 2 && std::strncmp(argv[1], kChild, std::strlen(kChild)) == 0) {
+    const std::string what = argv[1] + std::strlen(kChild);
+    return measure(what.substr(0, what.find(',')).c_str(), what.find(",check") != std::string::npos);
+  }
+  const auto options = ob::bench::Options::parse(argc, argv);
+  if (!options.ok()) {
+    std::fprintf(stderr, "%s\n", options.status().message().c_str());
+    return 2;
+  }
+  return compare(*options);
+}

@@ -1,0 +1,13 @@
+# Included by this folder's CMakeLists.txt.
+find_library(OUTBOARD_FFTW_LIBRARY fftw3)
+if(NOT OUTBOARD_FFTW_LIBRARY OR NOT TARGET outboard_preload)
+  return()
+endif()
+add_executable(bench_fftw_overhead ${CMAKE_CURRENT_LIST_DIR}/fftw_overhead.cpp)
+target_link_libraries(bench_fftw_overhead PRIVATE ob_bench ${OUTBOARD_FFTW_LIBRARY} ${CMAKE_DL_LIBS})
+target_compile_definitions(bench_fftw_overhead PRIVATE OB_PRELOAD="$<TARGET_FILE:outboard_preload>")
+add_dependencies(bench_fftw_overhead outboard_preload)
+if(OUTBOARD_TESTS)
+  add_test(NAME bench.fftw_overhead COMMAND bench_fftw_overhead --check)
+  set_tests_properties(bench.fftw_overhead PROPERTIES LABELS bench TIMEOUT 60)
+endif()

@@ -1,0 +1,53 @@
+#pragma once
+// What benchmark programs print: a figure, the ceiling measured beside it, and how much of that was reached.
+
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "bench/samples.hpp"
+
+namespace ob::bench {
+
+enum class Better { larger, smaller };
+
+struct Row {
+  std::string bench;          ///< program, "stream"
+  std::string name;           ///< case, "tcp stream to peer"
+  std::size_t bytes = 0;
+  std::string unit;           ///< "GB/s", "us"
+  Better better = Better::larger;
+  Samples samples;
+  std::string ceiling_name;   ///< empty: none
+  Samples ceiling;
+
+  /// Share of the ceiling that was reached, by medians; larger is better whatever the unit. 0 without a ceiling.
+  double ratio() const;
+};
+
+/// Prints the heading and rows as they come, and collects them for a file.
+class Report {
+ public:
+  void add(Row row);
+  /// Writes one JSON array of all rows.
+  /// Errors: unavailable if the file cannot be written
+  Status write_json(const std::string& path) const;
+
+ private:
+  std::vector<Row> rows_;
+};
+
+/// Options that every benchmark program takes.
+struct Options {
+  std::string json_path;  ///< --json FILE; empty: none
+  bool check = false;     ///< --check: tiny sizes, once, to see that it runs
+  int runs = 15;          ///< --runs N
+
+  /// Errors: invalid_argument, naming what is wrong
+  static Result<Options> parse(int argc, char** argv);
+};
+
+/// "64 B", "4 KiB", "256 MiB"
+std::string size_text(std::size_t bytes);
+
+}  // namespace ob::bench

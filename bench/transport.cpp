@@ -1,0 +1,117 @@
+// Bandwidth between host memory and device buffers of a daemon on this machine, over both transports, by size;
+// beside raw sockets and memcpy measured in turn with it.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "bench/ceilings.hpp"
+#include "bench/daemon_process.hpp"
+#include "bench/report.hpp"
+#include "client/remote_device.hpp"
+
+namespace ob::bench {
+namespace {
+
+template <class T>
+T or_exit(Result<T> result) {
+  if (result.ok()) return std::move(result).value();
+  std::fprintf(stderr, "bench_transport: %s\n", result.status().message().c_str());
+  std::exit(1);
+}
+
+void or_exit(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "bench_transport: %s\n", status.message().c_str());
+  std::exit(1);
+}
+
+// A connection with one buffer, and host memory of the same size; all of it touched.
+class Traffic {
+ public:
+  Traffic(const std::string& address, std::size_t largest_bytes)
+      : host_(largest_bytes, std::byte{1}), device_(or_exit(client::RemoteDevice::open(address))) {
+    queue_ = or_exit(device_->create_queue());
+    buffer_ = or_exit(device_->allocate(largest_bytes));
+    (void)rate(largest_bytes, Direction::to_peer, 1);
+  }
+
+  /// GB/s of `messages` transfers of `bytes` with one wait at their end.
+  double rate(std::size_t bytes, Direction direction, std::uint64_t messages) {
+    const Region region{0, 1, Triangle::full, bytes, 1, bytes};
+    const Layout host = Layout::bytes(host_.data(), bytes);
+    const auto start = transport::Clock::now();
+    for (std::uint64_t i = 0; i < messages; ++i) {
+      or_exit(direction == Direction::to_peer ? device_->write(queue_, buffer_, region, host)
+                                              : device_->read(queue_, buffer_, region, host));
+    }
+    or_exit(device_->synchronize(queue_).status);
+    const std::chrono::duration<double> taken = transport::Clock::now() - start;
+    return static_cast<double>(bytes) * static_cast<double>(messages) / taken.count() * 1e-9;
+  }
+
+ private:
+  std::vector<std::byte> host_;
+  std::unique_ptr<client::RemoteDevice> device_;
+  QueueId queue_;
+  BufferId buffer_;
+};
+
+const char* text(Direction direction) {
+  return direction == Direction::to_peer ? "host to device" : "device to host";
+}
+
+template <class Ceiling>
+void measure(const std::string& transport, const std::string& address, const std::string& ceiling_name,
+             const std::vector<std::size_t>& sizes, const Options& options, Report& report, Ceiling ceiling) {
+  Traffic ours(address, sizes.back());
+  for (const Direction direction : {Direction::to_peer, Direction::from_peer}) {
+    for (const std::size_t bytes : sizes) {
+      const std::uint64_t messages = options.check ? 4 : messages_for(bytes);
+      const int runs = bytes >= (256U << 20) ? std::min(options.runs, 7) : options.runs;
+      Row row;
+      row.bench = "transport";
+      row.name = transport + " " + text(direction);
+      row.bytes = bytes;
+      row.unit = "GB/s";
+      row.ceiling_name = ceiling_name;
+      (void)ours.rate(bytes, direction, 1);
+      for (int i = 0; i < runs; ++i) {
+        row.samples.add(ours.rate(bytes, direction, messages));
+        row.ceiling.add(ceiling(bytes, direction, messages));
+      }
+      report.add(row);
+    }
+  }
+}
+
+std::vector<std::size_t> sizes(bool check) {
+  if (check) return {1 << 10, 1 << 20};
+  return {1 << 10, 16 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30};
+}
+
+}  // namespace
+}  // namespace ob::bench
+
+int main(int argc, char** argv) {
+  using namespace ob::bench;
+  const auto options = Options::parse(argc, argv);
+  if (!options.ok()) {
+    std::fprintf(stderr, "bench_transport: %s\n", options.status().message().c_str());
+    return 2;
+  }
+  const auto all = sizes(options->check);
+  const auto raw = raw_tcp(all.back());  // forks: before anything makes threads
+  const auto daemon = or_exit(DaemonProcess::start({"--backend", "null"}));
+  Report report;
+  measure("tcp", daemon->tcp(), "raw socket", all, *options, report,
+          [&](std::size_t bytes, Direction direction, std::uint64_t messages) {
+            return raw->stream(bytes, direction, messages);
+          });
+  measure("shm", daemon->shm(), "memcpy, one thread", all, *options, report,
+          [](std::size_t bytes, Direction, std::uint64_t) { return memcpy_once(bytes, false); });
+  if (!options->json_path.empty()) or_exit(report.write_json(options->json_path));
+  return 0;
+}

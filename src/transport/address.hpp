@@ -1,0 +1,32 @@
+#pragma once
+// The spelling of addresses: "HOST:PORT", "[IPV6]:PORT", "unix:PATH".
+
+#include <string>
+#include <variant>
+
+#include "base/status.hpp"
+
+namespace ob::transport {
+
+struct TcpAddress {
+  std::string host;  ///< name or number, IPv6 without brackets
+  std::string port;  ///< decimal, 0 to 65535
+
+  /// "HOST:PORT", with brackets around IPv6.
+  std::string text() const;
+};
+
+struct UnixAddress {
+  std::string path;
+
+  /// "unix:PATH"
+  std::string text() const { return "unix:" + path; }
+};
+
+using Address = std::variant<TcpAddress, UnixAddress>;
+
+/// Parses `text`.
+/// Errors: invalid_argument, saying what is wrong and what is expected.
+Result<Address> parse_address(const std::string& text);
+
+}  // namespace ob::transport

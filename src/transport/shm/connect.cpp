@@ -1,0 +1,75 @@
+#include "transport/shm/connect.hpp"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "transport/detail/poll.hpp"
+#include "transport/detail/system_error.hpp"
+#include "transport/sealed_memory.hpp"
+#include "transport/shm/control.hpp"
+#include "transport/shm/socket_file.hpp"
+#include "transport/shm/stream.hpp"
+
+namespace ob::transport::shm {
+namespace {
+
+// While the listener's queue is full the system refuses at once and offers nothing to wait on.
+constexpr std::chrono::milliseconds kQueueFullPause{1};
+
+Status unreachable(const UnixAddress& address, int error) {
+  const std::string problem = "cannot connect to " + address.text() + " (" + detail::system_text(error) + ")";
+  if (error == EACCES || error == EPERM) return {Code::denied, problem + " the socket belongs to another user"};
+  return {Code::unavailable, problem + " is the daemon running?"};
+}
+
+Result<detail::Fd> open_socket(const UnixAddress& address, Deadline deadline) {
+  detail::Fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return unreachable(address, errno);
+  const SocketName name(address.path);
+  const auto* to = reinterpret_cast<const sockaddr*>(name.bytes);
+  while (::connect(fd.get(), to, name.size_bytes) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN || Clock::now() >= deadline) return unreachable(address, errno);
+    (void)detail::poll_until({}, detail::sooner(deadline, kQueueFullPause));
+  }
+  return fd;
+}
+
+Status refusal(const UnixAddress& address, std::uint64_t code) {
+  if (code == static_cast<std::uint64_t>(Code::denied)) {
+    return {Code::denied, address.text() + " refused this user (it serves its own user and root) run both sides as one"};
+  }
+  return {Code::unavailable, address.text() + " refused the connection (it is short of resources) try again later"};
+}
+
+Result<detail::Fd> receive_memory(const UnixAddress& address, int socket, Deadline deadline) {
+  detail::Fd memory;
+  auto received = receive_record(socket, memory, deadline);
+  if (!received.ok()) {
+    const Status status = received.status().in(address.text());
+    const bool nobody = status.code() == Code::deadline_exceeded || status.code() == Code::connection_lost;
+    return nobody ? Status(Code::unavailable, status.message()) : status;
+  }
+  if (received->kind == RecordKind::refused) return refusal(address, received->value);
+  if (received->kind != RecordKind::welcome || received->value != kMemory_bytes || !memory) {
+    return Status(Code::protocol_error, address.text() + " does not speak this protocol (no welcome came)");
+  }
+  OB_RETURN_IF_ERROR(verify_sealed_memory(memory.get(), kMemory_bytes).status().in(address.text()));
+  return memory;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Stream>> connect(const UnixAddress& address, Deadline deadline) {
+  OB_ASSIGN_OR_RETURN(detail::Fd socket, open_socket(address, deadline));
+  OB_ASSIGN_OR_RETURN(const uid_t uid, trusted_peer(socket.get()));
+  OB_ASSIGN_OR_RETURN(const detail::Fd memory, receive_memory(address, socket.get(), deadline));
+  OB_ASSIGN_OR_RETURN(Mapping mapping, map_memory(memory.get()));
+  const std::string peer = address.text() + " (uid " + std::to_string(uid) + ")";
+  return std::unique_ptr<Stream>(
+      new ShmStream(std::move(socket), std::move(mapping), Side::connector, peer));
+}
+
+}  // namespace ob::transport::shm

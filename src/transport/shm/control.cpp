@@ -1,0 +1,138 @@
+#include "transport/shm/control.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "transport/detail/poll.hpp"
+#include "transport/detail/system_error.hpp"
+
+namespace ob::transport::shm {
+namespace {
+
+// Room for more descriptors than are ever wanted, so that surplus ones arrive and can be closed.
+constexpr int kMaxDescriptors = 4;
+
+struct ControlBuffer {
+  alignas(cmsghdr) char bytes[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
+};
+
+Status control_failure(const char* what, int error) {
+  if (error == ETOOMANYREFS || error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS) {
+    return detail::system_error(Code::out_of_memory, what, error);
+  }
+  return detail::system_error(Code::connection_lost, what, error);
+}
+
+void attach(msghdr& message, ControlBuffer& control, int fd) noexcept {
+  message.msg_control = control.bytes;
+  message.msg_controllen = CMSG_SPACE(sizeof fd);
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof fd);
+  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+}
+
+/// Takes every descriptor that came, so that none leaks; returns how many there were.
+int detach(msghdr& message, detail::Fd& first) noexcept {
+  int count = 0;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t fds = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < fds; ++i, ++count) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
+      detail::Fd owner(fd);
+      if (count == 0) first = std::move(owner);
+    }
+  }
+  return count;
+}
+
+Status check(const Record& record, ssize_t size_bytes, int descriptors, int flags) {
+  if (size_bytes != static_cast<ssize_t>(sizeof record) || record.magic != kControlMagic ||
+      (flags & MSG_TRUNC) != 0) {
+    return {Code::protocol_error, "the peer does not speak this protocol (a malformed record came)"};
+  }
+  if (record.version != kControlVersion) {
+    return {Code::version_mismatch, "the peer speaks version " + std::to_string(record.version) +
+                                        " of the shared-memory transport (this side " +
+                                        std::to_string(kControlVersion) + ") use one release on both sides"};
+  }
+  if ((flags & MSG_CTRUNC) != 0 && descriptors == 0) {
+    return {Code::out_of_memory, "the peer's file descriptor could not be taken (too many open files)"};
+  }
+  if (descriptors > 1 || (flags & MSG_CTRUNC) != 0) {
+    return {Code::protocol_error, "the peer passed more than one file descriptor at a time"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Status send_record(int socket, const Record& record, int fd, Deadline deadline) {
+  iovec part{const_cast<Record*>(&record), sizeof record};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  ControlBuffer control;
+  if (fd >= 0) attach(message, control, fd);
+  for (;;) {
+    if (::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return {};
+    if (errno == EINTR) continue;
+    if (errno == EBADF && fd >= 0) {
+      return detail::system_error(Code::invalid_argument, "cannot pass the descriptor", EBADF);
+    }
+    if (errno != EAGAIN && errno != EWOULDBLOCK) return control_failure("cannot reach the peer", errno);
+    if (detail::poll_until(socket, POLLOUT, deadline) == 0) {
+      return {Code::deadline_exceeded, "the peer takes no more segments"};
+    }
+  }
+}
+
+Result<Record> receive_record(int socket, detail::Fd& fd, Deadline deadline) {
+  for (;;) {
+    Record record;
+    iovec part{&record, sizeof record};
+    ControlBuffer control;
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    const ssize_t received = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (received > 0) {
+      detail::Fd first;
+      const int descriptors = detach(message, first);
+      OB_RETURN_IF_ERROR(check(record, received, descriptors, message.msg_flags));
+      fd = std::move(first);
+      return record;
+    }
+    if (received == 0) return Status(Code::connection_lost, "the peer closed the connection");
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+      return control_failure("lost the peer", errno);
+    }
+    if (detail::poll_until(socket, POLLIN, deadline) == 0) {
+      return Status(Code::deadline_exceeded, "the peer let the deadline pass");
+    }
+  }
+}
+
+Result<uid_t> trusted_peer(int socket) {
+  ucred peer = {};
+  socklen_t size_bytes = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size_bytes) != 0) {
+    return detail::system_error(Code::denied, "the peer's user is unknown", errno);
+  }
+  if (peer.uid != ::geteuid() && peer.uid != 0) {
+    return Status(Code::denied, "the peer runs as uid " + std::to_string(peer.uid) + " (only uid " +
+                                    std::to_string(::geteuid()) +
+                                    " and root are trusted here) run both sides as one user");
+  }
+  return peer.uid;
+}
+
+}  // namespace ob::transport::shm

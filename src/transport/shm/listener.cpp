@@ -1,0 +1,67 @@
+#include "transport/shm/listener.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "transport/detail/accept.hpp"
+#include "transport/sealed_memory.hpp"
+#include "transport/shm/control.hpp"
+#include "transport/shm/stream.hpp"
+
+namespace ob::transport::shm {
+namespace {
+
+void refuse(int socket, Code code) {
+  Record record;
+  record.kind = RecordKind::refused;
+  record.value = static_cast<std::uint64_t>(code);
+  (void)send_record(socket, record, -1, Deadline::min());  // a courtesy
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Listener>> listen(const UnixAddress& address) {
+  OB_ASSIGN_OR_RETURN(SocketFile file, create_socket_file(address));
+  return std::unique_ptr<Listener>(new ShmListener(address, std::move(file)));
+}
+
+ShmListener::ShmListener(UnixAddress address, SocketFile file)
+    : address_(std::move(address)), file_(std::move(file)), owner_(::getpid()) {}
+
+ShmListener::~ShmListener() {
+  if (::getpid() == owner_) close();  // in a forked child the file and the socket are still the parent's
+}
+
+Result<std::unique_ptr<Stream>> ShmListener::accept(Deadline deadline) {
+  for (;;) {
+    detail::Fd socket;
+    OB_RETURN_IF_ERROR(detail::accept(file_.socket.get(), closed_, deadline, socket).in(address()));
+    const auto peer = trusted_peer(socket.get());
+    if (!peer.ok()) {
+      refuse(socket.get(), Code::denied);
+      continue;
+    }
+    const std::string text = address() + " (uid " + std::to_string(*peer) + ")";
+    auto memory = create_sealed_memory("outboard-stream", kMemory_bytes);
+    auto mapping = memory.ok() ? map_memory(memory->get()) : Result<Mapping>(memory.status());
+    if (!mapping.ok()) {
+      refuse(socket.get(), Code::out_of_memory);
+      continue;
+    }
+    Record record;
+    record.kind = RecordKind::welcome;
+    record.value = kMemory_bytes;
+    // A fresh socket has room for its first record; a client that is gone already is nobody's failure.
+    if (!send_record(socket.get(), record, memory->get(), Deadline::min()).ok()) continue;
+    return std::unique_ptr<Stream>(
+        new ShmStream(std::move(socket), std::move(mapping).value(), Side::listener, text));
+  }
+}
+
+void ShmListener::close() noexcept {
+  if (closed_.exchange(true)) return;
+  remove_socket_file(address_, file_);
+  (void)::shutdown(file_.socket.get(), SHUT_RDWR);  // stops listening and wakes accept()
+}
+
+}  // namespace ob::transport::shm

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+
+#include "transport/address.hpp"
+#include "transport/shm/socket_file.hpp"
+#include "transport/stream.hpp"
+
+namespace ob::transport::shm {
+
+/// Listens at a path; see transport::listen.
+Result<std::unique_ptr<Listener>> listen(const UnixAddress& address);
+
+/// Clients of other users are turned away without a word to the caller of accept().
+class ShmListener final : public Listener {
+ public:
+  ShmListener(UnixAddress address, SocketFile file);
+  ~ShmListener() override;
+
+  Result<std::unique_ptr<Stream>> accept(Deadline deadline) override;
+  std::string address() const override { return address_.text(); }
+  void close() noexcept override;
+
+ private:
+  const UnixAddress address_;
+  const SocketFile file_;
+  const pid_t owner_;
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace ob::transport::shm

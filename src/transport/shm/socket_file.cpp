@@ -1,0 +1,107 @@
+#include "transport/shm/socket_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "transport/detail/poll.hpp"
+#include "transport/detail/system_error.hpp"
+
+namespace ob::transport::shm {
+namespace {
+
+constexpr int kSocketType = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
+// Another listener starting in the same folder holds the lock for microseconds.
+constexpr std::chrono::milliseconds kLockPatience{1000};
+constexpr std::chrono::milliseconds kLockPause{1};
+
+const sockaddr* address_of(const SocketName& name) { return reinterpret_cast<const sockaddr*>(name.bytes); }
+
+/// Keeps two starting listeners from both finding the same stale file and removing each other's new one. The lock
+/// is advisory and on the folder, so no lock file is left behind. Where it cannot be had, we go on without.
+detail::Fd lock_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  detail::Fd lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Deadline patience = Clock::now() + kLockPatience;
+  while (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && Clock::now() < patience) {
+    (void)detail::poll_until({}, Clock::now() + kLockPause);
+  }
+  return lock;
+}
+
+Status unusable(const UnixAddress& address, int error) {
+  const Code code = error == EACCES || error == EPERM || error == EROFS ? Code::denied : Code::unavailable;
+  return {code, "cannot listen on " + address.text() + " (" + detail::system_text(error) + ")"};
+}
+
+/// Removes a socket file that nobody listens on.
+Status remove_stale(const UnixAddress& address, const SocketName& name) {
+  struct stat status = {};
+  if (::lstat(address.path.c_str(), &status) != 0) {
+    return errno == ENOENT ? Status() : unusable(address, errno);
+  }
+  if (!S_ISSOCK(status.st_mode)) {
+    return {Code::unavailable,
+            "cannot listen on " + address.text() + " (the file exists and is no socket) choose another path"};
+  }
+  const detail::Fd probe(::socket(AF_UNIX, kSocketType, 0));
+  if (!probe) return unusable(address, errno);
+  const int outcome = ::connect(probe.get(), address_of(name), name.size_bytes);
+  const int error = outcome == 0 ? 0 : errno;
+  if (error == ECONNREFUSED) {
+    return ::unlink(address.path.c_str()) == 0 || errno == ENOENT ? Status() : unusable(address, errno);
+  }
+  if (error == ENOENT) return {};
+  if (error == EACCES) return unusable(address, error);
+  return {Code::unavailable,
+          "cannot listen on " + address.text() + " (somebody listens there) stop that daemon or choose another path"};
+}
+
+}  // namespace
+
+SocketName::SocketName(const std::string& path) noexcept {
+  sockaddr_un name = {};
+  static_assert(sizeof name <= sizeof bytes);
+  name.sun_family = AF_UNIX;
+  std::memcpy(name.sun_path, path.data(), std::min(path.size(), sizeof name.sun_path - 1));
+  std::memcpy(bytes, &name, sizeof name);
+  size_bytes = sizeof name;
+}
+
+Result<SocketFile> create_socket_file(const UnixAddress& address) {
+  const SocketName name(address.path);
+  const detail::Fd lock = lock_folder_of(address.path);
+  OB_RETURN_IF_ERROR(remove_stale(address, name));
+  SocketFile file;
+  file.socket.reset(::socket(AF_UNIX, kSocketType, 0));
+  if (!file.socket) return unusable(address, errno);
+  // Linux gives the file the mode of the unbound socket, so it is never open to others, not even for a moment
+  // (umask would be the other way, but belongs to the whole process).
+  (void)::fchmod(file.socket.get(), S_IRUSR | S_IWUSR);
+  if (::bind(file.socket.get(), address_of(name), name.size_bytes) != 0) return unusable(address, errno);
+  struct stat status = {};
+  if (::lstat(address.path.c_str(), &status) != 0) return unusable(address, errno);
+  file.device = status.st_dev;
+  file.inode = status.st_ino;
+  if (::listen(file.socket.get(), SOMAXCONN) != 0) {
+    const int error = errno;
+    remove_socket_file(address, file);
+    return unusable(address, error);
+  }
+  return file;
+}
+
+void remove_socket_file(const UnixAddress& address, const SocketFile& file) noexcept {
+  struct stat status = {};
+  if (::lstat(address.path.c_str(), &status) != 0) return;
+  if (status.st_dev == file.device && status.st_ino == file.inode) (void)::unlink(address.path.c_str());
+}
+
+}  // namespace ob::transport::shm

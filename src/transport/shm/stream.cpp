@@ -1,0 +1,141 @@
+#include "transport/shm/stream.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "transport/detail/poll.hpp"
+#include "transport/detail/system_error.hpp"
+#include "transport/shm/bell.hpp"
+#include "transport/shm/control.hpp"
+
+namespace ob::transport::shm {
+namespace {
+
+constexpr std::chrono::microseconds kSpin{30};
+constexpr int kSpinLooks = 16;  // looks per clock reading, which costs as much as ten looks
+// A killed peer rings no bell: how long we sleep before looking at the socket.
+constexpr std::chrono::milliseconds kHangUpSlice{50};
+// One who polls without ever waiting hears of a killed peer, too, at a hundredth of a look's cost.
+constexpr unsigned kLooksPerHangUpLook = 256;
+constexpr std::chrono::seconds kSegmentPatience{1};
+// A sender sleeps until this much is free, or each small release would wake it. No side can starve: a receiver
+// waits for bytes only when the ring is empty.
+constexpr std::size_t kRoomWorthWaking_bytes = kRing_bytes / 4;
+
+}  // namespace
+
+Result<Mapping> map_memory(int fd) {
+  void* base = ::mmap(nullptr, kMemory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED) return detail::system_error(Code::out_of_memory, "cannot map shared memory", errno);
+  return Mapping(base);
+}
+
+ShmStream::ShmStream(detail::Fd socket, Mapping mapping, Side side, std::string peer)
+    : socket_(std::move(socket)),
+      mapping_(std::move(mapping)),
+      peer_(std::move(peer)),
+      owner_(::getpid()),
+      ours_(mapping_.header().bells[static_cast<unsigned>(side)]),
+      theirs_(mapping_.header().bells[static_cast<unsigned>(other(side))]),
+      sender_(mapping_.header().rings[static_cast<unsigned>(side)], mapping_.ring(side)),
+      receiver_(mapping_.header().rings[static_cast<unsigned>(other(side))], mapping_.ring(other(side))),
+      spin_(kSpin) {}
+
+ShmStream::~ShmStream() {
+  // In a forked child the connection is still the parent's; the child drops its own descriptor and mapping only.
+  if (::getpid() == owner_) shut_down();
+}
+
+Result<std::size_t> ShmStream::try_send(std::span<const iovec> parts) {
+  if (ended()) return lost();
+  const std::size_t sent = sender_.send(parts, [&] { ring_receivers(theirs_); });
+  if (sent == kCorrupt) return corrupt();
+  return sent;
+}
+
+Result<std::size_t> ShmStream::try_receive(std::span<const iovec> parts) {
+  if (shut_down_.load(std::memory_order_relaxed)) return lost();
+  // Read before the ring: what the peer sent before it ended is there if its end is seen.
+  const bool end = ended();
+  const auto worth_waking = [&] { return kRing_bytes - receiver_.available() >= kRoomWorthWaking_bytes; };
+  const auto released = [&] { ring_senders(theirs_, worth_waking); };
+  const std::size_t received = receiver_.receive(parts, released);
+  if (received == kCorrupt) return corrupt();
+  if (received != 0) return received;
+  if (end) return lost();
+  if (++empty_looks_ % kLooksPerHangUpLook == 0) look_for_hang_up();
+  return std::size_t{0};
+}
+
+bool ShmStream::ready(bool want_receive, bool want_send) const noexcept {
+  if (want_receive && receiver_.available() != 0) return true;  // also if corrupt: receiving reports it
+  return want_send && sender_.room() >= kRoomWorthWaking_bytes;
+}
+
+bool ShmStream::ended() const noexcept {
+  return shut_down_.load(std::memory_order_relaxed) || hung_up_.load(std::memory_order_acquire) ||
+         theirs_.closed.load(std::memory_order_acquire) != 0;
+}
+
+void ShmStream::look_for_hang_up() noexcept {
+  const short seen = detail::poll_until(socket_.get(), 0, Deadline::min());
+  if ((seen & (POLLHUP | POLLERR)) != 0) hung_up_.store(true, std::memory_order_release);
+}
+
+Status ShmStream::wait(bool want_receive, bool want_send, Deadline deadline) {
+  const auto done = [&] { return ready(want_receive, want_send) || ended(); };
+  if (!done()) spin_.until(done, kSpinLooks);
+  for (;;) {
+    if (shut_down_.load(std::memory_order_relaxed)) return lost();
+    const bool end = ended();
+    if (ready(want_receive, want_send && !end)) return {};
+    if (end) return lost();
+    if (Clock::now() >= deadline) return {Code::deadline_exceeded, peer_ + " let the deadline pass"};
+    const Deadline slice = detail::sooner(deadline, kHangUpSlice);
+    sleep_on(ours_, want_receive, want_send, slice, done);
+    if (!done()) look_for_hang_up();
+  }
+}
+
+Status ShmStream::send_segment(int fd) {
+  if (ended()) return lost();
+  if (fd < 0) return {Code::invalid_argument, "cannot pass a segment (it has no descriptor)"};
+  Record record;
+  record.kind = RecordKind::segment;
+  return send_record(socket_.get(), record, fd, Clock::now() + kSegmentPatience).in(peer_);
+}
+
+Result<Segment> ShmStream::receive_segment(Deadline deadline) {
+  if (shut_down_.load(std::memory_order_relaxed)) return lost();
+  detail::Fd fd;
+  auto received = receive_record(socket_.get(), fd, deadline);
+  if (!received.ok()) return received.status().in(peer_);
+  if (received->kind != RecordKind::segment || !fd) {
+    shut_down();
+    return Status(Code::protocol_error, peer_ + ": a record without a segment came");
+  }
+  return Segment{fd.release()};
+}
+
+void ShmStream::shut_down() noexcept {
+  shut_down_.store(true, std::memory_order_relaxed);
+  ours_.closed.store(1, std::memory_order_release);
+  (void)::shutdown(socket_.get(), SHUT_RDWR);
+  ring_all(ours_);
+  ring_all(theirs_);
+}
+
+Status ShmStream::lost() const {
+  const char* why = shut_down_.load(std::memory_order_relaxed) ? "shut down" : "the peer closed it or died";
+  return {Code::connection_lost, "lost the connection to " + peer_ + " (" + why + ")"};
+}
+
+Status ShmStream::corrupt() {
+  shut_down();
+  return {Code::protocol_error,
+          peer_ + " damaged the shared memory (a ring index is impossible); the connection is closed"};
+}
+
+}  // namespace ob::transport::shm

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+
+#include "transport/detail/fd.hpp"
+#include "transport/detail/spin.hpp"
+#include "transport/shm/mapping.hpp"
+#include "transport/shm/ring.hpp"
+#include "transport/stream.hpp"
+
+namespace ob::transport::shm {
+
+/// Maps a connection's memory.   @pre fd is sealed and has kMemory_bytes
+/// Errors: out_of_memory
+Result<Mapping> map_memory(int fd);
+
+/// A connection through shared memory. After fork the child may destroy or leak its copy; the parent's connection
+/// goes on. Its descriptor also polls readable while a segment waits to be received.
+class ShmStream final : public Stream {
+ public:
+  ShmStream(detail::Fd socket, Mapping mapping, Side side, std::string peer);
+  ~ShmStream() override;
+
+  Result<std::size_t> try_send(std::span<const iovec> parts) override;
+  Result<std::size_t> try_receive(std::span<const iovec> parts) override;
+  Status wait(bool want_receive, bool want_send, Deadline deadline) override;
+  bool shares_memory() const noexcept override { return true; }
+  Status send_segment(int fd) override;
+  Result<Segment> receive_segment(Deadline deadline) override;
+  void shut_down() noexcept override;
+  std::string peer() const override { return peer_; }
+  int descriptor() const noexcept override { return socket_.get(); }
+
+ private:
+  bool ready(bool want_receive, bool want_send) const noexcept;
+  bool ended() const noexcept;
+  void look_for_hang_up() noexcept;
+  Status lost() const;
+  Status corrupt();
+
+  const detail::Fd socket_;
+  const Mapping mapping_;
+  const std::string peer_;
+  const pid_t owner_;
+  BellWords& ours_;
+  BellWords& theirs_;
+  RingSender sender_;
+  RingReceiver receiver_;
+  std::atomic<bool> shut_down_{false};
+  std::atomic<bool> hung_up_{false};
+  unsigned empty_looks_ = 0;  // by the receiver
+  detail::Spin spin_;
+};
+
+}  // namespace ob::transport::shm

@@ -1,0 +1,64 @@
+#include "transport/tcp/connect.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "transport/detail/fd.hpp"
+#include "transport/detail/poll.hpp"
+#include "transport/detail/system_error.hpp"
+#include "transport/tcp/options.hpp"
+#include "transport/tcp/resolve.hpp"
+#include "transport/tcp/stream.hpp"
+
+namespace ob::transport::tcp {
+namespace {
+
+/// Returns 0 or the errno of the attempt; ETIMEDOUT at the deadline.
+int finish_connecting(int fd, Deadline deadline) {
+  if (detail::poll_until(fd, POLLOUT, deadline) == 0) return ETIMEDOUT;
+  int error = 0;
+  socklen_t size_bytes = sizeof error;
+  return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size_bytes) != 0 ? errno : error;
+}
+
+/// A free local port may happen to be the one called: the socket then connects to itself.
+bool connected_to_itself(int fd) { return text_of(fd, ::getsockname) == text_of(fd, ::getpeername); }
+
+int connect_one(const addrinfo& address, Deadline deadline, detail::Fd& out) {
+  detail::Fd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
+  if (!fd) return errno;
+  set_options(fd.get());
+  if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0) {
+    if (errno != EINPROGRESS && errno != EINTR) return errno;
+    if (const int error = finish_connecting(fd.get(), deadline); error != 0) return error;
+  }
+  if (connected_to_itself(fd.get())) return ECONNREFUSED;
+  out = std::move(fd);
+  return 0;
+}
+
+int count(const addrinfo* list) {
+  int n = 0;
+  for (; list != nullptr; list = list->ai_next) ++n;
+  return n;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Stream>> connect(const TcpAddress& address, Deadline deadline) {
+  OB_ASSIGN_OR_RETURN(const Addresses list, resolve(address, false));
+  std::string tried;
+  for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
+    // One silent address must not use up the time of those behind it.
+    const Clock::duration left = std::max(deadline - Clock::now(), Clock::duration::zero());
+    detail::Fd fd;
+    const int error = connect_one(*at, detail::sooner(deadline, left / count(at)), fd);
+    if (error == 0) return std::unique_ptr<Stream>(new TcpStream(std::move(fd)));
+    tried += (tried.empty() ? "" : ", ") + text_of(at->ai_addr, at->ai_addrlen) + ": " +
+             detail::system_text(error);
+  }
+  return Status(Code::unavailable, "cannot connect to " + address.text() + " (" + tried +
+                                       ") is the daemon running and the port open?");
+}
+
+}  // namespace ob::transport::tcp

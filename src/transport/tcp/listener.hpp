@@ -1,0 +1,32 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+
+#include "transport/address.hpp"
+#include "transport/detail/fd.hpp"
+#include "transport/stream.hpp"
+
+namespace ob::transport::tcp {
+
+/// Listens on the first address of the host that can be bound; see transport::listen.
+Result<std::unique_ptr<Listener>> listen(const TcpAddress& address);
+
+class TcpListener final : public Listener {
+ public:
+  explicit TcpListener(detail::Fd fd);
+  ~TcpListener() override;
+
+  Result<std::unique_ptr<Stream>> accept(Deadline deadline) override;
+  std::string address() const override { return address_; }
+  void close() noexcept override;
+
+ private:
+  const detail::Fd fd_;
+  const std::string address_;
+  const pid_t owner_;
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace ob::transport::tcp

@@ -1,0 +1,24 @@
+#include "transport/tcp/liveness.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace ob::transport::tcp {
+namespace {
+
+constexpr unsigned kSilence_ms = 5000;  // beyond any route change that a running calculation should sit out
+// The retransmission in flight may be answered yet; two in a row mean that one was not.
+constexpr unsigned kUnanswered = 2;
+
+}  // namespace
+
+bool peer_is_silent(int fd) noexcept {
+  tcp_info info = {};
+  socklen_t size_bytes = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size_bytes) != 0) return false;
+  const bool unanswered = info.tcpi_retransmits >= kUnanswered || info.tcpi_probes >= kUnanswered;
+  return unanswered && info.tcpi_last_ack_recv >= kSilence_ms;
+}
+
+}  // namespace ob::transport::tcp

@@ -1,0 +1,124 @@
+#include "transport/tcp/stream.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+#include "transport/detail/parts.hpp"
+#include "transport/detail/poll.hpp"
+#include "transport/detail/system_error.hpp"
+#include "transport/tcp/liveness.hpp"
+#include "transport/tcp/resolve.hpp"
+
+namespace ob::transport::tcp {
+namespace {
+
+constexpr std::chrono::microseconds kSpin{0};
+// How often a waiter asks whether the peer's machine still answers.
+constexpr std::chrono::milliseconds kLivenessSlice{500};
+// Most that is thrown away at the end, so that a peer which keeps sending cannot hold the closing side up.
+constexpr int kDiscards = 16;
+constexpr std::size_t kDiscard_bytes = 1 << 20;
+
+msghdr message_of(std::span<const iovec> parts) noexcept {
+  msghdr message = {};
+  message.msg_iov = const_cast<iovec*>(parts.data());  // the system's structure serves both directions
+  message.msg_iovlen = std::min<std::size_t>(parts.size(), IOV_MAX);
+  return message;
+}
+
+/// Unread bytes at close make the system answer with a reset, which destroys our last words on their way.
+void discard_unread(int fd) noexcept {
+  for (int i = 0; i < kDiscards; ++i) {
+    if (::recv(fd, nullptr, kDiscard_bytes, MSG_TRUNC | MSG_DONTWAIT) <= 0) return;
+  }
+}
+
+}  // namespace
+
+TcpStream::TcpStream(detail::Fd fd)
+    : fd_(std::move(fd)), peer_(text_of(fd_.get(), ::getpeername)), owner_(::getpid()), spin_(kSpin) {}
+
+TcpStream::~TcpStream() {
+  if (::getpid() != owner_) return;  // a forked child: its parent goes on using the socket
+  // Not only close(): a forked child may hold a copy, and the peer would never hear of the end.
+  (void)::shutdown(fd_.get(), SHUT_RDWR);
+  discard_unread(fd_.get());
+}
+
+Result<std::size_t> TcpStream::try_send(std::span<const iovec> parts) {
+  const std::span<const iovec> rest = detail::without_leading_empty(parts);
+  if (shut_down_.load(std::memory_order_relaxed)) return lost("shut down");
+  if (rest.empty()) return std::size_t{0};
+  const msghdr message = message_of(rest);
+  for (;;) {
+    const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0) return static_cast<std::size_t>(sent);
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return std::size_t{0};
+    if (errno != EINTR) return failure(errno);
+  }
+}
+
+Result<std::size_t> TcpStream::try_receive(std::span<const iovec> parts) {
+  const std::span<const iovec> rest = detail::without_leading_empty(parts);
+  if (shut_down_.load(std::memory_order_relaxed)) return lost("shut down");
+  if (rest.empty()) return std::size_t{0};  // for the system, 0 bytes would mean the end
+  msghdr message = message_of(rest);
+  for (;;) {
+    const ssize_t received = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT);
+    if (received > 0) return static_cast<std::size_t>(received);
+    if (received == 0) return lost("the peer closed the connection");
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return std::size_t{0};
+    if (errno != EINTR) return failure(errno);
+  }
+}
+
+Status TcpStream::wait(bool want_receive, bool want_send, Deadline deadline) {
+  const short events = static_cast<short>((want_receive ? POLLIN : 0) | (want_send ? POLLOUT : 0));
+  const auto look = [&](Deadline until) { return detail::poll_until(fd_.get(), events, until); };
+  short ready = 0;
+  spin_.until([&] { return (ready = look(Deadline::min())) != 0; }, 1);
+  for (;;) {
+    if (ready == 0) ready = look(detail::sooner(deadline, kLivenessSlice));
+    if (shut_down_.load(std::memory_order_relaxed)) return lost("shut down");
+    // What arrived before the end is still to be received, so the receiver hears of the end by receiving.
+    if ((ready & events) != 0) return {};
+    if (ready != 0) return lost("the peer closed the connection");
+    if (peer_is_silent(fd_.get())) return lost("the peer's machine does not answer");
+    if (Clock::now() >= deadline) return {Code::deadline_exceeded, peer_ + " let the deadline pass"};
+  }
+}
+
+Status TcpStream::send_segment(int) {
+  return {Code::unsupported, "memory cannot be shared with " + peer_ + " (it is reached over tcp)"};
+}
+
+Result<Segment> TcpStream::receive_segment(Deadline) {
+  return Status(Code::unsupported, "memory cannot be shared with " + peer_ + " (it is reached over tcp)");
+}
+
+void TcpStream::shut_down() noexcept {
+  shut_down_.store(true, std::memory_order_relaxed);
+  (void)::shutdown(fd_.get(), SHUT_RDWR);  // wakes poll, here and there
+}
+
+Status TcpStream::failure(int error) const {
+  const std::string text = detail::system_text(error);
+  if (error == EFAULT || error == EINVAL) {
+    return {Code::invalid_argument, "cannot transfer with " + peer_ + " (" + text + ") check the memory given"};
+  }
+  if (error == ENOMEM || error == ENOBUFS) {
+    return {Code::out_of_memory, "cannot transfer with " + peer_ + " (" + text + ")"};
+  }
+  return lost(text.c_str());
+}
+
+Status TcpStream::lost(const char* why) const {
+  return {Code::connection_lost, "lost the connection to " + peer_ + " (" + why + ")"};
+}
+
+}  // namespace ob::transport::tcp

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+
+#include "transport/detail/fd.hpp"
+#include "transport/detail/spin.hpp"
+#include "transport/stream.hpp"
+
+namespace ob::transport::tcp {
+
+/// A TCP connection. After fork the child may destroy or leak its copy; the parent's connection goes on.
+class TcpStream final : public Stream {
+ public:
+  /// @pre fd is a connected non-blocking socket
+  explicit TcpStream(detail::Fd fd);
+  ~TcpStream() override;
+
+  Result<std::size_t> try_send(std::span<const iovec> parts) override;
+  Result<std::size_t> try_receive(std::span<const iovec> parts) override;
+  Status wait(bool want_receive, bool want_send, Deadline deadline) override;
+  bool shares_memory() const noexcept override { return false; }
+  Status send_segment(int fd) override;
+  Result<Segment> receive_segment(Deadline deadline) override;
+  void shut_down() noexcept override;
+  std::string peer() const override { return peer_; }
+  int descriptor() const noexcept override { return fd_.get(); }
+
+ private:
+  Status failure(int error) const;
+  Status lost(const char* why) const;
+
+  const detail::Fd fd_;
+  const std::string peer_;
+  const pid_t owner_;
+  std::atomic<bool> shut_down_{false};
+  detail::Spin spin_;
+};
+
+}  // namespace ob::transport::tcp

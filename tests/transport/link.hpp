@@ -1,0 +1,136 @@
+#pragma once
+// Two connected streams of either transport, and helpers to move bytes through them.
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <future>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transport/stream.hpp"
+
+namespace ob::transport::test {
+
+/// Far beyond anything these tests wait for; only a hang reaches it.
+inline Deadline patience() { return Clock::now() + std::chrono::seconds(60); }
+inline Deadline soon() { return Clock::now() + std::chrono::milliseconds(20); }
+
+/// A folder of its own, removed with the files named here.
+class Folder {
+ public:
+  Folder() {
+    const char* base = std::getenv("TMPDIR");
+    path_ = std::string(base != nullptr && std::strlen(base) < 40 ? base : "/tmp") + "/ob-transport-XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr) std::abort();
+  }
+  ~Folder() {
+    ::unlink(socket_path().c_str());
+    ::rmdir(path_.c_str());
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+  std::string socket_path() const { return path_ + "/socket"; }
+
+ private:
+  std::string path_;
+};
+
+enum class Kind { tcp, shm };
+
+inline std::string name(const ::testing::TestParamInfo<Kind>& info) {
+  return info.param == Kind::tcp ? "tcp" : "shm";
+}
+
+inline std::string address_in(const Folder& folder, Kind kind) {
+  return kind == Kind::tcp ? "127.0.0.1:0" : "unix:" + folder.socket_path();
+}
+
+template <class T>
+T require(Result<T> result) {
+  if (!result.ok()) {
+    std::fprintf(stderr, "unexpected: %s\n", result.status().message().c_str());
+    std::abort();
+  }
+  return std::move(result).value();
+}
+
+struct Pair {
+  std::unique_ptr<Stream> client;
+  std::unique_ptr<Stream> server;
+};
+
+inline Pair connect_to(Listener& listener) {
+  auto client = std::async(std::launch::async, [&] { return connect(listener.address(), patience()); });
+  Pair pair;
+  pair.server = require(listener.accept(patience()));
+  pair.client = require(client.get());
+  return pair;
+}
+
+/// A listener with one connection.
+struct Link {
+  explicit Link(Kind kind) : listener(require(listen(address_in(folder, kind)))) {
+    Pair pair = connect_to(*listener);
+    client = std::move(pair.client);
+    server = std::move(pair.server);
+  }
+  Folder folder;
+  std::unique_ptr<Listener> listener;
+  std::unique_ptr<Stream> client;
+  std::unique_ptr<Stream> server;
+};
+
+inline iovec part(std::span<const std::byte> bytes) {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+inline Result<std::size_t> try_send(Stream& stream, std::span<const std::byte> bytes) {
+  const iovec one = part(bytes);
+  return stream.try_send(std::span(&one, 1));
+}
+
+inline Result<std::size_t> try_receive(Stream& stream, std::span<std::byte> bytes) {
+  const iovec one = part(bytes);
+  return stream.try_receive(std::span(&one, 1));
+}
+
+inline Status send_all(Stream& stream, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    OB_ASSIGN_OR_RETURN(const std::size_t sent, try_send(stream, bytes));
+    bytes = bytes.subspan(sent);
+    if (sent == 0) OB_RETURN_IF_ERROR(stream.wait(false, true, patience()));
+  }
+  return {};
+}
+
+inline Status receive_all(Stream& stream, std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    OB_ASSIGN_OR_RETURN(const std::size_t received, try_receive(stream, bytes));
+    bytes = bytes.subspan(received);
+    if (received == 0) OB_RETURN_IF_ERROR(stream.wait(true, false, patience()));
+  }
+  return {};
+}
+
+inline std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  return {first, first + text.size()};
+}
+
+/// True if a short message gets through both ways.
+inline bool talks(Stream& a, Stream& b) {
+  const auto said = bytes_of("are you there?");
+  std::vector<std::byte> heard(said.size());
+  if (!send_all(a, said).ok() || !receive_all(b, heard).ok() || heard != said) return false;
+  heard.assign(said.size(), std::byte{0xA5});
+  return send_all(b, said).ok() && receive_all(a, heard).ok() && heard == said;
+}
+
+}  // namespace ob::transport::test

@@ -1,0 +1,126 @@
+// Listening and connecting, whatever carries the streams.
+
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "transport/link.hpp"
+
+namespace ob::transport::test {
+namespace {
+
+class Listening : public ::testing::TestWithParam<Kind> {};
+
+/// True if a new client is served, though clients that are gone may stand before it in the queue.
+bool serves_behind_dead_clients(Listener& listener) {
+  const auto greeting = bytes_of("hello");
+  auto client = std::async(std::launch::async, [&] {
+    auto stream = require(connect(listener.address(), patience()));
+    return send_all(*stream, greeting).ok();
+  });
+  std::vector<std::byte> heard(greeting.size());
+  Status status;
+  do {
+    const auto server = require(listener.accept(patience()));
+    status = receive_all(*server, heard);
+  } while (status.code() == Code::connection_lost);
+  return client.get() && status.ok() && heard == greeting;
+}
+
+TEST_P(Listening, AcceptEndsAtTheDeadline) {
+  Folder folder;
+  const auto listener = require(listen(address_in(folder, GetParam())));
+  EXPECT_EQ(listener->accept(soon()).status().code(), Code::deadline_exceeded);
+  EXPECT_EQ(listener->accept(Deadline::min()).status().code(), Code::deadline_exceeded);
+  Pair pair = connect_to(*listener);
+  EXPECT_TRUE(talks(*pair.client, *pair.server));
+}
+
+TEST_P(Listening, CloseWakesAcceptAndTurnsClientsAway) {
+  Folder folder;
+  const auto listener = require(listen(address_in(folder, GetParam())));
+  auto waiting = std::async(std::launch::async, [&] { return listener->accept(patience()).status(); });
+  std::thread([&] { listener->close(); }).join();
+  EXPECT_EQ(waiting.get().code(), Code::unavailable);
+  EXPECT_EQ(listener->accept(patience()).status().code(), Code::unavailable);
+  EXPECT_EQ(connect(listener->address(), patience()).status().code(), Code::unavailable);
+  listener->close();  // again does no harm
+}
+
+TEST_P(Listening, ATakenAddressIsRefusedAndItsOwnerUndisturbed) {
+  Folder folder;
+  const auto owner = require(listen(address_in(folder, GetParam())));
+  const Status status = listen(owner->address()).status();
+  EXPECT_EQ(status.code(), Code::unavailable) << status.message();
+  EXPECT_NE(status.message().find(owner->address()), std::string::npos) << status.message();
+  EXPECT_TRUE(serves_behind_dead_clients(*owner));  // the refused one may have knocked to see who is there
+}
+
+TEST_P(Listening, AnAddressCanBeTakenAgainAfterItsListenerEnded) {
+  Folder folder;
+  auto listener = require(listen(address_in(folder, GetParam())));
+  const std::string address = listener->address();
+  Pair pair = connect_to(*listener);
+  pair.server.reset();  // tcp: this side closes first, which keeps the port in TIME_WAIT
+  pair.client.reset();
+  listener.reset();
+  listener = require(listen(address));
+  EXPECT_EQ(listener->address(), address);
+  pair = connect_to(*listener);
+  EXPECT_TRUE(talks(*pair.client, *pair.server));
+}
+
+TEST_P(Listening, NobodyThereIsUnavailable) {
+  Folder folder;
+  auto listener = require(listen(address_in(folder, GetParam())));
+  const std::string address = listener->address();
+  listener.reset();
+  const Status status = connect(address, patience()).status();
+  EXPECT_EQ(status.code(), Code::unavailable);
+  EXPECT_NE(status.message().find(address), std::string::npos) << status.message();
+}
+
+TEST_P(Listening, ClientsThatLeftBeforeTheyWereAcceptedDoNoHarm) {
+  Folder folder;
+  const auto listener = require(listen(address_in(folder, GetParam())));
+  if (GetParam() == Kind::shm) {
+    // A client waits for its welcome, which nobody sends: it gives up.
+    EXPECT_EQ(connect(listener->address(), soon()).status().code(), Code::unavailable);
+  } else {
+    EXPECT_TRUE(connect(listener->address(), patience()).ok());
+  }
+  EXPECT_TRUE(serves_behind_dead_clients(*listener));
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Listening, ::testing::Values(Kind::tcp, Kind::shm), name);
+
+TEST(ListeningTcp, Ipv6InBrackets) {
+  auto listener = listen("[::1]:0");
+  if (!listener.ok()) GTEST_SKIP() << "no IPv6 here: " << listener.status().message();
+  EXPECT_EQ((*listener)->address().rfind("[::1]:", 0), 0u) << (*listener)->address();
+  Pair pair = connect_to(**listener);
+  EXPECT_TRUE(talks(*pair.client, *pair.server));
+  EXPECT_EQ(pair.client->peer(), (*listener)->address());
+}
+
+TEST(ListeningTcp, EveryAddressOfANameIsTried) {
+  const auto listener = require(listen("127.0.0.1:0"));
+  const std::string port = listener->address().substr(listener->address().rfind(':') + 1);
+  auto client = connect("localhost:" + port, patience());  // ::1 may come first and refuse
+  ASSERT_TRUE(client.ok()) << client.status().message();
+  auto server = require(listener->accept(patience()));
+  EXPECT_TRUE(talks(**client, *server));
+}
+
+TEST(ListeningTcp, AnUnknownHostIsUnavailable) {
+  const Status status = connect("no-such-host.invalid:1", patience()).status();
+  EXPECT_EQ(status.code(), Code::unavailable);
+  EXPECT_NE(status.message().find("no-such-host.invalid"), std::string::npos) << status.message();
+}
+
+TEST(ListeningTcp, AnAddressOfAnotherMachineIsRefused) {
+  EXPECT_EQ(listen("192.0.2.1:0").status().code(), Code::unavailable);  // reserved for documentation
+}
+
+}  // namespace
+}  // namespace ob::transport::test

@@ -1,0 +1,125 @@
+// How every stream ends, whatever carries it.
+
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "transport/link.hpp"
+
+namespace ob::transport::test {
+namespace {
+
+class StreamEnd : public ::testing::TestWithParam<Kind> {};
+
+/// Sends until that fails; the system may take some bytes before it knows of the end.
+Status send_until_failure(Stream& stream) {
+  const std::vector<std::byte> text(1 << 16);
+  for (;;) {
+    OB_ASSIGN_OR_RETURN(const std::size_t sent, try_send(stream, text));
+    if (sent == 0) OB_RETURN_IF_ERROR(stream.wait(false, true, patience()));
+  }
+}
+
+TEST_P(StreamEnd, LastWordsArriveBeforeTheEnd) {
+  Link link(GetParam());
+  const auto words = bytes_of("goodbye, and thanks for all the cycles");
+  ASSERT_TRUE(send_all(*link.server, words).ok());
+  link.server.reset();
+  std::vector<std::byte> heard(words.size());
+  ASSERT_TRUE(link.client->wait(true, false, patience()).ok());
+  ASSERT_TRUE(receive_all(*link.client, heard).ok());
+  EXPECT_EQ(heard, words);
+  EXPECT_EQ(receive_all(*link.client, heard).code(), Code::connection_lost);
+  EXPECT_EQ(send_until_failure(*link.client).code(), Code::connection_lost);
+}
+
+TEST_P(StreamEnd, LastWordsArriveEvenIfTheirSenderDidNotListen) {
+  Link link(GetParam());
+  const std::vector<std::byte> unheard(100'000, std::byte{1});
+  ASSERT_TRUE(send_all(*link.client, unheard).ok());
+  ASSERT_TRUE(link.server->wait(true, false, patience()).ok());
+  const auto words = bytes_of("refused");
+  ASSERT_TRUE(send_all(*link.server, words).ok());
+  link.server.reset();
+  std::vector<std::byte> heard(words.size());
+  ASSERT_TRUE(receive_all(*link.client, heard).ok());
+  EXPECT_EQ(heard, words);
+}
+
+TEST_P(StreamEnd, WaitersHearOfThePeersEnd) {
+  Link link(GetParam());
+  std::byte byte{};
+  auto receiver = std::async(std::launch::async, [&] { return receive_all(*link.client, {&byte, 1}); });
+  auto sender = std::async(std::launch::async, [&] { return send_until_failure(*link.client); });
+  link.server.reset();
+  EXPECT_EQ(receiver.get().code(), Code::connection_lost);
+  EXPECT_EQ(sender.get().code(), Code::connection_lost);
+}
+
+TEST_P(StreamEnd, ShutDownWakesWaitersOnBothSides) {
+  Link link(GetParam());
+  std::byte here{};
+  std::byte there{};
+  auto ours = std::async(std::launch::async, [&] { return receive_all(*link.client, {&here, 1}); });
+  auto theirs = std::async(std::launch::async, [&] { return receive_all(*link.server, {&there, 1}); });
+  std::thread([&] { link.client->shut_down(); }).join();
+  EXPECT_EQ(ours.get().code(), Code::connection_lost);
+  EXPECT_EQ(theirs.get().code(), Code::connection_lost);
+  EXPECT_EQ(try_send(*link.client, {&here, 1}).status().code(), Code::connection_lost);
+  EXPECT_EQ(try_receive(*link.client, {&here, 1}).status().code(), Code::connection_lost);
+  EXPECT_EQ(link.client->wait(false, true, patience()).code(), Code::connection_lost);
+  EXPECT_EQ(send_until_failure(*link.server).code(), Code::connection_lost);
+  link.client->shut_down();  // again does no harm
+}
+
+TEST_P(StreamEnd, ShutDownWakesASenderThatIsHeldBack) {
+  Link link(GetParam());
+  std::promise<void> held_back;
+  auto sender = std::async(std::launch::async, [&]() -> Status {
+    const std::vector<std::byte> text(1 << 16);
+    for (;;) {
+      OB_ASSIGN_OR_RETURN(const std::size_t sent, try_send(*link.client, text));
+      if (sent != 0) continue;
+      const Status status = link.client->wait(false, true, soon());
+      if (status.code() != Code::deadline_exceeded) OB_RETURN_IF_ERROR(status);
+      if (status.ok()) continue;
+      held_back.set_value();
+      return link.client->wait(false, true, patience());
+    }
+  });
+  held_back.get_future().wait();
+  link.client->shut_down();
+  EXPECT_EQ(sender.get().code(), Code::connection_lost);
+}
+
+TEST_P(StreamEnd, PollingWithoutWaitingHearsOfTheEnd) {
+  Link link(GetParam());
+  // Without the destructor's farewell: as if the process had been killed.
+  ASSERT_EQ(::shutdown(link.server->descriptor(), SHUT_RDWR), 0);
+  std::byte byte{};
+  Status status;
+  const Deadline end = patience();
+  while (status.ok() && Clock::now() < end) status = try_receive(*link.client, {&byte, 1}).status();
+  EXPECT_EQ(status.code(), Code::connection_lost);
+}
+
+TEST_P(StreamEnd, OneConnectionsEndLeavesOthersAlone) {
+  Folder folder;
+  const auto listener = require(listen(address_in(folder, GetParam())));
+  Pair first = connect_to(*listener);
+  Pair second = connect_to(*listener);
+  first.client.reset();
+  first.server->shut_down();
+  EXPECT_TRUE(talks(*second.client, *second.server));
+}
+
+TEST_P(StreamEnd, StreamsOutliveTheirListener) {
+  Link link(GetParam());
+  link.listener.reset();
+  EXPECT_TRUE(talks(*link.client, *link.server));
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, StreamEnd, ::testing::Values(Kind::tcp, Kind::shm), name);
+
+}  // namespace
+}  // namespace ob::transport::test
