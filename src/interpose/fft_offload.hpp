@@ -1,0 +1,61 @@
+#pragma once
+// What the FFTW entries need from the rest of the drop-in library: the decision, the plan on the
+// accelerator, the run, and the count of local runs.
+
+#include <array>
+#include <cstdint>
+
+#include "base/layout.hpp"
+#include "routines/fft.hpp"
+
+namespace ob::interpose {
+
+/// One plan as the accelerator sees it. Pure data, no pointers: the arrays come with each call.
+struct FftTransform {
+  FftPlan plan;  ///< the packed problem
+  /// Host strides in bytes, first dimension slowest, batch (howmany) dimensions before those of the
+  /// transform. Input and output have the same number of dimensions; counts differ only in the last
+  /// one of r2c and c2r. Layout::strided(array, element bytes, first `dimensions` entries) lists
+  /// the packed data of either side.
+  int dimensions = 0;
+  std::array<Layout::Dimension, Layout::kMaxDimensions> input{};
+  std::array<Layout::Dimension, Layout::kMaxDimensions> output{};
+};
+
+enum class FftDecision : std::uint8_t {
+  local,   ///< for the life of the plan
+  remote,  ///< for the life of the plan
+  learn,   ///< open: decide_fft is asked again at every execute
+};
+
+/// At plan time, and at every execute of a plan that is to be learned. local in mode off, for
+/// problems below the gate, or when no server is usable. Never blocks long when local.
+FftDecision decide_fft(const FftTransform&) noexcept;
+
+/// Tells the daemon to plan now; returns an opaque remote plan handle (0 if that failed).
+std::uint64_t plan_ahead(const FftTransform&) noexcept;
+
+/// The plan is gone. 0 is ignored.
+void forget_plan(std::uint64_t handle) noexcept;
+
+/// Runs it; true if results are in place. Memory that is both input and output changes only on
+/// success. An unknown handle (0, or one from before a fork) is planned anew.
+/// Threads: any, also several on one plan
+bool execute_fft(const FftTransform&, std::uint64_t handle, void* input, void* output) noexcept;
+
+/// Spans the native run of a known plan, for counting and learning (like Call of
+/// interpose/call.hpp).
+class LocalFft {
+ public:
+  explicit LocalFft(const FftTransform&) noexcept;
+  ~LocalFft();
+  LocalFft(const LocalFft&) = delete;
+  LocalFft& operator=(const LocalFft&) = delete;
+
+ private:
+  const FftTransform& transform_;
+  std::uint64_t started_ns_ = 0;
+  bool counted_ = false;
+};
+
+}  // namespace ob::interpose

@@ -1,0 +1,101 @@
+#pragma once
+// The plans that may leave the machine: native plan pointer -> what we know of it. Plans that are
+// not in here are none of our business and go straight to the native library.
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "interpose/fftw_problem.hpp"
+
+namespace ob::interpose {
+
+/// The native functions of the library copy that made a plan; executing or destroying it with
+/// another copy crashes.
+/// Memory: one per library copy and precision, never freed.
+struct FftwProvider {
+  void (*execute)(const void* plan) = nullptr;
+  /// Indexed by FftKind: execute_dft, execute_dft_r2c, execute_dft_c2r; nullptr if the copy lacks
+  /// it.
+  void (*execute_new[3])(const void* plan, void* input, void* output) = {};
+  void (*destroy)(void* plan) = nullptr;
+};
+
+/// What is known of one native plan. Immutable once inserted.
+struct FftwPlan {
+  FftwOffload offload;
+  FftDecision decision = FftDecision::local;
+  std::uint64_t remote = 0;  ///< handle of the plan on the accelerator
+  void* input = nullptr;     ///< arrays of fftw_execute
+  void* output = nullptr;
+  const FftwProvider* provider = nullptr;
+};
+
+/// Side table, sharded by pointer.
+/// Threads: any. find takes no lock (it repeats if a writer of the same shard was busy); writers
+///          lock one shard. A plan must not be erased while it is executed, as with the native
+///          library. fork: lock() before, unlock() after in both processes, so that no child
+///          inherits a half-written shard.
+/// Memory:  owns neither keys nor plans; grows, never shrinks (outgrown arrays stay, since readers
+///          may be in them). Usable before constructors and after destructors.
+class FftwPlanTable {
+ public:
+  constexpr FftwPlanTable() noexcept = default;
+  FftwPlanTable(const FftwPlanTable&) = delete;
+  FftwPlanTable& operator=(const FftwPlanTable&) = delete;
+
+  /// nullptr if unknown.
+  FftwPlan* find(const void* key) const noexcept;
+
+  /// Puts `plan` in; `replaced` gets the plan that was there under the same key (the native library
+  /// reused an address that was freed behind our back), or nullptr. False if out of memory.
+  /// @pre key != nullptr
+  bool insert(const void* key, FftwPlan* plan, FftwPlan*& replaced) noexcept;
+
+  /// Takes the plan out and hands it over; nullptr if unknown.
+  FftwPlan* erase(const void* key) noexcept;
+
+  /// Takes all plans of `provider` out, handing each to `dispose`. No lock is held during that
+  /// call.
+  template <class Dispose>
+  void erase_all(const FftwProvider* provider, Dispose&& dispose) noexcept {
+    for (Shard& shard : shards_) {
+      while (FftwPlan* plan = erase_one(shard, provider)) dispose(plan);
+    }
+  }
+
+  void lock() noexcept;
+  void unlock() noexcept;
+
+ private:
+  struct Slot {
+    std::atomic<const void*> key{nullptr};
+    std::atomic<FftwPlan*> plan{nullptr};
+  };
+  struct Array {
+    std::uint64_t mask = 0;     // slots - 1, slots a power of two
+    Array* outgrown = nullptr;  // kept for readers that are still in it; all of them half of this
+    Slot* slots() noexcept { return reinterpret_cast<Slot*>(this + 1); }
+  };
+  // Readers: version even and unchanged around what they read. Writers: odd while they change
+  // slots.
+  struct alignas(64) Shard {
+    std::atomic<std::uint64_t> version{0};
+    std::atomic<Array*> array{nullptr};
+    std::uint64_t used = 0;
+    std::mutex mutex;
+  };
+  static constexpr int kShards = 16;
+
+  static std::uint64_t hash(const void* key) noexcept;
+  static bool grow(Shard& shard) noexcept;
+  static void remove_at(Shard& shard, std::uint64_t at) noexcept;
+  static FftwPlan* erase_one(Shard& shard, const FftwProvider* provider) noexcept;
+  static FftwPlan* probe(Array* array, std::uint64_t hash, const void* key) noexcept;
+  Shard& shard_of(std::uint64_t hash) noexcept { return shards_[hash >> 60]; }
+  const Shard& shard_of(std::uint64_t hash) const noexcept { return shards_[hash >> 60]; }
+
+  Shard shards_[kShards];
+};
+
+}  // namespace ob::interpose

@@ -1,0 +1,109 @@
+#pragma once
+// What an FFTW planner call asks for, in the one form every maker is brought to: FFTW's guru form.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "interpose/fft_offload.hpp"
+
+namespace ob::interpose {
+
+/// FFTW's planner flags as its ABI has them.   Source: FFTW 3.3 manual, section 4.3.2
+inline constexpr unsigned kFftwDestroyInput = 1U << 0;
+inline constexpr unsigned kFftwUnaligned = 1U << 1;
+inline constexpr unsigned kFftwConserveMemory = 1U << 2;
+inline constexpr unsigned kFftwExhaustive = 1U << 3;
+inline constexpr unsigned kFftwPreserveInput = 1U << 4;
+inline constexpr unsigned kFftwPatient = 1U << 5;
+inline constexpr unsigned kFftwEstimate = 1U << 6;
+inline constexpr unsigned kFftwWisdomOnly = 1U << 21;
+
+/// fftw_iodim (Integer = int) and fftw_iodim64 (Integer = ptrdiff_t).
+template <class Integer>
+struct FftwIodim {
+  Integer n;
+  Integer is;
+  Integer os;
+};
+
+/// One dimension: length (of the logical transform) and strides in elements of the array they
+/// belong to.
+struct FftwDimension {
+  std::int64_t n = 0;
+  std::int64_t input_stride = 0;
+  std::int64_t output_stride = 0;
+
+  friend bool operator==(const FftwDimension&, const FftwDimension&) = default;
+};
+
+/// The arguments that every maker has in some form. Arrays are interleaved.
+struct FftwCall {
+  FftKind kind = FftKind::c2c;
+  Precision precision = Precision::z;  ///< c: fftwf_, z: fftw_
+  int sign = -1;                       ///< makers without one: -1 for r2c, +1 for c2r
+  unsigned flags = 0;
+  void* input = nullptr;
+  void* output = nullptr;
+};
+
+/// A planner call in normal form. Nothing is validated beyond what is needed to fill it.
+/// Memory: holds the caller's array addresses, owns nothing.
+struct FftwProblem {
+  static constexpr int kMaxRank = Layout::kMaxDimensions;
+
+  FftwCall call;
+  bool representable = false;  ///< false: ranks outside 0..kMaxRank, or products that overflow
+  int rank = 0;
+  int howmany_rank = 0;
+  std::array<FftwDimension, kMaxRank> dims{};     ///< of the transform, first slowest
+  std::array<FftwDimension, kMaxRank> howmany{};  ///< of the batch
+};
+
+/// Basic interface: one row-major transform of rank dimensions; in-place real transforms are
+/// padded.
+FftwProblem basic_problem(const FftwCall& call, int rank, const int* n) noexcept;
+
+/// How one array lies in memory. embed may be nullptr: then n, padded for in-place real transforms.
+/// Units: elements
+struct FftwEmbedding {
+  const int* embed;
+  int stride;
+  int dist;
+};
+
+/// Advanced interface.   Source: FFTW 3.3 manual, section 4.4.1
+FftwProblem many_problem(const FftwCall& call, int rank, const int* n, int howmany,
+                         const FftwEmbedding& in, const FftwEmbedding& out) noexcept;
+
+/// Guru and 64-bit guru interface.
+template <class Integer>
+FftwProblem guru_problem(const FftwCall& call, int rank, const FftwIodim<Integer>* dims,
+                         int howmany_rank, const FftwIodim<Integer>* howmany) noexcept;
+extern template FftwProblem guru_problem(const FftwCall&, int, const FftwIodim<int>*, int,
+                                         const FftwIodim<int>*) noexcept;
+extern template FftwProblem guru_problem(const FftwCall&, int, const FftwIodim<std::ptrdiff_t>*,
+                                         int, const FftwIodim<std::ptrdiff_t>*) noexcept;
+
+/// The bytes an array may touch, relative to its address: [low, high).
+struct ByteRange {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
+/// A problem that could leave the machine.
+struct FftwOffload {
+  FftTransform transform;
+  ByteRange input;
+  ByteRange output;
+};
+
+/// The packed problem and where its data lies; nothing if only the native library may run it: signs
+/// other than -1 and +1, lengths or counts below 1, no dimension longer than 1, more dimensions
+/// than a Layout has, strides that overflow or make results overlap. Dimensions of length 1 are
+/// left out (the last one of r2c and c2r stays).
+/// Memory: FftPlan::in_place says that the call's two arrays are one
+std::optional<FftwOffload> to_offload(const FftwProblem& problem) noexcept;
+
+}  // namespace ob::interpose

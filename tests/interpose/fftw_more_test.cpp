@@ -1,0 +1,53 @@
+// Rows beyond today's table: entries emitted from fftw_more.toml give what the native library
+// gives.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+#include <string>
+
+#include "interpose/fftw_outcome.hpp"
+
+namespace {
+
+using ob::interpose::Outcome;
+using ob::interpose::preloaded;
+using ob::interpose::run;
+
+TEST(FftwMore, LocalAndFailedRunsAreNativeBitForBit) {
+  const Outcome native = run(OB_MORE_PROGRAM);
+  ASSERT_EQ(native.status, 0) << native.text;
+  for (const char* mode : {"local", "fail"}) {
+    const Outcome with = run(preloaded(OB_MORE_LIBRARY, mode, OB_MORE_PROGRAM));
+    EXPECT_EQ(with.text, native.text) << mode;
+  }
+}
+
+TEST(FftwMore, RemoteRunsAgreeWithNative) {
+  const Outcome native = run(OB_MORE_PROGRAM);
+  Outcome with = run(preloaded(OB_MORE_LIBRARY, "remote", OB_MORE_PROGRAM));
+  EXPECT_EQ(with.status, 0);
+  EXPECT_EQ(with.count["local"], 0);
+  EXPECT_EQ(with.count["ahead"], with.count["plans"] - 1);  // the rank-0 copy stays
+  EXPECT_EQ(with.count["forget"], with.count["ahead"]);
+  EXPECT_EQ(with.count["execute"], with.count["ahead"]);
+  std::istringstream expected(native.text), got(with.text);
+  std::string label, word, other;
+  while (expected >> word) {
+    ASSERT_TRUE(got >> other) << label;
+    char* end = nullptr;
+    const double value = std::strtod(word.c_str(), &end);
+    if (*end != '\0') {
+      label = word;
+      ASSERT_EQ(other, word);
+      continue;
+    }
+    // Largest transform: 60 points of at most 0.7; 100 eps covers FFTW's and the stand-in's
+    // rounding.
+    ASSERT_LT(std::abs(std::stod(other) - value), 100 * 2.3e-16 * 60) << label;
+  }
+  EXPECT_FALSE(got >> other);
+}
+
+}  // namespace

@@ -1,0 +1,171 @@
+// Takes the place of fft_offload.cpp in the preload tests: decides what OB_STANDIN says and runs
+// transforms by the definition of the DFT in long double, through FftTransform alone.
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <complex>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "interpose/call.hpp"
+#include "interpose/fft_offload.hpp"
+
+namespace ob::interpose {
+
+constinit std::atomic<double> g_min_flops{0};
+
+namespace {
+
+using Value = std::complex<long double>;
+
+struct Counts {
+  std::atomic<int> decide{0}, ahead{0}, forget{0}, execute{0}, local{0};
+};
+constinit Counts g_counts;
+
+bool mode_is(const char* wanted) {
+  const char* mode = std::getenv("OB_STANDIN");
+  return std::strcmp(mode == nullptr ? "local" : mode, wanted) == 0;
+}
+
+Layout layout_of(const FftTransform& t, bool input, void* array) {
+  const bool is_real = t.plan.kind == (input ? FftKind::r2c : FftKind::c2r);
+  const std::uint32_t bytes = element_bytes(t.plan.precision) / (is_real ? 2 : 1);
+  return Layout::strided(
+      array, bytes, {(input ? t.input : t.output).data(), static_cast<std::size_t>(t.dimensions)});
+}
+
+// DFT along one dimension of packed data.
+void transform_dimension(std::vector<Value>& data, std::size_t n, std::size_t stride, int sign) {
+  std::vector<Value> root(n), line(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    const long double angle = sign * 2 * std::acos(-1.0L) * j / n;
+    root[j] = {std::cos(angle), std::sin(angle)};
+  }
+  for (std::size_t base = 0; base < data.size(); ++base) {
+    if (base / stride % n != 0) continue;
+    for (std::size_t k = 0; k < n; ++k) {
+      line[k] = 0;
+      for (std::size_t j = 0; j < n; ++j) line[k] += data[base + j * stride] * root[j * k % n];
+    }
+    for (std::size_t k = 0; k < n; ++k) data[base + k * stride] = line[k];
+  }
+}
+
+template <class Real>
+std::vector<Value> load(const FftTransform& t, void* input) {
+  const Layout layout = layout_of(t, true, input);
+  std::vector<Real> packed(layout.total_bytes() / sizeof(Real));
+  Layout::Cursor cursor(layout);
+  gather(cursor, std::as_writable_bytes(std::span(packed)));
+  std::vector<Value> values;
+  if (t.plan.kind == FftKind::r2c) {
+    values.assign(packed.begin(), packed.end());
+    return values;
+  }
+  for (std::size_t i = 0; i < packed.size(); i += 2) values.emplace_back(packed[i], packed[i + 1]);
+  return values;
+}
+
+template <class Real>
+void store(const FftTransform& t, const std::vector<Value>& values, void* output) {
+  std::vector<Real> packed;
+  for (const Value& v : values) {
+    packed.push_back(static_cast<Real>(v.real()));
+    if (t.plan.kind != FftKind::c2r) packed.push_back(static_cast<Real>(v.imag()));
+  }
+  const Layout layout = layout_of(t, false, output);
+  Layout::Cursor cursor(layout);
+  scatter(std::as_bytes(std::span(packed)), cursor);
+}
+
+// The half of a spectrum that is stored -> all of it: X[-k] = conj(X[k]) over all dimensions.
+std::vector<Value> whole_spectrum(const FftPlan& plan, const std::vector<Value>& half) {
+  const int last = plan.rank - 1;
+  const std::size_t total = points(plan);
+  std::vector<Value> whole(total * plan.batch);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::array<std::size_t, FftPlan::kMaxRank> k{};
+    for (std::size_t d = plan.rank, rest = i % total; d-- > 0; rest /= plan.n[d]) {
+      k[d] = rest % plan.n[d];
+    }
+    const bool stored = k[last] <= plan.n[last] / 2;
+    std::size_t at = i / total;
+    for (int d = 0; d <= last; ++d) {
+      const std::size_t n = plan.n[d];
+      at = at * (d == last ? n / 2 + 1 : n) + (stored ? k[d] : (n - k[d]) % n);
+    }
+    whole[i] = stored ? half[at] : std::conj(half[at]);
+  }
+  return whole;
+}
+
+template <class Real>
+void run(const FftTransform& t, void* input, void* output) {
+  const FftPlan& plan = t.plan;
+  std::vector<Value> values = load<Real>(t, input);
+  if (plan.kind == FftKind::c2r) values = whole_spectrum(plan, values);
+  std::size_t stride = 1;
+  for (int d = plan.rank; d-- > 0; stride *= plan.n[d]) {
+    transform_dimension(values, plan.n[d], stride, plan.sign);
+  }
+  if (plan.kind == FftKind::r2c) {
+    const std::size_t last = plan.n[plan.rank - 1];
+    std::vector<Value> half;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i % last <= last / 2) half.push_back(values[i]);
+    }
+    values = half;
+  }
+  store<Real>(t, values, output);
+}
+
+}  // namespace
+
+FftDecision decide_fft(const FftTransform&) noexcept {
+  const int asked = g_counts.decide++;
+  if (mode_is("gate")) {
+    g_min_flops = std::numeric_limits<double>::infinity();
+    return FftDecision::local;
+  }
+  if (mode_is("remote") || mode_is("fail")) return FftDecision::remote;
+  if (!mode_is("learn")) return FftDecision::local;
+  constexpr FftDecision kTurns[] = {FftDecision::learn, FftDecision::remote, FftDecision::local};
+  return kTurns[asked % 3];
+}
+
+std::uint64_t plan_ahead(const FftTransform&) noexcept { return 1000 + g_counts.ahead++; }
+
+void forget_plan(std::uint64_t handle) noexcept {
+  if (handle != 0) ++g_counts.forget;
+}
+
+bool execute_fft(const FftTransform& t, std::uint64_t, void* input, void* output) noexcept {
+  ++g_counts.execute;
+  if (mode_is("fail")) return false;
+  if (t.plan.precision == Precision::z) {
+    run<double>(t, input, output);
+  } else {
+    run<float>(t, input, output);
+  }
+  return true;
+}
+
+LocalFft::LocalFft(const FftTransform& t) noexcept : transform_(t) { ++g_counts.local; }
+LocalFft::~LocalFft() = default;
+
+}  // namespace ob::interpose
+
+/// For the programs under test, which find it with dlsym.
+extern "C" [[gnu::visibility("default")]] int ob_standin_count(const char* what) noexcept {
+  using ob::interpose::g_counts;
+  if (std::strcmp(what, "decide") == 0) return g_counts.decide;
+  if (std::strcmp(what, "ahead") == 0) return g_counts.ahead;
+  if (std::strcmp(what, "forget") == 0) return g_counts.forget;
+  if (std::strcmp(what, "execute") == 0) return g_counts.execute;
+  return std::strcmp(what, "local") == 0 ? g_counts.local.load() : -1;
+}

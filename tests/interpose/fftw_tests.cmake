@@ -1,0 +1,64 @@
+# FFTW's tests, included by this folder's CMakeLists.txt.
+set(fftw_tests ${CMAKE_CURRENT_LIST_DIR})
+add_test(NAME interpose.fftw_table COMMAND ${Python3_EXECUTABLE} -B ${fftw_tests}/fftw_table_test.py)
+set_tests_properties(interpose.fftw_table PROPERTIES LABELS unit TIMEOUT 60)
+foreach(part problem plans)
+  ob_add_test(interpose.fftw_${part} SOURCES ${fftw_tests}/fftw_${part}_test.cpp LINK ob_fftw)
+endforeach()
+
+find_library(OUTBOARD_FFTW_LIBRARY fftw3)
+find_library(OUTBOARD_FFTWF_LIBRARY fftw3f)
+if(NOT OUTBOARD_FFTW_LIBRARY OR NOT OUTBOARD_FFTWF_LIBRARY)
+  message(STATUS "interpose.fftw_preload is left out (no libfftw3) install libfftw3-dev")
+  return()
+endif()
+
+# The entry points as a preloadable library, with a stand-in where the connection to a daemon would be.
+add_library(fftw_standin SHARED ${fftw_tests}/fftw_standin.cpp)
+target_link_libraries(fftw_standin PRIVATE ob_fftw_entries ob_fftw ob_entries)
+
+add_executable(fftw_program_double ${fftw_tests}/fftw_program.c)
+target_link_libraries(fftw_program_double PRIVATE ${OUTBOARD_FFTW_LIBRARY} Threads::Threads m)
+add_executable(fftw_program_single ${fftw_tests}/fftw_program.c)
+target_compile_definitions(fftw_program_single PRIVATE SINGLE)
+target_link_libraries(fftw_program_single PRIVATE ${OUTBOARD_FFTWF_LIBRARY} Threads::Threads m)
+
+# A plugin that brings its own FFTW into a program without one, as Python's wheels do.
+add_library(fftw_plugin MODULE ${fftw_tests}/fftw_plugin.c)
+target_link_libraries(fftw_plugin PRIVATE ${OUTBOARD_FFTW_LIBRARY})
+add_executable(fftw_host ${fftw_tests}/fftw_host.c)
+target_link_libraries(fftw_host PRIVATE ${CMAKE_DL_LIBS})
+
+ob_add_test(interpose.fftw_preload SOURCES ${fftw_tests}/fftw_preload_test.cpp)
+target_compile_definitions(interpose.fftw_preload PRIVATE
+  OB_STANDIN_LIBRARY="$<TARGET_FILE:fftw_standin>"
+  OB_PROGRAM_DOUBLE="$<TARGET_FILE:fftw_program_double>"
+  OB_PROGRAM_SINGLE="$<TARGET_FILE:fftw_program_single>"
+  OB_HOST="$<TARGET_FILE:fftw_host>" OB_PLUGIN="$<TARGET_FILE:fftw_plugin>")
+add_dependencies(interpose.fftw_preload
+  fftw_standin fftw_program_double fftw_program_single fftw_host fftw_plugin)
+
+# Rows to come, emitted beside the real ones.
+set(fftw_more_dir ${OUTBOARD_GENERATED_DIR}/tests/interpose/fftw_more)
+set(fftw_more_tables ${CMAKE_SOURCE_DIR}/routines/fftw.toml ${fftw_tests}/fftw_more.toml)
+add_custom_command(
+  OUTPUT ${fftw_more_dir}/fftw_entries.cpp
+  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/codegen/emit_fftw.py
+          --output-dir ${fftw_more_dir} ${fftw_more_tables}
+  DEPENDS ${CMAKE_SOURCE_DIR}/codegen/emit_fftw.py ${CMAKE_SOURCE_DIR}/codegen/fftw_table.py
+          ${fftw_more_tables})
+add_library(fftw_more_standin SHARED ${fftw_tests}/fftw_standin.cpp ${fftw_more_dir}/fftw_entries.cpp)
+target_link_libraries(fftw_more_standin PRIVATE ob_fftw ob_entries)
+add_executable(fftw_more_program ${fftw_tests}/fftw_more_program.c)
+target_link_libraries(fftw_more_program PRIVATE ${OUTBOARD_FFTW_LIBRARY} ${CMAKE_DL_LIBS})
+ob_add_test(interpose.fftw_more SOURCES ${fftw_tests}/fftw_more_test.cpp)
+target_compile_definitions(interpose.fftw_more PRIVATE
+  OB_MORE_LIBRARY="$<TARGET_FILE:fftw_more_standin>"
+  OB_MORE_PROGRAM="$<TARGET_FILE:fftw_more_program>")
+add_dependencies(interpose.fftw_more fftw_more_standin fftw_more_program)
+
+# The programs get a sanitized library from LD_PRELOAD, and leave plans to fftw_cleanup on purpose.
+if(OUTBOARD_SANITIZE MATCHES address)
+  set_tests_properties(interpose.fftw_preload interpose.fftw_more PROPERTIES
+    ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0")
+endif()
