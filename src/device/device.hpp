@@ -2,9 +2,9 @@
 // A device: an ordered-queue machine. Implemented where the silicon is (backend/) and over the wire
 // (client/remote_device); algorithms are written once, against this.
 //
-// Commands on one queue happen in order; queues are independent but for events. Submitting never waits for the
-// work itself. Errors of submitted work stick to their queue: later commands of that queue are skipped until
-// synchronize() reports the first error and clears it.
+// Commands on one queue happen in order; queues are independent but for events. Submitting never
+// waits for the work itself. Errors of submitted work stick to their queue: later commands of that
+// queue are skipped until synchronize() reports the first error and clears it.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,8 @@
 namespace ob {
 
 struct DeviceInfo {
-  std::string backend;        ///< "cpu", "null", ...
-  std::string description;    ///< for people: library, threads, core type
+  std::string backend;      ///< "cpu", "null", ...
+  std::string description;  ///< for people: library, threads, core type
   std::uint64_t memory_bytes = 0;
   bool host_visible = false;  ///< host_view() works
   double gflops_double = 0;   ///< measured dgemm rate [GFLOP/s]; 0 if unknown
@@ -45,9 +45,10 @@ struct SegmentView {
 /// What a queue did since the last synchronize.
 struct QueueReport {
   Status status;
-  std::uint64_t failed_command = 0;  ///< 1-based count of the failed command on this queue since its creation
-  std::uint64_t compute_ns = 0;      ///< calls and plan executions
-  std::uint64_t plan_ns = 0;         ///< making plans
+  /// 1-based count of the failed command on this queue since its creation
+  std::uint64_t failed_command = 0;
+  std::uint64_t compute_ns = 0;  ///< calls and plan executions
+  std::uint64_t plan_ns = 0;     ///< making plans
 };
 
 class Device {
@@ -71,22 +72,29 @@ class Device {
   /// Errors: unsupported if buffers do not lie in memory files.
   virtual Result<SegmentView> segment(BufferId buffer) = 0;
 
-  /// Copies `source`'s packed elements to `region`. Memory: source stays unchanged until the queue has passed.
-  virtual Status write(QueueId queue, BufferId buffer, const Region& region, const Layout& source) = 0;
-  /// Copies `region`'s elements to `destination`. Memory: valid once the queue has passed; undefined on failure.
-  virtual Status read(QueueId queue, BufferId buffer, const Region& region, const Layout& destination) = 0;
+  /// Copies `source`'s packed elements to `region`. Memory: source stays unchanged until the queue
+  /// has passed.
+  virtual Status write(QueueId queue, BufferId buffer, const Region& region,
+                       const Layout& source) = 0;
+  /// Copies `region`'s elements to `destination`. Memory: valid once the queue has passed;
+  /// undefined on failure.
+  virtual Status read(QueueId queue, BufferId buffer, const Region& region,
+                      const Layout& destination) = 0;
   /// Copies between buffers of this device. @pre equal packed bytes, no overlap
   virtual Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
                       const Region& to) = 0;
 
   /// Runs a BLAS or LAPACK routine; memory operands are Argument::device.
-  /// Errors: invalid_argument if illegal or out of a buffer's bounds; unsupported if the backend lacks it.
+  /// Errors: invalid_argument if illegal or out of a buffer's bounds; unsupported if the backend
+  /// lacks it.
   virtual Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) = 0;
 
-  /// Plans ahead of data; may take long. Ordered before executions that name the plan, on any queue.
+  /// Plans ahead of data; may take long. Ordered before executions that name the plan, on any
+  /// queue.
   virtual Result<PlanId> make_plan(const FftPlan& plan) = 0;
   virtual Status destroy_plan(PlanId plan) = 0;
-  /// Transforms packed input to packed output. @pre input and output are equal or do not overlap, as planned
+  /// Transforms packed input to packed output. @pre input and output are equal or do not overlap,
+  /// as planned
   virtual Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) = 0;
 
   virtual Result<EventId> create_event() = 0;
@@ -98,10 +106,11 @@ class Device {
 
   /// Waits for the queue, reports what happened since the last synchronize, clears the error.
   virtual QueueReport synchronize(QueueId queue) = 0;
-  /// Calls `done` once the queue gets here, on a thread of the device or, if the queue is idle, at once on this
-  /// one. The report is that of synchronize() but clears only if `clear`. `done` must not call the device's
-  /// blocking functions.
-  virtual Status on_reached(QueueId queue, bool clear, std::function<void(const QueueReport&)> done) = 0;
+  /// Calls `done` once the queue gets here, on a thread of the device or, if the queue is idle, at
+  /// once on this one. The report is that of synchronize() but clears only if `clear`. `done` must
+  /// not call the device's blocking functions.
+  virtual Status on_reached(QueueId queue, bool clear,
+                            std::function<void(const QueueReport&)> done) = 0;
 };
 
 }  // namespace ob

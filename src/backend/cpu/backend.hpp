@@ -1,0 +1,29 @@
+#pragma once
+// The cpu backend: a device that is (a part of) this machine's cores and memory. It computes with
+// OpenBLAS and FFTW, opened at run time; what is absent makes the calls that need it report
+// `unsupported`.
+
+#include <cstdint>
+#include <memory>
+
+#include "base/status.hpp"
+#include "device/device.hpp"
+
+namespace ob::cpu {
+
+struct Config {
+  unsigned index = 0;  ///< of this device among `devices`, which split the cores
+  unsigned devices = 1;
+  std::uint64_t memory_bytes = 0;  ///< cap; 0: an equal part of the machine's memory
+  /// 0: OPENBLAS_NUM_THREADS for a single device, else an equal part of the cores.
+  unsigned threads = 0;
+};
+
+/// Opens the libraries and measures the device's rate (under 0.1 s). Opening sets environment
+/// variables for a moment.
+/// Threads: before threads that use the environment
+/// Errors: invalid_argument if the configuration makes no sense. Absent libraries are none: the
+/// description says so.
+Result<std::unique_ptr<Device>> create(const Config& config);
+
+}  // namespace ob::cpu

@@ -1,0 +1,190 @@
+#include "backend/cpu/device.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "device/stopwatch.hpp"
+
+namespace ob::cpu {
+namespace {
+
+// Rates on the slow side, for telling calls that are worth a hand-over to another thread from those
+// that are not: small matrices reach a quarter of the measured dgemm rate, one core's FFT 2
+// GFLOP/s, memory 4 GB/s.
+constexpr double kSmallFraction = 0.25;
+constexpr double kLeastGemmRate = 2e9;
+constexpr double kFftRate = 2e9;
+constexpr double kMemoryRate = 4e9;
+
+Status no_such_plan(PlanId id) {
+  return {Code::invalid_argument, "plan " + std::to_string(id.value) + " does not exist"};
+}
+
+// The library's integers have 32 bits.
+Status check_integers(const HostCall& call) {
+  const Descriptor& routine = *call.routine;
+  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+    std::int64_t value = 0;
+    if (routine.kinds[i] == Kind::dim) value = call.arguments[i].dim;
+    if (routine.kinds[i] == Kind::matrix) value = call.arguments[i].host.ld;
+    if (value <= INT32_MAX) continue;
+    return {Code::unsupported, std::string(routine.name) + ": " +
+                                   std::string(routine.argument_names[i]) + " = " +
+                                   std::to_string(value) +
+                                   " is beyond this library's 32-bit integers; cut the problem"};
+  }
+  return {};
+}
+
+// The reference does not read A and B if alpha = 0; OpenBLAS's small-matrix kernels do, and 0 * NaN
+// is NaN. A product over nothing says the same without reading them.
+void drop_product_if_alpha_zero(HostCall& call) {
+  const Descriptor& routine = *call.routine;
+  if (routine.base != "gemm") return;
+  int alpha = -1;
+  int k = -1;
+  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+    if (routine.argument_names[i] == "alpha") alpha = static_cast<int>(i);
+    if (routine.argument_names[i] == "k") k = static_cast<int>(i);
+  }
+  if (alpha < 0 || k < 0) return;
+  const Complex value = call.arguments[alpha].scalar;
+  if (value.re == 0 && value.im == 0) call.arguments[k].dim = 0;
+}
+
+}  // namespace
+
+// Holds the device's cores.
+class CpuDevice::Turn {
+ public:
+  explicit Turn(CpuDevice& device) : device_(device) {
+    ++device_.turns_wanted_;
+    device_.computing_.lock();
+  }
+  ~Turn() {
+    device_.computing_.unlock();
+    --device_.turns_wanted_;
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  CpuDevice& device_;
+};
+
+CpuDevice::CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads)
+    : HostDevice(std::move(info)), libraries_(std::move(libraries)), threads_(threads) {}
+
+CpuDevice::~CpuDevice() { finish_queues(); }
+
+bool CpuDevice::cheap(double flops, double flops_per_second, std::uint64_t touched_bytes) const {
+  // Not while another queue computes: the submitter must not wait for it.
+  if (turns_wanted_.load(std::memory_order_relaxed) != 0) return false;
+  const double seconds =
+      flops / flops_per_second + static_cast<double>(touched_bytes) / kMemoryRate;
+  return seconds < HostQueue::kCheapSeconds;
+}
+
+Status CpuDevice::prepare(const Descriptor& routine, const Argument* arguments, HostCall& call,
+                          const BlasLibrary::Routine*& found) {
+  if (libraries_.blas == nullptr) {
+    return Status(Code::unsupported, libraries_.no_blas.message()).in(std::string(routine.name));
+  }
+  found = libraries_.blas->find(routine.id);
+  if (found == nullptr) {
+    return {Code::unsupported, std::string(routine.name) + " is not in this device's library (" +
+                                   libraries_.blas->description() + ")"};
+  }
+  OB_RETURN_IF_ERROR(resolve_call(memory(), routine, arguments, call));
+  OB_RETURN_IF_ERROR(check_integers(call));
+  drop_product_if_alpha_zero(call);
+  return {};
+}
+
+Status CpuDevice::call(QueueId queue_id, const Descriptor& routine, const Argument* arguments) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  HostCall call;
+  const BlasLibrary::Routine* found = nullptr;
+  if (Status status = prepare(routine, arguments, call, found); !status.ok()) {
+    queue->fail(std::move(status));
+    return {};
+  }
+  const double rate = std::max(kLeastGemmRate, info().gflops_double * 1e9 * kSmallFraction);
+  queue->submit({.cheap = cheap(call.flops(), rate, call.operand_bytes)},
+                [this, found, call = std::move(call)](QueueReport& report) {
+                  return run(*found, call, report);
+                });
+  return {};
+}
+
+Status CpuDevice::run(const BlasLibrary::Routine& routine, const HostCall& call,
+                      QueueReport& report) {
+  if (!indices_in_range(call)) {
+    return {Code::invalid_argument, std::string(call.routine->name) +
+                                        ": a pivot index is outside 1..n (were they written?)"};
+  }
+  const Turn turn(*this);
+  const Stopwatch watch;
+  libraries_.blas->run(routine, call.arguments);
+  report.compute_ns += watch.elapsed_ns();
+  return {};
+}
+
+Result<PlanId> CpuDevice::make_plan(const FftPlan& plan) {
+  OB_RETURN_IF_ERROR(check_plan(plan));
+  const std::size_t precision = plan.precision == Precision::c ? 1 : 0;
+  if (libraries_.fft[precision] == nullptr) return libraries_.no_fft[precision];
+  const std::uint64_t data_bytes = std::max(input_bytes(plan), output_bytes(plan));
+  if (data_bytes > info().memory_bytes) {
+    return Status(Code::out_of_memory, "a transform of " + std::to_string(data_bytes) +
+                                           " bytes cannot be planned (the device has " +
+                                           std::to_string(info().memory_bytes) +
+                                           "); raise --device-memory");
+  }
+  auto made = std::make_shared<CpuFftPlan>(plan, libraries_.fft[precision], threads_);
+  // Estimating takes microseconds for small sizes, and seconds for large ones, most of it tables of
+  // sines.
+  constexpr std::uint64_t kQuickPoints = 4096;
+  planner_.submit({.cheap = points(plan) <= kQuickPoints, .always = true}, [made](QueueReport&) {
+    made->build();
+    return Status();
+  });
+  return plans_.add(std::move(made));
+}
+
+Status CpuDevice::destroy_plan(PlanId id) {
+  return plans_.take(id) == nullptr ? no_such_plan(id) : Status();
+}
+
+Status CpuDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferRef output) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  auto plan = plans_.find(id);
+  HostTransform transform;
+  Status status = plan == nullptr
+                      ? no_such_plan(id)
+                      : resolve_transform(memory(), plan->plan(), input, output, transform);
+  if (!status.ok()) {
+    queue->fail(std::move(status));
+    return {};
+  }
+  const std::uint64_t touched_bytes = input_bytes(plan->plan()) + output_bytes(plan->plan());
+  const bool at_once = plan->built() && cheap(ob::flops(plan->plan()), kFftRate, touched_bytes);
+  queue->submit({.cheap = at_once},
+                [this, plan = std::move(plan), transform = std::move(transform)](
+                    QueueReport& report) { return run(*plan, transform, report); });
+  return {};
+}
+
+Status CpuDevice::run(CpuFftPlan& plan, const HostTransform& transform, QueueReport& report) {
+  OB_RETURN_IF_ERROR(plan.wait(report.plan_ns));
+  const Turn turn(*this);
+  const Stopwatch watch;
+  Status status = plan.execute(transform.input, transform.output);
+  report.compute_ns += watch.elapsed_ns();
+  return status;
+}
+
+}  // namespace ob::cpu

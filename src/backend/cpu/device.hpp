@@ -1,0 +1,51 @@
+#pragma once
+// A share of this machine's cores as a device.
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "backend/cpu/blas_library.hpp"
+#include "backend/cpu/fft_plan.hpp"
+#include "device/host_call.hpp"
+#include "device/host_device.hpp"
+
+namespace ob::cpu {
+
+/// Computes one thing at a time, with all its threads; copies of other queues go on meanwhile.
+/// Threads: any, as Device
+class CpuDevice final : public HostDevice {
+ public:
+  /// What there is to compute with; a library that is absent leaves the reason.
+  struct Libraries {
+    std::unique_ptr<BlasLibrary> blas;
+    Status no_blas;
+    std::array<std::shared_ptr<const FftLibrary>, 2> fft;  // double, single
+    std::array<Status, 2> no_fft;
+  };
+  CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads);
+  ~CpuDevice() override;
+
+  Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
+  Result<PlanId> make_plan(const FftPlan& plan) override;
+  Status destroy_plan(PlanId plan) override;
+  Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
+
+ private:
+  class Turn;
+  Status prepare(const Descriptor& routine, const Argument* arguments, HostCall& call,
+                 const BlasLibrary::Routine*& found);
+  Status run(const BlasLibrary::Routine& routine, const HostCall& call, QueueReport& report);
+  Status run(CpuFftPlan& plan, const HostTransform& transform, QueueReport& report);
+  bool cheap(double flops, double flops_per_second, std::uint64_t touched_bytes) const;
+
+  const Libraries libraries_;
+  const unsigned threads_;
+  std::mutex computing_;
+  std::atomic<int> turns_wanted_{0};  // taken or waited for
+  HandleTable<PlanId, CpuFftPlan> plans_;
+  HostQueue planner_{"ob-planner"};
+};
+
+}  // namespace ob::cpu

@@ -1,0 +1,64 @@
+#pragma once
+// FFTW in one precision, opened at run time. Its interface is declared here, so that building needs
+// no FFTW.
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "backend/cpu/shared_object.hpp"
+
+namespace ob::cpu {
+
+/// FFTW's functions; arrays of either precision are void*, since the ABI is the same.
+/// Threads: execute_* any; everything else only under planner()
+/// Source:  FFTW 3.3 manual, 4.5.3 (guru 64-bit interface), 4.6 (new-array execution), 5.4 (thread
+/// safety)
+class FftLibrary {
+ public:
+  /// Errors: unsupported if the library is not here; says what to install.
+  static Result<std::shared_ptr<const FftLibrary>> open(bool single);
+
+  struct Dimension {  // fftw_iodim64
+    std::ptrdiff_t n;
+    std::ptrdiff_t input_stride;
+    std::ptrdiff_t output_stride;
+  };
+  using Plan = void*;
+  static constexpr unsigned kDestroyInput = 1U << 0;
+  static constexpr unsigned kUnaligned = 1U << 1;
+  static constexpr unsigned kPreserveInput = 1U << 4;
+  static constexpr unsigned kEstimate = 1U << 6;
+
+  Plan (*plan_dft)(int rank, const Dimension* dims, int batch_rank, const Dimension* batch_dims,
+                   void* in, void* out, int sign, unsigned flags) = nullptr;
+  Plan (*plan_real)(int rank, const Dimension* dims, int batch_rank, const Dimension* batch_dims,
+                    void* in, void* out, unsigned flags) = nullptr;  ///< r2c
+  Plan (*plan_back)(int rank, const Dimension* dims, int batch_rank, const Dimension* batch_dims,
+                    void* in, void* out, unsigned flags) = nullptr;  ///< c2r
+  void (*execute_dft)(Plan plan, void* in, void* out) = nullptr;
+  void (*execute_real)(Plan plan, void* in, void* out) = nullptr;
+  void (*execute_back)(Plan plan, void* in, void* out) = nullptr;
+  void (*destroy_plan)(Plan plan) = nullptr;
+  int (*alignment_of)(void* array) = nullptr;
+
+  /// What the next plans will use. @pre planner() is held
+  void plan_with_threads(unsigned threads) const;
+  /// Of this process: FFTW's planner is one, whoever uses it.
+  static std::mutex& planner();
+  /// For people, e.g. "fftw-3.3.10-sse2-avx".
+  const std::string& description() const noexcept { return description_; }
+
+ private:
+  FftLibrary() = default;
+  bool load(const SharedObject& object, const std::string& prefix);
+
+  std::optional<SharedObject> object_;
+  std::optional<SharedObject> threads_object_;
+  void (*set_threads_)(int threads) = nullptr;
+  std::string description_;
+};
+
+}  // namespace ob::cpu

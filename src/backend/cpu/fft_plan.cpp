@@ -1,0 +1,167 @@
+#include "backend/cpu/fft_plan.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "device/stopwatch.hpp"
+
+namespace ob::cpu {
+namespace {
+
+using Dimension = FftLibrary::Dimension;
+
+// Below this many points starting threads costs more than they save (seen with FFTW 3.3.10 on two
+// cores).
+constexpr std::uint64_t kThreadedPoints = 1 << 15;
+
+// Address space that nothing may touch, to plan with: an estimated plan looks at addresses only.
+class Addresses {
+ public:
+  explicit Addresses(std::uint64_t size_bytes)
+      : size_bytes_(std::max<std::uint64_t>(1, size_bytes)) {
+    at_ = mmap(nullptr, size_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
+  ~Addresses() {
+    if (ok()) munmap(at_, size_bytes_);
+  }
+  Addresses(const Addresses&) = delete;
+  Addresses& operator=(const Addresses&) = delete;
+  bool ok() const noexcept { return at_ != MAP_FAILED; }
+  void* get() const noexcept { return at_; }
+
+ private:
+  std::uint64_t size_bytes_;
+  void* at_;
+};
+
+// Elements of the last dimension in the input or output of a real transform's complex side.
+std::uint64_t half(std::uint64_t n) noexcept { return n / 2 + 1; }
+
+struct Shape {
+  Dimension dims[FftPlan::kMaxRank] = {};
+  Dimension batch = {};
+};
+
+// Packed, first dimension slowest; strides in elements of each side.
+Shape shape_of(const FftPlan& plan) {
+  Shape shape;
+  std::ptrdiff_t input = 1;
+  std::ptrdiff_t output = 1;
+  for (int i = plan.rank - 1; i >= 0; --i) {
+    const bool last = i == plan.rank - 1;
+    const std::uint64_t n = plan.n[static_cast<std::size_t>(i)];
+    shape.dims[i] = {static_cast<std::ptrdiff_t>(n), input, output};
+    input *= static_cast<std::ptrdiff_t>(last && plan.kind == FftKind::c2r ? half(n) : n);
+    output *= static_cast<std::ptrdiff_t>(last && plan.kind == FftKind::r2c ? half(n) : n);
+  }
+  shape.batch = {static_cast<std::ptrdiff_t>(plan.batch), input, output};
+  return shape;
+}
+
+}  // namespace
+
+CpuFftPlan::CpuFftPlan(const FftPlan& plan, std::shared_ptr<const FftLibrary> library,
+                       unsigned threads)
+    : plan_(plan), library_(std::move(library)), threads_(threads) {}
+
+CpuFftPlan::~CpuFftPlan() {
+  const std::lock_guard lock(FftLibrary::planner());
+  if (aligned_ != nullptr) library_->destroy_plan(aligned_);
+  if (unaligned_ != nullptr) library_->destroy_plan(unaligned_);
+}
+
+void CpuFftPlan::build() {
+  const Stopwatch watch;
+  if (plan_.rank > 0) {
+    Result<FftLibrary::Plan> made = plan_for(nullptr, nullptr);
+    build_status_ = made.status();
+  }
+  build_ns_ = watch.elapsed_ns();
+  built_.set();
+}
+
+Status CpuFftPlan::wait(std::uint64_t& plan_ns) {
+  built_.wait();
+  plan_ns += build_ns_.exchange(0);
+  return build_status_;
+}
+
+Result<FftLibrary::Plan> CpuFftPlan::make(unsigned flags, bool in_place) const {
+  const Addresses input(input_bytes(plan_));
+  const Addresses output(in_place ? 1 : output_bytes(plan_));
+  if (!input.ok() || !output.ok()) {
+    return Status(Code::out_of_memory, "no address space left to plan a transform");
+  }
+  void* const in = input.get();
+  void* const out = in_place ? in : output.get();
+  const Shape shape = shape_of(plan_);
+  const bool threaded = points(plan_) >= kThreadedPoints / plan_.batch;
+  const std::lock_guard lock(FftLibrary::planner());
+  library_->plan_with_threads(threaded ? threads_ : 1);
+  FftLibrary::Plan made = nullptr;
+  const int rank = plan_.rank;
+  switch (plan_.kind) {
+    case FftKind::c2c:
+      made = library_->plan_dft(rank, shape.dims, 1, &shape.batch, in, out, plan_.sign, flags);
+      break;
+    case FftKind::r2c:
+      made = library_->plan_real(rank, shape.dims, 1, &shape.batch, in, out, flags);
+      break;
+    case FftKind::c2r:
+      made = library_->plan_back(rank, shape.dims, 1, &shape.batch, in, out, flags);
+      break;
+  }
+  if (made == nullptr) return Status(Code::unsupported, "FFTW has no plan for this transform");
+  return made;
+}
+
+Result<FftLibrary::Plan> CpuFftPlan::plan_for(void* input, void* output) {
+  const bool aligned = (input == nullptr || library_->alignment_of(input) == 0) &&
+                       (output == nullptr || library_->alignment_of(output) == 0);
+  FftLibrary::Plan& plan = aligned ? aligned_ : unaligned_;
+  if (plan != nullptr) return plan;
+  // The input of a multi-dimensional complex-to-real transform cannot be kept by FFTW; execute()
+  // copies it.
+  const bool destroys = plan_.kind == FftKind::c2r && (plan_.rank > 1 || plan_.in_place);
+  const unsigned flags = FftLibrary::kEstimate | (aligned ? 0 : FftLibrary::kUnaligned) |
+                         (destroys ? FftLibrary::kDestroyInput : FftLibrary::kPreserveInput);
+  OB_ASSIGN_OR_RETURN(plan, make(flags, plan_.in_place && plan_.kind == FftKind::c2c));
+  return plan;
+}
+
+Status CpuFftPlan::run(void* input, void* output) {
+  OB_ASSIGN_OR_RETURN(const FftLibrary::Plan plan, plan_for(input, output));
+  switch (plan_.kind) {
+    case FftKind::c2c: library_->execute_dft(plan, input, output); break;
+    case FftKind::r2c: library_->execute_real(plan, input, output); break;
+    case FftKind::c2r: library_->execute_back(plan, input, output); break;
+  }
+  return {};
+}
+
+Status CpuFftPlan::execute(std::byte* input, std::byte* output) {
+  if (plan_.rank == 0) {
+    if (input != output) std::memcpy(output, input, input_bytes(plan_));
+    return {};
+  }
+  const bool real_in_place = plan_.in_place && plan_.kind != FftKind::c2c;
+  const bool keeps_input = !plan_.in_place && plan_.kind == FftKind::c2r && plan_.rank > 1;
+  if (!real_in_place && !keeps_input) return run(input, output);
+  const std::uint64_t needed = real_in_place ? output_bytes(plan_) : input_bytes(plan_);
+  if (scratch_ == nullptr) {
+    OB_ASSIGN_OR_RETURN(scratch_, HostBuffer::create(needed));
+  }
+  if (real_in_place) {
+    OB_RETURN_IF_ERROR(run(input, scratch_->data()));
+    std::memcpy(output, scratch_->data(), needed);
+    return {};
+  }
+  std::memcpy(scratch_->data(), input, needed);
+  return run(scratch_->data(), output);
+}
+
+}  // namespace ob::cpu

@@ -1,0 +1,28 @@
+#pragma once
+// Emitted calls from the normal form to the Fortran symbols of the daemon's own BLAS and LAPACK
+// (LP64).
+
+#include <cstdint>
+#include <span>
+
+#include "routines/argument.hpp"
+
+namespace ob::cpu {
+
+/// Calls `function` (a Fortran LP64 routine) with `arguments`, whose memory operands are
+/// Argument::host. index_vector and info operands are 64-bit in memory and converted to and from
+/// the library's 32-bit integers.
+/// @pre dimensions and leading dimensions fit 32 bits (the caller checks)
+using Thunk = void (*)(void* function, const Argument* arguments);
+
+struct ThunkEntry {
+  std::uint32_t id;    ///< Descriptor::id
+  const char* symbol;  ///< "dgemm_"
+  Thunk thunk;
+};
+
+/// One entry per row and precision, in the order of routines::all(). Emitted by
+/// codegen/emit_cpu_thunks.py.
+std::span<const ThunkEntry> thunks() noexcept;
+
+}  // namespace ob::cpu

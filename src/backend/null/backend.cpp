@@ -1,0 +1,41 @@
+#include "backend/null/backend.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "backend/null/device.hpp"
+#include "device/host_memory.hpp"
+
+namespace ob::null {
+namespace {
+
+std::string description(const Config& config) {
+  if (config.rate_gflops == 0) return "computes nothing; results are garbage";
+  char text[80];
+  std::snprintf(text, sizeof text, "computes nothing, in the time of %g GFLOP/s",
+                config.rate_gflops);
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> create(const Config& config) {
+  if (config.devices == 0 || config.index >= config.devices) {
+    return Status(Code::invalid_argument, "no device " + std::to_string(config.index) + " among " +
+                                              std::to_string(config.devices));
+  }
+  if (!std::isfinite(config.rate_gflops) || config.rate_gflops < 0) {
+    return Status(Code::invalid_argument,
+                  "the device rate must be a number of GFLOP/s, 0 for no limit");
+  }
+  DeviceInfo info;
+  info.backend = "null";
+  info.description = description(config);
+  info.memory_bytes =
+      config.memory_bytes != 0 ? config.memory_bytes : share_of_host_memory(config.devices);
+  info.gflops_double = config.rate_gflops;
+  return std::unique_ptr<Device>(new NullDevice(std::move(info), config.rate_gflops));
+}
+
+}  // namespace ob::null

@@ -1,0 +1,58 @@
+#pragma once
+// The objects behind one kind of id.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace ob {
+
+/// Gives out ids 1, 2, 3 ... for objects and finds them again. Whoever found an object keeps it
+/// alive.
+/// Threads: any
+template <class IdType, class Object>
+class HandleTable {
+ public:
+  IdType add(std::shared_ptr<Object> object) {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t id = ++last_;
+    objects_.emplace(id, std::move(object));
+    return IdType{id};
+  }
+
+  /// nullptr if unknown.
+  std::shared_ptr<Object> find(IdType id) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(id.value);
+    return found == objects_.end() ? nullptr : found->second;
+  }
+
+  /// Forgets the id; nullptr if unknown.
+  std::shared_ptr<Object> take(IdType id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(id.value);
+    if (found == objects_.end()) return nullptr;
+    std::shared_ptr<Object> object = std::move(found->second);
+    objects_.erase(found);
+    return object;
+  }
+
+  /// Forgets all ids.
+  std::vector<std::shared_ptr<Object>> take_all() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<Object>> all;
+    for (auto& entry : objects_) all.push_back(std::move(entry.second));
+    objects_.clear();
+    return all;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::uint64_t last_ = 0;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Object>> objects_;
+};
+
+}  // namespace ob

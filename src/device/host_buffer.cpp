@@ -1,0 +1,69 @@
+#include "device/host_buffer.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace ob {
+namespace {
+
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::uint64_t kHugePageBytes = 2 << 20;
+// Beyond any machine's address space; keeps the rounding below from overflowing.
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;
+
+// Whole pages, whole huge pages for large buffers, so that the last one can be huge too.
+std::uint64_t rounded(std::uint64_t size_bytes) noexcept {
+  const std::uint64_t unit = size_bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes;
+  return size_bytes == 0 ? unit : (size_bytes + unit - 1) / unit * unit;
+}
+
+Status failure(const char* step, std::uint64_t size_bytes) {
+  const int error = errno;
+  std::string message = "cannot " + std::string(step) + " a memory file of " +
+                        std::to_string(size_bytes) + " bytes (" + std::strerror(error) + ")";
+  if (error == EMFILE || error == ENFILE) message += "; raise the limit of open files (ulimit -n)";
+  return {Code::out_of_memory, std::move(message)};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<HostBuffer>> HostBuffer::create(std::uint64_t size_bytes) {
+  if (size_bytes > kMaxBytes) {
+    errno = EFBIG;
+    return failure("make", size_bytes);
+  }
+  std::shared_ptr<HostBuffer> buffer(new HostBuffer);
+  buffer->size_bytes_ = size_bytes;
+  buffer->segment_bytes_ = rounded(size_bytes);
+  buffer->fd_ = memfd_create("outboard-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (buffer->fd_ < 0) return failure("make", size_bytes);
+  if (ftruncate(buffer->fd_, static_cast<off_t>(buffer->segment_bytes_)) != 0) {
+    return failure("size", size_bytes);
+  }
+  // A client that maps the file must not be able to cut it: touching the lost part would kill this
+  // process.
+  if (fcntl(buffer->fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return failure("seal", size_bytes);
+  }
+  void* at =
+      mmap(nullptr, buffer->segment_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd_, 0);
+  if (at == MAP_FAILED) return failure("map", size_bytes);
+  buffer->data_ = static_cast<std::byte*>(at);
+  // Only a wish: without huge pages everything works, more slowly.
+  if (buffer->segment_bytes_ >= kHugePageBytes) {
+    (void)madvise(at, buffer->segment_bytes_, MADV_HUGEPAGE);
+  }
+  return buffer;
+}
+
+HostBuffer::~HostBuffer() {
+  if (data_ != nullptr) munmap(data_, segment_bytes_);
+  if (fd_ >= 0) close(fd_);
+}
+
+}  // namespace ob

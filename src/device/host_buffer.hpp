@@ -1,0 +1,39 @@
+#pragma once
+// A device buffer that is host memory: a memory file of its own, which another process can map.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/status.hpp"
+
+namespace ob {
+
+/// A sealed memory file (nobody can shrink it under a reader), mapped shared; read as zero before
+/// it is written.
+/// Memory: page aligned, owns the mapping and the file; huge pages are asked for from 2 MiB
+/// Threads: any; the contents are the user's to order
+class HostBuffer {
+ public:
+  /// Errors: out_of_memory, also if the process has no file descriptors left.
+  static Result<std::shared_ptr<HostBuffer>> create(std::uint64_t size_bytes);
+  ~HostBuffer();
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+
+  std::byte* data() const noexcept { return data_; }
+  /// What the user asked for.
+  std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+  /// The memory file: at least size_bytes, whole pages.
+  std::uint64_t segment_bytes() const noexcept { return segment_bytes_; }
+  int fd() const noexcept { return fd_; }
+
+ private:
+  HostBuffer() = default;
+  std::byte* data_ = nullptr;
+  std::uint64_t size_bytes_ = 0;
+  std::uint64_t segment_bytes_ = 0;
+  int fd_ = -1;
+};
+
+}  // namespace ob

@@ -1,0 +1,187 @@
+#include "device/host_call.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ob {
+namespace {
+
+bool is_memory(Kind kind) noexcept {
+  return kind == Kind::matrix || kind == Kind::index_vector || kind == Kind::info;
+}
+
+// "argument a of dgemm"
+std::string place(const Descriptor& routine, std::size_t position) {
+  return "argument " + std::string(routine.argument_names[position]) + " of " +
+         std::string(routine.name);
+}
+
+// Libraries load elements whole: real numbers and integers must lie at multiples of their size.
+std::uint64_t alignment(const Descriptor& routine, Kind kind) noexcept {
+  const bool single = routine.precision == Precision::s || routine.precision == Precision::c;
+  return kind == Kind::matrix && single ? 4 : 8;
+}
+
+Status check_legal(const Descriptor& routine, const Argument* arguments) {
+  if (routine.kinds.size() > kMaxArguments) {
+    return {Code::unsupported, std::string(routine.name) + " has too many arguments"};
+  }
+  std::int64_t lds[kMaxArguments] = {};
+  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+    if (routine.kinds[i] == Kind::matrix) lds[i] = arguments[i].device.ld;
+  }
+  if (routine.legal(arguments, lds)) return {};
+  return {Code::invalid_argument, "illegal arguments of " + std::string(routine.name) +
+                                      " (a flag, dimension or leading dimension that the reference"
+                                      " implementation refuses)"};
+}
+
+Status resolve_operand(const HostMemory& memory, const Operand& operand, int index,
+                       HostCall& call) {
+  const Descriptor& routine = *call.routine;
+  Argument& argument = call.arguments[operand.argument];
+  const DeviceOperand device = argument.device;
+  const Kind kind = routine.kinds[operand.argument];
+  const Region region{.offset_bytes = device.offset_bytes,
+                      .element_bytes = operand.element_bytes,
+                      .triangle = operand.triangle,
+                      .rows = operand.rows,
+                      .cols = operand.cols,
+                      .ld = kind == Kind::matrix ? static_cast<std::uint64_t>(device.ld)
+                                                 : std::max<std::uint64_t>(1, operand.rows)};
+  argument.host = {nullptr, device.ld};
+  std::shared_ptr<HostBuffer> buffer = memory.find(device.buffer);
+  if (buffer == nullptr) {
+    if (extent_bytes(region) == 0) return {};
+    return {Code::invalid_argument, place(routine, operand.argument) + " is in no buffer (buffer " +
+                                        std::to_string(device.buffer.value) + " does not exist)"};
+  }
+  if (!fits(region, buffer->size_bytes())) {
+    return {Code::invalid_argument,
+            place(routine, operand.argument) + " reaches beyond its buffer (" +
+                std::to_string(region.rows) + " x " + std::to_string(region.cols) +
+                " elements at byte " + std::to_string(region.offset_bytes) +
+                ", leading dimension " + std::to_string(device.ld) + ", in " +
+                std::to_string(buffer->size_bytes()) + " bytes)"};
+  }
+  if (device.offset_bytes % alignment(routine, kind) != 0) {
+    return {Code::invalid_argument, place(routine, operand.argument) + " is not aligned (byte " +
+                                        std::to_string(device.offset_bytes) + " of its buffer)"};
+  }
+  argument.host.data = buffer->data() + device.offset_bytes;
+  call.operand_bytes += packed_bytes(region);
+  call.buffers[index] = std::move(buffer);
+  return {};
+}
+
+bool overlap(const std::byte* a, std::uint64_t a_bytes, const std::byte* b, std::uint64_t b_bytes) {
+  return a < b + b_bytes && b < a + a_bytes;
+}
+
+Status resolve_array(const HostMemory& memory, const char* name, const BufferRef& ref,
+                     std::uint64_t size_bytes, std::shared_ptr<HostBuffer>& buffer,
+                     std::byte*& data) {
+  buffer = memory.find(ref.buffer);
+  if (buffer == nullptr) {
+    return {Code::invalid_argument, std::string("the ") + name +
+                                        " of a transform is in no buffer (buffer " +
+                                        std::to_string(ref.buffer.value) + " does not exist)"};
+  }
+  const Region region{
+      .offset_bytes = ref.offset_bytes, .rows = size_bytes, .cols = 1, .ld = size_bytes};
+  if (!fits(region, buffer->size_bytes())) {
+    return {Code::invalid_argument,
+            std::string("the ") + name + " of a transform reaches beyond its buffer (" +
+                std::to_string(size_bytes) + " bytes at byte " + std::to_string(ref.offset_bytes) +
+                " of " + std::to_string(buffer->size_bytes()) + ")"};
+  }
+  data = buffer->data() + ref.offset_bytes;
+  return {};
+}
+
+}  // namespace
+
+Status resolve_call(const HostMemory& memory, const Descriptor& routine, const Argument* arguments,
+                    HostCall& call) {
+  OB_RETURN_IF_ERROR(check_legal(routine, arguments));
+  call.routine = &routine;
+  call.operand_bytes = 0;
+  const std::size_t count = routine.kinds.size();
+  std::copy(arguments, arguments + count, call.arguments);
+  const Operands operands = routine.operands(arguments);
+  bool resolved[kMaxArguments] = {};
+  for (int i = 0; i < operands.count; ++i) {
+    OB_RETURN_IF_ERROR(resolve_operand(memory, operands.items[i], i, call));
+    resolved[operands.items[i].argument] = true;
+  }
+  // Whatever the table does not list is not referenced; no device id may reach a library as a
+  // pointer.
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_memory(routine.kinds[i]) && !resolved[i]) call.arguments[i].host = {nullptr, 1};
+  }
+  return {};
+}
+
+bool indices_in_range(const HostCall& call) {
+  const Operands operands = call.routine->operands(call.arguments);
+  for (const Operand& operand : operands.span()) {
+    if (!operand.read || call.routine->kinds[operand.argument] != Kind::index_vector) continue;
+    const auto* indices =
+        static_cast<const std::int64_t*>(call.arguments[operand.argument].host.data);
+    const auto length = static_cast<std::int64_t>(operand.rows);
+    const bool good = std::all_of(indices, indices + length, [length](std::int64_t index) {
+      return index >= 1 && index <= length;
+    });
+    if (!good) return false;
+  }
+  return true;
+}
+
+Status check_plan(const FftPlan& plan) {
+  const bool complex_precision = plan.precision == Precision::c || plan.precision == Precision::z;
+  if (plan.rank > FftPlan::kMaxRank || !complex_precision || (plan.sign != -1 && plan.sign != 1) ||
+      static_cast<std::uint8_t>(plan.kind) > 2) {
+    return {Code::invalid_argument, "impossible transform plan (rank " + std::to_string(plan.rank) +
+                                        ", sign " + std::to_string(plan.sign) +
+                                        "; at most rank 7, sign -1 or 1, precision c or z)"};
+  }
+  const bool zero = std::any_of(plan.n.begin(), plan.n.begin() + plan.rank,
+                                [](std::uint64_t n) { return n == 0; });
+  // Strides and sizes in bytes must stay countable for the libraries, which use signed numbers.
+  if (zero || plan.batch == 0 || std::max(input_bytes(plan), output_bytes(plan)) > INT64_MAX) {
+    return {Code::invalid_argument,
+            "impossible transform plan (a size is zero or beyond 2^63 bytes)"};
+  }
+  if (plan.kind != FftKind::c2c && plan.rank == 0) {
+    return {Code::invalid_argument,
+            "impossible transform plan (real to complex needs a dimension)"};
+  }
+  return {};
+}
+
+Status resolve_transform(const HostMemory& memory, const FftPlan& plan, const BufferRef& input,
+                         const BufferRef& output, HostTransform& transform) {
+  const std::uint64_t read_bytes = input_bytes(plan);
+  const std::uint64_t written_bytes = output_bytes(plan);
+  HostTransform& t = transform;
+  OB_RETURN_IF_ERROR(resolve_array(memory, "input", input, read_bytes, t.input_buffer, t.input));
+  OB_RETURN_IF_ERROR(
+      resolve_array(memory, "output", output, written_bytes, t.output_buffer, t.output));
+  const std::uint64_t real_bytes = plan.precision == Precision::c ? 4 : 8;
+  if ((input.offset_bytes | output.offset_bytes) % real_bytes != 0) {
+    return {Code::invalid_argument, "an array of a transform is not aligned (bytes " +
+                                        std::to_string(input.offset_bytes) + " and " +
+                                        std::to_string(output.offset_bytes) + " of its buffers)"};
+  }
+  if (plan.in_place != (t.input == t.output)) {
+    return {Code::invalid_argument, plan.in_place
+                                        ? "input and output of an in-place plan differ"
+                                        : "input and output of an out-of-place plan are equal"};
+  }
+  if (!plan.in_place && overlap(t.input, read_bytes, t.output, written_bytes)) {
+    return {Code::invalid_argument, "input and output of a transform overlap"};
+  }
+  return {};
+}
+
+}  // namespace ob

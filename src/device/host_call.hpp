@@ -1,0 +1,56 @@
+#pragma once
+// A routine call or a transform whose operands were found in host memory and checked.
+
+#include <memory>
+#include <string>
+
+#include "base/status.hpp"
+#include "device/device.hpp"
+#include "device/host_memory.hpp"
+#include "routines/argument.hpp"
+#include "routines/descriptor.hpp"
+#include "routines/fft.hpp"
+
+namespace ob {
+
+/// A checked call, ready for a library: memory operands are Argument::host.
+/// Memory: keeps its buffers alive
+struct HostCall {
+  const Descriptor* routine = nullptr;
+  Argument arguments[kMaxArguments];
+  std::shared_ptr<HostBuffer> buffers[kMaxOperands];
+  std::uint64_t operand_bytes = 0;  ///< all elements it can touch
+
+  double flops() const { return routine->flops(arguments); }
+};
+
+/// Finds the operands of a call whose memory arguments are Argument::device. Checks everything that
+/// does not need the elements: wire bytes arrive here.
+/// Errors: invalid_argument if the call is illegal, an operand is not inside its buffer or not
+/// aligned
+Status resolve_call(const HostMemory& memory, const Descriptor& routine, const Argument* arguments,
+                    HostCall& call);
+
+/// True if the pivots and other index vectors that the call reads lie in 1..length. Looks at
+/// elements: call it when the call's turn has come.
+bool indices_in_range(const HostCall& call);
+
+/// Errors: invalid_argument for a plan that no backend could carry out (rank, precision, sign, zero
+/// sizes).
+Status check_plan(const FftPlan& plan);
+
+/// The input and output of one plan execution.
+/// Memory: keeps its buffers alive
+struct HostTransform {
+  std::shared_ptr<HostBuffer> input_buffer;
+  std::shared_ptr<HostBuffer> output_buffer;
+  std::byte* input = nullptr;
+  std::byte* output = nullptr;
+};
+
+/// Errors: invalid_argument if an array is not inside its buffer, not aligned, overlaps, or is not
+/// in place as planned
+Status resolve_transform(const HostMemory& memory, const FftPlan& plan, const BufferRef& input,
+                         const BufferRef& output, HostTransform& transform);
+
+}  // namespace ob

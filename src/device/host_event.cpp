@@ -1,0 +1,28 @@
+#include "device/host_event.hpp"
+
+namespace ob {
+
+void EventMark::set() {
+  const std::lock_guard lock(mutex_);
+  done_.store(true, std::memory_order_release);
+  changed_.notify_all();
+}
+
+void EventMark::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return done(); });
+}
+
+std::shared_ptr<EventMark> HostEvent::record() {
+  auto mark = std::make_shared<EventMark>();
+  const std::lock_guard lock(mutex_);
+  last_ = mark;
+  return mark;
+}
+
+std::shared_ptr<EventMark> HostEvent::last() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+}  // namespace ob

@@ -1,0 +1,111 @@
+#include "device/host_memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace ob {
+
+struct HostMemory::Account {
+  explicit Account(std::uint64_t capacity) : capacity_bytes(capacity) {}
+  const std::uint64_t capacity_bytes;
+  std::mutex mutex;
+  std::condition_variable released;
+  std::uint64_t used_bytes = 0;
+  std::uint64_t freed_in_use_bytes = 0;  // part of used_bytes
+
+  Status reserve(std::uint64_t count_bytes);
+  void release(std::uint64_t count_bytes, bool was_freed);
+};
+
+Status HostMemory::Account::reserve(std::uint64_t count_bytes) {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    if (count_bytes <= capacity_bytes - used_bytes) break;
+    const std::uint64_t held = used_bytes - freed_in_use_bytes;
+    if (count_bytes > capacity_bytes - held) {
+      return {Code::out_of_memory, "no room for " + std::to_string(count_bytes) +
+                                       " bytes on the device (" + std::to_string(held) +
+                                       " of its " + std::to_string(capacity_bytes) +
+                                       " bytes are in use); free buffers or raise --device-memory"};
+    }
+    released.wait(lock);
+  }
+  used_bytes += count_bytes;
+  return {};
+}
+
+void HostMemory::Account::release(std::uint64_t count_bytes, bool was_freed) {
+  const std::lock_guard lock(mutex);
+  used_bytes -= count_bytes;
+  if (was_freed) freed_in_use_bytes -= count_bytes;
+  released.notify_all();
+}
+
+namespace {
+
+std::uint64_t counted_bytes(std::uint64_t size_bytes) noexcept {
+  const std::uint64_t unit = HostMemory::kUnitBytes;
+  if (size_bytes > UINT64_MAX - unit) return UINT64_MAX;
+  return size_bytes == 0 ? unit : (size_bytes + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+HostMemory::HostMemory(std::uint64_t capacity_bytes)
+    : account_(std::make_shared<Account>(capacity_bytes)) {}
+
+HostMemory::~HostMemory() {
+  for (const auto& buffer : buffers_.take_all()) mark_freed(*buffer);
+}
+
+std::uint64_t HostMemory::capacity_bytes() const noexcept { return account_->capacity_bytes; }
+
+std::uint64_t HostMemory::used_bytes() const {
+  const std::lock_guard lock(account_->mutex);
+  return account_->used_bytes;
+}
+
+Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes) {
+  const std::uint64_t counted = counted_bytes(size_bytes);
+  OB_RETURN_IF_ERROR(account_->reserve(counted));
+  auto made = HostBuffer::create(size_bytes);
+  if (!made.ok()) {
+    account_->release(counted, false);
+    return made.status();
+  }
+  // The last holder, often the command that used the buffer last, gives the memory back.
+  std::shared_ptr<HostBuffer> inner = std::move(made).value();
+  HostBuffer* const buffer = inner.get();
+  std::shared_ptr<HostBuffer> counted_buffer(
+      buffer, [inner = std::move(inner), account = account_, counted](HostBuffer*) mutable {
+        inner.reset();
+        account->release(counted, true);
+      });
+  return buffers_.add(std::move(counted_buffer));
+}
+
+Status HostMemory::free(BufferId id) {
+  std::shared_ptr<HostBuffer> buffer = buffers_.take(id);
+  if (buffer == nullptr) {
+    return {Code::invalid_argument,
+            "cannot free buffer " + std::to_string(id.value) + " (no such buffer; freed twice?)"};
+  }
+  mark_freed(*buffer);
+  return {};
+}
+
+void HostMemory::mark_freed(const HostBuffer& buffer) {
+  const std::lock_guard lock(account_->mutex);
+  account_->freed_in_use_bytes += counted_bytes(buffer.size_bytes());
+}
+
+std::uint64_t share_of_host_memory(unsigned devices) {
+  const auto pages = static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_PHYS_PAGES)));
+  const auto page_bytes = static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_PAGESIZE)));
+  return pages / 4 * 3 * page_bytes / std::max(1u, devices);
+}
+
+}  // namespace ob

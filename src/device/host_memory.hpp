@@ -1,0 +1,54 @@
+#pragma once
+// The memory of a device in host memory: buffers by id, counted against a cap.
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "base/ids.hpp"
+#include "base/status.hpp"
+#include "device/handle_table.hpp"
+#include "device/host_buffer.hpp"
+
+namespace ob {
+
+/// Gives out buffers up to a cap. A freed buffer lives, and counts, until the commands that hold it
+/// are done.
+/// Threads: any
+class HostMemory {
+ public:
+  /// What a buffer counts is its size rounded up to this.
+  static constexpr std::uint64_t kUnitBytes = 4096;
+
+  explicit HostMemory(std::uint64_t capacity_bytes);
+  ~HostMemory();
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+  std::uint64_t capacity_bytes() const noexcept;
+  /// Of live buffers, and of freed ones still in use.
+  std::uint64_t used_bytes() const;
+
+  /// If memory lacks only because freed buffers are still in use by submitted commands, waits for
+  /// those.
+  /// Errors: out_of_memory
+  Result<BufferId> allocate(std::uint64_t size_bytes);
+  /// Errors: invalid_argument if unknown
+  Status free(BufferId id);
+  /// nullptr if unknown.
+  std::shared_ptr<HostBuffer> find(BufferId id) const { return buffers_.find(id); }
+
+ private:
+  void mark_freed(const HostBuffer& buffer);
+
+  struct Account;  // outlives this object if a command still holds a buffer
+  std::shared_ptr<Account> account_;
+  HandleTable<BufferId, HostBuffer> buffers_;
+};
+
+/// The default cap of one of `devices` devices that share this machine's memory: three quarters in
+/// equal parts.
+std::uint64_t share_of_host_memory(unsigned devices);
+
+}  // namespace ob

@@ -1,0 +1,122 @@
+#include "device/host_queue.hpp"
+
+#include <pthread.h>
+
+#include <system_error>
+
+namespace ob {
+
+HostQueue::~HostQueue() {
+  (void)synchronize();
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    wake_.notify_one();
+  }
+  if (executor_.joinable()) executor_.join();
+}
+
+void HostQueue::fail(Status status) {
+  submit({.cheap = true}, [failure = std::move(status)](QueueReport&) { return failure; });
+}
+
+QueueReport HostQueue::synchronize() {
+  if (try_begin()) {
+    QueueReport report = std::exchange(report_, QueueReport{});
+    end();
+    return report;
+  }
+  struct Arrival {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool reached = false;
+    QueueReport report;
+  } arrival;
+  enqueue({.always = true, .counted = false}, InlineTask([&arrival](QueueReport& report) {
+            // Notified under the lock: the waiter, and arrival with it, is gone as soon as the lock
+            // is free.
+            const std::lock_guard lock(arrival.mutex);
+            arrival.report = std::exchange(report, QueueReport{});
+            arrival.reached = true;
+            arrival.changed.notify_one();
+            return Status();
+          }));
+  std::unique_lock lock(arrival.mutex);
+  arrival.changed.wait(lock, [&arrival] { return arrival.reached; });
+  return std::move(arrival.report);
+}
+
+void HostQueue::on_reached(bool clear, std::function<void(const QueueReport&)> done) {
+  submit({.cheap = true, .always = true, .counted = false},
+         [clear, done = std::move(done)](QueueReport& report) {
+           done(report);
+           if (clear) report = QueueReport{};
+           return Status();
+         });
+}
+
+void HostQueue::end() {
+  std::uint32_t busy = kBusy;
+  if (state_.compare_exchange_strong(busy, kIdle, std::memory_order_release,
+                                     std::memory_order_acquire)) {
+    return;
+  }
+  // Somebody (a callback, or a thread that took over the queue) submitted meanwhile.
+  std::unique_lock lock(mutex_);
+  state_.store(kBusy, std::memory_order_release);
+  start_draining(lock);
+}
+
+void HostQueue::enqueue(const TaskManner& manner, InlineTask task) {
+  std::unique_lock lock(mutex_);
+  pending_.push({manner.always, manner.counted, std::move(task)});
+  if (draining_) return;
+  for (;;) {
+    std::uint32_t seen = kIdle;
+    if (state_.compare_exchange_strong(seen, kBusy, std::memory_order_acq_rel)) {
+      start_draining(lock);
+      return;
+    }
+    if (seen == kBusyHandOver) return;
+    seen = kBusy;
+    if (state_.compare_exchange_strong(seen, kBusyHandOver, std::memory_order_acq_rel)) return;
+  }
+}
+
+void HostQueue::start_draining(std::unique_lock<std::mutex>& lock) {
+  draining_ = true;
+  if (!executor_.joinable()) {
+    try {
+      executor_ = std::thread([this] { execute(); });
+      pthread_setname_np(executor_.native_handle(), name_.substr(0, 15).c_str());
+    } catch (const std::system_error&) {
+      drain(lock);  // no threads left: slower, still right
+      return;
+    }
+  }
+  wake_.notify_one();
+}
+
+void HostQueue::execute() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return draining_ || stopping_; });
+    if (!draining_) return;
+    drain(lock);
+  }
+}
+
+void HostQueue::drain(std::unique_lock<std::mutex>& lock) {
+  while (!pending_.empty()) {
+    auto entry = pending_.pop();
+    lock.unlock();
+    run({.always = entry.always, .counted = entry.counted}, entry.task);
+    // Lets go of its buffers before anybody hears that the queue is idle.
+    entry.task = InlineTask();
+    lock.lock();
+  }
+  draining_ = false;
+  state_.store(kIdle, std::memory_order_release);
+}
+
+}  // namespace ob

@@ -1,0 +1,67 @@
+#include "backend/null/backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ob {
+namespace {
+
+TEST(NullBackendTest, DescribesItself) {
+  const auto device = null::create({.memory_bytes = 1 << 20, .rate_gflops = 500});
+  ASSERT_TRUE(device.ok());
+  const DeviceInfo& info = device.value()->info();
+  EXPECT_EQ(info.backend, "null");
+  EXPECT_EQ(info.memory_bytes, 1u << 20);
+  EXPECT_EQ(info.gflops_double, 500);
+  EXPECT_TRUE(info.host_visible);
+}
+
+TEST(NullBackendTest, RefusesSenselessConfigurations) {
+  EXPECT_EQ(null::create({.index = 1, .devices = 1}).status().code(), Code::invalid_argument);
+  EXPECT_EQ(null::create({.devices = 0}).status().code(), Code::invalid_argument);
+  EXPECT_EQ(null::create({.rate_gflops = -1}).status().code(), Code::invalid_argument);
+  EXPECT_EQ(null::create({.rate_gflops = std::nan("")}).status().code(), Code::invalid_argument);
+}
+
+TEST(NullBackendTest, KeepsTimeAndComputesNothing) {
+  auto made = null::create({.memory_bytes = 1 << 20, .rate_gflops = 0.001});
+  ASSERT_TRUE(made.ok());
+  Device& device = **made;
+  const QueueId queue = device.create_queue().value();
+  const BufferId buffer = device.allocate(8 * 100).value();
+  Argument arguments[kMaxArguments];
+  arguments[0].flag = arguments[1].flag = 'N';
+  for (const int i : {2, 3, 4}) arguments[i].dim = 10;
+  arguments[5].scalar = {1, 0};
+  arguments[8].scalar = {0, 0};
+  for (const int i : {6, 7, 9}) arguments[i].device = {buffer, 0, 10};
+  const Descriptor* dgemm = routines::find("dgemm");
+  ASSERT_NE(dgemm, nullptr);
+  auto* numbers = reinterpret_cast<double*>(device.host_view(buffer));
+  for (int i = 0; i < 100; ++i) numbers[i] = i;
+  ASSERT_TRUE(device.call(queue, *dgemm, arguments).ok());
+  const QueueReport report = device.synchronize(queue);
+  EXPECT_TRUE(report.status.ok());
+  // 2000 flops at 1 MFLOP/s: never earlier than 2 ms.
+  EXPECT_GE(report.compute_ns, 1990000u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(numbers[i], i);
+}
+
+TEST(NullBackendTest, ChecksWhatARealOneChecks) {
+  auto made = null::create({.memory_bytes = 1 << 20});
+  ASSERT_TRUE(made.ok());
+  Device& device = **made;
+  const QueueId queue = device.create_queue().value();
+  FftPlan plan{.rank = 1};
+  plan.n = {8};
+  const PlanId id = device.make_plan(plan).value();
+  const BufferId small = device.allocate(64).value();
+  ASSERT_TRUE(device.execute(queue, id, {small}, {small}).ok());
+  EXPECT_EQ(device.synchronize(queue).status.code(), Code::invalid_argument);
+  EXPECT_TRUE(device.destroy_plan(id).ok());
+  EXPECT_EQ(device.destroy_plan(id).code(), Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace ob

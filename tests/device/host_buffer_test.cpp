@@ -1,0 +1,71 @@
+#include "device/host_buffer.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+namespace ob {
+namespace {
+
+TEST(HostBufferTest, IsWritableAlignedMemoryInItsFile) {
+  for (const std::uint64_t size :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{4096}, std::uint64_t{5} << 20}) {
+    auto made = HostBuffer::create(size);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    const HostBuffer& buffer = **made;
+    EXPECT_EQ(buffer.size_bytes(), size);
+    EXPECT_GE(buffer.segment_bytes(), size);
+    EXPECT_EQ(buffer.segment_bytes() % 4096, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 4096, 0u);
+    std::memset(buffer.data(), 0x77, size);
+    if (size == 0) continue;
+    void* other = mmap(nullptr, buffer.segment_bytes(), PROT_READ, MAP_SHARED, buffer.fd(), 0);
+    ASSERT_NE(other, MAP_FAILED);
+    EXPECT_EQ(std::memcmp(other, buffer.data(), size), 0);
+    munmap(other, buffer.segment_bytes());
+  }
+}
+
+TEST(HostBufferTest, NobodyCanChangeTheSizeOfTheFile) {
+  auto made = HostBuffer::create(8192);
+  ASSERT_TRUE(made.ok());
+  const HostBuffer& buffer = **made;
+  EXPECT_NE(ftruncate(buffer.fd(), 0), 0);
+  EXPECT_NE(ftruncate(buffer.fd(), 1 << 20), 0);
+  EXPECT_NE(fcntl(buffer.fd(), F_ADD_SEALS, F_SEAL_WRITE), 0);
+  EXPECT_NE(fcntl(buffer.fd(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST(HostBufferTest, AnAbsurdSizeIsOutOfMemory) {
+  for (const std::uint64_t size : {UINT64_MAX, std::uint64_t{1} << 62}) {
+    const auto made = HostBuffer::create(size);
+    EXPECT_EQ(made.status().code(), Code::out_of_memory);
+    EXPECT_NE(made.status().message().find(std::to_string(size)), std::string::npos);
+  }
+}
+
+TEST(HostBufferTest, RunningOutOfFileDescriptorsSaysSo) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 32;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  std::vector<std::shared_ptr<HostBuffer>> all;
+  Status status;
+  for (int i = 0; i < 64 && status.ok(); ++i) {
+    auto made = HostBuffer::create(1);
+    status = made.status();
+    if (made.ok()) all.push_back(std::move(made).value());
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(status.code(), Code::out_of_memory);
+  EXPECT_NE(status.message().find("ulimit -n"), std::string::npos) << status.message();
+}
+
+}  // namespace
+}  // namespace ob

@@ -1,0 +1,108 @@
+#include "device/host_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace ob {
+namespace {
+
+constexpr std::uint64_t kUnit = HostMemory::kUnitBytes;
+
+TEST(HostMemoryTest, CountsLiveBuffersInUnits) {
+  HostMemory memory(10 * kUnit);
+  auto a = memory.allocate(1);
+  auto b = memory.allocate(kUnit + 1);
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_NE(*a, *b);
+  EXPECT_EQ(memory.used_bytes(), 3 * kUnit);
+  EXPECT_TRUE(memory.free(*a).ok());
+  EXPECT_EQ(memory.used_bytes(), 2 * kUnit);
+  EXPECT_EQ(memory.find(*a), nullptr);
+  EXPECT_EQ(memory.find(*b)->size_bytes(), kUnit + 1);
+}
+
+TEST(HostMemoryTest, RefusesMoreThanTheCapWithNumbers) {
+  HostMemory memory(4 * kUnit);
+  auto held = memory.allocate(3 * kUnit);
+  ASSERT_TRUE(held.ok());
+  const auto more = memory.allocate(2 * kUnit);
+  EXPECT_EQ(more.status().code(), Code::out_of_memory);
+  for (const std::uint64_t number : {2 * kUnit, 3 * kUnit, 4 * kUnit}) {
+    EXPECT_NE(more.status().message().find(std::to_string(number)), std::string::npos)
+        << more.status().message();
+  }
+  EXPECT_EQ(memory.allocate(UINT64_MAX).status().code(), Code::out_of_memory);
+  EXPECT_TRUE(memory.allocate(kUnit).ok());
+}
+
+TEST(HostMemoryTest, FreeingTwiceIsRefused) {
+  HostMemory memory(4 * kUnit);
+  const auto buffer = memory.allocate(1);
+  ASSERT_TRUE(buffer.ok());
+  EXPECT_TRUE(memory.free(buffer.value()).ok());
+  EXPECT_EQ(memory.free(buffer.value()).code(), Code::invalid_argument);
+}
+
+TEST(HostMemoryTest, ABufferInUseOutlivesItsFreeAndStillCounts) {
+  HostMemory memory(4 * kUnit);
+  const BufferId id = memory.allocate(kUnit).value();
+  auto user = memory.find(id);
+  ASSERT_TRUE(memory.free(id).ok());
+  EXPECT_EQ(memory.used_bytes(), kUnit);
+  user->data()[0] = std::byte{1};
+  user.reset();
+  EXPECT_EQ(memory.used_bytes(), 0u);
+}
+
+TEST(HostMemoryTest, AllocateWaitsForFreedBuffersStillInUse) {
+  HostMemory memory(4 * kUnit);
+  const BufferId id = memory.allocate(4 * kUnit).value();
+  auto user = memory.find(id);
+  ASSERT_TRUE(memory.free(id).ok());
+  std::atomic<bool> released{false};
+  std::thread command([&, user = std::move(user)]() mutable {
+    released = true;
+    user.reset();
+  });
+  const auto next = memory.allocate(2 * kUnit);
+  EXPECT_TRUE(next.ok()) << next.status().message();
+  EXPECT_TRUE(released);
+  command.join();
+}
+
+TEST(HostMemoryTest, BuffersMayOutliveTheMemory) {
+  std::shared_ptr<HostBuffer> survivor;
+  {
+    HostMemory memory(4 * kUnit);
+    survivor = memory.find(memory.allocate(8).value());
+  }
+  survivor->data()[7] = std::byte{3};
+  survivor.reset();
+}
+
+TEST(HostMemoryTest, ThreadsMayAllocateAndFreeAtOnce) {
+  HostMemory memory(1000 * kUnit);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&memory] {
+      for (int i = 0; i < 200; ++i) {
+        const auto id = memory.allocate(static_cast<std::uint64_t>(i) * 17);
+        ASSERT_TRUE(id.ok());
+        memory.find(id.value())->data()[0] = std::byte{1};
+        ASSERT_TRUE(memory.free(id.value()).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(memory.used_bytes(), 0u);
+}
+
+TEST(HostMemoryTest, DevicesShareTheMachine) {
+  EXPECT_GT(share_of_host_memory(1), 0u);
+  EXPECT_EQ(share_of_host_memory(1) / 2, share_of_host_memory(2));
+}
+
+}  // namespace
+}  // namespace ob
