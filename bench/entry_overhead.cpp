@@ -1,5 +1,6 @@
-// What the drop-in library adds to a call too small to leave: a 1 x 1 dgemm with and without it, for a library in
-// the program's global scope and for one that a module brought along (a Python wheel).
+// What the drop-in library adds to a call too small to leave: a 1 x 1 dgemm with and without it,
+// for a library in the program's global scope and for one that a module brought along (a Python
+// wheel).
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -24,7 +25,8 @@ struct Case {
   const char* name;
   const char* scope;
 };
-constexpr Case kCases[] = {{"1 x 1 dgemm, linked library", "global"}, {"1 x 1 dgemm, module's library", "local"}};
+constexpr Case kCases[] = {{"1 x 1 dgemm, linked library", "global"},
+                           {"1 x 1 dgemm, module's library", "local"}};
 
 // The child's part: one figure on stdout.
 int measure(const char* scope, bool check) {
@@ -56,7 +58,8 @@ double run_child(const char* self, const char* scope, bool preloaded, bool check
   char* with[] = {threads.data(), preload.data(), mode.data(), server.data(), nullptr};
   char* without[] = {threads.data(), nullptr};
   pid_t pid = 0;
-  const int failed = posix_spawn(&pid, self, &actions, nullptr, arguments, preloaded ? with : without);
+  const int failed =
+      posix_spawn(&pid, self, &actions, nullptr, arguments, preloaded ? with : without);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::array<char, 64> text{};
@@ -75,11 +78,13 @@ int compare(const ob::bench::Options& options) {
     for (int run = 0; run < (options.check ? 1 : options.runs); ++run) {
       for (const bool with : {false, true}) {
         const double value = run_child("/proc/self/exe", c.scope, with, options.check);
-        if (value < 0) return std::fprintf(stderr, "entry_overhead: a measured process failed\n"), 1;
+        if (value < 0)
+          return std::fprintf(stderr, "entry_overhead: a measured process failed\n"), 1;
         (with ? preloaded : native).add(value);
       }
     }
-    report.add({"entry_overhead", c.name, 24, "ns", Better::smaller, preloaded, "without the library", native});
+    report.add({"entry_overhead", c.name, 24, "ns", Better::smaller, preloaded,
+                "without the library", native});
     std::printf("  added: %.1f ns (best with less best without)\n", preloaded.min() - native.min());
   }
   if (options.json_path.empty()) return 0;
@@ -94,7 +99,8 @@ int main(int argc, char** argv) {
   constexpr const char* kChild = "--child=";
   if (argc == 2 && std::strncmp(argv[1], kChild, std::strlen(kChild)) == 0) {
     const std::string what = argv[1] + std::strlen(kChild);
-    return measure(what.substr(0, what.find(',')).c_str(), what.find(",check") != std::string::npos);
+    return measure(what.substr(0, what.find(',')).c_str(),
+                   what.find(",check") != std::string::npos);
   }
   const auto options = ob::bench::Options::parse(argc, argv);
   if (!options.ok()) {

@@ -1,10 +1,11 @@
-// The measured loop, in a module of its own so that the program can load it and its BLAS in either scope.
+// The measured loop, in a module of its own so that the program can load it and its BLAS in either
+// scope.
 
 #include <chrono>
 
-extern "C" void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
-                       const int*, const double*, const int*, const double*, double*, const int*, std::size_t,
-                       std::size_t);
+extern "C" void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*,
+                       const double*, const int*, const double*, const int*, const double*, double*,
+                       const int*, std::size_t, std::size_t);
 
 /// Nanoseconds of one 1 x 1 dgemm, the best of `rounds` rounds of `calls` calls.
 extern "C" [[gnu::visibility("default")]] double time_dgemm(int rounds, int calls) {
@@ -20,7 +21,8 @@ extern "C" [[gnu::visibility("default")]] double time_dgemm(int rounds, int call
     for (int i = 0; i < calls; ++i) {
       dgemm_("N", "N", &one, &one, &one, &alpha, &a, &one, &b, &one, &beta, &c, &one, 1, 1);
     }
-    const std::chrono::duration<double, std::nano> passed = std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double, std::nano> passed =
+        std::chrono::steady_clock::now() - start;
     best = passed.count() / calls < best ? passed.count() / calls : best;
   }
   return c == 6 ? best : -1;

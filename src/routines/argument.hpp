@@ -1,6 +1,7 @@
 #pragma once
-// A library call in the one normal form that entry points produce, the wire carries and backends consume:
-// column-major, flags upper case, dimensions 64-bit, scalars as double pairs (float to double is exact).
+// A library call in the one normal form that entry points produce, the wire carries and backends
+// consume: column-major, flags upper case, dimensions 64-bit, scalars as double pairs (float to
+// double is exact).
 
 #include <cstdint>
 
@@ -10,13 +11,13 @@ namespace ob {
 
 /// Role of an argument; the row in routines/*.toml says which.
 enum class Kind : std::uint8_t {
-  flag,         ///< CHARACTER*1, upper case
-  dim,          ///< integer input
-  scalar,       ///< element type of the routine
-  real_scalar,  ///< real even in complex routines (alpha of herk)
-  matrix,       ///< column-major, with leading dimension
-  index_vector, ///< integers (ipiv): always 64-bit on the wire and on devices
-  info,         ///< one 64-bit integer output
+  flag,          ///< CHARACTER*1, upper case
+  dim,           ///< integer input
+  scalar,        ///< element type of the routine
+  real_scalar,   ///< real even in complex routines (alpha of herk)
+  matrix,        ///< column-major, with leading dimension
+  index_vector,  ///< integers (ipiv): always 64-bit on the wire and on devices
+  info,          ///< one 64-bit integer output
 };
 
 inline constexpr int kMaxArguments = 24;

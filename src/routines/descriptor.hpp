@@ -1,6 +1,6 @@
 #pragma once
-// What the one table says of a routine, in the form the C++ side uses. Emitted into the build tree from
-// routines/*.toml by codegen/; see routines/SCHEMA.md.
+// What the one table says of a routine, in the form the C++ side uses. Emitted into the build tree
+// from routines/*.toml by codegen/; see routines/SCHEMA.md.
 
 #include <cstdint>
 #include <span>
@@ -35,28 +35,34 @@ inline constexpr int kMaxOperands = 8;
 struct Operands {
   int count = 0;
   Operand items[kMaxOperands];
-  std::span<const Operand> span() const noexcept { return {items, static_cast<std::size_t>(count)}; }
+  std::span<const Operand> span() const noexcept {
+    return {items, static_cast<std::size_t>(count)};
+  }
 };
 
 /// One routine in one precision. Static data; compare by address or id.
 struct Descriptor {
-  std::uint32_t id;        ///< FNV-1a of name; stable across versions of the table, unique (checked when emitted)
-  std::string_view name;   ///< lower case without underscore: "dgemm"
-  std::string_view base;   ///< "gemm"
+  /// FNV-1a of name; stable across versions of the table, unique (checked when emitted)
+  std::uint32_t id;
+  std::string_view name;  ///< lower case without underscore: "dgemm"
+  std::string_view base;  ///< "gemm"
   Precision precision;
   Library library;
   std::span<const Kind> kinds;
   std::span<const std::string_view> argument_names;
 
-  /// True if every argument is one the reference implementation accepts (flags in their sets, dimensions >= 0,
-  /// lda >= max(1, rows) ...). Otherwise the original library must get the call, and its xerbla the error.
-  /// Reads flags and dims, and host.ld / device.ld (same place in the union is not assumed: ld passed in lds).
+  /// True if every argument is one the reference implementation accepts (flags in their sets,
+  /// dimensions >= 0, lda >= max(1, rows) ...). Otherwise the original library must get the call,
+  /// and its xerbla the error. Reads flags and dims, and host.ld / device.ld (same place in the
+  /// union is not assumed: ld passed in lds).
   bool (*legal)(const Argument* arguments, const std::int64_t* lds);
-  /// True if there is nothing worth sending: a quick return or alpha = 0. Stays local in every mode.
+  /// True if there is nothing worth sending: a quick return or alpha = 0. Stays local in every
+  /// mode.
   bool (*trivial)(const Argument* arguments);
   /// Shapes of the memory operands. @pre legal(arguments, lds)
   Operands (*operands)(const Argument* arguments);
-  /// Floating-point operations (complex ones counted as 4 multiplications + 4 additions where the field does).
+  /// Floating-point operations (complex ones counted as 4 multiplications + 4 additions where the
+  /// field does).
   double (*flops)(const Argument* arguments);
 };
 

@@ -11,7 +11,8 @@ namespace ob {
 enum class FftKind : std::uint8_t { c2c = 0, r2c = 1, c2r = 2 };
 
 /// Unnormalised DFT, FFTW's definition and sign.
-/// Shapes: n[0] x ... x n[rank-1] (row-major), batch of them, packed   Source: FFTW 3.3 manual, section 4.8
+/// Shapes: n[0] x ... x n[rank-1] (row-major), batch of them, packed   Source: FFTW 3.3 manual,
+/// section 4.8
 struct FftPlan {
   static constexpr int kMaxRank = 7;
   FftKind kind = FftKind::c2c;

@@ -1,0 +1,50 @@
+#pragma once
+// One intercepted BLAS or LAPACK call, from the emitted entry point's view.
+
+#include <atomic>
+#include <cstdint>
+
+#include "interpose/nesting.hpp"
+#include "routines/argument.hpp"
+#include "routines/descriptor.hpp"
+
+namespace ob::interpose {
+
+/// Calls with fewer floating-point operations than this go straight to the original, uncounted. 0
+/// until the first call has read the configuration (so that call takes the slow path), then: mode
+/// off +infinity; remote, trace or with a report 0; auto the size below which no accelerator can
+/// win.
+extern constinit std::atomic<double> g_min_flops;
+
+/// Takes one call through counting, decision and, if that says so, the accelerator.
+/// The entry's slow path:
+///
+///     Call call(descriptor, arguments, lds);
+///     if (!call.done()) original(...);      // unchanged caller's arguments
+///
+/// Memory: arguments hold Argument::host in the normal form (column-major, upper-case flags); not
+/// kept.
+/// Threads: any; destruct on the same thread. Never throws, never exits, never touches errno.
+class Call {
+ public:
+  /// @param lds leading dimension per argument position, 0 where there is none
+  Call(const Descriptor& routine, const Argument* arguments, const std::int64_t* lds) noexcept;
+  /// Counts what the original library needed, if it ran.
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  /// True if the results are in place and the original must not run.
+  bool done() const noexcept { return done_; }
+
+ private:
+  void begin(const Argument* arguments) noexcept;
+
+  const Descriptor& routine_;
+  Nesting nesting_;
+  bool done_ = false;
+  double flops_ = 0;
+  std::uint64_t started_ns_ = 0;  // of a local run that is to be counted; 0: none
+};
+
+}  // namespace ob::interpose

@@ -1,0 +1,40 @@
+#include "interpose/entry.hpp"
+
+#include "interpose/normal_form.hpp"
+
+namespace ob::interpose {
+namespace {
+
+struct Answer {
+  bool taken = false;  ///< false: the original must still run
+  std::int64_t info = 0;
+};
+
+// Legal calls, wherever they run. In a function of its own so that nothing with a destructor is
+// alive while an illegal call runs in the original: the program's xerbla may throw or jump through
+// our frames.
+[[gnu::noinline]] Answer take_legal(const Entry& entry, const Descriptor& routine,
+                                    Integers integers, void* function, const Raw* raw) {
+  NormalForm form(entry, routine, integers);
+  if (!form.read(raw)) return {};
+  const Call call(routine, form.arguments(), form.lds());
+  if (call.done()) return {true, form.write_back()};
+  form.release();
+  return {true, entry.invoke(function, raw)};
+}
+
+}  // namespace
+
+std::int64_t take_call(const Entry& entry, const Raw* arguments, const void* caller) {
+  void* function = original(entry.symbol, caller);
+  const Integers integers =
+      entry.integers == Integers::unasked ? integers_of(entry.symbol, function) : entry.integers;
+  if (integers != Integers::unknown) {
+    const std::size_t index = std::size_t{entry.row.descriptor} + entry.precision;
+    const Answer answer = take_legal(entry, routines::all()[index], integers, function, arguments);
+    if (answer.taken) return answer.info;
+  }
+  return entry.invoke(function, arguments);
+}
+
+}  // namespace ob::interpose

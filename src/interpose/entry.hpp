@@ -1,0 +1,137 @@
+#pragma once
+// What the emitted BLAS and LAPACK entry points are made of. An entry reads flags and dimensions,
+// and jumps to the original with everything untouched if the call is too small to go out (the fast
+// path, a few ns); else it hands its arguments to take_call, which normalises them.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "interpose/call.hpp"
+#include "interpose/original.hpp"
+#include "routines/argument.hpp"
+
+#define OB_ENTRY extern "C" [[gnu::visibility("default")]]
+#define OB_SLOW [[gnu::noinline]] static
+
+namespace ob::interpose {
+
+/// Call convention of an entry point.
+enum class Abi : std::uint8_t {
+  fortran,       ///< all by reference
+  cblas,         ///< layout, enumerations and dimensions by value, complex scalars by reference
+  lapacke,       ///< layout, characters and dimensions by value; refuses NaN; info is the result
+  lapacke_work,  ///< the same without looking for NaN
+};
+
+/// One argument as it came. By-value integers are kept as the 64-bit register they came in.
+union Raw {
+  std::int64_t integer;
+  void* pointer;
+  float single_value;
+  double double_value;
+
+  Raw(std::int64_t v) noexcept : integer(v) {}  // NOLINT(google-explicit-constructor)
+  Raw(int v) noexcept : integer(v) {}           // NOLINT(google-explicit-constructor)
+  Raw(char v) noexcept : integer(v) {}          // NOLINT(google-explicit-constructor)
+  Raw(void* v) noexcept : pointer(v) {}         // NOLINT(google-explicit-constructor)
+  Raw(float v) noexcept : single_value(v) {}    // NOLINT(google-explicit-constructor)
+  Raw(double v) noexcept : double_value(v) {}   // NOLINT(google-explicit-constructor)
+};
+
+/// Calls the original with arguments as they came; the result is LAPACKE's info.
+using Invoke = std::int64_t (*)(void* function, const Raw* arguments);
+
+/// What flags of a routine mean, and how its row-major form becomes column-major
+/// (routines/SCHEMA.md). Masks have the bit of the argument's position in Descriptor::kinds.
+struct EntryRow {
+  std::uint16_t descriptor;  ///< position in routines::all() of the first precision
+  /// Per argument 't'rans, 'h' (trans of a Hermitian routine: N or C), 'u'plo, 'd'iag or 's'ide,
+  /// 0 for others.
+  std::array<char, kMaxArguments> flags;
+  std::array<std::array<std::uint8_t, 2>, 4> swaps;
+  std::uint8_t swap_count;
+  std::uint32_t flip_mask;
+  std::uint32_t transpose_mask;
+};
+
+/// The slow path of an entry.
+struct Entry {
+  Symbol& symbol;
+  const EntryRow& row;
+  std::uint16_t precision;  ///< position among the routine's precisions
+  Abi abi;
+  Integers integers;  ///< of the name's family; unasked: depends on the library, which is asked
+  Invoke invoke;
+};
+
+/// Takes one call to the accelerator or the original.
+/// Memory: `arguments` as the entry got them, not kept   Threads: any
+/// Errors: exceptions of the program's own xerbla pass through; nothing here throws
+std::int64_t take_call(const Entry& entry, const Raw* arguments, const void* caller);
+
+/// Fortran's: `kPointers` references, then hidden lengths of `kLengths` CHARACTER arguments. C
+/// callers may not have passed any, so the caller's are not read; all arguments are CHARACTER*1.
+template <std::size_t kPointers, std::size_t kLengths>
+std::int64_t invoke_fortran(void* function, const Raw* arguments) {
+  const auto call = [&]<std::size_t... I, std::size_t... L>(std::index_sequence<I...>,
+                                                            std::index_sequence<L...>) {
+    using Function = void (*)(std::enable_if_t<(I < kPointers), void*>...,
+                              std::enable_if_t<(L < kLengths), std::size_t>...);
+    reinterpret_cast<Function>(function)(arguments[I].pointer..., (L * 0 + 1)...);
+  };
+  call(std::make_index_sequence<kPointers>(), std::make_index_sequence<kLengths>());
+  return 0;
+}
+
+/// `function` as another type, of which the compiler must not know what it is: its arguments are in
+/// their places already, and nothing may be concluded from the different types.
+template <class As, class Function>
+As opaque(Function* function) noexcept {
+  void* address = reinterpret_cast<void*>(function);
+  asm("" : "+r"(address));
+  return reinterpret_cast<As>(address);
+}
+
+/// True if a call with so few operations goes to the original at once.
+inline bool is_small(double flops) noexcept {
+  return flops < g_min_flops.load(std::memory_order_relaxed);
+}
+
+/// A Fortran dimension.
+template <class Int>
+double dim(const void* argument) noexcept {
+  return static_cast<double>(*static_cast<const Int*>(argument));
+}
+/// A dimension passed by value in a 64-bit register, of which LP64 callers set the lower half.
+template <class Int>
+double dim(std::int64_t argument) noexcept {
+  return static_cast<double>(static_cast<Int>(argument));
+}
+
+constexpr char upper(char c) noexcept {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
+inline char flag(const void* argument) noexcept {
+  return upper(*static_cast<const char*>(argument));
+}
+inline char flag(char argument) noexcept { return upper(argument); }
+
+/// CBLAS's number for a flag as Fortran's character; 0 for numbers of another enumeration.
+/// @param of as in EntryRow::flags   Source: cblas.h of the reference BLAS
+constexpr char cblas_flag(std::int64_t value, char of) noexcept {
+  switch (of) {
+    case 't':
+    case 'h': return value == 111 ? 'N' : value == 112 ? 'T' : value == 113 ? 'C' : '\0';
+    case 'u': return value == 121 ? 'U' : value == 122 ? 'L' : '\0';
+    case 'd': return value == 131 ? 'N' : value == 132 ? 'U' : '\0';
+    case 's': return value == 141 ? 'L' : value == 142 ? 'R' : '\0';
+    default: return '\0';
+  }
+}
+
+}  // namespace ob::interpose

@@ -1,0 +1,166 @@
+#include "interpose/fft_offload.hpp"
+
+#include <errno.h>
+
+#include <span>
+
+#include "algorithms/offload.hpp"
+#include "interpose/nesting.hpp"
+#include "interpose/remote_run.hpp"
+#include "interpose/state.hpp"
+
+namespace ob::interpose {
+namespace {
+
+// FFTs run at a few per cent of a processor's dgemm rate (FFTW against OpenBLAS, 2^22 points: 8 of 198 GFLOP/s).
+constexpr double kDeviceShare = 0.04;
+constexpr std::uint64_t kPlanned = 1;  // connections keep their plans themselves: a handle only says "planned"
+
+class ErrnoKeeper {
+ public:
+  ErrnoKeeper() noexcept : saved_(errno) {}
+  ~ErrnoKeeper() { errno = saved_; }
+
+ private:
+  int saved_;
+};
+
+std::string_view name_of(const FftPlan& plan) noexcept {
+  const bool is_double = plan.precision == Precision::z || plan.precision == Precision::d;
+  switch (plan.kind) {
+    case FftKind::c2c: return is_double ? "fftw c2c" : "fftwf c2c";
+    case FftKind::r2c: return is_double ? "fftw r2c" : "fftwf r2c";
+    case FftKind::c2r: return is_double ? "fftw c2r" : "fftwf c2r";
+  }
+  return "fftw";
+}
+
+// On the device every transform is in place: half the memory, and the caller's arrays are elsewhere anyway.
+FftPlan on_device(FftPlan plan) noexcept {
+  plan.in_place = true;
+  return plan;
+}
+
+std::uint32_t element_of(const FftPlan& plan, bool real) noexcept {
+  const bool is_double = plan.precision == Precision::z || plan.precision == Precision::d;
+  return (is_double ? 8U : 4U) * (real ? 1U : 2U);
+}
+
+Layout layout(const FftTransform& transform, void* array, bool input) noexcept {
+  const FftKind kind = transform.plan.kind;
+  const bool real = input ? kind == FftKind::r2c : kind == FftKind::c2r;
+  const auto& dimensions = input ? transform.input : transform.output;
+  return Layout::strided(array, element_of(transform.plan, real),
+                         std::span(dimensions).first(static_cast<std::size_t>(transform.dimensions)));
+}
+
+policy::Work work_of(const FftPlan& plan) noexcept {
+  return {flops(plan), static_cast<double>(input_bytes(plan)), static_cast<double>(output_bytes(plan))};
+}
+
+class FftJob final : public RemoteJob {
+ public:
+  FftJob(const FftTransform& transform, void* input, void* output)
+      : transform_(transform), input_(input), output_(output) {}
+  Status run(client::Lease& lease, algorithms::Stages& stages) override {
+    const FftPlan shape = on_device(transform_.plan);
+    OB_ASSIGN_OR_RETURN(const PlanId plan, lease.device().plan_for(shape));
+    const Status status = algorithms::offload_fft(lease.device(), lease.queue(), plan, shape,
+                                                  layout(transform_, input_, true),
+                                                  layout(transform_, output_, false), input_ == output_, stages);
+    if (!status.ok() && !lease.device().broken()) (void)lease.device().drop_cached_plans();
+    return status;
+  }
+
+ private:
+  const FftTransform& transform_;
+  void* input_;
+  void* output_;
+};
+
+bool sendable(State& state, RoutineRecord& record, const FftPlan& plan) noexcept {
+  return points(plan) > 1 && plan.batch > 0 && state.may_leave(record, name_of(plan));
+}
+
+// A plan counts as going out only if somebody is there to take it.
+FftDecision remote_if_reachable(State& state, const FftPlan& plan) noexcept {
+  try {
+    const auto lease = state.pool.lease();
+    if (lease.ok()) return FftDecision::remote;
+    state.notice(lease.status().message() + "; " + std::string(name_of(plan)) + " runs locally");
+  } catch (...) {
+  }
+  return FftDecision::local;
+}
+
+}  // namespace
+
+FftDecision decide_fft(const FftTransform& transform) noexcept {
+  const ErrnoKeeper keeper;
+  State* s = state();
+  if (s == nullptr) return FftDecision::local;
+  RoutineRecord& record = s->fft(transform.plan);
+  if (!sendable(*s, record, transform.plan)) return FftDecision::local;
+  if (s->settings.mode == Mode::remote) return remote_if_reachable(*s, transform.plan);
+  if (s->settings.mode != Mode::automatic || s->pool.servers().empty()) return FftDecision::local;
+  switch (choose(*s, record, work_of(transform.plan), kDeviceShare)) {
+    case policy::Choice::remote: return FftDecision::remote;
+    case policy::Choice::local: return FftDecision::local;
+    case policy::Choice::learn_local: return FftDecision::learn;
+  }
+  return FftDecision::local;
+}
+
+std::uint64_t plan_ahead(const FftTransform& transform) noexcept {
+  const ErrnoKeeper keeper;
+  State* s = state();
+  if (s == nullptr) return 0;
+  try {
+    auto lease = s->pool.lease();
+    if (!lease.ok() || !lease->device().plan_for(on_device(transform.plan)).ok()) return 0;
+    return lease->device().flush().ok() ? kPlanned : 0;
+  } catch (...) {
+    return 0;
+  }
+}
+
+void forget_plan(std::uint64_t) noexcept {}  // a connection's plans are bounded, and often asked for again
+
+bool execute_fft(const FftTransform& transform, std::uint64_t, void* input, void* output) noexcept {
+  const ErrnoKeeper keeper;
+  State* s = state();
+  if (s == nullptr) return false;
+  const Nesting nesting;
+  RoutineRecord& record = s->fft(transform.plan);
+  if (!sendable(*s, record, transform.plan)) return false;
+  ReportRow* row = s->row(record, name_of(transform.plan));
+  FftJob job(transform, input, output);
+  const bool done = run_remotely(*s, record, name_of(transform.plan), flops(transform.plan), job);
+  if (done && row != nullptr) add(row->calls, 1);  // a failed one is counted by its local run
+  if (row != nullptr) add(row->eligible, done ? 1 : 0);
+  return done;
+}
+
+LocalFft::LocalFft(const FftTransform& transform) noexcept : transform_(transform) {
+  const ErrnoKeeper keeper;
+  State* s = state();
+  if (s == nullptr) return;
+  counted_ = true;
+  RoutineRecord& record = s->fft(transform.plan);
+  ReportRow* row = s->row(record, name_of(transform.plan));
+  if (row != nullptr) {
+    add(row->calls, 1);
+    add(row->eligible, sendable(*s, record, transform.plan) ? 1 : 0);
+  }
+  started_ns_ = now_ns();
+}
+
+LocalFft::~LocalFft() {
+  if (!counted_) return;
+  const ErrnoKeeper keeper;
+  if (State* s = state()) {
+    count_local(*s, s->fft(transform_.plan), name_of(transform_.plan), flops(transform_.plan), started_ns_);
+  }
+}
+
+}  // namespace ob::interpose

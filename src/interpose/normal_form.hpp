@@ -1,0 +1,66 @@
+#pragma once
+// From the arguments of any ABI to the one normal form, and results back.
+
+#include <cstdint>
+
+#include "interpose/entry.hpp"
+#include "interpose/scratch.hpp"
+#include "routines/descriptor.hpp"
+
+namespace ob::interpose {
+
+/// One call's arguments in the normal form, with the scratch memory that needs: column-major copies
+/// of row-major LAPACKE matrices, 64-bit copies of 32-bit index vectors.
+/// Memory: the caller's arrays are used in place where their form allows; the others change only
+/// in write_back
+class NormalForm {
+ public:
+  NormalForm(const Entry& entry, const Descriptor& routine, Integers integers) noexcept
+      : entry_(entry), routine_(routine), integers_(integers) {}
+
+  /// Reads everything. False if the original must have the call: illegal or unknown arguments, no
+  /// memory for scratch, a NaN that LAPACKE would refuse.
+  bool read(const Raw* raw) noexcept;
+
+  const Argument* arguments() const noexcept { return arguments_; }
+  const std::int64_t* lds() const noexcept { return lds_; }
+
+  /// Puts results that are not yet in the caller's memory there; returns info.
+  std::int64_t write_back() noexcept;
+  /// Gives scratch memory back early.
+  void release() noexcept;
+
+ private:
+  struct Moved {  // an operand that lies in scratch
+    void* callers;
+    std::int64_t callers_ld;
+    Operand operand;
+    Scratch scratch;
+  };
+
+  bool read_fortran(const Raw* raw) noexcept;
+  bool read_c(const Raw* raw) noexcept;
+  void to_column_major() noexcept;
+  bool move_operands() noexcept;
+  bool move(const Operand& operand) noexcept;
+  bool has_nan() const noexcept;
+  std::int64_t integer_at(const void* address) const noexcept;
+
+  bool transposed(int argument) const noexcept {
+    return row_major_ && (entry_.row.transpose_mask >> argument & 1U) != 0;
+  }
+
+  const Entry& entry_;
+  const Descriptor& routine_;
+  Integers integers_;
+  bool row_major_ = false;
+  Operands operands_;
+  Argument arguments_[kMaxArguments];
+  std::int64_t lds_[kMaxArguments] = {};
+  std::int64_t info_ = 0;
+  void* callers_info_ = nullptr;
+  Moved moved_[kMaxOperands];
+  int moved_count_ = 0;
+};
+
+}  // namespace ob::interpose

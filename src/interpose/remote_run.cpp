@@ -1,0 +1,116 @@
+#include "interpose/remote_run.hpp"
+
+#include <string>
+
+namespace ob::interpose {
+namespace {
+
+// A routine that the daemon cannot do is not offered again for a while.
+constexpr std::uint64_t kUnsupportedPauseNs = 30'000'000'000ULL;
+// Local runs shorter than this are not worth making a first connection for.
+constexpr double kWorthConnectingS = 1e-3;
+constexpr int kAttempts = 3;
+
+std::string describe(const client::DevicePool& pool, const client::Lease* lease, const Status& status,
+                     std::string_view name) {
+  const std::string where = lease != nullptr ? pool.servers()[lease->server()] + ": " : std::string();
+  return where + status.message() + "; " + std::string(name) + " runs locally";
+}
+
+// One attempt; sets `again` if another may help (another server, or more device memory).
+Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::Stages& stages, bool& again) {
+  again = false;
+  auto lease = state.pool.lease();
+  if (!lease.ok()) {
+    state.notice(describe(state.pool, nullptr, lease.status(), name));
+    return lease.status();
+  }
+  state.report.set_server(state.pool.servers()[lease->server()]);
+  Status status;
+  try {
+    status = job.run(*lease, stages);
+  } catch (...) {  // out of host memory, most likely; answers may still be under way
+    lease->device().abandon();
+    return Status(Code::out_of_memory, "no memory on this side");
+  }
+  if (status.ok()) return status;
+  if (status.code() == Code::out_of_memory) {
+    again = lease->device().has_cached_buffers() && lease->device().drop_cached_buffers().ok();
+  } else {
+    again = lease->device().broken() && state.pool.servers().size() > 1;
+  }
+  if (!again) state.notice(describe(state.pool, &*lease, status, name));
+  return status;
+}
+
+}  // namespace
+
+bool run_remotely(State& state, RoutineRecord& record, std::string_view name, double flops, RemoteJob& job) noexcept {
+  const std::uint64_t started = now_ns();
+  ReportRow* row = state.row(record, name);
+  try {
+    Status status;
+    for (int i = 0; i < kAttempts; ++i) {
+      algorithms::Stages stages;
+      bool again = false;
+      status = attempt(state, name, job, stages, again);
+      if (status.ok()) {
+        const std::uint64_t ended = now_ns();
+        count_remote(row, stages, ended - started, flops);
+        record.remote.observe(flops, static_cast<double>(stages.compute_ns) * 1e-9);
+        state.trace.span(name, "remote", started, ended, stages.bytes_to + stages.bytes_from);
+        return true;
+      }
+      if (!again) break;
+    }
+    if (status.code() == Code::unsupported) {
+      record.local_until_ns.store(now_ns() + kUnsupportedPauseNs, std::memory_order_relaxed);
+    }
+  } catch (...) {  // building a message ran out of memory: local it is
+  }
+  if (row != nullptr) add(row->fell_back, 1);
+  return false;
+}
+
+policy::Choice choose(State& state, RoutineRecord& record, const policy::Work& work, double device_share) noexcept {
+  const double local = record.local.rate(work.flop);
+  if (!(local > 0)) return policy::Choice::learn_local;
+  if (work.flop / local < kWorthConnectingS || !state.pool.usable()) return policy::Choice::local;
+  bool any_known = false;
+  for (std::size_t i = 0; i < state.pool.servers().size(); ++i) any_known = any_known || state.pool.link(i).known();
+  if (!any_known) {
+    try {
+      const auto lease = state.pool.lease();  // measures the link
+      if (!lease.ok()) {
+        state.notice(lease.status().message() + "; calls stay local");
+        return policy::Choice::local;
+      }
+      state.report.set_server(state.pool.servers()[lease->server()]);
+    } catch (...) {
+      return policy::Choice::local;
+    }
+  }
+  for (std::size_t server = 0; server < state.pool.servers().size(); ++server) {
+    policy::Remote remote;
+    remote.link = state.pool.link(server);
+    if (!remote.link.known()) continue;
+    const double seen = record.remote.rate(work.flop);
+    remote.flop_per_s = seen > 0 ? seen : state.pool.device_info(server).gflops_double * 1e9 * device_share;
+    return policy::decide(work, local, remote).choice;
+  }
+  return policy::Choice::local;
+}
+
+void count_local(State& state, RoutineRecord& record, std::string_view name, double flops,
+                 std::uint64_t started_ns) noexcept {
+  const std::uint64_t ended = now_ns();
+  record.local.observe(flops, static_cast<double>(ended - started_ns) * 1e-9);
+  state.trace.span(name, "local", started_ns, ended);
+  ReportRow* row = state.row(record, name);
+  if (row == nullptr) return;
+  add(row->local_calls, 1);
+  add(row->local_ns, ended - started_ns);
+  add(row->local_megaflop, static_cast<std::uint64_t>(flops * 1e-6));
+}
+
+}  // namespace ob::interpose

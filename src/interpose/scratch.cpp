@@ -1,0 +1,111 @@
+#include "interpose/scratch.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ob::interpose {
+namespace {
+
+// 32 x 32 elements of 16 bytes, twice, fill a 32 KiB first-level cache.
+constexpr std::uint64_t kTile = 32;
+
+struct Rows {
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
+// The referenced rows of column j.
+Rows rows_of(const Operand& operand, std::uint64_t j) noexcept {
+  const std::uint64_t m = operand.rows;
+  switch (operand.triangle) {
+    case Triangle::upper: return {0, std::min(m, j + 1)};
+    case Triangle::lower: return {std::min(m, j), m};
+    case Triangle::upper_strict: return {0, std::min(m, j)};
+    case Triangle::lower_strict: return {std::min(m, j + 1), m};
+    case Triangle::full: break;
+  }
+  return {0, m};
+}
+
+// Moves element (i, j) from i * from_row + j * from_col to i * to_row + j * to_col, tile by tile.
+template <std::size_t kBytes>
+void move_elements(const Operand& operand, char* to, std::int64_t to_row, std::int64_t to_col,
+                   const char* from, std::int64_t from_row, std::int64_t from_col) noexcept {
+  constexpr auto bytes = static_cast<std::int64_t>(kBytes);
+  for (std::uint64_t i0 = 0; i0 < operand.rows; i0 += kTile) {
+    for (std::uint64_t j = 0; j < operand.cols; ++j) {
+      const Rows rows = rows_of(operand, j);
+      const std::uint64_t end = std::min(rows.end, i0 + kTile);
+      const auto column = static_cast<std::int64_t>(j);
+      for (std::uint64_t i = std::max(rows.begin, i0); i < end; ++i) {
+        const auto row = static_cast<std::int64_t>(i);
+        std::memcpy(to + (row * to_row + column * to_col) * bytes,
+                    from + (row * from_row + column * from_col) * bytes, kBytes);
+      }
+    }
+  }
+}
+
+void move_elements(const Operand& operand, void* to, std::int64_t to_row, std::int64_t to_col,
+                   const void* from, std::int64_t from_row, std::int64_t from_col) noexcept {
+  auto* out = static_cast<char*>(to);
+  const auto* in = static_cast<const char*>(from);
+  switch (operand.element_bytes) {
+    case 4: return move_elements<4>(operand, out, to_row, to_col, in, from_row, from_col);
+    case 8: return move_elements<8>(operand, out, to_row, to_col, in, from_row, from_col);
+    default: return move_elements<16>(operand, out, to_row, to_col, in, from_row, from_col);
+  }
+}
+
+template <class Real>
+bool has_nan(const Operand& operand, const Real* data, std::int64_t ld,
+             std::uint64_t parts) noexcept {
+  for (std::uint64_t j = 0; j < operand.cols; ++j) {
+    const Rows rows = rows_of(operand, j);
+    const Real* column = data + j * static_cast<std::uint64_t>(ld) * parts;
+    bool found = false;  // no early exit inside: the loop then runs at the speed of memory
+    for (std::uint64_t i = rows.begin * parts; i < rows.end * parts; ++i)
+      found |= column[i] != column[i];
+    if (found) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Scratch::allocate(std::uint64_t count, std::uint64_t element_bytes) noexcept {
+  std::uint64_t bytes = 0;
+  release();
+  if (__builtin_mul_overflow(count, element_bytes, &bytes) || bytes > PTRDIFF_MAX) return false;
+  data_ = std::malloc(bytes != 0 ? bytes : 1);
+  return data_ != nullptr;
+}
+
+void copy_to_column_major(const Operand& operand, void* destination, std::int64_t ld,
+                          const void* row_major, std::int64_t row_major_ld) noexcept {
+  move_elements(operand, destination, 1, ld, row_major, row_major_ld, 1);
+}
+
+void copy_to_row_major(const Operand& operand, void* row_major, std::int64_t row_major_ld,
+                       const void* source, std::int64_t ld) noexcept {
+  move_elements(operand, row_major, row_major_ld, 1, source, 1, ld);
+}
+
+bool has_nan(const Operand& operand, Precision precision, const void* data,
+             std::int64_t ld) noexcept {
+  const bool is_single = precision == Precision::s || precision == Precision::c;
+  const std::uint64_t parts = precision == Precision::c || precision == Precision::z ? 2 : 1;
+  if (is_single) return has_nan(operand, static_cast<const float*>(data), ld, parts);
+  return has_nan(operand, static_cast<const double*>(data), ld, parts);
+}
+
+void widen(std::int64_t* destination, const std::int32_t* source, std::uint64_t count) noexcept {
+  std::copy_n(source, count, destination);
+}
+
+void narrow(std::int32_t* destination, const std::int64_t* source, std::uint64_t count) noexcept {
+  std::transform(source, source + count, destination,
+                 [](std::int64_t v) { return static_cast<std::int32_t>(v); });
+}
+
+}  // namespace ob::interpose

@@ -1,0 +1,45 @@
+#pragma once
+// Temporary memory and the copies through it.
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "routines/descriptor.hpp"
+
+namespace ob::interpose {
+
+/// malloc'ed memory; may be absent.
+class Scratch {
+ public:
+  Scratch() noexcept = default;
+  ~Scratch() { release(); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  /// False if there is not so much memory, or count * element_bytes overflows.
+  bool allocate(std::uint64_t count, std::uint64_t element_bytes) noexcept;
+  void release() noexcept {
+    std::free(data_);
+    data_ = nullptr;
+  }
+  void* data() const noexcept { return data_; }
+
+ private:
+  void* data_ = nullptr;
+};
+
+/// destination(i, j) = source(i, j) for the referenced elements, one of the two row-major.
+/// Shapes: operand.rows x operand.cols; (i, j) at i + j * ld or, row-major, at i * ld + j
+void copy_to_column_major(const Operand& operand, void* destination, std::int64_t ld,
+                          const void* row_major, std::int64_t row_major_ld) noexcept;
+void copy_to_row_major(const Operand& operand, void* row_major, std::int64_t row_major_ld,
+                       const void* source, std::int64_t ld) noexcept;
+
+/// True if a referenced element of a column-major matrix is a NaN.
+bool has_nan(const Operand& operand, Precision precision, const void* data,
+             std::int64_t ld) noexcept;
+
+void widen(std::int64_t* destination, const std::int32_t* source, std::uint64_t count) noexcept;
+void narrow(std::int32_t* destination, const std::int64_t* source, std::uint64_t count) noexcept;
+
+}  // namespace ob::interpose

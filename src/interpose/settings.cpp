@@ -1,0 +1,64 @@
+#include "interpose/settings.hpp"
+
+#include <fnmatch.h>
+
+#include <cstdlib>
+
+namespace ob::interpose {
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    std::string_view part = list.substr(0, comma);
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    if (!part.empty()) parts.emplace_back(part);
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  }
+  return parts;
+}
+
+bool is_on(std::string_view value) { return !value.empty() && value != "0"; }
+
+}  // namespace
+
+bool Settings::allows(std::string_view routine) const noexcept {
+  const std::string name(routine);
+  bool any_allowance = false;
+  for (auto at = routines.rbegin(); at != routines.rend(); ++at) {
+    const bool denies = at->front() == '-';
+    any_allowance = any_allowance || !denies;
+    if (::fnmatch(at->c_str() + (denies ? 1 : 0), name.c_str(), 0) == 0) return !denies;
+  }
+  return !any_allowance;
+}
+
+Settings read_settings() {
+  Settings settings;
+  const std::string_view mode = variable("OUTBOARD_MODE");
+  if (mode == "off") settings.mode = Mode::off;
+  else if (mode == "trace") settings.mode = Mode::trace;
+  else if (mode == "remote") settings.mode = Mode::remote;
+  else if (!mode.empty() && mode != "auto") {
+    settings.complaint = "OUTBOARD_MODE=" + std::string(mode) + " is not off, trace, auto or remote (auto is used)";
+  }
+  const std::string_view servers = variable("OUTBOARD_SERVER");
+  settings.servers = split(servers.empty() ? variable("RCPU_SERVER") : servers);
+  settings.quiet = is_on(variable("OUTBOARD_QUIET"));
+  const std::string_view report = variable("OUTBOARD_REPORT");
+  if (report.starts_with("dir:")) settings.report_directory = report.substr(4);
+  else settings.report_to_stderr = is_on(report);
+  settings.trace_path = variable("OUTBOARD_TRACE");
+  settings.native_plan_as_asked = variable("OUTBOARD_NATIVE_PLAN") == "as-asked";
+  settings.routines = split(variable("OUTBOARD_ROUTINES"));
+  return settings;
+}
+
+}  // namespace ob::interpose

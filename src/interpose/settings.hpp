@@ -1,0 +1,31 @@
+#pragma once
+// What the environment asks of the drop-in library; read once, at the first call that matters. docs/cli.md.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ob::interpose {
+
+enum class Mode { off, trace, automatic, remote };
+
+struct Settings {
+  Mode mode = Mode::automatic;        ///< OUTBOARD_MODE
+  std::vector<std::string> servers;   ///< OUTBOARD_SERVER, or RCPU_SERVER
+  bool quiet = false;                 ///< OUTBOARD_QUIET: not even the one line
+  bool report_to_stderr = false;      ///< OUTBOARD_REPORT=stderr
+  std::string report_directory;       ///< OUTBOARD_REPORT=dir:PATH
+  std::string trace_path;             ///< OUTBOARD_TRACE, without the process id
+  bool native_plan_as_asked = false;  ///< OUTBOARD_NATIVE_PLAN=as-asked
+  std::vector<std::string> routines;  ///< OUTBOARD_ROUTINES: names and patterns, "-" in front denies
+  std::string complaint;              ///< what in the environment made no sense; the default is used then
+
+  /// True if the routine may leave this process: the last matching pattern decides; without one, only-denials
+  /// allow and any allowance denies.   Patterns: * and ? as in file names.
+  bool allows(std::string_view routine) const noexcept;
+};
+
+/// Reads the environment; never fails. Threads: any
+Settings read_settings();
+
+}  // namespace ob::interpose

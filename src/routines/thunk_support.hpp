@@ -1,0 +1,126 @@
+#pragma once
+// Conversions from the normal form to what a Fortran routine takes. Only emitted thunks include
+// this.
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "routines/argument.hpp"
+
+namespace ob::thunk_support {
+
+/// The library's INTEGER. Libraries with 64-bit ones are called by tests only.
+#ifdef OB_THUNK_ILP64
+using Integer = std::int64_t;
+#else
+using Integer = std::int32_t;
+#endif
+inline constexpr bool kSameWidth = sizeof(Integer) == sizeof(std::int64_t);
+
+/// @pre value fits (the caller of the thunk checks)
+inline Integer narrow(std::int64_t value) noexcept { return static_cast<Integer>(value); }
+
+template <class T>
+struct Scalar {
+  using Real = T;
+  static T make(Complex value) noexcept { return static_cast<T>(value.re); }
+};
+template <class R>
+struct Scalar<std::complex<R>> {
+  using Real = R;
+  static std::complex<R> make(Complex value) noexcept {
+    return {static_cast<R>(value.re), static_cast<R>(value.im)};
+  }
+};
+template <class T>
+using real_t = typename Scalar<T>::Real;
+
+template <class T>
+T scalar(const Argument& argument) noexcept {
+  return Scalar<T>::make(argument.scalar);
+}
+
+// Index vectors are moved with memcpy: the same memory holds 32-bit and 64-bit integers one after
+// the other.
+
+inline void widen_in_place(void* data, std::int64_t count) noexcept {
+  auto* bytes = static_cast<char*>(data);
+  for (std::int64_t i = count; i-- > 0;) {  // backwards: the wide element i covers narrow ones >= i
+    std::int32_t narrow_value = 0;
+    std::memcpy(&narrow_value, bytes + i * 4, 4);
+    const std::int64_t wide = narrow_value;
+    std::memcpy(bytes + i * 8, &wide, 8);
+  }
+}
+
+inline void narrow_to(void* destination, const void* source, std::int64_t count) noexcept {
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t wide = 0;
+    std::memcpy(&wide, static_cast<const char*>(source) + i * 8, 8);
+    const auto value = static_cast<std::int32_t>(wide);
+    std::memcpy(static_cast<char*>(destination) + i * 4, &value, 4);
+  }
+}
+
+/// An integer vector the routine writes: 32-bit inside the caller's 64-bit memory, widened at the
+/// end.
+class IndexOut {
+ public:
+  IndexOut(void* data, std::int64_t count) noexcept : data_(data), count_(count) {}
+  ~IndexOut() {
+    if (!kSameWidth) widen_in_place(data_, count_);
+  }
+  IndexOut(const IndexOut&) = delete;
+  IndexOut& operator=(const IndexOut&) = delete;
+  Integer* get() noexcept { return static_cast<Integer*>(data_); }
+
+ private:
+  void* data_;
+  std::int64_t count_;
+};
+
+/// An integer vector the routine reads: a narrowed copy, since other queues may read the original
+/// meanwhile. Without memory for the copy it is narrowed where it lies and widened again at the
+/// end.
+class IndexIn {
+ public:
+  IndexIn(void* data, std::int64_t count) noexcept : data_(data), count_(count) {
+    if (kSameWidth) return;
+    copy_ = std::malloc(static_cast<std::size_t>(count) * 4 + 4);
+    narrow_to(copy_ != nullptr ? copy_ : data_, data_, count_);
+  }
+  ~IndexIn() {
+    if (copy_ == nullptr && !kSameWidth) widen_in_place(data_, count_);
+    std::free(copy_);
+  }
+  IndexIn(const IndexIn&) = delete;
+  IndexIn& operator=(const IndexIn&) = delete;
+  Integer* get() noexcept { return static_cast<Integer*>(copy_ != nullptr ? copy_ : data_); }
+
+ private:
+  void* data_;
+  std::int64_t count_;
+  void* copy_ = nullptr;
+};
+
+/// INFO: 32-bit for the routine, 64-bit for the caller.
+class InfoOut {
+ public:
+  explicit InfoOut(void* data) noexcept : data_(data) {}
+  ~InfoOut() {
+    const std::int64_t wide = value_;
+    std::memcpy(data_, &wide, sizeof wide);
+  }
+  InfoOut(const InfoOut&) = delete;
+  InfoOut& operator=(const InfoOut&) = delete;
+  Integer* get() noexcept { return &value_; }
+
+ private:
+  void* data_;
+  Integer value_ = 0;
+};
+
+}  // namespace ob::thunk_support

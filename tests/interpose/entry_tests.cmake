@@ -1,0 +1,121 @@
+# Tests of entries and of finding originals, included by this folder's CMakeLists.txt.
+
+include(${CMAKE_SOURCE_DIR}/codegen/codegen.cmake)
+find_library(OUTBOARD_OPENBLAS NAMES libopenblas.so.0)
+find_library(OUTBOARD_OPENBLAS64 NAMES libopenblas64.so.0)
+find_library(OUTBOARD_BLAS_LIBRARY blas)
+find_library(OUTBOARD_LAPACK_LIBRARY lapack)
+find_library(OUTBOARD_LAPACKE_LIBRARY NAMES lapacke liblapacke.so.3)
+foreach(library OPENBLAS OPENBLAS64 BLAS_LIBRARY LAPACK_LIBRARY LAPACKE_LIBRARY)
+  if(NOT OUTBOARD_${library})
+    message(WARNING "entry tests are left out (${library} not found) install libopenblas-dev libopenblas64-0-pthread "
+                    "liblapack-dev liblapacke-dev")
+    return()
+  endif()
+endforeach()
+
+# The entries as a preloadable library, with a stand-in where the connection to a daemon would be.
+add_library(entry_standin SHARED ${CMAKE_CURRENT_LIST_DIR}/entry_standin.cpp $<TARGET_OBJECTS:ob_entry_points>)
+target_link_libraries(entry_standin PRIVATE ob_entries ob_cpu_thunks ${CMAKE_DL_LIBS})
+
+# Every name in every affix.
+set(provider_source ${CMAKE_CURRENT_BINARY_DIR}/affixed_provider.c)
+add_custom_command(
+  OUTPUT ${provider_source}
+  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/affixed_provider.py ${provider_source} ${OUTBOARD_TABLES}
+  DEPENDS ${CMAKE_CURRENT_LIST_DIR}/affixed_provider.py ${CMAKE_SOURCE_DIR}/codegen/names.py ${OUTBOARD_TABLES}
+  COMMENT "Emitting affixed_provider.c")
+add_library(affixed_provider SHARED ${provider_source})
+# Depends on OpenBLAS, so that the size of its integers can be asked for.
+target_link_options(affixed_provider PRIVATE -Wl,--no-as-needed)
+target_link_libraries(affixed_provider PRIVATE ${OUTBOARD_OPENBLAS} ${CMAKE_DL_LIBS})
+
+# The thunks with 64-bit integers, to call ILP64 names with.
+add_library(ilp64_thunks OBJECT ${OUTBOARD_GENERATED_DIR}/backend/cpu/thunks.cpp)
+target_compile_definitions(ilp64_thunks PRIVATE OB_THUNK_ILP64)
+target_include_directories(ilp64_thunks PRIVATE ${CMAKE_SOURCE_DIR}/src)
+add_dependencies(ilp64_thunks ob_cpu_thunks)
+
+# entry_program(<name> <source> LINK ...): a test program that is run under the stand-in.
+function(entry_program name source)
+  add_executable(${name} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${source})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
+  # What it calls it finds with dlsym, so --as-needed must not drop the library.
+  target_link_options(${name} PRIVATE -Wl,--no-as-needed -rdynamic)
+  target_link_libraries(${name} PRIVATE ${ARGN} ob_routines GTest::gtest GTest::gtest_main Threads::Threads
+                        ${CMAKE_DL_LIBS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_dependencies(${name} entry_standin)
+endfunction()
+
+# entry_test(<ctest name> <program> [MODES ...] [ENVIRONMENT ...]): one ctest entry per mode of the stand-in.
+function(entry_test name program)
+  cmake_parse_arguments(arg "" "" "MODES;ENVIRONMENT" ${ARGN})
+  if(NOT arg_MODES)
+    set(arg_MODES small local compute)
+  endif()
+  foreach(mode IN LISTS arg_MODES)
+    add_test(NAME ${name}.${mode} COMMAND ${program})
+    set_tests_properties(${name}.${mode} PROPERTIES LABELS unit TIMEOUT 120 ENVIRONMENT
+      "LD_PRELOAD=$<TARGET_FILE:entry_standin>;OB_STANDIN=${mode};OPENBLAS_NUM_THREADS=1;${arg_ENVIRONMENT}")
+  endforeach()
+endfunction()
+
+entry_program(fortran_linked fortran_entry_test.cpp ${OUTBOARD_BLAS_LIBRARY} ${OUTBOARD_LAPACK_LIBRARY} ob_cpu_thunks)
+entry_test(interpose.fortran_linked fortran_linked
+  ENVIRONMENT OB_PATTERNS=%s_ OB_REFERENCE=${OUTBOARD_OPENBLAS})
+# 64-bit integers under plain names: taken for 32-bit ones they would corrupt memory.
+entry_program(fortran_plain_ilp64 fortran_entry_test.cpp ${OUTBOARD_OPENBLAS64} $<TARGET_OBJECTS:ilp64_thunks>)
+entry_test(interpose.fortran_plain_ilp64 fortran_plain_ilp64
+  ENVIRONMENT OB_PATTERNS=%s_ OB_REFERENCE=${OUTBOARD_OPENBLAS64})
+entry_program(fortran_affixed_lp64 fortran_entry_test.cpp affixed_provider ob_cpu_thunks)
+entry_test(interpose.fortran_affixed_lp64 fortran_affixed_lp64
+  ENVIRONMENT "OB_PATTERNS=%s_ scipy_%s_ %s %S %S_" OB_REFERENCE=${OUTBOARD_OPENBLAS})
+entry_program(fortran_affixed_ilp64 fortran_entry_test.cpp affixed_provider $<TARGET_OBJECTS:ilp64_thunks>)
+entry_test(interpose.fortran_affixed_ilp64 fortran_affixed_ilp64
+  ENVIRONMENT "OB_PATTERNS=%s_64_ scipy_%s_64_" OB_REFERENCE=${OUTBOARD_OPENBLAS64} OB_HANDLER_HIDDEN=1)
+
+entry_program(cblas_linked cblas_entry_test.cpp ${OUTBOARD_BLAS_LIBRARY})
+entry_test(interpose.cblas_linked cblas_linked ENVIRONMENT OB_PATTERNS=cblas_% OB_REFERENCE=${OUTBOARD_OPENBLAS})
+entry_program(cblas_plain_ilp64 cblas_entry_test.cpp ${OUTBOARD_OPENBLAS64})
+entry_test(interpose.cblas_plain_ilp64 cblas_plain_ilp64
+  ENVIRONMENT OB_PATTERNS=cblas_% OB_REFERENCE=${OUTBOARD_OPENBLAS64} OB_ILP64=1)
+entry_program(cblas_affixed cblas_entry_test.cpp affixed_provider)
+entry_test(interpose.cblas_affixed_lp64 cblas_affixed
+  ENVIRONMENT "OB_PATTERNS=cblas_% scipy_cblas_%" OB_REFERENCE=${OUTBOARD_OPENBLAS})
+entry_test(interpose.cblas_affixed_ilp64 cblas_affixed
+  ENVIRONMENT "OB_PATTERNS=cblas_%64_ cblas_%_64 scipy_cblas_%64_" OB_REFERENCE=${OUTBOARD_OPENBLAS64} OB_ILP64=1)
+
+entry_program(lapacke_linked lapacke_entry_test.cpp ${OUTBOARD_LAPACKE_LIBRARY})
+entry_test(interpose.lapacke_linked lapacke_linked ENVIRONMENT "OB_PATTERNS=LAPACKE_% LAPACKE_%_work")
+entry_program(lapacke_affixed lapacke_entry_test.cpp affixed_provider)
+entry_test(interpose.lapacke_affixed_lp64 lapacke_affixed
+  ENVIRONMENT "OB_PATTERNS=LAPACKE_% scipy_LAPACKE_% scipy_LAPACKE_%_work")
+entry_test(interpose.lapacke_affixed_ilp64 lapacke_affixed MODES compute
+  ENVIRONMENT "OB_PATTERNS=LAPACKE_%64_ LAPACKE_%_64 LAPACKE_%_work64_ scipy_LAPACKE_%64_ scipy_LAPACKE_%_work64_"
+              OB_ILP64=1)
+
+# Finding the originals: plugins that bring a library of their own into a program without one.
+foreach(tag 1 2)
+  add_library(scope_blas_${tag} SHARED ${CMAKE_CURRENT_LIST_DIR}/scope_blas.c)
+  target_compile_definitions(scope_blas_${tag} PRIVATE TAG=${tag})
+  add_library(scope_plugin_${tag} MODULE ${CMAKE_CURRENT_LIST_DIR}/scope_plugin.c)
+  target_link_libraries(scope_plugin_${tag} PRIVATE scope_blas_${tag})
+endforeach()
+add_library(scope_namesake MODULE ${CMAKE_CURRENT_LIST_DIR}/scope_namesake.c)
+foreach(module scope_blas_1 scope_blas_2 scope_plugin_1 scope_plugin_2 scope_namesake)
+  set_target_properties(${module} PROPERTIES C_VISIBILITY_PRESET default)
+endforeach()
+entry_program(original_scopes original_scopes_test.cpp)
+target_compile_definitions(original_scopes PRIVATE
+  OB_BLAS_2="$<TARGET_FILE:scope_blas_2>" OB_PLUGIN_1="$<TARGET_FILE:scope_plugin_1>"
+  OB_PLUGIN_2="$<TARGET_FILE:scope_plugin_2>" OB_NAMESAKE="$<TARGET_FILE:scope_namesake>")
+add_dependencies(original_scopes scope_plugin_1 scope_plugin_2 scope_namesake)
+entry_test(interpose.original_scopes original_scopes MODES small local)
+
+if(TARGET outboard_preload)
+  add_test(NAME interpose.preload_library COMMAND ${Python3_EXECUTABLE} -B
+    ${CMAKE_CURRENT_LIST_DIR}/preload_library_test.py $<TARGET_FILE:outboard_preload>
+    ${OUTBOARD_GENERATED_DIR}/interpose/exports.map)
+  set_tests_properties(interpose.preload_library PROPERTIES LABELS unit TIMEOUT 60)
+endif()

@@ -1,0 +1,75 @@
+#include "interpose/settings.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+namespace ob::interpose {
+namespace {
+
+class SettingsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"OUTBOARD_MODE", "OUTBOARD_SERVER", "RCPU_SERVER", "OUTBOARD_QUIET", "OUTBOARD_REPORT",
+                             "OUTBOARD_TRACE", "OUTBOARD_NATIVE_PLAN", "OUTBOARD_ROUTINES"}) {
+      ::unsetenv(name);
+    }
+  }
+  void set(const char* name, const char* value) { ::setenv(name, value, 1); }
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(SettingsTest, AnEmptyEnvironmentGivesDefaults) {
+  const Settings s = read_settings();
+  EXPECT_EQ(s.mode, Mode::automatic);
+  EXPECT_TRUE(s.servers.empty());
+  EXPECT_FALSE(s.quiet || s.report_to_stderr || s.native_plan_as_asked);
+  EXPECT_TRUE(s.report_directory.empty() && s.trace_path.empty() && s.complaint.empty());
+  EXPECT_TRUE(s.allows("dgemm"));
+}
+
+TEST_F(SettingsTest, ModesByName) {
+  const std::pair<const char*, Mode> modes[] = {
+      {"off", Mode::off}, {"trace", Mode::trace}, {"auto", Mode::automatic}, {"remote", Mode::remote}};
+  for (const auto& [text, mode] : modes) {
+    set("OUTBOARD_MODE", text);
+    EXPECT_EQ(read_settings().mode, mode);
+    EXPECT_EQ(read_settings().complaint, "");
+  }
+  set("OUTBOARD_MODE", "Remote!");
+  EXPECT_EQ(read_settings().mode, Mode::automatic);
+  EXPECT_NE(read_settings().complaint.find("Remote!"), std::string::npos);
+}
+
+TEST_F(SettingsTest, ServersAreAListWithAnOlderSpelling) {
+  set("RCPU_SERVER", "old:1");
+  EXPECT_EQ(read_settings().servers, Names{"old:1"});
+  set("OUTBOARD_SERVER", " a:1, ,b:2 ,unix:/x y,");
+  EXPECT_EQ(read_settings().servers, (Names{"a:1", "b:2", "unix:/x y"}));
+}
+
+TEST_F(SettingsTest, ReportsGoToStderrOrADirectory) {
+  set("OUTBOARD_REPORT", "stderr");
+  EXPECT_TRUE(read_settings().report_to_stderr);
+  set("OUTBOARD_REPORT", "0");
+  EXPECT_FALSE(read_settings().report_to_stderr);
+  set("OUTBOARD_REPORT", "dir:/tmp/x");
+  EXPECT_FALSE(read_settings().report_to_stderr);
+  EXPECT_EQ(read_settings().report_directory, "/tmp/x");
+}
+
+TEST_F(SettingsTest, TheLastMatchingPatternDecides) {
+  Settings s;
+  s.routines = {"-dgemm"};
+  EXPECT_FALSE(s.allows("dgemm"));
+  EXPECT_TRUE(s.allows("sgemm"));
+  s.routines = {"dgemm", "?trsm"};
+  EXPECT_TRUE(s.allows("dgemm") && s.allows("ztrsm"));
+  EXPECT_FALSE(s.allows("sgemm"));
+  s.routines = {"*", "-fftw*", "fftw c2c"};
+  EXPECT_TRUE(s.allows("dgemm") && s.allows("fftw c2c"));
+  EXPECT_FALSE(s.allows("fftwf c2c"));
+}
+
+}  // namespace
+}  // namespace ob::interpose
