@@ -4,6 +4,8 @@
 
 #include "backend/cpu/backend.hpp"
 #include "backend/null/backend.hpp"
+#include "client/remote_device.hpp"
+#include "support/in_process_daemon.hpp"
 
 namespace ob::test {
 namespace {
@@ -15,7 +17,7 @@ Made shared(Result<std::unique_ptr<Device>> made) {
   return std::shared_ptr<Device>(std::move(made).value());
 }
 
-Made null_device(std::uint64_t memory_bytes) {
+Made local_null(std::uint64_t memory_bytes) {
   return shared(null::create({.memory_bytes = memory_bytes}));
 }
 
@@ -28,13 +30,45 @@ Made second_cpu_device(std::uint64_t memory_bytes) {
   return shared(cpu::create({.index = 1, .devices = 2, .memory_bytes = memory_bytes}));
 }
 
+// A daemon in this process and a client's device that reaches it.
+struct Reached {
+  std::unique_ptr<InProcessDaemon> daemon;
+  std::unique_ptr<client::RemoteDevice> device;
+};
+
+template <class Backend>
+Made reached(Transport transport, Backend make, std::uint64_t memory_bytes) {
+  auto inner = make(memory_bytes);
+  if (!inner.ok()) return inner.status();
+  auto both = std::make_shared<Reached>();
+  both->daemon = std::make_unique<InProcessDaemon>(transport, one(std::move(inner).value()));
+  auto opened = client::RemoteDevice::open(both->daemon->address());
+  if (!opened.ok()) return opened.status();
+  both->device = std::move(opened).value();
+  return std::shared_ptr<Device>(both, both->device.get());
+}
+
+template <Transport transport>
+Made remote_null(std::uint64_t memory_bytes) {
+  return reached(transport, [](std::uint64_t bytes) { return null::create({.memory_bytes = bytes}); }, memory_bytes);
+}
+
+template <Transport transport>
+Made remote_cpu(std::uint64_t memory_bytes) {
+  return reached(transport, [](std::uint64_t bytes) { return cpu::create({.memory_bytes = bytes}); }, memory_bytes);
+}
+
 }  // namespace
 
 std::vector<DeviceFactory> device_factories() {
   return {
-      {"null", false, null_device},
+      {"null", false, local_null},
       {"cpu", true, cpu_device},
       {"cpu_1_of_2", true, second_cpu_device},
+      {"null_over_tcp", false, remote_null<Transport::tcp>, false},
+      {"null_over_shm", false, remote_null<Transport::shm>, false},
+      {"cpu_over_tcp", true, remote_cpu<Transport::tcp>, false},
+      {"cpu_over_shm", true, remote_cpu<Transport::shm>, false},
   };
 }
 

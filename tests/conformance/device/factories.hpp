@@ -19,6 +19,8 @@ struct DeviceFactory {
   /// A fresh device with a cap of memory_bytes. It may hold whatever must live as long (a daemon,
   /// say). Errors: unavailable skips the tests of this factory; anything else fails them.
   std::function<Result<std::shared_ptr<Device>>(std::uint64_t memory_bytes)> create;
+  /// False: one thread at a time (a remote device is leased whole, with its connection).
+  bool any_thread = true;
 };
 
 inline std::ostream& operator<<(std::ostream& out, const DeviceFactory& factory) {

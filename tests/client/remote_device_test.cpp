@@ -1,0 +1,228 @@
+// What the conformance suite cannot ask: caching, memory pressure, mapped buffers, broken connections.
+
+#include "client/remote_device.hpp"
+
+#include "support/dgemm.hpp"
+#include "support/stub_server.hpp"
+
+namespace ob::client {
+namespace {
+
+using test::Bytes;
+using test::InProcessDaemon;
+using test::line;
+using test::require;
+using test::Transport;
+
+constexpr std::uint64_t kMemoryBytes = 32 << 20;
+
+class RemoteDeviceTest : public testing::TestWithParam<Transport> {
+ protected:
+  std::unique_ptr<RemoteDevice> open() { return require(RemoteDevice::open(daemon.address())); }
+
+  Status write(BufferId buffer, Bytes& bytes) {
+    return device->write(queue, buffer, line(bytes.size()), Layout::bytes(bytes.data(), bytes.size()));
+  }
+  Status read(BufferId buffer, Bytes& bytes) {
+    return device->read(queue, buffer, line(bytes.size()), Layout::bytes(bytes.data(), bytes.size()));
+  }
+  // A call that only the daemon refuses: its ld is illegal.
+  Status bad_call(BufferId c) {
+    Argument arguments[kMaxArguments];
+    test::square_dgemm_on_device(50, c, c, c, arguments);
+    test::argument_named(arguments, test::dgemm(), "c").device.ld = 1;
+    return device->call(queue, test::dgemm(), arguments);
+  }
+  // A call that runs for n^3 / 10^7 seconds on this device, and computes nothing.
+  Status call(std::int64_t n, BufferId c) {
+    Argument arguments[kMaxArguments];
+    test::square_dgemm_on_device(n, c, c, c, arguments);
+    return device->call(queue, test::dgemm(), arguments);
+  }
+
+  InProcessDaemon daemon{GetParam(), test::one(test::null_device(kMemoryBytes, 0.02))};
+  std::unique_ptr<RemoteDevice> device = open();
+  QueueId queue = require(device->create_queue());
+};
+
+TEST_P(RemoteDeviceTest, FreedBuffersAreUsedAgain) {
+  Bytes bytes(5000, std::byte{1});
+  const BufferId first = require(device->allocate(5000));
+  ASSERT_TRUE(write(first, bytes).ok());
+  ASSERT_TRUE(device->synchronize(queue).status.ok());
+  ASSERT_TRUE(device->free(first).ok());
+  EXPECT_TRUE(device->has_cached_buffers());
+  EXPECT_FALSE(device->free(first).ok()) << "freed twice";
+  EXPECT_FALSE(write(first, bytes).ok()) << "used after free";
+  EXPECT_EQ(device->host_view(first), nullptr);
+  EXPECT_EQ(require(device->allocate(5000)), first);
+  EXPECT_FALSE(device->has_cached_buffers());
+}
+
+TEST_P(RemoteDeviceTest, BuffersThatMayNotExistAreNotCached) {
+  if (GetParam() == Transport::shm) GTEST_SKIP() << "a mapped buffer exists";
+  const BufferId buffer = require(device->allocate(5000));
+  const QueueId other = require(device->create_queue());
+  ASSERT_TRUE(device->synchronize(queue).status.ok());  // says nothing of a buffer nobody used
+  ASSERT_TRUE(device->free(buffer).ok());
+  EXPECT_FALSE(device->has_cached_buffers());
+  const BufferId missing = require(device->allocate(2 * kMemoryBytes));
+  Bytes bytes(10);
+  ASSERT_TRUE(write(missing, bytes).ok());
+  ASSERT_TRUE(device->synchronize(other).status.ok());
+  EXPECT_EQ(device->synchronize(queue).status.code(), Code::out_of_memory);
+  ASSERT_TRUE(device->free(missing).ok());
+  EXPECT_FALSE(device->has_cached_buffers());
+  EXPECT_FALSE(device->broken());
+}
+
+TEST_P(RemoteDeviceTest, CachedBuffersMakeRoom) {
+  Bytes bytes(8, std::byte{1});
+  for (int i = 0; i < 4; ++i) {
+    const BufferId buffer = require(device->allocate((1 << 20) + i * (512 << 10)));
+    ASSERT_TRUE(write(buffer, bytes).ok());
+    ASSERT_TRUE(device->synchronize(queue).status.ok());
+    ASSERT_TRUE(device->free(buffer).ok());
+  }
+  ASSERT_TRUE(device->has_cached_buffers());
+  auto large = device->allocate(kMemoryBytes);
+  Status status = large.status();
+  if (large.ok()) {
+    ASSERT_TRUE(write(*large, bytes).ok());
+    status = device->synchronize(queue).status;
+  }
+  if (!status.ok()) {  // over tcp it is heard late: the caller drops the caches and tries again
+    ASSERT_EQ(status.code(), Code::out_of_memory);
+    ASSERT_TRUE(device->free(*large).ok());
+    ASSERT_TRUE(device->drop_cached_buffers().ok());
+    large = device->allocate(kMemoryBytes);
+    ASSERT_TRUE(large.ok());
+    ASSERT_TRUE(write(*large, bytes).ok());
+    status = device->synchronize(queue).status;
+  }
+  EXPECT_TRUE(status.ok()) << status.message();
+  ASSERT_TRUE(device->free(*large).ok());
+}
+
+TEST_P(RemoteDeviceTest, AReadSeesWhatWasThereBeforeLaterWriters) {
+  const BufferId buffer = require(device->allocate(8 * 100 * 100));
+  Bytes first(8 * 100 * 100, std::byte{1});
+  Bytes second(first.size(), std::byte{2});
+  Bytes got(first.size(), std::byte{0xA5});
+  Bytes later(first.size(), std::byte{0xA5});
+  ASSERT_TRUE(write(buffer, first).ok());
+  ASSERT_TRUE(call(100, buffer).ok());  // 0.1 s in which the read is pending
+  ASSERT_TRUE(read(buffer, got).ok());
+  ASSERT_TRUE(write(buffer, second).ok());
+  ASSERT_TRUE(read(buffer, later).ok());
+  ASSERT_TRUE(device->synchronize(queue).status.ok());
+  EXPECT_TRUE(got == first);
+  EXPECT_TRUE(later == second);
+}
+
+TEST_P(RemoteDeviceTest, ABufferFreedWithAReadPendingIsReadFirst) {
+  Bytes first(8 * 100 * 100, std::byte{1});
+  Bytes second(first.size(), std::byte{2});
+  Bytes got(first.size(), std::byte{0xA5});
+  const BufferId buffer = require(device->allocate(first.size()));
+  ASSERT_TRUE(write(buffer, first).ok());
+  ASSERT_TRUE(device->synchronize(queue).status.ok());
+  ASSERT_TRUE(call(100, buffer).ok());
+  ASSERT_TRUE(read(buffer, got).ok());
+  ASSERT_TRUE(device->free(buffer).ok());
+  const BufferId again = require(device->allocate(first.size()));
+  ASSERT_TRUE(write(again, second).ok());
+  ASSERT_TRUE(device->synchronize(queue).status.ok());
+  EXPECT_TRUE(got == first);
+}
+
+TEST_P(RemoteDeviceTest, AFailureHeardOnTheWayIsKeptForSynchronize) {
+  const BufferId small = require(device->allocate(8));
+  Bytes bytes(8 * 50 * 50, std::byte{1});
+  ASSERT_TRUE(bad_call(small).ok());  // command 1
+  Bytes eight(8, std::byte{3});
+  ASSERT_TRUE(read(small, eight).ok());
+  ASSERT_TRUE(device->free(small).ok());  // over shm this waits for the queue
+  const BufferId other = require(device->allocate(bytes.size()));
+  ASSERT_TRUE(write(other, bytes).ok());
+  const QueueReport report = device->synchronize(queue);
+  EXPECT_EQ(report.status.code(), Code::invalid_argument) << report.status.message();
+  EXPECT_EQ(report.failed_command, 1u);
+  EXPECT_TRUE(device->synchronize(queue).status.ok());
+}
+
+TEST_P(RemoteDeviceTest, TheFailedCommandIsCounted) {
+  const BufferId small = require(device->allocate(64));
+  Bytes bytes(64);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(write(small, bytes).ok());
+  ASSERT_TRUE(device->synchronize(queue).status.ok());
+  ASSERT_TRUE(write(small, bytes).ok());
+  ASSERT_TRUE(bad_call(small).ok());  // the fifth
+  ASSERT_TRUE(write(small, bytes).ok());
+  EXPECT_EQ(device->synchronize(queue).failed_command, 5u);
+}
+
+TEST_P(RemoteDeviceTest, EventsDoNotRunOut) {
+  for (int i = 0; i < 100000; ++i) {
+    const EventId event = require(device->create_event());
+    if (i % 64 == 0) {
+      ASSERT_TRUE(device->record(queue, event).ok());
+    }
+    ASSERT_TRUE(device->destroy_event(event).ok());
+  }
+  EXPECT_TRUE(device->synchronize(queue).status.ok());
+}
+
+TEST_P(RemoteDeviceTest, PlansAreRememberedAndBounded) {
+  FftPlan plan;
+  plan.rank = 1;
+  plan.n[0] = 8;
+  const PlanId first = require(device->plan_for(plan));
+  EXPECT_EQ(require(device->plan_for(plan)), first);
+  for (std::uint64_t n = 9; n < 500; ++n) {
+    plan.n[0] = n;
+    ASSERT_TRUE(device->plan_for(plan).ok());
+  }
+  plan.n[0] = 8;
+  EXPECT_NE(require(device->plan_for(plan)), first);
+  EXPECT_TRUE(device->drop_cached_plans().ok());
+  EXPECT_TRUE(device->synchronize(queue).status.ok());
+}
+
+TEST_P(RemoteDeviceTest, ABrokenDeviceRefusesEverythingAndTouchesNothing) {
+  Bytes bytes(8 * 100 * 100, std::byte{1});
+  Bytes got(bytes.size(), std::byte{0xA5});
+  const BufferId buffer = require(device->allocate(bytes.size()));
+  ASSERT_TRUE(write(buffer, bytes).ok());
+  ASSERT_TRUE(call(100, buffer).ok());
+  ASSERT_TRUE(read(buffer, got).ok());
+  daemon.stop();
+  EXPECT_FALSE(device->synchronize(queue).status.ok());
+  EXPECT_TRUE(device->broken());
+  EXPECT_EQ(write(buffer, bytes).code(), Code::connection_lost);
+  EXPECT_EQ(device->synchronize(queue).status.code(), Code::connection_lost);
+  EXPECT_EQ(device->allocate(10).status().code(), Code::connection_lost);
+  EXPECT_FALSE(device->create_queue().ok());
+  EXPECT_FALSE(device->make_plan({}).ok());
+  EXPECT_TRUE(device->free(buffer).ok());
+  // Either the read came through before the end, or nothing of it did land.
+  EXPECT_TRUE(got == bytes || got == Bytes(bytes.size(), std::byte{0xA5}));
+}
+
+INSTANTIATE_TEST_SUITE_P(over, RemoteDeviceTest, testing::Values(Transport::tcp, Transport::shm), test::name);
+
+TEST(RemoteDevice, ASilentDaemonBreaksIt) {
+  test::StubServer server([](transport::Stream&) {});
+  const Patience patience{.connect_ms = 2000, .ping_after_ms = 50, .dead_after_ms = 150};
+  auto device = require(RemoteDevice::open(server.address(), patience));
+  const QueueId queue = require(device->create_queue());
+  Bytes got(64, std::byte{0xA5});
+  const BufferId buffer = require(device->allocate(64));
+  ASSERT_TRUE(device->read(queue, buffer, line(64), Layout::bytes(got.data(), 64)).ok());
+  EXPECT_EQ(device->synchronize(queue).status.code(), Code::deadline_exceeded);
+  EXPECT_TRUE(device->broken());
+  EXPECT_EQ(got, Bytes(64, std::byte{0xA5}));
+}
+
+}  // namespace
+}  // namespace ob::client

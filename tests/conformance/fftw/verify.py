@@ -1,0 +1,140 @@
+"""FFTW's own `bench --verify` on complex problems under the drop-in library, double and float.
+
+bench compares each transform with properties that any DFT has (linearity, impulse response,
+shifts), on arrays it lays out itself. A problem reads [i|o]c[f|b]SIZES, with vN for N transforms
+one after another and *N for N interleaved ones; n:is:os gives strides. In mode remote every problem
+must have gone out at least once per verification.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import pathlib
+
+import harness
+from harness import Suite, Way, expect
+
+ONE = (
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "7",
+    "8",
+    "13",
+    "16",
+    "17",
+    "31",
+    "32",
+    "60",
+    "64",
+    "97",
+    "100",
+    "127",
+    "128",
+    "243",
+    "256",
+    "331",
+    "360",
+    "512",
+    "1000",
+    "1009",
+    "1024",
+)
+TWO = ("1x1", "2x3", "4x4", "5x7", "8x8", "11x13", "16x12", "32x32", "31x17", "64x48")
+THREE = ("2x3x4", "4x4x4", "5x6x7", "8x8x8", "11x7x5", "16x12x10")
+FOUR = ("2x3x4x5", "4x4x4x4")
+MANY = ("16v5", "17v3", "64*4", "100*3", "6x10v4", "8x8*3", "4x5x6v2", "3x4x5*4", "128v1")
+# Padding between elements and between transforms; input and output laid out differently only out of
+# place.
+STRIDED = ("16:2:2", "13:3:3v4:50:50", "60:5:5v5:1:1", "8:16:16x6:2:2", "12:1:1v3:20:20")
+REORDERED = ("16:2:3", "16:1:5v5:16:1", "13:4:1v4:1:13", "6:10:1x10:1:6", "8:3:2v3:1:20")
+LARGE = ("65536", "65537", "131072", "100000v2", "512x512", "64x64x64", "1024*64", "300x200*3")
+MEASURED = ("16", "17", "60", "128", "8x8", "5x7", "4x4x4", "16v5", "64*4")
+RANDOM_PROBLEMS = 60
+ROUNDS = 2  # of random vectors per property and problem; 10 is what bench does by itself
+
+
+def forms(sizes: tuple[str, ...], places: str = "io") -> list[str]:
+    return [f"{place}c{sign}{size}" for size in sizes for place in places for sign in "fb"]
+
+
+def random_problems(suite: Suite) -> list[str]:
+    """Fresh sizes and layouts, seeded by the run's printed seed."""
+    pick = suite.random
+    found = []
+    for _ in range(RANDOM_PROBLEMS):
+        rank = pick.choice((1, 1, 2, 3))
+        most = {1: 600, 2: 40, 3: 14}[rank]
+        size = "x".join(str(pick.randint(1, most)) for _ in range(rank))
+        vector = pick.choice(("", "", f"v{pick.randint(1, 6)}", f"*{pick.randint(1, 6)}"))
+        found.append(f"{pick.choice('io')}c{pick.choice('fb')}{size}{vector}")
+    return found
+
+
+def default_problems(suite: Suite) -> list[str]:
+    fixed = ONE + TWO + THREE + FOUR + MANY
+    return forms(fixed) + forms(STRIDED) + forms(REORDERED, "o") + random_problems(suite)
+
+
+def verify(
+    suite: Suite, program: str, problems: list[str], estimate: bool, way: Way | None, server: str
+) -> None:
+    """Runs bench over all problems; each must be reported, and nothing may be reported as wrong."""
+    command = [str(suite.arguments.work / program), "-v1", f"--verify-rounds={ROUNDS}"]
+    if estimate:
+        command.append("-oestimate")
+    for problem in problems:
+        command += ["--verify", problem]
+    outcome = suite.bench.run(command, way.mode if way else None, server, timeout_s=540)
+    outcome.expect_ok().expect_stderr_lines(0)
+    verified = [line.split()[0] for line in outcome.stdout.splitlines() if len(line.split()) == 4]
+    expect(
+        verified == problems,
+        f"verified {len(verified)} of {len(problems)} problems\n{outcome.stdout[-2000:]}",
+    )
+    if way is None:
+        return
+    if way.mode == "off":
+        outcome.expect_none_out()
+    if way.remote:
+        # One point is a copy, which has nothing to compute; bench runs every other plan several
+        # times a round.
+        outcome.expect_out(
+            {"fftw*": 3 * ROUNDS * len([p for p in problems if p[3:] not in ("1", "1x1")])}
+        )
+
+
+def body(suite: Suite) -> None:
+    lists = (
+        {"estimate": forms(LARGE)}
+        if suite.arguments.large
+        else {
+            "estimate": default_problems(suite),
+            "measure": forms(MEASURED),
+        }
+    )
+    ways = [way for way in harness.WAYS if way.transport != "tcp" or suite.arguments.large]
+    for program in ("bench", "benchf"):
+        expect(
+            (suite.arguments.work / program).exists(),
+            f"{program} was not built; see conformance.fftw_build",
+        )
+        for effort, problems in lists.items():
+            run = functools.partial(verify, suite, program, problems, effort == "estimate")
+            name = f"{program}, {len(problems)} problems, {effort}"
+            suite.check(f"{name}, native", functools.partial(run, None, ""))
+            suite.each_way(name, run, ways)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--work", type=pathlib.Path, required=True, help="where build_bench.py put the programs"
+    )
+    parser.add_argument("--large", action="store_true", help="large problems over both transports")
+
+
+if __name__ == "__main__":
+    harness.main(Suite(__doc__, arguments), body)

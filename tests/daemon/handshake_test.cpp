@@ -1,0 +1,156 @@
+// What the daemon makes of those who knock.
+
+#include <bit>
+
+#include "support/raw_client.hpp"
+
+namespace ob::test {
+namespace {
+
+using wire::Opcode;
+
+class HandshakeTest : public testing::TestWithParam<Transport> {
+ protected:
+  InProcessDaemon daemon{GetParam()};
+};
+
+TEST_P(HandshakeTest, WelcomeTellsOfTheDevice) {
+  RawClient client(daemon.address());
+  const wire::Welcome welcome = client.shake_hands();
+  EXPECT_EQ(welcome.version, wire::kVersion);
+  EXPECT_EQ(welcome.backend, "null");
+  EXPECT_EQ(welcome.devices, 1u);
+  EXPECT_EQ(welcome.memory_bytes, std::uint64_t{1} << 28);
+  EXPECT_EQ(welcome.host_visible, 1);
+  EXPECT_NE(welcome.token, wire::Token{});
+}
+
+TEST_P(HandshakeTest, ANotOfOursIsLeftWithoutAWord) {
+  for (const std::string text : {"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "\x01\x02\x03\x04 and then something longer still"}) {
+    RawClient stranger(daemon.address());
+    stranger.send_bytes(std::as_bytes(std::span(text)));
+    EXPECT_EQ(stranger.receive().end.code(), Code::connection_lost);
+  }
+  RawClient wrong_magic(daemon.address());
+  Bytes body(32, std::byte{0x11});
+  wrong_magic.send({.opcode = Opcode::hello, .queue = {}}, body);
+  EXPECT_EQ(wrong_magic.receive().end.code(), Code::connection_lost);
+  RawClient early(daemon.address());
+  early.command(Opcode::create_queue, QueueId{1});
+  EXPECT_EQ(early.receive().end.code(), Code::connection_lost);
+  RawClient(daemon.address()).shake_hands();
+}
+
+TEST_P(HandshakeTest, AMalformedHelloIsExplained) {
+  RawClient client(daemon.address());
+  wire::Body body;
+  wire::encode(wire::Hello{}, body);
+  Bytes bytes(body.bytes().begin(), body.bytes().end());
+  bytes[6] = std::byte{9};  // big_endian
+  client.send({.opcode = Opcode::hello, .queue = {}}, bytes);
+  const Received failed = client.receive();
+  ASSERT_EQ(failed.opcode(), Opcode::failed);
+  EXPECT_EQ(failed.as<wire::Outcome>().code, Code::protocol_error);
+  EXPECT_EQ(client.receive().end.code(), Code::connection_lost);
+}
+
+TEST_P(HandshakeTest, AnotherVersionIsRefusedNamingBoth) {
+  RawClient client(daemon.address());
+  wire::Hello hello;
+  hello.version = 77;
+  client.hello(hello);
+  const Received refused = client.receive();
+  ASSERT_EQ(refused.opcode(), Opcode::refused);
+  const auto message = refused.as<wire::Refused>();
+  EXPECT_EQ(message.code, Code::version_mismatch);
+  EXPECT_EQ(message.version, wire::kVersion);
+  EXPECT_NE(message.message.find("77"), std::string::npos);
+  EXPECT_NE(message.message.find(std::to_string(wire::kVersion)), std::string::npos);
+  EXPECT_EQ(client.receive().end.code(), Code::connection_lost);
+}
+
+TEST_P(HandshakeTest, TheOtherByteOrderIsRefused) {
+  RawClient client(daemon.address());
+  wire::Hello hello;
+  hello.big_endian = std::endian::native == std::endian::big ? 0 : 1;
+  client.hello(hello);
+  const Received refused = client.receive();
+  ASSERT_EQ(refused.opcode(), Opcode::refused);
+  EXPECT_EQ(refused.as<wire::Refused>().code, Code::unsupported);
+}
+
+TEST_P(HandshakeTest, AMissingDeviceIsRefused) {
+  RawClient client(daemon.address());
+  wire::Hello hello;
+  hello.device = 1;
+  client.hello(hello);
+  const Received refused = client.receive();
+  ASSERT_EQ(refused.opcode(), Opcode::refused);
+  EXPECT_EQ(refused.as<wire::Refused>().code, Code::invalid_argument);
+}
+
+TEST_P(HandshakeTest, AWrongTokenIsDenied) {
+  RawClient first(daemon.address());
+  wire::Hello hello;
+  hello.join = first.shake_hands().token;
+  hello.join[1] ^= 1;
+  RawClient second(daemon.address());
+  second.hello(hello);
+  const Received refused = second.receive();
+  ASSERT_EQ(refused.opcode(), Opcode::refused);
+  EXPECT_EQ(refused.as<wire::Refused>().code, Code::denied);
+}
+
+TEST_P(HandshakeTest, ASessionEndsWithItsLastConnection) {
+  wire::Hello hello;
+  {
+    RawClient first(daemon.address());
+    hello.join = first.shake_hands().token;
+    RawClient second(daemon.address());
+    EXPECT_EQ(second.shake_hands(hello).token, hello.join);
+    second.command(Opcode::goodbye);
+    first.command(Opcode::goodbye);
+    EXPECT_EQ(second.receive().end.code(), Code::connection_lost);
+    EXPECT_EQ(first.receive().end.code(), Code::connection_lost);
+  }
+  // The stream closes just before the session does: ask until it is gone.
+  for (int i = 0;; ++i) {
+    RawClient late(daemon.address());
+    late.hello(hello);
+    const Received answer = late.receive();
+    if (answer.opcode() == Opcode::refused) break;
+    ASSERT_LT(i, 1000);
+  }
+}
+
+TEST_P(HandshakeTest, AFullDaemonSaysSo) {
+  InProcessDaemon small(GetParam(), one(null_device()), 2);
+  RawClient first(small.address());
+  first.shake_hands();
+  RawClient second(small.address());
+  second.shake_hands();
+  RawClient third(small.address());
+  third.hello();
+  const Received refused = third.receive();
+  ASSERT_TRUE(refused.end.ok()) << refused.end.message();
+  ASSERT_EQ(refused.opcode(), Opcode::refused);
+  EXPECT_EQ(refused.as<wire::Refused>().code, Code::unavailable);
+}
+
+TEST_P(HandshakeTest, ClientsSpreadOverDevices) {
+  std::vector<std::unique_ptr<Device>> devices;
+  for (int i = 0; i < 3; ++i) devices.push_back(null_device());
+  InProcessDaemon several(GetParam(), std::move(devices));
+  std::vector<std::unique_ptr<RawClient>> clients;
+  std::vector<int> seen(3);
+  for (int i = 0; i < 6; ++i) {
+    clients.push_back(std::make_unique<RawClient>(several.address()));
+    ++seen[clients.back()->shake_hands().device];
+  }
+  EXPECT_EQ(seen, (std::vector<int>{2, 2, 2}));
+}
+
+INSTANTIATE_TEST_SUITE_P(over, HandshakeTest, testing::Values(Transport::tcp, Transport::shm), name);
+
+}  // namespace
+}  // namespace ob::test

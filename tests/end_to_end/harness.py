@@ -1,0 +1,473 @@
+"""Starts a daemon, runs programs under the drop-in library, and reads what their calls did.
+
+Every test script here builds on three things: `Daemon`, `Bench.run` and `Suite`. A test that passes
+because all calls ran locally would be worthless, so `Outcome.expect_out` looks into the counters
+the drop-in library leaves.
+
+With --native the scripts run the programs without Outboard; that checks the programs and their
+oracles only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections.abc
+import contextlib
+import dataclasses
+import functools
+import os
+import pathlib
+import random
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SKIP = 77  # ctest's SKIP_RETURN_CODE in this project
+DEFAULT_TIMEOUT_S = (
+    120.0  # far above what any program here needs; a hang must end the test, not the machine
+)
+
+# src/interpose/report_block.hpp
+REPORT_MAGIC = 0x54524F504552424F
+REPORT_VERSION = 1
+REPORT_HEAD = struct.Struct("<QIIQQ64s128s16s256s")
+REPORT_ROW = struct.Struct("<32s16Q")
+REPORT_FIELDS = (
+    "calls remote fell_back bytes_to bytes_from "
+    "to_server_ns plan_ns compute_ns from_server_ns remote_ns "
+    "local_ns local_calls local_megaflop remote_megaflop eligible reserved"
+).split()
+
+
+Arguments = collections.abc.Callable[[argparse.ArgumentParser], object]
+During = collections.abc.Callable[[subprocess.Popen[bytes], pathlib.Path], None]
+
+
+class CheckError(Exception):
+    """A test found something wrong; the message says what."""
+
+
+class MissingError(Exception):
+    """Something the test needs is not installed here; the message says what."""
+
+
+def expect(condition: bool, message: str) -> None:
+    if not condition:
+        raise CheckError(message)
+
+
+@dataclasses.dataclass
+class Report:
+    """Counters of one process."""
+
+    pid: int
+    program: str
+    server: str
+    mode: str
+    notice: str
+    rows: dict[str, dict[str, int]]
+
+
+def _text(raw: bytes) -> str:
+    return raw.split(b"\0", 1)[0].decode(errors="replace")
+
+
+def read_report(path: pathlib.Path) -> Report:
+    data = path.read_bytes()
+    expect(len(data) >= REPORT_HEAD.size, f"{path} is too short for a report")
+    magic, version, count, pid, _started, program, server, mode, notice = REPORT_HEAD.unpack_from(
+        data
+    )
+    expect(
+        magic == REPORT_MAGIC and version == REPORT_VERSION, f"{path} is not a report of version 1"
+    )
+    rows = {}
+    for index in range(count):
+        name, *values = REPORT_ROW.unpack_from(data, REPORT_HEAD.size + index * REPORT_ROW.size)
+        if _text(name):
+            rows[_text(name)] = dict(zip(REPORT_FIELDS, values, strict=True))
+    return Report(pid, _text(program), _text(server), _text(mode), _text(notice), rows)
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What a program did: its output and, unless it ran natively, the counters of all its
+    processes.
+    """
+
+    code: int
+    stdout: str
+    stderr: str
+    reports: list[Report]
+    native: bool
+
+    def total(self, routine: str, field: str = "remote") -> int:
+        """Sum over processes; a trailing * stands for any rest of the name ("fftw*", "*")."""
+        return sum(
+            row[field]
+            for report in self.reports
+            for name, row in report.rows.items()
+            if name == routine or (routine.endswith("*") and name.startswith(routine[:-1]))
+        )
+
+    def counters(self) -> str:
+        """One line per process and routine, for messages."""
+        lines = []
+        for report in self.reports:
+            for name, row in sorted(report.rows.items()):
+                shown = {key: row[key] for key in ("calls", "remote", "fell_back", "eligible")}
+                lines.append(f"  {report.program}[{report.pid}] {name} {shown}")
+            if report.notice:
+                lines.append(f"  {report.program}[{report.pid}] notice: {report.notice}")
+        return "\n".join(lines) or "  (no counters at all: was the drop-in library loaded?)"
+
+    def expect_ok(self) -> Outcome:
+        expect(
+            self.code == 0, f"exit status {self.code}\n{self.stdout[-3000:]}\n{self.stderr[-3000:]}"
+        )
+        return self
+
+    def expect_out(self, least: dict[str, int]) -> Outcome:
+        """Each routine (see total) went out at least so often, and nothing was lost."""
+        if self.native:
+            return self
+        for name, count in least.items():
+            expect(
+                self.total(name) >= count,
+                f"{name}: {self.total(name)} calls went out, expected {count}\n{self.counters()}",
+            )
+        lost = self.total("*", "fell_back")
+        expect(lost == 0, f"{lost} calls fell back\n{self.counters()}\n{self.stderr[-1000:]}")
+        return self
+
+    def expect_share_out(self, share: float) -> Outcome:
+        """At least this share of all counted calls went out."""
+        calls, out = self.total("*", "calls"), self.total("*")
+        expect(
+            self.native or (calls > 0 and out >= share * calls),
+            f"only {out} of {calls} calls went out\n{self.counters()}",
+        )
+        return self
+
+    def expect_none_out(self) -> Outcome:
+        expect(self.total("*") == 0, f"calls went out although none should\n{self.counters()}")
+        return self
+
+    def expect_stderr_lines(self, most: int) -> Outcome:
+        lines = self.stderr.splitlines()
+        expect(
+            len(lines) <= most,
+            f"{len(lines)} lines on stderr, at most {most} allowed:\n{self.stderr[-2000:]}",
+        )
+        return self
+
+
+def kill_quietly(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process of ours, by its own pid, and reaps it."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(10)
+
+
+class Daemon:
+    """A daemon with the cpu backend on a free loopback port and a socket file of its own."""
+
+    def __init__(self, bench: Bench, options: collections.abc.Sequence[str] = ()) -> None:
+        self.folder = pathlib.Path(
+            tempfile.mkdtemp(prefix="ob-")
+        )  # short: socket paths end at 107 bytes
+        address = f"unix:{self.folder}/d.sock"
+        self.log = (self.folder / "stderr").open("wb+")
+        command = [
+            str(bench.daemon),
+            "--listen",
+            "127.0.0.1:0",
+            "--listen",
+            address,
+            "--backend",
+            "cpu",
+            *options,
+        ]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            env=clean_environment(),
+        )
+        try:
+            addresses = self._addresses(2)
+        except BaseException:
+            kill_quietly(self.process)
+            raise
+        self.tcp = next(a for a in addresses if not a.startswith("unix:"))
+        self.shm = next(a for a in addresses if a.startswith("unix:"))
+
+    def _addresses(self, count: int, timeout_s: float = 60.0) -> list[str]:
+        assert self.process.stdout is not None
+        deadline = time.monotonic() + timeout_s
+        text = b""
+        while text.count(b"listening on ") < count or not text.endswith(b"\n"):
+            ready, _, _ = select.select(
+                [self.process.stdout], [], [], max(0.0, deadline - time.monotonic())
+            )
+            chunk = os.read(self.process.stdout.fileno(), 4096) if ready else b""
+            expect(chunk != b"", f"the daemon did not get ready ({text!r}, {self.errors()!r})")
+            text += chunk
+        prefix = "listening on "
+        lines = text.decode().splitlines()
+        return [line[len(prefix) :].split()[0] for line in lines if line.startswith(prefix)]
+
+    def errors(self) -> str:
+        self.log.flush()
+        return pathlib.Path(self.log.name).read_text(errors="replace")[-2000:]
+
+    def address(self, transport: str) -> str:
+        return self.tcp if transport == "tcp" else self.shm
+
+    def signal(self, number: int) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+
+    def kill(self) -> None:
+        kill_quietly(self.process)
+
+    def stop(self) -> None:
+        """Asks it to end, as an operator would; it must drain and leave with status 0."""
+        self.signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            kill_quietly(self.process)
+            raise CheckError(
+                f"the daemon did not end within 30 s of SIGTERM\n{self.errors()}"
+            ) from None
+        expect(code == 0, f"the daemon ended with status {code}\n{self.errors()}")
+
+    def __enter__(self) -> Daemon:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None and self.process.poll() is None:
+                self.stop()
+        finally:
+            kill_quietly(self.process)
+            if self.process.stdout is not None:
+                self.process.stdout.close()
+            self.log.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def clean_environment() -> dict[str, str]:
+    """The caller's environment without anything that switches Outboard or a preload on."""
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith("OUTBOARD_") and key not in ("RCPU_SERVER", "LD_PRELOAD")
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Bench:
+    """Where things were built, and how to run a program."""
+
+    build: pathlib.Path
+    native: bool = False
+    seed: int = 0
+
+    @property
+    def preload(self) -> pathlib.Path:
+        return self.build / "lib" / "liboutboard-preload.so"
+
+    @property
+    def daemon(self) -> pathlib.Path:
+        return self.build / "bin" / "outboardd"
+
+    def program(self, name: str) -> str:
+        path = self.build / "tests" / name
+        if not path.exists():
+            raise MissingError(f"{path} was not built")
+        return str(path)
+
+    def environment(
+        self, mode: str | None, server: str, report: str, extra: dict[str, str] | None, quiet: bool
+    ) -> dict[str, str]:
+        """mode None: the program alone."""
+        env = clean_environment()
+        env["OUTBOARD_TEST_SEED"] = str(self.seed)
+        if mode is not None and not self.native:
+            env["LD_PRELOAD"] = str(self.preload)
+            env["OUTBOARD_MODE"] = mode
+            env["OUTBOARD_REPORT"] = f"dir:{report}"
+            env["OUTBOARD_SERVER"] = server
+            if quiet:
+                env["OUTBOARD_QUIET"] = "1"
+        env.update(extra or {})
+        return env
+
+    def run(
+        self,
+        command: collections.abc.Sequence[str],
+        mode: str | None = None,
+        server: str = "",
+        *,
+        extra: dict[str, str] | None = None,
+        quiet: bool = False,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        cwd: str | os.PathLike[str] | None = None,
+        stdin: str | None = None,
+        during: During | None = None,
+    ) -> Outcome:
+        """Runs a program to its end; `during(process, folder of its reports)` is called once it has
+        started.
+        """
+        with tempfile.TemporaryDirectory(prefix="ob-report-") as folder:
+            reports = pathlib.Path(folder, "reports")
+            reports.mkdir()
+            env = self.environment(mode, server, str(reports), extra, quiet)
+            out, err = pathlib.Path(folder, "out"), pathlib.Path(folder, "err")
+            with (
+                out.open("wb") as stdout,
+                err.open("wb") as stderr,
+                open(stdin or os.devnull, "rb") as source,
+            ):
+                process = subprocess.Popen(
+                    command, env=env, stdin=source, stdout=stdout, stderr=stderr, cwd=cwd
+                )
+                try:
+                    if during:
+                        during(process, reports)
+                    code = process.wait(timeout_s)
+                except subprocess.TimeoutExpired:
+                    kill_quietly(process)
+                    shown = (
+                        out.read_text(errors="replace")[-1500:]
+                        + err.read_text(errors="replace")[-1500:]
+                    )
+                    raise CheckError(
+                        f"{command[0]} still ran after {timeout_s:g} s\n{shown}"
+                    ) from None
+                finally:
+                    kill_quietly(process)
+            found = [read_report(path) for path in sorted(reports.iterdir()) if path.is_file()]
+            text = out.read_text(errors="replace"), err.read_text(errors="replace")
+            return Outcome(code, *text, found, self.native or mode is None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """One way of running a program under the drop-in library."""
+
+    name: str
+    mode: str
+    transport: str
+
+    @property
+    def remote(self) -> bool:
+        return self.mode == "remote"
+
+
+WAYS = (
+    Way("off", "off", "shm"),
+    Way("auto", "auto", "shm"),
+    Way("remote over shm", "remote", "shm"),
+    Way("remote over tcp", "remote", "tcp"),
+)
+
+
+class Suite:
+    """Runs named checks, prints one line each, remembers whether all went well."""
+
+    def __init__(
+        self,
+        description: str,
+        arguments: Arguments | None = None,
+    ) -> None:
+        parser = argparse.ArgumentParser(description=description)
+        parser.add_argument("--build", type=pathlib.Path, required=True, help="build folder")
+        parser.add_argument(
+            "--native", action="store_true", help="run the programs without Outboard"
+        )
+        parser.add_argument(
+            "--seed", type=int, default=0, help="repeat a run with the seed it printed"
+        )
+        if arguments:
+            arguments(parser)
+        self.arguments = parser.parse_args()
+        seed = self.arguments.seed or random.SystemRandom().randrange(1, 2**31)
+        self.bench = Bench(self.arguments.build.resolve(), self.arguments.native, seed)
+        self.random = random.Random(seed)
+        self.passed, self.failed, self.skipped = 0, 0, 0
+        print(
+            f"seed {seed}" + (" (native only: nothing goes out)" if self.bench.native else ""),
+            flush=True,
+        )
+
+    def check(self, name: str, body: collections.abc.Callable[[], object]) -> None:
+        start = time.monotonic()
+        try:
+            body()
+            self.passed += 1
+            print(f"ok    {name} ({time.monotonic() - start:.1f} s)", flush=True)
+        except MissingError as reason:
+            self.skipped += 1
+            print(f"skip  {name} ({reason})", flush=True)
+        except CheckError as reason:
+            self.failed += 1
+            print(f"FAIL  {name}: {reason}", flush=True)
+        except Exception:  # a broken test is a failed one; the others still run
+            self.failed += 1
+            print(f"FAIL  {name}: {traceback.format_exc()}", flush=True)
+
+    @contextlib.contextmanager
+    def server(
+        self, options: collections.abc.Sequence[str] = ()
+    ) -> collections.abc.Iterator[Daemon | None]:
+        """A daemon for the length of a block; None in a native run."""
+        if self.bench.native:
+            yield None
+            return
+        for path in (self.bench.daemon, self.bench.preload):
+            expect(path.exists(), f"{path} does not exist; build it first")
+        with Daemon(self.bench, options) as daemon:
+            yield daemon
+
+    def each_way(
+        self,
+        name: str,
+        body: collections.abc.Callable[[Way, str], object],
+        ways: collections.abc.Sequence[Way] = WAYS,
+    ) -> None:
+        """Runs `body(way, address)` for every way, all with one daemon."""
+        with self.server() as daemon:
+            for way in ways:
+                address = daemon.address(way.transport) if daemon else ""
+                self.check(f"{name}, {way.name}", functools.partial(body, way, address))
+
+    def end(self) -> int:
+        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
+        if self.failed:
+            return 1
+        return SKIP if self.skipped and not self.passed else 0
+
+
+def main(suite: Suite, body: collections.abc.Callable[[Suite], None]) -> None:
+    """Runs a script's checks and exits; a daemon that would not start fails all of it."""
+    try:
+        body(suite)
+    except MissingError as reason:
+        print(f"skipped ({reason})")
+        sys.exit(SKIP)
+    except CheckError as reason:
+        print(f"FAIL  {reason}")
+        sys.exit(1)
+    sys.exit(suite.end())

@@ -1,0 +1,154 @@
+"""Unmodified programs in every mode and over both transports: right results, and calls that really
+went out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+import pathlib
+import sys
+
+import harness
+from harness import Bench, Outcome, Suite, Way, expect
+
+SEPARATE_BLAS = ("two_blas_openblas.so", "two_blas_reference.so")
+
+
+def judge(outcome: Outcome, way: Way, least: dict[str, int]) -> Outcome:
+    """What every program must satisfy: success, silence, and the right place for its calls."""
+    outcome.expect_ok().expect_stderr_lines(0)
+    if way.mode == "off":
+        outcome.expect_none_out()
+    if way.remote:
+        outcome.expect_out(least)
+    return outcome
+
+
+def threads(bench: Bench, way: Way, server: str) -> None:
+    outcome = bench.run([bench.program("e2e_threads"), "8", "40", "60"], way.mode, server)
+    judge(outcome, way, {"*": 280})
+
+
+def fork(bench: Bench, way: Way, server: str) -> None:
+    busy = ["busy"] if way.remote and not bench.native else []
+    outcome = bench.run([bench.program("e2e_fork"), "80", *busy], way.mode, server)
+    judge(
+        outcome,
+        way,
+        {"dgemm": 7, "zgemm": 7, "dsyrk": 7, "dgesv": 7, "dpotrf": 7, "fftw*": 7, "sgemm": 1},
+    )
+    if way.remote and not outcome.native:
+        served = [
+            report
+            for report in outcome.reports
+            if any(row["remote"] for row in report.rows.values())
+        ]
+        expect(
+            len(served) == 4, f"{len(served)} of 4 processes got calls out\n{outcome.counters()}"
+        )
+
+
+def openmp(bench: Bench, way: Way, server: str) -> None:
+    outcome = bench.run([bench.program("e2e_openmp"), "92", "60"], way.mode, server)
+    judge(outcome, way, {"dgemm": 5, "sgemm": 4, "zherk": 4, "cgesv": 4, "fftw*": 8, "*": 170})
+
+
+def poison(bench: Bench, way: Way, server: str) -> None:
+    command = [bench.program("e2e_poison"), "12", "60"]
+    families = ("gemm", "syrk", "symm", "trmm", "trsm", "gesv", "getrf", "getrs", "potrf", "potrs")
+    least = {p + f: 12 for p, f in itertools.product("sdcz", families)}
+    least |= {"cherk": 12, "zherk": 12, "chemm": 12, "zhemm": 12, "fftw*": 48}
+    judge(bench.run(command, way.mode, server), way, least)
+
+
+def early(bench: Bench, way: Way, server: str) -> None:
+    outcome = bench.run([bench.program("e2e_early")], way.mode, server)
+    # Calls of the constructor and of main go out; what the destructor's do is up to the library.
+    judge(outcome, way, {"dgemm": 2, "dgesv": 1, "fftw*": 1})
+    for when in ("before main", "main", "atexit", "destructor"):
+        expect(f"{when}: right" in outcome.stdout, f"no result from {when}:\n{outcome.stdout}")
+
+
+@functools.cache
+def native_digests(bench: Bench, command: tuple[str, ...]) -> list[str]:
+    digests = (
+        bench.run(command, extra={"OPENBLAS_NUM_THREADS": "1"}).expect_ok().stdout.splitlines()[:2]
+    )
+    expect(
+        digests[0].split()[2] != digests[1].split()[2],
+        "both sides use one BLAS; the test shows nothing",
+    )
+    return digests
+
+
+def two_blas(bench: Bench, way: Way, server: str) -> None:
+    command = (
+        bench.program("e2e_two_blas"),
+        *(bench.program(name) for name in SEPARATE_BLAS),
+        "200",
+    )
+    outcome = bench.run(command, way.mode, server, extra={"OPENBLAS_NUM_THREADS": "1"})
+    judge(outcome, way, {"dgemm": 4})
+    lines = outcome.stdout.splitlines()
+    if way.mode == "off":
+        want = native_digests(bench, command)
+        expect(
+            lines[:2] == want and lines[2:4] == want,
+            f"a call reached the wrong BLAS:\n{lines}\n{want}",
+        )
+
+
+def illegal(bench: Bench, way: Way, server: str) -> None:
+    program = [bench.program("e2e_illegal")]
+    outcome = bench.run(program, way.mode, server)
+    judge(outcome, way, {"dgemm": 2})
+    expect(
+        outcome.stdout == bench.run(program).stdout, f"differs from a native run:\n{outcome.stdout}"
+    )
+
+
+def ilp64(bench: Bench, way: Way, server: str) -> None:
+    judge(bench.run([bench.program("e2e_ilp64")], way.mode, server), way, {"dgemm": 2, "dgesv": 1})
+
+
+def lapacke(bench: Bench, way: Way, server: str) -> None:
+    judge(
+        bench.run([bench.program("e2e_lapacke")], way.mode, server),
+        way,
+        # Row-major operands may be left to the original; then its column-major inner calls do not
+        # count.
+        {"dgesv": 1, "dgetrf": 1, "dgetrs": 1, "dpotrf": 1, "dpotrs": 1},
+    )
+
+
+def trace(bench: Bench, way: Way, server: str) -> None:
+    """Mode trace counts what could go and sends nothing; no server is needed."""
+    outcome = bench.run([bench.program("e2e_poison"), "2", "60"], "trace", "")
+    outcome.expect_ok().expect_stderr_lines(0).expect_none_out()
+    expect(
+        bench.native or outcome.total("dgemm", "eligible") >= 2,
+        f"trace found no eligible dgemm\n{outcome.counters()}",
+    )
+
+
+CASES = {
+    case.__name__: case
+    for case in (threads, fork, openmp, poison, early, two_blas, illegal, ilp64, lapacke, trace)
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--case", choices=sorted(CASES), required=True)
+
+
+def body(suite: Suite) -> None:
+    case = CASES[suite.arguments.case]
+    ways = harness.WAYS if case is not trace else (Way("trace", "trace", "shm"),)
+    suite.each_way(case.__name__, functools.partial(case, suite.bench), ways)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(pathlib.Path(__file__).parent))
+    harness.main(Suite(__doc__, arguments), body)

@@ -1,0 +1,348 @@
+"""Servers that die, hang, are not there or are something else: right answers, in bounded time, one
+line at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import pathlib
+import random
+import signal
+import subprocess
+import time
+
+import harness
+import servers
+from harness import CheckError, Daemon, Outcome, Suite, expect
+
+# Large enough that killing the server lands inside a call, small enough to finish locally at once.
+SIZE = {"dgemm": 600, "zgemm": 400, "dgetrf": 700, "dgesv": 700, "dpotrf": 700, "fftw": 600}
+
+
+def survivor(suite: Suite, routine: str, calls: int, size: int = 0) -> list[str]:
+    return [suite.bench.program("e2e_survives"), routine, str(size or SIZE[routine]), str(calls)]
+
+
+def judge(outcome: Outcome, quiet: bool) -> Outcome:
+    return outcome.expect_ok().expect_stderr_lines(0 if quiet else 1)
+
+
+def wait_for_remote_call(
+    process: subprocess.Popen[bytes], reports: pathlib.Path, count: int
+) -> None:
+    """Returns once the running program got `count` calls out; its counters live in a file while it
+    runs.
+    """
+    deadline = time.monotonic() + 60
+    while process.poll() is None:
+        for path in reports.iterdir():
+            try:
+                report = harness.read_report(path)
+            except (CheckError, OSError):
+                continue  # just being made
+            if sum(row["remote"] for row in report.rows.values()) >= count:
+                return
+        expect(time.monotonic() < deadline, "no call went out within 60 s")
+        time.sleep(0.0005)
+
+
+def kill_while_running(
+    suite: Suite, daemon: Daemon, transport: str, routine: str, delay_s: float, stop: bool
+) -> int:
+    """Kills the daemon `delay_s` after the first call went out; the number of calls that had to be
+    repeated.
+    """
+
+    def during(process: subprocess.Popen[bytes], reports: pathlib.Path) -> None:
+        wait_for_remote_call(process, reports, 1)
+        time.sleep(delay_s)  # the fault's moment, not a way to wait for anything
+        if stop:
+            daemon.signal(signal.SIGSTOP)
+            time.sleep(0.3)
+        daemon.kill()
+
+    quiet = suite.random.random() < 0.5
+    outcome = suite.bench.run(
+        survivor(suite, routine, 12),
+        "remote",
+        daemon.address(transport),
+        quiet=quiet,
+        during=during,
+    )
+    judge(outcome, quiet)
+    expect(outcome.total("*") >= 1, f"no call went out before the kill\n{outcome.counters()}")
+    return outcome.total("*", "fell_back")
+
+
+def killed(suite: Suite, stop: bool = False) -> None:
+    """Several kill times per transport; at least one of them must have hit the middle of a call."""
+    for transport in ("shm", "tcp"):
+        repeated: list[int] = []
+
+        def once(
+            routine: str, delay_s: float, transport: str = transport, repeated: list[int] = repeated
+        ) -> None:
+            if suite.bench.native:
+                suite.bench.run(survivor(suite, routine, 4)).expect_ok()
+                repeated.append(1)
+                return
+            with Daemon(suite.bench) as daemon:
+                repeated.append(
+                    kill_while_running(suite, daemon, transport, routine, delay_s, stop)
+                )
+
+        what = "stopped, then killed" if stop else "killed"
+        routines = (
+            ("dgemm", "dgetrf", "fftw")
+            if stop
+            else ("dgemm", "dgetrf", "dpotrf", "fftw", "dgemm", "dgesv")
+        )
+        for routine in routines:
+            delay_s = suite.random.random() * 0.03
+            name = f"{what} during {routine} over {transport}, after {delay_s * 1000:.1f} ms"
+            suite.check(name, functools.partial(once, routine, delay_s))
+
+        def some_hit(repeated: list[int] = repeated) -> None:
+            expect(sum(repeated) > 0, "every kill missed; nothing was shown")
+
+        suite.check(f"{what}: some call over {transport} was hit in the middle", some_hit)
+
+
+def cut(suite: Suite, routine: str, to_server: bool, limit: int, kill: bool, in_call: bool) -> None:
+    """Lets exactly `limit` bytes pass one way, then kills the daemon or cuts the link.
+
+    Counting starts with the first byte, or with in_call once a call went out: before that, bytes
+    belong to the handshake and to measuring the link.
+    """
+    if suite.bench.native:
+        suite.bench.run(survivor(suite, routine, 3)).expect_ok()
+        return
+    quiet = suite.random.random() < 0.5
+
+    def during(process: subprocess.Popen[bytes], reports: pathlib.Path) -> None:
+        if in_call:
+            wait_for_remote_call(process, reports, 1)
+            relay.arm(limit)
+
+    with Daemon(suite.bench) as daemon:
+        end = daemon.kill if kill else lambda: None
+        with servers.Relay(daemon.tcp, to_server, end) as relay:
+            if not in_call:
+                relay.arm(limit)
+            command = survivor(suite, routine, 12 if in_call else 2)
+            outcome = suite.bench.run(command, "remote", relay.address, quiet=quiet, during=during)
+            expect(relay.did_cut, f"too little was sent for this cut\n{outcome.counters()}")
+    judge(outcome, quiet)
+    if in_call:
+        expect(
+            outcome.total("*") >= 1 and outcome.total("*", "fell_back") >= 1,
+            f"no call was hit in the middle\n{outcome.counters()}",
+        )
+    else:
+        outcome.expect_none_out()
+
+
+def cuts(suite: Suite) -> None:
+    """Cuts at exact bytes of the handshake, the first measurement, uploads and results."""
+
+    def check(routine: str, to_server: bool, limit: int, in_call: bool) -> None:
+        kill = suite.random.random() < 0.7
+        what = "daemon killed" if kill else "link cut"
+        way = "to" if to_server else "from"
+        when = ", in a call" if in_call else ""
+        name = f"{routine}: {what} after {limit} bytes {way} the server{when}"
+        suite.check(name, functools.partial(cut, suite, routine, to_server, limit, kill, in_call))
+
+    for limit in (1, 31, 60):
+        check("dgemm", True, limit, in_call=False)
+    for limit in (20, 32, 100, 1_000_000):
+        check("dgemm", False, limit, in_call=False)
+    check("fftw", True, 2_000_000, in_call=False)
+    for routine in ("dgemm", "dgesv", "dpotrf", "fftw"):
+        # A usual call at these sizes moves 0.5 MB or more; a dozen of them more than any limit.
+        for most in (5_000, 1_000_000):
+            check(routine, True, suite.random.randint(1, most), in_call=True)
+            check(routine, False, suite.random.randint(1, most), in_call=True)
+
+
+def stays_local(suite: Suite, server: str) -> None:
+    """Right answers with a server that is of no use, loud (one line at most) and quiet (none)."""
+    for quiet in (False, True):
+        for command in (
+            survivor(suite, "dgemm", 5, 200),
+            [suite.bench.program("e2e_poison"), "1", "60"],
+        ):
+            judge(suite.bench.run(command, "remote", server, quiet=quiet), quiet).expect_none_out()
+    judge(
+        suite.bench.run(survivor(suite, "dgemm", 3, 200), "auto", server), False
+    ).expect_none_out()
+
+
+def unreachable(suite: Suite) -> None:
+    with servers.dead_address() as dead:
+        suite.check("nobody listens", functools.partial(stays_local, suite, dead))
+    suite.check(
+        "no such socket file",
+        functools.partial(stays_local, suite, "unix:/nonexistent/outboard.sock"),
+    )
+    for malformed in ("nonsense", "127.0.0.1:99999", "unix:", ",,"):
+        suite.check(f"server {malformed!r}", functools.partial(stays_local, suite, malformed))
+
+
+def lists(suite: Suite) -> None:
+    """A list of servers is tried from the front."""
+
+    def second(server: str) -> None:
+        outcome = suite.bench.run([suite.bench.program("e2e_poison"), "2", "60"], "remote", server)
+        judge(outcome, False).expect_out({"dgemm": 2, "zpotrf": 2, "fftw*": 4})
+
+    with suite.server() as daemon, servers.dead_address() as dead:
+        live = (daemon.tcp, daemon.shm) if daemon else ("", "")
+        suite.check("dead first, then live over tcp", lambda: second(f"{dead},{live[0]}"))
+        suite.check("dead first, then live over shm", lambda: second(f"{dead},{live[1]}"))
+        suite.check(
+            "no socket file first", lambda: second(f"unix:/nonexistent/outboard.sock,{live[0]}")
+        )
+        with servers.Stranger(servers.http) as stranger:
+            suite.check("a web server first", lambda: second(f"{stranger.address},{live[0]}"))
+
+
+def strangers(suite: Suite) -> None:
+    """Something listens, but it is no daemon of this version."""
+    for name, behaviour in servers.STRANGERS.items():
+        with servers.Stranger(behaviour) as stranger:
+
+            def asked(stranger: servers.Stranger = stranger) -> None:
+                expect(suite.bench.native or stranger.connections > 0, "nobody connected to it")
+
+            stays = functools.partial(stays_local, suite, stranger.address)
+            suite.check(f"a server that is {name}", stays)
+            suite.check(f"{name} was asked at all", asked)
+
+
+def versions(suite: Suite) -> None:
+    """A daemon of another version: the one line says so, and names both."""
+    for behaviour in (servers.refuses_version, servers.welcomes_in_another_version):
+        with servers.Stranger(behaviour) as stranger:
+
+            def told(server: str = stranger.address) -> None:
+                outcome = suite.bench.run(survivor(suite, "dgemm", 2, 200), "remote", server)
+                judge(outcome, False)
+                line = outcome.stderr
+                good = "version 2" in line and "version 1" in line
+                expect(suite.bench.native or good, f"the line names no versions: {line!r}")
+
+            suite.check(behaviour.__name__, told)
+
+
+def silent(suite: Suite) -> None:
+    """A server that accepts and never answers must not hold a program up for ever."""
+
+    def run(server: str) -> None:
+        judge(
+            suite.bench.run(survivor(suite, "dgemm", 5, 200), "remote", server), False
+        ).expect_none_out()
+
+    with servers.Stranger(servers.silent) as stranger:
+        suite.check("a server that never answers", lambda: run(stranger.address))
+
+
+def survives_own_clients(suite: Suite) -> None:
+    """The other way round: clients that die in the middle of their calls leave a daemon that serves
+    the next one.
+    """
+
+    def run(daemon: Daemon | None, transport: str, pick: random.Random) -> None:
+        if daemon is None:
+            return
+        for routine in ("dgemm", "fftw", "dgetrf"):
+
+            def during(process: subprocess.Popen[bytes], reports: pathlib.Path) -> None:
+                wait_for_remote_call(process, reports, 1)
+                time.sleep(pick.random() * 0.03)
+                process.kill()
+
+            outcome = suite.bench.run(
+                survivor(suite, routine, 200), "remote", daemon.address(transport), during=during
+            )
+            expect(outcome.code == -signal.SIGKILL, f"the client ended by itself ({outcome.code})")
+        after = suite.bench.run(
+            [suite.bench.program("e2e_poison"), "1", "60"], "remote", daemon.address(transport)
+        )
+        judge(after, True).expect_out({"dgemm": 1, "zpotrf": 1, "fftw*": 2})
+
+    with suite.server() as daemon:
+        for transport in ("shm", "tcp"):
+            body = functools.partial(run, daemon, transport, suite.random)
+            suite.check(f"clients killed over {transport}", body)
+
+
+def stopped(suite: Suite) -> None:
+    """The daemon hangs (SIGSTOP) in the middle of a call, and is killed a little later."""
+    killed(suite, stop=True)
+
+
+def hangs(suite: Suite) -> None:
+    """The daemon hangs and nobody kills it: the program must get on all the same."""
+
+    def run(transport: str) -> None:
+        if suite.bench.native:
+            return
+        with Daemon(suite.bench) as daemon:
+
+            def during(process: subprocess.Popen[bytes], reports: pathlib.Path) -> None:
+                wait_for_remote_call(process, reports, 1)
+                daemon.signal(signal.SIGSTOP)
+
+            outcome = suite.bench.run(
+                survivor(suite, "dgemm", 12), "remote", daemon.address(transport), during=during
+            )
+            daemon.kill()
+        judge(outcome, False)
+        expect(outcome.total("*", "fell_back") >= 1, f"nothing hung\n{outcome.counters()}")
+
+    for transport in ("shm", "tcp"):
+        suite.check(f"the daemon hangs, {transport}", functools.partial(run, transport))
+
+
+def small_device(suite: Suite) -> None:
+    """Calls larger than the device's memory, among others that fit."""
+
+    def run(daemon: Daemon | None, transport: str) -> None:
+        server = daemon.address(transport) if daemon else ""
+        large = suite.bench.run(survivor(suite, "dgemm", 3, 1500), "remote", server)
+        judge(large, False)
+        small = suite.bench.run([suite.bench.program("e2e_poison"), "1", "60"], "remote", server)
+        judge(small, True).expect_out({"dgemm": 1, "fftw*": 2})
+
+    with suite.server(["--device-memory", "8MB"]) as daemon:
+        for transport in ("shm", "tcp"):
+            body = functools.partial(run, daemon, transport)
+            suite.check(f"8 MB of device memory, {transport}", body)
+
+
+CASES = {
+    case.__name__: case
+    for case in (
+        killed,
+        stopped,
+        hangs,
+        small_device,
+        cuts,
+        unreachable,
+        lists,
+        strangers,
+        versions,
+        silent,
+        survives_own_clients,
+    )
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--case", choices=sorted(CASES), required=True)
+
+
+if __name__ == "__main__":
+    harness.main(Suite(__doc__, arguments), lambda suite: CASES[suite.arguments.case](suite))

@@ -1,0 +1,223 @@
+// Random messages both ways at once over either transport, with payloads cut into pieces of every size.
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "session/message_receiver.hpp"
+#include "session/message_sender.hpp"
+#include "support/random.hpp"
+#include "support/raw_client.hpp"
+
+namespace ob::session {
+namespace {
+
+using test::Bytes;
+using test::require;
+using test::Transport;
+
+transport::Deadline patience() { return transport::Clock::now() + std::chrono::seconds(60); }
+
+// Two connected streams.
+struct Pair {
+  explicit Pair(Transport transport) {
+    folder = "/tmp/ob-test-XXXXXX";
+    if (::mkdtemp(folder.data()) == nullptr) std::abort();
+    listener = require(transport::listen(transport == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder + "/socket"));
+    std::thread connecting([&] { a = require(transport::connect(listener->address(), patience())); });
+    b = require(listener->accept(patience()));
+    connecting.join();
+  }
+  ~Pair() {
+    listener.reset();
+    ::rmdir(folder.c_str());
+  }
+  std::string folder;
+  std::unique_ptr<transport::Listener> listener;
+  std::unique_ptr<transport::Stream> a;
+  std::unique_ptr<transport::Stream> b;
+};
+
+// The memory of one operand and the layout that lists its elements.
+struct Piecewise {
+  Bytes memory;
+  Layout layout;
+};
+
+std::byte pattern(std::uint64_t i, std::uint64_t salt) {
+  return static_cast<std::byte>((i * 2654435761u + salt * 40503u) >> 7);
+}
+
+// A message's shape follows from its salt, so that both sides know it without talking.
+Region region_of(std::uint64_t salt) {
+  std::mt19937_64 random(salt);
+  const bool large = salt % 9 == 0;
+  Region region;
+  region.element_bytes = std::array<std::uint32_t, 4>{1, 4, 8, 16}[random() % 4];
+  region.triangle = static_cast<Triangle>(random() % 5);
+  region.rows = 1 + random() % (large ? 1500 : 40);
+  region.cols = 1 + random() % (large ? 300 : 40);
+  region.ld = region.rows + random() % 3;
+  region.offset_bytes = random() % 5;
+  return region;
+}
+
+Piecewise place(std::uint64_t salt, std::uint64_t padding) {
+  Region region = region_of(salt);
+  region.ld += padding;
+  Piecewise p;
+  p.memory.assign(region.offset_bytes + extent_bytes(region) + 16, std::byte{0xA5});
+  p.layout = Layout::matrix(p.memory.data(), region);
+  return p;
+}
+
+// Fills the listed elements, one cursor piece after another.
+void fill(Piecewise& p, std::uint64_t salt) {
+  std::uint64_t at = 0;
+  for (Layout::Cursor cursor(p.layout); !cursor.done();) {
+    cursor.piece()[0] = pattern(at++, salt);
+    cursor.advance(1);
+  }
+}
+
+class Waiter final : public SendWaiter {
+ public:
+  explicit Waiter(std::function<Status()> wait) : wait_(std::move(wait)) {}
+  Status wait_to_send() override { return wait_(); }
+
+ private:
+  std::function<Status()> wait_;
+};
+
+wire::Header header_of(std::uint64_t salt) {
+  return {.opcode = wire::Opcode::write, .queue = QueueId{salt}, .sequence = salt * 3};
+}
+
+void send_all(transport::Stream& stream, std::uint64_t first, std::uint64_t count) {
+  Waiter waiter([&] { return stream.wait(false, true, patience()); });
+  MessageSender sender(stream, waiter);
+  for (std::uint64_t salt = first; salt < first + count; ++salt) {
+    Piecewise p = place(salt, salt % 4);
+    fill(p, salt);
+    const Bytes body(8 * (1 + salt % 500), pattern(1, salt));
+    const Status status = salt % 7 == 0 ? sender.send(header_of(salt), body) : sender.send(header_of(salt), body, p.layout);
+    ASSERT_TRUE(status.ok()) << status.message();
+    if (salt % 5 == 0) {
+      ASSERT_TRUE(sender.flush().ok());
+    }
+  }
+  ASSERT_TRUE(sender.flush().ok());
+}
+
+Message next(MessageReceiver& receiver, transport::Stream& stream) {
+  for (;;) {
+    auto message = require(receiver.poll());
+    if (message) return *message;
+    if (!stream.wait(true, false, patience()).ok()) std::abort();
+  }
+}
+
+void receive_all(transport::Stream& stream, std::uint64_t first, std::uint64_t count) {
+  MessageReceiver receiver(stream);
+  for (std::uint64_t salt = first; salt < first + count; ++salt) {
+    const Message message = next(receiver, stream);
+    ASSERT_EQ(message.header.sequence, salt * 3);
+    ASSERT_EQ(Bytes(message.body.begin(), message.body.end()), Bytes(8 * (1 + salt % 500), pattern(1, salt)));
+    if (salt % 7 == 0) {
+      ASSERT_EQ(receiver.payload_left(), 0u);
+      continue;
+    }
+    const bool drop = salt % 11 == 0;
+    Piecewise expected = place(salt, salt % 3);  // cut otherwise than at the sender
+    Piecewise got = expected;
+    got.layout = place(salt, salt % 3).layout;
+    Region region = region_of(salt);
+    region.ld += salt % 3;
+    got.layout = Layout::matrix(got.memory.data(), region);
+    expected.layout = Layout::matrix(expected.memory.data(), region);
+    fill(expected, salt);
+    ASSERT_EQ(message.header.payload_bytes, got.layout.total_bytes());
+    Layout::Cursor cursor(got.layout);
+    while (!require(drop ? receiver.discard_payload() : receiver.poll_payload(cursor))) {
+      ASSERT_TRUE(stream.wait(true, false, patience()).ok());
+    }
+    if (!drop) {
+      ASSERT_TRUE(got.memory == expected.memory) << "salt " << salt;  // poison between elements, too
+    }
+  }
+  EXPECT_TRUE(receiver.idle());
+}
+
+class MessagesTest : public testing::TestWithParam<Transport> {};
+
+TEST_P(MessagesTest, RandomMessagesBothWaysAtOnce) {
+  auto random = test::fresh_random();
+  const std::uint64_t first = random() % 1'000'000 + 1;
+  Pair pair(GetParam());
+  std::thread one([&] { send_all(*pair.a, first, 300); });
+  std::thread two([&] { send_all(*pair.b, first + 5000, 300); });
+  std::thread three([&] { receive_all(*pair.a, first + 5000, 300); });
+  receive_all(*pair.b, first, 300);
+  one.join();
+  two.join();
+  three.join();
+}
+
+TEST_P(MessagesTest, BytesThatTrickleInMakeTheSameMessages) {
+  Pair pair(GetParam());
+  wire::Header header = header_of(4);
+  header.body_bytes = 4096;
+  header.payload_bytes = 100;
+  Bytes bytes(wire::kHeaderBytes + 4096 + 100, std::byte{7});
+  wire::encode_header(header, std::span<std::byte, wire::kHeaderBytes>(bytes.data(), wire::kHeaderBytes));
+  MessageReceiver receiver(*pair.b);
+  Bytes payload(100, std::byte{0xA5});
+  const Layout layout = Layout::bytes(payload.data(), payload.size());
+  for (int round = 0; round < 80; ++round) {  // the buffer wraps meanwhile
+    std::optional<Message> message;
+    bool complete = false;
+    std::optional<Layout::Cursor> cursor;
+    for (std::size_t at = 0; at < bytes.size();) {
+      const std::size_t n = std::min<std::size_t>(bytes.size() - at, 1 + static_cast<std::size_t>(round) * 13);
+      const iovec part{bytes.data() + at, n};
+      ASSERT_EQ(require(pair.a->try_send({&part, 1})), n);
+      at += n;
+      ASSERT_TRUE(pair.b->wait(true, false, patience()).ok());
+      if (!message) message = require(receiver.poll());
+      if (!message) continue;
+      if (!cursor) cursor.emplace(layout);
+      complete = require(receiver.poll_payload(*cursor));
+    }
+    while (!complete) complete = require(receiver.poll_payload(*cursor));
+    ASSERT_EQ(message->header.body_bytes, 4096u);
+    ASSERT_EQ(payload, Bytes(100, std::byte{7}));
+  }
+}
+
+TEST_P(MessagesTest, MalformedHeadersAreProtocolErrors) {
+  Pair pair(GetParam());
+  Bytes garbage(wire::kHeaderBytes, std::byte{0xEE});
+  const iovec part{garbage.data(), garbage.size()};
+  ASSERT_TRUE(pair.a->try_send({&part, 1}).ok());
+  ASSERT_TRUE(pair.b->wait(true, false, patience()).ok());
+  MessageReceiver receiver(*pair.b);
+  EXPECT_EQ(receiver.poll().status().code(), Code::protocol_error);
+}
+
+TEST_P(MessagesTest, ALostPeerEndsBothSides) {
+  Pair pair(GetParam());
+  Waiter waiter([&] { return pair.a->wait(false, true, patience()); });
+  MessageSender sender(*pair.a, waiter);
+  Bytes large(64 << 20);
+  pair.b.reset();
+  const Status status = sender.send(header_of(1), {}, Layout::bytes(large.data(), large.size()));
+  EXPECT_EQ(status.code(), Code::connection_lost);
+  MessageReceiver receiver(*pair.a);
+  EXPECT_EQ(receiver.poll().status().code(), Code::connection_lost);
+}
+
+INSTANTIATE_TEST_SUITE_P(over, MessagesTest, testing::Values(Transport::tcp, Transport::shm), test::name);
+
+}  // namespace
+}  // namespace ob::session
