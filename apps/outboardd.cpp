@@ -4,9 +4,11 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -68,6 +70,7 @@ double parse_rate_gflops(const std::string& text) {
     return -1;
   }
   const std::string unit = text.substr(used);
+  if (!std::isfinite(value)) return -1;
   if (unit == "MF") return value * 1e-3;
   if (unit == "GF") return value;
   if (unit == "TF") return value * 1e3;
@@ -92,7 +95,10 @@ ob::Result<std::unique_ptr<ob::Device>> make_device(const Options& options, unsi
 
 // Without encryption and authentication nobody but this machine may connect.
 bool stays_on_this_machine(const std::string& address) {
-  return address.rfind("unix:", 0) == 0 || address.rfind("127.", 0) == 0 ||
+  // A name that only begins like a loopback address may mean any machine.
+  const std::string host = address.substr(0, address.find(':'));
+  const bool loopback = host.rfind("127.", 0) == 0 && host.find_first_not_of("0123456789.") == std::string::npos;
+  return address.rfind("unix:", 0) == 0 || loopback ||
          address.rfind("localhost:", 0) == 0 || address.rfind("[::1]:", 0) == 0;
 }
 
@@ -111,8 +117,17 @@ sigset_t block_stop_signals() {
   return stop;
 }
 
+// Each connection and each buffer of a client takes a descriptor.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int serve(const Options& options) {
   const sigset_t stop = block_stop_signals();
+  raise_descriptor_limit();
   if (options.exit_with_parent) {
     const pid_t parent = getppid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);

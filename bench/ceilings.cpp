@@ -68,7 +68,8 @@ void pause_core() {
 
 class RawMemory final : public Channel {
  public:
-  RawMemory(Slots& slots, std::size_t slot_bytes, int side) : slots_(slots), slot_bytes_(slot_bytes), side_(side) {}
+  RawMemory(Slots& slots, std::size_t slot_bytes, int side)
+      : slots_(slots), slot_bytes_(slot_bytes), side_(side) {}
   ~RawMemory() override { slots_.lanes[side_].put.store(UINT64_MAX, std::memory_order_release); }
 
   bool send(const std::byte* from, std::size_t size_bytes) override {
@@ -113,13 +114,15 @@ int listen_on_loopback(sockaddr_in& address) {
 
 std::unique_ptr<Channel> connect_to(const sockaddr_in& address) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return nullptr;
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return nullptr;
   return std::make_unique<RawTcp>(fd);
 }
 
 std::unique_ptr<Conversation> raw_memory(std::size_t largest_bytes) {
   const std::size_t slot_bytes = (std::max<std::size_t>(largest_bytes, 4096) + 4095) / 4096 * 4096;
-  void* base = ::mmap(nullptr, sizeof(Slots) + 2 * slot_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* base = ::mmap(nullptr, sizeof(Slots) + 2 * slot_bytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) std::abort();
   Slots& slots = *static_cast<Slots*>(base);  // stays mapped until the program ends
   return std::make_unique<Conversation>(
@@ -127,7 +130,8 @@ std::unique_ptr<Conversation> raw_memory(std::size_t largest_bytes) {
       [&, slot_bytes] { return std::make_unique<RawMemory>(slots, slot_bytes, 0); });
 }
 
-Samples ping_pong(Conversation& conversation, std::size_t bytes, int repetitions, std::uint64_t rounds) {
+Samples ping_pong(Conversation& conversation, std::size_t bytes, int repetitions,
+                  std::uint64_t rounds) {
   const std::uint64_t count = rounds != 0 ? rounds : rounds_for(bytes);
   (void)conversation.ping_pong(bytes, count);
   Samples samples;
@@ -147,7 +151,8 @@ std::unique_ptr<Conversation> raw_tcp(std::size_t largest_bytes) {
   return conversation;
 }
 
-Samples raw_tcp_stream(std::size_t bytes, Direction direction, int repetitions, std::uint64_t messages) {
+Samples raw_tcp_stream(std::size_t bytes, Direction direction, int repetitions,
+                       std::uint64_t messages) {
   const auto conversation = raw_tcp(bytes);
   const std::uint64_t count = messages != 0 ? messages : messages_for(bytes);
   (void)conversation->stream(bytes, direction, count);  // opens the window
@@ -171,15 +176,20 @@ double memcpy_once(std::size_t bytes, bool cold) {
   if (source.size() < pool_bytes) source.assign(pool_bytes, std::byte{1});
   if (destination.size() < pool_bytes) destination.assign(pool_bytes, std::byte{2});
   const std::size_t places = pool_bytes / bytes;
-  // Cold: each place once, so that nothing is met again before the rest of the pool has passed through the caches.
+  // Cold: each place once, so that nothing is met again before the rest of the pool has passed
+  // through the caches.
   const std::size_t copies = cold ? places : messages_for(bytes);
   const auto start = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < copies; ++i) {
     const std::size_t at = i % places * bytes;
     std::memcpy(&destination[at], &source[at], bytes);
-    asm volatile("" : : "r"(destination.data()) : "memory");  // or the copies of a warm loop might be merged
+    asm volatile(""
+                 :
+                 : "r"(destination.data())
+                 : "memory");  // or the copies of a warm loop might be merged
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return static_cast<double>(bytes) * static_cast<double>(copies) / seconds * 1e-9;
 }
 

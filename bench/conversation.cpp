@@ -70,18 +70,22 @@ Conversation::~Conversation() {
   ::waitpid(child_, nullptr, 0);
 }
 
-double Conversation::stream(std::size_t message_bytes, Direction direction, std::uint64_t messages) {
+double Conversation::stream(std::size_t message_bytes, Direction direction,
+                            std::uint64_t messages) {
   const bool away = direction == Direction::to_peer;
-  const Command command{away ? Order::stream_to_peer : Order::stream_from_peer, message_bytes, messages};
+  const Command command{away ? Order::stream_to_peer : Order::stream_from_peer, message_bytes,
+                        messages};
   const auto start = std::chrono::steady_clock::now();
   bool ok = channel_->send(reinterpret_cast<const std::byte*>(&command), sizeof command);
   for (std::uint64_t i = 0; ok && i < messages; ++i) {
-    ok = away ? channel_->send(buffer_.data(), message_bytes) : channel_->receive(buffer_.data(), message_bytes);
+    ok = away ? channel_->send(buffer_.data(), message_bytes)
+              : channel_->receive(buffer_.data(), message_bytes);
   }
   std::byte arrived{};
   if (ok && away) ok = channel_->receive(&arrived, 1);
   if (!ok) give_up("the connection broke");
-  return static_cast<double>(message_bytes) * static_cast<double>(messages) / seconds_since(start) * 1e-9;
+  return static_cast<double>(message_bytes) * static_cast<double>(messages) / seconds_since(start) *
+         1e-9;
 }
 
 double Conversation::ping_pong(std::size_t message_bytes, std::uint64_t rounds) {
@@ -89,7 +93,8 @@ double Conversation::ping_pong(std::size_t message_bytes, std::uint64_t rounds) 
   bool ok = channel_->send(reinterpret_cast<const std::byte*>(&command), sizeof command);
   const auto start = std::chrono::steady_clock::now();
   for (std::uint64_t i = 0; ok && i < rounds; ++i) {
-    ok = channel_->send(buffer_.data(), message_bytes) && channel_->receive(buffer_.data(), message_bytes);
+    ok = channel_->send(buffer_.data(), message_bytes) &&
+         channel_->receive(buffer_.data(), message_bytes);
   }
   if (!ok) give_up("the connection broke");
   return seconds_since(start) / static_cast<double>(rounds) * 1e6;

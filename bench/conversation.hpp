@@ -1,6 +1,6 @@
 #pragma once
-// The same conversation with another process over whatever carries bytes, so that a transport and its ceiling are
-// measured by one piece of code.
+// The same conversation with another process over whatever carries bytes, so that a transport and
+// its ceiling are measured by one piece of code.
 
 #include <sys/types.h>
 
@@ -45,7 +45,8 @@ class Conversation {
   pid_t child_ = -1;
 };
 
-/// Messages that make a stream of message_bytes long enough to time: 256 MiB, at most 20 000 of them.
+/// Messages that make a stream of message_bytes long enough to time: 256 MiB, at most 20 000 of
+/// them.
 std::uint64_t messages_for(std::size_t message_bytes) noexcept;
 /// Rounds that make a ping-pong long enough to time.
 std::uint64_t rounds_for(std::size_t message_bytes) noexcept;

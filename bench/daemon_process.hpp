@@ -1,13 +1,12 @@
 #pragma once
 // A daemon of its own for a benchmark, stopped with it.
 
-#include <sys/types.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/status.hpp"
+#include "bench/child_process.hpp"
 
 namespace ob::bench {
 
@@ -25,8 +24,8 @@ class DaemonProcess {
 
  private:
   DaemonProcess() = default;
-  pid_t pid_ = -1;
   std::string directory_;
+  std::unique_ptr<ChildProcess> process_;
   std::string tcp_;
   std::string shm_;
 };

@@ -19,13 +19,15 @@ std::string json_text(const std::string& text) {
 
 std::string json_row(const Row& row) {
   char numbers[400];
-  std::snprintf(numbers, sizeof numbers,
-                "\"bytes\": %zu, \"value\": %.6g, \"unit\": %s, \"ceiling\": %.6g, \"ceiling_name\": %s, "
-                "\"ratio\": %.4f, \"min\": %.6g, \"max\": %.6g, \"runs\": %d}",
-                row.bytes, row.samples.median(), json_text(row.unit).c_str(), row.ceiling.median(),
-                json_text(row.ceiling_name).c_str(), row.ratio(), row.samples.min(), row.samples.max(),
-                row.samples.runs());
-  return "{\"bench\": " + json_text(row.bench) + ", \"case\": " + json_text(row.name) + ", " + numbers;
+  std::snprintf(
+      numbers, sizeof numbers,
+      "\"bytes\": %zu, \"value\": %.6g, \"unit\": %s, \"ceiling\": %.6g, \"ceiling_name\": %s, "
+      "\"ratio\": %.4f, \"min\": %.6g, \"max\": %.6g, \"runs\": %d}",
+      row.bytes, row.samples.median(), json_text(row.unit).c_str(), row.ceiling.median(),
+      json_text(row.ceiling_name).c_str(), row.ratio(), row.samples.min(), row.samples.max(),
+      row.samples.runs());
+  return "{\"bench\": " + json_text(row.bench) + ", \"case\": " + json_text(row.name) + ", " +
+         numbers;
 }
 
 }  // namespace
@@ -39,13 +41,13 @@ double Row::ratio() const {
 
 void Report::add(Row row) {
   if (rows_.empty()) {
-    std::printf("%-22s %9s %9s %-5s %21s   %9s %6s  %s\n", "case", "size", "median", "unit", "min .. max", "ceiling",
-                "ratio", "ceiling's name");
+    std::printf("%-22s %9s %9s %-5s %21s   %9s %6s  %s\n", "case", "size", "median", "unit",
+                "min .. max", "ceiling", "ratio", "ceiling's name");
   }
   char range[48];
   std::snprintf(range, sizeof range, "%.3f .. %.3f", row.samples.min(), row.samples.max());
-  std::printf("%-22s %9s %9.3f %-5s %21s   ", row.name.c_str(), size_text(row.bytes).c_str(), row.samples.median(),
-              row.unit.c_str(), range);
+  std::printf("%-22s %9s %9.3f %-5s %21s   ", row.name.c_str(), size_text(row.bytes).c_str(),
+              row.samples.median(), row.unit.c_str(), range);
   if (!row.ceiling_name.empty()) {
     std::printf("%9.3f %6.2f  %s", row.ceiling.median(), row.ratio(), row.ceiling_name.c_str());
   }
@@ -57,7 +59,8 @@ void Report::add(Row row) {
 Status Report::write_json(const std::string& path) const {
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) {
-    return {Code::unavailable, "cannot write " + path + " (" + std::strerror(errno) + ") choose another file"};
+    return {Code::unavailable,
+            "cannot write " + path + " (" + std::strerror(errno) + ") choose another file"};
   }
   std::fprintf(file, "[\n");
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -65,7 +68,8 @@ Status Report::write_json(const std::string& path) const {
   }
   std::fprintf(file, "]\n");
   const bool failed = std::ferror(file) != 0;
-  if (std::fclose(file) != 0 || failed) return {Code::unavailable, "cannot write " + path + " (is the disk full?)"};
+  if (std::fclose(file) != 0 || failed)
+    return {Code::unavailable, "cannot write " + path + " (is the disk full?)"};
   return {};
 }
 
@@ -81,8 +85,10 @@ Result<Options> Options::parse(int argc, char** argv) {
     } else if (word == "--runs" && has_value && std::atoi(argv[i + 1]) > 0) {
       options.runs = std::atoi(argv[++i]);
     } else {
-      return Status(Code::invalid_argument,
-                    "cannot use \"" + word + "\" (unknown, or its value is missing) give [--runs N] [--json FILE] [--check]");
+      return Status(
+          Code::invalid_argument,
+          "cannot use \"" + word +
+              "\" (unknown, or its value is missing) give [--runs N] [--json FILE] [--check]");
     }
   }
   if (options.check) options.runs = 1;

@@ -1,5 +1,6 @@
 #pragma once
-// What benchmark programs print: a figure, the ceiling measured beside it, and how much of that was reached.
+// What benchmark programs print: a figure, the ceiling measured beside it, and how much of that was
+// reached.
 
 #include <string>
 #include <vector>
@@ -12,16 +13,17 @@ namespace ob::bench {
 enum class Better { larger, smaller };
 
 struct Row {
-  std::string bench;          ///< program, "stream"
-  std::string name;           ///< case, "tcp stream to peer"
+  std::string bench;  ///< program, "stream"
+  std::string name;   ///< case, "tcp stream to peer"
   std::size_t bytes = 0;
-  std::string unit;           ///< "GB/s", "us"
+  std::string unit;  ///< "GB/s", "us"
   Better better = Better::larger;
   Samples samples;
-  std::string ceiling_name;   ///< empty: none
+  std::string ceiling_name;  ///< empty: none
   Samples ceiling;
 
-  /// Share of the ceiling that was reached, by medians; larger is better whatever the unit. 0 without a ceiling.
+  /// Share of the ceiling that was reached, by medians; larger is better whatever the unit. 0
+  /// without a ceiling.
   double ratio() const;
 };
 

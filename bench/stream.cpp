@@ -1,5 +1,6 @@
-// Round trips and rates of both transports by message size, beside raw sockets, polled memory and memcpy. Figures
-// and ceilings are taken in turn, so that whatever else the machine does befalls both.
+// Round trips and rates of both transports by message size, beside raw sockets, polled memory and
+// memcpy. Figures and ceilings are taken in turn, so that whatever else the machine does befalls
+// both.
 
 #include <unistd.h>
 
@@ -62,12 +63,16 @@ std::unique_ptr<Conversation> converse(const std::string& address, std::size_t l
   const auto soon = [] { return Clock::now() + std::chrono::seconds(30); };
   return std::make_unique<Conversation>(
       largest_bytes,
-      [&] { return std::make_unique<StreamChannel>(or_exit(transport::connect(listener->address(), soon()))); },
+      [&] {
+        return std::make_unique<StreamChannel>(
+            or_exit(transport::connect(listener->address(), soon())));
+      },
       [&] { return std::make_unique<StreamChannel>(or_exit(listener->accept(soon()))); });
 }
 
 /// Takes samples of a figure and of its ceiling in turn.
-Row measure(Row row, int runs, const std::function<double()>& figure, const std::function<double()>& ceiling) {
+Row measure(Row row, int runs, const std::function<double()>& figure,
+            const std::function<double()>& ceiling) {
   row.bench = "stream";
   (void)figure();  // warms up
   (void)ceiling();
@@ -98,7 +103,8 @@ Sizes sizes(bool check) {
   return {{8, 64, 4 << 10, 64 << 10, 1 << 20}, {4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20}};
 }
 
-Row row(const std::string& name, std::size_t bytes, const std::string& unit, const std::string& ceiling_name) {
+Row row(const std::string& name, std::size_t bytes, const std::string& unit,
+        const std::string& ceiling_name) {
   Row result;
   result.name = name;
   result.bytes = bytes;
@@ -115,16 +121,20 @@ void measure_tcp(const Options& options, Report& report) {
   const auto raw = raw_tcp(largest_bytes);
   for (const std::size_t bytes : all.round_trips) {
     const std::uint64_t rounds = options.check ? 10 : rounds_for(bytes);
-    report.add(measure(row("tcp ping-pong", bytes, "us", "raw socket"), options.runs,
-                       [&] { return ours->ping_pong(bytes, rounds); }, [&] { return raw->ping_pong(bytes, rounds); }));
+    report.add(measure(
+        row("tcp ping-pong", bytes, "us", "raw socket"), options.runs,
+        [&] { return ours->ping_pong(bytes, rounds); },
+        [&] { return raw->ping_pong(bytes, rounds); }));
   }
   for (const Direction direction : {Direction::to_peer, Direction::from_peer}) {
     for (const std::size_t bytes : all.streams) {
       const std::uint64_t messages = options.check ? 10 : messages_for(bytes);
-      const char* name = direction == Direction::to_peer ? "tcp stream to peer" : "tcp stream from peer";
-      report.add(measure(row(name, bytes, "GB/s", "raw socket"), options.runs,
-                         [&] { return ours->stream(bytes, direction, messages); },
-                         [&] { return raw->stream(bytes, direction, messages); }));
+      const char* name =
+          direction == Direction::to_peer ? "tcp stream to peer" : "tcp stream from peer";
+      report.add(measure(
+          row(name, bytes, "GB/s", "raw socket"), options.runs,
+          [&] { return ours->stream(bytes, direction, messages); },
+          [&] { return raw->stream(bytes, direction, messages); }));
     }
   }
 }
@@ -136,17 +146,20 @@ void measure_shm(const Options& options, Report& report) {
   const auto ours = converse(address, largest_bytes);
   for (const std::size_t bytes : all.round_trips) {
     const std::uint64_t rounds = options.check ? 10 : rounds_for(bytes);
-    report.add(measure_apart(row("shm ping-pong", bytes, "us", "polled memory"), options.runs,
-                             [&] { return ours->ping_pong(bytes, rounds); },
-                             [&] { return raw_memory_ping_pong(bytes, options.runs, rounds); }));
+    report.add(measure_apart(
+        row("shm ping-pong", bytes, "us", "polled memory"), options.runs,
+        [&] { return ours->ping_pong(bytes, rounds); },
+        [&] { return raw_memory_ping_pong(bytes, options.runs, rounds); }));
   }
   for (const Direction direction : {Direction::to_peer, Direction::from_peer}) {
     for (const std::size_t bytes : all.streams) {
       const std::uint64_t messages = options.check ? 10 : messages_for(bytes);
-      const char* name = direction == Direction::to_peer ? "shm stream to peer" : "shm stream from peer";
-      report.add(measure(row(name, bytes, "GB/s", "memcpy, one thread"), options.runs,
-                         [&] { return ours->stream(bytes, direction, messages); },
-                         [&] { return memcpy_once(bytes, false); }));
+      const char* name =
+          direction == Direction::to_peer ? "shm stream to peer" : "shm stream from peer";
+      report.add(measure(
+          row(name, bytes, "GB/s", "memcpy, one thread"), options.runs,
+          [&] { return ours->stream(bytes, direction, messages); },
+          [&] { return memcpy_once(bytes, false); }));
     }
   }
 }

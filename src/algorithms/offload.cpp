@@ -76,19 +76,13 @@ class Returning {
   std::optional<HostScratch> scratch_;
 };
 
-// True if the queue can still be asked for its error, and the next call can go on.
-bool recoverable(const Status& status) {
-  return status.code() != Code::connection_lost && status.code() != Code::protocol_error &&
-         status.code() != Code::deadline_exceeded;
-}
-
-// After a failure: nothing may land in the caller's memory any more, and the next call finds a clean queue.
+// After a failure: nothing may land in the caller's memory or ours any more, and the next call finds a clean queue.
+// A device that is lost for good says so at once.
 Status settle(Device& device, QueueId queue, const Status& failure) {
-  if (recoverable(failure)) {
-    const QueueReport report = device.synchronize(queue);
-    if (!report.status.ok()) return report.status;  // what the device says came first
-  }
-  return failure;
+  const QueueReport report = device.synchronize(queue);
+  const bool lost = failure.code() == Code::connection_lost || failure.code() == Code::protocol_error ||
+                    failure.code() == Code::deadline_exceeded;
+  return lost || report.status.ok() ? failure : report.status;  // else what the device says came first
 }
 
 Status fetch_all(Device& device, QueueId queue, std::vector<Returning>& results) {
@@ -144,9 +138,24 @@ struct OnDevice {
   std::vector<Returning> results;
 };
 
+// Says at once, not after the operands travelled, that a problem is too large for the device.
+Status check_room(Device& device, const Operands& operands) {
+  std::uint64_t needed_bytes = 0;
+  for (const Operand& operand : operands.span()) {
+    const std::uint64_t bytes = extent_bytes(device_region(operand));
+    needed_bytes = bytes > UINT64_MAX - needed_bytes ? UINT64_MAX : needed_bytes + bytes;
+  }
+  if (needed_bytes <= device.info().memory_bytes) return {};
+  return Status(Code::out_of_memory, "operands of " + std::to_string(needed_bytes) +
+                                         " bytes do not fit on the device (it has " +
+                                         std::to_string(device.info().memory_bytes) + ")");
+}
+
 Status place(Device& device, const Descriptor& routine, const Argument* arguments, OnDevice& call) {
   call.operands = routine.operands(arguments);
   std::copy_n(arguments, routine.kinds.size(), call.arguments);
+  call.results.reserve(kMaxOperands);  // nothing may fail between the first read and synchronize()
+  OB_RETURN_IF_ERROR(check_room(device, call.operands));
   for (int i = 0; i < call.operands.count; ++i) {
     const Operand& operand = call.operands.items[i];
     const Region region = device_region(operand);
@@ -212,6 +221,7 @@ Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& sh
   if (!status.ok()) return settle(device, queue, status);
   stages.bytes_to += input.total_bytes();
   std::vector<Returning> results;
+  results.reserve(1);
   results.emplace_back(shape.in_place ? in.id() : out.id(), line(output_bytes(shape)), output, in_out);
   return finish(device, queue, results, started, Clock::now(), stages);
 }

@@ -29,6 +29,7 @@ class BufferCache {
   std::optional<BufferId> take(std::uint64_t class_bytes) noexcept;
   /// Caches the buffer; returns those that had to go (maybe itself).
   std::vector<BufferId> put(BufferId buffer, std::uint64_t class_bytes);
+  bool empty() const noexcept { return entries_.empty(); }
   /// Empties the cache.
   std::vector<BufferId> take_all();
 

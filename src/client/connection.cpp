@@ -32,9 +32,7 @@ Connection::Connection(std::unique_ptr<transport::Stream> stream, std::string ad
       address_(std::move(address)),
       patience_(patience),
       receiver_(*stream_),
-      sender_(*stream_, *this),
-      last_heard_(Clock::now()),
-      last_ping_(last_heard_) {}
+      sender_(*stream_, *this) {}
 
 Connection::~Connection() = default;
 
@@ -125,20 +123,21 @@ void Connection::expect_data(QueueId queue, const Layout& destination) {
   expected_.push_back({next_sequence(), queue, destination});
 }
 
-// Waits for the stream; asks a silent daemon whether it lives, and gives it up if it stays silent.
+// Waits for the stream; asks a silent daemon whether it lives, and gives it up if it stays silent. Silence counts from
+// the asking: before, nothing may have been due.
 Status Connection::wait_for_bytes(bool want_send) {
   const auto wake = Clock::now() + milliseconds(patience_.ping_after_ms);
   const Status status = stream_->wait(true, want_send, wake);
-  const auto now = Clock::now();
-  if (status.ok() && want_send) last_heard_ = now;  // a peer that takes bytes is alive
+  if (status.ok() && want_send) asked_.reset();  // a peer that takes bytes is alive
   if (status.code() != Code::deadline_exceeded) return status;
-  if (now - last_heard_ > milliseconds(patience_.dead_after_ms) &&
-      last_ping_ > last_heard_) {  // it was asked and did not answer
+  const auto now = Clock::now();
+  if (!asked_) asked_ = now;
+  if (now - *asked_ >= milliseconds(patience_.dead_after_ms - patience_.ping_after_ms)) {
+    stream_->shut_down();  // whatever still comes must not land any more
     return Status(Code::deadline_exceeded, address_ + " has been silent for " +
                                                std::to_string(patience_.dead_after_ms) +
                                                " ms (stopped, overloaded or cut off)");
   }
-  last_ping_ = now;
   if (want_send) return {};  // the unsent bytes are question enough
   wire::Header header;
   header.opcode = wire::Opcode::ping;
@@ -154,7 +153,7 @@ Status Connection::wait_to_send() {
 
 template <class Predicate>
 Status Connection::receive_until(Predicate arrived) {
-  last_heard_ = Clock::now();
+  asked_.reset();
   while (!arrived()) {
     OB_ASSIGN_OR_RETURN(const bool any, receive());
     if (!any && !arrived()) OB_RETURN_IF_ERROR(wait_for_bytes(false));
@@ -177,7 +176,7 @@ Result<bool> Connection::receive() {
     any = true;
     OB_RETURN_IF_ERROR(handle(*message));
   }
-  if (any) last_heard_ = Clock::now();
+  if (any) asked_.reset();
   return any;
 }
 
@@ -202,7 +201,9 @@ Status Connection::handle(const session::Message& message) {
       location_sequence_ = header.sequence;
       return {};
     }
-    case wire::Opcode::pong: pong_sequence_ = header.sequence; return {};
+    case wire::Opcode::pong:  // number 0 comes unasked, while the daemon holds a payload back
+      pong_sequence_ = std::max(pong_sequence_, header.sequence);
+      return {};
     case wire::Opcode::failed: {
       OB_ASSIGN_OR_RETURN(const wire::Outcome outcome, wire::decode<wire::Outcome>(message.body));
       return Status(Code::protocol_error, "daemon gave the connection up: " + outcome.message);

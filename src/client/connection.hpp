@@ -104,8 +104,7 @@ class Connection final : private session::SendWaiter {
   wire::Location location_;
   std::uint64_t ping_sequence_ = 0;  // pings are numbered apart: they may be sent between two commands
   std::uint64_t pong_sequence_ = 0;
-  transport::Clock::time_point last_heard_;
-  transport::Clock::time_point last_ping_;
+  std::optional<transport::Clock::time_point> asked_;  // when a sign of life was first asked for in vain
 };
 
 }  // namespace ob::client

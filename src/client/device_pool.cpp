@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -46,7 +47,13 @@ Lease::~Lease() {
   if (device_ && pool_ != nullptr) pool_->give_back(*this);
 }
 
-DevicePool::DevicePool(Config config) : config_(std::move(config)), servers_(config_.servers.size()) {}
+DevicePool::DevicePool(Config config) : config_(std::move(config)), servers_(config_.servers.size()) {
+  idle_.reserve(config_.max_connections);  // give_back() must not fail
+}
+
+DevicePool::~DevicePool() {
+  for (const Lease& lease : idle_) forget(lease.device_->connection().stream().descriptor());
+}
 
 bool DevicePool::usable() const noexcept {
   const std::lock_guard lock(mutex_);
@@ -135,22 +142,29 @@ Result<Lease> DevicePool::connect(std::size_t server) {
   return lease;
 }
 
+// A server that broke one connection has broken the idle ones, too.
+void DevicePool::drop_idle(std::size_t server) noexcept {
+  for (;;) {
+    Lease lost;  // closed without the lock
+    const std::lock_guard lock(mutex_);
+    const auto at = std::find_if(idle_.begin(), idle_.end(), [&](const Lease& l) { return l.server_ == server; });
+    if (at == idle_.end()) return;
+    lost = std::move(*at);
+    idle_.erase(at);
+    --open_;
+    forget(lost.device_->connection().stream().descriptor());
+    lost.device_->abandon();  // nobody there to say goodbye to
+  }
+}
+
 void DevicePool::give_back(Lease& lease) noexcept {
   if (lease.device_->broken()) {
     set_aside(lease.server_);
-    std::vector<Lease> lost;  // a server that broke one connection has broken the idle ones, too
-    {
-      const std::lock_guard lock(mutex_);
-      for (auto at = idle_.begin(); at != idle_.end();) {
-        const bool same = at->server_ == lease.server_;
-        if (same) lost.push_back(std::move(*at));
-        at = same ? idle_.erase(at) : std::next(at);
-      }
-      open_ -= lost.size() + 1;
-    }
     forget(lease.device_->connection().stream().descriptor());
-    for (const Lease& l : lost) forget(l.device_->connection().stream().descriptor());
     lease.device_.reset();
+    drop_idle(lease.server_);
+    const std::lock_guard lock(mutex_);
+    --open_;
     return;
   }
   const std::lock_guard lock(mutex_);

@@ -49,6 +49,10 @@ class DevicePool {
   };
 
   explicit DevicePool(Config config);
+  /// @pre all leases were given back
+  ~DevicePool();
+  DevicePool(const DevicePool&) = delete;
+  DevicePool& operator=(const DevicePool&) = delete;
 
   /// An idle connection to the first server that is not set aside, or a new one.
   /// Errors: unavailable if there is no server, none answers, or all connections are busy.
@@ -72,6 +76,7 @@ class DevicePool {
   };
 
   void give_back(Lease& lease) noexcept;
+  void drop_idle(std::size_t server) noexcept;
   Result<Lease> connect(std::size_t server);
   void set_aside(std::size_t server) noexcept;
 

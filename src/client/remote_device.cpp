@@ -1,5 +1,6 @@
 #include "client/remote_device.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include "routines/codec.hpp"
 
@@ -18,6 +20,9 @@ using wire::Opcode;
 // Of the device's memory, how much one client keeps in freed buffers.
 constexpr std::uint64_t kCacheShare = 4;
 
+// Buffers above this part of the device's memory are allocated as asked, not by size classes.
+constexpr std::uint64_t kLargeShare = 16;
+
 // A program's working set of plans; making one again costs the daemon milliseconds at most.
 constexpr std::size_t kMaxCachedPlans = 128;
 
@@ -28,6 +33,10 @@ bool fatal(const Status& status) noexcept {
     case Code::deadline_exceeded: return true;
     default: return false;
   }
+}
+
+Status unknown_queue(QueueId queue) {
+  return Status(Code::invalid_argument, "queue " + std::to_string(queue.value) + " does not exist");
 }
 
 }  // namespace
@@ -62,73 +71,110 @@ Status RemoteDevice::note(Status status) {
   return status;
 }
 
+Status RemoteDevice::usable() const {
+  if (!broken_) return {};
+  return Status(Code::connection_lost, "connection to " + connection_->address() + " is broken");
+}
+
 // --- queues ---------------------------------------------------------------------------------------------------
 
 Result<QueueId> RemoteDevice::create_queue() {
+  OB_RETURN_IF_ERROR(usable());
   const QueueId queue{next_id_++};
   auto sent = connection_->command(Opcode::create_queue, queue, std::span<const std::byte>());
   if (!sent.ok()) return note(sent.status());
-  default_queue_ = queue;
+  queues_[queue];
   return queue;
 }
 
 Status RemoteDevice::destroy_queue(QueueId queue) {
-  const QueueReport report = synchronize(queue);
-  OB_RETURN_IF_ERROR(report.status);
-  reached_.erase(queue.value);
+  if (queues_.count(queue) == 0) return unknown_queue(queue);
+  (void)synchronize(queue);  // its failure has nobody left to interest
+  OB_RETURN_IF_ERROR(usable());
+  queues_.erase(queue);
   auto sent = connection_->command(Opcode::destroy_queue, queue, std::span<const std::byte>());
   return note(sent.status());
+}
+
+// Counts one command of the queue. False if it is to be skipped: an earlier one failed, and the daemon's queue was
+// cleared when that was heard.
+Result<bool> RemoteDevice::enter(QueueId id, Queue*& queue) {
+  OB_RETURN_IF_ERROR(usable());
+  const auto at = queues_.find(id);
+  if (at == queues_.end()) return unknown_queue(id);
+  queue = &at->second;
+  queue->sequences.push_back(connection_->next_sequence());
+  return queue->report.status.ok();
 }
 
 // --- buffers --------------------------------------------------------------------------------------------------
 
 Result<BufferId> RemoteDevice::allocate(std::uint64_t size_bytes) {
-  const std::uint64_t class_bytes =
-      size_bytes > info_.memory_bytes ? size_bytes : BufferCache::size_class(size_bytes);
-  if (const auto cached = cache_.take(class_bytes)) return *cached;
-  auto fresh = allocate_new(class_bytes);
+  OB_RETURN_IF_ERROR(usable());
+  // Rounding up wastes a quarter at most; of large buffers that would be much, and near the device's size all.
+  const bool large = size_bytes > info_.memory_bytes / kLargeShare;
+  const std::uint64_t class_bytes = large ? size_bytes : BufferCache::size_class(size_bytes);
+  if (const auto cached = cache_.take(class_bytes)) {
+    buffers_[*cached].freed = false;
+    buffers_[*cached].asked_bytes = size_bytes;
+    OB_RETURN_IF_ERROR(settle(buffers_[*cached]));  // whoever gets it may use it on another queue
+    return *cached;
+  }
+  auto fresh = allocate_new(class_bytes, size_bytes);
   if (fresh.ok() || fresh.status().code() != Code::out_of_memory) return fresh;
   OB_RETURN_IF_ERROR(drop_cached_buffers());
-  fresh = allocate_new(class_bytes);
-  return fresh.ok() || class_bytes == size_bytes ? fresh : allocate_new(size_bytes);
+  fresh = allocate_new(class_bytes, size_bytes);
+  return fresh.ok() || class_bytes == size_bytes ? fresh : allocate_new(size_bytes, size_bytes);
 }
 
-Result<BufferId> RemoteDevice::allocate_new(std::uint64_t class_bytes) {
+Result<BufferId> RemoteDevice::allocate_new(std::uint64_t class_bytes, std::uint64_t asked_bytes) {
   const BufferId id{next_id_++};
-  auto sent = connection_->command(Opcode::allocate, default_queue_, wire::Allocate{id, class_bytes});
+  auto sent = connection_->command(Opcode::allocate, {}, wire::Allocate{id, class_bytes});
   if (!sent.ok()) return note(sent.status());
   Buffer buffer;
   buffer.size_bytes = class_bytes;
-  if (mapped_) OB_RETURN_IF_ERROR(note(map(id, buffer)));
+  buffer.asked_bytes = asked_bytes;
+  if (mapped_) {
+    if (const Status status = note(map(id, buffer)); !status.ok()) {
+      if (!broken_) (void)note(connection_->command(Opcode::free, {}, wire::Free{id}).status());
+      return status;
+    }
+  }
   buffer.confirmed = mapped_;
   if (!buffer.confirmed) unconfirmed_.push_back(id);
-  buffers_[id] = buffer;
+  buffers_[id] = std::move(buffer);
   return id;
 }
 
-// Allocation is one-way: a buffer is known to exist once the daemon has passed it without an error.
-void RemoteDevice::confirm_buffers() {
-  for (const BufferId id : unconfirmed_) {
+// Allocation is one-way: a buffer is known to exist once a command that uses it has succeeded.
+// @pre the queue passed without failure; its uses since `from` are not forgotten yet
+void RemoteDevice::confirm_buffers(QueueId queue, std::uint64_t from) {
+  std::erase_if(unconfirmed_, [&](const BufferId id) {
     const auto at = buffers_.find(id);
-    if (at != buffers_.end()) at->second.confirmed = true;
-  }
-  unconfirmed_.clear();
+    if (at == buffers_.end()) return true;
+    for (const Use& use : at->second.uses) {
+      if (use.queue == queue && use.sequence > from) at->second.confirmed = true;
+    }
+    return at->second.confirmed;
+  });
 }
 
 // Asks where the buffer lies and maps the segment the daemon sends.
 Status RemoteDevice::map(BufferId id, Buffer& buffer) {
   OB_ASSIGN_OR_RETURN(const std::uint64_t asked,
-                      connection_->command(Opcode::locate, default_queue_, wire::Locate{id}));
+                      connection_->command(Opcode::locate, {}, wire::Locate{id}));
   OB_ASSIGN_OR_RETURN(const wire::Location where, connection_->wait_location(asked));
   if (where.code != Code::ok) {
     return Status(where.code, "daemon cannot place " + std::to_string(buffer.size_bytes) +
-                                  " bytes on its device (" + to_string(where.code) + ")");
+                                  " bytes on its device of " + std::to_string(info_.memory_bytes) +
+                                  " (" + to_string(where.code) + ")");
   }
   const auto deadline = transport::Clock::now() + std::chrono::seconds(5);
   OB_ASSIGN_OR_RETURN(const transport::Segment segment,
                       connection_->stream().receive_segment(deadline));
   struct stat file {};
-  const bool sane = ::fstat(segment.fd, &file) == 0 &&
+  const int seals = ::fcntl(segment.fd, F_GET_SEALS);  // a file that shrinks would kill this process
+  const bool sane = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && ::fstat(segment.fd, &file) == 0 &&
                     static_cast<std::uint64_t>(file.st_size) >= where.segment_bytes &&
                     where.offset_bytes <= where.segment_bytes &&
                     where.segment_bytes - where.offset_bytes >= buffer.size_bytes;
@@ -136,7 +182,7 @@ Status RemoteDevice::map(BufferId id, Buffer& buffer) {
                                segment.fd, 0)
                       : MAP_FAILED;
   ::close(segment.fd);
-  if (!sane) return Status(Code::protocol_error, "daemon sent a segment smaller than its buffer");
+  if (!sane) return Status(Code::protocol_error, "daemon sent a segment that is smaller than its buffer or not sealed");
   if (memory == MAP_FAILED) return Status(Code::out_of_memory, "cannot map the daemon's buffer");
   (void)::madvise(memory, where.segment_bytes, MADV_DONTFORK);  // children have no business with it
   buffer.mapping = memory;
@@ -156,15 +202,17 @@ Status RemoteDevice::release(BufferId id) {
   if (at == buffers_.end()) return Status(Code::invalid_argument, "unknown buffer");
   unmap(at->second);
   buffers_.erase(at);
-  auto sent = connection_->command(Opcode::free, default_queue_, wire::Free{id});
-  return note(sent.status());
+  OB_RETURN_IF_ERROR(usable());
+  return note(connection_->command(Opcode::free, {}, wire::Free{id}).status());
 }
 
 Status RemoteDevice::free(BufferId id) {
   const auto at = buffers_.find(id);
-  if (at == buffers_.end()) return Status(Code::invalid_argument, "unknown buffer");
-  if (at->second.has_pending_read) (void)synchronize(at->second.last_queue);
+  if (at == buffers_.end() || at->second.freed) return Status(Code::invalid_argument, "unknown buffer");
+  if (broken_) return {};  // it went with the connection
+  OB_RETURN_IF_ERROR(finish_pending_reads(at->second));
   if (!at->second.confirmed) return release(id);
+  at->second.freed = true;
   for (const BufferId evicted : cache_.put(id, at->second.size_bytes)) {
     OB_RETURN_IF_ERROR(release(evicted));
   }
@@ -178,7 +226,7 @@ Status RemoteDevice::drop_cached_buffers() {
 
 std::byte* RemoteDevice::host_view(BufferId id) noexcept {
   const auto at = buffers_.find(id);
-  return at == buffers_.end() ? nullptr : at->second.mapped;
+  return at == buffers_.end() || at->second.freed ? nullptr : at->second.mapped;
 }
 
 Result<SegmentView> RemoteDevice::segment(BufferId) {
@@ -187,20 +235,39 @@ Result<SegmentView> RemoteDevice::segment(BufferId) {
 
 Result<RemoteDevice::Buffer*> RemoteDevice::find(BufferId id, const Region& region) {
   const auto at = buffers_.find(id);
-  if (at == buffers_.end()) return Status(Code::invalid_argument, "unknown buffer");
-  if (!fits(region, at->second.size_bytes)) {
+  if (at == buffers_.end() || at->second.freed) return Status(Code::invalid_argument, "unknown buffer");
+  if (!fits(region, at->second.asked_bytes)) {
     return Status(Code::invalid_argument,
                   "region of " + std::to_string(extent_bytes(region)) + " bytes at offset " +
                       std::to_string(region.offset_bytes) + " exceeds its buffer of " +
-                      std::to_string(at->second.size_bytes) + " bytes");
+                      std::to_string(at->second.asked_bytes) + " bytes");
   }
   return &at->second;
 }
 
-// Waits until no submitted command uses a mapped buffer any more.
-Status RemoteDevice::settle(Buffer& buffer, QueueId) {
-  if (buffer.last_use <= reached_[buffer.last_queue.value]) return {};
-  return synchronize(buffer.last_queue).status;
+void RemoteDevice::forget_finished_uses(Buffer& buffer) {
+  std::erase_if(buffer.uses, [&](const Use& use) {
+    const auto queue = queues_.find(use.queue);
+    return queue == queues_.end() || use.sequence <= queue->second.reached;
+  });
+}
+
+// Waits until no submitted command uses the buffer any more. What failed is kept for the queue's synchronize().
+Status RemoteDevice::settle(Buffer& buffer) {
+  for (forget_finished_uses(buffer); !buffer.uses.empty(); forget_finished_uses(buffer)) {
+    OB_RETURN_IF_ERROR(pass(buffer.uses.front().queue));
+  }
+  return finish_pending_reads(buffer);
+}
+
+Status RemoteDevice::finish_pending_reads(Buffer& buffer) {
+  while (buffer.pending_reads > 0) {
+    const auto pending = std::find_if(pending_copies_.begin(), pending_copies_.end(), [&](const PendingCopy& p) {
+      return &buffers_.find(p.buffer)->second == &buffer;
+    });
+    OB_RETURN_IF_ERROR(pass(pending->queue));
+  }
+  return {};
 }
 
 // --- commands -------------------------------------------------------------------------------------------------
@@ -213,73 +280,107 @@ Status RemoteDevice::submit(Opcode opcode, QueueId queue, const Message& message
   return submit(opcode, queue, body.bytes(), std::span<const BufferId>(uses.begin(), uses.size()));
 }
 
-Status RemoteDevice::submit(Opcode opcode, QueueId queue, std::span<const std::byte> body,
+Status RemoteDevice::submit(Opcode opcode, QueueId id, std::span<const std::byte> body,
                             std::span<const BufferId> uses) {
-  for (const BufferId id : uses) {
-    const auto at = buffers_.find(id);
-    if (at != buffers_.end() && at->second.has_pending_read) {
-      OB_RETURN_IF_ERROR(synchronize(at->second.last_queue).status);
-    }
+  for (const BufferId used : uses) {  // what was read is still in the buffer that the command may change
+    const auto at = buffers_.find(used);
+    if (at != buffers_.end()) OB_RETURN_IF_ERROR(finish_pending_reads(at->second));
   }
-  auto sent = connection_->command(opcode, queue, body);
+  Queue* queue = nullptr;
+  OB_ASSIGN_OR_RETURN(const bool healthy, enter(id, queue));
+  if (!healthy && opcode != Opcode::record) return {};  // record marks its event all the same
+  auto sent = connection_->command(opcode, id, body);
   if (!sent.ok()) return note(sent.status());
-  for (const BufferId id : uses) {
-    const auto at = buffers_.find(id);
-    if (at == buffers_.end()) continue;  // the daemon will say so
-    if (at->second.last_use > reached_[at->second.last_queue.value] &&
-        at->second.last_queue != queue) {
-      OB_RETURN_IF_ERROR(settle(at->second, queue));  // one last_queue per buffer is remembered
-    }
-    at->second.last_use = *sent;
-    at->second.last_queue = queue;
+  for (const BufferId used : uses) {
+    const auto at = buffers_.find(used);
+    if (at != buffers_.end()) note_use(at->second, id, *sent);  // else the daemon will say so
   }
   return {};
 }
 
-Status RemoteDevice::write(QueueId queue, BufferId id, const Region& region, const Layout& source) {
-  OB_ASSIGN_OR_RETURN(Buffer * buffer, find(id, region));
+void RemoteDevice::note_use(Buffer& buffer, QueueId queue, std::uint64_t sequence) {
+  for (Use& use : buffer.uses) {
+    if (use.queue != queue) continue;
+    use.sequence = sequence;
+    return;
+  }
+  forget_finished_uses(buffer);
+  buffer.uses.push_back({queue, sequence});
+}
+
+Status RemoteDevice::write(QueueId id, BufferId buffer_id, const Region& region, const Layout& source) {
+  OB_ASSIGN_OR_RETURN(Buffer * buffer, find(buffer_id, region));
   if (packed_bytes(region) != source.total_bytes()) {
     return Status(Code::invalid_argument, "source and region differ in size");
   }
+  if (buffer->mapped != nullptr) OB_RETURN_IF_ERROR(settle(*buffer));
+  Queue* queue = nullptr;
+  OB_ASSIGN_OR_RETURN(const bool healthy, enter(id, queue));
+  if (!healthy || source.total_bytes() == 0) return {};
   if (buffer->mapped != nullptr) {
-    OB_RETURN_IF_ERROR(settle(*buffer, queue));
     ob::copy(Layout::matrix(buffer->mapped, region), source);
     return {};
   }
-  if (source.total_bytes() == 0) return {};
-  auto sent = connection_->write(queue, wire::Write{id, region}, source);
+  auto sent = connection_->write(id, wire::Write{buffer_id, region}, source);
   if (!sent.ok()) return note(sent.status());
-  buffer->last_use = *sent;
-  buffer->last_queue = queue;
+  note_use(*buffer, id, *sent);
   return {};
 }
 
-Status RemoteDevice::read(QueueId queue, BufferId id, const Region& region,
+Status RemoteDevice::read(QueueId id, BufferId buffer_id, const Region& region,
                           const Layout& destination) {
-  OB_ASSIGN_OR_RETURN(Buffer * buffer, find(id, region));
+  OB_ASSIGN_OR_RETURN(Buffer * buffer, find(buffer_id, region));
   if (packed_bytes(region) != destination.total_bytes()) {
     return Status(Code::invalid_argument, "destination and region differ in size");
   }
-  if (buffer->mapped != nullptr) {
-    if (buffer->last_use > reached_[buffer->last_queue.value] && buffer->last_queue != queue) {
-      OB_RETURN_IF_ERROR(settle(*buffer, queue));
-    }
-    pending_copies_.push_back({queue, id, region, destination});
-    buffer->has_pending_read = true;
-    buffer->last_queue = queue;
+  Queue* queue = nullptr;
+  OB_ASSIGN_OR_RETURN(const bool healthy, enter(id, queue));
+  if (!healthy || destination.total_bytes() == 0) return {};
+  if (buffer->mapped == nullptr) {
+    wire::Body body;
+    wire::encode(wire::Read{buffer_id, region}, body);
+    connection_->expect_data(id, destination);
+    auto sent = connection_->command(Opcode::read, id, body.bytes());
+    if (!sent.ok()) return note(sent.status());
+    note_use(*buffer, id, *sent);
     return {};
   }
-  if (destination.total_bytes() == 0) return {};
-  connection_->expect_data(queue, destination);
-  return submit(Opcode::read, queue, wire::Read{id, region}, {id});
+  forget_finished_uses(*buffer);
+  if (buffer->uses.empty()) {
+    ob::copy(destination, Layout::matrix(buffer->mapped, region));
+    return {};
+  }
+  pending_copies_.push_back({id, buffer_id, region, destination});
+  ++buffer->pending_reads;
+  return {};
 }
 
 Status RemoteDevice::copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
                           const Region& to) {
+  OB_RETURN_IF_ERROR(find(source, from).status());
+  OB_RETURN_IF_ERROR(find(destination, to).status());
   return submit(Opcode::copy, queue, wire::Copy{source, destination, from, to}, {source, destination});
 }
 
+// The daemon checks against the size class; what the user asked for is known only here. Illegal calls are its to refuse.
+Status RemoteDevice::check_operands(const Descriptor& routine, const Argument* arguments) {
+  std::int64_t lds[kMaxArguments] = {};
+  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+    if (routine.kinds[i] == Kind::matrix) lds[i] = arguments[i].device.ld;
+  }
+  if (!routine.legal(arguments, lds)) return {};
+  for (const Operand& operand : routine.operands(arguments).span()) {
+    const DeviceOperand& device = arguments[operand.argument].device;
+    const bool matrix = routine.kinds[operand.argument] == Kind::matrix;
+    const Region region{device.offset_bytes, operand.element_bytes, operand.triangle, operand.rows, operand.cols,
+                        matrix ? static_cast<std::uint64_t>(device.ld) : std::max<std::uint64_t>(1, operand.rows)};
+    if (extent_bytes(region) != 0) OB_RETURN_IF_ERROR(find(device.buffer, region).status());
+  }
+  return {};
+}
+
 Status RemoteDevice::call(QueueId queue, const Descriptor& routine, const Argument* arguments) {
+  OB_RETURN_IF_ERROR(check_operands(routine, arguments));
   wire::Body body;
   encode_call(routine, arguments, body);
   std::array<BufferId, kMaxArguments> uses;
@@ -294,11 +395,13 @@ Status RemoteDevice::call(QueueId queue, const Descriptor& routine, const Argume
 }
 
 Result<PlanId> RemoteDevice::make_plan(const FftPlan& plan) {
+  OB_RETURN_IF_ERROR(usable());
   const PlanId id{next_id_++};
   wire::Body body;
   encode_plan(id, plan, body);
-  auto sent = connection_->command(Opcode::make_plan, default_queue_, body.bytes());
+  auto sent = connection_->command(Opcode::make_plan, {}, body.bytes());
   if (!sent.ok()) return note(sent.status());
+  plan_bytes_[id] = {input_bytes(plan), output_bytes(plan)};
   return id;
 }
 
@@ -321,74 +424,127 @@ Status RemoteDevice::drop_cached_plans() {
 }
 
 Status RemoteDevice::destroy_plan(PlanId plan) {
-  auto sent = connection_->command(Opcode::destroy_plan, default_queue_, wire::DestroyPlan{plan});
+  OB_RETURN_IF_ERROR(usable());
+  plan_bytes_.erase(plan);
+  auto sent = connection_->command(Opcode::destroy_plan, {}, wire::DestroyPlan{plan});
   return note(sent.status());
 }
 
 Status RemoteDevice::execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) {
+  if (const auto at = plan_bytes_.find(plan); at != plan_bytes_.end()) {  // else the daemon will say so
+    const auto [read_bytes, written_bytes] = at->second;
+    const Region from{input.offset_bytes, 1, Triangle::full, read_bytes, 1, read_bytes};
+    const Region to{output.offset_bytes, 1, Triangle::full, written_bytes, 1, written_bytes};
+    OB_RETURN_IF_ERROR(find(input.buffer, from).status());
+    OB_RETURN_IF_ERROR(find(output.buffer, to).status());
+  }
   return submit(Opcode::execute_plan, queue,
                 wire::ExecutePlan{plan, input.buffer, output.buffer, input.offset_bytes,
                                   output.offset_bytes},
                 {input.buffer, output.buffer});
 }
 
-Result<EventId> RemoteDevice::create_event() { return EventId{next_id_++}; }
+// Events are numbers that the session remembers for good: they are used again.
+Result<EventId> RemoteDevice::create_event() {
+  EventId event{next_event_};
+  if (spare_events_.empty()) {
+    ++next_event_;
+  } else {
+    event = spare_events_.back();
+    spare_events_.pop_back();
+  }
+  events_.insert(event);
+  return event;
+}
 
-Status RemoteDevice::destroy_event(EventId) { return {}; }  // events are numbers; the session forgets them
+Status RemoteDevice::destroy_event(EventId event) {
+  OB_RETURN_IF_ERROR(check_event(event));
+  events_.erase(event);
+  spare_events_.push_back(event);
+  return {};
+}
+
+Status RemoteDevice::check_event(EventId event) const {
+  if (events_.count(event) != 0) return {};
+  return Status(Code::invalid_argument, "event " + std::to_string(event.value) + " does not exist");
+}
 
 Status RemoteDevice::record(QueueId queue, EventId event) {
+  OB_RETURN_IF_ERROR(check_event(event));
   return submit(Opcode::record, queue, wire::Record{event}, {});
 }
 
 Status RemoteDevice::wait(QueueId queue, EventId event) {
+  OB_RETURN_IF_ERROR(check_event(event));
   return submit(Opcode::wait, queue, wire::Wait{event}, {});
 }
 
 // --- waiting --------------------------------------------------------------------------------------------------
 
-Status RemoteDevice::finish_reads(QueueId queue, bool succeeded) {
+void RemoteDevice::finish_reads(QueueId queue, bool succeeded) {
   for (const PendingCopy& pending : pending_copies_) {
     if (pending.queue != queue) continue;
-    const auto at = buffers_.find(pending.buffer);
-    if (at == buffers_.end()) continue;
-    at->second.has_pending_read = false;
-    if (succeeded) {
-      ob::copy(pending.destination, Layout::matrix(at->second.mapped, pending.region));
-    }
+    Buffer& buffer = buffers_.find(pending.buffer)->second;  // free() and release() wait for pending reads
+    --buffer.pending_reads;
+    if (succeeded) ob::copy(pending.destination, Layout::matrix(buffer.mapped, pending.region));
   }
   std::erase_if(pending_copies_, [&](const PendingCopy& p) { return p.queue == queue; });
-  return {};
+}
+
+// Which of the queue's commands the daemon's sequence number means; 0 if none.
+std::uint64_t RemoteDevice::Queue::number_of(std::uint64_t sequence) const {
+  // Commands that sent nothing bear the number of the one that follows them.
+  const auto after = std::upper_bound(sequences.begin(), sequences.end(), sequence);
+  if (sequence == 0 || after == sequences.begin() || *std::prev(after) != sequence) return 0;
+  return passed + static_cast<std::uint64_t>(after - sequences.begin());
+}
+
+// Waits for the queue and adds what it did to its report, for synchronize(). Errors: only those of the connection.
+Status RemoteDevice::pass(QueueId id) {
+  const auto at = queues_.find(id);
+  if (at == queues_.end()) return unknown_queue(id);
+  Queue& queue = at->second;
+  Status status = usable();
+  if (status.ok()) {
+    auto sent = connection_->command(Opcode::synchronize, id, std::span<const std::byte>());
+    auto done = sent.ok() ? connection_->wait_done(*sent) : Result<wire::Outcome>(sent.status());
+    status = note(done.status());
+    if (status.ok()) {
+      queue.report.compute_ns += done->compute_ns;
+      queue.report.plan_ns += done->plan_ns;
+      if (done->code == Code::ok) confirm_buffers(id, queue.reached);
+      else if (queue.report.status.ok()) {
+        queue.report.status = Status(done->code, done->message);
+        queue.report.failed_command = queue.number_of(done->failed_sequence);
+      }
+      queue.reached = *sent;
+    }
+  }
+  queue.passed += queue.sequences.size();
+  queue.sequences.clear();
+  finish_reads(id, status.ok() && queue.report.status.ok());
+  return status;
 }
 
 QueueReport RemoteDevice::synchronize(QueueId queue) {
   QueueReport report;
-  auto sent = connection_->command(Opcode::synchronize, queue, std::span<const std::byte>());
-  report.status = note(sent.status());
-  if (report.status.ok()) {
-    auto done = connection_->wait_done(*sent);
-    report.status = note(done.status());
-    if (done.ok()) {
-      reached_[queue.value] = *sent;
-      report.compute_ns = done->compute_ns;
-      report.plan_ns = done->plan_ns;
-      report.failed_command = done->failed_sequence;
-      if (done->code != Code::ok) report.status = Status(done->code, done->message);
-      if (done->code == Code::ok) confirm_buffers();
-    }
-  }
-  (void)finish_reads(queue, report.status.ok());
-  return report;
+  report.status = pass(queue);
+  if (!report.status.ok()) return report;
+  return std::exchange(queues_[queue].report, QueueReport{});
 }
 
 Status RemoteDevice::on_reached(QueueId queue, bool clear,
                                 std::function<void(const QueueReport&)> done) {
-  if (!clear) {
-    return Status(Code::unsupported, "a remote queue reports its error only once");
-  }
-  done(synchronize(queue));
+  OB_RETURN_IF_ERROR(pass(queue));
+  const QueueReport report = queues_[queue].report;
+  if (clear) queues_[queue].report = QueueReport{};
+  done(report);
   return {};
 }
 
-Status RemoteDevice::flush() { return note(connection_->flush()); }
+Status RemoteDevice::flush() {
+  OB_RETURN_IF_ERROR(usable());
+  return note(connection_->flush());
+}
 
 }  // namespace ob::client

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -59,19 +60,33 @@ class RemoteDevice final : public Device {
   Result<PlanId> plan_for(const FftPlan& plan);
   /// Forgets and destroys remembered plans, after one of them failed.
   Status drop_cached_plans();
+  /// True if freed buffers still take the device's memory.
+  bool has_cached_buffers() const noexcept { return !cache_.empty(); }
   /// Frees cached buffers on the daemon (after it ran out of memory).
   Status drop_cached_buffers();
 
  private:
+  struct Use {
+    QueueId queue;
+    std::uint64_t sequence = 0;
+  };
+  struct Queue {
+    std::uint64_t reached = 0;             // last sequence known to be done
+    std::uint64_t passed = 0;              // commands before those below
+    std::vector<std::uint64_t> sequences;  // of the commands since the last pass()
+    QueueReport report;                    // what passes heard and synchronize() has not reported yet
+    std::uint64_t number_of(std::uint64_t sequence) const;
+  };
   struct Buffer {
     std::uint64_t size_bytes = 0;        // the class, what the daemon allocated
+    std::uint64_t asked_bytes = 0;       // what the user may touch
     std::byte* mapped = nullptr;         // over shared memory
     void* mapping = nullptr;
     std::size_t mapping_bytes = 0;
-    std::uint64_t last_use = 0;          // sequence of the last command that uses it
-    QueueId last_queue;
-    bool has_pending_read = false;
+    std::vector<Use> uses;               // last of each queue; some may be over
+    std::size_t pending_reads = 0;
     bool confirmed = false;              // known to exist on the daemon
+    bool freed = false;                  // in the cache
   };
   struct PendingCopy {                   // out of a mapped buffer, once the queue has passed
     QueueId queue;
@@ -81,19 +96,27 @@ class RemoteDevice final : public Device {
   };
 
   explicit RemoteDevice(std::unique_ptr<Connection> connection);
-  Result<BufferId> allocate_new(std::uint64_t class_bytes);
-  void confirm_buffers();
+  Result<BufferId> allocate_new(std::uint64_t class_bytes, std::uint64_t asked_bytes);
+  Status usable() const;
+  Result<bool> enter(QueueId id, Queue*& queue);
+  Status pass(QueueId queue);
+  void confirm_buffers(QueueId queue, std::uint64_t from);
+  void forget_finished_uses(Buffer& buffer);
+  void note_use(Buffer& buffer, QueueId queue, std::uint64_t sequence);
+  Status finish_pending_reads(Buffer& buffer);
+  Status check_event(EventId event) const;
   Status map(BufferId id, Buffer& buffer);
   void unmap(Buffer& buffer) noexcept;
   Status release(BufferId buffer);
   Result<Buffer*> find(BufferId buffer, const Region& region);
-  Status settle(Buffer& buffer, QueueId queue);
+  Status check_operands(const Descriptor& routine, const Argument* arguments);
+  Status settle(Buffer& buffer);
   template <class Message>
   Status submit(wire::Opcode opcode, QueueId queue, const Message& message,
                 std::initializer_list<BufferId> uses);
   Status submit(wire::Opcode opcode, QueueId queue, std::span<const std::byte> body,
                 std::span<const BufferId> uses);
-  Status finish_reads(QueueId queue, bool succeeded);
+  void finish_reads(QueueId queue, bool succeeded);
   Status note(Status status);  // remembers a broken connection
 
   std::unique_ptr<Connection> connection_;
@@ -101,13 +124,16 @@ class RemoteDevice final : public Device {
   bool mapped_ = false;
   bool broken_ = false;
   std::uint64_t next_id_ = 1;
-  QueueId default_queue_;
+  std::uint64_t next_event_ = 1;
   std::unordered_map<BufferId, Buffer> buffers_;
-  std::unordered_map<std::uint64_t, std::uint64_t> reached_;  // by queue: last sequence known done
+  std::unordered_map<QueueId, Queue> queues_;
+  std::unordered_set<EventId> events_;
+  std::vector<EventId> spare_events_;
   std::vector<PendingCopy> pending_copies_;
   std::vector<BufferId> unconfirmed_;
   BufferCache cache_;
   std::deque<std::pair<FftPlan, PlanId>> plans_;
+  std::unordered_map<PlanId, std::pair<std::uint64_t, std::uint64_t>> plan_bytes_;  // input, output
 };
 
 }  // namespace ob::client

@@ -1,9 +1,11 @@
 #include "daemon/connection.hpp"
 
+#include <array>
 #include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 #include "routines/codec.hpp"
 #include "wire/codec.hpp"
@@ -16,15 +18,20 @@ using wire::Opcode;
 
 constexpr auto kHandshakeTime = std::chrono::seconds(10);
 constexpr auto kIdleTime = std::chrono::hours(24);
+// While a payload is held back no ping is answered: the client hears this often that the daemon lives.
+constexpr auto kSignOfLife = std::chrono::milliseconds(500);
+// For a client to hear why it is cut off before unread bytes reset its connection.
+constexpr auto kLinger = std::chrono::milliseconds(250);
 
 // The failure of a queue as its replies report it: what was never submitted came after what the device saw fail.
-wire::Outcome outcome_of(const QueueReport& report, const Status& unsubmitted,
+// @pre called by the queue's answers, in its order
+wire::Outcome outcome_of(SessionQueue& queue, const QueueReport& report, const Status& unsubmitted,
                          std::uint64_t unsubmitted_sequence) {
   const Status& first = report.status.ok() ? unsubmitted : report.status;
   wire::Outcome outcome;
   outcome.code = first.code();
   outcome.message = first.message();
-  outcome.failed_sequence = report.status.ok() ? unsubmitted_sequence : 0;
+  outcome.failed_sequence = report.status.ok() ? unsubmitted_sequence : queue.failed_on_device(report);
   outcome.compute_ns = report.compute_ns;
   outcome.plan_ns = report.plan_ns;
   return outcome;
@@ -36,6 +43,18 @@ std::uint32_t grant(SessionQueue& queue, std::uint64_t command) {
   return static_cast<std::uint32_t>(command - queue.granted.exchange(command));
 }
 
+// What a client calls itself ends in the log: nothing that a terminal would obey.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) c = '?';
+  }
+  return text;
+}
+
+bool is_hello_of_ours(const session::Message& message) {
+  return message.header.opcode == Opcode::hello && wire::Reader(message.body).u32() == wire::kMagic;
+}
+
 }  // namespace
 
 Connection::Connection(std::unique_ptr<transport::Stream> stream, SessionDirectory& directory)
@@ -44,22 +63,34 @@ Connection::Connection(std::unique_ptr<transport::Stream> stream, SessionDirecto
 Status Connection::run() {
   replies_.adopt_io_thread();
   const Status status = serve();
-  if (status.code() == Code::protocol_error) {  // tell the client before leaving
-    wire::Outcome outcome;
-    outcome.code = status.code();
-    outcome.message = status.message();
-    if (replies_.reply(Opcode::failed, {}, 0, outcome).ok()) (void)replies_.flush();
-  }
+  if (!status.ok() && status.code() != Code::connection_lost && may_explain_) explain(status);
   stream_->shut_down();
-  session_.reset();  // waits for the queues; whoever still answers finds the stream shut
+  if (session_) session_->destroy_queues_of(this);  // whoever still answers finds the stream shut
+  session_.reset();
   return status;
+}
+
+// Tells the client why it is cut off.
+void Connection::explain(const Status& why) {
+  wire::Outcome outcome;
+  outcome.code = why.code();
+  outcome.message = why.message();
+  if (!replies_.reply(Opcode::failed, {}, 0, outcome).ok() || !replies_.flush().ok()) return;
+  const auto until = Clock::now() + kLinger;
+  std::array<std::byte, 4096> unread;
+  const iovec part{unread.data(), unread.size()};
+  while (Clock::now() < until) {
+    const auto received = stream_->try_receive({&part, 1});
+    if (!received.ok()) return;
+    if (*received == 0 && !stream_->wait(true, false, until).ok()) return;
+  }
 }
 
 // --- bytes ----------------------------------------------------------------------------------------------------
 
 Status Connection::wait_for_bytes() {
   OB_RETURN_IF_ERROR(replies_.flush());
-  resting_ = receiver_.idle();
+  resting_ = receiver_.idle() && !unanswered_;
   const Status status = stream_->wait(true, false, Clock::now() + kIdleTime);
   resting_ = false;
   return status.code() == Code::deadline_exceeded ? Status() : status;
@@ -88,6 +119,7 @@ Status Connection::refuse(Code code, const std::string& message) {
   wire::Refused refused;
   refused.code = code;
   refused.message = message;
+  may_explain_ = false;  // refused is the last word
   OB_RETURN_IF_ERROR(replies_.reply(Opcode::refused, {}, 0, refused));
   OB_RETURN_IF_ERROR(replies_.flush());
   return Status(code, "refused: " + message);
@@ -101,11 +133,13 @@ Status Connection::shake_hands() {
     message = receiver_.poll();
   }
   OB_RETURN_IF_ERROR(message.status());
-  if ((*message)->header.opcode != Opcode::hello || (*message)->header.payload_bytes != 0) {
+  resting_ = false;
+  if ((*message)->header.opcode != Opcode::hello) {
     return Status(Code::protocol_error, "the first message must be hello");
   }
+  may_explain_ = is_hello_of_ours(**message);  // strangers are not talked to
   OB_ASSIGN_OR_RETURN(const wire::Hello hello, wire::decode<wire::Hello>((*message)->body));
-  client_ = hello.client;
+  client_ = printable(hello.client);
   if (hello.version != wire::kVersion) {
     return refuse(Code::version_mismatch,
                   "client speaks version " + std::to_string(hello.version) + ", this daemon version " +
@@ -159,14 +193,16 @@ Status Connection::dispatch(const session::Message& message) {
   }
   if (!wire::uses_credit(header.opcode)) return on_object_command(message);
   const std::shared_ptr<SessionQueue> queue = session_->queue(header.queue);
-  if (!queue) {
-    return Status(Code::protocol_error, "command on unknown queue " + std::to_string(header.queue.value));
+  if (!queue || queue->owner != this) {
+    return Status(Code::protocol_error, "command on queue " + std::to_string(header.queue.value) +
+                                            " (unknown, or made by another connection)");
   }
   ++queue->submitted;
   if (queue->submitted - queue->granted > wire::kInitialCredits) {
     return Status(Code::protocol_error, "more than " + std::to_string(wire::kInitialCredits) +
                                             " commands in flight on one queue");
   }
+  unanswered_ = header.opcode != Opcode::synchronize;  // synchronize counts as owed
   OB_RETURN_IF_ERROR(on_queue_command(message, queue));
   if (queue->submitted - queue->announced < wire::kInitialCredits / 2) return {};
   return announce_credits(header.queue, queue);
@@ -175,7 +211,8 @@ Status Connection::dispatch(const session::Message& message) {
 Status Connection::announce_credits(QueueId id, const std::shared_ptr<SessionQueue>& queue) {
   const std::uint64_t command = queue->announced = queue->submitted;
   auto self = shared_from_this();
-  return session_->device().on_reached(queue->local, false, [self, queue, id, command](const QueueReport&) {
+  return session_->device().on_reached(queue->local, false, [self, queue, id, command](const QueueReport& report) {
+    (void)queue->failed_on_device(report);  // while its sequence is still remembered
     const std::uint32_t credits = grant(*queue, command);
     (void)self->replies_.reply(Opcode::credit, id, 0, wire::Credit{credits});
   });
@@ -190,32 +227,31 @@ Status Connection::on_queue_command(const session::Message& message,
   if (!queue->failure.ok()) return drop_payload();
   Status status;
   switch (header.opcode) {
-    case Opcode::write: status = on_write(message, queue); break;
+    case Opcode::write: status = on_write(message); break;
     case Opcode::copy: status = on_copy(message, queue); break;
     case Opcode::call: status = on_call(message, queue); break;
     case Opcode::execute_plan: status = on_execute(message, queue); break;
     default: status = on_event(message, queue); break;
   }
-  if (status.ok()) return {};
+  if (status.ok()) {
+    if (header.opcode != Opcode::write) queue->note_on_device(header.sequence);
+    return {};
+  }
   if (status.code() == Code::protocol_error || status.code() == Code::connection_lost) return status;
-  queue->failure = status;
-  queue->failed_sequence = header.sequence;
+  queue->fail(status, header.sequence);
   return drop_payload();
 }
 
+// Commands that belong to no queue. Those that fail leave an object that tells whoever uses it.
 Status Connection::on_object_command(const session::Message& message) {
   const wire::Header& header = message.header;
-  if (header.payload_bytes != 0) return Status(Code::protocol_error, "payload on a message that has none");
-  Status status;
   switch (header.opcode) {
-    case Opcode::create_queue: return session_->create_queue(header.queue);
-    case Opcode::destroy_queue: session_->destroy_queue(header.queue); return {};
+    case Opcode::create_queue: return session_->create_queue(header.queue, this);
+    case Opcode::destroy_queue:
+      OB_RETURN_IF_ERROR(replies_.flush());  // this thread waits for the queue
+      return session_->destroy_queue(header.queue, this);
     case Opcode::locate: return on_locate(message);
-    case Opcode::allocate: {
-      OB_ASSIGN_OR_RETURN(const auto allocate, wire::decode<wire::Allocate>(message.body));
-      status = session_->allocate(allocate.buffer, allocate.bytes);
-      break;
-    }
+    case Opcode::allocate: return on_allocate(message);
     case Opcode::free: {
       OB_ASSIGN_OR_RETURN(const auto free, wire::decode<wire::Free>(message.body));
       session_->free(free.buffer);
@@ -223,8 +259,7 @@ Status Connection::on_object_command(const session::Message& message) {
     }
     case Opcode::make_plan: {
       OB_ASSIGN_OR_RETURN(const DecodedPlan decoded, decode_plan(message.body));
-      status = session_->make_plan(decoded.id, decoded.plan);
-      break;
+      return session_->make_plan(decoded.id, decoded.plan);
     }
     case Opcode::destroy_plan: {
       OB_ASSIGN_OR_RETURN(const auto destroy, wire::decode<wire::DestroyPlan>(message.body));
@@ -235,43 +270,42 @@ Status Connection::on_object_command(const session::Message& message) {
       return Status(Code::protocol_error,
                     "opcode " + std::to_string(static_cast<int>(header.opcode)) + " is not a command");
   }
-  if (status.ok() || status.code() == Code::protocol_error) return status;
-  // Failed one-way commands without a queue of their own stick to the queue they name.
-  const std::shared_ptr<SessionQueue> queue = session_->queue(header.queue);
-  if (queue && queue->failure.ok()) {
-    queue->failure = status;
-    queue->failed_sequence = header.sequence;
+}
+
+Status Connection::on_allocate(const session::Message& message) {
+  OB_ASSIGN_OR_RETURN(const auto allocate, wire::decode<wire::Allocate>(message.body));
+  OB_RETURN_IF_ERROR(replies_.flush());  // the device may wait for memory that commands still use
+  Status status = session_->allocate(allocate.buffer, allocate.bytes);
+  if (status.code() == Code::out_of_memory) {
+    OB_RETURN_IF_ERROR(wait_for(session_->open_uses_of_freed()));
+    status = session_->allocate(allocate.buffer, allocate.bytes);
   }
-  return {};
+  const bool breaks_session = status.code() == Code::protocol_error || status.code() == Code::denied;
+  return status.ok() || breaks_session ? status : session_->allocate_broken(allocate.buffer, status);
 }
 
 Status Connection::on_locate(const session::Message& message) {
   OB_ASSIGN_OR_RETURN(const auto locate, wire::decode<wire::Locate>(message.body));
   wire::Location location;
-  const std::shared_ptr<SessionQueue> queue = session_->queue(message.header.queue);
-  const auto buffer = session_->buffer(locate.buffer);
-  SegmentView view;
-  if (buffer.ok() && stream_->shares_memory()) {
-    auto segment = session_->device().segment(buffer->local);
-    if (segment.ok()) view = *segment;
-    location.code = segment.status().code();
-  } else {
-    // An unplaced buffer is the queue's pending failure (out of memory, most likely); locate reports and clears it.
-    location.code = buffer.ok() ? Code::unsupported : Code::invalid_argument;
-    if (queue && !queue->failure.ok() && !buffer.ok()) {
-      location.code = queue->failure.code();
-      queue->failure = Status();
+  const auto buffer = session_->buffer(locate.buffer);  // held until its descriptor is on its way
+  Status status = buffer.status();
+  if (status.ok() && !stream_->shares_memory()) status = Status(Code::unsupported, "no shared memory");
+  if (status.ok()) {
+    auto segment = session_->device().segment(buffer->memory->local);
+    status = segment.ok() ? stream_->send_segment(segment->fd) : segment.status();
+    if (status.code() == Code::connection_lost) return status;
+    if (status.ok()) {
+      location.offset_bytes = segment->offset_bytes;
+      location.segment_bytes = segment->segment_bytes;
     }
   }
-  location.offset_bytes = view.offset_bytes;
-  location.segment_bytes = view.segment_bytes;
-  OB_RETURN_IF_ERROR(replies_.reply(Opcode::location, message.header.queue, message.header.sequence, location));
-  return location.code == Code::ok ? stream_->send_segment(view.fd) : Status();
+  location.code = status.code();
+  return replies_.reply(Opcode::location, message.header.queue, message.header.sequence, location);
 }
 
-// Holds the connection until no submitted command uses the buffer: its memory is about to change.
-Status Connection::wait_until_unused(BufferId id) {
-  for (const SessionBuffer::Use& use : session_->open_uses(id)) {
+// Holds the connection until the commands are done.
+Status Connection::wait_for(const std::vector<BufferUse>& uses) {
+  for (const BufferUse& use : uses) {
     struct Gate {
       std::mutex mutex;
       std::condition_variable opened;
@@ -279,66 +313,79 @@ Status Connection::wait_until_unused(BufferId id) {
     };
     auto gate = std::make_shared<Gate>();
     OB_RETURN_IF_ERROR(replies_.flush());  // the queue may be waiting for its client to take them
-    OB_RETURN_IF_ERROR(
-        session_->device().on_reached(use.queue->local, false, [gate](const QueueReport&) {
-          const std::lock_guard lock(gate->mutex);
-          gate->open = true;
-          gate->opened.notify_one();
-        }));
+    const Status asked = session_->device().on_reached(use.queue->local, false, [gate](const QueueReport&) {
+      const std::lock_guard lock(gate->mutex);
+      gate->open = true;
+      gate->opened.notify_one();
+    });
+    if (!asked.ok()) continue;  // the queue was destroyed meanwhile, and waited for
     std::unique_lock lock(gate->mutex);
-    gate->opened.wait(lock, [&] { return gate->open; });
+    while (!gate->opened.wait_for(lock, kSignOfLife, [&] { return gate->open; })) {
+      lock.unlock();
+      OB_RETURN_IF_ERROR(replies_.send(Opcode::pong, {}, 0, {}));
+      OB_RETURN_IF_ERROR(replies_.flush());
+      lock.lock();
+    }
   }
   return {};
 }
 
-Status Connection::on_write(const session::Message& message, const std::shared_ptr<SessionQueue>&) {
+Status Connection::on_write(const session::Message& message) {
   OB_ASSIGN_OR_RETURN(const auto write, wire::decode<wire::Write>(message.body));
   if (packed_bytes(write.region) != message.header.payload_bytes) {
     return Status(Code::protocol_error, "write's payload is not as long as its region");
   }
+  // Held: another connection of the session may free it while the payload arrives.
   OB_ASSIGN_OR_RETURN(const SessionBuffer buffer, session_->buffer(write.buffer));
   if (!fits(write.region, buffer.size_bytes)) {
     return Status(Code::invalid_argument, "write exceeds buffer " + std::to_string(write.buffer.value) +
                                               " of " + std::to_string(buffer.size_bytes) + " bytes");
   }
-  std::byte* memory = session_->device().host_view(buffer.local);
+  std::byte* memory = session_->device().host_view(buffer.memory->local);
   if (memory == nullptr) {
     return Status(Code::unsupported, "this device's memory cannot be written from the network yet");
   }
-  OB_RETURN_IF_ERROR(wait_until_unused(write.buffer));
+  OB_RETURN_IF_ERROR(wait_for(session_->open_uses(write.buffer)));  // its memory is about to change
   return take_payload(Layout::matrix(memory, write.region));
+}
+
+Result<Connection::Source> Connection::source_of(const wire::Read& read,
+                                                 const std::shared_ptr<SessionQueue>& queue) {
+  OB_ASSIGN_OR_RETURN(const SessionBuffer buffer, session_->buffer(read.buffer));
+  if (!fits(read.region, buffer.size_bytes)) {
+    return Status(Code::invalid_argument, "read exceeds buffer " + std::to_string(read.buffer.value) +
+                                              " of " + std::to_string(buffer.size_bytes) + " bytes");
+  }
+  OB_RETURN_IF_ERROR(session_->use(read.buffer, queue).status());
+  std::byte* memory = session_->device().host_view(buffer.memory->local);
+  if (memory == nullptr) {
+    return Status(Code::unsupported, "this device's memory cannot be read from the network yet");
+  }
+  return Source{buffer.memory, Layout::matrix(memory, read.region)};
 }
 
 Status Connection::on_read(const session::Message& message, const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(const auto read, wire::decode<wire::Read>(message.body));
-  std::byte* memory = nullptr;
+  Source source;
   if (queue->failure.ok()) {
-    Status status;
-    const auto buffer = session_->use(read.buffer, queue);
-    if (!buffer.ok()) {
-      status = buffer.status();
-    } else if (!fits(read.region, session_->buffer(read.buffer)->size_bytes)) {
-      status = Status(Code::invalid_argument, "read exceeds buffer " + std::to_string(read.buffer.value));
-    } else if (memory = session_->device().host_view(*buffer); memory == nullptr) {
-      status = Status(Code::unsupported, "this device's memory cannot be read from the network yet");
-    }
-    queue->failure = status;
-    queue->failed_sequence = message.header.sequence;
+    if (auto found = source_of(read, queue); found.ok()) source = std::move(found).value();
+    else queue->fail(found.status(), message.header.sequence);
   }
   const std::uint64_t command = queue->announced = queue->submitted;
   ++replies_.owed;
   auto self = shared_from_this();
-  const auto answer = [self, queue, command, memory, region = read.region, id = message.header.queue,
+  const auto answer = [self, queue, command, source, id = message.header.queue,
                        sequence = message.header.sequence, failure = queue->failure,
                        failed = queue->failed_sequence](const QueueReport& report) {
-    wire::Outcome outcome = outcome_of(report, failure, failed);
+    wire::Outcome outcome = outcome_of(*queue, report, failure, failed);
     outcome.credits = grant(*queue, command);
     const bool deliver = outcome.code == Code::ok;
-    (void)self->replies_.reply(Opcode::data, id, sequence, outcome,
-                               deliver ? Layout::matrix(memory, region) : Layout());
+    (void)self->replies_.reply(Opcode::data, id, sequence, outcome, deliver ? source.elements : Layout());
     --self->replies_.owed;
   };
-  return session_->device().on_reached(queue->local, false, answer);
+  const Status asked = session_->device().on_reached(queue->local, false, answer);
+  if (!asked.ok()) --replies_.owed;
+  return asked;
 }
 
 Status Connection::on_synchronize(const session::Message& message,
@@ -349,19 +396,22 @@ Status Connection::on_synchronize(const session::Message& message,
   const auto answer = [self, queue, command, id = message.header.queue, sequence = message.header.sequence,
                        failure = std::exchange(queue->failure, Status()),
                        failed = std::exchange(queue->failed_sequence, 0)](const QueueReport& report) {
-    wire::Outcome outcome = outcome_of(report, failure, failed);
+    wire::Outcome outcome = outcome_of(*queue, report, failure, failed);
+    queue->forget_device_failure();
     outcome.credits = grant(*queue, command);
     (void)self->replies_.reply(Opcode::done, id, sequence, outcome);
     --self->replies_.owed;
   };
-  return session_->device().on_reached(queue->local, true, answer);
+  const Status asked = session_->device().on_reached(queue->local, true, answer);
+  if (!asked.ok()) --replies_.owed;
+  return asked;
 }
 
 Status Connection::on_copy(const session::Message& message, const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(const auto copy, wire::decode<wire::Copy>(message.body));
-  OB_ASSIGN_OR_RETURN(const BufferId source, session_->use(copy.source, queue));
-  OB_ASSIGN_OR_RETURN(const BufferId destination, session_->use(copy.destination, queue));
-  return session_->device().copy(queue->local, source, copy.from, destination, copy.to);
+  OB_ASSIGN_OR_RETURN(const auto source, session_->use(copy.source, queue));
+  OB_ASSIGN_OR_RETURN(const auto destination, session_->use(copy.destination, queue));
+  return session_->device().copy(queue->local, source->local, copy.from, destination->local, copy.to);
 }
 
 Status Connection::on_call(const session::Message& message, const std::shared_ptr<SessionQueue>& queue) {
@@ -370,7 +420,9 @@ Status Connection::on_call(const session::Message& message, const std::shared_pt
     const Kind kind = call.routine->kinds[i];
     if (kind != Kind::matrix && kind != Kind::index_vector && kind != Kind::info) continue;
     BufferId& buffer = call.arguments[i].device.buffer;
-    OB_ASSIGN_OR_RETURN(buffer, session_->use(buffer, queue));
+    if (!buffer) continue;  // nothing is referenced; the device checks that
+    OB_ASSIGN_OR_RETURN(const auto memory, session_->use(buffer, queue));
+    buffer = memory->local;
   }
   return session_->device().call(queue->local, *call.routine, call.arguments);
 }
@@ -378,10 +430,10 @@ Status Connection::on_call(const session::Message& message, const std::shared_pt
 Status Connection::on_execute(const session::Message& message, const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(const auto execute, wire::decode<wire::ExecutePlan>(message.body));
   OB_ASSIGN_OR_RETURN(const PlanId plan, session_->plan(execute.plan));
-  OB_ASSIGN_OR_RETURN(const BufferId input, session_->use(execute.input, queue));
-  OB_ASSIGN_OR_RETURN(const BufferId output, session_->use(execute.output, queue));
-  return session_->device().execute(queue->local, plan, {input, execute.input_offset_bytes},
-                                    {output, execute.output_offset_bytes});
+  OB_ASSIGN_OR_RETURN(const auto input, session_->use(execute.input, queue));
+  OB_ASSIGN_OR_RETURN(const auto output, session_->use(execute.output, queue));
+  return session_->device().execute(queue->local, plan, {input->local, execute.input_offset_bytes},
+                                    {output->local, execute.output_offset_bytes});
 }
 
 Status Connection::on_event(const session::Message& message, const std::shared_ptr<SessionQueue>& queue) {

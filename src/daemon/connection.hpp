@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/reply_channel.hpp"
 #include "daemon/session.hpp"
@@ -37,6 +38,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::string& client() const noexcept { return client_; }
 
  private:
+  void explain(const Status& why);
   Status shake_hands();
   Status refuse(Code code, const std::string& message);
   Status serve();
@@ -47,8 +49,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status dispatch(const session::Message& message);
   Status on_queue_command(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_object_command(const session::Message& message);
+  Status on_allocate(const session::Message& message);
   Status on_locate(const session::Message& message);
-  Status on_write(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_write(const session::Message& message);
   Status on_read(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_copy(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_call(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
@@ -56,7 +59,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status on_event(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_synchronize(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status announce_credits(QueueId id, const std::shared_ptr<SessionQueue>& queue);
-  Status wait_until_unused(BufferId buffer);
+  Status wait_for(const std::vector<BufferUse>& uses);
+
+  // What a read's answer sends, held until it is sent.
+  struct Source {
+    std::shared_ptr<DeviceBuffer> memory;
+    Layout elements;
+  };
+  Result<Source> source_of(const wire::Read& read, const std::shared_ptr<SessionQueue>& queue);
 
   std::unique_ptr<transport::Stream> stream_;
   SessionDirectory& directory_;
@@ -64,7 +74,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ReplyChannel replies_;
   std::shared_ptr<Session> session_;
   std::string client_ = "unknown client";
-  std::atomic<bool> resting_{false};
+  bool may_explain_ = false;           // the client speaks our protocol and was not refused
+  bool unanswered_ = false;            // a queue command came since the last synchronize
+  std::atomic<bool> resting_{true};
 };
 
 }  // namespace ob::daemon

@@ -23,14 +23,19 @@ Status ReplyChannel::send(wire::Opcode opcode, QueueId queue, std::uint64_t sequ
   header.queue = queue;
   header.sequence = sequence;
   const std::lock_guard lock(mutex_);
-  OB_RETURN_IF_ERROR(payload.total_bytes() == 0 ? sender_.send(header, body)
-                                                : sender_.send(header, body, payload));
-  return std::this_thread::get_id() == io_thread_ ? Status() : sender_.flush();
+  Status status = payload.total_bytes() == 0 ? sender_.send(header, body) : sender_.send(header, body, payload);
+  if (status.ok() && std::this_thread::get_id() != io_thread_) status = sender_.flush();
+  // Half a message may be out: nothing that followed would be understood.
+  if (!status.ok()) stream_.shut_down();
+  return status;
 }
 
 Status ReplyChannel::flush() {
-  const std::lock_guard lock(mutex_);
-  return sender_.flush();
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return {};  // whoever sends now flushes too, and may take long: receive meanwhile
+  const Status status = sender_.flush();
+  if (!status.ok()) stream_.shut_down();
+  return status;
 }
 
 }  // namespace ob::daemon

@@ -32,6 +32,7 @@ class ReplyChannel final : private session::SendWaiter {
   }
   Status send(wire::Opcode opcode, QueueId queue, std::uint64_t sequence,
               std::span<const std::byte> body, const Layout& payload = {});
+  /// Threads: the I/O thread. Leaves it to whoever is sending at the moment, if somebody is.
   Status flush();
 
   /// Replies that are ordered but not sent yet; a connection that owes none may be drained.

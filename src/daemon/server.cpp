@@ -4,7 +4,11 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <exception>
+
+#include "wire/codec.hpp"
 
 namespace ob::daemon {
 namespace {
@@ -13,6 +17,8 @@ using transport::Clock;
 
 // A client between two commands of one call is silent for less than this.
 constexpr auto kQuiet = std::chrono::milliseconds(50);
+// A client that is turned away says hello at once, or misses the explanation.
+constexpr auto kHelloTime = std::chrono::milliseconds(200);
 
 Result<wire::Token> new_token() {
   wire::Token token{};
@@ -52,7 +58,11 @@ void Server::accept_from(transport::Listener& listener) {
   while (!closing_) {
     auto stream = listener.accept(Clock::now() + std::chrono::hours(1));
     if (stream.ok()) {
-      admit(std::move(*stream));
+      try {
+        admit(std::move(*stream));
+      } catch (const std::exception& error) {  // no thread, no memory: this client goes, the daemon stays
+        spdlog::warn("cannot take a client: {}", error.what());
+      }
     } else if (stream.status().code() != Code::deadline_exceeded && !closing_) {
       spdlog::warn("cannot accept on {}: {}", listener.address(), stream.status().message());
       std::this_thread::sleep_for(kQuiet);  // out of descriptors, say: leave time to recover
@@ -60,23 +70,52 @@ void Server::accept_from(transport::Listener& listener) {
   }
 }
 
-void Server::admit(std::unique_ptr<transport::Stream> stream) {
-  reap(false);
-  const std::lock_guard lock(mutex_);
-  if (closing_) return;
-  if (clients_.size() >= config_.max_connections) {
-    spdlog::warn("turned {} away: {} connections are open", stream->peer(), clients_.size());
-    return;
-  }
-  Client& client = clients_.emplace_back();
-  client.connection = std::make_shared<Connection>(std::move(stream), *this);
-  client.thread = std::thread([this, &client] { serve(client); });
+// Tells a client that its turn never comes. It spoke first, or its words would reset the connection.
+void Server::turn_away(transport::Stream& stream) {
+  spdlog::warn("turned {} away: {} connections are open", stream.peer(), config_.max_connections);
+  wire::Refused refused;
+  refused.code = Code::unavailable;
+  refused.message = "daemon is full (" + std::to_string(config_.max_connections) + " connections are open)";
+  wire::Body body;
+  wire::encode(refused, body);
+  wire::Header header;
+  header.opcode = wire::Opcode::refused;
+  header.body_bytes = static_cast<std::uint32_t>(body.bytes().size());
+  std::array<std::byte, wire::kHeaderBytes> bytes;
+  wire::encode_header(header, bytes);
+  std::array<std::byte, 4096> hello;
+  const iovec in{hello.data(), hello.size()};
+  if (!stream.wait(true, false, Clock::now() + kHelloTime).ok() || !stream.try_receive({&in, 1}).ok()) return;
+  const iovec out[] = {{bytes.data(), bytes.size()}, {const_cast<std::byte*>(body.bytes().data()), body.bytes().size()}};
+  (void)stream.try_send(out);  // a fresh stream has room for it
 }
 
-void Server::serve(Client& client) {
+void Server::admit(std::unique_ptr<transport::Stream> stream) {
+  reap(false);
+  std::unique_lock lock(mutex_);
+  if (closing_) return;
+  if (clients_.size() >= config_.max_connections) {
+    lock.unlock();
+    turn_away(*stream);
+    return;
+  }
+  std::list<Client> fresh(1);
+  Client& client = fresh.front();
+  client.connection = std::make_shared<Connection>(std::move(stream), *this);
+  client.thread = std::thread([this, &client] { serve(client); });
+  clients_.splice(clients_.end(), fresh);
+}
+
+void Server::serve(Client& client) noexcept {
   const std::string peer = client.connection->peer();
   spdlog::debug("{} connected", peer);
-  const Status status = client.connection->run();
+  Status status;
+  try {
+    status = client.connection->run();
+  } catch (const std::exception& error) {  // out of memory, most likely: only this client suffers
+    client.connection->shut_down();
+    status = Status(Code::internal, error.what());
+  }
   const std::string& name = client.connection->client();
   if (status.ok()) {
     spdlog::debug("{} ({}) left", name, peer);
@@ -104,11 +143,11 @@ void Server::reap(bool all) {
 
 Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(sessions_, [](const auto& s) { return s.expired(); });
+  std::erase_if(sessions_, [](const Known& known) { return known.session.expired(); });
   if (hello.join != wire::Token{}) {
-    for (const auto& weak : sessions_) {
-      const auto session = weak.lock();
-      if (session && session->token() == hello.join) return session;
+    for (const Known& known : sessions_) {
+      if (known.token != hello.join) continue;
+      if (auto session = known.session.lock()) return session;
     }
     return Status(Code::denied, "no such session (it ended, or the token is wrong)");
   }
@@ -121,16 +160,14 @@ Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello) {
   const std::uint32_t index = any ? least_used_device() : hello.device;
   OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
   auto session = std::make_shared<Session>(*devices_[index], index, token);
-  sessions_.push_back(session);
+  sessions_.push_back({token, index, session});
   return session;
 }
 
-// @pre mutex_ is held
+// @pre mutex_ is held. No session is held here: the last to let go of one waits for its work.
 std::uint32_t Server::least_used_device() {
   std::vector<std::size_t> sessions(devices_.size(), 0);
-  for (const auto& weak : sessions_) {
-    if (const auto session = weak.lock()) ++sessions[session->device_index()];
-  }
+  for (const Known& known : sessions_) ++sessions[known.device];
   return static_cast<std::uint32_t>(std::min_element(sessions.begin(), sessions.end()) - sessions.begin());
 }
 

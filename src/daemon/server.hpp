@@ -43,10 +43,17 @@ class Server final : public SessionDirectory {
     std::atomic<bool> over{false};
   };
 
+  struct Known {
+    wire::Token token;
+    std::uint32_t device;
+    std::weak_ptr<Session> session;
+  };
+
   Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices);
   void accept_from(transport::Listener& listener);
   void admit(std::unique_ptr<transport::Stream> stream);
-  void serve(Client& client);
+  void turn_away(transport::Stream& stream);
+  void serve(Client& client) noexcept;
   void reap(bool all);
   std::size_t shut_down_resting(bool everybody);
 
@@ -63,7 +70,7 @@ class Server final : public SessionDirectory {
   std::atomic<bool> closing_{false};
   std::mutex mutex_;  // of both below
   std::list<Client> clients_;
-  std::vector<std::weak_ptr<Session>> sessions_;
+  std::vector<Known> sessions_;
 };
 
 }  // namespace ob::daemon

@@ -31,33 +31,52 @@ Session::Session(Device& device, std::uint32_t device_index, const wire::Token& 
 
 Session::~Session() {
   for (const auto& [id, queue] : queues_) (void)device_.destroy_queue(queue->local);
-  for (const auto& [id, local] : plans_) (void)device_.destroy_plan(local);
+  for (const auto& [id, plan] : plans_) {
+    if (plan.local) (void)device_.destroy_plan(plan.local);
+  }
   for (const auto& [id, local] : events_) (void)device_.destroy_event(local);
-  for (const auto& [id, buffer] : buffers_) (void)device_.free(buffer.local);
 }
 
-Status Session::create_queue(QueueId id) {
+// --- queues ---------------------------------------------------------------------------------------------------
+
+Status Session::create_queue(QueueId id, const void* owner) {
   const std::lock_guard lock(mutex_);
   if (!id || queues_.count(id) != 0) return taken("queue", id.value);
   if (queues_.size() >= kMaxQueues) return too_many("queues", kMaxQueues);
-  OB_ASSIGN_OR_RETURN(const QueueId local, device_.create_queue());
   auto queue = std::make_shared<SessionQueue>();
-  queue->local = local;
+  queue->owner = owner;
+  OB_ASSIGN_OR_RETURN(queue->local, device_.create_queue());
   queues_[id] = std::move(queue);
   return {};
 }
 
-void Session::destroy_queue(QueueId id) {
+Status Session::destroy_queue(QueueId id, const void* owner) {
   std::shared_ptr<SessionQueue> queue;
   {
     const std::lock_guard lock(mutex_);
     const auto at = queues_.find(id);
-    if (at == queues_.end()) return;
+    if (at == queues_.end()) return {};
+    if (at->second->owner != owner) {
+      return Status(Code::protocol_error, "queue " + std::to_string(id.value) +
+                                              " belongs to another connection of the session");
+    }
     queue = at->second;
     queues_.erase(at);
   }
   (void)device_.destroy_queue(queue->local);
   queue->reached = queue->submitted;
+  return {};
+}
+
+void Session::destroy_queues_of(const void* owner) {
+  std::vector<QueueId> ids;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, queue] : queues_) {
+      if (queue->owner == owner) ids.push_back(id);
+    }
+  }
+  for (const QueueId id : ids) (void)destroy_queue(id, owner);
 }
 
 std::shared_ptr<SessionQueue> Session::queue(QueueId id) {
@@ -66,63 +85,83 @@ std::shared_ptr<SessionQueue> Session::queue(QueueId id) {
   return at == queues_.end() ? nullptr : at->second;
 }
 
+// --- buffers --------------------------------------------------------------------------------------------------
+
+Status Session::insert(BufferId id, SessionBuffer buffer) {
+  const std::lock_guard lock(mutex_);
+  if (!id || buffers_.count(id) != 0) return taken("buffer", id.value);
+  if (buffers_.size() >= kMaxObjects) return too_many("buffers", kMaxObjects);
+  buffers_.emplace(id, std::move(buffer));
+  return {};
+}
+
 Status Session::allocate(BufferId id, std::uint64_t size_bytes) {
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);  // before the device does anything; insert() has the last word
     if (!id || buffers_.count(id) != 0) return taken("buffer", id.value);
-    if (buffers_.size() >= kMaxObjects) return too_many("buffers", kMaxObjects);
   }
   OB_ASSIGN_OR_RETURN(const BufferId local, device_.allocate(size_bytes));
-  const std::lock_guard lock(mutex_);
-  const bool fresh = buffers_.try_emplace(id, SessionBuffer{local, size_bytes, {}}).second;
-  if (fresh) return {};
-  (void)device_.free(local);  // another connection of the session was faster
-  return taken("buffer", id.value);
+  return insert(id, {std::make_shared<DeviceBuffer>(device_, local), size_bytes, {}, {}});
+}
+
+Status Session::allocate_broken(BufferId id, const Status& failure) {
+  return insert(id, {nullptr, 0, failure, {}});
 }
 
 void Session::free(BufferId id) {
+  SessionBuffer gone;  // its memory may go with it: not under the lock
   const std::lock_guard lock(mutex_);
   const auto at = buffers_.find(id);
-  if (at == buffers_.end()) return;  // its allocation failed, and was reported
-  // A read's answer touches the memory when its queue gets there: the buffer goes after the last open use.
-  const std::shared_ptr<void> last_use(nullptr, [&device = device_, local = at->second.local](void*) {
-    (void)device.free(local);
-  });
-  for (const SessionBuffer::Use& use : at->second.uses) {
-    if (use.queue->reached >= use.command) continue;
-    (void)device_.on_reached(use.queue->local, false, [last_use](const QueueReport&) {});
-  }
+  if (at == buffers_.end()) return;
+  gone = std::move(at->second);
   buffers_.erase(at);
+  std::erase_if(freed_uses_, [](const BufferUse& use) { return !use.open(); });
+  for (BufferUse& use : gone.uses) {
+    if (use.open()) freed_uses_.push_back(std::move(use));
+  }
+  gone.uses.clear();
 }
 
 Result<SessionBuffer> Session::buffer(BufferId id) {
   const std::lock_guard lock(mutex_);
   const auto at = buffers_.find(id);
   if (at == buffers_.end()) return unknown("buffer", id.value);
-  return SessionBuffer{at->second.local, at->second.size_bytes, {}};
+  if (!at->second.failure.ok()) return at->second.failure;
+  return SessionBuffer{at->second.memory, at->second.size_bytes, {}, {}};
 }
 
-Result<BufferId> Session::use(BufferId id, const std::shared_ptr<SessionQueue>& queue) {
+Result<std::shared_ptr<DeviceBuffer>> Session::use(BufferId id,
+                                                   const std::shared_ptr<SessionQueue>& queue) {
   const std::lock_guard lock(mutex_);
   const auto at = buffers_.find(id);
   if (at == buffers_.end()) return unknown("buffer", id.value);
+  if (!at->second.failure.ok()) return at->second.failure;
   auto& uses = at->second.uses;
   const auto mine = std::find_if(uses.begin(), uses.end(), [&](const auto& u) { return u.queue == queue; });
   if (mine != uses.end()) {
     mine->command = queue->submitted;
   } else {
+    std::erase_if(uses, [](const BufferUse& use) { return !use.open(); });
     uses.push_back({queue, queue->submitted});
   }
-  return at->second.local;
+  return at->second.memory;
 }
 
-std::vector<SessionBuffer::Use> Session::open_uses(BufferId id) {
+std::vector<BufferUse> Session::open_uses(BufferId id) {
   const std::lock_guard lock(mutex_);
   const auto at = buffers_.find(id);
   if (at == buffers_.end()) return {};
-  std::erase_if(at->second.uses, [](const auto& u) { return u.queue->reached >= u.command; });
+  std::erase_if(at->second.uses, [](const BufferUse& use) { return !use.open(); });
   return at->second.uses;
 }
+
+std::vector<BufferUse> Session::open_uses_of_freed() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(freed_uses_, [](const BufferUse& use) { return !use.open(); });
+  return freed_uses_;
+}
+
+// --- plans and events -----------------------------------------------------------------------------------------
 
 Status Session::make_plan(PlanId id, const FftPlan& plan) {
   {
@@ -130,17 +169,23 @@ Status Session::make_plan(PlanId id, const FftPlan& plan) {
     if (!id || plans_.count(id) != 0) return taken("plan", id.value);
     if (plans_.size() >= kMaxObjects) return too_many("plans", kMaxObjects);
   }
-  OB_ASSIGN_OR_RETURN(const PlanId local, device_.make_plan(plan));
+  Plan made;
+  if (auto local = device_.make_plan(plan); local.ok()) {
+    made.local = *local;
+  } else {
+    made.failure = local.status();
+  }
   const std::lock_guard lock(mutex_);
-  plans_[id] = local;
-  return {};
+  if (plans_.try_emplace(id, made).second) return {};
+  if (made.local) (void)device_.destroy_plan(made.local);  // another connection of the session was faster
+  return taken("plan", id.value);
 }
 
 void Session::destroy_plan(PlanId id) {
   const std::lock_guard lock(mutex_);
   const auto at = plans_.find(id);
   if (at == plans_.end()) return;
-  (void)device_.destroy_plan(at->second);
+  if (at->second.local) (void)device_.destroy_plan(at->second.local);
   plans_.erase(at);
 }
 
@@ -148,13 +193,15 @@ Result<PlanId> Session::plan(PlanId id) {
   const std::lock_guard lock(mutex_);
   const auto at = plans_.find(id);
   if (at == plans_.end()) return unknown("plan", id.value);
-  return at->second;
+  if (!at->second.failure.ok()) return at->second.failure;
+  return at->second.local;
 }
 
 Result<EventId> Session::event(EventId id) {
   const std::lock_guard lock(mutex_);
   const auto at = events_.find(id);
   if (at != events_.end()) return at->second;
+  if (!id) return unknown("event", id.value);
   if (events_.size() >= kMaxObjects) return too_many("events", kMaxObjects);
   OB_ASSIGN_OR_RETURN(const EventId local, device_.create_event());
   events_[id] = local;

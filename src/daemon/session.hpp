@@ -1,6 +1,7 @@
 #pragma once
 // What one client owns on a device: buffers, plans, queues, events, under the ids it gave them.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -16,26 +17,67 @@
 namespace ob::daemon {
 
 /// A client's queue. Its commands are numbered from 1; `reached` trails `submitted`.
-/// Threads: commands are submitted by the one connection that uses the queue; reached and granted by any.
+/// Threads: all by the connection that made the queue, but for the atomics (any) and what says "answers"
 struct SessionQueue {
   QueueId local;
+  const void* owner = nullptr;               ///< the connection that made it and alone may use it
   std::uint64_t submitted = 0;
   std::uint64_t announced = 0;               ///< submitted when the last reply or credit message was ordered
   std::atomic<std::uint64_t> granted{0};     ///< commands whose credits were given back
   std::atomic<std::uint64_t> reached{0};     ///< commands known to be done
   Status failure;                            ///< first command that could not even be submitted
-  std::uint64_t failed_sequence = 0;
+  std::uint64_t failed_sequence = 0;         ///< of failure; 0 if there is none
+
+  void fail(const Status& status, std::uint64_t sequence) {
+    failure = status;
+    failed_sequence = sequence;
+  }
+  /// The command of this wire sequence went to the device.
+  void note_on_device(std::uint64_t sequence) noexcept {
+    sequences_[++on_device_ % kRemembered].store(sequence, std::memory_order_relaxed);
+  }
+  /// Wire sequence of the first command that failed on the device; 0 if none did.
+  /// Threads: answers, in the queue's order
+  std::uint64_t failed_on_device(const QueueReport& report) noexcept {
+    if (!report.status.ok() && device_failure_ == 0) {
+      device_failure_ = sequences_[report.failed_command % kRemembered].load(std::memory_order_relaxed);
+    }
+    return device_failure_;
+  }
+  void forget_device_failure() noexcept { device_failure_ = 0; }
+
+ private:
+  // Answers come at least every kInitialCredits commands, so a failure is seen before its number is overwritten.
+  static constexpr std::size_t kRemembered = 2 * wire::kInitialCredits;
+  std::uint64_t on_device_ = 0;
+  std::uint64_t device_failure_ = 0;  // answers
+  std::array<std::atomic<std::uint64_t>, kRemembered> sequences_{};
+};
+
+/// Device memory that goes with its last holder: the session, an answer under way, a payload that is arriving.
+struct DeviceBuffer {
+  DeviceBuffer(Device& on, BufferId id) : device(on), local(id) {}
+  ~DeviceBuffer() { (void)device.free(local); }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+  Device& device;
+  const BufferId local;
+};
+
+/// A command that uses a buffer.
+struct BufferUse {
+  std::shared_ptr<SessionQueue> queue;
+  std::uint64_t command = 0;
+  bool open() const noexcept { return queue->reached < command; }
 };
 
 /// A client's buffer, with the last command of each queue that uses it.
 struct SessionBuffer {
-  BufferId local;
+  std::shared_ptr<DeviceBuffer> memory;  ///< nullptr if the allocation failed
   std::uint64_t size_bytes = 0;
-  struct Use {
-    std::shared_ptr<SessionQueue> queue;
-    std::uint64_t command = 0;
-  };
-  std::vector<Use> uses;
+  Status failure;                        ///< of the allocation
+  std::vector<BufferUse> uses;
 };
 
 /// Objects of one session. Ids come from the client and are checked; local ids never leave the daemon.
@@ -52,36 +94,52 @@ class Session {
   std::uint32_t device_index() const noexcept { return device_index_; }
   const wire::Token& token() const noexcept { return token_; }
 
-  /// Errors: protocol_error if the id is taken (a client that forgets its own ids is broken).
-  Status create_queue(QueueId id);
-  void destroy_queue(QueueId id);
+  /// Errors of what makes objects: protocol_error if the id is taken (a client that forgets its own ids is broken),
+  /// denied beyond the limits, else those of the device.
+  Status create_queue(QueueId id, const void* owner);
+  /// Waits for the queue's commands. Errors: protocol_error if it is somebody else's.
+  Status destroy_queue(QueueId id, const void* owner);
+  void destroy_queues_of(const void* owner);
   /// nullptr if unknown.
   std::shared_ptr<SessionQueue> queue(QueueId id);
 
   Status allocate(BufferId id, std::uint64_t size_bytes);
+  /// Takes the id for a buffer that could not be had: whoever uses it is told `failure`.
+  Status allocate_broken(BufferId id, const Status& failure);
   void free(BufferId id);
-  /// Errors: invalid_argument if unknown.
+  /// Without its uses.   Errors: invalid_argument if unknown; what its allocation failed with.
   Result<SessionBuffer> buffer(BufferId id);
-  /// Notes that the queue's command number queue->submitted uses the buffer; returns its local id.
-  Result<BufferId> use(BufferId id, const std::shared_ptr<SessionQueue>& queue);
+  /// Notes that the queue's command number queue->submitted uses the buffer.
+  Result<std::shared_ptr<DeviceBuffer>> use(BufferId id, const std::shared_ptr<SessionQueue>& queue);
   /// Forgets uses that are over; @returns those that are not.
-  std::vector<SessionBuffer::Use> open_uses(BufferId id);
+  std::vector<BufferUse> open_uses(BufferId id);
+  /// The same of buffers that are freed but still in use.
+  std::vector<BufferUse> open_uses_of_freed();
 
   Status make_plan(PlanId id, const FftPlan& plan);
   void destroy_plan(PlanId id);
+  /// Errors: invalid_argument if unknown; what making it failed with.
   Result<PlanId> plan(PlanId id);
 
   /// The local event, made on first mention.
   Result<EventId> event(EventId id);
 
  private:
+  struct Plan {
+    PlanId local;
+    Status failure;
+  };
+
+  Status insert(BufferId id, SessionBuffer buffer);
+
   Device& device_;
   const std::uint32_t device_index_;
   const wire::Token token_;
   std::mutex mutex_;
   std::unordered_map<QueueId, std::shared_ptr<SessionQueue>> queues_;
   std::unordered_map<BufferId, SessionBuffer> buffers_;
-  std::unordered_map<PlanId, PlanId> plans_;
+  std::vector<BufferUse> freed_uses_;
+  std::unordered_map<PlanId, Plan> plans_;
   std::unordered_map<EventId, EventId> events_;
 };
 

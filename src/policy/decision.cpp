@@ -7,7 +7,7 @@ namespace ob::policy {
 namespace {
 
 constexpr double kBlend = 0.3;        // weight of a new observation
-constexpr int kNeighbours = 3;        // buckets are factors of two: within a factor of eight
+constexpr int kNeighbours = 3;        // buckets are factors of two
 constexpr double kCommands = 2.0;     // round trips of a call: its commands, its results
 
 int bucket(double work_flop) noexcept {
@@ -26,6 +26,7 @@ void RateTable::observe(double work_flop, double seconds) noexcept {
 }
 
 double RateTable::rate(double work_flop) const noexcept {
+  if (!(work_flop > 0)) return 0;
   const int at = bucket(work_flop);
   for (int distance = 0; distance <= kNeighbours; ++distance) {
     for (const int i : {at - distance, at + distance}) {

@@ -14,7 +14,7 @@ class RateTable {
  public:
   /// Blends one observation in (exponentially, so that the table follows a machine that changes).
   void observe(double work_flop, double seconds) noexcept;
-  /// The rate at this size or, failing that, at the nearest size within a factor of eight; 0 if unknown.
+  /// The rate at this size or, failing that, at the nearest size within three powers of two; 0 if unknown.
   double rate(double work_flop) const noexcept;
 
  private:

@@ -17,7 +17,8 @@ Status malformed(const std::string& text, const std::string& why) {
 
 bool valid_port(const std::string& port) {
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (port.empty() || port.size() > 5 || !std::all_of(port.begin(), port.end(), digit)) return false;
+  if (port.empty() || port.size() > 5 || !std::all_of(port.begin(), port.end(), digit))
+    return false;
   unsigned number = 0;
   for (const char c : port) number = number * 10 + static_cast<unsigned>(c - '0');
   return number <= 65535;
@@ -28,7 +29,8 @@ Result<Address> parse_unix(const std::string& text) {
   if (path.empty()) return malformed(text, "the path is empty");
   if (path.find('\0') != std::string::npos) return malformed(text, "the path holds a NUL byte");
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return malformed(text, "the path has " + std::to_string(path.size()) + " bytes, a socket's has at most " +
+    return malformed(text, "the path has " + std::to_string(path.size()) +
+                               " bytes, a socket's has at most " +
                                std::to_string(sizeof(sockaddr_un::sun_path) - 1));
   }
   return Address(UnixAddress{path});

@@ -12,13 +12,23 @@
 namespace ob::transport {
 namespace {
 
-// Shrinking under a mapping is what faults; growing would only waste memory; SEAL_SEAL keeps F_SEAL_WRITE away.
+// Shrinking under a mapping is what faults; growing would only waste memory; SEAL_SEAL keeps
+// F_SEAL_WRITE away.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+// MFD_NOEXEC_SEAL, which older headers lack: some systems insist on it, others (before Linux 6.3)
+// do not know it.
+constexpr unsigned kNeverExecuted = 0x0008U;
+
+int create(const char* name) {
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  const int fd = ::memfd_create(name, kFlags | kNeverExecuted);
+  return fd < 0 && errno == EINVAL ? ::memfd_create(name, kFlags) : fd;
+}
 
 }  // namespace
 
 Result<detail::Fd> create_sealed_memory(const char* name, std::size_t size_bytes) {
-  detail::Fd memory(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  detail::Fd memory(create(name));
   if (!memory) {
     const Code code = errno == ENOSYS ? Code::unsupported : Code::out_of_memory;
     return detail::system_error(code, "cannot create shared memory", errno);
@@ -44,8 +54,9 @@ Result<std::size_t> verify_sealed_memory(int fd, std::size_t min_bytes) {
   struct stat status = {};
   if (::fstat(fd, &status) != 0 || status.st_size < 0 ||
       static_cast<std::size_t>(status.st_size) < min_bytes) {
-    return Status(Code::protocol_error, "the peer passed shared memory of " + std::to_string(status.st_size) +
-                                            " bytes (" + std::to_string(min_bytes) + " are needed)");
+    return Status(Code::protocol_error, "the peer passed shared memory of " +
+                                            std::to_string(status.st_size) + " bytes (" +
+                                            std::to_string(min_bytes) + " are needed)");
   }
   return static_cast<std::size_t>(status.st_size);
 }

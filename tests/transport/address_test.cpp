@@ -29,7 +29,8 @@ TEST(Address, ReadsUnixPath) {
   const auto parsed = parse_address("unix:relative/with:colon and blank");
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(std::get<UnixAddress>(*parsed).path, "relative/with:colon and blank");
-  EXPECT_TRUE(parse_address("unix:" + std::string(107, 'x')).ok());  // what sun_path holds beside its NUL
+  EXPECT_TRUE(
+      parse_address("unix:" + std::string(107, 'x')).ok());  // what sun_path holds beside its NUL
 }
 
 struct Malformed {
@@ -52,20 +53,21 @@ TEST_P(MalformedAddress, IsRefusedWithTheReasonAndTheRightSpelling) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, MalformedAddress,
-    ::testing::Values(Malformed{"", "it is empty"}, Malformed{"localhost", "the port is missing"},
-                      Malformed{"localhost:", "the port is missing"}, Malformed{":7770", "the host is empty"},
-                      Malformed{"[]:7770", "the host is empty"}, Malformed{"host:port", "not a number"},
-                      Malformed{"host:-1", "not a number"}, Malformed{"host:+1", "not a number"},
-                      Malformed{"host:65536", "not a number from 0 to 65535"},
-                      Malformed{"host:100000", "not a number from 0 to 65535"},
-                      Malformed{"host: 80", "not a number"}, Malformed{"::1:80", "goes in brackets"},
-                      Malformed{"[::1]", "the port is missing"}, Malformed{"[::1]:", "the port is missing"},
-                      Malformed{"[::1", "the bracket is not closed"},
-                      Malformed{"[::1]80", "something between ] and the port"},
-                      Malformed{"tcp://host:80", "more than one colon"}, Malformed{"unix:", "the path is empty"},
-                      Malformed{"unix:" + std::string(108, 'x'), "the path has 108 bytes"},
-                      Malformed{std::string("unix:/tmp/a\0b", 13), "NUL"},
-                      Malformed{std::string("ho\0st:80", 8), "NUL"}));
+    ::testing::Values(
+        Malformed{"", "it is empty"}, Malformed{"localhost", "the port is missing"},
+        Malformed{"localhost:", "the port is missing"}, Malformed{":7770", "the host is empty"},
+        Malformed{"[]:7770", "the host is empty"}, Malformed{"host:port", "not a number"},
+        Malformed{"host:-1", "not a number"}, Malformed{"host:+1", "not a number"},
+        Malformed{"host:65536", "not a number from 0 to 65535"},
+        Malformed{"host:100000", "not a number from 0 to 65535"},
+        Malformed{"host: 80", "not a number"}, Malformed{"::1:80", "goes in brackets"},
+        Malformed{"[::1]", "the port is missing"}, Malformed{"[::1]:", "the port is missing"},
+        Malformed{"[::1", "the bracket is not closed"},
+        Malformed{"[::1]80", "something between ] and the port"},
+        Malformed{"tcp://host:80", "more than one colon"}, Malformed{"unix:", "the path is empty"},
+        Malformed{"unix:" + std::string(108, 'x'), "the path has 108 bytes"},
+        Malformed{std::string("unix:/tmp/a\0b", 13), "NUL"},
+        Malformed{std::string("ho\0st:80", 8), "NUL"}));
 
 }  // namespace
 }  // namespace ob::transport

@@ -26,7 +26,8 @@ class Folder {
  public:
   Folder() {
     const char* base = std::getenv("TMPDIR");
-    path_ = std::string(base != nullptr && std::strlen(base) < 40 ? base : "/tmp") + "/ob-transport-XXXXXX";
+    path_ = std::string(base != nullptr && std::strlen(base) < 40 ? base : "/tmp") +
+            "/ob-transport-XXXXXX";
     if (::mkdtemp(path_.data()) == nullptr) std::abort();
   }
   ~Folder() {
@@ -67,7 +68,8 @@ struct Pair {
 };
 
 inline Pair connect_to(Listener& listener) {
-  auto client = std::async(std::launch::async, [&] { return connect(listener.address(), patience()); });
+  auto client =
+      std::async(std::launch::async, [&] { return connect(listener.address(), patience()); });
   Pair pair;
   pair.server = require(listener.accept(patience()));
   pair.client = require(client.get());

@@ -39,7 +39,8 @@ TEST_P(Listening, AcceptEndsAtTheDeadline) {
 TEST_P(Listening, CloseWakesAcceptAndTurnsClientsAway) {
   Folder folder;
   const auto listener = require(listen(address_in(folder, GetParam())));
-  auto waiting = std::async(std::launch::async, [&] { return listener->accept(patience()).status(); });
+  auto waiting =
+      std::async(std::launch::async, [&] { return listener->accept(patience()).status(); });
   std::thread([&] { listener->close(); }).join();
   EXPECT_EQ(waiting.get().code(), Code::unavailable);
   EXPECT_EQ(listener->accept(patience()).status().code(), Code::unavailable);
@@ -53,7 +54,8 @@ TEST_P(Listening, ATakenAddressIsRefusedAndItsOwnerUndisturbed) {
   const Status status = listen(owner->address()).status();
   EXPECT_EQ(status.code(), Code::unavailable) << status.message();
   EXPECT_NE(status.message().find(owner->address()), std::string::npos) << status.message();
-  EXPECT_TRUE(serves_behind_dead_clients(*owner));  // the refused one may have knocked to see who is there
+  EXPECT_TRUE(
+      serves_behind_dead_clients(*owner));  // the refused one may have knocked to see who is there
 }
 
 TEST_P(Listening, AnAddressCanBeTakenAgainAfterItsListenerEnded) {
@@ -119,7 +121,8 @@ TEST(ListeningTcp, AnUnknownHostIsUnavailable) {
 }
 
 TEST(ListeningTcp, AnAddressOfAnotherMachineIsRefused) {
-  EXPECT_EQ(listen("192.0.2.1:0").status().code(), Code::unavailable);  // reserved for documentation
+  EXPECT_EQ(listen("192.0.2.1:0").status().code(),
+            Code::unavailable);  // reserved for documentation
 }
 
 }  // namespace

@@ -183,14 +183,16 @@ TEST(OtherUsers, AreRefusedByTheListenerWhichGoesOnServing) {
     return fork_child([&, expected] {
       if (::setuid(kNobody) != 0) return 2;
       const Status status = connect(listener->address(), patience()).status();
-      const bool right = status.code() == Code::denied && status.message().find(expected) != std::string::npos;
+      const bool right =
+          status.code() == Code::denied && status.message().find(expected) != std::string::npos;
       return right ? 0 : 1;
     });
   };
   EXPECT_EQ(exit_status(connect_as_nobody("belongs to another user")), 0);  // the file's mode
   ASSERT_EQ(::chmod(folder.socket_path().c_str(), 0666), 0);
   const pid_t child = connect_as_nobody("refused this user");  // the socket's credentials
-  EXPECT_EQ(listener->accept(Clock::now() + std::chrono::seconds(1)).status().code(), Code::deadline_exceeded);
+  EXPECT_EQ(listener->accept(Clock::now() + std::chrono::seconds(1)).status().code(),
+            Code::deadline_exceeded);
   EXPECT_EQ(exit_status(child), 0);
   Pair pair = connect_to(*listener);
   EXPECT_TRUE(talks(*pair.client, *pair.server));
@@ -222,7 +224,8 @@ TEST(OtherUsers, RootIsTrusted) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
   Folder folder;
   const auto listener = require(listen("unix:" + folder.socket_path()));
-  // The listener's side asks who is there after becoming an ordinary user: the client is still root.
+  // The listener's side asks who is there after becoming an ordinary user: the client is still
+  // root.
   const pid_t child = fork_child([&] {
     if (::setuid(kNobody) != 0) return 2;
     return listener->accept(patience()).ok() ? 0 : 1;

@@ -32,7 +32,8 @@ TEST(SealedMemory, EachMissingSealIsAProtocolError) {
     ASSERT_EQ(::ftruncate(memory.get(), 4096), 0);
     const int seals = (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) & ~missing;
     ASSERT_EQ(::fcntl(memory.get(), F_ADD_SEALS, seals), 0);
-    EXPECT_EQ(verify_sealed_memory(memory.get(), 4096).status().code(), Code::protocol_error) << missing;
+    EXPECT_EQ(verify_sealed_memory(memory.get(), 4096).status().code(), Code::protocol_error)
+        << missing;
   }
 }
 

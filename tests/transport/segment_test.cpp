@@ -14,7 +14,8 @@ constexpr std::size_t kSize_bytes = 3 * 4096;
 
 class Mapped {
  public:
-  explicit Mapped(int fd) : base_(::mmap(nullptr, kSize_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) {}
+  explicit Mapped(int fd)
+      : base_(::mmap(nullptr, kSize_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) {}
   ~Mapped() { ::munmap(base_, kSize_bytes); }
   std::span<std::uint64_t> words() const {
     return {static_cast<std::uint64_t*>(base_), kSize_bytes / sizeof(std::uint64_t)};
@@ -64,7 +65,8 @@ TEST(Segments, ArriveInOrderAndIndependentlyOfBytes) {
 TEST(Segments, AReceiverWaitsForOne) {
   Link link(Kind::shm);
   EXPECT_EQ(link.client->receive_segment(soon()).status().code(), Code::deadline_exceeded);
-  auto received = std::async(std::launch::async, [&] { return link.client->receive_segment(patience()); });
+  auto received =
+      std::async(std::launch::async, [&] { return link.client->receive_segment(patience()); });
   const auto memory = require(create_sealed_memory("test", 1));
   ASSERT_TRUE(link.server->send_segment(memory.get()).ok());
   const detail::Fd fd(require(received.get()).fd);
@@ -83,7 +85,8 @@ TEST(Segments, SentLastAreStillReceivedAfterTheEnd) {
 
 TEST(Segments, ShutDownWakesTheirReceiver) {
   Link link(Kind::shm);
-  auto received = std::async(std::launch::async, [&] { return link.client->receive_segment(patience()).status(); });
+  auto received = std::async(std::launch::async,
+                             [&] { return link.client->receive_segment(patience()).status(); });
   link.client->shut_down();
   EXPECT_EQ(received.get().code(), Code::connection_lost);
   EXPECT_EQ(link.server->receive_segment(patience()).status().code(), Code::connection_lost);
@@ -102,7 +105,8 @@ TEST(Segments, OneWhoNeverTakesThemIsNotSentWithoutEnd) {
   Status status;
   int sent = 0;
   for (; status.ok() && sent < 100'000; ++sent) status = link.client->send_segment(memory.get());
-  EXPECT_TRUE(status.code() == Code::deadline_exceeded || status.code() == Code::out_of_memory) << status.message();
+  EXPECT_TRUE(status.code() == Code::deadline_exceeded || status.code() == Code::out_of_memory)
+      << status.message();
   for (int i = 0; i + 1 < sent; ++i) {
     const detail::Fd fd(require(link.server->receive_segment(patience())).fd);
   }

@@ -49,7 +49,9 @@ TEST_P(StreamEnd, LastWordsArriveEvenIfTheirSenderDidNotListen) {
 TEST_P(StreamEnd, WaitersHearOfThePeersEnd) {
   Link link(GetParam());
   std::byte byte{};
-  auto receiver = std::async(std::launch::async, [&] { return receive_all(*link.client, {&byte, 1}); });
+  auto receiver = std::async(std::launch::async, [&] {
+    return receive_all(*link.client, {&byte, 1});
+  });
   auto sender = std::async(std::launch::async, [&] { return send_until_failure(*link.client); });
   link.server.reset();
   EXPECT_EQ(receiver.get().code(), Code::connection_lost);
@@ -61,7 +63,9 @@ TEST_P(StreamEnd, ShutDownWakesWaitersOnBothSides) {
   std::byte here{};
   std::byte there{};
   auto ours = std::async(std::launch::async, [&] { return receive_all(*link.client, {&here, 1}); });
-  auto theirs = std::async(std::launch::async, [&] { return receive_all(*link.server, {&there, 1}); });
+  auto theirs = std::async(std::launch::async, [&] {
+    return receive_all(*link.server, {&there, 1});
+  });
   std::thread([&] { link.client->shut_down(); }).join();
   EXPECT_EQ(ours.get().code(), Code::connection_lost);
   EXPECT_EQ(theirs.get().code(), Code::connection_lost);

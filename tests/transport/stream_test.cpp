@@ -25,7 +25,8 @@ std::vector<std::size_t> random_cuts(Random& random, std::size_t size_bytes) {
   std::vector<std::size_t> pieces;
   while (size_bytes != 0) {
     const std::size_t largest = kLargest[ob::test::uniform(random, 0, 4)];
-    const std::size_t piece = std::min(size_bytes, ob::test::uniform<std::size_t>(random, 0, largest));
+    const std::size_t piece =
+        std::min(size_bytes, ob::test::uniform<std::size_t>(random, 0, largest));
     pieces.push_back(piece);
     size_bytes -= piece;
   }
@@ -42,7 +43,8 @@ class Scattered {
     }
     memory_.resize(memory_.size() + kGap_bytes, kPoison);
     remaining_.reserve(pieces_.size());
-    for (std::size_t i = 0; i < pieces_.size(); ++i) remaining_.push_back({&memory_[offsets_[i]], pieces_[i]});
+    for (std::size_t i = 0; i < pieces_.size(); ++i)
+      remaining_.push_back({&memory_[offsets_[i]], pieces_[i]});
   }
 
   void fill(std::span<const std::byte> bytes) {
@@ -236,7 +238,8 @@ TEST_P(StreamBytes, AreHeldBackWhileNobodyReceives) {
   // Everything that was accepted arrives, and there is room again.
   std::vector<std::byte> received(sent, kPoison);
   ASSERT_TRUE(receive_all(*link.server, received).ok());
-  for (std::size_t i = 0; i < sent; ++i) ASSERT_EQ(received[i], text[i % text.size()]) << "byte " << i;
+  for (std::size_t i = 0; i < sent; ++i)
+    ASSERT_EQ(received[i], text[i % text.size()]) << "byte " << i;
   EXPECT_TRUE(link.client->wait(false, true, patience()).ok());
   EXPECT_TRUE(talks(*link.client, *link.server));
 }
@@ -329,7 +332,8 @@ TEST_P(StreamBytes, PeersAreNamed) {
     EXPECT_EQ(link.client->peer(), link.listener->address());
     EXPECT_EQ(link.server->peer().rfind("127.0.0.1:", 0), 0u) << link.server->peer();
   } else {
-    const std::string expected = link.listener->address() + " (uid " + std::to_string(::geteuid()) + ")";
+    const std::string expected =
+        link.listener->address() + " (uid " + std::to_string(::geteuid()) + ")";
     EXPECT_EQ(link.client->peer(), expected);
     EXPECT_EQ(link.server->peer(), expected);
   }

@@ -10,8 +10,8 @@
 namespace ob::transport::detail {
 namespace {
 
-// Pause before asking again when the system is out of descriptors or memory: short beside a daemon's start, long
-// beside the cost of asking.
+// Pause before asking again when the system is out of descriptors or memory: short beside a
+// daemon's start, long beside the cost of asking.
 constexpr std::chrono::milliseconds kShortagePause{20};
 
 bool shortage(int error) {

@@ -8,8 +8,9 @@
 
 namespace ob::transport::detail {
 
-/// Waits until one of `descriptors` is ready or the deadline passes; a deadline in the past only looks.
-/// Returns how many are ready, 0 at the deadline, -1 with errno set on failure (never EINTR).
+/// Waits until one of `descriptors` is ready or the deadline passes; a deadline in the past only
+/// looks. Returns how many are ready, 0 at the deadline, -1 with errno set on failure (never
+/// EINTR).
 int poll_until(std::span<pollfd> descriptors, Deadline deadline) noexcept;
 
 /// The same for one descriptor; returns its revents, 0 at the deadline, POLLERR on failure.

@@ -2,12 +2,12 @@
 
 #include <sched.h>
 
-#include <algorithm>
-
 namespace ob::transport::detail {
 namespace {
 
-constexpr long kShortest_ns = 1000;  // long enough to notice that polling pays off again
+constexpr long kShortest_ns = 1000;  // the wake-up that polling is to save costs about twice that
+// A useless try costs the longest time once in so many waits: half a microsecond each.
+constexpr unsigned kWaitsPerTry = 64;
 
 }  // namespace
 
@@ -19,14 +19,21 @@ int usable_cores() noexcept {
 }
 
 Spin::Spin(std::chrono::nanoseconds longest) noexcept
-    : longest_ns_(longest.count() == 0 || usable_cores() < 2 ? 0L : static_cast<long>(longest.count())),
+    : longest_ns_(longest.count() == 0 || usable_cores() < 2 ? 0L
+                                                             : static_cast<long>(longest.count())),
       budget_ns_(longest_ns_) {}
 
-void Spin::learn(bool paid_off) noexcept {
+long Spin::next_budget_ns() noexcept {
   const long budget = budget_ns_.load(std::memory_order_relaxed);
-  const long next = paid_off ? std::min(2 * budget, longest_ns_)
-                             : std::max(budget / 2, std::min(kShortest_ns, longest_ns_));
-  if (next != budget) budget_ns_.store(next, std::memory_order_relaxed);
+  if (budget != 0 || longest_ns_ == 0) return budget;
+  const unsigned waits = waits_without_.fetch_add(1, std::memory_order_relaxed);
+  return waits % kWaitsPerTry == kWaitsPerTry - 1 ? longest_ns_ : 0;
+}
+
+void Spin::learn_failure(long spent_ns) noexcept {
+  // A failed try out of rest ends at once: its budget was not the current one.
+  const long half = budget_ns_.load(std::memory_order_relaxed) == 0 ? 0 : spent_ns / 2;
+  budget_ns_.store(half < kShortest_ns ? 0 : half, std::memory_order_relaxed);
 }
 
 }  // namespace ob::transport::detail

@@ -27,9 +27,7 @@ void ring_all(BellWords& words) noexcept {
 }
 
 void ring_receivers(BellWords& theirs) noexcept {
-  // Orders our publication before this look at the announcement; sleep_on has the opposite order.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (theirs.sleeping_receivers.load(std::memory_order_relaxed) != 0) ring_all(theirs);
+  if (theirs.sleeping_receivers.load(std::memory_order_seq_cst) != 0) ring_all(theirs);
 }
 
 }  // namespace ob::transport::shm

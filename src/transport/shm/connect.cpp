@@ -19,8 +19,10 @@ namespace {
 constexpr std::chrono::milliseconds kQueueFullPause{1};
 
 Status unreachable(const UnixAddress& address, int error) {
-  const std::string problem = "cannot connect to " + address.text() + " (" + detail::system_text(error) + ")";
-  if (error == EACCES || error == EPERM) return {Code::denied, problem + " the socket belongs to another user"};
+  const std::string problem =
+      "cannot connect to " + address.text() + " (" + detail::system_text(error) + ")";
+  if (error == EACCES || error == EPERM)
+    return {Code::denied, problem + " the socket belongs to another user"};
   return {Code::unavailable, problem + " is the daemon running?"};
 }
 
@@ -39,9 +41,12 @@ Result<detail::Fd> open_socket(const UnixAddress& address, Deadline deadline) {
 
 Status refusal(const UnixAddress& address, std::uint64_t code) {
   if (code == static_cast<std::uint64_t>(Code::denied)) {
-    return {Code::denied, address.text() + " refused this user (it serves its own user and root) run both sides as one"};
+    return {Code::denied,
+            address.text() +
+                " refused this user (it serves its own user and root) run both sides as one"};
   }
-  return {Code::unavailable, address.text() + " refused the connection (it is short of resources) try again later"};
+  return {Code::unavailable,
+          address.text() + " refused the connection (it is short of resources) try again later"};
 }
 
 Result<detail::Fd> receive_memory(const UnixAddress& address, int socket, Deadline deadline) {
@@ -49,12 +54,14 @@ Result<detail::Fd> receive_memory(const UnixAddress& address, int socket, Deadli
   auto received = receive_record(socket, memory, deadline);
   if (!received.ok()) {
     const Status status = received.status().in(address.text());
-    const bool nobody = status.code() == Code::deadline_exceeded || status.code() == Code::connection_lost;
+    const bool nobody =
+        status.code() == Code::deadline_exceeded || status.code() == Code::connection_lost;
     return nobody ? Status(Code::unavailable, status.message()) : status;
   }
   if (received->kind == RecordKind::refused) return refusal(address, received->value);
   if (received->kind != RecordKind::welcome || received->value != kMemory_bytes || !memory) {
-    return Status(Code::protocol_error, address.text() + " does not speak this protocol (no welcome came)");
+    return Status(Code::protocol_error,
+                  address.text() + " does not speak this protocol (no welcome came)");
   }
   OB_RETURN_IF_ERROR(verify_sealed_memory(memory.get(), kMemory_bytes).status().in(address.text()));
   return memory;

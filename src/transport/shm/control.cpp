@@ -20,7 +20,8 @@ struct ControlBuffer {
 };
 
 Status control_failure(const char* what, int error) {
-  if (error == ETOOMANYREFS || error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS) {
+  if (error == ETOOMANYREFS || error == EMFILE || error == ENFILE || error == ENOMEM ||
+      error == ENOBUFS) {
     return detail::system_error(Code::out_of_memory, what, error);
   }
   return detail::system_error(Code::connection_lost, what, error);
@@ -39,7 +40,8 @@ void attach(msghdr& message, ControlBuffer& control, int fd) noexcept {
 /// Takes every descriptor that came, so that none leaks; returns how many there were.
 int detach(msghdr& message, detail::Fd& first) noexcept {
   int count = 0;
-  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t fds = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < fds; ++i, ++count) {
@@ -55,15 +57,18 @@ int detach(msghdr& message, detail::Fd& first) noexcept {
 Status check(const Record& record, ssize_t size_bytes, int descriptors, int flags) {
   if (size_bytes != static_cast<ssize_t>(sizeof record) || record.magic != kControlMagic ||
       (flags & MSG_TRUNC) != 0) {
-    return {Code::protocol_error, "the peer does not speak this protocol (a malformed record came)"};
+    return {Code::protocol_error,
+            "the peer does not speak this protocol (a malformed record came)"};
   }
   if (record.version != kControlVersion) {
     return {Code::version_mismatch, "the peer speaks version " + std::to_string(record.version) +
                                         " of the shared-memory transport (this side " +
-                                        std::to_string(kControlVersion) + ") use one release on both sides"};
+                                        std::to_string(kControlVersion) +
+                                        ") use one release on both sides"};
   }
   if ((flags & MSG_CTRUNC) != 0 && descriptors == 0) {
-    return {Code::out_of_memory, "the peer's file descriptor could not be taken (too many open files)"};
+    return {Code::out_of_memory,
+            "the peer's file descriptor could not be taken (too many open files)"};
   }
   if (descriptors > 1 || (flags & MSG_CTRUNC) != 0) {
     return {Code::protocol_error, "the peer passed more than one file descriptor at a time"};
@@ -86,7 +91,8 @@ Status send_record(int socket, const Record& record, int fd, Deadline deadline) 
     if (errno == EBADF && fd >= 0) {
       return detail::system_error(Code::invalid_argument, "cannot pass the descriptor", EBADF);
     }
-    if (errno != EAGAIN && errno != EWOULDBLOCK) return control_failure("cannot reach the peer", errno);
+    if (errno != EAGAIN && errno != EWOULDBLOCK)
+      return control_failure("cannot reach the peer", errno);
     if (detail::poll_until(socket, POLLOUT, deadline) == 0) {
       return {Code::deadline_exceeded, "the peer takes no more segments"};
     }

@@ -1,6 +1,6 @@
 #pragma once
-// The unix socket beside the rings: the first record brings the shared memory, later ones segments, and its end
-// tells of the peer's.
+// The unix socket beside the rings: the first record brings the shared memory, later ones segments,
+// and its end tells of the peer's.
 
 #include <sys/types.h>
 
@@ -26,7 +26,8 @@ struct Record {
 };
 
 /// Sends a record, with `fd` beside it unless -1. Waits for room until the deadline.
-/// Errors: connection_lost, deadline_exceeded, out_of_memory if too many descriptors are on their way
+/// Errors: connection_lost, deadline_exceeded, out_of_memory if too many descriptors are on their
+/// way
 Status send_record(int socket, const Record& record, int fd, Deadline deadline);
 
 /// Receives a record and the descriptor beside it (none: empty).

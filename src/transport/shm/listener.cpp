@@ -29,7 +29,8 @@ ShmListener::ShmListener(UnixAddress address, SocketFile file)
     : address_(std::move(address)), file_(std::move(file)), owner_(::getpid()) {}
 
 ShmListener::~ShmListener() {
-  if (::getpid() == owner_) close();  // in a forked child the file and the socket are still the parent's
+  if (::getpid() == owner_)
+    close();  // in a forked child the file and the socket are still the parent's
 }
 
 Result<std::unique_ptr<Stream>> ShmListener::accept(Deadline deadline) {
@@ -51,7 +52,8 @@ Result<std::unique_ptr<Stream>> ShmListener::accept(Deadline deadline) {
     Record record;
     record.kind = RecordKind::welcome;
     record.value = kMemory_bytes;
-    // A fresh socket has room for its first record; a client that is gone already is nobody's failure.
+    // A fresh socket has room for its first record; a client that is gone already is nobody's
+    // failure.
     if (!send_record(socket.get(), record, memory->get(), Deadline::min()).ok()) continue;
     return std::unique_ptr<Stream>(
         new ShmStream(std::move(socket), std::move(mapping).value(), Side::listener, text));

@@ -9,7 +9,8 @@
 
 namespace ob::transport::shm {
 
-/// Owns the mapping of a connection's shared memory. A forked child inherits the mapping and may drop its own.
+/// Owns the mapping of a connection's shared memory. A forked child inherits the mapping and may
+/// drop its own.
 class Mapping {
  public:
   Mapping() noexcept = default;

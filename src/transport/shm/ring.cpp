@@ -4,9 +4,11 @@
 
 namespace ob::transport::shm {
 
+// The indices are sequentially consistent for the sake of sleepers; bell.hpp says why.
+
 std::size_t RingSender::room() const noexcept {
   const std::uint64_t used =
-      head_.load(std::memory_order_relaxed) - indices_.tail.load(std::memory_order_acquire);
+      head_.load(std::memory_order_relaxed) - indices_.tail.load(std::memory_order_seq_cst);
   return used > kRing_bytes ? kCorrupt : kRing_bytes - static_cast<std::size_t>(used);
 }
 
@@ -23,12 +25,12 @@ void RingSender::publish() noexcept {
   const std::uint64_t head = head_.load(std::memory_order_relaxed) + pending_;
   pending_ = 0;
   head_.store(head, std::memory_order_relaxed);
-  indices_.head.store(head, std::memory_order_release);
+  indices_.head.store(head, std::memory_order_seq_cst);
 }
 
 std::size_t RingReceiver::available() const noexcept {
   const std::uint64_t there =
-      indices_.head.load(std::memory_order_acquire) - tail_.load(std::memory_order_relaxed);
+      indices_.head.load(std::memory_order_seq_cst) - tail_.load(std::memory_order_relaxed);
   return there > kRing_bytes ? kCorrupt : static_cast<std::size_t>(there);
 }
 
@@ -45,7 +47,7 @@ void RingReceiver::release() noexcept {
   const std::uint64_t tail = tail_.load(std::memory_order_relaxed) + pending_;
   pending_ = 0;
   tail_.store(tail, std::memory_order_relaxed);
-  indices_.tail.store(tail, std::memory_order_release);
+  indices_.tail.store(tail, std::memory_order_seq_cst);
 }
 
 }  // namespace ob::transport::shm

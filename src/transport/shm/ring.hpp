@@ -12,9 +12,10 @@
 
 namespace ob::transport::shm {
 
-// Bytes copied between two publications: long enough to hide their cost (a fence and a cache line's journey), short
-// enough that the other side copies one chunk out while this side copies the next one in.
-inline constexpr std::size_t kChunk_bytes = 64 * 1024;
+// Bytes copied between two publications: long enough to hide their cost (a locked store and a cache
+// line's journey), short enough that the other side copies one chunk out while this side copies the
+// next one in.
+inline constexpr std::size_t kChunk_bytes = 128 * 1024;
 inline constexpr std::size_t kCorrupt = SIZE_MAX;
 
 /// Threads: room() any; the others by the sender only.
@@ -44,7 +45,8 @@ class RingSender {
 /// Threads: available() any; the others by the receiver only.
 class RingReceiver {
  public:
-  RingReceiver(RingIndices& indices, const std::byte* data) noexcept : indices_(indices), data_(data) {}
+  RingReceiver(RingIndices& indices, const std::byte* data) noexcept
+      : indices_(indices), data_(data) {}
 
   /// Bytes that can be received now; kCorrupt if the sender's index is impossible.
   std::size_t available() const noexcept;
@@ -78,7 +80,8 @@ std::size_t RingSender::send(std::span<const iovec> parts, Published published) 
         if (room_ == kCorrupt) return room_ = 0, kCorrupt;
         if (room_ == 0) return sent;
       }
-      const std::size_t size = std::min({left, room_, kChunk_bytes - static_cast<std::size_t>(pending_)});
+      const std::size_t size =
+          std::min({left, room_, kChunk_bytes - static_cast<std::size_t>(pending_)});
       put(source, size);
       source += size;
       left -= size;

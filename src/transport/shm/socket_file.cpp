@@ -21,23 +21,28 @@ constexpr int kSocketType = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
 constexpr std::chrono::milliseconds kLockPatience{1000};
 constexpr std::chrono::milliseconds kLockPause{1};
 
-const sockaddr* address_of(const SocketName& name) { return reinterpret_cast<const sockaddr*>(name.bytes); }
+const sockaddr* address_of(const SocketName& name) {
+  return reinterpret_cast<const sockaddr*>(name.bytes);
+}
 
-/// Keeps two starting listeners from both finding the same stale file and removing each other's new one. The lock
-/// is advisory and on the folder, so no lock file is left behind. Where it cannot be had, we go on without.
+/// Keeps two starting listeners from both finding the same stale file and removing each other's new
+/// one. The lock is advisory and on the folder, so no lock file is left behind. Where it cannot be
+/// had, we go on without.
 detail::Fd lock_folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   detail::Fd lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const Deadline patience = Clock::now() + kLockPatience;
-  while (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && Clock::now() < patience) {
+  while (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+         Clock::now() < patience) {
     (void)detail::poll_until({}, Clock::now() + kLockPause);
   }
   return lock;
 }
 
 Status unusable(const UnixAddress& address, int error) {
-  const Code code = error == EACCES || error == EPERM || error == EROFS ? Code::denied : Code::unavailable;
+  const Code code =
+      error == EACCES || error == EPERM || error == EROFS ? Code::denied : Code::unavailable;
   return {code, "cannot listen on " + address.text() + " (" + detail::system_text(error) + ")"};
 }
 
@@ -48,20 +53,22 @@ Status remove_stale(const UnixAddress& address, const SocketName& name) {
     return errno == ENOENT ? Status() : unusable(address, errno);
   }
   if (!S_ISSOCK(status.st_mode)) {
-    return {Code::unavailable,
-            "cannot listen on " + address.text() + " (the file exists and is no socket) choose another path"};
+    return {Code::unavailable, "cannot listen on " + address.text() +
+                                   " (the file exists and is no socket) choose another path"};
   }
   const detail::Fd probe(::socket(AF_UNIX, kSocketType, 0));
   if (!probe) return unusable(address, errno);
   const int outcome = ::connect(probe.get(), address_of(name), name.size_bytes);
   const int error = outcome == 0 ? 0 : errno;
   if (error == ECONNREFUSED) {
-    return ::unlink(address.path.c_str()) == 0 || errno == ENOENT ? Status() : unusable(address, errno);
+    return ::unlink(address.path.c_str()) == 0 || errno == ENOENT ? Status()
+                                                                  : unusable(address, errno);
   }
   if (error == ENOENT) return {};
   if (error == EACCES) return unusable(address, error);
   return {Code::unavailable,
-          "cannot listen on " + address.text() + " (somebody listens there) stop that daemon or choose another path"};
+          "cannot listen on " + address.text() +
+              " (somebody listens there) stop that daemon or choose another path"};
 }
 
 }  // namespace
@@ -82,10 +89,11 @@ Result<SocketFile> create_socket_file(const UnixAddress& address) {
   SocketFile file;
   file.socket.reset(::socket(AF_UNIX, kSocketType, 0));
   if (!file.socket) return unusable(address, errno);
-  // Linux gives the file the mode of the unbound socket, so it is never open to others, not even for a moment
-  // (umask would be the other way, but belongs to the whole process).
+  // Linux gives the file the mode of the unbound socket, so it is never open to others, not even
+  // for a moment (umask would be the other way, but belongs to the whole process).
   (void)::fchmod(file.socket.get(), S_IRUSR | S_IWUSR);
-  if (::bind(file.socket.get(), address_of(name), name.size_bytes) != 0) return unusable(address, errno);
+  if (::bind(file.socket.get(), address_of(name), name.size_bytes) != 0)
+    return unusable(address, errno);
   struct stat status = {};
   if (::lstat(address.path.c_str(), &status) != 0) return unusable(address, errno);
   file.device = status.st_dev;
@@ -101,7 +109,8 @@ Result<SocketFile> create_socket_file(const UnixAddress& address) {
 void remove_socket_file(const UnixAddress& address, const SocketFile& file) noexcept {
   struct stat status = {};
   if (::lstat(address.path.c_str(), &status) != 0) return;
-  if (status.st_dev == file.device && status.st_ino == file.inode) (void)::unlink(address.path.c_str());
+  if (status.st_dev == file.device && status.st_ino == file.inode)
+    (void)::unlink(address.path.c_str());
 }
 
 }  // namespace ob::transport::shm

@@ -15,8 +15,9 @@ struct SocketFile {
   ino_t inode = 0;
 };
 
-/// Creates the socket file (mode 0600) and listens on it; a file left by a dead listener is replaced.
-/// Errors: unavailable if the path is taken or a live listener has it; denied if permissions forbid it
+/// Creates the socket file (mode 0600) and listens on it; a file left by a dead listener is
+/// replaced. Errors: unavailable if the path is taken or a live listener has it; denied if
+/// permissions forbid it
 Result<SocketFile> create_socket_file(const UnixAddress& address);
 
 /// Removes the file if it is still the one created.

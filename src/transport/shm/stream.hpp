@@ -16,8 +16,9 @@ namespace ob::transport::shm {
 /// Errors: out_of_memory
 Result<Mapping> map_memory(int fd);
 
-/// A connection through shared memory. After fork the child may destroy or leak its copy; the parent's connection
-/// goes on. Its descriptor also polls readable while a segment waits to be received.
+/// A connection through shared memory. After fork the child may destroy or leak its copy; the
+/// parent's connection goes on. Its descriptor also polls readable while a segment waits to be
+/// received.
 class ShmStream final : public Stream {
  public:
   ShmStream(detail::Fd socket, Mapping mapping, Side side, std::string peer);

@@ -22,10 +22,13 @@ int finish_connecting(int fd, Deadline deadline) {
 }
 
 /// A free local port may happen to be the one called: the socket then connects to itself.
-bool connected_to_itself(int fd) { return text_of(fd, ::getsockname) == text_of(fd, ::getpeername); }
+bool connected_to_itself(int fd) {
+  return text_of(fd, ::getsockname) == text_of(fd, ::getpeername);
+}
 
 int connect_one(const addrinfo& address, Deadline deadline, detail::Fd& out) {
-  detail::Fd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
+  detail::Fd fd(
+      ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
   if (!fd) return errno;
   set_options(fd.get());
   if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0) {

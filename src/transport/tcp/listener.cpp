@@ -14,7 +14,8 @@ namespace ob::transport::tcp {
 namespace {
 
 int bind_one(const addrinfo& address, detail::Fd& out) {
-  detail::Fd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
+  detail::Fd fd(
+      ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
   if (!fd) return errno;
   const int on = 1;  // a restarted daemon takes its port again at once
   (void)::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -37,10 +38,11 @@ Result<std::unique_ptr<Listener>> listen(const TcpAddress& address) {
   }
   const std::string problem = "cannot listen on " + address.text();
   if (error == EACCES || error == EPERM) {
-    return Status(Code::denied, problem + " (" + detail::system_text(error) + ") choose a port from 1024 up");
+    return Status(Code::denied,
+                  problem + " (" + detail::system_text(error) + ") choose a port from 1024 up");
   }
-  return Status(Code::unavailable,
-                problem + " (" + detail::system_text(error) + ") choose another address, or port 0 for any");
+  return Status(Code::unavailable, problem + " (" + detail::system_text(error) +
+                                       ") choose another address, or port 0 for any");
 }
 
 TcpListener::TcpListener(detail::Fd fd)

@@ -7,7 +7,8 @@
 namespace ob::transport::tcp {
 namespace {
 
-constexpr unsigned kSilence_ms = 5000;  // beyond any route change that a running calculation should sit out
+constexpr unsigned kSilence_ms =
+    5000;  // beyond any route change that a running calculation should sit out
 // The retransmission in flight may be answered yet; two in a row mean that one was not.
 constexpr unsigned kUnanswered = 2;
 

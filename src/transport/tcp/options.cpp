@@ -14,19 +14,21 @@ void set(int fd, int level, int option, int value) noexcept {
 }
 
 bool set_congestion_control(int fd, std::string_view name) noexcept {
-  return ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) == 0;
+  return ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(),
+                      static_cast<socklen_t>(name.size())) == 0;
 }
 
 }  // namespace
 
 void set_options(int fd) noexcept {
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  // Where BBR is the default it paces a stream between neighbours to 40 % of what cubic reaches. reno is always
-  // compiled in and as fast; an ordinary user may be allowed only one of them.
+  // Where BBR is the default it paces a stream between neighbours to 40 % of what cubic reaches.
+  // reno is always compiled in and as fast; an ordinary user may be allowed only one of them.
   if (!set_congestion_control(fd, "cubic")) (void)set_congestion_control(fd, "reno");
-  // A dead peer of an idle connection is found in 2 + 3 x 1 s. While data is outstanding keepalive is silent, and
-  // TCP_USER_TIMEOUT would also kill a live peer that does not read for a while (it counts a closed window), which
-  // a daemon in a long routine does: Stream::wait looks for a silent peer itself.
+  // A dead peer of an idle connection is found in 2 + 3 x 1 s. While data is outstanding keepalive
+  // is silent, and TCP_USER_TIMEOUT would also kill a live peer that does not read for a while (it
+  // counts a closed window), which a daemon in a long routine does: Stream::wait looks for a silent
+  // peer itself.
   set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 2);
   set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);

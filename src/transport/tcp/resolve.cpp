@@ -13,7 +13,8 @@ Result<Addresses> resolve(const TcpAddress& address, bool for_listening) {
     error = ::getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &list);
   }
   if (error != 0) {
-    return Status(Code::unavailable, "cannot find host \"" + address.host + "\" (" + ::gai_strerror(error) +
+    return Status(Code::unavailable, "cannot find host \"" + address.host + "\" (" +
+                                         ::gai_strerror(error) +
                                          ") check the spelling or write its number");
   }
   return Addresses(list);

@@ -15,8 +15,8 @@ struct FreeAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-/// Looks up every address of a host. Numbers need no name service; a name blocks for as long as that takes.
-/// Errors: unavailable if the name is unknown
+/// Looks up every address of a host. Numbers need no name service; a name blocks for as long as
+/// that takes. Errors: unavailable if the name is unknown
 Result<Addresses> resolve(const TcpAddress& address, bool for_listening);
 
 /// "127.0.0.1:80", "[::1]:80"

@@ -5,12 +5,12 @@
 #include <atomic>
 
 #include "transport/detail/fd.hpp"
-#include "transport/detail/spin.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::transport::tcp {
 
-/// A TCP connection. After fork the child may destroy or leak its copy; the parent's connection goes on.
+/// A TCP connection. After fork the child may destroy or leak its copy; the parent's connection
+/// goes on.
 class TcpStream final : public Stream {
  public:
   /// @pre fd is a connected non-blocking socket
@@ -35,7 +35,6 @@ class TcpStream final : public Stream {
   const std::string peer_;
   const pid_t owner_;
   std::atomic<bool> shut_down_{false};
-  detail::Spin spin_;
 };
 
 }  // namespace ob::transport::tcp

@@ -11,33 +11,13 @@
 #include "transport/link.hpp"
 #include "transport/sealed_memory.hpp"
 #include "transport/shm/control.hpp"
-#include "transport/shm/mapping.hpp"
+#include "transport/shm/raw_client.hpp"
 #include "transport/shm/socket_file.hpp"
-#include "transport/shm/stream.hpp"
 
 namespace ob::transport::shm {
 namespace {
 
 using namespace ob::transport::test;
-
-/// A client that has the connection's memory to itself.
-struct RawClient {
-  explicit RawClient(Listener& listener) : socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
-    const SocketName name(listener.address().substr(5));
-    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(name.bytes), name.size_bytes) != 0) std::abort();
-    server = require(listener.accept(patience()));
-    detail::Fd memory;
-    const Record record = require(receive_record(socket.get(), memory, patience()));
-    if (record.kind != RecordKind::welcome) std::abort();
-    mapping = require(map_memory(memory.get()));
-  }
-  RingIndices& to_server() { return mapping.header().rings[static_cast<unsigned>(Side::connector)]; }
-  RingIndices& from_server() { return mapping.header().rings[static_cast<unsigned>(Side::listener)]; }
-
-  detail::Fd socket;
-  Mapping mapping;
-  std::unique_ptr<Stream> server;
-};
 
 struct Hostile : ::testing::Test {
   Folder folder;
@@ -45,7 +25,8 @@ struct Hostile : ::testing::Test {
 };
 
 TEST_F(Hostile, AnImpossibleHeadIsAProtocolErrorAndEndsTheConnection) {
-  for (const std::uint64_t wrong : {std::uint64_t{kRing_bytes} + 1, ~std::uint64_t{0}, std::uint64_t{1} << 62}) {
+  for (const std::uint64_t wrong :
+       {std::uint64_t{kRing_bytes} + 1, ~std::uint64_t{0}, std::uint64_t{1} << 62}) {
     RawClient client(*listener);
     client.to_server().head.store(wrong);
     std::vector<std::byte> bytes(64, std::byte{0xA5});
@@ -74,7 +55,8 @@ TEST_F(Hostile, RandomWordsEverywhereDoNoHarmBeyondTheConnection) {
       std::mt19937_64 words(seed);
       auto* at = reinterpret_cast<std::atomic<std::uint32_t>*>(&client.mapping.header());
       const std::size_t count = sizeof(Header) / sizeof(std::uint32_t);
-      while (!stop.load()) at[words() % count].store(static_cast<std::uint32_t>(words() >> (words() % 64)));
+      while (!stop.load())
+        at[words() % count].store(static_cast<std::uint32_t>(words() >> (words() % 64)));
     });
     std::vector<std::byte> bytes(300'000);
     Status status;
@@ -82,9 +64,11 @@ TEST_F(Hostile, RandomWordsEverywhereDoNoHarmBeyondTheConnection) {
     while (status.ok() && Clock::now() < end) {
       status = try_send(*client.server, bytes).status();
       if (status.ok()) status = try_receive(*client.server, bytes).status();
-      if (status.ok()) (void)client.server->wait(true, true, Clock::now() + std::chrono::milliseconds(1));
+      if (status.ok())
+        (void)client.server->wait(true, true, Clock::now() + std::chrono::milliseconds(1));
     }
-    EXPECT_TRUE(status.ok() || status.code() == Code::protocol_error || status.code() == Code::connection_lost);
+    EXPECT_TRUE(status.ok() || status.code() == Code::protocol_error ||
+                status.code() == Code::connection_lost);
     client.server.reset();
     stop.store(true);
     vandal.join();
@@ -106,7 +90,8 @@ TEST_F(Hostile, AMalformedRecordInsteadOfASegmentIsAProtocolError) {
 TEST_F(Hostile, MemoryCannotBeTruncatedUnderTheServer) {
   detail::Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   const SocketName name(folder.socket_path());
-  ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(name.bytes), name.size_bytes), 0);
+  ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(name.bytes), name.size_bytes),
+            0);
   const auto server = require(listener->accept(patience()));
   detail::Fd memory;
   (void)require(receive_record(socket.get(), memory, patience()));
@@ -114,11 +99,13 @@ TEST_F(Hostile, MemoryCannotBeTruncatedUnderTheServer) {
 }
 
 /// A listener that answers its one client with a record and descriptors of the test's choice.
-Status connect_to_raw_listener(const Record& record, std::size_t record_bytes, std::span<const int> fds) {
+Status connect_to_raw_listener(const Record& record, std::size_t record_bytes,
+                               std::span<const int> fds) {
   Folder folder;
   SocketFile file = require(create_socket_file({folder.socket_path()}));
-  auto client = std::async(std::launch::async,
-                           [&] { return connect("unix:" + folder.socket_path(), patience()).status(); });
+  auto client = std::async(std::launch::async, [&] {
+    return connect("unix:" + folder.socket_path(), patience()).status();
+  });
   pollfd ready{file.socket.get(), POLLIN, 0};
   (void)::poll(&ready, 1, -1);
   const detail::Fd peer(::accept(file.socket.get(), nullptr, nullptr));
@@ -160,7 +147,8 @@ TEST(HostileListener, UnsealedMemoryIsRefused) {
 TEST(HostileListener, SmallMemoryIsRefused) {
   const auto memory = require(create_sealed_memory("test", kMemory_bytes - 1));
   const int fd = memory.get();
-  EXPECT_EQ(connect_to_raw_listener(welcome(), sizeof(Record), {&fd, 1}).code(), Code::protocol_error);
+  EXPECT_EQ(connect_to_raw_listener(welcome(), sizeof(Record), {&fd, 1}).code(),
+            Code::protocol_error);
 }
 
 TEST(HostileListener, NoMemoryIsRefused) {
@@ -173,7 +161,8 @@ TEST(HostileListener, SeveralDescriptorsAreRefusedAndClosed) {
   ::close(next);
   for (const std::size_t count : {2u, 3u, 8u}) {
     const std::vector<int> fds(count, memory.get());
-    EXPECT_EQ(connect_to_raw_listener(welcome(), sizeof(Record), fds).code(), Code::protocol_error) << count;
+    EXPECT_EQ(connect_to_raw_listener(welcome(), sizeof(Record), fds).code(), Code::protocol_error)
+        << count;
   }
   const int now = ::dup(0);
   ::close(now);
@@ -184,7 +173,8 @@ TEST(HostileListener, OtherRecordsAreRefused) {
   Record wrong = welcome();
   wrong.magic ^= 1;
   EXPECT_EQ(connect_to_raw_listener(wrong, sizeof(Record), {}).code(), Code::protocol_error);
-  EXPECT_EQ(connect_to_raw_listener(welcome(), sizeof(Record) - 1, {}).code(), Code::protocol_error);
+  EXPECT_EQ(connect_to_raw_listener(welcome(), sizeof(Record) - 1, {}).code(),
+            Code::protocol_error);
   wrong = welcome();
   wrong.version = kControlVersion + 1;
   EXPECT_EQ(connect_to_raw_listener(wrong, sizeof(Record), {}).code(), Code::version_mismatch);

@@ -42,7 +42,8 @@ TEST_F(SocketFiles, AreRemovedAtTheEnd) {
 
 TEST_F(SocketFiles, LeftByTheDeadAreReplaced) {
   {
-    auto stale = require(shm::create_socket_file({folder.socket_path()}));  // closes without removing its file
+    auto stale = require(
+        shm::create_socket_file({folder.socket_path()}));  // closes without removing its file
   }
   ASSERT_TRUE(exists());
   const auto listener = require(listen(address));
@@ -86,14 +87,13 @@ TEST_F(SocketFiles, ThatReplacedOursAreLeftAlone) {
 
 TEST_F(SocketFiles, InAMissingFolderAreUnavailable) {
   EXPECT_EQ(listen("unix:" + folder.path() + "/missing/socket").status().code(), Code::unavailable);
-  EXPECT_EQ(connect("unix:" + folder.path() + "/missing/socket", patience()).status().code(), Code::unavailable);
+  EXPECT_EQ(connect("unix:" + folder.path() + "/missing/socket", patience()).status().code(),
+            Code::unavailable);
 }
 
 TEST_F(SocketFiles, OfManyListenersStartingAtOnceOneWins) {
   for (int round = 0; round < 20; ++round) {
-    {
-      auto stale = require(shm::create_socket_file({folder.socket_path()}));
-    }
+    { auto stale = require(shm::create_socket_file({folder.socket_path()})); }
     std::vector<std::future<Result<std::unique_ptr<Listener>>>> starting;
     for (int i = 0; i < 8; ++i) {
       starting.push_back(std::async(std::launch::async, [&] { return listen(address); }));

@@ -1,5 +1,5 @@
-// A peer whose machine falls silent, and one who is merely busy. The silent machine is a network of its own whose
-// interface goes down.
+// A peer whose machine falls silent, and one who is merely busy. The silent machine is a network of
+// its own whose interface goes down.
 
 #include <net/if.h>
 #include <sched.h>
@@ -66,7 +66,8 @@ TEST(Liveness, APeerThatIsTooBusyToReceiveIsNotGivenUp) {
   const std::vector<std::byte> text(1 << 20, std::byte{5});
   std::size_t sent = 0;
   Status status;
-  const Deadline busy_until = Clock::now() + std::chrono::seconds(9);  // well beyond what a silent peer gets
+  const Deadline busy_until =
+      Clock::now() + std::chrono::seconds(9);  // well beyond what a silent peer gets
   while (status.ok()) {
     auto accepted = try_send(*link.client, text);
     ASSERT_TRUE(accepted.ok()) << accepted.status().message();
