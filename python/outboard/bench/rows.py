@@ -1,0 +1,91 @@
+"""The rows of a benchmark: one form for all of them, in JSON and as a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured case; `value` and `ceiling` are medians of `runs`, in `unit`."""
+
+    bench: str
+    case: str
+    bytes: int
+    value: float
+    unit: str
+    ceiling: float
+    ceiling_name: str
+    ratio: float  # better when larger, whatever the unit
+    min: float
+    max: float
+    runs: int
+
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "bench": str,
+    "case": str,
+    "bytes": int,
+    "value": (int, float),
+    "unit": str,
+    "ceiling": (int, float),
+    "ceiling_name": str,
+    "ratio": (int, float),
+    "min": (int, float),
+    "max": (int, float),
+    "runs": int,
+}
+# A case without a physical or peer figure beside it.
+_NULLABLE = {"ceiling", "ceiling_name", "ratio"}
+
+
+def load(file: Path) -> Any:
+    """The JSON value in `file`. Raises ValueError where it is none."""
+    return json.loads(file.read_text())
+
+
+def check(value: Any) -> list[Mapping[str, Any]]:
+    """`value` as rows. Raises ValueError at the first key that is missing, extra or mistyped."""
+    if not isinstance(value, list) or not value:
+        raise ValueError("expected a list with at least one row")
+    for index, row in enumerate(value):
+        if not isinstance(row, dict):
+            raise ValueError(f"row {index} is no object")
+        if row.keys() != _TYPES.keys():
+            odd = ", ".join(sorted(row.keys() ^ _TYPES.keys()))
+            raise ValueError(f"row {index} has missing or unknown keys: {odd}")
+        for key, expected in _TYPES.items():
+            if row[key] is None and key in _NULLABLE:
+                continue
+            if not isinstance(row[key], expected) or isinstance(row[key], bool):
+                raise ValueError(f"row {index}: {key} is {row[key]!r}")
+    return value
+
+
+def write(rows: Iterable[Row], file: Path) -> None:
+    file.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+
+
+def print_table(rows: Iterable[Row]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("case", "value", "min", "max", "beside it", "ratio", "runs"):
+        table.add_column(heading, justify="left" if heading == "case" else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            row.case,
+            f"{row.value:.4g} {row.unit}",
+            f"{row.min:.4g}",
+            f"{row.max:.4g}",
+            f"{row.ceiling:.4g} {row.unit} ({row.ceiling_name})",
+            f"{row.ratio:.3f}",
+            str(row.runs),
+        )
+    Console(highlight=False).print(table)

@@ -1,0 +1,143 @@
+"""Configures and builds the C++ side with CMake and Ninja, with one progress line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from outboard import paths
+from outboard.errors import OutboardError
+from outboard.progress import ProgressLine
+
+PRESET = "release"
+# All that `run` and `serve` need.
+NATIVE_TARGETS = ("outboard_preload", "outboardd")
+# Switches OUTBOARD_<part> of CMakeLists.txt. Once on in a build folder they stay on.
+PARTS = ("TESTS", "BENCH")
+# What one compiler process may need; more jobs than memory / this end in the kernel's OOM killer.
+_BYTES_PER_JOB = 1 << 30
+_STATUS = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
+
+
+def ensure_native() -> paths.Native:
+    """The library and the daemon, built first where a checkout has none yet."""
+    native = paths.find_native()
+    root = paths.repository()
+    if native is None and root is not None:
+        Build(root).run(NATIVE_TARGETS)
+    return native or paths.require_native()
+
+
+class Build:
+    """The build folder of a checkout."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.folder = paths.build_folder(root)
+        self.log = self.folder / "outboard-build.log"
+
+    def run(
+        self,
+        targets: Sequence[str] = (),
+        *,
+        parts: Sequence[str] = (),
+        jobs: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        """Configure with `parts` if needed, then build `targets` (default: all configured)."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.log.write_bytes(b"")
+        self._configure(parts, verbose)
+        command = ["cmake", "--build", str(self.folder), "-j", str(jobs or default_jobs())]
+        if targets:
+            command += ["--target", *targets]
+        with ProgressLine("building") as progress:
+            self._execute(command, progress, verbose)
+
+    def cache(self) -> dict[str, str]:
+        """Variables of CMakeCache.txt; empty before the first configuration."""
+        try:
+            text = (self.folder / "CMakeCache.txt").read_text(errors="replace")
+        except OSError:
+            return {}
+        return dict(re.findall(r"^(\w+):\w+=(.*)$", text, re.MULTILINE))
+
+    def _configure(self, parts: Sequence[str], verbose: bool) -> None:
+        cache = self.cache()
+        switched_on = {part for part in PARTS if cache.get(f"OUTBOARD_{part}") == "ON"}
+        if (self.folder / "build.ninja").is_file() and switched_on.issuperset(parts):
+            return  # ninja configures again by itself when a CMake file has changed
+        command = ["cmake", "-S", str(self.root), "-B", str(self.folder)]
+        if cache:
+            command.append("--fresh")  # what was not found then may have been installed since
+        if _has_preset(self.root):
+            command += ["--preset", PRESET]
+        else:
+            command += ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+        for part in PARTS:
+            on = part in parts or part in switched_on
+            command.append(f"-DOUTBOARD_{part}={'ON' if on else 'OFF'}")
+        command.append(f"-DPython3_EXECUTABLE={sys.executable}")
+        with ProgressLine("configuring") as progress:
+            self._execute(command, progress, verbose)
+
+    def _execute(self, command: list[str], progress: ProgressLine, verbose: bool) -> None:
+        if shutil.which(command[0]) is None:
+            raise OutboardError(
+                f"{command[0]} was not found (it builds the C++ side); install the packages cmake "
+                "and ninja-build, or start ./outboard, which installs them"
+            )
+        environment = dict(os.environ, NINJA_STATUS="[%f/%t] ", CLICOLOR_FORCE="0")
+        environment.pop("LD_PRELOAD", None)
+        kept = [] if verbose else [f"$ {' '.join(command)}\n"]
+        process = subprocess.Popen(
+            command,
+            cwd=self.root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        assert process.stdout is not None
+        with process, self.log.open("a") as log:
+            for line in process.stdout:
+                log.write(line)
+                status = _STATUS.match(line)
+                if verbose:
+                    sys.stderr.write(line)
+                elif status and "Re-" in status[3]:
+                    pass  # Ninja renews its own files first, then counts from 0 again
+                elif status:
+                    progress.update(int(status[1]), int(status[2]), status[3])
+                else:
+                    kept.append(line)
+        if process.returncode != 0:
+            progress.close()
+            sys.stderr.writelines(kept)
+            raise OutboardError(
+                f"{progress.title} failed (status {process.returncode}); "
+                f"its output is above, the whole log in {self.log}"
+            )
+
+
+def default_jobs() -> int:
+    """Compiler processes at a time: the cores, as far as the memory reaches."""
+    cores = len(os.sched_getaffinity(0))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(1, min(cores, memory // _BYTES_PER_JOB))
+
+
+def _has_preset(root: Path) -> bool:
+    try:
+        presets = json.loads((root / "CMakePresets.json").read_text())["configurePresets"]
+    except (OSError, ValueError, KeyError):
+        return False
+    return any(p.get("name") == PRESET and not p.get("hidden") for p in presets)

@@ -1,0 +1,43 @@
+"""Options that `run` and `env` share: the settings of the drop-in library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from outboard import values
+from outboard.settings import MODES, NATIVE_PLANS
+
+
+def library_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --server, --mode, --routines, --native-plan and --quiet."""
+    options = [
+        click.option(
+            "--server",
+            type=values.Servers(),
+            help="Daemons to use, in this order: HOST:PORT or unix:PATH. "
+            "[default: OUTBOARD_SERVER, RCPU_SERVER]",
+        ),
+        click.option(
+            "--mode",
+            type=click.Choice(MODES),
+            help="auto: what pays; remote: every supported call; trace: count only; "
+            "off: pass through.  [default: OUTBOARD_MODE, auto]",
+        ),
+        click.option(
+            "--routines",
+            metavar="LIST",
+            help="Routines that may go out, for example dgemm,fftw*,-zgemm (- denies).",
+        ),
+        click.option(
+            "--native-plan",
+            type=click.Choice(NATIVE_PLANS),
+            help="FFTW's own plan behind one that goes out: made with ESTIMATE, or as asked.",
+        ),
+        click.option("--quiet", is_flag=True, help="No line on stderr when a daemon is lost."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function

@@ -1,0 +1,76 @@
+"""`outboard serve`: becomes outboardd."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from outboard import build, values
+from outboard.errors import OutboardError
+from outboard.settings import without_library
+
+LOG_LEVELS = ("debug", "info", "warn", "error")
+
+
+@click.command("serve")
+@click.option(
+    "--listen",
+    multiple=True,
+    type=values.ListenAddress(),
+    help="HOST:PORT, [IPv6]:PORT, or unix:PATH for shared memory on this machine; may be given "
+    "more than once; port 0 picks a free one.  [default: 127.0.0.1:7770]",
+)
+@click.option("--backend", type=click.Choice(("cpu", "null")), help="[default: cpu]")
+@click.option(
+    "--devices", type=click.IntRange(1, 64), help="Devices; of cpu, they split the cores."
+)
+@click.option("--device-memory", type=values.Size(), help="Memory of each device, e.g. 4G.")
+@click.option("--device-rate", type=values.Rate(), help="Speed of a null device, e.g. 500GF.")
+@click.option("--log-level", type=click.Choice(LOG_LEVELS), help="What to log on stderr.")
+@click.option("--exit-with-parent", is_flag=True, help="End when the starting process ends.")
+def command(
+    listen: tuple[str, ...],
+    backend: str | None,
+    devices: int | None,
+    device_memory: int | None,
+    device_rate: str | None,
+    log_level: str | None,
+    exit_with_parent: bool,
+) -> None:
+    """Run the accelerator daemon, outboardd, in the foreground.
+
+    It prints `listening on ADDRESS` when it is ready; SIGTERM lets calls in flight finish, then
+    it ends with status 0.
+
+    \b
+    Examples:
+      outboard serve
+      outboard serve --listen [::1]:7770 --devices 2 --device-memory 2G
+      outboard serve --listen 127.0.0.1:0 --backend null --device-rate 500GF
+    """
+    if device_rate and backend != "null":
+        raise click.UsageError(
+            f"--device-rate is for a simulated device (the backend is {backend or 'cpu'}); "
+            "add --backend null"
+        )
+    options = {
+        "--backend": backend,
+        "--devices": devices,
+        "--device-memory": device_memory,
+        "--device-rate": device_rate,
+        "--log-level": log_level,
+    }
+    arguments = [part for address in listen for part in ("--listen", address)]
+    for name, value in options.items():
+        if value is not None:
+            arguments += [name, str(value)]
+    if exit_with_parent:
+        arguments.append("--exit-with-parent")
+    program = str(build.ensure_native().daemon)
+    try:
+        os.execve(program, [program, *arguments], without_library(os.environ))
+    except OSError as error:
+        raise OutboardError(
+            f"cannot start {program} ({error.strerror}); build again with `outboard build`"
+        ) from error

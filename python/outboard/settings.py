@@ -1,0 +1,99 @@
+"""What the drop-in library reads from its environment, made from options and existing variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from outboard import paths, values
+from outboard.errors import OutboardError
+
+MODES = ("auto", "remote", "trace", "off")
+NATIVE_PLANS = ("estimate", "as-asked")
+SERVER_VARIABLES = ("OUTBOARD_SERVER", "RCPU_SERVER")  # the second is the older spelling
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One field per OUTBOARD_* variable of the library; None leaves the variable as it is."""
+
+    mode: str | None = None
+    servers: tuple[str, ...] = ()
+    quiet: bool = False
+    report: str | None = None  # "stderr" or "dir:PATH"
+    trace: str | None = None
+    native_plan: str | None = None
+    routines: str | None = None
+
+    def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
+        """The variables to set, LD_PRELOAD included, in a fixed order."""
+        result = {"LD_PRELOAD": preload_value(preload, inherited.get("LD_PRELOAD", ""))}
+        chosen = {
+            "OUTBOARD_MODE": self.mode,
+            "OUTBOARD_SERVER": ",".join(self.servers) or None,
+            "OUTBOARD_QUIET": "1" if self.quiet else None,
+            "OUTBOARD_REPORT": self.report,
+            "OUTBOARD_TRACE": self.trace,
+            "OUTBOARD_NATIVE_PLAN": self.native_plan,
+            "OUTBOARD_ROUTINES": self.routines,
+        }
+        result.update({name: value for name, value in chosen.items() if value is not None})
+        return result
+
+
+def preload_value(preload: Path, existing: str) -> str:
+    """`preload` in front of what LD_PRELOAD holds already, without other copies of the library."""
+    path = str(preload)
+    if any(c in path for c in ": \t\n"):
+        raise OutboardError(
+            f"'{path}' cannot be preloaded (LD_PRELOAD takes no path with a blank or a colon); "
+            "move it, or name another folder in OUTBOARD_NATIVE_DIR"
+        )
+    kept = [
+        entry
+        for entry in existing.replace(":", " ").split()
+        if os.path.basename(entry) != paths.PRELOAD_NAME
+    ]
+    return ":".join([path, *kept])
+
+
+def inherited_mode(environment: Mapping[str, str]) -> str | None:
+    """OUTBOARD_MODE as it is set already, checked."""
+    mode = environment.get("OUTBOARD_MODE")
+    if mode and mode not in MODES:
+        raise OutboardError(f"OUTBOARD_MODE={mode} is no mode (there are {', '.join(MODES)})")
+    return mode or None
+
+
+def inherited_servers(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Servers named by OUTBOARD_SERVER, else by RCPU_SERVER, checked; empty if neither is set."""
+    for name in SERVER_VARIABLES:
+        text = environment.get(name)
+        if text:
+            try:
+                return values.check_servers(text)
+            except ValueError as error:
+                raise OutboardError(f"{name}: {error}") from error
+    return ()
+
+
+def without_library(environment: Mapping[str, str]) -> dict[str, str]:
+    """`environment` for programs of ours: nothing preloaded, no settings of the library."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name != "LD_PRELOAD" and (name not in _LIBRARY_VARIABLES)
+    }
+
+
+_LIBRARY_VARIABLES = {
+    *SERVER_VARIABLES,
+    "OUTBOARD_MODE",
+    "OUTBOARD_QUIET",
+    "OUTBOARD_REPORT",
+    "OUTBOARD_TRACE",
+    "OUTBOARD_NATIVE_PLAN",
+    "OUTBOARD_ROUTINES",
+}

@@ -1,0 +1,1 @@
+"""What `outboard test` runs: checks of the sources, ctest, and pytest."""

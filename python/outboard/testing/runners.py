@@ -1,0 +1,55 @@
+"""Runs ctest and pytest, their output shown as it comes, and counts what they did."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from outboard.build import default_jobs
+from outboard.settings import without_library
+from outboard.testing.tally import Tally, from_junit
+
+# The labels of ctest that tests/python uses as marks too (pyproject.toml).
+_MARKS = ("slow", "end_to_end")
+
+
+def ctest(folder: Path, *, only: Sequence[str], without: Sequence[str]) -> Tally:
+    """The C++ tests with one of the labels `only` (none: all), less those with one in `without`."""
+    junit = folder / "ctest.xml"
+    junit.unlink(missing_ok=True)
+    command = ["ctest", "--test-dir", str(folder), "--output-on-failure", "--no-tests=error"]
+    command += ["-j", str(default_jobs()), "--output-junit", str(junit)]
+    if only:
+        command += ["-L", _any_of(only)]
+    if without:
+        command += ["-LE", _any_of(without)]
+    status = subprocess.run(command, env=_environment(folder), check=False).returncode
+    return from_junit(junit, status, "ctest")
+
+
+def pytest(root: Path, folder: Path, *, without: Sequence[str]) -> Tally:
+    """The tests of the Python side, less those marked with a label in `without`."""
+    junit = folder / "pytest.xml"
+    junit.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-ra", f"--junitxml={junit}"]
+    marks = [mark for mark in without if mark in _MARKS]
+    if marks:
+        command += ["-m", " and ".join(f"not {mark}" for mark in marks)]
+    command.append(str(root / "tests" / "python"))
+    status = subprocess.run(command, cwd=root, env=_environment(folder), check=False).returncode
+    return from_junit(junit, status, "pytest")
+
+
+def _any_of(labels: Sequence[str]) -> str:
+    return f"^({'|'.join(labels)})$"
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Nothing of the caller's Outboard settings; the tests find the build under test."""
+    environment = without_library(os.environ)
+    environment.pop("OUTBOARD_NATIVE_DIR", None)
+    environment["OUTBOARD_BUILD_DIR"] = str(folder)
+    return environment

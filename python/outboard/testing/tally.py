@@ -1,0 +1,52 @@
+"""Counts of passed, failed and skipped, read from JUnit files where a runner writes one."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Tally:
+    """Outcome of one part of the tests; `failures` names what failed."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.failures += other.failures
+
+    def line(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def one(name: str, passed: bool) -> Tally:
+    """The tally of a single check."""
+    return Tally(passed=1) if passed else Tally(failed=1, failures=[name])
+
+
+def from_junit(file: Path, status: int, runner: str) -> Tally:
+    """What `runner` counted in `file`; it failed in any case if its exit `status` says so."""
+    tally = Tally()
+    try:
+        cases = ElementTree.parse(file).getroot().iter("testcase")
+    except (OSError, ElementTree.ParseError):
+        return one(f"{runner} (no result, status {status})", False)
+    for case in cases:
+        if case.find("failure") is not None or case.find("error") is not None:
+            tally.failed += 1
+            prefix = f"{case.get('classname')}." if runner == "pytest" else ""
+            tally.failures.append(f"{runner}: {prefix}{case.get('name')}")
+        elif case.find("skipped") is not None or case.get("status") in ("disabled", "notrun"):
+            tally.skipped += 1
+        else:
+            tally.passed += 1
+    if status != 0 and tally.failed == 0:
+        tally.add(one(f"{runner} (status {status})", False))
+    return tally

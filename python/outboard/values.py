@@ -1,0 +1,135 @@
+"""Values people type: sizes, rates and addresses, as click parameter types."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:iB)?|B)?", re.IGNORECASE)
+_RATE = re.compile(r"(\d+(?:\.\d+)?)([MGT])F", re.IGNORECASE)
+_POWER = {"K": 10, "M": 20, "G": 30, "T": 40}
+# sizeof(sockaddr_un.sun_path) less the closing zero, unix(7).
+MAX_SOCKET_PATH = 107
+
+
+def parse_size(text: str) -> int:
+    """Bytes meant by "4096", "512M", "1.5GiB"; the suffixes are powers of 1024."""
+    found = _SIZE.fullmatch(text.strip())
+    if not found:
+        raise ValueError(
+            f"'{text}' is not a size (a number, then K, M, G or T); write 512M or 4GiB"
+        )
+    number, suffix = found.groups()
+    size = int(float(number) * (1 << _POWER[suffix.upper()])) if suffix else int(float(number))
+    if size <= 0:
+        raise ValueError(f"'{text}' is not a size (it must be above zero); write 512M or 4GiB")
+    return size
+
+
+def check_rate(text: str) -> str:
+    """Rate of a simulated device, e.g. "500GF" for 500 Gflop/s, unchanged."""
+    found = _RATE.fullmatch(text.strip())
+    if not found or float(found.group(1)) <= 0:
+        raise ValueError(f"'{text}' is not a rate (a number, then MF, GF or TF); write 500GF")
+    return text.strip()
+
+
+def check_address(text: str, *, listening: bool = False) -> str:
+    """HOST:PORT, [v6]:PORT or unix:PATH, stripped; port 0 only where one listens."""
+    address = text.strip()
+    if address.startswith("unix:"):
+        path = address[len("unix:") :]
+        if not path:
+            raise ValueError(
+                f"'{text}' names no socket (the path is empty); write unix:/run/x.sock"
+            )
+        if len(path.encode()) > MAX_SOCKET_PATH:
+            raise ValueError(
+                f"the socket path of '{text}' is too long (at most {MAX_SOCKET_PATH} bytes); "
+                "choose a shorter one"
+            )
+        return address
+    host, colon, port = address.rpartition(":")
+    bare_v6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
+    if not colon or not host or bare_v6:
+        raise ValueError(
+            f"'{text}' is not an address (HOST:PORT, [IPv6]:PORT or unix:PATH); "
+            "write for example 127.0.0.1:7770"
+        )
+    lowest = 0 if listening else 1
+    if not (port.isascii() and port.isdigit() and lowest <= int(port) <= 65535):
+        raise ValueError(f"'{text}' has no usable port ({lowest} to 65535); write {host}:7770")
+    return address
+
+
+def check_servers(text: str) -> tuple[str, ...]:
+    """Comma-separated addresses of daemons."""
+    servers = tuple(check_address(part) for part in text.split(",") if part.strip())
+    if not servers:
+        raise ValueError("no server is named (the list is empty); write HOST:PORT or unix:PATH")
+    return servers
+
+
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]  # generic for the type checker only, in older versions
+else:
+    _ParamType = click.ParamType
+
+
+class _Checked(_ParamType):
+    """A click type that turns the ValueError of a checking function into a usage error."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.check(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+    def check(self, text: str) -> Any:
+        raise NotImplementedError
+
+
+class Size(_Checked):
+    name = "size"
+
+    def check(self, text: str) -> int:
+        return parse_size(text)
+
+
+class Rate(_Checked):
+    name = "rate"
+
+    def check(self, text: str) -> str:
+        return check_rate(text)
+
+
+class Servers(_Checked):
+    name = "address[,address...]"
+
+    def check(self, text: str) -> tuple[str, ...]:
+        return check_servers(text)
+
+
+class ListenAddress(_Checked):
+    name = "address"
+
+    def check(self, text: str) -> str:
+        return check_address(text, listening=True)
+
+
+class ReportTarget(_Checked):
+    """ "text", or "json:FILE"."""
+
+    name = "text|json:FILE"
+
+    def check(self, text: str) -> str:
+        if text == "text" or (text.startswith("json:") and len(text) > len("json:")):
+            return text
+        raise ValueError(
+            f"'{text}' is not a report (text or json:FILE); if it belongs to the command, "
+            "put -- in front of the command"
+        )

@@ -1,0 +1,126 @@
+"""What the tests of the Python side share: the command, a stand-in daemon, and the real build."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from outboard import paths
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY_VARIABLES = ("LD_PRELOAD", "RCPU_SERVER")
+
+# Says where it listens, keeps its arguments and environment, and ends on SIGTERM.
+FAKE_DAEMON = """#!{python}
+import json, os, pathlib, signal, sys
+folder = pathlib.Path(os.environ["FAKE_DAEMON_FOLDER"])
+behaviour = os.environ.get("FAKE_DAEMON", "")
+signal.pthread_sigmask(signal.SIG_BLOCK, {{signal.SIGTERM}})
+(folder / "daemon.json").write_text(json.dumps({{
+    "arguments": sys.argv[1:], "environment": dict(os.environ), "pid": os.getpid()}}))
+print("a line of the daemon's log", file=sys.stderr, flush=True)
+if behaviour == "fails":
+    sys.exit(3)
+address = sys.argv[sys.argv.index("--listen") + 1] if "--listen" in sys.argv else "default"
+if behaviour == "lies":
+    print("hello", flush=True)
+else:
+    print("listening on " + address, flush=True)
+if behaviour == "ends":
+    sys.exit(4)
+signal.sigwait({{signal.SIGTERM}})
+(folder / "drained").touch()
+"""
+
+
+def assert_gone(pid: int) -> None:
+    """Fails if process `pid` is still there, be it as a zombie."""
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def command_line(*arguments: str) -> list[str]:
+    """How to start the command line under test."""
+    return [sys.executable, "-P", "-m", "outboard", *arguments]
+
+
+def clean_environment(**extra: str) -> dict[str, str]:
+    """The caller's environment without settings of Outboard."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("OUTBOARD_") and name not in LIBRARY_VARIABLES
+    }
+    environment["PYTHONPATH"] = str(ROOT / "python")
+    environment.update(extra)
+    return environment
+
+
+Outboard = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def outboard(tmp_path: Path) -> Outboard:
+    """Runs the command line to its end, in a folder of its own."""
+
+    def run(
+        *arguments: str, environment: Mapping[str, str] | None = None, timeout: float = 120
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command_line(*arguments),
+            env=dict(environment if environment is not None else clean_environment()),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=timeout,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def empty_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A shared library with nothing in it: what is preloaded where the real one is not needed."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    library = tmp_path_factory.mktemp("library") / paths.PRELOAD_NAME
+    subprocess.run([compiler, "-shared", "-o", library, "-x", "c", "/dev/null"], check=True)
+    return library
+
+
+@pytest.fixture
+def fake_native(tmp_path: Path, empty_library: Path) -> Iterator[dict[str, str]]:
+    """Environment with an empty library and a stand-in daemon, whose traces go to tmp_path."""
+    native = tmp_path / "native"
+    (native / "lib").mkdir(parents=True)
+    (native / "bin").mkdir()
+    shutil.copy(empty_library, native / "lib")
+    daemon = native / "bin" / paths.DAEMON_NAME
+    daemon.write_text(FAKE_DAEMON.format(python=sys.executable))
+    daemon.chmod(0o755)
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    yield clean_environment(
+        OUTBOARD_NATIVE_DIR=str(native), FAKE_DAEMON_FOLDER=str(tmp_path), TMPDIR=str(temporary)
+    )
+    assert list(temporary.iterdir()) == [], "the private folder was left behind"
+
+
+@pytest.fixture(scope="session")
+def native() -> paths.Native:
+    """The built library and daemon. `outboard test` has built them, so there they must exist."""
+    found = paths.Native(paths.build_folder(ROOT))
+    if not found.complete():
+        if "OUTBOARD_BUILD_DIR" in os.environ:
+            pytest.fail(f"the build in {found.root} lacks the library or the daemon")
+        pytest.skip(f"nothing is built in {found.root}")
+    return found

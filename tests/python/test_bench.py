@@ -1,0 +1,100 @@
+"""Benchmarks: the form of their rows, compiled ones behind the common interface, and `startup`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outboard import bench, paths
+from outboard.bench import rows, startup
+from outboard.errors import OutboardError
+
+ROW: dict[str, Any] = {
+    "bench": "transport",
+    "case": "tcp to device",
+    "bytes": 1024,
+    "value": 2.5,
+    "unit": "GB/s",
+    "ceiling": 3,
+    "ceiling_name": "socket",
+    "ratio": 0.83,
+    "min": 2.4,
+    "max": 2.6,
+    "runs": 7,
+}
+
+
+def test_good_rows() -> None:
+    assert rows.check([ROW, {**ROW, "ceiling": None, "ceiling_name": None, "ratio": None}])
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({}, "expected a list"),
+        ([], "at least one row"),
+        ([1], "row 0 is no object"),
+        ([{**ROW, "extra": 1}], "row 0 has missing or unknown keys: extra"),
+        ([ROW, {k: v for k, v in ROW.items() if k != "runs"}], "row 1 .*: runs"),
+        ([{**ROW, "value": "fast"}], "value is 'fast'"),
+        ([{**ROW, "bytes": 1.5}], "bytes is 1.5"),
+        ([{**ROW, "runs": True}], "runs is True"),
+        ([{**ROW, "value": None}], "value is None"),
+    ],
+)
+def test_bad_rows(value: object, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        rows.check(value)
+
+
+def program(folder: Path, name: str, body: str) -> None:
+    file = folder / name
+    file.write_text(f"#!{sys.executable}\nimport json, sys\n{body}")
+    file.chmod(0o755)
+
+
+def test_compiled_benchmarks_are_found_and_checked(tmp_path: Path) -> None:
+    write = "open(sys.argv[2], 'w').write(json.dumps({}))\nassert sys.argv[1] == '--json'\n"
+    program(tmp_path, "bench_good", write.format([ROW]) + "assert sys.argv[3:] == ['-n', '3']")
+    program(tmp_path, "bench_bad", write.format([{}]))
+    program(tmp_path, "bench_fails", "sys.exit(9)")
+    found = bench.available(tmp_path)
+    assert list(found) == ["bad", "fails", "good", "startup"]
+    assert found["good"].run(["-n", "3"], tmp_path / "kept.json") == 0
+    assert json.loads((tmp_path / "kept.json").read_text()) == [ROW]
+    with pytest.raises(OutboardError, match="rows of the wrong form"):
+        found["bad"].run([], None)
+    assert found["fails"].run([], None) == 9
+
+
+def test_startup_measures_two_rows(empty_library: Path, tmp_path: Path) -> None:
+    measured = startup.measure(empty_library, runs=3)
+    rows.write(measured, tmp_path / "rows.json")
+    checked = rows.check(rows.load(tmp_path / "rows.json"))
+    assert [row["case"] for row in checked] == ["preloaded", "added"]
+    assert all(row["runs"] == 3 and row["min"] <= row["value"] <= row["max"] for row in checked)
+
+
+def test_startup_of_a_library_that_kills(tmp_path: Path) -> None:
+    with pytest.raises(OutboardError, match="failed"):
+        startup.measure(killing_library(tmp_path), runs=1)
+
+
+def killing_library(tmp_path: Path) -> Path:
+    import shutil
+    import subprocess
+
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source = tmp_path / "kill.c"
+    source.write_text(
+        "#include <unistd.h>\n__attribute__((constructor)) static void f(void) { _exit(3); }\n"
+    )
+    library = tmp_path / paths.PRELOAD_NAME
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    return library

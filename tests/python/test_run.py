@@ -1,0 +1,275 @@
+"""`outboard run` around a stand-in daemon: exit statuses, signals, environment, cleaning up."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Outboard, assert_gone, command_line
+
+Environment = dict[str, str]
+
+# Says that it is ready, counts the signals that arrive, and ends with 40 + their number at EOF.
+COUNTING = """
+import os, signal, sys
+count = 0
+def counted(*_):
+    global count
+    count += 1
+    os.write(1, b"signal\\n")
+signal.signal(signal.SIGINT, counted)
+signal.signal(signal.SIGTERM, counted)
+os.write(1, b"ready\\n")
+sys.stdin.read()
+sys.exit(40 + count)
+"""
+
+
+def daemon_seen(tmp_path: Path) -> dict[str, Any]:
+    seen = json.loads((tmp_path / "daemon.json").read_text())
+    assert isinstance(seen, dict)
+    return seen
+
+
+@pytest.mark.parametrize("status", [0, 1, 7, 255])
+def test_exit_status_is_passed_on(
+    outboard: Outboard, fake_native: Environment, tmp_path: Path, status: int
+) -> None:
+    result = outboard("run", "--", "sh", "-c", f"exit {status}", environment=fake_native)
+    assert result.returncode == status
+    assert result.stderr == ""
+    assert (tmp_path / "drained").exists()
+    assert_gone(daemon_seen(tmp_path)["pid"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV])
+def test_death_by_signal(outboard: Outboard, fake_native: Environment, number: int) -> None:
+    result = outboard("run", "sh", "-c", f"kill -{int(number)} $$", environment=fake_native)
+    assert result.returncode == 128 + number
+
+
+def test_command_that_cannot_start(
+    outboard: Outboard, fake_native: Environment, tmp_path: Path
+) -> None:
+    missing = outboard("run", "--", "./no-such-program", environment=fake_native)
+    assert missing.returncode == 127
+    assert "cannot start './no-such-program' (No such file or directory)" in missing.stderr
+    (tmp_path / "text").write_text("no program")
+    forbidden = outboard("run", "--", "./text", environment=fake_native)
+    assert forbidden.returncode == 126
+    assert_gone(daemon_seen(tmp_path)["pid"])
+
+
+def environment_of_command(
+    outboard: Outboard, environment: Environment, *options: str
+) -> Environment:
+    script = "import json, os; print(json.dumps(dict(os.environ)))"
+    result = outboard("run", *options, "--", sys.executable, "-c", script, environment=environment)
+    assert result.returncode == 0, result.stderr
+    seen = json.loads(result.stdout)
+    assert isinstance(seen, dict)
+    return seen
+
+
+def test_settings_reach_the_command_not_the_daemon(
+    outboard: Outboard, fake_native: Environment, tmp_path: Path, empty_library: Path
+) -> None:
+    other = empty_library.with_name("libother.so")
+    other.write_bytes(empty_library.read_bytes())
+    fake_native["LD_PRELOAD"] = str(other)
+    options = ["--mode", "remote", "--quiet", "--devices", "2", "--device-memory", "3M"]
+    seen = environment_of_command(outboard, fake_native, *options)
+    own = fake_native["OUTBOARD_NATIVE_DIR"] + "/lib/liboutboard-preload.so"
+    assert seen["LD_PRELOAD"] == f"{own}:{other}"
+    assert seen["OUTBOARD_MODE"] == "remote"
+    assert seen["OUTBOARD_QUIET"] == "1"
+    daemon = daemon_seen(tmp_path)
+    address = seen["OUTBOARD_SERVER"]
+    assert address.startswith("unix:")
+    assert daemon["arguments"] == [
+        "--listen",
+        address,
+        "--exit-with-parent",
+        "--devices",
+        "2",
+        "--device-memory",
+        "3145728",
+    ]
+    assert "LD_PRELOAD" not in daemon["environment"]
+    assert "OUTBOARD_MODE" not in daemon["environment"]
+
+
+def test_private_folder_is_private(outboard: Outboard, fake_native: Environment) -> None:
+    script = 'stat -c %a "$(dirname "${OUTBOARD_SERVER#unix:}")"'
+    result = outboard("run", "--", "sh", "-c", script, environment=fake_native)
+    assert result.stdout.strip() == "700"
+
+
+@pytest.mark.parametrize(
+    ("variables", "options", "server"),
+    [
+        ({"RCPU_SERVER": "old:1"}, [], "old:1"),
+        ({"RCPU_SERVER": "old:1", "OUTBOARD_SERVER": "new:2"}, [], "new:2"),
+        ({"OUTBOARD_SERVER": "new:2"}, ["--server", "asked:3,b:4"], "asked:3,b:4"),
+    ],
+)
+def test_named_server_needs_no_daemon(
+    outboard: Outboard,
+    fake_native: Environment,
+    tmp_path: Path,
+    variables: Environment,
+    options: list[str],
+    server: str,
+) -> None:
+    seen = environment_of_command(outboard, {**fake_native, **variables}, *options)
+    assert seen["OUTBOARD_SERVER"] == server
+    assert not (tmp_path / "daemon.json").exists()
+
+
+@pytest.mark.parametrize("mode", ["off", "trace"])
+def test_local_modes_need_no_daemon(
+    outboard: Outboard, fake_native: Environment, tmp_path: Path, mode: str
+) -> None:
+    seen = environment_of_command(outboard, {**fake_native, "OUTBOARD_MODE": mode})
+    assert seen["OUTBOARD_MODE"] == mode
+    assert not (tmp_path / "daemon.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "status", "words"),
+    [
+        (["--server", "x"], {}, 2, "is not an address"),
+        (["--mode", "x"], {}, 2, "is not one of"),
+        (["--device-memory", "much"], {}, 2, "is not a size"),
+        (["--devices", "0"], {}, 2, "0 is not in the range"),
+        (["--server", "h:1", "--devices", "2"], {}, 2, "belong to an embedded daemon"),
+        (["--report", "json:"], {}, 2, "is not a report"),
+        (["--report", "json:/no/such/folder/file"], {}, 2, "cannot write"),
+        (["--trace", "/no/such/folder/file"], {}, 2, "cannot write"),
+        ([], {"OUTBOARD_SERVER": "x"}, 1, "OUTBOARD_SERVER: 'x' is not an address"),
+        ([], {"OUTBOARD_MODE": "x"}, 1, "OUTBOARD_MODE=x is no mode"),
+        ([], {"OUTBOARD_NATIVE_DIR": "/nonexistent"}, 125, "is of no use"),
+    ],
+)
+def test_wrong_options(
+    outboard: Outboard,
+    fake_native: Environment,
+    tmp_path: Path,
+    options: list[str],
+    variables: Environment,
+    status: int,
+    words: str,
+) -> None:
+    command = ["run", *options, "--", "touch", str(tmp_path / "ran")]
+    result = outboard(*command, environment={**fake_native, **variables})
+    assert result.returncode == status, result.stderr
+    assert words in result.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "words"),
+    [("fails", "it ended with status 3"), ("lies", "it said: hello")],
+)
+def test_daemon_that_does_not_start(
+    outboard: Outboard, fake_native: Environment, tmp_path: Path, behaviour: str, words: str
+) -> None:
+    command = ["run", "--", "touch", str(tmp_path / "ran")]
+    result = outboard(*command, environment={**fake_native, "FAKE_DAEMON": behaviour})
+    assert result.returncode == 125
+    assert words in result.stderr
+    assert "  | a line of the daemon's log" in result.stderr
+    assert not (tmp_path / "ran").exists()
+    assert_gone(daemon_seen(tmp_path)["pid"])
+
+
+def test_daemon_that_ends_early_is_reported_once(
+    outboard: Outboard, fake_native: Environment, tmp_path: Path
+) -> None:
+    environment = {**fake_native, "FAKE_DAEMON": "ends"}
+    # The daemon's process is gone once `run` has noticed its end and reaped it.
+    wait = f"""pid=$(sed 's/.*"pid": \\([0-9]*\\).*/\\1/' {tmp_path}/daemon.json)
+               while kill -0 $pid 2>/dev/null; do :; done; true; exit 5"""
+    result = outboard("run", "--", "sh", "-c", wait, environment=environment)
+    assert result.returncode == 5
+    assert result.stderr.count("the embedded daemon ended early (status 4)") == 1
+    quiet = outboard("run", "--quiet", "--", "sh", "-c", wait, environment=environment)
+    assert (quiet.returncode, quiet.stderr) == (5, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_are_forwarded(
+    fake_native: Environment, tmp_path: Path, number: signal.Signals
+) -> None:
+    with subprocess.Popen(
+        command_line("run", "--", sys.executable, "-c", COUNTING),
+        env=fake_native,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        for _ in range(2):
+            process.send_signal(number)
+            assert process.stdout.readline() == b"signal\n"
+        process.stdin.close()
+        assert process.wait(60) == 42
+    assert (tmp_path / "drained").exists()
+
+
+def test_ctrl_c_arrives_once(fake_native: Environment, tmp_path: Path) -> None:
+    """The terminal signals its whole foreground group: passing it on too would double it."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(
+            sys.executable,
+            command_line("run", "--", sys.executable, "-c", COUNTING),
+            fake_native,
+        )
+    seen = b""
+
+    def read_until(word: bytes) -> None:
+        nonlocal seen
+        while word not in seen:
+            seen += os.read(terminal, 1024)
+        seen = seen.split(word, 1)[1]
+
+    read_until(b"ready")
+    os.write(terminal, b"\x03")
+    read_until(b"signal")
+    os.write(terminal, b"\x04")  # end of input
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 41
+    assert (tmp_path / "drained").exists(), "Ctrl-C must not reach the daemon before the end"
+
+
+def test_signal_mask_of_the_command_is_empty(outboard: Outboard, fake_native: Environment) -> None:
+    script = "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    result = outboard("run", "--", sys.executable, "-c", script, environment=fake_native)
+    assert result.stdout == "set()\n"
+
+
+def test_blank_in_the_library_path(
+    outboard: Outboard, fake_native: Environment, tmp_path: Path
+) -> None:
+    moved = tmp_path / "with blank"
+    Path(fake_native["OUTBOARD_NATIVE_DIR"]).rename(moved)
+    fake_native["OUTBOARD_NATIVE_DIR"] = str(moved)
+    result = outboard("run", "--", "sh", "-c", "echo $LD_PRELOAD", environment=fake_native)
+    assert result.returncode == 0
+    assert " " not in result.stdout.strip()
+    assert "cannot be preloaded" not in result.stderr  # ld.so's complaint
+
+
+def test_empty_report(outboard: Outboard, fake_native: Environment) -> None:
+    result = outboard("run", "--report", "--", "true", environment=fake_native)
+    assert result.returncode == 0
+    assert result.stderr == "outboard: no BLAS, LAPACK or FFTW call was seen\n"

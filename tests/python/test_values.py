@@ -1,0 +1,84 @@
+"""Sizes, rates and addresses: what is accepted, what is refused, and what the refusal says."""
+
+import pytest
+
+from outboard import values
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1", 1),
+        ("4096", 4096),
+        ("4096B", 4096),
+        ("1K", 1024),
+        ("1KiB", 1024),
+        ("512M", 536870912),
+        ("512 MiB", 536870912),
+        ("1.5g", 1610612736),
+        ("2T", 2199023255552),
+    ],
+)
+def test_sizes(text: str, size: int) -> None:
+    assert values.parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1X", "M", "1e9", "0.1", "1 2"])
+def test_no_sizes(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a size"):
+        values.parse_size(text)
+
+
+@pytest.mark.parametrize("text", ["500GF", "1.5TF", "20mf"])
+def test_rates(text: str) -> None:
+    assert values.check_rate(text) == text
+
+
+@pytest.mark.parametrize("text", ["500", "0GF", "GF", "-1GF", "1KF"])
+def test_no_rates(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a rate"):
+        values.check_rate(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["host:1", "127.0.0.1:7770", "[::1]:65535", "unix:/tmp/s", " h:9 "]
+)
+def test_addresses(text: str) -> None:
+    assert values.check_address(text) == text.strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "host",
+        ":7770",
+        "host:",
+        "host:x",
+        "host:70000",
+        "host:0",
+        "::1:7770",
+        "unix:",
+        "h:\u0661",
+    ],
+)
+def test_no_addresses(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not an address|has no usable port|names no socket"):
+        values.check_address(text)
+
+
+def test_port_zero_is_for_listening() -> None:
+    assert values.check_address("127.0.0.1:0", listening=True) == "127.0.0.1:0"
+
+
+def test_socket_path_must_fit() -> None:
+    longest = "unix:/" + "x" * 106  # sun_path has 108 bytes with its zero
+    assert values.check_address(longest) == longest
+    with pytest.raises(ValueError, match="too long"):
+        values.check_address(longest + "x")
+
+
+def test_server_lists() -> None:
+    assert values.check_servers("a:1, b:2,unix:/s") == ("a:1", "b:2", "unix:/s")
+    with pytest.raises(ValueError, match="no server is named"):
+        values.check_servers(" ,")
