@@ -1,4 +1,5 @@
-// outboardd: offers this machine's devices to Outboard clients. `outboard serve` is its usual front.
+// outboardd: offers this machine's devices to Outboard clients. `outboard serve` is its usual
+// front.
 
 #include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -34,7 +35,8 @@ struct Options {
 
 void declare(CLI::App& app, Options& options) {
   app.add_option("--listen", options.listen,
-                 "address to listen on: HOST:PORT (port 0 picks a free one) or unix:PATH for clients on this "
+                 "address to listen on: HOST:PORT (port 0 picks a free one) or unix:PATH for "
+                 "clients on this "
                  "machine; may be repeated")
       ->capture_default_str();
   app.add_option("--backend", options.backend, "what computes")
@@ -44,19 +46,22 @@ void declare(CLI::App& app, Options& options) {
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
   app.add_option("--device-memory", options.memory_bytes,
-                 "cap of each device's memory, e.g. 512M or 4GiB (default: an equal part of this machine's)")
+                 "cap of each device's memory, e.g. 512M or 4GiB (default: an equal part of this "
+                 "machine's)")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--device-rate", options.device_rate,
                  "null backend: rate at which it pretends to compute, e.g. 500GF");
   app.add_option("--log-level", options.log_level, "how much to say on stderr")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
-  app.add_flag("--exit-with-parent", options.exit_with_parent, "drain and stop when the starting process ends");
+  app.add_flag("--exit-with-parent", options.exit_with_parent,
+               "drain and stop when the starting process ends");
   app.footer(
       "Examples:\n"
       "  outboardd                                      serve this machine's cores on loopback\n"
       "  outboardd --listen 127.0.0.1:0 --devices 2     two devices, any free port\n"
-      "  outboardd --listen unix:/run/user/1000/ob.sock shared memory for programs on this machine\n"
+      "  outboardd --listen unix:/run/user/1000/ob.sock shared memory for programs on this "
+      "machine\n"
       "\nThe first lines on stdout say 'listening on ADDRESS'. SIGTERM drains, then stops.");
 }
 
@@ -79,13 +84,14 @@ double parse_rate_gflops(const std::string& text) {
 
 ob::Result<std::unique_ptr<ob::Device>> make_device(const Options& options, unsigned index) {
   if (options.backend == "cpu") {
-    return ob::cpu::create({.index = index, .devices = options.devices, .memory_bytes = options.memory_bytes});
+    return ob::cpu::create(
+        {.index = index, .devices = options.devices, .memory_bytes = options.memory_bytes});
   }
   double rate = 0;
   if (!options.device_rate.empty()) rate = parse_rate_gflops(options.device_rate);
   if (rate < 0) {
-    return ob::Status(ob::Code::invalid_argument,
-                      "--device-rate " + options.device_rate + " is no rate (write 500GF or 1.5TF)");
+    return ob::Status(ob::Code::invalid_argument, "--device-rate " + options.device_rate +
+                                                      " is no rate (write 500GF or 1.5TF)");
   }
   return ob::null::create({.index = index,
                            .devices = options.devices,
@@ -97,9 +103,10 @@ ob::Result<std::unique_ptr<ob::Device>> make_device(const Options& options, unsi
 bool stays_on_this_machine(const std::string& address) {
   // A name that only begins like a loopback address may mean any machine.
   const std::string host = address.substr(0, address.find(':'));
-  const bool loopback = host.rfind("127.", 0) == 0 && host.find_first_not_of("0123456789.") == std::string::npos;
-  return address.rfind("unix:", 0) == 0 || loopback ||
-         address.rfind("localhost:", 0) == 0 || address.rfind("[::1]:", 0) == 0;
+  const bool loopback =
+      host.rfind("127.", 0) == 0 && host.find_first_not_of("0123456789.") == std::string::npos;
+  return address.rfind("unix:", 0) == 0 || loopback || address.rfind("localhost:", 0) == 0 ||
+         address.rfind("[::1]:", 0) == 0;
 }
 
 int fail(const ob::Status& status) {
@@ -135,9 +142,10 @@ int serve(const Options& options) {
   }
   for (const std::string& address : options.listen) {
     if (!stays_on_this_machine(address)) {
-      return fail({ob::Code::denied, "will not listen on " + address +
-                                         " (connections are not authenticated yet) use a loopback or unix: "
-                                         "address, and an SSH tunnel between machines"});
+      return fail(
+          {ob::Code::denied, "will not listen on " + address +
+                                 " (connections are not authenticated yet) use a loopback or unix: "
+                                 "address, and an SSH tunnel between machines"});
     }
   }
   std::vector<std::unique_ptr<ob::Device>> devices;
@@ -149,7 +157,8 @@ int serve(const Options& options) {
   }
   auto server = ob::daemon::Server::create({.listen = options.listen}, std::move(devices));
   if (!server.ok()) return fail(server.status());
-  for (const std::string& address : (*server)->addresses()) std::printf("listening on %s\n", address.c_str());
+  for (const std::string& address : (*server)->addresses())
+    std::printf("listening on %s\n", address.c_str());
   std::fflush(stdout);
   int signal_number = 0;
   sigwait(&stop, &signal_number);

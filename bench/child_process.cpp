@@ -1,8 +1,8 @@
 #include "bench/child_process.hpp"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -29,7 +29,8 @@ std::string own_folder() {
   return whole.substr(0, whole.rfind('/'));
 }
 
-ChildProcess::ChildProcess(std::vector<std::string> words, const std::vector<std::string>& environment) {
+ChildProcess::ChildProcess(std::vector<std::string> words,
+                           const std::vector<std::string>& environment) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
   posix_spawn_file_actions_t actions;

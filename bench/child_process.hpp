@@ -15,7 +15,8 @@ std::string own_folder();
 /// A started program; waited for on destruction.
 class ChildProcess {
  public:
-  /// `environment` ("NAME=value") is added to this program's. pid() is -1 if it could not be started.
+  /// `environment` ("NAME=value") is added to this program's. pid() is -1 if it could not be
+  /// started.
   ChildProcess(std::vector<std::string> words, const std::vector<std::string>& environment);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;

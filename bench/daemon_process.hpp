@@ -10,7 +10,8 @@
 
 namespace ob::bench {
 
-/// outboardd from the folder of this program, listening on a free loopback port and on a unix: socket.
+/// outboardd from the folder of this program, listening on a free loopback port and on a unix:
+/// socket.
 class DaemonProcess {
  public:
   /// Errors: unavailable if it cannot be started or does not say where it listens.

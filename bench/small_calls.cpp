@@ -1,5 +1,6 @@
-// What a small call costs when it is forced out: a 64 x 64 dgemm of a program linked to the system's BLAS, over
-// shared memory and over loopback TCP, beside the ping-pong of a raw socket that carries the same bytes.
+// What a small call costs when it is forced out: a 64 x 64 dgemm of a program linked to the
+// system's BLAS, over shared memory and over loopback TCP, beside the ping-pong of a raw socket
+// that carries the same bytes.
 
 #include <chrono>
 #include <cstdio>
@@ -13,9 +14,9 @@
 #include "bench/daemon_process.hpp"
 #include "bench/report.hpp"
 
-extern "C" void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
-                       const int*, const double*, const int*, const double*, double*, const int*, std::size_t,
-                       std::size_t);
+extern "C" void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*,
+                       const double*, const int*, const double*, const int*, const double*, double*,
+                       const int*, std::size_t, std::size_t);
 
 namespace {
 
@@ -33,8 +34,8 @@ int measure_here(int runs) {
   const double one = 1;
   const double zero = 0;
   const auto call = [&] {
-    dgemm_("N", "N", &kOrder, &kOrder, &kOrder, &one, a.data(), &kOrder, b.data(), &kOrder, &zero, c.data(), &kOrder,
-           1, 1);
+    dgemm_("N", "N", &kOrder, &kOrder, &kOrder, &one, a.data(), &kOrder, b.data(), &kOrder, &zero,
+           c.data(), &kOrder, 1, 1);
   };
   for (int i = 0; i < 50; ++i) call();
   for (int run = 0; run < runs; ++run) {
@@ -49,10 +50,12 @@ int measure_here(int runs) {
   return c[0] == kOrder ? 0 : 1;
 }
 
-Samples measure_in_child(const std::string& self, int runs, const std::vector<std::string>& environment) {
+Samples measure_in_child(const std::string& self, int runs,
+                         const std::vector<std::string>& environment) {
   ob::bench::ChildProcess child({self, "--child", std::to_string(runs)}, environment);
   Samples samples;
-  for (std::string line = child.line(); !line.empty(); line = child.line()) samples.add(std::atof(line.c_str()));
+  for (std::string line = child.line(); !line.empty(); line = child.line())
+    samples.add(std::atof(line.c_str()));
   return samples;
 }
 
@@ -67,7 +70,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string self = own_folder() + "/bench_small_calls";
-  const Samples socket = raw_tcp_ping_pong(kBytes, options->runs);  // a quarter more than travels: 2 in, 1 out
+  // a quarter more than travels: 2 in, 1 out
+  const Samples socket = raw_tcp_ping_pong(kBytes, options->runs);
   const Samples native = measure_in_child(self, options->runs, {});
   const auto daemon = DaemonProcess::start({});
   if (!daemon.ok()) {
@@ -84,9 +88,10 @@ int main(int argc, char** argv) {
     row.better = Better::smaller;
     row.ceiling_name = shared ? "native call" : "raw socket ping-pong of 32 KiB";
     row.ceiling = shared ? native : socket;
-    row.samples = measure_in_child(self, options->runs,
-                                   {std::string("LD_PRELOAD=") + OB_PRELOAD, "OUTBOARD_MODE=remote",
-                                    "OUTBOARD_SERVER=" + (shared ? (*daemon)->shm() : (*daemon)->tcp())});
+    row.samples =
+        measure_in_child(self, options->runs,
+                         {std::string("LD_PRELOAD=") + OB_PRELOAD, "OUTBOARD_MODE=remote",
+                          "OUTBOARD_SERVER=" + (shared ? (*daemon)->shm() : (*daemon)->tcp())});
     report.add(row);
   }
   if (options->json_path.empty()) return 0;

@@ -1,5 +1,5 @@
-// Bandwidth between host memory and device buffers of a daemon on this machine, over both transports, by size;
-// beside raw sockets and memcpy measured in turn with it.
+// Bandwidth between host memory and device buffers of a daemon on this machine, over both
+// transports, by size; beside raw sockets and memcpy measured in turn with it.
 
 #include <algorithm>
 #include <cstdio>
@@ -64,8 +64,9 @@ const char* text(Direction direction) {
 }
 
 template <class Ceiling>
-void measure(const std::string& transport, const std::string& address, const std::string& ceiling_name,
-             const std::vector<std::size_t>& sizes, const Options& options, Report& report, Ceiling ceiling) {
+void measure(const std::string& transport, const std::string& address,
+             const std::string& ceiling_name, const std::vector<std::size_t>& sizes,
+             const Options& options, Report& report, Ceiling ceiling) {
   Traffic ours(address, sizes.back());
   for (const Direction direction : {Direction::to_peer, Direction::from_peer}) {
     for (const std::size_t bytes : sizes) {

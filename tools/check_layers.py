@@ -2,8 +2,8 @@
 """Checks the #include arrows between and inside the folders of src/.
 
 A folder includes what its arrows reach, and base; backends do not know each other, nor do
-transports; client and daemon never meet; a detail/ folder belongs to the folder it lies in; files do
-not include each other in circles.
+transports; client and daemon never meet; a detail/ folder belongs to the folder it lies in; files
+do not include each other in circles.
 """
 
 from __future__ import annotations
@@ -69,9 +69,10 @@ def problem(includer: str, target: str) -> str | None:
     source, aim = PurePosixPath(includer).parts, PurePosixPath(target).parts
     if aim[0] not in reach(source[0]):
         return f"{source[0]}/ may not include {aim[0]}/"
-    if source[0] == aim[0] and source[0] in ALTERNATIVES and len(source) > 2 and len(aim) > 2:
-        if "detail" not in (source[1], aim[1]) and source[1] != aim[1]:
-            return f"{source[0]}/{source[1]}/ may not include {aim[0]}/{aim[1]}/"
+    alternatives = source[0] == aim[0] and source[0] in ALTERNATIVES
+    between_folders = len(source) > 2 and len(aim) > 2 and source[1] != aim[1]
+    if alternatives and between_folders and "detail" not in (source[1], aim[1]):
+        return f"{source[0]}/{source[1]}/ may not include {aim[0]}/{aim[1]}/"
     if "detail" in aim[:-1]:
         owner = aim[: aim.index("detail")]
         if source[: len(owner)] != owner:
@@ -129,7 +130,9 @@ def main() -> int:
     complaints = check(parser.parse_args().root / "src")
     for complaint in complaints:
         print(complaint)
-    print(f"check_layers: {len(complaints)} forbidden arrow(s)" if complaints else "check_layers: ok")
+    print(
+        f"check_layers: {len(complaints)} forbidden arrow(s)" if complaints else "check_layers: ok"
+    )
     return 1 if complaints else 0
 
 

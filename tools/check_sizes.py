@@ -44,7 +44,8 @@ NOISE = re.compile(
 )
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 TYPE_OR_NAMESPACE = re.compile(
-    r"\b(?:(?:class|struct|union|enum|enum class|enum struct)\b[^();=]*?(?:$|[^:]:[^:])|namespace\b)"
+    r"\b(?:(?:class|struct|union|enum|enum class|enum struct)\b[^();=]*?(?:$|[^:]:[^:])"
+    r"|namespace\b)"
 )
 
 

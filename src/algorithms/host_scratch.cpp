@@ -7,7 +7,8 @@
 namespace ob::algorithms {
 namespace {
 
-// What the pool keeps: a few blocks, none above the limit (larger calls run long enough to pay for first touch).
+// What the pool keeps: a few blocks, none above the limit (larger calls run long enough to pay for
+// first touch).
 constexpr int kKept = 4;
 constexpr std::uint64_t kKeptBytes = 256ULL << 20;
 
@@ -53,7 +54,8 @@ HostScratch::~HostScratch() {
   if (capacity_bytes_ <= kKeptBytes && enter()) {
     Block* smallest = &g_kept[0];
     for (Block& block : g_kept) {
-      if (block.data == nullptr || block.capacity_bytes < smallest->capacity_bytes) smallest = &block;
+      if (block.data == nullptr || block.capacity_bytes < smallest->capacity_bytes)
+        smallest = &block;
       if (block.data == nullptr) break;
     }
     if (smallest->data == nullptr || smallest->capacity_bytes < capacity_bytes_) {

@@ -6,8 +6,8 @@
 
 namespace ob::algorithms {
 
-/// Memory from a small process-wide pool, so that a large result does not pay for first touch on every call.
-/// Empty if the memory could not be had.   Threads: any
+/// Memory from a small process-wide pool, so that a large result does not pay for first touch on
+/// every call. Empty if the memory could not be had.   Threads: any
 class HostScratch {
  public:
   explicit HostScratch(std::uint64_t size_bytes) noexcept;

@@ -13,7 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::uint64_t ns_between(Clock::time_point from, Clock::time_point to) {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count());
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count());
 }
 
 // A device buffer for the duration of a call.
@@ -36,14 +37,15 @@ class Buffer {
   BufferId id_;
 };
 
-// A result on its way back: where it lies on the device, where it belongs, and where it waits meanwhile.
+// A result on its way back: where it lies on the device, where it belongs, and where it waits
+// meanwhile.
 class Returning {
  public:
   Returning(BufferId buffer, const Region& region, const Layout& home, bool home_is_input)
       : buffer_(buffer), region_(region), home_(home), home_is_input_(home_is_input) {}
 
-  // Asks for the elements. Write-only ones go home directly; others wait in scratch memory, unless the device's
-  // memory can be touched, in which case they wait there.
+  // Asks for the elements. Write-only ones go home directly; others wait in scratch memory, unless
+  // the device's memory can be touched, in which case they wait there.
   Status fetch(Device& device, QueueId queue) {
     view_ = device.host_view(buffer_);
     if (view_ != nullptr) return {};
@@ -53,7 +55,8 @@ class Returning {
       return Status(Code::out_of_memory, "no memory for " + std::to_string(home_.total_bytes()) +
                                              " bytes of results on this side");
     }
-    return device.read(queue, buffer_, region_, Layout::bytes(scratch_->data(), home_.total_bytes()));
+    return device.read(queue, buffer_, region_,
+                       Layout::bytes(scratch_->data(), home_.total_bytes()));
   }
 
   // Puts the elements home. Cannot fail. @pre the queue was synchronized without error
@@ -76,13 +79,15 @@ class Returning {
   std::optional<HostScratch> scratch_;
 };
 
-// After a failure: nothing may land in the caller's memory or ours any more, and the next call finds a clean queue.
-// A device that is lost for good says so at once.
+// After a failure: nothing may land in the caller's memory or ours any more, and the next call
+// finds a clean queue. A device that is lost for good says so at once.
 Status settle(Device& device, QueueId queue, const Status& failure) {
   const QueueReport report = device.synchronize(queue);
-  const bool lost = failure.code() == Code::connection_lost || failure.code() == Code::protocol_error ||
+  const bool lost = failure.code() == Code::connection_lost ||
+                    failure.code() == Code::protocol_error ||
                     failure.code() == Code::deadline_exceeded;
-  return lost || report.status.ok() ? failure : report.status;  // else what the device says came first
+  // else what the device says came first
+  return lost || report.status.ok() ? failure : report.status;
 }
 
 Status fetch_all(Device& device, QueueId queue, std::vector<Returning>& results) {
@@ -90,9 +95,10 @@ Status fetch_all(Device& device, QueueId queue, std::vector<Returning>& results)
   return {};
 }
 
-// The stages that follow the last byte sent: wait, take the results, commit, tell where the time went.
-Status finish(Device& device, QueueId queue, std::vector<Returning>& results, Clock::time_point started,
-              Clock::time_point sent, Stages& stages) {
+// The stages that follow the last byte sent: wait, take the results, commit, tell where the time
+// went.
+Status finish(Device& device, QueueId queue, std::vector<Returning>& results,
+              Clock::time_point started, Clock::time_point sent, Stages& stages) {
   if (const Status status = fetch_all(device, queue, results); !status.ok()) {
     return settle(device, queue, status);
   }
@@ -112,7 +118,11 @@ Status finish(Device& device, QueueId queue, std::vector<Returning>& results, Cl
 
 // Device matrices are as dense as their rows allow: the padding of the caller's lda stays at home.
 Region device_region(const Operand& operand) {
-  return {0, operand.element_bytes, operand.triangle, operand.rows, operand.cols,
+  return {0,
+          operand.element_bytes,
+          operand.triangle,
+          operand.rows,
+          operand.cols,
           std::max<std::uint64_t>(operand.rows, 1)};
 }
 
@@ -185,8 +195,8 @@ Status submit(Device& device, QueueId queue, const Descriptor& routine, const Ar
 
 }  // namespace
 
-Status offload_call(Device& device, QueueId queue, const Descriptor& routine, const Argument* arguments,
-                    Stages& stages) {
+Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
+                    const Argument* arguments, Stages& stages) {
   const Clock::time_point started = Clock::now();
   OnDevice call;
   if (const Status status = submit(device, queue, routine, arguments, call, stages); !status.ok()) {
@@ -197,12 +207,10 @@ Status offload_call(Device& device, QueueId queue, const Descriptor& routine, co
 
 namespace {
 
-Region line(std::uint64_t size_bytes) {
-  return {0, 1, Triangle::full, size_bytes, 1, size_bytes};
-}
+Region line(std::uint64_t size_bytes) { return {0, 1, Triangle::full, size_bytes, 1, size_bytes}; }
 
-Status submit_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape, const Layout& input,
-                  Buffer& in, Buffer& out) {
+Status submit_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape,
+                  const Layout& input, Buffer& in, Buffer& out) {
   const std::uint64_t result_bytes = output_bytes(shape);
   OB_RETURN_IF_ERROR(in.allocate(std::max(input_bytes(shape), shape.in_place ? result_bytes : 0)));
   if (!shape.in_place) OB_RETURN_IF_ERROR(out.allocate(result_bytes));
@@ -212,8 +220,8 @@ Status submit_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& sha
 
 }  // namespace
 
-Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape, const Layout& input,
-                   const Layout& output, bool in_out, Stages& stages) {
+Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape,
+                   const Layout& input, const Layout& output, bool in_out, Stages& stages) {
   const Clock::time_point started = Clock::now();
   Buffer in(device);
   Buffer out(device);
@@ -222,7 +230,8 @@ Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& sh
   stages.bytes_to += input.total_bytes();
   std::vector<Returning> results;
   results.reserve(1);
-  results.emplace_back(shape.in_place ? in.id() : out.id(), line(output_bytes(shape)), output, in_out);
+  results.emplace_back(shape.in_place ? in.id() : out.id(), line(output_bytes(shape)), output,
+                       in_out);
   return finish(device, queue, results, started, Clock::now(), stages);
 }
 

@@ -11,19 +11,22 @@
 namespace ob::algorithms {
 
 /// Runs `routine` on `device` with operands in host memory.
-/// Memory:  arguments hold Argument::host. What the call reads as well as writes changes only when all results
-///          are in hand; write-only results may land earlier (a rerun overwrites them). Exactly the referenced
-///          elements travel.
-/// Threads: any, one at a time per queue      Errors: those of the device; the caller's memory is intact then
-/// Cost:    operands read and written once over the link; device memory for each operand (not for padding)
+/// Memory:  arguments hold Argument::host. What the call reads as well as writes changes only when
+/// all results
+///          are in hand; write-only results may land earlier (a rerun overwrites them). Exactly the
+///          referenced elements travel.
+/// Threads: any, one at a time per queue      Errors: those of the device; the caller's memory is
+/// intact then
+/// Cost:    operands read and written once over the link; device memory for each operand (not for
+/// padding)
 /// Source:  RCPU 3.2, without pipelining
 /// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments)
-Status offload_call(Device& device, QueueId queue, const Descriptor& routine, const Argument* arguments,
-                    Stages& stages);
+Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
+                    const Argument* arguments, Stages& stages);
 
-/// Runs an FFT whose data lie in host memory as `input` and `output` say (packed order, plan's sizes).
-/// The same guarantees; in_out says that the layouts share memory.
-Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape, const Layout& input,
-                   const Layout& output, bool in_out, Stages& stages);
+/// Runs an FFT whose data lie in host memory as `input` and `output` say (packed order, plan's
+/// sizes). The same guarantees; in_out says that the layouts share memory.
+Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape,
+                   const Layout& input, const Layout& output, bool in_out, Stages& stages);
 
 }  // namespace ob::algorithms

@@ -5,7 +5,8 @@
 
 namespace ob::algorithms {
 
-/// Source: RCPU, section 4.1 (copies between the daemon's memory and its device are part of to and from here).
+/// Source: RCPU, section 4.1 (copies between the daemon's memory and its device are part of to and
+/// from here).
 struct Stages {
   std::uint64_t bytes_to = 0;
   std::uint64_t bytes_from = 0;

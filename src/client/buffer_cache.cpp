@@ -7,7 +7,8 @@ namespace ob::client {
 namespace {
 
 constexpr std::uint64_t kSmallestClassBytes = 4096;  // a page
-constexpr std::size_t kMaxEntries = 64;              // each may hold a mapping and a file descriptor
+// each may hold a mapping and a file descriptor
+constexpr std::size_t kMaxEntries = 64;
 
 }  // namespace
 

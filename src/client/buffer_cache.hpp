@@ -1,5 +1,6 @@
 #pragma once
-// Keeps freed device buffers for the next call: no allocation command, no first touch, on the data path.
+// Keeps freed device buffers for the next call: no allocation command, no first touch, on the data
+// path.
 
 #include <cstddef>
 #include <cstdint>

@@ -70,8 +70,9 @@ Status Connection::shake_hands() {
     OB_ASSIGN_OR_RETURN(welcome_, wire::decode<wire::Welcome>(message->body));
     if (welcome_.version != wire::kVersion) {
       return Status(Code::version_mismatch,
-                    "daemon speaks version " + std::to_string(welcome_.version) + ", this library version " +
-                        std::to_string(wire::kVersion) + " (install matching releases)");
+                    "daemon speaks version " + std::to_string(welcome_.version) +
+                        ", this library version " + std::to_string(wire::kVersion) +
+                        " (install matching releases)");
     }
     if (welcome_.big_endian != hello.big_endian) {
       return Status(Code::unsupported, "daemon has the other byte order (not supported yet)");
@@ -123,8 +124,8 @@ void Connection::expect_data(QueueId queue, const Layout& destination) {
   expected_.push_back({next_sequence(), queue, destination});
 }
 
-// Waits for the stream; asks a silent daemon whether it lives, and gives it up if it stays silent. Silence counts from
-// the asking: before, nothing may have been due.
+// Waits for the stream; asks a silent daemon whether it lives, and gives it up if it stays silent.
+// Silence counts from the asking: before, nothing may have been due.
 Status Connection::wait_for_bytes(bool want_send) {
   const auto wake = Clock::now() + milliseconds(patience_.ping_after_ms);
   const Status status = stream_->wait(true, want_send, wake);

@@ -1,6 +1,6 @@
 #pragma once
-// One connection to a daemon: handshake, numbered commands out, replies in. Driven by the thread that uses it:
-// whenever it must wait it receives, so full duplex needs no second thread.
+// One connection to a daemon: handshake, numbered commands out, replies in. Driven by the thread
+// that uses it: whenever it must wait it receives, so full duplex needs no second thread.
 
 #include <cstdint>
 #include <deque>
@@ -27,28 +27,33 @@ struct Patience {
   int dead_after_ms = 5000;  ///< silence after which the daemon counts as dead
 };
 
-/// Threads: one at a time. After an error of code connection_lost, protocol_error or deadline_exceeded the
-/// connection is of no further use.
+/// Threads: one at a time. After an error of code connection_lost, protocol_error or
+/// deadline_exceeded the connection is of no further use.
 class Connection final : private session::SendWaiter {
  public:
-  /// Errors: unavailable (nobody there), version_mismatch (names both), denied, protocol_error, deadline_exceeded.
-  static Result<std::unique_ptr<Connection>> open(const std::string& address, const Patience& patience);
+  /// Errors: unavailable (nobody there), version_mismatch (names both), denied, protocol_error,
+  /// deadline_exceeded.
+  static Result<std::unique_ptr<Connection>> open(const std::string& address,
+                                                  const Patience& patience);
   ~Connection() override;
 
   const wire::Welcome& welcome() const noexcept { return welcome_; }
   const std::string& address() const noexcept { return address_; }
   transport::Stream& stream() noexcept { return *stream_; }
 
-  /// Sends a command with `message` as body; returns its sequence. Commands of a queue wait for credits.
+  /// Sends a command with `message` as body; returns its sequence. Commands of a queue wait for
+  /// credits.
   template <class Message>
   Result<std::uint64_t> command(wire::Opcode opcode, QueueId queue, const Message& message) {
     wire::Body body;
     wire::encode(message, body);
     return command(opcode, queue, body.bytes());
   }
-  Result<std::uint64_t> command(wire::Opcode opcode, QueueId queue, std::span<const std::byte> body);
+  Result<std::uint64_t> command(wire::Opcode opcode, QueueId queue,
+                                std::span<const std::byte> body);
   Result<std::uint64_t> write(QueueId queue, const wire::Write& message, const Layout& source);
-  /// Announces where the answer to read command number next_sequence() is to land. Call before read's command().
+  /// Announces where the answer to read command number next_sequence() is to land. Call before
+  /// read's command().
   void expect_data(QueueId queue, const Layout& destination);
   std::uint64_t next_sequence() const noexcept { return sequence_ + 1; }
 
@@ -71,7 +76,8 @@ class Connection final : private session::SendWaiter {
     Layout destination;
   };
 
-  Connection(std::unique_ptr<transport::Stream> stream, std::string address, const Patience& patience);
+  Connection(std::unique_ptr<transport::Stream> stream, std::string address,
+             const Patience& patience);
   Status shake_hands();
   Status wait_to_send() override;
   Status wait_for_bytes(bool want_send);
@@ -102,9 +108,11 @@ class Connection final : private session::SendWaiter {
   wire::Outcome done_;
   std::uint64_t location_sequence_ = 0;
   wire::Location location_;
-  std::uint64_t ping_sequence_ = 0;  // pings are numbered apart: they may be sent between two commands
+  // pings are numbered apart: they may be sent between two commands
+  std::uint64_t ping_sequence_ = 0;
   std::uint64_t pong_sequence_ = 0;
-  std::optional<transport::Clock::time_point> asked_;  // when a sign of life was first asked for in vain
+  // when a sign of life was first asked for in vain
+  std::optional<transport::Clock::time_point> asked_;
 };
 
 }  // namespace ob::client

@@ -47,7 +47,8 @@ Lease::~Lease() {
   if (device_ && pool_ != nullptr) pool_->give_back(*this);
 }
 
-DevicePool::DevicePool(Config config) : config_(std::move(config)), servers_(config_.servers.size()) {
+DevicePool::DevicePool(Config config)
+    : config_(std::move(config)), servers_(config_.servers.size()) {
   idle_.reserve(config_.max_connections);  // give_back() must not fail
 }
 
@@ -110,7 +111,8 @@ Result<Lease> DevicePool::lease() {
     if (first_failure.ok()) first_failure = fresh.status();
   }
   if (first_failure.ok()) {
-    first_failure = Status(Code::unavailable, "no server answered a moment ago (tried again shortly)");
+    first_failure =
+        Status(Code::unavailable, "no server answered a moment ago (tried again shortly)");
   }
   return first_failure;
 }
@@ -147,7 +149,8 @@ void DevicePool::drop_idle(std::size_t server) noexcept {
   for (;;) {
     Lease lost;  // closed without the lock
     const std::lock_guard lock(mutex_);
-    const auto at = std::find_if(idle_.begin(), idle_.end(), [&](const Lease& l) { return l.server_ == server; });
+    const auto at = std::find_if(idle_.begin(), idle_.end(),
+                                 [&](const Lease& l) { return l.server_ == server; });
     if (at == idle_.end()) return;
     lost = std::move(*at);
     idle_.erase(at);

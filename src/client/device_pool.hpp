@@ -88,7 +88,8 @@ class DevicePool {
   std::uint64_t next_connection_ = 1;
 };
 
-/// Closes, in a forked child, the descriptors of all connections of its parent, without touching anything else.
+/// Closes, in a forked child, the descriptors of all connections of its parent, without touching
+/// anything else.
 /// Threads: the child's only one; async-signal-safe.
 void close_inherited_connections() noexcept;
 

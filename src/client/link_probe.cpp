@@ -9,10 +9,37 @@ namespace ob::client {
 namespace {
 
 constexpr std::uint64_t kProbeBytes = 4 << 20;  // large enough to leave the socket buffers behind
+constexpr std::uint64_t kSmallestProbeBytes = 64 << 10;
 constexpr int kPings = 5;
 
 double seconds_since(transport::Clock::time_point start) {
   return std::chrono::duration<double>(transport::Clock::now() - start).count();
+}
+
+// Times transfers of size_bytes each way; the best of three, since the first round touches the
+// memory.
+Status measure_bandwidth(RemoteDevice& device, QueueId queue, BufferId buffer,
+                         std::uint64_t size_bytes, Link& link) {
+  const std::unique_ptr<std::byte[]> host(new (std::nothrow) std::byte[size_bytes]);
+  if (!host) return Status(Code::out_of_memory, "no memory to measure the connection with");
+  std::memset(host.get(), 0, size_bytes);
+  const Region region{0, 1, Triangle::full, size_bytes, 1, size_bytes};
+  const Layout layout = Layout::bytes(host.get(), size_bytes);
+  double to_s = 1e30;
+  double from_s = 1e30;
+  for (int i = 0; i < 3; ++i) {
+    auto start = transport::Clock::now();
+    OB_RETURN_IF_ERROR(device.write(queue, buffer, region, layout));
+    OB_RETURN_IF_ERROR(device.synchronize(queue).status);
+    to_s = std::min(to_s, seconds_since(start));
+    start = transport::Clock::now();
+    OB_RETURN_IF_ERROR(device.read(queue, buffer, region, layout));
+    OB_RETURN_IF_ERROR(device.synchronize(queue).status);
+    from_s = std::min(from_s, seconds_since(start));
+  }
+  link.to_bytes_per_s = static_cast<double>(size_bytes) / to_s;
+  link.from_bytes_per_s = static_cast<double>(size_bytes) / from_s;
+  return {};
 }
 
 }  // namespace
@@ -24,27 +51,17 @@ Result<Link> measure_link(RemoteDevice& device, QueueId queue) {
     OB_ASSIGN_OR_RETURN(const std::uint64_t ns, device.connection().ping());
     link.round_trip_s = std::min(link.round_trip_s, static_cast<double>(ns) * 1e-9);
   }
-  OB_ASSIGN_OR_RETURN(const BufferId buffer, device.allocate(kProbeBytes));
-  const std::unique_ptr<std::byte[]> host(new (std::nothrow) std::byte[kProbeBytes]);
-  if (!host) return Status(Code::out_of_memory, "no memory to measure the connection with");
-  std::memset(host.get(), 0, kProbeBytes);
-  const Region region{0, 1, Triangle::full, kProbeBytes, 1, kProbeBytes};
-  const Layout layout = Layout::bytes(host.get(), kProbeBytes);
-  double to_s = 1e30;
-  double from_s = 1e30;
-  for (int i = 0; i < 3; ++i) {  // the first round touches the memory
-    auto start = transport::Clock::now();
-    OB_RETURN_IF_ERROR(device.write(queue, buffer, region, layout));
-    OB_RETURN_IF_ERROR(device.synchronize(queue).status);
-    to_s = std::min(to_s, seconds_since(start));
-    start = transport::Clock::now();
-    OB_RETURN_IF_ERROR(device.read(queue, buffer, region, layout));
-    OB_RETURN_IF_ERROR(device.synchronize(queue).status);
-    from_s = std::min(from_s, seconds_since(start));
+  // A small or crowded device is measured with what it has, or counts as unknown: calls may still
+  // fit.
+  const std::uint64_t size_bytes = std::min(kProbeBytes, device.info().memory_bytes / 4);
+  if (size_bytes < kSmallestProbeBytes) return link;
+  const auto buffer = device.allocate(size_bytes);
+  Status status = buffer.status();
+  if (buffer.ok()) {
+    status = measure_bandwidth(device, queue, *buffer, size_bytes, link);
+    (void)device.free(*buffer);
   }
-  OB_RETURN_IF_ERROR(device.free(buffer));
-  link.to_bytes_per_s = static_cast<double>(kProbeBytes) / to_s;
-  link.from_bytes_per_s = static_cast<double>(kProbeBytes) / from_s;
+  if (!status.ok() && status.code() != Code::out_of_memory) return status;
   return link;
 }
 

@@ -76,7 +76,7 @@ Status RemoteDevice::usable() const {
   return Status(Code::connection_lost, "connection to " + connection_->address() + " is broken");
 }
 
-// --- queues ---------------------------------------------------------------------------------------------------
+// --- queues --------------------------------------------------------------------------------------
 
 Result<QueueId> RemoteDevice::create_queue() {
   OB_RETURN_IF_ERROR(usable());
@@ -96,8 +96,8 @@ Status RemoteDevice::destroy_queue(QueueId queue) {
   return note(sent.status());
 }
 
-// Counts one command of the queue. False if it is to be skipped: an earlier one failed, and the daemon's queue was
-// cleared when that was heard.
+// Counts one command of the queue. False if it is to be skipped: an earlier one failed, and the
+// daemon's queue was cleared when that was heard.
 Result<bool> RemoteDevice::enter(QueueId id, Queue*& queue) {
   OB_RETURN_IF_ERROR(usable());
   const auto at = queues_.find(id);
@@ -107,11 +107,12 @@ Result<bool> RemoteDevice::enter(QueueId id, Queue*& queue) {
   return queue->report.status.ok();
 }
 
-// --- buffers --------------------------------------------------------------------------------------------------
+// --- buffers -------------------------------------------------------------------------------------
 
 Result<BufferId> RemoteDevice::allocate(std::uint64_t size_bytes) {
   OB_RETURN_IF_ERROR(usable());
-  // Rounding up wastes a quarter at most; of large buffers that would be much, and near the device's size all.
+  // Rounding up wastes a quarter at most; of large buffers that would be much, and near the
+  // device's size all.
   const bool large = size_bytes > info_.memory_bytes / kLargeShare;
   const std::uint64_t class_bytes = large ? size_bytes : BufferCache::size_class(size_bytes);
   if (const auto cached = cache_.take(class_bytes)) {
@@ -173,16 +174,19 @@ Status RemoteDevice::map(BufferId id, Buffer& buffer) {
   OB_ASSIGN_OR_RETURN(const transport::Segment segment,
                       connection_->stream().receive_segment(deadline));
   struct stat file {};
-  const int seals = ::fcntl(segment.fd, F_GET_SEALS);  // a file that shrinks would kill this process
+  // a file that shrinks would kill this process
+  const int seals = ::fcntl(segment.fd, F_GET_SEALS);
   const bool sane = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && ::fstat(segment.fd, &file) == 0 &&
                     static_cast<std::uint64_t>(file.st_size) >= where.segment_bytes &&
                     where.offset_bytes <= where.segment_bytes &&
                     where.segment_bytes - where.offset_bytes >= buffer.size_bytes;
-  void* memory = sane ? ::mmap(nullptr, where.segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                               segment.fd, 0)
-                      : MAP_FAILED;
+  void* memory =
+      sane ? ::mmap(nullptr, where.segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment.fd, 0)
+           : MAP_FAILED;
   ::close(segment.fd);
-  if (!sane) return Status(Code::protocol_error, "daemon sent a segment that is smaller than its buffer or not sealed");
+  if (!sane)
+    return Status(Code::protocol_error,
+                  "daemon sent a segment that is smaller than its buffer or not sealed");
   if (memory == MAP_FAILED) return Status(Code::out_of_memory, "cannot map the daemon's buffer");
   (void)::madvise(memory, where.segment_bytes, MADV_DONTFORK);  // children have no business with it
   buffer.mapping = memory;
@@ -208,7 +212,8 @@ Status RemoteDevice::release(BufferId id) {
 
 Status RemoteDevice::free(BufferId id) {
   const auto at = buffers_.find(id);
-  if (at == buffers_.end() || at->second.freed) return Status(Code::invalid_argument, "unknown buffer");
+  if (at == buffers_.end() || at->second.freed)
+    return Status(Code::invalid_argument, "unknown buffer");
   if (broken_) return {};  // it went with the connection
   OB_RETURN_IF_ERROR(finish_pending_reads(at->second));
   if (!at->second.confirmed) return release(id);
@@ -235,7 +240,8 @@ Result<SegmentView> RemoteDevice::segment(BufferId) {
 
 Result<RemoteDevice::Buffer*> RemoteDevice::find(BufferId id, const Region& region) {
   const auto at = buffers_.find(id);
-  if (at == buffers_.end() || at->second.freed) return Status(Code::invalid_argument, "unknown buffer");
+  if (at == buffers_.end() || at->second.freed)
+    return Status(Code::invalid_argument, "unknown buffer");
   if (!fits(region, at->second.asked_bytes)) {
     return Status(Code::invalid_argument,
                   "region of " + std::to_string(extent_bytes(region)) + " bytes at offset " +
@@ -252,7 +258,8 @@ void RemoteDevice::forget_finished_uses(Buffer& buffer) {
   });
 }
 
-// Waits until no submitted command uses the buffer any more. What failed is kept for the queue's synchronize().
+// Waits until no submitted command uses the buffer any more. What failed is kept for the queue's
+// synchronize().
 Status RemoteDevice::settle(Buffer& buffer) {
   for (forget_finished_uses(buffer); !buffer.uses.empty(); forget_finished_uses(buffer)) {
     OB_RETURN_IF_ERROR(pass(buffer.uses.front().queue));
@@ -262,15 +269,15 @@ Status RemoteDevice::settle(Buffer& buffer) {
 
 Status RemoteDevice::finish_pending_reads(Buffer& buffer) {
   while (buffer.pending_reads > 0) {
-    const auto pending = std::find_if(pending_copies_.begin(), pending_copies_.end(), [&](const PendingCopy& p) {
-      return &buffers_.find(p.buffer)->second == &buffer;
-    });
+    const auto pending = std::find_if(
+        pending_copies_.begin(), pending_copies_.end(),
+        [&](const PendingCopy& p) { return &buffers_.find(p.buffer)->second == &buffer; });
     OB_RETURN_IF_ERROR(pass(pending->queue));
   }
   return {};
 }
 
-// --- commands -------------------------------------------------------------------------------------------------
+// --- commands ------------------------------------------------------------------------------------
 
 template <class Message>
 Status RemoteDevice::submit(Opcode opcode, QueueId queue, const Message& message,
@@ -282,7 +289,8 @@ Status RemoteDevice::submit(Opcode opcode, QueueId queue, const Message& message
 
 Status RemoteDevice::submit(Opcode opcode, QueueId id, std::span<const std::byte> body,
                             std::span<const BufferId> uses) {
-  for (const BufferId used : uses) {  // what was read is still in the buffer that the command may change
+  // what was read is still in the buffer that the command may change
+  for (const BufferId used : uses) {
     const auto at = buffers_.find(used);
     if (at != buffers_.end()) OB_RETURN_IF_ERROR(finish_pending_reads(at->second));
   }
@@ -308,7 +316,8 @@ void RemoteDevice::note_use(Buffer& buffer, QueueId queue, std::uint64_t sequenc
   buffer.uses.push_back({queue, sequence});
 }
 
-Status RemoteDevice::write(QueueId id, BufferId buffer_id, const Region& region, const Layout& source) {
+Status RemoteDevice::write(QueueId id, BufferId buffer_id, const Region& region,
+                           const Layout& source) {
   OB_ASSIGN_OR_RETURN(Buffer * buffer, find(buffer_id, region));
   if (packed_bytes(region) != source.total_bytes()) {
     return Status(Code::invalid_argument, "source and region differ in size");
@@ -359,21 +368,29 @@ Status RemoteDevice::copy(QueueId queue, BufferId source, const Region& from, Bu
                           const Region& to) {
   OB_RETURN_IF_ERROR(find(source, from).status());
   OB_RETURN_IF_ERROR(find(destination, to).status());
-  return submit(Opcode::copy, queue, wire::Copy{source, destination, from, to}, {source, destination});
+  return submit(Opcode::copy, queue, wire::Copy{source, destination, from, to},
+                {source, destination});
 }
 
-// The daemon checks against the size class; what the user asked for is known only here. Illegal calls are its to refuse.
+// The daemon checks against the size class; what the user asked for is known only here. Illegal
+// calls are its to refuse.
 Status RemoteDevice::check_operands(const Descriptor& routine, const Argument* arguments) {
   std::int64_t lds[kMaxArguments] = {};
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
     if (routine.kinds[i] == Kind::matrix) lds[i] = arguments[i].device.ld;
   }
   if (!routine.legal(arguments, lds)) return {};
-  for (const Operand& operand : routine.operands(arguments).span()) {
+  const Operands operands = routine.operands(arguments);  // a temporary would be gone in the loop
+  for (const Operand& operand : operands.span()) {
     const DeviceOperand& device = arguments[operand.argument].device;
     const bool matrix = routine.kinds[operand.argument] == Kind::matrix;
-    const Region region{device.offset_bytes, operand.element_bytes, operand.triangle, operand.rows, operand.cols,
-                        matrix ? static_cast<std::uint64_t>(device.ld) : std::max<std::uint64_t>(1, operand.rows)};
+    const Region region{
+        device.offset_bytes,
+        operand.element_bytes,
+        operand.triangle,
+        operand.rows,
+        operand.cols,
+        matrix ? static_cast<std::uint64_t>(device.ld) : std::max<std::uint64_t>(1, operand.rows)};
     if (extent_bytes(region) != 0) OB_RETURN_IF_ERROR(find(device.buffer, region).status());
   }
   return {};
@@ -406,7 +423,8 @@ Result<PlanId> RemoteDevice::make_plan(const FftPlan& plan) {
 }
 
 Result<PlanId> RemoteDevice::plan_for(const FftPlan& plan) {
-  const auto at = std::find_if(plans_.begin(), plans_.end(), [&](const auto& p) { return p.first == plan; });
+  const auto at =
+      std::find_if(plans_.begin(), plans_.end(), [&](const auto& p) { return p.first == plan; });
   if (at != plans_.end()) return at->second;
   OB_ASSIGN_OR_RETURN(const PlanId id, make_plan(plan));
   plans_.emplace_back(plan, id);
@@ -431,17 +449,18 @@ Status RemoteDevice::destroy_plan(PlanId plan) {
 }
 
 Status RemoteDevice::execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) {
-  if (const auto at = plan_bytes_.find(plan); at != plan_bytes_.end()) {  // else the daemon will say so
+  // else the daemon will say so
+  if (const auto at = plan_bytes_.find(plan); at != plan_bytes_.end()) {
     const auto [read_bytes, written_bytes] = at->second;
     const Region from{input.offset_bytes, 1, Triangle::full, read_bytes, 1, read_bytes};
     const Region to{output.offset_bytes, 1, Triangle::full, written_bytes, 1, written_bytes};
     OB_RETURN_IF_ERROR(find(input.buffer, from).status());
     OB_RETURN_IF_ERROR(find(output.buffer, to).status());
   }
-  return submit(Opcode::execute_plan, queue,
-                wire::ExecutePlan{plan, input.buffer, output.buffer, input.offset_bytes,
-                                  output.offset_bytes},
-                {input.buffer, output.buffer});
+  return submit(
+      Opcode::execute_plan, queue,
+      wire::ExecutePlan{plan, input.buffer, output.buffer, input.offset_bytes, output.offset_bytes},
+      {input.buffer, output.buffer});
 }
 
 // Events are numbers that the session remembers for good: they are used again.
@@ -479,12 +498,13 @@ Status RemoteDevice::wait(QueueId queue, EventId event) {
   return submit(Opcode::wait, queue, wire::Wait{event}, {});
 }
 
-// --- waiting --------------------------------------------------------------------------------------------------
+// --- waiting -------------------------------------------------------------------------------------
 
 void RemoteDevice::finish_reads(QueueId queue, bool succeeded) {
   for (const PendingCopy& pending : pending_copies_) {
     if (pending.queue != queue) continue;
-    Buffer& buffer = buffers_.find(pending.buffer)->second;  // free() and release() wait for pending reads
+    // free() and release() wait for pending reads
+    Buffer& buffer = buffers_.find(pending.buffer)->second;
     --buffer.pending_reads;
     if (succeeded) ob::copy(pending.destination, Layout::matrix(buffer.mapped, pending.region));
   }
@@ -499,7 +519,8 @@ std::uint64_t RemoteDevice::Queue::number_of(std::uint64_t sequence) const {
   return passed + static_cast<std::uint64_t>(after - sequences.begin());
 }
 
-// Waits for the queue and adds what it did to its report, for synchronize(). Errors: only those of the connection.
+// Waits for the queue and adds what it did to its report, for synchronize(). Errors: only those of
+// the connection.
 Status RemoteDevice::pass(QueueId id) {
   const auto at = queues_.find(id);
   if (at == queues_.end()) return unknown_queue(id);
@@ -512,7 +533,8 @@ Status RemoteDevice::pass(QueueId id) {
     if (status.ok()) {
       queue.report.compute_ns += done->compute_ns;
       queue.report.plan_ns += done->plan_ns;
-      if (done->code == Code::ok) confirm_buffers(id, queue.reached);
+      if (done->code == Code::ok)
+        confirm_buffers(id, queue.reached);
       else if (queue.report.status.ok()) {
         queue.report.status = Status(done->code, done->message);
         queue.report.failed_command = queue.number_of(done->failed_sequence);

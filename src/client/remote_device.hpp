@@ -1,6 +1,7 @@
 #pragma once
-// A device behind a connection. Over TCP element data travels in write and data messages; on the same machine
-// the daemon's buffers are mapped and the caller's data is copied once, straight into and out of them.
+// A device behind a connection. Over TCP element data travels in write and data messages; on the
+// same machine the daemon's buffers are mapped and the caller's data is copied once, straight into
+// and out of them.
 
 #include <cstdint>
 #include <deque>
@@ -18,7 +19,8 @@
 namespace ob::client {
 
 /// Threads: one at a time (a connection is leased whole). Blocking calls wait for the daemon with
-/// Patience; after connection_lost, protocol_error or deadline_exceeded the device is broken for good.
+/// Patience; after connection_lost, protocol_error or deadline_exceeded the device is broken for
+/// good.
 class RemoteDevice final : public Device {
  public:
   static Result<std::unique_ptr<RemoteDevice>> open(const std::string& address,
@@ -39,7 +41,8 @@ class RemoteDevice final : public Device {
   std::byte* host_view(BufferId buffer) noexcept override;
   Result<SegmentView> segment(BufferId buffer) override;
   Status write(QueueId queue, BufferId buffer, const Region& region, const Layout& source) override;
-  Status read(QueueId queue, BufferId buffer, const Region& region, const Layout& destination) override;
+  Status read(QueueId queue, BufferId buffer, const Region& region,
+              const Layout& destination) override;
   Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
               const Region& to) override;
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
@@ -52,7 +55,8 @@ class RemoteDevice final : public Device {
   Status wait(QueueId queue, EventId event) override;
   QueueReport synchronize(QueueId queue) override;
   /// Answers are taken when the thread waits, so this waits too.
-  Status on_reached(QueueId queue, bool clear, std::function<void(const QueueReport&)> done) override;
+  Status on_reached(QueueId queue, bool clear,
+                    std::function<void(const QueueReport&)> done) override;
 
   /// Sends what is buffered; work that nobody waits for yet starts.
   Status flush();
@@ -74,21 +78,22 @@ class RemoteDevice final : public Device {
     std::uint64_t reached = 0;             // last sequence known to be done
     std::uint64_t passed = 0;              // commands before those below
     std::vector<std::uint64_t> sequences;  // of the commands since the last pass()
-    QueueReport report;                    // what passes heard and synchronize() has not reported yet
+    // what passes heard and synchronize() has not reported yet
+    QueueReport report;
     std::uint64_t number_of(std::uint64_t sequence) const;
   };
   struct Buffer {
-    std::uint64_t size_bytes = 0;        // the class, what the daemon allocated
-    std::uint64_t asked_bytes = 0;       // what the user may touch
-    std::byte* mapped = nullptr;         // over shared memory
+    std::uint64_t size_bytes = 0;   // the class, what the daemon allocated
+    std::uint64_t asked_bytes = 0;  // what the user may touch
+    std::byte* mapped = nullptr;    // over shared memory
     void* mapping = nullptr;
     std::size_t mapping_bytes = 0;
-    std::vector<Use> uses;               // last of each queue; some may be over
+    std::vector<Use> uses;  // last of each queue; some may be over
     std::size_t pending_reads = 0;
-    bool confirmed = false;              // known to exist on the daemon
-    bool freed = false;                  // in the cache
+    bool confirmed = false;  // known to exist on the daemon
+    bool freed = false;      // in the cache
   };
-  struct PendingCopy {                   // out of a mapped buffer, once the queue has passed
+  struct PendingCopy {  // out of a mapped buffer, once the queue has passed
     QueueId queue;
     BufferId buffer;
     Region region;

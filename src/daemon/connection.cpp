@@ -18,12 +18,14 @@ using wire::Opcode;
 
 constexpr auto kHandshakeTime = std::chrono::seconds(10);
 constexpr auto kIdleTime = std::chrono::hours(24);
-// While a payload is held back no ping is answered: the client hears this often that the daemon lives.
+// While a payload is held back no ping is answered: the client hears this often that the daemon
+// lives.
 constexpr auto kSignOfLife = std::chrono::milliseconds(500);
 // For a client to hear why it is cut off before unread bytes reset its connection.
 constexpr auto kLinger = std::chrono::milliseconds(250);
 
-// The failure of a queue as its replies report it: what was never submitted came after what the device saw fail.
+// The failure of a queue as its replies report it: what was never submitted came after what the
+// device saw fail.
 // @pre called by the queue's answers, in its order
 wire::Outcome outcome_of(SessionQueue& queue, const QueueReport& report, const Status& unsubmitted,
                          std::uint64_t unsubmitted_sequence) {
@@ -31,13 +33,15 @@ wire::Outcome outcome_of(SessionQueue& queue, const QueueReport& report, const S
   wire::Outcome outcome;
   outcome.code = first.code();
   outcome.message = first.message();
-  outcome.failed_sequence = report.status.ok() ? unsubmitted_sequence : queue.failed_on_device(report);
+  outcome.failed_sequence =
+      report.status.ok() ? unsubmitted_sequence : queue.failed_on_device(report);
   outcome.compute_ns = report.compute_ns;
   outcome.plan_ns = report.plan_ns;
   return outcome;
 }
 
-// Commands of the queue up to `command` are done; returns how many of them the client has not been told of.
+// Commands of the queue up to `command` are done; returns how many of them the client has not been
+// told of.
 std::uint32_t grant(SessionQueue& queue, std::uint64_t command) {
   queue.reached = command;
   return static_cast<std::uint32_t>(command - queue.granted.exchange(command));
@@ -86,7 +90,7 @@ void Connection::explain(const Status& why) {
   }
 }
 
-// --- bytes ----------------------------------------------------------------------------------------------------
+// --- bytes ---------------------------------------------------------------------------------------
 
 Status Connection::wait_for_bytes() {
   OB_RETURN_IF_ERROR(replies_.flush());
@@ -113,7 +117,7 @@ Status Connection::drop_payload() {
   }
 }
 
-// --- handshake ------------------------------------------------------------------------------------------------
+// --- handshake -----------------------------------------------------------------------------------
 
 Status Connection::refuse(Code code, const std::string& message) {
   wire::Refused refused;
@@ -141,9 +145,10 @@ Status Connection::shake_hands() {
   OB_ASSIGN_OR_RETURN(const wire::Hello hello, wire::decode<wire::Hello>((*message)->body));
   client_ = printable(hello.client);
   if (hello.version != wire::kVersion) {
-    return refuse(Code::version_mismatch,
-                  "client speaks version " + std::to_string(hello.version) + ", this daemon version " +
-                      std::to_string(wire::kVersion) + " (install matching releases)");
+    return refuse(Code::version_mismatch, "client speaks version " + std::to_string(hello.version) +
+                                              ", this daemon version " +
+                                              std::to_string(wire::kVersion) +
+                                              " (install matching releases)");
   }
   const std::uint8_t big_endian = std::endian::native == std::endian::big ? 1 : 0;
   if (hello.big_endian != big_endian) {
@@ -167,7 +172,7 @@ Status Connection::shake_hands() {
   return replies_.flush();
 }
 
-// --- commands -------------------------------------------------------------------------------------------------
+// --- commands ------------------------------------------------------------------------------------
 
 Status Connection::serve() {
   OB_RETURN_IF_ERROR(shake_hands());
@@ -211,14 +216,16 @@ Status Connection::dispatch(const session::Message& message) {
 Status Connection::announce_credits(QueueId id, const std::shared_ptr<SessionQueue>& queue) {
   const std::uint64_t command = queue->announced = queue->submitted;
   auto self = shared_from_this();
-  return session_->device().on_reached(queue->local, false, [self, queue, id, command](const QueueReport& report) {
-    (void)queue->failed_on_device(report);  // while its sequence is still remembered
-    const std::uint32_t credits = grant(*queue, command);
-    (void)self->replies_.reply(Opcode::credit, id, 0, wire::Credit{credits});
-  });
+  return session_->device().on_reached(
+      queue->local, false, [self, queue, id, command](const QueueReport& report) {
+        (void)queue->failed_on_device(report);  // while its sequence is still remembered
+        const std::uint32_t credits = grant(*queue, command);
+        (void)self->replies_.reply(Opcode::credit, id, 0, wire::Credit{credits});
+      });
 }
 
-// Queue commands return a Status only if the connection is lost; their own failures stick to the queue.
+// Queue commands return a Status only if the connection is lost; their own failures stick to the
+// queue.
 Status Connection::on_queue_command(const session::Message& message,
                                     const std::shared_ptr<SessionQueue>& queue) {
   const wire::Header& header = message.header;
@@ -237,7 +244,8 @@ Status Connection::on_queue_command(const session::Message& message,
     if (header.opcode != Opcode::write) queue->note_on_device(header.sequence);
     return {};
   }
-  if (status.code() == Code::protocol_error || status.code() == Code::connection_lost) return status;
+  if (status.code() == Code::protocol_error || status.code() == Code::connection_lost)
+    return status;
   queue->fail(status, header.sequence);
   return drop_payload();
 }
@@ -267,8 +275,9 @@ Status Connection::on_object_command(const session::Message& message) {
       return {};
     }
     default:
-      return Status(Code::protocol_error,
-                    "opcode " + std::to_string(static_cast<int>(header.opcode)) + " is not a command");
+      return Status(
+          Code::protocol_error,
+          "opcode " + std::to_string(static_cast<int>(header.opcode)) + " is not a command");
   }
 }
 
@@ -280,8 +289,10 @@ Status Connection::on_allocate(const session::Message& message) {
     OB_RETURN_IF_ERROR(wait_for(session_->open_uses_of_freed()));
     status = session_->allocate(allocate.buffer, allocate.bytes);
   }
-  const bool breaks_session = status.code() == Code::protocol_error || status.code() == Code::denied;
-  return status.ok() || breaks_session ? status : session_->allocate_broken(allocate.buffer, status);
+  const bool breaks_session =
+      status.code() == Code::protocol_error || status.code() == Code::denied;
+  return status.ok() || breaks_session ? status
+                                       : session_->allocate_broken(allocate.buffer, status);
 }
 
 Status Connection::on_locate(const session::Message& message) {
@@ -289,7 +300,8 @@ Status Connection::on_locate(const session::Message& message) {
   wire::Location location;
   const auto buffer = session_->buffer(locate.buffer);  // held until its descriptor is on its way
   Status status = buffer.status();
-  if (status.ok() && !stream_->shares_memory()) status = Status(Code::unsupported, "no shared memory");
+  if (status.ok() && !stream_->shares_memory())
+    status = Status(Code::unsupported, "no shared memory");
   if (status.ok()) {
     auto segment = session_->device().segment(buffer->memory->local);
     status = segment.ok() ? stream_->send_segment(segment->fd) : segment.status();
@@ -313,11 +325,12 @@ Status Connection::wait_for(const std::vector<BufferUse>& uses) {
     };
     auto gate = std::make_shared<Gate>();
     OB_RETURN_IF_ERROR(replies_.flush());  // the queue may be waiting for its client to take them
-    const Status asked = session_->device().on_reached(use.queue->local, false, [gate](const QueueReport&) {
-      const std::lock_guard lock(gate->mutex);
-      gate->open = true;
-      gate->opened.notify_one();
-    });
+    const Status asked =
+        session_->device().on_reached(use.queue->local, false, [gate](const QueueReport&) {
+          const std::lock_guard lock(gate->mutex);
+          gate->open = true;
+          gate->opened.notify_one();
+        });
     if (!asked.ok()) continue;  // the queue was destroyed meanwhile, and waited for
     std::unique_lock lock(gate->mutex);
     while (!gate->opened.wait_for(lock, kSignOfLife, [&] { return gate->open; })) {
@@ -338,8 +351,9 @@ Status Connection::on_write(const session::Message& message) {
   // Held: another connection of the session may free it while the payload arrives.
   OB_ASSIGN_OR_RETURN(const SessionBuffer buffer, session_->buffer(write.buffer));
   if (!fits(write.region, buffer.size_bytes)) {
-    return Status(Code::invalid_argument, "write exceeds buffer " + std::to_string(write.buffer.value) +
-                                              " of " + std::to_string(buffer.size_bytes) + " bytes");
+    return Status(Code::invalid_argument, "write exceeds buffer " +
+                                              std::to_string(write.buffer.value) + " of " +
+                                              std::to_string(buffer.size_bytes) + " bytes");
   }
   std::byte* memory = session_->device().host_view(buffer.memory->local);
   if (memory == nullptr) {
@@ -353,8 +367,9 @@ Result<Connection::Source> Connection::source_of(const wire::Read& read,
                                                  const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(const SessionBuffer buffer, session_->buffer(read.buffer));
   if (!fits(read.region, buffer.size_bytes)) {
-    return Status(Code::invalid_argument, "read exceeds buffer " + std::to_string(read.buffer.value) +
-                                              " of " + std::to_string(buffer.size_bytes) + " bytes");
+    return Status(Code::invalid_argument, "read exceeds buffer " +
+                                              std::to_string(read.buffer.value) + " of " +
+                                              std::to_string(buffer.size_bytes) + " bytes");
   }
   OB_RETURN_IF_ERROR(session_->use(read.buffer, queue).status());
   std::byte* memory = session_->device().host_view(buffer.memory->local);
@@ -364,12 +379,15 @@ Result<Connection::Source> Connection::source_of(const wire::Read& read,
   return Source{buffer.memory, Layout::matrix(memory, read.region)};
 }
 
-Status Connection::on_read(const session::Message& message, const std::shared_ptr<SessionQueue>& queue) {
+Status Connection::on_read(const session::Message& message,
+                           const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(const auto read, wire::decode<wire::Read>(message.body));
   Source source;
   if (queue->failure.ok()) {
-    if (auto found = source_of(read, queue); found.ok()) source = std::move(found).value();
-    else queue->fail(found.status(), message.header.sequence);
+    if (auto found = source_of(read, queue); found.ok())
+      source = std::move(found).value();
+    else
+      queue->fail(found.status(), message.header.sequence);
   }
   const std::uint64_t command = queue->announced = queue->submitted;
   ++replies_.owed;
@@ -380,7 +398,8 @@ Status Connection::on_read(const session::Message& message, const std::shared_pt
     wire::Outcome outcome = outcome_of(*queue, report, failure, failed);
     outcome.credits = grant(*queue, command);
     const bool deliver = outcome.code == Code::ok;
-    (void)self->replies_.reply(Opcode::data, id, sequence, outcome, deliver ? source.elements : Layout());
+    (void)self->replies_.reply(Opcode::data, id, sequence, outcome,
+                               deliver ? source.elements : Layout());
     --self->replies_.owed;
   };
   const Status asked = session_->device().on_reached(queue->local, false, answer);
@@ -393,28 +412,32 @@ Status Connection::on_synchronize(const session::Message& message,
   const std::uint64_t command = queue->announced = queue->submitted;
   ++replies_.owed;
   auto self = shared_from_this();
-  const auto answer = [self, queue, command, id = message.header.queue, sequence = message.header.sequence,
-                       failure = std::exchange(queue->failure, Status()),
-                       failed = std::exchange(queue->failed_sequence, 0)](const QueueReport& report) {
-    wire::Outcome outcome = outcome_of(*queue, report, failure, failed);
-    queue->forget_device_failure();
-    outcome.credits = grant(*queue, command);
-    (void)self->replies_.reply(Opcode::done, id, sequence, outcome);
-    --self->replies_.owed;
-  };
+  const auto answer =
+      [self, queue, command, id = message.header.queue, sequence = message.header.sequence,
+       failure = std::exchange(queue->failure, Status()),
+       failed = std::exchange(queue->failed_sequence, 0)](const QueueReport& report) {
+        wire::Outcome outcome = outcome_of(*queue, report, failure, failed);
+        queue->forget_device_failure();
+        outcome.credits = grant(*queue, command);
+        (void)self->replies_.reply(Opcode::done, id, sequence, outcome);
+        --self->replies_.owed;
+      };
   const Status asked = session_->device().on_reached(queue->local, true, answer);
   if (!asked.ok()) --replies_.owed;
   return asked;
 }
 
-Status Connection::on_copy(const session::Message& message, const std::shared_ptr<SessionQueue>& queue) {
+Status Connection::on_copy(const session::Message& message,
+                           const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(const auto copy, wire::decode<wire::Copy>(message.body));
   OB_ASSIGN_OR_RETURN(const auto source, session_->use(copy.source, queue));
   OB_ASSIGN_OR_RETURN(const auto destination, session_->use(copy.destination, queue));
-  return session_->device().copy(queue->local, source->local, copy.from, destination->local, copy.to);
+  return session_->device().copy(queue->local, source->local, copy.from, destination->local,
+                                 copy.to);
 }
 
-Status Connection::on_call(const session::Message& message, const std::shared_ptr<SessionQueue>& queue) {
+Status Connection::on_call(const session::Message& message,
+                           const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(DecodedCall call, decode_call(message.body));
   for (std::size_t i = 0; i < call.routine->kinds.size(); ++i) {
     const Kind kind = call.routine->kinds[i];
@@ -427,7 +450,8 @@ Status Connection::on_call(const session::Message& message, const std::shared_pt
   return session_->device().call(queue->local, *call.routine, call.arguments);
 }
 
-Status Connection::on_execute(const session::Message& message, const std::shared_ptr<SessionQueue>& queue) {
+Status Connection::on_execute(const session::Message& message,
+                              const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(const auto execute, wire::decode<wire::ExecutePlan>(message.body));
   OB_ASSIGN_OR_RETURN(const PlanId plan, session_->plan(execute.plan));
   OB_ASSIGN_OR_RETURN(const auto input, session_->use(execute.input, queue));
@@ -436,7 +460,8 @@ Status Connection::on_execute(const session::Message& message, const std::shared
                                     {output->local, execute.output_offset_bytes});
 }
 
-Status Connection::on_event(const session::Message& message, const std::shared_ptr<SessionQueue>& queue) {
+Status Connection::on_event(const session::Message& message,
+                            const std::shared_ptr<SessionQueue>& queue) {
   if (message.header.opcode == Opcode::record) {
     OB_ASSIGN_OR_RETURN(const auto record, wire::decode<wire::Record>(message.body));
     OB_ASSIGN_OR_RETURN(const EventId event, session_->event(record.event));

@@ -1,6 +1,6 @@
 #pragma once
-// One client connection: its I/O thread takes messages off the stream, checks them, and submits them to the
-// session's queues; queues answer through the ReplyChannel.
+// One client connection: its I/O thread takes messages off the stream, checks them, and submits
+// them to the session's queues; queues answer through the ReplyChannel.
 
 #include <atomic>
 #include <cstdint>
@@ -29,7 +29,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(std::unique_ptr<transport::Stream> stream, SessionDirectory& directory);
 
-  /// Serves the client until it leaves. The returned status says why, for the log; ok after goodbye.
+  /// Serves the client until it leaves. The returned status says why, for the log; ok after
+  /// goodbye.
   Status run();
   /// True if the client has sent nothing that is unanswered.
   bool at_rest() const noexcept { return resting_ && replies_.owed == 0; }
@@ -47,7 +48,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status drop_payload();
 
   Status dispatch(const session::Message& message);
-  Status on_queue_command(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_queue_command(const session::Message& message,
+                          const std::shared_ptr<SessionQueue>& queue);
   Status on_object_command(const session::Message& message);
   Status on_allocate(const session::Message& message);
   Status on_locate(const session::Message& message);
@@ -57,7 +59,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status on_call(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_execute(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_event(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
-  Status on_synchronize(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_synchronize(const session::Message& message,
+                        const std::shared_ptr<SessionQueue>& queue);
   Status announce_credits(QueueId id, const std::shared_ptr<SessionQueue>& queue);
   Status wait_for(const std::vector<BufferUse>& uses);
 
@@ -74,8 +77,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ReplyChannel replies_;
   std::shared_ptr<Session> session_;
   std::string client_ = "unknown client";
-  bool may_explain_ = false;           // the client speaks our protocol and was not refused
-  bool unanswered_ = false;            // a queue command came since the last synchronize
+  bool may_explain_ = false;  // the client speaks our protocol and was not refused
+  bool unanswered_ = false;   // a queue command came since the last synchronize
   std::atomic<bool> resting_{true};
 };
 

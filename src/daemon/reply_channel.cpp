@@ -5,7 +5,8 @@
 namespace ob::daemon {
 namespace {
 
-// A client that is alive but takes nothing for this long (suspended, say) is cut off: its queue's results wait.
+// A client that is alive but takes nothing for this long (suspended, say) is cut off: its queue's
+// results wait.
 constexpr auto kStuck = std::chrono::minutes(5);
 
 }  // namespace
@@ -23,7 +24,8 @@ Status ReplyChannel::send(wire::Opcode opcode, QueueId queue, std::uint64_t sequ
   header.queue = queue;
   header.sequence = sequence;
   const std::lock_guard lock(mutex_);
-  Status status = payload.total_bytes() == 0 ? sender_.send(header, body) : sender_.send(header, body, payload);
+  Status status =
+      payload.total_bytes() == 0 ? sender_.send(header, body) : sender_.send(header, body, payload);
   if (status.ok() && std::this_thread::get_id() != io_thread_) status = sender_.flush();
   // Half a message may be out: nothing that followed would be understood.
   if (!status.ok()) stream_.shut_down();
@@ -32,7 +34,8 @@ Status ReplyChannel::send(wire::Opcode opcode, QueueId queue, std::uint64_t sequ
 
 Status ReplyChannel::flush() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return {};  // whoever sends now flushes too, and may take long: receive meanwhile
+  // whoever sends now flushes too, and may take long: receive meanwhile
+  if (!lock.owns_lock()) return {};
   const Status status = sender_.flush();
   if (!status.ok()) stream_.shut_down();
   return status;

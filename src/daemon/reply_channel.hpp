@@ -1,5 +1,6 @@
 #pragma once
-// The sending side of a connection, shared by its I/O thread and the threads on which queues finish.
+// The sending side of a connection, shared by its I/O thread and the threads on which queues
+// finish.
 
 #include <atomic>
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace ob::daemon {
 
-/// One whole message at a time. From the I/O thread messages gather until flush(), from others they leave at once.
+/// One whole message at a time. From the I/O thread messages gather until flush(), from others they
+/// leave at once.
 /// Threads: any. A client that takes no bytes holds up only its own connection and queue.
 class ReplyChannel final : private session::SendWaiter {
  public:

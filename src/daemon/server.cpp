@@ -41,7 +41,8 @@ Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
     server->listeners_.push_back(std::move(listener));
   }
   for (const auto& listener : server->listeners_) {
-    server->acceptors_.emplace_back([raw = server.get(), &listener] { raw->accept_from(*listener); });
+    server->acceptors_.emplace_back(
+        [raw = server.get(), &listener] { raw->accept_from(*listener); });
   }
   return server;
 }
@@ -60,7 +61,8 @@ void Server::accept_from(transport::Listener& listener) {
     if (stream.ok()) {
       try {
         admit(std::move(*stream));
-      } catch (const std::exception& error) {  // no thread, no memory: this client goes, the daemon stays
+        // no thread, no memory: this client goes, the daemon stays
+      } catch (const std::exception& error) {
         spdlog::warn("cannot take a client: {}", error.what());
       }
     } else if (stream.status().code() != Code::deadline_exceeded && !closing_) {
@@ -70,12 +72,14 @@ void Server::accept_from(transport::Listener& listener) {
   }
 }
 
-// Tells a client that its turn never comes. It spoke first, or its words would reset the connection.
+// Tells a client that its turn never comes. It spoke first, or its words would reset the
+// connection.
 void Server::turn_away(transport::Stream& stream) {
   spdlog::warn("turned {} away: {} connections are open", stream.peer(), config_.max_connections);
   wire::Refused refused;
   refused.code = Code::unavailable;
-  refused.message = "daemon is full (" + std::to_string(config_.max_connections) + " connections are open)";
+  refused.message =
+      "daemon is full (" + std::to_string(config_.max_connections) + " connections are open)";
   wire::Body body;
   wire::encode(refused, body);
   wire::Header header;
@@ -85,8 +89,11 @@ void Server::turn_away(transport::Stream& stream) {
   wire::encode_header(header, bytes);
   std::array<std::byte, 4096> hello;
   const iovec in{hello.data(), hello.size()};
-  if (!stream.wait(true, false, Clock::now() + kHelloTime).ok() || !stream.try_receive({&in, 1}).ok()) return;
-  const iovec out[] = {{bytes.data(), bytes.size()}, {const_cast<std::byte*>(body.bytes().data()), body.bytes().size()}};
+  if (!stream.wait(true, false, Clock::now() + kHelloTime).ok() ||
+      !stream.try_receive({&in, 1}).ok())
+    return;
+  const iovec out[] = {{bytes.data(), bytes.size()},
+                       {const_cast<std::byte*>(body.bytes().data()), body.bytes().size()}};
   (void)stream.try_send(out);  // a fresh stream has room for it
 }
 
@@ -153,9 +160,9 @@ Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello) {
   }
   const bool any = hello.device == UINT32_MAX;
   if (!any && hello.device >= devices_.size()) {
-    return Status(Code::invalid_argument, "device " + std::to_string(hello.device) +
-                                              " does not exist (devices: " +
-                                              std::to_string(devices_.size()) + ")");
+    return Status(Code::invalid_argument,
+                  "device " + std::to_string(hello.device) +
+                      " does not exist (devices: " + std::to_string(devices_.size()) + ")");
   }
   const std::uint32_t index = any ? least_used_device() : hello.device;
   OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
@@ -168,7 +175,8 @@ Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello) {
 std::uint32_t Server::least_used_device() {
   std::vector<std::size_t> sessions(devices_.size(), 0);
   for (const Known& known : sessions_) ++sessions[known.device];
-  return static_cast<std::uint32_t>(std::min_element(sessions.begin(), sessions.end()) - sessions.begin());
+  return static_cast<std::uint32_t>(std::min_element(sessions.begin(), sessions.end()) -
+                                    sessions.begin());
 }
 
 std::size_t Server::shut_down_resting(bool everybody) {
@@ -193,7 +201,8 @@ void Server::drain(double patience_s) {
   }
   const auto deadline = Clock::now() + std::chrono::duration<double>(patience_s);
   if (patience_s > 0) std::this_thread::sleep_for(kQuiet);
-  while (shut_down_resting(false) > 0 && Clock::now() < deadline) std::this_thread::sleep_for(kQuiet);
+  while (shut_down_resting(false) > 0 && Clock::now() < deadline)
+    std::this_thread::sleep_for(kQuiet);
   shut_down_resting(true);
   reap(true);
 }

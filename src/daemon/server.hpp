@@ -1,5 +1,6 @@
 #pragma once
-// The daemon: listens, gives each client a connection and a session on one of its devices, drains on request.
+// The daemon: listens, gives each client a connection and a session on one of its devices, drains
+// on request.
 
 #include <atomic>
 #include <list>

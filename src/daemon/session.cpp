@@ -16,12 +16,13 @@ Status too_many(const char* what, std::size_t limit) {
 }
 
 Status unknown(const char* what, std::uint64_t id) {
-  return Status(Code::invalid_argument,
-                std::string("unknown ") + what + " " + std::to_string(id) + " (freed or never made)");
+  return Status(Code::invalid_argument, std::string("unknown ") + what + " " + std::to_string(id) +
+                                            " (freed or never made)");
 }
 
 Status taken(const char* what, std::uint64_t id) {
-  return Status(Code::protocol_error, std::string(what) + " id " + std::to_string(id) + " is in use or 0");
+  return Status(Code::protocol_error,
+                std::string(what) + " id " + std::to_string(id) + " is in use or 0");
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ Session::~Session() {
   for (const auto& [id, local] : events_) (void)device_.destroy_event(local);
 }
 
-// --- queues ---------------------------------------------------------------------------------------------------
+// --- queues --------------------------------------------------------------------------------------
 
 Status Session::create_queue(QueueId id, const void* owner) {
   const std::lock_guard lock(mutex_);
@@ -85,7 +86,7 @@ std::shared_ptr<SessionQueue> Session::queue(QueueId id) {
   return at == queues_.end() ? nullptr : at->second;
 }
 
-// --- buffers --------------------------------------------------------------------------------------------------
+// --- buffers -------------------------------------------------------------------------------------
 
 Status Session::insert(BufferId id, SessionBuffer buffer) {
   const std::lock_guard lock(mutex_);
@@ -97,7 +98,8 @@ Status Session::insert(BufferId id, SessionBuffer buffer) {
 
 Status Session::allocate(BufferId id, std::uint64_t size_bytes) {
   {
-    const std::lock_guard lock(mutex_);  // before the device does anything; insert() has the last word
+    // before the device does anything; insert() has the last word
+    const std::lock_guard lock(mutex_);
     if (!id || buffers_.count(id) != 0) return taken("buffer", id.value);
   }
   OB_ASSIGN_OR_RETURN(const BufferId local, device_.allocate(size_bytes));
@@ -137,7 +139,8 @@ Result<std::shared_ptr<DeviceBuffer>> Session::use(BufferId id,
   if (at == buffers_.end()) return unknown("buffer", id.value);
   if (!at->second.failure.ok()) return at->second.failure;
   auto& uses = at->second.uses;
-  const auto mine = std::find_if(uses.begin(), uses.end(), [&](const auto& u) { return u.queue == queue; });
+  const auto mine =
+      std::find_if(uses.begin(), uses.end(), [&](const auto& u) { return u.queue == queue; });
   if (mine != uses.end()) {
     mine->command = queue->submitted;
   } else {
@@ -161,7 +164,7 @@ std::vector<BufferUse> Session::open_uses_of_freed() {
   return freed_uses_;
 }
 
-// --- plans and events -----------------------------------------------------------------------------------------
+// --- plans and events ----------------------------------------------------------------------------
 
 Status Session::make_plan(PlanId id, const FftPlan& plan) {
   {
@@ -177,7 +180,8 @@ Status Session::make_plan(PlanId id, const FftPlan& plan) {
   }
   const std::lock_guard lock(mutex_);
   if (plans_.try_emplace(id, made).second) return {};
-  if (made.local) (void)device_.destroy_plan(made.local);  // another connection of the session was faster
+  // another connection of the session was faster
+  if (made.local) (void)device_.destroy_plan(made.local);
   return taken("plan", id.value);
 }
 

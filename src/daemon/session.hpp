@@ -17,16 +17,18 @@
 namespace ob::daemon {
 
 /// A client's queue. Its commands are numbered from 1; `reached` trails `submitted`.
-/// Threads: all by the connection that made the queue, but for the atomics (any) and what says "answers"
+/// Threads: all by the connection that made the queue, but for the atomics (any) and what says
+/// "answers"
 struct SessionQueue {
   QueueId local;
-  const void* owner = nullptr;               ///< the connection that made it and alone may use it
+  const void* owner = nullptr;  ///< the connection that made it and alone may use it
   std::uint64_t submitted = 0;
-  std::uint64_t announced = 0;               ///< submitted when the last reply or credit message was ordered
-  std::atomic<std::uint64_t> granted{0};     ///< commands whose credits were given back
-  std::atomic<std::uint64_t> reached{0};     ///< commands known to be done
-  Status failure;                            ///< first command that could not even be submitted
-  std::uint64_t failed_sequence = 0;         ///< of failure; 0 if there is none
+  /// submitted when the last reply or credit message was ordered
+  std::uint64_t announced = 0;
+  std::atomic<std::uint64_t> granted{0};  ///< commands whose credits were given back
+  std::atomic<std::uint64_t> reached{0};  ///< commands known to be done
+  Status failure;                         ///< first command that could not even be submitted
+  std::uint64_t failed_sequence = 0;      ///< of failure; 0 if there is none
 
   void fail(const Status& status, std::uint64_t sequence) {
     failure = status;
@@ -40,21 +42,24 @@ struct SessionQueue {
   /// Threads: answers, in the queue's order
   std::uint64_t failed_on_device(const QueueReport& report) noexcept {
     if (!report.status.ok() && device_failure_ == 0) {
-      device_failure_ = sequences_[report.failed_command % kRemembered].load(std::memory_order_relaxed);
+      device_failure_ =
+          sequences_[report.failed_command % kRemembered].load(std::memory_order_relaxed);
     }
     return device_failure_;
   }
   void forget_device_failure() noexcept { device_failure_ = 0; }
 
  private:
-  // Answers come at least every kInitialCredits commands, so a failure is seen before its number is overwritten.
+  // Answers come at least every kInitialCredits commands, so a failure is seen before its number is
+  // overwritten.
   static constexpr std::size_t kRemembered = 2 * wire::kInitialCredits;
   std::uint64_t on_device_ = 0;
   std::uint64_t device_failure_ = 0;  // answers
   std::array<std::atomic<std::uint64_t>, kRemembered> sequences_{};
 };
 
-/// Device memory that goes with its last holder: the session, an answer under way, a payload that is arriving.
+/// Device memory that goes with its last holder: the session, an answer under way, a payload that
+/// is arriving.
 struct DeviceBuffer {
   DeviceBuffer(Device& on, BufferId id) : device(on), local(id) {}
   ~DeviceBuffer() { (void)device.free(local); }
@@ -76,11 +81,12 @@ struct BufferUse {
 struct SessionBuffer {
   std::shared_ptr<DeviceBuffer> memory;  ///< nullptr if the allocation failed
   std::uint64_t size_bytes = 0;
-  Status failure;                        ///< of the allocation
+  Status failure;  ///< of the allocation
   std::vector<BufferUse> uses;
 };
 
-/// Objects of one session. Ids come from the client and are checked; local ids never leave the daemon.
+/// Objects of one session. Ids come from the client and are checked; local ids never leave the
+/// daemon.
 /// Threads: any; a session may have several connections.
 class Session {
  public:
@@ -94,8 +100,8 @@ class Session {
   std::uint32_t device_index() const noexcept { return device_index_; }
   const wire::Token& token() const noexcept { return token_; }
 
-  /// Errors of what makes objects: protocol_error if the id is taken (a client that forgets its own ids is broken),
-  /// denied beyond the limits, else those of the device.
+  /// Errors of what makes objects: protocol_error if the id is taken (a client that forgets its own
+  /// ids is broken), denied beyond the limits, else those of the device.
   Status create_queue(QueueId id, const void* owner);
   /// Waits for the queue's commands. Errors: protocol_error if it is somebody else's.
   Status destroy_queue(QueueId id, const void* owner);
@@ -110,7 +116,8 @@ class Session {
   /// Without its uses.   Errors: invalid_argument if unknown; what its allocation failed with.
   Result<SessionBuffer> buffer(BufferId id);
   /// Notes that the queue's command number queue->submitted uses the buffer.
-  Result<std::shared_ptr<DeviceBuffer>> use(BufferId id, const std::shared_ptr<SessionQueue>& queue);
+  Result<std::shared_ptr<DeviceBuffer>> use(BufferId id,
+                                            const std::shared_ptr<SessionQueue>& queue);
   /// Forgets uses that are over; @returns those that are not.
   std::vector<BufferUse> open_uses(BufferId id);
   /// The same of buffers that are freed but still in use.

@@ -11,7 +11,8 @@ namespace {
 
 class CallJob final : public RemoteJob {
  public:
-  CallJob(const Descriptor& routine, const Argument* arguments) : routine_(routine), arguments_(arguments) {}
+  CallJob(const Descriptor& routine, const Argument* arguments)
+      : routine_(routine), arguments_(arguments) {}
   Status run(client::Lease& lease, algorithms::Stages& stages) override {
     return algorithms::offload_call(lease.device(), lease.queue(), routine_, arguments_, stages);
   }
@@ -24,17 +25,18 @@ class CallJob final : public RemoteJob {
 policy::Work work_of(const Descriptor& routine, const Argument* arguments, double flops) noexcept {
   policy::Work work;
   work.flop = flops;
-  for (const Operand& o : routine.operands(arguments).span()) {
-    const auto bytes = static_cast<double>(
-        packed_bytes({0, o.element_bytes, o.triangle, o.rows, o.cols, std::max<std::uint64_t>(o.rows, 1)}));
+  const Operands operands = routine.operands(arguments);  // a temporary would be gone in the loop
+  for (const Operand& o : operands.span()) {
+    const auto bytes = static_cast<double>(packed_bytes(
+        {0, o.element_bytes, o.triangle, o.rows, o.cols, std::max<std::uint64_t>(o.rows, 1)}));
     if (o.read) work.bytes_to += bytes;
     if (o.written) work.bytes_from += bytes;
   }
   return work;
 }
 
-// What a device does of its dgemm rate: single precision twice; factorisations somewhat less (measured on
-// OpenBLAS at n = 2000 to 8000: a half to four fifths).
+// What a device does of its dgemm rate: single precision twice; factorisations somewhat less
+// (measured on OpenBLAS at n = 2000 to 8000: a half to four fifths).
 double device_share(const Descriptor& routine) noexcept {
   const bool single = routine.precision == Precision::s || routine.precision == Precision::c;
   return (single ? 2.0 : 1.0) * (routine.library == Library::lapack ? 0.5 : 0.9);
@@ -64,7 +66,8 @@ void Call::begin(const Argument* arguments) noexcept {
   if (!done_) started_ns_ = now_ns();
 }
 
-Call::Call(const Descriptor& routine, const Argument* arguments, const std::int64_t*) noexcept : routine_(routine) {
+Call::Call(const Descriptor& routine, const Argument* arguments, const std::int64_t*) noexcept
+    : routine_(routine) {
   if (!nesting_.outermost()) return;
   const int saved = errno;
   begin(arguments);

@@ -12,9 +12,11 @@
 namespace ob::interpose {
 namespace {
 
-// FFTs run at a few per cent of a processor's dgemm rate (FFTW against OpenBLAS, 2^22 points: 8 of 198 GFLOP/s).
+// FFTs run at a few per cent of a processor's dgemm rate (FFTW against OpenBLAS, 2^22 points: 8 of
+// 198 GFLOP/s).
 constexpr double kDeviceShare = 0.04;
-constexpr std::uint64_t kPlanned = 1;  // connections keep their plans themselves: a handle only says "planned"
+// connections keep their plans themselves: a handle only says "planned"
+constexpr std::uint64_t kPlanned = 1;
 
 class ErrnoKeeper {
  public:
@@ -35,7 +37,8 @@ std::string_view name_of(const FftPlan& plan) noexcept {
   return "fftw";
 }
 
-// On the device every transform is in place: half the memory, and the caller's arrays are elsewhere anyway.
+// On the device every transform is in place: half the memory, and the caller's arrays are elsewhere
+// anyway.
 FftPlan on_device(FftPlan plan) noexcept {
   plan.in_place = true;
   return plan;
@@ -50,12 +53,14 @@ Layout layout(const FftTransform& transform, void* array, bool input) noexcept {
   const FftKind kind = transform.plan.kind;
   const bool real = input ? kind == FftKind::r2c : kind == FftKind::c2r;
   const auto& dimensions = input ? transform.input : transform.output;
-  return Layout::strided(array, element_of(transform.plan, real),
-                         std::span(dimensions).first(static_cast<std::size_t>(transform.dimensions)));
+  return Layout::strided(
+      array, element_of(transform.plan, real),
+      std::span(dimensions).first(static_cast<std::size_t>(transform.dimensions)));
 }
 
 policy::Work work_of(const FftPlan& plan) noexcept {
-  return {flops(plan), static_cast<double>(input_bytes(plan)), static_cast<double>(output_bytes(plan))};
+  return {flops(plan), static_cast<double>(input_bytes(plan)),
+          static_cast<double>(output_bytes(plan))};
 }
 
 class FftJob final : public RemoteJob {
@@ -65,9 +70,9 @@ class FftJob final : public RemoteJob {
   Status run(client::Lease& lease, algorithms::Stages& stages) override {
     const FftPlan shape = on_device(transform_.plan);
     OB_ASSIGN_OR_RETURN(const PlanId plan, lease.device().plan_for(shape));
-    const Status status = algorithms::offload_fft(lease.device(), lease.queue(), plan, shape,
-                                                  layout(transform_, input_, true),
-                                                  layout(transform_, output_, false), input_ == output_, stages);
+    const Status status = algorithms::offload_fft(
+        lease.device(), lease.queue(), plan, shape, layout(transform_, input_, true),
+        layout(transform_, output_, false), input_ == output_, stages);
     if (!status.ok() && !lease.device().broken()) (void)lease.device().drop_cached_plans();
     return status;
   }
@@ -124,7 +129,8 @@ std::uint64_t plan_ahead(const FftTransform& transform) noexcept {
   }
 }
 
-void forget_plan(std::uint64_t) noexcept {}  // a connection's plans are bounded, and often asked for again
+// a connection's plans are bounded, and often asked for again
+void forget_plan(std::uint64_t) noexcept {}
 
 bool execute_fft(const FftTransform& transform, std::uint64_t, void* input, void* output) noexcept {
   const ErrnoKeeper keeper;
@@ -159,7 +165,8 @@ LocalFft::~LocalFft() {
   if (!counted_) return;
   const ErrnoKeeper keeper;
   if (State* s = state()) {
-    count_local(*s, s->fft(transform_.plan), name_of(transform_.plan), flops(transform_.plan), started_ns_);
+    count_local(*s, s->fft(transform_.plan), name_of(transform_.plan), flops(transform_.plan),
+                started_ns_);
   }
 }
 

@@ -3,8 +3,8 @@
 
 namespace ob::interpose {
 
-/// Marks that this thread is inside a call that was counted: what the native library calls on its way is its own
-/// business. The outermost mark counts.
+/// Marks that this thread is inside a call that was counted: what the native library calls on its
+/// way is its own business. The outermost mark counts.
 class Nesting {
  public:
   Nesting() noexcept;

@@ -11,21 +11,30 @@ constexpr std::uint64_t kUnsupportedPauseNs = 30'000'000'000ULL;
 constexpr double kWorthConnectingS = 1e-3;
 constexpr int kAttempts = 3;
 
-std::string describe(const client::DevicePool& pool, const client::Lease* lease, const Status& status,
-                     std::string_view name) {
-  const std::string where = lease != nullptr ? pool.servers()[lease->server()] + ": " : std::string();
+std::string describe(const client::DevicePool& pool, const client::Lease* lease,
+                     const Status& status, std::string_view name) {
+  std::string where = lease != nullptr ? pool.servers()[lease->server()] + ": " : std::string();
+  // Most failures of a stream name the peer themselves.
+  if (lease != nullptr &&
+      status.message().find(pool.servers()[lease->server()]) != std::string::npos)
+    where.clear();
   return where + status.message() + "; " + std::string(name) + " runs locally";
 }
 
-// One attempt; sets `again` if another may help (another server, or more device memory).
-Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::Stages& stages, bool& again) {
-  again = false;
+struct Attempt {
+  bool sent = false;   ///< a daemon was given the job
+  bool again = false;  ///< another attempt may help: another server, or more device memory
+};
+
+Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::Stages& stages,
+               Attempt& outcome) {
   auto lease = state.pool.lease();
   if (!lease.ok()) {
     state.notice(describe(state.pool, nullptr, lease.status(), name));
     return lease.status();
   }
   state.report.set_server(state.pool.servers()[lease->server()]);
+  outcome.sent = true;
   Status status;
   try {
     status = job.run(*lease, stages);
@@ -35,25 +44,29 @@ Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::
   }
   if (status.ok()) return status;
   if (status.code() == Code::out_of_memory) {
-    again = lease->device().has_cached_buffers() && lease->device().drop_cached_buffers().ok();
+    outcome.again =
+        lease->device().has_cached_buffers() && lease->device().drop_cached_buffers().ok();
   } else {
-    again = lease->device().broken() && state.pool.servers().size() > 1;
+    outcome.again = lease->device().broken() && state.pool.servers().size() > 1;
   }
-  if (!again) state.notice(describe(state.pool, &*lease, status, name));
+  if (!outcome.again) state.notice(describe(state.pool, &*lease, status, name));
   return status;
 }
 
 }  // namespace
 
-bool run_remotely(State& state, RoutineRecord& record, std::string_view name, double flops, RemoteJob& job) noexcept {
+bool run_remotely(State& state, RoutineRecord& record, std::string_view name, double flops,
+                  RemoteJob& job) noexcept {
   const std::uint64_t started = now_ns();
   ReportRow* row = state.row(record, name);
+  bool sent = false;
   try {
     Status status;
     for (int i = 0; i < kAttempts; ++i) {
       algorithms::Stages stages;
-      bool again = false;
-      status = attempt(state, name, job, stages, again);
+      Attempt outcome;
+      status = attempt(state, name, job, stages, outcome);
+      sent = sent || outcome.sent;
       if (status.ok()) {
         const std::uint64_t ended = now_ns();
         count_remote(row, stages, ended - started, flops);
@@ -61,23 +74,25 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name, do
         state.trace.span(name, "remote", started, ended, stages.bytes_to + stages.bytes_from);
         return true;
       }
-      if (!again) break;
+      if (!outcome.again) break;
     }
     if (status.code() == Code::unsupported) {
       record.local_until_ns.store(now_ns() + kUnsupportedPauseNs, std::memory_order_relaxed);
     }
   } catch (...) {  // building a message ran out of memory: local it is
   }
-  if (row != nullptr) add(row->fell_back, 1);
+  if (row != nullptr && sent) add(row->fell_back, 1);
   return false;
 }
 
-policy::Choice choose(State& state, RoutineRecord& record, const policy::Work& work, double device_share) noexcept {
+policy::Choice choose(State& state, RoutineRecord& record, const policy::Work& work,
+                      double device_share) noexcept {
   const double local = record.local.rate(work.flop);
   if (!(local > 0)) return policy::Choice::learn_local;
   if (work.flop / local < kWorthConnectingS || !state.pool.usable()) return policy::Choice::local;
   bool any_known = false;
-  for (std::size_t i = 0; i < state.pool.servers().size(); ++i) any_known = any_known || state.pool.link(i).known();
+  for (std::size_t i = 0; i < state.pool.servers().size(); ++i)
+    any_known = any_known || state.pool.link(i).known();
   if (!any_known) {
     try {
       const auto lease = state.pool.lease();  // measures the link
@@ -95,7 +110,8 @@ policy::Choice choose(State& state, RoutineRecord& record, const policy::Work& w
     remote.link = state.pool.link(server);
     if (!remote.link.known()) continue;
     const double seen = record.remote.rate(work.flop);
-    remote.flop_per_s = seen > 0 ? seen : state.pool.device_info(server).gflops_double * 1e9 * device_share;
+    remote.flop_per_s =
+        seen > 0 ? seen : state.pool.device_info(server).gflops_double * 1e9 * device_share;
     return policy::decide(work, local, remote).choice;
   }
   return policy::Choice::local;

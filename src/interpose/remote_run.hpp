@@ -1,6 +1,6 @@
 #pragma once
-// What every offloaded call does around the algorithm: lease a connection, try again where that helps, count,
-// and report failures without disturbing the program.
+// What every offloaded call does around the algorithm: lease a connection, try again where that
+// helps, count, and report failures without disturbing the program.
 
 #include <cstdint>
 #include <string_view>
@@ -13,8 +13,8 @@
 
 namespace ob::interpose {
 
-/// A job for a leased device. May be run again after a failure: until it succeeds nothing of the caller changed
-/// that a rerun would not put right.
+/// A job for a leased device. May be run again after a failure: until it succeeds nothing of the
+/// caller changed that a rerun would not put right.
 class RemoteJob {
  public:
   virtual ~RemoteJob() = default;
@@ -23,10 +23,13 @@ class RemoteJob {
 
 /// Runs the job on the first server that completes it. True if it did.
 /// Threads: any; never throws
-bool run_remotely(State& state, RoutineRecord& record, std::string_view name, double flops, RemoteJob& job) noexcept;
+bool run_remotely(State& state, RoutineRecord& record, std::string_view name, double flops,
+                  RemoteJob& job) noexcept;
 
-/// Whether the work is to leave (mode auto); connects to measure the link once local runs are long enough to care.
-policy::Choice choose(State& state, RoutineRecord& record, const policy::Work& work, double device_share) noexcept;
+/// Whether the work is to leave (mode auto); connects to measure the link once local runs are long
+/// enough to care.
+policy::Choice choose(State& state, RoutineRecord& record, const policy::Work& work,
+                      double device_share) noexcept;
 
 /// Adds a local run to the counters and to what is known of the local library.
 void count_local(State& state, RoutineRecord& record, std::string_view name, double flops,

@@ -30,9 +30,21 @@ const char* name_of(Mode mode) noexcept {
   return "";
 }
 
+// A file that nobody has written yet: a process that execs keeps its number, and its counters so
+// far must not go.
+int open_own_file(const std::string& directory) noexcept {
+  constexpr int kPrograms = 1000;
+  const std::string stem = directory + "/report." + std::to_string(::getpid());
+  for (int i = 0; i < kPrograms; ++i) {
+    const std::string path = stem + (i == 0 ? std::string() : "." + std::to_string(i)) + ".bin";
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
 ReportBlock* map_file(const std::string& directory) noexcept {
-  const std::string path = directory + "/report." + std::to_string(::getpid()) + ".bin";
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int fd = open_own_file(directory);
   if (fd < 0) return nullptr;
   void* memory = MAP_FAILED;
   // Allocated now: on a full disk, touching a hole later would kill the program.
@@ -44,7 +56,8 @@ ReportBlock* map_file(const std::string& directory) noexcept {
 }
 
 ReportBlock* map_private() noexcept {
-  void* memory = ::mmap(nullptr, sizeof(ReportBlock), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = ::mmap(nullptr, sizeof(ReportBlock), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<ReportBlock*>(memory);
 }
 
@@ -97,20 +110,25 @@ void Report::print() const noexcept {
   std::fprintf(stderr, "outboard: %s pid %llu, mode %s, server %s\n", block_->program,
                static_cast<unsigned long long>(block_->pid), block_->mode,
                block_->server[0] != 0 ? block_->server : "none");
-  std::fprintf(stderr, "  %-12s %9s %9s %6s %9s %9s %9s %9s %9s %9s %9s\n", "routine", "calls", "remote", "failed",
-               "MB to", "MB from", "s to", "s plan", "s compute", "s from", "s local");
+  std::fprintf(stderr, "  %-12s %9s %9s %6s %9s %9s %9s %9s %9s %9s %9s\n", "routine", "calls",
+               "remote", "failed", "MB to", "MB from", "s to", "s plan", "s compute", "s from",
+               "s local");
   for (const ReportRow& row : block_->row) {
     if (row.name[0] == 0) break;
     const auto count = [](const Counter& c) { return static_cast<unsigned long long>(c.load()); };
-    const auto scaled = [](const Counter& c, double unit) { return static_cast<double>(c.load()) / unit; };
-    std::fprintf(stderr, "  %-12s %9llu %9llu %6llu %9.1f %9.1f %9.3f %9.3f %9.3f %9.3f %9.3f\n", row.name,
-                 count(row.calls), count(row.remote), count(row.fell_back), scaled(row.bytes_to, 1e6),
-                 scaled(row.bytes_from, 1e6), scaled(row.to_server_ns, 1e9), scaled(row.plan_ns, 1e9),
-                 scaled(row.compute_ns, 1e9), scaled(row.from_server_ns, 1e9), scaled(row.local_ns, 1e9));
+    const auto scaled = [](const Counter& c, double unit) {
+      return static_cast<double>(c.load()) / unit;
+    };
+    std::fprintf(
+        stderr, "  %-12s %9llu %9llu %6llu %9.1f %9.1f %9.3f %9.3f %9.3f %9.3f %9.3f\n", row.name,
+        count(row.calls), count(row.remote), count(row.fell_back), scaled(row.bytes_to, 1e6),
+        scaled(row.bytes_from, 1e6), scaled(row.to_server_ns, 1e9), scaled(row.plan_ns, 1e9),
+        scaled(row.compute_ns, 1e9), scaled(row.from_server_ns, 1e9), scaled(row.local_ns, 1e9));
   }
 }
 
-void count_remote(ReportRow* row, const algorithms::Stages& stages, std::uint64_t whole_ns, double flops) noexcept {
+void count_remote(ReportRow* row, const algorithms::Stages& stages, std::uint64_t whole_ns,
+                  double flops) noexcept {
   if (row == nullptr) return;
   add(row->remote, 1);
   add(row->bytes_to, stages.bytes_to);

@@ -15,7 +15,8 @@ namespace ob::interpose {
 /// Threads: any. Rows are added under a lock, counters are relaxed atomics.
 class Report {
  public:
-  /// Maps PATH/report.<pid>.bin if the settings name a directory, else uses private memory.
+  /// Maps PATH/report.<pid>.bin (or .<pid>.<n>.bin after an exec) if the settings name a directory,
+  /// else uses private memory.
   explicit Report(const Settings& settings) noexcept;
 
   /// True if somebody wants the counters, i.e. every call is to be counted.
@@ -25,7 +26,8 @@ class Report {
   /// Memory: `address` outlives the report
   void set_server(std::string_view address) noexcept;
   void set_notice(std::string_view text) noexcept;
-  /// Prints a plain table to stderr, if OUTBOARD_REPORT=stderr asked for one and there is something to tell.
+  /// Prints a plain table to stderr, if OUTBOARD_REPORT=stderr asked for one and there is something
+  /// to tell.
   void print() const noexcept;
 
  private:
@@ -33,7 +35,7 @@ class Report {
   bool wanted_ = false;
   bool to_stderr_ = false;
   std::atomic<const char*> server_{nullptr};  // what the block says
-  std::mutex mutex_;  // of the texts and of making rows
+  std::mutex mutex_;                          // of the texts and of making rows
 };
 
 inline void add(Counter& counter, std::uint64_t amount) noexcept {
@@ -41,6 +43,7 @@ inline void add(Counter& counter, std::uint64_t amount) noexcept {
 }
 
 /// Adds one remote call's stages to a row. nullptr rows are ignored.
-void count_remote(ReportRow* row, const algorithms::Stages& stages, std::uint64_t whole_ns, double flops) noexcept;
+void count_remote(ReportRow* row, const algorithms::Stages& stages, std::uint64_t whole_ns,
+                  double flops) noexcept;
 
 }  // namespace ob::interpose

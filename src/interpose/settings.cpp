@@ -43,18 +43,24 @@ bool Settings::allows(std::string_view routine) const noexcept {
 Settings read_settings() {
   Settings settings;
   const std::string_view mode = variable("OUTBOARD_MODE");
-  if (mode == "off") settings.mode = Mode::off;
-  else if (mode == "trace") settings.mode = Mode::trace;
-  else if (mode == "remote") settings.mode = Mode::remote;
+  if (mode == "off")
+    settings.mode = Mode::off;
+  else if (mode == "trace")
+    settings.mode = Mode::trace;
+  else if (mode == "remote")
+    settings.mode = Mode::remote;
   else if (!mode.empty() && mode != "auto") {
-    settings.complaint = "OUTBOARD_MODE=" + std::string(mode) + " is not off, trace, auto or remote (auto is used)";
+    settings.complaint =
+        "OUTBOARD_MODE=" + std::string(mode) + " is not off, trace, auto or remote (auto is used)";
   }
   const std::string_view servers = variable("OUTBOARD_SERVER");
   settings.servers = split(servers.empty() ? variable("RCPU_SERVER") : servers);
   settings.quiet = is_on(variable("OUTBOARD_QUIET"));
   const std::string_view report = variable("OUTBOARD_REPORT");
-  if (report.starts_with("dir:")) settings.report_directory = report.substr(4);
-  else settings.report_to_stderr = is_on(report);
+  if (report.starts_with("dir:"))
+    settings.report_directory = report.substr(4);
+  else
+    settings.report_to_stderr = is_on(report);
   settings.trace_path = variable("OUTBOARD_TRACE");
   settings.native_plan_as_asked = variable("OUTBOARD_NATIVE_PLAN") == "as-asked";
   settings.routines = split(variable("OUTBOARD_ROUTINES"));

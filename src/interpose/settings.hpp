@@ -1,5 +1,6 @@
 #pragma once
-// What the environment asks of the drop-in library; read once, at the first call that matters. docs/cli.md.
+// What the environment asks of the drop-in library; read once, at the first call that matters.
+// docs/cli.md.
 
 #include <string>
 #include <string_view>
@@ -17,11 +18,13 @@ struct Settings {
   std::string report_directory;       ///< OUTBOARD_REPORT=dir:PATH
   std::string trace_path;             ///< OUTBOARD_TRACE, without the process id
   bool native_plan_as_asked = false;  ///< OUTBOARD_NATIVE_PLAN=as-asked
-  std::vector<std::string> routines;  ///< OUTBOARD_ROUTINES: names and patterns, "-" in front denies
-  std::string complaint;              ///< what in the environment made no sense; the default is used then
+  /// OUTBOARD_ROUTINES: names and patterns, "-" in front denies
+  std::vector<std::string> routines;
+  /// what in the environment made no sense; the default is used then
+  std::string complaint;
 
-  /// True if the routine may leave this process: the last matching pattern decides; without one, only-denials
-  /// allow and any allowance denies.   Patterns: * and ? as in file names.
+  /// True if the routine may leave this process: the last matching pattern decides; without one,
+  /// only-denials allow and any allowance denies.   Patterns: * and ? as in file names.
   bool allows(std::string_view routine) const noexcept;
 };
 

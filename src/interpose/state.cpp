@@ -21,7 +21,8 @@ constinit std::atomic<double> g_min_flops{0};
 
 namespace {
 
-// In mode auto smaller calls cannot win: a remote call costs some 10 us at least, in which a core does about this.
+// In mode auto smaller calls cannot win: a remote call costs some 10 us at least, in which a core
+// does about this.
 constexpr double kAutomaticGateFlop = 1e6;
 constexpr std::size_t kFftRecords = 6;
 
@@ -38,10 +39,12 @@ double gate_of(const Settings& settings, bool report_wanted) noexcept {
   return settings.servers.empty() ? std::numeric_limits<double>::infinity() : kAutomaticGateFlop;
 }
 
-// A child shares nothing with its parent but memory that nobody else touches: it drops all and starts anew.
+// A child shares nothing with its parent but memory that nobody else touches: it drops all and
+// starts anew.
 void start_anew_in_child() noexcept {
   client::close_inherited_connections();
-  g_state.store(nullptr, std::memory_order_relaxed);  // the parent's state is leaked here, locks and all
+  // the parent's state is leaked here, locks and all
+  g_state.store(nullptr, std::memory_order_relaxed);
   if (g_phase.load(std::memory_order_relaxed) != kClosed) {
     g_phase.store(kNone, std::memory_order_relaxed);
     g_min_flops.store(0, std::memory_order_relaxed);
@@ -97,7 +100,9 @@ State* state() noexcept {
     }
     if (phase == kClosed || t_making) return nullptr;
     if (phase == kNone && g_phase.compare_exchange_strong(phase, kMaking)) make_state();
-    else if (phase == kMaking) ::sched_yield();  // another thread reads the environment: microseconds
+    // another thread reads the environment: microseconds
+    else if (phase == kMaking)
+      ::sched_yield();
   }
 }
 
@@ -145,8 +150,10 @@ void State::notice(std::string_view text) noexcept {
   report.set_notice(text);
   if (settings.quiet) return;
   char line[400];
-  const int n = std::snprintf(line, sizeof(line), "outboard: %.*s\n", static_cast<int>(text.size()), text.data());
-  const std::size_t length = n < 0 ? 0 : std::min<std::size_t>(static_cast<std::size_t>(n), sizeof(line) - 1);
+  const int n = std::snprintf(line, sizeof(line), "outboard: %.*s\n", static_cast<int>(text.size()),
+                              text.data());
+  const std::size_t length =
+      n < 0 ? 0 : std::min<std::size_t>(static_cast<std::size_t>(n), sizeof(line) - 1);
   if (length > 0) line[length - 1] = '\n';
   if (::write(STDERR_FILENO, line, length) < 0) return;
 }

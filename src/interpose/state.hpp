@@ -1,6 +1,7 @@
 #pragma once
-// The drop-in library's one process state: made at the first call that matters, never destroyed, replaced by
-// nothing in a forked child (which makes its own), out of reach once the library's destructor ran.
+// The drop-in library's one process state: made at the first call that matters, never destroyed,
+// replaced by nothing in a forked child (which makes its own), out of reach once the library's
+// destructor ran.
 
 #include <atomic>
 #include <cstdint>
@@ -19,11 +20,12 @@ namespace ob::interpose {
 /// What is known of one routine (or FFT kind) in this process.
 struct RoutineRecord {
   std::atomic<ReportRow*> row{nullptr};
-  std::atomic<bool> judged{false};     ///< allowed is valid
-  std::atomic<bool> allowed{true};     ///< OUTBOARD_ROUTINES
-  std::atomic<std::uint64_t> local_until_ns{0};  ///< the daemon cannot do it; asked again after this
-  policy::RateTable local;             ///< rates of the caller's own library
-  policy::RateTable remote;            ///< rates of the device
+  std::atomic<bool> judged{false};  ///< allowed is valid
+  std::atomic<bool> allowed{true};  ///< OUTBOARD_ROUTINES
+  /// the daemon cannot do it; asked again after this
+  std::atomic<std::uint64_t> local_until_ns{0};
+  policy::RateTable local;   ///< rates of the caller's own library
+  policy::RateTable remote;  ///< rates of the device
 };
 
 struct State {
@@ -42,7 +44,8 @@ struct State {
   /// OUTBOARD_ROUTINES lets `name` leave, and no daemon said lately that it cannot do it.
   bool may_leave(RoutineRecord& record, std::string_view name) noexcept;
 
-  /// Says `text` on stderr, if nothing was said before and OUTBOARD_QUIET is not set. Noted in the report too.
+  /// Says `text` on stderr, if nothing was said before and OUTBOARD_QUIET is not set. Noted in the
+  /// report too.
   void notice(std::string_view text) noexcept;
 
  private:
@@ -50,7 +53,8 @@ struct State {
   std::atomic<bool> noticed_{false};
 };
 
-/// The state; nullptr before it can be made, in mode off, while this thread is making it, and at the very end.
+/// The state; nullptr before it can be made, in mode off, while this thread is making it, and at
+/// the very end.
 /// Threads: any. First call reads the environment; no connection is made.
 State* state() noexcept;
 

@@ -1,5 +1,6 @@
 #pragma once
-// A timeline of calls in the Chrome trace-event format (also read by Perfetto), one file per process.
+// A timeline of calls in the Chrome trace-event format (also read by Perfetto), one file per
+// process.
 
 #include <cstdint>
 #include <string>
@@ -16,8 +17,8 @@ class Trace {
   bool wanted() const noexcept { return fd_ >= 0; }
 
   /// A span on this thread. Units: ns of steady_clock
-  void span(std::string_view name, std::string_view category, std::uint64_t start_ns, std::uint64_t end_ns,
-            std::uint64_t bytes = 0) noexcept;
+  void span(std::string_view name, std::string_view category, std::uint64_t start_ns,
+            std::uint64_t end_ns, std::uint64_t bytes = 0) noexcept;
 
  private:
   int fd_ = -1;

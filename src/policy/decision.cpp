@@ -6,9 +6,9 @@
 namespace ob::policy {
 namespace {
 
-constexpr double kBlend = 0.3;        // weight of a new observation
-constexpr int kNeighbours = 3;        // buckets are factors of two
-constexpr double kCommands = 2.0;     // round trips of a call: its commands, its results
+constexpr double kBlend = 0.3;     // weight of a new observation
+constexpr int kNeighbours = 3;     // buckets are factors of two
+constexpr double kCommands = 2.0;  // round trips of a call: its commands, its results
 
 int bucket(double work_flop) noexcept {
   const auto whole = static_cast<std::uint64_t>(std::clamp(work_flop, 1.0, 9e18));
@@ -41,8 +41,9 @@ double RateTable::rate(double work_flop) const noexcept {
 Decision decide(const Work& work, double local_flop_per_s, const Remote& remote) noexcept {
   Decision decision;
   if (!remote.link.known() || !(remote.flop_per_s > 0)) return decision;
-  decision.remote_s = kCommands * remote.link.round_trip_s + work.bytes_to / remote.link.to_bytes_per_s +
-                      work.bytes_from / remote.link.from_bytes_per_s + work.flop / remote.flop_per_s;
+  decision.remote_s =
+      kCommands * remote.link.round_trip_s + work.bytes_to / remote.link.to_bytes_per_s +
+      work.bytes_from / remote.link.from_bytes_per_s + work.flop / remote.flop_per_s;
   if (!(local_flop_per_s > 0)) {
     decision.choice = Choice::learn_local;
     return decision;

@@ -8,13 +8,15 @@
 
 namespace ob::policy {
 
-/// Observed rates of one routine, by size of the work. Lock-free; races lose a sample, never the table.
+/// Observed rates of one routine, by size of the work. Lock-free; races lose a sample, never the
+/// table.
 /// Units: work in flop, rates in flop/s
 class RateTable {
  public:
   /// Blends one observation in (exponentially, so that the table follows a machine that changes).
   void observe(double work_flop, double seconds) noexcept;
-  /// The rate at this size or, failing that, at the nearest size within three powers of two; 0 if unknown.
+  /// The rate at this size or, failing that, at the nearest size within three powers of two; 0 if
+  /// unknown.
   double rate(double work_flop) const noexcept;
 
  private:
@@ -43,8 +45,8 @@ struct Decision {
   double remote_s = 0;  ///< predicted
 };
 
-/// remote only if it is predicted to save kMargin; learn_local if the local rate is unknown, so that the call
-/// runs here and is timed. Never guesses: an unknown link or device rate means local.
+/// remote only if it is predicted to save kMargin; learn_local if the local rate is unknown, so
+/// that the call runs here and is timed. Never guesses: an unknown link or device rate means local.
 Decision decide(const Work& work, double local_flop_per_s, const Remote& remote) noexcept;
 
 /// Remote must be predicted this much faster; covers noise and what the model leaves out.

@@ -35,9 +35,10 @@ inline constexpr int kMaxOperands = 8;
 struct Operands {
   int count = 0;
   Operand items[kMaxOperands];
-  std::span<const Operand> span() const noexcept {
+  std::span<const Operand> span() const& noexcept {
     return {items, static_cast<std::size_t>(count)};
   }
+  std::span<const Operand> span() const&& = delete;  // of a temporary: it would dangle
 };
 
 /// One routine in one precision. Static data; compare by address or id.

@@ -43,12 +43,14 @@ Result<bool> MessageReceiver::fill(std::size_t wanted_bytes) {
 Result<std::optional<Message>> MessageReceiver::poll() {
   OB_ASSIGN_OR_RETURN(const bool has_header, fill(wire::kHeaderBytes));
   if (!has_header) return std::optional<Message>();
-  const std::span<const std::byte, wire::kHeaderBytes> bytes(buffer_.get() + begin_, wire::kHeaderBytes);
+  const std::span<const std::byte, wire::kHeaderBytes> bytes(buffer_.get() + begin_,
+                                                             wire::kHeaderBytes);
   OB_ASSIGN_OR_RETURN(const wire::Header header, wire::decode_header(bytes));
   const std::size_t whole = wire::kHeaderBytes + header.body_bytes;
   OB_ASSIGN_OR_RETURN(const bool has_body, fill(whole));
   if (!has_body) return std::optional<Message>();
-  const std::byte* body = buffer_.get() + begin_ + wire::kHeaderBytes;  // fill() may have moved the buffer
+  // fill() may have moved the buffer
+  const std::byte* body = buffer_.get() + begin_ + wire::kHeaderBytes;
   begin_ += whole;
   payload_left_ = header.payload_bytes;
   return std::optional<Message>(Message{header, {body, header.body_bytes}});
@@ -58,7 +60,8 @@ Result<std::size_t> MessageReceiver::receive_pieces(Layout::Cursor& destination)
   std::array<iovec, kPiecesPerCall> parts;
   std::size_t count = 0;
   std::uint64_t wanted = 0;
-  for (Layout::Cursor ahead = destination; count < parts.size() && !ahead.done() && wanted < payload_left_;) {
+  for (Layout::Cursor ahead = destination;
+       count < parts.size() && !ahead.done() && wanted < payload_left_;) {
     const auto piece = ahead.piece();
     const std::size_t n = std::min<std::uint64_t>(piece.size(), payload_left_ - wanted);
     parts[count++] = {piece.data(), n};

@@ -1,5 +1,6 @@
 #pragma once
-// Takes messages off a stream: headers and bodies through one small buffer, payloads straight to their places.
+// Takes messages off a stream: headers and bodies through one small buffer, payloads straight to
+// their places.
 
 #include <cstddef>
 #include <cstdint>

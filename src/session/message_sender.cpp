@@ -9,8 +9,9 @@
 namespace ob::session {
 namespace {
 
-constexpr std::uint64_t kDirectPieceBytes = 2048;   // as in MessageReceiver
-constexpr std::uint64_t kBufferedPayloadBytes = 64 * 1024;  // such payloads are worth copying to save a send
+constexpr std::uint64_t kDirectPieceBytes = 2048;  // as in MessageReceiver
+// such payloads are worth copying to save a send
+constexpr std::uint64_t kBufferedPayloadBytes = 64 * 1024;
 constexpr std::size_t kPiecesPerCall = 128;
 
 }  // namespace
@@ -86,7 +87,8 @@ Status MessageSender::send_pieces(Layout::Cursor& source) {
   return {};
 }
 
-Status MessageSender::send(wire::Header header, std::span<const std::byte> body, const Layout& payload) {
+Status MessageSender::send(wire::Header header, std::span<const std::byte> body,
+                           const Layout& payload) {
   header.payload_bytes = payload.total_bytes();
   OB_RETURN_IF_ERROR(send(header, body));
   Layout::Cursor source(payload);

@@ -1,6 +1,6 @@
 #pragma once
-// Puts messages on a stream: small ones are gathered in one buffer and leave together, large payloads leave
-// straight from their places.
+// Puts messages on a stream: small ones are gathered in one buffer and leave together, large
+// payloads leave straight from their places.
 
 #include <cstddef>
 #include <memory>
@@ -17,7 +17,8 @@ namespace ob::session {
 class SendWaiter {
  public:
   virtual ~SendWaiter() = default;
-  /// Returns when sending may go on. A client receives meanwhile, so that both sides cannot block each other.
+  /// Returns when sending may go on. A client receives meanwhile, so that both sides cannot block
+  /// each other.
   virtual Status wait_to_send() = 0;
 };
 
@@ -28,8 +29,8 @@ class MessageSender {
 
   /// Queues a message without payload; it leaves with the next flush() or when the buffer is full.
   Status send(wire::Header header, std::span<const std::byte> body);
-  /// Queues a message with `payload` (header.payload_bytes is set from it); returns once the payload's memory may
-  /// be reused. Small payloads wait for flush() like messages.
+  /// Queues a message with `payload` (header.payload_bytes is set from it); returns once the
+  /// payload's memory may be reused. Small payloads wait for flush() like messages.
   Status send(wire::Header header, std::span<const std::byte> body, const Layout& payload);
   Status flush();
 

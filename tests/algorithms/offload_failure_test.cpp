@@ -1,4 +1,5 @@
-// Whatever fails, whenever: what a call reads as well as writes is unchanged, and the next call works.
+// Whatever fails, whenever: what a call reads as well as writes is unchanged, and the next call
+// works.
 
 #include "algorithms/offload.hpp"
 #include "algorithms/place.hpp"
@@ -43,7 +44,9 @@ TEST_P(OffloadFailureTest, AnyOperationMayFail) {
       const std::vector<Bytes> expected = problem.memory();
       problem.reset();
       at.device().fail_operation(0, {});
-      ASSERT_TRUE(algorithms::offload_call(at.device(), at.queue(), routine, problem.arguments(), stages).ok());
+      ASSERT_TRUE(
+          algorithms::offload_call(at.device(), at.queue(), routine, problem.arguments(), stages)
+              .ok());
       ASSERT_EQ(problem.difference(expected), "");
       EXPECT_TRUE(problem.memory() == got);
     }
@@ -56,13 +59,16 @@ TEST_P(OffloadFailureTest, ADaemonThatGoesLeavesTheOperandsAlone) {
   Problem problem(*routines::find("dgesv"), random, 50);
   at.daemon()->stop();
   algorithms::Stages stages;
-  EXPECT_FALSE(algorithms::offload_call(at.device(), at.queue(), problem.routine(), problem.arguments(), stages).ok());
+  EXPECT_FALSE(algorithms::offload_call(at.device(), at.queue(), problem.routine(),
+                                        problem.arguments(), stages)
+                   .ok());
   EXPECT_EQ(problem.damage(), "");
   EXPECT_EQ(at.device().buffers(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(at, OffloadFailureTest,
-                         testing::Values(Place::local, Place::local_hidden, Place::tcp, Place::shm), place_name);
+                         testing::Values(Place::local, Place::local_hidden, Place::tcp, Place::shm),
+                         place_name);
 
 }  // namespace
 }  // namespace ob::test

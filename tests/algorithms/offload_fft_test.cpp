@@ -57,7 +57,8 @@ class OffloadFftTest : public testing::TestWithParam<Place> {
       for (std::uint64_t j = 0; j < a.plan.n[1]; ++j) {
         const double turns = static_cast<double>(i * k) / static_cast<double>(a.plan.n[0]) +
                              static_cast<double>(j * l) / static_cast<double>(a.plan.n[1]);
-        sum += a.memory[a.at(b, i, j)] * std::polar(1.0, a.plan.sign * 2 * std::numbers::pi * turns);
+        sum +=
+            a.memory[a.at(b, i, j)] * std::polar(1.0, a.plan.sign * 2 * std::numbers::pi * turns);
       }
     }
     return sum;
@@ -76,8 +77,9 @@ TEST_P(OffloadFftTest, StridedArraysAreTransformedAndTheGapsKept) {
     const Arrays before = input;
     Arrays output = arrays(3, 5, 8, in_place);
     algorithms::Stages stages;
-    const Status status = algorithms::offload_fft(at.device(), at.queue(), *plan, input.plan, input.layout,
-                                                  in_place ? input.layout : output.layout, in_place, stages);
+    const Status status =
+        algorithms::offload_fft(at.device(), at.queue(), *plan, input.plan, input.layout,
+                                in_place ? input.layout : output.layout, in_place, stages);
     if (status.code() == Code::unavailable) GTEST_SKIP() << status.message();
     ASSERT_TRUE(status.ok()) << status.message();
     Arrays& result = in_place ? input : output;
@@ -106,8 +108,8 @@ TEST_P(OffloadFftTest, AnyOperationMayFail) {
   algorithms::Stages stages;
   for (int n = 1;; ++n) {
     at.device().fail_operation(n, Status(Code::device_error, "injected"));
-    const Status status = algorithms::offload_fft(at.device(), at.queue(), *plan, input.plan, input.layout,
-                                                  input.layout, true, stages);
+    const Status status = algorithms::offload_fft(at.device(), at.queue(), *plan, input.plan,
+                                                  input.layout, input.layout, true, stages);
     if (status.code() == Code::unavailable) GTEST_SKIP() << status.message();
     if (status.ok()) {
       EXPECT_GT(n, 3);
@@ -122,7 +124,8 @@ TEST_P(OffloadFftTest, AnyOperationMayFail) {
 }
 
 INSTANTIATE_TEST_SUITE_P(at, OffloadFftTest,
-                         testing::Values(Place::local, Place::local_hidden, Place::tcp, Place::shm), place_name);
+                         testing::Values(Place::local, Place::local_hidden, Place::tcp, Place::shm),
+                         place_name);
 
 }  // namespace
 }  // namespace ob::test

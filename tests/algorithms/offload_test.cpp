@@ -46,18 +46,21 @@ TEST_P(OffloadTest, WhatDoesNotFitIsSaidBeforeAnythingTravels) {
   std::copy_n(problem.arguments(), problem.routine().kinds.size(), arguments);
   for (std::size_t i = 0; i < problem.routine().kinds.size(); ++i) {
     if (problem.routine().kinds[i] == Kind::dim) arguments[i].dim = 100000;
-    if (problem.routine().kinds[i] == Kind::matrix) arguments[i].host.ld = 100000;  // nobody may touch this
+    // nobody may touch this
+    if (problem.routine().kinds[i] == Kind::matrix) arguments[i].host.ld = 100000;
   }
   algorithms::Stages stages;
   small.device().fail_operation(0, {});
-  const Status status = algorithms::offload_call(small.device(), small.queue(), problem.routine(), arguments, stages);
+  const Status status =
+      algorithms::offload_call(small.device(), small.queue(), problem.routine(), arguments, stages);
   EXPECT_EQ(status.code(), Code::out_of_memory) << status.message();
   EXPECT_LE(small.device().operations(), 1);
   EXPECT_EQ(problem.damage(), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(at, OffloadTest,
-                         testing::Values(Place::local, Place::local_hidden, Place::tcp, Place::shm), place_name);
+                         testing::Values(Place::local, Place::local_hidden, Place::tcp, Place::shm),
+                         place_name);
 
 }  // namespace
 }  // namespace ob::test

@@ -28,8 +28,8 @@ class DeviceAt {
  public:
   explicit DeviceAt(Place place, std::unique_ptr<Device> device = cpu_device()) {
     if (place == Place::tcp || place == Place::shm) {
-      daemon_ = std::make_unique<InProcessDaemon>(place == Place::tcp ? Transport::tcp : Transport::shm,
-                                                  one(std::move(device)));
+      daemon_ = std::make_unique<InProcessDaemon>(
+          place == Place::tcp ? Transport::tcp : Transport::shm, one(std::move(device)));
       inner_ = require(client::RemoteDevice::open(daemon_->address()));
     } else {
       inner_ = std::move(device);

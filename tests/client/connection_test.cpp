@@ -35,19 +35,27 @@ TEST_P(ConnectionTest, LargePayloadsBothWaysAtOnceDoNotBlock) {
     for (std::size_t i = 0; i < kBytes; i += 8) bytes[i] = static_cast<std::byte>(random());
   }
   for (std::uint64_t id = 1; id <= 2; ++id) {
-    ASSERT_TRUE(connection->command(Opcode::allocate, {}, wire::Allocate{BufferId{id}, kBytes}).ok());
+    ASSERT_TRUE(
+        connection->command(Opcode::allocate, {}, wire::Allocate{BufferId{id}, kBytes}).ok());
   }
-  ASSERT_TRUE(connection->write(kQueue, {BufferId{1}, line(kBytes)}, Layout::bytes(sent[0].data(), kBytes)).ok());
+  ASSERT_TRUE(
+      connection->write(kQueue, {BufferId{1}, line(kBytes)}, Layout::bytes(sent[0].data(), kBytes))
+          .ok());
   // The answers to these wait at the daemon while we only send.
   constexpr int kRounds = 6;
   std::vector<Bytes> received(kRounds, Bytes(kBytes));
   for (Bytes& bytes : received) {
     connection->expect_data(kQueue, Layout::bytes(bytes.data(), kBytes));
-    ASSERT_TRUE(connection->command(Opcode::read, kQueue, wire::Read{BufferId{1}, line(kBytes)}).ok());
+    ASSERT_TRUE(
+        connection->command(Opcode::read, kQueue, wire::Read{BufferId{1}, line(kBytes)}).ok());
     ASSERT_TRUE(connection->flush().ok());
-    ASSERT_TRUE(connection->write(kQueue, {BufferId{2}, line(kBytes)}, Layout::bytes(sent[1].data(), kBytes)).ok());
+    ASSERT_TRUE(
+        connection
+            ->write(kQueue, {BufferId{2}, line(kBytes)}, Layout::bytes(sent[1].data(), kBytes))
+            .ok());
   }
-  const auto asked = require(connection->command(Opcode::synchronize, kQueue, std::span<const std::byte>()));
+  const auto asked =
+      require(connection->command(Opcode::synchronize, kQueue, std::span<const std::byte>()));
   EXPECT_EQ(require(connection->wait_done(asked)).code, Code::ok);
   for (const Bytes& bytes : received) EXPECT_TRUE(bytes == sent[0]);
 }
@@ -58,7 +66,8 @@ TEST_P(ConnectionTest, CommandsBeyondTheWindowWaitForCredits) {
   for (int i = 0; i < 3000; ++i) {
     ASSERT_TRUE(connection->command(Opcode::record, kQueue, wire::Record{EventId{1}}).ok());
   }
-  const auto asked = require(connection->command(Opcode::synchronize, kQueue, std::span<const std::byte>()));
+  const auto asked =
+      require(connection->command(Opcode::synchronize, kQueue, std::span<const std::byte>()));
   EXPECT_EQ(require(connection->wait_done(asked)).code, Code::ok);
 }
 
@@ -72,12 +81,14 @@ TEST_P(ConnectionTest, ALostDaemonIsReported) {
   EXPECT_EQ(Connection::open(daemon.address(), kShort).status().code(), Code::unavailable);
 }
 
-INSTANTIATE_TEST_SUITE_P(over, ConnectionTest, testing::Values(Transport::tcp, Transport::shm), test::name);
+INSTANTIATE_TEST_SUITE_P(over, ConnectionTest, testing::Values(Transport::tcp, Transport::shm),
+                         test::name);
 
 TEST(Connection, ASilentDaemonIsGivenUp) {
   StubServer server([](transport::Stream&) {});
   auto connection = require(Connection::open(server.address(), kShort));
-  const auto asked = require(connection->command(Opcode::synchronize, QueueId{1}, std::span<const std::byte>()));
+  const auto asked =
+      require(connection->command(Opcode::synchronize, QueueId{1}, std::span<const std::byte>()));
   EXPECT_EQ(connection->wait_done(asked).status().code(), Code::deadline_exceeded);
 }
 
@@ -105,7 +116,8 @@ TEST(Connection, DataNobodyAskedForIsRefused) {
     (void)stream.try_send(out);
   });
   auto connection = require(Connection::open(server.address(), kShort));
-  const auto asked = require(connection->command(Opcode::synchronize, QueueId{1}, std::span<const std::byte>()));
+  const auto asked =
+      require(connection->command(Opcode::synchronize, QueueId{1}, std::span<const std::byte>()));
   EXPECT_EQ(connection->wait_done(asked).status().code(), Code::protocol_error);
 }
 

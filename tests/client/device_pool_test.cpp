@@ -114,7 +114,8 @@ TEST(DevicePool, WithoutServersThereIsNothingToLease) {
   EXPECT_EQ(pool.lease().status().code(), Code::unavailable);
 }
 
-INSTANTIATE_TEST_SUITE_P(over, DevicePoolTest, testing::Values(Transport::tcp, Transport::shm), test::name);
+INSTANTIATE_TEST_SUITE_P(over, DevicePoolTest, testing::Values(Transport::tcp, Transport::shm),
+                         test::name);
 
 }  // namespace
 }  // namespace ob::client

@@ -1,4 +1,5 @@
-// What the conformance suite cannot ask: caching, memory pressure, mapped buffers, broken connections.
+// What the conformance suite cannot ask: caching, memory pressure, mapped buffers, broken
+// connections.
 
 #include "client/remote_device.hpp"
 
@@ -21,10 +22,12 @@ class RemoteDeviceTest : public testing::TestWithParam<Transport> {
   std::unique_ptr<RemoteDevice> open() { return require(RemoteDevice::open(daemon.address())); }
 
   Status write(BufferId buffer, Bytes& bytes) {
-    return device->write(queue, buffer, line(bytes.size()), Layout::bytes(bytes.data(), bytes.size()));
+    return device->write(queue, buffer, line(bytes.size()),
+                         Layout::bytes(bytes.data(), bytes.size()));
   }
   Status read(BufferId buffer, Bytes& bytes) {
-    return device->read(queue, buffer, line(bytes.size()), Layout::bytes(bytes.data(), bytes.size()));
+    return device->read(queue, buffer, line(bytes.size()),
+                        Layout::bytes(bytes.data(), bytes.size()));
   }
   // A call that only the daemon refuses: its ld is illegal.
   Status bad_call(BufferId c) {
@@ -209,7 +212,8 @@ TEST_P(RemoteDeviceTest, ABrokenDeviceRefusesEverythingAndTouchesNothing) {
   EXPECT_TRUE(got == bytes || got == Bytes(bytes.size(), std::byte{0xA5}));
 }
 
-INSTANTIATE_TEST_SUITE_P(over, RemoteDeviceTest, testing::Values(Transport::tcp, Transport::shm), test::name);
+INSTANTIATE_TEST_SUITE_P(over, RemoteDeviceTest, testing::Values(Transport::tcp, Transport::shm),
+                         test::name);
 
 TEST(RemoteDevice, ASilentDaemonBreaksIt) {
   test::StubServer server([](transport::Stream&) {});

@@ -21,7 +21,9 @@ class CommandsTest : public testing::TestWithParam<Transport> {
     with.shake_hands();
     with.command(Opcode::create_queue, kQueue);
   }
-  void allocate(BufferId id, std::uint64_t bytes) { client.command(Opcode::allocate, {}, wire::Allocate{id, bytes}); }
+  void allocate(BufferId id, std::uint64_t bytes) {
+    client.command(Opcode::allocate, {}, wire::Allocate{id, bytes});
+  }
   std::uint64_t write(BufferId id, const Region& region, const Bytes& payload) {
     return client.command(Opcode::write, kQueue, wire::Write{id, region}, payload);
   }
@@ -135,7 +137,8 @@ TEST_P(CommandsTest, CreditsComeBackAsCommandsComplete) {
       used -= credit.as<wire::Credit>().credits;
       back += credit.as<wire::Credit>().credits;
     }
-    client.command(Opcode::record, kQueue, wire::Record{EventId{1 + static_cast<std::uint64_t>(i) % 7}});
+    client.command(Opcode::record, kQueue,
+                   wire::Record{EventId{1 + static_cast<std::uint64_t>(i) % 7}});
     ++used;
   }
   client.command(Opcode::synchronize, kQueue);
@@ -154,7 +157,9 @@ TEST_P(CommandsTest, RegionsOutOfBoundsFailTheQueueAndLeaveTheBuffer) {
   allocate(kBuffer, 64);
   write(kBuffer, line(64), Bytes(64, std::byte{0x5A}));
   constexpr std::uint64_t kHuge = std::uint64_t{1} << 62;
-  const Region bad[] = {line(65), line(1, 64), line(8, UINT64_MAX - 4),
+  const Region bad[] = {line(65),
+                        line(1, 64),
+                        line(8, UINT64_MAX - 4),
                         {.element_bytes = 8, .rows = 1, .cols = 2, .ld = kHuge},
                         {.element_bytes = 8, .rows = 3, .cols = 2, .ld = 2}};
   for (const Region& region : bad) {
@@ -180,7 +185,8 @@ TEST_P(CommandsTest, TheFirstFailureSticksUntilSynchronize) {
   wire::Body body;
   encode_call(dgemm(), arguments, body);
   const std::uint64_t failing = client.command(Opcode::call, kQueue, body.bytes());
-  client.command(Opcode::copy, kQueue, wire::Copy{BufferId{777}, kBuffer, line(1), line(1)});  // found at once
+  // found at once
+  client.command(Opcode::copy, kQueue, wire::Copy{BufferId{777}, kBuffer, line(1), line(1)});
   const Received data = read(kBuffer, line(8));
   EXPECT_EQ(data.as<wire::Outcome>().failed_sequence, failing);
   for (int i = 0; i < 1000; ++i) {  // still known long after
@@ -216,7 +222,8 @@ TEST_P(CommandsTest, AHugeAllocationBreaksOnlyItsBuffer) {
 }
 
 TEST_P(CommandsTest, AFailedPlanTellsWhoeverUsesIt) {
-  InProcessDaemon small(GetParam(), one(require(cpu::create({.memory_bytes = 1 << 20, .threads = 1}))));
+  InProcessDaemon small(GetParam(),
+                        one(require(cpu::create({.memory_bytes = 1 << 20, .threads = 1}))));
   client.disconnect();
   client = RawClient(small.address());
   start(client);
@@ -234,7 +241,7 @@ TEST_P(CommandsTest, AFailedPlanTellsWhoeverUsesIt) {
 
 TEST_P(CommandsTest, UnknownObjectsFailTheirCommand) {
   allocate(kBuffer, 64);
-  client.command(Opcode::free, {}, wire::Free{BufferId{4242}});         // nothing
+  client.command(Opcode::free, {}, wire::Free{BufferId{4242}});  // nothing
   client.command(Opcode::destroy_plan, {}, wire::DestroyPlan{PlanId{3}});
   client.command(Opcode::destroy_queue, QueueId{888});
   EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);

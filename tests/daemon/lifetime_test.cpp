@@ -1,4 +1,5 @@
-// Objects under way: freed while read, shared between connections, left behind by clients that vanish, drained.
+// Objects under way: freed while read, shared between connections, left behind by clients that
+// vanish, drained.
 
 #include <thread>
 
@@ -24,7 +25,8 @@ class LifetimeTest : public testing::TestWithParam<Transport> {
 
   // All of the device can be had: nothing is left of anybody else.
   bool all_memory_is_free() {
-    for (int i = 0; i < 2000; ++i) {  // a session ends a moment after its connection
+    // A session ends when its last call does.
+    for (const auto until = RawClient::deadline(); transport::Clock::now() < until;) {
       RawClient client(daemon->address());
       start(client);
       client.command(Opcode::allocate, {}, wire::Allocate{BufferId{1}, kMemoryBytes});
@@ -36,7 +38,8 @@ class LifetimeTest : public testing::TestWithParam<Transport> {
 
   void call(RawClient& client, std::int64_t n) {
     for (std::uint64_t i = 101; i <= 103; ++i) {
-      client.command(Opcode::allocate, {}, wire::Allocate{BufferId{i}, static_cast<std::uint64_t>(8 * n * n)});
+      client.command(Opcode::allocate, {},
+                     wire::Allocate{BufferId{i}, static_cast<std::uint64_t>(8 * n * n)});
     }
     Argument arguments[kMaxArguments];
     square_dgemm_on_device(n, BufferId{101}, BufferId{102}, BufferId{103}, arguments);
@@ -60,7 +63,8 @@ TEST_P(LifetimeTest, ABufferFreedWhileItIsReadIsReadWhole) {
     call(client, 100);  // 0.1 s: the read is still pending when free comes
     client.command(Opcode::read, kQueue, wire::Read{buffer, line(sent.size())});
     client.command(Opcode::free, {}, wire::Free{buffer});
-    for (std::uint64_t i = 101; i <= 103; ++i) client.command(Opcode::free, {}, wire::Free{BufferId{i}});
+    for (std::uint64_t i = 101; i <= 103; ++i)
+      client.command(Opcode::free, {}, wire::Free{BufferId{i}});
     const Received data = client.answer();
     ASSERT_EQ(data.opcode(), Opcode::data);
     ASSERT_TRUE(data.payload == sent);
@@ -78,7 +82,8 @@ TEST_P(LifetimeTest, MemoryFreedWhileInUseIsWaitedFor) {
   call(client, 100);
   client.command(Opcode::read, kQueue, wire::Read{BufferId{1}, line(sent.size())});
   client.command(Opcode::free, {}, wire::Free{BufferId{1}});
-  client.command(Opcode::allocate, {}, wire::Allocate{BufferId{2}, sent.size()});  // only instead of the first
+  // only instead of the first
+  client.command(Opcode::allocate, {}, wire::Allocate{BufferId{2}, sent.size()});
   ASSERT_TRUE(client.answer().payload == sent);
   client.command(Opcode::write, kQueue, wire::Write{BufferId{2}, line(1)}, Bytes(1));
   EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);
@@ -91,7 +96,8 @@ TEST_P(LifetimeTest, ConnectionsOfOneSessionShareBuffers) {
   RawClient second(daemon->address());
   start(second, hello, QueueId{2});
   first.command(Opcode::allocate, {}, wire::Allocate{BufferId{1}, 100});
-  first.command(Opcode::write, kQueue, wire::Write{BufferId{1}, line(100)}, Bytes(100, std::byte{6}));
+  first.command(Opcode::write, kQueue, wire::Write{BufferId{1}, line(100)},
+                Bytes(100, std::byte{6}));
   EXPECT_EQ(first.synchronize(kQueue).code, Code::ok);
   second.command(Opcode::read, QueueId{2}, wire::Read{BufferId{1}, line(100)});
   EXPECT_EQ(second.answer().payload, Bytes(100, std::byte{6}));
@@ -133,7 +139,10 @@ TEST_P(LifetimeTest, AClientThatVanishesInMidPayloadLeavesNothing) {
     client.command(Opcode::allocate, {}, wire::Allocate{BufferId{2}, kMemoryBytes / 4});
     wire::Body body;
     wire::encode(wire::Write{BufferId{1}, line(kMemoryBytes / 2)}, body);
-    client.send({.opcode = Opcode::write, .queue = kQueue, .sequence = 9, .payload_bytes = kMemoryBytes / 2},
+    client.send({.opcode = Opcode::write,
+                 .queue = kQueue,
+                 .sequence = 9,
+                 .payload_bytes = kMemoryBytes / 2},
                 body.bytes(), Bytes(1000));
     client.disconnect();
   }
@@ -155,7 +164,8 @@ TEST_P(LifetimeTest, AClientThatTakesNoDataHoldsNobodyElse) {
   RawClient lazy(daemon->address());
   start(lazy);
   lazy.command(Opcode::allocate, {}, wire::Allocate{BufferId{1}, kMemoryBytes / 2});
-  for (int i = 0; i < 4; ++i) lazy.command(Opcode::read, kQueue, wire::Read{BufferId{1}, line(kMemoryBytes / 2)});
+  for (int i = 0; i < 4; ++i)
+    lazy.command(Opcode::read, kQueue, wire::Read{BufferId{1}, line(kMemoryBytes / 2)});
   RawClient busy(daemon->address());
   start(busy);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(busy.synchronize(kQueue).code, Code::ok);

@@ -65,7 +65,8 @@ bool compute(const Descriptor& routine, const Argument* given) {
   Argument arguments[kMaxArguments];
   std::copy_n(given, routine.kinds.size(), arguments);
   std::vector<Copy> copies;
-  for (const Operand& o : routine.operands(arguments).span()) {
+  const Operands operands = routine.operands(arguments);
+  for (const Operand& o : operands.span()) {
     Argument* argument = &arguments[o.argument];
     copies.push_back({o, argument, argument->host, {}});
     Copy& copy = copies.back();

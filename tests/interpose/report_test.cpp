@@ -67,7 +67,8 @@ TEST_F(ReportTest, LivesInItsFile) {
   EXPECT_EQ(row.remote, 1u);
   EXPECT_EQ(row.bytes_to, 10u);
   EXPECT_EQ(row.bytes_from, 20u);
-  EXPECT_EQ(row.to_server_ns + 10 * row.plan_ns + 100 * row.compute_ns + 1000 * row.from_server_ns, 4321u);
+  EXPECT_EQ(row.to_server_ns + 10 * row.plan_ns + 100 * row.compute_ns + 1000 * row.from_server_ns,
+            4321u);
   EXPECT_EQ(row.remote_ns, 99u);
   EXPECT_EQ(row.remote_megaflop, 5u);
   EXPECT_EQ(seen->row[1].name[0], 0);

@@ -9,8 +9,9 @@ namespace {
 class SettingsTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"OUTBOARD_MODE", "OUTBOARD_SERVER", "RCPU_SERVER", "OUTBOARD_QUIET", "OUTBOARD_REPORT",
-                             "OUTBOARD_TRACE", "OUTBOARD_NATIVE_PLAN", "OUTBOARD_ROUTINES"}) {
+    for (const char* name :
+         {"OUTBOARD_MODE", "OUTBOARD_SERVER", "RCPU_SERVER", "OUTBOARD_QUIET", "OUTBOARD_REPORT",
+          "OUTBOARD_TRACE", "OUTBOARD_NATIVE_PLAN", "OUTBOARD_ROUTINES"}) {
       ::unsetenv(name);
     }
   }
@@ -29,8 +30,10 @@ TEST_F(SettingsTest, AnEmptyEnvironmentGivesDefaults) {
 }
 
 TEST_F(SettingsTest, ModesByName) {
-  const std::pair<const char*, Mode> modes[] = {
-      {"off", Mode::off}, {"trace", Mode::trace}, {"auto", Mode::automatic}, {"remote", Mode::remote}};
+  const std::pair<const char*, Mode> modes[] = {{"off", Mode::off},
+                                                {"trace", Mode::trace},
+                                                {"auto", Mode::automatic},
+                                                {"remote", Mode::remote}};
   for (const auto& [text, mode] : modes) {
     set("OUTBOARD_MODE", text);
     EXPECT_EQ(read_settings().mode, mode);

@@ -45,9 +45,11 @@ TEST_F(TraceTest, ASpanIsOneEvent) {
   const auto all = lines();
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0], "[");
-  EXPECT_EQ(all[1], "{\"name\":\"dgemm\",\"cat\":\"remote\",\"ph\":\"X\",\"ts\":1234567890.123,\"dur\":1.057,\"pid\":" +
-                        std::to_string(::getpid()) + ",\"tid\":" + std::to_string(::gettid()) +
-                        ",\"args\":{\"bytes\":42}},");
+  EXPECT_EQ(all[1],
+            "{\"name\":\"dgemm\",\"cat\":\"remote\",\"ph\":\"X\",\"ts\":1234567890.123,\"dur\":1."
+            "057,\"pid\":" +
+                std::to_string(::getpid()) + ",\"tid\":" + std::to_string(::gettid()) +
+                ",\"args\":{\"bytes\":42}},");
 }
 
 TEST_F(TraceTest, ThreadsDoNotMixTheirLines) {

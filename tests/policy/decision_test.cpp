@@ -77,7 +77,8 @@ TEST(RateTable, ManyThreadsLeaveASensibleRate) {
   EXPECT_NEAR(table.rate(1e6), 1e9, 1);
 }
 
-const Remote kFast{.link = {.round_trip_s = 1e-4, .to_bytes_per_s = 1e9, .from_bytes_per_s = 1e9}, .flop_per_s = 1e12};
+const Remote kFast{.link = {.round_trip_s = 1e-4, .to_bytes_per_s = 1e9, .from_bytes_per_s = 1e9},
+                   .flop_per_s = 1e12};
 
 TEST(Decide, AnUnknownLinkOrDeviceMeansLocal) {
   EXPECT_EQ(decide({1e15, 1, 1}, 1e9, {}).choice, Choice::local);

@@ -1,4 +1,5 @@
-// Random messages both ways at once over either transport, with payloads cut into pieces of every size.
+// Random messages both ways at once over either transport, with payloads cut into pieces of every
+// size.
 
 #include <algorithm>
 #include <cstring>
@@ -24,8 +25,10 @@ struct Pair {
   explicit Pair(Transport transport) {
     folder = "/tmp/ob-test-XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) std::abort();
-    listener = require(transport::listen(transport == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder + "/socket"));
-    std::thread connecting([&] { a = require(transport::connect(listener->address(), patience())); });
+    listener = require(transport::listen(
+        transport == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder + "/socket"));
+    std::thread connecting(
+        [&] { a = require(transport::connect(listener->address(), patience())); });
     b = require(listener->accept(patience()));
     connecting.join();
   }
@@ -101,7 +104,8 @@ void send_all(transport::Stream& stream, std::uint64_t first, std::uint64_t coun
     Piecewise p = place(salt, salt % 4);
     fill(p, salt);
     const Bytes body(8 * (1 + salt % 500), pattern(1, salt));
-    const Status status = salt % 7 == 0 ? sender.send(header_of(salt), body) : sender.send(header_of(salt), body, p.layout);
+    const Status status = salt % 7 == 0 ? sender.send(header_of(salt), body)
+                                        : sender.send(header_of(salt), body, p.layout);
     ASSERT_TRUE(status.ok()) << status.message();
     if (salt % 5 == 0) {
       ASSERT_TRUE(sender.flush().ok());
@@ -123,7 +127,8 @@ void receive_all(transport::Stream& stream, std::uint64_t first, std::uint64_t c
   for (std::uint64_t salt = first; salt < first + count; ++salt) {
     const Message message = next(receiver, stream);
     ASSERT_EQ(message.header.sequence, salt * 3);
-    ASSERT_EQ(Bytes(message.body.begin(), message.body.end()), Bytes(8 * (1 + salt % 500), pattern(1, salt)));
+    ASSERT_EQ(Bytes(message.body.begin(), message.body.end()),
+              Bytes(8 * (1 + salt % 500), pattern(1, salt)));
     if (salt % 7 == 0) {
       ASSERT_EQ(receiver.payload_left(), 0u);
       continue;
@@ -143,7 +148,8 @@ void receive_all(transport::Stream& stream, std::uint64_t first, std::uint64_t c
       ASSERT_TRUE(stream.wait(true, false, patience()).ok());
     }
     if (!drop) {
-      ASSERT_TRUE(got.memory == expected.memory) << "salt " << salt;  // poison between elements, too
+      // poison between elements, too
+      ASSERT_TRUE(got.memory == expected.memory) << "salt " << salt;
     }
   }
   EXPECT_TRUE(receiver.idle());
@@ -170,7 +176,8 @@ TEST_P(MessagesTest, BytesThatTrickleInMakeTheSameMessages) {
   header.body_bytes = 4096;
   header.payload_bytes = 100;
   Bytes bytes(wire::kHeaderBytes + 4096 + 100, std::byte{7});
-  wire::encode_header(header, std::span<std::byte, wire::kHeaderBytes>(bytes.data(), wire::kHeaderBytes));
+  wire::encode_header(header,
+                      std::span<std::byte, wire::kHeaderBytes>(bytes.data(), wire::kHeaderBytes));
   MessageReceiver receiver(*pair.b);
   Bytes payload(100, std::byte{0xA5});
   const Layout layout = Layout::bytes(payload.data(), payload.size());
@@ -179,7 +186,8 @@ TEST_P(MessagesTest, BytesThatTrickleInMakeTheSameMessages) {
     bool complete = false;
     std::optional<Layout::Cursor> cursor;
     for (std::size_t at = 0; at < bytes.size();) {
-      const std::size_t n = std::min<std::size_t>(bytes.size() - at, 1 + static_cast<std::size_t>(round) * 13);
+      const std::size_t n =
+          std::min<std::size_t>(bytes.size() - at, 1 + static_cast<std::size_t>(round) * 13);
       const iovec part{bytes.data() + at, n};
       ASSERT_EQ(require(pair.a->try_send({&part, 1})), n);
       at += n;
@@ -217,7 +225,8 @@ TEST_P(MessagesTest, ALostPeerEndsBothSides) {
   EXPECT_EQ(receiver.poll().status().code(), Code::connection_lost);
 }
 
-INSTANTIATE_TEST_SUITE_P(over, MessagesTest, testing::Values(Transport::tcp, Transport::shm), test::name);
+INSTANTIATE_TEST_SUITE_P(over, MessagesTest, testing::Values(Transport::tcp, Transport::shm),
+                         test::name);
 
 }  // namespace
 }  // namespace ob::session

@@ -1,4 +1,4 @@
-"""Sizes beyond a limit are found, sizes at a limit are not, and the exemption list can only shrink."""
+"""Sizes beyond a limit are found, sizes at one are not; the exemption list can only shrink."""
 
 from __future__ import annotations
 
@@ -62,7 +62,11 @@ class CheckSizesTest(TreeTest):
 
     def test_members_are_functions_and_classes_are_not(self) -> None:
         members = " public:\n" + "  int x;\n" * 100 + function(75) + "};\n"
-        for head in ["class A : public B<int()> {\n", "struct A final {\n", "struct alignas(64) A {\n"]:
+        for head in [
+            "class A : public B<int()> {\n",
+            "struct A final {\n",
+            "struct alignas(64) A {\n",
+        ]:
             with self.subTest(head=head):
                 found = check_sizes.cpp_functions(head + members)
                 self.assertEqual([count for _, count, _ in found], [75])
@@ -74,7 +78,10 @@ class CheckSizesTest(TreeTest):
             self.assertEqual([c for _, c, _ in check_sizes.cpp_functions(text) if c > 70], [])
 
     def test_braces_in_comments_and_literals_do_not_count(self) -> None:
-        body = "  // }\n  s = \"}\";\n  c = '}';\n  r = R\"x(\n}\n)x\";\n  n = 1'000'000; /* } */\n" * 10
+        body = (
+            "  // }\n  s = \"}\";\n  c = '}';\n  r = R\"x(\n}\n)x\";\n  n = 1'000'000; /* } */\n"
+            * 10
+        )
         found = list(check_sizes.cpp_functions("void f() {\n" + body + "}\nvoid g() {\n}\n"))
         self.assertEqual([(count, name) for _, count, name in found], [(72, "f"), (2, "g")])
 

@@ -50,12 +50,16 @@ Made reached(Transport transport, Backend make, std::uint64_t memory_bytes) {
 
 template <Transport transport>
 Made remote_null(std::uint64_t memory_bytes) {
-  return reached(transport, [](std::uint64_t bytes) { return null::create({.memory_bytes = bytes}); }, memory_bytes);
+  return reached(
+      transport, [](std::uint64_t bytes) { return null::create({.memory_bytes = bytes}); },
+      memory_bytes);
 }
 
 template <Transport transport>
 Made remote_cpu(std::uint64_t memory_bytes) {
-  return reached(transport, [](std::uint64_t bytes) { return cpu::create({.memory_bytes = bytes}); }, memory_bytes);
+  return reached(
+      transport, [](std::uint64_t bytes) { return cpu::create({.memory_bytes = bytes}); },
+      memory_bytes);
 }
 
 }  // namespace

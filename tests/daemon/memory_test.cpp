@@ -1,0 +1,82 @@
+// What a transfer costs the daemon's process: the device buffer and nothing that grows with the
+// transfer.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "bench/child_process.hpp"
+#include "client/remote_device.hpp"
+
+namespace ob {
+namespace {
+
+constexpr std::uint64_t kBytes = 128ULL << 20;
+constexpr std::uint64_t kPieceBytes = 1 << 20;
+// far below the transfers, above allocator noise
+constexpr std::uint64_t kAllowedGrowthKb = 8 << 10;
+
+// Peak resident memory of a process so far [KiB].
+std::uint64_t peak_kb(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t value = 0;
+    if (word == "VmHWM:" && status >> value) return value;
+  }
+  return 0;
+}
+
+class DaemonMemory : public ::testing::Test {
+ protected:
+  DaemonMemory()
+      : daemon_({OB_DAEMON, "--listen", "127.0.0.1:0", "--backend", "null", "--exit-with-parent"},
+                {}) {
+    const std::string prefix = "listening on ";
+    const std::string line = daemon_.line();
+    if (line.rfind(prefix, 0) == 0) address_ = line.substr(prefix.size());
+  }
+  ~DaemonMemory() override {
+    if (daemon_.pid() > 0) ::kill(daemon_.pid(), SIGTERM);
+  }
+
+  bench::ChildProcess daemon_;
+  std::string address_;
+};
+
+TEST_F(DaemonMemory, DoesNotGrowWithTheSizeOfATransfer) {
+  ASSERT_FALSE(address_.empty());
+  auto device = client::RemoteDevice::open(address_);
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  auto& remote = **device;
+  const QueueId queue = *remote.create_queue();
+  const BufferId buffer = *remote.allocate(kBytes);
+  std::vector<std::byte> host(kBytes, std::byte{7});
+  for (std::uint64_t at = 0; at < kBytes; at += kPieceBytes) {  // touches the device buffer
+    const Region piece{at, 1, Triangle::full, kPieceBytes, 1, kPieceBytes};
+    const Layout from = Layout::bytes(host.data() + at, kPieceBytes);
+    ASSERT_TRUE(remote.write(queue, buffer, piece, from).ok());
+    ASSERT_TRUE(remote.read(queue, buffer, piece, from).ok());
+  }
+  ASSERT_TRUE(remote.synchronize(queue).status.ok());
+  const std::uint64_t before = peak_kb(daemon_.pid());
+  ASSERT_GT(before, kBytes >> 10) << "the buffer should be resident by now";
+
+  const Region whole{0, 1, Triangle::full, kBytes, 1, kBytes};
+  const Region triangle{0, 8, Triangle::lower, 4096, 4096, 4096};  // as large, in short pieces
+  std::vector<std::byte> packed(packed_bytes(triangle));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(remote.write(queue, buffer, whole, Layout::bytes(host.data(), kBytes)).ok());
+    ASSERT_TRUE(remote.read(queue, buffer, whole, Layout::bytes(host.data(), kBytes)).ok());
+    ASSERT_TRUE(
+        remote.read(queue, buffer, triangle, Layout::bytes(packed.data(), packed.size())).ok());
+    ASSERT_TRUE(remote.synchronize(queue).status.ok());
+  }
+  EXPECT_LE(peak_kb(daemon_.pid()), before + kAllowedGrowthKb);
+}
+
+}  // namespace
+}  // namespace ob

@@ -1,0 +1,97 @@
+#pragma once
+// A device in front of another one, which fails the operation it is told to.
+
+#include <utility>
+
+#include "device/device.hpp"
+
+namespace ob::test {
+
+/// Threads: one at a time
+class ForwardingDevice final : public Device {
+ public:
+  explicit ForwardingDevice(Device& inner) : inner_(inner), info_(inner.info()) {}
+
+  /// The n-th operation from now fails (1: the next); 0: none does.
+  void fail_operation(int n, Status with) {
+    countdown_ = n;
+    failure_ = std::move(with);
+    operations_ = 0;
+  }
+  int operations() const { return operations_; }
+  /// host_view() says nothing, as if the memory were elsewhere.
+  void hide_memory() { hidden_ = true; }
+
+  const DeviceInfo& info() const noexcept override { return info_; }
+  Result<QueueId> create_queue() override { return inner_.create_queue(); }
+  Status destroy_queue(QueueId queue) override { return inner_.destroy_queue(queue); }
+  Result<BufferId> allocate(std::uint64_t size_bytes) override {
+    OB_RETURN_IF_ERROR(turn());
+    auto buffer = inner_.allocate(size_bytes);
+    if (buffer.ok()) ++buffers_;
+    return buffer;
+  }
+  Status free(BufferId buffer) override {
+    --buffers_;
+    return inner_.free(buffer);
+  }
+  int buffers() const { return buffers_; }
+  std::byte* host_view(BufferId buffer) noexcept override {
+    return hidden_ ? nullptr : inner_.host_view(buffer);
+  }
+  Result<SegmentView> segment(BufferId buffer) override { return inner_.segment(buffer); }
+  Status write(QueueId queue, BufferId buffer, const Region& region,
+               const Layout& source) override {
+    OB_RETURN_IF_ERROR(turn());
+    return inner_.write(queue, buffer, region, source);
+  }
+  Status read(QueueId queue, BufferId buffer, const Region& region,
+              const Layout& destination) override {
+    OB_RETURN_IF_ERROR(turn());
+    return inner_.read(queue, buffer, region, destination);
+  }
+  Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
+              const Region& to) override {
+    OB_RETURN_IF_ERROR(turn());
+    return inner_.copy(queue, source, from, destination, to);
+  }
+  Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override {
+    OB_RETURN_IF_ERROR(turn());
+    return inner_.call(queue, routine, arguments);
+  }
+  Result<PlanId> make_plan(const FftPlan& plan) override { return inner_.make_plan(plan); }
+  Status destroy_plan(PlanId plan) override { return inner_.destroy_plan(plan); }
+  Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override {
+    OB_RETURN_IF_ERROR(turn());
+    return inner_.execute(queue, plan, input, output);
+  }
+  Result<EventId> create_event() override { return inner_.create_event(); }
+  Status destroy_event(EventId event) override { return inner_.destroy_event(event); }
+  Status record(QueueId queue, EventId event) override { return inner_.record(queue, event); }
+  Status wait(QueueId queue, EventId event) override { return inner_.wait(queue, event); }
+  QueueReport synchronize(QueueId queue) override {
+    QueueReport report = inner_.synchronize(queue);
+    if (const Status status = turn(); !status.ok()) report.status = status;
+    return report;
+  }
+  Status on_reached(QueueId queue, bool clear,
+                    std::function<void(const QueueReport&)> done) override {
+    return inner_.on_reached(queue, clear, std::move(done));
+  }
+
+ private:
+  Status turn() {
+    ++operations_;
+    return --countdown_ == 0 ? failure_ : Status();
+  }
+
+  Device& inner_;
+  DeviceInfo info_;
+  int countdown_ = 0;
+  int operations_ = 0;
+  int buffers_ = 0;
+  bool hidden_ = false;
+  Status failure_;
+};
+
+}  // namespace ob::test

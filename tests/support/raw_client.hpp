@@ -1,0 +1,146 @@
+#pragma once
+// A client driven by hand, message by message, that may say anything.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/in_process_daemon.hpp"
+#include "transport/stream.hpp"
+#include "wire/codec.hpp"
+
+namespace ob::test {
+
+using Bytes = std::vector<std::byte>;
+
+struct Received {
+  Status end;  ///< not ok: the connection is over
+  wire::Header header;
+  Bytes body;
+  Bytes payload;
+
+  wire::Opcode opcode() const { return header.opcode; }
+  template <class Message>
+  Message as() const {
+    return require(wire::decode<Message>(std::span<const std::byte>(body)));
+  }
+};
+
+class RawClient {
+ public:
+  explicit RawClient(const std::string& address)
+      : stream_(require(transport::connect(address, deadline()))) {}
+
+  /// Far beyond what any test waits for.
+  static transport::Deadline deadline() {
+    return transport::Clock::now() + std::chrono::seconds(60);
+  }
+
+  transport::Stream& stream() { return *stream_; }
+  void disconnect() { stream_.reset(); }
+
+  /// False if the connection is over.
+  bool send_bytes(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
+      const auto sent = stream_->try_send({&part, 1});
+      if (!sent.ok()) return false;
+      bytes = bytes.subspan(*sent);
+      if (*sent == 0 && !stream_->wait(false, true, deadline()).ok()) return false;
+    }
+    return true;
+  }
+
+  bool send(wire::Header header, std::span<const std::byte> body = {},
+            std::span<const std::byte> payload = {}) {
+    header.body_bytes = static_cast<std::uint32_t>(body.size());
+    if (header.payload_bytes == 0) header.payload_bytes = payload.size();
+    std::array<std::byte, wire::kHeaderBytes> bytes;
+    wire::encode_header(header, bytes);
+    return send_bytes(bytes) && send_bytes(body) && send_bytes(payload);
+  }
+
+  template <class Message>
+  std::uint64_t command(wire::Opcode opcode, QueueId queue, const Message& message,
+                        std::span<const std::byte> payload = {}) {
+    wire::Body body;
+    wire::encode(message, body);
+    (void)send({.opcode = opcode, .queue = queue, .sequence = ++sequence_}, body.bytes(), payload);
+    return sequence_;
+  }
+  std::uint64_t command(wire::Opcode opcode, QueueId queue = {},
+                        std::span<const std::byte> body = {}) {
+    (void)send({.opcode = opcode, .queue = queue, .sequence = ++sequence_}, body);
+    return sequence_;
+  }
+
+  Received receive() {
+    Received message;
+    std::array<std::byte, wire::kHeaderBytes> bytes;
+    message.end = take(bytes);
+    if (!message.end.ok()) return message;
+    message.header = require(wire::decode_header(bytes));
+    message.body.resize(message.header.body_bytes);
+    message.end = take(message.body);
+    message.payload.resize(message.header.payload_bytes);
+    if (message.end.ok()) message.end = take(message.payload);
+    return message;
+  }
+
+  /// The next message that is not an automatic one (credits, signs of life).
+  Received answer() {
+    for (;;) {
+      Received message = receive();
+      const bool sign_of_life =
+          message.opcode() == wire::Opcode::pong && message.header.sequence == 0;
+      if (!message.end.ok() || (message.opcode() != wire::Opcode::credit && !sign_of_life))
+        return message;
+    }
+  }
+
+  void hello(const wire::Hello& message = {}) {
+    wire::Body body;
+    wire::encode(message, body);
+    (void)send({.opcode = wire::Opcode::hello, .queue = {}}, body.bytes());
+  }
+  wire::Welcome shake_hands(const wire::Hello& message = {}) {
+    hello(message);
+    const Received welcome = receive();
+    EXPECT_TRUE(welcome.end.ok()) << welcome.end.message();
+    EXPECT_EQ(welcome.opcode(), wire::Opcode::welcome);
+    return welcome.end.ok() ? welcome.as<wire::Welcome>() : wire::Welcome();
+  }
+
+  wire::Outcome synchronize(QueueId queue) {
+    const std::uint64_t asked = command(wire::Opcode::synchronize, queue);
+    const Received done = answer();
+    EXPECT_TRUE(done.end.ok()) << done.end.message();
+    EXPECT_EQ(done.opcode(), wire::Opcode::done);
+    EXPECT_EQ(done.header.sequence, asked);
+    return done.end.ok() ? done.as<wire::Outcome>() : wire::Outcome();
+  }
+
+ private:
+  Status take(std::span<std::byte> bytes) {
+    while (!bytes.empty()) {
+      const iovec part{bytes.data(), bytes.size()};
+      OB_ASSIGN_OR_RETURN(const std::size_t received, stream_->try_receive({&part, 1}));
+      bytes = bytes.subspan(received);
+      if (received == 0) OB_RETURN_IF_ERROR(stream_->wait(true, false, deadline()));
+    }
+    return {};
+  }
+
+  std::unique_ptr<transport::Stream> stream_;
+  std::uint64_t sequence_ = 0;
+};
+
+inline Region line(std::uint64_t size_bytes, std::uint64_t offset_bytes = 0) {
+  return {.offset_bytes = offset_bytes, .rows = size_bytes, .cols = 1, .ld = size_bytes};
+}
+
+}  // namespace ob::test

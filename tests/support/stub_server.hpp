@@ -1,0 +1,60 @@
+#pragma once
+// A daemon that greets correctly and then does what a test wants: nothing, mostly.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "support/raw_client.hpp"
+
+namespace ob::test {
+
+class StubServer {
+ public:
+  /// `serve` gets the stream after the handshake.
+  explicit StubServer(std::function<void(transport::Stream&)> serve)
+      : listener_(require(transport::listen("127.0.0.1:0"))), serve_(std::move(serve)) {
+    thread_ = std::thread([this] { run(); });
+  }
+  ~StubServer() {
+    over_ = true;
+    listener_->close();
+    thread_.join();
+  }
+  std::string address() const { return listener_->address(); }
+  bool over() const { return over_; }
+
+ private:
+  void run() {
+    auto stream = listener_->accept(RawClient::deadline());
+    if (!stream.ok()) return;
+    std::array<std::byte, 4096> hello;
+    const iovec in{hello.data(), hello.size()};
+    (void)(*stream)->wait(true, false, RawClient::deadline());
+    (void)(*stream)->try_receive({&in, 1});
+    wire::Welcome welcome;
+    welcome.memory_bytes = 1 << 28;
+    welcome.backend = "stub";
+    wire::Body body;
+    wire::encode(welcome, body);
+    wire::Header header;
+    header.opcode = wire::Opcode::welcome;
+    header.body_bytes = static_cast<std::uint32_t>(body.bytes().size());
+    std::array<std::byte, wire::kHeaderBytes> bytes;
+    wire::encode_header(header, bytes);
+    const iovec out[] = {{bytes.data(), bytes.size()},
+                         {const_cast<std::byte*>(body.bytes().data()), body.bytes().size()}};
+    (void)(*stream)->try_send(out);
+    serve_(**stream);
+    while (!over_) std::this_thread::yield();
+  }
+
+  std::unique_ptr<transport::Listener> listener_;
+  std::function<void(transport::Stream&)> serve_;
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+}  // namespace ob::test
