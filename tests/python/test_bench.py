@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from outboard import bench, paths
-from outboard.bench import rows, startup
+from outboard.bench import plot, rows, startup
 from outboard.errors import OutboardError
 
 ROW: dict[str, Any] = {
@@ -49,6 +49,22 @@ def test_good_rows() -> None:
 def test_bad_rows(value: object, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         rows.check(value)
+
+
+def test_plot_draws_figure_and_ceiling_of_every_case_with_sizes(tmp_path: Path) -> None:
+    several = [{**ROW, "case": case, "bytes": 1 << k} for case in ("to", "from") for k in (10, 20)]
+    file = tmp_path / "rows.svg"
+    plot.draw([*several, {**ROW, "case": "single"}], file)
+    drawn = file.read_text()
+    # matplotlib notes each text it draws in a comment
+    for text in ("to", "from", "socket", "outboard", "1 KiB", "1 MiB", "GB/s"):
+        assert f"<!-- {text} -->" in drawn
+    assert "<!-- single -->" not in drawn
+
+
+def test_plot_says_when_there_is_nothing_to_draw(tmp_path: Path) -> None:
+    with pytest.raises(OutboardError, match="nothing to plot"):
+        plot.draw([ROW], tmp_path / "rows.svg")
 
 
 def program(folder: Path, name: str, body: str) -> None:

@@ -20,6 +20,7 @@ PYPROJECT = """
 dependencies = []
 [project.optional-dependencies]
 demo = []
+plot = []
 test = []
 """
 
@@ -148,7 +149,7 @@ def test_refused_sudo_is_as_none(machine: Machine) -> None:
         ("serve", ["build"], ""),
         ("build", ["build"], ""),
         ("demo", ["build"], "demo"),
-        ("bench", ["build", "bench"], "demo"),
+        ("bench", ["build", "bench"], "plot"),
         ("test", ["build", "test"], "test"),
     ],
 )

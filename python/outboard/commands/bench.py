@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 import click
 
 from outboard import bench, paths
+from outboard.bench import plot, rows
 from outboard.build import Build
 
 
@@ -17,9 +19,17 @@ from outboard.build import Build
 @click.option(
     "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Keep the rows."
 )
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the rows by size beside their ceilings (.svg, .png or .pdf; needs matplotlib).",
+)
 @click.argument("name")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def command(json_file: Path | None, name: str, arguments: tuple[str, ...]) -> None:
+def command(
+    json_file: Path | None, plot_file: Path | None, name: str, arguments: tuple[str, ...]
+) -> None:
     """Build and run the benchmark NAME, with its own ARGUMENTS; `list` shows what there is.
 
     Every row of the JSON has bench, case, bytes, value, unit, ceiling, ceiling_name, ratio, min,
@@ -29,6 +39,7 @@ def command(json_file: Path | None, name: str, arguments: tuple[str, ...]) -> No
     Examples:
       outboard bench list
       outboard bench transport --json transport.json
+      outboard bench transport --plot transport.svg
       outboard bench startup
     """
     work = Build(paths.require_repository("bench"))
@@ -42,4 +53,9 @@ def command(json_file: Path | None, name: str, arguments: tuple[str, ...]) -> No
         raise click.BadParameter(
             f"there is no '{name}' (there are {', '.join(benchmarks)})", param_hint="NAME"
         )
-    sys.exit(benchmarks[name].run(arguments, json_file))
+    with tempfile.TemporaryDirectory(prefix="outboard-bench-") as folder:
+        kept = json_file or (Path(folder) / "rows.json" if plot_file else None)
+        status = benchmarks[name].run(arguments, kept)
+        if status == 0 and plot_file and kept:
+            plot.draw(rows.check(rows.load(kept)), plot_file)
+    sys.exit(status)

@@ -1,0 +1,64 @@
+"""Draws the rows of a benchmark by size, each beside the ceiling measured in the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from outboard.errors import OutboardError
+
+
+def draw(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
+    """One panel per case with several sizes; the kind of picture follows the file's suffix."""
+    cases = [(case, list(group)) for case, group in groupby(rows, key=lambda row: row["case"])]
+    curves = [(case, group) for case, group in cases if len(group) > 1]
+    if not curves:
+        raise OutboardError("there is nothing to plot by size in these rows; leave --plot out")
+    figure, axes = _panels(len(curves))
+    for axis, (case, group) in zip(axes, curves, strict=True):
+        _draw_case(axis, case, group)
+    figure.savefig(file)
+
+
+def _panels(count: int) -> tuple[Any, Sequence[Any]]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise OutboardError(
+            "plots need matplotlib (it is not installed); run: pip install matplotlib"
+        ) from error
+    columns = min(count, 2)
+    lines = -(-count // columns)
+    figure = Figure(figsize=(5 * columns, 3.2 * lines), layout="constrained")
+    axes = figure.subplots(lines, columns, squeeze=False).flatten()
+    for unused in axes[count:]:
+        unused.set_visible(False)
+    return figure, list(axes[:count])
+
+
+def _draw_case(axis: Any, case: str, group: Sequence[Mapping[str, Any]]) -> None:
+    sizes = [row["bytes"] for row in group]
+    axis.set_title(case, fontsize=10)
+    ceilings = [row["ceiling"] for row in group]
+    if all(value is not None for value in ceilings):
+        axis.plot(sizes, ceilings, color="0.55", linestyle="--", label=group[0]["ceiling_name"])
+    axis.plot(sizes, [row["value"] for row in group], color="C0", marker="o", label="outboard")
+    axis.fill_between(
+        sizes, [row["min"] for row in group], [row["max"] for row in group], color="C0", alpha=0.2
+    )
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log")
+    ticks = sizes[:: max(1, len(sizes) // 5)]
+    axis.set_xticks(ticks, [_size(bytes_) for bytes_ in ticks])
+    axis.set_ylabel(group[0]["unit"])
+    axis.grid(True, which="both", alpha=0.25)
+    axis.legend(fontsize=8)
+
+
+def _size(bytes_: int) -> str:
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if bytes_ >= scale:
+            return f"{bytes_ / scale:g} {unit}"
+    return f"{bytes_} B"
