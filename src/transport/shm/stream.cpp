@@ -13,9 +13,10 @@
 namespace ob::transport::shm {
 namespace {
 
-// With a core for each side an answer to a small message comes within 1 us, to 64 KiB within 20;
-// going to sleep and being woken costs 2 us on a shared core and more across cores.
-constexpr std::chrono::microseconds kSpin{20};
+// With a core for each side an answer to a small message comes within 1 us, to 64 KiB within 20.
+// Being woken costs 2 us on a shared core, but 20 to 45 us on an idle core of a virtual machine; a
+// shorter time than two of those would never see that polling pays, once both sides sleep.
+constexpr std::chrono::microseconds kSpin{100};
 constexpr int kSpinLooks = 16;  // looks per clock reading, which costs as much as ten looks
 // A killed peer rings no bell: how long we sleep before looking at the socket.
 constexpr std::chrono::milliseconds kHangUpSlice{50};

@@ -81,9 +81,9 @@ Result<std::size_t> TcpStream::try_receive(std::span<const iovec> parts) {
 
 Status TcpStream::wait(bool want_receive, bool want_send, Deadline deadline) {
   const short events = static_cast<short>((want_receive ? POLLIN : 0) | (want_send ? POLLOUT : 0));
+  const auto ready_now = [&] { return detail::poll_until(fd_.get(), events, Deadline()) != 0; };
+  (void)spin_.until(ready_now, 1);
   for (;;) {
-    // Straight to sleep: over the loopback the system puts both ends of a conversation on one core,
-    // and polling first, for 10 to 50 us, made no round trip shorter and most half as long again.
     const Deadline slice = detail::sooner(deadline, kLivenessSlice);
     const short ready = detail::poll_until(fd_.get(), events, slice);
     if (shut_down_.load(std::memory_order_relaxed)) return lost("shut down");
