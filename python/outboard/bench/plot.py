@@ -19,7 +19,10 @@ def draw(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
     figure, axes = _panels(len(curves))
     for axis, (case, group) in zip(axes, curves, strict=True):
         _draw_case(axis, case, group)
-    figure.savefig(file)
+    from matplotlib import rc_context
+
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "outboard"}):  # text stays text
+        figure.savefig(file)
 
 
 def _panels(count: int) -> tuple[Any, Sequence[Any]]:
@@ -50,11 +53,20 @@ def _draw_case(axis: Any, case: str, group: Sequence[Mapping[str, Any]]) -> None
     )
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
-    ticks = sizes[:: max(1, len(sizes) // 5)]
+    ticks = _spread(sizes)
     axis.set_xticks(ticks, [_size(bytes_) for bytes_ in ticks])
     axis.set_ylabel(group[0]["unit"])
     axis.grid(True, which="both", alpha=0.25)
     axis.legend(fontsize=8)
+
+
+def _spread(sizes: Sequence[int]) -> list[int]:
+    """Those of the sizes that are far enough apart for their names: a factor of 16."""
+    ticks: list[int] = []
+    for size in sizes:
+        if not ticks or size >= 16 * ticks[-1]:
+            ticks.append(size)
+    return ticks
 
 
 def _size(bytes_: int) -> str:
