@@ -3,17 +3,14 @@
 // wheel).
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
+#include "bench/child_process.hpp"
 #include "bench/report.hpp"
 
 namespace {
@@ -41,33 +38,18 @@ int measure(const char* scope, bool check) {
 }
 
 // One figure of a child process; negative if it failed.
-double run_child(const char* self, const char* scope, bool preloaded, bool check) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return -1;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  std::string own = self;
-  std::string option = std::string("--child=") + scope + (check ? ",check" : "");
-  char* arguments[] = {own.data(), option.data(), nullptr};
-  // A server is named so that mode auto keeps its size gate; calls this small never reach for it.
-  std::string preload = std::string("LD_PRELOAD=") + OB_PRELOAD;
-  std::string mode = "OUTBOARD_MODE=auto";
-  std::string server = "OUTBOARD_SERVER=127.0.0.1:1";
-  std::string threads = "OPENBLAS_NUM_THREADS=1";
-  char* with[] = {threads.data(), preload.data(), mode.data(), server.data(), nullptr};
-  char* without[] = {threads.data(), nullptr};
-  pid_t pid = 0;
-  const int failed =
-      posix_spawn(&pid, self, &actions, nullptr, arguments, preloaded ? with : without);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::array<char, 64> text{};
-  const ssize_t got = failed == 0 ? read(ends[0], text.data(), text.size() - 1) : -1;
-  close(ends[0]);
-  int status = -1;
-  if (failed == 0) waitpid(pid, &status, 0);
-  return status == 0 && got > 0 ? std::atof(text.data()) : -1;
+double run_child(const char* scope, bool preloaded, bool check) {
+  std::vector<std::string> environment{"OPENBLAS_NUM_THREADS=1"};
+  if (preloaded) {
+    // A server is named so that mode auto keeps its size gate; calls this small never reach for it.
+    environment.insert(environment.end(), {std::string("LD_PRELOAD=") + OB_PRELOAD,
+                                           "OUTBOARD_MODE=auto", "OUTBOARD_SERVER=127.0.0.1:1"});
+  }
+  ob::bench::ChildProcess child({ob::bench::own_folder() + "/bench_entry_overhead",
+                                 std::string("--child=") + scope + (check ? ",check" : "")},
+                                environment);
+  const std::string figure = child.line();
+  return figure.empty() ? -1 : std::atof(figure.c_str());
 }
 
 int compare(const ob::bench::Options& options) {
@@ -77,7 +59,7 @@ int compare(const ob::bench::Options& options) {
     Samples native;
     for (int run = 0; run < (options.check ? 1 : options.runs); ++run) {
       for (const bool with : {false, true}) {
-        const double value = run_child("/proc/self/exe", c.scope, with, options.check);
+        const double value = run_child(c.scope, with, options.check);
         if (value < 0)
           return std::fprintf(stderr, "entry_overhead: a measured process failed\n"), 1;
         (with ? preloaded : native).add(value);
