@@ -170,7 +170,7 @@ int serve(const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app{"Offers this machine's devices to Outboard clients.", "outboardd"};
   app.set_version_flag("--version", OUTBOARD_VERSION);
   Options options;
@@ -179,4 +179,6 @@ int main(int argc, char** argv) {
   spdlog::set_default_logger(spdlog::stderr_color_mt("outboardd"));
   spdlog::set_level(spdlog::level::from_str(options.log_level));
   return serve(options);
+} catch (const std::exception& error) {  // out of memory at start, say
+  return fail({ob::Code::internal, error.what()});
 }

@@ -93,7 +93,10 @@ class [[nodiscard]] Result {
 /// Declares `target` from the value of `expression` (a Result), or returns its failure.
 #define OB_ASSIGN_OR_RETURN(target, expression) \
   OB_ASSIGN_OR_RETURN_IMPL(OB_CONCAT(ob_result_, __LINE__), target, expression)
+// A declaration and a name cannot stand in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define OB_ASSIGN_OR_RETURN_IMPL(result, target, expression) \
   auto result = (expression);                                \
   if (!result.ok()) return result.status();                  \
   target = std::move(result).value()
+// NOLINTEND(bugprone-macro-parentheses)

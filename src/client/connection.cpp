@@ -128,7 +128,7 @@ void Connection::expect_data(QueueId queue, const Layout& destination) {
 // Silence counts from the asking: before, nothing may have been due.
 Status Connection::wait_for_bytes(bool want_send) {
   const auto wake = Clock::now() + milliseconds(patience_.ping_after_ms);
-  const Status status = stream_->wait(true, want_send, wake);
+  Status status = stream_->wait(true, want_send, wake);
   if (status.ok() && want_send) asked_.reset();  // a peer that takes bytes is alive
   if (status.code() != Code::deadline_exceeded) return status;
   const auto now = Clock::now();

@@ -66,7 +66,7 @@ Connection::Connection(std::unique_ptr<transport::Stream> stream, SessionDirecto
 
 Status Connection::run() {
   replies_.adopt_io_thread();
-  const Status status = serve();
+  Status status = serve();
   if (!status.ok() && status.code() != Code::connection_lost && may_explain_) explain(status);
   stream_->shut_down();
   if (session_) session_->destroy_queues_of(this);  // whoever still answers finds the stream shut
@@ -95,7 +95,7 @@ void Connection::explain(const Status& why) {
 Status Connection::wait_for_bytes() {
   OB_RETURN_IF_ERROR(replies_.flush());
   resting_ = receiver_.idle() && !unanswered_;
-  const Status status = stream_->wait(true, false, Clock::now() + kIdleTime);
+  Status status = stream_->wait(true, false, Clock::now() + kIdleTime);
   resting_ = false;
   return status.code() == Code::deadline_exceeded ? Status() : status;
 }
@@ -402,7 +402,7 @@ Status Connection::on_read(const session::Message& message,
                                deliver ? source.elements : Layout());
     --self->replies_.owed;
   };
-  const Status asked = session_->device().on_reached(queue->local, false, answer);
+  Status asked = session_->device().on_reached(queue->local, false, answer);
   if (!asked.ok()) --replies_.owed;
   return asked;
 }
@@ -422,7 +422,7 @@ Status Connection::on_synchronize(const session::Message& message,
         (void)self->replies_.reply(Opcode::done, id, sequence, outcome);
         --self->replies_.owed;
       };
-  const Status asked = session_->device().on_reached(queue->local, true, answer);
+  Status asked = session_->device().on_reached(queue->local, true, answer);
   if (!asked.ok()) --replies_.owed;
   return asked;
 }

@@ -12,7 +12,7 @@ constexpr auto kStuck = std::chrono::minutes(5);
 }  // namespace
 
 Status ReplyChannel::wait_to_send() {
-  const Status status = stream_.wait(false, true, transport::Clock::now() + kStuck);
+  Status status = stream_.wait(false, true, transport::Clock::now() + kStuck);
   if (status.code() != Code::deadline_exceeded) return status;
   return Status(Code::connection_lost, "client took no bytes for 5 minutes");
 }
@@ -36,7 +36,7 @@ Status ReplyChannel::flush() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   // whoever sends now flushes too, and may take long: receive meanwhile
   if (!lock.owns_lock()) return {};
-  const Status status = sender_.flush();
+  Status status = sender_.flush();
   if (!status.ok()) stream_.shut_down();
   return status;
 }

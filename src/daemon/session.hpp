@@ -52,7 +52,7 @@ struct SessionQueue {
  private:
   // Answers come at least every kInitialCredits commands, so a failure is seen before its number is
   // overwritten.
-  static constexpr std::size_t kRemembered = 2 * wire::kInitialCredits;
+  static constexpr std::size_t kRemembered = std::size_t{2} * wire::kInitialCredits;
   std::uint64_t on_device_ = 0;
   std::uint64_t device_failure_ = 0;  // answers
   std::array<std::atomic<std::uint64_t>, kRemembered> sequences_{};

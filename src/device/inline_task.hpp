@@ -19,6 +19,7 @@ class InlineTask {
 
   InlineTask() noexcept = default;
 
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): the constraint keeps our own type out
   template <class Work>
   requires(!std::is_same_v<std::remove_cvref_t<Work>, InlineTask>) explicit InlineTask(
       Work&& work) {

@@ -70,7 +70,7 @@ class FftJob final : public RemoteJob {
   Status run(client::Lease& lease, algorithms::Stages& stages) override {
     const FftPlan shape = on_device(transform_.plan);
     OB_ASSIGN_OR_RETURN(const PlanId plan, lease.device().plan_for(shape));
-    const Status status = algorithms::offload_fft(
+    Status status = algorithms::offload_fft(
         lease.device(), lease.queue(), plan, shape, layout(transform_, input_, true),
         layout(transform_, output_, false), input_ == output_, stages);
     if (!status.ok() && !lease.device().broken()) (void)lease.device().drop_cached_plans();

@@ -46,7 +46,7 @@ class MessageReceiver {
   Result<std::size_t> receive_into_buffer();
   Result<std::size_t> receive_pieces(Layout::Cursor& destination);
 
-  static constexpr std::size_t kBufferBytes = 128 * 1024;
+  static constexpr std::size_t kBufferBytes = std::size_t{128} * 1024;
   transport::Stream& stream_;
   std::unique_ptr<std::byte[]> buffer_;
   std::size_t begin_ = 0;

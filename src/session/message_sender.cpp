@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kDirectPieceBytes = 2048;  // as in MessageReceiver
 // such payloads are worth copying to save a send
-constexpr std::uint64_t kBufferedPayloadBytes = 64 * 1024;
+constexpr std::uint64_t kBufferedPayloadBytes = std::uint64_t{64} * 1024;
 constexpr std::size_t kPiecesPerCall = 128;
 
 }  // namespace

@@ -40,7 +40,7 @@ class MessageSender {
   Status send_pieces(Layout::Cursor& source);
   Status send_gathered(Layout::Cursor& source);
 
-  static constexpr std::size_t kBufferBytes = 256 * 1024;
+  static constexpr std::size_t kBufferBytes = std::size_t{256} * 1024;
   transport::Stream& stream_;
   SendWaiter& waiter_;
   std::unique_ptr<std::byte[]> buffer_;

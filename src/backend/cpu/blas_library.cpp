@@ -158,8 +158,9 @@ double BlasLibrary::measure_gflops() const {
   if (dgemm == nullptr) return 0;
   constexpr int n = 512;
   constexpr double kFlops = 2.0 * n * n * n;
-  const std::vector<double> a(n * n, 1.0);
-  std::vector<double> c(n * n);
+  constexpr std::size_t kElements = std::size_t{n} * n;
+  const std::vector<double> a(kElements, 1.0);
+  std::vector<double> c(kElements);
   const double one = 1;
   const double zero = 0;
   std::uint64_t best_ns = UINT64_MAX;

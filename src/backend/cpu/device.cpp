@@ -112,10 +112,10 @@ Status CpuDevice::call(QueueId queue_id, const Descriptor& routine, const Argume
     return {};
   }
   const double rate = std::max(kLeastGemmRate, info().gflops_double * 1e9 * kSmallFraction);
-  queue->submit({.cheap = cheap(call.flops(), rate, call.operand_bytes)},
-                [this, found, call = std::move(call)](QueueReport& report) {
-                  return run(*found, call, report);
-                });
+  const TaskManner manner{.cheap = cheap(call.flops(), rate, call.operand_bytes)};
+  queue->submit(manner, [this, found, call = std::move(call)](QueueReport& report) {
+    return run(*found, call, report);
+  });
   return {};
 }
 

@@ -5,7 +5,7 @@
 namespace ob::transport::detail {
 namespace {
 
-constexpr long kShortest_ns = 1000;  // the wake-up that polling is to save costs about twice that
+constexpr long kShortestNs = 1000;  // the wake-up that polling is to save costs about twice that
 // A useless try costs the longest time once in so many waits: half a microsecond each.
 constexpr unsigned kWaitsPerTry = 64;
 
@@ -33,7 +33,7 @@ long Spin::next_budget_ns() noexcept {
 void Spin::learn_failure(long spent_ns) noexcept {
   // A failed try out of rest ends at once: its budget was not the current one.
   const long half = budget_ns_.load(std::memory_order_relaxed) == 0 ? 0 : spent_ns / 2;
-  budget_ns_.store(half < kShortest_ns ? 0 : half, std::memory_order_relaxed);
+  budget_ns_.store(half < kShortestNs ? 0 : half, std::memory_order_relaxed);
 }
 
 }  // namespace ob::transport::detail

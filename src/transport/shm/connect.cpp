@@ -59,11 +59,11 @@ Result<detail::Fd> receive_memory(const UnixAddress& address, int socket, Deadli
     return nobody ? Status(Code::unavailable, status.message()) : status;
   }
   if (received->kind == RecordKind::refused) return refusal(address, received->value);
-  if (received->kind != RecordKind::welcome || received->value != kMemory_bytes || !memory) {
+  if (received->kind != RecordKind::welcome || received->value != kMemoryBytes || !memory) {
     return Status(Code::protocol_error,
                   address.text() + " does not speak this protocol (no welcome came)");
   }
-  OB_RETURN_IF_ERROR(verify_sealed_memory(memory.get(), kMemory_bytes).status().in(address.text()));
+  OB_RETURN_IF_ERROR(verify_sealed_memory(memory.get(), kMemoryBytes).status().in(address.text()));
   return memory;
 }
 

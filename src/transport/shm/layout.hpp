@@ -11,9 +11,9 @@ namespace ob::transport::shm {
 // Measured (bench/stream, 2 MiB of L2 a core): pieces of 1 MiB stream at 12 GB/s through 256 and
 // 512 KiB, at 10 GB/s through 1 MiB and less beyond, since ring and pieces then crowd each other
 // out of the cache; 256 KiB loses a tenth of the rate of 64 KiB pieces.
-inline constexpr std::size_t kRing_bytes = std::size_t{512} << 10;
+inline constexpr std::size_t kRingBytes = std::size_t{512} << 10;
 inline constexpr std::size_t kData_offset_bytes = 4096;
-inline constexpr std::size_t kMemory_bytes = kData_offset_bytes + 2 * kRing_bytes;
+inline constexpr std::size_t kMemoryBytes = kData_offset_bytes + 2 * kRingBytes;
 
 /// The two ends; also the index of the ring that the end sends into and of the bell that it sleeps
 /// on.
@@ -23,7 +23,7 @@ constexpr Side other(Side side) noexcept {
 }
 
 // 128: neighbouring cache lines are fetched in pairs.
-/// Bytes ever produced and consumed; the ring's place of byte i is i % kRing_bytes.
+/// Bytes ever produced and consumed; the ring's place of byte i is i % kRingBytes.
 struct RingIndices {
   alignas(128) std::atomic<std::uint64_t> head;  ///< written by the sender
   alignas(128) std::atomic<std::uint64_t> tail;  ///< written by the receiver

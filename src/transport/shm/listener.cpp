@@ -43,7 +43,7 @@ Result<std::unique_ptr<Stream>> ShmListener::accept(Deadline deadline) {
       continue;
     }
     const std::string text = address() + " (uid " + std::to_string(*peer) + ")";
-    auto memory = create_sealed_memory("outboard-stream", kMemory_bytes);
+    auto memory = create_sealed_memory("outboard-stream", kMemoryBytes);
     auto mapping = memory.ok() ? map_memory(memory->get()) : Result<Mapping>(memory.status());
     if (!mapping.ok()) {
       refuse(socket.get(), Code::out_of_memory);
@@ -51,7 +51,7 @@ Result<std::unique_ptr<Stream>> ShmListener::accept(Deadline deadline) {
     }
     Record record;
     record.kind = RecordKind::welcome;
-    record.value = kMemory_bytes;
+    record.value = kMemoryBytes;
     // A fresh socket has room for its first record; a client that is gone already is nobody's
     // failure.
     if (!send_record(socket.get(), record, memory->get(), Deadline::min()).ok()) continue;

@@ -21,13 +21,13 @@ class Mapping {
     return *this;
   }
   ~Mapping() {
-    if (base_ != nullptr) ::munmap(base_, kMemory_bytes);
+    if (base_ != nullptr) ::munmap(base_, kMemoryBytes);
   }
 
   Header& header() const noexcept { return *reinterpret_cast<Header*>(base_); }
   /// The ring that `from` sends into.
   std::byte* ring(Side from) const noexcept {
-    return base_ + kData_offset_bytes + static_cast<unsigned>(from) * kRing_bytes;
+    return base_ + kData_offset_bytes + static_cast<unsigned>(from) * kRingBytes;
   }
 
  private:

@@ -9,12 +9,12 @@ namespace ob::transport::shm {
 std::size_t RingSender::room() const noexcept {
   const std::uint64_t used =
       head_.load(std::memory_order_relaxed) - indices_.tail.load(std::memory_order_seq_cst);
-  return used > kRing_bytes ? kCorrupt : kRing_bytes - static_cast<std::size_t>(used);
+  return used > kRingBytes ? kCorrupt : kRingBytes - static_cast<std::size_t>(used);
 }
 
 void RingSender::put(const std::byte* source, std::size_t size_bytes) noexcept {
-  const std::size_t at = (head_.load(std::memory_order_relaxed) + pending_) % kRing_bytes;
-  const std::size_t first = std::min(size_bytes, kRing_bytes - at);
+  const std::size_t at = (head_.load(std::memory_order_relaxed) + pending_) % kRingBytes;
+  const std::size_t first = std::min(size_bytes, kRingBytes - at);
   std::memcpy(data_ + at, source, first);
   if (first != size_bytes) std::memcpy(data_, source + first, size_bytes - first);
   pending_ += size_bytes;
@@ -31,12 +31,12 @@ void RingSender::publish() noexcept {
 std::size_t RingReceiver::available() const noexcept {
   const std::uint64_t there =
       indices_.head.load(std::memory_order_seq_cst) - tail_.load(std::memory_order_relaxed);
-  return there > kRing_bytes ? kCorrupt : static_cast<std::size_t>(there);
+  return there > kRingBytes ? kCorrupt : static_cast<std::size_t>(there);
 }
 
 void RingReceiver::get(std::byte* destination, std::size_t size_bytes) noexcept {
-  const std::size_t at = (tail_.load(std::memory_order_relaxed) + pending_) % kRing_bytes;
-  const std::size_t first = std::min(size_bytes, kRing_bytes - at);
+  const std::size_t at = (tail_.load(std::memory_order_relaxed) + pending_) % kRingBytes;
+  const std::size_t first = std::min(size_bytes, kRingBytes - at);
   std::memcpy(destination, data_ + at, first);
   if (first != size_bytes) std::memcpy(destination + first, data_, size_bytes - first);
   pending_ += size_bytes;

@@ -15,7 +15,7 @@ namespace ob::transport::shm {
 // Bytes copied between two publications: long enough to hide their cost (a locked store and a cache
 // line's journey), short enough that the other side copies one chunk out while this side copies the
 // next one in.
-inline constexpr std::size_t kChunk_bytes = 128 * 1024;
+inline constexpr std::size_t kChunkBytes = std::size_t{128} * 1024;
 inline constexpr std::size_t kCorrupt = SIZE_MAX;
 
 /// Threads: room() any; the others by the sender only.
@@ -39,7 +39,7 @@ class RingSender {
   std::byte* const data_;
   std::atomic<std::uint64_t> head_{0};  // ours; never read back from shared memory
   std::uint64_t pending_ = 0;           // copied, not published
-  std::size_t room_ = kRing_bytes;      // known to be free; refreshed when it runs out
+  std::size_t room_ = kRingBytes;       // known to be free; refreshed when it runs out
 };
 
 /// Threads: available() any; the others by the receiver only.
@@ -81,12 +81,12 @@ std::size_t RingSender::send(std::span<const iovec> parts, Published published) 
         if (room_ == 0) return sent;
       }
       const std::size_t size =
-          std::min({left, room_, kChunk_bytes - static_cast<std::size_t>(pending_)});
+          std::min({left, room_, kChunkBytes - static_cast<std::size_t>(pending_)});
       put(source, size);
       source += size;
       left -= size;
       sent += size;
-      if (pending_ == kChunk_bytes) publish(), published();
+      if (pending_ == kChunkBytes) publish(), published();
     }
   }
   if (pending_ != 0) publish(), published();
@@ -107,12 +107,12 @@ std::size_t RingReceiver::receive(std::span<const iovec> parts, Released release
         if (available_ == 0) return received;
       }
       const std::size_t size =
-          std::min({left, available_, kChunk_bytes - static_cast<std::size_t>(pending_)});
+          std::min({left, available_, kChunkBytes - static_cast<std::size_t>(pending_)});
       get(destination, size);
       destination += size;
       left -= size;
       received += size;
-      if (pending_ == kChunk_bytes) release(), released();
+      if (pending_ == kChunkBytes) release(), released();
     }
   }
   if (pending_ != 0) release(), released();

@@ -25,12 +25,12 @@ constexpr unsigned kLooksPerHangUpLook = 256;
 constexpr std::chrono::seconds kSegmentPatience{1};
 // A sender sleeps until this much is free, or each small release would wake it. No side can starve:
 // a receiver waits for bytes only when the ring is empty.
-constexpr std::size_t kRoomWorthWaking_bytes = kRing_bytes / 4;
+constexpr std::size_t kRoomWorthWakingBytes = kRingBytes / 4;
 
 }  // namespace
 
 Result<Mapping> map_memory(int fd) {
-  void* base = ::mmap(nullptr, kMemory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* base = ::mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (base == MAP_FAILED)
     return detail::system_error(Code::out_of_memory, "cannot map shared memory", errno);
   return Mapping(base);
@@ -66,7 +66,7 @@ Result<std::size_t> ShmStream::try_receive(std::span<const iovec> parts) {
   // Read before the ring: what the peer sent before it ended is there if its end is seen.
   const bool end = ended();
   const auto worth_waking = [&] {
-    return kRing_bytes - receiver_.available() >= kRoomWorthWaking_bytes;
+    return kRingBytes - receiver_.available() >= kRoomWorthWakingBytes;
   };
   const auto released = [&] { ring_senders(theirs_, worth_waking); };
   const std::size_t received = receiver_.receive(parts, released);
@@ -80,7 +80,7 @@ Result<std::size_t> ShmStream::try_receive(std::span<const iovec> parts) {
 bool ShmStream::ready(bool want_receive, bool want_send) const noexcept {
   if (want_receive && receiver_.available() != 0)
     return true;  // also if corrupt: receiving reports it
-  return want_send && sender_.room() >= kRoomWorthWaking_bytes;
+  return want_send && sender_.room() >= kRoomWorthWakingBytes;
 }
 
 bool ShmStream::ended() const noexcept {

@@ -12,7 +12,7 @@
 
 namespace ob::transport::shm {
 
-/// Maps a connection's memory.   @pre fd is sealed and has kMemory_bytes
+/// Maps a connection's memory.   @pre fd is sealed and has kMemoryBytes
 /// Errors: out_of_memory
 Result<Mapping> map_memory(int fd);
 

@@ -7,7 +7,7 @@
 namespace ob::transport::tcp {
 namespace {
 
-constexpr unsigned kSilence_ms =
+constexpr unsigned kSilenceMs =
     5000;  // beyond any route change that a running calculation should sit out
 // The retransmission in flight may be answered yet; two in a row mean that one was not.
 constexpr unsigned kUnanswered = 2;
@@ -19,7 +19,7 @@ bool peer_is_silent(int fd) noexcept {
   socklen_t size_bytes = sizeof info;
   if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size_bytes) != 0) return false;
   const bool unanswered = info.tcpi_retransmits >= kUnanswered || info.tcpi_probes >= kUnanswered;
-  return unanswered && info.tcpi_last_ack_recv >= kSilence_ms;
+  return unanswered && info.tcpi_last_ack_recv >= kSilenceMs;
 }
 
 }  // namespace ob::transport::tcp

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kLivenessSlice{500};
 // Most that is thrown away at the end, so that a peer which keeps sending cannot hold the closing
 // side up.
 constexpr int kDiscards = 16;
-constexpr std::size_t kDiscard_bytes = 1 << 20;
+constexpr std::size_t kDiscardBytes = 1 << 20;
 
 msghdr message_of(std::span<const iovec> parts) noexcept {
   msghdr message = {};
@@ -36,7 +36,7 @@ msghdr message_of(std::span<const iovec> parts) noexcept {
 /// their way.
 void discard_unread(int fd) noexcept {
   for (int i = 0; i < kDiscards; ++i) {
-    if (::recv(fd, nullptr, kDiscard_bytes, MSG_TRUNC | MSG_DONTWAIT) <= 0) return;
+    if (::recv(fd, nullptr, kDiscardBytes, MSG_TRUNC | MSG_DONTWAIT) <= 0) return;
   }
 }
 

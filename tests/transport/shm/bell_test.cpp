@@ -58,19 +58,19 @@ TEST_F(Bells, ASendRingsOnlyForASleepingReceiver) {
 }
 
 TEST_F(Bells, AReceiveRingsOnlyForASleepingSenderOnceThereIsRoomWorthIt) {
-  client.to_server().head.store(kRing_bytes);  // full
+  client.to_server().head.store(kRingBytes);  // full
   std::vector<std::byte> some(1000);
   ASSERT_EQ(require(try_receive(*client.server, some)), some.size());
   client.bell().sleeping_receivers.store(1);
   client.bell().sleeping_senders.store(1);
   ASSERT_EQ(require(try_receive(*client.server, some)), some.size());
   EXPECT_EQ(client.bell().rings.load(), 0u);  // 2000 bytes of room are not worth a wake-up
-  std::vector<std::byte> rest(kRing_bytes);
-  ASSERT_EQ(require(try_receive(*client.server, rest)), kRing_bytes - 2 * some.size());
+  std::vector<std::byte> rest(kRingBytes);
+  ASSERT_EQ(require(try_receive(*client.server, rest)), kRingBytes - 2 * some.size());
   EXPECT_GT(client.bell().rings.load(), 0u);
   const auto rings = client.bell().rings.load();
   client.bell().sleeping_senders.store(0);
-  client.to_server().head.store(kRing_bytes + 10);
+  client.to_server().head.store(kRingBytes + 10);
   ASSERT_EQ(require(try_receive(*client.server, rest)), 10u);
   EXPECT_EQ(client.bell().rings.load(), rings);
 }

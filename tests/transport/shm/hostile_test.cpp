@@ -26,7 +26,7 @@ struct Hostile : ::testing::Test {
 
 TEST_F(Hostile, AnImpossibleHeadIsAProtocolErrorAndEndsTheConnection) {
   for (const std::uint64_t wrong :
-       {std::uint64_t{kRing_bytes} + 1, ~std::uint64_t{0}, std::uint64_t{1} << 62}) {
+       {std::uint64_t{kRingBytes} + 1, ~std::uint64_t{0}, std::uint64_t{1} << 62}) {
     RawClient client(*listener);
     client.to_server().head.store(wrong);
     std::vector<std::byte> bytes(64, std::byte{0xA5});
@@ -41,7 +41,7 @@ TEST_F(Hostile, AnImpossibleHeadIsAProtocolErrorAndEndsTheConnection) {
 TEST_F(Hostile, AnImpossibleTailIsAProtocolErrorAndEndsTheConnection) {
   RawClient client(*listener);
   client.from_server().tail.store(std::uint64_t{1} << 40);
-  const std::vector<std::byte> bytes(kRing_bytes + 1);
+  const std::vector<std::byte> bytes(kRingBytes + 1);
   EXPECT_EQ(try_send(*client.server, bytes).status().code(), Code::protocol_error);
   EXPECT_EQ(try_send(*client.server, bytes).status().code(), Code::connection_lost);
 }
@@ -131,13 +131,13 @@ Status connect_to_raw_listener(const Record& record, std::size_t record_bytes,
 Record welcome() {
   Record record;
   record.kind = RecordKind::welcome;
-  record.value = kMemory_bytes;
+  record.value = kMemoryBytes;
   return record;
 }
 
 TEST(HostileListener, UnsealedMemoryIsRefused) {
   const detail::Fd memory(::memfd_create("test", MFD_ALLOW_SEALING));
-  ASSERT_EQ(::ftruncate(memory.get(), kMemory_bytes), 0);
+  ASSERT_EQ(::ftruncate(memory.get(), kMemoryBytes), 0);
   const int fd = memory.get();
   const Status status = connect_to_raw_listener(welcome(), sizeof(Record), {&fd, 1});
   EXPECT_EQ(status.code(), Code::protocol_error);
@@ -145,7 +145,7 @@ TEST(HostileListener, UnsealedMemoryIsRefused) {
 }
 
 TEST(HostileListener, SmallMemoryIsRefused) {
-  const auto memory = require(create_sealed_memory("test", kMemory_bytes - 1));
+  const auto memory = require(create_sealed_memory("test", kMemoryBytes - 1));
   const int fd = memory.get();
   EXPECT_EQ(connect_to_raw_listener(welcome(), sizeof(Record), {&fd, 1}).code(),
             Code::protocol_error);
@@ -156,7 +156,7 @@ TEST(HostileListener, NoMemoryIsRefused) {
 }
 
 TEST(HostileListener, SeveralDescriptorsAreRefusedAndClosed) {
-  const auto memory = require(create_sealed_memory("test", kMemory_bytes));
+  const auto memory = require(create_sealed_memory("test", kMemoryBytes));
   const int next = ::dup(0);  // the lowest free number
   ::close(next);
   for (const std::size_t count : {2u, 3u, 8u}) {

@@ -12,10 +12,10 @@ namespace {
 
 /// A ring with walls of poison on both sides.
 struct Ring {
-  Ring() : memory(kWall_bytes + kRing_bytes + kWall_bytes, kPoison) {}
+  Ring() : memory(kWall_bytes + kRingBytes + kWall_bytes, kPoison) {}
   bool walls_stand() const {
     for (std::size_t i = 0; i < kWall_bytes; ++i) {
-      if (memory[i] != kPoison || memory[kWall_bytes + kRing_bytes + i] != kPoison) return false;
+      if (memory[i] != kPoison || memory[kWall_bytes + kRingBytes + i] != kPoison) return false;
     }
     return true;
   }
@@ -39,11 +39,11 @@ std::size_t receive(Ring& ring, std::vector<std::byte>& bytes) {
 
 TEST(Ring, TakesWhatFitsAndNoMore) {
   Ring ring;
-  std::vector<std::byte> bytes(kRing_bytes + 1000, std::byte{1});
-  EXPECT_EQ(send(ring, bytes), kRing_bytes);
+  std::vector<std::byte> bytes(kRingBytes + 1000, std::byte{1});
+  EXPECT_EQ(send(ring, bytes), kRingBytes);
   EXPECT_EQ(send(ring, bytes), 0u);
   EXPECT_EQ(ring.sender.room(), 0u);
-  EXPECT_EQ(ring.receiver.available(), kRing_bytes);
+  EXPECT_EQ(ring.receiver.available(), kRingBytes);
   std::vector<std::byte> some(10);
   EXPECT_EQ(receive(ring, some), 10u);
   EXPECT_EQ(send(ring, bytes), 10u);
@@ -53,7 +53,7 @@ TEST(Ring, TakesWhatFitsAndNoMore) {
 TEST(Ring, PublishesLongTransfersInChunks) {
   Ring ring;
   int published = 0;
-  std::vector<std::byte> bytes(3 * kChunk_bytes + 1);
+  std::vector<std::byte> bytes(3 * kChunkBytes + 1);
   EXPECT_EQ(send(ring, bytes, &published), bytes.size());
   EXPECT_EQ(published, 4);
   published = 0;
@@ -65,19 +65,19 @@ TEST(Ring, PublishesLongTransfersInChunks) {
 TEST(Ring, CarriesARandomStreamRoundAndRound) {
   auto random = ob::test::fresh_random();
   Ring ring;
-  std::vector<std::byte> text(9 * kRing_bytes);
+  std::vector<std::byte> text(9 * kRingBytes);
   for (std::byte& b : text) b = static_cast<std::byte>(random());
   std::vector<std::byte> out;
   std::size_t in = 0;
   while (out.size() < text.size()) {
     const std::size_t want =
-        std::min(text.size() - in, ob::test::uniform<std::size_t>(random, 0, kRing_bytes));
+        std::min(text.size() - in, ob::test::uniform<std::size_t>(random, 0, kRingBytes));
     std::vector<std::byte> piece(text.begin() + static_cast<std::ptrdiff_t>(in),
                                  text.begin() + static_cast<std::ptrdiff_t>(in + want));
     const std::size_t sent = send(ring, piece);
     ASSERT_LE(sent, want);
     in += sent;
-    std::vector<std::byte> taken(ob::test::uniform<std::size_t>(random, 0, kRing_bytes));
+    std::vector<std::byte> taken(ob::test::uniform<std::size_t>(random, 0, kRingBytes));
     const std::size_t received = receive(ring, taken);
     ASSERT_EQ(received, std::min(taken.size(), in - out.size()));
     out.insert(out.end(), taken.begin(), taken.begin() + static_cast<std::ptrdiff_t>(received));
@@ -88,7 +88,7 @@ TEST(Ring, CarriesARandomStreamRoundAndRound) {
 
 TEST(Ring, AnImpossibleHeadIsFoundAndNothingIsTouched) {
   for (const std::uint64_t wrong :
-       {std::uint64_t{kRing_bytes} + 1, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+       {std::uint64_t{kRingBytes} + 1, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
     Ring ring;
     std::vector<std::byte> bytes(100, std::byte{3});
     ring.indices.head.store(wrong);
@@ -99,11 +99,11 @@ TEST(Ring, AnImpossibleHeadIsFoundAndNothingIsTouched) {
 }
 
 TEST(Ring, AnImpossibleTailIsFoundAndNothingIsTouched) {
-  for (const std::uint64_t wrong : {std::uint64_t{kRing_bytes} + 1, std::uint64_t{1} << 63}) {
+  for (const std::uint64_t wrong : {std::uint64_t{kRingBytes} + 1, std::uint64_t{1} << 63}) {
     Ring ring;
     ring.indices.tail.store(wrong);
     EXPECT_EQ(ring.sender.room(), kCorrupt);
-    std::vector<std::byte> much(kRing_bytes + 1);
+    std::vector<std::byte> much(kRingBytes + 1);
     EXPECT_EQ(send(ring, much), kCorrupt);
     EXPECT_TRUE(ring.walls_stand());
   }
