@@ -24,7 +24,11 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer() {
-    if (id_) (void)device_.free(id_);
+    if (!id_) return;
+    try {
+      (void)device_.free(id_);
+    } catch (...) {  // no memory to keep it by: it goes with the connection
+    }
   }
   Status allocate(std::uint64_t size_bytes) {
     OB_ASSIGN_OR_RETURN(id_, device_.allocate(std::max<std::uint64_t>(size_bytes, 8)));
@@ -143,9 +147,9 @@ namespace {
 // The device side of one call: a dense buffer for each operand.
 struct OnDevice {
   Operands operands;
+  std::vector<Returning> results;  // before the buffers: what may still land must outlive them
   std::optional<Buffer> buffers[kMaxOperands];
   Argument arguments[kMaxArguments];
-  std::vector<Returning> results;
 };
 
 // Says at once, not after the operands travelled, that a problem is too large for the device.

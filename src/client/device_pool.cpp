@@ -1,5 +1,6 @@
 #include "client/device_pool.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,21 +17,33 @@ std::int64_t now_ms() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-// Descriptors of open connections, for close_inherited_connections(): fixed memory, no locks.
+// Descriptors of open connections, for close_inherited_connections(): fixed memory, no locks. The
+// inode tells whether the number still is our connection.
+struct OpenDescriptor {
+  std::atomic<int> number_plus_1{0};  // 0: free
+  std::atomic<std::uint64_t> inode{0};
+};
 constexpr std::size_t kMaxDescriptors = 256;
-constinit std::array<std::atomic<int>, kMaxDescriptors> g_descriptors{};  // descriptor + 1; 0 free
+constinit std::array<OpenDescriptor, kMaxDescriptors> g_descriptors{};
+
+std::uint64_t inode_of(int descriptor) noexcept {
+  struct stat file {};
+  return ::fstat(descriptor, &file) == 0 ? file.st_ino : 0;
+}
 
 void remember(int descriptor) noexcept {
   for (auto& slot : g_descriptors) {
     int expected = 0;
-    if (slot.compare_exchange_strong(expected, descriptor + 1)) return;
+    if (!slot.number_plus_1.compare_exchange_strong(expected, descriptor + 1)) continue;
+    slot.inode = inode_of(descriptor);
+    return;
   }
 }
 
 void forget(int descriptor) noexcept {
   for (auto& slot : g_descriptors) {
     int expected = descriptor + 1;
-    if (slot.compare_exchange_strong(expected, 0)) return;
+    if (slot.number_plus_1.compare_exchange_strong(expected, 0)) return;
   }
 }
 
@@ -38,8 +51,8 @@ void forget(int descriptor) noexcept {
 
 void close_inherited_connections() noexcept {
   for (auto& slot : g_descriptors) {
-    const int descriptor = slot.exchange(0) - 1;
-    if (descriptor >= 0) ::close(descriptor);
+    const int descriptor = slot.number_plus_1.exchange(0) - 1;
+    if (descriptor >= 0 && inode_of(descriptor) == slot.inode) ::close(descriptor);
   }
 }
 
@@ -56,13 +69,13 @@ DevicePool::~DevicePool() {
   for (const Lease& lease : idle_) forget(lease.device_->connection().stream().descriptor());
 }
 
-bool DevicePool::usable() const noexcept {
+std::optional<std::size_t> DevicePool::preferred() const noexcept {
   const std::lock_guard lock(mutex_);
   const std::int64_t now = now_ms();
-  for (const Server& server : servers_) {
-    if (server.down_until_ms <= now) return true;
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    if (servers_[i].down_until_ms <= now) return i;
   }
-  return false;
+  return std::nullopt;
 }
 
 Link DevicePool::link(std::size_t server) const {
@@ -76,8 +89,51 @@ DeviceInfo DevicePool::device_info(std::size_t server) const {
 }
 
 void DevicePool::set_aside(std::size_t server) noexcept {
+  constexpr int kMaxDoublings = 6;
   const std::lock_guard lock(mutex_);
-  servers_[server].down_until_ms = now_ms() + config_.retry_after_ms;
+  Server& failed = servers_[server];
+  const std::int64_t pause_ms = std::int64_t{config_.retry_after_ms}
+                                << std::min(failed.failures++, kMaxDoublings);
+  failed.down_until_ms = now_ms() + pause_ms;
+}
+
+// Counts a new connection to `server` in, if need be in place of an idle one to another.
+bool DevicePool::make_room(std::size_t server) noexcept {
+  Lease unwanted;  // closed without the lock
+  const std::lock_guard lock(mutex_);
+  if (open_ < config_.max_connections) {
+    ++open_;
+    return true;
+  }
+  const auto at =
+      std::find_if(idle_.begin(), idle_.end(), [&](const Lease& l) { return l.server_ != server; });
+  if (at == idle_.end()) return false;
+  unwanted = std::move(*at);
+  idle_.erase(at);
+  forget(unwanted.device_->connection().stream().descriptor());
+  return true;
+}
+
+// The most recently used idle connection to `server` whose descriptor is still ours.
+std::optional<Lease> DevicePool::take_idle(std::size_t server) {
+  for (;;) {
+    Lease lease;  // one that is of no use any more is closed without the lock
+    const std::lock_guard lock(mutex_);
+    const auto at = std::find_if(idle_.rbegin(), idle_.rend(),
+                                 [&](const Lease& l) { return l.server_ == server; });
+    if (at == idle_.rend()) return std::nullopt;
+    lease = std::move(*at);
+    idle_.erase(std::next(at).base());
+    const transport::Stream& stream = lease.device_->connection().stream();
+    if (stream.intact()) {
+      lease.pool_ = this;
+      lease.blames_server_ = false;
+      return lease;
+    }
+    forget(stream.descriptor());
+    lease.device_->abandon();
+    --open_;
+  }
 }
 
 Result<Lease> DevicePool::lease() {
@@ -89,17 +145,11 @@ Result<Lease> DevicePool::lease() {
     {
       const std::lock_guard lock(mutex_);
       if (servers_[i].down_until_ms > now_ms()) continue;
-      for (auto at = idle_.rbegin(); at != idle_.rend(); ++at) {
-        if (at->server_ != i) continue;
-        Lease lease = std::move(*at);
-        idle_.erase(std::next(at).base());
-        lease.pool_ = this;
-        return lease;
-      }
-      if (open_ >= config_.max_connections) {
-        return Status(Code::unavailable, "all " + std::to_string(open_) + " connections are busy");
-      }
-      ++open_;
+    }
+    if (auto idle = take_idle(i)) return std::move(*idle);
+    if (!make_room(i)) {
+      return Status(Code::unavailable,
+                    "all " + std::to_string(config_.max_connections) + " connections are busy");
     }
     auto fresh = connect(i);
     if (fresh.ok()) return fresh;
@@ -123,25 +173,33 @@ Result<Lease> DevicePool::connect(std::size_t server) {
   lease.server_ = server;
   lease.device_ = std::move(device);
   OB_ASSIGN_OR_RETURN(lease.queue_, lease.device_->create_queue());
-  bool known = false;
-  {
-    const std::lock_guard lock(mutex_);
-    known = servers_[server].known;
-  }
-  Link link;
-  if (!known) {
-    OB_ASSIGN_OR_RETURN(link, measure_link(*lease.device_, lease.queue_));
-  }
+  OB_RETURN_IF_ERROR(get_acquainted(lease));
   remember(lease.device_->connection().stream().descriptor());
   const std::lock_guard lock(mutex_);
-  if (!known) {
-    servers_[server].known = true;
-    servers_[server].link = link;
-    servers_[server].info = lease.device_->info();
-  }
+  servers_[server].failures = 0;
   lease.connection_id_ = next_connection_++;
   lease.pool_ = this;
   return lease;
+}
+
+// The first connection to a server is measured, by one thread; others go without meanwhile.
+Status DevicePool::get_acquainted(Lease& lease) {
+  if (!config_.measure_links) return {};
+  {
+    const std::lock_guard lock(mutex_);
+    Server& server = servers_[lease.server_];
+    if (server.known || server.measuring) return {};
+    server.measuring = true;
+  }
+  auto link = measure_link(*lease.device_, lease.queue_);
+  const std::lock_guard lock(mutex_);
+  Server& server = servers_[lease.server_];
+  server.measuring = false;
+  if (!link.ok()) return link.status();
+  server.known = true;
+  server.link = *link;
+  server.info = lease.device_->info();
+  return {};
 }
 
 // A server that broke one connection has broken the idle ones, too.
@@ -162,7 +220,7 @@ void DevicePool::drop_idle(std::size_t server) noexcept {
 
 void DevicePool::give_back(Lease& lease) noexcept {
   if (lease.device_->broken()) {
-    set_aside(lease.server_);
+    if (lease.blames_server_) set_aside(lease.server_);
     forget(lease.device_->connection().stream().descriptor());
     lease.device_.reset();
     drop_idle(lease.server_);

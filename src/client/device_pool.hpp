@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ class Lease {
   RemoteDevice& device() const noexcept { return *device_; }
   QueueId queue() const noexcept { return queue_; }
   std::size_t server() const noexcept { return server_; }
+  /// True if a failure speaks against the server and not only against a connection that may have
+  /// died while it was idle: the connection is new, or somebody said so.
+  bool blames_server() const noexcept { return blames_server_; }
+  void blame_server() noexcept { blames_server_ = true; }
   /// Names the connection; plans made on another one are unknown here. Never reused.
   std::uint64_t connection_id() const noexcept { return connection_id_; }
 
@@ -36,6 +41,7 @@ class Lease {
   QueueId queue_;
   std::size_t server_ = 0;
   std::uint64_t connection_id_ = 0;
+  bool blames_server_ = true;
 };
 
 /// Threads: any.
@@ -44,7 +50,8 @@ class DevicePool {
   struct Config {
     std::vector<std::string> servers;  ///< in order of preference
     Patience patience;
-    int retry_after_ms = 5000;         ///< how long a server that failed is left alone
+    int retry_after_ms = 5000;         ///< a failed server is left alone; doubles up to 64-fold
+    bool measure_links = true;         ///< measure the first connection to each server
     std::size_t max_connections = 64;  ///< per process; calls beyond stay local
   };
 
@@ -58,8 +65,10 @@ class DevicePool {
   /// Errors: unavailable if there is no server, none answers, or all connections are busy.
   Result<Lease> lease();
 
+  /// The server that lease() would turn to now.
+  std::optional<std::size_t> preferred() const noexcept;
   /// True if a lease() would probably succeed without waiting for a dead server.
-  bool usable() const noexcept;
+  bool usable() const noexcept { return preferred().has_value(); }
   const std::vector<std::string>& servers() const noexcept { return config_.servers; }
   /// Measured when the first connection to a server was made; zeros before.
   Link link(std::size_t server) const;
@@ -70,13 +79,18 @@ class DevicePool {
   friend class Lease;
   struct Server {
     std::int64_t down_until_ms = 0;
-    bool known = false;
+    int failures = 0;        ///< connections that failed in a row
+    bool known = false;      ///< link and info are valid
+    bool measuring = false;  ///< by one thread; several at once would measure each other
     Link link;
     DeviceInfo info;
   };
 
   void give_back(Lease& lease) noexcept;
+  std::optional<Lease> take_idle(std::size_t server);
   void drop_idle(std::size_t server) noexcept;
+  bool make_room(std::size_t server) noexcept;
+  Status get_acquainted(Lease& lease);
   Result<Lease> connect(std::size_t server);
   void set_aside(std::size_t server) noexcept;
 

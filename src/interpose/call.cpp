@@ -1,10 +1,9 @@
 #include "interpose/call.hpp"
 
-#include <errno.h>
-
 #include "algorithms/offload.hpp"
 #include "interpose/remote_run.hpp"
 #include "interpose/state.hpp"
+#include "interpose/undisturbed.hpp"
 
 namespace ob::interpose {
 namespace {
@@ -69,16 +68,14 @@ void Call::begin(const Argument* arguments) noexcept {
 Call::Call(const Descriptor& routine, const Argument* arguments, const std::int64_t*) noexcept
     : routine_(routine) {
   if (!nesting_.outermost()) return;
-  const int saved = errno;
+  const Undisturbed undisturbed;
   begin(arguments);
-  errno = saved;
 }
 
 Call::~Call() {
   if (started_ns_ == 0) return;
-  const int saved = errno;
+  const Undisturbed undisturbed;
   if (State* s = state()) count_local(*s, s->routine(routine_), routine_.name, flops_, started_ns_);
-  errno = saved;
 }
 
 }  // namespace ob::interpose

@@ -1,13 +1,12 @@
 #include "interpose/fft_offload.hpp"
 
-#include <errno.h>
-
 #include <span>
 
 #include "algorithms/offload.hpp"
 #include "interpose/nesting.hpp"
 #include "interpose/remote_run.hpp"
 #include "interpose/state.hpp"
+#include "interpose/undisturbed.hpp"
 
 namespace ob::interpose {
 namespace {
@@ -17,15 +16,6 @@ namespace {
 constexpr double kDeviceShare = 0.04;
 // connections keep their plans themselves: a handle only says "planned"
 constexpr std::uint64_t kPlanned = 1;
-
-class ErrnoKeeper {
- public:
-  ErrnoKeeper() noexcept : saved_(errno) {}
-  ~ErrnoKeeper() { errno = saved_; }
-
- private:
-  int saved_;
-};
 
 std::string_view name_of(const FftPlan& plan) noexcept {
   const bool is_double = plan.precision == Precision::z || plan.precision == Precision::d;
@@ -95,13 +85,13 @@ FftDecision remote_if_reachable(State& state, const FftPlan& plan) noexcept {
     state.notice(lease.status().message() + "; " + std::string(name_of(plan)) + " runs locally");
   } catch (...) {
   }
-  return FftDecision::local;
+  return FftDecision::learn;  // somebody may be there at a later execute
 }
 
 }  // namespace
 
 FftDecision decide_fft(const FftTransform& transform) noexcept {
-  const ErrnoKeeper keeper;
+  const Undisturbed undisturbed;
   State* s = state();
   if (s == nullptr) return FftDecision::local;
   RoutineRecord& record = s->fft(transform.plan);
@@ -110,14 +100,14 @@ FftDecision decide_fft(const FftTransform& transform) noexcept {
   if (s->settings.mode != Mode::automatic || s->pool.servers().empty()) return FftDecision::local;
   switch (choose(*s, record, work_of(transform.plan), kDeviceShare)) {
     case policy::Choice::remote: return FftDecision::remote;
-    case policy::Choice::local: return FftDecision::local;
+    case policy::Choice::local:
     case policy::Choice::learn_local: return FftDecision::learn;
   }
   return FftDecision::local;
 }
 
 std::uint64_t plan_ahead(const FftTransform& transform) noexcept {
-  const ErrnoKeeper keeper;
+  const Undisturbed undisturbed;
   State* s = state();
   if (s == nullptr) return 0;
   try {
@@ -133,7 +123,7 @@ std::uint64_t plan_ahead(const FftTransform& transform) noexcept {
 void forget_plan(std::uint64_t) noexcept {}
 
 bool execute_fft(const FftTransform& transform, std::uint64_t, void* input, void* output) noexcept {
-  const ErrnoKeeper keeper;
+  const Undisturbed undisturbed;
   State* s = state();
   if (s == nullptr) return false;
   const Nesting nesting;
@@ -148,7 +138,7 @@ bool execute_fft(const FftTransform& transform, std::uint64_t, void* input, void
 }
 
 LocalFft::LocalFft(const FftTransform& transform) noexcept : transform_(transform) {
-  const ErrnoKeeper keeper;
+  const Undisturbed undisturbed;
   State* s = state();
   if (s == nullptr) return;
   counted_ = true;
@@ -163,7 +153,7 @@ LocalFft::LocalFft(const FftTransform& transform) noexcept : transform_(transfor
 
 LocalFft::~LocalFft() {
   if (!counted_) return;
-  const ErrnoKeeper keeper;
+  const Undisturbed undisturbed;
   if (State* s = state()) {
     count_local(*s, s->fft(transform_.plan), name_of(transform_.plan), flops(transform_.plan),
                 started_ns_);

@@ -1,5 +1,6 @@
 #include "interpose/remote_run.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace ob::interpose {
@@ -10,6 +11,9 @@ constexpr std::uint64_t kUnsupportedPauseNs = 30'000'000'000ULL;
 // Local runs shorter than this are not worth making a first connection for.
 constexpr double kWorthConnectingS = 1e-3;
 constexpr int kAttempts = 3;
+// Calls that stay local between two tries of a model that observation contradicts.
+constexpr std::uint32_t kFirstRetry = 8;
+constexpr std::uint32_t kRarestRetry = 1U << 16;
 
 std::string describe(const client::DevicePool& pool, const client::Lease* lease,
                      const Status& status, std::string_view name) {
@@ -47,10 +51,43 @@ Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::
     outcome.again =
         lease->device().has_cached_buffers() && lease->device().drop_cached_buffers().ok();
   } else {
-    outcome.again = lease->device().broken() && state.pool.servers().size() > 1;
+    // A connection that died while it was idle says little: the daemon may have been restarted.
+    if (status.code() == Code::deadline_exceeded) lease->blame_server();
+    outcome.again =
+        lease->device().broken() && (!lease->blames_server() || state.pool.servers().size() > 1);
   }
   if (!outcome.again) state.notice(describe(state.pool, &*lease, status, name));
   return status;
+}
+
+// Connects, which measures the link. False if there is nobody.
+bool measure(State& state) noexcept {
+  try {
+    const auto lease = state.pool.lease();
+    if (lease.ok()) {
+      state.report.set_server(state.pool.servers()[lease->server()]);
+      return true;
+    }
+    state.notice(lease.status().message() + "; calls stay local");
+  } catch (...) {  // no memory
+  }
+  return false;
+}
+
+// What remote calls really took outweighs the model: queueing, a link that got slower, a daemon
+// that waits. But it may have been bad luck, so the model is tried again now and then, ever more
+// rarely while it keeps being wrong.
+bool overruled(RoutineRecord& record, const policy::Work& work, const policy::Decision& decision) {
+  const double seen = record.whole.rate(work.flop);
+  if (!(seen > 0) || work.flop / seen * policy::kMargin < decision.local_s) {
+    record.retry_after.store(kFirstRetry, std::memory_order_relaxed);
+    return false;
+  }
+  const std::uint32_t after = record.retry_after.load(std::memory_order_relaxed);
+  if (record.overruled.fetch_add(1, std::memory_order_relaxed) + 1 < after) return true;
+  record.overruled.store(0, std::memory_order_relaxed);
+  record.retry_after.store(std::min(2 * after, kRarestRetry), std::memory_order_relaxed);
+  return false;
 }
 
 }  // namespace
@@ -71,6 +108,7 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name, do
         const std::uint64_t ended = now_ns();
         count_remote(row, stages, ended - started, flops);
         record.remote.observe(flops, static_cast<double>(stages.compute_ns) * 1e-9);
+        record.whole.observe(flops, static_cast<double>(ended - started) * 1e-9);
         state.trace.span(name, "remote", started, ended, stages.bytes_to + stages.bytes_from);
         return true;
       }
@@ -89,32 +127,16 @@ policy::Choice choose(State& state, RoutineRecord& record, const policy::Work& w
                       double device_share) noexcept {
   const double local = record.local.rate(work.flop);
   if (!(local > 0)) return policy::Choice::learn_local;
-  if (work.flop / local < kWorthConnectingS || !state.pool.usable()) return policy::Choice::local;
-  bool any_known = false;
-  for (std::size_t i = 0; i < state.pool.servers().size(); ++i)
-    any_known = any_known || state.pool.link(i).known();
-  if (!any_known) {
-    try {
-      const auto lease = state.pool.lease();  // measures the link
-      if (!lease.ok()) {
-        state.notice(lease.status().message() + "; calls stay local");
-        return policy::Choice::local;
-      }
-      state.report.set_server(state.pool.servers()[lease->server()]);
-    } catch (...) {
-      return policy::Choice::local;
-    }
-  }
-  for (std::size_t server = 0; server < state.pool.servers().size(); ++server) {
-    policy::Remote remote;
-    remote.link = state.pool.link(server);
-    if (!remote.link.known()) continue;
-    const double seen = record.remote.rate(work.flop);
-    remote.flop_per_s =
-        seen > 0 ? seen : state.pool.device_info(server).gflops_double * 1e9 * device_share;
-    return policy::decide(work, local, remote).choice;
-  }
-  return policy::Choice::local;
+  const auto server = state.pool.preferred();
+  if (work.flop / local < kWorthConnectingS || !server) return policy::Choice::local;
+  if (!state.pool.link(*server).known() && !measure(state)) return policy::Choice::local;
+  policy::Remote remote;
+  remote.link = state.pool.link(*server);
+  const double device = state.pool.device_info(*server).gflops_double * 1e9 * device_share;
+  remote.flop_per_s = std::max(device, record.remote.rate(work.flop));
+  const policy::Decision decision = policy::decide(work, local, remote);
+  if (decision.choice != policy::Choice::remote) return decision.choice;
+  return overruled(record, work, decision) ? policy::Choice::local : policy::Choice::remote;
 }
 
 void count_local(State& state, RoutineRecord& record, std::string_view name, double flops,

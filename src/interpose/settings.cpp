@@ -12,20 +12,24 @@ std::string_view variable(const char* name) {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
 std::vector<std::string> split(std::string_view list) {
   std::vector<std::string> parts;
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
     std::string_view part = list.substr(0, comma);
-    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
-    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    while (!part.empty() && is_space(part.front())) part.remove_prefix(1);
+    while (!part.empty() && is_space(part.back())) part.remove_suffix(1);
     if (!part.empty()) parts.emplace_back(part);
     list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
   }
   return parts;
 }
 
-bool is_on(std::string_view value) { return !value.empty() && value != "0"; }
+bool is_on(std::string_view value) {
+  return !value.empty() && value != "0" && value != "no" && value != "off" && value != "false";
+}
 
 }  // namespace
 
@@ -35,7 +39,7 @@ bool Settings::allows(std::string_view routine) const noexcept {
   for (auto at = routines.rbegin(); at != routines.rend(); ++at) {
     const bool denies = at->front() == '-';
     any_allowance = any_allowance || !denies;
-    if (::fnmatch(at->c_str() + (denies ? 1 : 0), name.c_str(), 0) == 0) return !denies;
+    if (::fnmatch(at->c_str() + (denies ? 1 : 0), name.c_str(), FNM_CASEFOLD) == 0) return !denies;
   }
   return !any_allowance;
 }

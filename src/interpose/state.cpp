@@ -51,9 +51,13 @@ void start_anew_in_child() noexcept {
   }
 }
 
+// Before anybody makes the state: a child forked in between would wait for its parent's thread.
+void handle_fork() noexcept {
+  static std::atomic<bool> handled{false};
+  if (!handled.exchange(true)) pthread_atfork(nullptr, nullptr, start_anew_in_child);
+}
+
 void make_state() noexcept {
-  static std::atomic<bool> fork_handled{false};
-  if (!fork_handled.exchange(true)) pthread_atfork(nullptr, nullptr, start_anew_in_child);
   t_making = true;
   State* made = nullptr;
   try {
@@ -72,6 +76,7 @@ void make_state() noexcept {
 client::DevicePool::Config pool_config(const Settings& settings) {
   client::DevicePool::Config config;
   config.servers = settings.servers;
+  config.measure_links = settings.mode == Mode::automatic;  // nobody else decides by them
   return config;
 }
 
@@ -99,6 +104,7 @@ State* state() noexcept {
       return ready != nullptr && ready->settings.mode != Mode::off ? ready : nullptr;
     }
     if (phase == kClosed || t_making) return nullptr;
+    handle_fork();
     if (phase == kNone && g_phase.compare_exchange_strong(phase, kMaking)) make_state();
     // another thread reads the environment: microseconds
     else if (phase == kMaking)

@@ -56,6 +56,10 @@ class Stream {
 
   /// The peer, for messages: "10.0.0.3:7770", "unix:/run/outboard.sock (uid 1000)".
   virtual std::string peer() const = 0;
+  /// False if the program closed our descriptor behind our back: its number may be a file of the
+  /// program's by now, so the stream must not be used any more and leaves the number alone.
+  virtual bool intact() const noexcept = 0;
+
   /// File descriptor that polls readable when the peer dies or (tcp) has sent data; for tests and
   /// diagnostics.
   virtual int descriptor() const noexcept = 0;

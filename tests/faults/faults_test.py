@@ -154,11 +154,11 @@ def cuts(suite: Suite) -> None:
         name = f"{routine}: {what} after {limit} bytes {way} the server{when}"
         suite.check(name, functools.partial(cut, suite, routine, to_server, limit, kill, in_call))
 
-    for limit in (1, 31, 60):
+    for limit in (1, 31, 60):  # in the hello
         check("dgemm", True, limit, in_call=False)
-    for limit in (20, 32, 100, 1_000_000):
+    for limit in (20, 32, 100, 150):  # in the welcome
         check("dgemm", False, limit, in_call=False)
-    check("fftw", True, 2_000_000, in_call=False)
+    check("fftw", True, 60, in_call=False)
     for routine in ("dgemm", "dgesv", "dpotrf", "fftw"):
         # A usual call at these sizes moves 0.5 MB or more; a dozen of them more than any limit.
         for most in (5_000, 1_000_000):

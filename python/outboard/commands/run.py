@@ -195,7 +195,8 @@ def _show(plan: Plan, folder: Path) -> None:
                 for one in report.processes:
                     if str(folder) in one.server:
                         one.server = "embedded"  # the socket's name says nothing to people
-                report.print(sys.stderr)
+                if sys.stderr is not None:  # closed by the caller; stdout is the program's
+                    report.print(sys.stderr)
             else:
                 report.write_json(Path(plan.report.removeprefix("json:")))
         if plan.trace:

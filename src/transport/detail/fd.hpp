@@ -1,7 +1,9 @@
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <initializer_list>
 #include <utility>
 
 namespace ob::transport::detail {
@@ -29,5 +31,16 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+/// The same file under a number that programs do not count on: 0, 1 and 2 may be free because the
+/// program closed them, and it will expect to get them next. Unchanged if there is none.
+inline Fd out_of_the_way(Fd fd) noexcept {
+  constexpr int kUsuallyFree = 200;
+  for (const int from : {kUsuallyFree, 3}) {
+    const int moved = fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, from) : -1;
+    if (moved >= 0) return Fd(moved);
+  }
+  return fd;
+}
 
 }  // namespace ob::transport::detail

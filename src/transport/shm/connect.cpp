@@ -29,6 +29,7 @@ Status unreachable(const UnixAddress& address, int error) {
 Result<detail::Fd> open_socket(const UnixAddress& address, Deadline deadline) {
   detail::Fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return unreachable(address, errno);
+  fd = detail::out_of_the_way(std::move(fd));
   const SocketName name(address.path);
   const auto* to = reinterpret_cast<const sockaddr*>(name.bytes);
   while (::connect(fd.get(), to, name.size_bytes) != 0) {

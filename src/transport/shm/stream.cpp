@@ -38,6 +38,7 @@ Result<Mapping> map_memory(int fd) {
 
 ShmStream::ShmStream(detail::Fd socket, Mapping mapping, Side side, std::string peer)
     : socket_(std::move(socket)),
+      identity_(socket_.get()),
       mapping_(std::move(mapping)),
       peer_(std::move(peer)),
       owner_(::getpid()),
@@ -52,6 +53,7 @@ ShmStream::~ShmStream() {
   // In a forked child the connection is still the parent's; the child drops its own descriptor and
   // mapping only.
   if (::getpid() == owner_) shut_down();
+  if (!intact()) (void)socket_.release();
 }
 
 Result<std::size_t> ShmStream::try_send(std::span<const iovec> parts) {
@@ -132,7 +134,7 @@ Result<Segment> ShmStream::receive_segment(Deadline deadline) {
 void ShmStream::shut_down() noexcept {
   shut_down_.store(true, std::memory_order_relaxed);
   ours_.closed.store(1, std::memory_order_release);
-  (void)::shutdown(socket_.get(), SHUT_RDWR);
+  if (intact()) (void)::shutdown(socket_.get(), SHUT_RDWR);
   ring_all(ours_);
   ring_all(theirs_);
 }

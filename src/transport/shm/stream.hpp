@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "transport/detail/fd.hpp"
+#include "transport/detail/identity.hpp"
 #include "transport/detail/spin.hpp"
 #include "transport/shm/mapping.hpp"
 #include "transport/shm/ring.hpp"
@@ -32,6 +33,7 @@ class ShmStream final : public Stream {
   Result<Segment> receive_segment(Deadline deadline) override;
   void shut_down() noexcept override;
   std::string peer() const override { return peer_; }
+  bool intact() const noexcept override { return identity_.is(socket_.get()); }
   int descriptor() const noexcept override { return socket_.get(); }
 
  private:
@@ -41,7 +43,8 @@ class ShmStream final : public Stream {
   Status lost() const;
   Status corrupt();
 
-  const detail::Fd socket_;
+  detail::Fd socket_;
+  const detail::Identity identity_;
   const Mapping mapping_;
   const std::string peer_;
   const pid_t owner_;

@@ -30,6 +30,7 @@ int connect_one(const addrinfo& address, Deadline deadline, detail::Fd& out) {
   detail::Fd fd(
       ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
   if (!fd) return errno;
+  fd = detail::out_of_the_way(std::move(fd));
   set_options(fd.get());
   if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0) {
     if (errno != EINPROGRESS && errno != EINTR) return errno;

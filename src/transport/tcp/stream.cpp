@@ -43,10 +43,17 @@ void discard_unread(int fd) noexcept {
 }  // namespace
 
 TcpStream::TcpStream(detail::Fd fd)
-    : fd_(std::move(fd)), peer_(text_of(fd_.get(), ::getpeername)), owner_(::getpid()) {}
+    : fd_(std::move(fd)),
+      identity_(fd_.get()),
+      peer_(text_of(fd_.get(), ::getpeername)),
+      owner_(::getpid()) {}
 
 TcpStream::~TcpStream() {
   if (::getpid() != owner_) return;  // a forked child: its parent goes on using the socket
+  if (!intact()) {
+    (void)fd_.release();
+    return;
+  }
   // Not only close(): a forked child may hold a copy, and the peer would never hear of the end.
   (void)::shutdown(fd_.get(), SHUT_RDWR);
   discard_unread(fd_.get());
@@ -108,7 +115,7 @@ Result<Segment> TcpStream::receive_segment(Deadline) {
 
 void TcpStream::shut_down() noexcept {
   shut_down_.store(true, std::memory_order_relaxed);
-  (void)::shutdown(fd_.get(), SHUT_RDWR);  // wakes poll, here and there
+  if (intact()) (void)::shutdown(fd_.get(), SHUT_RDWR);  // wakes poll, here and there
 }
 
 Status TcpStream::failure(int error) const {

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "transport/detail/fd.hpp"
+#include "transport/detail/identity.hpp"
 #include "transport/detail/spin.hpp"
 #include "transport/stream.hpp"
 
@@ -26,13 +27,15 @@ class TcpStream final : public Stream {
   Result<Segment> receive_segment(Deadline deadline) override;
   void shut_down() noexcept override;
   std::string peer() const override { return peer_; }
+  bool intact() const noexcept override { return identity_.is(fd_.get()); }
   int descriptor() const noexcept override { return fd_.get(); }
 
  private:
   Status failure(int error) const;
   Status lost(const char* why) const;
 
-  const detail::Fd fd_;
+  detail::Fd fd_;
+  const detail::Identity identity_;
   const std::string peer_;
   const pid_t owner_;
   std::atomic<bool> shut_down_{false};
