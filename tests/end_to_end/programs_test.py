@@ -109,6 +109,13 @@ def illegal(bench: Bench, way: Way, server: str) -> None:
     )
 
 
+def undisturbed(bench: Bench, way: Way, server: str) -> None:
+    """Descriptors and threads of the program are left alone."""
+    for what, least in (("closed", 4), ("first", 2), ("cancel", 2)):
+        outcome = bench.run([bench.program("e2e_undisturbed"), what], way.mode, server)
+        judge(outcome, way, {"dgemm": least})
+
+
 def ilp64(bench: Bench, way: Way, server: str) -> None:
     judge(bench.run([bench.program("e2e_ilp64")], way.mode, server), way, {"dgemm": 2, "dgesv": 1})
 
@@ -135,7 +142,19 @@ def trace(bench: Bench, way: Way, server: str) -> None:
 
 CASES = {
     case.__name__: case
-    for case in (threads, fork, openmp, poison, early, two_blas, illegal, ilp64, lapacke, trace)
+    for case in (
+        threads,
+        fork,
+        openmp,
+        poison,
+        early,
+        two_blas,
+        illegal,
+        undisturbed,
+        ilp64,
+        lapacke,
+        trace,
+    )
 }
 
 
