@@ -66,7 +66,6 @@ Settings read_settings() {
   else
     settings.report_to_stderr = is_on(report);
   settings.trace_path = variable("OUTBOARD_TRACE");
-  settings.native_plan_as_asked = variable("OUTBOARD_NATIVE_PLAN") == "as-asked";
   settings.routines = split(variable("OUTBOARD_ROUTINES"));
   return settings;
 }

@@ -11,13 +11,12 @@ namespace ob::interpose {
 enum class Mode { off, trace, automatic, remote };
 
 struct Settings {
-  Mode mode = Mode::automatic;        ///< OUTBOARD_MODE
-  std::vector<std::string> servers;   ///< OUTBOARD_SERVER, or RCPU_SERVER
-  bool quiet = false;                 ///< OUTBOARD_QUIET: not even the one line
-  bool report_to_stderr = false;      ///< OUTBOARD_REPORT=stderr
-  std::string report_directory;       ///< OUTBOARD_REPORT=dir:PATH
-  std::string trace_path;             ///< OUTBOARD_TRACE, without the process id
-  bool native_plan_as_asked = false;  ///< OUTBOARD_NATIVE_PLAN=as-asked
+  Mode mode = Mode::automatic;       ///< OUTBOARD_MODE
+  std::vector<std::string> servers;  ///< OUTBOARD_SERVER, or RCPU_SERVER
+  bool quiet = false;                ///< OUTBOARD_QUIET: not even the one line
+  bool report_to_stderr = false;     ///< OUTBOARD_REPORT=stderr
+  std::string report_directory;      ///< OUTBOARD_REPORT=dir:PATH
+  std::string trace_path;            ///< OUTBOARD_TRACE, without the process id
   /// OUTBOARD_ROUTINES: names and patterns, "-" in front denies
   std::vector<std::string> routines;
   /// what in the environment made no sense; the default is used then

@@ -29,7 +29,6 @@ constexpr std::size_t kFftRecords = 6;
 enum Phase : int { kNone, kMaking, kReady, kClosed };
 constinit std::atomic<int> g_phase{kNone};
 constinit std::atomic<State*> g_state{nullptr};
-constinit std::atomic<std::uint64_t> g_generation{0};
 constinit thread_local bool t_making = false;
 constinit thread_local int t_depth = 0;
 
@@ -117,7 +116,6 @@ State::State()
       report(settings),
       trace(settings.trace_path),
       pool(pool_config(settings)),
-      generation(++g_generation * 0x100000000ULL + static_cast<std::uint64_t>(::getpid())),
       records_(new RoutineRecord[routines::all().size() + kFftRecords]) {
   if (!settings.complaint.empty()) notice(settings.complaint);
 }

@@ -38,7 +38,6 @@ struct State {
   Report report;
   Trace trace;
   client::DevicePool pool;
-  const std::uint64_t generation;  ///< differs in every process and after every fork
 
   /// One record per routines::all() entry, then two per FFT kind (single, double).
   RoutineRecord& routine(const Descriptor& descriptor) noexcept;

@@ -24,7 +24,7 @@ TEST_F(SettingsTest, AnEmptyEnvironmentGivesDefaults) {
   const Settings s = read_settings();
   EXPECT_EQ(s.mode, Mode::automatic);
   EXPECT_TRUE(s.servers.empty());
-  EXPECT_FALSE(s.quiet || s.report_to_stderr || s.native_plan_as_asked);
+  EXPECT_FALSE(s.quiet || s.report_to_stderr);
   EXPECT_TRUE(s.report_directory.empty() && s.trace_path.empty() && s.complaint.empty());
   EXPECT_TRUE(s.allows("dgemm"));
 }
