@@ -80,10 +80,11 @@ bool measure(State& state) noexcept {
 bool overruled(RoutineRecord& record, const policy::Work& work, const policy::Decision& decision) {
   const double seen = record.whole.rate(work.flop);
   if (!(seen > 0) || work.flop / seen * policy::kMargin < decision.local_s) {
-    record.retry_after.store(kFirstRetry, std::memory_order_relaxed);
+    record.retry_after.store(0, std::memory_order_relaxed);
     return false;
   }
-  const std::uint32_t after = record.retry_after.load(std::memory_order_relaxed);
+  const std::uint32_t after =
+      std::max(kFirstRetry, record.retry_after.load(std::memory_order_relaxed));
   if (record.overruled.fetch_add(1, std::memory_order_relaxed) + 1 < after) return true;
   record.overruled.store(0, std::memory_order_relaxed);
   record.retry_after.store(std::min(2 * after, kRarestRetry), std::memory_order_relaxed);

@@ -24,11 +24,12 @@ struct RoutineRecord {
   std::atomic<bool> allowed{true};  ///< OUTBOARD_ROUTINES
   /// the daemon cannot do it; asked again after this
   std::atomic<std::uint64_t> local_until_ns{0};
-  policy::RateTable local;                    ///< rates of the caller's own library
-  policy::RateTable remote;                   ///< rates of the device
-  policy::RateTable whole;                    ///< rates of remote calls as the program saw them
-  std::atomic<std::uint32_t> retry_after{8};  ///< calls kept local against the model before a retry
-  std::atomic<std::uint32_t> overruled{0};    ///< such calls since the last retry
+  policy::RateTable local;   ///< rates of the caller's own library
+  policy::RateTable remote;  ///< rates of the device
+  policy::RateTable whole;   ///< rates of remote calls as the program saw them
+  /// Calls that stay local against the model before it is tried again; 0 at first.
+  std::atomic<std::uint32_t> retry_after{0};
+  std::atomic<std::uint32_t> overruled{0};  ///< such calls since the last retry
 };
 
 struct State {
