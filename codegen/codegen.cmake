@@ -1,6 +1,8 @@
 # Emitters as build steps. Output goes to OUTBOARD_GENERATED_DIR and is never committed.
 
-set(OUTBOARD_TABLES ${CMAKE_SOURCE_DIR}/routines/blas.toml ${CMAKE_SOURCE_DIR}/routines/lapack.toml)
+# Sorted, as every emitter must see them: descriptors, thunks and entries are numbered in this order.
+file(GLOB OUTBOARD_TABLES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/routines/blas*.toml
+     ${CMAKE_SOURCE_DIR}/routines/lapack*.toml)
 
 # ob_emit(<emitter.py> <output relative to OUTBOARD_GENERATED_DIR> [ARGUMENTS ...] [FILES ...]):
 # runs codegen/<emitter.py> when a table, one of FILES or anything in codegen/ changed.

@@ -26,15 +26,28 @@ def camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def main(script: str, emit: Callable[[list[table.Routine]], str]) -> None:
-    """Runs one emitter: SCRIPT --output FILE TABLE...; the file is written only if all is well."""
-    parser = argparse.ArgumentParser(prog=Path(script).name)
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("tables", type=Path, nargs="+")
-    options = parser.parse_args()
+def parser(script: str) -> argparse.ArgumentParser:
+    """Of one emitter: SCRIPT --output FILE TABLE..."""
+    result = argparse.ArgumentParser(prog=Path(script).name)
+    result.add_argument("--output", type=Path, required=True)
+    result.add_argument("tables", type=Path, nargs="+")
+    return result
+
+
+def run(
+    options_parser: argparse.ArgumentParser,
+    emit: Callable[[list[table.Routine], argparse.Namespace], str],
+) -> None:
+    """Writes the output, but only if all is well."""
+    options = options_parser.parse_args()
     try:
-        text = emit(table.load(options.tables))
-    except table.TableError as error:
+        text = emit(table.load(options.tables), options)
+    except (OSError, table.TableError) as error:
         sys.exit(f"codegen: {error}")
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(text, encoding="utf-8")
+
+
+def main(script: str, emit: Callable[[list[table.Routine]], str]) -> None:
+    """An emitter without options of its own."""
+    run(parser(script), lambda routines, _: emit(routines))

@@ -2,85 +2,145 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import emit
 import expressions
 import table
+from arguments import Argument
 
 _HEAD = """
 #include <complex>
 #include <cstddef>
 
 #include "backend/cpu/thunk.hpp"
+#include "routines/expression.hpp"
 #include "routines/thunk_support.hpp"
 
-// The library writes matrices through pointers taken from Argument::host.data; scalars, flags and
+// The library writes operands through pointers taken from Argument::host.data; scalars, flags and
 // dimensions are passed by address and left alone. Hidden lengths of CHARACTER arguments come last
-// (gfortran's rule), all 1.
+// (gfortran's rule), all 1. Names of rows are lower-case, so A never hides one.
 
 namespace ob::cpu {
 namespace {
 
+using namespace expression;
 using namespace thunk_support;
 """
 
+# Type of a row -> C++ type in a thunk of element type T. Fortran's LOGICAL is as wide as INTEGER.
+_TYPES = {
+    "element": "T",
+    "real": "real_t<T>",
+    "double": "double",
+    "integer": "Integer",
+    "logical": "Integer",
+}
+_INDEX_CLASSES = {"in": "IndexIn", "out": "IndexOut", "inout": "IndexInOut"}
 
-def _argument(
-    routine: table.Routine, argument: table.Argument
-) -> tuple[list[str], list[str], list[str]]:
-    """Declarations, parameter types and passed values of one argument."""
-    name, at = argument.name, f"a[{argument.index}]"
-    if argument.role == "flag":
-        return [], ["const char*"], [f"&{at}.flag"]
-    if argument.role == "dim":
-        return [f"const Integer {name} = narrow({at}.dim);"], ["const Integer*"], [f"&{name}"]
-    if argument.role == "scalar":
-        return [f"const T {name} = scalar<T>({at});"], ["const T*"], [f"&{name}"]
-    if argument.role == "real_scalar":
-        real = "real_t<T>"
-        return [f"const {real} {name} = scalar<{real}>({at});"], [f"const {real}*"], [f"&{name}"]
-    if argument.role == "matrix":
-        declaration = f"const Integer ld_{name} = narrow({at}.host.ld);"
-        return (
-            [declaration],
-            ["T*", "const Integer*"],
-            [f"static_cast<T*>({at}.host.data)", f"&ld_{name}"],
-        )
-    if argument.role == "info":
-        return [f"InfoOut {name}({at}.host.data);"], ["Integer*"], [f"{name}.get()"]
-    kind = {"in": "IndexIn", "out": "IndexOut"}[argument.use]
-    rename = _rename(routine)
-    count = expressions.translate(argument.shape[0], routine.scope(), rename, "integer")
-    return [f"{kind} {name}({at}.host.data, {count});"], ["Integer*"], [f"{name}.get()"]
+
+@dataclasses.dataclass
+class _Piece:
+    """What one argument adds to a thunk."""
+
+    declarations: list[str]
+    types: list[str]
+    values: list[str]
 
 
 def _rename(routine: table.Routine) -> expressions.Rename:
     def rename(name: str) -> str:
         argument = routine.argument(name)
-        return f"a[{argument.index}].{'flag' if argument.role == 'flag' else 'dim'}"
+        return f"A[{argument.index}].{'flag' if argument.is_flag else 'dim'}"
 
     return rename
 
 
+def _integer(routine: table.Routine, text: str) -> str:
+    return expressions.translate(text, routine.scope(), _rename(routine), "integer")
+
+
+def _value(argument: Argument) -> _Piece:
+    """Flags, dimensions and scalars."""
+    name, at = argument.name, f"A[{argument.index}]"
+    if argument.kind == "flag":
+        return _Piece([], ["const char*"], [f"&{at}.flag"])
+    if argument.kind == "dim":
+        declaration = f"const Integer {name} = narrow({at}.dim);"
+        return _Piece([declaration], ["const Integer*"], [f"&{name}"])
+    kind = "T" if argument.kind == "scalar" else "real_t<T>"
+    declaration = f"const {kind} {name} = scalar<{kind}>({at});"
+    return _Piece([declaration], [f"const {kind}*"], [f"&{name}"])
+
+
+def _operand(routine: table.Routine, argument: Argument) -> _Piece:
+    name, data = argument.name, f"A[{argument.index}].host.data"
+    if argument.has_ld:
+        declaration = f"const Integer ld_{name} = narrow(A[{argument.index}].host.ld);"
+        values = [f"static_cast<T*>({data})", f"&ld_{name}"]
+        return _Piece([declaration], ["T*", "const Integer*"], values)
+    if argument.kind == "vector":
+        of = _TYPES[argument.type]
+        return _Piece([], [f"{of}*"], [f"static_cast<{of}*>({data})"])
+    if argument.kind == "character":
+        return _Piece([], ["char*"], [f"static_cast<char*>({data})"])
+    if argument.kind == "info":
+        return _Piece([f"InfoOut {name}({data});"], ["Integer*"], [f"{name}.get()"])
+    count = _integer(routine, argument.shape[0])
+    declaration = f"{_INDEX_CLASSES[argument.use]} {name}({data}, {count});"
+    return _Piece([declaration], ["Integer*"], [f"{name}.get()"])
+
+
+def _work(routine: table.Routine, argument: Argument) -> _Piece:
+    of = _TYPES[argument.type]
+    declaration = f"Workspace<{of}> {argument.name}({_integer(routine, argument.size)});"
+    piece = _Piece([declaration], [f"{of}*"], [f"{argument.name}.get()"])
+    if argument.query:
+        piece.types.append("const Integer*")
+        piece.values.append(f"{argument.name}.length()")
+    return piece
+
+
+def _piece(routine: table.Routine, argument: Argument) -> _Piece:
+    if argument.role == "callback":
+        return _Piece([], ["void*"], ["nullptr"])
+    if argument.role == "work":
+        return _work(routine, argument)
+    if argument.is_memory:
+        return _operand(routine, argument)
+    return _value(argument)
+
+
+def _body(routine: table.Routine, call: str) -> list[str]:
+    """The call itself, with what its result or its workspace need."""
+    if routine.result:
+        return [f"store(A[{routine.result.index}].host.data, {call});", "return true;"]
+    if not routine.work:
+        return [f"{call};", "return true;"]
+    lines = [f"const auto call = [&] {{ {call}; }};"]
+    if any(w.query for w in routine.work):
+        lines.append("call();  // all lengths are -1: the routine says what it likes best")
+    allocated = " && ".join(f"{w.name}.allocate()" for w in routine.work)
+    lines += [f"if (!({allocated})) return false;", "call();"]
+    lines += [
+        f"store(A[{w.index}].host.data, {w.name}.first());" for w in routine.work if w.is_memory
+    ]
+    return [*lines, "return true;"]
+
+
 def _thunk(routine: table.Routine) -> list[str]:
-    declarations: list[str] = []
-    types: list[str] = []
-    values: list[str] = []
-    for argument in routine.arguments:
-        declared, parameters, passed = _argument(routine, argument)
-        declarations += declared
-        types += parameters
-        values += passed
-    lengths = len(routine.flags)
-    types += ["std::size_t"] * lengths
-    values += ["std::size_t{1}"] * lengths
+    pieces = [_piece(routine, a) for a in routine.arguments if a.role != "result"]
+    types = [t for p in pieces for t in p.types] + ["std::size_t"] * len(routine.texts)
+    values = [v for p in pieces for v in p.values] + ["std::size_t{1}"] * len(routine.texts)
+    returned = _TYPES[routine.result.type] if routine.result else "void"
+    call = f"reinterpret_cast<Function>(function)({', '.join(values)})"
     return [
         "",
         "template <class T>",
-        f"void {routine.name}(void* function, const Argument* a) {{",
-        *[f"  {d}" for d in declarations],
-        f"  using Function = void (*)({', '.join(types)});",
-        "  reinterpret_cast<Function>(function)(",
-        f"      {', '.join(values)});",
+        f"bool {routine.key}(void* function, const Argument* A) {{",
+        *[f"  {d}" for p in pieces for d in p.declarations],
+        f"  using Function = {returned} (*)({', '.join(types)});",
+        *[f"  {line}" for line in _body(routine, call)],
         "}",
     ]
 
@@ -92,7 +152,7 @@ def emit_thunks(routines: list[table.Routine]) -> str:
     lines += ["", "constexpr ThunkEntry kThunks[] = {"]
     for routine in routines:
         for precision, name in routine.names().items():
-            call = f"{routine.name}<{emit.CPP_TYPES[precision]}>"
+            call = f"{routine.key}<{emit.CPP_TYPES[precision]}>"
             lines.append(f'    {{0x{table.fnv1a(name):08x}u, "{name}_", {call}}},')
     lines += [
         "};", "", "}  // namespace", "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import emit
 import expressions
 import table
+from arguments import Argument
 
 _HEAD = """
 #include <algorithm>
@@ -25,9 +26,9 @@ def _rename(routine: table.Routine, real: bool) -> expressions.Rename:
 
     def rename(name: str) -> str:
         argument = routine.argument(name)
-        member = {"flag": "flag", "dim": "dim"}.get(argument.role, "scalar")
+        member = argument.kind if argument.kind in ("flag", "dim") else "scalar"
         text = f"a[{argument.index}].{member}"
-        return f"static_cast<double>({text})" if real and argument.role == "dim" else text
+        return f"static_cast<double>({text})" if real and member == "dim" else text
 
     return rename
 
@@ -48,66 +49,116 @@ def _legal(routine: table.Routine) -> list[str]:
     for matrix in (x for x in routine.arguments if x.role == "matrix"):
         rows = _translate(routine, matrix.shape[0], "integer")
         tests.append(f"ld[{matrix.index}] >= std::max(std::int64_t{{1}}, {rows})")
+    for vector in (x for x in routine.arguments if x.role == "strided"):
+        tests.append(f"ld[{vector.index}] {'>' if vector.positive else '!='} 0")
     if routine.legal:
         tests.append(_translate(routine, routine.legal, "truth"))
-    joined = " &&\n         ".join(tests)
+    joined = " &&\n         ".join(tests) if tests else "true"
     return [
         "template <bool kComplex>",
-        f"bool {routine.name}_legal(const Argument* a, [[maybe_unused]] const std::int64_t* ld) {{",
+        f"bool {routine.key}_legal([[maybe_unused]] const Argument* a,"
+        " [[maybe_unused]] const std::int64_t* ld) {",
         f"  return {joined};",
         "}",
     ]
 
 
-def _operand(routine: table.Routine, argument: table.Argument) -> str:
-    size = "kElementBytes" if argument.role == "matrix" else "8"
-    read = {"in": "true", "out": "false", "inout": "true"}[argument.use]
+def _element_bytes(argument: Argument) -> str:
+    if argument.kind in ("index_vector", "info"):
+        return "8"
+    if argument.kind == "character":
+        return "1"
+    sizes = {"real": "real_bytes(kPrecision)", "double": "8", "integer": "8"}
+    return sizes.get(argument.type, "element_bytes(kPrecision)")
+
+
+def _triangle(routine: table.Routine, argument: Argument) -> str:
+    if not argument.triangle:
+        return "Triangle::full"
+    uplo = f"a[{routine.argument(argument.triangle).index}].flag"
+    diag = f"a[{routine.argument(argument.unit).index}].flag" if argument.unit else "'N'"
+    return f"triangle({uplo}, {diag})"
+
+
+def _operand(routine: table.Routine, argument: Argument) -> str:
+    read = {"in": "true", "out": "false", "inout": "true", "consumed": "true"}[argument.use]
+    written = {"in": "false", "consumed": "false"}.get(argument.use, "true")
+    consumed = "false"
     if argument.read_if:
         read = _translate(routine, argument.read_if, "truth")
-    written = "false" if argument.use == "in" else "true"
-    triangle = "Triangle::full"
-    if argument.triangle:
-        uplo = f"a[{routine.argument(argument.triangle).index}].flag"
-        diag = f"a[{routine.argument(argument.unit).index}].flag" if argument.unit else "'N'"
-        triangle = f"triangle({uplo}, {diag})"
+    if argument.written_if:
+        written = _translate(routine, argument.written_if, "truth")
+    if argument.use == "consumed":
+        consumed = f"!{written}" if argument.written_if else "true"
+    triangle = _triangle(routine, argument)
     shape = [_translate(routine, text, "integer") for text in argument.shape]
-    shape += ["1"] * (2 - len(shape))
+    if argument.kind == "strided":
+        shape.insert(0, "1")
+    rows, cols = [f"extent({text})" for text in [*shape, "1"][:2]]
     return (
-        f"  add(result, {argument.index}, {read}, {written}, {size}, {triangle},\n"
-        f"      {shape[0]}, {shape[1]});"
+        f"  add(result, {{.argument = {argument.index}, .read = {read}, .written = {written},"
+        f" .consumed = {consumed},\n"
+        f"               .element_bytes = {_element_bytes(argument)}, .triangle = {triangle},\n"
+        f"               .written_triangle = "
+        f"{'Triangle::full' if argument.written_full else triangle},\n"
+        f"               .rows = {rows}, .cols = {cols}}});"
     )
 
 
+def _values(argument: Argument, precision: str) -> str:
+    if argument.kind == "flag":
+        return argument.values_of(precision)
+    if argument.kind == "index_vector" and argument.use != "out":
+        return argument.indices
+    return ""
+
+
 def _functions(routine: table.Routine) -> list[str]:
-    name = routine.name
+    name = routine.key
     lines = ["", f"// {name}: {routine.summary}", *_legal(routine), ""]
     trivial = _translate(routine, routine.trivial, "truth")
-    lines += [f"bool {name}_trivial(const Argument* a) {{ return {trivial}; }}", ""]
     lines += [
-        "template <std::uint32_t kElementBytes>",
-        f"Operands {name}_operands(const Argument* a) {{",
+        f"bool {name}_trivial([[maybe_unused]] const Argument* a) {{ return {trivial}; }}",
+        "",
+        "template <Precision kPrecision>",
+        f"Operands {name}_operands([[maybe_unused]] const Argument* a) {{",
+        "  Operands result;",
+        *[_operand(routine, m) for m in routine.memory],
+        "  return result;",
+        "}",
+        "",
     ]
-    lines += ["  Operands result;", *[_operand(routine, m) for m in routine.memory]]
-    lines += ["  return result;", "}", ""]
     flops = _translate(routine, routine.flops, "real")
-    lines += ["template <bool kComplex>", f"double {name}_flops(const Argument* a) {{"]
-    lines += [f"  return (kComplex ? 4 : 1) * {flops};", "}", ""]
-    kinds = ", ".join(f"Kind::{a.role}" for a in routine.arguments)
-    names = ", ".join(f'"{a.name}"' for a in routine.arguments)
-    lines += [f"constexpr Kind k{emit.camel(name)}Kinds[] = {{{kinds}}};"]
-    lines += [f"constexpr std::string_view k{emit.camel(name)}Names[] = {{{names}}};"]
+    lines += [
+        "template <bool kComplex>",
+        f"double {name}_flops([[maybe_unused]] const Argument* a) {{",
+        f"  return (kComplex ? 4 : 1) * {flops};",
+        "}",
+        "",
+    ]
+    camel = emit.camel(name)
+    kinds = ", ".join(f"Kind::{a.kind}" for a in routine.normal)
+    names = ", ".join(f'"{a.name}"' for a in routine.normal)
+    lines += [f"constexpr Kind k{camel}Kinds[] = {{{kinds}}};"]
+    lines += [f"constexpr std::string_view k{camel}Names[] = {{{names}}};"]
+    for suffix, precision in (("", "s"), ("Complex", "c")):
+        values = ", ".join(f'"{_values(a, precision)}"' for a in routine.normal)
+        lines += [
+            f"[[maybe_unused]] constexpr std::string_view k{camel}Values{suffix}[] = {{{values}}};"
+        ]
     return lines
 
 
 def _entry(routine: table.Routine, precision: str) -> str:
-    base, name = routine.name, precision + routine.name
-    is_complex = "true" if precision in "cz" else "false"
+    key, name = routine.key, routine.names()[precision]
+    is_complex = precision in "cz"
+    camel, complex_text = emit.camel(key), str(is_complex).lower()
     return (
-        f'    {{0x{table.fnv1a(name):08x}u, "{name}", "{base}", Precision::{precision},'
-        f" Library::{routine.library},\n     k{emit.camel(base)}Kinds, k{emit.camel(base)}Names,"
-        f" {base}_legal<{is_complex}>, {base}_trivial,\n"
-        f"     {base}_operands<element_bytes(Precision::{precision})>,"
-        f" {base}_flops<{is_complex}>}},"
+        f'    {{0x{table.fnv1a(name):08x}u, "{name}", "{routine.name}", Precision::{precision},'
+        f" Library::{routine.library},\n     {routine.level}, {str(routine.rerun).lower()},"
+        f" k{camel}Kinds, k{camel}Names, k{camel}Values{'Complex' if is_complex else ''},\n"
+        f"     {key}_legal<{complex_text}>, {key}_trivial, {key}_operands<Precision::{precision}>,"
+        f" {key}_flops<{complex_text}>}},"
     )
 
 
@@ -122,7 +173,7 @@ def emit_descriptors(routines: list[table.Routine]) -> str:
     lines = [emit.notice(__file__) + _HEAD.rstrip()]
     for routine in routines:
         lines += _functions(routine)
-    names = [p + r.name for r in routines for p in r.precisions]
+    names = [r.names()[p] for r in routines for p in r.precisions]
     lines += ["", "constexpr Descriptor kAll[] = {"]
     lines += [_entry(r, p) for r in routines for p in r.precisions]
     ids = {name: table.fnv1a(name) for name in names}

@@ -8,9 +8,13 @@ import dataclasses
 import emit
 import expressions
 import names
+import parameters
 import table
+from arguments import Argument
+from parameters import Parameter
 
 _HEAD = """
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,7 +22,7 @@ _HEAD = """
 
 // Fast path: too small to go out, so the original is jumped to with every register and stack slot
 // as it came, hidden lengths included. Aliases first make sure that the function behind the name is
-// the BLAS or LAPACK one; until then nothing is read, and x0..x7 keep the floating-point registers
+// the BLAS or LAPACK one; until then nothing is read, and X0..X7 keep the floating-point registers
 // of a function we know nothing about.
 //
 // OB_LEAN_ENTRIES (x86-64, optimised; src/interpose/CMakeLists.txt): an entry declares only the
@@ -32,48 +36,9 @@ using namespace ob::interpose;
 """
 
 
-@dataclasses.dataclass(frozen=True)
-class Parameter:
-    """One parameter of an entry point, and the table's argument it carries (None: the layout)."""
-
-    name: str
-    type: str
-    argument: table.Argument | None = None
-    is_ld: bool = False
-
-
-def fortran_parameters(routine: table.Routine) -> list[Parameter]:
-    result = []
-    for argument in routine.arguments:
-        result.append(Parameter(argument.name, "void*", argument))
-        if argument.role == "matrix":
-            result.append(Parameter(f"ld{argument.name}", "void*", argument, is_ld=True))
-    return result
-
-
-def c_parameters(routine: table.Routine, precision: str, abi: str) -> list[Parameter]:
-    real = "float" if precision in "sc" else "double"
-    types = {
-        "flag": "int" if abi == "cblas" else "char",
-        "dim": "std::int64_t",
-        "scalar": "void*" if precision in "cz" else real,
-        "real_scalar": real,
-        "matrix": "void*",
-        "index_vector": "void*",
-    }
-    result = [Parameter("layout", "int")]
-    for argument in routine.arguments:
-        if argument.role == "info":
-            continue
-        result.append(Parameter(argument.name, types[argument.role], argument))
-        if argument.role == "matrix":
-            result.append(Parameter(f"ld{argument.name}", "std::int64_t", argument, is_ld=True))
-    return result
-
-
-def flag_class(argument: table.Argument) -> str:
+def flag_class(argument: Argument) -> str:
     if argument.of == "trans":
-        return "t" if "T" in argument.values else "h"
+        return "t" if "T" in argument.values + argument.complex_values else "h"
     return argument.of[0] if argument.of else ""
 
 
@@ -83,7 +48,7 @@ def flops(routine: table.Routine, name: names.Name, precision: str) -> str:
 
     def rename(argument_name: str) -> str:
         argument = routine.argument(argument_name)
-        if argument.role == "dim":
+        if argument.kind == "dim":
             return f"dim<{integer}>({argument_name})"
         if name.abi == "cblas":
             return f"cblas_flag({argument_name}, '{flag_class(argument)}')"
@@ -93,22 +58,55 @@ def flops(routine: table.Routine, name: names.Name, precision: str) -> str:
     return f"4 * {text}" if precision in "cz" else text
 
 
-def row_constant(routine: table.Routine, first: int) -> str:
+def lengths_function(routine: table.Routine) -> list[str]:
+    """Whether the workspace the caller has is as long as documented."""
+    sized = [w for w in routine.work if w.query]
+    if not sized:
+        return []
+
+    def rename(name: str) -> str:
+        argument = routine.argument(name)
+        return f"a[{argument.index}].{'flag' if argument.is_flag else 'dim'}"
+
+    tests = [
+        f"lengths[{i}] >= {expressions.translate(w.size, routine.scope(), rename, 'integer')}"
+        for i, w in enumerate(sized)
+    ]
+    return [
+        f"bool {routine.key}_lengths_suffice([[maybe_unused]] const Argument* a,"
+        " const std::int64_t* lengths) {",
+        f"  return {' && '.join(tests)};",
+        "}",
+    ]
+
+
+def row_constant(routine: table.Routine, first: int) -> list[str]:
     def mask(chosen: tuple[str, ...]) -> int:
         return sum(1 << routine.argument(name).index for name in chosen)
 
+    def truth(value: bool) -> str:
+        return str(value).lower()
+
     rule = routine.row_major
-    flags = ", ".join(f"'{c}'" if (c := flag_class(a)) else "0" for a in routine.arguments)
+    camel = emit.camel(routine.key)
+    flags = ", ".join(f"'{c}'" if (c := flag_class(a)) else "0" for a in routine.normal)
     pairs = [f"{{{routine.argument(a).index}, {routine.argument(b).index}}}" for a, b in rule.swap]
     swaps = f"{{{{{', '.join(pairs)}}}}}" if pairs else "{}"
-    return (
-        f"constexpr EntryRow k{emit.camel(routine.name)}{{{first}, {{{flags}}},\n"
-        f"    {swaps}, {len(pairs)}, {mask(rule.flip):#x}, {mask(rule.transpose):#x}}};"
-    )
+    has_lengths = any(w.query for w in routine.work)
+    lengths = f"{routine.key}_lengths_suffice" if has_lengths else "nullptr"
+    is_index = routine.result is not None and routine.result.type == "integer"
+    return [
+        *lengths_function(routine),
+        f"constexpr std::int8_t k{camel}Slots[] = {{{', '.join(parameters.slots(routine))}}};",
+        f"constexpr EntryRow k{camel}{{{first}, k{camel}Slots, {lengths},"
+        f" {truth(parameters.has_layout(routine))}, {truth(rule.local)}, {truth(is_index)},",
+        f"    {{{flags}}},",
+        f"    {swaps}, {len(pairs)}, {mask(rule.flip):#x}, {mask(rule.transpose):#x}}};",
+    ]
 
 
 def invoke_name(routine: table.Routine, precision: str, abi: str) -> str:
-    return f"invoke_{abi.removesuffix('_work')}_{precision}{routine.name}"
+    return f"invoke_{abi}_{routine.names()[precision]}"
 
 
 def invoke_function(routine: table.Routine, precision: str, abi: str) -> list[str]:
@@ -117,17 +115,23 @@ def invoke_function(routine: table.Routine, precision: str, abi: str) -> list[st
         "void*": "pointer", "float": "single_value", "double": "double_value",
         "std::int64_t": "integer", "int": "integer", "char": "integer",
     }  # fmt: skip
-    parameters = c_parameters(routine, precision, abi)
+    got = parameters.c(routine, precision, abi)
     passed = []
-    for index, p in enumerate(parameters):
+    for index, p in enumerate(got):
         text = f"r[{index}].{members[p.type]}"
         passed.append(f"static_cast<{p.type}>({text})" if p.type in ("int", "char") else text)
-    result = "void" if abi == "cblas" else "std::int64_t"
+    result = parameters.value_type(routine, precision, abi)
     call = f"reinterpret_cast<Function>(f)({', '.join(passed)});"
-    end = [f"  {call}", "  return 0;"] if abi == "cblas" else [f"  return {call}"]
-    types = ", ".join(p.type for p in parameters)
+    if abi != "cblas":
+        end = [f"  return {call}"]
+    elif result == "void":
+        end = [f"  {call}", "  return 0;"]
+    else:
+        end = [f"  *static_cast<{result}*>(value) = {call}", "  return 0;"]
+    types = ", ".join(p.type for p in got)
     return [
-        f"std::int64_t {invoke_name(routine, precision, abi)}(void* f, const Raw* r) {{",
+        f"std::int64_t {invoke_name(routine, precision, abi)}(void* f, const Raw* r,"
+        " [[maybe_unused]] void* value) {",
         f"  using Function = {result} (*)({types});",
         *end,
         "}",
@@ -148,42 +152,43 @@ class Entry:
 
     @property
     def result(self) -> str:
-        return "std::int64_t" if self.name.abi.startswith("lapacke") else "void"
+        return parameters.value_type(self.routine, self.precision, self.name.abi)
 
     def arguments(self) -> list[Parameter]:
         if self.name.abi == "fortran":
-            return fortran_parameters(self.routine)
-        return c_parameters(self.routine, self.precision, self.name.abi)
+            return parameters.fortran(self.routine)
+        return parameters.c(self.routine, self.precision, self.name.abi)
 
     def parameters(self) -> list[Parameter]:
         """The arguments and what comes after them."""
         result = self.arguments()
         if self.name.abi == "fortran":
             result += [
-                Parameter(f"length{i}", "std::size_t") for i in range(len(self.routine.flags))
+                Parameter(f"length{i}", "std::size_t") for i in range(len(self.routine.texts))
             ]
         if self.name.alias_of:
-            result += [Parameter(f"x{i}", "double") for i in range(8)]
+            result += [Parameter(f"X{i}", "double") for i in range(8)]
         return result
 
     def invoke(self) -> str:
         if self.name.abi == "fortran":
-            return f"invoke_fortran<{len(self.arguments())}, {len(self.routine.flags)}>"
+            lengths = len(self.routine.texts)
+            return f"invoke_fortran<{self.result}, {len(self.arguments())}, {lengths}>"
         return invoke_name(self.routine, self.precision, self.name.abi)
 
 
-def declare(parameters: list[Parameter]) -> str:
-    return ", ".join(f"{p.type} {p.name}" for p in parameters)
+def declare(chosen: list[Parameter]) -> str:
+    return ", ".join(f"{p.type} {p.name}" for p in chosen)
 
 
-def lean(routine: table.Routine, parameters: list[Parameter]) -> list[Parameter]:
+def lean(routine: table.Routine, everything: list[Parameter]) -> list[Parameter]:
     """Those that x86-64 passes in registers (six integers or pointers, eight floating-point
     numbers), and those on the stack as far as the operation count reads."""
     counted = {n.id for n in ast.walk(ast.parse(routine.flops)) if isinstance(n, ast.Name)}
-    last = max(i for i, p in enumerate(parameters) if p.name in counted)
+    last = max((i for i, p in enumerate(everything) if p.name in counted), default=-1)
     result = []
     left = {True: 8, False: 6}
-    for index, parameter in enumerate(parameters):
+    for index, parameter in enumerate(everything):
         floating = parameter.type in ("float", "double")
         if left[floating] > 0 or index <= last:
             result.append(parameter)
@@ -192,19 +197,27 @@ def lean(routine: table.Routine, parameters: list[Parameter]) -> list[Parameter]
 
 
 def slow_body(e: Entry) -> list[str]:
-    row = f"k{emit.camel(e.routine.name)}"
+    row = f"k{emit.camel(e.routine.key)}"
     position = e.routine.precisions.index(e.precision)
-    call = "take_call(entry, raw, caller)"
-    return [
+    lines = [
         f"  const Raw raw[] = {{{', '.join(p.name for p in e.arguments())}}};",
         f"  const Entry entry{{{e.symbol}, {row}, {position}, Abi::{e.name.abi},"
         f" Integers::{e.name.integers}, {e.invoke()}}};",
-        f"  {call if e.result == 'void' else 'return ' + call};",
+    ]
+    if e.name.abi.startswith("lapacke"):
+        return [*lines, "  return take_call(entry, raw, caller);"]
+    if e.result == "void":
+        return [*lines, "  take_call(entry, raw, caller);"]
+    return [
+        *lines,
+        f"  {e.result} value{{}};",
+        "  take_call(entry, raw, caller, &value);",
+        "  return value;",
     ]
 
 
-def fast_body(e: Entry, parameters: list[Parameter]) -> list[str]:
-    passed = ", ".join(p.name for p in parameters)
+def fast_body(e: Entry, chosen: list[Parameter]) -> list[str]:
+    passed = ", ".join(p.name for p in chosen)
     forward = f"return reinterpret_cast<decltype(&{e.name.symbol})>(function)({passed});"
     small = f"is_small({flops(e.routine, e.name, e.precision)})"
     find = f"void* const function = original({e.symbol}, caller);"
@@ -245,23 +258,31 @@ def entry(e: Entry) -> list[str]:
     ]
 
 
-def emit_entries(routines: list[table.Routine]) -> str:
+def emit_entries(routines: list[table.Routine], file: str) -> str:
+    """The entries of the rows of one file; all rows are needed to number them."""
     lines = [emit.notice(__file__) + _HEAD.rstrip(), "", "namespace {", ""]
     first = 0
     for routine in routines:
-        lines.append(row_constant(routine, first))
+        if routine.file == file:
+            lines += row_constant(routine, first)
+            for precision in routine.precisions:
+                for abi in ("cblas",) if routine.library == "blas" else ("lapacke", "lapacke_work"):
+                    lines += ["", *invoke_function(routine, precision, abi)]
+            lines.append("")
         first += len(routine.precisions)
-        abi = "cblas" if routine.library == "blas" else "lapacke"
-        for precision in routine.precisions:
-            lines += ["", *invoke_function(routine, precision, abi)]
-        lines.append("")
     lines += ["}  // namespace"]
-    for routine in routines:
+    for routine in (r for r in routines if r.file == file):
         for precision in routine.precisions:
             for name in names.names(routine, precision):
                 lines += entry(Entry(routine, precision, name))
     return "\n".join([*lines, ""])
 
 
+def main() -> None:
+    parser = emit.parser(__file__)
+    parser.add_argument("--file", required=True, help="stem of the table whose rows are emitted")
+    emit.run(parser, lambda routines, options: emit_entries(routines, options.file))
+
+
 if __name__ == "__main__":
-    emit.main(__file__, emit_entries)
+    main()

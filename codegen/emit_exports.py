@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import emit
@@ -11,28 +10,28 @@ import names
 import table
 
 
-def emit_exports(routines: list[table.Routine], more: list[str]) -> str:
-    exported = sorted({n.symbol for n in names.all_names(routines)} | set(more))
+def emit_exports(routines: list[table.Routine], more: list[str], everything: bool) -> str:
+    chosen = [r for r in routines if everything or r.is_exported]
+    exported = sorted({n.symbol for n in names.all_names(chosen)} | set(more))
     lines = [emit.notice(__file__, "#").rstrip(), "{", "global:"]
     lines += [f"  {name};" for name in exported]
     return "\n".join([*lines, "local:", "  *;", "};", ""])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog=Path(__file__).name)
-    parser.add_argument("--output", type=Path, required=True)
+    parser = emit.parser(__file__)
     parser.add_argument(
         "--names", type=Path, action="append", default=[], help="file of more names, one a line"
     )
-    parser.add_argument("tables", type=Path, nargs="+")
-    options = parser.parse_args()
-    try:
-        routines = table.load(options.tables)
-        more = [name for path in options.names for name in path.read_text(encoding="utf-8").split()]
-    except (OSError, table.TableError) as error:
-        sys.exit(f"codegen: {error}")
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(emit_exports(routines, more), encoding="utf-8")
+    parser.add_argument(
+        "--everything", action="store_true", help="also what only tests and devices use"
+    )
+
+    def text(routines: list[table.Routine], options: argparse.Namespace) -> str:
+        more = [name for path in options.names for name in path.read_text("utf-8").split()]
+        return emit_exports(routines, more, options.everything)
+
+    emit.run(parser, text)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,8 @@ class _Translator:
         return "(" + word.join(self.typed(v, "truth") for v in node.values) + ")", "truth"
 
     def visit_unaryop(self, node: ast.UnaryOp) -> tuple[str, str]:
+        if isinstance(node.op, ast.USub):
+            return f"(-{self.typed(node.operand, 'number')})", "number"
         if not isinstance(node.op, ast.Not):
             raise self.fail(f"{type(node.op).__name__} is not in the expression language")
         return f"!{self.typed(node.operand, 'truth')}", "truth"
@@ -99,8 +101,12 @@ class _Translator:
         return f"({test} ? {body} : {orelse})", "number"
 
     def visit_call(self, node: ast.Call) -> tuple[str, str]:
-        if not isinstance(node.func, ast.Name) or node.func.id not in ("min", "max"):
-            raise self.fail("only min(a, b) and max(a, b) can be called")
+        if not isinstance(node.func, ast.Name) or node.func.id not in ("min", "max", "log2"):
+            raise self.fail("only min(a, b), max(a, b) and log2(n) can be called")
+        if node.func.id == "log2":
+            if len(node.args) != 1 or node.keywords:
+                raise self.fail("log2 takes one number")
+            return f"log2({self.typed(node.args[0], 'number')})", "number"
         if len(node.args) != 2 or node.keywords:
             raise self.fail(f"{node.func.id} takes two numbers")
         left, right = (self.typed(a, "number") for a in node.args)

@@ -44,9 +44,12 @@ def c_names(stem: str, abi: str) -> list[Name]:
 
 def names(routine: table.Routine, precision: str) -> list[Name]:
     """All names of a routine in one precision."""
-    name = precision + routine.name
+    name = routine.names()[precision]
     if routine.library == "blas":
-        return fortran_names(name) + c_names(f"cblas_{name}", "cblas")
+        # A complex value has no place in C's registers that all compilers agree on.
+        by_address = routine.result and precision in "cz" and routine.result.type == "element"
+        stem = f"cblas_{name}_sub" if by_address else f"cblas_{name}"
+        return fortran_names(name) + c_names(stem, "cblas")
     return (
         fortran_names(name)
         + c_names(f"LAPACKE_{name}", "lapacke")

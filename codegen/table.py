@@ -8,48 +8,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import arguments as argument_rows
 import expressions
+from arguments import PRECISIONS, Argument
+from checked import Table
+from checked import TableError as TableError
 
 try:
     import tomllib
 except ImportError:  # pragma: no cover
     sys.exit("codegen: Python 3.11 or later is needed (tomllib is not in this one)")
 
-PRECISIONS = "sdcz"
-ROLES = ("flag", "dim", "scalar", "real_scalar", "matrix", "index_vector", "info")
-USES = ("in", "out", "inout")
-# What CBLAS calls an enumeration, with the characters Fortran uses for its values.
-FLAG_VALUES = {"trans": "NTC", "uplo": "UL", "diag": "NU", "side": "LR"}
 MAX_ARGUMENTS = 24  # kMaxArguments of src/routines/argument.hpp
-MAX_OPERANDS = 8  # kMaxOperands of src/routines/descriptor.hpp
-
-
-class TableError(Exception):
-    """A row that cannot be used; the message names the file, the row and what to write instead."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Argument:
-    """One argument in the normal form; `index` is its position in Descriptor::kinds."""
-
-    index: int
-    name: str
-    role: str
-    of: str = ""  # flags: trans, uplo, diag, side
-    values: str = ""  # flags: legal characters in real precisions
-    complex_values: str = ""  # flags: legal characters in complex precisions
-    shape: tuple[str, ...] = ()
-    use: str = "in"
-    read_if: str = ""
-    triangle: str = ""  # name of the uplo flag
-    unit: str = ""  # name of the diag flag
-
-    @property
-    def is_memory(self) -> bool:
-        return self.role in ("matrix", "index_vector", "info")
-
-    def values_of(self, precision: str) -> str:
-        return self.complex_values if precision in "cz" else self.values
+MAX_OPERANDS = 12  # kMaxOperands of src/routines/descriptor.hpp
+MAX_QUERIES = 4  # kMaxLengths of src/interpose/entry.hpp
+LIBRARIES = ("blas", "lapack")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,41 +32,72 @@ class RowMajor:
     swap: tuple[tuple[str, str], ...] = ()
     flip: tuple[str, ...] = ()
     transpose: tuple[str, ...] = ()
+    local: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class Routine:
-    """One row: a routine in all its precisions."""
+    """A row, in all precisions in which its arguments are the same."""
 
-    library: str  # blas or lapack: the file's name
+    library: str  # blas or lapack: the file's name up to the first _
+    file: str  # the file's name without .toml
     name: str
+    key: str  # name as an identifier; several parts of one row differ in it
     precisions: str
+    full_names: Mapping[str, str]  # precision -> name: {"d": "dgemm", ...}
     summary: str
     arguments: tuple[Argument, ...]
     trivial: str
     flops: str
     row_major: RowMajor
+    level: int = 3  # BLAS only
     legal: str = ""
+    rerun: bool = False  # a positive info means: not with the device's results
+    explained: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    local: str = ""
 
-    def names(self) -> dict[str, str]:
+    def names(self) -> Mapping[str, str]:
         """Precision letter -> name: {"d": "dgemm", ...}."""
-        return {p: p + self.name for p in self.precisions}
+        return self.full_names
 
     def argument(self, name: str) -> Argument:
         return next(a for a in self.arguments if a.name == name)
 
     @property
+    def is_exported(self) -> bool:
+        """The drop-in library has entries for it."""
+        return self.level == 3
+
+    @property
+    def normal(self) -> list[Argument]:
+        """The arguments that devices see, in the order of Descriptor::kinds."""
+        return [a for a in self.arguments if a.kind]
+
+    @property
     def flags(self) -> list[Argument]:
-        return [a for a in self.arguments if a.role == "flag"]
+        return [a for a in self.arguments if a.is_flag]
+
+    @property
+    def texts(self) -> list[Argument]:
+        return [a for a in self.arguments if a.is_text]
 
     @property
     def memory(self) -> list[Argument]:
         return [a for a in self.arguments if a.is_memory]
 
-    def scope(self, precision: str = "s") -> expressions.Scope:
+    @property
+    def work(self) -> list[Argument]:
+        return [a for a in self.arguments if a.role == "work"]
+
+    @property
+    def result(self) -> Argument | None:
+        return next((a for a in self.arguments if a.role == "result"), None)
+
+    def scope(self, precision: str = "") -> expressions.Scope:
         """What an expression of this row may name."""
-        flags = {a.name: a.values_of(precision) + a.values for a in self.flags}
-        dims = {a.name for a in self.arguments if a.role == "dim"}
+        at = precision or self.precisions[0]
+        flags = {a.name: a.values_of(at) + ("" if precision else a.values) for a in self.flags}
+        dims = {a.name for a in self.arguments if a.kind == "dim"}
         scalars = {a.name for a in self.arguments if a.role in ("scalar", "real_scalar")}
         return expressions.Scope(flags=flags, dims=frozenset(dims), scalars=frozenset(scalars))
 
@@ -106,125 +110,60 @@ def fnv1a(name: str) -> int:
     return value
 
 
-class _Row:
-    """One TOML table under check; every complaint carries where it is."""
-
-    def __init__(self, where: str, data: Mapping[str, Any]) -> None:
-        self.where = where
-        self.data = data
-
-    def fail(self, problem: str) -> TableError:
-        return TableError(f"{self.where}: {problem}")
-
-    def only(self, known: Iterable[str]) -> None:
-        unknown = sorted(set(self.data) - set(known))
-        if unknown:
-            raise self.fail(f"unknown key '{unknown[0]}' (known: {', '.join(sorted(known))})")
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.data.get(key, default)
-        if value is None:
-            raise self.fail(f"key '{key}' is missing")
-        if not isinstance(value, str):
-            raise self.fail(f"key '{key}' must be a string, not {value!r}")
-        return value
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.data.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-            raise self.fail(f"key '{key}' must be a list of strings, not {value!r}")
-        return tuple(value)
-
-    def choice(self, key: str, known: Iterable[str], default: str | None = None) -> str:
-        value = self.text(key, default)
-        if value not in known:
-            raise self.fail(f"{key} '{value}' is unknown (known: {', '.join(known)})")
-        return value
-
-
-_ARGUMENT_KEYS = {
-    "flag": {"of", "values", "complex_values"},
-    "dim": set(),
-    "scalar": set(),
-    "real_scalar": set(),
-    "matrix": {"shape", "use", "read_if", "triangle", "unit"},
-    "index_vector": {"shape", "use"},
-    "info": set(),
-}
-
-
-def _load_argument(where: str, index: int, data: Mapping[str, Any]) -> Argument:
-    row = _Row(f"{where}: argument {index + 1}", data)
-    name = row.text("name")
-    row.where = f"{where}: argument '{name}'"
-    if not (name.isidentifier() and name.islower()):
-        raise row.fail(f"'{name}' is not a lower-case identifier")
-    role = row.choice("role", ROLES)
-    row.only({"name", "role"} | _ARGUMENT_KEYS[role])
-    if role == "flag":
-        of = row.choice("of", FLAG_VALUES)
-        values = row.text("values", FLAG_VALUES[of])
-        complex_values = row.text("complex_values", values)
-        for character in values + complex_values:
-            if character not in FLAG_VALUES[of]:
-                raise row.fail(f"value '{character}' is none of {of}'s ({FLAG_VALUES[of]})")
-        return Argument(index, name, role, of=of, values=values, complex_values=complex_values)
-    if role == "info":
-        return Argument(index, name, role, shape=("1",), use="out")
-    if role not in ("matrix", "index_vector"):
-        return Argument(index, name, role)
-    shape = row.texts("shape")
-    if len(shape) != (2 if role == "matrix" else 1):
-        raise row.fail(f"shape {list(shape)} (a matrix has [rows, cols], an index_vector [count])")
-    use = row.choice("use", USES)
-    read_if = row.text("read_if", "")
-    if read_if and use != "inout":
-        raise row.fail(f"read_if with use '{use}' (only inout operands may stay unread)")
-    return Argument(
-        index, name, role, shape=shape, use=use, read_if=read_if,
-        triangle=row.text("triangle", ""), unit=row.text("unit", ""),
-    )  # fmt: skip
-
-
-def _load_row_major(row: _Row, arguments: Mapping[str, Argument]) -> RowMajor:
+def _load_row_major(row: Table, by_name: Mapping[str, Argument]) -> RowMajor:
     data = row.data.get("row_major")
+    if data == "local":
+        return RowMajor(local=True)
     if not isinstance(data, dict):
-        raise row.fail("key 'row_major' is missing or no table (write {} if nothing changes)")
-    rule = _Row(f"{row.where}: row_major", data)
+        raise row.fail(
+            "key 'row_major' is missing or no table (write {} if nothing changes,"
+            ' "local" if row-major calls stay local)'
+        )
+    rule = Table(f"{row.where}: row_major", data)
     rule.only({"swap", "flip", "transpose"})
     pairs = []
     for pair in rule.texts("swap"):
         names = pair.split()
-        if len(names) != 2 or any(n not in arguments for n in names):
+        if len(names) != 2 or any(n not in by_name for n in names):
             raise rule.fail(f"swap '{pair}' (write two of this row's arguments: \"m n\")")
-        if arguments[names[0]].role != arguments[names[1]].role:
+        if by_name[names[0]].role != by_name[names[1]].role:
             raise rule.fail(f"swap '{pair}' (the two have different roles)")
         pairs.append((names[0], names[1]))
     for key, role in (("flip", "flag"), ("transpose", "matrix")):
         for name in rule.texts(key):
-            if name not in arguments or arguments[name].role != role:
+            if name not in by_name or by_name[name].role != role:
                 raise rule.fail(f"{key} '{name}' (no {role} of that name)")
     for name in rule.texts("flip"):
-        if arguments[name].of == "diag":
-            raise rule.fail(f"flip '{name}' (diag has no opposite)")
+        if by_name[name].of in ("diag", "job"):
+            raise rule.fail(f"flip '{name}' ({by_name[name].of} has no opposite)")
     return RowMajor(tuple(pairs), rule.texts("flip"), rule.texts("transpose"))
+
+
+def _check_argument(where: str, argument: Argument, routine: Routine) -> None:
+    at = f"{where}: argument '{argument.name}'"
+    by_name = {a.name: a for a in routine.arguments}
+    for key, of in (("triangle", "uplo"), ("unit", "diag")):
+        target = getattr(argument, key)
+        if target and (target not in by_name or by_name[target].of != of):
+            raise TableError(f"{at}: {key} '{target}' (no {of} flag of that name)")
+    if argument.unit and not argument.triangle:
+        raise TableError(f"{at}: unit without triangle (a unit diagonal needs a triangle)")
+    if argument.written_full and not argument.triangle:
+        raise TableError(f"{at}: written = 'full' without triangle (it is written in full anyway)")
+    if argument.index >= 0:
+        for expression in argument.shape:
+            _check_expression(at, expression, routine, "integer")
+    if argument.size:
+        _check_expression(at, argument.size, routine, "integer")
+    for condition in (argument.read_if, argument.written_if):
+        if condition:
+            _check_expression(at, condition, routine, "truth")
 
 
 def _check_references(where: str, routine: Routine) -> None:
     """Names inside expressions and operands exist and have the right type."""
-    by_name = {a.name: a for a in routine.arguments}
     for argument in routine.arguments:
-        at = f"{where}: argument '{argument.name}'"
-        for key, of in (("triangle", "uplo"), ("unit", "diag")):
-            target = getattr(argument, key)
-            if target and (target not in by_name or by_name[target].of != of):
-                raise TableError(f"{at}: {key} '{target}' (no {of} flag of that name)")
-        if argument.unit and not argument.triangle:
-            raise TableError(f"{at}: unit without triangle (a unit diagonal needs a triangle)")
-        for expression in argument.shape:
-            _check_expression(at, expression, routine, "integer")
-        if argument.read_if:
-            _check_expression(at, argument.read_if, routine, "truth")
+        _check_argument(where, argument, routine)
     _check_expression(f"{where}: trivial", routine.trivial, routine, "truth")
     # An entry point counts before it has read anything but flags and dimensions.
     counting = dataclasses.replace(routine.scope(), scalars=frozenset())
@@ -247,36 +186,93 @@ def _check_expression(
 
 
 _ROW_KEYS = {
-    "name", "precisions", "summary", "arguments", "trivial", "flops", "row_major", "legal",
+    "name", "complex_name", "names", "precisions", "summary", "level", "arguments", "trivial",
+    "flops", "row_major", "legal", "rerun", "explained", "local",
 }  # fmt: skip
 
 
-def _load_routine(file: str, library: str, index: int, data: Mapping[str, Any]) -> Routine:
-    row = _Row(f"{file}: row {index + 1}", data)
+def _load_arguments(row: Table) -> list[Argument]:
+    items = row.data.get("arguments")
+    if not isinstance(items, list) or not items:
+        raise row.fail("key 'arguments' is missing or no list")
+    return [argument_rows.load(row.where, i, a) for i, a in enumerate(items)]
+
+
+def _numbered(row: Table, chosen: list[Argument]) -> tuple[Argument, ...]:
+    """The arguments of one part of a row, with their positions on devices."""
+    result = []
+    index = 0
+    for argument in chosen:
+        on_devices = bool(argument.kind)
+        result.append(dataclasses.replace(argument, index=index) if on_devices else argument)
+        index += on_devices
+    names = [a.name for a in result]
+    names += [f"l{a.name}" for a in result if a.query]
+    if len(set(names)) != len(names):
+        raise row.fail("two arguments have the same name")
+    limits = (
+        (index, MAX_ARGUMENTS, "arguments", "kMaxArguments"),
+        (sum(a.is_memory for a in result), MAX_OPERANDS, "memory operands", "kMaxOperands"),
+        (sum(a.query for a in result), MAX_QUERIES, "workspace lengths", "kMaxLengths"),
+    )
+    for count, limit, what, constant in limits:
+        if count > limit:
+            raise row.fail(f"{count} {what} (at most {limit}: {constant})")
+    if any(a.role == "result" for a in result[:-1]):
+        raise row.fail("a result must be the last argument")
+    return tuple(result)
+
+
+def _level(row: Table, library: str) -> int:
+    level = row.data.get("level", 3)
+    if level not in (1, 2, 3) or (library != "blas" and "level" in row.data):
+        raise row.fail(f"level {level!r} (BLAS rows: 1, 2 or 3)")
+    return int(level)
+
+
+def _full_names(row: Table, name: str, precisions: str) -> dict[str, str]:
+    special = row.mapping("names")
+    if set(special) - set(PRECISIONS):
+        raise row.fail(f"names {sorted(special)} (keys are precisions)")
+    return {p: special.get(p, p + name) for p in precisions}
+
+
+def _load_routine(path: Path, where: str, index: int, data: Mapping[str, Any]) -> list[Routine]:
+    row = Table(f"{where}: row {index + 1}", data)
     name = row.text("name")
-    row.where = f"{file}: {name}"
+    row.where = f"{where}: {name}"
     row.only(_ROW_KEYS)
     precisions = row.text("precisions")
     if not precisions or [p for p in PRECISIONS if p in precisions] != list(precisions):
         raise row.fail(f"precisions '{precisions}' (letters of '{PRECISIONS}' in that order)")
-    items = data.get("arguments")
-    if not isinstance(items, list) or not items:
-        raise row.fail("key 'arguments' is missing or no list")
-    arguments = tuple(_load_argument(row.where, i, a) for i, a in enumerate(items))
-    by_name = {a.name: a for a in arguments}
-    if len(by_name) != len(arguments):
-        raise row.fail("two arguments have the same name")
-    if len(arguments) > MAX_ARGUMENTS:
-        raise row.fail(f"{len(arguments)} arguments (at most {MAX_ARGUMENTS}: kMaxArguments)")
-    routine = Routine(
-        library=library, name=name, precisions=precisions, summary=row.text("summary"),
-        arguments=arguments, trivial=row.text("trivial"), flops=row.text("flops"),
-        row_major=_load_row_major(row, by_name), legal=row.text("legal", ""),
-    )  # fmt: skip
-    if len(routine.memory) > MAX_OPERANDS:
-        raise row.fail(f"{len(routine.memory)} memory operands (at most {MAX_OPERANDS})")
-    _check_references(row.where, routine)
-    return routine
+    if row.text("rerun", "") not in ("", "info > 0"):
+        raise row.fail('rerun can only be "info > 0"')
+    items = _load_arguments(row)
+    library = path.stem.split("_")[0]
+    complex_name = row.text("complex_name", name)
+    differs = any(set(a.precisions) & set(precisions) != set(precisions) for a in items)
+    parts = ["sd", "cz"] if differs or complex_name != name else [PRECISIONS]
+    routines = []
+    for part in parts:
+        chosen = "".join(p for p in precisions if p in part)
+        if not chosen:
+            continue
+        part_name = complex_name if chosen[0] in "cz" else name
+        part_items = _numbered(row, [a for a in items if chosen[0] in a.precisions])
+        routine = Routine(
+            library=library, file=path.stem, name=part_name,
+            key=f"{part_name}_{part}" if differs and complex_name == name else part_name,
+            precisions=chosen, full_names=_full_names(row, part_name, chosen),
+            summary=row.text("summary"), arguments=part_items, trivial=row.text("trivial"),
+            flops=row.text("flops"),
+            row_major=_load_row_major(row, {a.name: a for a in part_items}),
+            level=_level(row, library), legal=row.text("legal", ""),
+            rerun=bool(row.text("rerun", "")), explained=row.mapping("explained"),
+            local=row.text("local", ""),
+        )  # fmt: skip
+        _check_references(row.where, routine)
+        routines.append(routine)
+    return routines
 
 
 def check_ids(routines: Iterable[Routine]) -> None:
@@ -297,15 +293,15 @@ def load(paths: Iterable[Path]) -> list[Routine]:
     """Reads the rows of all files, in order. Raises TableError for the first row that is wrong."""
     routines: list[Routine] = []
     for path in paths:
-        file = f"{path.parent.name}/{path.name}"
-        if path.stem not in ("blas", "lapack"):
-            raise TableError(f"{file}: unknown library (files: blas.toml, lapack.toml)")
+        where = f"{path.parent.name}/{path.name}"
+        if path.stem.split("_")[0] not in LIBRARIES:
+            raise TableError(f"{where}: unknown library (files: blas*.toml, lapack*.toml)")
         try:
             data = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, tomllib.TOMLDecodeError) as error:
-            raise TableError(f"{file}: {error}") from None
-        _Row(file, data).only({"routine"})
+            raise TableError(f"{where}: {error}") from None
+        Table(where, data).only({"routine"})
         for index, row in enumerate(data.get("routine", [])):
-            routines.append(_load_routine(file, path.stem, index, row))
+            routines += _load_routine(path, where, index, row)
     check_ids(routines)
     return routines

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -45,8 +46,13 @@ class Buffer {
 // meanwhile.
 class Returning {
  public:
-  Returning(BufferId buffer, const Region& region, const Layout& home, bool home_is_input)
-      : buffer_(buffer), region_(region), home_(home), home_is_input_(home_is_input) {}
+  Returning(BufferId buffer, const Region& region, const Layout& home, bool home_is_input,
+            Kind kind)
+      : buffer_(buffer),
+        region_(region),
+        home_(home),
+        home_is_input_(home_is_input),
+        kind_(kind) {}
 
   // Asks for the elements. Write-only ones go home directly; others wait in scratch memory, unless
   // the device's memory can be touched, in which case they wait there.
@@ -73,12 +79,24 @@ class Returning {
   }
 
   std::uint64_t bytes() const { return home_.total_bytes(); }
+  Kind kind() const { return kind_; }
+
+  // @pre as commit(), and it is an integer of 64 bits
+  std::int64_t first_integer() const {
+    std::int64_t value = 0;
+    const std::byte* at = view_ != nullptr ? view_ + region_.offset_bytes
+                          : scratch_       ? scratch_->data()
+                                           : Layout::Cursor(home_).piece().data();
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
 
  private:
   BufferId buffer_;
   Region region_;
   Layout home_;
   bool home_is_input_;
+  Kind kind_;
   std::byte* view_ = nullptr;
   std::optional<HostScratch> scratch_;
 };
@@ -99,15 +117,17 @@ Status fetch_all(Device& device, QueueId queue, std::vector<Returning>& results)
   return {};
 }
 
-// The stages that follow the last byte sent: wait, take the results, commit, tell where the time
-// went.
-Status finish(Device& device, QueueId queue, std::vector<Returning>& results,
+// The stages that follow the last byte sent: wait, take the results, commit if `check` agrees, tell
+// where the time went.
+template <class Check>
+Status finish(Device& device, QueueId queue, std::vector<Returning>& results, const Check& check,
               Clock::time_point started, Clock::time_point sent, Stages& stages) {
   if (const Status status = fetch_all(device, queue, results); !status.ok()) {
     return settle(device, queue, status);
   }
   const QueueReport report = device.synchronize(queue);
   OB_RETURN_IF_ERROR(report.status);
+  OB_RETURN_IF_ERROR(check());
   for (const Returning& result : results) {
     result.commit();
     stages.bytes_from += result.bytes();
@@ -120,29 +140,19 @@ Status finish(Device& device, QueueId queue, std::vector<Returning>& results,
   return {};
 }
 
-// Device matrices are as dense as their rows allow: the padding of the caller's lda stays at home.
-Region device_region(const Operand& operand) {
-  return {0,
-          operand.element_bytes,
-          operand.triangle,
-          operand.rows,
-          operand.cols,
-          std::max<std::uint64_t>(operand.rows, 1)};
+enum Side : bool { kReading = false, kWriting = true };
+
+// Device operands are as dense as their rows allow: padding and gaps stay at home.
+Region device_region(const Operand& operand, Side side) {
+  return region_of(operand, Kind::vector, 0, side);
 }
 
-Layout home_of(const Operand& operand, const HostOperand& host) {
-  Region region = device_region(operand);
-  if (operand.cols > 1) region.ld = static_cast<std::uint64_t>(host.ld);
+Layout home_of(const Descriptor& routine, const Operand& operand, const HostOperand& host,
+               Side side) {
+  Region region = region_of(operand, routine.kinds[operand.argument], host.ld, side);
+  if (operand.cols <= 1) region.ld = std::max<std::uint64_t>(1, operand.rows);
   return Layout::matrix(host.data, region);
 }
-
-bool is_matrix(const Descriptor& routine, const Operand& operand) {
-  return routine.kinds[operand.argument] == Kind::matrix;
-}
-
-}  // namespace
-
-namespace {
 
 // The device side of one call: a dense buffer for each operand.
 struct OnDevice {
@@ -156,7 +166,7 @@ struct OnDevice {
 Status check_room(Device& device, const Operands& operands) {
   std::uint64_t needed_bytes = 0;
   for (const Operand& operand : operands.span()) {
-    const std::uint64_t bytes = extent_bytes(device_region(operand));
+    const std::uint64_t bytes = extent_bytes(device_region(operand, kReading));
     needed_bytes = bytes > UINT64_MAX - needed_bytes ? UINT64_MAX : needed_bytes + bytes;
   }
   if (needed_bytes <= device.info().memory_bytes) return {};
@@ -172,10 +182,11 @@ Status place(Device& device, const Descriptor& routine, const Argument* argument
   OB_RETURN_IF_ERROR(check_room(device, call.operands));
   for (int i = 0; i < call.operands.count; ++i) {
     const Operand& operand = call.operands.items[i];
-    const Region region = device_region(operand);
+    const Region region = device_region(operand, kReading);
     OB_RETURN_IF_ERROR(call.buffers[i].emplace(device).allocate(extent_bytes(region)));
-    const std::int64_t ld = is_matrix(routine, operand) ? static_cast<std::int64_t>(region.ld) : 0;
-    call.arguments[operand.argument].device = {call.buffers[i]->id(), 0, ld};
+    const std::int64_t ld = arguments[operand.argument].host.ld;
+    call.arguments[operand.argument].device = {
+        call.buffers[i]->id(), 0, dense_ld(operand, routine.kinds[operand.argument], ld)};
   }
   return {};
 }
@@ -185,16 +196,33 @@ Status submit(Device& device, QueueId queue, const Descriptor& routine, const Ar
   OB_RETURN_IF_ERROR(place(device, routine, arguments, call));
   for (int i = 0; i < call.operands.count; ++i) {
     const Operand& operand = call.operands.items[i];
-    const Layout home = home_of(operand, arguments[operand.argument].host);
-    const Region region = device_region(operand);
+    const HostOperand& host = arguments[operand.argument].host;
     const BufferId buffer = call.buffers[i]->id();
     if (operand.read) {
-      OB_RETURN_IF_ERROR(device.write(queue, buffer, region, home));
+      const Layout home = home_of(routine, operand, host, kReading);
+      OB_RETURN_IF_ERROR(device.write(queue, buffer, device_region(operand, kReading), home));
       stages.bytes_to += home.total_bytes();
     }
-    if (operand.written) call.results.emplace_back(buffer, region, home, operand.read);
+    if (operand.written) {
+      call.results.emplace_back(buffer, device_region(operand, kWriting),
+                                home_of(routine, operand, host, kWriting), operand.read,
+                                routine.kinds[operand.argument]);
+    }
   }
   return device.call(queue, routine, call.arguments);
+}
+
+// What the routine says of its own results. Inputs were accepted before, so a negative info is a
+// difference between two libraries.
+Status check_info(const Descriptor& routine, const OnDevice& call) {
+  for (const Returning& result : call.results) {
+    if (result.kind() != Kind::info) continue;
+    const std::int64_t info = result.first_integer();
+    if (info == 0 || (info > 0 && !routine.rerun)) continue;
+    return {Code::declined,
+            std::string(routine.name) + " gave info = " + std::to_string(info) + " on the device"};
+  }
+  return {};
 }
 
 }  // namespace
@@ -206,7 +234,8 @@ Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
   if (const Status status = submit(device, queue, routine, arguments, call, stages); !status.ok()) {
     return settle(device, queue, status);
   }
-  return finish(device, queue, call.results, started, Clock::now(), stages);
+  const auto check = [&] { return check_info(routine, call); };
+  return finish(device, queue, call.results, check, started, Clock::now(), stages);
 }
 
 namespace {
@@ -235,8 +264,9 @@ Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& sh
   std::vector<Returning> results;
   results.reserve(1);
   results.emplace_back(shape.in_place ? in.id() : out.id(), line(output_bytes(shape)), output,
-                       in_out);
-  return finish(device, queue, results, started, Clock::now(), stages);
+                       in_out, Kind::vector);
+  const auto check = [] { return Status(); };
+  return finish(device, queue, results, check, started, Clock::now(), stages);
 }
 
 }  // namespace ob::algorithms

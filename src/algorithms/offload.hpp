@@ -15,8 +15,8 @@ namespace ob::algorithms {
 /// all results
 ///          are in hand; write-only results may land earlier (a rerun overwrites them). Exactly the
 ///          referenced elements travel.
-/// Threads: any, one at a time per queue      Errors: those of the device; the caller's memory is
-/// intact then
+/// Threads: any, one at a time per queue      Errors: those of the device; declined if the routine's
+/// info says that the results are not to be used; the caller's memory is intact then
 /// Cost:    operands read and written once over the link; device memory for each operand (not for
 /// padding)
 /// Source:  RCPU 3.2, without pipelining

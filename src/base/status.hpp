@@ -29,6 +29,8 @@ enum class Code : std::uint8_t {
   // this daemon
   unavailable = 10,
   internal = 11,
+  // nothing is broken: the results are not what the caller would have got here (never travels)
+  declined = 12,
 };
 
 /// The field's word for a code, e.g. "out of memory".

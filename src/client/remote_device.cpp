@@ -403,10 +403,7 @@ Status RemoteDevice::call(QueueId queue, const Descriptor& routine, const Argume
   std::array<BufferId, kMaxArguments> uses;
   std::size_t count = 0;
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
-    const Kind kind = routine.kinds[i];
-    if (kind == Kind::matrix || kind == Kind::index_vector || kind == Kind::info) {
-      uses[count++] = arguments[i].device.buffer;
-    }
+    if (is_memory(routine.kinds[i])) uses[count++] = arguments[i].device.buffer;
   }
   return submit(Opcode::call, queue, body.bytes(), {uses.data(), count});
 }

@@ -440,8 +440,7 @@ Status Connection::on_call(const session::Message& message,
                            const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(DecodedCall call, decode_call(message.body));
   for (std::size_t i = 0; i < call.routine->kinds.size(); ++i) {
-    const Kind kind = call.routine->kinds[i];
-    if (kind != Kind::matrix && kind != Kind::index_vector && kind != Kind::info) continue;
+    if (!is_memory(call.routine->kinds[i])) continue;
     BufferId& buffer = call.arguments[i].device.buffer;
     if (!buffer) continue;  // nothing is referenced; the device checks that
     OB_ASSIGN_OR_RETURN(const auto memory, session_->use(buffer, queue));

@@ -6,10 +6,6 @@
 namespace ob {
 namespace {
 
-bool is_memory(Kind kind) noexcept {
-  return kind == Kind::matrix || kind == Kind::index_vector || kind == Kind::info;
-}
-
 // "argument a of dgemm"
 std::string place(const Descriptor& routine, std::size_t position) {
   return "argument " + std::string(routine.argument_names[position]) + " of " +
@@ -18,8 +14,13 @@ std::string place(const Descriptor& routine, std::size_t position) {
 
 // Libraries load elements whole: real numbers and integers must lie at multiples of their size.
 std::uint64_t alignment(const Descriptor& routine, Kind kind) noexcept {
-  const bool single = routine.precision == Precision::s || routine.precision == Precision::c;
-  return kind == Kind::matrix && single ? 4 : 8;
+  switch (kind) {
+    case Kind::matrix:
+    case Kind::vector:
+    case Kind::strided: return real_bytes(routine.precision);
+    case Kind::character: return 1;
+    default: return 8;
+  }
 }
 
 Status check_legal(const Descriptor& routine, const Argument* arguments) {
@@ -28,11 +29,11 @@ Status check_legal(const Descriptor& routine, const Argument* arguments) {
   }
   std::int64_t lds[kMaxArguments] = {};
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
-    if (routine.kinds[i] == Kind::matrix) lds[i] = arguments[i].device.ld;
+    if (has_ld(routine.kinds[i])) lds[i] = arguments[i].device.ld;
   }
   if (routine.legal(arguments, lds)) return {};
   return {Code::invalid_argument, "illegal arguments of " + std::string(routine.name) +
-                                      " (a flag, dimension or leading dimension that the reference"
+                                      " (a flag, dimension, leading dimension or increment that the reference"
                                       " implementation refuses)"};
 }
 
@@ -42,13 +43,8 @@ Status resolve_operand(const HostMemory& memory, const Operand& operand, int ind
   Argument& argument = call.arguments[operand.argument];
   const DeviceOperand device = argument.device;
   const Kind kind = routine.kinds[operand.argument];
-  const Region region{.offset_bytes = device.offset_bytes,
-                      .element_bytes = operand.element_bytes,
-                      .triangle = operand.triangle,
-                      .rows = operand.rows,
-                      .cols = operand.cols,
-                      .ld = kind == Kind::matrix ? static_cast<std::uint64_t>(device.ld)
-                                                 : std::max<std::uint64_t>(1, operand.rows)};
+  Region region = region_of(operand, kind, device.ld);
+  region.offset_bytes = device.offset_bytes;
   argument.host = {nullptr, device.ld};
   std::shared_ptr<HostBuffer> buffer = memory.find(device.buffer);
   if (buffer == nullptr) {
@@ -126,11 +122,14 @@ bool indices_in_range(const HostCall& call) {
   const Operands operands = call.routine->operands(call.arguments);
   for (const Operand& operand : operands.span()) {
     if (!operand.read || call.routine->kinds[operand.argument] != Kind::index_vector) continue;
+    const std::string_view allowed = call.routine->values[operand.argument];
+    if (allowed == "any") continue;
     const auto* indices =
         static_cast<const std::int64_t*>(call.arguments[operand.argument].host.data);
     const auto length = static_cast<std::int64_t>(operand.rows);
-    const bool good = std::all_of(indices, indices + length, [length](std::int64_t index) {
-      return index >= 1 && index <= length;
+    const std::int64_t least = allowed == "signed" ? -length : 1;
+    const bool good = std::all_of(indices, indices + length, [&](std::int64_t index) {
+      return index >= least && index <= length && index != 0;
     });
     if (!good) return false;
   }

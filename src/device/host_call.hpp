@@ -31,8 +31,8 @@ struct HostCall {
 Status resolve_call(const HostMemory& memory, const Descriptor& routine, const Argument* arguments,
                     HostCall& call);
 
-/// True if the pivots and other index vectors that the call reads lie in 1..length. Looks at
-/// elements: call it when the call's turn has come.
+/// True if the pivots that the call reads point into their matrix (index vectors as the row's
+/// `indices` says). Looks at elements: call it when the call's turn has come.
 bool indices_in_range(const HostCall& call);
 
 /// Errors: invalid_argument for a plan that no backend could carry out (rank, precision, sign, zero

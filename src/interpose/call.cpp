@@ -26,10 +26,12 @@ policy::Work work_of(const Descriptor& routine, const Argument* arguments, doubl
   work.flop = flops;
   const Operands operands = routine.operands(arguments);  // a temporary would be gone in the loop
   for (const Operand& o : operands.span()) {
-    const auto bytes = static_cast<double>(packed_bytes(
-        {0, o.element_bytes, o.triangle, o.rows, o.cols, std::max<std::uint64_t>(o.rows, 1)}));
-    if (o.read) work.bytes_to += bytes;
-    if (o.written) work.bytes_from += bytes;
+    // Bytes do not depend on how far apart columns lie.
+    const auto bytes = [&o](bool written) {
+      return static_cast<double>(packed_bytes(region_of(o, Kind::vector, 0, written)));
+    };
+    if (o.read) work.bytes_to += bytes(false);
+    if (o.written) work.bytes_from += bytes(true);
   }
   return work;
 }
@@ -43,33 +45,41 @@ double device_share(const Descriptor& routine) noexcept {
 
 }  // namespace
 
-void Call::begin(const Argument* arguments) noexcept {
+void Call::decide(const Argument* arguments) noexcept {
   State* s = state();
   if (s == nullptr) return;
+  counted_ = true;
   RoutineRecord& record = s->routine(routine_);
   ReportRow* row = s->row(record, routine_.name);
   if (row != nullptr) add(row->calls, 1);
   flops_ = routine_.flops(arguments);
   const bool eligible = !routine_.trivial(arguments) && s->may_leave(record, routine_.name);
   if (eligible && row != nullptr) add(row->eligible, 1);
-  bool leaves = false;
-  if (eligible && s->settings.mode == Mode::remote) leaves = true;
-  if (eligible && s->settings.mode == Mode::automatic && !s->pool.servers().empty()) {
+  if (eligible && s->settings.mode == Mode::remote) leaves_ = true;
+  // Vectors and matrix-vector products move as much as they compute: never for data on this side.
+  const bool may_gain = routine_.level == 3 && s->settings.mode == Mode::automatic;
+  if (eligible && may_gain && !s->pool.servers().empty()) {
     const policy::Work work = work_of(routine_, arguments, flops_);
-    leaves = choose(*s, record, work, device_share(routine_)) == policy::Choice::remote;
+    leaves_ = choose(*s, record, work, device_share(routine_)) == policy::Choice::remote;
   }
-  if (leaves) {
-    CallJob job(routine_, arguments);
-    done_ = run_remotely(*s, record, routine_.name, flops_, job);
-  }
-  if (!done_) started_ns_ = now_ns();
 }
 
-Call::Call(const Descriptor& routine, const Argument* arguments, const std::int64_t*) noexcept
-    : routine_(routine) {
+Call::Call(const Descriptor& routine, const Argument* arguments) noexcept : routine_(routine) {
   if (!nesting_.outermost()) return;
   const Undisturbed undisturbed;
-  begin(arguments);
+  decide(arguments);
+}
+
+bool Call::run(const Argument* arguments) noexcept {
+  const Undisturbed undisturbed;
+  State* s = state();
+  if (s == nullptr) return false;
+  CallJob job(routine_, arguments);
+  return run_remotely(*s, s->routine(routine_), routine_.name, flops_, job);
+}
+
+void Call::begin_local() noexcept {
+  if (counted_) started_ns_ = now_ns();
 }
 
 Call::~Call() {

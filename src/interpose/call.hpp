@@ -19,31 +19,39 @@ extern constinit std::atomic<double> g_min_flops;
 /// Takes one call through counting, decision and, if that says so, the accelerator.
 /// The entry's slow path:
 ///
-///     Call call(descriptor, arguments, lds);
-///     if (!call.done()) original(...);      // unchanged caller's arguments
+///     Call call(descriptor, arguments);
+///     if (call.leaves() && <operands made ready> && call.run(arguments)) return;
+///     call.begin_local();
+///     original(...);                        // unchanged caller's arguments
 ///
 /// Memory: arguments hold Argument::host in the normal form (column-major, upper-case flags); not
-/// kept.
+/// kept, and operands are not touched before run().
 /// Threads: any; destruct on the same thread. Never throws, never exits, never touches errno.
 class Call {
  public:
-  /// @param lds leading dimension per argument position, 0 where there is none
-  Call(const Descriptor& routine, const Argument* arguments, const std::int64_t* lds) noexcept;
-  /// Counts what the original library needed, if it ran.
+  /// Counts the call and decides.   @pre routine.legal(arguments, their lds)
+  Call(const Descriptor& routine, const Argument* arguments) noexcept;
+  /// Counts what the original library needed since begin_local().
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  /// True if the results are in place and the original must not run.
-  bool done() const noexcept { return done_; }
+  /// True if an accelerator is to be tried.
+  bool leaves() const noexcept { return leaves_; }
+  /// Runs the call on an accelerator. True if the results are in place and the original must not
+  /// run.
+  bool run(const Argument* arguments) noexcept;
+  /// The original runs from now on.
+  void begin_local() noexcept;
 
  private:
-  void begin(const Argument* arguments) noexcept;
+  void decide(const Argument* arguments) noexcept;
 
   const Descriptor& routine_;
   Nesting nesting_;
-  bool done_ = false;
+  bool leaves_ = false;
   double flops_ = 0;
+  bool counted_ = false;
   std::uint64_t started_ns_ = 0;  // of a local run that is to be counted; 0: none
 };
 

@@ -14,27 +14,35 @@ struct Answer {
 // alive while an illegal call runs in the original: the program's xerbla may throw or jump through
 // our frames.
 [[gnu::noinline]] Answer take_legal(const Entry& entry, const Descriptor& routine,
-                                    Integers integers, void* function, const Raw* raw) {
+                                    Integers integers, void* function, const Raw* raw,
+                                    void* value) {
   NormalForm form(entry, routine, integers);
-  if (!form.read(raw)) return {};
-  const Call call(routine, form.arguments(), form.lds());
-  if (call.done()) return {true, form.write_back()};
+  if (!form.read(raw, value)) return {};
+  Call call(routine, form.arguments());
+  if (call.leaves() && form.prepare() && call.run(form.arguments())) {
+    const std::int64_t info = form.write_back();
+    // What the original would have said of its workspace.
+    if (form.has_lengths()) form.query(function, raw);
+    return {true, info};
+  }
   form.release();
-  return {true, entry.invoke(function, raw)};
+  call.begin_local();
+  return {true, entry.invoke(function, raw, value)};
 }
 
 }  // namespace
 
-std::int64_t take_call(const Entry& entry, const Raw* arguments, const void* caller) {
+std::int64_t take_call(const Entry& entry, const Raw* arguments, const void* caller, void* value) {
   void* function = original(entry.symbol, caller);
   const Integers integers =
       entry.integers == Integers::unasked ? integers_of(entry.symbol, function) : entry.integers;
   if (integers != Integers::unknown) {
-    const std::size_t index = std::size_t{entry.row.descriptor} + entry.precision;
-    const Answer answer = take_legal(entry, routines::all()[index], integers, function, arguments);
+    const Descriptor& routine =
+        routines::all()[std::size_t{entry.row.descriptor} + entry.precision];
+    const Answer answer = take_legal(entry, routine, integers, function, arguments, value);
     if (answer.taken) return answer.info;
   }
-  return entry.invoke(function, arguments);
+  return entry.invoke(function, arguments, value);
 }
 
 }  // namespace ob::interpose

@@ -7,12 +7,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 #include "interpose/call.hpp"
 #include "interpose/original.hpp"
 #include "routines/argument.hpp"
+#include "routines/expression.hpp"
 
 #define OB_ENTRY extern "C" [[gnu::visibility("default")]]
 #define OB_SLOW [[gnu::noinline]] static
@@ -34,6 +36,7 @@ union Raw {
   float single_value;
   double double_value;
 
+  Raw() noexcept : integer(0) {}
   Raw(std::int64_t v) noexcept : integer(v) {}  // NOLINT(google-explicit-constructor)
   Raw(int v) noexcept : integer(v) {}           // NOLINT(google-explicit-constructor)
   Raw(char v) noexcept : integer(v) {}          // NOLINT(google-explicit-constructor)
@@ -42,15 +45,35 @@ union Raw {
   Raw(double v) noexcept : double_value(v) {}   // NOLINT(google-explicit-constructor)
 };
 
-/// Calls the original with arguments as they came; the result is LAPACKE's info.
-using Invoke = std::int64_t (*)(void* function, const Raw* arguments);
+/// Calls the original with arguments as they came; returns LAPACKE's info. A function's value goes to
+/// `value`, in the function's own type.
+using Invoke = std::int64_t (*)(void* function, const Raw* arguments, void* value);
 
-/// What flags of a routine mean, and how its row-major form becomes column-major
+/// What an entry gets in the order of Fortran's arguments: a position in Descriptor::kinds (with a
+/// leading dimension or increment, that follows), or one of these.
+namespace slot {
+inline constexpr std::int8_t kWork = -1;         ///< workspace
+inline constexpr std::int8_t kLength = -2;       ///< length of the workspace before it
+inline constexpr std::int8_t kWorkResult = -3;   ///< workspace that LAPACKE's high-level form has, too
+inline constexpr std::int8_t kCallback = -4;     ///< a function that is never called remotely
+}  // namespace slot
+inline constexpr int kMaxLengths = 4;
+/// Arguments of an entry: each of the normal form and what follows it, workspace, layout.
+inline constexpr int kMaxRaw = 2 * kMaxArguments + 3 * kMaxLengths + 1;
+
+/// What the arguments of a routine mean, and how its row-major form becomes column-major
 /// (routines/SCHEMA.md). Masks have the bit of the argument's position in Descriptor::kinds.
 struct EntryRow {
   std::uint16_t descriptor;  ///< position in routines::all() of the first precision
-  /// Per argument 't'rans, 'h' (trans of a Hermitian routine: N or C), 'u'plo, 'd'iag or 's'ide,
-  /// 0 for others.
+  std::span<const std::int8_t> slots;
+  /// True if the workspace is as long as documented: neither too short nor a query. nullptr if
+  /// nobody passes lengths.
+  bool (*lengths_suffice)(const Argument* arguments, const std::int64_t* lengths);
+  bool has_layout;      ///< C forms begin with it (not level 1)
+  bool row_major_stays;  ///< row-major calls are the original's
+  bool is_index;        ///< the function's value is an index, from 1 in Fortran and from 0 in C
+  /// Per argument 't'rans, 'h' (trans of a Hermitian routine: N or C), 'u'plo, 'd'iag, 's'ide or
+  /// 'j'ob, 0 for others.
   std::array<char, kMaxArguments> flags;
   std::array<std::array<std::uint8_t, 2>, 4> swaps;
   std::uint8_t swap_count;
@@ -68,22 +91,31 @@ struct Entry {
   Invoke invoke;
 };
 
-/// Takes one call to the accelerator or the original.
-/// Memory: `arguments` as the entry got them, not kept   Threads: any
+/// Takes one call to the accelerator or the original; returns LAPACKE's info.
+/// Memory: `arguments` as the entry got them, not kept; `value` takes that of a function, in its own
+/// type (integers: 64 bits)
+/// Threads: any
 /// Errors: exceptions of the program's own xerbla pass through; nothing here throws
-std::int64_t take_call(const Entry& entry, const Raw* arguments, const void* caller);
+std::int64_t take_call(const Entry& entry, const Raw* arguments, const void* caller,
+                       void* value = nullptr);
 
 /// Fortran's: `kPointers` references, then hidden lengths of `kLengths` CHARACTER arguments. C
 /// callers may not have passed any, so the caller's are not read; all arguments are CHARACTER*1.
-template <std::size_t kPointers, std::size_t kLengths>
-std::int64_t invoke_fortran(void* function, const Raw* arguments) {
+template <class Value, std::size_t kPointers, std::size_t kLengths>
+std::int64_t invoke_fortran(void* function, const Raw* arguments, [[maybe_unused]] void* value) {
   const auto call = [&]<std::size_t... I, std::size_t... L>(std::index_sequence<I...>,
                                                             std::index_sequence<L...>) {
-    using Function = void (*)(std::enable_if_t<(I < kPointers), void*>...,
-                              std::enable_if_t<(L < kLengths), std::size_t>...);
-    reinterpret_cast<Function>(function)(arguments[I].pointer..., (L * 0 + 1)...);
+    using Function = Value (*)(std::enable_if_t<(I < kPointers), void*>...,
+                               std::enable_if_t<(L < kLengths), std::size_t>...);
+    return reinterpret_cast<Function>(function)(arguments[I].pointer..., (L * 0 + 1)...);
   };
-  call(std::make_index_sequence<kPointers>(), std::make_index_sequence<kLengths>());
+  constexpr auto kI = std::make_index_sequence<kPointers>();
+  constexpr auto kL = std::make_index_sequence<kLengths>();
+  if constexpr (std::is_void_v<Value>) {
+    call(kI, kL);
+  } else {
+    *static_cast<Value*>(value) = call(kI, kL);
+  }
   return 0;
 }
 
@@ -115,6 +147,9 @@ double dim(std::int64_t argument) noexcept {
 constexpr char upper(char c) noexcept {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
+
+/// What emitted length checks are made of.
+using expression::log2;
 
 inline char flag(const void* argument) noexcept {
   return upper(*static_cast<const char*>(argument));

@@ -1,5 +1,7 @@
 #include "interpose/normal_form.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -52,72 +54,124 @@ std::int64_t NormalForm::integer_at(const void* address) const noexcept {
                                      : *static_cast<const std::int64_t*>(address);
 }
 
-bool NormalForm::read(const Raw* raw) noexcept {
-  const bool known = entry_.abi == Abi::fortran ? read_fortran(raw) : read_c(raw);
-  if (!known || !routine_.legal(arguments_, lds_)) return false;
+std::int64_t NormalForm::by_value(const Raw& raw) const noexcept {
+  return integers_ == Integers::lp64 ? static_cast<std::int32_t>(raw.integer) : raw.integer;
+}
+
+bool NormalForm::read(const Raw* raw, void* value) noexcept {
+  callers_value_ = value;
+  if (entry_.abi == Abi::fortran) {
+    read_fortran(raw);
+  } else if (!read_c(raw)) {
+    return false;
+  }
+  return routine_.legal(arguments_, lds_) &&
+         (!has_lengths() || entry_.row.lengths_suffice(arguments_, lengths_));
+}
+
+bool NormalForm::prepare() noexcept {
   operands_ = routine_.operands(arguments_);
   return move_operands() && !(entry_.abi == Abi::lapacke && has_nan());
 }
 
-bool NormalForm::read_fortran(const Raw* raw) noexcept {
-  for (std::size_t i = 0; i < routine_.kinds.size(); ++i) {
+// LAPACKE's high-level forms allocate workspace themselves.
+bool NormalForm::skips(std::int8_t slot) const noexcept {
+  return entry_.abi == Abi::lapacke && (slot == slot::kWork || slot == slot::kLength);
+}
+
+void NormalForm::read_extra(std::int8_t slot, const Raw* first, const Raw*& raw) noexcept {
+  if (slot == slot::kLength) {
+    length_at_[length_count_] = static_cast<std::uint8_t>(raw - first);
+    lengths_[length_count_++] =
+        entry_.abi == Abi::fortran ? integer_at(raw->pointer) : by_value(*raw);
+  }
+  ++raw;
+}
+
+void NormalForm::read_fortran(const Raw* raw) noexcept {
+  const Raw* const first = raw;
+  for (const std::int8_t slot : entry_.row.slots) {
+    if (slot < 0) {
+      read_extra(slot, first, raw);
+      continue;
+    }
+    const Kind kind = routine_.kinds[static_cast<std::size_t>(slot)];
+    Argument& argument = arguments_[slot];
+    if (kind == Kind::result) {
+      argument.host = {value_, 0};
+      continue;
+    }
     void* pointer = (raw++)->pointer;
-    Argument& argument = arguments_[i];
-    switch (routine_.kinds[i]) {
+    switch (kind) {
       case Kind::flag: argument.flag = flag(pointer); break;
       case Kind::dim: argument.dim = integer_at(pointer); break;
       case Kind::scalar:
       case Kind::real_scalar:
-        argument.scalar = scalar_at(pointer, routine_.precision, routine_.kinds[i]);
+        argument.scalar = scalar_at(pointer, routine_.precision, kind);
         break;
-      case Kind::matrix:
-        lds_[i] = integer_at((raw++)->pointer);
-        argument.host = {pointer, lds_[i]};
-        break;
-      case Kind::index_vector: argument.host = {pointer, 0}; break;
       case Kind::info:
+        info_at_ = static_cast<std::uint8_t>(raw - first - 1);
         callers_info_ = pointer;
         argument.host = {&info_, 0};
         break;
+      default:
+        if (has_ld(kind)) lds_[slot] = integer_at((raw++)->pointer);
+        argument.host = {pointer, lds_[slot]};
     }
   }
-  return true;
+  raw_count_ = static_cast<int>(raw - first);
+}
+
+bool NormalForm::has_result_pointer() const noexcept {
+  if (!is_complex(routine_.precision) || entry_.row.is_index) return false;
+  const Operands operands = routine_.operands(arguments_);
+  return operands.span().back().element_bytes == element_bytes(routine_.precision);
 }
 
 bool NormalForm::read_c(const Raw* raw) noexcept {
-  const auto layout = static_cast<std::int32_t>((raw++)->integer);
-  if (layout != kRowMajor && layout != kColumnMajor) return false;
-  row_major_ = layout == kRowMajor;
-  const auto integer = [this](const Raw& r) -> std::int64_t {
-    return integers_ == Integers::lp64 ? static_cast<std::int32_t>(r.integer) : r.integer;
-  };
-  for (std::size_t i = 0; i < routine_.kinds.size(); ++i) {
-    Argument& argument = arguments_[i];
-    switch (routine_.kinds[i]) {
-      case Kind::flag: {
-        const std::int64_t value = (raw++)->integer;
-        argument.flag = entry_.abi == Abi::cblas
-                            ? cblas_flag(static_cast<std::int32_t>(value), entry_.row.flags[i])
-                            : upper(static_cast<char>(value));
-        break;
-      }
-      case Kind::dim: argument.dim = integer(*raw++); break;
-      case Kind::scalar:
-      case Kind::real_scalar:
-        argument.scalar = c_scalar(*raw++, routine_.precision, routine_.kinds[i]);
-        break;
-      case Kind::matrix: {
-        void* pointer = (raw++)->pointer;
-        lds_[i] = integer(*raw++);
-        argument.host = {pointer, lds_[i]};
-        break;
-      }
-      case Kind::index_vector: argument.host = {(raw++)->pointer, 0}; break;
-      case Kind::info: argument.host = {&info_, 0}; break;  // the result, not an argument
-    }
+  const Raw* const first = raw;
+  if (entry_.row.has_layout) {
+    const auto layout = static_cast<std::int32_t>((raw++)->integer);
+    if (layout != kRowMajor && layout != kColumnMajor) return false;
+    row_major_ = layout == kRowMajor;
   }
+  if (row_major_ && entry_.row.row_major_stays) return false;
+  for (const std::int8_t slot : entry_.row.slots) {
+    if (slot < 0) {
+      if (!skips(slot)) read_extra(slot, first, raw);
+      continue;
+    }
+    read_c_argument(static_cast<std::size_t>(slot), raw);
+  }
+  raw_count_ = static_cast<int>(raw - first);
   if (row_major_) to_column_major();
   return true;
+}
+
+void NormalForm::read_c_argument(std::size_t i, const Raw*& raw) noexcept {
+  Argument& argument = arguments_[i];
+  const Kind kind = routine_.kinds[i];
+  switch (kind) {
+    case Kind::flag: {
+      const std::int64_t value = (raw++)->integer;
+      argument.flag = entry_.abi == Abi::cblas
+                          ? cblas_flag(static_cast<std::int32_t>(value), entry_.row.flags[i])
+                          : upper(static_cast<char>(value));
+      return;
+    }
+    case Kind::dim: argument.dim = by_value(*raw++); return;
+    case Kind::scalar:
+    case Kind::real_scalar: argument.scalar = c_scalar(*raw++, routine_.precision, kind); return;
+    case Kind::info: argument.host = {&info_, 0}; return;  // the result, not an argument
+    case Kind::result:
+      argument.host = {value_, 0};
+      if (has_result_pointer()) callers_value_ = (raw++)->pointer;
+      return;
+    default: break;
+  }
+  void* pointer = (raw++)->pointer;
+  if (has_ld(kind)) lds_[i] = by_value(*raw++);
+  argument.host = {pointer, lds_[i]};
 }
 
 void NormalForm::to_column_major() noexcept {
@@ -174,8 +228,12 @@ bool NormalForm::move(const Operand& operand) noexcept {
 }
 
 bool NormalForm::has_nan() const noexcept {
+  for (std::size_t i = 0; i < routine_.kinds.size(); ++i) {
+    if (routine_.kinds[i] == Kind::real_scalar && std::isnan(arguments_[i].scalar.re)) return true;
+  }
   for (const Operand& operand : operands_.span()) {
-    if (routine_.kinds[operand.argument] != Kind::matrix || !operand.read) continue;
+    const Kind kind = routine_.kinds[operand.argument];
+    if ((kind != Kind::matrix && kind != Kind::vector) || !operand.read) continue;
     const HostOperand& host = arguments_[operand.argument].host;
     if (interpose::has_nan(operand, routine_.precision, host.data, host.ld)) return true;
   }
@@ -201,7 +259,34 @@ std::int64_t NormalForm::write_back() noexcept {
     else
       std::memcpy(callers_info_, &info_, sizeof info_);
   }
+  if (callers_value_ != nullptr) return_value();
   return info_;
+}
+
+void NormalForm::return_value() noexcept {
+  if (entry_.row.is_index && entry_.abi == Abi::cblas) {  // from 0; of nothing it is 0, too
+    std::int64_t index = 0;
+    std::memcpy(&index, value_, sizeof index);
+    index -= index > 0 ? 1 : 0;
+    std::memcpy(value_, &index, sizeof index);
+  }
+  std::memcpy(callers_value_, value_, operands_.span().back().element_bytes);
+}
+
+void NormalForm::query(void* function, const Raw* raw) const noexcept {
+  static constexpr std::int64_t kQuery = -1;  // whatever the width of the reader's integers
+  std::int64_t info = 0;
+  Raw arguments[kMaxRaw];
+  std::copy_n(raw, raw_count_, arguments);
+  for (int i = 0; i < length_count_; ++i) {
+    Raw& length = arguments[length_at_[i]];
+    if (entry_.abi == Abi::fortran)
+      length.pointer = const_cast<std::int64_t*>(&kQuery);
+    else
+      length.integer = kQuery;
+  }
+  if (callers_info_ != nullptr) arguments[info_at_].pointer = &info;
+  (void)entry_.invoke(function, arguments, nullptr);
 }
 
 void NormalForm::release() noexcept {

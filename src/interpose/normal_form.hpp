@@ -18,17 +18,24 @@ class NormalForm {
   NormalForm(const Entry& entry, const Descriptor& routine, Integers integers) noexcept
       : entry_(entry), routine_(routine), integers_(integers) {}
 
-  /// Reads everything. False if the original must have the call: illegal or unknown arguments, no
-  /// memory for scratch, a NaN that LAPACKE would refuse.
-  bool read(const Raw* raw) noexcept;
+  /// Reads everything but operands. False if the original must have the call: illegal or unknown
+  /// arguments, a workspace query.
+  /// @param value where a function's value belongs
+  bool read(const Raw* raw, void* value) noexcept;
+  /// Makes the operands ready. False if the original must have the call after all: no memory for
+  /// scratch, a NaN that LAPACKE would refuse.
+  bool prepare() noexcept;
 
   const Argument* arguments() const noexcept { return arguments_; }
-  const std::int64_t* lds() const noexcept { return lds_; }
 
   /// Puts results that are not yet in the caller's memory there; returns info.
   std::int64_t write_back() noexcept;
   /// Gives scratch memory back early.
   void release() noexcept;
+
+  bool has_lengths() const noexcept { return length_count_ > 0; }
+  /// Asks the original how much workspace it likes; it answers into the caller's workspace.
+  void query(void* function, const Raw* raw) const noexcept;
 
  private:
   struct Moved {  // an operand that lies in scratch
@@ -38,13 +45,19 @@ class NormalForm {
     Scratch scratch;
   };
 
-  bool read_fortran(const Raw* raw) noexcept;
+  void read_fortran(const Raw* raw) noexcept;
   bool read_c(const Raw* raw) noexcept;
+  void read_extra(std::int8_t slot, const Raw* first, const Raw*& raw) noexcept;
+  void read_c_argument(std::size_t i, const Raw*& raw) noexcept;
+  bool skips(std::int8_t slot) const noexcept;
+  bool has_result_pointer() const noexcept;
   void to_column_major() noexcept;
   bool move_operands() noexcept;
   bool move(const Operand& operand) noexcept;
   bool has_nan() const noexcept;
+  void return_value() noexcept;
   std::int64_t integer_at(const void* address) const noexcept;
+  std::int64_t by_value(const Raw& raw) const noexcept;
 
   bool transposed(int argument) const noexcept {
     return row_major_ && (entry_.row.transpose_mask >> argument & 1U) != 0;
@@ -57,8 +70,15 @@ class NormalForm {
   Operands operands_;
   Argument arguments_[kMaxArguments];
   std::int64_t lds_[kMaxArguments] = {};
+  std::int64_t lengths_[kMaxLengths] = {};
+  std::uint8_t length_at_[kMaxLengths] = {};  // among the raw arguments
+  int length_count_ = 0;
   std::int64_t info_ = 0;
   void* callers_info_ = nullptr;
+  std::uint8_t info_at_ = 0;
+  int raw_count_ = 0;
+  alignas(16) char value_[16] = {};
+  void* callers_value_ = nullptr;
   Moved moved_[kMaxOperands];
   int moved_count_ = 0;
 };

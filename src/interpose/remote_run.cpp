@@ -46,7 +46,7 @@ Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::
     lease->device().abandon();
     return Status(Code::out_of_memory, "no memory on this side");
   }
-  if (status.ok()) return status;
+  if (status.ok() || status.code() == Code::declined) return status;
   if (status.code() == Code::out_of_memory) {
     outcome.again =
         lease->device().has_cached_buffers() && lease->device().drop_cached_buffers().ok();

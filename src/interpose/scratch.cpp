@@ -15,9 +15,8 @@ struct Rows {
 };
 
 // The referenced rows of column j.
-Rows rows_of(const Operand& operand, std::uint64_t j) noexcept {
-  const std::uint64_t m = operand.rows;
-  switch (operand.triangle) {
+Rows rows_of(Triangle triangle, std::uint64_t m, std::uint64_t j) noexcept {
+  switch (triangle) {
     case Triangle::upper: return {0, std::min(m, j + 1)};
     case Triangle::lower: return {std::min(m, j), m};
     case Triangle::upper_strict: return {0, std::min(m, j)};
@@ -29,12 +28,12 @@ Rows rows_of(const Operand& operand, std::uint64_t j) noexcept {
 
 // Moves element (i, j) from i * from_row + j * from_col to i * to_row + j * to_col, tile by tile.
 template <std::size_t kBytes>
-void move_elements(const Operand& operand, char* to, std::int64_t to_row, std::int64_t to_col,
+void move_elements(const Operand& operand, Triangle triangle, char* to, std::int64_t to_row, std::int64_t to_col,
                    const char* from, std::int64_t from_row, std::int64_t from_col) noexcept {
   constexpr auto bytes = static_cast<std::int64_t>(kBytes);
   for (std::uint64_t i0 = 0; i0 < operand.rows; i0 += kTile) {
     for (std::uint64_t j = 0; j < operand.cols; ++j) {
-      const Rows rows = rows_of(operand, j);
+      const Rows rows = rows_of(triangle, operand.rows, j);
       const std::uint64_t end = std::min(rows.end, i0 + kTile);
       const auto column = static_cast<std::int64_t>(j);
       for (std::uint64_t i = std::max(rows.begin, i0); i < end; ++i) {
@@ -46,14 +45,14 @@ void move_elements(const Operand& operand, char* to, std::int64_t to_row, std::i
   }
 }
 
-void move_elements(const Operand& operand, void* to, std::int64_t to_row, std::int64_t to_col,
+void move_elements(const Operand& operand, Triangle triangle, void* to, std::int64_t to_row, std::int64_t to_col,
                    const void* from, std::int64_t from_row, std::int64_t from_col) noexcept {
   auto* out = static_cast<char*>(to);
   const auto* in = static_cast<const char*>(from);
   switch (operand.element_bytes) {
-    case 4: return move_elements<4>(operand, out, to_row, to_col, in, from_row, from_col);
-    case 8: return move_elements<8>(operand, out, to_row, to_col, in, from_row, from_col);
-    default: return move_elements<16>(operand, out, to_row, to_col, in, from_row, from_col);
+    case 4: return move_elements<4>(operand, triangle, out, to_row, to_col, in, from_row, from_col);
+    case 8: return move_elements<8>(operand, triangle, out, to_row, to_col, in, from_row, from_col);
+    default: return move_elements<16>(operand, triangle, out, to_row, to_col, in, from_row, from_col);
   }
 }
 
@@ -61,7 +60,7 @@ template <class Real>
 bool has_nan(const Operand& operand, const Real* data, std::int64_t ld,
              std::uint64_t parts) noexcept {
   for (std::uint64_t j = 0; j < operand.cols; ++j) {
-    const Rows rows = rows_of(operand, j);
+    const Rows rows = rows_of(operand.triangle, operand.rows, j);
     const Real* column = data + j * static_cast<std::uint64_t>(ld) * parts;
     bool found = false;  // no early exit inside: the loop then runs at the speed of memory
     for (std::uint64_t i = rows.begin * parts; i < rows.end * parts; ++i)
@@ -83,19 +82,18 @@ bool Scratch::allocate(std::uint64_t count, std::uint64_t element_bytes) noexcep
 
 void copy_to_column_major(const Operand& operand, void* destination, std::int64_t ld,
                           const void* row_major, std::int64_t row_major_ld) noexcept {
-  move_elements(operand, destination, 1, ld, row_major, row_major_ld, 1);
+  move_elements(operand, operand.triangle, destination, 1, ld, row_major, row_major_ld, 1);
 }
 
 void copy_to_row_major(const Operand& operand, void* row_major, std::int64_t row_major_ld,
                        const void* source, std::int64_t ld) noexcept {
-  move_elements(operand, row_major, row_major_ld, 1, source, 1, ld);
+  move_elements(operand, operand.written_triangle, row_major, row_major_ld, 1, source, 1, ld);
 }
 
 bool has_nan(const Operand& operand, Precision precision, const void* data,
              std::int64_t ld) noexcept {
-  const bool is_single = precision == Precision::s || precision == Precision::c;
-  const std::uint64_t parts = precision == Precision::c || precision == Precision::z ? 2 : 1;
-  if (is_single) return has_nan(operand, static_cast<const float*>(data), ld, parts);
+  const std::uint64_t parts = operand.element_bytes / real_bytes(precision);
+  if (real_bytes(precision) == sizeof(float)) return has_nan(operand, static_cast<const float*>(data), ld, parts);
   return has_nan(operand, static_cast<const double*>(data), ld, parts);
 }
 

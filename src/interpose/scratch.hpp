@@ -28,14 +28,15 @@ class Scratch {
   void* data_ = nullptr;
 };
 
-/// destination(i, j) = source(i, j) for the referenced elements, one of the two row-major.
+/// destination(i, j) = source(i, j), one of the two row-major, for the elements that are read (to
+/// column-major) or written (to row-major).
 /// Shapes: operand.rows x operand.cols; (i, j) at i + j * ld or, row-major, at i * ld + j
 void copy_to_column_major(const Operand& operand, void* destination, std::int64_t ld,
                           const void* row_major, std::int64_t row_major_ld) noexcept;
 void copy_to_row_major(const Operand& operand, void* row_major, std::int64_t row_major_ld,
                        const void* source, std::int64_t ld) noexcept;
 
-/// True if a referenced element of a column-major matrix is a NaN.
+/// True if an element that is read of a column-major matrix or a vector is a NaN.
 bool has_nan(const Operand& operand, Precision precision, const void* data,
              std::int64_t ld) noexcept;
 

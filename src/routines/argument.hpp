@@ -18,19 +18,28 @@ enum class Kind : std::uint8_t {
   matrix,        ///< column-major, with leading dimension
   index_vector,  ///< integers (ipiv): always 64-bit on the wire and on devices
   info,          ///< one 64-bit integer output
+  vector,        ///< contiguous elements, or real numbers of their precision (tau, w; packed matrices)
+  strided,       ///< x of the BLAS, with increment: not 0; negative: the last element lies first
+  character,     ///< one character that the routine sets (equed)
+  result,        ///< the value of a function (dot); integers have 64 bits
 };
+
+/// True for operands: what lies in memory.
+constexpr bool is_memory(Kind kind) noexcept { return kind >= Kind::matrix; }
+/// True for operands with a leading dimension or an increment.
+constexpr bool has_ld(Kind kind) noexcept { return kind == Kind::matrix || kind == Kind::strided; }
 
 inline constexpr int kMaxArguments = 24;
 
 struct HostOperand {
   void* data;       ///< first element; nullptr allowed when nothing is referenced
-  std::int64_t ld;  ///< elements; 0 for vectors
+  std::int64_t ld;  ///< elements; the increment of strided ones; 0 for others
 };
 
 struct DeviceOperand {
   BufferId buffer;
   std::uint64_t offset_bytes;
-  std::int64_t ld;  ///< elements; 0 for vectors
+  std::int64_t ld;  ///< as HostOperand's
 };
 
 struct Complex {
@@ -43,7 +52,7 @@ union Argument {
   char flag;
   std::int64_t dim;
   Complex scalar;
-  HostOperand host;      ///< matrix, index_vector, info in host memory
+  HostOperand host;      ///< operands in host memory
   DeviceOperand device;  ///< the same on a device
 
   Argument() : scalar{0, 0} {}

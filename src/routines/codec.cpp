@@ -28,11 +28,15 @@ void put(Body& body, Kind kind, const Argument& argument) noexcept {
       body.f64(0);
       return;
     case Kind::matrix:
+    case Kind::strided:
       put(body, argument.device);
       body.u64(static_cast<std::uint64_t>(argument.device.ld));
       return;
     case Kind::index_vector:
-    case Kind::info: put(body, argument.device); return;
+    case Kind::info:
+    case Kind::vector:
+    case Kind::character:
+    case Kind::result: put(body, argument.device); return;
   }
 }
 
@@ -77,9 +81,13 @@ Argument take(Fields& fields, Kind kind, std::string_view name) {
       if (fields.u64(name) != 0) fields.refuse(name, "has an imaginary part (it is real)");
       return argument;
     }
-    case Kind::matrix: return take_operand(fields, name, true);
+    case Kind::matrix:
+    case Kind::strided: return take_operand(fields, name, true);
     case Kind::index_vector:
-    case Kind::info: return take_operand(fields, name, false);
+    case Kind::info:
+    case Kind::vector:
+    case Kind::character:
+    case Kind::result: return take_operand(fields, name, false);
   }
   return {};
 }

@@ -2,8 +2,8 @@
 // Bodies of the call and make_plan commands: the ones whose content the one table decides.
 //
 // call: u32 routine id, u32 argument count, then per argument by its Kind: flag u64; dim i64;
-// scalar and real_scalar 2 x f64; matrix {u64 buffer, u64 offset_bytes, i64 ld}; index_vector and
-// info {u64 buffer, u64 offset_bytes}.
+// scalar and real_scalar 2 x f64; matrix {u64 buffer, u64 offset_bytes, i64 ld}; strided the same
+// with its increment; the other operands {u64 buffer, u64 offset_bytes}.
 
 #include "base/ids.hpp"
 #include "base/status.hpp"

@@ -4,6 +4,30 @@
 
 #include "routines/order.hpp"
 
+namespace ob {
+
+Region region_of(const Operand& operand, Kind kind, std::int64_t ld, bool written) noexcept {
+  Region region{.offset_bytes = 0,
+                .element_bytes = operand.element_bytes,
+                .triangle = written ? operand.written_triangle : operand.triangle,
+                .rows = operand.rows,
+                .cols = operand.cols,
+                .ld = std::max<std::uint64_t>(1, operand.rows)};
+  // Unsigned negation: the magnitude of the smallest integer, too, is a number.
+  const auto bits = static_cast<std::uint64_t>(ld);
+  if (kind == Kind::matrix) region.ld = bits;
+  if (kind == Kind::strided) region.ld = ld < 0 ? 0 - bits : bits;
+  return region;
+}
+
+std::int64_t dense_ld(const Operand& operand, Kind kind, std::int64_t ld) noexcept {
+  if (kind == Kind::strided) return ld < 0 ? -1 : 1;
+  return kind == Kind::matrix ? std::max(std::int64_t{1}, static_cast<std::int64_t>(operand.rows))
+                              : 0;
+}
+
+}  // namespace ob
+
 namespace ob::routines {
 namespace {
 

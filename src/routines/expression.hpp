@@ -22,17 +22,20 @@ inline Triangle triangle(char uplo, char diag) noexcept {
   return uplo == 'U' ? Triangle::upper : Triangle::lower;
 }
 
-/// @pre rows >= 0 and cols >= 0 (Descriptor::legal was true)
-inline void add(Operands& operands, std::uint8_t argument, bool read, bool written,
-                std::uint32_t element_bytes, Triangle triangle, std::int64_t rows,
-                std::int64_t cols) noexcept {
-  operands.items[operands.count++] = {argument,
-                                      read,
-                                      written,
-                                      element_bytes,
-                                      triangle,
-                                      static_cast<std::uint64_t>(rows),
-                                      static_cast<std::uint64_t>(cols)};
+/// floor(log2(n)); 0 for n < 2.
+inline std::int64_t log2(std::int64_t n) noexcept {
+  return n < 2 ? 0 : 63 - __builtin_clzll(static_cast<unsigned long long>(n));
+}
+inline double log2(double n) noexcept {
+  return static_cast<double>(log2(static_cast<std::int64_t>(n)));
+}
+
+/// @pre operand.rows and cols were >= 0 as signed numbers (Descriptor::legal was true)
+inline void add(Operands& operands, const Operand& operand) noexcept {
+  operands.items[operands.count++] = operand;
+}
+inline std::uint64_t extent(std::int64_t count) noexcept {
+  return static_cast<std::uint64_t>(count);
 }
 
 }  // namespace ob::expression

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "routines/argument.hpp"
 
@@ -105,6 +106,73 @@ class IndexIn {
   std::int64_t count_;
   void* copy_ = nullptr;
 };
+
+/// An integer vector the routine reads and writes.
+class IndexInOut {
+ public:
+  IndexInOut(void* data, std::int64_t count) noexcept : data_(data), count_(count) {
+    if (!kSameWidth) narrow_to(data_, data_, count_);
+  }
+  ~IndexInOut() {
+    if (!kSameWidth) widen_in_place(data_, count_);
+  }
+  IndexInOut(const IndexInOut&) = delete;
+  IndexInOut& operator=(const IndexInOut&) = delete;
+  Integer* get() noexcept { return static_cast<Integer*>(data_); }
+
+ private:
+  void* data_;
+  std::int64_t count_;
+};
+
+inline double real_part(double value) noexcept { return value; }
+template <class R>
+double real_part(std::complex<R> value) noexcept {
+  return static_cast<double>(value.real());
+}
+
+/// Workspace. Until it is allocated its length is -1, so that a call is a query, and get() points
+/// to one element, which takes the answer.
+template <class T>
+class Workspace {
+ public:
+  explicit Workspace(std::int64_t least) noexcept : least_(std::max<std::int64_t>(1, least)) {}
+  ~Workspace() { std::free(data_); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  T* get() noexcept { return data_ != nullptr ? data_ : &answer_; }
+  const Integer* length() const noexcept { return &length_; }
+  T first() const noexcept { return *data_; }
+
+  /// The documented minimum, or more if the routine asked for more. False without memory.
+  bool allocate() noexcept {
+    const double wanted = real_part(answer_);
+    constexpr double kMost = static_cast<double>(std::numeric_limits<std::int32_t>::max());
+    if (wanted > static_cast<double>(least_)) {
+      least_ = static_cast<std::int64_t>(std::min(wanted, kMost));
+    }
+    data_ = static_cast<T*>(std::malloc(static_cast<std::size_t>(least_) * sizeof(T)));
+    length_ = narrow(std::min<std::int64_t>(least_, std::numeric_limits<Integer>::max()));
+    return data_ != nullptr;
+  }
+
+ private:
+  std::int64_t least_;
+  T* data_ = nullptr;
+  T answer_{};
+  Integer length_ = -1;
+};
+
+/// Puts a function's value into the caller's memory; integers as 64-bit ones.
+template <class T>
+void store(void* data, T value) noexcept {
+  std::memcpy(data, &value, sizeof value);
+}
+inline void store(void* data, Integer value) noexcept {
+  const std::int64_t wide = value;
+  std::memcpy(data, &wide, sizeof wide);
+}
 
 /// INFO: 32-bit for the routine, 64-bit for the caller.
 class InfoOut {

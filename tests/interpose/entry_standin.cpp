@@ -42,22 +42,14 @@ void* device_library() {
 // One operand on the "device".
 struct Copy {
   Operand operand;
-  Argument* argument;
+  Kind kind;
   HostOperand host;
   std::vector<unsigned char> bytes;
-  Region host_region() const {
-    const bool vector = host.ld == 0;
-    const auto ld =
-        vector ? std::max<std::uint64_t>(1, operand.rows) : static_cast<std::uint64_t>(host.ld);
-    return {0, operand.element_bytes, operand.triangle, operand.rows, operand.cols, ld};
+  Layout at_home(bool written) const {
+    return Layout::matrix(host.data, region_of(operand, kind, host.ld, written));
   }
-  Region device_region() const {
-    return {0,
-            operand.element_bytes,
-            operand.triangle,
-            operand.rows,
-            operand.cols,
-            std::max<std::uint64_t>(1, operand.rows)};
+  Layout on_device(bool written) {
+    return Layout::matrix(bytes.data(), region_of(operand, Kind::vector, 0, written));
   }
 };
 
@@ -66,44 +58,45 @@ bool compute(const Descriptor& routine, const Argument* given) {
   std::copy_n(given, routine.kinds.size(), arguments);
   std::vector<Copy> copies;
   const Operands operands = routine.operands(arguments);
+  copies.reserve(kMaxOperands);
   for (const Operand& o : operands.span()) {
-    Argument* argument = &arguments[o.argument];
-    copies.push_back({o, argument, argument->host, {}});
-    Copy& copy = copies.back();
+    const Kind kind = routine.kinds[o.argument];
+    Copy& copy = copies.emplace_back(Copy{o, kind, given[o.argument].host, {}});
     copy.bytes.assign(o.element_bytes * std::max<std::uint64_t>(1, o.rows) * o.cols + 16,
                       0xFF);  // 0xFF...: NaN
-    argument->host = {copy.bytes.data(), static_cast<std::int64_t>(copy.device_region().ld)};
-    if (o.read) {
-      ob::copy(Layout::matrix(copy.bytes.data(), copy.device_region()),
-               Layout::matrix(copy.host.data, copy.host_region()));
-    }
+    arguments[o.argument].host = {copy.bytes.data(), dense_ld(o, kind, copy.host.ld)};
+    if (o.read) ob::copy(copy.on_device(false), copy.at_home(false));
   }
   const auto index = static_cast<std::size_t>(&routine - routines::all().data());
   const cpu::ThunkEntry& thunk = cpu::thunks()[index];
   void* function = dlsym(device_library(), thunk.symbol);
-  if (function == nullptr) return false;
-  thunk.thunk(function, arguments);
+  if (function == nullptr || !thunk.thunk(function, arguments)) return false;
   for (Copy& copy : copies) {
-    if (!copy.operand.written) continue;
-    ob::copy(Layout::matrix(copy.host.data, copy.host_region()),
-             Layout::matrix(copy.bytes.data(), copy.device_region()));
+    std::int64_t info = 0;
+    if (copy.kind == Kind::info) std::memcpy(&info, copy.bytes.data(), sizeof info);
+    if (info < 0 || (info > 0 && routine.rerun)) return false;
+  }
+  for (Copy& copy : copies) {
+    if (copy.operand.written) ob::copy(copy.at_home(true), copy.on_device(true));
   }
   return true;
 }
 
 }  // namespace
 
-Call::Call(const Descriptor& routine, const Argument* arguments, const std::int64_t* lds) noexcept
-    : routine_(routine) {
+Call::Call(const Descriptor& routine, const Argument* arguments) noexcept : routine_(routine) {
   if (mode_is("small")) g_min_flops = std::numeric_limits<double>::infinity();
   ++g_calls;
-  if (!routine.legal(arguments, lds)) {
-    std::fprintf(stderr, "standin: an illegal %s came through\n", routine.name.data());
-    std::abort();
-  }
-  if (mode_is("compute") && !routine.trivial(arguments)) done_ = compute(routine, arguments);
-  if (done_) ++g_done;
+  leaves_ = mode_is("compute") && !routine.trivial(arguments);
 }
+
+bool Call::run(const Argument* arguments) noexcept {
+  const bool done = compute(routine_, arguments);
+  if (done) ++g_done;
+  return done;
+}
+
+void Call::begin_local() noexcept {}
 
 Call::~Call() = default;
 

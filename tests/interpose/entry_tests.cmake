@@ -15,7 +15,8 @@ foreach(library OPENBLAS OPENBLAS64 BLAS_LIBRARY LAPACK_LIBRARY LAPACKE_LIBRARY)
 endforeach()
 
 # The entries as a preloadable library, with a stand-in where the connection to a daemon would be.
-add_library(entry_standin SHARED ${CMAKE_CURRENT_LIST_DIR}/entry_standin.cpp $<TARGET_OBJECTS:ob_entry_points>)
+add_library(entry_standin SHARED ${CMAKE_CURRENT_LIST_DIR}/entry_standin.cpp $<TARGET_OBJECTS:ob_entry_points>
+  $<TARGET_OBJECTS:ob_vector_entry_points>)
 target_link_libraries(entry_standin PRIVATE ob_entries ob_cpu_thunks ${CMAKE_DL_LIBS})
 
 # Every name in every affix.

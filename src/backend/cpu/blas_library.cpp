@@ -144,10 +144,10 @@ const BlasLibrary::Routine* BlasLibrary::find(std::uint32_t descriptor_id) const
   return found == routines_.end() ? nullptr : &found->second;
 }
 
-void BlasLibrary::run(const Routine& routine, const Argument* arguments) const {
+bool BlasLibrary::run(const Routine& routine, const Argument* arguments) const {
   std::unique_lock<std::mutex> turn;
   if (turn_ != nullptr) turn = std::unique_lock(*turn_);
-  routine.thunk(routine.function, arguments);
+  return routine.thunk(routine.function, arguments);
 }
 
 double BlasLibrary::measure_gflops() const {

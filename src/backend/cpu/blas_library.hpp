@@ -35,8 +35,8 @@ class BlasLibrary {
   };
   /// nullptr if the library lacks it.
   const Routine* find(std::uint32_t descriptor_id) const noexcept;
-  /// @pre as Thunk's
-  void run(const Routine& routine, const Argument* arguments) const;
+  /// False if there is no memory for workspace.   @pre as Thunk's
+  bool run(const Routine& routine, const Argument* arguments) const;
 
   /// The rate of one dgemm of 512 x 512, the best of three, in GFLOP/s; 0 if there is no dgemm.
   double measure_gflops() const;

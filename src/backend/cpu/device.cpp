@@ -27,8 +27,8 @@ Status check_integers(const HostCall& call) {
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
     std::int64_t value = 0;
     if (routine.kinds[i] == Kind::dim) value = call.arguments[i].dim;
-    if (routine.kinds[i] == Kind::matrix) value = call.arguments[i].host.ld;
-    if (value <= INT32_MAX) continue;
+    if (has_ld(routine.kinds[i])) value = call.arguments[i].host.ld;
+    if (value >= INT32_MIN && value <= INT32_MAX) continue;
     return {Code::unsupported, std::string(routine.name) + ": " +
                                    std::string(routine.argument_names[i]) + " = " +
                                    std::to_string(value) +
@@ -127,9 +127,11 @@ Status CpuDevice::run(const BlasLibrary::Routine& routine, const HostCall& call,
   }
   const Turn turn(*this);
   const Stopwatch watch;
-  libraries_.blas->run(routine, call.arguments);
+  const bool ran = libraries_.blas->run(routine, call.arguments);
   report.compute_ns += watch.elapsed_ns();
-  return {};
+  if (ran) return {};
+  return {Code::out_of_memory,
+          std::string(call.routine->name) + ": no memory for the workspace of this call"};
 }
 
 Result<PlanId> CpuDevice::make_plan(const FftPlan& plan) {

@@ -10,10 +10,11 @@
 namespace ob::cpu {
 
 /// Calls `function` (a Fortran LP64 routine) with `arguments`, whose memory operands are
-/// Argument::host. index_vector and info operands are 64-bit in memory and converted to and from
-/// the library's 32-bit integers.
-/// @pre dimensions and leading dimensions fit 32 bits (the caller checks)
-using Thunk = void (*)(void* function, const Argument* arguments);
+/// Argument::host, and with workspace of the size it asks for. Integers in memory have 64 bits and
+/// are converted to and from the library's 32-bit ones.
+/// False, and nothing was called, if there is no memory for the workspace.
+/// @pre dimensions, leading dimensions and increments fit 32 bits (the caller checks)
+using Thunk = bool (*)(void* function, const Argument* arguments);
 
 struct ThunkEntry {
   std::uint32_t id;    ///< Descriptor::id

@@ -1,0 +1,178 @@
+"""One argument of a row: its role, extents and directions, as routines/SCHEMA.md has them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from checked import Table
+
+PRECISIONS = "sdcz"
+USES = ("in", "out", "inout", "consumed")
+# What CBLAS calls an enumeration, with the characters Fortran uses for its values. The letters of
+# LAPACK's jobs (jobz, range, fact, vect ...) are each routine's own.
+FLAG_VALUES = {"trans": "NTC", "uplo": "UL", "diag": "NU", "side": "LR", "job": ""}
+TYPES = ("element", "real", "double", "integer", "logical")
+
+# Role -> the keys it has besides name, role and precisions.
+ROLES: dict[str, set[str]] = {
+    "flag": {"of", "values", "complex_values"},
+    "dim": set(),
+    "integer": set(),
+    "scalar": set(),
+    "real_scalar": set(),
+    "matrix": {"shape", "use", "read_if", "written_if", "written", "triangle", "unit"},
+    "vector": {"shape", "use", "read_if", "written_if", "type"},
+    "strided": {"shape", "use", "read_if", "increment"},
+    "index_vector": {"shape", "use", "read_if", "written_if", "indices"},
+    "character": {"use"},
+    "info": set(),
+    "result": {"type"},
+    "work": {"size", "type", "query", "returns", "lapacke"},
+    "callback": set(),
+}
+# Role -> ob::Kind, for the roles that devices see.
+KINDS = {
+    **{r: r for r in ROLES if r not in ("integer", "work", "callback")},
+    "integer": "dim",
+}
+EXTENTS = {"matrix": 2, "vector": 1, "strided": 1, "index_vector": 1}
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    """One argument; `index` is its position in Descriptor::kinds, -1 if devices do not see it."""
+
+    name: str
+    role: str
+    index: int = -1
+    precisions: str = PRECISIONS
+    of: str = ""  # flags: trans, uplo, diag, side, job
+    values: str = ""  # flags: legal characters in real precisions
+    complex_values: str = ""  # flags: legal characters in complex precisions
+    shape: tuple[str, ...] = ()
+    use: str = "in"
+    read_if: str = ""
+    written_if: str = ""
+    written_full: bool = False  # a triangle is read, everything is written
+    triangle: str = ""  # name of the uplo flag
+    unit: str = ""  # name of the diag flag
+    type: str = "element"
+    positive: bool = False  # increments: > 0, not just other than 0
+    indices: str = "pivots"
+    size: str = ""  # work: least number of elements
+    query: bool = False  # work: its length is the next argument
+    lapacke: bool = False  # work: LAPACKE's high-level form has it, too
+
+    @property
+    def kind(self) -> str:
+        """Its ob::Kind; empty if devices do not see it."""
+        if self.role == "work":
+            return "vector" if self.shape else ""
+        return KINDS.get(self.role, "")
+
+    @property
+    def is_memory(self) -> bool:
+        """An operand on devices."""
+        return self.kind in (*EXTENTS, "character", "info", "result")
+
+    @property
+    def is_flag(self) -> bool:
+        return self.role == "flag"
+
+    @property
+    def is_text(self) -> bool:
+        """CHARACTER in Fortran, so that a hidden length comes with it."""
+        return self.role in ("flag", "character")
+
+    @property
+    def has_ld(self) -> bool:
+        """Its leading dimension or increment is the next argument."""
+        return self.role in ("matrix", "strided")
+
+    def values_of(self, precision: str) -> str:
+        return self.complex_values if precision in "cz" else self.values
+
+
+def _load_flag(row: Table) -> dict[str, Any]:
+    of = row.choice("of", FLAG_VALUES)
+    values = row.text("values", FLAG_VALUES[of] or None)
+    complex_values = row.text("complex_values", values)
+    for character in values + complex_values:
+        if FLAG_VALUES[of] and character not in FLAG_VALUES[of]:
+            raise row.fail(f"value '{character}' is none of {of}'s ({FLAG_VALUES[of]})")
+        if not (character.isascii() and character.isupper()):
+            raise row.fail(f"value '{character}' (legal values are upper-case letters)")
+    return {"of": of, "values": values, "complex_values": complex_values}
+
+
+def _load_operand(row: Table, role: str) -> dict[str, Any]:
+    shape = row.texts("shape")
+    if len(shape) != EXTENTS[role]:
+        wanted = "[rows, cols]" if EXTENTS[role] == 2 else "[count]"
+        raise row.fail(f"shape {list(shape)} (a {role} has {wanted})")
+    use = row.choice("use", USES)
+    read_if, written_if = row.text("read_if", ""), row.text("written_if", "")
+    if read_if and use != "inout":
+        raise row.fail(f"read_if with use '{use}' (only inout operands may stay unread)")
+    if written_if and use != "consumed":
+        raise row.fail(f"written_if with use '{use}' (for consumed operands that may be results)")
+    types = TYPES if role == "vector" else ("element",)
+    indices = row.choice("indices", ("pivots", "signed", "any"), "pivots")
+    return {
+        "shape": shape,
+        "use": use,
+        "read_if": read_if,
+        "written_if": written_if,
+        "written_full": row.choice("written", ("triangle", "full"), "triangle") == "full",
+        "triangle": row.text("triangle", ""),
+        "unit": row.text("unit", ""),
+        "type": "integer" if role == "index_vector" else row.choice("type", types[:2], "element"),
+        "positive": row.choice("increment", ("positive", "any"), "any") == "positive",
+        "indices": indices,
+    }
+
+
+def _load_work(row: Table) -> dict[str, Any]:
+    returns = row.text("returns", "")
+    if returns not in ("", "1"):
+        raise row.fail(f"returns '{returns}' (only \"1\": the first element)")
+    if returns and not row.truth("lapacke"):
+        raise row.fail("returns without lapacke (the high-level form must have a place for it)")
+    return {
+        "size": row.text("size"),
+        "type": row.choice("type", [t for t in TYPES if t != "double"], "element"),
+        "query": row.truth("query"),
+        "lapacke": row.truth("lapacke"),
+        "shape": ("1",) if returns else (),
+        "use": "out" if returns else "in",
+    }
+
+
+def load(where: str, position: int, data: Mapping[str, Any]) -> Argument:
+    """Raises TableError if the argument is not as SCHEMA.md has it."""
+    row = Table(f"{where}: argument {position + 1}", data)
+    name = row.text("name")
+    row.where = f"{where}: argument '{name}'"
+    if not (name.isidentifier() and name.islower()):
+        raise row.fail(f"'{name}' is not a lower-case identifier")
+    role = row.choice("role", ROLES)
+    row.only({"name", "role", "precisions"} | ROLES[role])
+    keys: dict[str, Any] = {"precisions": row.text("precisions", PRECISIONS)}
+    if keys["precisions"] not in ("sd", "cz", PRECISIONS):
+        raise row.fail(f"precisions '{keys['precisions']}' (sd, cz, or leave it out)")
+    if role == "flag":
+        keys |= _load_flag(row)
+    elif role in EXTENTS:
+        keys |= _load_operand(row, role)
+    elif role == "work":
+        keys |= _load_work(row)
+    elif role == "character":
+        keys |= {"use": row.choice("use", ("out",)), "shape": ("1",)}
+    elif role == "info":
+        keys |= {"use": "out", "shape": ("1",), "type": "integer"}
+    elif role == "result":
+        types = [t for t in TYPES if t != "logical"]
+        keys |= {"use": "out", "shape": ("1",), "type": row.choice("type", types, "element")}
+    return Argument(name, role, **keys)
