@@ -111,6 +111,11 @@ void BlasLibrary::bind() {
   for (const ThunkEntry& entry : thunks()) {
     if (void* function = symbol(entry.symbol)) routines_[entry.id] = {entry.thunk, function};
   }
+  const auto find_symbol = [this](const char* name) { return symbol(name); };
+  for (const Descriptor& routine : routines::all()) {
+    if (routines_.contains(routine.id)) continue;
+    if (const auto other = substitute(routine, find_symbol)) routines_[routine.id] = *other;
+  }
 }
 
 void BlasLibrary::configure(unsigned threads) {

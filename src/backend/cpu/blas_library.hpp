@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/cpu/shared_object.hpp"
+#include "backend/cpu/substitutes.hpp"
 #include "backend/cpu/thunk.hpp"
 
 namespace ob::cpu {
@@ -28,11 +29,7 @@ class BlasLibrary {
   /// Errors: unavailable if there is no library; says what to install.
   static Result<std::unique_ptr<BlasLibrary>> open(const Config& config);
 
-  /// One routine of the library.
-  struct Routine {
-    Thunk thunk;
-    void* function;
-  };
+  using Routine = LibraryRoutine;
   /// nullptr if the library lacks it.
   const Routine* find(std::uint32_t descriptor_id) const noexcept;
   /// False if there is no memory for workspace.   @pre as Thunk's
