@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 
+import batches
 import emit
 import expressions
 import names
@@ -17,8 +18,10 @@ _HEAD = """
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "interpose/entry.hpp"
+#include "interpose/gemm_batch.hpp"
 
 // Fast path: too small to go out, so the original is jumped to with every register and stack slot
 // as it came, hidden lengths included. Aliases first make sure that the function behind the name is
@@ -275,6 +278,7 @@ def emit_entries(routines: list[table.Routine], file: str) -> str:
         for precision in routine.precisions:
             for name in names.names(routine, precision):
                 lines += entry(Entry(routine, precision, name))
+        lines += batches.emit_batches(routine)
     return "\n".join([*lines, ""])
 
 

@@ -57,5 +57,13 @@ def names(routine: table.Routine, precision: str) -> list[Name]:
     )
 
 
+def batch_names(routine: table.Routine, precision: str) -> list[Name]:
+    """Groups of calls, and calls whose operands lie at equal distances."""
+    if not routine.batched:
+        return []
+    stem = f"cblas_{routine.names()[precision]}_batch"
+    return c_names(stem, "cblas") + c_names(f"{stem}_strided", "cblas")
+
+
 def all_names(routines: list[table.Routine]) -> list[Name]:
-    return [n for r in routines for p in r.precisions for n in names(r, p)]
+    return [n for r in routines for p in r.precisions for n in names(r, p) + batch_names(r, p)]

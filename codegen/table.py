@@ -20,7 +20,7 @@ except ImportError:  # pragma: no cover
     sys.exit("codegen: Python 3.11 or later is needed (tomllib is not in this one)")
 
 MAX_ARGUMENTS = 24  # kMaxArguments of src/routines/argument.hpp
-MAX_OPERANDS = 12  # kMaxOperands of src/routines/descriptor.hpp
+MAX_OPERANDS = 14  # kMaxOperands of src/routines/descriptor.hpp
 MAX_QUERIES = 4  # kMaxLengths of src/interpose/entry.hpp
 LIBRARIES = ("blas", "lapack")
 
@@ -53,6 +53,7 @@ class Routine:
     level: int = 3  # BLAS only
     legal: str = ""
     rerun: bool = False  # a positive info means: not with the device's results
+    batched: bool = False  # CBLAS has it in batches, too
     explained: Mapping[str, str] = dataclasses.field(default_factory=dict)
     local: str = ""
 
@@ -187,7 +188,7 @@ def _check_expression(
 
 _ROW_KEYS = {
     "name", "complex_name", "names", "precisions", "summary", "level", "arguments", "trivial",
-    "flops", "row_major", "legal", "rerun", "explained", "local",
+    "flops", "row_major", "legal", "rerun", "batched", "explained", "local",
 }  # fmt: skip
 
 
@@ -267,7 +268,8 @@ def _load_routine(path: Path, where: str, index: int, data: Mapping[str, Any]) -
             flops=row.text("flops"),
             row_major=_load_row_major(row, {a.name: a for a in part_items}),
             level=_level(row, library), legal=row.text("legal", ""),
-            rerun=bool(row.text("rerun", "")), explained=row.mapping("explained"),
+            rerun=bool(row.text("rerun", "")), batched=row.truth("batched"),
+            explained=row.mapping("explained"),
             local=row.text("local", ""),
         )  # fmt: skip
         _check_references(row.where, routine)

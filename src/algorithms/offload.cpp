@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -48,11 +49,7 @@ class Returning {
  public:
   Returning(BufferId buffer, const Region& region, const Layout& home, bool home_is_input,
             Kind kind)
-      : buffer_(buffer),
-        region_(region),
-        home_(home),
-        home_is_input_(home_is_input),
-        kind_(kind) {}
+      : buffer_(buffer), region_(region), home_(home), home_is_input_(home_is_input), kind_(kind) {}
 
   // Asks for the elements. Write-only ones go home directly; others wait in scratch memory, unless
   // the device's memory can be touched, in which case they wait there.
@@ -157,17 +154,28 @@ Layout home_of(const Descriptor& routine, const Operand& operand, const HostOper
 // The device side of one call: a dense buffer for each operand.
 struct OnDevice {
   Operands operands;
-  std::vector<Returning> results;  // before the buffers: what may still land must outlive them
-  std::optional<Buffer> buffers[kMaxOperands];
+  std::optional<Buffer> buffers[kMaxOperands];  // empty: the call before has it, too
   Argument arguments[kMaxArguments];
+
+  bool owns(int operand) const { return buffers[operand].has_value(); }
+};
+
+// Some calls of one routine: what they get, and where it is on the device.
+struct Batch {
+  const Descriptor& routine;
+  const CallArguments* given;
+  OnDevice* on_device;
+  std::size_t count;
 };
 
 // Says at once, not after the operands travelled, that a problem is too large for the device.
-Status check_room(Device& device, const Operands& operands) {
+Status check_room(Device& device, const Batch& batch) {
   std::uint64_t needed_bytes = 0;
-  for (const Operand& operand : operands.span()) {
-    const std::uint64_t bytes = extent_bytes(device_region(operand, kReading));
-    needed_bytes = bytes > UINT64_MAX - needed_bytes ? UINT64_MAX : needed_bytes + bytes;
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    for (const Operand& operand : batch.on_device[i].operands.span()) {
+      const std::uint64_t bytes = extent_bytes(device_region(operand, kReading));
+      needed_bytes = bytes > UINT64_MAX - needed_bytes ? UINT64_MAX : needed_bytes + bytes;
+    }
   }
   if (needed_bytes <= device.info().memory_bytes) return {};
   return Status(Code::out_of_memory, "operands of " + std::to_string(needed_bytes) +
@@ -175,47 +183,85 @@ Status check_room(Device& device, const Operands& operands) {
                                          std::to_string(device.info().memory_bytes) + ")");
 }
 
-Status place(Device& device, const Descriptor& routine, const Argument* arguments, OnDevice& call) {
-  call.operands = routine.operands(arguments);
-  std::copy_n(arguments, routine.kinds.size(), call.arguments);
-  call.results.reserve(kMaxOperands);  // nothing may fail between the first read and synchronize()
-  OB_RETURN_IF_ERROR(check_room(device, call.operands));
-  for (int i = 0; i < call.operands.count; ++i) {
-    const Operand& operand = call.operands.items[i];
+// True if the operand of call `i` is an input that the call before it has in the same place.
+bool is_shared(const Batch& batch, std::size_t i, int index) {
+  const Operand& operand = batch.on_device[i].operands.items[index];
+  if (i == 0 || operand.written || operand.consumed) return false;
+  const Operand& other = batch.on_device[i - 1].operands.items[index];
+  const HostOperand& mine = batch.given[i].items[operand.argument].host;
+  const HostOperand& previous = batch.given[i - 1].items[operand.argument].host;
+  return mine.data == previous.data && mine.ld == previous.ld && operand.rows == other.rows &&
+         operand.cols == other.cols && operand.triangle == other.triangle &&
+         operand.read == other.read;
+}
+
+Status place(Device& device, const Batch& batch, std::size_t i) {
+  OnDevice& call = batch.on_device[i];
+  for (int o = 0; o < call.operands.count; ++o) {
+    const Operand& operand = call.operands.items[o];
+    DeviceOperand& on_device = call.arguments[operand.argument].device;
+    if (is_shared(batch, i, o)) {
+      on_device = batch.on_device[i - 1].arguments[operand.argument].device;
+      continue;
+    }
     const Region region = device_region(operand, kReading);
-    OB_RETURN_IF_ERROR(call.buffers[i].emplace(device).allocate(extent_bytes(region)));
-    const std::int64_t ld = arguments[operand.argument].host.ld;
-    call.arguments[operand.argument].device = {
-        call.buffers[i]->id(), 0, dense_ld(operand, routine.kinds[operand.argument], ld)};
+    OB_RETURN_IF_ERROR(call.buffers[o].emplace(device).allocate(extent_bytes(region)));
+    const std::int64_t ld = batch.given[i].items[operand.argument].host.ld;
+    on_device = {call.buffers[o]->id(), 0,
+                 dense_ld(operand, batch.routine.kinds[operand.argument], ld)};
   }
   return {};
 }
 
-Status submit(Device& device, QueueId queue, const Descriptor& routine, const Argument* arguments,
-              OnDevice& call, Stages& stages) {
-  OB_RETURN_IF_ERROR(place(device, routine, arguments, call));
-  for (int i = 0; i < call.operands.count; ++i) {
-    const Operand& operand = call.operands.items[i];
-    const HostOperand& host = arguments[operand.argument].host;
-    const BufferId buffer = call.buffers[i]->id();
+Status place_all(Device& device, const Batch& batch, std::vector<Returning>& results) {
+  std::size_t operands = 0;
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    OnDevice& call = batch.on_device[i];
+    call.operands = batch.routine.operands(batch.given[i].items);
+    std::copy_n(batch.given[i].items, batch.routine.kinds.size(), call.arguments);
+    operands += static_cast<std::size_t>(call.operands.count);
+  }
+  results.reserve(operands);  // nothing may fail between the first read and synchronize()
+  OB_RETURN_IF_ERROR(check_room(device, batch));
+  for (std::size_t i = 0; i < batch.count; ++i) OB_RETURN_IF_ERROR(place(device, batch, i));
+  return {};
+}
+
+Status submit(Device& device, QueueId queue, const Batch& batch, std::size_t i,
+              std::vector<Returning>& results, Stages& stages) {
+  const OnDevice& call = batch.on_device[i];
+  for (int o = 0; o < call.operands.count; ++o) {
+    const Operand& operand = call.operands.items[o];
+    if (!call.owns(o)) continue;
+    const HostOperand& host = batch.given[i].items[operand.argument].host;
+    const BufferId buffer = call.buffers[o]->id();
     if (operand.read) {
-      const Layout home = home_of(routine, operand, host, kReading);
+      const Layout home = home_of(batch.routine, operand, host, kReading);
       OB_RETURN_IF_ERROR(device.write(queue, buffer, device_region(operand, kReading), home));
       stages.bytes_to += home.total_bytes();
     }
     if (operand.written) {
-      call.results.emplace_back(buffer, device_region(operand, kWriting),
-                                home_of(routine, operand, host, kWriting), operand.read,
-                                routine.kinds[operand.argument]);
+      results.emplace_back(buffer, device_region(operand, kWriting),
+                           home_of(batch.routine, operand, host, kWriting), operand.read,
+                           batch.routine.kinds[operand.argument]);
     }
   }
-  return device.call(queue, routine, call.arguments);
+  return device.call(queue, batch.routine, call.arguments);
+}
+
+Status submit_all(Device& device, QueueId queue, const Batch& batch,
+                  std::vector<Returning>& results, Stages& stages) {
+  OB_RETURN_IF_ERROR(place_all(device, batch, results));
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    OB_RETURN_IF_ERROR(submit(device, queue, batch, i, results, stages));
+  }
+  return {};
 }
 
 // What the routine says of its own results. Inputs were accepted before, so a negative info is a
 // difference between two libraries.
-Status check_info(const Descriptor& routine, const OnDevice& call) {
-  for (const Returning& result : call.results) {
+Status check_info(const Descriptor& routine, const std::vector<Returning>& results) {
+  for (const Returning& result : results) {
     if (result.kind() != Kind::info) continue;
     const std::int64_t info = result.first_integer();
     if (info == 0 || (info > 0 && !routine.rerun)) continue;
@@ -225,17 +271,34 @@ Status check_info(const Descriptor& routine, const OnDevice& call) {
   return {};
 }
 
+// @param results outlive the buffers of the batch: what may still land must outlive them
+Status offload(Device& device, QueueId queue, const Batch& batch, std::vector<Returning>& results,
+               Stages& stages) {
+  const Clock::time_point started = Clock::now();
+  if (const Status status = submit_all(device, queue, batch, results, stages); !status.ok()) {
+    return settle(device, queue, status);
+  }
+  const auto check = [&] { return check_info(batch.routine, results); };
+  return finish(device, queue, results, check, started, Clock::now(), stages);
+}
+
 }  // namespace
 
 Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
                     const Argument* arguments, Stages& stages) {
-  const Clock::time_point started = Clock::now();
-  OnDevice call;
-  if (const Status status = submit(device, queue, routine, arguments, call, stages); !status.ok()) {
-    return settle(device, queue, status);
-  }
-  const auto check = [&] { return check_info(routine, call); };
-  return finish(device, queue, call.results, check, started, Clock::now(), stages);
+  std::vector<Returning> results;
+  OnDevice on_device;
+  CallArguments given;
+  std::copy_n(arguments, routine.kinds.size(), given.items);
+  return offload(device, queue, {routine, &given, &on_device, 1}, results, stages);
+}
+
+Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
+                     std::span<const CallArguments> calls, Stages& stages) {
+  std::vector<Returning> results;
+  const std::unique_ptr<OnDevice[]> on_device(new OnDevice[calls.size()]);
+  return offload(device, queue, {routine, calls.data(), on_device.get(), calls.size()}, results,
+                 stages);
 }
 
 namespace {

@@ -1,6 +1,8 @@
 #pragma once
 // One call of a program on one device: operands there, compute, results back.
 
+#include <span>
+
 #include "algorithms/stages.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
@@ -15,14 +17,21 @@ namespace ob::algorithms {
 /// all results
 ///          are in hand; write-only results may land earlier (a rerun overwrites them). Exactly the
 ///          referenced elements travel.
-/// Threads: any, one at a time per queue      Errors: those of the device; declined if the routine's
-/// info says that the results are not to be used; the caller's memory is intact then
+/// Threads: any, one at a time per queue      Errors: those of the device; declined if the
+/// routine's info says that the results are not to be used; the caller's memory is intact then
 /// Cost:    operands read and written once over the link; device memory for each operand (not for
 /// padding)
 /// Source:  RCPU 3.2, without pipelining
 /// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments)
 Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
                     const Argument* arguments, Stages& stages);
+
+/// Runs several calls of one routine, as offload_call would each, but with all results in hand
+/// before any of the caller's memory that is read changes. An input that one call shares with the
+/// one before it (a batch with one A) travels once. Cost:    device memory for the operands of all
+/// calls
+Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
+                     std::span<const CallArguments> calls, Stages& stages);
 
 /// Runs an FFT whose data lie in host memory as `input` and `output` say (packed order, plan's
 /// sizes). The same guarantees; in_out says that the layouts share memory.

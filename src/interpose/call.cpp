@@ -1,5 +1,7 @@
 #include "interpose/call.hpp"
 
+#include <algorithm>
+
 #include "algorithms/offload.hpp"
 #include "interpose/remote_run.hpp"
 #include "interpose/state.hpp"
@@ -19,6 +21,19 @@ class CallJob final : public RemoteJob {
  private:
   const Descriptor& routine_;
   const Argument* arguments_;
+};
+
+class BatchJob final : public RemoteJob {
+ public:
+  BatchJob(const Descriptor& routine, std::span<const CallArguments> calls)
+      : routine_(routine), calls_(calls) {}
+  Status run(client::Lease& lease, algorithms::Stages& stages) override {
+    return algorithms::offload_calls(lease.device(), lease.queue(), routine_, calls_, stages);
+  }
+
+ private:
+  const Descriptor& routine_;
+  std::span<const CallArguments> calls_;
 };
 
 policy::Work work_of(const Descriptor& routine, const Argument* arguments, double flops) noexcept {
@@ -45,21 +60,24 @@ double device_share(const Descriptor& routine) noexcept {
 
 }  // namespace
 
-void Call::decide(const Argument* arguments) noexcept {
+// Of a batch, whose calls are as large as `arguments`: it leaves if each call by itself would, so
+// that what a call costs besides its work is counted for each.
+void Call::decide(const Argument* arguments, std::size_t batch) noexcept {
   State* s = state();
   if (s == nullptr) return;
   counted_ = true;
   RoutineRecord& record = s->routine(routine_);
   ReportRow* row = s->row(record, routine_.name);
   if (row != nullptr) add(row->calls, 1);
-  flops_ = routine_.flops(arguments);
+  const double flops = routine_.flops(arguments);
+  flops_ = flops * static_cast<double>(batch);
   const bool eligible = !routine_.trivial(arguments) && s->may_leave(record, routine_.name);
   if (eligible && row != nullptr) add(row->eligible, 1);
   if (eligible && s->settings.mode == Mode::remote) leaves_ = true;
   // Vectors and matrix-vector products move as much as they compute: never for data on this side.
   const bool may_gain = routine_.level == 3 && s->settings.mode == Mode::automatic;
   if (eligible && may_gain && !s->pool.servers().empty()) {
-    const policy::Work work = work_of(routine_, arguments, flops_);
+    const policy::Work work = work_of(routine_, arguments, flops);
     leaves_ = choose(*s, record, work, device_share(routine_)) == policy::Choice::remote;
   }
 }
@@ -67,15 +85,35 @@ void Call::decide(const Argument* arguments) noexcept {
 Call::Call(const Descriptor& routine, const Argument* arguments) noexcept : routine_(routine) {
   if (!nesting_.outermost()) return;
   const Undisturbed undisturbed;
-  decide(arguments);
+  decide(arguments, 1);
+}
+
+Call::Call(const Descriptor& routine, std::span<const CallArguments> calls) noexcept
+    : routine_(routine) {
+  if (!nesting_.outermost()) return;
+  const Undisturbed undisturbed;
+  // Groups of different sizes are rare; the smallest call decides.
+  const auto smallest =
+      std::min_element(calls.begin(), calls.end(), [&](const auto& a, const auto& b) {
+        return routine.flops(a.items) < routine.flops(b.items);
+      });
+  decide(smallest->items, calls.size());
+}
+
+bool Call::run(RemoteJob& job) noexcept {
+  const Undisturbed undisturbed;
+  State* s = state();
+  return s != nullptr && run_remotely(*s, s->routine(routine_), routine_.name, flops_, job);
 }
 
 bool Call::run(const Argument* arguments) noexcept {
-  const Undisturbed undisturbed;
-  State* s = state();
-  if (s == nullptr) return false;
   CallJob job(routine_, arguments);
-  return run_remotely(*s, s->routine(routine_), routine_.name, flops_, job);
+  return run(job);
+}
+
+bool Call::run(std::span<const CallArguments> calls) noexcept {
+  BatchJob job(routine_, calls);
+  return run(job);
 }
 
 void Call::begin_local() noexcept {

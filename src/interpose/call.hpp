@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "interpose/nesting.hpp"
 #include "routines/argument.hpp"
@@ -15,6 +16,8 @@ namespace ob::interpose {
 /// off +infinity; remote, trace or with a report 0; auto the size below which no accelerator can
 /// win.
 extern constinit std::atomic<double> g_min_flops;
+
+class RemoteJob;
 
 /// Takes one call through counting, decision and, if that says so, the accelerator.
 /// The entry's slow path:
@@ -31,6 +34,9 @@ class Call {
  public:
   /// Counts the call and decides.   @pre routine.legal(arguments, their lds)
   Call(const Descriptor& routine, const Argument* arguments) noexcept;
+  /// Several calls that go out together or not at all; counted as one.
+  /// @pre calls is not empty, none is trivial
+  Call(const Descriptor& routine, std::span<const CallArguments> calls) noexcept;
   /// Counts what the original library needed since begin_local().
   ~Call();
   Call(const Call&) = delete;
@@ -41,11 +47,13 @@ class Call {
   /// Runs the call on an accelerator. True if the results are in place and the original must not
   /// run.
   bool run(const Argument* arguments) noexcept;
+  bool run(std::span<const CallArguments> calls) noexcept;
   /// The original runs from now on.
   void begin_local() noexcept;
 
  private:
-  void decide(const Argument* arguments) noexcept;
+  void decide(const Argument* arguments, std::size_t batch) noexcept;
+  bool run(RemoteJob& job) noexcept;
 
   const Descriptor& routine_;
   Nesting nesting_;

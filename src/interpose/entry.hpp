@@ -45,17 +45,18 @@ union Raw {
   Raw(double v) noexcept : double_value(v) {}   // NOLINT(google-explicit-constructor)
 };
 
-/// Calls the original with arguments as they came; returns LAPACKE's info. A function's value goes to
-/// `value`, in the function's own type.
+/// Calls the original with arguments as they came; returns LAPACKE's info. A function's value goes
+/// to `value`, in the function's own type.
 using Invoke = std::int64_t (*)(void* function, const Raw* arguments, void* value);
 
 /// What an entry gets in the order of Fortran's arguments: a position in Descriptor::kinds (with a
 /// leading dimension or increment, that follows), or one of these.
 namespace slot {
-inline constexpr std::int8_t kWork = -1;         ///< workspace
-inline constexpr std::int8_t kLength = -2;       ///< length of the workspace before it
-inline constexpr std::int8_t kWorkResult = -3;   ///< workspace that LAPACKE's high-level form has, too
-inline constexpr std::int8_t kCallback = -4;     ///< a function that is never called remotely
+inline constexpr std::int8_t kWork = -1;    ///< workspace
+inline constexpr std::int8_t kLength = -2;  ///< length of the workspace before it
+inline constexpr std::int8_t kWorkResult =
+    -3;                                       ///< workspace that LAPACKE's high-level form has, too
+inline constexpr std::int8_t kCallback = -4;  ///< a function that is never called remotely
 }  // namespace slot
 inline constexpr int kMaxLengths = 4;
 /// Arguments of an entry: each of the normal form and what follows it, workspace, layout.
@@ -69,9 +70,9 @@ struct EntryRow {
   /// True if the workspace is as long as documented: neither too short nor a query. nullptr if
   /// nobody passes lengths.
   bool (*lengths_suffice)(const Argument* arguments, const std::int64_t* lengths);
-  bool has_layout;      ///< C forms begin with it (not level 1)
+  bool has_layout;       ///< C forms begin with it (not level 1)
   bool row_major_stays;  ///< row-major calls are the original's
-  bool is_index;        ///< the function's value is an index, from 1 in Fortran and from 0 in C
+  bool is_index;         ///< the function's value is an index, from 1 in Fortran and from 0 in C
   /// Per argument 't'rans, 'h' (trans of a Hermitian routine: N or C), 'u'plo, 'd'iag, 's'ide or
   /// 'j'ob, 0 for others.
   std::array<char, kMaxArguments> flags;
@@ -92,10 +93,9 @@ struct Entry {
 };
 
 /// Takes one call to the accelerator or the original; returns LAPACKE's info.
-/// Memory: `arguments` as the entry got them, not kept; `value` takes that of a function, in its own
-/// type (integers: 64 bits)
-/// Threads: any
-/// Errors: exceptions of the program's own xerbla pass through; nothing here throws
+/// Memory: `arguments` as the entry got them, not kept; `value` takes that of a function, in its
+/// own type (integers: 64 bits) Threads: any Errors: exceptions of the program's own xerbla pass
+/// through; nothing here throws
 std::int64_t take_call(const Entry& entry, const Raw* arguments, const void* caller,
                        void* value = nullptr);
 

@@ -38,8 +38,15 @@ Integers ask(void* handle, const void* base, bool dependencies) noexcept {
     const char* name;
     Integers (*ask)(void*) noexcept;
   };
-  for (const Question& question :
-       {Question{"ilaver_", ask_ilaver}, Question{"isamax_", ask_isamax}}) {
+  // The affixed names come last: a library may have a second set of functions under them. Wheels of
+  // NumPy rename all but the newest functions, which stay under plain names with 64-bit integers.
+  static constexpr Question kQuestions[] = {
+      {"ilaver_", ask_ilaver},          {"isamax_", ask_isamax},
+      {"scipy_ilaver_", ask_ilaver},    {"scipy_isamax_", ask_isamax},
+      {"scipy_ilaver_64_", ask_ilaver}, {"scipy_isamax_64_", ask_isamax},
+      {"ilaver_64_", ask_ilaver},       {"isamax_64_", ask_isamax},
+  };
+  for (const Question& question : kQuestions) {
     void* function = dlsym(handle, question.name);
     Dl_info info{};
     if (function == nullptr || dladdr(function, &info) == 0) continue;

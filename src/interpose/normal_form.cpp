@@ -60,12 +60,8 @@ std::int64_t NormalForm::by_value(const Raw& raw) const noexcept {
 
 bool NormalForm::read(const Raw* raw, void* value) noexcept {
   callers_value_ = value;
-  if (entry_.abi == Abi::fortran) {
-    read_fortran(raw);
-  } else if (!read_c(raw)) {
-    return false;
-  }
-  return routine_.legal(arguments_, lds_) &&
+  const bool known = entry_.abi == Abi::fortran ? read_fortran(raw) : read_c(raw);
+  return known && routine_.legal(arguments_, lds_) &&
          (!has_lengths() || entry_.row.lengths_suffice(arguments_, lengths_));
 }
 
@@ -88,38 +84,47 @@ void NormalForm::read_extra(std::int8_t slot, const Raw* first, const Raw*& raw)
   ++raw;
 }
 
-void NormalForm::read_fortran(const Raw* raw) noexcept {
+void NormalForm::read_fortran_value(std::size_t i, const void* pointer) noexcept {
+  const Kind kind = routine_.kinds[i];
+  Argument& argument = arguments_[i];
+  if (kind == Kind::flag) {
+    argument.flag = flag(pointer);
+  } else if (kind == Kind::dim) {
+    argument.dim = integer_at(pointer);
+  } else {
+    argument.scalar = scalar_at(pointer, routine_.precision, kind);
+  }
+}
+
+bool NormalForm::read_fortran(const Raw* raw) noexcept {
   const Raw* const first = raw;
   for (const std::int8_t slot : entry_.row.slots) {
     if (slot < 0) {
       read_extra(slot, first, raw);
       continue;
     }
-    const Kind kind = routine_.kinds[static_cast<std::size_t>(slot)];
-    Argument& argument = arguments_[slot];
+    const auto i = static_cast<std::size_t>(slot);
+    const Kind kind = routine_.kinds[i];
     if (kind == Kind::result) {
-      argument.host = {value_, 0};
+      arguments_[i].host = {value_, 0};
       continue;
     }
     void* pointer = (raw++)->pointer;
-    switch (kind) {
-      case Kind::flag: argument.flag = flag(pointer); break;
-      case Kind::dim: argument.dim = integer_at(pointer); break;
-      case Kind::scalar:
-      case Kind::real_scalar:
-        argument.scalar = scalar_at(pointer, routine_.precision, kind);
-        break;
-      case Kind::info:
-        info_at_ = static_cast<std::uint8_t>(raw - first - 1);
-        callers_info_ = pointer;
-        argument.host = {&info_, 0};
-        break;
-      default:
-        if (has_ld(kind)) lds_[slot] = integer_at((raw++)->pointer);
-        argument.host = {pointer, lds_[slot]};
+    if (!is_memory(kind)) {
+      // C callers pass nothing for what flags make unused (vl and vu of syevr with RANGE = 'A').
+      if (pointer == nullptr) return false;
+      read_fortran_value(i, pointer);
+    } else if (kind == Kind::info) {
+      info_at_ = static_cast<std::uint8_t>(raw - first - 1);
+      callers_info_ = pointer;
+      arguments_[i].host = {&info_, 0};
+    } else {
+      if (has_ld(kind)) lds_[i] = integer_at((raw++)->pointer);
+      arguments_[i].host = {pointer, lds_[i]};
     }
   }
   raw_count_ = static_cast<int>(raw - first);
+  return true;
 }
 
 bool NormalForm::has_result_pointer() const noexcept {

@@ -45,7 +45,8 @@ class NormalForm {
     Scratch scratch;
   };
 
-  void read_fortran(const Raw* raw) noexcept;
+  bool read_fortran(const Raw* raw) noexcept;
+  void read_fortran_value(std::size_t i, const void* pointer) noexcept;
   bool read_c(const Raw* raw) noexcept;
   void read_extra(std::int8_t slot, const Raw* first, const Raw*& raw) noexcept;
   void read_c_argument(std::size_t i, const Raw*& raw) noexcept;

@@ -28,8 +28,9 @@ Rows rows_of(Triangle triangle, std::uint64_t m, std::uint64_t j) noexcept {
 
 // Moves element (i, j) from i * from_row + j * from_col to i * to_row + j * to_col, tile by tile.
 template <std::size_t kBytes>
-void move_elements(const Operand& operand, Triangle triangle, char* to, std::int64_t to_row, std::int64_t to_col,
-                   const char* from, std::int64_t from_row, std::int64_t from_col) noexcept {
+void move_elements(const Operand& operand, Triangle triangle, char* to, std::int64_t to_row,
+                   std::int64_t to_col, const char* from, std::int64_t from_row,
+                   std::int64_t from_col) noexcept {
   constexpr auto bytes = static_cast<std::int64_t>(kBytes);
   for (std::uint64_t i0 = 0; i0 < operand.rows; i0 += kTile) {
     for (std::uint64_t j = 0; j < operand.cols; ++j) {
@@ -45,14 +46,16 @@ void move_elements(const Operand& operand, Triangle triangle, char* to, std::int
   }
 }
 
-void move_elements(const Operand& operand, Triangle triangle, void* to, std::int64_t to_row, std::int64_t to_col,
-                   const void* from, std::int64_t from_row, std::int64_t from_col) noexcept {
+void move_elements(const Operand& operand, Triangle triangle, void* to, std::int64_t to_row,
+                   std::int64_t to_col, const void* from, std::int64_t from_row,
+                   std::int64_t from_col) noexcept {
   auto* out = static_cast<char*>(to);
   const auto* in = static_cast<const char*>(from);
   switch (operand.element_bytes) {
     case 4: return move_elements<4>(operand, triangle, out, to_row, to_col, in, from_row, from_col);
     case 8: return move_elements<8>(operand, triangle, out, to_row, to_col, in, from_row, from_col);
-    default: return move_elements<16>(operand, triangle, out, to_row, to_col, in, from_row, from_col);
+    default:
+      return move_elements<16>(operand, triangle, out, to_row, to_col, in, from_row, from_col);
   }
 }
 
@@ -93,7 +96,8 @@ void copy_to_row_major(const Operand& operand, void* row_major, std::int64_t row
 bool has_nan(const Operand& operand, Precision precision, const void* data,
              std::int64_t ld) noexcept {
   const std::uint64_t parts = operand.element_bytes / real_bytes(precision);
-  if (real_bytes(precision) == sizeof(float)) return has_nan(operand, static_cast<const float*>(data), ld, parts);
+  if (real_bytes(precision) == sizeof(float))
+    return has_nan(operand, static_cast<const float*>(data), ld, parts);
   return has_nan(operand, static_cast<const double*>(data), ld, parts);
 }
 

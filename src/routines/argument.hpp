@@ -18,10 +18,10 @@ enum class Kind : std::uint8_t {
   matrix,        ///< column-major, with leading dimension
   index_vector,  ///< integers (ipiv): always 64-bit on the wire and on devices
   info,          ///< one 64-bit integer output
-  vector,        ///< contiguous elements, or real numbers of their precision (tau, w; packed matrices)
-  strided,       ///< x of the BLAS, with increment: not 0; negative: the last element lies first
-  character,     ///< one character that the routine sets (equed)
-  result,        ///< the value of a function (dot); integers have 64 bits
+  vector,     ///< contiguous elements, or real numbers of their precision (tau, w; packed matrices)
+  strided,    ///< x of the BLAS, with increment: not 0; negative: the last element lies first
+  character,  ///< one character that the routine sets (equed)
+  result,     ///< the value of a function (dot); integers have 64 bits
 };
 
 /// True for operands: what lies in memory.
@@ -56,6 +56,11 @@ union Argument {
   DeviceOperand device;  ///< the same on a device
 
   Argument() : scalar{0, 0} {}
+};
+
+/// The arguments of one call, by position in Descriptor::kinds.
+struct CallArguments {
+  Argument items[kMaxArguments];
 };
 
 }  // namespace ob

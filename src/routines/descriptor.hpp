@@ -46,7 +46,7 @@ Region region_of(const Operand& operand, Kind kind, std::int64_t ld, bool writte
 /// The leading dimension or increment that leaves no gaps; keeps the sign of an increment.
 std::int64_t dense_ld(const Operand& operand, Kind kind, std::int64_t ld) noexcept;
 
-inline constexpr int kMaxOperands = 12;
+inline constexpr int kMaxOperands = 14;
 struct Operands {
   int count = 0;
   Operand items[kMaxOperands];
@@ -64,8 +64,8 @@ struct Descriptor {
   std::string_view base;  ///< "gemm"
   Precision precision;
   Library library;
-  std::uint8_t level;     ///< BLAS: 1 to 3; LAPACK: 3. Below 3 no host data are worth sending
-  bool rerun;             ///< after a positive info the device's results are not to be used
+  std::uint8_t level;  ///< BLAS: 1 to 3; LAPACK: 3. Below 3 no host data are worth sending
+  bool rerun;          ///< after a positive info the device's results are not to be used
   std::span<const Kind> kinds;
   std::span<const std::string_view> argument_names;
   /// Legal characters of flags, allowed ranges of index vectors ("pivots", "signed", "any"); empty

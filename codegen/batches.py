@@ -1,0 +1,78 @@
+"""Emits the entries of CBLAS's batches of a routine (interpose/gemm_batch.hpp)."""
+
+from __future__ import annotations
+
+import emit
+import names
+import parameters
+import table
+from parameters import Parameter
+
+
+def _grouped(routine: table.Routine) -> list[Parameter]:
+    """Arrays with one element a group; of operands one a call.   Source: MKL's reference manual,
+    cblas_?gemm_batch; OpenBLAS's cblas.h has the same."""
+    single = parameters.c(routine, "d", "cblas")[1:]
+    arrays = [Parameter(p.name, "void*") for p in single]
+    counts = [Parameter("group_count", "std::int64_t"), Parameter("group_size", "void*")]
+    return [Parameter("layout", "int"), *arrays, *counts]
+
+
+def _strided(routine: table.Routine, precision: str) -> list[Parameter]:
+    """One call's arguments, the distance of an operand from that of the next call after its leading
+    dimension.   Source: as above, cblas_?gemm_batch_strided."""
+    result = []
+    for p in parameters.c(routine, precision, "cblas"):
+        result.append(p)
+        if p.name.startswith("ld"):
+            result.append(Parameter(f"stride{p.name[2:]}", "std::int64_t"))
+    return [*result, Parameter("batch_size", "std::int64_t")]
+
+
+def _invoke(symbol: str, got: list[Parameter]) -> list[str]:
+    members = {
+        "void*": "pointer", "float": "single_value", "double": "double_value",
+        "std::int64_t": "integer", "int": "integer",
+    }  # fmt: skip
+    passed = [
+        f"static_cast<int>(r[{i}].integer)" if p.type == "int" else f"r[{i}].{members[p.type]}"
+        for i, p in enumerate(got)
+    ]
+    return [
+        f"static std::int64_t invoke_{symbol}(void* f, const Raw* r, void*) {{",
+        f"  using Function = void (*)({', '.join(p.type for p in got)});",
+        f"  reinterpret_cast<Function>(f)({', '.join(passed)});",
+        "  return 0;",
+        "}",
+    ]
+
+
+def _entry(routine: table.Routine, precision: str, name: names.Name) -> list[str]:
+    is_strided = "_strided" in name.symbol
+    got = _strided(routine, precision) if is_strided else _grouped(routine)
+    symbol, passed = name.symbol, ", ".join(p.name for p in got)
+    position = routine.precisions.index(precision)
+    return [
+        "",
+        f'constinit Symbol s_{symbol}{{"{symbol}"}};',
+        *_invoke(symbol, got),
+        f"OB_ENTRY void {symbol}({', '.join(f'{p.type} {p.name}' for p in got)}) {{",
+        "  const void* const caller = __builtin_return_address(0);",
+        "  if (is_small(std::numeric_limits<double>::max())) [[likely]] {",
+        f"    void* const function = original(s_{symbol}, caller);",
+        f"    return reinterpret_cast<decltype(&{symbol})>(function)({passed});",
+        "  }",
+        f"  const Raw raw[] = {{{passed}}};",
+        f"  const Entry entry{{s_{symbol}, k{emit.camel(routine.key)}, {position}, Abi::cblas,"
+        f" Integers::{name.integers}, invoke_{symbol}}};",
+        f"  take_{'strided' if is_strided else 'grouped'}_batch(entry, raw, caller);",
+        "}",
+    ]
+
+
+def emit_batches(routine: table.Routine) -> list[str]:
+    lines: list[str] = []
+    for precision in routine.precisions:
+        for name in names.batch_names(routine, precision):
+            lines += _entry(routine, precision, name)
+    return lines
