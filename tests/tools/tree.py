@@ -1,4 +1,4 @@
-"""Small source trees to check, and the tools that check them."""
+"""Small source trees to check, and the tools that check them, with what they import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "codegen")]
 
 
 class TreeTest(unittest.TestCase):

@@ -1,0 +1,1 @@
+"""What the sources of the reference BLAS and LAPACK say about arguments, and how rows differ."""
