@@ -47,16 +47,15 @@ class Buffer {
 // meanwhile.
 class Returning {
  public:
-  Returning(BufferId buffer, const Region& region, const Layout& home, bool home_is_input,
-            Kind kind)
-      : buffer_(buffer), region_(region), home_(home), home_is_input_(home_is_input), kind_(kind) {}
+  Returning(BufferId buffer, const Region& region, const Layout& home, bool waits, Kind kind)
+      : buffer_(buffer), region_(region), home_(home), waits_(waits), kind_(kind) {}
 
   // Asks for the elements. Write-only ones go home directly; others wait in scratch memory, unless
   // the device's memory can be touched, in which case they wait there.
   Status fetch(Device& device, QueueId queue) {
     view_ = device.host_view(buffer_);
     if (view_ != nullptr) return {};
-    if (!home_is_input_) return device.read(queue, buffer_, region_, home_);
+    if (!waits_) return device.read(queue, buffer_, region_, home_);
     scratch_.emplace(home_.total_bytes());
     if (scratch_->data() == nullptr) {
       return Status(Code::out_of_memory, "no memory for " + std::to_string(home_.total_bytes()) +
@@ -92,7 +91,7 @@ class Returning {
   BufferId buffer_;
   Region region_;
   Layout home_;
-  bool home_is_input_;
+  bool waits_;
   Kind kind_;
   std::byte* view_ = nullptr;
   std::optional<HostScratch> scratch_;
@@ -241,8 +240,10 @@ Status submit(Device& device, QueueId queue, const Batch& batch, std::size_t i,
       stages.bytes_to += home.total_bytes();
     }
     if (operand.written) {
+      // Results that info may yet declare void wait, even if nobody reads what they replace.
+      const bool waits = operand.read || batch.routine.rerun;
       results.emplace_back(buffer, device_region(operand, kWriting),
-                           home_of(batch.routine, operand, host, kWriting), operand.read,
+                           home_of(batch.routine, operand, host, kWriting), waits,
                            batch.routine.kinds[operand.argument]);
     }
   }

@@ -50,19 +50,31 @@ Result<std::shared_ptr<HostBuffer>> HostBuffer::create(std::uint64_t size_bytes)
   if (fcntl(buffer->fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return failure("seal", size_bytes);
   }
-  void* at =
-      mmap(nullptr, buffer->segment_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd_, 0);
-  if (at == MAP_FAILED) return failure("map", size_bytes);
-  buffer->data_ = static_cast<std::byte*>(at);
+  if (Status status = buffer->map(); !status.ok()) return status;
   // Only a wish: without huge pages everything works, more slowly.
   if (buffer->segment_bytes_ >= kHugePageBytes) {
-    (void)madvise(at, buffer->segment_bytes_, MADV_HUGEPAGE);
+    (void)madvise(buffer->data_, buffer->segment_bytes_, MADV_HUGEPAGE);
   }
   return buffer;
 }
 
+// Address space for buffer and guards, then the file in its middle.
+Status HostBuffer::map() {
+  // Large buffers keep the alignment that huge pages need.
+  const std::uint64_t guard = segment_bytes_ >= kHugePageBytes ? kHugePageBytes : kGuardBytes;
+  reserved_bytes_ = segment_bytes_ + 2 * guard;
+  void* around = mmap(nullptr, reserved_bytes_, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (around == MAP_FAILED) return failure("map", size_bytes_);
+  reserved_ = static_cast<std::byte*>(around);
+  void* at = mmap(reserved_ + guard, segment_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                  fd_, 0);
+  if (at == MAP_FAILED) return failure("map", size_bytes_);
+  data_ = static_cast<std::byte*>(at);
+  return {};
+}
+
 HostBuffer::~HostBuffer() {
-  if (data_ != nullptr) munmap(data_, segment_bytes_);
+  if (reserved_ != nullptr) munmap(reserved_, reserved_bytes_);
   if (fd_ >= 0) close(fd_);
 }
 

@@ -11,10 +11,14 @@ namespace ob {
 
 /// A sealed memory file (nobody can shrink it under a reader), mapped shared; read as zero before
 /// it is written.
-/// Memory: page aligned, owns the mapping and the file; huge pages are asked for from 2 MiB
+/// Memory: page aligned, owns the mapping and the file; huge pages are asked for from 2 MiB.
+/// kGuardBytes before and after it can be read, too: kernels of some libraries look one step beyond
+/// the last element of a vector (complex dot products of OpenBLAS 0.3.21)
 /// Threads: any; the contents are the user's to order
 class HostBuffer {
  public:
+  static constexpr std::uint64_t kGuardBytes = 4096;
+
   /// Errors: out_of_memory, also if the process has no file descriptors left.
   static Result<std::shared_ptr<HostBuffer>> create(std::uint64_t size_bytes);
   ~HostBuffer();
@@ -30,7 +34,11 @@ class HostBuffer {
 
  private:
   HostBuffer() = default;
+  Status map();
+
   std::byte* data_ = nullptr;
+  std::byte* reserved_ = nullptr;  // data_ with its guards
+  std::uint64_t reserved_bytes_ = 0;
   std::uint64_t size_bytes_ = 0;
   std::uint64_t segment_bytes_ = 0;
   int fd_ = -1;

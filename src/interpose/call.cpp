@@ -6,6 +6,7 @@
 #include "interpose/remote_run.hpp"
 #include "interpose/state.hpp"
 #include "interpose/undisturbed.hpp"
+#include "routines/cost.hpp"
 
 namespace ob::interpose {
 namespace {
@@ -36,21 +37,6 @@ class BatchJob final : public RemoteJob {
   std::span<const CallArguments> calls_;
 };
 
-policy::Work work_of(const Descriptor& routine, const Argument* arguments, double flops) noexcept {
-  policy::Work work;
-  work.flop = flops;
-  const Operands operands = routine.operands(arguments);  // a temporary would be gone in the loop
-  for (const Operand& o : operands.span()) {
-    // Bytes do not depend on how far apart columns lie.
-    const auto bytes = [&o](bool written) {
-      return static_cast<double>(packed_bytes(region_of(o, Kind::vector, 0, written)));
-    };
-    if (o.read) work.bytes_to += bytes(false);
-    if (o.written) work.bytes_from += bytes(true);
-  }
-  return work;
-}
-
 // What a device does of its dgemm rate: single precision twice; factorisations somewhat less
 // (measured on OpenBLAS at n = 2000 to 8000: a half to four fifths).
 double device_share(const Descriptor& routine) noexcept {
@@ -77,7 +63,8 @@ void Call::decide(const Argument* arguments, std::size_t batch) noexcept {
   // Vectors and matrix-vector products move as much as they compute: never for data on this side.
   const bool may_gain = routine_.level == 3 && s->settings.mode == Mode::automatic;
   if (eligible && may_gain && !s->pool.servers().empty()) {
-    const policy::Work work = work_of(routine_, arguments, flops);
+    const Cost cost = cost_of(routine_, arguments);
+    const policy::Work work{cost.flop, cost.bytes_to, cost.bytes_from};
     leaves_ = choose(*s, record, work, device_share(routine_)) == policy::Choice::remote;
   }
 }

@@ -97,14 +97,14 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name, do
                   RemoteJob& job) noexcept {
   const std::uint64_t started = now_ns();
   ReportRow* row = state.row(record, name);
-  bool sent = false;
+  bool lost = false;  // a daemon was given the job and did not do it
   try {
     Status status;
     for (int i = 0; i < kAttempts; ++i) {
       algorithms::Stages stages;
       Attempt outcome;
       status = attempt(state, name, job, stages, outcome);
-      sent = sent || outcome.sent;
+      lost = outcome.sent && status.code() != Code::declined;
       if (status.ok()) {
         const std::uint64_t ended = now_ns();
         count_remote(row, stages, ended - started, flops);
@@ -120,7 +120,7 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name, do
     }
   } catch (...) {  // building a message ran out of memory: local it is
   }
-  if (row != nullptr && sent) add(row->fell_back, 1);
+  if (row != nullptr && lost) add(row->fell_back, 1);
   return false;
 }
 

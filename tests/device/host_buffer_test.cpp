@@ -31,6 +31,20 @@ TEST(HostBufferTest, IsWritableAlignedMemoryInItsFile) {
   }
 }
 
+TEST(HostBufferTest, BothSidesCanBeRead) {
+  for (const std::uint64_t size : {std::uint64_t{1}, std::uint64_t{4096}, std::uint64_t{5} << 20}) {
+    auto made = HostBuffer::create(size);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    const HostBuffer& buffer = **made;
+    const volatile std::byte* before = buffer.data() - HostBuffer::kGuardBytes;
+    const volatile std::byte* after = buffer.data() + buffer.segment_bytes();
+    for (std::uint64_t i = 0; i < HostBuffer::kGuardBytes; ++i) {
+      EXPECT_TRUE(before[i] == std::byte{0});  // or a signal
+      EXPECT_TRUE(after[i] == std::byte{0});
+    }
+  }
+}
+
 TEST(HostBufferTest, NobodyCanChangeTheSizeOfTheFile) {
   auto made = HostBuffer::create(8192);
   ASSERT_TRUE(made.ok());

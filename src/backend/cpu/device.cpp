@@ -37,6 +37,23 @@ Status check_integers(const HostCall& call) {
   return {};
 }
 
+// OpenBLAS's complex dot products read one increment beyond each vector (0.3.21, SkylakeX kernels):
+// what lies there must be memory.
+Status check_overreach(const HostCall& call) {
+  const Descriptor& routine = *call.routine;
+  if (routine.base != "dotu" && routine.base != "dotc") return {};
+  const std::int64_t most = HostBuffer::kGuardBytes / element_bytes(routine.precision);
+  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+    if (routine.kinds[i] != Kind::strided) continue;
+    const std::int64_t increment = call.arguments[i].host.ld;
+    if (increment > most || increment < -most) {
+      return {Code::unsupported, std::string(routine.name) + ": increments beyond " +
+                                     std::to_string(most) + " elements; copy the vector first"};
+    }
+  }
+  return {};
+}
+
 // The reference does not read A and B if alpha = 0; OpenBLAS's small-matrix kernels do, and 0 * NaN
 // is NaN. A product over nothing says the same without reading them.
 void drop_product_if_alpha_zero(HostCall& call) {
@@ -98,6 +115,7 @@ Status CpuDevice::prepare(const Descriptor& routine, const Argument* arguments, 
   }
   OB_RETURN_IF_ERROR(resolve_call(memory(), routine, arguments, call));
   OB_RETURN_IF_ERROR(check_integers(call));
+  OB_RETURN_IF_ERROR(check_overreach(call));
   drop_product_if_alpha_zero(call);
   return {};
 }

@@ -1,0 +1,20 @@
+#include "routines/cost.hpp"
+
+namespace ob {
+
+Cost cost_of(const Descriptor& routine, const Argument* arguments) noexcept {
+  Cost cost;
+  cost.flop = routine.flops(arguments);
+  const Operands operands = routine.operands(arguments);  // a temporary would be gone in the loop
+  for (const Operand& operand : operands.span()) {
+    // Bytes do not depend on how far apart columns lie: as on a device, without gaps.
+    const auto bytes = [&operand](bool written) {
+      return static_cast<double>(packed_bytes(region_of(operand, Kind::vector, 0, written)));
+    };
+    if (operand.read) cost.bytes_to += bytes(false);
+    if (operand.written) cost.bytes_from += bytes(true);
+  }
+  return cost;
+}
+
+}  // namespace ob
