@@ -156,6 +156,7 @@ def _entry(routine: table.Routine, precision: str) -> str:
     return (
         f'    {{0x{table.fnv1a(name):08x}u, "{name}", "{routine.name}", Precision::{precision},'
         f" Library::{routine.library},\n     {routine.level}, {str(routine.rerun).lower()},"
+        f" {routine.efficiency},"
         f" k{camel}Kinds, k{camel}Names, k{camel}Values{'Complex' if is_complex else ''},\n"
         f"     {key}_legal<{complex_text}>, {key}_trivial, {key}_operands<Precision::{precision}>,"
         f" {key}_flops<{complex_text}>}},"

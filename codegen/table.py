@@ -53,6 +53,7 @@ class Routine:
     level: int = 3  # BLAS only
     legal: str = ""
     rerun: bool = False  # a positive info means: not with the device's results
+    efficiency: float = 0.9  # of a large gemm's rate
     batched: bool = False  # CBLAS has it in batches, too
     explained: Mapping[str, str] = dataclasses.field(default_factory=dict)
     local: str = ""
@@ -188,7 +189,7 @@ def _check_expression(
 
 _ROW_KEYS = {
     "name", "complex_name", "names", "precisions", "summary", "level", "arguments", "trivial",
-    "flops", "row_major", "legal", "rerun", "batched", "explained", "local",
+    "flops", "row_major", "legal", "rerun", "batched", "efficiency", "explained", "local",
 }  # fmt: skip
 
 
@@ -231,6 +232,13 @@ def _level(row: Table, library: str) -> int:
     return int(level)
 
 
+def _efficiency(row: Table, library: str) -> float:
+    value = row.data.get("efficiency", 0.9 if library == "blas" else 0.5)
+    if not isinstance(value, int | float) or not 0 < value <= 1:
+        raise row.fail(f"efficiency {value!r} (a number above 0 and up to 1)")
+    return float(value)
+
+
 def _full_names(row: Table, name: str, precisions: str) -> dict[str, str]:
     special = row.mapping("names")
     if set(special) - set(PRECISIONS):
@@ -269,6 +277,7 @@ def _load_routine(path: Path, where: str, index: int, data: Mapping[str, Any]) -
             row_major=_load_row_major(row, {a.name: a for a in part_items}),
             level=_level(row, library), legal=row.text("legal", ""),
             rerun=bool(row.text("rerun", "")), batched=row.truth("batched"),
+            efficiency=_efficiency(row, library),
             explained=row.mapping("explained"),
             local=row.text("local", ""),
         )  # fmt: skip

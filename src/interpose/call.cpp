@@ -37,11 +37,10 @@ class BatchJob final : public RemoteJob {
   std::span<const CallArguments> calls_;
 };
 
-// What a device does of its dgemm rate: single precision twice; factorisations somewhat less
-// (measured on OpenBLAS at n = 2000 to 8000: a half to four fifths).
+// What a device does of its dgemm rate, until it has been seen.
 double device_share(const Descriptor& routine) noexcept {
   const bool single = routine.precision == Precision::s || routine.precision == Precision::c;
-  return (single ? 2.0 : 1.0) * (routine.library == Library::lapack ? 0.5 : 0.9);
+  return (single ? 2.0 : 1.0) * routine.efficiency;
 }
 
 }  // namespace

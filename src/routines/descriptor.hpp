@@ -66,6 +66,7 @@ struct Descriptor {
   Library library;
   std::uint8_t level;  ///< BLAS: 1 to 3; LAPACK: 3. Below 3 no host data are worth sending
   bool rerun;          ///< after a positive info the device's results are not to be used
+  double efficiency;   ///< of a large gemm's rate, about
   std::span<const Kind> kinds;
   std::span<const std::string_view> argument_names;
   /// Legal characters of flags, allowed ranges of index vectors ("pivots", "signed", "any"); empty
