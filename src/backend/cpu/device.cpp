@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/cpu/refusal.hpp"
 #include "device/stopwatch.hpp"
 
 namespace ob::cpu {
@@ -147,9 +148,11 @@ Status CpuDevice::run(const BlasLibrary::Routine& routine, const HostCall& call,
   const Stopwatch watch;
   const bool ran = libraries_.blas->run(routine, call.arguments);
   report.compute_ns += watch.elapsed_ns();
-  if (ran) return {};
-  return {Code::out_of_memory,
-          std::string(call.routine->name) + ": no memory for the workspace of this call"};
+  const std::string name(call.routine->name);
+  if (!ran) return {Code::out_of_memory, name + ": no memory for the workspace of this call"};
+  const std::string refusal = take_refusal();
+  if (refusal.empty()) return {};
+  return {Code::invalid_argument, name + ": this device's library refuses it (" + refusal + ")"};
 }
 
 Result<PlanId> CpuDevice::make_plan(const FftPlan& plan) {
