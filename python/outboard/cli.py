@@ -18,6 +18,7 @@ COMMANDS = {
     "bench": "Run a benchmark.",
     "report": "Show the counters that programs left in a folder.",
     "trace": "Join trace files of several processes into one.",
+    "coverage": "Show which routines can go out, and what stays local.",
 }
 
 

@@ -26,6 +26,11 @@ class Native:
     def daemon(self) -> Path:
         return self.root / "bin" / DAEMON_NAME
 
+    @property
+    def coverage_page(self) -> Path:
+        """Where an installation has it."""
+        return self.root / "share" / "doc" / "outboard" / "coverage.md"
+
     def complete(self) -> bool:
         return self.preload.is_file() and os.access(self.daemon, os.X_OK)
 
