@@ -141,6 +141,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--verbose", action="store_true", help="a line for every row")
     options = parser.parse_args(arguments)
+    options.work = options.work.resolve()  # apt reads relative paths below /etc/apt
     if not options.files:
         folder = ROOT / "routines"
         options.files = sorted([*folder.glob("blas*.toml"), *folder.glob("lapack*.toml")])
