@@ -32,9 +32,10 @@ Status check_legal(const Descriptor& routine, const Argument* arguments) {
     if (has_ld(routine.kinds[i])) lds[i] = arguments[i].device.ld;
   }
   if (routine.legal(arguments, lds)) return {};
-  return {Code::invalid_argument, "illegal arguments of " + std::string(routine.name) +
-                                      " (a flag, dimension, leading dimension or increment that the reference"
-                                      " implementation refuses)"};
+  return {Code::invalid_argument,
+          "illegal arguments of " + std::string(routine.name) +
+              " (a flag, dimension, leading dimension or increment that the reference"
+              " implementation refuses)"};
 }
 
 Status resolve_operand(const HostMemory& memory, const Operand& operand, int index,
@@ -139,7 +140,7 @@ bool indices_in_range(const HostCall& call) {
 Status check_plan(const FftPlan& plan) {
   const bool complex_precision = plan.precision == Precision::c || plan.precision == Precision::z;
   if (plan.rank > FftPlan::kMaxRank || !complex_precision || (plan.sign != -1 && plan.sign != 1) ||
-      static_cast<std::uint8_t>(plan.kind) > 2) {
+      static_cast<std::size_t>(plan.kind) >= kFftKinds) {
     return {Code::invalid_argument, "impossible transform plan (rank " + std::to_string(plan.rank) +
                                         ", sign " + std::to_string(plan.sign) +
                                         "; at most rank 7, sign -1 or 1, precision c or z)"};
@@ -152,8 +153,14 @@ Status check_plan(const FftPlan& plan) {
             "impossible transform plan (a size is zero or beyond 2^63 bytes)"};
   }
   if (plan.kind != FftKind::c2c && plan.rank == 0) {
-    return {Code::invalid_argument,
-            "impossible transform plan (real to complex needs a dimension)"};
+    return {Code::invalid_argument, "impossible transform plan (real transforms need a dimension)"};
+  }
+  for (std::size_t i = 0; plan.kind == FftKind::r2r && i < plan.rank; ++i) {
+    if (plan.real[i] > RealTransform::rodft11 ||
+        (plan.real[i] == RealTransform::redft00 && plan.n[i] == 1)) {
+      return {Code::invalid_argument,
+              "impossible transform plan (an unknown real kind, or REDFT00 of one point)"};
+    }
   }
   return {};
 }

@@ -23,6 +23,7 @@ std::string_view name_of(const FftPlan& plan) noexcept {
     case FftKind::c2c: return is_double ? "fftw c2c" : "fftwf c2c";
     case FftKind::r2c: return is_double ? "fftw r2c" : "fftwf r2c";
     case FftKind::c2r: return is_double ? "fftw c2r" : "fftwf c2r";
+    case FftKind::r2r: return is_double ? "fftw r2r" : "fftwf r2r";
   }
   return "fftw";
 }
@@ -41,7 +42,7 @@ std::uint32_t element_of(const FftPlan& plan, bool real) noexcept {
 
 Layout layout(const FftTransform& transform, void* array, bool input) noexcept {
   const FftKind kind = transform.plan.kind;
-  const bool real = input ? kind == FftKind::r2c : kind == FftKind::c2r;
+  const bool real = kind == FftKind::r2r || kind == (input ? FftKind::r2c : FftKind::c2r);
   const auto& dimensions = input ? transform.input : transform.output;
   return Layout::strided(
       array, element_of(transform.plan, real),

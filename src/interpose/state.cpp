@@ -24,7 +24,7 @@ namespace {
 // In mode auto smaller calls cannot win: a remote call costs some 10 us at least, in which a core
 // does about this.
 constexpr double kAutomaticGateFlop = 1e6;
-constexpr std::size_t kFftRecords = 6;
+constexpr std::size_t kFftRecords = 2 * kFftKinds;
 
 enum Phase : int { kNone, kMaking, kReady, kClosed };
 constinit std::atomic<int> g_phase{kNone};
@@ -126,7 +126,7 @@ RoutineRecord& State::routine(const Descriptor& descriptor) noexcept {
 
 RoutineRecord& State::fft(const FftPlan& plan) noexcept {
   const bool is_double = plan.precision == Precision::z || plan.precision == Precision::d;
-  const std::size_t kind = static_cast<std::size_t>(plan.kind) % 3;
+  const std::size_t kind = static_cast<std::size_t>(plan.kind) % kFftKinds;
   return records_[routines::all().size() + 2 * kind + (is_double ? 1 : 0)];
 }
 

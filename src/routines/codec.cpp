@@ -138,6 +138,9 @@ void encode_plan(PlanId id, const FftPlan& plan, Body& body) noexcept {
   body.pad_to_8();
   body.u64(plan.batch);
   for (int i = 0; i < plan.rank && i < FftPlan::kMaxRank; ++i) body.u64(plan.n[i]);
+  if (plan.kind != FftKind::r2r) return;
+  for (int i = 0; i < plan.rank && i < FftPlan::kMaxRank; ++i)
+    body.u64(static_cast<std::uint64_t>(plan.real[i]));
 }
 
 namespace {
@@ -152,6 +155,7 @@ void check_plan(Fields& fields, const FftPlan& plan) {
   if (plan.kind == FftKind::c2r && plan.sign != 1) fields.refuse("sign", "of c2r is not +1");
   if (plan.kind != FftKind::c2c && plan.rank == 0)
     fields.refuse("rank", "of a real transform is 0");
+
   if (plan.batch == 0) fields.refuse("batch", "is 0 (nothing to transform)");
   for (int i = 0; i < plan.rank; ++i) {
     if (plan.n[i] == 0) fields.refuse("n", "has a dimension of size 0");
@@ -169,7 +173,7 @@ Result<DecodedPlan> decode_plan(std::span<const std::byte> bytes) {
   DecodedPlan decoded;
   FftPlan& plan = decoded.plan;
   decoded.id = fields.id<PlanId>("plan");
-  plan.kind = fields.up_to("kind", FftKind::c2r);
+  plan.kind = fields.up_to("kind", FftKind::r2r);
   plan.precision = fields.up_to("precision", Precision::z);
   plan.sign = static_cast<std::int8_t>(fields.u8("sign"));
   plan.in_place = fields.flag("in_place");
@@ -177,6 +181,12 @@ Result<DecodedPlan> decode_plan(std::span<const std::byte> bytes) {
   fields.padding();
   plan.batch = fields.u64("batch");
   for (int i = 0; i < plan.rank; ++i) plan.n[i] = fields.u64("n");
+  for (int i = 0; plan.kind == FftKind::r2r && i < plan.rank; ++i) {
+    const std::uint64_t real = fields.u64("real");
+    if (real > static_cast<std::uint64_t>(RealTransform::rodft11))
+      fields.refuse("real", "is " + std::to_string(real) + " (kinds are 0 to 10)");
+    plan.real[i] = static_cast<RealTransform>(real & 0xF);
+  }
   if (fields.ok()) check_plan(fields, plan);
   OB_RETURN_IF_ERROR(fields.finish());
   return decoded;

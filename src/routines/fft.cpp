@@ -39,7 +39,7 @@ std::uint64_t half_points(const FftPlan& plan) noexcept {
 
 std::uint64_t bytes(const FftPlan& plan, bool real_side) noexcept {
   const std::uint64_t complex_bytes = plan.precision == Precision::c ? 8 : 16;
-  const bool half = plan.kind != FftKind::c2c && !real_side;
+  const bool half = (plan.kind == FftKind::r2c || plan.kind == FftKind::c2r) && !real_side;
   const std::uint64_t element = real_side ? complex_bytes / 2 : complex_bytes;
   const std::uint64_t count = half ? half_points(plan) : points(plan);
   return saturating_multiply(saturating_multiply(count, plan.batch), element);
@@ -55,11 +55,11 @@ std::uint64_t points(const FftPlan& plan) noexcept {
 }
 
 std::uint64_t input_bytes(const FftPlan& plan) noexcept {
-  return bytes(plan, plan.kind == FftKind::r2c);
+  return bytes(plan, plan.kind == FftKind::r2c || plan.kind == FftKind::r2r);
 }
 
 std::uint64_t output_bytes(const FftPlan& plan) noexcept {
-  return bytes(plan, plan.kind == FftKind::c2r);
+  return bytes(plan, plan.kind == FftKind::c2r || plan.kind == FftKind::r2r);
 }
 
 double flops(const FftPlan& plan) noexcept {

@@ -8,7 +8,25 @@
 
 namespace ob {
 
-enum class FftKind : std::uint8_t { c2c = 0, r2c = 1, c2r = 2 };
+enum class FftKind : std::uint8_t { c2c = 0, r2c = 1, c2r = 2, r2r = 3 };
+inline constexpr std::size_t kFftKinds = 4;
+
+/// Transforms of one dimension of real data: half-complex ones, Hartley, cosine and sine
+/// transforms. Numbers are those of fftw3.h.   Source: FFTW 3.3 manual, sections 2.5 and 4.8.2
+/// to 4.8.5
+enum class RealTransform : std::uint8_t {
+  r2hc = 0,
+  hc2r = 1,
+  dht = 2,
+  redft00 = 3,
+  redft01 = 4,
+  redft10 = 5,
+  redft11 = 6,
+  rodft00 = 7,
+  rodft01 = 8,
+  rodft10 = 9,
+  rodft11 = 10,
+};
 
 /// Unnormalised DFT, FFTW's definition and sign.
 /// Shapes: n[0] x ... x n[rank-1] (row-major), batch of them, packed   Source: FFTW 3.3 manual,
@@ -22,6 +40,7 @@ struct FftPlan {
   std::uint8_t rank = 0;               ///< 0: a copy
   std::array<std::uint64_t, kMaxRank> n{};
   std::uint64_t batch = 1;
+  std::array<RealTransform, kMaxRank> real{};  ///< r2r: of each dimension
 
   friend bool operator==(const FftPlan&, const FftPlan&) = default;
 };

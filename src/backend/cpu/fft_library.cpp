@@ -42,9 +42,11 @@ bool FftLibrary::load(const SharedObject& object, const std::string& prefix) {
   object.load((prefix + "plan_guru64_dft").c_str(), plan_dft);
   object.load((prefix + "plan_guru64_dft_r2c").c_str(), plan_real);
   object.load((prefix + "plan_guru64_dft_c2r").c_str(), plan_back);
+  object.load((prefix + "plan_guru64_r2r").c_str(), plan_r2r);
   object.load((prefix + "execute_dft").c_str(), execute_dft);
   object.load((prefix + "execute_dft_r2c").c_str(), execute_real);
   object.load((prefix + "execute_dft_c2r").c_str(), execute_back);
+  object.load((prefix + "execute_r2r").c_str(), execute_r2r);
   object.load((prefix + "destroy_plan").c_str(), destroy_plan);
   object.load((prefix + "alignment_of").c_str(), alignment_of);
   if (const auto* version = static_cast<const char*>(object.symbol((prefix + "version").c_str()))) {
@@ -52,7 +54,8 @@ bool FftLibrary::load(const SharedObject& object, const std::string& prefix) {
   }
   return plan_dft != nullptr && plan_real != nullptr && plan_back != nullptr &&
          execute_dft != nullptr && execute_real != nullptr && execute_back != nullptr &&
-         destroy_plan != nullptr && alignment_of != nullptr;
+         plan_r2r != nullptr && execute_r2r != nullptr && destroy_plan != nullptr &&
+         alignment_of != nullptr;
 }
 
 void FftLibrary::plan_with_threads(unsigned threads) const {

@@ -38,9 +38,12 @@ class FftLibrary {
                     void* in, void* out, unsigned flags) = nullptr;  ///< r2c
   Plan (*plan_back)(int rank, const Dimension* dims, int batch_rank, const Dimension* batch_dims,
                     void* in, void* out, unsigned flags) = nullptr;  ///< c2r
+  Plan (*plan_r2r)(int rank, const Dimension* dims, int batch_rank, const Dimension* batch_dims,
+                   void* in, void* out, const int* kinds, unsigned flags) = nullptr;
   void (*execute_dft)(Plan plan, void* in, void* out) = nullptr;
   void (*execute_real)(Plan plan, void* in, void* out) = nullptr;
   void (*execute_back)(Plan plan, void* in, void* out) = nullptr;
+  void (*execute_r2r)(Plan plan, void* in, void* out) = nullptr;
   void (*destroy_plan)(Plan plan) = nullptr;
   int (*alignment_of)(void* array) = nullptr;
 

@@ -66,7 +66,10 @@ Shape shape_of(const FftPlan& plan) {
 
 CpuFftPlan::CpuFftPlan(const FftPlan& plan, std::shared_ptr<const FftLibrary> library,
                        unsigned threads)
-    : plan_(plan), library_(std::move(library)), threads_(threads) {}
+    : plan_(plan),
+      halves_(plan.kind == FftKind::r2c || plan.kind == FftKind::c2r),
+      library_(std::move(library)),
+      threads_(threads) {}
 
 CpuFftPlan::~CpuFftPlan() {
   const std::lock_guard lock(FftLibrary::planner());
@@ -114,6 +117,13 @@ Result<FftLibrary::Plan> CpuFftPlan::make(unsigned flags, bool in_place) const {
     case FftKind::c2r:
       made = library_->plan_back(rank, shape.dims, 1, &shape.batch, in, out, flags);
       break;
+    case FftKind::r2r: {
+      int kinds[FftPlan::kMaxRank];  // fftw_r2r_kind has the same numbers
+      std::transform(plan_.real.begin(), plan_.real.end(), kinds,
+                     [](RealTransform real) { return static_cast<int>(real); });
+      made = library_->plan_r2r(rank, shape.dims, 1, &shape.batch, in, out, kinds, flags);
+      break;
+    }
   }
   if (made == nullptr) return Status(Code::unsupported, "FFTW has no plan for this transform");
   return made;
@@ -129,7 +139,7 @@ Result<FftLibrary::Plan> CpuFftPlan::plan_for(void* input, void* output) {
   const bool destroys = plan_.kind == FftKind::c2r && (plan_.rank > 1 || plan_.in_place);
   const unsigned flags = FftLibrary::kEstimate | (aligned ? 0 : FftLibrary::kUnaligned) |
                          (destroys ? FftLibrary::kDestroyInput : FftLibrary::kPreserveInput);
-  OB_ASSIGN_OR_RETURN(plan, make(flags, plan_.in_place && plan_.kind == FftKind::c2c));
+  OB_ASSIGN_OR_RETURN(plan, make(flags, plan_.in_place && !halves_));
   return plan;
 }
 
@@ -139,6 +149,7 @@ Status CpuFftPlan::run(void* input, void* output) {
     case FftKind::c2c: library_->execute_dft(plan, input, output); break;
     case FftKind::r2c: library_->execute_real(plan, input, output); break;
     case FftKind::c2r: library_->execute_back(plan, input, output); break;
+    case FftKind::r2r: library_->execute_r2r(plan, input, output); break;
   }
   return {};
 }
@@ -148,7 +159,7 @@ Status CpuFftPlan::execute(std::byte* input, std::byte* output) {
     if (input != output) std::memcpy(output, input, input_bytes(plan_));
     return {};
   }
-  const bool real_in_place = plan_.in_place && plan_.kind != FftKind::c2c;
+  const bool real_in_place = plan_.in_place && halves_;
   const bool keeps_input = !plan_.in_place && plan_.kind == FftKind::c2r && plan_.rank > 1;
   if (!real_in_place && !keeps_input) return run(input, output);
   const std::uint64_t needed = real_in_place ? output_bytes(plan_) : input_bytes(plan_);

@@ -40,6 +40,7 @@ class CpuFftPlan {
   Status run(void* input, void* output);
 
   const FftPlan plan_;
+  const bool halves_;  // one side is a half spectrum: the two sides differ in size
   const std::shared_ptr<const FftLibrary> library_;
   const unsigned threads_;
   EventMark built_;
