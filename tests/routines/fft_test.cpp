@@ -29,6 +29,9 @@ TEST(Fft, BytesOfEachKind) {
   const FftPlan c2r = plan(FftKind::c2r, Precision::z, {5}, 1);
   EXPECT_EQ(input_bytes(c2r), 3U * 16);
   EXPECT_EQ(output_bytes(c2r), 5U * 8);
+  const FftPlan r2r = plan(FftKind::r2r, Precision::c, {5, 3}, 2);
+  EXPECT_EQ(input_bytes(r2r), 30U * 4);
+  EXPECT_EQ(output_bytes(r2r), 30U * 4);
 }
 
 TEST(Fft, RankZeroIsACopyAndZeroIsNothing) {

@@ -10,10 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "codegen"))
 
-import emit_descriptors  # noqa: E402
-import emit_exports  # noqa: E402
-import expressions  # noqa: E402
-import names  # noqa: E402
+import parameters  # noqa: E402
 import table  # noqa: E402
 
 GOOD = """
@@ -35,22 +32,53 @@ flops = "m * n"
 row_major = { swap = ["m n"] }
 """
 
+# The roles that the first row has not.
+MORE = """
+[[routine]]
+name = "fact"
+complex_name = "cfact"
+precisions = "sdcz"
+summary = "A := F"
+arguments = [
+  { name = "jobz", role = "flag", of = "job", values = "NV" },
+  { name = "uplo", role = "flag", of = "uplo" },
+  { name = "select", role = "callback" },
+  { name = "n", role = "dim" },
+  { name = "il", role = "integer" },
+  { name = "a", role = "matrix", shape = ["n", "n"], use = "consumed", written_if = "jobz == 'V'", triangle = "uplo", written = "full" },
+  { name = "w", role = "vector", shape = ["n"], use = "out", type = "real" },
+  { name = "x", role = "strided", shape = ["n"], use = "in", increment = "positive" },
+  { name = "ipiv", role = "index_vector", shape = ["n"], use = "in", indices = "signed" },
+  { name = "equed", role = "character", use = "out" },
+  { name = "work", role = "work", size = "max(1, 3 * n)", query = true },
+  { name = "rwork", role = "work", precisions = "cz", type = "real", size = "n", returns = "1", lapacke = true },
+  { name = "info", role = "info" },
+]
+legal = "il >= 1"
+trivial = "n == 0"
+flops = "n * log2(n)"
+row_major = { transpose = ["a"] }
+rerun = "info > 0"
+local = "JOBZ = 'S'"
+explained = { w = "because" }
+"""  # noqa: E501
 
-def load(text: str) -> list[table.Routine]:
+
+def load(text: str, file: str = "blas.toml") -> list[table.Routine]:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "routines" / "blas.toml"
+        path = Path(folder) / "routines" / file
         path.parent.mkdir()
         path.write_text(text, encoding="utf-8")
         return table.load([path])
 
 
 class Rows(unittest.TestCase):
-    def complaint(self, old: str, new: str) -> str:
-        self.assertIn(old, GOOD)
+    def complaint(self, old: str, new: str, good: str = GOOD, file: str = "blas.toml") -> str:
+        self.assertIn(old, good)
         with self.assertRaises(table.TableError) as caught:
-            load(GOOD.replace(old, new, 1))
+            load(good.replace(old, new, 1), file)
         text = str(caught.exception)
-        self.assertIn("routines/blas.toml", text)
+        self.assertIn(f"routines/{file}", text)
         return text
 
     def test_good(self) -> None:
@@ -83,10 +111,122 @@ class Rows(unittest.TestCase):
             ('swap = ["m n"]', 'swap = ["m alpha"]'): "different roles",
             ('swap = ["m n"]', 'flip = ["diag"]'): "diag has no opposite",
             ('swap = ["m n"]', 'transpose = ["m"]'): "no matrix of that name",
+            ('swap = ["m n"]', 'turn = ["m"]'): "unknown key 'turn'",
+            ('swap = ["m n"]', 'swap = "m n"'): "'swap' must be a list of strings",
+            ('row_major = { swap = ["m n"] }', ""): "'row_major' is missing or no table",
+            ('row_major = { swap = ["m n"] }', 'row_major = "stays"'): "missing or no table",
+            ('name = "alpha"', 'name = "Alpha"'): "'Alpha' is not a lower-case identifier",
+            ('values = "NT"', "values = 7"): "key 'values' must be a string, not 7",
+            ('role = "scalar"', 'role = "scalar", use = "in"'): "unknown key 'use'",
+            ('role = "dim" }', 'role = "dim", precisions = "s" }'): "precisions 's' (sd, cz",
+            ('precisions = "sd"', 'precisions = "sd"\nlevel = 4'): "level 4 (BLAS rows",
+            ('precisions = "sd"', 'precisions = "sd"\nefficiency = 0'): "efficiency 0 (a number",
+            ('precisions = "sd"', 'precisions = "sd"\nefficiency = 2.0'): "efficiency 2.0",
+            ('precisions = "sd"', 'precisions = "sd"\nnames = { q = "x" }'): "names ['q'] (keys",
+            ('precisions = "sd"', 'precisions = "sd"\nnames = ["x"]'): "must be a table of strings",
+            ('precisions = "sd"', 'precisions = "sd"\nbatched = 1'): "must be true or false, not 1",
+            ('precisions = "sd"', 'precisions = "sd"\ncolour = 1'): "unknown key 'colour'",
+            ('precisions = "sd"', 'precisions = "sd"\nlegal = "m"'): "legal: 'm': 'm' is a number",
         }
         for (old, new), expected in cases.items():
             with self.subTest(new):
                 self.assertIn(expected, self.complaint(old, new))
+
+    def test_mistakes_in_other_roles_are_named(self) -> None:
+        cases = {
+            (', values = "NV"', ""): "key 'values' is missing",
+            ('values = "NV"', 'values = "Nv"'): "value 'v' (legal values are upper-case letters)",
+            ('use = "consumed"', 'use = "inout"'): "written_if with use 'inout'",
+            ("written_if = \"jobz == 'V'\"", 'written_if = "n"'): "'n' is a number, not a truth",
+            ("written_if = \"jobz == 'V'\"", "written_if = \"jobz == 'S'\""): "never 'S'",
+            ('triangle = "uplo", written', "written"): "written = 'full' without triangle",
+            ('written = "full"', 'written = "half"'): "written 'half' is unknown",
+            ('use = "out", type = "real"', 'use = "out", type = "double"'): "type 'double' is unkn",
+            (
+                'shape = ["n"], use = "out"',
+                'shape = ["n", "n"], use = "out"',
+            ): "a vector has [count]",
+            ('increment = "positive"', 'increment = "odd"'): "increment 'odd' is unknown",
+            ('increment = "positive"', 'type = "real"'): "unknown key 'type'",
+            ('indices = "signed"', 'indices = "few"'): "indices 'few' is unknown",
+            (
+                'role = "character", use = "out"',
+                'role = "character", use = "in"',
+            ): "use 'in' is unk",
+            ('size = "max(1, 3 * n)", ', ""): "argument 'work': key 'size' is missing",
+            ('size = "max(1, 3 * n)"', 'size = "3 * q"'): "'q' is unknown",
+            ('type = "real", size', 'type = "double", size'): "type 'double' is unknown",
+            ("query = true", 'query = "yes"'): "key 'query' must be true or false, not 'yes'",
+            ('returns = "1"', 'returns = "2"'): "returns '2' (only \"1\"",
+            (", lapacke = true", ""): "returns without lapacke",
+            ('rerun = "info > 0"', 'rerun = "info < 0"'): 'rerun can only be "info > 0"',
+            ('legal = "il >= 1"', 'legal = "w >= 1"'): "'w' is unknown",
+            (
+                'explained = { w = "because" }',
+                "explained = { w = 1 }",
+            ): "must be a table of strings",
+            ('flops = "n * log2(n)"', 'flops = "n * info"'): "'info' is unknown",
+            ('name = "rwork"', 'name = "lwork"'): "two arguments have the same name",
+            ('role = "callback"', 'role = "result"'): "a result must be the last argument",
+        }
+        for (old, new), expected in cases.items():
+            with self.subTest(new or f"without {old}"):
+                self.assertIn(expected, self.complaint(old, new, MORE, "lapack_more.toml"))
+        self.assertIn("level 3 (BLAS rows", self.complaint(
+            'name = "fact"', 'name = "fact"\nlevel = 3', MORE, "lapack.toml"))  # fmt: skip
+
+    def test_files_belong_to_a_library(self) -> None:
+        with self.assertRaisesRegex(table.TableError, "more.toml: unknown library"):
+            load(MORE, "more.toml")
+        with self.assertRaisesRegex(table.TableError, "blas.toml: .*unknown key 'row'"):
+            load(GOOD.replace("[[routine]]", "[[row]]"))
+        with self.assertRaisesRegex(table.TableError, "key 'arguments' is missing or no list"):
+            load('[[routine]]\nname = "x"\nprecisions = "s"\nsummary = ""\n')
+
+    def test_a_row_may_be_two(self) -> None:
+        real, complex_ = load(MORE, "lapack_more.toml")
+        self.assertEqual((real.library, real.file), ("lapack", "lapack_more"))
+        self.assertEqual(real.names(), {"s": "sfact", "d": "dfact"})
+        self.assertEqual(complex_.names(), {"c": "ccfact", "z": "zcfact"})
+        self.assertEqual(len(complex_.work), len(real.work) + 1)
+        # On devices: neither workspace, unless it returns something, nor callbacks; in one order.
+        names_of_real = "jobz uplo n il a w x ipiv equed info".split()
+        self.assertEqual([a.name for a in real.normal], names_of_real)
+        self.assertEqual([a.index for a in real.normal], list(range(10)))
+        self.assertEqual([a.name for a in complex_.normal], [*names_of_real[:-1], "rwork", "info"])
+        self.assertEqual([a.kind for a in complex_.normal][-2:], ["vector", "info"])
+        self.assertEqual(real.argument("il").kind, "dim")
+        self.assertTrue(real.rerun and real.is_exported)
+        self.assertTrue(real.argument("x").positive and real.argument("x").has_ld)
+        # One without a name of its own in complex precisions.
+        one_name = MORE.replace('complex_name = "cfact"\n', "")
+        self.assertEqual([r.key for r in load(one_name, "lapack.toml")], ["fact_sd", "fact_cz"])
+
+    def test_what_each_convention_gets(self) -> None:
+        real, complex_ = load(MORE, "lapack_more.toml")
+        self.assertEqual(
+            " ".join(p.name for p in parameters.fortran(complex_)),
+            "jobz uplo select n il a lda w x ldx ipiv equed work lwork rwork info",
+        )
+        self.assertEqual(
+            " ".join(f"{p.type}:{p.name}" for p in parameters.c(real, "d", "lapacke")),
+            "int:layout char:jobz char:uplo void*:select std::int64_t:n std::int64_t:il void*:a"
+            " std::int64_t:lda void*:w void*:x std::int64_t:ldx void*:ipiv void*:equed",
+        )
+        names_of_c = [p.name for p in parameters.c(complex_, "z", "lapacke")]
+        self.assertEqual(names_of_c[-2:], ["equed", "rwork"])
+        names_of_work = [p.name for p in parameters.c(complex_, "z", "lapacke_work")]
+        self.assertEqual(names_of_work[-4:], ["equed", "work", "lwork", "rwork"])
+        self.assertEqual(
+            parameters.slots(complex_)[-4:], ["slot::kWork", "slot::kLength", "9", "10"]
+        )
+
+    def test_levels(self) -> None:
+        (row,) = load(GOOD.replace('precisions = "sd"', 'precisions = "sd"\nlevel = 1'))
+        self.assertFalse(row.is_exported or parameters.has_layout(row))
+        self.assertEqual(load(GOOD)[0].level, 3)
+        (named,) = load(GOOD.replace('precisions = "sd"', 'precisions = "sd"\nnames = { s = "q" }'))
+        self.assertEqual(named.names(), {"s": "q", "d": "dscal"})
 
     def test_syntax_and_duplicates(self) -> None:
         with self.assertRaisesRegex(table.TableError, "blas.toml"):
@@ -110,102 +250,17 @@ class Rows(unittest.TestCase):
             table.check_ids([named("costarring"), named("liquid")])
 
     def test_too_many_arguments(self) -> None:
-        more = "".join(f'  {{ name = "d{i}", role = "dim" }},\n' for i in range(20))
-        self.assertIn(
-            "at most 24", self.complaint('  { name = "alpha"', more + '  { name = "alpha"')
-        )
-
-
-class Expressions(unittest.TestCase):
-    scope = expressions.Scope({"side": "LR"}, frozenset({"m", "n"}), frozenset({"beta"}))
-
-    def translate(self, text: str, wanted: str) -> str:
-        return expressions.translate(text, self.scope, lambda name: f"${name}", wanted)
-
-    def test_translation(self) -> None:
-        self.assertEqual(
-            self.translate("m if side == 'L' else n", "integer"), "(($side == 'L') ? $m : $n)"
-        )
-        self.assertEqual(
-            self.translate("min(m, n) + 1", "integer"), "(std::min($m, $n) + std::int64_t{1})"
-        )
-        self.assertEqual(self.translate("m / 3", "real"), "($m / 3.0)")
-        self.assertEqual(self.translate("beta != 0", "truth"), "!is_zero($beta)")
-        self.assertEqual(self.translate("m == 0 or not n > 1", "truth"),
-                         "(($m == std::int64_t{0}) || !($n > std::int64_t{1}))")  # fmt: skip
-
-    def test_refusals(self) -> None:
-        for text, wanted in [
-            ("m / 2", "integer"),
-            ("m // 2", "real"),
-            ("m +", "integer"),
-            ("m.n", "integer"),
-            ("'L'", "truth"),
-            ("side < 'L'", "truth"),
-            ("side == 'l'", "truth"),
-            ("side == m", "truth"),
-            ("beta > 0", "truth"),
-            ("beta == 1", "truth"),
-            ("0 < m < n", "truth"),
-            ("open('x')", "integer"),
-            ("max(m)", "integer"),
-            ("m and n", "truth"),
-            ("True", "truth"),
-            ("1.5", "real"),
-            ("-m", "integer"),
-            ("beta", "integer"),
-            ("__import__('os')", "integer"),
-            ("[m][0]", "integer"),
-            ("lambda: m", "integer"),
-        ]:
-            with self.subTest(text), self.assertRaises(expressions.ExpressionError):
-                self.translate(text, wanted)
-
-
-class Emitters(unittest.TestCase):
-    def setUp(self) -> None:
-        self.rows = table.load([ROOT / "routines" / "blas.toml", ROOT / "routines" / "lapack.toml"])
-
-    def test_names_of_every_family(self) -> None:
-        symbols = {n.symbol: n for n in names.all_names(self.rows)}
-        for expected in (
-            "dgemm_",
-            "dgemm_64_",
-            "scipy_dgemm_",
-            "scipy_dgemm_64_",
-            "dgemm",
-            "DGEMM",
-            "DGEMM_",
-            "cblas_dgemm",
-            "cblas_dgemm64_",
-            "cblas_dgemm_64",
-            "scipy_cblas_dgemm",
-            "scipy_cblas_dgemm64_",
-            "LAPACKE_zgesv",
-            "LAPACKE_zgesv64_",
-            "LAPACKE_zgesv_64",
-            "scipy_LAPACKE_zgesv",
-            "scipy_LAPACKE_zgesv64_",
-            "LAPACKE_zgesv_work",
-            "LAPACKE_zgesv_work64_",
-            "scipy_LAPACKE_zgesv_work64_",
-        ):
-            self.assertIn(expected, symbols)
-        self.assertEqual(symbols["dgemm_"].integers, "unasked")
-        self.assertEqual(symbols["scipy_dgemm_"].integers, "lp64")
-        self.assertEqual(symbols["scipy_dgemm_64_"].integers, "ilp64")
-        self.assertEqual(len(symbols), len(names.all_names(self.rows)))
-
-    def test_exports_hide_all_else(self) -> None:
-        text = emit_exports.emit_exports(self.rows, ["fftw_execute"])
-        self.assertIn("  fftw_execute;\n", text)
-        self.assertTrue(text.endswith("local:\n  *;\n};\n"))
-
-    def test_descriptors_are_repeatable(self) -> None:
-        self.assertEqual(
-            emit_descriptors.emit_descriptors(self.rows),
-            emit_descriptors.emit_descriptors(self.rows),
-        )
+        limits = {
+            ('{{ name = "d{}", role = "dim" }},\n', 20): "arguments (at most 24: kMaxArguments)",
+            ('{{ name = "v{}", role = "info" }},\n', 16): "memory operands (at most ",
+            ('{{ name = "w{}", role = "work", size = "m", query = true }},\n', 5): "lengths (at mo",
+        }
+        for (argument, count), expected in limits.items():
+            more = "".join(argument.format(i) for i in range(count))
+            with self.subTest(argument):
+                self.assertIn(
+                    expected, self.complaint('  { name = "alpha"', more + '  { name = "alpha"')
+                )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
 
 #include "backend/cpu/thunk.hpp"
 #include "routines/problem.hpp"
@@ -62,19 +62,8 @@ Matrix whole(const Problem& p, const Operand& o, Meaning meaning) {
   return a;
 }
 
-char flag(const Problem& p, std::string_view name) {
-  for (std::size_t i = 0; i < p.routine->kinds.size(); ++i) {
-    if (p.routine->argument_names[i] == name) return p.arguments[i].flag;
-  }
-  return 'N';
-}
-Value scalar(const Problem& p, std::string_view name) {
-  for (std::size_t i = 0; i < p.routine->kinds.size(); ++i) {
-    if (p.routine->argument_names[i] == name)
-      return {p.arguments[i].scalar.re, p.arguments[i].scalar.im};
-  }
-  return 0;
-}
+char flag(const Problem& p, std::string_view name) { return p.flag(name); }
+Value scalar(const Problem& p, std::string_view name) { return p.scalar(name); }
 
 void expect_near(const Problem& p, const Operand& o, const Matrix& expected, const char* what) {
   double largest = 0;
@@ -217,18 +206,34 @@ TEST(Thunk, TableOrderAndSymbols) {
   }
 }
 
-TEST(Thunk, EveryRoutineComputesItsDefinition) {
-  void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) GTEST_SKIP() << dlerror();
+void* library() {
+  static void* const handle = [] {
+    void* opened = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (opened == nullptr) ADD_FAILURE() << dlerror();
+    return opened;
+  }();
+  return handle;
+}
+
+// Those with a definition above; tests/conformance/device has one for every row.
+bool is_defined_here(const Descriptor& routine) {
+  const std::string_view names[] = {"gemm", "symm", "hemm",  "syrk",  "herk",  "trmm",
+                                    "trsm", "gesv", "getrf", "getrs", "potrf", "potrs"};
+  return std::find(std::begin(names), std::end(names), routine.base) != std::end(names);
+}
+
+TEST(Thunk, RoutinesComputeTheirDefinitions) {
   auto random = fresh_random();
+  int checked = 0;
   for (std::size_t i = 0; i < routines::all().size(); ++i) {
     const Descriptor& routine = routines::all()[i];
-    void* function = dlsym(library, cpu::thunks()[i].symbol);
+    if (!is_defined_here(routine)) continue;
+    void* function = dlsym(library(), cpu::thunks()[i].symbol);
     ASSERT_NE(function, nullptr) << routine.name;
     for (int round = 0; round < 60; ++round) {
       const Problem before = random_problem(routine, random, 12);
       Problem after = before;
-      cpu::thunks()[i].thunk(function, after.arguments);
+      ASSERT_TRUE(cpu::thunks()[i].thunk(function, after.arguments));
       if (routine.trivial(before.arguments)) continue;
       if (routine.library == Library::blas)
         check_blas(before, after);
@@ -237,18 +242,32 @@ TEST(Thunk, EveryRoutineComputesItsDefinition) {
       else
         check_lapack(before, after);
       if (HasFatalFailure()) return;
-      // Inputs and everything around the operands as before.
-      for (const Operand& o : before.operands.span()) {
-        if (o.written) continue;
-        EXPECT_EQ(after.memory[o.argument], before.memory[o.argument]) << before.text();
-      }
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 1000);
+}
+
+// Whatever a row is: inputs, and all that lies around operands, stay as they were.
+TEST(Thunk, NothingButResultsChanges) {
+  auto random = fresh_random();
+  for (std::size_t i = 0; i < routines::all().size(); ++i) {
+    const Descriptor& routine = routines::all()[i];
+    void* function = dlsym(library(), cpu::thunks()[i].symbol);
+    if (function == nullptr) {
+      std::printf("%s: the library lacks it\n", cpu::thunks()[i].symbol);
+      continue;
+    }
+    for (int round = 0; round < 10; ++round) {
+      const Problem before = random_problem(routine, random, 12);
+      Problem after = before;
+      ASSERT_TRUE(cpu::thunks()[i].thunk(function, after.arguments));
+      EXPECT_EQ(intrusion(before, after), "");
     }
   }
 }
 
 TEST(Thunk, InfoAndPivotsAreWide) {
-  void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) GTEST_SKIP() << dlerror();
   const Descriptor* routine = routines::find("dgetrf");
   double a[4] = {0, 2, 0, 3};  // column-major [0 0; 2 3]: rows exchanged, then U(2, 2) = 0
   std::int64_t ipiv[3] = {-1, -1, -7};
@@ -259,7 +278,7 @@ TEST(Thunk, InfoAndPivotsAreWide) {
   arguments[3].host = {ipiv, 0};
   arguments[4].host = {&info, 0};
   cpu::thunks()[static_cast<std::size_t>(routine - routines::all().data())].thunk(
-      dlsym(library, "dgetrf_"), arguments);
+      dlsym(library(), "dgetrf_"), arguments);
   EXPECT_EQ(info, 2);
   EXPECT_EQ(ipiv[0], 2);
   EXPECT_EQ(ipiv[1], 2);
