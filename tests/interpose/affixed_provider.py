@@ -25,6 +25,13 @@ HEAD = """\
 #include <stdio.h>
 #include <stdlib.h>
 struct target { void** slot; int library; const char* name; };
+static void missing(void) {
+  fputs("affixed_provider: a function was called that no library here has\\n", stderr);
+  abort();
+}
+// After a remote call the original is asked how much workspace it likes. What it should do with any
+// other call, nobody here knows: tests see that results are missing.
+static long unanswered(void) { return 0; }
 """
 TAIL = """
 __attribute__((constructor)) static void resolve(void) {
@@ -34,7 +41,8 @@ __attribute__((constructor)) static void resolve(void) {
   for (int i = 0; i < 3; ++i) handles[i] = dlopen(libraries[i], deep);
   for (unsigned i = 0; i < sizeof targets / sizeof *targets; ++i) {
     const struct target* t = &targets[i];
-    if (handles[t->library]) *t->slot = dlsym(handles[t->library], t->name);
+    void* found = handles[t->library] ? dlsym(handles[t->library], t->name) : 0;
+    if (found) *t->slot = found;
   }
 }
 """
@@ -48,17 +56,18 @@ def main() -> None:
     lines += ["};"]
     targets = []
     for row in rows:
-        for precision, plain in row.names().items():
-            for name in names.names(row, precision):
-                stem = plain + "_"
+        for precision in row.precisions:
+            all_names = names.names(row, precision)
+            for name in all_names:
+                # The first of its calling convention is the plain one.
+                stem = next(n.symbol for n in all_names if n.abi == name.abi)
                 library = "ilp64" if name.integers == "ilp64" else "lp64"
-                if name.abi == "cblas":
-                    stem = f"cblas_{plain}"
-                elif name.abi.startswith("lapacke"):
-                    stem = f"LAPACKE_{plain}" + ("_work" if name.abi.endswith("_work") else "")
+                if name.abi.startswith("lapacke"):
                     library = "lapacke"  # there is no ILP64 one: those names cannot be jumped to
                 slot = f"slot_{name.symbol}"
-                lines.append(f'void* {slot} __attribute__((visibility("hidden")));')
+                is_query = name.abi == "lapacke_work" and name.integers == "ilp64"
+                absent = "unanswered" if is_query else "missing"
+                lines.append(f'void* {slot} __attribute__((visibility("hidden"))) = {absent};')
                 declared = f".globl {name.symbol}\\n.type {name.symbol},@function\\n"
                 jump = f"{name.symbol}: jmp *{slot}(%rip)\\n"
                 lines.append(f'__asm__(".pushsection .text\\n{declared}{jump}.popsection\\n");')

@@ -11,8 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
+#include "backend/cpu/substitutes.hpp"
 #include "backend/cpu/thunk.hpp"
 #include "base/layout.hpp"
 #include "interpose/call.hpp"
@@ -21,13 +23,23 @@ namespace ob::interpose {
 
 constinit std::atomic<double> g_min_flops{0};
 
-Nesting::Nesting() noexcept : outermost_(true) {}
-Nesting::~Nesting() = default;
-
 namespace {
 
-std::atomic<int> g_calls{0};
-std::atomic<int> g_done{0};
+thread_local int g_depth = 0;
+
+// By position in routines::all(). Legal calls of a program (not those of a library inside one) that
+// took the slow path; of these, completed on the "device".
+constexpr std::size_t kMaxRoutines = 1024;
+std::atomic<int> g_calls[kMaxRoutines];
+std::atomic<int> g_done[kMaxRoutines];
+
+std::size_t index_of(const Descriptor& routine) {
+  return static_cast<std::size_t>(&routine - routines::all().data());
+}
+
+int sum(const std::atomic<int>* counts) {
+  return std::accumulate(counts, counts + kMaxRoutines, 0);
+}
 
 bool mode_is(const char* name) {
   const char* mode = std::getenv("OB_STANDIN");
@@ -37,6 +49,14 @@ bool mode_is(const char* name) {
 void* device_library() {
   static void* const handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   return handle;
+}
+
+// As a device has it: newer routines in terms of older ones.
+cpu::LibraryRoutine device_routine(const Descriptor& routine) {
+  const auto symbol = [](const char* name) { return dlsym(device_library(), name); };
+  const cpu::ThunkEntry& thunk = cpu::thunks()[index_of(routine)];
+  if (void* function = symbol(thunk.symbol)) return {thunk.thunk, function};
+  return cpu::substitute(routine, symbol).value_or(cpu::LibraryRoutine{});
 }
 
 // One operand on the "device".
@@ -67,10 +87,8 @@ bool compute(const Descriptor& routine, const Argument* given) {
     arguments[o.argument].host = {copy.bytes.data(), dense_ld(o, kind, copy.host.ld)};
     if (o.read) ob::copy(copy.on_device(false), copy.at_home(false));
   }
-  const auto index = static_cast<std::size_t>(&routine - routines::all().data());
-  const cpu::ThunkEntry& thunk = cpu::thunks()[index];
-  void* function = dlsym(device_library(), thunk.symbol);
-  if (function == nullptr || !thunk.thunk(function, arguments)) return false;
+  const cpu::LibraryRoutine found = device_routine(routine);
+  if (found.function == nullptr || !found.thunk(found.function, arguments)) return false;
   for (Copy& copy : copies) {
     std::int64_t info = 0;
     if (copy.kind == Kind::info) std::memcpy(&info, copy.bytes.data(), sizeof info);
@@ -84,16 +102,28 @@ bool compute(const Descriptor& routine, const Argument* given) {
 
 }  // namespace
 
+Nesting::Nesting() noexcept : outermost_(g_depth++ == 0) {}
+Nesting::~Nesting() { --g_depth; }
+
 Call::Call(const Descriptor& routine, const Argument* arguments) noexcept : routine_(routine) {
   if (mode_is("small")) g_min_flops = std::numeric_limits<double>::infinity();
-  ++g_calls;
+  if (!nesting_.outermost()) return;
+  ++g_calls[index_of(routine)];
   leaves_ = mode_is("compute") && !routine.trivial(arguments);
 }
 
 bool Call::run(const Argument* arguments) noexcept {
   const bool done = compute(routine_, arguments);
-  if (done) ++g_done;
+  if (done) ++g_done[index_of(routine_)];
   return done;
+}
+
+Call::Call(const Descriptor& routine, std::span<const CallArguments> calls) noexcept
+    : Call(routine, calls.front().items) {}
+
+bool Call::run(std::span<const CallArguments> calls) noexcept {
+  return std::all_of(calls.begin(), calls.end(),
+                     [this](const CallArguments& call) { return run(call.items); });
 }
 
 void Call::begin_local() noexcept {}
@@ -102,5 +132,7 @@ Call::~Call() = default;
 
 }  // namespace ob::interpose
 
-extern "C" [[gnu::visibility("default")]] int standin_calls() { return ob::interpose::g_calls; }
-extern "C" [[gnu::visibility("default")]] int standin_done() { return ob::interpose::g_done; }
+#define OB_COUNTER extern "C" [[gnu::visibility("default")]] int
+OB_COUNTER standin_calls() { return ob::interpose::sum(ob::interpose::g_calls); }
+OB_COUNTER standin_calls_of(std::size_t routine) { return ob::interpose::g_calls[routine]; }
+OB_COUNTER standin_done_of(std::size_t routine) { return ob::interpose::g_done[routine]; }

@@ -1,241 +1,192 @@
 // Every LAPACKE entry point under a preloaded stand-in, both layouts, against LAPACKE itself.
-// OB_PATTERNS: "LAPACKE_% LAPACKE_%_work"; OB_ILP64: the patterns' integers are 64-bit.
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <sstream>
-#include <type_traits>
 
-#include "interpose/standin_counts.hpp"
-#include "routines/problem.hpp"
+#include "interpose/entry_names.hpp"
+#include "interpose/lapacke_library.hpp"
+#include "interpose/spoil.hpp"
 
 namespace ob::test {
 namespace {
 
-enum Layout { kRowMajor = 101, kColumnMajor = 102 };
+constexpr int kLegalRounds = 40;
+constexpr int kIllegalRounds = 8;
 
-// The far side of the comparison always has 32-bit integers: there is no ILP64 LAPACKE to compare
-// with. It lives in a namespace of its own, where its calls of itself do not meet our entries.
-void* reference() {
-  static void* const handle = dlmopen(LM_ID_NEWLM, "liblapacke.so.3", RTLD_NOW | RTLD_LOCAL);
-  return handle;
-}
-
-std::vector<std::string> names(std::string_view routine) {
-  std::istringstream words(std::getenv("OB_PATTERNS"));
-  std::vector<std::string> result;
-  for (std::string word; words >> word;) {
-    const std::size_t at = word.find('%');
-    result.push_back(word.substr(0, at) + std::string(routine) + word.substr(at + 1));
-  }
-  return result;
-}
-
-bool ilp64() {
-  const char* value = std::getenv("OB_ILP64");
-  return value != nullptr && *value == '1';
-}
-
-// Arguments of one call: what both sides get copies of.
-template <class T>
-struct Inputs {
-  int layout = kRowMajor;
-  char uplo = 'U';
-  char trans = 'N';
-  std::int64_t m = 0, n = 0, nrhs = 0, lda = 0, ldb = 0;
-  std::vector<T> a, b;
-  std::vector<std::int64_t> ipiv;
-  std::int64_t info = 0;
+// One row in one affix.
+struct Row {
+  const Descriptor& routine;
+  bool work;         // LAPACKE's middle level, which does not look for NaN
+  bool native_work;  // what the entry is compared with is of that level
+  void* native;
+  void* entry;
 };
 
-template <class T, class Int>
-void call(const std::string& base, void* f, Inputs<T>& in) {
-  std::vector<Int> ipiv(in.ipiv.begin(), in.ipiv.end());
-  const Int m = in.m, n = in.n, nrhs = in.nrhs, lda = in.lda, ldb = in.ldb;
-  T* a = in.a.data();
-  T* b = in.b.data();
-  Int info = -77;
-  if (base == "gesv") {
-    info = reinterpret_cast<Int (*)(int, Int, Int, T*, Int, Int*, T*, Int)>(f)(
-        in.layout, n, nrhs, a, lda, ipiv.data(), b, ldb);
-  } else if (base == "getrf") {
-    info = reinterpret_cast<Int (*)(int, Int, Int, T*, Int, Int*)>(f)(in.layout, m, n, a, lda,
-                                                                      ipiv.data());
-  } else if (base == "getrs") {
-    info = reinterpret_cast<Int (*)(int, char, Int, Int, const T*, Int, const Int*, T*, Int)>(f)(
-        in.layout, in.trans, n, nrhs, a, lda, ipiv.data(), b, ldb);
-  } else if (base == "potrf") {
-    info = reinterpret_cast<Int (*)(int, char, Int, T*, Int)>(f)(in.layout, in.uplo, n, a, lda);
-  } else {
-    info = reinterpret_cast<Int (*)(int, char, Int, Int, const T*, Int, T*, Int)>(f)(
-        in.layout, in.uplo, n, nrhs, a, lda, b, ldb);
-  }
-  in.ipiv.assign(ipiv.begin(), ipiv.end());
-  in.info = info;
-}
-
-template <class T>
-T random_value(std::mt19937_64& random) {
-  std::uniform_real_distribution<double> unit(-1, 1);
-  if constexpr (std::is_floating_point_v<T>)
-    return static_cast<T>(unit(random));
-  else
-    return T(static_cast<typename T::value_type>(unit(random)),
-             static_cast<typename T::value_type>(unit(random)));
-}
-
-// rows x cols in the layout, gaps and everything outside the triangle NaN, a dominant real
-// diagonal.
-template <class T>
-std::vector<T> matrix(std::mt19937_64& random, int layout, std::int64_t rows, std::int64_t cols,
-                      std::int64_t ld, char triangle) {
-  const bool row_major = layout == kRowMajor;
-  std::vector<T> values(
-      static_cast<std::size_t>(ld * std::max<std::int64_t>(1, row_major ? rows : cols) + 3),
-      T(NAN));
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < cols; ++j) {
-      if ((triangle == 'U' && i > j) || (triangle == 'L' && i < j)) continue;
-      T value = random_value<T>(random);
-      if (i == j) value = T(static_cast<float>(rows + 2));
-      values[static_cast<std::size_t>(row_major ? i * ld + j : i + j * ld)] = value;
-    }
-  }
-  return values;
-}
-
-template <class T>
-Inputs<T> make(const std::string& base, std::mt19937_64& random) {
-  Inputs<T> in;
-  in.layout = uniform(random, 0, 1) == 0 ? kRowMajor : kColumnMajor;
-  in.uplo = "UuLl"[uniform(random, 0, 3)];
-  in.trans = "NTCntc"[uniform(random, 0, 5)];
-  in.m = uniform<std::int64_t>(random, 1, 12);
-  in.n = uniform<std::int64_t>(random, 1, 12);
-  in.nrhs = uniform<std::int64_t>(random, 1, 5);
-  const std::int64_t rows = base == "getrf" ? in.m : in.n;
-  const bool row_major = in.layout == kRowMajor;
-  in.lda = (row_major ? in.n : rows) + uniform<std::int64_t>(random, 0, 2);
-  in.ldb = (row_major ? in.nrhs : in.n) + uniform<std::int64_t>(random, 0, 2);
-  const char triangle = base[0] == 'p' ? static_cast<char>(in.uplo & ~0x20) : 'A';
-  in.a = matrix<T>(random, in.layout, rows, in.n, in.lda, triangle);
-  in.b = matrix<T>(random, in.layout, in.n, in.nrhs, in.ldb, 'A');
-  for (std::int64_t i = 1; i <= std::min(rows, in.n); ++i)
-    in.ipiv.push_back(uniform(random, i, in.n));
-  in.ipiv.push_back(-77);  // one too far
-  return in;
-}
-
-template <class T>
-std::string compare(const std::vector<T>& x, const std::vector<T>& y, const char* what) {
-  using R = decltype(std::abs(T()));
-  R largest = 1;
-  for (const T& v : x)
-    largest = std::isfinite(std::abs(v)) ? std::max(largest, std::abs(v)) : largest;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (std::memcmp(&x[i], &y[i], sizeof(T)) == 0) continue;
-    // Bound as problem.hpp's, with m + n at most 24.
-    if (std::abs(x[i] - y[i]) <= 2000 * std::numeric_limits<R>::epsilon() * largest) continue;
-    return std::string(what) + " differs at " + std::to_string(i);
-  }
-  return {};
-}
-
-template <class T, class Int>
-void try_all(char precision, std::mt19937_64& random) {
-  for (const std::string base : {"gesv", "getrf", "getrs", "potrf", "potrs"}) {
-    void* native = dlsym(reference(), ("LAPACKE_" + (precision + base)).c_str());
-    ASSERT_NE(native, nullptr);
-    for (const std::string& name : names(precision + base)) {
+// Calls `body` for every row in every affix. Functions that LAPACKE crashes in can be compared with
+// their middle-level forms, as long as no call goes to the original.
+template <class Body>
+void for_each_entry(bool all_calls_go_out, Body body) {
+  Natives natives(lapacke_library());
+  for (const std::string& pattern : patterns()) {
+    for (const Descriptor& routine : routines::all()) {
+      if (routine.library != Library::lapack) continue;
+      const bool work = pattern.find("_work") != std::string::npos;
+      const std::string name = applied(pattern, routine.name);
+      const std::string plain = "LAPACKE_" + std::string(routine.name) + (work ? "_work" : "");
+      const bool crashes = lapacke_crashes(routine, work);
+      if (crashes && !(all_calls_go_out && mode_is("compute"))) {
+        natives.leave_out(plain);
+        continue;
+      }
+      void* native = natives.find(plain + (crashes ? "_work" : ""));
       void* entry = bound(name.c_str());
       ASSERT_NE(entry, nullptr) << name;
-      for (int round = 0; round < 60; ++round) {
-        Inputs<T> expected = make<T>(base, random);
-        Inputs<T> actual = expected;
-        call<T, std::int32_t>(base, native, expected);
-        const int done_before = done();
-        call<T, Int>(base, entry, actual);
-        if (mode_is("compute")) {
-          ASSERT_GT(done(), done_before) << name;
-        }
-        std::ostringstream where;
-        where << name << " layout " << actual.layout << " uplo " << actual.uplo << " trans "
-              << actual.trans << " m " << actual.m << " n " << actual.n << " nrhs " << actual.nrhs;
-        ASSERT_EQ(actual.info, expected.info) << where.str();
-        ASSERT_EQ(actual.ipiv, expected.ipiv) << where.str();
-        ASSERT_EQ(compare(expected.a, actual.a, "a"), "") << where.str();
-        ASSERT_EQ(compare(expected.b, actual.b, "b"), "") << where.str();
-      }
+      if (native == nullptr) continue;
+      SCOPED_TRACE(name);
+      body(Row{routine, work, work || crashes, native, entry});
+      if (testing::Test::HasFatalFailure()) return;
     }
   }
 }
 
-template <class Int>
-void try_precisions() {
-  auto random = fresh_random();
-  try_all<float, Int>('s', random);
-  try_all<double, Int>('d', random);
-  try_all<std::complex<float>, Int>('c', random);
-  try_all<std::complex<double>, Int>('z', random);
+void run(ForeignCall& call, bool work, std::size_t integers) {
+  const ForeignCalls& calls = foreign_calls(index_of(*call.problem.routine));
+  (work ? calls.lapacke_work : calls.c)[integers](call);
+  EXPECT_FALSE(call.overran) << call.problem.text();
+}
+
+// LAPACKE 3.11 leaves row-major B as it was where the routine scales it (FACT = 'E'), other than
+// documented.
+void forgive_unscaled_rhs(const Problem& given, const Problem& actual, Problem& expected) {
+  if (!given.row_major || given.flag("fact") != 'E') return;
+  std::vector<unsigned char>& b = expected.memory[expected.operand("b").argument];
+  if (b == given.memory[expected.operand("b").argument])
+    b = actual.memory[expected.operand("b").argument];
+}
+
+struct Outcome {
+  Problem expected;
+  Problem actual;
+  std::int64_t info;
+  std::string wrong;
+};
+
+// Runs the library's function and the entry, and compares; the library's has 32-bit integers.
+Outcome run_both(const Row& row, const Problem& given, int layout = 0) {
+  Outcome outcome{given, given, 0, {}};
+  ForeignCall of_library{row.native, outcome.expected};
+  ForeignCall of_entry{row.entry, outcome.actual};
+  of_library.layout = of_entry.layout = layout;
+  run(of_library, row.native_work, 0);
+  outcome.info = of_library.info;
+  run(of_entry, row.work, wide());
+  EXPECT_EQ(of_entry.info, of_library.info) << given.text();
+  forgive_unscaled_rhs(given, outcome.actual, outcome.expected);
+  outcome.wrong = difference(given, outcome.expected, outcome.actual);
+  return outcome;
 }
 
 TEST(LapackeEntry, EveryRoutineAffixAndLayoutMatchesTheLibrary) {
-  if (reference() == nullptr) GTEST_SKIP() << dlerror();
-  if (ilp64())
-    try_precisions<std::int64_t>();
-  else
-    try_precisions<std::int32_t>();
+  auto random = fresh_random();
+  for_each_entry(true, [&](const Row& row) {
+    for (int round = 0; round < kLegalRounds; ++round) {
+      const std::int64_t largest = round + 2 < kLegalRounds ? 12 : 24;
+      const bool row_major = round % 2 == 1;
+      // Trivial calls go to the original. With 64-bit integers there is none.
+      const bool has_original = wide() == 0 && row.work == row.native_work;
+      const Problem given =
+          random_lapacke_problem(row.routine, random, largest, row_major, has_original);
+      const Counted counted(row.routine);
+      const Outcome outcome = run_both(row, given);
+      // (LAPACKE 3.11 takes the 0 that sytrf answers a query with for n = 0 as a length.)
+      ASSERT_TRUE(outcome.info == 0 || row.routine.trivial(given.arguments))
+          << "the library refuses a legal call with " << outcome.info << ": " << given.text();
+      counted.expect(given, outcome.expected);
+      if (counted.went_out()) expect_only_results(given, outcome.actual);
+      // LAPACKE brings row-major scratch memory home even if a quick return has not written it.
+      if (row_major && row.routine.trivial(given.arguments)) continue;
+      ASSERT_TRUE(outcome.wrong.empty()) << outcome.wrong;
+    }
+  });
+}
+
+// Puts a NaN into one element that is read, or into a real number; false if there is none.
+bool put_nan(Problem& p, std::mt19937_64& random) {
+  std::vector<std::pair<std::size_t, std::array<std::uint64_t, 2>>> places;
+  for (std::size_t i = 0; i < p.routine->kinds.size(); ++i) {
+    if (p.routine->kinds[i] == Kind::real_scalar) places.push_back({i, {}});
+  }
+  for (const Operand& o : p.operands.span()) {
+    const Number number = p.number_of(o);
+    if (!o.read || (number != Number::element && number != Number::real)) continue;
+    std::vector<std::array<std::uint64_t, 2>> elements;
+    for (std::uint64_t j = 0; j < o.cols; ++j) {
+      for (std::uint64_t i = 0; i < o.rows; ++i) {
+        if (referenced(o.triangle, i, j)) elements.push_back({i, j});
+      }
+    }
+    if (!elements.empty())
+      places.push_back(
+          {o.argument, elements[uniform<std::size_t>(random, 0, elements.size() - 1)]});
+  }
+  if (places.empty()) return false;
+  const auto [argument, at] = places[uniform<std::size_t>(random, 0, places.size() - 1)];
+  if (p.routine->kinds[argument] == Kind::real_scalar) {
+    p.arguments[argument].scalar.re = NAN;
+    return true;
+  }
+  for (const Operand& o : p.operands.span()) {
+    if (o.argument == argument) p.set(o, at[0], at[1], {NAN, 0});
+  }
+  return true;
 }
 
 TEST(LapackeEntry, NanIsRefusedAsTheLibraryRefusesIt) {
-  if (reference() == nullptr) GTEST_SKIP() << dlerror();
-  if (ilp64()) GTEST_SKIP() << "needs the original, and there is no ILP64 LAPACKE";
+  if (wide() == 1) return;  // such calls are the original's, and there is no ILP64 LAPACKE
   auto random = fresh_random();
-  for (const int layout : {kRowMajor, kColumnMajor}) {
-    for (int round = 0; round < 20; ++round) {
-      Inputs<double> in = make<double>("gesv", random);
-      while (in.layout != layout) in = make<double>("gesv", random);
-      const bool in_b = uniform(random, 0, 1) == 1;
-      (in_b ? in.b : in.a)[0] = NAN;
-      Inputs<double> expected = in;
-      const int before = calls();
-      call<double, std::int32_t>("gesv", dlsym(reference(), "LAPACKE_dgesv"), expected);
-      call<double, std::int32_t>("gesv", bound(names("dgesv")[0].c_str()), in);
-      EXPECT_EQ(in.info, in_b ? -7 : -4);
-      EXPECT_EQ(in.info, expected.info);
-      if (mode_is("compute")) {
-        EXPECT_EQ(calls(), before);
-      }
+  int refused = 0;
+  for_each_entry(false, [&](const Row& row) {
+    for (int round = 0; round < 6 && !row.work; ++round) {
+      Problem given = random_lapacke_problem(row.routine, random, 6, round % 2 == 1, false);
+      if (!put_nan(given, random)) continue;
+      const Counted counted(row.routine);
+      const Outcome outcome = run_both(row, given);
+      EXPECT_FALSE(counted.went_out()) << given.text();
+      // What it does not look at (vl of RANGE = 'I') it takes.
+      if (outcome.info >= 0) continue;
+      ++refused;
+      EXPECT_TRUE(outcome.wrong.empty()) << outcome.wrong;
     }
-  }
+  });
+  EXPECT_GT(refused, 100);
 }
 
 TEST(LapackeEntry, IllegalCallsGetTheLibrarysInfo) {
-  if (reference() == nullptr) GTEST_SKIP() << dlerror();
-  if (ilp64()) GTEST_SKIP() << "needs the original, and there is no ILP64 LAPACKE";
-  int refused = 0;
+  if (wide() == 1) return;  // as above
   auto random = fresh_random();
-  for (const int layout : {int{kRowMajor}, int{kColumnMajor}, 55}) {
-    for (const std::string base : {"gesv", "getrf", "getrs", "potrf", "potrs"}) {
-      Inputs<double> in = make<double>(base, random);
-      while (in.nrhs < 2 || in.n < 2 || in.m < 2) in = make<double>(base, random);
-      in.layout = layout;
-      in.lda = 1;
-      in.ldb = 1;
-      in.uplo = 'U';
-      in.a.assign(400, 1.0);
-      in.b.assign(400, 1.0);
-      Inputs<double> expected = in;
-      const int before = calls();
-      call<double, std::int32_t>(base, dlsym(reference(), ("LAPACKE_d" + base).c_str()), expected);
-      call<double, std::int32_t>(base, bound(names("d" + base)[0].c_str()), in);
-      refused += expected.info < 0 ? 1 : 0;  // not all: OpenBLAS's dgetrs forgets to say so
-      EXPECT_EQ(in.info, expected.info) << base << layout;
-      EXPECT_EQ(calls(), before) << base << layout;
+  int refused = 0;
+  for_each_entry(false, [&](const Row& row) {
+    for (int round = 0; round < kIllegalRounds; ++round) {
+      Problem given = random_lapacke_problem(row.routine, random, 6, round % 2 == 1, true);
+      if (round > 0) spoil(given, random);
+      if (!lapacke_is_sound(given)) continue;
+      const Counted counted(row.routine);
+      const Outcome outcome = run_both(row, given, round == 0 ? 55 : 0);
+      // (LAPACKE takes lda = 0 of an empty row-major matrix, and calls LAPACK with another.)
+      if (outcome.info < 0 && !given.row_major) counted.expect_none();
+      if (outcome.info < 0) {
+        EXPECT_FALSE(counted.went_out()) << given.text();
+      }
+      // A refused row-major call may bring scratch memory home that nobody has written, and gesvx
+      // its workspace.
+      if (!given.row_major && row.routine.base != "gesvx") {
+        EXPECT_TRUE(outcome.wrong.empty()) << outcome.wrong;
+      }
+      refused += outcome.info < 0 ? 1 : 0;
     }
-  }
-  EXPECT_GE(refused, 14);
+  });
+  EXPECT_GT(refused, 100);
 }
 
 }  // namespace

@@ -8,15 +8,18 @@
 
 namespace ob::test {
 
-inline int counter(const char* name) {
-  const auto function = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, name));
+template <class... Arguments>
+int counter(const char* name, Arguments... arguments) {
+  const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(RTLD_DEFAULT, name));
   if (function == nullptr) std::abort();  // the test runs without its preloaded library
-  return function();
+  return function(arguments...);
 }
-/// Legal calls that took the slow path.
+/// Legal calls that took the slow path; those a library makes inside another call do not count.
 inline int calls() { return counter("standin_calls"); }
+/// The same of one routine, a position in routines::all().
+inline int calls_of(std::size_t routine) { return counter("standin_calls_of", routine); }
 /// Of these, completed on the "device".
-inline int done() { return counter("standin_done"); }
+inline int done_of(std::size_t routine) { return counter("standin_done_of", routine); }
 
 inline bool mode_is(const char* mode) { return std::strcmp(std::getenv("OB_STANDIN"), mode) == 0; }
 

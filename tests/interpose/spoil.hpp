@@ -1,0 +1,38 @@
+#pragma once
+// Legal calls made illegal.
+
+#include <algorithm>
+
+#include "routines/problem.hpp"
+#include "support/random.hpp"
+
+namespace ob::test {
+
+/// Makes one flag, dimension, leading dimension or increment of a legal call illegal. (An increment
+/// of 0 is illegal at level 2, means something to some of level 1, and is nothing that devices
+/// know.)
+inline void spoil(Problem& p, std::mt19937_64& random) {
+  std::int64_t lds[kMaxArguments];
+  std::copy_n(p.lds, kMaxArguments, lds);
+  for (std::size_t i = 0; i < p.routine->kinds.size(); ++i) {
+    if (p.routine->kinds[i] == Kind::matrix) lds[i] = INT64_MAX;  // legal in either layout
+  }
+  while (p.routine->legal(p.arguments, lds)) {
+    const std::size_t i = uniform<std::size_t>(random, 0, p.routine->kinds.size() - 1);
+    const Kind kind = p.routine->kinds[i];
+    if (kind == Kind::flag) p.arguments[i].flag = "XQ"[uniform(random, 0, 1)];
+    if (kind == Kind::dim) p.arguments[i].dim = -1;  // of no consequence to some (il)
+    if (has_ld(kind)) p.lds[i] = lds[i] = 0;
+  }
+  p.point();
+}
+
+/// True if there is something to spoil.
+inline bool can_spoil(const Descriptor& routine) {
+  for (const Kind kind : routine.kinds) {
+    if (kind <= Kind::dim || has_ld(kind)) return true;
+  }
+  return false;
+}
+
+}  // namespace ob::test
