@@ -31,6 +31,11 @@ bool is_complex(Precision precision) {
   return precision == Precision::c || precision == Precision::z;
 }
 
+Precision real_precision(Precision precision) {
+  const bool single = precision == Precision::s || precision == Precision::c;
+  return single ? Precision::s : Precision::d;
+}
+
 Wide load(Precision precision, const std::byte* at) {
   switch (precision) {
     case Precision::s: return load_as<float>(at);
@@ -106,6 +111,17 @@ Dense identity(std::uint64_t n) {
   Dense c(n, n);
   for (std::uint64_t i = 0; i < n; ++i) c(i, i) = 1;
   return c;
+}
+
+Wide rounded(Precision precision, Wide value) {
+  std::byte memory[16];
+  store(precision, memory, is_complex(precision) ? value : Wide(value.real()));
+  return load(precision, memory);
+}
+
+Dense rounded(Precision precision, Dense a) {
+  for (Wide& x : a.elements) x = rounded(precision, x);
+  return a;
 }
 
 Dense symmetric(char uplo, const Dense& a) {

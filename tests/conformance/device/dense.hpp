@@ -14,6 +14,8 @@ using Wide = std::complex<long double>;
 /// The smallest step above 1 in a precision.
 long double epsilon(Precision precision);
 bool is_complex(Precision precision);
+/// That of the real numbers of a precision: s for c, d for z.
+Precision real_precision(Precision precision);
 
 /// One element in memory.
 Wide load(Precision precision, const std::byte* at);
@@ -39,6 +41,9 @@ Dense abs(const Dense& a);
 /// op(A) for trans = 'N', 'T' or 'C'.
 Dense op(char trans, const Dense& a);
 Dense identity(std::uint64_t n);
+/// What the precision can hold: oracle and device see the same numbers.
+Wide rounded(Precision precision, Wide value);
+Dense rounded(Precision precision, Dense a);
 
 /// The matrices that one triangle stands for; the other triangle of `a` is not looked at.
 Dense symmetric(char uplo, const Dense& a);

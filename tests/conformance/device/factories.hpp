@@ -6,6 +6,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
@@ -21,6 +22,9 @@ struct DeviceFactory {
   std::function<Result<std::shared_ptr<Device>>(std::uint64_t memory_bytes)> create;
   /// False: one thread at a time (a remote device is leased whole, with its connection).
   bool any_thread = true;
+  /// Descriptor::base of routines that its library does not have: calls of them must be
+  /// `unsupported`, and calls of all others must work.
+  std::vector<std::string_view> lacks = {};
 };
 
 inline std::ostream& operator<<(std::ostream& out, const DeviceFactory& factory) {

@@ -7,16 +7,7 @@
 namespace ob::test {
 namespace {
 
-constexpr std::string_view kFlagValues = "NTCLRU";
-
-// Rounded to what the precision can hold, so that oracle and device see the same number.
-Wide rounded(Precision precision, Wide value) {
-  std::byte memory[16];
-  store(precision, memory, is_complex(precision) ? value : Wide(value.real()));
-  return load(precision, memory);
-}
-
-void set_scalars(const Descriptor& routine, const RoutineInput& input, Argument* arguments) {
+void set_values(const Descriptor& routine, const RoutineInput& input, Argument* arguments) {
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
     const std::string_view name = routine.argument_names[i];
     if (routine.kinds[i] == Kind::flag) arguments[i].flag = input.flags.find(name)->second;
@@ -27,14 +18,57 @@ void set_scalars(const Descriptor& routine, const RoutineInput& input, Argument*
   }
 }
 
+enum class Stored { numbers, integers, character };
+
+Stored stored_as(const Descriptor& routine, Kind kind) {
+  if (kind == Kind::index_vector || kind == Kind::info) return Stored::integers;
+  if (kind == Kind::result && routine.base == "iamax") return Stored::integers;
+  return kind == Kind::character ? Stored::character : Stored::numbers;
+}
+
+// Numbers are elements of the routine, real numbers of its precision, or (dsdot) doubles.
+Precision number_precision(const Descriptor& routine, const Operand& operand) {
+  if (operand.element_bytes == element_bytes(routine.precision)) return routine.precision;
+  if (operand.element_bytes == real_bytes(routine.precision)) {
+    return real_precision(routine.precision);
+  }
+  return Precision::d;
+}
+
+// What devices ask for: multiples of the real numbers or the integers in it.
+std::uint64_t alignment(const Descriptor& routine, Kind kind) {
+  if (kind == Kind::character) return 1;
+  const bool numbers = kind == Kind::matrix || kind == Kind::vector || kind == Kind::strided;
+  return numbers ? real_bytes(routine.precision) : 8;
+}
+
+bool may_change(const Operand& operand, std::uint64_t i, std::uint64_t j) {
+  return (operand.written && in_triangle(operand.written_triangle, i, j)) ||
+         (operand.consumed && in_triangle(operand.triangle, i, j));
+}
+
 }  // namespace
 
 // One operand in its buffer.
 struct RoutineTest::Placed {
+  std::string name;
+  Kind kind;
+  Stored stored;
+  Precision precision;  // of numbers
   Operand operand;
   Region region;
+  bool backwards;  // a negative increment
   BufferId buffer;
   Bytes before;
+
+  std::uint64_t rows() const { return kind == Kind::strided ? region.cols : region.rows; }
+  std::uint64_t cols() const { return kind == Kind::strided ? region.rows : region.cols; }
+  // Where element (i, j) lies.
+  std::uint64_t at(std::uint64_t i, std::uint64_t j) const {
+    const std::uint64_t k = backwards ? rows() - 1 - i : i;
+    const std::uint64_t elements = kind == Kind::strided ? k * region.ld : j * region.ld + i;
+    return region.offset_bytes + elements * region.element_bytes;
+  }
 };
 
 std::string RoutineInput::describe() const {
@@ -44,6 +78,12 @@ std::string RoutineInput::describe() const {
   for (const auto& [name, value] : scalars)
     text << name << "=(" << value.re << "," << value.im << ") ";
   return text.str();
+}
+
+std::vector<Real> RoutineOutput::reals(std::string_view name) const {
+  std::vector<Real> values;
+  for (const Wide x : matrix(name).elements) values.push_back(x.real());
+  return values;
 }
 
 std::vector<const Descriptor*> routines_named(std::string_view base) {
@@ -61,30 +101,27 @@ void RoutineTest::SetUp() {
 
 std::vector<RoutineInput> RoutineTest::flag_combinations(const Descriptor& routine) {
   std::vector<RoutineInput> all(1);
-  Argument arguments[kMaxArguments];
-  std::int64_t lds[kMaxArguments];
-  std::fill(lds, lds + kMaxArguments, 1000);
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
     const std::string name(routine.argument_names[i]);
     std::vector<RoutineInput> longer;
-    for (const RoutineInput& input : all) {
-      if (routine.kinds[i] != Kind::flag) {
-        longer.push_back(input);
-        if (routine.kinds[i] == Kind::dim) longer.back().dims[name] = 1;
-        if (routine.kinds[i] == Kind::scalar || routine.kinds[i] == Kind::real_scalar) {
-          longer.back().scalars[name] = {1, 0};
-        }
-        continue;
+    for (RoutineInput& input : all) {
+      if (routine.kinds[i] == Kind::dim) input.dims[name] = 1;
+      if (routine.kinds[i] == Kind::scalar || routine.kinds[i] == Kind::real_scalar) {
+        input.scalars[name] = {1, 0};
       }
-      for (const char value : kFlagValues) {
+      if (routine.kinds[i] != Kind::flag) continue;
+      for (const char value : routine.values[i]) {
         longer.push_back(input);
         longer.back().flags[name] = value;
       }
     }
-    all = std::move(longer);
+    if (routine.kinds[i] == Kind::flag) all = std::move(longer);
   }
+  Argument arguments[kMaxArguments];
+  std::int64_t lds[kMaxArguments];
+  std::fill(lds, lds + kMaxArguments, 1000);
   std::erase_if(all, [&](const RoutineInput& input) {
-    set_scalars(routine, input, arguments);
+    set_values(routine, input, arguments);
     return !routine.legal(arguments, lds);
   });
   return all;
@@ -92,96 +129,159 @@ std::vector<RoutineInput> RoutineTest::flag_combinations(const Descriptor& routi
 
 Dense RoutineTest::random_matrix(Precision precision, std::uint64_t rows, std::uint64_t cols) {
   Dense matrix(rows, cols);
-  for (Wide& x : matrix.elements) x = rounded(precision, {uniform(-1, 1), uniform(-1, 1)});
+  for (Wide& x : matrix.elements) x = rounded(precision, Wide(uniform(-1, 1), uniform(-1, 1)));
   return matrix;
 }
 
 Complex RoutineTest::random_scalar(Precision precision, std::uint64_t choice) {
   constexpr double kSpecial[] = {0, 1, -1};
   if (choice < 3) return {kSpecial[choice], 0};
-  const Wide value = rounded(precision, {uniform(-2, 2), uniform(-2, 2)});
+  const Wide value = rounded(precision, Wide(uniform(-2, 2), uniform(-2, 2)));
   return {static_cast<double>(value.real()), static_cast<double>(value.imag())};
+}
+
+std::int64_t RoutineTest::some_size(std::uint64_t largest) {
+  return static_cast<std::int64_t>(random(0, 2) == 0 ? random(1, 4) : random(5, largest));
+}
+
+void RoutineTest::draw_strides(const Descriptor& routine, const RoutineInput& input,
+                               Argument* arguments, std::string& what) {
+  constexpr std::int64_t kIncrements[] = {1, 1, 2, 3, -1, -2};
+  const Operands operands = routine.operands(arguments);
+  std::int64_t lds[kMaxArguments] = {};
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    for (const Operand& operand : operands.span()) {
+      const Kind kind = routine.kinds[operand.argument];
+      const auto given = input.increments.find(routine.argument_names[operand.argument]);
+      std::int64_t& ld = lds[operand.argument];
+      if (kind == Kind::matrix) {
+        ld = static_cast<std::int64_t>(std::max<std::uint64_t>(1, operand.rows) +
+                                       random(0, 1) * random(0, 5));
+      } else if (kind == Kind::strided) {
+        ld = given == input.increments.end() ? kIncrements[random(0, 5)] : given->second;
+      }
+      arguments[operand.argument].device.ld = ld;
+    }
+    if (routine.legal(arguments, lds)) break;  // else scal and its like got a negative increment
+  }
+  for (const Operand& operand : operands.span()) {
+    if (!has_ld(routine.kinds[operand.argument])) continue;
+    what += "ld(" + std::string(routine.argument_names[operand.argument]) +
+            ")=" + std::to_string(lds[operand.argument]) + " ";
+  }
 }
 
 RoutineTest::Placed RoutineTest::place(const Descriptor& routine, const Operand& operand,
                                        const RoutineInput& input, Argument* arguments) {
-  const std::string_view name = routine.argument_names[operand.argument];
-  const bool matrix = routine.kinds[operand.argument] == Kind::matrix;
-  Placed placed{.operand = operand, .region = {}, .buffer = {}, .before = {}};
-  Region& region = placed.region;
-  region = {
-      .offset_bytes = 16 * random(0, 5),
-      .element_bytes = operand.element_bytes,
-      .triangle = operand.triangle,
-      .rows = operand.rows,
-      .cols = operand.cols,
-      .ld = std::max<std::uint64_t>(1, operand.rows) + (matrix ? random(0, 1) * random(0, 5) : 0)};
-  placed.before = Bytes(region.offset_bytes + region.ld * std::max<std::uint64_t>(1, region.cols) *
-                                                  region.element_bytes,
-                        kPoison);
-  std::byte* const first = placed.before.data() + region.offset_bytes;
-  for (std::uint64_t j = 0; operand.read && j < region.cols; ++j) {
-    for (std::uint64_t i = 0; i < region.rows; ++i) {
-      if (!in_triangle(region.triangle, i, j)) continue;
-      std::byte* const at = first + (j * region.ld + i) * region.element_bytes;
-      if (matrix) {
-        store(routine.precision, at, input.matrices.find(name)->second(i, j));
-      } else {
-        std::memcpy(at, &input.indices.find(name)->second[i], sizeof(std::int64_t));
+  const Kind kind = routine.kinds[operand.argument];
+  DeviceOperand& device = arguments[operand.argument].device;
+  const Stored stored = stored_as(routine, kind);
+  Placed placed{.name = std::string(routine.argument_names[operand.argument]),
+                .kind = kind,
+                .stored = stored,
+                .precision = number_precision(routine, operand),
+                .operand = operand,
+                .region = region_of(operand, kind, device.ld),
+                .backwards = kind == Kind::strided && device.ld < 0,
+                .buffer = {},
+                .before = {}};
+  placed.region.offset_bytes = alignment(routine, kind) * random(0, 10);
+  constexpr std::uint64_t kGuardBytes =
+      300;  // in half of the cases, nothing behind it in the others
+  const std::uint64_t rest = random(0, 1) * kGuardBytes;
+  placed.before = Bytes(
+      std::max<std::uint64_t>(8, extent_bytes(placed.region) + placed.region.offset_bytes + rest),
+      kPoison);
+  const auto numbers = input.matrices.find(placed.name);
+  const auto integers = input.indices.find(placed.name);
+  for (std::uint64_t j = 0; operand.read && j < placed.cols(); ++j) {
+    for (std::uint64_t i = 0; i < placed.rows(); ++i) {
+      std::byte* const at = placed.before.data() + placed.at(i, j);
+      if (!in_triangle(operand.triangle, i, j)) continue;
+      if (stored == Stored::numbers && numbers != input.matrices.end()) {
+        store(placed.precision, at, numbers->second(i, j));
+      } else if (stored == Stored::integers && integers != input.indices.end()) {
+        std::memcpy(at, &integers->second[i], sizeof(std::int64_t));
       }
     }
   }
   placed.buffer = allocate(placed.before);
-  arguments[operand.argument].device = {placed.buffer, region.offset_bytes,
-                                        matrix ? static_cast<std::int64_t>(region.ld) : 0};
+  device = {placed.buffer, placed.region.offset_bytes, device.ld};
   return placed;
 }
 
-void RoutineTest::collect(const Descriptor& routine, const Placed& placed, RoutineOutput& output) {
-  const Region& region = placed.region;
-  const std::string name(routine.argument_names[placed.operand.argument]);
-  Bytes after = download(placed.buffer, placed.before.size());
-  const std::byte* const first = after.data() + region.offset_bytes;
-  Dense matrix(region.rows, region.cols);
-  std::vector<std::int64_t> indices(region.rows);
+void RoutineTest::collect(const Placed& placed, RoutineOutput& output) {
+  const Bytes after = download(placed.buffer, placed.before.size());
+  Dense matrix(placed.rows(), placed.cols());
+  std::vector<std::int64_t> integers(placed.rows());
   Bytes expected = placed.before;
-  for (std::uint64_t j = 0; j < region.cols; ++j) {
-    for (std::uint64_t i = 0; i < region.rows; ++i) {
-      const std::uint64_t at = (j * region.ld + i) * region.element_bytes;
-      if (routine.kinds[placed.operand.argument] == Kind::matrix) {
-        matrix(i, j) = load(routine.precision, first + at);
-      } else {
-        std::memcpy(&indices[i], first + at, sizeof(std::int64_t));
+  for (std::uint64_t j = 0; j < placed.cols(); ++j) {
+    for (std::uint64_t i = 0; i < placed.rows(); ++i) {
+      const std::uint64_t at = placed.at(i, j);
+      switch (placed.stored) {
+        case Stored::numbers: matrix(i, j) = load(placed.precision, after.data() + at); break;
+        case Stored::integers: std::memcpy(&integers[i], after.data() + at, 8); break;
+        case Stored::character:
+          output.characters[placed.name] = static_cast<char>(after[at]);
+          break;
       }
-      if (!placed.operand.written || !in_triangle(region.triangle, i, j)) continue;
-      std::copy_n(first + at, region.element_bytes, expected.data() + region.offset_bytes + at);
+      if (!may_change(placed.operand, i, j)) continue;
+      std::copy_n(after.data() + at, placed.region.element_bytes, expected.data() + at);
     }
   }
   if (after != expected) {
     const auto differing = std::mismatch(after.begin(), after.end(), expected.begin()).first;
-    output.damage += name + ": byte " + std::to_string(differing - after.begin()) + " changed; ";
+    output.damage +=
+        placed.name + ": byte " + std::to_string(differing - after.begin()) + " changed; ";
   }
-  if (routine.kinds[placed.operand.argument] == Kind::info && !indices.empty())
-    output.info = indices[0];
-  output.matrices[name] = std::move(matrix);
-  output.indices[name] = std::move(indices);
+  if (placed.kind == Kind::info) output.info = integers[0];
+  if (placed.stored == Stored::integers) {
+    output.indices[placed.name] = std::move(integers);
+  } else if (placed.stored == Stored::numbers) {
+    output.matrices[placed.name] = std::move(matrix);
+  }
 }
 
 RoutineOutput RoutineTest::run(const Descriptor& routine, const RoutineInput& input) {
+  RoutineOutput output;
+  output.what = std::string(routine.name) + " " + input.describe();
   Argument arguments[kMaxArguments];
-  set_scalars(routine, input, arguments);
+  set_values(routine, input, arguments);
+  draw_strides(routine, input, arguments, output.what);
   std::vector<Placed> all;
   const Operands operands = routine.operands(arguments);
   for (const Operand& operand : operands.span()) {
     all.push_back(place(routine, operand, input, arguments));
   }
-  RoutineOutput output;
   output.status = outcome(device().call(queue(), routine, arguments));
   for (const Placed& placed : all) {
-    if (output.status.ok()) collect(routine, placed, output);
+    collect(placed, output);
     EXPECT_TRUE(device().free(placed.buffer).ok());
   }
+  latest_ = output.what;
   return output;
+}
+
+RoutineOutput RoutineTest::call(const Descriptor& routine, const RoutineInput& input,
+                                std::int64_t info) {
+  RoutineOutput output = run(routine, input);
+  require(output.status.ok(), output.status.message());
+  require(output.damage.empty(), output.damage);
+  require(output.info == info,
+          "info is " + std::to_string(output.info) + ", not " + std::to_string(info));
+  return output;
+}
+
+void RoutineTest::at_most(Real value, Real limit, const std::string& what) const {
+  if (value <= limit) return;
+  ADD_FAILURE() << latest_ << ": " << what << " is " << value << ", more than " << limit;
+  throw Abandoned();
+}
+
+void RoutineTest::require(bool holds, const std::string& what) const {
+  if (holds) return;
+  ADD_FAILURE() << latest_ << ": " << what;
+  throw Abandoned();
 }
 
 }  // namespace ob::test

@@ -1,107 +1,175 @@
-"""The linear-equation testers of the reference LAPACK (liblapack-test) under the drop-in library.
+"""The testers of the reference LAPACK (liblapack-test) under the drop-in library.
 
-Each routine group must run as many tests as natively and fail no more of them, its error exits must
-be as they are natively, and in mode remote the supported routines must have gone out.
+Linear equations, eigenvalues and singular values, packed (RFP) and mixed-precision routines. Every
+tester must say what it says natively (see verdicts.py), and in mode remote the supported routines
+that it calls must have gone out.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
+import os
 import pathlib
 import re
+import subprocess
 import tempfile
 
 import harness
-from harness import MissingError, Suite, Way, expect
+import verdicts
+from harness import MissingError, Outcome, Suite, Way, expect
 
-# Groups whose routines go out: general and definite matrices.
-GROUPS = ("GE", "PO")
-PASSED = re.compile(
-    r"^\s*All tests for (\w+ \w+)\s+passed the threshold \(\s*(\d+) tests run\)", re.MULTILINE
-)
-FAILED = re.compile(
-    r"^\s*(\w+ ?\w*):\s+(\d+) out of\s+(\d+) tests failed to pass the threshold", re.MULTILINE
-)
-EXITS = re.compile(r"^.*(?:error exits|\*\*\*).*$", re.MULTILINE)
-Results = dict[str, tuple[int, int]]
+# lin: groups whose routines the table has.
+GROUPS = "GE PO SY SR HE TR QR LQ QP LS".split()
+# Inputs of the eigenvalue testers; {p} is the precision. Few of the others' calls go out.
+TELLING = "nep sep svd {p}ed {p}gd {p}sg glm gqr gsv csd lse".split()
+OTHERS = "se2 {p}ec {p}gg {p}sb {p}bb {p}bal {p}bak {p}gbal {p}gbak".split()
+# Supported routines that a program links and calls for none of these inputs.
+UNCALLED = {
+    "xlintstds": {"dtrmm"},
+    "xlintstzc": {"zsymm", "ztrmm"},
+    "xlintstrfc": {"csymm"},
+    "xlintstrfz": {"zsymm"},
+    "xeigtstc": {"csymm"},
+    "xeigtstz": {"zsymm"},
+}
+LEAST_SHARE = 0.4  # of each supported routine's calls; sizes of 0 and queries stay local
+TIMEOUT_S = 600.0  # a hang must end the test; the longest input takes about 20 s
+NOTES = 12  # lines for one input
 
 
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A tester with the input files it is run on."""
+
+    name: str
+    inputs: tuple[str, ...]
+    precision: str
+
+    @property
+    def path(self) -> pathlib.Path:
+        return folder() / self.name
+
+
+@functools.cache
 def folder() -> pathlib.Path:
     for path in pathlib.Path("/usr/lib").glob("*/lapack/xlintstd"):
         return path.parent
     raise MissingError("the testers are not installed (package liblapack-test)")
 
 
-def input_text(precision: str, everything: bool) -> str:
-    """The tester's own input, or of its groups only those that go out."""
-    lines = (folder() / f"{precision}test.in").read_text().splitlines(keepends=True)
+def programs(p: str, everything: bool) -> list[Program]:
+    eigen = TELLING + (OTHERS if everything else [])
+    found = [
+        Program(f"xlintst{p}", (f"{p}test",), p),
+        Program(f"xeigtst{p}", tuple(name.format(p=p) for name in eigen), p),
+    ]
     if everything:
-        return "".join(lines)
-    group = re.compile(rf"^{precision.upper()}(\w\w)\s+\d+\s")
-    kept = [line for line in lines if not (m := group.match(line)) or m.group(1) in GROUPS]
-    return "".join(kept)
-
-
-def results(text: str) -> Results:
-    """Failed and run tests by group."""
-    found = {name: (0, int(run)) for name, run in PASSED.findall(text)}
-    for name, failed, run in FAILED.findall(text):
-        found[name] = (int(failed), int(run))
+        found.append(Program(f"xlintstrf{p}", (f"{p}test_rfp",), p))
+    if p in "dz":
+        low = {"d": "s", "z": "c"}[p]
+        found.append(Program(f"xlintst{p}{low}", (f"{p}{low}test",), p))
     return found
 
 
-def tester(suite: Suite, precision: str, way: Way | None, server: str) -> harness.Outcome:
+def input_text(program: Program, name: str, everything: bool) -> str:
+    """The tester's own input; for a quick run two block sizes of five, and the supported groups."""
+    text = (folder() / f"{name}.in").read_text()
+    if everything:
+        return text
+    sizes = r"^5(\s+Number of (?:values of NB|parameter values))"
+    text = re.sub(sizes, r"2\1", text, flags=re.MULTILINE)
+    if not name.endswith("test"):
+        return text
+    group = re.compile(rf"^{program.precision.upper()}(\w\w)\b")
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if not (m := group.match(line)) or m[1] in GROUPS)
+
+
+def linked(program: Program) -> set[str]:
+    """The routines that the program itself calls, by its dynamic symbols."""
+    command = ["nm", "--dynamic", "--undefined-only", str(program.path)]
+    try:
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    except FileNotFoundError:
+        raise MissingError("nm is not installed (package binutils)") from None
+    return set(re.findall(r"\b(\w+)_$", text, re.MULTILINE))
+
+
+def run(suite: Suite, program: Program, name: str, way: Way | None, server: str) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="ob-lapack-") as work:
         source = pathlib.Path(work, "input")
-        source.write_text(input_text(precision, suite.arguments.all))
+        source.write_text(input_text(program, name, suite.arguments.all))
         return suite.bench.run(
-            [str(folder() / f"xlintst{precision}")],
+            [str(program.path)],
             way.mode if way else None,
             server,
             cwd=work,
             stdin=str(source),
-            timeout_s=400,
+            timeout_s=TIMEOUT_S,
         ).expect_ok()
 
 
-def compare(suite: Suite, precision: str, native: harness.Outcome, way: Way, server: str) -> None:
-    outcome = tester(suite, precision, way, server)
-    outcome.expect_stderr_lines(0)
-    want, got = results(native.stdout), results(outcome.stdout)
-    expect(len(want) >= 4, f"the native tester says too little: {want}")
-    for group, (failed, run) in want.items():
-        got_failed, got_run = got.get(group, (0, 0))
-        expect(
-            got_run == run and got_failed <= failed,
-            f"{group}: {got_failed} of {got_run} failed, natively {failed} of {run}",
-        )
-    exits = EXITS.findall(native.stdout)
-    expect(EXITS.findall(outcome.stdout) == exits, f"error exits differ from {exits}")
-    if way.mode == "off":
-        outcome.expect_none_out()
-    if way.remote:
-        # Far fewer than there are: sizes of 0 and singular cases stay local.
-        least = {"getrf": 100, "getrs": 500, "potrf": 100, "potrs": 200, "gesv": 50}
-        outcome.expect_out({precision + name: count for name, count in least.items()})
+class Subject:
+    """A program with what it says natively."""
+
+    def __init__(self, suite: Suite, program: Program) -> None:
+        self.suite, self.program = suite, program
+        self.native: dict[str, list[verdicts.Record]] = {}
+        for name in program.inputs:
+            outcome = run(suite, program, name, None, "").expect_stderr_lines(0)
+            self.native[name] = verdicts.records(outcome.stdout)
+        tests = [r for found in self.native.values() for r in found if r.kind == "tests"]
+        total, failed = sum(r.run for r in tests), sum(r.failed for r in tests)
+        expect(len(tests) >= 2 and total >= 500, f"{program.name} says too little: {tests}")
+        print(f"      {program.name} natively: {total} tests, {failed} failed", flush=True)
+
+    def check(self, way: Way, server: str) -> None:
+        wrong: list[str] = []
+        reports: list[harness.Report] = []
+        for name, native in self.native.items():
+            outcome = run(self.suite, self.program, name, way, server).expect_stderr_lines(0)
+            result = verdicts.compare(native, verdicts.records(outcome.stdout))
+            for note in result.notes[:NOTES]:
+                print(f"      {name}.in: {note}", flush=True)
+            if len(result.notes) > NOTES:
+                print(f"      {name}.in: and {len(result.notes) - NOTES} such lines", flush=True)
+            wrong += [f"{name}.in: {line}" for line in result.wrong]
+            reports += outcome.reports
+        expect(not wrong, "differs from the native run:\n" + "\n".join(wrong[:60]))
+        whole = Outcome(0, "", "", reports, self.suite.bench.native)
+        if way.mode == "off":
+            whole.expect_none_out()
+        if way.remote:
+            self.expect_gone_out(whole)
+
+    def expect_gone_out(self, whole: Outcome) -> None:
+        rows = {name: row for name, row in harness.table_rows().items() if row.level == 3}
+        called = linked(self.program) & rows.keys() - UNCALLED.get(self.program.name, set())
+        expect(len(called) >= 2, f"{self.program.name} links too few routines: {called}")
+        silent = sorted(name for name in called if whole.total(name) == 0)
+        expect(whole.native or not silent, f"of {silent} nothing went out\n{whole.counters()}")
+        whole.expect_out({}, [name for name, row in rows.items() if row.rerun])
+        whole.expect_shares_out(dict.fromkeys(rows, LEAST_SHARE))
+        print(f"      {whole.total('*')} calls of {len(called)} linked routines", flush=True)
 
 
 def body(suite: Suite) -> None:
     folder()
-    ways = [way for way in harness.WAYS if way.transport != "tcp"]  # millions of tiny calls
-    if not suite.arguments.all:
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # sums keep their order on both sides
+    everything = suite.arguments.all
+    ways = [way for way in harness.WAYS if way.transport == "shm"]
+    if not everything:
         ways = [way for way in ways if way.mode != "auto"]
-    for precision in "sdcz" if suite.arguments.all else "dz":
-        native = tester(suite, precision, None, "")
-        suite.each_way(
-            f"linear equations, {precision}",
-            functools.partial(compare, suite, precision, native),
-            ways,
-        )
+    for precision in suite.arguments.precisions or ("sdcz" if everything else "dz"):
+        for program in programs(precision, everything):
+            suite.each_way(program.name, Subject(suite, program).check, ways)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="every precision and group")
+    parser.add_argument("--all", action="store_true", help="every precision, input and group")
+    parser.add_argument("--precisions", default="", help="only these, of s, d, c and z")
 
 
 if __name__ == "__main__":

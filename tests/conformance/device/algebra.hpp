@@ -1,0 +1,79 @@
+#pragma once
+// What the oracles of LAPACK need of linear algebra, in long double and by the plainest methods.
+
+#include <vector>
+
+#include "conformance/device/dense.hpp"
+#include "conformance/device/routine_run.hpp"
+
+namespace ob::test {
+
+using Reals = std::vector<Real>;
+using Integers = std::vector<std::int64_t>;
+
+/// Half of epsilon(): the `eps` of the bounds in the LAPACK Users' Guide and of its testers'
+/// ratios.
+Real unit_roundoff(Precision precision);
+
+/// The largest column sum; infinite if there is a NaN.
+Real norm_one(const Dense& a);
+/// The largest row sum.
+Real norm_infinity(const Dense& a);
+Real norm_max(const Dense& a);
+Real norm_frobenius(const Dense& a);
+
+/// error / (scale * unit_roundoff); 0 / 0 is 0, and a NaN infinite.
+Real ratio(Real error, Real scale, Precision precision);
+/// The same of the norms of matrices.
+Real ratio(const Dense& error, Real scale, Precision precision);
+/// ||I - Q^H Q|| / (rows * unit_roundoff): LAPACK Working Note 41, 6.1.1.
+Real unitarity(const Dense& q, Precision precision);
+
+Dense block(const Dense& a, std::uint64_t row, std::uint64_t col, std::uint64_t rows,
+            std::uint64_t cols);
+Dense columns(const Dense& a, std::uint64_t first, std::uint64_t count);
+/// rows x cols with these numbers on its diagonal.
+Dense diagonal(const Reals& values, std::uint64_t rows, std::uint64_t cols);
+Dense diagonal(const Reals& values);
+Dense column(const Reals& values);
+/// The triangle's elements, zeros elsewhere.
+Dense part(Triangle triangle, const Dense& a);
+Triangle triangle_of(char uplo);
+
+/// A^-1 B by elimination with row exchanges.   @pre A is regular
+Dense solve(Dense a, Dense b);
+Dense inverse(const Dense& a);
+
+/// C := (I - tau v v^H) C; v is a column.
+void reflect(Dense& c, const Dense& v, Wide tau);
+/// H_1 H_2 ... H_k with H_i = I - tau_i v_i v_i^H, v_i the i-th column.
+Dense product_of_reflectors(const Dense& vectors, const Dense& tau);
+/// What geqrf leaves below its diagonal as vectors: ones on the diagonal, zeros above.
+Dense unit_lower(const Dense& a, std::uint64_t count);
+
+/// 1 to n in any order.
+bool is_permutation(const Integers& indices);
+
+void swap_rows(Dense& a, std::uint64_t i, std::uint64_t k);
+void swap_columns(Dense& a, std::uint64_t i, std::uint64_t k);
+
+/// A random unitary matrix; orthogonal in real precisions.
+Dense random_unitary(RoutineTest& test, Precision precision, std::uint64_t n);
+/// Reflectors as geqrf leaves them: below the diagonal of m x k elements and in k tau.
+struct Reflectors {
+  Dense a;
+  Dense tau;
+};
+Reflectors random_reflectors(RoutineTest& test, Precision precision, std::uint64_t m,
+                             std::uint64_t k);
+/// A Hermitian matrix with these eigenvalues, up to the rounding of its elements.
+Dense random_hermitian(RoutineTest& test, Precision precision, const Reals& values);
+/// The same with eigenvalues from 1/2 to 4.
+Dense random_positive(RoutineTest& test, Precision precision, std::uint64_t n);
+/// Eigenvalues of a kind: 0 random, 1 many times the same, 2 graded, 3 all zero.
+inline constexpr int kSpectra = 4;
+Reals random_spectrum(RoutineTest& test, std::uint64_t n, int kind);
+/// Triangular with a diagonal far from zero: solutions stay of moderate size.
+Dense random_triangle(RoutineTest& test, char uplo, Precision precision, std::uint64_t n);
+
+}  // namespace ob::test

@@ -1,0 +1,46 @@
+#pragma once
+// What the oracles of BLAS levels 2 and 3 share: right results with the sizes of their terms.
+
+#include "conformance/device/algebra.hpp"
+#include "conformance/device/oracle.hpp"
+
+namespace ob::test {
+
+/// Tolerance: |C - Cref|_ij <= 4 (k + 2) eps (|alpha| |A| |B| + |beta| |C|)_ij, the componentwise
+/// bound of a sum of k products in any order (Higham, Accuracy and Stability of Numerical
+/// Algorithms, 2nd edition, 3.5) with room for complex arithmetic; for triangular solves the same
+/// of the residual (8.2 there).
+inline constexpr Real kBlasTolerance = 4;
+
+struct Expected {
+  Dense error;  ///< computed minus right, or a residual
+  Dense bound;  ///< without eps and the constant
+};
+
+Wide wide(Complex x);
+Wide scalar_of(const RoutineInput& in, std::string_view name);
+bool is_zero(Complex x);
+/// What a bound says of a sum of k products.
+Real terms(std::uint64_t k);
+
+/// `result` against alpha X Y + beta C, where beta = 0 and alpha = 0 mean that C, or X and Y, are
+/// not looked at.
+Expected product(const RoutineInput& in, const Dense& result, const Dense& x, const Dense& y,
+                 const Dense& c);
+
+/// `x` against op(A)^-1 alpha B or, from the right, alpha B op(A)^-1.
+Expected residual(const Dense& a, bool left, const Dense& x, const Dense& scaled_b);
+
+void expect(RoutineTest& test, const Descriptor& routine, const Expected& expected,
+            Triangle triangle = Triangle::full);
+
+/// alpha and beta as far as the routine has them: 0, 1, -1 or (choice 3) random.
+void set_scalars(RoutineTest& test, const Descriptor& routine, RoutineInput& in,
+                 std::uint64_t alpha, std::uint64_t beta);
+/// Every dimension 0 to `largest`, 0 seldom.
+void set_sizes(RoutineTest& test, RoutineInput& in, std::uint64_t largest);
+
+/// NaN everywhere: what must not be read.
+Dense poison(const Dense& like);
+
+}  // namespace ob::test

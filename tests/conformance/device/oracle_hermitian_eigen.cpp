@@ -1,0 +1,202 @@
+// Symmetric and Hermitian eigenvalue problems, standard and generalized. Matrices are made from
+// their eigenvalues.
+//
+// Ratios of LAPACK Working Note 41 and its file sep.in, below 50 (its ULP is twice the eps here):
+// ||A Z - Z W|| / (n ||A|| eps) and ||I - Z^H Z|| / (n eps), for generalized problems those of
+// DSGT01. Eigenvalues are off by at most
+// c n eps ||A|| (LAPACK Users' Guide, 3rd edition, 4.7), or c n eps (||A|| ||B^-1|| + cond(B) |w|)
+// and its like for types 2 and 3 (4.9).
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "conformance/device/algebra.hpp"
+#include "conformance/device/oracle.hpp"
+
+namespace ob::test {
+namespace {
+
+constexpr Real kRatio = 100;
+// Relatively robust representations accept relative gaps of 1e-3 between eigenvalues, and inverse
+// iteration makes vectors orthogonal only where gaps are below 1e-3 ||A||: vectors may be
+// orthogonal up to n eps / 1e-3 only (Dhillon, Parlett and Voemel, The Design and Implementation of
+// the MRRR Algorithm, ACM TOMS 32, 2006, 2; DSTEIN's documentation). A tenth of that is enough.
+constexpr Real kGapRatio = 10 * kRatio;
+constexpr int kRounds = 6;
+
+// A Z = B Z W and its like with known values.
+struct Problem {
+  int type = 0;  // itype; 0: without B
+  Dense a;
+  Dense b;
+  Reals values;     // ascending
+  Real spread = 1;  // cond(B)
+};
+
+// The element of `problem` in the routine's triangle only; the harness leaves the rest out.
+void set_matrices(const Problem& problem, RoutineInput& in) {
+  in.matrices["a"] = problem.a;
+  if (problem.type != 0) in.matrices["b"] = problem.b;
+}
+
+// C, Hermitian with the values wanted, as A = C, F C F^H (B = F F^H), or F^-H C F^-1.
+Problem random_problem(RoutineTest& test, Precision precision, std::uint64_t n, int type,
+                       int spectrum) {
+  Problem made;
+  made.type = type;
+  made.values = random_spectrum(test, n, spectrum);
+  std::sort(made.values.begin(), made.values.end());
+  made.a = random_hermitian(test, precision, made.values);
+  if (type == 0) return made;
+  const Dense f = random_triangle(test, 'L', precision, n);
+  const Dense g = type == 1 ? f : op('C', inverse(f));
+  made.a = rounded(precision, hermitian('U', g * made.a * op('C', g)));
+  made.b = rounded(precision, hermitian('U', f * op('C', f)));
+  made.spread = norm_one(made.b) * norm_one(inverse(made.b));
+  return made;
+}
+
+void expect_values(RoutineTest& test, const Descriptor& routine, const Problem& problem,
+                   const Reals& w, std::uint64_t first, std::uint64_t count) {
+  const Real n = static_cast<Real>(problem.a.rows);
+  const Real size = std::max(std::abs(problem.values.front()), std::abs(problem.values.back()));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    test.require(i == 0 || w[i - 1] <= w[i], "eigenvalues do not ascend");
+    const Real error = std::abs(w[i] - problem.values[first + i]);
+    // Norms of A and B in the bound are at most n times those of their values.
+    test.at_most(ratio(error, n * problem.spread * size, routine.precision), kRatio,
+                 "ratio of an eigenvalue's error");
+  }
+}
+
+void expect_vectors(RoutineTest& test, const Descriptor& routine, const Problem& problem,
+                    const Reals& w, const Dense& z) {
+  const Dense zw = z * diagonal(Reals(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(z.cols)));
+  const Real n = static_cast<Real>(z.rows);
+  Dense error;
+  Dense gram = op('C', z) * z;
+  Real size = norm_one(problem.a);
+  switch (problem.type) {
+    case 0: error = problem.a * z - zw; break;
+    case 1: error = problem.a * z - problem.b * zw; break;
+    case 2: error = problem.a * (problem.b * z) - zw; break;
+    default: error = problem.b * (problem.a * z) - zw; break;
+  }
+  if (problem.type > 1) size *= norm_one(problem.b);
+  if (problem.type == 1 || problem.type == 2) gram = op('C', z) * (problem.b * z);
+  if (problem.type == 3) gram = op('C', z) * solve(problem.b, z);
+  size *= problem.spread * std::max<Real>(1, norm_one(z));
+  test.at_most(ratio(error, n * size, routine.precision), kRatio, "ratio of A Z - Z W");
+  const bool by_gaps = routine.base.back() == 'r' || routine.base.back() == 'x';
+  test.at_most(ratio(gram - identity(z.cols), n * problem.spread, routine.precision),
+               by_gaps ? kGapRatio : kRatio, "ratio of I - Z^H Z, with B where it belongs");
+}
+
+// B becomes its Cholesky factor.
+void expect_factor(RoutineTest& test, const Descriptor& routine, const Problem& problem, char uplo,
+                   const Dense& got) {
+  const Dense f = triangular(uplo, 'N', got);
+  const Dense error = (uplo == 'U' ? op('C', f) * f : f * op('C', f)) - problem.b;
+  const Real n = static_cast<Real>(f.rows);
+  test.at_most(ratio(error, n * norm_one(problem.b), routine.precision), kRatio,
+               "ratio of B - F F^H");
+}
+
+// A B whose leading minor of order n / 2 + 1 is not positive.
+void expect_refusal(RoutineTest& test, const Descriptor& routine, RoutineInput in) {
+  const std::uint64_t n = in.dim("n");
+  in.matrices["b"] = identity(n);
+  in.matrices["b"](n / 2, n / 2) = -1;
+  test.call(routine, in, static_cast<std::int64_t>(n + n / 2 + 1));
+}
+
+// What a routine has beyond A, B and the number of values wanted.
+struct Extras {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;  // of values wanted
+};
+
+// Bounds are not looked at; the tolerance is the routine's own, or as small as it helps.
+Extras set_range(RoutineTest& test, const Descriptor& routine, RoutineInput& in, int round) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const std::uint64_t n = in.dim("n");
+  const bool single = real_precision(routine.precision) == Precision::s;
+  const double tiny =
+      single ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
+  in.scalars["vl"] = in.scalars["vu"] = {kNan, 0};
+  in.scalars["abstol"] = {round % 2 == 0 ? 0 : 2 * tiny, 0};
+  in.dims["il"] = in.dims["iu"] = -7;
+  if (in.flags.count("range") == 0 || in.flag("range") == 'A') return {0, n};
+  const std::uint64_t first = test.random(1, n);
+  const std::uint64_t last = test.random(first, n);
+  in.dims["il"] = static_cast<std::int64_t>(first);
+  in.dims["iu"] = static_cast<std::int64_t>(last);
+  return {first - 1, last - first + 1};
+}
+
+void expect_range(RoutineTest& test, const RoutineInput& in, const RoutineOutput& out,
+                  const Extras& extras) {
+  const auto n = static_cast<std::int64_t>(in.dim("n"));
+  test.require(out.integers("m")[0] == static_cast<std::int64_t>(extras.count), "m is wrong");
+  if (in.flag("jobz") == 'N') return;
+  if (out.indices.count("ifail") != 0 && n > 1) {  // the reference leaves it alone for n = 1
+    const Integers& ifail = out.integers("ifail");
+    for (std::uint64_t i = 0; i < extras.count; ++i) test.require(ifail[i] == 0, "ifail is not 0");
+  }
+  if (out.indices.count("isuppz") == 0 || in.flag("range") != 'A') return;
+  const Integers& support = out.integers("isuppz");
+  for (std::uint64_t i = 0; i < extras.count; ++i) {
+    const std::int64_t from = support[2 * i];
+    const std::int64_t to = support[2 * i + 1];
+    test.require(from >= 1 && from <= to && to <= n, "isuppz names no range of a vector");
+  }
+}
+
+void check_once(RoutineTest& test, const Descriptor& routine, RoutineInput& in, int type,
+                int round) {
+  in.dims["n"] = test.some_size(20);
+  const Extras extras = set_range(test, routine, in, round);
+  const Problem problem =
+      random_problem(test, routine.precision, in.dim("n"), type, round % kSpectra);
+  set_matrices(problem, in);
+  const RoutineOutput out = test.call(routine, in);
+  const Reals w = out.reals("w");
+  expect_values(test, routine, problem, w, extras.first, extras.count);
+  if (in.flag("jobz") == 'V') {
+    expect_vectors(test, routine, problem, w, out.matrix(out.matrices.count("z") != 0 ? "z" : "a"));
+  }
+  if (in.flags.count("range") != 0) expect_range(test, in, out, extras);
+  if (type == 0) return;
+  expect_factor(test, routine, problem, in.flag("uplo"), out.matrix("b"));
+  expect_refusal(test, routine, in);
+}
+
+void check_standard(RoutineTest& test, const Descriptor& routine) {
+  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+    for (int round = 0; round < 2 * kRounds; ++round) check_once(test, routine, in, 0, round);
+  }
+}
+
+void check_generalized(RoutineTest& test, const Descriptor& routine) {
+  for (RoutineInput in : RoutineTest::flag_combinations(routine)) {
+    for (const int type : {1, 2, 3}) {
+      in.dims["itype"] = type;
+      for (int round = 0; round < kRounds; ++round) check_once(test, routine, in, type, round);
+    }
+  }
+}
+
+constexpr Oracle kOracles[] = {
+    {"syev", check_standard},     {"heev", check_standard},     {"syevd", check_standard},
+    {"heevd", check_standard},    {"syevr", check_standard},    {"heevr", check_standard},
+    {"syevx", check_standard},    {"heevx", check_standard},    {"sygv", check_generalized},
+    {"hegv", check_generalized},  {"sygvd", check_generalized}, {"hegvd", check_generalized},
+    {"sygvx", check_generalized}, {"hegvx", check_generalized},
+};
+
+}  // namespace
+
+Oracles hermitian_eigen_oracles() { return kOracles; }
+
+}  // namespace ob::test
