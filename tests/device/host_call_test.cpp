@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "support/random.hpp"
+
 namespace ob {
 namespace {
 
@@ -81,6 +83,227 @@ TEST_F(GetrsTest, ChecksPivotsWhenAsked) {
   EXPECT_FALSE(indices_in_range(call_));
 }
 
+// daxpy of 4 elements: x from byte 16 with increment -2 (7 elements), y from byte 0 with 3 (10).
+class AxpyTest : public HostCallTest {
+ protected:
+  AxpyTest() {
+    arguments_[0].dim = 4;
+    arguments_[2].device = {buffer(16 + 7 * 8), 16, -2};
+    arguments_[3].device = {buffer(10 * 8), 0, 3};
+  }
+  Status resolve() { return resolve_call(memory_, *routines::find("daxpy"), arguments_, call_); }
+
+  Argument arguments_[kMaxArguments];
+  HostCall call_;
+};
+
+TEST_F(AxpyTest, TheOffsetIsOfTheFirstByteWhateverTheIncrement) {
+  const Status status = resolve();
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(call_.arguments[2].host.data, at(arguments_[2].device.buffer, 16));
+  EXPECT_EQ(call_.arguments[2].host.ld, -2);
+  EXPECT_EQ(call_.arguments[3].host.ld, 3);
+  EXPECT_EQ(call_.operand_bytes, 2 * 4 * 8u);  // gaps are not touched
+}
+
+TEST_F(AxpyTest, VectorsBeyondTheirBuffersAreRefused) {
+  for (const std::int64_t increment : {std::int64_t{3}, std::int64_t{-3}, INT64_MAX, INT64_MIN,
+                                       std::int64_t{1} << 61, -(std::int64_t{1} << 61)}) {
+    arguments_[2].device.ld = increment;
+    const Status status = resolve();
+    EXPECT_EQ(status.code(), Code::invalid_argument) << increment;
+    EXPECT_NE(status.message().find("x of daxpy"), std::string::npos) << status.message();
+  }
+  arguments_[2].device = {arguments_[2].device.buffer, 24, -2};
+  EXPECT_EQ(resolve().code(), Code::invalid_argument);
+}
+
+TEST_F(AxpyTest, NoIncrementIsRefused) {
+  arguments_[3].device.ld = 0;
+  EXPECT_EQ(resolve().code(), Code::invalid_argument);
+}
+
+TEST_F(AxpyTest, NegativeIncrementsAreIllegalWhereTheReferenceReturns) {
+  Argument arguments[kMaxArguments];
+  arguments[0].dim = 4;
+  arguments[2].device = arguments_[2].device;
+  const Descriptor& dscal = *routines::find("dscal");
+  EXPECT_EQ(resolve_call(memory_, dscal, arguments, call_).code(), Code::invalid_argument);
+  arguments[2].device.ld = 2;
+  EXPECT_TRUE(resolve_call(memory_, dscal, arguments, call_).ok());
+}
+
+// posvx of 3 x 3, with equilibration, each operand at the front of a buffer of its own.
+class PosvxTest : public HostCallTest {
+ protected:
+  explicit PosvxTest(std::string_view name = "cposvx") : routine_(*routines::find(name)) {
+    for (std::size_t i = 0; i < routine_.kinds.size(); ++i) {
+      if (routine_.kinds[i] == Kind::dim) arguments_[i].dim = 3;
+      if (!is_memory(routine_.kinds[i])) continue;
+      arguments_[i].device = {buffer(1024), 0, has_ld(routine_.kinds[i]) ? 3 : 0};
+    }
+    arguments_[0].flag = 'E';
+    arguments_[1].flag = 'U';
+  }
+  DeviceOperand& operand(std::string_view name) {
+    for (std::size_t i = 0; i < routine_.kinds.size(); ++i) {
+      if (routine_.argument_names[i] == name) return arguments_[i].device;
+    }
+    std::abort();
+  }
+  Code resolve() { return resolve_call(memory_, routine_, arguments_, call_).code(); }
+
+  const Descriptor& routine_;
+  Argument arguments_[kMaxArguments];
+  HostCall call_;
+};
+
+TEST_F(PosvxTest, EveryKindHasItsAlignment) {
+  ASSERT_EQ(resolve(), Code::ok);
+  struct Aligned {
+    const char* name;
+    std::uint64_t bytes;
+  };
+  // Real numbers of complex routines too; characters lie anywhere.
+  for (const auto& [name, bytes] : {Aligned{"equed", 1}, Aligned{"a", 4}, Aligned{"s", 4},
+                                    Aligned{"rcond", 4}, Aligned{"ferr", 4}, Aligned{"info", 8}}) {
+    operand(name).offset_bytes = 32 + bytes;
+    EXPECT_EQ(resolve(), Code::ok) << name;
+    operand(name).offset_bytes = 32 + bytes / 2;
+    EXPECT_EQ(resolve(), bytes == 1 ? Code::ok : Code::invalid_argument) << name;
+    operand(name).offset_bytes = 0;
+  }
+}
+
+TEST_F(PosvxTest, RealVectorsAndCharactersHaveTheirOwnSizes) {
+  operand("s").offset_bytes = 1024 - 3 * 4;
+  operand("equed").offset_bytes = 1023;
+  operand("rcond").offset_bytes = 1024 - 4;
+  operand("a").offset_bytes = 1024 - 9 * 8;
+  EXPECT_EQ(resolve(), Code::ok);
+  operand("s").offset_bytes += 4;
+  EXPECT_EQ(resolve(), Code::invalid_argument);
+  operand("s").offset_bytes = 0;
+  operand("equed").offset_bytes = 1024;
+  EXPECT_EQ(resolve(), Code::invalid_argument);
+}
+
+TEST_F(PosvxTest, WhatFlagsMakeUnreferencedNeedsNoMemory) {
+  operand("s") = {};
+  EXPECT_EQ(resolve(), Code::invalid_argument);
+  arguments_[0].flag = 'N';  // no equilibration, no factors
+  ASSERT_EQ(resolve(), Code::ok);
+  for (std::size_t i = 0; i < routine_.kinds.size(); ++i) {
+    const bool absent = routine_.argument_names[i] == "s";
+    if (is_memory(routine_.kinds[i])) {
+      EXPECT_EQ(call_.arguments[i].host.data == nullptr, absent) << routine_.argument_names[i];
+    }
+  }
+}
+
+TEST_F(HostCallTest, ResultsAreWholeWords) {
+  for (const auto& [name, bytes] : {std::pair{"sdot", 4u},
+                                    {"ddot", 8u},
+                                    {"dsdot", 8u},
+                                    {"cdotu", 8u},
+                                    {"zdotc", 16u},
+                                    {"isamax", 8u},
+                                    {"scnrm2", 4u}}) {
+    const Descriptor& routine = *routines::find(std::string_view(name));
+    Argument arguments[kMaxArguments];
+    for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+      if (routine.kinds[i] == Kind::dim) arguments[i].dim = 2;
+      if (routine.kinds[i] == Kind::strided) arguments[i].device = {buffer(64), 0, 1};
+    }
+    DeviceOperand& result = arguments[routine.kinds.size() - 1].device;
+    result = {buffer(64), 64 - std::max(8u, bytes), 0};
+    HostCall call;
+    EXPECT_TRUE(resolve_call(memory_, routine, arguments, call).ok()) << name;
+    result.offset_bytes = 4;
+    EXPECT_FALSE(resolve_call(memory_, routine, arguments, call).ok()) << name;
+    result.offset_bytes = 64;
+    EXPECT_FALSE(resolve_call(memory_, routine, arguments, call).ok()) << name;
+  }
+}
+
+// One index vector of 3 elements, the other operands of the call wherever they fit.
+class IndexTest : public HostCallTest {
+ protected:
+  bool in_range(std::string_view name, const std::int64_t (&indices)[3]) {
+    const Descriptor& routine = *routines::find(name);
+    Argument arguments[kMaxArguments];
+    std::size_t vector = 0;
+    for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+      if (routine.kinds[i] == Kind::flag) arguments[i].flag = routine.values[i].front();
+      if (routine.kinds[i] == Kind::dim) arguments[i].dim = 3;
+      if (routine.kinds[i] == Kind::index_vector) vector = i;
+      if (!is_memory(routine.kinds[i])) continue;
+      arguments[i].device = {buffer(1024), 0, has_ld(routine.kinds[i]) ? 3 : 0};
+    }
+    HostCall call;
+    EXPECT_TRUE(resolve_call(memory_, routine, arguments, call).ok()) << name;
+    std::memcpy(call.arguments[vector].host.data, indices, sizeof indices);
+    return indices_in_range(call);
+  }
+};
+
+TEST_F(IndexTest, PivotsPointIntoTheirMatrix) {
+  for (const char* name : {"dgetrs", "dgetri"}) {
+    EXPECT_TRUE(in_range(name, {3, 1, 2}));
+    EXPECT_FALSE(in_range(name, {3, 0, 2}));
+    EXPECT_FALSE(in_range(name, {3, 1, 4}));
+    EXPECT_FALSE(in_range(name, {3, -1, 2}));
+  }
+}
+
+TEST_F(IndexTest, PivotsOfPairsAreNegative) {
+  for (const char* name : {"dsytrs", "zhetrs"}) {
+    EXPECT_TRUE(in_range(name, {-3, -3, 3}));
+    EXPECT_FALSE(in_range(name, {-3, 0, 3}));
+    EXPECT_FALSE(in_range(name, {-4, -4, 3}));
+    EXPECT_FALSE(in_range(name, {1, INT64_MIN, 3}));
+  }
+}
+
+TEST_F(IndexTest, MarksMayBeAnything) {
+  EXPECT_TRUE(in_range("dgeqp3", {0, -7, INT64_MAX}));
+  EXPECT_TRUE(in_range("dgesv", {0, -7, INT64_MAX}));  // only written
+}
+
+// Dimensions as a hostile client might choose them: products and sums of them wrap around.
+TEST_F(HostCallTest, HugeDimensionsNeverFit) {
+  constexpr std::int64_t kHuge[] = {INT64_MAX,
+                                    INT64_MAX / 2 + 1,
+                                    std::int64_t{1} << 33,
+                                    INT64_MAX - 1,
+                                    std::int64_t{1} << 32,
+                                    INT32_MAX,
+                                    0,
+                                    1,
+                                    -1};
+  auto random = test::fresh_random();
+  const BufferId small = buffer(4096);
+  for (const Descriptor& routine : routines::all()) {
+    for (int round = 0; round < 200; ++round) {
+      Argument arguments[kMaxArguments];
+      for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+        const std::string_view values = routine.values[i];
+        switch (routine.kinds[i]) {
+          case Kind::flag: arguments[i].flag = values[random() % values.size()]; break;
+          case Kind::dim: arguments[i].dim = kHuge[random() % std::size(kHuge)]; break;
+          case Kind::scalar:
+          case Kind::real_scalar: arguments[i].scalar = {1, 0}; break;
+          default: arguments[i].device = {small, 0, INT64_MAX};
+        }
+      }
+      HostCall call;
+      if (!resolve_call(memory_, routine, arguments, call).ok()) continue;
+      // What it accepted it can touch.
+      EXPECT_LE(call.operand_bytes, 4096 * std::uint64_t{kMaxOperands}) << routine.name;
+    }
+  }
+}
+
 TEST_F(HostCallTest, ChecksTransformArrays) {
   FftPlan plan{.in_place = false, .rank = 1, .batch = 2};
   plan.n = {16};
@@ -115,7 +338,7 @@ TEST_F(HostCallTest, ChecksPlans) {
   bad.precision = Precision::s;
   EXPECT_FALSE(check_plan(bad).ok());
   bad = plan;
-  bad.kind = static_cast<FftKind>(3);
+  bad.kind = static_cast<FftKind>(kFftKinds);
   EXPECT_FALSE(check_plan(bad).ok());
 }
 

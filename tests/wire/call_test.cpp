@@ -90,6 +90,42 @@ constexpr std::string_view kZherk = R"(
   02 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  02 00 00 00 00 00 00 00   // c
 )";
 
+// daxpy(n, a, x, y): increments -2 and INT64_MIN, whose magnitude is no signed number
+constexpr std::string_view kDaxpy = R"(
+  b5 05 f4 b5 04 00 00 00
+  05 00 00 00 00 00 00 00   // n
+  00 00 00 00 00 00 00 40  00 00 00 00 00 00 00 00                            // a
+  09 00 00 00 00 00 00 00  08 00 00 00 00 00 00 00  fe ff ff ff ff ff ff ff   // x
+  0a 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 80   // y
+)";
+
+// idamax(n, x, result)
+constexpr std::string_view kIdamax = R"(
+  db 7d 40 93 03 00 00 00
+  07 00 00 00 00 00 00 00   // n
+  01 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  03 00 00 00 00 00 00 00   // x
+  02 00 00 00 00 00 00 00  10 00 00 00 00 00 00 00                            // result
+)";
+
+// sposvx(fact, uplo, n, nrhs, a, af, equed, s, b, x, rcond, ferr, berr, info)
+constexpr std::string_view kSposvx = R"(
+  76 b8 8e a2 0e 00 00 00
+  45 00 00 00 00 00 00 00   // fact
+  4c 00 00 00 00 00 00 00   // uplo
+  03 00 00 00 00 00 00 00   // n
+  01 00 00 00 00 00 00 00   // nrhs
+  01 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  03 00 00 00 00 00 00 00   // a
+  02 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  04 00 00 00 00 00 00 00   // af
+  03 00 00 00 00 00 00 00  07 00 00 00 00 00 00 00                            // equed
+  03 00 00 00 00 00 00 00  0c 00 00 00 00 00 00 00                            // s
+  04 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  05 00 00 00 00 00 00 00   // b
+  05 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  03 00 00 00 00 00 00 00   // x
+  06 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00                            // rcond
+  06 00 00 00 00 00 00 00  04 00 00 00 00 00 00 00                            // ferr
+  06 00 00 00 00 00 00 00  08 00 00 00 00 00 00 00                            // berr
+  06 00 00 00 00 00 00 00  10 00 00 00 00 00 00 00                            // info
+)";
+
 // make_plan: plan 6, c2c, double, backward, out of place, rank 3, batch 2, 4 x 5 x 6.
 constexpr std::string_view kPlan = R"(
   06 00 00 00 00 00 00 00
@@ -152,6 +188,14 @@ std::vector<GoldenCall> golden_calls() {
        kZherk,
        {flag('U'), flag('C'), dim(2), dim(3), scalar(2, 7), operand(1, 0, 3), scalar(0, 7),
         operand(2, 0, 2)}},
+      {"daxpy", kDaxpy, {dim(5), scalar(2), operand(9, 8, -2), operand(10, 0, INT64_MIN)}},
+      // Only matrices and strided vectors have a leading dimension; those of others do not travel.
+      {"idamax", kIdamax, {dim(7), operand(1, 0, 3), operand(2, 16, 77)}},
+      {"sposvx",
+       kSposvx,
+       {flag('E'), flag('L'), dim(3), dim(1), operand(1, 0, 3), operand(2, 0, 4), operand(3, 7, 77),
+        operand(3, 12, 77), operand(4, 0, 5), operand(5, 0, 3), operand(6, 0, 77),
+        operand(6, 4, 77), operand(6, 8, 77), operand(6, 16, 77)}},
   };
 }
 
@@ -181,6 +225,17 @@ TEST(Call, DecodesFromTheGoldenBytes) {
   EXPECT_EQ(call->arguments[9].device.buffer.value, 12u);
   EXPECT_EQ(call->arguments[9].device.offset_bytes, 768u);
   EXPECT_EQ(call->arguments[9].device.ld, 4);
+}
+
+TEST(Call, IncrementsKeepTheirSignsAndOthersHaveNone) {
+  const auto axpy = call_of(from_hex(kDaxpy));
+  ASSERT_TRUE(axpy.ok()) << axpy.status().message();
+  EXPECT_EQ(axpy->arguments[2].device.ld, -2);
+  EXPECT_EQ(axpy->arguments[3].device.ld, INT64_MIN);
+  const auto iamax = call_of(from_hex(kIdamax));
+  ASSERT_TRUE(iamax.ok()) << iamax.status().message();
+  EXPECT_EQ(iamax->arguments[2].device.offset_bytes, 16u);
+  EXPECT_EQ(iamax->arguments[2].device.ld, 0);
 }
 
 TEST(Call, TruncationsAndTrailingBytesAreRefused) {
@@ -301,7 +356,7 @@ TEST(Plan, ImpossiblePlansAreRefusedAndNamed) {
     const char* field;
   };
   for (const Bad& bad :
-       {Bad{8, 3, "kind"}, Bad{9, 4, "precision"}, Bad{9, 0, "precision"}, Bad{9, 1, "precision"},
+       {Bad{8, 4, "kind"}, Bad{9, 4, "precision"}, Bad{9, 0, "precision"}, Bad{9, 1, "precision"},
         Bad{10, 0, "sign"}, Bad{10, 2, "sign"}, Bad{8, 1, "sign"}, Bad{11, 2, "in_place"},
         Bad{12, 8, "rank"}, Bad{13, 1, "padding"}, Bad{16, 0, "batch"}, Bad{24, 0, "n"},
         Bad{31, 0x7F, "n"}}) {
