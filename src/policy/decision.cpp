@@ -6,9 +6,11 @@
 namespace ob::policy {
 namespace {
 
-constexpr double kBlend = 0.3;     // weight of a new observation
-constexpr int kNeighbours = 3;     // buckets are factors of two
-constexpr double kCommands = 2.0;  // round trips of a call: its commands, its results
+constexpr double kBlend = 0.3;  // weight of a new observation
+constexpr std::uint8_t kEnough = 3;
+constexpr double kLongRunS = 5e-3;  // one such run is enough: warming up takes less
+constexpr int kNeighbours = 3;      // buckets are factors of two
+constexpr double kCommands = 2.0;   // round trips of a call: its commands, its results
 
 int bucket(double work_flop) noexcept {
   const auto whole = static_cast<std::uint64_t>(std::clamp(work_flop, 1.0, 9e18));
@@ -21,8 +23,16 @@ void RateTable::observe(double work_flop, double seconds) noexcept {
   if (!(work_flop > 0) || !(seconds > 0)) return;
   std::atomic<double>& slot = rate_[bucket(work_flop)];
   const double seen = work_flop / seconds;
+  std::atomic<std::uint8_t>& samples = samples_[bucket(work_flop)];
   const double before = slot.load(std::memory_order_relaxed);
-  slot.store(before == 0 ? seen : before + kBlend * (seen - before), std::memory_order_relaxed);
+  const std::uint8_t count = samples.load(std::memory_order_relaxed);
+  if (count < kEnough) {  // the best of the first
+    slot.store(std::max(before, seen), std::memory_order_relaxed);
+    samples.store(seconds < kLongRunS ? static_cast<std::uint8_t>(count + 1) : kEnough,
+                  std::memory_order_relaxed);
+    return;
+  }
+  slot.store(before + kBlend * (seen - before), std::memory_order_relaxed);
 }
 
 double RateTable::rate(double work_flop) const noexcept {
@@ -31,6 +41,7 @@ double RateTable::rate(double work_flop) const noexcept {
   for (int distance = 0; distance <= kNeighbours; ++distance) {
     for (const int i : {at - distance, at + distance}) {
       if (i < 0 || i >= kBuckets) continue;
+      if (samples_[i].load(std::memory_order_relaxed) < kEnough) continue;
       const double rate = rate_[i].load(std::memory_order_relaxed);
       if (rate > 0) return rate;
     }

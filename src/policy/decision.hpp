@@ -8,9 +8,10 @@
 
 namespace ob::policy {
 
-/// Observed rates of one routine, by size of the work. Lock-free; races lose a sample, never the
-/// table.
-/// Units: work in flop, rates in flop/s
+/// Observed rates of one routine, by size of the work. Short runs say nothing before a few of them
+/// were seen: the first starts threads and touches memory, and a size whose first run was slow
+/// would be sent away for ever, never to be timed again. Lock-free; races lose a sample, never the
+/// table. Units: work in flop, rates in flop/s
 class RateTable {
  public:
   /// Blends one observation in (exponentially, so that the table follows a machine that changes).
@@ -22,6 +23,7 @@ class RateTable {
  private:
   static constexpr int kBuckets = 64;  // by log2 of the work
   std::atomic<double> rate_[kBuckets]{};
+  std::atomic<std::uint8_t> samples_[kBuckets]{};  // up to the number that is enough
 };
 
 /// What a call is about to do.

@@ -45,13 +45,15 @@ arguments = [
   { name = "select", role = "callback" },
   { name = "n", role = "dim" },
   { name = "il", role = "integer" },
-  { name = "a", role = "matrix", shape = ["n", "n"], use = "consumed", written_if = "jobz == 'V'", triangle = "uplo", written = "full" },
+  { name = "a", role = "matrix", use = "consumed", written_if = "jobz == 'V'", shape = ["n", "n"
+  ], triangle = "uplo", written = "full" },
   { name = "w", role = "vector", shape = ["n"], use = "out", type = "real" },
   { name = "x", role = "strided", shape = ["n"], use = "in", increment = "positive" },
   { name = "ipiv", role = "index_vector", shape = ["n"], use = "in", indices = "signed" },
   { name = "equed", role = "character", use = "out" },
   { name = "work", role = "work", size = "max(1, 3 * n)", query = true },
-  { name = "rwork", role = "work", precisions = "cz", type = "real", size = "n", returns = "1", lapacke = true },
+  { name = "rwork", role = "work", precisions = "cz", type = "real", size = '''\
+    n''', returns = "1", lapacke = true },
   { name = "info", role = "info" },
 ]
 legal = "il >= 1"
@@ -61,7 +63,7 @@ row_major = { transpose = ["a"] }
 rerun = "info > 0"
 local = "JOBZ = 'S'"
 explained = { w = "because" }
-"""  # noqa: E501
+"""
 
 
 def load(text: str, file: str = "blas.toml") -> list[table.Routine]:
