@@ -1,14 +1,22 @@
 #pragma once
 // A device at one of the places, with what keeps it alive.
 
-#include <memory>
+#include <gtest/gtest.h>
 
-#include "algorithms/problem.hpp"
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "client/remote_device.hpp"
 #include "support/forwarding_device.hpp"
 #include "support/in_process_daemon.hpp"
 
 namespace ob::test {
+
+using Bytes = std::vector<std::byte>;
+
+/// The places a call may run at: this process's own device, or the same behind a daemon.
+enum class Place { local, local_hidden, tcp, shm };
 
 inline std::string place_name(const testing::TestParamInfo<Place>& info) {
   switch (info.param) {

@@ -9,8 +9,8 @@
 namespace ob::test {
 
 /// Makes one flag, dimension, leading dimension or increment of a legal call illegal. (An increment
-/// of 0 is illegal at level 2, means something to some of level 1, and is nothing that devices
-/// know.)
+/// of 0 is illegal at level 2 and means something to some of level 1; one below 0 means something
+/// only to newer versions of others. Devices know neither.)
 inline void spoil(Problem& p, std::mt19937_64& random) {
   std::int64_t lds[kMaxArguments];
   std::copy_n(p.lds, kMaxArguments, lds);
@@ -21,8 +21,10 @@ inline void spoil(Problem& p, std::mt19937_64& random) {
     const std::size_t i = uniform<std::size_t>(random, 0, p.routine->kinds.size() - 1);
     const Kind kind = p.routine->kinds[i];
     if (kind == Kind::flag) p.arguments[i].flag = "XQ"[uniform(random, 0, 1)];
-    if (kind == Kind::dim) p.arguments[i].dim = -1;  // of no consequence to some (il)
-    if (has_ld(kind)) p.lds[i] = lds[i] = 0;
+    // Of no consequence to some (il).
+    if (kind == Kind::dim) p.arguments[i].dim = p.routine->argument_names[i] == "itype" ? 4 : -1;
+    if (kind == Kind::matrix) p.lds[i] = lds[i] = 0;
+    if (kind == Kind::strided) p.lds[i] = lds[i] = uniform(random, -1, 0);  // -1: to some
   }
   p.point();
 }

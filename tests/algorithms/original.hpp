@@ -1,0 +1,25 @@
+#pragma once
+// The library that offloaded calls are compared with.
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "backend/cpu/blas_library.hpp"
+#include "routines/problem.hpp"
+#include "support/in_process_daemon.hpp"
+
+namespace ob::test {
+
+/// Runs the problem's call here, in its own memory. Ends the test program if there is no library,
+/// or it lacks the routine.
+inline void run_original(Problem& problem) {
+  static const std::unique_ptr<cpu::BlasLibrary> library = require(cpu::BlasLibrary::open({}));
+  const auto* function = library->find(problem.routine->id);
+  if (function == nullptr || !library->run(*function, problem.arguments)) {
+    std::fprintf(stderr, "%s does not run here\n", problem.text().c_str());
+    std::abort();
+  }
+}
+
+}  // namespace ob::test
