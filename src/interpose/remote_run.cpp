@@ -104,7 +104,7 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name, do
       algorithms::Stages stages;
       Attempt outcome;
       status = attempt(state, name, job, stages, outcome);
-      lost = outcome.sent && status.code() != Code::declined;
+      lost = lost || (outcome.sent && status.code() != Code::declined);
       if (status.ok()) {
         const std::uint64_t ended = now_ns();
         count_remote(row, stages, ended - started, flops);
