@@ -184,7 +184,7 @@ def fftw_section(
     ]
     kinds = {r.kind for r in fftw.routines if r.action == "plan"}
     others = [k for k in fftw_table.KINDS if k not in kinds]
-    missing = f"Kinds without a row: {', '.join([*others, 'r2r'])}.\n"
+    missing = [f"Kinds without a row: {', '.join(others)}.\n"] if others else []
     precisions = {"z": "double", "c": "single"}
     which = ", ".join(f"`{lib.prefix}` {precisions[lib.precision]}" for lib in fftw.libraries)
     body = grid([*head, *(c.name for c in columns), "does"], lines)
@@ -195,7 +195,7 @@ def fftw_section(
         f"## {title}",
         "",
         _FFTW_NOTE,
-        missing,
+        *missing,
         f"Prefixes: {which} precision.",
         "",
         *body,

@@ -29,20 +29,23 @@ using namespace ob::interpose;
 
 """
 
-KIND_SIGN = {"r2c": "-1", "c2r": "1"}
+SIGN_WITHOUT_ONE = {"c2c": "-1", "r2c": "-1", "c2r": "1", "r2r": "-1"}
 
 # C type of each role, as the C interface passes it.
 C_TYPES = {
     **dict.fromkeys(
         ("rank", "n0", "n1", "n2", "howmany", "istride", "idist", "ostride", "odist", "sign"), "int"
     ),
-    **dict.fromkeys(("n", "inembed", "onembed"), "const int*"),
+    **dict.fromkeys(("n", "inembed", "onembed", "kind"), "const int*"),
+    **dict.fromkeys(("is", "os", "h_n", "h_is", "h_os"), "const int*"),
+    **dict.fromkeys(fftw_table.ONE_KIND_EACH, "int"),  # enumerators pass as integers
     "howmany_rank": "int",
     "flags": "unsigned",
     **dict.fromkeys(("dims", "howmany_dims"), "const FftwIodim<int>*"),
     **dict.fromkeys(("dims64", "howmany_dims64"), "const FftwIodim<std::ptrdiff_t>*"),
-    **dict.fromkeys(("in", "out"), "void*"),
+    **dict.fromkeys(("in", "out", "ri", "ii", "ro", "io"), "void*"),
 }
+ARRAYS = ("in", "out", "ri", "ii", "ro", "io")
 PLAN_TYPES = {"execute": "const void*", "execute_new": "const void*", "destroy": "void*"}
 
 
@@ -62,10 +65,17 @@ def parameter_type(routine: Routine, role: str) -> str:
     return PLAN_TYPES[routine.action] if role == "plan" else C_TYPES[role]
 
 
-def problem_expression(routine: Routine, library: Library) -> str:
-    """The call that brings a maker's arguments to the normal form."""
-    sign = "sign" if routine.kind == "c2c" else KIND_SIGN[routine.kind]
-    call = f"{{FftKind::{routine.kind}, Precision::{library.precision}, {sign}, flags, in, out}}"
+def arrays_expression(routine: Routine) -> str:
+    """FftwArrays of a function's arguments."""
+    has = routine.arrays
+    order = ("ri" if "ri" in has else "in", "ro" if "ro" in has else "out", "ii", "io")
+    if not routine.split:
+        return "{in, out}"
+    return "{" + ", ".join(a if a in has else "nullptr" for a in order) + "}"
+
+
+def shape_expression(routine: Routine, call: str) -> str:
+    """The call that brings a maker's lengths and strides to the normal form."""
     if routine.form in ("1d", "2d", "3d"):
         return f"basic_problem({call}, {routine.form[0]}, lengths)"
     if routine.form == "basic":
@@ -73,34 +83,57 @@ def problem_expression(routine: Routine, library: Library) -> str:
     if routine.form == "many":
         layout = "{inembed, istride, idist}, {onembed, ostride, odist}"
         return f"many_problem({call}, rank, n, howmany, {layout})"
+    if routine.form == "guru_parts":
+        return f"guru_problem({call}, rank, dims.data(), howmany_rank, howmany_dims.data())"
     suffix = "64" if routine.form == "guru64" else ""
     return f"guru_problem({call}, rank, dims{suffix}, howmany_rank, howmany_dims{suffix})"
 
 
-def lengths_line(routine: Routine) -> list[str]:
+def problem_expression(routine: Routine, library: Library) -> str:
+    """The call that brings a maker's arguments to the normal form."""
+    sign = "sign" if "sign" in routine.arguments else SIGN_WITHOUT_ONE[routine.kind]
+    split = ", true" if routine.split else ""
+    call = (
+        f"{{FftKind::{routine.kind}, Precision::{library.precision}, {sign}, flags, "
+        f"{arrays_expression(routine)}{split}}}"
+    )
+    shape = shape_expression(routine, call)
+    return f"with_kinds({shape}, kind)" if routine.kind == "r2r" else shape
+
+
+def lengths_lines(routine: Routine) -> list[str]:
+    """Arrays of what the forms with fixed ranks pass one by one."""
     if routine.form not in ("1d", "2d", "3d"):
         return []
-    return [f"const int lengths[] = {{{', '.join(fftw_table.FORMS[routine.form])}}};"]
+    lines = [f"const int lengths[] = {{{', '.join(fftw_table.FORMS[routine.form])}}};"]
+    if routine.kind == "r2r":
+        kinds = fftw_table.ONE_KIND_EACH[: int(routine.form[0])]
+        lines.append(f"const int kind[] = {{{', '.join(kinds)}}};")
+    return lines
 
 
 def fortran_locals(routine: Routine) -> list[str]:
     """By-value copies of what Fortran passes by reference, dimensions in C's order."""
+    parts = fftw_table.FORMS["guru_parts"] if routine.form == "guru_parts" else ()
     lines = []
     for role in routine.arguments:
-        if role in ("n", "inembed", "onembed"):
+        if role in ("n", "inembed", "onembed", "kind") and role not in parts:
             lines.append(f"const ReversedInts {role}_c({role}_f, *rank_f);")
             lines.append(f"const int* const {role} = {role}_c.data();")
         elif role == "flags":
             lines.append("const auto flags = static_cast<unsigned>(*flags_f);")
-        elif role not in ("plan", "in", "out"):
+        elif role not in ("plan", *ARRAYS) and (role not in parts or role.endswith("rank")):
             lines.append(f"const int {role} = *{role}_f;")
+    if parts:
+        lines.append("const FortranDims dims(n_f, is_f, os_f, rank);")
+        lines.append("const FortranDims howmany_dims(h_n_f, h_is_f, h_os_f, howmany_rank);")
     return lines
 
 
 def maker_body(routine: Routine, library: Library) -> list[str]:
     fortran = routine.abi == "fortran"
     lines = fortran_locals(routine) if fortran else []
-    lines += lengths_line(routine)
+    lines += lengths_lines(routine)
     lines.append(f"const FftwProblem problem = {problem_expression(routine, library)};")
     end = f"{library_constant(library)}, address(native), caller"
     if not fortran:
@@ -109,7 +142,7 @@ def maker_body(routine: Routine, library: Library) -> list[str]:
         lines.append(f"  return native({passed});")
         lines.append("});")
         return lines
-    names = {"plan": "plan", "in": "in", "out": "out", "flags": "&native_flags_f"}
+    names = {**dict(zip(ARRAYS, ARRAYS, strict=True)), "plan": "plan", "flags": "&native_flags_f"}
     passed = ", ".join(names.get(a, a + "_f") for a in routine.arguments)
     lines.append(f"*plan = make_fftw_plan(problem, {end}, [&](unsigned native_flags) {{")
     lines.append("  int native_flags_f = static_cast<int>(native_flags);")
@@ -129,11 +162,12 @@ def other_body(routine: Routine, library: Library) -> list[str]:
             f"execute_fftw_plan(*known, {plan});",
         ]
     if routine.action == "execute_new":
+        form = f"FftKind::{routine.kind}, {'true' if routine.split else 'false'}"
         return [
             f"const FftwPlan* known = find_fftw_plan({plan});",
-            f"const bool fits = known != nullptr && kind_of(*known) == FftKind::{routine.kind};",
+            f"const bool fits = known != nullptr && has_form(*known, {form});",
             f"if (!fits) return native()({passed});",
-            f"execute_fftw_plan(*known, {plan}, in, out);",
+            f"execute_fftw_plan(*known, {plan}, {arrays_expression(routine)});",
         ]
     if routine.action == "destroy":
         return [f"if (!destroy_fftw_plan({plan})) native()({passed});"]
@@ -147,7 +181,7 @@ def other_body(routine: Routine, library: Library) -> list[str]:
 def entry(routine: Routine, library: Library, symbol: str) -> str:
     """One exported function."""
     types = [parameter_type(routine, role) for role in routine.arguments]
-    by_reference = ("plan", "in", "out")
+    by_reference = ("plan", *ARRAYS)
     fortran = routine.abi == "fortran"
     names = [a if not fortran or a in by_reference else a + "_f" for a in routine.arguments]
     parameters = ", ".join(f"{t} {n}" for t, n in zip(types, names, strict=True))

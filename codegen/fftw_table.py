@@ -15,9 +15,10 @@ except ImportError:  # pragma: no cover
     sys.exit("codegen: Python 3.11 or later is needed (tomllib is not in this one)")
 
 ACTIONS = ("plan", "execute", "execute_new", "destroy", "cleanup")
-KINDS = ("c2c", "r2c", "c2r")  # FftKind of src/routines/fft.hpp
+KINDS = ("c2c", "r2c", "c2r", "r2r")  # FftKind of src/routines/fft.hpp
 ABIS = ("c", "fortran")
-# Which arguments a maker has, in any order, beside in, out, flags, sign (c2c) and plan (Fortran).
+# Which arguments a maker has, in any order, beside arrays, flags, sign (interleaved c2c), kinds
+# (r2r) and plan (Fortran).
 FORMS: dict[str, tuple[str, ...]] = {
     "1d": ("n0",),
     "2d": ("n0", "n1"),
@@ -26,19 +27,27 @@ FORMS: dict[str, tuple[str, ...]] = {
     "many": ("rank", "n", "howmany", "inembed", "istride", "idist", "onembed", "ostride", "odist"),
     "guru": ("rank", "dims", "howmany_rank", "howmany_dims"),
     "guru64": ("rank", "dims64", "howmany_rank", "howmany_dims64"),
+    "guru_parts": ("rank", "n", "is", "os", "howmany_rank", "h_n", "h_is", "h_os"),
 }
-FORTRAN_FORMS = ("1d", "2d", "3d", "basic", "many")
-ROLES = frozenset(role for form in FORMS.values() for role in form) | {
-    "in",
-    "out",
-    "sign",
-    "flags",
-    "plan",
+FORM_ABIS = {
+    "guru": ("c",), "guru64": ("c",), "guru_parts": ("fortran",),
+}  # fmt: skip
+# The arrays of a function in the order of its prototype: real and imaginary ones if split.
+ARRAYS = ("in", "out")
+SPLIT_ARRAYS = {
+    "c2c": ("ri", "ii", "ro", "io"),
+    "r2c": ("in", "ro", "io"),
+    "c2r": ("ri", "ii", "out"),
 }
-# Exact arguments of what is no maker.
-FIXED_ARGUMENTS = {
+ONE_KIND_EACH = ("kind0", "kind1", "kind2")  # of the dimensions n0, n1, n2; other forms: an array
+ROLES = (
+    frozenset(role for form in FORMS.values() for role in form)
+    | frozenset(role for arrays in (ARRAYS, *SPLIT_ARRAYS.values()) for role in arrays)
+    | frozenset(("sign", "flags", "plan", "kind", *ONE_KIND_EACH))
+)
+# Exact arguments of what is neither maker nor new-array execution.
+FIXED_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "execute": ("plan",),
-    "execute_new": ("plan", "in", "out"),
     "destroy": ("plan",),
     "cleanup": (),
 }
@@ -67,6 +76,15 @@ class Routine:
     abi: str
     arguments: tuple[str, ...]
     form: str  # makers: key of FORMS
+
+    @property
+    def split(self) -> bool:
+        """Complex data are two arrays of reals."""
+        return not set(self.arguments).isdisjoint(("ri", "ro"))
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        return SPLIT_ARRAYS[self.kind] if self.split else ARRAYS
 
     def symbols(self, library: Library) -> tuple[str, ...]:
         """The names under which a program may call it."""
@@ -126,27 +144,45 @@ def _library(where: str, data: Mapping[str, Any]) -> Library:
     )
 
 
+def _arrays(kind: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    split = kind in SPLIT_ARRAYS and not {"ri", "ro"}.isdisjoint(arguments)
+    return SPLIT_ARRAYS[kind] if split else ARRAYS
+
+
+def _kind_roles(kind: str, form: str) -> tuple[str, ...]:
+    """The arguments that tell the kinds of a real-to-real transform."""
+    if kind != "r2r":
+        return ()
+    return ONE_KIND_EACH[: int(form[0])] if form in ("1d", "2d", "3d") else ("kind",)
+
+
 def _form(where: str, kind: str, abi: str, arguments: tuple[str, ...]) -> str:
     """The form of a maker with these arguments."""
-    around = (
-        {"in", "out", "flags"}
-        | ({"sign"} if kind == "c2c" else set())
-        | ({"plan"} if abi == "fortran" else set())
-    )
+    arrays = _arrays(kind, arguments)
+    around = {*arrays, "flags"}
+    if kind == "c2c" and arrays == ARRAYS:
+        around.add("sign")
+    if abi == "fortran":
+        around.add("plan")
     missing = sorted(around - set(arguments))
     if missing:
         raise TableError(f"{where}: a {kind} maker needs the argument '{missing[0]}'")
     rest = set(arguments) - around
-    form = next((f for f, roles in FORMS.items() if rest == set(roles)), None)
+    known = {f: (*roles, *_kind_roles(kind, f)) for f, roles in FORMS.items()}
+    form = next((f for f, roles in known.items() if rest == set(roles)), None)
     if form is None:
-        raise TableError(
-            f"{where}: arguments {sorted(rest)} are no known form (known: {dict(FORMS)})"
-        )
-    if abi == "fortran" and form not in FORTRAN_FORMS:
-        raise TableError(
-            f"{where}: form {form} has no Fortran rule yet (known: {', '.join(FORTRAN_FORMS)})"
-        )
+        raise TableError(f"{where}: arguments {sorted(rest)} are no known form (known: {known})")
+    if abi not in FORM_ABIS.get(form, ABIS):
+        raise TableError(f"{where}: form {form} is not used with abi {abi}")
     return form
+
+
+def _check_arguments(where: str, action: str, kind: str, arguments: tuple[str, ...]) -> None:
+    """Of all actions but plan."""
+    new = ("plan", *_arrays(kind, arguments)) if action == "execute_new" else ()
+    expected = new or FIXED_ARGUMENTS[action]
+    if arguments != expected:
+        raise TableError(f"{where}: arguments must be '{' '.join(expected)}' for action {action}")
 
 
 def _routine(where: str, data: Mapping[str, Any]) -> Routine:
@@ -165,10 +201,8 @@ def _routine(where: str, data: Mapping[str, Any]) -> Routine:
     if not needs_kind and "kind" in data:
         raise TableError(f"{where}: action {action} takes no kind (the plan says it)")
     kind = _choice(where, data, "kind", KINDS) if needs_kind else ""
-    if action != "plan" and arguments != FIXED_ARGUMENTS[action]:
-        raise TableError(
-            f"{where}: arguments must be '{' '.join(FIXED_ARGUMENTS[action])}' for action {action}"
-        )
+    if action != "plan":
+        _check_arguments(where, action, kind, arguments)
     form = _form(where, kind, abi, arguments) if action == "plan" else ""
     return Routine(_name(where, _text(where, data, "name")), action, kind, abi, arguments, form)
 

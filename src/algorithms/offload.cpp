@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "algorithms/device_buffer.hpp"
 #include "algorithms/host_scratch.hpp"
 
 namespace ob::algorithms {
@@ -18,30 +19,6 @@ std::uint64_t ns_between(Clock::time_point from, Clock::time_point to) {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count());
 }
-
-// A device buffer for the duration of a call.
-class Buffer {
- public:
-  explicit Buffer(Device& device) : device_(device) {}
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() {
-    if (!id_) return;
-    try {
-      (void)device_.free(id_);
-    } catch (...) {  // no memory to keep it by: it goes with the connection
-    }
-  }
-  Status allocate(std::uint64_t size_bytes) {
-    OB_ASSIGN_OR_RETURN(id_, device_.allocate(std::max<std::uint64_t>(size_bytes, 8)));
-    return {};
-  }
-  BufferId id() const { return id_; }
-
- private:
-  Device& device_;
-  BufferId id_;
-};
 
 // A result on its way back: where it lies on the device, where it belongs, and where it waits
 // meanwhile.
@@ -97,17 +74,6 @@ class Returning {
   std::optional<HostScratch> scratch_;
 };
 
-// After a failure: nothing may land in the caller's memory or ours any more, and the next call
-// finds a clean queue. A device that is lost for good says so at once.
-Status settle(Device& device, QueueId queue, const Status& failure) {
-  const QueueReport report = device.synchronize(queue);
-  const bool lost = failure.code() == Code::connection_lost ||
-                    failure.code() == Code::protocol_error ||
-                    failure.code() == Code::deadline_exceeded;
-  // else what the device says came first
-  return lost || report.status.ok() ? failure : report.status;
-}
-
 Status fetch_all(Device& device, QueueId queue, std::vector<Returning>& results) {
   for (Returning& result : results) OB_RETURN_IF_ERROR(result.fetch(device, queue));
   return {};
@@ -153,7 +119,7 @@ Layout home_of(const Descriptor& routine, const Operand& operand, const HostOper
 // The device side of one call: a dense buffer for each operand.
 struct OnDevice {
   Operands operands;
-  std::optional<Buffer> buffers[kMaxOperands];  // empty: the call before has it, too
+  std::optional<DeviceBuffer> buffers[kMaxOperands];  // empty: the call before has it, too
   Argument arguments[kMaxArguments];
 
   bool owns(int operand) const { return buffers[operand].has_value(); }
@@ -304,10 +270,8 @@ Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
 
 namespace {
 
-Region line(std::uint64_t size_bytes) { return {0, 1, Triangle::full, size_bytes, 1, size_bytes}; }
-
 Status submit_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape,
-                  const Layout& input, Buffer& in, Buffer& out) {
+                  const Layout& input, DeviceBuffer& in, DeviceBuffer& out) {
   const std::uint64_t result_bytes = output_bytes(shape);
   OB_RETURN_IF_ERROR(in.allocate(std::max(input_bytes(shape), shape.in_place ? result_bytes : 0)));
   if (!shape.in_place) OB_RETURN_IF_ERROR(out.allocate(result_bytes));
@@ -320,8 +284,8 @@ Status submit_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& sha
 Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape,
                    const Layout& input, const Layout& output, bool in_out, Stages& stages) {
   const Clock::time_point started = Clock::now();
-  Buffer in(device);
-  Buffer out(device);
+  DeviceBuffer in(device);
+  DeviceBuffer out(device);
   const Status status = submit_fft(device, queue, plan, shape, input, in, out);
   if (!status.ok()) return settle(device, queue, status);
   stages.bytes_to += input.total_bytes();

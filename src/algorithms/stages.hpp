@@ -14,6 +14,16 @@ struct Stages {
   std::uint64_t plan_ns = 0;
   std::uint64_t compute_ns = 0;
   std::uint64_t from_server_ns = 0;
+
+  Stages& operator+=(const Stages& other) noexcept {
+    bytes_to += other.bytes_to;
+    bytes_from += other.bytes_from;
+    to_server_ns += other.to_server_ns;
+    plan_ns += other.plan_ns;
+    compute_ns += other.compute_ns;
+    from_server_ns += other.from_server_ns;
+    return *this;
+  }
 };
 
 }  // namespace ob::algorithms

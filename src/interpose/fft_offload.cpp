@@ -1,8 +1,6 @@
 #include "interpose/fft_offload.hpp"
 
-#include <span>
-
-#include "algorithms/offload.hpp"
+#include "algorithms/fft_large.hpp"
 #include "interpose/nesting.hpp"
 #include "interpose/remote_run.hpp"
 #include "interpose/state.hpp"
@@ -35,18 +33,8 @@ FftPlan on_device(FftPlan plan) noexcept {
   return plan;
 }
 
-std::uint32_t element_of(const FftPlan& plan, bool real) noexcept {
-  const bool is_double = plan.precision == Precision::z || plan.precision == Precision::d;
-  return (is_double ? 8U : 4U) * (real ? 1U : 2U);
-}
-
-Layout layout(const FftTransform& transform, void* array, bool input) noexcept {
-  const FftKind kind = transform.plan.kind;
-  const bool real = kind == FftKind::r2r || kind == (input ? FftKind::r2c : FftKind::c2r);
-  const auto& dimensions = input ? transform.input : transform.output;
-  return Layout::strided(
-      array, element_of(transform.plan, real),
-      std::span(dimensions).first(static_cast<std::size_t>(transform.dimensions)));
+algorithms::FftArray array_of(const FftSide& side, void* data) noexcept {
+  return {data, side.element_bytes, {side.dims.data(), static_cast<std::size_t>(side.dimensions)}};
 }
 
 policy::Work work_of(const FftPlan& plan) noexcept {
@@ -59,11 +47,13 @@ class FftJob final : public RemoteJob {
   FftJob(const FftTransform& transform, void* input, void* output)
       : transform_(transform), input_(input), output_(output) {}
   Status run(client::Lease& lease, algorithms::Stages& stages) override {
-    const FftPlan shape = on_device(transform_.plan);
-    OB_ASSIGN_OR_RETURN(const PlanId plan, lease.device().plan_for(shape));
-    Status status = algorithms::offload_fft(
-        lease.device(), lease.queue(), plan, shape, layout(transform_, input_, true),
-        layout(transform_, output_, false), input_ == output_, stages);
+    client::RemoteDevice& device = lease.device();
+    const algorithms::FftPlanner planner{[&](const FftPlan& plan) { return device.plan_for(plan); },
+                                         [&] { return device.flush(); }};
+    Status status =
+        algorithms::offload_fft(device, lease.queue(), planner, on_device(transform_.plan),
+                                array_of(transform_.input, input_),
+                                array_of(transform_.output, output_), input_ == output_, stages);
     if (!status.ok() && !lease.device().broken()) (void)lease.device().drop_cached_plans();
     return status;
   }
@@ -113,7 +103,9 @@ std::uint64_t plan_ahead(const FftTransform& transform) noexcept {
   if (s == nullptr) return 0;
   try {
     auto lease = s->pool.lease();
-    if (!lease.ok() || !lease->device().plan_for(on_device(transform.plan)).ok()) return 0;
+    const FftPlan plan = on_device(transform.plan);
+    if (!lease.ok() || !algorithms::fits(lease->device(), plan)) return 0;  // parts have own plans
+    if (!lease->device().plan_for(plan).ok()) return 0;
     return lease->device().flush().ok() ? kPlanned : 0;
   } catch (...) {
     return 0;

@@ -10,16 +10,28 @@
 
 namespace ob::interpose {
 
+/// How the packed data of one side of a transform lies in the caller's memory: first dimension
+/// slowest, batch (howmany) dimensions before those of the transform.
+/// Units: strides in bytes
+struct FftSide {
+  std::uint32_t element_bytes = 0;
+  int dimensions = 0;
+  std::array<Layout::Dimension, Layout::kMaxDimensions> dims{};
+
+  /// The data if the side begins at `array`.
+  Layout layout(void* array) const noexcept {
+    return Layout::strided(array, element_bytes,
+                           {dims.data(), static_cast<std::size_t>(dimensions)});
+  }
+};
+
 /// One plan as the accelerator sees it. Pure data, no pointers: the arrays come with each call.
+/// Split arrays are a side of reals whose last dimension, of 2, steps from the real array to the
+/// imaginary one.
 struct FftTransform {
   FftPlan plan;  ///< the packed problem
-  /// Host strides in bytes, first dimension slowest, batch (howmany) dimensions before those of the
-  /// transform. Input and output have the same number of dimensions; counts differ only in the last
-  /// one of r2c and c2r. Layout::strided(array, element bytes, first `dimensions` entries) lists
-  /// the packed data of either side.
-  int dimensions = 0;
-  std::array<Layout::Dimension, Layout::kMaxDimensions> input{};
-  std::array<Layout::Dimension, Layout::kMaxDimensions> output{};
+  FftSide input;
+  FftSide output;
 };
 
 enum class FftDecision : std::uint8_t {

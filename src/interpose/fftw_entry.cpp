@@ -68,34 +68,53 @@ void* untracked(void* native) noexcept {
   return native;
 }
 
-bool overlap(const std::byte* a, const ByteRange& of_a, const std::byte* b,
-             const ByteRange& of_b) noexcept {
-  const auto at_a = reinterpret_cast<std::intptr_t>(a);
-  const auto at_b = reinterpret_cast<std::intptr_t>(b);
-  return at_a + of_a.low < at_b + of_b.high && at_b + of_b.low < at_a + of_a.high;
+// Decided when the plan was made, and nobody counts (the gate is 0 where somebody does): the
+// plan's executes need not find it.
+bool is_settled(FftDecision decision, const FftTransform& transform) noexcept {
+  return decision == FftDecision::local &&
+         (below_gate(transform) || g_min_flops.load(std::memory_order_relaxed) > 0);
 }
 
-// Arrays that break the rules of new-array execution, or interleave, are the native library's to
-// judge.
-bool arrays_fit(const FftwOffload& offload, const void* input, const void* output) noexcept {
-  if (input == nullptr || output == nullptr) return false;
-  if (offload.transform.plan.in_place) return input == output;
-  return !overlap(static_cast<const std::byte*>(input), offload.input,
-                  static_cast<const std::byte*>(output), offload.output);
+bool can_execute(const FftwProvider& provider, const FftwCall& call) noexcept {
+  if (!call.split) return provider.execute_new[static_cast<std::size_t>(call.kind)] != nullptr;
+  switch (call.kind) {
+    case FftKind::c2c: return provider.execute_split != nullptr;
+    case FftKind::r2c: return provider.execute_split_r2c != nullptr;
+    case FftKind::c2r: return provider.execute_split_c2r != nullptr;
+    case FftKind::r2r: break;
+  }
+  return false;
 }
 
-bool goes_out(const FftwPlan& known, const void* input, const void* output) noexcept {
-  if (known.decision == FftDecision::local || !arrays_fit(known.offload, input, output))
+// New-array execution by the copy that made the plan.
+void execute_natively(const FftwPlan& known, const void* plan, const FftwArrays& a) noexcept {
+  const FftwProvider& provider = *known.provider;
+  const FftKind kind = known.offload.transform.plan.kind;
+  if (!known.offload.split) {
+    provider.execute_new[static_cast<std::size_t>(kind)](plan, a.input, a.output);
+  } else if (kind == FftKind::c2c) {
+    provider.execute_split(plan, a.input, a.input_imaginary, a.output, a.output_imaginary);
+  } else if (kind == FftKind::r2c) {
+    provider.execute_split_r2c(plan, a.input, a.output, a.output_imaginary);
+  } else {
+    provider.execute_split_c2r(plan, a.input, a.input_imaginary, a.output);
+  }
+}
+
+bool execute_remotely(const FftwPlan& known, const FftwArrays& arrays) noexcept {
+  if (known.decision == FftDecision::local) return false;
+  FftTransform transform;
+  if (!place(known.offload, arrays, transform)) return false;
+  if (known.decision != FftDecision::remote && decide_fft(transform) != FftDecision::remote) {
     return false;
-  return known.decision == FftDecision::remote ||
-         decide_fft(known.offload.transform) == FftDecision::remote;
+  }
+  return execute_fft(transform, known.remote, arrays.input, arrays.output);
 }
 
 template <class Native>
-void run(const FftwPlan& known, void* input, void* output, Native&& native) noexcept {
-  const FftTransform& transform = known.offload.transform;
-  if (goes_out(known, input, output) && execute_fft(transform, known.remote, input, output)) return;
-  const LocalFft counted(transform);
+void run(const FftwPlan& known, const FftwArrays& arrays, Native&& native) noexcept {
+  if (execute_remotely(known, arrays)) return;
+  const LocalFft counted(known.offload.transform);
   native();
 }
 
@@ -109,16 +128,13 @@ void* make_fftw_plan(const FftwProblem& problem, const FftwMaker& maker) noexcep
   if (is_same_object(maker.caller, maker.native))
     return untracked(maker.call(maker.context, asked));
   const FftDecision decision = decide_fft(offload->transform);
-  if (decision == FftDecision::local &&
-      below_gate(offload->transform)) {  // the gate has just been read
+  if (is_settled(decision, offload->transform)) {
     return untracked(maker.call(maker.context, asked));
   }
   const FftwProvider* provider = fftw_provider(maker.library, maker.native);
   FftwPlan* plan = nullptr;
-  if (provider != nullptr &&
-      provider->execute_new[static_cast<std::size_t>(problem.call.kind)] != nullptr) {
-    plan = new (std::nothrow)
-        FftwPlan{*offload, decision, 0, problem.call.input, problem.call.output, provider};
+  if (provider != nullptr && can_execute(*provider, problem.call)) {
+    plan = new (std::nothrow) FftwPlan{*offload, decision, 0, problem.call.arrays, provider};
   }
   if (plan == nullptr) return untracked(maker.call(maker.context, asked));
   if (decision == FftDecision::remote) plan->remote = plan_ahead(plan->offload.transform);
@@ -134,13 +150,11 @@ void* make_fftw_plan(const FftwProblem& problem, const FftwMaker& maker) noexcep
 FftwPlan* find_fftw_plan(const void* plan) noexcept { return g_plans.find(plan); }
 
 void execute_fftw_plan(const FftwPlan& known, const void* plan) noexcept {
-  run(known, known.input, known.output, [&] { known.provider->execute(plan); });
+  run(known, known.arrays, [&] { known.provider->execute(plan); });
 }
 
-void execute_fftw_plan(const FftwPlan& known, const void* plan, void* input,
-                       void* output) noexcept {
-  const auto kind = static_cast<std::size_t>(kind_of(known));
-  run(known, input, output, [&] { known.provider->execute_new[kind](plan, input, output); });
+void execute_fftw_plan(const FftwPlan& known, const void* plan, const FftwArrays& arrays) noexcept {
+  run(known, arrays, [&] { execute_natively(known, plan, arrays); });
 }
 
 bool destroy_fftw_plan(void* plan) noexcept {

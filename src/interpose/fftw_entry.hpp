@@ -49,7 +49,10 @@ const void* address(Result (*function)(Arguments...)) noexcept {
   return reinterpret_cast<const void*>(function);
 }
 
-inline FftKind kind_of(const FftwPlan& known) noexcept { return known.offload.transform.plan.kind; }
+/// True if new-array execution of that kind is the plan's own.
+inline bool has_form(const FftwPlan& known, FftKind kind, bool split) noexcept {
+  return known.offload.transform.plan.kind == kind && known.offload.split == split;
+}
 
 /// nullptr: not ours, call the native function of the caller's scope.   Cost: a few ns
 FftwPlan* find_fftw_plan(const void* plan) noexcept;
@@ -57,8 +60,8 @@ FftwPlan* find_fftw_plan(const void* plan) noexcept;
 /// Executes a plan that find_fftw_plan knows, on its own arrays.
 void execute_fftw_plan(const FftwPlan& known, const void* plan) noexcept;
 
-/// Executes it on the arrays of the call. @pre kind_of(known) is the kind of the entry
-void execute_fftw_plan(const FftwPlan& known, const void* plan, void* input, void* output) noexcept;
+/// Executes it on the arrays of the call.   @pre has_form says so for the entry
+void execute_fftw_plan(const FftwPlan& known, const void* plan, const FftwArrays& arrays) noexcept;
 
 /// Forgets and destroys a plan; false (and nothing done) if it is unknown or NULL.
 bool destroy_fftw_plan(void* plan) noexcept;

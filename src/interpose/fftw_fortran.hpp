@@ -22,4 +22,19 @@ class ReversedInts {
   std::array<int, FftwProblem::kMaxRank> reversed_{};
 };
 
+/// The dimensions of a guru call, which Fortran passes as three arrays. Unlike the other forms
+/// these keep the caller's order (found by comparing with the native library, which nevertheless
+/// reverses the kinds of a real-to-real transform).
+class FortranDims {
+ public:
+  FortranDims(const int* n, const int* is, const int* os, int count) noexcept {
+    for (int i = 0; i < count && count <= FftwProblem::kMaxRank; ++i)
+      dims_[static_cast<std::size_t>(i)] = {n[i], is[i], os[i]};
+  }
+  const FftwIodim<int>* data() const noexcept { return dims_.data(); }
+
+ private:
+  std::array<FftwIodim<int>, FftwProblem::kMaxRank> dims_{};
+};
+
 }  // namespace ob::interpose

@@ -15,9 +15,12 @@ namespace ob::interpose {
 /// Memory: one per library copy and precision, never freed.
 struct FftwProvider {
   void (*execute)(const void* plan) = nullptr;
-  /// Indexed by FftKind: execute_dft, execute_dft_r2c, execute_dft_c2r; nullptr if the copy lacks
-  /// it.
-  void (*execute_new[3])(const void* plan, void* input, void* output) = {};
+  /// New-array execution; nullptr if the copy lacks it. Indexed by FftKind: execute_dft,
+  /// execute_dft_r2c, execute_dft_c2r, execute_r2r.
+  void (*execute_new[kFftKinds])(const void* plan, void* input, void* output) = {};
+  void (*execute_split)(const void* plan, void* ri, void* ii, void* ro, void* io) = nullptr;
+  void (*execute_split_r2c)(const void* plan, void* in, void* ro, void* io) = nullptr;
+  void (*execute_split_c2r)(const void* plan, void* ri, void* ii, void* out) = nullptr;
   void (*destroy)(void* plan) = nullptr;
 };
 
@@ -26,8 +29,7 @@ struct FftwPlan {
   FftwOffload offload;
   FftDecision decision = FftDecision::local;
   std::uint64_t remote = 0;  ///< handle of the plan on the accelerator
-  void* input = nullptr;     ///< arrays of fftw_execute
-  void* output = nullptr;
+  FftwArrays arrays;         ///< of fftw_execute
   const FftwProvider* provider = nullptr;
 };
 

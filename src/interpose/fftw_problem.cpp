@@ -1,6 +1,5 @@
 #include "interpose/fftw_problem.hpp"
 
-#include <cstdlib>
 #include <span>
 
 namespace ob::interpose {
@@ -17,11 +16,10 @@ bool ranks_fit(int rank, int howmany_rank) noexcept {
 
 // Length of the last dimension of an array as it lies in memory when the caller gave no embedding.
 std::int64_t default_last(const FftwCall& call, bool is_input, std::int64_t n) noexcept {
-  if (call.kind == FftKind::c2c) return n;
-  const bool is_complex = is_input == (call.kind == FftKind::c2r);
-  if (is_complex) return n / 2 + 1;
-  return call.input == call.output ? 2 * (n / 2 + 1)
-                                   : n;  // in place: rows as long as the complex ones
+  if (call.kind == FftKind::c2c || call.kind == FftKind::r2r) return n;
+  if (is_complex(call.kind, is_input)) return n / 2 + 1;
+  const bool in_place = call.arrays.input == call.arrays.output;
+  return in_place ? 2 * (n / 2 + 1) : n;  // in place: rows as long as the complex ones
 }
 
 // Row-major strides of one array.
@@ -42,27 +40,41 @@ bool set_strides(FftwProblem& problem, const int* n, const FftwEmbedding& embedd
   return true;
 }
 
-struct Side {
-  std::array<Layout::Dimension, Layout::kMaxDimensions>* dimensions;
-  std::int64_t element_bytes;
-};
-
-bool append(const Side& side, int at, std::int64_t count, std::int64_t stride) noexcept {
+bool append(FftSide& side, std::int64_t count, std::int64_t stride) noexcept {
+  if (side.dimensions == Layout::kMaxDimensions) return false;
   if (!multiply(stride, side.element_bytes)) return false;
-  (*side.dimensions)[at] = {static_cast<std::uint64_t>(count), stride};
+  side.dims[static_cast<std::size_t>(side.dimensions++)] = {static_cast<std::uint64_t>(count),
+                                                            stride};
   return true;
 }
 
-// Elements of the last dimension that exist on one side.
-std::int64_t stored(const FftwCall& call, bool is_input, std::int64_t n) noexcept {
-  const bool is_half = call.kind == (is_input ? FftKind::c2r : FftKind::r2c);
-  return is_half ? n / 2 + 1 : n;
+// The last dimension of the complex side of r2c and c2r has only half of a spectrum.
+bool is_halved(FftKind kind, bool is_input) noexcept {
+  return kind != FftKind::c2c && is_complex(kind, is_input);
 }
 
-std::int64_t side_bytes(const FftwCall& call, bool is_input) noexcept {
-  const std::int64_t complex_bytes = element_bytes(call.precision);
-  const bool is_real = call.kind == (is_input ? FftKind::r2c : FftKind::c2r);
-  return is_real ? complex_bytes / 2 : complex_bytes;
+bool is_split(const FftwCall& call, bool is_input) noexcept {
+  return call.split && is_complex(call.kind, is_input);
+}
+
+std::uint32_t side_bytes(const FftwCall& call, bool is_input) noexcept {
+  const std::uint32_t complex_bytes = element_bytes(call.precision);
+  const bool complex_elements = is_complex(call.kind, is_input) && !call.split;
+  return complex_elements ? complex_bytes : complex_bytes / 2;
+}
+
+// A length of 1 that changes nothing. One point of a DCT or DST is doubled or multiplied by the
+// root of 2, by most kinds.
+bool is_idle(const FftwProblem& problem, int i) noexcept {
+  if (problem.dims[static_cast<std::size_t>(i)].n != 1) return false;
+  switch (problem.call.kind) {
+    case FftKind::c2c: return true;
+    case FftKind::r2c:
+    case FftKind::c2r: return i != problem.rank - 1;
+    case FftKind::r2r: break;
+  }
+  const RealTransform real = problem.real[static_cast<std::size_t>(i)];
+  return real == RealTransform::r2hc || real == RealTransform::hc2r || real == RealTransform::dht;
 }
 
 // Product of all counts; false if it cannot be counted in bytes.
@@ -73,13 +85,16 @@ bool countable(std::span<const FftwDimension> dims, std::int64_t& product) noexc
   return true;
 }
 
+std::span<const Layout::Dimension> dims_of(const FftSide& side) noexcept {
+  return {side.dims.data(), static_cast<std::size_t>(side.dimensions)};
+}
+
 // No address space reaches further, and sums of a few such reaches cannot overflow.
 constexpr std::int64_t kMaxReachBytes = std::int64_t{1} << 57;
 
-bool range_of(std::span<const Layout::Dimension> dimensions, std::int64_t element_bytes,
-              ByteRange& range) noexcept {
-  range = {0, element_bytes};
-  for (const Layout::Dimension& d : dimensions) {
+bool range_of(const FftSide& side, ByteRange& range) noexcept {
+  range = {0, side.element_bytes};
+  for (const Layout::Dimension& d : dims_of(side)) {
     std::int64_t reach = d.stride_bytes;
     if (!multiply(reach, static_cast<std::int64_t>(d.count) - 1)) return false;
     if (reach < -kMaxReachBytes || reach > kMaxReachBytes) return false;
@@ -88,63 +103,60 @@ bool range_of(std::span<const Layout::Dimension> dimensions, std::int64_t elemen
   return true;
 }
 
-// True if no two elements share a byte: sorted by stride, each dimension steps over all the faster
-// ones together. Sufficient, not necessary; interleavings that fail it are rare and stay native.
-bool elements_are_distinct(std::span<const Layout::Dimension> dimensions,
-                           std::int64_t element_bytes) noexcept {
-  std::array<Layout::Dimension, Layout::kMaxDimensions> sorted{};
-  int count = 0;
-  for (const Layout::Dimension& d : dimensions) {
-    if (d.count == 1) continue;
-    const Layout::Dimension added{d.count, std::abs(d.stride_bytes)};
-    int at = count++;
-    for (; at > 0 && sorted[at - 1].stride_bytes > added.stride_bytes; --at) {
-      sorted[at] = sorted[at - 1];
-    }
-    sorted[at] = added;
-  }
-  std::int64_t extent = element_bytes;
-  for (int i = 0; i < count; ++i) {
-    if (sorted[i].stride_bytes < extent) return false;
-    extent += sorted[i].stride_bytes *
-              static_cast<std::int64_t>(sorted[i].count - 1);  // bounded by range_of
-  }
-  return true;
-}
-
 bool sign_is_known(const FftwCall& call) noexcept {
   return call.sign == -1 || call.sign == 1;  // others mean +1 to some libraries
 }
 
-// Fills the plan and the layouts of both sides; false if they do not fit.
-bool fill(const FftwProblem& problem, FftTransform& transform) noexcept {
-  const FftwCall& call = problem.call;
-  const Side input{&transform.input, side_bytes(call, true)};
-  const Side output{&transform.output, side_bytes(call, false)};
-  int& at = transform.dimensions;
+bool append_batch(const FftwProblem& problem, FftTransform& transform) noexcept {
   for (int i = 0; i < problem.howmany_rank; ++i) {
-    const FftwDimension& d = problem.howmany[i];
+    const FftwDimension& d = problem.howmany[static_cast<std::size_t>(i)];
     transform.plan.batch *= static_cast<std::uint64_t>(d.n);
     if (d.n == 1) continue;
-    if (at == Layout::kMaxDimensions) return false;
-    if (!append(input, at, d.n, d.input_stride) || !append(output, at, d.n, d.output_stride))
-      return false;
-    ++at;
-  }
-  for (int i = 0; i < problem.rank; ++i) {
-    const FftwDimension& d = problem.dims[i];
-    const bool halved = call.kind != FftKind::c2c && i == problem.rank - 1;
-    if (d.n == 1 && !halved) continue;
-    if (at == Layout::kMaxDimensions || transform.plan.rank == FftPlan::kMaxRank) return false;
-    const std::int64_t in_count = halved ? stored(call, true, d.n) : d.n;
-    const std::int64_t out_count = halved ? stored(call, false, d.n) : d.n;
-    if (!append(input, at, in_count, d.input_stride) ||
-        !append(output, at, out_count, d.output_stride))
-      return false;
-    transform.plan.n[transform.plan.rank++] = static_cast<std::uint64_t>(d.n);
-    ++at;
+    if (!append(transform.input, d.n, d.input_stride)) return false;
+    if (!append(transform.output, d.n, d.output_stride)) return false;
   }
   return true;
+}
+
+// REDFT00 of one point has no definition, and a plan of it is NULL.
+bool is_undefined(const FftwProblem& problem, int i) noexcept {
+  return problem.call.kind == FftKind::r2r && problem.dims[static_cast<std::size_t>(i)].n == 1 &&
+         problem.real[static_cast<std::size_t>(i)] == RealTransform::redft00;
+}
+
+bool append_dims(const FftwProblem& problem, FftTransform& transform) noexcept {
+  const FftKind kind = problem.call.kind;
+  FftPlan& plan = transform.plan;
+  for (int i = 0; i < problem.rank; ++i) {
+    if (is_idle(problem, i)) continue;
+    if (plan.rank == FftPlan::kMaxRank || is_undefined(problem, i)) return false;
+    const FftwDimension& d = problem.dims[static_cast<std::size_t>(i)];
+    const std::int64_t half = d.n / 2 + 1;
+    const bool last = i == problem.rank - 1;
+    if (!append(transform.input, last && is_halved(kind, true) ? half : d.n, d.input_stride))
+      return false;
+    if (!append(transform.output, last && is_halved(kind, false) ? half : d.n, d.output_stride))
+      return false;
+    plan.real[plan.rank] = problem.real[static_cast<std::size_t>(i)];
+    plan.n[plan.rank++] = static_cast<std::uint64_t>(d.n);
+  }
+  return true;
+}
+
+// The two halves of split complex numbers; how far they are apart comes with the arrays.
+bool append_halves(const FftwCall& call, FftTransform& transform) noexcept {
+  return (!is_split(call, true) || append(transform.input, 2, 0)) &&
+         (!is_split(call, false) || append(transform.output, 2, 0));
+}
+
+// What each array of a side may touch, and that no result overwrites another.
+bool find_ranges(FftwOffload& offload) noexcept {
+  const FftTransform& t = offload.transform;
+  if (!range_of(t.input, offload.input) || !range_of(t.output, offload.output)) return false;
+  const bool split = offload.split && is_complex(t.plan.kind, false);
+  std::span<const Layout::Dimension> dims = dims_of(t.output);
+  if (split) dims = dims.first(dims.size() - 1);  // place() looks at both together
+  return elements_are_distinct(dims, t.output.element_bytes);
 }
 
 }  // namespace
@@ -182,6 +194,14 @@ FftwProblem guru_problem(const FftwCall& call, int rank, const FftwIodim<Integer
   return problem;
 }
 
+FftwProblem with_kinds(FftwProblem problem, const int* kinds) noexcept {
+  for (int i = 0; problem.representable && i < problem.rank; ++i) {
+    problem.representable = kinds[i] >= 0 && kinds[i] <= static_cast<int>(RealTransform::rodft11);
+    problem.real[static_cast<std::size_t>(i)] = static_cast<RealTransform>(kinds[i]);
+  }
+  return problem;
+}
+
 template FftwProblem guru_problem(const FftwCall&, int, const FftwIodim<int>*, int,
                                   const FftwIodim<int>*) noexcept;
 template FftwProblem guru_problem(const FftwCall&, int, const FftwIodim<std::ptrdiff_t>*, int,
@@ -198,18 +218,20 @@ std::optional<FftwOffload> to_offload(const FftwProblem& problem) noexcept {
     return std::nullopt;
   }
   FftwOffload offload;
+  offload.split = call.split;
   FftTransform& transform = offload.transform;
-  transform.plan.kind = call.kind;
-  transform.plan.precision = call.precision;
-  transform.plan.sign = static_cast<std::int8_t>(call.sign);
-  transform.plan.in_place = call.input == call.output;
-  if (!fill(problem, transform) || transform.plan.rank == 0) return std::nullopt;
-  const auto used = static_cast<std::size_t>(transform.dimensions);
-  const std::int64_t in_bytes = side_bytes(call, true);
-  const std::int64_t out_bytes = side_bytes(call, false);
-  if (!range_of({transform.input.data(), used}, in_bytes, offload.input)) return std::nullopt;
-  if (!range_of({transform.output.data(), used}, out_bytes, offload.output)) return std::nullopt;
-  if (!elements_are_distinct({transform.output.data(), used}, out_bytes)) return std::nullopt;
+  transform.input.element_bytes = side_bytes(call, true);
+  transform.output.element_bytes = side_bytes(call, false);
+  FftPlan& plan = transform.plan;
+  plan.kind = call.kind;
+  plan.precision = call.precision;
+  plan.sign = static_cast<std::int8_t>(call.sign);
+  plan.in_place = call.arrays.input == call.arrays.output;
+  if (!append_batch(problem, transform) || !append_dims(problem, transform) ||
+      !append_halves(call, transform)) {
+    return std::nullopt;
+  }
+  if (plan.rank == 0 || points(plan) == 1 || !find_ranges(offload)) return std::nullopt;
   return offload;
 }
 

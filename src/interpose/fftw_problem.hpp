@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "interpose/fft_offload.hpp"
+#include "interpose/fftw_arrays.hpp"
 
 namespace ob::interpose {
 
@@ -38,14 +38,14 @@ struct FftwDimension {
   friend bool operator==(const FftwDimension&, const FftwDimension&) = default;
 };
 
-/// The arguments that every maker has in some form. Arrays are interleaved.
+/// The arguments that every maker has in some form.
 struct FftwCall {
   FftKind kind = FftKind::c2c;
   Precision precision = Precision::z;  ///< c: fftwf_, z: fftw_
-  int sign = -1;                       ///< makers without one: -1 for r2c, +1 for c2r
+  int sign = -1;                       ///< makers without one: +1 for c2r, -1 for the others
   unsigned flags = 0;
-  void* input = nullptr;
-  void* output = nullptr;
+  FftwArrays arrays;
+  bool split = false;  ///< complex data are two arrays of reals; strides then count reals
 };
 
 /// A planner call in normal form. Nothing is validated beyond what is needed to fill it.
@@ -59,6 +59,7 @@ struct FftwProblem {
   int howmany_rank = 0;
   std::array<FftwDimension, kMaxRank> dims{};     ///< of the transform, first slowest
   std::array<FftwDimension, kMaxRank> howmany{};  ///< of the batch
+  std::array<RealTransform, kMaxRank> real{};     ///< r2r: of each dimension of the transform
 };
 
 /// Basic interface: one row-major transform of rank dimensions; in-place real transforms are
@@ -86,23 +87,14 @@ extern template FftwProblem guru_problem(const FftwCall&, int, const FftwIodim<i
 extern template FftwProblem guru_problem(const FftwCall&, int, const FftwIodim<std::ptrdiff_t>*,
                                          int, const FftwIodim<std::ptrdiff_t>*) noexcept;
 
-/// The bytes an array may touch, relative to its address: [low, high).
-struct ByteRange {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-};
-
-/// A problem that could leave the machine.
-struct FftwOffload {
-  FftTransform transform;
-  ByteRange input;
-  ByteRange output;
-};
+/// The same with the kinds of a real-to-real problem, one for each dimension of the transform, as
+/// FFTW numbers them. Not representable if one is unknown.
+FftwProblem with_kinds(FftwProblem problem, const int* kinds) noexcept;
 
 /// The packed problem and where its data lies; nothing if only the native library may run it: signs
 /// other than -1 and +1, lengths or counts below 1, no dimension longer than 1, more dimensions
 /// than a Layout has, strides that overflow or make results overlap. Dimensions of length 1 are
-/// left out (the last one of r2c and c2r stays).
+/// left out unless they scale (DCT and DST) or are the last one of r2c and c2r.
 /// Memory: FftPlan::in_place says that the call's two arrays are one
 std::optional<FftwOffload> to_offload(const FftwProblem& problem) noexcept;
 

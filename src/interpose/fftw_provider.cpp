@@ -49,6 +49,10 @@ bool look_up(FftwProvider& provider, const FftwLibrary& library,
   resolve(provider.execute_new[kind(FftKind::c2c)], handle, library.prefix, "execute_dft");
   resolve(provider.execute_new[kind(FftKind::r2c)], handle, library.prefix, "execute_dft_r2c");
   resolve(provider.execute_new[kind(FftKind::c2r)], handle, library.prefix, "execute_dft_c2r");
+  resolve(provider.execute_new[kind(FftKind::r2r)], handle, library.prefix, "execute_r2r");
+  resolve(provider.execute_split, handle, library.prefix, "execute_split_dft");
+  resolve(provider.execute_split_r2c, handle, library.prefix, "execute_split_dft_r2c");
+  resolve(provider.execute_split_c2r, handle, library.prefix, "execute_split_dft_c2r");
   resolve(provider.destroy, handle, library.prefix, "destroy_plan");
   const void* found = reinterpret_cast<const void*>(provider.execute);
   return provider.execute != nullptr && provider.execute_new[0] != nullptr &&

@@ -5,10 +5,12 @@ went out.
 from __future__ import annotations
 
 import argparse
+import array
 import functools
 import itertools
 import pathlib
 import sys
+import tempfile
 
 import harness
 from harness import Bench, Outcome, Suite, Way, expect
@@ -130,6 +132,31 @@ def lapacke(bench: Bench, way: Way, server: str) -> None:
     )
 
 
+def fft_results(path: pathlib.Path) -> array.array[float]:
+    values = array.array("d")
+    values.frombytes(path.read_bytes())
+    return values
+
+
+def fft_plans(bench: Bench, way: Way, server: str) -> None:
+    """1,000 plans of all kinds, executed by 8 threads in random order, against a native run."""
+    program = [bench.program("e2e_fft_plans"), str(bench.seed)]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [pathlib.Path(folder) / name for name in ("native", "with")]
+        first = bench.run([*program, str(paths[0])]).expect_ok()
+        outcome = bench.run([*program, str(paths[1])], way.mode, server)
+        # 10 kinds at random, two executions each; 3 are c2c of double data, 2 each r2c and r2r.
+        least = {"fftw c2c": 300, "fftw r2c": 200, "fftw c2r": 80, "fftw r2r": 200}
+        judge(outcome, way, least | {"fftwf c2c": 80, "fftwf r2r": 80, "fftw*": 2000})
+        native, got = (fft_results(path) for path in paths)
+    expect(len(native) == len(got) == 2 * 1000 * 2048, f"{len(native)} and {len(got)} results")
+    doubles = int(first.stdout.split()[1])
+    # Both are FFTW's, of up to 1,000 points below 1; sums stay below some hundreds.
+    for low, high, limit in ((0, doubles, 1e-11), (doubles, len(got), 1e-3)):
+        worst = max(abs(a - b) for a, b in zip(native[low:high], got[low:high], strict=True))
+        expect(worst < limit, f"results differ from a native run by {worst} (limit {limit})")
+
+
 def trace(bench: Bench, way: Way, server: str) -> None:
     """Mode trace counts what could go and sends nothing; no server is needed."""
     outcome = bench.run([bench.program("e2e_poison"), "2", "60"], "trace", "")
@@ -153,6 +180,7 @@ CASES = {
         undisturbed,
         ilp64,
         lapacke,
+        fft_plans,
         trace,
     )
 }

@@ -14,12 +14,12 @@ namespace {
 char g_a[16], g_b[16];
 
 FftwCall out_of_place(FftKind kind = FftKind::c2c, Precision precision = Precision::z) {
-  return {kind, precision, kind == FftKind::c2r ? 1 : -1, 0, g_a, g_b};
+  return {kind, precision, kind == FftKind::c2r ? 1 : -1, 0, {g_a, g_b}};
 }
 
 FftwCall in_place(FftKind kind = FftKind::c2c, Precision precision = Precision::z) {
   FftwCall call = out_of_place(kind, precision);
-  call.output = call.input;
+  call.arrays.output = call.arrays.input;
   return call;
 }
 
@@ -128,7 +128,7 @@ TEST(Offload, PackedTwoDimensional) {
   EXPECT_EQ(plan.n[0], 4U);
   EXPECT_EQ(plan.n[1], 6U);
   EXPECT_EQ(plan.batch, 1U);
-  EXPECT_EQ(o->transform.dimensions, 2);
+  EXPECT_EQ(o->transform.input.dimensions, 2);
   EXPECT_EQ(o->input.low, 0);
   EXPECT_EQ(o->input.high, 4 * 6 * 8);
 }
@@ -150,10 +150,10 @@ TEST(Offload, SeveralBatchDimensionsComeFirst) {
   const auto o = to_offload(guru_problem(out_of_place(), 1, d, 2, h));
   ASSERT_TRUE(o.has_value());
   EXPECT_EQ(o->transform.plan.batch, 6U);
-  EXPECT_EQ(o->transform.dimensions, 3);
-  EXPECT_EQ(o->transform.input[0].count, 2U);
-  EXPECT_EQ(o->transform.input[0].stride_bytes, 24 * 16);
-  EXPECT_EQ(o->transform.input[2].count, 8U);
+  EXPECT_EQ(o->transform.input.dimensions, 3);
+  EXPECT_EQ(o->transform.input.dims[0].count, 2U);
+  EXPECT_EQ(o->transform.input.dims[0].stride_bytes, 24 * 16);
+  EXPECT_EQ(o->transform.input.dims[2].count, 8U);
 }
 
 TEST(Offload, HalfOfRealTransformsIsStored) {
@@ -161,10 +161,10 @@ TEST(Offload, HalfOfRealTransformsIsStored) {
   const auto o = to_offload(basic_problem(in_place(FftKind::r2c, Precision::c), 2, n));
   ASSERT_TRUE(o.has_value());
   EXPECT_EQ(o->transform.plan.n[1], 7U);
-  EXPECT_EQ(o->transform.input[1].count, 7U);
-  EXPECT_EQ(o->transform.output[1].count, 4U);
-  EXPECT_EQ(o->transform.input[0].stride_bytes, 8 * 4);   // padded floats
-  EXPECT_EQ(o->transform.output[0].stride_bytes, 4 * 8);  // complex floats
+  EXPECT_EQ(o->transform.input.dims[1].count, 7U);
+  EXPECT_EQ(o->transform.output.dims[1].count, 4U);
+  EXPECT_EQ(o->transform.input.dims[0].stride_bytes, 8 * 4);   // padded floats
+  EXPECT_EQ(o->transform.output.dims[0].stride_bytes, 4 * 8);  // complex floats
 }
 
 TEST(Offload, NegativeStridesReachBelowTheArray) {
@@ -260,7 +260,6 @@ TEST_P(Gather, LayoutAgreesWithLoops) {
     std::vector<std::complex<float>> memory(idist * (count + 1) + odist * (count + 1));
     for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = {static_cast<float>(i), -1.0F};
     const FftTransform& t = o->transform;
-    const auto used = static_cast<std::size_t>(t.dimensions);
     for (const bool input : {true, false}) {
       const auto& embed = input ? inembed : onembed;
       const int stride = input ? istride : ostride, dist = input ? idist : odist;
@@ -277,8 +276,7 @@ TEST_P(Gather, LayoutAgreesWithLoops) {
           expected.push_back(memory[b * dist + stride * at]);
         }
       }
-      const Layout layout =
-          Layout::strided(memory.data(), 8, {(input ? t.input : t.output).data(), used});
+      const Layout layout = (input ? t.input : t.output).layout(memory.data());
       ASSERT_EQ(layout.total_bytes(), expected.size() * 8);
       std::vector<std::complex<float>> packed(expected.size());
       Layout::Cursor cursor(layout);

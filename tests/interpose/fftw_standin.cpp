@@ -1,5 +1,5 @@
 // Takes the place of fft_offload.cpp in the preload tests: decides what OB_STANDIN says and runs
-// transforms by the definition of the DFT in long double, through FftTransform alone.
+// transforms by their definitions in long double, through FftTransform alone.
 
 #include <array>
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "interpose/call.hpp"
-#include "interpose/fft_offload.hpp"
+#include "interpose/fftw_arrays.hpp"
 
 namespace ob::interpose {
 
@@ -32,13 +32,6 @@ bool mode_is(const char* wanted) {
   return std::strcmp(mode == nullptr ? "local" : mode, wanted) == 0;
 }
 
-Layout layout_of(const FftTransform& t, bool input, void* array) {
-  const bool is_real = t.plan.kind == (input ? FftKind::r2c : FftKind::c2r);
-  const std::uint32_t bytes = element_bytes(t.plan.precision) / (is_real ? 2 : 1);
-  return Layout::strided(
-      array, bytes, {(input ? t.input : t.output).data(), static_cast<std::size_t>(t.dimensions)});
-}
-
 // DFT along one dimension of packed data.
 void transform_dimension(std::vector<Value>& data, std::size_t n, std::size_t stride, int sign) {
   std::vector<Value> root(n), line(n);
@@ -56,14 +49,55 @@ void transform_dimension(std::vector<Value>& data, std::size_t n, std::size_t st
   }
 }
 
+// What input j adds to output k.   Source: FFTW 3.3 manual, sections 4.8.2 to 4.8.5
+long double weight(RealTransform kind, std::size_t n, std::size_t j, std::size_t k) {
+  const long double pi = std::acos(-1.0L), size = n, x = j, y = k;
+  const long double edge = j == 0 || j == n - 1 ? 1 : 2;  // of REDFT00
+  const long double turn = 2 * pi * x * y / size;
+  switch (kind) {
+    case RealTransform::r2hc:
+      return k <= n / 2 ? std::cos(turn) : -std::sin(2 * pi * x * (size - y) / size);
+    case RealTransform::hc2r:
+      if (j == 0 || 2 * j == n) return std::cos(turn);
+      return j < n - j ? 2 * std::cos(turn) : -2 * std::sin(2 * pi * (size - x) * y / size);
+    case RealTransform::dht: return std::cos(turn) + std::sin(turn);
+    case RealTransform::redft00: return edge * std::cos(pi * x * y / (size - 1));
+    case RealTransform::redft01: return (j == 0 ? 1 : 2) * std::cos(pi * x * (y + 0.5L) / size);
+    case RealTransform::redft10: return 2 * std::cos(pi * (x + 0.5L) * y / size);
+    case RealTransform::redft11: return 2 * std::cos(pi * (x + 0.5L) * (y + 0.5L) / size);
+    case RealTransform::rodft00: return 2 * std::sin(pi * (x + 1) * (y + 1) / (size + 1));
+    case RealTransform::rodft01:
+      return (j == n - 1 ? 1 : 2) * std::sin(pi * (x + 1) * (y + 0.5L) / size);
+    case RealTransform::rodft10: return 2 * std::sin(pi * (x + 0.5L) * (y + 1) / size);
+    case RealTransform::rodft11: return 2 * std::sin(pi * (x + 0.5L) * (y + 0.5L) / size);
+  }
+  return 0;
+}
+
+// A real-to-real transform along one dimension of packed data.
+void transform_real(std::vector<Value>& data, std::size_t n, std::size_t stride,
+                    RealTransform kind) {
+  std::vector<Value> line(n);
+  for (std::size_t base = 0; base < data.size(); ++base) {
+    if (base / stride % n != 0) continue;
+    for (std::size_t k = 0; k < n; ++k) {
+      line[k] = 0;
+      for (std::size_t j = 0; j < n; ++j) {
+        line[k] += data[base + j * stride] * weight(kind, n, j, k);
+      }
+    }
+    for (std::size_t k = 0; k < n; ++k) data[base + k * stride] = line[k];
+  }
+}
+
 template <class Real>
 std::vector<Value> load(const FftTransform& t, void* input) {
-  const Layout layout = layout_of(t, true, input);
+  const Layout layout = t.input.layout(input);
   std::vector<Real> packed(layout.total_bytes() / sizeof(Real));
   Layout::Cursor cursor(layout);
   gather(cursor, std::as_writable_bytes(std::span(packed)));
   std::vector<Value> values;
-  if (t.plan.kind == FftKind::r2c) {
+  if (!is_complex(t.plan.kind, true)) {
     values.assign(packed.begin(), packed.end());
     return values;
   }
@@ -76,9 +110,9 @@ void store(const FftTransform& t, const std::vector<Value>& values, void* output
   std::vector<Real> packed;
   for (const Value& v : values) {
     packed.push_back(static_cast<Real>(v.real()));
-    if (t.plan.kind != FftKind::c2r) packed.push_back(static_cast<Real>(v.imag()));
+    if (is_complex(t.plan.kind, false)) packed.push_back(static_cast<Real>(v.imag()));
   }
-  const Layout layout = layout_of(t, false, output);
+  const Layout layout = t.output.layout(output);
   Layout::Cursor cursor(layout);
   scatter(std::as_bytes(std::span(packed)), cursor);
 }
@@ -111,7 +145,11 @@ void run(const FftTransform& t, void* input, void* output) {
   if (plan.kind == FftKind::c2r) values = whole_spectrum(plan, values);
   std::size_t stride = 1;
   for (int d = plan.rank; d-- > 0; stride *= plan.n[d]) {
-    transform_dimension(values, plan.n[d], stride, plan.sign);
+    if (plan.kind == FftKind::r2r) {
+      transform_real(values, plan.n[d], stride, plan.real[d]);
+    } else {
+      transform_dimension(values, plan.n[d], stride, plan.sign);
+    }
   }
   if (plan.kind == FftKind::r2c) {
     const std::size_t last = plan.n[plan.rank - 1];

@@ -26,15 +26,30 @@ def maker(arguments: str, kind: str = "c2c", **keys: str) -> str:
 
 
 class Exports(unittest.TestCase):
-    def test_every_name_in_both_precisions(self) -> None:
+    def test_every_maker_and_execute_in_both_precisions(self) -> None:
+        """The names of fftw3.h (and f77 forms of them) that make, execute or free plans."""
         table = fftw_table.load([ROOT / "routines" / "fftw.toml"])
-        names = "plan_dft plan_dft_1d plan_dft_2d plan_dft_3d plan_many_dft execute execute_dft"
-        expected = {p + n for p in ("fftw_", "fftwf_") for n in names.split()}
-        for prefix in ("fftw_", "fftwf_"):
-            expected |= {prefix + "destroy_plan", prefix + "cleanup"}
-        self.assertLessEqual(expected, set(table.symbols()))
-        for symbol in table.symbols():
-            self.assertFalse(symbol.startswith("fftwl_"), "long double stays native")
+        kinds = ("dft", "dft_r2c", "dft_c2r", "r2r")
+        names = {f"plan_{k}{d}" for k in kinds for d in ("", "_1d", "_2d", "_3d")}
+        names |= {f"plan_many_{k}" for k in kinds} | {f"execute_{k}" for k in kinds}
+        names |= {f"plan_guru_{k}" for k in kinds} | {"execute", "destroy_plan", "cleanup"}
+        names |= {f"plan_guru_split_{k}" for k in kinds[:3]}
+        names |= {f"execute_split_{k}" for k in kinds[:3]}
+        only_c = {n.replace("guru", "guru64") for n in names if "guru" in n}
+        self.assertEqual((len(names), len(only_c)), (37, 7))
+        expected = {p + n for p in ("fftw_", "fftwf_") for n in names | only_c}
+        for prefix in ("dfftw_", "sfftw_"):
+            expected |= {prefix + n + end for n in names for end in ("_", "__")}
+        self.assertEqual(expected, set(table.symbols()))
+
+    def test_makers_come_with_their_executes(self) -> None:
+        table = fftw_table.load([ROOT / "routines" / "fftw.toml"])
+        for abi in fftw_table.ABIS:
+            rows = [r for r in table.routines if r.abi == abi]
+            made = {(r.kind, r.split) for r in rows if r.action == "plan"}
+            executed = {(r.kind, r.split) for r in rows if r.action == "execute_new"}
+            self.assertEqual(made, executed)
+            self.assertLessEqual({"execute", "destroy"}, {r.action for r in rows})
 
     def test_files_agree(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +104,8 @@ class Mistakes(unittest.TestCase):
 
     def test_unknown_kind(self) -> None:
         self.rejected(
-            maker("n0 in out flags", kind="r2r"), "kind 'r2r' is unknown (known: c2c, r2c, c2r)"
+            maker("n0 in out flags", kind="c2x"),
+            "kind 'c2x' is unknown (known: c2c, r2c, c2r, r2r)",
         )
 
     def test_kind_where_the_plan_says_it(self) -> None:
@@ -111,7 +127,24 @@ class Mistakes(unittest.TestCase):
 
     def test_fortran_guru(self) -> None:
         arguments = "plan rank dims howmany_rank howmany_dims in out sign flags"
-        self.rejected(maker(arguments, abi="fortran"), "form guru has no Fortran rule yet")
+        self.rejected(maker(arguments, abi="fortran"), "form guru is not used with abi fortran")
+        arguments = "rank n is os howmany_rank h_n h_is h_os in out sign flags"
+        self.rejected(maker(arguments), "form guru_parts is not used with abi c")
+
+    def test_kinds_of_real_transforms(self) -> None:
+        self.rejected(maker("n0 n1 in out kind0 flags", kind="r2r"), "are no known form")
+        self.rejected(maker("rank n in out kind0 flags", kind="r2r"), "are no known form")
+        self.rejected(maker("n0 in out kind0 sign flags"), "are no known form")
+
+    def test_split_arrays(self) -> None:
+        dims = "rank dims howmany_rank howmany_dims"
+        self.rejected(maker(dims + " ri ii ro flags"), "a c2c maker needs the argument 'io'")
+        self.rejected(maker(dims + " ri ii ro io sign flags"), "are no known form")
+        self.rejected(maker(dims + " ri ii ro io flags", kind="r2c"), "needs the argument 'in'")
+        self.rejected(
+            row(name="x", action="execute_new", kind="c2r", arguments="plan ri out"),
+            "must be 'plan ri ii out'",
+        )
 
     def test_wrong_arguments_of_execute(self) -> None:
         self.rejected(
@@ -146,6 +179,23 @@ class Emission(unittest.TestCase):
         text = emit_fftw.emit(table)
         self.assertIn("dfftw_plan_x_(void** plan, const int* n1_f, const int* n0_f,", text)
         self.assertIn("const int lengths[] = {n0, n1};", text)
+
+    def emitted(self, text: str) -> str:
+        return emit_fftw.emit(fftw_table.parse(LIBRARY + text))
+
+    def test_split_arrays_reach_their_places(self) -> None:
+        dims = "rank dims howmany_rank howmany_dims"
+        for kind, arrays, expected in (
+            ("c2c", "ri ii ro io", "-1, flags, {ri, ro, ii, io}, true}"),
+            ("r2c", "in ro io", "-1, flags, {in, ro, nullptr, io}, true}"),
+            ("c2r", "ri ii out", "1, flags, {ri, out, ii, nullptr}, true}"),
+        ):
+            self.assertIn(expected, self.emitted(maker(f"{dims} {arrays} flags", kind=kind)))
+
+    def test_kinds_keep_the_order_of_their_lengths(self) -> None:
+        row = maker("plan n1 n0 in out kind1 kind0 flags", kind="r2r", abi="fortran")
+        self.assertIn("const int kind[] = {kind0, kind1};", self.emitted(row))
+        self.assertIn("lengths), kind);", self.emitted(row))
 
 
 if __name__ == "__main__":

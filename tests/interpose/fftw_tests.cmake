@@ -2,7 +2,7 @@
 set(fftw_tests ${CMAKE_CURRENT_LIST_DIR})
 add_test(NAME interpose.fftw_table COMMAND ${Python3_EXECUTABLE} -B ${fftw_tests}/fftw_table_test.py)
 set_tests_properties(interpose.fftw_table PROPERTIES LABELS unit TIMEOUT 60)
-foreach(part problem plans)
+foreach(part arrays problem plans)
   ob_add_test(interpose.fftw_${part} SOURCES ${fftw_tests}/fftw_${part}_test.cpp LINK ob_fftw)
 endforeach()
 
@@ -38,27 +38,31 @@ target_compile_definitions(interpose.fftw_preload PRIVATE
 add_dependencies(interpose.fftw_preload
   fftw_standin fftw_program_double fftw_program_single fftw_host fftw_plugin)
 
-# Rows to come, emitted beside the real ones.
-set(fftw_more_dir ${OUTBOARD_GENERATED_DIR}/tests/interpose/fftw_more)
-set(fftw_more_tables ${CMAKE_SOURCE_DIR}/routines/fftw.toml ${fftw_tests}/fftw_more.toml)
-add_custom_command(
-  OUTPUT ${fftw_more_dir}/fftw_entries.cpp
-  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/codegen/emit_fftw.py
-          --output-dir ${fftw_more_dir} ${fftw_more_tables}
-  DEPENDS ${CMAKE_SOURCE_DIR}/codegen/emit_fftw.py ${CMAKE_SOURCE_DIR}/codegen/fftw_table.py
-          ${fftw_more_tables})
-add_library(fftw_more_standin SHARED ${fftw_tests}/fftw_standin.cpp ${fftw_more_dir}/fftw_entries.cpp)
-target_link_libraries(fftw_more_standin PRIVATE ob_fftw ob_entries)
-add_executable(fftw_more_program ${fftw_tests}/fftw_more_program.c)
-target_link_libraries(fftw_more_program PRIVATE ${OUTBOARD_FFTW_LIBRARY} ${CMAKE_DL_LIBS})
-ob_add_test(interpose.fftw_more SOURCES ${fftw_tests}/fftw_more_test.cpp)
-target_compile_definitions(interpose.fftw_more PRIVATE
-  OB_MORE_LIBRARY="$<TARGET_FILE:fftw_more_standin>"
-  OB_MORE_PROGRAM="$<TARGET_FILE:fftw_more_program>")
-add_dependencies(interpose.fftw_more fftw_more_standin fftw_more_program)
+# Hand-picked calls of real, guru and Fortran forms.
+add_executable(fftw_forms_program ${fftw_tests}/fftw_forms_program.c)
+target_link_libraries(fftw_forms_program PRIVATE ${OUTBOARD_FFTW_LIBRARY} ${CMAKE_DL_LIBS})
+ob_add_test(interpose.fftw_forms SOURCES ${fftw_tests}/fftw_forms_test.cpp)
+target_compile_definitions(interpose.fftw_forms PRIVATE
+  OB_FORMS_LIBRARY="$<TARGET_FILE:fftw_standin>"
+  OB_FORMS_PROGRAM="$<TARGET_FILE:fftw_forms_program>")
+add_dependencies(interpose.fftw_forms fftw_standin fftw_forms_program)
+
+# Random problems over every maker.
+foreach(precision double single)
+  add_executable(fftw_random_${precision} ${fftw_tests}/fftw_random.c)
+endforeach()
+target_compile_definitions(fftw_random_single PRIVATE SINGLE)
+target_link_libraries(fftw_random_double PRIVATE ${OUTBOARD_FFTW_LIBRARY} ${CMAKE_DL_LIBS} m)
+target_link_libraries(fftw_random_single PRIVATE ${OUTBOARD_FFTWF_LIBRARY} ${CMAKE_DL_LIBS} m)
+ob_add_test(interpose.fftw_random SOURCES ${fftw_tests}/fftw_random_test.cpp)
+target_compile_definitions(interpose.fftw_random PRIVATE
+  OB_STANDIN_LIBRARY="$<TARGET_FILE:fftw_standin>"
+  OB_RANDOM_DOUBLE="$<TARGET_FILE:fftw_random_double>"
+  OB_RANDOM_SINGLE="$<TARGET_FILE:fftw_random_single>")
+add_dependencies(interpose.fftw_random fftw_standin fftw_random_double fftw_random_single)
 
 # The programs get a sanitized library from LD_PRELOAD, and leave plans to fftw_cleanup on purpose.
 if(OUTBOARD_SANITIZE MATCHES address)
-  set_tests_properties(interpose.fftw_preload interpose.fftw_more PROPERTIES
+  set_tests_properties(interpose.fftw_preload interpose.fftw_forms interpose.fftw_random PROPERTIES
     ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0")
 endif()

@@ -26,7 +26,7 @@ Real norm_frobenius(const Dense& a);
 Real ratio(Real error, Real scale, Precision precision);
 /// The same of the norms of matrices.
 Real ratio(const Dense& error, Real scale, Precision precision);
-/// ||I - Q^H Q|| / (rows * unit_roundoff): LAPACK Working Note 41, 6.1.1.
+/// ||I - Q^H Q|| / (n * unit_roundoff): the ratio of DORT01 (LAPACK Working Note 41).
 Real unitarity(const Dense& q, Precision precision);
 
 Dense block(const Dense& a, std::uint64_t row, std::uint64_t col, std::uint64_t rows,

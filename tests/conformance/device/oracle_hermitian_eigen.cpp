@@ -3,9 +3,8 @@
 //
 // Ratios of LAPACK Working Note 41 and its file sep.in, below 50 (its ULP is twice the eps here):
 // ||A Z - Z W|| / (n ||A|| eps) and ||I - Z^H Z|| / (n eps), for generalized problems those of
-// DSGT01. Eigenvalues are off by at most
-// c n eps ||A|| (LAPACK Users' Guide, 3rd edition, 4.7), or c n eps (||A|| ||B^-1|| + cond(B) |w|)
-// and its like for types 2 and 3 (4.9).
+// DSGT01. Eigenvalues are off by at most c n eps ||A|| (LAPACK Users' Guide, 3rd edition, 4.7), or
+// c n eps (||A|| ||B^-1|| + cond(B) |w|) and its like for types 2 and 3 (4.10).
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +33,7 @@ struct Problem {
   Real spread = 1;  // cond(B)
 };
 
-// The element of `problem` in the routine's triangle only; the harness leaves the rest out.
+// Whole matrices; the harness writes the triangle that is read.
 void set_matrices(const Problem& problem, RoutineInput& in) {
   in.matrices["a"] = problem.a;
   if (problem.type != 0) in.matrices["b"] = problem.b;

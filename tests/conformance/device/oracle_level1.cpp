@@ -83,7 +83,7 @@ void check_dot(RoutineTest& test, const Descriptor& routine) {
 void check_nrm2(RoutineTest& test, const Descriptor& routine) {
   over_sizes(test, routine, [&](RoutineInput in) {
     Dense& x = in.matrices.at("x");
-    // Squares beyond the range of the precision: norms are scaled (Higham, 27.5).
+    // Squares beyond the range of the precision: norms are scaled (Higham, chapter 27).
     const bool single = real_precision(routine.precision) == Precision::s;
     const int exponent = single ? 100 : 900;
     const Real scale =

@@ -80,7 +80,7 @@ std::vector<Pair> pairs_of(const RoutineOutput& out) {
   return pairs;
 }
 
-// The chordal distance (Golub and Van Loan, Matrix Computations, 4th edition, 7.7.2).
+// The chordal distance (Golub and Van Loan, Matrix Computations, 4th edition, 7.7).
 Real distance(const Pair& x, const Pair& y) {
   const Pair u = of_length_one(x.alpha, x.beta);
   const Pair v = of_length_one(y.alpha, y.beta);
@@ -93,7 +93,7 @@ Real nearest(const Pair& x, const std::vector<Pair>& to) {
   return least;
 }
 
-// As for one matrix, with chordal distances (Stewart and Sun, Matrix Perturbation Theory, VI.2.3).
+// As for one matrix, with chordal distances (Stewart and Sun, Matrix Perturbation Theory, VI).
 void expect_values(RoutineTest& test, const Descriptor& routine, const Problem& problem,
                    const std::vector<Pair>& got) {
   const Real limit = kRatio * static_cast<Real>(got.size()) * unit_roundoff(routine.precision) *

@@ -1,5 +1,4 @@
-// Rows beyond today's table: entries emitted from fftw_more.toml give what the native library
-// gives.
+// Real, guru and Fortran forms give what the native library gives.
 
 #include <gtest/gtest.h>
 
@@ -15,18 +14,18 @@ using ob::interpose::Outcome;
 using ob::interpose::preloaded;
 using ob::interpose::run;
 
-TEST(FftwMore, LocalAndFailedRunsAreNativeBitForBit) {
-  const Outcome native = run(OB_MORE_PROGRAM);
+TEST(FftwForms, LocalAndFailedRunsAreNativeBitForBit) {
+  const Outcome native = run(OB_FORMS_PROGRAM);
   ASSERT_EQ(native.status, 0) << native.text;
   for (const char* mode : {"local", "fail"}) {
-    const Outcome with = run(preloaded(OB_MORE_LIBRARY, mode, OB_MORE_PROGRAM));
+    const Outcome with = run(preloaded(OB_FORMS_LIBRARY, mode, OB_FORMS_PROGRAM));
     EXPECT_EQ(with.text, native.text) << mode;
   }
 }
 
-TEST(FftwMore, RemoteRunsAgreeWithNative) {
-  const Outcome native = run(OB_MORE_PROGRAM);
-  Outcome with = run(preloaded(OB_MORE_LIBRARY, "remote", OB_MORE_PROGRAM));
+TEST(FftwForms, RemoteRunsAgreeWithNative) {
+  const Outcome native = run(OB_FORMS_PROGRAM);
+  Outcome with = run(preloaded(OB_FORMS_LIBRARY, "remote", OB_FORMS_PROGRAM));
   EXPECT_EQ(with.status, 0);
   EXPECT_EQ(with.count["local"], 0);
   EXPECT_EQ(with.count["ahead"], with.count["plans"] - 1);  // the rank-0 copy stays

@@ -1,5 +1,6 @@
-/* Makers whose rows are not in routines/fftw.toml yet (fftw_more.toml). Prints every result; the
- * test compares the numbers of a native run with those of a run whose transforms went elsewhere. */
+/* Hand-picked calls of the real, guru and Fortran forms (fftw_random.c has random ones of all).
+ * Prints every result; the test compares the numbers of a native run with those of a run whose
+ * transforms went elsewhere. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

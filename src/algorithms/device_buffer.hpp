@@ -1,0 +1,52 @@
+#pragma once
+// A device buffer for the duration of a call, and what is done with a queue after a failure.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "device/device.hpp"
+
+namespace ob::algorithms {
+
+/// Frees what it allocated.   Threads: owner only
+class DeviceBuffer {
+ public:
+  explicit DeviceBuffer(Device& device) : device_(device) {}
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  ~DeviceBuffer() {
+    if (!id_) return;
+    try {
+      (void)device_.free(id_);
+    } catch (...) {  // no memory to keep it by: it goes with the connection
+    }
+  }
+  Status allocate(std::uint64_t size_bytes) {
+    OB_ASSIGN_OR_RETURN(id_, device_.allocate(std::max<std::uint64_t>(size_bytes, 8)));
+    return {};
+  }
+  BufferId id() const { return id_; }
+
+ private:
+  Device& device_;
+  BufferId id_;
+};
+
+/// The first size_bytes of a buffer.
+inline Region line(std::uint64_t size_bytes) {
+  return {0, 1, Triangle::full, size_bytes, 1, size_bytes};
+}
+
+/// After a failure: nothing may land in the caller's memory or ours any more, and the next call
+/// finds a clean queue. A device that is lost for good says so at once. Returns what came first.
+inline Status settle(Device& device, QueueId queue, const Status& failure) {
+  const QueueReport report = device.synchronize(queue);
+  const bool lost = failure.code() == Code::connection_lost ||
+                    failure.code() == Code::protocol_error ||
+                    failure.code() == Code::deadline_exceeded;
+  // else what the device says came first
+  return lost || report.status.ok() ? failure : report.status;
+}
+
+}  // namespace ob::algorithms

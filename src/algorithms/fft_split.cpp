@@ -1,0 +1,120 @@
+#include "algorithms/fft_split.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "algorithms/host_scratch.hpp"
+
+namespace ob::algorithms {
+namespace {
+
+// `task` with the transform axes [first, last) only; the others join the batch.
+FftTask axes_of(const FftTask& task, std::size_t first, std::size_t last) {
+  FftTask part = task;
+  part.landed = nullptr;
+  part.transform.clear();
+  part.plan.rank = static_cast<std::uint8_t>(last - first);
+  part.plan.n.fill(0);
+  part.plan.real.fill({});
+  for (std::size_t i = 0; i < task.transform.size(); ++i) {
+    const bool in = i >= first && i < last;
+    (in ? part.transform : part.batch).push_back(task.transform[i]);
+    if (!in) continue;
+    part.plan.n[i - first] = task.plan.n[i];
+    part.plan.real[i - first] = task.plan.real[i];
+  }
+  return part;
+}
+
+// Reads what the task's predecessor wrote, in the places of its results.
+void make_in_place(FftTask& task) {
+  task.input = task.output;
+  for (auto* axes : {&task.batch, &task.transform}) {
+    for (FftAxis& axis : *axes) {
+      axis.input_stride = axis.output_stride;
+      axis.input_count = axis.output_count;
+    }
+  }
+}
+
+}  // namespace
+
+bool FftSplit::fits(const FftTask& task) const {
+  return transform_bytes(task.plan) <= passes_.largest_bytes();
+}
+
+Status FftSplit::run(const FftTask& task) {
+  if (fits(task)) return passes_.run(task);
+  if (task.plan.rank > 1) {
+    return task.plan.kind == FftKind::c2r ? split_backward(task) : split(task);
+  }
+  switch (task.plan.kind) {
+    case FftKind::c2c: return complex_line(task);
+    case FftKind::r2c: return real_forward(task);
+    case FftKind::c2r: return real_backward(task);
+    case FftKind::r2r: break;
+  }
+  hopeless_ = true;
+  return {Code::out_of_memory, "a real-to-real transform of " + std::to_string(task.plan.n[0]) +
+                                   " points does not fit on the device (and cannot be split)"};
+}
+
+namespace {
+
+// Where to cut the dimensions: as many fast ones as fit together, but not all.
+template <class Fits>
+std::size_t cut_of(const FftTask& task, const Fits& fits) {
+  std::size_t cut = 1;
+  while (cut + 1 < task.plan.rank && !fits(axes_of(task, cut, task.plan.rank))) ++cut;
+  return cut;
+}
+
+}  // namespace
+
+// Fast dimensions first, from input to output; the slow ones in place there.
+Status FftSplit::split(const FftTask& task) {
+  const std::size_t cut = cut_of(task, [&](const FftTask& part) { return fits(part); });
+  OB_RETURN_IF_ERROR(run(axes_of(task, cut, task.plan.rank)));
+  FftTask slow = axes_of(task, 0, cut);
+  make_in_place(slow);
+  if (slow.plan.kind == FftKind::r2c) {
+    slow.plan.kind = FftKind::c2c;
+    slow.plan.sign = -1;
+  }
+  return run(slow);
+}
+
+// Complex to real: slow dimensions first, into memory of their own; the halved one last.
+Status FftSplit::split_backward(const FftTask& task) {
+  const std::size_t cut = cut_of(task, [&](const FftTask& part) { return fits(part); });
+  FftPlan one = task.plan;
+  one.batch = 1;
+  const HostScratch between(input_bytes(one));
+  if (between.data() == nullptr) {
+    return {Code::out_of_memory, "no memory for " + std::to_string(input_bytes(one)) +
+                                     " bytes between the passes of a transform on this side"};
+  }
+  return detail::each_transform(task, [&](const FftTask& item) -> Status {
+    FftTask packed = item;  // its input side: where the slow dimensions put their results
+    packed.input = between.data();
+    std::int64_t stride = element_bytes(task.plan, true);
+    for (std::size_t i = packed.transform.size(); i-- > 0;) {
+      packed.transform[i].input_stride = stride;
+      stride *= static_cast<std::int64_t>(packed.transform[i].input_count);
+    }
+    FftTask slow = item;
+    slow.plan.kind = FftKind::c2c;
+    slow.plan.sign = +1;
+    slow.output = between.data();
+    for (std::size_t i = 0; i < slow.transform.size(); ++i) {
+      slow.transform[i].output_stride = packed.transform[i].input_stride;
+      slow.transform[i].output_count = slow.transform[i].input_count;
+    }
+    OB_RETURN_IF_ERROR(run(axes_of(slow, 0, cut)));
+    // the halved dimension is not of the batch, where counts must agree
+    return run(axes_of(packed, cut, task.plan.rank));
+  });
+}
+
+}  // namespace ob::algorithms

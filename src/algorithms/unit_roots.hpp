@@ -1,0 +1,46 @@
+#pragma once
+// Roots of unity, the twiddle factors of FFTs that are put together on the host.
+
+#include <cstdint>
+#include <vector>
+
+namespace ob::algorithms {
+
+struct Complex {
+  double re = 0;
+  double im = 0;
+
+  friend Complex operator*(Complex a, Complex b) noexcept {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  }
+  friend Complex operator+(Complex a, Complex b) noexcept { return {a.re + b.re, a.im + b.im}; }
+  friend Complex operator-(Complex a, Complex b) noexcept { return {a.re - b.re, a.im - b.im}; }
+};
+
+inline Complex conjugate(Complex a) noexcept { return {a.re, -a.im}; }
+
+/// exp(2 pi i k / n), each part rounded once: the angle is reduced to an octant in integers.
+/// @pre k < n && n <= 2^60
+Complex unit_root(std::uint64_t k, std::uint64_t n) noexcept;
+
+/// exp(sign 2 pi i k / n) for many k.
+/// Memory:  2 sqrt(n) entries of 16 bytes
+/// Cost:    one complex product; |error| < 5 2^-53: two table entries of at most 2^-53 sqrt(1/2)
+///          each, and sqrt(5) 2^-53 for the product (Brent, Percival, Zimmermann 2007)
+class UnitRoots {
+ public:
+  /// @pre n <= 2^60 && (sign == 1 || sign == -1)
+  UnitRoots(std::uint64_t n, int sign);
+  /// @pre k < n
+  Complex operator()(std::uint64_t k) const noexcept {
+    return coarse_[k >> bits_] * fine_[k & mask_];
+  }
+
+ private:
+  int bits_ = 0;
+  std::uint64_t mask_ = 0;
+  std::vector<Complex> coarse_;
+  std::vector<Complex> fine_;
+};
+
+}  // namespace ob::algorithms

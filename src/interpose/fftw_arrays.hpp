@@ -1,0 +1,49 @@
+#pragma once
+// The arrays of one FFTW call, and whether a planned transform may leave the machine with them.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "interpose/fft_offload.hpp"
+
+namespace ob::interpose {
+
+/// Imaginary parts have arrays of their own only on split complex sides.
+struct FftwArrays {
+  void* input = nullptr;
+  void* output = nullptr;
+  void* input_imaginary = nullptr;
+  void* output_imaginary = nullptr;
+};
+
+/// The bytes an array may touch, relative to its address: [low, high).
+struct ByteRange {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
+/// A problem that could leave the machine. Distances between split arrays are open (0).
+struct FftwOffload {
+  FftTransform transform;
+  ByteRange input;  ///< of each array, where there are two
+  ByteRange output;
+  bool split = false;
+};
+
+/// True if the arrays of that side hold complex numbers.
+constexpr bool is_complex(FftKind kind, bool input) noexcept {
+  return kind == FftKind::c2c || kind == (input ? FftKind::c2r : FftKind::r2c);
+}
+
+/// True if no two elements share a byte: sorted by stride, each dimension steps over all the faster
+/// ones together. Sufficient, not necessary; interleavings that fail it are rare and stay native.
+/// @pre |count * stride| of all dimensions together stays below 2^62
+bool elements_are_distinct(std::span<const Layout::Dimension> dims,
+                           std::int64_t element_bytes) noexcept;
+
+/// The transform on these arrays; false if they are the native library's to judge: null ones, such
+/// that break the rules of new-array execution, and such that interleave.
+bool place(const FftwOffload& offload, const FftwArrays& arrays, FftTransform& placed) noexcept;
+
+}  // namespace ob::interpose

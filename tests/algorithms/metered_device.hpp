@@ -1,0 +1,90 @@
+#pragma once
+// A device in front of another one that keeps account of its memory.
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "device/device.hpp"
+
+namespace ob::test {
+
+/// What a MeteredDevice saw; outlives it.
+struct Meter {
+  std::mutex mutex;
+  std::map<std::uint64_t, std::uint64_t> live_bytes;  // of each buffer
+  std::uint64_t now_bytes = 0;
+  std::uint64_t peak_bytes = 0;
+  int refusals = 0;
+};
+
+/// Threads: any
+class MeteredDevice final : public Device {
+ public:
+  MeteredDevice(std::unique_ptr<Device> inner, std::shared_ptr<Meter> meter)
+      : inner_(std::move(inner)), meter_(std::move(meter)) {}
+
+  Result<BufferId> allocate(std::uint64_t size_bytes) override {
+    auto buffer = inner_->allocate(size_bytes);
+    const std::lock_guard lock(meter_->mutex);
+    if (!buffer.ok()) {
+      ++meter_->refusals;
+      return buffer;
+    }
+    meter_->live_bytes[buffer->value] = size_bytes;
+    meter_->now_bytes += size_bytes;
+    meter_->peak_bytes = std::max(meter_->peak_bytes, meter_->now_bytes);
+    return buffer;
+  }
+  Status free(BufferId buffer) override {
+    {
+      const std::lock_guard lock(meter_->mutex);
+      meter_->now_bytes -= meter_->live_bytes[buffer.value];
+      meter_->live_bytes.erase(buffer.value);
+    }
+    return inner_->free(buffer);
+  }
+
+  const DeviceInfo& info() const noexcept override { return inner_->info(); }
+  Result<QueueId> create_queue() override { return inner_->create_queue(); }
+  Status destroy_queue(QueueId queue) override { return inner_->destroy_queue(queue); }
+  std::byte* host_view(BufferId buffer) noexcept override { return inner_->host_view(buffer); }
+  Result<SegmentView> segment(BufferId buffer) override { return inner_->segment(buffer); }
+  Status write(QueueId queue, BufferId buffer, const Region& region,
+               const Layout& source) override {
+    return inner_->write(queue, buffer, region, source);
+  }
+  Status read(QueueId queue, BufferId buffer, const Region& region,
+              const Layout& destination) override {
+    return inner_->read(queue, buffer, region, destination);
+  }
+  Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
+              const Region& to) override {
+    return inner_->copy(queue, source, from, destination, to);
+  }
+  Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override {
+    return inner_->call(queue, routine, arguments);
+  }
+  Result<PlanId> make_plan(const FftPlan& plan) override { return inner_->make_plan(plan); }
+  Status destroy_plan(PlanId plan) override { return inner_->destroy_plan(plan); }
+  Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override {
+    return inner_->execute(queue, plan, input, output);
+  }
+  Result<EventId> create_event() override { return inner_->create_event(); }
+  Status destroy_event(EventId event) override { return inner_->destroy_event(event); }
+  Status record(QueueId queue, EventId event) override { return inner_->record(queue, event); }
+  Status wait(QueueId queue, EventId event) override { return inner_->wait(queue, event); }
+  QueueReport synchronize(QueueId queue) override { return inner_->synchronize(queue); }
+  Status on_reached(QueueId queue, bool clear,
+                    std::function<void(const QueueReport&)> done) override {
+    return inner_->on_reached(queue, clear, std::move(done));
+  }
+
+ private:
+  std::unique_ptr<Device> inner_;
+  std::shared_ptr<Meter> meter_;
+};
+
+}  // namespace ob::test
