@@ -27,9 +27,16 @@ Status check_legal(const Descriptor& routine, const Argument* arguments) {
   if (routine.kinds.size() > kMaxArguments) {
     return {Code::unsupported, std::string(routine.name) + " has too many arguments"};
   }
+  // The largest n with n (n + 1) below 2^63: within it the table's expressions stay countable.
+  constexpr std::int64_t kLargestDim = 3037000498;
   std::int64_t lds[kMaxArguments] = {};
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
     if (has_ld(routine.kinds[i])) lds[i] = arguments[i].device.ld;
+    const std::int64_t dim = routine.kinds[i] == Kind::dim ? arguments[i].dim : 0;
+    if (dim < -kLargestDim || dim > kLargestDim) {
+      return {Code::unsupported, place(routine, i) + " is " + std::to_string(dim) +
+                                     " (beyond what a device can hold); cut the problem"};
+    }
   }
   if (routine.legal(arguments, lds)) return {};
   return {Code::invalid_argument,

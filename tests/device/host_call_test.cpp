@@ -273,10 +273,13 @@ TEST_F(IndexTest, MarksMayBeAnything) {
 // Dimensions as a hostile client might choose them: products and sums of them wrap around.
 TEST_F(HostCallTest, HugeDimensionsNeverFit) {
   constexpr std::int64_t kHuge[] = {INT64_MAX,
-                                    INT64_MAX / 2 + 1,
-                                    std::int64_t{1} << 33,
                                     INT64_MAX - 1,
-                                    std::int64_t{1} << 32,
+                                    INT64_MAX / 2 + 1,
+                                    INT64_MIN,
+                                    std::int64_t{1} << 33,
+                                    3037000499,
+                                    3037000498,
+                                    std::int64_t{1} << 31,
                                     INT32_MAX,
                                     0,
                                     1,
