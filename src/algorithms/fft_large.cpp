@@ -84,12 +84,15 @@ Status run(Device& device, QueueId queue, const FftPlanner& planner, const FftTa
 
 }  // namespace
 
-bool fits(const Device& device, const FftPlan& plan) noexcept {
+bool fits(std::uint64_t memory_bytes, const FftPlan& plan) noexcept {
   const std::uint64_t input = input_bytes(plan);
   const std::uint64_t output = output_bytes(plan);
-  const std::uint64_t memory = device.info().memory_bytes;
-  if (input > memory || output > memory) return false;
-  return plan.in_place || input <= memory - output;
+  if (input > memory_bytes || output > memory_bytes) return false;
+  return plan.in_place || input <= memory_bytes - output;
+}
+
+bool fits(const Device& device, const FftPlan& plan) noexcept {
+  return fits(device.info().memory_bytes, plan);
 }
 
 namespace {

@@ -2,10 +2,11 @@
 
 #include <string>
 
+#include "algorithms/fft_cut.hpp"
 #include "algorithms/fft_split.hpp"
 #include "algorithms/host_scratch.hpp"
-#include "algorithms/strided_line.hpp"
-#include "algorithms/unit_roots.hpp"
+#include "device/strided_line.hpp"
+#include "device/unit_roots.hpp"
 
 namespace ob::algorithms {
 namespace detail {
@@ -25,25 +26,6 @@ FftTask line_task(const FftPlan& like, int sign, std::uint64_t n) {
 }  // namespace detail
 
 namespace {
-
-Status no_scratch(std::uint64_t size_bytes) {
-  return {Code::out_of_memory, "no memory for " + std::to_string(size_bytes) +
-                                   " bytes of a long transform on this side"};
-}
-
-// The divisor of n to split by: near its square root if both factors then fit, else the largest
-// that does; 1 if there is none.
-std::uint64_t divisor_of(std::uint64_t n, std::uint64_t largest) {
-  std::uint64_t balanced = 1;
-  std::uint64_t fitting = 1;
-  for (std::uint64_t d = 2; d <= n / d; ++d) {
-    if (n % d != 0) continue;
-    balanced = d;
-    if (d <= largest) fitting = std::max(fitting, d);
-    if (n / d <= largest) fitting = std::max(fitting, n / d);
-  }
-  return balanced > 1 && n / balanced <= largest ? balanced : fitting;
-}
 
 // rows[row] [column] *= exp(sign 2 pi i row column / n)
 template <class Real>
@@ -80,7 +62,7 @@ Status FftSplit::factored(const FftTask& task, std::uint64_t first) {
   const UnitRoots roots(n, task.plan.sign);
   // the first step moves everything, so it cannot have one array on both sides
   const HostScratch scratch(task.in_place() ? n * element : 1);
-  if (scratch.data() == nullptr) return no_scratch(n * element);
+  if (scratch.data() == nullptr) return detail::no_scratch(n * element);
   return detail::each_transform(task, [&](const FftTask& item) -> Status {
     const FftAxis& axis = item.transform[0];
     std::byte* const between = item.in_place() ? scratch.data() : item.output;
@@ -108,13 +90,6 @@ Status FftSplit::factored(const FftTask& task, std::uint64_t first) {
 }
 
 namespace {
-
-// Enough points for a cyclic convolution of n with n: 2^k or 3 2^k, which split well.
-std::uint64_t convolution_points(std::uint64_t n) {
-  std::uint64_t power = 1;
-  while (power < 2 * n - 1) power *= 2;
-  return power / 4 * 3 >= 2 * n - 1 ? power / 4 * 3 : power;
-}
 
 // exp(sign pi i j^2 / n)
 class Chirp {
@@ -189,7 +164,7 @@ Status FftSplit::chirp(const FftTask& task) {
   const HostScratch b(size_bytes);
   const HostScratch filter(size_bytes);
   if (a.data() == nullptr || b.data() == nullptr || filter.data() == nullptr) {
-    return no_scratch(3 * size_bytes);
+    return detail::no_scratch(3 * size_bytes);
   }
   const auto transform = [&](int sign, std::byte* from, std::byte* to) {
     FftTask line = detail::line_task(task.plan, sign, padded);

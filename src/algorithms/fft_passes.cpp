@@ -146,7 +146,9 @@ FftPasses::~FftPasses() {
   }
 }
 
-std::uint64_t FftPasses::largest_bytes() const noexcept { return whole_units(budget_bytes_); }
+std::uint64_t FftPasses::largest_bytes(std::uint64_t budget_bytes) noexcept {
+  return whole_units(budget_bytes);
+}
 
 Status FftPasses::run(const FftTask& task) {
   const Clock::time_point began = Clock::now();
@@ -235,16 +237,18 @@ Status FftPasses::start(Slot& slot, std::uint64_t slot_bytes) {
 Status FftPasses::submit(Slot& slot, PlanId plan) {
   const FftTask& task = slot.piece.task;
   const BufferId buffer = slot.buffer->id();
-  const Region to = line(input_bytes(task.plan));
-  const Region from = line(output_bytes(task.plan));
+  const std::uint64_t sent_bytes = input_bytes(task.plan);
+  const std::uint64_t received_bytes = output_bytes(task.plan);
+  const Region to = line(sent_bytes, task.plan.precision);
+  const Region from = line(received_bytes, task.plan.precision);
   if (slot.view != nullptr) {
     move(task, true, slot.view, Towards::packed);
   } else if (const auto layout = direct(task, true)) {
     OB_RETURN_IF_ERROR(device_.write(slot.queue, buffer, to, *layout));
   } else {
-    OB_ASSIGN_OR_RETURN(std::byte * staged, stage(slot, std::max(to.rows, from.rows)));
+    OB_ASSIGN_OR_RETURN(std::byte * staged, stage(slot, std::max(sent_bytes, received_bytes)));
     move(task, true, staged, Towards::packed);
-    OB_RETURN_IF_ERROR(device_.write(slot.queue, buffer, to, Layout::bytes(staged, to.rows)));
+    OB_RETURN_IF_ERROR(device_.write(slot.queue, buffer, to, Layout::bytes(staged, sent_bytes)));
   }
   OB_RETURN_IF_ERROR(device_.execute(slot.queue, plan, {buffer, 0}, {buffer, 0}));
   slot.staged_output = false;
@@ -252,9 +256,9 @@ Status FftPasses::submit(Slot& slot, PlanId plan) {
   if (const auto layout = direct(task, false)) {
     return device_.read(slot.queue, buffer, from, *layout);
   }
-  OB_ASSIGN_OR_RETURN(std::byte * staged, stage(slot, std::max(to.rows, from.rows)));
+  OB_ASSIGN_OR_RETURN(std::byte * staged, stage(slot, std::max(sent_bytes, received_bytes)));
   slot.staged_output = true;
-  return device_.read(slot.queue, buffer, from, Layout::bytes(staged, from.rows));
+  return device_.read(slot.queue, buffer, from, Layout::bytes(staged, received_bytes));
 }
 
 Status FftPasses::finish(Slot& slot) {

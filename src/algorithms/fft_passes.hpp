@@ -27,7 +27,8 @@ class FftPasses {
   FftPasses& operator=(const FftPasses&) = delete;
 
   /// The most that one transform may take.   Units: bytes
-  std::uint64_t largest_bytes() const noexcept;
+  std::uint64_t largest_bytes() const noexcept { return largest_bytes(budget_bytes_); }
+  static std::uint64_t largest_bytes(std::uint64_t budget_bytes) noexcept;
 
   /// Results are home when this returns. Errors: those of the device; nothing lands any more then.
   /// @pre transform_bytes(task.plan) <= largest_bytes(); task.landed needs one batch axis

@@ -2,22 +2,14 @@
 // points. Source: FFTW 3.3 manual, section 4.8.3 for the half spectrum; Cooley, Lewis, Welch 1970
 // for the even lengths.
 
-#include <array>
-#include <string>
-
 #include "algorithms/fft_split.hpp"
 #include "algorithms/host_scratch.hpp"
 #include "algorithms/strided_copy.hpp"
-#include "algorithms/strided_line.hpp"
-#include "algorithms/unit_roots.hpp"
+#include "device/strided_line.hpp"
+#include "device/unit_roots.hpp"
 
 namespace ob::algorithms {
 namespace {
-
-Status no_scratch(std::uint64_t size_bytes) {
-  return {Code::out_of_memory, "no memory for " + std::to_string(size_bytes) +
-                                   " bytes of a long real transform on this side"};
-}
 
 constexpr Complex kI{0, 1};
 constexpr Complex kMinusI{0, -1};
@@ -74,7 +66,7 @@ Status FftSplit::real_forward(const FftTask& task) {
   const std::int64_t stride = task.transform[0].input_stride;
   const bool dense = stride == static_cast<std::int64_t>(real_bytes);
   const HostScratch scratch(dense ? 1 : n * real_bytes);
-  if (scratch.data() == nullptr) return no_scratch(n * real_bytes);
+  if (scratch.data() == nullptr) return detail::no_scratch(n * real_bytes);
   return detail::each_transform(task, [&](const FftTask& item) -> Status {
     FftTask half = detail::line_task(item.plan, -1, n / 2);
     half.transform[0].output_stride = item.transform[0].output_stride;
@@ -97,7 +89,8 @@ Status FftSplit::real_backward(const FftTask& task) {
   const bool dense = stride == static_cast<std::int64_t>(real_bytes);
   const HostScratch halves(n * real_bytes);
   const HostScratch result(dense ? 1 : n * real_bytes);
-  if (halves.data() == nullptr || result.data() == nullptr) return no_scratch(2 * n * real_bytes);
+  if (halves.data() == nullptr || result.data() == nullptr)
+    return detail::no_scratch(2 * n * real_bytes);
   return detail::each_transform(task, [&](const FftTask& item) -> Status {
     with_real(task.plan, [&](auto real) {
       using Line = StridedLine<decltype(real)>;
@@ -118,7 +111,8 @@ Status FftSplit::odd_forward(const FftTask& task) {
   const std::uint64_t size_bytes = n * element_bytes(task.plan, false);
   const HostScratch points(size_bytes);
   const HostScratch spectrum(size_bytes);
-  if (points.data() == nullptr || spectrum.data() == nullptr) return no_scratch(2 * size_bytes);
+  if (points.data() == nullptr || spectrum.data() == nullptr)
+    return detail::no_scratch(2 * size_bytes);
   return with_real(task.plan, [&](auto real) -> Status {
     using Line = StridedLine<decltype(real)>;
     const Line wide{points.data(), 2 * sizeof real};
@@ -143,7 +137,8 @@ Status FftSplit::odd_backward(const FftTask& task) {
   const std::uint64_t size_bytes = n * element_bytes(task.plan, true);
   const HostScratch spectrum(size_bytes);
   const HostScratch points(size_bytes);
-  if (points.data() == nullptr || spectrum.data() == nullptr) return no_scratch(2 * size_bytes);
+  if (points.data() == nullptr || spectrum.data() == nullptr)
+    return detail::no_scratch(2 * size_bytes);
   return with_real(task.plan, [&](auto real) -> Status {
     using Line = StridedLine<decltype(real)>;
     const Line whole{spectrum.data(), 2 * sizeof real};

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/fft_cut.hpp"
 #include "algorithms/host_scratch.hpp"
 
 namespace ob::algorithms {
@@ -14,15 +15,10 @@ FftTask axes_of(const FftTask& task, std::size_t first, std::size_t last) {
   FftTask part = task;
   part.landed = nullptr;
   part.transform.clear();
-  part.plan.rank = static_cast<std::uint8_t>(last - first);
-  part.plan.n.fill(0);
-  part.plan.real.fill({});
+  part.plan = part_of(task.plan, first, last);
   for (std::size_t i = 0; i < task.transform.size(); ++i) {
     const bool in = i >= first && i < last;
     (in ? part.transform : part.batch).push_back(task.transform[i]);
-    if (!in) continue;
-    part.plan.n[i - first] = task.plan.n[i];
-    part.plan.real[i - first] = task.plan.real[i];
   }
   return part;
 }
@@ -40,6 +36,15 @@ void make_in_place(FftTask& task) {
 
 }  // namespace
 
+namespace detail {
+
+Status no_scratch(std::uint64_t size_bytes) {
+  return {Code::out_of_memory, "no memory for " + std::to_string(size_bytes) +
+                                   " bytes of a long transform on this side"};
+}
+
+}  // namespace detail
+
 bool FftSplit::fits(const FftTask& task) const {
   return transform_bytes(task.plan) <= passes_.largest_bytes();
 }
@@ -53,28 +58,14 @@ Status FftSplit::run(const FftTask& task) {
     case FftKind::c2c: return complex_line(task);
     case FftKind::r2c: return real_forward(task);
     case FftKind::c2r: return real_backward(task);
-    case FftKind::r2r: break;
+    case FftKind::r2r: return real_to_real(task);
   }
-  hopeless_ = true;
-  return {Code::out_of_memory, "a real-to-real transform of " + std::to_string(task.plan.n[0]) +
-                                   " points does not fit on the device (and cannot be split)"};
+  return {};
 }
-
-namespace {
-
-// Where to cut the dimensions: as many fast ones as fit together, but not all.
-template <class Fits>
-std::size_t cut_of(const FftTask& task, const Fits& fits) {
-  std::size_t cut = 1;
-  while (cut + 1 < task.plan.rank && !fits(axes_of(task, cut, task.plan.rank))) ++cut;
-  return cut;
-}
-
-}  // namespace
 
 // Fast dimensions first, from input to output; the slow ones in place there.
 Status FftSplit::split(const FftTask& task) {
-  const std::size_t cut = cut_of(task, [&](const FftTask& part) { return fits(part); });
+  const std::size_t cut = cut_of(task.plan, passes_.largest_bytes());
   OB_RETURN_IF_ERROR(run(axes_of(task, cut, task.plan.rank)));
   FftTask slow = axes_of(task, 0, cut);
   make_in_place(slow);
@@ -87,13 +78,12 @@ Status FftSplit::split(const FftTask& task) {
 
 // Complex to real: slow dimensions first, into memory of their own; the halved one last.
 Status FftSplit::split_backward(const FftTask& task) {
-  const std::size_t cut = cut_of(task, [&](const FftTask& part) { return fits(part); });
+  const std::size_t cut = cut_of(task.plan, passes_.largest_bytes());
   FftPlan one = task.plan;
   one.batch = 1;
   const HostScratch between(input_bytes(one));
   if (between.data() == nullptr) {
-    return {Code::out_of_memory, "no memory for " + std::to_string(input_bytes(one)) +
-                                     " bytes between the passes of a transform on this side"};
+    return detail::no_scratch(input_bytes(one));
   }
   return detail::each_transform(task, [&](const FftTask& item) -> Status {
     FftTask packed = item;  // its input side: where the slow dimensions put their results

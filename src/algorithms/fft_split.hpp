@@ -31,6 +31,7 @@ class FftSplit {
   Status real_backward(const FftTask& task);
   Status odd_forward(const FftTask& task);
   Status odd_backward(const FftTask& task);
+  Status real_to_real(const FftTask& task);
 
   FftPasses& passes_;
   bool hopeless_ = false;
@@ -60,6 +61,9 @@ Status each_transform(const FftTask& task, const Visit& visit) {
     if (i == SIZE_MAX) return {};
   }
 }
+
+/// Memory of `size_bytes` on this side could not be had.
+Status no_scratch(std::uint64_t size_bytes);
 
 /// The complex one-dimensional task of n points between two places.
 FftTask line_task(const FftPlan& like, int sign, std::uint64_t n);

@@ -1,5 +1,7 @@
 #include "device/host_event.hpp"
 
+#include "device/stopwatch.hpp"
+
 namespace ob {
 
 void EventMark::set() {
@@ -8,9 +10,12 @@ void EventMark::set() {
   changed_.notify_all();
 }
 
-void EventMark::wait() {
+std::uint64_t EventMark::wait() {
+  if (done()) return 0;
+  const Stopwatch watch;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return done(); });
+  return watch.elapsed_ns();
 }
 
 std::shared_ptr<EventMark> HostEvent::record() {

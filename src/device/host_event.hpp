@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 
@@ -14,7 +15,8 @@ class EventMark {
  public:
   void set();
   bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-  void wait();
+  /// @returns nanoseconds it waited; 0 if it was done
+  std::uint64_t wait();
 
  private:
   std::atomic<bool> done_{false};

@@ -17,6 +17,8 @@ struct Meter {
   std::map<std::uint64_t, std::uint64_t> live_bytes;  // of each buffer
   std::uint64_t now_bytes = 0;
   std::uint64_t peak_bytes = 0;
+  std::uint64_t written_bytes = 0;  // by write(), not through mapped memory
+  std::uint64_t read_bytes = 0;
   int refusals = 0;
 };
 
@@ -54,15 +56,21 @@ class MeteredDevice final : public Device {
   Result<SegmentView> segment(BufferId buffer) override { return inner_->segment(buffer); }
   Status write(QueueId queue, BufferId buffer, const Region& region,
                const Layout& source) override {
+    add(meter_->written_bytes, packed_bytes(region));
     return inner_->write(queue, buffer, region, source);
   }
   Status read(QueueId queue, BufferId buffer, const Region& region,
               const Layout& destination) override {
+    add(meter_->read_bytes, packed_bytes(region));
     return inner_->read(queue, buffer, region, destination);
   }
   Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
               const Region& to) override {
     return inner_->copy(queue, source, from, destination, to);
+  }
+  Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
+                std::span<Digest> digests) override {
+    return inner_->digest(queue, buffer, region, chunk_bytes, digests);
   }
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override {
     return inner_->call(queue, routine, arguments);
@@ -83,6 +91,11 @@ class MeteredDevice final : public Device {
   }
 
  private:
+  void add(std::uint64_t& count, std::uint64_t size_bytes) {
+    const std::lock_guard lock(meter_->mutex);
+    count += size_bytes;
+  }
+
   std::unique_ptr<Device> inner_;
   std::shared_ptr<Meter> meter_;
 };

@@ -54,8 +54,7 @@ bool FftLibrary::load(const SharedObject& object, const std::string& prefix) {
   }
   return plan_dft != nullptr && plan_real != nullptr && plan_back != nullptr &&
          execute_dft != nullptr && execute_real != nullptr && execute_back != nullptr &&
-         plan_r2r != nullptr && execute_r2r != nullptr && destroy_plan != nullptr &&
-         alignment_of != nullptr;
+         destroy_plan != nullptr && alignment_of != nullptr;
 }
 
 void FftLibrary::plan_with_threads(unsigned threads) const {

@@ -39,14 +39,17 @@ class FftLibrary {
   Plan (*plan_back)(int rank, const Dimension* dims, int batch_rank, const Dimension* batch_dims,
                     void* in, void* out, unsigned flags) = nullptr;  ///< c2r
   Plan (*plan_r2r)(int rank, const Dimension* dims, int batch_rank, const Dimension* batch_dims,
-                   void* in, void* out, const int* kinds, unsigned flags) = nullptr;
+                   void* in, void* out, const int* kinds,
+                   unsigned flags) = nullptr;  ///< absent without has_r2r()
   void (*execute_dft)(Plan plan, void* in, void* out) = nullptr;
   void (*execute_real)(Plan plan, void* in, void* out) = nullptr;
   void (*execute_back)(Plan plan, void* in, void* out) = nullptr;
-  void (*execute_r2r)(Plan plan, void* in, void* out) = nullptr;
+  void (*execute_r2r)(Plan plan, void* in, void* out) = nullptr;  ///< absent without has_r2r()
   void (*destroy_plan)(Plan plan) = nullptr;
   int (*alignment_of)(void* array) = nullptr;
 
+  /// False for other libraries with FFTW's interface that leave this part out.
+  bool has_r2r() const noexcept { return plan_r2r != nullptr && execute_r2r != nullptr; }
   /// What the next plans will use. @pre planner() is held
   void plan_with_threads(unsigned threads) const;
   /// Of this process: FFTW's planner is one, whoever uses it.

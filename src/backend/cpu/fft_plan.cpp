@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "device/stopwatch.hpp"
+#include "backend/cpu/real_plan.hpp"
 
 namespace ob::cpu {
 namespace {
@@ -78,18 +78,23 @@ CpuFftPlan::~CpuFftPlan() {
 }
 
 void CpuFftPlan::build() {
-  const Stopwatch watch;
-  if (plan_.rank > 0) {
-    Result<FftLibrary::Plan> made = plan_for(nullptr, nullptr);
-    build_status_ = made.status();
-  }
-  build_ns_ = watch.elapsed_ns();
+  if (plan_.rank > 0) build_status_ = prepare();
   built_.set();
 }
 
+// Libraries with FFTW's interface may lack r2r plans, or make none of some kinds.
+Status CpuFftPlan::prepare() {
+  const bool real = plan_.kind == FftKind::r2r;
+  if (!real || library_->has_r2r()) {
+    const Status status = plan_for(nullptr, nullptr).status();
+    if (!real || status.code() != Code::unsupported) return status;
+  }
+  OB_ASSIGN_OR_RETURN(by_others_, CpuRealPlan::create(plan_, library_, threads_));
+  return {};
+}
+
 Status CpuFftPlan::wait(std::uint64_t& plan_ns) {
-  built_.wait();
-  plan_ns += build_ns_.exchange(0);
+  plan_ns += built_.wait();
   return build_status_;
 }
 
@@ -159,6 +164,7 @@ Status CpuFftPlan::execute(std::byte* input, std::byte* output) {
     if (input != output) std::memcpy(output, input, input_bytes(plan_));
     return {};
   }
+  if (by_others_ != nullptr) return by_others_->execute(input, output);
   const bool real_in_place = plan_.in_place && halves_;
   const bool keeps_input = !plan_.in_place && plan_.kind == FftKind::c2r && plan_.rank > 1;
   if (!real_in_place && !keeps_input) return run(input, output);

@@ -1,7 +1,6 @@
 #pragma once
 // One FFTW plan for one FftPlan.
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -13,9 +12,11 @@
 
 namespace ob::cpu {
 
+class CpuRealPlan;
+
 /// Planned for aligned arrays; a second plan for others is made when first needed. Complex-to-real
 /// transforms keep their input, and real ones work in place on packed rows, through scratch memory:
-/// FFTW itself does neither.
+/// FFTW itself does neither. Real-to-real ones that the library lacks go by way of others.
 /// Threads: build() once; wait() any; execute() by one thread at a time
 class CpuFftPlan {
  public:
@@ -28,13 +29,13 @@ class CpuFftPlan {
   /// Plans, then lets execute() go on.
   void build();
   bool built() const noexcept { return built_.done(); }
-  /// Waits for build(). Its time is added to plan_ns by the first call, the transform's to
-  /// compute_ns by each.
+  /// Waits for build(); adds the time it waited to plan_ns.
   Status wait(std::uint64_t& plan_ns);
   /// @pre wait() was ok; arrays as planned   Errors: out_of_memory, device_error
   Status execute(std::byte* input, std::byte* output);
 
  private:
+  Status prepare();
   Result<FftLibrary::Plan> make(unsigned flags, bool in_place) const;
   Result<FftLibrary::Plan> plan_for(void* input, void* output);
   Status run(void* input, void* output);
@@ -45,10 +46,10 @@ class CpuFftPlan {
   const unsigned threads_;
   EventMark built_;
   Status build_status_;
-  std::atomic<std::uint64_t> build_ns_{0};  // not yet reported
   FftLibrary::Plan aligned_ = nullptr;
   FftLibrary::Plan unaligned_ = nullptr;
   std::shared_ptr<HostBuffer> scratch_;
+  std::unique_ptr<CpuRealPlan> by_others_;  // instead of plans of its own
 };
 
 }  // namespace ob::cpu

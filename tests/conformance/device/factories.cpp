@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backend/cpu/backend.hpp"
+#include "backend/cpu/device.hpp"
 #include "backend/null/backend.hpp"
 #include "client/remote_device.hpp"
 #include "support/in_process_daemon.hpp"
@@ -62,7 +63,25 @@ Made remote_cpu(std::uint64_t memory_bytes) {
       memory_bytes);
 }
 
+Made cpu_without_r2r(std::uint64_t memory_bytes) {
+  cpu::CpuDevice::Libraries libraries;
+  for (const bool single : {false, true}) {
+    auto opened = cpu::FftLibrary::open(single);
+    if (!opened.ok()) return opened.status();
+    const auto library = std::const_pointer_cast<cpu::FftLibrary>(*opened);
+    library->plan_r2r = nullptr;
+    library->execute_r2r = nullptr;
+    libraries.fft[single ? 1 : 0] = library;
+  }
+  DeviceInfo info;
+  info.backend = "cpu";
+  info.memory_bytes = memory_bytes;
+  return std::shared_ptr<Device>(new cpu::CpuDevice(info, std::move(libraries), 1));
+}
+
 }  // namespace
+
+DeviceFactory device_without_r2r() { return {"cpu_without_r2r", true, cpu_without_r2r}; }
 
 std::vector<DeviceFactory> device_factories() {
   return {

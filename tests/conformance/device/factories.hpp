@@ -34,4 +34,7 @@ inline std::ostream& operator<<(std::ostream& out, const DeviceFactory& factory)
 /// To run the suite over another device, add its factory here.
 std::vector<DeviceFactory> device_factories();
 
+/// A cpu device without BLAS, whose FFT libraries lack FFTW's r2r functions.
+DeviceFactory device_without_r2r();
+
 }  // namespace ob::test

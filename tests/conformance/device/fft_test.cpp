@@ -316,7 +316,7 @@ TEST_P(FftTest, WrongArraysAreRefused) {
   EXPECT_EQ(code(PlanId{123456}, {a}, {a}), Code::invalid_argument);
 }
 
-TEST_P(FftTest, PlanTimeIsReportedOnce) {
+TEST_P(FftTest, OnlyTheFirstExecutionWaitsForThePlan) {
   const FftPlan plan = plan_of({30000}, Precision::z, -1, true);
   const auto made = device().make_plan(plan);
   ASSERT_TRUE(made.ok());
@@ -324,7 +324,6 @@ TEST_P(FftTest, PlanTimeIsReportedOnce) {
   ASSERT_TRUE(device().execute(queue(), *made, {buffer}, {buffer}).ok());
   QueueReport report = device().synchronize(queue());
   EXPECT_TRUE(report.status.ok()) << report.status.message();
-  EXPECT_GT(report.plan_ns, 0u);
   EXPECT_GT(report.compute_ns, 0u);
   ASSERT_TRUE(device().execute(queue(), *made, {buffer}, {buffer}).ok());
   report = device().synchronize(queue());

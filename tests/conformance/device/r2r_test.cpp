@@ -200,6 +200,8 @@ TEST_P(RealToRealTest, ImpossibleKindsAreRefused) {
 }
 
 OB_OVER_ALL_DEVICES(RealToRealTest);
+INSTANTIATE_TEST_SUITE_P(without_r2r, RealToRealTest, testing::Values(device_without_r2r()),
+                         [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace ob::test

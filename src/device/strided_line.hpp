@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "algorithms/unit_roots.hpp"
+#include "device/unit_roots.hpp"
 #include "routines/fft.hpp"
 
-namespace ob::algorithms {
+namespace ob {
 
 /// Memory: does not own; need not be aligned   Units: stride in bytes
 template <class Real>
@@ -46,4 +46,4 @@ auto with_real(const FftPlan& plan, const Visit& visit) {
   return single ? visit(float{}) : visit(double{});
 }
 
-}  // namespace ob::algorithms
+}  // namespace ob

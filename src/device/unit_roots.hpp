@@ -1,23 +1,19 @@
 #pragma once
-// Roots of unity, the twiddle factors of FFTs that are put together on the host.
+// Roots of unity, the twiddle factors of transforms that are put together from others.
 
 #include <cstdint>
 #include <vector>
 
-namespace ob::algorithms {
+#include "routines/argument.hpp"
 
-struct Complex {
-  double re = 0;
-  double im = 0;
+namespace ob {
 
-  friend Complex operator*(Complex a, Complex b) noexcept {
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-  }
-  friend Complex operator+(Complex a, Complex b) noexcept { return {a.re + b.re, a.im + b.im}; }
-  friend Complex operator-(Complex a, Complex b) noexcept { return {a.re - b.re, a.im - b.im}; }
-};
-
-inline Complex conjugate(Complex a) noexcept { return {a.re, -a.im}; }
+constexpr Complex operator*(Complex a, Complex b) noexcept {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+constexpr Complex operator+(Complex a, Complex b) noexcept { return {a.re + b.re, a.im + b.im}; }
+constexpr Complex operator-(Complex a, Complex b) noexcept { return {a.re - b.re, a.im - b.im}; }
+constexpr Complex conjugate(Complex a) noexcept { return {a.re, -a.im}; }
 
 /// exp(2 pi i k / n), each part rounded once: the angle is reduced to an octant in integers.
 /// @pre k < n && n <= 2^60
@@ -43,4 +39,4 @@ class UnitRoots {
   std::vector<Complex> fine_;
 };
 
-}  // namespace ob::algorithms
+}  // namespace ob

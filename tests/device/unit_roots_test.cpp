@@ -1,6 +1,6 @@
 // Roots of unity against libm in long double, reduced by hand.
 
-#include "algorithms/unit_roots.hpp"
+#include "device/unit_roots.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,6 @@
 
 namespace ob::test {
 namespace {
-
-using algorithms::Complex;
 
 // In the first quadrant by symmetry, so that the argument is as accurate as long double allows.
 std::pair<long double, long double> exact(std::uint64_t k, std::uint64_t n) {
@@ -42,8 +40,7 @@ TEST(UnitRootsTest, OnesAreRoundedOnce) {
     const auto n = uniform<std::uint64_t>(random, 1, std::uint64_t{1} << uniform(random, 1, 60));
     const auto k = uniform<std::uint64_t>(random, 0, n - 1);
     // half an ulp of numbers up to 1 for either part, and what long double leaves in doubt
-    ASSERT_LE(error(algorithms::unit_root(k, n), k, n, 1), 0x1p-54 * 1.4143 + 0x1p-60)
-        << k << "/" << n;
+    ASSERT_LE(error(unit_root(k, n), k, n, 1), 0x1p-54 * 1.4143 + 0x1p-60) << k << "/" << n;
   }
 }
 
@@ -52,7 +49,7 @@ TEST(UnitRootsTest, ManyStayBelowTheirBound) {
   for (const std::uint64_t n :
        {1ULL, 2ULL, 3ULL, 8ULL, 1000ULL, 10007ULL, 1ULL << 20, 3ULL << 22}) {
     for (const int sign : {-1, 1}) {
-      const algorithms::UnitRoots roots(n, sign);
+      const UnitRoots roots(n, sign);
       for (int round = 0; round < 5000; ++round) {
         const auto k = uniform<std::uint64_t>(random, 0, n - 1);
         ASSERT_LT(error(roots(k), k, n, sign), 5 * 0x1p-53) << k << "/" << n;
@@ -63,11 +60,11 @@ TEST(UnitRootsTest, ManyStayBelowTheirBound) {
 
 TEST(UnitRootsTest, QuartersAreExact) {
   for (const std::uint64_t n : {4ULL, 8ULL, 1ULL << 40}) {
-    EXPECT_EQ(algorithms::unit_root(0, n).re, 1);
-    EXPECT_EQ(algorithms::unit_root(n / 4, n).im, 1);
-    EXPECT_EQ(algorithms::unit_root(n / 4, n).re, 0);
-    EXPECT_EQ(algorithms::unit_root(n / 2, n).re, -1);
-    EXPECT_EQ(algorithms::unit_root(n / 4 * 3, n).im, -1);
+    EXPECT_EQ(unit_root(0, n).re, 1);
+    EXPECT_EQ(unit_root(n / 4, n).im, 1);
+    EXPECT_EQ(unit_root(n / 4, n).re, 0);
+    EXPECT_EQ(unit_root(n / 2, n).re, -1);
+    EXPECT_EQ(unit_root(n / 4 * 3, n).im, -1);
   }
 }
 

@@ -1,6 +1,6 @@
-#include "algorithms/unit_roots.hpp"
+#include "device/unit_roots.hpp"
 
-namespace ob::algorithms {
+namespace ob {
 namespace {
 
 struct Angle {
@@ -57,4 +57,4 @@ UnitRoots::UnitRoots(std::uint64_t n, int sign) {
   for (std::uint64_t k = 0; k < n; k += fine) coarse_.push_back(root(k));
 }
 
-}  // namespace ob::algorithms
+}  // namespace ob

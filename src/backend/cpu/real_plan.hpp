@@ -1,0 +1,53 @@
+#pragma once
+// Real-to-real transforms by libraries that have none.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/cpu/fft_plan.hpp"
+#include "device/real_transform.hpp"
+
+namespace ob::cpu {
+
+/// One r2r plan: dimension by dimension, blocks of lines at a time, by way of real or complex
+/// transforms (device/real_transform.hpp).
+/// Memory:  two blocks of at most kBlockBytes or one line each, from the first execute() on
+/// Threads: as CpuFftPlan
+class CpuRealPlan {
+ public:
+  /// @pre plan.kind == FftKind::r2r && plan.rank > 0   Errors: those of CpuFftPlan::wait
+  static Result<std::unique_ptr<CpuRealPlan>> create(const FftPlan& plan,
+                                                     std::shared_ptr<const FftLibrary> library,
+                                                     unsigned threads);
+  /// @pre arrays as planned   Errors: out_of_memory, those of CpuFftPlan::execute
+  Status execute(std::byte* input, std::byte* output);
+
+ private:
+  // What a block takes before and after its transforms: both stay in a second-level cache.
+  static constexpr std::uint64_t kBlockBytes = std::uint64_t{256} << 10;
+
+  // Lines of one dimension.
+  struct Pass {
+    RealFolds folds;
+    std::uint64_t lines = 0;
+    std::uint64_t points = 0;  // of a line
+    std::uint64_t inner = 0;   // elements between neighbours of a line
+    std::unique_ptr<CpuFftPlan> block;
+    std::unique_ptr<CpuFftPlan> rest;  // of the lines after the last whole block; may be absent
+  };
+
+  explicit CpuRealPlan(const FftPlan& plan) : plan_(plan) {}
+  Status add_pass(std::size_t dimension, const std::shared_ptr<const FftLibrary>& library,
+                  unsigned threads);
+  Status allocate();
+  template <class Real>
+  Status run(const Pass& pass, std::byte* input, std::byte* output);
+
+  const FftPlan plan_;
+  std::vector<Pass> passes_;
+  std::shared_ptr<HostBuffer> before_;
+  std::shared_ptr<HostBuffer> after_;
+};
+
+}  // namespace ob::cpu
