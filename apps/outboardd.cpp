@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct Options {
   unsigned devices = 1;
   std::uint64_t memory_bytes = 0;
   std::string device_rate;
+  double plan_seconds = 0;
   std::string log_level = "info";
   bool exit_with_parent = false;
 };
@@ -51,6 +53,11 @@ void declare(CLI::App& app, Options& options) {
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--device-rate", options.device_rate,
                  "null backend: rate at which it pretends to compute, e.g. 500GF");
+  app.add_option("--plan-time", options.plan_seconds,
+                 "null backend: time it pretends to need for planning a transform, e.g. 50ms")
+      ->transform(CLI::AsNumberWithUnit(
+          std::map<std::string, double>{{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}},
+          CLI::AsNumberWithUnit::UNIT_REQUIRED));
   app.add_option("--log-level", options.log_level, "how much to say on stderr")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
@@ -96,7 +103,8 @@ ob::Result<std::unique_ptr<ob::Device>> make_device(const Options& options, unsi
   return ob::null::create({.index = index,
                            .devices = options.devices,
                            .memory_bytes = options.memory_bytes,
-                           .rate_gflops = rate});
+                           .rate_gflops = rate,
+                           .plan_seconds = options.plan_seconds});
 }
 
 // Without encryption and authentication nobody but this machine may connect.

@@ -1,6 +1,6 @@
-// The pieces that every call passes through in this process: copying operands between layouts, and
-// encoding commands. Loops are timed by Google Benchmark; copies beside memcpy of as many bytes,
-// taken in the same run.
+// The pieces that every call passes through in this process: copying operands between layouts,
+// swapping those of the other byte order, and encoding commands. Loops are timed by Google
+// Benchmark; copies beside memcpy of as many bytes, taken in the same run.
 
 #include <benchmark/benchmark.h>
 
@@ -11,6 +11,7 @@
 
 #include "base/layout.hpp"
 #include "bench/report.hpp"
+#include "wire/byte_swap.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::bench {
@@ -45,6 +46,35 @@ void copy_matrix(benchmark::State& state, Triangle triangle) {
     benchmark::ClobberMemory();
   }
   const std::uint64_t bytes = packed_bytes(region(triangle, kLd));
+  state.SetBytesProcessed(static_cast<std::int64_t>(bytes) * state.iterations());
+}
+
+// Two areas far larger than the caches that a process has to itself: whoever walks through them
+// finds every piece equally cold. Tests walk through little.
+struct Areas {
+  explicit Areas(std::size_t bytes)
+      : from(bytes, std::byte{1}), to(bytes, std::byte{2}) {}  // touched, too
+  std::vector<std::byte> from;
+  std::vector<std::byte> to;
+};
+
+using Move = void (*)(std::byte* to, const std::byte* from, std::size_t bytes);
+
+void move_same(std::byte* to, const std::byte* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+
+void move_swapped(std::byte* to, const std::byte* from, std::size_t bytes) {
+  wire::copy_swapped(to, from, bytes, 8, bytes);
+}
+
+void walk(benchmark::State& state, Areas* areas, std::size_t bytes, Move move) {
+  std::size_t at = 0;
+  for (auto _ : state) {
+    move(areas->to.data() + at, areas->from.data() + at, bytes);
+    benchmark::ClobberMemory();
+    at = at + 2 * bytes <= areas->to.size() ? at + bytes : 0;
+  }
   state.SetBytesProcessed(static_cast<std::int64_t>(bytes) * state.iterations());
 }
 
@@ -96,6 +126,14 @@ Collector::Figures measure(const std::string& name) {
 }
 
 template <class Loop, class... Arguments>
+void declare_once(const std::string& name, const Options& options, Loop loop,
+                  Arguments... arguments) {
+  benchmark::RegisterBenchmark(name.c_str(), loop, arguments...)
+      ->Unit(benchmark::kNanosecond)
+      ->MinTime(options.check ? 0.001 : 0.1);
+}
+
+template <class Loop, class... Arguments>
 void declare(const std::string& name, const Options& options, Loop loop, Arguments... arguments) {
   benchmark::RegisterBenchmark(name.c_str(), loop, arguments...)
       ->Unit(benchmark::kNanosecond)
@@ -114,6 +152,23 @@ void add_copy(Report& report, const Options& options, const std::string& name, T
   declare("memcpy_" + name, options, copy_bytes, row.bytes);
   row.samples = measure("copy_" + name).rate;
   row.ceiling = measure("memcpy_" + name).rate;
+  report.add(row);
+}
+
+void add_swap(Report& report, const Options& options, Areas& areas, std::size_t bytes) {
+  const std::string size = std::to_string(bytes >> 10) + " KiB";
+  Row row;
+  row.bench = "inner_loops";
+  row.name = "swap 64-bit words";
+  row.bytes = bytes;
+  row.unit = "GB/s";
+  row.ceiling_name = "memcpy of as many bytes";
+  declare_once("swap_" + size, options, walk, &areas, bytes, move_swapped);
+  declare_once("walk_" + size, options, walk, &areas, bytes, move_same);
+  for (int round = 0; round < options.runs; ++round) {  // by turns: both meet the same neighbours
+    row.samples.add(measure("swap_" + size).rate.median());
+    row.ceiling.add(measure("walk_" + size).rate.median());
+  }
   report.add(row);
 }
 
@@ -144,6 +199,13 @@ int main(int argc, char** argv) {
   add_copy(report, *options, "padded matrix", ob::Triangle::full);
   add_copy(report, *options, "upper triangle", ob::Triangle::upper);
   add_copy(report, *options, "strict lower triangle", ob::Triangle::lower_strict);
+  {
+    const std::size_t largest_bytes = std::size_t{options->check ? 1U : 256U} << 20;
+    Areas areas(2 * largest_bytes);
+    for (std::size_t bytes = std::size_t{1} << 20; bytes <= largest_bytes; bytes <<= 2) {
+      add_swap(report, *options, areas, bytes);
+    }
+  }
   add_codec(report, *options, "encode write", encode_write);
   add_codec(report, *options, "decode write", decode_write);
   if (options->json_path.empty()) return 0;

@@ -72,6 +72,12 @@ def _element_bytes(argument: Argument) -> str:
     return sizes.get(argument.type, "element_bytes(kPrecision)")
 
 
+def _word_bytes(argument: Argument) -> str:
+    """What a receiver of the other byte order reverses: a complex element is two words."""
+    size = _element_bytes(argument)
+    return "real_bytes(kPrecision)" if size == "element_bytes(kPrecision)" else size
+
+
 def _triangle(routine: table.Routine, argument: Argument) -> str:
     if not argument.triangle:
         return "Triangle::full"
@@ -98,7 +104,8 @@ def _operand(routine: table.Routine, argument: Argument) -> str:
     return (
         f"  add(result, {{.argument = {argument.index}, .read = {read}, .written = {written},"
         f" .consumed = {consumed},\n"
-        f"               .element_bytes = {_element_bytes(argument)}, .triangle = {triangle},\n"
+        f"               .element_bytes = {_element_bytes(argument)},\n"
+        f"               .word_bytes = {_word_bytes(argument)}, .triangle = {triangle},\n"
         f"               .written_triangle = "
         f"{'Triangle::full' if argument.written_full else triangle},\n"
         f"               .rows = {rows}, .cols = {cols}}});"

@@ -26,6 +26,8 @@ enum class Triangle : std::uint8_t {
 /// A matrix inside a device buffer, column-major.
 /// Shapes: rows x cols, ld >= max(1, rows)   Units: offset in bytes, rows, cols and ld in elements
 /// A vector is a matrix with cols = 1; bytes without structure are element_bytes = 1, cols = 1.
+/// Receivers of the other byte order reverse the bytes of every word: an element is one or two of
+/// them (a complex number: its parts), and word_bytes divides element_bytes. 1: plain bytes.
 struct Region {
   std::uint64_t offset_bytes = 0;
   std::uint32_t element_bytes = 1;
@@ -33,6 +35,7 @@ struct Region {
   std::uint64_t rows = 0;
   std::uint64_t cols = 0;
   std::uint64_t ld = 0;
+  std::uint8_t word_bytes = 0;  ///< 1, 2, 4, 8; 0 not said: refused between different byte orders
 };
 
 /// Bytes of `region` that are referenced, i.e. that travel. Saturates at UINT64_MAX.

@@ -4,9 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstring>
+
+#include "wire/byte_swap.hpp"
 
 namespace ob::client {
 namespace {
@@ -47,7 +48,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& address,
 
 Status Connection::shake_hands() {
   wire::Hello hello;
-  hello.big_endian = std::endian::native == std::endian::big ? 1 : 0;
+  hello.big_endian = wire::kBigEndian;
   hello.client = program_and_pid();
   wire::Body body;
   wire::encode(hello, body);
@@ -74,9 +75,7 @@ Status Connection::shake_hands() {
                         ", this library version " + std::to_string(wire::kVersion) +
                         " (install matching releases)");
     }
-    if (welcome_.big_endian != hello.big_endian) {
-      return Status(Code::unsupported, "daemon has the other byte order (not supported yet)");
-    }
+    other_byte_order_ = welcome_.big_endian != wire::kBigEndian;
     return {};
   }
 }
@@ -109,6 +108,7 @@ Result<std::uint64_t> Connection::command(wire::Opcode opcode, QueueId queue,
 
 Result<std::uint64_t> Connection::write(QueueId queue, const wire::Write& message,
                                         const Layout& source) {
+  OB_RETURN_IF_ERROR(check_words(message.region));
   OB_RETURN_IF_ERROR(take_credit(queue));
   wire::Body body;
   wire::encode(message, body);
@@ -120,8 +120,32 @@ Result<std::uint64_t> Connection::write(QueueId queue, const wire::Write& messag
   return sequence_;
 }
 
-void Connection::expect_data(QueueId queue, const Layout& destination) {
-  expected_.push_back({next_sequence(), queue, destination});
+Result<std::uint64_t> Connection::read(QueueId queue, const wire::Read& message,
+                                       const Layout& destination) {
+  OB_RETURN_IF_ERROR(check_words(message.region));
+  expected_.push_back({next_sequence(), queue, destination,
+                       other_byte_order_ ? message.region.word_bytes : std::uint32_t{1}});
+  return command(wire::Opcode::read, queue, message);
+}
+
+Result<std::uint64_t> Connection::digest(QueueId queue, const wire::Digest& message,
+                                         std::span<Digest> digests) {
+  if (other_byte_order_) {
+    return Status(Code::unsupported, "digests of memory in the other byte order (" + address_ +
+                                         ") say nothing about memory here");
+  }
+  expected_.push_back({next_sequence(), queue, Layout::bytes(digests.data(), digests.size_bytes()),
+                       std::uint32_t{1}});
+  OB_ASSIGN_OR_RETURN(const std::uint64_t sent, command(wire::Opcode::digest, queue, message));
+  OB_RETURN_IF_ERROR(flush());
+  return sent;
+}
+
+// Whoever receives the region's elements must know what to swap.
+Status Connection::check_words(const Region& region) const {
+  if (!other_byte_order_ || region.word_bytes != 0) return {};
+  return Status(Code::invalid_argument,
+                "the region's word_bytes is 0 (" + address_ + " has the other byte order)");
 }
 
 // Waits for the stream; asks a silent daemon whether it lives, and gives it up if it stays silent.
@@ -167,7 +191,8 @@ Result<bool> Connection::receive() {
   for (;;) {
     if (landing_) {
       const std::uint64_t before = receiver_.payload_left();
-      OB_ASSIGN_OR_RETURN(const bool complete, receiver_.poll_payload(*landing_));
+      OB_ASSIGN_OR_RETURN(const bool complete,
+                          receiver_.poll_payload(*landing_, landing_word_bytes_));
       any = any || receiver_.payload_left() != before;
       if (!complete) break;
       landing_.reset();
@@ -221,6 +246,7 @@ Status Connection::handle_data(const session::Message& message) {
   if (at == expected_.end()) return unexpected(message);
   note_credits(at->queue, outcome.credits);
   const Layout destination = at->destination;
+  landing_word_bytes_ = at->swapped_word_bytes;
   expected_.erase(at);
   if (outcome.code != Code::ok) {
     if (read_failure_.ok()) read_failure_ = Status(outcome.code, outcome.message);

@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/digest.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "session/message_receiver.hpp"
@@ -52,9 +53,12 @@ class Connection final : private session::SendWaiter {
   Result<std::uint64_t> command(wire::Opcode opcode, QueueId queue,
                                 std::span<const std::byte> body);
   Result<std::uint64_t> write(QueueId queue, const wire::Write& message, const Layout& source);
-  /// Announces where the answer to read command number next_sequence() is to land. Call before
-  /// read's command().
-  void expect_data(QueueId queue, const Layout& destination);
+  /// Sends a read of the buffer's region; its answer lands in `destination`.
+  Result<std::uint64_t> read(QueueId queue, const wire::Read& message, const Layout& destination);
+  /// Sends the command at once, so that the daemon works on it meanwhile; the answer lands in
+  /// `digests`.   Errors: unsupported between byte orders
+  Result<std::uint64_t> digest(QueueId queue, const wire::Digest& message,
+                               std::span<Digest> digests);
   std::uint64_t next_sequence() const noexcept { return sequence_ + 1; }
 
   Status flush() { return sender_.flush(); }
@@ -74,6 +78,7 @@ class Connection final : private session::SendWaiter {
     std::uint64_t sequence;
     QueueId queue;
     Layout destination;
+    std::uint32_t swapped_word_bytes;  // 1: lands as it is
   };
 
   Connection(std::unique_ptr<transport::Stream> stream, std::string address,
@@ -85,6 +90,7 @@ class Connection final : private session::SendWaiter {
   Result<bool> receive();
   Status handle(const session::Message& message);
   Status handle_data(const session::Message& message);
+  Status check_words(const Region& region) const;
   Status take_credit(QueueId queue);
   /// Receives until `arrived` says so.
   template <class Predicate>
@@ -97,11 +103,13 @@ class Connection final : private session::SendWaiter {
   session::MessageReceiver receiver_;
   session::MessageSender sender_;
   wire::Welcome welcome_;
+  bool other_byte_order_ = false;  // the daemon's element data
   std::uint64_t sequence_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> used_credits_;  // by queue
   std::deque<ExpectedData> expected_;
   std::optional<Layout::Cursor> landing_;  // of the payload that is arriving
   Layout landing_layout_;                  // what landing_ walks
+  std::uint32_t landing_word_bytes_ = 1;
   Status read_failure_;
   // Last reply of each sort; a connection waits for one at a time.
   std::uint64_t done_sequence_ = 0;

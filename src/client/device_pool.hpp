@@ -16,6 +16,11 @@ namespace ob::client {
 
 class DevicePool;
 
+/// What the user of a connection keeps with it, and loses with it.
+struct Attachment {
+  virtual ~Attachment() = default;
+};
+
 /// One leased device with its queue. Returned to the pool on destruction, dropped if broken.
 class Lease {
  public:
@@ -33,11 +38,15 @@ class Lease {
   void blame_server() noexcept { blames_server_ = true; }
   /// Names the connection; plans made on another one are unknown here. Never reused.
   std::uint64_t connection_id() const noexcept { return connection_id_; }
+  /// Empty on a new connection; later leases of it find what is put here. Its destructor must not
+  /// use the device.
+  std::unique_ptr<Attachment>& attachment() noexcept { return attachment_; }
 
  private:
   friend class DevicePool;
   DevicePool* pool_ = nullptr;
   std::unique_ptr<RemoteDevice> device_;
+  std::unique_ptr<Attachment> attachment_;
   QueueId queue_;
   std::size_t server_ = 0;
   std::uint64_t connection_id_ = 0;

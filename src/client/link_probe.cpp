@@ -20,7 +20,7 @@ double seconds_since(transport::Clock::time_point start) {
 // Sends and fetches size_bytes once.
 Status measure_round(RemoteDevice& device, QueueId queue, BufferId buffer, std::byte* host,
                      std::uint64_t size_bytes, double& to_s, double& from_s) {
-  const Region region{0, 1, Triangle::full, size_bytes, 1, size_bytes};
+  const Region region{0, 1, Triangle::full, size_bytes, 1, size_bytes, 1};
   const Layout layout = Layout::bytes(host, size_bytes);
   const auto start = transport::Clock::now();
   OB_RETURN_IF_ERROR(device.write(queue, buffer, region, layout));

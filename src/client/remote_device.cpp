@@ -10,6 +10,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/chunks.hpp"
 #include "routines/codec.hpp"
 
 namespace ob::client {
@@ -346,10 +347,7 @@ Status RemoteDevice::read(QueueId id, BufferId buffer_id, const Region& region,
   OB_ASSIGN_OR_RETURN(const bool healthy, enter(id, queue));
   if (!healthy || destination.total_bytes() == 0) return {};
   if (buffer->mapped == nullptr) {
-    wire::Body body;
-    wire::encode(wire::Read{buffer_id, region}, body);
-    connection_->expect_data(id, destination);
-    auto sent = connection_->command(Opcode::read, id, body.bytes());
+    auto sent = connection_->read(id, wire::Read{buffer_id, region}, destination);
     if (!sent.ok()) return note(sent.status());
     note_use(*buffer, id, *sent);
     return {};
@@ -393,6 +391,22 @@ Status RemoteDevice::check_operands(const Descriptor& routine, const Argument* a
         matrix ? static_cast<std::uint64_t>(device.ld) : std::max<std::uint64_t>(1, operand.rows)};
     if (extent_bytes(region) != 0) OB_RETURN_IF_ERROR(find(device.buffer, region).status());
   }
+  return {};
+}
+
+Status RemoteDevice::digest(QueueId id, BufferId buffer_id, const Region& region,
+                            std::uint64_t chunk_bytes, std::span<Digest> digests) {
+  OB_ASSIGN_OR_RETURN(Buffer * buffer, find(buffer_id, region));
+  if (digests.size() != Chunks(region, chunk_bytes).count()) {
+    return Status(Code::invalid_argument, "not one digest for each chunk");
+  }
+  OB_RETURN_IF_ERROR(finish_pending_reads(*buffer));
+  Queue* queue = nullptr;
+  OB_ASSIGN_OR_RETURN(const bool healthy, enter(id, queue));
+  if (!healthy || digests.empty()) return {};
+  auto sent = connection_->digest(id, wire::Digest{buffer_id, region, chunk_bytes}, digests);
+  if (!sent.ok()) return note(sent.status());
+  note_use(*buffer, id, *sent);
   return {};
 }
 

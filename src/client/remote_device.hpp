@@ -45,6 +45,8 @@ class RemoteDevice final : public Device {
               const Layout& destination) override;
   Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
               const Region& to) override;
+  Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
+                std::span<Digest> digests) override;
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
   Result<PlanId> make_plan(const FftPlan& plan) override;
   Status destroy_plan(PlanId plan) override;

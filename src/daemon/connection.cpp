@@ -1,13 +1,14 @@
 #include "daemon/connection.hpp"
 
 #include <array>
-#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 
+#include "base/chunks.hpp"
 #include "routines/codec.hpp"
+#include "wire/byte_swap.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::daemon {
@@ -100,10 +101,10 @@ Status Connection::wait_for_bytes() {
   return status.code() == Code::deadline_exceeded ? Status() : status;
 }
 
-Status Connection::take_payload(const Layout& destination) {
+Status Connection::take_payload(const Layout& destination, std::uint32_t swapped_word_bytes) {
   Layout::Cursor cursor(destination);
   for (;;) {
-    OB_ASSIGN_OR_RETURN(const bool complete, receiver_.poll_payload(cursor));
+    OB_ASSIGN_OR_RETURN(const bool complete, receiver_.poll_payload(cursor, swapped_word_bytes));
     if (complete) return {};
     OB_RETURN_IF_ERROR(wait_for_bytes());
   }
@@ -150,16 +151,18 @@ Status Connection::shake_hands() {
                                               std::to_string(wire::kVersion) +
                                               " (install matching releases)");
   }
-  const std::uint8_t big_endian = std::endian::native == std::endian::big ? 1 : 0;
-  if (hello.big_endian != big_endian) {
-    return refuse(Code::unsupported, "client has the other byte order (not supported yet)");
+  other_byte_order_ = hello.big_endian != wire::kBigEndian;
+  if (other_byte_order_ && stream_->shares_memory()) {
+    return refuse(Code::unsupported,
+                  "client has the other byte order (shared memory is not swapped) "
+                  "connect over TCP (HOST:PORT)");
   }
   auto session = directory_.open(hello);
   if (!session.ok()) return refuse(session.status().code(), session.status().message());
   session_ = *session;
   const DeviceInfo& info = session_->device().info();
   wire::Welcome welcome;
-  welcome.big_endian = big_endian;
+  welcome.big_endian = wire::kBigEndian;
   welcome.host_visible = info.host_visible ? 1 : 0;
   welcome.token = session_->token();
   welcome.device = session_->device_index();
@@ -230,6 +233,7 @@ Status Connection::on_queue_command(const session::Message& message,
                                     const std::shared_ptr<SessionQueue>& queue) {
   const wire::Header& header = message.header;
   if (header.opcode == Opcode::read) return on_read(message, queue);
+  if (header.opcode == Opcode::digest) return on_digest(message, queue);
   if (header.opcode == Opcode::synchronize) return on_synchronize(message, queue);
   if (!queue->failure.ok()) return drop_payload();
   Status status;
@@ -343,6 +347,13 @@ Status Connection::wait_for(const std::vector<BufferUse>& uses) {
   return {};
 }
 
+// Whoever receives the region's elements must know what to swap.
+Status Connection::check_words(const Region& region) const {
+  if (!other_byte_order_ || region.word_bytes != 0) return {};
+  return Status(Code::invalid_argument,
+                "the region's word_bytes is 0 (client and daemon differ in byte order)");
+}
+
 Status Connection::on_write(const session::Message& message) {
   OB_ASSIGN_OR_RETURN(const auto write, wire::decode<wire::Write>(message.body));
   if (packed_bytes(write.region) != message.header.payload_bytes) {
@@ -355,12 +366,14 @@ Status Connection::on_write(const session::Message& message) {
                                               std::to_string(write.buffer.value) + " of " +
                                               std::to_string(buffer.size_bytes) + " bytes");
   }
+  OB_RETURN_IF_ERROR(check_words(write.region));
   std::byte* memory = session_->device().host_view(buffer.memory->local);
   if (memory == nullptr) {
     return Status(Code::unsupported, "this device's memory cannot be written from the network yet");
   }
   OB_RETURN_IF_ERROR(wait_for(session_->open_uses(write.buffer)));  // its memory is about to change
-  return take_payload(Layout::matrix(memory, write.region));
+  return take_payload(Layout::matrix(memory, write.region),
+                      other_byte_order_ ? write.region.word_bytes : 1);
 }
 
 Result<Connection::Source> Connection::source_of(const wire::Read& read,
@@ -371,6 +384,7 @@ Result<Connection::Source> Connection::source_of(const wire::Read& read,
                                               std::to_string(read.buffer.value) + " of " +
                                               std::to_string(buffer.size_bytes) + " bytes");
   }
+  OB_RETURN_IF_ERROR(check_words(read.region));
   OB_RETURN_IF_ERROR(session_->use(read.buffer, queue).status());
   std::byte* memory = session_->device().host_view(buffer.memory->local);
   if (memory == nullptr) {
@@ -389,10 +403,47 @@ Status Connection::on_read(const session::Message& message,
     else
       queue->fail(found.status(), message.header.sequence);
   }
+  return answer_with(std::move(source), message, queue);
+}
+
+// The device takes the digests in the queue's turn; the answer sends them from where they wait.
+Result<Connection::Source> Connection::digests_of(const session::Message& message,
+                                                  const wire::Digest& asked,
+                                                  const std::shared_ptr<SessionQueue>& queue) {
+  const Chunks chunks(asked.region, asked.chunk_bytes);
+  if (chunks.count() > wire::kMaxDigests) {
+    return Status(Code::invalid_argument, "digest asks for " + std::to_string(chunks.count()) +
+                                              " chunks (the limit is " +
+                                              std::to_string(wire::kMaxDigests) + ")");
+  }
+  OB_ASSIGN_OR_RETURN(const auto buffer, session_->use(asked.buffer, queue));
+  const auto digests = std::make_shared<std::vector<Digest>>(chunks.count());
+  OB_RETURN_IF_ERROR(session_->device().digest(queue->local, buffer->local, asked.region,
+                                               asked.chunk_bytes, *digests));
+  queue->note_on_device(message.header.sequence);
+  return Source{digests, Layout::bytes(digests->data(), digests->size() * sizeof(Digest))};
+}
+
+Status Connection::on_digest(const session::Message& message,
+                             const std::shared_ptr<SessionQueue>& queue) {
+  OB_ASSIGN_OR_RETURN(const auto asked, wire::decode<wire::Digest>(message.body));
+  Source source;
+  if (queue->failure.ok()) {
+    if (auto found = digests_of(message, asked, queue); found.ok())
+      source = std::move(found).value();
+    else
+      queue->fail(found.status(), message.header.sequence);
+  }
+  return answer_with(std::move(source), message, queue);
+}
+
+// Sends what was asked for once the queue gets here.
+Status Connection::answer_with(Source source, const session::Message& message,
+                               const std::shared_ptr<SessionQueue>& queue) {
   const std::uint64_t command = queue->announced = queue->submitted;
   ++replies_.owed;
   auto self = shared_from_this();
-  const auto answer = [self, queue, command, source, id = message.header.queue,
+  const auto answer = [self, queue, command, source = std::move(source), id = message.header.queue,
                        sequence = message.header.sequence, failure = queue->failure,
                        failed = queue->failed_sequence](const QueueReport& report) {
     wire::Outcome outcome = outcome_of(*queue, report, failure, failed);
@@ -417,6 +468,7 @@ Status Connection::on_synchronize(const session::Message& message,
        failure = std::exchange(queue->failure, Status()),
        failed = std::exchange(queue->failed_sequence, 0)](const QueueReport& report) {
         wire::Outcome outcome = outcome_of(*queue, report, failure, failed);
+        if (!report.status.ok()) self->session_->doubt_plans();
         queue->forget_device_failure();
         outcome.credits = grant(*queue, command);
         (void)self->replies_.reply(Opcode::done, id, sequence, outcome);

@@ -44,7 +44,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status refuse(Code code, const std::string& message);
   Status serve();
   Status wait_for_bytes();
-  Status take_payload(const Layout& destination);
+  Status take_payload(const Layout& destination, std::uint32_t swapped_word_bytes);
+  Status check_words(const Region& region) const;
   Status drop_payload();
 
   Status dispatch(const session::Message& message);
@@ -55,6 +56,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status on_locate(const session::Message& message);
   Status on_write(const session::Message& message);
   Status on_read(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_digest(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_copy(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_call(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_execute(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
@@ -66,10 +68,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // What a read's answer sends, held until it is sent.
   struct Source {
-    std::shared_ptr<DeviceBuffer> memory;
+    std::shared_ptr<const void> memory;
     Layout elements;
   };
   Result<Source> source_of(const wire::Read& read, const std::shared_ptr<SessionQueue>& queue);
+  Result<Source> digests_of(const session::Message& message, const wire::Digest& asked,
+                            const std::shared_ptr<SessionQueue>& queue);
+  Status answer_with(Source source, const session::Message& message,
+                     const std::shared_ptr<SessionQueue>& queue);
 
   std::unique_ptr<transport::Stream> stream_;
   SessionDirectory& directory_;
@@ -77,8 +83,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ReplyChannel replies_;
   std::shared_ptr<Session> session_;
   std::string client_ = "unknown client";
-  bool may_explain_ = false;  // the client speaks our protocol and was not refused
-  bool unanswered_ = false;   // a queue command came since the last synchronize
+  bool other_byte_order_ = false;  // the client's element data
+  bool may_explain_ = false;       // the client speaks our protocol and was not refused
+  bool unanswered_ = false;        // a queue command came since the last synchronize
   std::atomic<bool> resting_{true};
 };
 

@@ -31,7 +31,9 @@ Result<wire::Token> new_token() {
 }  // namespace
 
 Server::Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices)
-    : config_(std::move(config)), devices_(std::move(devices)) {}
+    : config_(std::move(config)), devices_(std::move(devices)) {
+  for (const auto& device : devices_) plans_.push_back(std::make_unique<PlanCache>(*device));
+}
 
 Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
                                                std::vector<std::unique_ptr<Device>> devices) {
@@ -166,7 +168,7 @@ Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello) {
   }
   const std::uint32_t index = any ? least_used_device() : hello.device;
   OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
-  auto session = std::make_shared<Session>(*devices_[index], index, token);
+  auto session = std::make_shared<Session>(*devices_[index], *plans_[index], index, token);
   sessions_.push_back({token, index, session});
   return session;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/connection.hpp"
+#include "daemon/plan_cache.hpp"
 #include "device/device.hpp"
 #include "transport/stream.hpp"
 
@@ -66,6 +67,7 @@ class Server final : public SessionDirectory {
 
   const ServerConfig config_;
   std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<PlanCache>> plans_;  // of each device
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::vector<std::thread> acceptors_;
   std::atomic<bool> closing_{false};

@@ -27,14 +27,12 @@ Status taken(const char* what, std::uint64_t id) {
 
 }  // namespace
 
-Session::Session(Device& device, std::uint32_t device_index, const wire::Token& token)
-    : device_(device), device_index_(device_index), token_(token) {}
+Session::Session(Device& device, PlanCache& plans, std::uint32_t device_index,
+                 const wire::Token& token)
+    : device_(device), plan_cache_(plans), device_index_(device_index), token_(token) {}
 
 Session::~Session() {
   for (const auto& [id, queue] : queues_) (void)device_.destroy_queue(queue->local);
-  for (const auto& [id, plan] : plans_) {
-    if (plan.local) (void)device_.destroy_plan(plan.local);
-  }
   for (const auto& [id, local] : events_) (void)device_.destroy_event(local);
 }
 
@@ -173,23 +171,22 @@ Status Session::make_plan(PlanId id, const FftPlan& plan) {
     if (plans_.size() >= kMaxObjects) return too_many("plans", kMaxObjects);
   }
   Plan made;
-  if (auto local = device_.make_plan(plan); local.ok()) {
-    made.local = *local;
+  if (auto shared = plan_cache_.plan_for(plan); shared.ok()) {
+    made.made = std::move(shared).value();
   } else {
-    made.failure = local.status();
+    made.failure = shared.status();
   }
   const std::lock_guard lock(mutex_);
-  if (plans_.try_emplace(id, made).second) return {};
-  // another connection of the session was faster
-  if (made.local) (void)device_.destroy_plan(made.local);
-  return taken("plan", id.value);
+  // else another connection of the session was faster
+  return plans_.try_emplace(id, std::move(made)).second ? Status() : taken("plan", id.value);
 }
 
 void Session::destroy_plan(PlanId id) {
+  Plan gone;  // the cache may destroy it: not under the lock
   const std::lock_guard lock(mutex_);
   const auto at = plans_.find(id);
   if (at == plans_.end()) return;
-  if (at->second.local) (void)device_.destroy_plan(at->second.local);
+  gone = std::move(at->second);
   plans_.erase(at);
 }
 
@@ -198,7 +195,14 @@ Result<PlanId> Session::plan(PlanId id) {
   const auto at = plans_.find(id);
   if (at == plans_.end()) return unknown("plan", id.value);
   if (!at->second.failure.ok()) return at->second.failure;
-  return at->second.local;
+  return at->second.made->local();
+}
+
+void Session::doubt_plans() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, plan] : plans_) {
+    if (plan.made != nullptr) plan.made->doubt();
+  }
 }
 
 Result<EventId> Session::event(EventId id) {

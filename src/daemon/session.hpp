@@ -11,6 +11,7 @@
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
+#include "daemon/plan_cache.hpp"
 #include "device/device.hpp"
 #include "wire/message.hpp"
 
@@ -90,7 +91,8 @@ struct SessionBuffer {
 /// Threads: any; a session may have several connections.
 class Session {
  public:
-  Session(Device& device, std::uint32_t device_index, const wire::Token& token);
+  /// @param plans of the device   Memory: device and plans outlive the session
+  Session(Device& device, PlanCache& plans, std::uint32_t device_index, const wire::Token& token);
   /// Waits for the queues, then frees everything.
   ~Session();
   Session(const Session&) = delete;
@@ -127,19 +129,22 @@ class Session {
   void destroy_plan(PlanId id);
   /// Errors: invalid_argument if unknown; what making it failed with.
   Result<PlanId> plan(PlanId id);
+  /// Something failed that a plan may be the reason of: no other session gets this one's plans.
+  void doubt_plans();
 
   /// The local event, made on first mention.
   Result<EventId> event(EventId id);
 
  private:
   struct Plan {
-    PlanId local;
+    std::unique_ptr<const PlanCache::Plan> made;  ///< nullptr if making it failed
     Status failure;
   };
 
   Status insert(BufferId id, SessionBuffer buffer);
 
   Device& device_;
+  PlanCache& plan_cache_;
   const std::uint32_t device_index_;
   const wire::Token token_;
   std::mutex mutex_;

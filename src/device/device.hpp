@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "base/digest.hpp"
 #include "base/ids.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
@@ -48,7 +50,7 @@ struct QueueReport {
   /// 1-based count of the failed command on this queue since its creation
   std::uint64_t failed_command = 0;
   std::uint64_t compute_ns = 0;  ///< calls and plan executions
-  std::uint64_t plan_ns = 0;     ///< making plans
+  std::uint64_t plan_ns = 0;     ///< waiting for plans that were not ready in time
 };
 
 class Device {
@@ -83,6 +85,13 @@ class Device {
   /// Copies between buffers of this device. @pre equal packed bytes, no overlap
   virtual Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
                       const Region& to) = 0;
+
+  /// Takes the digests of `region`, one for each of Chunks(region, chunk_bytes).
+  /// Memory: valid once the queue has passed; undefined on failure. The work starts without
+  /// waiting for synchronize().
+  /// Errors: unsupported if the device cannot   @pre digests.size() is the number of chunks
+  virtual Status digest(QueueId queue, BufferId buffer, const Region& region,
+                        std::uint64_t chunk_bytes, std::span<Digest> digests) = 0;
 
   /// Runs a BLAS or LAPACK routine; memory operands are Argument::device.
   /// Errors: invalid_argument if illegal or out of a buffer's bounds; unsupported if the backend

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/chunks.hpp"
+
 namespace ob {
 namespace {
 
@@ -154,6 +156,33 @@ Status HostDevice::copy(QueueId queue_id, BufferId source_id, const Region& from
   return {};
 }
 
+Status HostDevice::digest(QueueId queue_id, BufferId id, const Region& region,
+                          std::uint64_t chunk_bytes, std::span<Digest> digests) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  auto buffer = memory_.find(id);
+  Status status = check_region("digest", id, buffer.get(), region);
+  const Chunks chunks(region, chunk_bytes);
+  if (status.ok() && digests.size() != chunks.count()) {
+    status = {Code::invalid_argument, "digest: the region has " + std::to_string(chunks.count()) +
+                                          " chunks, not " + std::to_string(digests.size())};
+  }
+  if (!status.ok()) {
+    queue->fail(std::move(status));
+    return {};
+  }
+  const double seconds = static_cast<double>(packed_bytes(region)) / 4e9;
+  queue->submit({.cheap = seconds < HostQueue::kCheapSeconds},
+                [chunks, digests, buffer = std::move(buffer)](QueueReport&) {
+                  for (std::uint64_t i = 0; i < chunks.count(); ++i) {
+                    const ChunkParts parts = chunks.at(i);
+                    digests[i] = digest_of(buffer->data(), parts.span());
+                  }
+                  return Status();
+                });
+  return {};
+}
+
 Result<EventId> HostDevice::create_event() { return events_.add(std::make_shared<HostEvent>()); }
 
 Status HostDevice::destroy_event(EventId id) {
@@ -186,7 +215,7 @@ Status HostDevice::wait(QueueId queue_id, EventId id) {
   auto mark = event->last();
   const bool passed = mark == nullptr || mark->done();
   queue->submit({.cheap = passed}, [mark = std::move(mark)](QueueReport&) {
-    if (mark != nullptr) mark->wait();
+    if (mark != nullptr) (void)mark->wait();
     return Status();
   });
   return {};

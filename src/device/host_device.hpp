@@ -16,8 +16,8 @@ namespace ob {
 /// Leaves routine calls and transforms to the backend that derives from it.
 /// A command that is found impossible when it is submitted (out of bounds, unknown buffer) fails in
 /// its turn, like one that fails while running: submitting returns an error only if the queue
-/// itself does not exist. Commands that have a number: write, read, copy, call, execute, record,
-/// wait. record() takes effect after a failure too, so that no other queue waits for ever.
+/// itself does not exist. Commands that have a number: write, read, copy, digest, call, execute,
+/// record, wait. record() takes effect after a failure too, so that no other queue waits for ever.
 class HostDevice : public Device {
  public:
   const DeviceInfo& info() const noexcept final { return info_; }
@@ -36,6 +36,8 @@ class HostDevice : public Device {
               const Layout& destination) final;
   Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
               const Region& to) final;
+  Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
+                std::span<Digest> digests) final;
 
   Result<EventId> create_event() final;
   Status destroy_event(EventId event) final;

@@ -12,7 +12,8 @@ Region region_of(const Operand& operand, Kind kind, std::int64_t ld, bool writte
                 .triangle = written ? operand.written_triangle : operand.triangle,
                 .rows = operand.rows,
                 .cols = operand.cols,
-                .ld = std::max<std::uint64_t>(1, operand.rows)};
+                .ld = std::max<std::uint64_t>(1, operand.rows),
+                .word_bytes = operand.word_bytes};
   // Unsigned negation: the magnitude of the smallest integer, too, is a number.
   const auto bits = static_cast<std::uint64_t>(ld);
   if (kind == Kind::matrix) region.ld = bits;

@@ -32,6 +32,7 @@ struct Operand {
   bool written = false;       ///< elements are results
   bool consumed = false;      ///< what was read is undefined after the call, and no result
   std::uint32_t element_bytes = 0;
+  std::uint8_t word_bytes = 0;                 ///< as Region's: complex elements are two words
   Triangle triangle = Triangle::full;          ///< of what is read
   Triangle written_triangle = Triangle::full;  ///< of the results
   std::uint64_t rows = 0;                      ///< strided operands: 1

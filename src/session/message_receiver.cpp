@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "wire/byte_swap.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::session {
@@ -52,7 +53,7 @@ Result<std::optional<Message>> MessageReceiver::poll() {
   // fill() may have moved the buffer
   const std::byte* body = buffer_.get() + begin_ + wire::kHeaderBytes;
   begin_ += whole;
-  payload_left_ = header.payload_bytes;
+  payload_left_ = payload_bytes_ = header.payload_bytes;
   return std::optional<Message>(Message{header, {body, header.body_bytes}});
 }
 
@@ -77,7 +78,34 @@ Result<std::size_t> MessageReceiver::receive_pieces(Layout::Cursor& destination)
   return received;
 }
 
-Result<bool> MessageReceiver::poll_payload(Layout::Cursor& destination) {
+// The buffer is the stage: what was received is swapped from there to its place while the caches
+// hold it. A word that is not complete waits in the buffer.
+Result<bool> MessageReceiver::poll_swapped_payload(Layout::Cursor& destination,
+                                                   std::uint32_t word_bytes) {
+  while (payload_left_ > 0) {
+    const std::uint64_t buffered = std::min<std::uint64_t>(end_ - begin_, payload_left_);
+    const std::uint64_t whole_words = buffered - buffered % word_bytes;
+    if (whole_words == 0) {
+      OB_ASSIGN_OR_RETURN(const std::size_t received, receive_into_buffer());
+      if (received == 0) return false;
+      continue;
+    }
+    const std::uint64_t n = std::min<std::uint64_t>(whole_words, destination.piece().size());
+    if (n == 0 || n % word_bytes != 0) {
+      return Status(Code::internal, "payload and its destination are not the same words");
+    }
+    wire::copy_swapped(destination.piece().data(), buffer_.get() + begin_, n, word_bytes,
+                       payload_bytes_);
+    destination.advance(n);
+    begin_ += n;
+    payload_left_ -= n;
+  }
+  return true;
+}
+
+Result<bool> MessageReceiver::poll_payload(Layout::Cursor& destination,
+                                           std::uint32_t swapped_word_bytes) {
+  if (swapped_word_bytes > 1) return poll_swapped_payload(destination, swapped_word_bytes);
   while (payload_left_ > 0) {
     if (begin_ < end_) {
       const std::size_t n = std::min<std::uint64_t>(end_ - begin_, payload_left_);

@@ -33,8 +33,10 @@ class MessageReceiver {
   /// Bytes of the current message's payload that were not received yet.
   std::uint64_t payload_left() const noexcept { return payload_left_; }
   /// Receives what there is of the payload to the cursor; true once it is complete.
-  /// @pre the cursor has room for payload_left() bytes
-  Result<bool> poll_payload(Layout::Cursor& destination);
+  /// @param swapped_word_bytes the payload is words of so many bytes in the other byte order; 1: it
+  /// lands as it is. The same for all of a payload.
+  /// @pre the cursor has room for payload_left() bytes; pieces and payload are whole words
+  Result<bool> poll_payload(Layout::Cursor& destination, std::uint32_t swapped_word_bytes = 1);
   /// The same, throwing the bytes away.
   Result<bool> discard_payload();
 
@@ -45,12 +47,14 @@ class MessageReceiver {
   Result<bool> fill(std::size_t wanted_bytes);
   Result<std::size_t> receive_into_buffer();
   Result<std::size_t> receive_pieces(Layout::Cursor& destination);
+  Result<bool> poll_swapped_payload(Layout::Cursor& destination, std::uint32_t word_bytes);
 
   static constexpr std::size_t kBufferBytes = std::size_t{128} * 1024;
   transport::Stream& stream_;
   std::unique_ptr<std::byte[]> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
+  std::uint64_t payload_bytes_ = 0;
   std::uint64_t payload_left_ = 0;
 };
 

@@ -82,6 +82,7 @@ OB_WIRE_BODY(Free);
 OB_WIRE_BODY(Locate);
 OB_WIRE_BODY(Write);
 OB_WIRE_BODY(Read);
+OB_WIRE_BODY(Digest);
 OB_WIRE_BODY(Copy);
 OB_WIRE_BODY(DestroyPlan);
 OB_WIRE_BODY(ExecutePlan);

@@ -28,6 +28,7 @@ Traits traits_of(std::uint16_t opcode) noexcept {
     case Opcode::locate:
     case Opcode::read:
     case Opcode::copy:
+    case Opcode::digest:
     case Opcode::call:
     case Opcode::make_plan:
     case Opcode::destroy_plan:
@@ -58,7 +59,7 @@ Status check(const Header& header) {
                               std::to_string(kVersion) + ") check that the peer is an Outboard " +
                               "program and that the port is right");
   }
-  if (header.flags != 0) return refuse(opcode, "flags are not 0 (version 1 defines none)");
+  if (header.flags != 0) return refuse(opcode, "flags are not 0 (no version defines any)");
   if (header.body_bytes > kMaxBodyBytes) {
     return refuse(opcode, "body_bytes is " + std::to_string(header.body_bytes) + " (the limit is " +
                               std::to_string(kMaxBodyBytes) + ")");

@@ -19,9 +19,10 @@ namespace ob::wire {
 
 /// In Hello and Welcome; also tells a foreign program early.
 inline constexpr std::uint32_t kMagic = 0x0B0A4D01;
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 2;
 inline constexpr std::uint32_t kMaxBodyBytes = 4096;   ///< larger bodies are a protocol error
 inline constexpr std::uint32_t kInitialCredits = 256;  ///< commands in flight per queue
+inline constexpr std::uint64_t kMaxDigests = 1 << 16;  ///< chunks of one digest command
 
 enum class Opcode : std::uint16_t {
   // client -> daemon
@@ -43,11 +44,12 @@ enum class Opcode : std::uint16_t {
   synchronize = 16,  ///< answered by done
   ping = 17,         ///< answered by pong, ahead of any queue
   goodbye = 18,
+  digest = 19,  ///< answered by data
   // daemon -> client
   welcome = 64,
   refused = 65,
   location = 66,
-  data = 67,  ///< payload: the region's elements, or none if status is not ok
+  data = 67,  ///< payload: what was asked for, or none if status is not ok
   done = 68,
   credit = 69,
   pong = 70,
@@ -61,6 +63,7 @@ constexpr bool uses_credit(Opcode opcode) noexcept {
     case Opcode::write:
     case Opcode::read:
     case Opcode::copy:
+    case Opcode::digest:
     case Opcode::call:
     case Opcode::execute_plan:
     case Opcode::record:
@@ -91,7 +94,7 @@ struct Hello {
   Token join{};
   std::uint32_t device = UINT32_MAX;  ///< device index, or any
   std::string client;                 ///< program and pid, for the daemon's log; at most 255 bytes
-  /// reserved for authentication; empty in version 1; at most 1024 bytes
+  /// reserved for authentication; empty so far; at most 1024 bytes
   std::string identity;
 };
 
@@ -132,6 +135,12 @@ struct Read {
   BufferId buffer;
   Region region;
 };
+/// Answered with two words of 8 bytes for each of Chunks(region, chunk_bytes): ob::Digest.
+struct Digest {
+  BufferId buffer;
+  Region region;
+  std::uint64_t chunk_bytes = 0;
+};
 struct Copy {
   BufferId source;
   BufferId destination;
@@ -169,7 +178,7 @@ struct Outcome {
   std::uint64_t failed_sequence = 0;  ///< the command that failed
   /// device time of calls and plan executions since the last synchronize
   std::uint64_t compute_ns = 0;
-  std::uint64_t plan_ns = 0;  ///< time spent making plans since the last synchronize
+  std::uint64_t plan_ns = 0;  ///< time executions waited for their plans since the last synchronize
   std::string message;        ///< at most 1024 bytes
 };
 

@@ -1,6 +1,8 @@
 // The bodies of docs/wire.md, in the order of wire/message.hpp.
 
+#include <bit>
 #include <cmath>
+#include <string>
 
 #include "wire/codec.hpp"
 #include "wire/fields.hpp"
@@ -26,10 +28,22 @@ void put(Body& body, const Region& region) noexcept {
   body.u64(region.offset_bytes);
   body.u32(region.element_bytes);
   body.u8(static_cast<std::uint8_t>(region.triangle));
+  body.u8(region.word_bytes);
   body.pad_to_8();
   body.u64(region.rows);
   body.u64(region.cols);
   body.u64(region.ld);
+}
+
+std::uint8_t take_word_bytes(Fields& fields, std::string_view field, std::uint32_t element_bytes) {
+  const std::uint8_t word_bytes = fields.u8(field);
+  if (word_bytes == 0) return 0;
+  if (word_bytes > 8 || !std::has_single_bit(word_bytes)) {
+    fields.refuse(field, "has words of " + std::to_string(word_bytes) + " bytes (1, 2, 4 or 8)");
+  } else if (element_bytes % word_bytes != 0) {
+    fields.refuse(field, "has elements that are not whole words");
+  }
+  return word_bytes;
 }
 
 // Whether the region lies in its buffer is for the session to check: only it knows the buffer.
@@ -38,6 +52,7 @@ Region take_region(Fields& fields, std::string_view field) {
   region.offset_bytes = fields.u64(field);
   region.element_bytes = fields.u32(field);
   region.triangle = fields.up_to(field, Triangle::lower_strict);
+  region.word_bytes = take_word_bytes(fields, field, region.element_bytes);
   fields.padding();
   region.rows = fields.u64(field);
   region.cols = fields.u64(field);
@@ -219,6 +234,23 @@ Result<Read> decode(std::span<const std::byte> bytes) {
   Read message;
   message.buffer = fields.id<BufferId>("buffer");
   message.region = take_region(fields, "region");
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Digest& message, Body& body) noexcept {
+  body.u64(message.buffer.value);
+  put(body, message.region);
+  body.u64(message.chunk_bytes);
+}
+
+template <>
+Result<Digest> decode(std::span<const std::byte> bytes) {
+  Fields fields("digest", bytes);
+  Digest message;
+  message.buffer = fields.id<BufferId>("buffer");
+  message.region = take_region(fields, "region");
+  message.chunk_bytes = fields.u64("chunk_bytes");
   return finish(fields, message);
 }
 

@@ -45,9 +45,8 @@ TEST_P(ConnectionTest, LargePayloadsBothWaysAtOnceDoNotBlock) {
   constexpr int kRounds = 6;
   std::vector<Bytes> received(kRounds, Bytes(kBytes));
   for (Bytes& bytes : received) {
-    connection->expect_data(kQueue, Layout::bytes(bytes.data(), kBytes));
-    ASSERT_TRUE(
-        connection->command(Opcode::read, kQueue, wire::Read{BufferId{1}, line(kBytes)}).ok());
+    const Layout destination = Layout::bytes(bytes.data(), kBytes);
+    ASSERT_TRUE(connection->read(kQueue, {BufferId{1}, line(kBytes)}, destination).ok());
     ASSERT_TRUE(connection->flush().ok());
     ASSERT_TRUE(
         connection

@@ -53,6 +53,37 @@ TEST(DescriptorOperands, SomeIncrementsMustBePositive) {
   }
 }
 
+TEST(DescriptorOperands, WordsAreTheNumbersThatElementsAreMadeOf) {
+  const Argument arguments[kMaxArguments] = {};
+  for (const Descriptor& routine : routines::all()) {
+    const Operands operands = routine.operands(arguments);
+    for (const Operand& o : operands.span()) {
+      const bool complex = routine.precision == Precision::c || routine.precision == Precision::z;
+      const std::uint32_t words = o.element_bytes / o.word_bytes;
+      EXPECT_EQ(o.element_bytes % o.word_bytes, 0u) << routine.name;
+      EXPECT_TRUE(words == 1 || (words == 2 && complex)) << routine.name;
+      if (!has_ld(routine.kinds[o.argument])) continue;
+      EXPECT_EQ(o.element_bytes, element_bytes(routine.precision)) << routine.name;
+      EXPECT_EQ(o.word_bytes, real_bytes(routine.precision)) << routine.name;
+    }
+  }
+  const auto expect_words = [&](const char* routine, const char* name, int element, int word) {
+    const Operands operands = row(routine).operands(arguments);
+    const Operand& o = operand(operands, routine, name);
+    EXPECT_EQ(int(o.element_bytes), element) << routine << " " << name;
+    EXPECT_EQ(int{o.word_bytes}, word) << routine << " " << name;
+    EXPECT_EQ(int{region_of(o, row(routine).kinds[o.argument], 1).word_bytes}, word);
+  };
+  expect_words("icamax", "result", 8, 8);  // an integer, as long as a pair of floats
+  expect_words("cdotu", "result", 8, 4);
+  expect_words("dsdot", "result", 8, 8);
+  expect_words("cheev", "w", 4, 4);
+  expect_words("zheev", "w", 8, 8);
+  expect_words("sgesv", "ipiv", 8, 8);
+  expect_words("cgesv", "info", 8, 8);
+  expect_words("zposvx", "equed", 1, 1);
+}
+
 TEST(DescriptorOperands, RegionsOfStridedOperands) {
   const Operand x{.element_bytes = 8, .rows = 1, .cols = 5};
   for (const std::int64_t increment : {3, -3}) {

@@ -84,6 +84,14 @@ void fill(Piecewise& p, std::uint64_t salt) {
   }
 }
 
+// Reverses every word of the listed elements; pieces are whole words.
+void reverse_words(Piecewise& p, std::uint32_t word_bytes) {
+  for (Layout::Cursor cursor(p.layout); !cursor.done(); cursor.advance(word_bytes)) {
+    const auto word = cursor.piece().first(word_bytes);
+    std::reverse(word.begin(), word.end());
+  }
+}
+
 class Waiter final : public SendWaiter {
  public:
   explicit Waiter(std::function<Status()> wait) : wait_(std::move(wait)) {}
@@ -122,7 +130,10 @@ Message next(MessageReceiver& receiver, transport::Stream& stream) {
   }
 }
 
-void receive_all(transport::Stream& stream, std::uint64_t first, std::uint64_t count) {
+enum class Peer { same_byte_order, other_byte_order };
+
+void receive_all(transport::Stream& stream, std::uint64_t first, std::uint64_t count,
+                 Peer peer = Peer::same_byte_order) {
   MessageReceiver receiver(stream);
   for (std::uint64_t salt = first; salt < first + count; ++salt) {
     const Message message = next(receiver, stream);
@@ -142,9 +153,13 @@ void receive_all(transport::Stream& stream, std::uint64_t first, std::uint64_t c
     got.layout = Layout::matrix(got.memory.data(), region);
     expected.layout = Layout::matrix(expected.memory.data(), region);
     fill(expected, salt);
+    const std::uint32_t word_bytes =
+        peer == Peer::other_byte_order ? std::min<std::uint32_t>(region.element_bytes, 8) : 1;
+    if (word_bytes > 1) reverse_words(expected, word_bytes);
     ASSERT_EQ(message.header.payload_bytes, got.layout.total_bytes());
     Layout::Cursor cursor(got.layout);
-    while (!require(drop ? receiver.discard_payload() : receiver.poll_payload(cursor))) {
+    while (
+        !require(drop ? receiver.discard_payload() : receiver.poll_payload(cursor, word_bytes))) {
       ASSERT_TRUE(stream.wait(true, false, patience()).ok());
     }
     if (!drop) {
@@ -168,6 +183,49 @@ TEST_P(MessagesTest, RandomMessagesBothWaysAtOnce) {
   one.join();
   two.join();
   three.join();
+}
+
+TEST_P(MessagesTest, ElementsOfTheOtherByteOrderAreSwapped) {
+  auto random = test::fresh_random();
+  const std::uint64_t first = random() % 1'000'000 + 1;
+  Pair pair(GetParam());
+  std::thread sending([&] { send_all(*pair.a, first, 300); });
+  receive_all(*pair.b, first, 300, Peer::other_byte_order);
+  sending.join();
+}
+
+TEST_P(MessagesTest, AWordThatArrivesInPartsIsOneWord) {
+  Pair pair(GetParam());
+  wire::Header header = header_of(4);
+  header.payload_bytes = 40;
+  Bytes bytes(wire::kHeaderBytes + 40);
+  wire::encode_header(header,
+                      std::span<std::byte, wire::kHeaderBytes>(bytes.data(), wire::kHeaderBytes));
+  for (std::size_t i = 0; i < 40; ++i) bytes[wire::kHeaderBytes + i] = pattern(i, 4);
+  MessageReceiver receiver(*pair.b);
+  for (const std::uint32_t word_bytes : {2u, 4u, 8u}) {
+    for (std::size_t cut = wire::kHeaderBytes; cut < bytes.size(); ++cut) {
+      Bytes payload(42, std::byte{0xA5});
+      const Layout layout = Layout::bytes(payload.data() + 1, 40);
+      Layout::Cursor cursor(layout);
+      bool complete = false;
+      for (const auto [from, to] : {std::pair{std::size_t{0}, cut}, {cut, bytes.size()}}) {
+        const iovec part{bytes.data() + from, to - from};
+        ASSERT_EQ(require(pair.a->try_send({&part, 1})), to - from);
+        ASSERT_TRUE(pair.b->wait(true, false, patience()).ok());
+        if (from == 0) {
+          ASSERT_TRUE(require(receiver.poll()));
+        }
+        complete = require(receiver.poll_payload(cursor, word_bytes));
+      }
+      ASSERT_TRUE(complete);
+      Bytes expected(42, std::byte{0xA5});
+      for (std::size_t i = 0; i < 40; ++i) {
+        expected[1 + i / word_bytes * word_bytes + word_bytes - 1 - i % word_bytes] = pattern(i, 4);
+      }
+      ASSERT_EQ(payload, expected) << "cut at " << cut << ", words of " << word_bytes;
+    }
+  }
 }
 
 TEST_P(MessagesTest, BytesThatTrickleInMakeTheSameMessages) {

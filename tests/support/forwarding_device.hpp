@@ -55,6 +55,11 @@ class ForwardingDevice final : public Device {
     OB_RETURN_IF_ERROR(turn());
     return inner_.copy(queue, source, from, destination, to);
   }
+  Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
+                std::span<Digest> digests) override {
+    OB_RETURN_IF_ERROR(turn());
+    return inner_.digest(queue, buffer, region, chunk_bytes, digests);
+  }
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override {
     OB_RETURN_IF_ERROR(turn());
     return inner_.call(queue, routine, arguments);

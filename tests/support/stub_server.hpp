@@ -8,14 +8,18 @@
 #include <thread>
 
 #include "support/raw_client.hpp"
+#include "wire/byte_swap.hpp"
 
 namespace ob::test {
 
 class StubServer {
  public:
   /// `serve` gets the stream after the handshake.
-  explicit StubServer(std::function<void(transport::Stream&)> serve)
-      : listener_(require(transport::listen("127.0.0.1:0"))), serve_(std::move(serve)) {
+  explicit StubServer(std::function<void(transport::Stream&)> serve,
+                      std::uint8_t big_endian = wire::kBigEndian)
+      : listener_(require(transport::listen("127.0.0.1:0"))),
+        serve_(std::move(serve)),
+        big_endian_(big_endian) {
     thread_ = std::thread([this] { run(); });
   }
   ~StubServer() {
@@ -35,6 +39,7 @@ class StubServer {
     (void)(*stream)->wait(true, false, RawClient::deadline());
     (void)(*stream)->try_receive({&in, 1});
     wire::Welcome welcome;
+    welcome.big_endian = big_endian_;
     welcome.memory_bytes = 1 << 28;
     welcome.backend = "stub";
     wire::Body body;
@@ -53,6 +58,7 @@ class StubServer {
 
   std::unique_ptr<transport::Listener> listener_;
   std::function<void(transport::Stream&)> serve_;
+  std::uint8_t big_endian_;
   std::atomic<bool> over_{false};
   std::thread thread_;
 };

@@ -58,6 +58,7 @@ TEST(Messages, DecodedFieldsLandInTheirMembers) {
   EXPECT_EQ(write->region.rows, 3u);
   EXPECT_EQ(write->region.cols, 5u);
   EXPECT_EQ(write->region.ld, 7u);
+  EXPECT_EQ(write->region.word_bytes, 8u);
   const auto welcome = decode_exactly<wire::Welcome>(from_hex(test::kWelcomeHex));
   ASSERT_TRUE(welcome.ok());
   EXPECT_EQ(welcome->host_visible, 1);
@@ -245,7 +246,12 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
       test::kOutcomeHex, "outcome",
       {{0, 12, "code"}, {1, 1, "reserved"}, {3, 1, "reserved"}, {33, 5, "message"}});
   expect_refusals<wire::Write>("05 00 00 00 00 00 00 00" + std::string(test::kRegionHex), "write",
-                               {{20, 5, "region"}, {21, 1, "padding"}, {23, 1, "padding"}});
+                               {{20, 5, "region"},
+                                {21, 3, "region"},
+                                {21, 16, "region"},
+                                {22, 1, "padding"},
+                                {23, 1, "padding"},
+                                {16, 12, "region"}});  // element_bytes: not whole words
   expect_refusals<wire::Location>(
       "00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00", "location",
       {{0, 12, "code"}, {1, 1, "padding"}, {15, 1, "offset_bytes"}});

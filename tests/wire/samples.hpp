@@ -9,16 +9,16 @@ namespace ob::test {
 
 inline constexpr std::string_view kRegionHex = R"(
   08 07 06 05 04 03 02 01   // offset_bytes
-  10 00 00 00 02 00 00 00   // element_bytes, triangle lower, padding
+  10 00 00 00 02 08 00 00   // element_bytes, triangle lower, word_bytes, padding
   03 00 00 00 00 00 00 00   // rows
   05 00 00 00 00 00 00 00   // cols
   07 00 00 00 00 00 00 00   // ld
 )";
-inline const Region kRegion{0x0102030405060708, 16, Triangle::lower, 3, 5, 7};
+inline const Region kRegion{0x0102030405060708, 16, Triangle::lower, 3, 5, 7, 8};
 
 inline constexpr std::string_view kOtherRegionHex = R"(
   40 00 00 00 00 00 00 00
-  08 00 00 00 03 00 00 00   // upper without diagonal
+  08 00 00 00 03 00 00 00   // upper without diagonal, words not said
   00 01 00 00 00 00 00 00
   01 00 00 00 00 00 00 00
   ff ff ff ff ff ff ff ff
@@ -26,7 +26,7 @@ inline constexpr std::string_view kOtherRegionHex = R"(
 inline const Region kOtherRegion{0x40, 8, Triangle::upper_strict, 0x100, 1, UINT64_MAX};
 
 inline constexpr std::string_view kHelloHex = R"(
-  01 4d 0a 0b 01 00 01 00   // magic, version, big_endian, reserved
+  01 4d 0a 0b 02 00 01 00   // magic, version, big_endian, reserved
   88 77 66 55 44 33 22 11   // join
   ef cd ab 89 67 45 23 01
   02 00 00 00 05 00 00 00   // device, length of client
@@ -34,7 +34,7 @@ inline constexpr std::string_view kHelloHex = R"(
   00 00 00 00 00 00 00 00   // length of identity, padding
 )";
 inline constexpr std::string_view kWelcomeHex = R"(
-  01 4d 0a 0b 01 00 00 01   // magic, version, big_endian, host_visible
+  01 4d 0a 0b 02 00 00 01   // magic, version, big_endian, host_visible
   01 00 00 00 00 00 00 80   // token
   02 00 00 00 00 00 00 c0
   01 00 00 00 03 00 00 00   // device, devices
@@ -44,7 +44,7 @@ inline constexpr std::string_view kWelcomeHex = R"(
   04 00 00 00 66 61 73 74   // description "fast"
 )";
 inline constexpr std::string_view kRefusedHex = R"(
-  06 00 01 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
+  06 00 02 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
   6e 6f 00 00 00 00 00 00   // "no"
 )";
 inline constexpr std::string_view kOutcomeHex = R"(
@@ -63,9 +63,9 @@ void for_each_sample(Visit visit) {
   const std::string region(kRegionHex);
   const std::string id7 = "07 00 00 00 00 00 00 80 ";
   constexpr std::uint64_t k7 = 0x8000000000000007;
-  visit("hello", Hello{1, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", ""}, kHelloHex);
+  visit("hello", Hello{2, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", ""}, kHelloHex);
   visit("welcome",
-        Welcome{1,
+        Welcome{2,
                 0,
                 1,
                 {0x8000000000000001, 0xc000000000000002},
@@ -76,12 +76,13 @@ void for_each_sample(Visit visit) {
                 "cpu",
                 "fast"},
         kWelcomeHex);
-  visit("refused", Refused{Code::version_mismatch, 1, "no"}, kRefusedHex);
+  visit("refused", Refused{Code::version_mismatch, 2, "no"}, kRefusedHex);
   visit("allocate", Allocate{{k7}, 1ULL << 40}, id7 + "00 00 00 00 00 01 00 00");
   visit("free", Free{{k7}}, id7);
   visit("locate", Locate{{k7}}, id7);
   visit("write", Write{{k7}, kRegion}, id7 + region);
   visit("read", Read{{k7}, kRegion}, id7 + region);
+  visit("digest", Digest{{k7}, kRegion, 1 << 20}, id7 + region + "00 00 10 00 00 00 00 00");
   visit("copy", Copy{{k7}, {9}, kRegion, kOtherRegion},
         id7 + "09 00 00 00 00 00 00 00" + region + std::string(kOtherRegionHex));
   visit("destroy_plan", DestroyPlan{{k7}}, id7);

@@ -29,13 +29,17 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
     return Status(Code::invalid_argument,
                   "the device rate must be a number of GFLOP/s, 0 for no limit");
   }
+  if (!std::isfinite(config.plan_seconds) || config.plan_seconds < 0) {
+    return Status(Code::invalid_argument, "the time of a plan must be a number of seconds");
+  }
   DeviceInfo info;
   info.backend = "null";
   info.description = description(config);
   info.memory_bytes =
       config.memory_bytes != 0 ? config.memory_bytes : share_of_host_memory(config.devices);
   info.gflops_double = config.rate_gflops;
-  return std::unique_ptr<Device>(new NullDevice(std::move(info), config.rate_gflops));
+  return std::unique_ptr<Device>(
+      new NullDevice(std::move(info), config.rate_gflops, config.plan_seconds));
 }
 
 }  // namespace ob::null

@@ -21,6 +21,7 @@ struct Config {
   unsigned devices = 1;
   std::uint64_t memory_bytes = 0;  ///< cap; 0: an equal part of the machine's memory
   double rate_gflops = 0;          ///< calls and transforms take flops / rate; 0: no time
+  double plan_seconds = 0;         ///< making a plan takes this long, one at a time
 };
 
 /// Errors: invalid_argument if the configuration makes no sense.

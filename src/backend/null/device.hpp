@@ -9,7 +9,7 @@ namespace ob::null {
 /// Threads: any, as Device
 class NullDevice final : public HostDevice {
  public:
-  NullDevice(DeviceInfo info, double rate_gflops);
+  NullDevice(DeviceInfo info, double rate_gflops, double plan_seconds);
   ~NullDevice() override { finish_queues(); }
 
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
@@ -18,10 +18,16 @@ class NullDevice final : public HostDevice {
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
 
  private:
+  struct Plan {
+    FftPlan shape;
+    EventMark made;
+  };
   bool cheap(double flops) const { return pace_.seconds(flops) < HostQueue::kCheapSeconds; }
 
   Pace pace_;
-  HandleTable<PlanId, const FftPlan> plans_;
+  const double plan_seconds_;
+  HandleTable<PlanId, Plan> plans_;
+  HostQueue planner_{"ob-planner"};
 };
 
 }  // namespace ob::null

@@ -55,6 +55,11 @@ int detach(msghdr& message, detail::Fd& first) noexcept {
 }
 
 Status check(const Record& record, ssize_t size_bytes, int descriptors, int flags) {
+  if (record.magic == __builtin_bswap32(kControlMagic)) {  // a processor emulated beside us
+    return {Code::unsupported,
+            "the peer has the other byte order (shared memory is not swapped) "
+            "connect over TCP (HOST:PORT)"};
+  }
   if (size_bytes != static_cast<ssize_t>(sizeof record) || record.magic != kControlMagic ||
       (flags & MSG_TRUNC) != 0) {
     return {Code::protocol_error,

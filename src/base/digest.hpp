@@ -1,0 +1,24 @@
+#pragma once
+// Telling whether memory still holds what it held: digests of its contents.
+
+#include <cstdint>
+#include <span>
+
+#include "base/layout.hpp"
+
+namespace ob {
+
+/// 128 bits of XXH3. Different contents have equal digests with a probability of about 2^-128 per
+/// pair; nobody is kept from constructing such contents.
+/// Source: xxHash, XXH3 128-bit variant, seed 0 (the same value on every processor)
+struct Digest {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  friend bool operator==(const Digest&, const Digest&) = default;
+};
+
+/// The digest of the parts' elements, one after another in packed order.
+/// @param base their offsets count from here
+Digest digest_of(const void* base, std::span<const Region> parts) noexcept;
+
+}  // namespace ob

@@ -1,0 +1,95 @@
+#pragma once
+// The plans of a device, shared by the sessions that ask for the same transform.
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/ids.hpp"
+#include "base/status.hpp"
+#include "device/device.hpp"
+#include "routines/fft.hpp"
+
+namespace ob::daemon {
+
+/// Keeps plans that nobody uses any more, least recently used out first, until they are too many or
+/// would take too much of the device's memory (a library's work area is about as large as its
+/// data).
+/// Threads: any
+class PlanCache {
+ public:
+  struct Limits {
+    std::size_t idle_plans = 256;
+    std::uint64_t idle_bytes = 0;  ///< data of the transforms; 0: an eighth of the device's memory
+  };
+  struct Counts {
+    std::uint64_t hits = 0;
+    std::uint64_t made = 0;
+    std::size_t idle = 0;
+    std::uint64_t idle_bytes = 0;
+  };
+
+  explicit PlanCache(Device& device) : PlanCache(device, Limits()) {}
+  PlanCache(Device& device, const Limits& limits);
+  /// @pre no plan is in use
+  ~PlanCache();
+  PlanCache(const PlanCache&) = delete;
+  PlanCache& operator=(const PlanCache&) = delete;
+
+ private:
+  struct Entry {
+    FftPlan key;
+    PlanId local;
+    std::uint64_t bytes = 0;
+    std::size_t users = 0;
+    bool doubted = false;
+  };
+  using Entries = std::list<Entry>;
+  using Place = Entries::iterator;
+
+ public:
+  /// A plan in use; the cache has it back when the last holder lets go.
+  class Plan {
+   public:
+    Plan(PlanCache& cache, Place place) : cache_(cache), place_(place) {}
+    ~Plan() { cache_.give_back(place_); }
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
+    PlanId local() const noexcept { return place_->local; }
+    /// Work with it went wrong: nobody gets it any more, the next who asks has a new one made.
+    void doubt() const { cache_.doubt(place_); }
+
+   private:
+    PlanCache& cache_;
+    const Place place_;
+  };
+
+  /// Errors: those of Device::make_plan.
+  Result<std::unique_ptr<const Plan>> plan_for(const FftPlan& plan);
+  Counts counts() const;
+
+ private:
+  struct Hash {
+    std::size_t operator()(const FftPlan& plan) const noexcept;
+  };
+
+  void give_back(Place place);
+  void doubt(Place place);
+  Entries take_surplus();  // @pre mutex_ is held
+  void destroy(const Entries& gone);
+
+  Device& device_;
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  Entries used_;                                    // in any order, the doubted among them
+  Entries idle_;                                    // least recently used first
+  std::unordered_map<FftPlan, Place, Hash> known_;  // of both, without the doubted
+  std::uint64_t idle_bytes_ = 0;
+  std::uint64_t hits_ = 0;
+  std::uint64_t made_ = 0;
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,80 @@
+// A client of the other byte order: what it writes is swapped by the word as it arrives; what it
+// reads leaves as it lies.
+
+#include <algorithm>
+
+#include "support/random.hpp"
+#include "support/raw_client.hpp"
+#include "wire/byte_swap.hpp"
+
+namespace ob::test {
+namespace {
+
+using wire::Opcode;
+
+constexpr QueueId kQueue{5};
+constexpr BufferId kBuffer{9};
+constexpr std::uint64_t kBufferBytes = std::uint64_t{3} << 20;
+
+class ByteOrderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    wire::Hello hello;
+    hello.big_endian = 1 - wire::kBigEndian;
+    client.shake_hands(hello);
+    client.command(Opcode::create_queue, kQueue);
+    client.command(Opcode::allocate, {}, wire::Allocate{kBuffer, kBufferBytes});
+  }
+  void write(const Region& region, const Bytes& payload) {
+    client.command(Opcode::write, kQueue, wire::Write{kBuffer, region}, payload);
+  }
+  Received read(const Region& region) {
+    client.command(Opcode::read, kQueue, wire::Read{kBuffer, region});
+    return client.answer();
+  }
+
+  InProcessDaemon daemon{Transport::tcp, one(null_device())};
+  RawClient client{daemon.address()};
+};
+
+TEST_F(ByteOrderTest, WordsOfEverySizeAreSwappedAsTheyArrive) {
+  auto random = fresh_random();
+  for (const std::uint8_t word_bytes : {1, 2, 4, 8}) {
+    for (int round = 0; round < 20; ++round) {
+      Region region;
+      region.word_bytes = word_bytes;
+      region.element_bytes = word_bytes * uniform<std::uint32_t>(random, 1, 2);
+      region.triangle = static_cast<Triangle>(random() % 5);
+      region.rows = uniform<std::uint64_t>(random, 1, 300);
+      region.cols = uniform<std::uint64_t>(random, 1, 300);
+      region.ld = region.rows + random() % 3;
+      region.offset_bytes = random() % 100;
+      Bytes sent(packed_bytes(region));
+      for (std::byte& byte : sent) byte = static_cast<std::byte>(random());
+      Bytes swapped = sent;
+      for (std::size_t i = 0; i < swapped.size(); i += word_bytes) {
+        std::reverse(swapped.data() + i, swapped.data() + i + word_bytes);
+      }
+      write(region, sent);
+      const Received data = read(region);
+      ASSERT_EQ(data.as<wire::Outcome>().code, Code::ok);
+      ASSERT_TRUE(data.payload == swapped) << "words of " << int{word_bytes};
+    }
+  }
+}
+
+TEST_F(ByteOrderTest, ARegionThatDoesNotSayItsWordsFailsItsQueue) {
+  const Region region{.element_bytes = 8, .rows = 10, .cols = 1, .ld = 10};
+  write(region, Bytes(80));
+  const wire::Outcome written = client.synchronize(kQueue);
+  EXPECT_EQ(written.code, Code::invalid_argument);
+  EXPECT_NE(written.message.find("word_bytes"), std::string::npos);
+  const Received data = read(region);
+  EXPECT_EQ(data.as<wire::Outcome>().code, Code::invalid_argument);
+  EXPECT_TRUE(data.payload.empty());
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::invalid_argument);
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);  // the connection lives
+}
+
+}  // namespace
+}  // namespace ob::test
