@@ -33,6 +33,7 @@ class Routine:
     local_megaflop: int = 0
     remote_megaflop: int = 0
     eligible: int = 0
+    bytes_kept: int = 0
 
     def add(self, other: Routine) -> None:
         for name in COUNTERS:

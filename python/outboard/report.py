@@ -154,6 +154,7 @@ _COUNTS = (
     Column("went\nout", lambda r: str(r.remote)),
     Column("fell\nback", lambda r: str(r.fell_back)),
     Column("bytes\nto", lambda r: format_bytes(r.bytes_to)),
+    Column("kept\nthere", lambda r: format_bytes(r.bytes_kept)),
     Column("bytes\nfrom", lambda r: format_bytes(r.bytes_from)),
 )
 _TIMES = (

@@ -26,6 +26,7 @@ class Settings:
     trace: str | None = None
     native_plan: str | None = None
     routines: str | None = None
+    resident: str | None = None
 
     def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
         """The variables to set, LD_PRELOAD included, in a fixed order."""
@@ -38,6 +39,7 @@ class Settings:
             "OUTBOARD_TRACE": self.trace,
             "OUTBOARD_NATIVE_PLAN": self.native_plan,
             "OUTBOARD_ROUTINES": self.routines,
+            "OUTBOARD_RESIDENT": self.resident,
         }
         result.update({name: value for name, value in chosen.items() if value is not None})
         return result
@@ -96,4 +98,5 @@ _LIBRARY_VARIABLES = {
     "OUTBOARD_TRACE",
     "OUTBOARD_NATIVE_PLAN",
     "OUTBOARD_ROUTINES",
+    "OUTBOARD_RESIDENT",
 }

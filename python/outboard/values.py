@@ -9,6 +9,7 @@ import click
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:iB)?|B)?", re.IGNORECASE)
 _RATE = re.compile(r"(\d+(?:\.\d+)?)([MGT])F", re.IGNORECASE)
+_TIME = re.compile(r"\d+(?:\.\d+)?(?:us|ms|s)")
 _POWER = {"K": 10, "M": 20, "G": 30, "T": 40}
 # sizeof(sockaddr_un.sun_path) less the closing zero, unix(7).
 MAX_SOCKET_PATH = 107
@@ -33,6 +34,14 @@ def check_rate(text: str) -> str:
     found = _RATE.fullmatch(text.strip())
     if not found or float(found.group(1)) <= 0:
         raise ValueError(f"'{text}' is not a rate (a number, then MF, GF or TF); write 500GF")
+    return text.strip()
+
+
+def check_time(text: str) -> str:
+    """Time a simulated device takes, e.g. "20ms", unchanged."""
+    found = _TIME.fullmatch(text.strip())
+    if not found:
+        raise ValueError(f"'{text}' is not a time (a number, then us, ms or s); write 20ms")
     return text.strip()
 
 
@@ -100,11 +109,27 @@ class Size(_Checked):
         return parse_size(text)
 
 
+class ResidentSize(_Checked):
+    """Device memory for operands that stay: a size, "auto" or "off"; bytes as text."""
+
+    name = "size"
+
+    def check(self, text: str) -> str:
+        return text if text in ("auto", "off") else str(parse_size(text))
+
+
 class Rate(_Checked):
     name = "rate"
 
     def check(self, text: str) -> str:
         return check_rate(text)
+
+
+class Time(_Checked):
+    name = "time"
+
+    def check(self, text: str) -> str:
+        return check_time(text)
 
 
 class Servers(_Checked):

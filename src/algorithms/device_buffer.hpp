@@ -33,9 +33,12 @@ class DeviceBuffer {
   BufferId id_;
 };
 
-/// The first size_bytes of a buffer.
-inline Region line(std::uint64_t size_bytes) {
-  return {0, 1, Triangle::full, size_bytes, 1, size_bytes};
+/// The first size_bytes of a buffer: real numbers of that precision, or parts of complex ones.
+/// @pre size_bytes is a multiple of real_bytes(precision)
+inline Region line(std::uint64_t size_bytes, Precision precision) {
+  const std::uint32_t word_bytes = real_bytes(precision);
+  const std::uint64_t words = size_bytes / word_bytes;
+  return {0, word_bytes, Triangle::full, words, 1, words, static_cast<std::uint8_t>(word_bytes)};
 }
 
 /// After a failure: nothing may land in the caller's memory or ours any more, and the next call

@@ -109,20 +109,24 @@ Region device_region(const Operand& operand, Side side) {
   return region_of(operand, Kind::vector, 0, side);
 }
 
-Layout home_of(const Descriptor& routine, const Operand& operand, const HostOperand& host,
-               Side side) {
+Region home_region(const Descriptor& routine, const Operand& operand, const HostOperand& host,
+                   Side side) {
   Region region = region_of(operand, routine.kinds[operand.argument], host.ld, side);
   if (operand.cols <= 1) region.ld = std::max<std::uint64_t>(1, operand.rows);
-  return Layout::matrix(host.data, region);
+  return region;
+}
+
+Layout home_of(const Descriptor& routine, const Operand& operand, const HostOperand& host,
+               Side side) {
+  return Layout::matrix(host.data, home_region(routine, operand, host, side));
 }
 
 // The device side of one call: a dense buffer for each operand.
 struct OnDevice {
   Operands operands;
-  std::optional<DeviceBuffer> buffers[kMaxOperands];  // empty: the call before has it, too
+  std::optional<DeviceBuffer> buffers[kMaxOperands];  // for this call only
+  bool placed[kMaxOperands] = {};  // is there and up to date: resident, or of the call before
   Argument arguments[kMaxArguments];
-
-  bool owns(int operand) const { return buffers[operand].has_value(); }
 };
 
 // Some calls of one routine: what they get, and where it is on the device.
@@ -131,6 +135,7 @@ struct Batch {
   const CallArguments* given;
   OnDevice* on_device;
   std::size_t count;
+  Residency::Call* resident;  // nullptr: nothing stays on the device
 };
 
 // Says at once, not after the operands travelled, that a problem is too large for the device.
@@ -160,25 +165,59 @@ bool is_shared(const Batch& batch, std::size_t i, int index) {
          operand.read == other.read;
 }
 
-Status place(Device& device, const Batch& batch, std::size_t i) {
+PlacedOperand placed_operand(const Descriptor& routine, const Operand& operand,
+                             const HostOperand& host) {
+  PlacedOperand placed;
+  placed.data = static_cast<std::byte*>(host.data);
+  placed.home = home_region(routine, operand, host, kReading);
+  placed.there = device_region(operand, kReading);
+  placed.read = operand.read;
+  placed.written = operand.written;
+  placed.consumed = operand.consumed;
+  placed.written_triangle = operand.written_triangle;
+  return placed;
+}
+
+// Where operand `o` of call `i` lies on the device; what stays there is brought up to date.
+Result<BufferId> place(Device& device, QueueId queue, const Batch& batch, std::size_t i, int o,
+                       Stages& stages) {
+  OnDevice& call = batch.on_device[i];
+  const Operand& operand = call.operands.items[o];
+  if (batch.resident != nullptr) {
+    const HostOperand& host = batch.given[i].items[operand.argument].host;
+    OB_ASSIGN_OR_RETURN(const auto placement,
+                        batch.resident->place(queue, placed_operand(batch.routine, operand, host)));
+    if (placement) {
+      call.placed[o] = true;
+      stages.bytes_to += placement->sent_bytes;
+      stages.bytes_kept += placement->kept_bytes;
+      return placement->buffer;
+    }
+  }
+  const Region region = device_region(operand, kReading);
+  OB_RETURN_IF_ERROR(call.buffers[o].emplace(device).allocate(extent_bytes(region)));
+  return call.buffers[o]->id();
+}
+
+Status place(Device& device, QueueId queue, const Batch& batch, std::size_t i, Stages& stages) {
   OnDevice& call = batch.on_device[i];
   for (int o = 0; o < call.operands.count; ++o) {
     const Operand& operand = call.operands.items[o];
     DeviceOperand& on_device = call.arguments[operand.argument].device;
     if (is_shared(batch, i, o)) {
       on_device = batch.on_device[i - 1].arguments[operand.argument].device;
+      call.placed[o] = true;
       continue;
     }
-    const Region region = device_region(operand, kReading);
-    OB_RETURN_IF_ERROR(call.buffers[o].emplace(device).allocate(extent_bytes(region)));
+    OB_ASSIGN_OR_RETURN(const BufferId buffer, place(device, queue, batch, i, o, stages));
     const std::int64_t ld = batch.given[i].items[operand.argument].host.ld;
-    on_device = {call.buffers[o]->id(), 0,
-                 dense_ld(operand, batch.routine.kinds[operand.argument], ld)};
+    on_device = {buffer, 0, dense_ld(operand, batch.routine.kinds[operand.argument], ld)};
   }
   return {};
 }
 
-Status place_all(Device& device, const Batch& batch, std::vector<Returning>& results) {
+Status place_all(Device& device, QueueId queue, const Batch& batch, std::vector<Returning>& results,
+                 Stages& stages) {
   std::size_t operands = 0;
   for (std::size_t i = 0; i < batch.count; ++i) {
     OnDevice& call = batch.on_device[i];
@@ -188,7 +227,9 @@ Status place_all(Device& device, const Batch& batch, std::vector<Returning>& res
   }
   results.reserve(operands);  // nothing may fail between the first read and synchronize()
   OB_RETURN_IF_ERROR(check_room(device, batch));
-  for (std::size_t i = 0; i < batch.count; ++i) OB_RETURN_IF_ERROR(place(device, batch, i));
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    OB_RETURN_IF_ERROR(place(device, queue, batch, i, stages));
+  }
   return {};
 }
 
@@ -197,10 +238,9 @@ Status submit(Device& device, QueueId queue, const Batch& batch, std::size_t i,
   const OnDevice& call = batch.on_device[i];
   for (int o = 0; o < call.operands.count; ++o) {
     const Operand& operand = call.operands.items[o];
-    if (!call.owns(o)) continue;
     const HostOperand& host = batch.given[i].items[operand.argument].host;
-    const BufferId buffer = call.buffers[o]->id();
-    if (operand.read) {
+    const BufferId buffer = call.arguments[operand.argument].device.buffer;
+    if (operand.read && !call.placed[o]) {
       const Layout home = home_of(batch.routine, operand, host, kReading);
       OB_RETURN_IF_ERROR(device.write(queue, buffer, device_region(operand, kReading), home));
       stages.bytes_to += home.total_bytes();
@@ -218,7 +258,7 @@ Status submit(Device& device, QueueId queue, const Batch& batch, std::size_t i,
 
 Status submit_all(Device& device, QueueId queue, const Batch& batch,
                   std::vector<Returning>& results, Stages& stages) {
-  OB_RETURN_IF_ERROR(place_all(device, batch, results));
+  OB_RETURN_IF_ERROR(place_all(device, queue, batch, results, stages));
   for (std::size_t i = 0; i < batch.count; ++i) {
     OB_RETURN_IF_ERROR(submit(device, queue, batch, i, results, stages));
   }
@@ -246,26 +286,31 @@ Status offload(Device& device, QueueId queue, const Batch& batch, std::vector<Re
     return settle(device, queue, status);
   }
   const auto check = [&] { return check_info(batch.routine, results); };
-  return finish(device, queue, results, check, started, Clock::now(), stages);
+  OB_RETURN_IF_ERROR(finish(device, queue, results, check, started, Clock::now(), stages));
+  if (batch.resident != nullptr) batch.resident->succeeded();
+  return {};
 }
 
 }  // namespace
 
 Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
-                    const Argument* arguments, Stages& stages) {
+                    const Argument* arguments, Stages& stages, Residency* residency) {
   std::vector<Returning> results;
   OnDevice on_device;
   CallArguments given;
   std::copy_n(arguments, routine.kinds.size(), given.items);
-  return offload(device, queue, {routine, &given, &on_device, 1}, results, stages);
+  std::optional<Residency::Call> resident;
+  if (residency != nullptr) resident.emplace(*residency);
+  return offload(device, queue, {routine, &given, &on_device, 1, resident ? &*resident : nullptr},
+                 results, stages);
 }
 
 Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
                      std::span<const CallArguments> calls, Stages& stages) {
   std::vector<Returning> results;
   const std::unique_ptr<OnDevice[]> on_device(new OnDevice[calls.size()]);
-  return offload(device, queue, {routine, calls.data(), on_device.get(), calls.size()}, results,
-                 stages);
+  return offload(device, queue, {routine, calls.data(), on_device.get(), calls.size(), nullptr},
+                 results, stages);
 }
 
 namespace {
@@ -275,7 +320,8 @@ Status submit_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& sha
   const std::uint64_t result_bytes = output_bytes(shape);
   OB_RETURN_IF_ERROR(in.allocate(std::max(input_bytes(shape), shape.in_place ? result_bytes : 0)));
   if (!shape.in_place) OB_RETURN_IF_ERROR(out.allocate(result_bytes));
-  OB_RETURN_IF_ERROR(device.write(queue, in.id(), line(input_bytes(shape)), input));
+  OB_RETURN_IF_ERROR(
+      device.write(queue, in.id(), line(input_bytes(shape), shape.precision), input));
   return device.execute(queue, plan, {in.id(), 0}, {shape.in_place ? in.id() : out.id(), 0});
 }
 
@@ -291,8 +337,8 @@ Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& sh
   stages.bytes_to += input.total_bytes();
   std::vector<Returning> results;
   results.reserve(1);
-  results.emplace_back(shape.in_place ? in.id() : out.id(), line(output_bytes(shape)), output,
-                       in_out, Kind::vector);
+  results.emplace_back(shape.in_place ? in.id() : out.id(),
+                       line(output_bytes(shape), shape.precision), output, in_out, Kind::vector);
   const auto check = [] { return Status(); };
   return finish(device, queue, results, check, started, Clock::now(), stages);
 }

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "algorithms/residency.hpp"
 #include "algorithms/stages.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
@@ -19,12 +20,12 @@ namespace ob::algorithms {
 ///          referenced elements travel.
 /// Threads: any, one at a time per queue      Errors: those of the device; declined if the
 /// routine's info says that the results are not to be used; the caller's memory is intact then
-/// Cost:    operands read and written once over the link; device memory for each operand (not for
-/// padding)
+/// Cost:    operands read and written once over the link, but for what `residency` finds on the
+/// device already; device memory for each operand (not for padding)
 /// Source:  RCPU 3.2, without pipelining
 /// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments)
 Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
-                    const Argument* arguments, Stages& stages);
+                    const Argument* arguments, Stages& stages, Residency* residency = nullptr);
 
 /// Runs several calls of one routine, as offload_call would each, but with all results in hand
 /// before any of the caller's memory that is read changes. An input that one call shares with the

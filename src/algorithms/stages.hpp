@@ -14,10 +14,12 @@ struct Stages {
   std::uint64_t plan_ns = 0;
   std::uint64_t compute_ns = 0;
   std::uint64_t from_server_ns = 0;
+  std::uint64_t bytes_kept = 0;  ///< did not travel: were on the device already
 
   Stages& operator+=(const Stages& other) noexcept {
     bytes_to += other.bytes_to;
     bytes_from += other.bytes_from;
+    bytes_kept += other.bytes_kept;
     to_server_ns += other.to_server_ns;
     plan_ns += other.plan_ns;
     compute_ns += other.compute_ns;

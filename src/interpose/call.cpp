@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "algorithms/gemm_pipeline.hpp"
 #include "algorithms/offload.hpp"
 #include "interpose/remote_run.hpp"
+#include "interpose/resident.hpp"
 #include "interpose/state.hpp"
 #include "interpose/undisturbed.hpp"
 #include "routines/cost.hpp"
@@ -11,15 +13,64 @@
 namespace ob::interpose {
 namespace {
 
+// Shorter products are over before a second panel could be sent.
+constexpr std::uint64_t kLeastPipelined = 512;
+// What a command costs both sides besides its bytes, and a product besides its flops.
+constexpr double kMessageSeconds = 10e-6;
+constexpr double kCallSeconds = 20e-6;
+
+// What a device does of its dgemm rate, until it has been seen.
+double device_share(const Descriptor& routine) noexcept {
+  const bool single = routine.precision == Precision::s || routine.precision == Precision::c;
+  return (single ? 2.0 : 1.0) * routine.efficiency;
+}
+
 class CallJob final : public RemoteJob {
  public:
   CallJob(const Descriptor& routine, const Argument* arguments)
       : routine_(routine), arguments_(arguments) {}
-  Status run(client::Lease& lease, algorithms::Stages& stages) override {
-    return algorithms::offload_call(lease.device(), lease.queue(), routine_, arguments_, stages);
+  Status run(State& state, client::Lease& lease, algorithms::Stages& stages) override {
+    algorithms::Residency* resident =
+        residency_of(lease, state.settings, state.pool.link(lease.server()));
+    const Status status = offload(state, lease, resident, stages);
+    if (status.code() == Code::out_of_memory && resident != nullptr) (void)resident->release();
+    return status;
   }
 
  private:
+  Status offload(State& state, client::Lease& lease, algorithms::Residency* resident,
+                 algorithms::Stages& stages) {
+    if (const algorithms::ProductSchedule* schedule = schedule_for(state, lease)) {
+      return algorithms::offload_product(lease.device(), lease.queue(), routine_, arguments_,
+                                         *schedule, resident, stages);
+    }
+    return algorithms::offload_call(lease.device(), lease.queue(), routine_, arguments_, stages,
+                                    resident);
+  }
+
+  // nullptr unless it is a large product, and what it takes is known well enough to cut it up.
+  const algorithms::ProductSchedule* schedule_for(State& state, client::Lease& lease) {
+    if (routine_.base != "gemm") return nullptr;
+    const algorithms::ProductShape shape = algorithms::product_shape(routine_, arguments_);
+    const std::uint64_t terms = std::min({shape.m, shape.n, shape.k});
+    if (terms < kLeastPipelined) return nullptr;
+    const algorithms::PipelineModel model = model_of(state, lease);
+    if (!model.known()) return nullptr;
+    const algorithms::ProductSchedule& schedule = schedule_of(lease, shape, model);
+    return schedule.a.size() + schedule.b.size() > 2 ? &schedule : nullptr;
+  }
+
+  algorithms::PipelineModel model_of(State& state, client::Lease& lease) {
+    const Link link = state.pool.link(lease.server());
+    const double seen = state.routine(routine_).remote.rate(routine_.flops(arguments_));
+    const double told = lease.device().info().gflops_double * 1e9 * device_share(routine_);
+    return {.to_bytes_per_s = link.to_bytes_per_s,
+            .from_bytes_per_s = link.from_bytes_per_s,
+            .message_s = kMessageSeconds,
+            .flop_per_s = seen > 0 ? seen : told,
+            .call_s = kCallSeconds};
+  }
+
   const Descriptor& routine_;
   const Argument* arguments_;
 };
@@ -28,7 +79,7 @@ class BatchJob final : public RemoteJob {
  public:
   BatchJob(const Descriptor& routine, std::span<const CallArguments> calls)
       : routine_(routine), calls_(calls) {}
-  Status run(client::Lease& lease, algorithms::Stages& stages) override {
+  Status run(State&, client::Lease& lease, algorithms::Stages& stages) override {
     return algorithms::offload_calls(lease.device(), lease.queue(), routine_, calls_, stages);
   }
 
@@ -36,12 +87,6 @@ class BatchJob final : public RemoteJob {
   const Descriptor& routine_;
   std::span<const CallArguments> calls_;
 };
-
-// What a device does of its dgemm rate, until it has been seen.
-double device_share(const Descriptor& routine) noexcept {
-  const bool single = routine.precision == Precision::s || routine.precision == Precision::c;
-  return (single ? 2.0 : 1.0) * routine.efficiency;
-}
 
 }  // namespace
 

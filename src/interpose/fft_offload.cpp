@@ -1,8 +1,12 @@
 #include "interpose/fft_offload.hpp"
 
+#include <algorithm>
+
 #include "algorithms/fft_large.hpp"
+#include "algorithms/fft_traffic.hpp"
 #include "interpose/nesting.hpp"
 #include "interpose/remote_run.hpp"
+#include "interpose/resident.hpp"
 #include "interpose/state.hpp"
 #include "interpose/undisturbed.hpp"
 
@@ -37,17 +41,37 @@ algorithms::FftArray array_of(const FftSide& side, void* data) noexcept {
   return {data, side.element_bytes, {side.dims.data(), static_cast<std::size_t>(side.dimensions)}};
 }
 
-policy::Work work_of(const FftPlan& plan) noexcept {
-  return {flops(plan), static_cast<double>(input_bytes(plan)),
-          static_cast<double>(output_bytes(plan))};
+// Of the device that would be asked next; all there is while nobody is known.
+std::uint64_t device_memory_bytes(const State& state) noexcept {
+  const auto server = state.pool.preferred();
+  const std::uint64_t known = server ? state.pool.device_info(*server).memory_bytes : 0;
+  return known != 0 ? known : UINT64_MAX;
+}
+
+policy::Work work_of(const FftPlan& plan, std::uint64_t memory_bytes) noexcept {
+  const auto [bytes_to, bytes_from] = algorithms::bytes_moved(on_device(plan), memory_bytes);
+  return {flops(plan), bytes_to, bytes_from};
+}
+
+policy::Choice choice_of(State& state, RoutineRecord& record, const FftPlan& plan) noexcept {
+  const std::uint64_t supposed_bytes = device_memory_bytes(state);
+  const policy::Choice choice = choose(state, record, work_of(plan, supposed_bytes), kDeviceShare);
+  // the first choice may have made the first connection
+  const std::uint64_t memory_bytes = device_memory_bytes(state);
+  if (memory_bytes == supposed_bytes || choice != policy::Choice::remote) return choice;
+  return choose(state, record, work_of(plan, memory_bytes), kDeviceShare);
 }
 
 class FftJob final : public RemoteJob {
  public:
   FftJob(const FftTransform& transform, void* input, void* output)
       : transform_(transform), input_(input), output_(output) {}
-  Status run(client::Lease& lease, algorithms::Stages& stages) override {
+  Status run(State& state, client::Lease& lease, algorithms::Stages& stages) override {
     client::RemoteDevice& device = lease.device();
+    if (auto* resident = residency_of(lease, state.settings, state.pool.link(lease.server()))) {
+      const FftPlan plan = on_device(transform_.plan);
+      OB_RETURN_IF_ERROR(resident->make_room(std::max(input_bytes(plan), output_bytes(plan))));
+    }
     const algorithms::FftPlanner planner{[&](const FftPlan& plan) { return device.plan_for(plan); },
                                          [&] { return device.flush(); }};
     Status status =
@@ -89,7 +113,7 @@ FftDecision decide_fft(const FftTransform& transform) noexcept {
   if (!sendable(*s, record, transform.plan)) return FftDecision::local;
   if (s->settings.mode == Mode::remote) return remote_if_reachable(*s, transform.plan);
   if (s->settings.mode != Mode::automatic || s->pool.servers().empty()) return FftDecision::local;
-  switch (choose(*s, record, work_of(transform.plan), kDeviceShare)) {
+  switch (choice_of(*s, record, transform.plan)) {
     case policy::Choice::remote: return FftDecision::remote;
     case policy::Choice::local:
     case policy::Choice::learn_local: return FftDecision::learn;

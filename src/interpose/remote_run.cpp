@@ -41,7 +41,7 @@ Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::
   outcome.sent = true;
   Status status;
   try {
-    status = job.run(*lease, stages);
+    status = job.run(state, *lease, stages);
   } catch (...) {  // out of host memory, most likely; answers may still be under way
     lease->device().abandon();
     return Status(Code::out_of_memory, "no memory on this side");

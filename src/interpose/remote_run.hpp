@@ -18,7 +18,7 @@ namespace ob::interpose {
 class RemoteJob {
  public:
   virtual ~RemoteJob() = default;
-  virtual Status run(client::Lease& lease, algorithms::Stages& stages) = 0;
+  virtual Status run(State& state, client::Lease& lease, algorithms::Stages& stages) = 0;
 };
 
 /// Runs the job on the first server that completes it. True if it did.

@@ -110,9 +110,9 @@ void Report::print() const noexcept {
   std::fprintf(stderr, "outboard: %s pid %llu, mode %s, server %s\n", block_->program,
                static_cast<unsigned long long>(block_->pid), block_->mode,
                block_->server[0] != 0 ? block_->server : "none");
-  std::fprintf(stderr, "  %-12s %9s %9s %6s %9s %9s %9s %9s %9s %9s %9s\n", "routine", "calls",
-               "remote", "failed", "MB to", "MB from", "s to", "s plan", "s compute", "s from",
-               "s local");
+  std::fprintf(stderr, "  %-12s %9s %9s %6s %9s %9s %9s %9s %9s %9s %9s %9s\n", "routine", "calls",
+               "remote", "failed", "MB to", "MB kept", "MB from", "s to", "s plan", "s compute",
+               "s from", "s local");
   for (const ReportRow& row : block_->row) {
     if (row.name[0] == 0) break;
     const auto count = [](const Counter& c) { return static_cast<unsigned long long>(c.load()); };
@@ -120,10 +120,11 @@ void Report::print() const noexcept {
       return static_cast<double>(c.load()) / unit;
     };
     std::fprintf(
-        stderr, "  %-12s %9llu %9llu %6llu %9.1f %9.1f %9.3f %9.3f %9.3f %9.3f %9.3f\n", row.name,
-        count(row.calls), count(row.remote), count(row.fell_back), scaled(row.bytes_to, 1e6),
-        scaled(row.bytes_from, 1e6), scaled(row.to_server_ns, 1e9), scaled(row.plan_ns, 1e9),
-        scaled(row.compute_ns, 1e9), scaled(row.from_server_ns, 1e9), scaled(row.local_ns, 1e9));
+        stderr, "  %-12s %9llu %9llu %6llu %9.1f %9.1f %9.1f %9.3f %9.3f %9.3f %9.3f %9.3f\n",
+        row.name, count(row.calls), count(row.remote), count(row.fell_back),
+        scaled(row.bytes_to, 1e6), scaled(row.bytes_kept, 1e6), scaled(row.bytes_from, 1e6),
+        scaled(row.to_server_ns, 1e9), scaled(row.plan_ns, 1e9), scaled(row.compute_ns, 1e9),
+        scaled(row.from_server_ns, 1e9), scaled(row.local_ns, 1e9));
   }
 }
 
@@ -133,6 +134,7 @@ void count_remote(ReportRow* row, const algorithms::Stages& stages, std::uint64_
   add(row->remote, 1);
   add(row->bytes_to, stages.bytes_to);
   add(row->bytes_from, stages.bytes_from);
+  add(row->bytes_kept, stages.bytes_kept);
   add(row->to_server_ns, stages.to_server_ns);
   add(row->plan_ns, stages.plan_ns);
   add(row->compute_ns, stages.compute_ns);

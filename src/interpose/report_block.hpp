@@ -32,7 +32,7 @@ struct ReportRow {
   Counter local_megaflop;   ///< work of the timed local runs [10^6 flop]
   Counter remote_megaflop;  ///< work of the remote calls [10^6 flop]
   Counter eligible;         ///< mode trace: calls that could have gone out
-  Counter reserved;
+  Counter bytes_kept;       ///< element data that did not travel: on the device already
 };
 
 struct ReportBlock {

@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 
+#include <charconv>
 #include <cstdlib>
 
 namespace ob::interpose {
@@ -29,6 +30,34 @@ std::vector<std::string> split(std::string_view list) {
 
 bool is_on(std::string_view value) {
   return !value.empty() && value != "0" && value != "no" && value != "off" && value != "false";
+}
+
+// "512M", "4GiB", "1000000"; nothing if it is none of these.
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (unit.ends_with("iB"))
+    unit.remove_suffix(2);
+  else if (unit.ends_with("B"))
+    unit.remove_suffix(1);
+  constexpr std::string_view kUnits = "KMGT";
+  int shift = 0;
+  if (!unit.empty()) {
+    const std::size_t power = kUnits.find(unit.front());
+    if (unit.size() > 1 || power == std::string_view::npos) return std::nullopt;
+    shift = 10 * (static_cast<int>(power) + 1);
+  }
+  return value > UINT64_MAX >> shift ? UINT64_MAX : value << shift;
+}
+
+void read_resident(std::string_view text, Settings& settings) {
+  if (text.empty() || text == "auto") return;
+  settings.resident_bytes = text == "off" ? 0 : parse_size(text);
+  if (settings.resident_bytes || !settings.complaint.empty()) return;
+  settings.complaint = "OUTBOARD_RESIDENT=" + std::string(text) +
+                       " is no size, off or auto (write 512M or 4GiB; auto is used)";
 }
 
 }  // namespace
@@ -67,6 +96,7 @@ Settings read_settings() {
     settings.report_to_stderr = is_on(report);
   settings.trace_path = variable("OUTBOARD_TRACE");
   settings.routines = split(variable("OUTBOARD_ROUTINES"));
+  read_resident(variable("OUTBOARD_RESIDENT"), settings);
   return settings;
 }
 

@@ -2,6 +2,8 @@
 // What the environment asks of the drop-in library; read once, at the first call that matters.
 // docs/cli.md.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,9 @@ struct Settings {
   std::string trace_path;            ///< OUTBOARD_TRACE, without the process id
   /// OUTBOARD_ROUTINES: names and patterns, "-" in front denies
   std::vector<std::string> routines;
+  /// OUTBOARD_RESIDENT: device memory in bytes for operands that stay there between calls; 0: none
+  /// do; empty: a share of the device's memory
+  std::optional<std::uint64_t> resident_bytes;
   /// what in the environment made no sense; the default is used then
   std::string complaint;
 

@@ -75,7 +75,7 @@ void make_state() noexcept {
 client::DevicePool::Config pool_config(const Settings& settings) {
   client::DevicePool::Config config;
   config.servers = settings.servers;
-  config.measure_links = settings.mode == Mode::automatic;  // nobody else decides by them
+  config.measure_links = settings.mode != Mode::trace;  // which connects to nobody
   return config;
 }
 

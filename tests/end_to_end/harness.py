@@ -42,7 +42,7 @@ REPORT_ROW = struct.Struct("<32s16Q")
 REPORT_FIELDS = (
     "calls remote fell_back bytes_to bytes_from "
     "to_server_ns plan_ns compute_ns from_server_ns remote_ns "
-    "local_ns local_calls local_megaflop remote_megaflop eligible reserved"
+    "local_ns local_calls local_megaflop remote_megaflop eligible bytes_kept"
 ).split()
 
 

@@ -73,6 +73,33 @@ def early(bench: Bench, way: Way, server: str) -> None:
         expect(f"{when}: right" in outcome.stdout, f"no result from {when}:\n{outcome.stdout}")
 
 
+def iterate(bench: Bench, way: Way, server: str) -> None:
+    """What stays on the device does not travel again, and what changed does."""
+    n, steps, width = 1200, 40, 8
+    matrix, block = 8 * n * n, 8 * n * width
+    for changes in (0, 1):
+        command = [bench.program("e2e_iterate"), *map(str, (n, steps, width, changes, bench.seed))]
+        outcome = judge(bench.run(command, way.mode, server), way, {"dgemm": steps})
+        if not way.remote or outcome.native:
+            continue
+        sent, kept = outcome.total("dgemm", "bytes_to"), outcome.total("dgemm", "bytes_kept")
+        expect(
+            sent + kept == steps * (matrix + block),
+            f"{sent} bytes sent and {kept} kept for {steps} calls of {matrix + block}",
+        )
+        chunk = (1 << 20) + 8 * n  # what one changed element has sent again, at most
+        distinct = matrix + steps * (block + changes * chunk)
+        expect(sent <= 1.02 * distinct, f"{sent} bytes sent, {distinct} are distinct")
+    # large enough to be cut into panels
+    command = [bench.program("e2e_iterate"), *map(str, (n, 4, 700, 1, bench.seed))]
+    judge(bench.run(command, way.mode, server), way, {"dgemm": 4})
+    command = [bench.program("e2e_iterate"), *map(str, (n, 5, width, 0, bench.seed))]
+    outcome = bench.run(command, way.mode, server, extra={"OUTBOARD_RESIDENT": "off"})
+    judge(outcome, way, {"dgemm": 5})
+    if way.remote and not outcome.native:
+        expect(outcome.total("dgemm", "bytes_kept") == 0, "something stayed although none should")
+
+
 @functools.cache
 def native_digests(bench: Bench, command: tuple[str, ...]) -> list[str]:
     digests = (
@@ -181,6 +208,7 @@ CASES = {
         ilp64,
         lapacke,
         fft_plans,
+        iterate,
         trace,
     )
 }

@@ -11,7 +11,7 @@ class SettingsTest : public testing::Test {
   void SetUp() override {
     for (const char* name :
          {"OUTBOARD_MODE", "OUTBOARD_SERVER", "RCPU_SERVER", "OUTBOARD_QUIET", "OUTBOARD_REPORT",
-          "OUTBOARD_TRACE", "OUTBOARD_NATIVE_PLAN", "OUTBOARD_ROUTINES"}) {
+          "OUTBOARD_TRACE", "OUTBOARD_NATIVE_PLAN", "OUTBOARD_ROUTINES", "OUTBOARD_RESIDENT"}) {
       ::unsetenv(name);
     }
   }
@@ -72,6 +72,26 @@ TEST_F(SettingsTest, TheLastMatchingPatternDecides) {
   s.routines = {"*", "-fftw*", "fftw c2c"};
   EXPECT_TRUE(s.allows("dgemm") && s.allows("fftw c2c"));
   EXPECT_FALSE(s.allows("fftwf c2c"));
+}
+
+TEST_F(SettingsTest, WhatMayStayIsASize) {
+  EXPECT_FALSE(read_settings().resident_bytes);
+  const std::pair<const char*, std::uint64_t> sizes[] = {
+      {"off", 0},          {"0", 0},          {"1000", 1000},      {"1K", 1 << 10},
+      {"512M", 512 << 20}, {"3MiB", 3 << 20}, {"2GB", 2ULL << 30}, {"99999999999T", UINT64_MAX}};
+  for (const auto& [text, bytes] : sizes) {
+    set("OUTBOARD_RESIDENT", text);
+    EXPECT_EQ(read_settings().resident_bytes, bytes) << text;
+    EXPECT_EQ(read_settings().complaint, "");
+  }
+  set("OUTBOARD_RESIDENT", "auto");
+  EXPECT_FALSE(read_settings().resident_bytes);
+  EXPECT_EQ(read_settings().complaint, "");
+  for (const char* nonsense : {"much", "-1", "5X", "5MM", "M", "1.5G"}) {
+    set("OUTBOARD_RESIDENT", nonsense);
+    EXPECT_FALSE(read_settings().resident_bytes) << nonsense;
+    EXPECT_NE(read_settings().complaint.find(nonsense), std::string::npos);
+  }
 }
 
 }  // namespace

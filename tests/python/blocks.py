@@ -7,7 +7,7 @@ HEADER_BYTES = 496
 ROW_BYTES = 160
 COUNTER_NAMES = (
     "calls remote fell_back bytes_to bytes_from to_server_ns plan_ns compute_ns from_server_ns "
-    "remote_ns local_ns local_calls local_megaflop remote_megaflop eligible reserved"
+    "remote_ns local_ns local_calls local_megaflop remote_megaflop eligible bytes_kept"
 ).split()
 
 

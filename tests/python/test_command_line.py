@@ -45,6 +45,7 @@ def test_serve_becomes_the_daemon(
     # The stand-in ends with 3 instead of serving.
     arguments = ["--listen", "127.0.0.1:0", "--listen", "unix:/tmp/s", "--backend", "null"]
     arguments += ["--devices", "2", "--device-memory", "1K", "--device-rate", "500GF"]
+    arguments += ["--plan-time", "20ms"]
     arguments += ["--log-level", "warn", "--exit-with-parent"]
     environment = {**fake_native, "FAKE_DAEMON": "fails", "LD_PRELOAD": "", "OUTBOARD_MODE": "off"}
     assert outboard("serve", *arguments, environment=environment).returncode == 3
@@ -63,6 +64,8 @@ def test_serve_becomes_the_daemon(
         (["--device-memory", "0"], "is not a size"),
         (["--device-rate", "fast", "--backend", "null"], "is not a rate"),
         (["--device-rate", "5GF"], "add --backend null"),
+        (["--plan-time", "20", "--backend", "null"], "is not a time"),
+        (["--plan-time", "20ms"], "add --backend null"),
         (["extra"], "unexpected extra argument"),
     ],
 )

@@ -12,7 +12,7 @@ from outboard.settings import MODES, NATIVE_PLANS
 
 
 def library_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --server, --mode, --routines, --native-plan and --quiet."""
+    """Add --server, --mode, --routines, --native-plan, --resident and --quiet."""
     options = [
         click.option(
             "--server",
@@ -35,6 +35,12 @@ def library_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--native-plan",
             type=click.Choice(NATIVE_PLANS),
             help="FFTW's own plan behind one that goes out: made with ESTIMATE, or as asked.",
+        ),
+        click.option(
+            "--resident",
+            metavar="SIZE",
+            type=values.ResidentSize(),
+            help="Device memory for operands that stay there between calls: auto, off, 512M, 4GiB.",
         ),
         click.option("--quiet", is_flag=True, help="No line on stderr when a daemon is lost."),
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from outboard import bench, paths
-from outboard.bench import plot, rows
+from outboard.bench import rows
 from outboard.build import Build
 
 
@@ -41,6 +41,7 @@ def command(
       outboard bench transport --json transport.json
       outboard bench transport --plot transport.svg
       outboard bench startup
+      outboard bench fft --kinds c2c --json fft.json --plot fft.svg
     """
     work = Build(paths.require_repository("bench"))
     work.run(parts=("BENCH",))
@@ -57,5 +58,5 @@ def command(
         kept = json_file or (Path(folder) / "rows.json" if plot_file else None)
         status = benchmarks[name].run(arguments, kept)
         if status == 0 and plot_file and kept:
-            plot.draw(rows.check(rows.load(kept)), plot_file)
+            benchmarks[name].draw(rows.check(rows.load(kept)), plot_file)
     sys.exit(status)

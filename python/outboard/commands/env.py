@@ -27,6 +27,7 @@ def command(
     mode: str | None,
     routines: str | None,
     native_plan: str | None,
+    resident: str | None,
     quiet: bool,
     report: str | None,
     trace: str | None,
@@ -46,6 +47,7 @@ def command(
         report=_report_target(report),
         trace=os.path.abspath(trace) if trace else None,
         native_plan=native_plan,
+        resident=resident,
         routines=routines,
     )
     native = paths.require_native()

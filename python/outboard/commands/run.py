@@ -57,6 +57,7 @@ def command(
     mode: str | None,
     routines: str | None,
     native_plan: str | None,
+    resident: str | None,
     quiet: bool,
     report: str | None,
     trace_file: Path | None,
@@ -81,6 +82,7 @@ def command(
         servers=server or inherited_servers(os.environ),
         quiet=quiet,
         native_plan=native_plan,
+        resident=resident,
         routines=routines,
     )
     daemon_options = []

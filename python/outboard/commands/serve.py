@@ -27,6 +27,7 @@ LOG_LEVELS = ("debug", "info", "warn", "error")
 )
 @click.option("--device-memory", type=values.Size(), help="Memory of each device, e.g. 4G.")
 @click.option("--device-rate", type=values.Rate(), help="Speed of a null device, e.g. 500GF.")
+@click.option("--plan-time", type=values.Time(), help="A null device's for a plan, e.g. 20ms.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="What to log on stderr.")
 @click.option("--exit-with-parent", is_flag=True, help="End when the starting process ends.")
 def command(
@@ -35,6 +36,7 @@ def command(
     devices: int | None,
     device_memory: int | None,
     device_rate: str | None,
+    plan_time: str | None,
     log_level: str | None,
     exit_with_parent: bool,
 ) -> None:
@@ -49,16 +51,18 @@ def command(
       outboard serve --listen [::1]:7770 --devices 2 --device-memory 2G
       outboard serve --listen 127.0.0.1:0 --backend null --device-rate 500GF
     """
-    if device_rate and backend != "null":
-        raise click.UsageError(
-            f"--device-rate is for a simulated device (the backend is {backend or 'cpu'}); "
-            "add --backend null"
-        )
+    for option, given in (("--device-rate", device_rate), ("--plan-time", plan_time)):
+        if given and backend != "null":
+            raise click.UsageError(
+                f"{option} is for a simulated device (the backend is {backend or 'cpu'}); "
+                "add --backend null"
+            )
     options = {
         "--backend": backend,
         "--devices": devices,
         "--device-memory": device_memory,
         "--device-rate": device_rate,
+        "--plan-time": plan_time,
         "--log-level": log_level,
     }
     arguments = [part for address in listen for part in ("--listen", address)]

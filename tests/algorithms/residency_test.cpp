@@ -1,0 +1,188 @@
+// Copies that stay on the device: what travels, and that a copy never passes for what it is not.
+
+#include "algorithms/residency.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "backend/null/backend.hpp"
+#include "support/forwarding_device.hpp"
+#include "support/random.hpp"
+
+namespace ob::algorithms {
+namespace {
+
+constexpr std::uint64_t kChunk = 256;
+
+PlacedOperand operand_of(void* data, std::uint64_t rows, std::uint64_t cols, std::uint64_t ld,
+                         Triangle triangle = Triangle::full) {
+  PlacedOperand operand;
+  operand.data = static_cast<std::byte*>(data);
+  operand.home = {0, 8, triangle, rows, cols, ld, 8};
+  operand.there = {0, 8, triangle, rows, cols, rows, 8};
+  operand.read = true;
+  return operand;
+}
+
+class ResidencyTest : public testing::Test {
+ protected:
+  // One call that reads one operand, whose copy is compared with it.
+  Residency::Placement look(const PlacedOperand& operand) {
+    Residency::Call call(residency);
+    auto placed = call.place(queue, operand);
+    EXPECT_TRUE(placed.ok() && placed->has_value());
+    if (!placed.ok() || !placed->has_value()) return {};
+    expect_equal(operand, (*placed)->buffer);
+    call.succeeded();
+    return **placed;
+  }
+  void expect_equal(const PlacedOperand& operand, BufferId buffer) {
+    EXPECT_TRUE(device.synchronize(queue).status.ok());
+    const Region whole = operand.home;
+    EXPECT_EQ(digest_of(device.host_view(buffer), {&operand.there, 1}),
+              digest_of(operand.data, {&whole, 1}));
+  }
+
+  std::unique_ptr<Device> inner = null::create({.memory_bytes = 1 << 20}).value();
+  test::ForwardingDevice device{*inner};
+  QueueId queue = device.create_queue().value();
+  Residency residency{device,
+                      {.capacity_bytes = 1 << 16, .least_bytes = 64, .chunk_bytes = kChunk}};
+  std::vector<double> matrix = std::vector<double>(50 * 40, 1.5);
+};
+
+TEST_F(ResidencyTest, WhatDoesNotChangeTravelsOnce) {
+  const PlacedOperand a = operand_of(matrix.data(), 45, 40, 50);
+  const std::uint64_t bytes = packed_bytes(a.there);
+  EXPECT_EQ(look(a).sent_bytes, bytes);
+  for (int i = 0; i < 10; ++i) {
+    const Residency::Placement again = look(a);
+    EXPECT_EQ(again.sent_bytes, 0u);
+    EXPECT_EQ(again.kept_bytes, bytes);
+  }
+}
+
+TEST_F(ResidencyTest, WhatChangesTravelsByChunks) {
+  const PlacedOperand a = operand_of(matrix.data(), 45, 40, 50);
+  look(a);
+  auto random = test::fresh_random();
+  for (int i = 0; i < 200; ++i) {
+    matrix[test::uniform<std::size_t>(random, 0, 39) * 50 +
+           test::uniform<std::size_t>(random, 0, 44)] += 1;
+    EXPECT_EQ(look(a).sent_bytes, 45u * 8);  // a column is more than a chunk should be
+  }
+  matrix[49] = -1;  // of the array, not of the operand
+  EXPECT_EQ(look(a).sent_bytes, 0u);
+}
+
+TEST_F(ResidencyTest, AnArrayFilledAnewEachTimeIsLookedAtEverMoreRarely) {
+  const PlacedOperand a = operand_of(matrix.data(), 50, 40, 50);
+  const std::uint64_t bytes = packed_bytes(a.there);
+  int before = device.operations();
+  std::vector<int> operations;
+  for (int i = 0; i < 140; ++i) {
+    for (double& x : matrix) x = i;
+    EXPECT_EQ(look(a).sent_bytes, bytes);
+    operations.push_back(device.operations() - before);
+    before = device.operations();
+  }
+  // Sent whole and unseen: one write and the test's own synchronize().
+  const auto unseen = std::count(operations.begin(), operations.end(), 2);
+  EXPECT_GE(unseen, 125);
+  EXPECT_LT(unseen, 140);
+  // and is found again once it stays
+  for (int i = 0; i < 64; ++i) look(a);
+  EXPECT_EQ(look(a).sent_bytes, 0u);
+}
+
+TEST_F(ResidencyTest, ResultsStay) {
+  PlacedOperand c = operand_of(matrix.data(), 50, 40, 50);
+  c.read = false;
+  c.written = true;
+  {
+    Residency::Call call(residency);
+    const auto placed = call.place(queue, c).value();
+    ASSERT_TRUE(placed);
+    EXPECT_EQ(placed->sent_bytes + placed->kept_bytes, 0u);
+    auto* there = reinterpret_cast<double*>(device.host_view(placed->buffer));
+    for (std::size_t i = 0; i < matrix.size(); ++i) there[i] = matrix[i] = 3.0 * double(i);
+    call.succeeded();
+  }
+  c.read = true;
+  c.written = false;
+  EXPECT_EQ(look(c).sent_bytes, 0u);
+}
+
+TEST_F(ResidencyTest, AFailedCallLeavesNoCopy) {
+  const PlacedOperand a = operand_of(matrix.data(), 50, 40, 50);
+  look(a);
+  {
+    Residency::Call call(residency);
+    ASSERT_TRUE(call.place(queue, a).ok());
+  }
+  EXPECT_EQ(residency.copies(), 0u);
+  EXPECT_EQ(device.buffers(), 0);
+  EXPECT_EQ(look(a).sent_bytes, packed_bytes(a.there));
+}
+
+TEST_F(ResidencyTest, OneCopyServesTwoThatOnlyLook) {
+  const PlacedOperand a = operand_of(matrix.data(), 50, 40, 50);
+  PlacedOperand c = a;
+  c.written = true;
+  Residency::Call call(residency);
+  const auto first = call.place(queue, a).value();
+  const auto second = call.place(queue, a).value();
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->buffer, second->buffer);
+  EXPECT_EQ(second->sent_bytes, 0u);
+  EXPECT_FALSE(call.place(queue, c).value());  // one that changes needs a place of its own
+  call.succeeded();
+  Residency::Call next(residency);
+  ASSERT_TRUE(next.place(queue, c).value());
+  EXPECT_FALSE(next.place(queue, a).value());
+}
+
+// The lower triangle was compared in this call, the upper one was not.
+TEST_F(ResidencyTest, ASharedCopyIsComparedWholly) {
+  const PlacedOperand full = operand_of(matrix.data(), 40, 40, 50);
+  look(full);
+  matrix[30 * 50 + 2] += 1;  // above the diagonal
+  Residency::Call call(residency);
+  ASSERT_TRUE(call.place(queue, operand_of(matrix.data(), 40, 40, 50, Triangle::lower)).value());
+  const PlacedOperand upper = operand_of(matrix.data(), 40, 40, 50, Triangle::upper);
+  EXPECT_FALSE(call.place(queue, upper).value());
+}
+
+TEST_F(ResidencyTest, MemoryIsBoundedAndTheLeastUsefulGoesFirst) {
+  std::vector<std::vector<double>> arrays(10, std::vector<double>(2000, 2.0));  // 16000 bytes each
+  for (auto& array : arrays) {
+    look(operand_of(array.data(), 2000, 1, 2000));
+    EXPECT_LE(residency.resident_bytes(), 1u << 16);
+    look(operand_of(arrays[0].data(), 2000, 1, 2000));
+  }
+  EXPECT_EQ(look(operand_of(arrays[0].data(), 2000, 1, 2000)).sent_bytes, 0u);
+  EXPECT_GT(look(operand_of(arrays[3].data(), 2000, 1, 2000)).sent_bytes, 0u);
+  std::vector<double> large(10000);
+  Residency::Call call(residency);
+  EXPECT_FALSE(call.place(queue, operand_of(large.data(), 10000, 1, 10000)).value());
+  EXPECT_FALSE(call.place(queue, operand_of(large.data(), 7, 1, 7)).value());
+}
+
+TEST_F(ResidencyTest, GivesItsMemoryToACallThatNeedsIt) {
+  look(operand_of(matrix.data(), 50, 40, 50));
+  EXPECT_EQ(device.buffers(), 1);
+  EXPECT_TRUE(residency.release().ok());
+  EXPECT_EQ(device.buffers(), 0);
+  EXPECT_EQ(residency.resident_bytes(), 0u);
+}
+
+TEST_F(ResidencyTest, ALinkFasterThanDigestsIsUsed) {
+  Residency eager(device, {.capacity_bytes = 1 << 16, .least_bytes = 64, .link_bytes_per_s = 1e12});
+  Residency::Call call(eager);
+  EXPECT_FALSE(call.place(queue, operand_of(matrix.data(), 50, 40, 50)).value());
+}
+
+}  // namespace
+}  // namespace ob::algorithms
