@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from outboard.bench import rows, startup
+from outboard.bench import fft, links, plot, products, rows, startup
 from outboard.errors import OutboardError
 
 PREFIX = "bench_"
@@ -27,12 +27,16 @@ class Benchmark(Protocol):
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
         """Print a table, write rows to `json_file` if given; returns the exit status."""
 
+    def draw(self, rows: Sequence[Mapping[str, Any]], file: Path) -> None:
+        """Pictures of these rows, in `file` and perhaps others named after it."""
+
 
 @dataclass(frozen=True)
 class Program:
     """A compiled benchmark; it takes --json FILE and prints its own table."""
 
     path: Path
+    draw = staticmethod(plot.draw)
 
     @property
     def name(self) -> str:
@@ -58,8 +62,18 @@ class Program:
         return 0
 
 
+def written_here() -> dict[str, Benchmark]:
+    """Those in Python, by name."""
+    all_of_them: list[Benchmark] = [
+        fft.Fft(),
+        links.Links(),
+        products.Products(),
+        startup.Startup(),
+    ]
+    return {benchmark.name: benchmark for benchmark in all_of_them}
+
+
 def available(programs: Path) -> dict[str, Benchmark]:
     """All benchmarks by name: compiled ones found in `programs`, then those in Python."""
-    found: list[Benchmark] = [Program(path) for path in sorted(programs.glob(PREFIX + "*"))]
-    found.append(startup.Startup())
-    return {benchmark.name: benchmark for benchmark in found}
+    compiled = [Program(path) for path in sorted(programs.glob(PREFIX + "*"))]
+    return {program.name: program for program in compiled} | written_here()

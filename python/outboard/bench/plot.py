@@ -16,23 +16,27 @@ def draw(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
     curves = [(case, group) for case, group in cases if len(group) > 1]
     if not curves:
         raise OutboardError("there is nothing to plot by size in these rows; leave --plot out")
-    figure, axes = _panels(len(curves))
+    figure, axes = panels(len(curves), columns=min(len(curves), 2))
     for axis, (case, group) in zip(axes, curves, strict=True):
         _draw_case(axis, case, group)
+    save(figure, file)
+
+
+def save(figure: Any, file: Path) -> None:
     from matplotlib import rc_context
 
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "outboard"}):  # text stays text
         figure.savefig(file)
 
 
-def _panels(count: int) -> tuple[Any, Sequence[Any]]:
+def panels(count: int, columns: int) -> tuple[Any, Sequence[Any]]:
+    """A figure and its `count` axes, so many beside each other."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise OutboardError(
             "plots need matplotlib (it is not installed); run: pip install matplotlib"
         ) from error
-    columns = min(count, 2)
     lines = -(-count // columns)
     figure = Figure(figsize=(5 * columns, 3.2 * lines), layout="constrained")
     axes = figure.subplots(lines, columns, squeeze=False).flatten()

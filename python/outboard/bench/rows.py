@@ -18,9 +18,9 @@ class Row:
     bytes: int
     value: float
     unit: str
-    ceiling: float
-    ceiling_name: str
-    ratio: float  # better when larger, whatever the unit
+    ceiling: float | None  # None: nothing is beside it, nor a ratio
+    ceiling_name: str | None
+    ratio: float | None  # better when larger, whatever the unit
     min: float
     max: float
     runs: int
@@ -41,6 +41,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 # A case without a physical or peer figure beside it.
 _NULLABLE = {"ceiling", "ceiling_name", "ratio"}
+_FILE_WIDTH = 180
 
 
 def load(file: Path) -> Any:
@@ -70,9 +71,16 @@ def write(rows: Iterable[Row], file: Path) -> None:
     file.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
 
 
+def console() -> Any:
+    """Where tables go. A file or pipe has no width: there, lines are as long as they need to be."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_FILE_WIDTH)
+
+
 def print_table(rows: Iterable[Row]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -84,8 +92,8 @@ def print_table(rows: Iterable[Row]) -> None:
             f"{row.value:.4g} {row.unit}",
             f"{row.min:.4g}",
             f"{row.max:.4g}",
-            f"{row.ceiling:.4g} {row.unit} ({row.ceiling_name})",
-            f"{row.ratio:.3f}",
+            "" if row.ceiling is None else f"{row.ceiling:.4g} {row.unit} ({row.ceiling_name})",
+            "" if row.ratio is None else f"{row.ratio:.3f}",
             str(row.runs),
         )
-    Console(highlight=False).print(table)
+    console().print(table)

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from outboard import paths
-from outboard.bench import rows
+from outboard.bench import plot, rows
 from outboard.errors import OutboardError
 from outboard.settings import without_library
 
@@ -22,6 +22,7 @@ class Startup:
 
     name = "startup"
     summary = "time the preloaded library adds to a process that never calls it (--runs N, --check)"
+    draw = staticmethod(plot.draw)
 
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
         runs = _parse_runs(arguments)

@@ -1,0 +1,26 @@
+# Included by this folder's CMakeLists.txt: the program that `outboard bench fft` runs, and its check.
+find_library(OUTBOARD_FFTW_LIBRARY fftw3)
+if(NOT OUTBOARD_FFTW_LIBRARY OR NOT TARGET outboard_preload)
+  return()
+endif()
+foreach(part fftw3 fftw3_threads fftw3f fftw3f_threads)
+  find_library(OUTBOARD_BENCH_${part} ${part} REQUIRED)
+endforeach()
+# No bench_ in front: it is no benchmark by itself.
+add_executable(fft_transforms ${CMAKE_CURRENT_LIST_DIR}/fft_transforms.cpp
+                              ${CMAKE_CURRENT_LIST_DIR}/fft_input.cpp)
+target_include_directories(fft_transforms PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(fft_transforms PRIVATE ob_base
+                      ${OUTBOARD_BENCH_fftw3_threads} ${OUTBOARD_BENCH_fftw3}
+                      ${OUTBOARD_BENCH_fftw3f_threads} ${OUTBOARD_BENCH_fftw3f})
+add_dependencies(fft_transforms outboardd outboard_preload)
+if(OUTBOARD_TESTS)
+  # The launcher's environment has what the command line needs.
+  set(python ${Python3_EXECUTABLE})
+  if(EXISTS ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+    set(python ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+  endif()
+  add_test(NAME bench.fft COMMAND ${python} -P -m outboard.bench fft --check)
+  set_tests_properties(bench.fft PROPERTIES LABELS bench TIMEOUT 300
+    ENVIRONMENT "PYTHONPATH=${CMAKE_SOURCE_DIR}/python;PYTHONDONTWRITEBYTECODE=1;OUTBOARD_NATIVE_DIR=${CMAKE_BINARY_DIR}")
+endif()

@@ -1,0 +1,152 @@
+"""Emulated links: namespaces that come and go, and a rate that holds. Most need root."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import clean_environment
+from outboard.bench import links, netns, rows
+from outboard.bench.links import Link, Speed
+from outboard.errors import OutboardError
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+
+
+def namespaces(pid: int) -> list[str]:
+    text = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
+    names = [line.split()[0] for line in text.stdout.splitlines()]
+    return [name for name in names if name.startswith(f"outboard-{pid}-")]
+
+
+def sent_bytes(link: Link) -> int:
+    command = link.near(["ip", "-s", "-j", "link", "show", netns.DEVICE])
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return int(json.loads(text)[0]["stats64"]["tx"]["bytes"])
+
+
+@needs_root
+def test_the_stream_passes_the_device_and_its_limit() -> None:
+    with Link(1.0, burst_bytes=80 << 10) as link:
+        before = sent_bytes(link)
+        (rate,) = links.stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4)
+        passed = sent_bytes(link) - before
+        (back,) = links.stream(link.far, link.near, netns.NEAR_ADDRESS, 1, 0.4)
+    assert passed >= rate * 0.4e9 / 8
+    # What waits in buffers may come in one window of a machine that is busy; no limit at all would
+    # be far more.
+    for measured in (rate, back):
+        assert 0 < measured < 2
+
+
+@needs_root
+def test_a_burst_is_found_that_is_larger_than_a_packet() -> None:
+    with Link(25.0) as link:
+        assert link.burst_bytes > 65535 + 14
+
+
+@needs_root
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_nothing_is_left_after_an_exception(error: type[BaseException]) -> None:
+    with pytest.raises(error), Link(1.0, burst_bytes=80 << 10):
+        assert len(namespaces(os.getpid())) == 2
+        raise error
+    assert namespaces(os.getpid()) == []
+
+
+@needs_root
+def test_nothing_is_left_when_the_setup_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OutboardError("no tbf")
+
+    monkeypatch.setattr(netns.TwoHosts, "limit", fail)
+    with pytest.raises(OutboardError, match="no tbf"), Link(1.0, burst_bytes=80 << 10):
+        pass
+    assert namespaces(os.getpid()) == []
+
+
+def holding_a_link() -> subprocess.Popen[str]:
+    """A process inside a Link; it has said so."""
+    code = (
+        "import time\n"
+        "from outboard.bench.links import Link\n"
+        "from outboard.bench.netns import ended_by_exception\n"
+        "with ended_by_exception(), Link(1.0, burst_bytes=81920):\n"
+        "    print('up', flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=clean_environment(),
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "up\n"
+    return child
+
+
+@needs_root
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_nothing_is_left_after_a_signal(number: signal.Signals) -> None:
+    with holding_a_link() as child:
+        assert len(namespaces(child.pid)) == 2
+        child.send_signal(number)
+        assert child.wait(30) != 0
+    assert namespaces(child.pid) == []
+
+
+@needs_root
+def test_leftovers_of_the_dead_are_removed_and_nothing_else() -> None:
+    with holding_a_link() as living, holding_a_link() as killed:
+        killed.kill()
+        killed.wait(30)
+        assert len(namespaces(killed.pid)) == 2
+        netns.remove_leftovers()
+        assert namespaces(killed.pid) == []
+        assert len(namespaces(living.pid)) == 2
+        living.terminate()
+        living.wait(30)
+
+
+def test_without_root_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(OutboardError, match=r"need root .* run the same command as root"):
+        links.Links().run(["--check"], None)
+
+
+def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: "/sbin/ip" if name == "ip" else None)
+    with pytest.raises(OutboardError, match=r"`tc`.*iproute2"):
+        netns.require_root()
+
+
+def test_transfer_time_leaves_out_what_passes_at_once() -> None:
+    speed = Speed(to_far=[8.0, 1.0, 16.0], to_near=[4.0], burst_bytes=1000)  # 1 GB/s, 0.5 GB/s
+    assert speed.transfer_ms(2_001_000, 501_000) == pytest.approx(2.0 + 1.0)
+    assert speed.transfer_ms(1000, 999) == 0
+
+
+@pytest.mark.parametrize("text", ["", "fast", "1,,2", "0", "-1", "nan", "1000"])
+def test_bad_rates(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="no rates"):
+        links.rate_list(text)
+
+
+@needs_root
+def test_rows_of_every_link(tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    assert links.Links().run(["--check", "--rates", "1,10"], file) == 0
+    found = rows.check(rows.load(file))
+    assert [row["ceiling"] for row in found] == [None, 1, 1, 10, 10]
+    assert all(row["unit"] == "Gb/s" and row["value"] > 0 for row in found)
+    assert namespaces(os.getpid()) == []
