@@ -1,4 +1,5 @@
-"""Makes the virtual environments of end_to_end once more, with what their test suites need."""
+"""Makes the virtual environments of end_to_end once more, with what their test suites need, and
+one with pyFFTW."""
 
 from __future__ import annotations
 
@@ -6,11 +7,11 @@ import sys
 
 import make_venv
 
-# Both packages' suites ask for these two, even where no test uses hypothesis.
+# The packages' suites ask for these two, even where no test uses hypothesis.
 RUNNER = ["pytest>=8,<10", "hypothesis>=6,<7"]
+PYFFTW = "pyfftw==0.15.1"  # its tests come from the sources of the same version
 
 if __name__ == "__main__":
-    make_venv.PACKAGES = {
-        f"{name}_pytest": [*packages, *RUNNER] for name, packages in make_venv.PACKAGES.items()
-    }
+    packages = {**make_venv.PACKAGES, "pyfftw": [*make_venv.PACKAGES["numpy2"], PYFFTW]}
+    make_venv.PACKAGES = {f"{name}_pytest": [*what, *RUNNER] for name, what in packages.items()}
     sys.exit(make_venv.main())
