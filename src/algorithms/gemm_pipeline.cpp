@@ -132,7 +132,22 @@ class Product {
             element_bytes(gemm_.precision), static_cast<std::uint8_t>(real_bytes(gemm_.precision))};
   }
 
+  // Says at once, not after the operands travelled, that they are too large for the device.
+  Status check_room() const {
+    const double elements = static_cast<double>(shape_.m) * static_cast<double>(shape_.k) +
+                            static_cast<double>(shape_.k) * static_cast<double>(shape_.n) +
+                            static_cast<double>(shape_.m) * static_cast<double>(shape_.n);
+    const double needed = elements * shape_.element_bytes;
+    const auto there = static_cast<double>(device_.info().memory_bytes);
+    if (needed <= there) return {};
+    return {Code::out_of_memory, "operands of " +
+                                     std::to_string(static_cast<std::uint64_t>(needed)) +
+                                     " bytes do not fit on the device (it has " +
+                                     std::to_string(device_.info().memory_bytes) + ")"};
+  }
+
   Status submit() {
+    OB_RETURN_IF_ERROR(check_room());
     OB_ASSIGN_OR_RETURN(back_, device_.create_queue());
     OB_ASSIGN_OR_RETURN(event_, device_.create_event());
     a_blocks_.resize(schedule_.a.size());

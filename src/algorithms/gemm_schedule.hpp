@@ -34,6 +34,12 @@ struct ProductShape {
   bool sends_b = true;
 };
 
+/// Of A and B.
+inline double bytes_sent(const ProductShape& shape) noexcept {
+  return static_cast<double>(shape.k) *
+         (static_cast<double>(shape.m) + static_cast<double>(shape.n)) * shape.element_bytes;
+}
+
 enum class ProductOrder : std::uint8_t {
   whole,        ///< everything is sent, then multiplied tile by tile
   b_first,      ///< B, then A by row panels

@@ -25,6 +25,13 @@ double device_share(const Descriptor& routine) noexcept {
   return (single ? 2.0 : 1.0) * routine.efficiency;
 }
 
+// Large products travel in panels.
+bool is_cut(const Descriptor& routine, const Argument* arguments) noexcept {
+  if (routine.base != "gemm") return false;
+  const algorithms::ProductShape shape = algorithms::product_shape(routine, arguments);
+  return std::min({shape.m, shape.n, shape.k}) >= kLeastPipelined;
+}
+
 class CallJob final : public RemoteJob {
  public:
   CallJob(const Descriptor& routine, const Argument* arguments)
@@ -50,10 +57,8 @@ class CallJob final : public RemoteJob {
 
   // nullptr unless it is a large product, and what it takes is known well enough to cut it up.
   const algorithms::ProductSchedule* schedule_for(State& state, client::Lease& lease) {
-    if (routine_.base != "gemm") return nullptr;
+    if (!is_cut(routine_, arguments_)) return nullptr;
     const algorithms::ProductShape shape = algorithms::product_shape(routine_, arguments_);
-    const std::uint64_t terms = std::min({shape.m, shape.n, shape.k});
-    if (terms < kLeastPipelined) return nullptr;
     const algorithms::PipelineModel model = model_of(state, lease);
     if (!model.known()) return nullptr;
     const algorithms::ProductSchedule& schedule = schedule_of(lease, shape, model);
@@ -108,7 +113,12 @@ void Call::decide(const Argument* arguments, std::size_t batch) noexcept {
   const bool may_gain = routine_.level == 3 && s->settings.mode == Mode::automatic;
   if (eligible && may_gain && !s->pool.servers().empty()) {
     const Cost cost = cost_of(routine_, arguments);
-    const policy::Work work{cost.flop, cost.bytes_to, cost.bytes_from};
+    policy::Work work{cost.flop, cost.bytes_to, cost.bytes_from};
+    if (is_cut(routine_, arguments)) {
+      const algorithms::ProductShape shape = algorithms::product_shape(routine_, arguments);
+      work.overlaps = true;
+      work.bytes_to = algorithms::bytes_sent(shape);  // C stays here
+    }
     leaves_ = choose(*s, record, work, device_share(routine_)) == policy::Choice::remote;
   }
 }

@@ -10,7 +10,9 @@ constexpr double kBlend = 0.3;  // weight of a new observation
 constexpr std::uint8_t kEnough = 3;
 constexpr double kLongRunS = 5e-3;  // one such run is enough: warming up takes less
 constexpr int kNeighbours = 3;      // buckets are factors of two
-constexpr double kCommands = 2.0;   // round trips of a call: its commands, its results
+// Of what overlaps, a part as long as one panel's stages is not hidden; more panels hide more.
+constexpr double kLeastPanels = 4.0;
+constexpr double kCommands = 2.0;  // round trips of a call: its commands, its results
 
 int bucket(double work_flop) noexcept {
   const auto whole = static_cast<std::uint64_t>(std::clamp(work_flop, 1.0, 9e18));
@@ -52,9 +54,13 @@ double RateTable::rate(double work_flop) const noexcept {
 Decision decide(const Work& work, double local_flop_per_s, const Remote& remote) noexcept {
   Decision decision;
   if (!remote.link.known() || !(remote.flop_per_s > 0)) return decision;
-  decision.remote_s =
-      kCommands * remote.link.round_trip_s + work.bytes_to / remote.link.to_bytes_per_s +
-      work.bytes_from / remote.link.from_bytes_per_s + work.flop / remote.flop_per_s;
+  const double stages[] = {work.bytes_to / remote.link.to_bytes_per_s,
+                           work.flop / remote.flop_per_s,
+                           work.bytes_from / remote.link.from_bytes_per_s};
+  const double sum = stages[0] + stages[1] + stages[2];
+  const double longest = std::max({stages[0], stages[1], stages[2]});
+  decision.remote_s = kCommands * remote.link.round_trip_s +
+                      (work.overlaps ? longest + (sum - longest) / kLeastPanels : sum);
   if (!(local_flop_per_s > 0)) {
     decision.choice = Choice::learn_local;
     return decision;

@@ -31,6 +31,7 @@ struct Work {
   double flop = 0;
   double bytes_to = 0;
   double bytes_from = 0;
+  bool overlaps = false;  ///< sending, computing and returning go on at the same time
 };
 
 /// What one knows of doing it elsewhere.

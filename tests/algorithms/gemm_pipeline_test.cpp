@@ -109,6 +109,21 @@ TEST_P(GemmPipelineTest, AnyOperationMayFail) {
   }
 }
 
+TEST_P(GemmPipelineTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
+  DeviceAt small(GetParam(), cpu_device(1 << 16));
+  auto random = fresh_random();
+  Problem given = random_work(*routines::find(std::string_view("dgemm")), random, 20);
+  for (const char* name : {"m", "n", "k"}) given.arguments[given.position(name)].dim = 64;
+  const ProductSchedule schedule = some_schedule(given, ProductOrder::alternating, random);
+  const int before = small.device().operations();
+  algorithms::Stages counts;
+  const Status status = algorithms::offload_product(small.device(), small.queue(), *given.routine,
+                                                    given.arguments, schedule, nullptr, counts);
+  EXPECT_EQ(status.code(), Code::out_of_memory) << status.message();
+  EXPECT_EQ(counts.bytes_to, 0u);
+  EXPECT_LE(small.device().operations(), before + 1);  // the synchronize() that settles the queue
+}
+
 INSTANTIATE_TEST_SUITE_P(at, GemmPipelineTest,
                          testing::Values(Place::local, Place::local_hidden, Place::tcp, Place::shm),
                          place_name);

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bench/child_process.hpp"
@@ -17,6 +20,9 @@ namespace {
 
 constexpr std::uint64_t kBytes = 128ULL << 20;
 constexpr std::uint64_t kPieceBytes = 1 << 20;
+constexpr std::uint64_t kCapBytes = 256ULL << 20;
+// What a daemon takes besides its device's memory: code, stacks, 128 KiB for each connection.
+constexpr std::uint64_t kConstantKb = 32 << 10;
 // far below the transfers, above allocator noise
 constexpr std::uint64_t kAllowedGrowthKb = 8 << 10;
 
@@ -33,7 +39,8 @@ std::uint64_t peak_kb(pid_t pid) {
 class DaemonMemory : public ::testing::Test {
  protected:
   DaemonMemory()
-      : daemon_({OB_DAEMON, "--listen", "127.0.0.1:0", "--backend", "null", "--exit-with-parent"},
+      : daemon_({OB_DAEMON, "--listen", "127.0.0.1:0", "--backend", "null", "--device-memory",
+                 std::to_string(kCapBytes), "--exit-with-parent"},
                 {}) {
     const std::string prefix = "listening on ";
     const std::string line = daemon_.line();
@@ -76,6 +83,48 @@ TEST_F(DaemonMemory, DoesNotGrowWithTheSizeOfATransfer) {
     ASSERT_TRUE(remote.synchronize(queue).status.ok());
   }
   EXPECT_LE(peak_kb(daemon_.pid()), before + kAllowedGrowthKb);
+}
+
+// Each client's buffers come and go; all of them together fit on the device at any time.
+// OB_PUSHED_BYTES sets how much each pushes.
+TEST_F(DaemonMemory, StaysUnderItsCapWhateverIsPushedThrough) {
+  ASSERT_FALSE(address_.empty());
+  constexpr unsigned kClients = 8;
+  constexpr std::uint64_t kBufferBytes = kCapBytes / 2 / kClients;
+  const char* wanted = std::getenv("OB_PUSHED_BYTES");
+  const std::uint64_t pushed =
+      wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 256ULL << 20;
+  std::atomic<std::uint64_t> arrived{0};
+  std::vector<std::thread> clients;
+  for (unsigned c = 0; c < kClients; ++c) {
+    clients.emplace_back([&, c] {
+      auto device = client::RemoteDevice::open(address_, {.connect_ms = 30000});
+      ASSERT_TRUE(device.ok()) << device.status().message();
+      auto& remote = **device;
+      const QueueId queue = *remote.create_queue();
+      std::vector<std::byte> host(kBufferBytes, static_cast<std::byte>(c));
+      for (std::uint64_t sent = 0; sent < pushed; sent += kBufferBytes) {
+        const auto buffer = remote.allocate(kBufferBytes);
+        ASSERT_TRUE(buffer.ok()) << buffer.status().message();
+        const Region whole{0, 1, Triangle::full, kBufferBytes, 1, kBufferBytes, 1};
+        const Layout elements = Layout::bytes(host.data(), kBufferBytes);
+        ASSERT_TRUE(remote.write(queue, *buffer, whole, elements).ok());
+        ASSERT_TRUE(remote.read(queue, *buffer, whole, elements).ok());
+        const QueueReport report = remote.synchronize(queue);
+        ASSERT_TRUE(report.status.ok()) << report.status.message();
+        ASSERT_TRUE(remote.free(*buffer).ok());
+        arrived += kBufferBytes;
+      }
+      for (const std::byte b : host) ASSERT_EQ(b, static_cast<std::byte>(c));
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_GE(arrived, kClients * pushed);
+  const std::uint64_t peak = peak_kb(daemon_.pid());
+  EXPECT_LE(peak, (kCapBytes >> 10) + kConstantKb);
+  std::printf("%.1f GiB pushed, peak %.1f MiB\n",
+              static_cast<double>(arrived) / static_cast<double>(1ULL << 30),
+              static_cast<double>(peak) / 1024);
 }
 
 }  // namespace

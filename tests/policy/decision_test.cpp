@@ -110,6 +110,14 @@ TEST(Decide, AddsUpTheModel) {
   EXPECT_EQ(decision.choice, Choice::remote);
 }
 
+TEST(Decide, WhatOverlapsIsHiddenButForAPanel) {
+  Work work{2e12, 3e9, 1e9};
+  work.overlaps = true;
+  // stages of 3, 2 and 1 s: the longest, and a quarter of the others
+  EXPECT_NEAR(decide(work, 1e9, kFast).remote_s, 2e-4 + 3 + 3.0 / 4, 1e-9);
+  work.overlaps = false;
+  EXPECT_NEAR(decide(work, 1e9, kFast).remote_s, 2e-4 + 6, 1e-9);
+}
 TEST(Decide, AsksForAMargin) {
   const Work work{1e12, 0, 0};
   const double remote_s = decide(work, 1, kFast).remote_s;

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,10 +75,13 @@ def test_nothing_is_left_when_the_setup_fails(monkeypatch: pytest.MonkeyPatch) -
     assert namespaces(os.getpid()) == []
 
 
-def holding_a_link() -> subprocess.Popen[str]:
+@contextlib.contextmanager
+def holding_a_link() -> Iterator[subprocess.Popen[str]]:
     """A process inside a Link; it has said so."""
     code = (
-        "import time\n"
+        "import signal, time\n"
+        # a test that runs in the background was told to ignore it
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from outboard.bench.links import Link\n"
         "from outboard.bench.netns import ended_by_exception\n"
         "with ended_by_exception(), Link(1.0, burst_bytes=81920):\n"
@@ -91,8 +96,12 @@ def holding_a_link() -> subprocess.Popen[str]:
         env=clean_environment(),
     )
     assert child.stdout is not None
-    assert child.stdout.readline() == "up\n"
-    return child
+    try:
+        assert child.stdout.readline() == "up\n"
+        yield child
+    finally:
+        child.kill()
+        child.communicate()
 
 
 @needs_root

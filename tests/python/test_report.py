@@ -28,6 +28,7 @@ ROWS = {
         "local_calls": 2,
         "local_megaflop": 200,
         "remote_megaflop": 3000,
+        "bytes_kept": 4096,
     },
     "fftw c2c": {"calls": 4, "remote": 4, "plan_ns": 7_000_000},
 }
@@ -80,7 +81,7 @@ def test_one_table_where_it_fits() -> None:
     assert text.count("routine") == 1
     (row,) = [line for line in text.splitlines() if line.strip().startswith("dgemm")]
     assert row.split() == (
-        "dgemm 12 10 1 3 MiB 512 B 1.5 ms 0 2 s 900 ns 2.1 s 100 ms 1.5 s".split()
+        "dgemm 12 10 1 3 MiB 4 KiB 512 B 1.5 ms 0 2 s 900 ns 2.1 s 100 ms 1.5 s".split()
     )
     (fft,) = [line for line in text.splitlines() if line.strip().startswith("fftw c2c")]
     assert fft.split()[-2:] == ["-", "-"], "no local run was timed"
