@@ -216,7 +216,8 @@ class Attack {
     Region all = p.operand.there;
     all.triangle = test::uniform(random_, 0, 1) != 0 ? Triangle::full : p.operand.written_triangle;
     std::byte* const view = device_.host_view(p.buffer);
-    for (Layout::Cursor at(Layout::matrix(view, all)); !at.done(); at.advance(at.piece().size())) {
+    const Layout elements = Layout::matrix(view, all);
+    for (Layout::Cursor at(elements); !at.done(); at.advance(at.piece().size())) {
       for (std::byte& b : at.piece()) b = static_cast<std::byte>(random_() % 3);
     }
   }
