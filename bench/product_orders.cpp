@@ -86,9 +86,11 @@ class Bench {
     or_exit(device_->free(buffer));
     return {.to_bytes_per_s = static_cast<double>(bytes) / to,
             .from_bytes_per_s = static_cast<double>(bytes) / from,
-            .message_s = 10e-6,
+            .message_s = algorithms::kMessageSeconds,
+            .fetch_s = algorithms::kFetchSeconds,
             .flop_per_s = rate_gflops * 1e9,
-            .call_s = 5e-6};
+            .call_s = algorithms::kCallSeconds,
+            .submit_s = algorithms::kSubmitSeconds};
   }
 
   double run(const ProductSchedule& schedule) {

@@ -1,6 +1,7 @@
 #include "algorithms/gemm_schedule.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace ob::algorithms {
 namespace {
@@ -9,6 +10,10 @@ namespace {
 constexpr std::uint64_t kLeastEdge = 128;
 constexpr double kLastShares[] = {0.2, 0.3, 0.4, 0.5};
 constexpr unsigned kCandidates[] = {1, 2, 3, 4, 6, 8, 12, 16};
+// Of orders that return C in tiles: more of them than 64 cost what they gain.
+constexpr unsigned kMostTiled = 8;
+// What another order must save for alternating to give way.
+constexpr double kClearly = 0.95;
 
 struct Range {
   std::uint64_t first;
@@ -164,6 +169,7 @@ double predict(const ProductSchedule& schedule, const ProductShape& shape,
         sent += model.message_s + bytes_of(schedule.b[step.b], shape) / model.to_bytes_per_s;
         break;
       case ProductStep::Kind::multiply: {
+        sent += model.submit_s;
         const double flops = shape.flop_per_term * static_cast<double>(step.c.rows) *
                              static_cast<double>(step.c.cols) *
                              static_cast<double>(schedule.a[step.a].cols);
@@ -171,7 +177,7 @@ double predict(const ProductSchedule& schedule, const ProductShape& shape,
         break;
       }
       case ProductStep::Kind::fetch:
-        fetched = std::max(fetched, computed) + model.message_s +
+        fetched = std::max(fetched, computed) + model.fetch_s +
                   bytes_of(step.c, shape) / model.from_bytes_per_s;
         break;
     }
@@ -182,21 +188,36 @@ double predict(const ProductSchedule& schedule, const ProductShape& shape,
 ProductSchedule choose_schedule(const ProductShape& shape, const PipelineModel& model) {
   ProductSchedule best = schedule_product(shape, ProductOrder::whole, 1);
   double least = predict(best, shape, model);
-  const auto consider = [&](ProductSchedule candidate) {
+  const auto consider = [&](ProductSchedule candidate, double must_save) {
     const double seconds = predict(candidate, shape, model);
-    if (seconds >= least) return;
+    if (seconds >= least * must_save) return;
     least = seconds;
     best = std::move(candidate);
   };
   const std::uint64_t shortest = std::min({shape.m, shape.n, shape.k});
-  for (const ProductOrder order : kProductOrders) {
+  const auto each_cut = [&](unsigned most, const auto& visit) {
     for (const unsigned parts : kCandidates) {
-      if (parts > 1 && shortest / parts < kLeastEdge) break;
-      consider(schedule_product(shape, order, parts));
-      if (order != ProductOrder::hybrid) continue;
-      for (const double share : kLastShares) consider(schedule_product(shape, order, parts, share));
+      if (parts > most || (parts > 1 && shortest / parts < kLeastEdge)) return;
+      visit(parts);
     }
+  };
+  each_cut(kMostTiled, [&](unsigned parts) {
+    consider(schedule_product(shape, ProductOrder::alternating, parts), 1);
+  });
+  const double alternating = least;
+  const auto consider_other = [&](ProductSchedule candidate) {
+    consider(std::move(candidate), std::min(1.0, kClearly * alternating / least));
+  };
+  for (const ProductOrder order : {ProductOrder::whole, ProductOrder::b_first}) {
+    each_cut(kMostTiled,
+             [&](unsigned parts) { consider_other(schedule_product(shape, order, parts)); });
   }
+  each_cut(kCandidates[std::size(kCandidates) - 1], [&](unsigned parts) {
+    consider_other(schedule_product(shape, ProductOrder::hybrid, parts));
+    for (const double share : kLastShares) {
+      consider_other(schedule_product(shape, ProductOrder::hybrid, parts, share));
+    }
+  });
   return best;
 }
 

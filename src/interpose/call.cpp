@@ -15,9 +15,6 @@ namespace {
 
 // Shorter products are over before a second panel could be sent.
 constexpr std::uint64_t kLeastPipelined = 512;
-// What a command costs both sides besides its bytes, and a product besides its flops.
-constexpr double kMessageSeconds = 10e-6;
-constexpr double kCallSeconds = 20e-6;
 
 // What a device does of its dgemm rate, until it has been seen.
 double device_share(const Descriptor& routine) noexcept {
@@ -71,9 +68,11 @@ class CallJob final : public RemoteJob {
     const double told = lease.device().info().gflops_double * 1e9 * device_share(routine_);
     return {.to_bytes_per_s = link.to_bytes_per_s,
             .from_bytes_per_s = link.from_bytes_per_s,
-            .message_s = kMessageSeconds,
+            .message_s = algorithms::kMessageSeconds,
+            .fetch_s = algorithms::kFetchSeconds,
             .flop_per_s = seen > 0 ? seen : told,
-            .call_s = kCallSeconds};
+            .call_s = algorithms::kCallSeconds,
+            .submit_s = algorithms::kSubmitSeconds};
   }
 
   const Descriptor& routine_;
