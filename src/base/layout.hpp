@@ -83,6 +83,7 @@ class Layout {
   class Cursor {
    public:
     explicit Cursor(const Layout& layout) noexcept;
+    explicit Cursor(const Layout&&) = delete;  // of a temporary: it would dangle
     /// The unread rest of the current piece; empty at the end.
     std::span<std::byte> piece() const noexcept { return {at_, left_}; }
     bool done() const noexcept { return left_ == 0; }
