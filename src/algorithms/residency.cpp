@@ -88,7 +88,6 @@ void Residency::Call::succeeded() {
     if (use.written || use.consumed) {
       copy.defined = use.written;
       copy.valid = use.written_triangle;
-      copy.stale_labels = true;
     }
     residency_.copies_.splice(residency_.copies_.begin(), residency_.copies_, use.copy);
   }
@@ -189,21 +188,23 @@ Status Residency::send_all(QueueId queue, const PlacedOperand& operand, Copy& co
 }
 
 // Has the device take the labels, and takes those of the operand meanwhile.
-Status Residency::label(QueueId queue, const Region& there, Copy& copy,
-                        const PlacedOperand& operand, std::vector<Digest>& found) {
+Status Residency::label(QueueId queue, const PlacedOperand& operand, Copy& copy,
+                        Placement& placement, std::vector<Digest>& found) {
+  const Region& there = operand.there;
   const Chunks chunks(operand.home, config_.chunk_bytes);
   copy.labels.assign(chunks.count(), {});
   copy.labelled = there.triangle;
-  copy.stale_labels = true;  // until they are here
+  copy.stale_labels = true;       // until they are here
+  found.reserve(chunks.count());  // nothing may throw while the labels are under way
   const Status asked = device_.digest(queue, copy.buffer, there, config_.chunk_bytes, copy.labels);
   if (asked.ok()) {
-    found.reserve(chunks.count());
     for (std::uint64_t i = 0; i < chunks.count(); ++i) {
       const ChunkParts parts = chunks.at(i);
       found.push_back(digest_of(operand.data, parts.span()));
     }
   }
   const QueueReport report = device_.synchronize(queue);
+  placement.compute_ns += report.compute_ns;
   OB_RETURN_IF_ERROR(asked);
   copy.stale_labels = !report.status.ok();
   return report.status;
@@ -212,7 +213,7 @@ Status Residency::label(QueueId queue, const Region& there, Copy& copy,
 Status Residency::send_differing(QueueId queue, const PlacedOperand& operand, Copy& copy,
                                  Placement& placement) {
   std::vector<Digest> found;
-  if (copy.stale_labels) OB_RETURN_IF_ERROR(label(queue, operand.there, copy, operand, found));
+  if (copy.stale_labels) OB_RETURN_IF_ERROR(label(queue, operand, copy, placement, found));
   const Chunks home(operand.home, config_.chunk_bytes);
   const Chunks there(operand.there, config_.chunk_bytes);
   std::uint64_t differing = 0;

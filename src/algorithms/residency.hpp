@@ -48,6 +48,8 @@ class Residency {
     BufferId buffer;
     std::uint64_t sent_bytes = 0;
     std::uint64_t kept_bytes = 0;  ///< of those to be read: were there already
+    /// what the queue computed while labels were waited for; its next report lacks it
+    std::uint64_t compute_ns = 0;
   };
 
   /// The copies that one call uses. Unless succeeded() is called, all of them are forgotten.
@@ -109,7 +111,7 @@ class Residency {
   Result<std::optional<Place>> make(const PlacedOperand& operand);
   Status update(QueueId queue, const PlacedOperand& operand, Copy& copy, Placement& placement);
   Status send_all(QueueId queue, const PlacedOperand& operand, Copy& copy, Placement& placement);
-  Status label(QueueId queue, const Region& there, Copy& copy, const PlacedOperand& operand,
+  Status label(QueueId queue, const PlacedOperand& operand, Copy& copy, Placement& placement,
                std::vector<Digest>& found);
   Status send_differing(QueueId queue, const PlacedOperand& operand, Copy& copy,
                         Placement& placement);
