@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "base/status.hpp"
 #include "device/device.hpp"
@@ -32,6 +33,13 @@ class DeviceBuffer {
   Device& device_;
   BufferId id_;
 };
+
+/// That operands of so many bytes are more than the device has.
+inline Status no_room(const Device& device, std::uint64_t needed_bytes) {
+  return {Code::out_of_memory, "operands of " + std::to_string(needed_bytes) +
+                                   " bytes do not fit on the device (it has " +
+                                   std::to_string(device.info().memory_bytes) + ")"};
+}
 
 /// The first size_bytes of a buffer: real numbers of that precision, or parts of complex ones.
 /// @pre size_bytes is a multiple of real_bytes(precision)

@@ -1,29 +1,21 @@
 #include "algorithms/gemm_pipeline.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <complex>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "algorithms/device_buffer.hpp"
 #include "algorithms/host_scratch.hpp"
+#include "device/stopwatch.hpp"
 
 namespace ob::algorithms {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Where gemm's arguments are: ?GEMM(TRANSA, TRANSB, M, N, K, ALPHA, A, LDA, B, LDB, BETA, C, LDC),
 // leading dimensions with their matrices.
 enum Position { kTransA, kTransB, kM, kN, kK, kAlpha, kA, kB, kBeta, kC };
-
-std::uint64_t ns_between(Clock::time_point from, Clock::time_point to) {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count());
-}
 
 // op(A) or op(B): blocks are counted in the transposed matrix, memory in the stored one.
 struct Factor {
@@ -38,23 +30,13 @@ struct Factor {
   // In the program's memory, and by itself in a buffer.
   PlacedOperand placed(const Block& block) const {
     const Block s = stored(block);
-    PlacedOperand operand;
-    operand.data = static_cast<std::byte*>(host.data);
     const auto ld = static_cast<std::uint64_t>(host.ld);
-    operand.home = {(s.col * ld + s.row) * element_bytes,
-                    element_bytes,
-                    Triangle::full,
-                    s.rows,
-                    s.cols,
-                    s.cols > 1 ? ld : std::max<std::uint64_t>(1, s.rows),
-                    word_bytes};
-    operand.there = operand.home;
-    operand.there.offset_bytes = 0;
-    operand.there.ld = std::max<std::uint64_t>(1, s.rows);
+    PlacedOperand operand;
+    operand.data = static_cast<std::byte*>(host.data) + (s.col * ld + s.row) * element_bytes;
+    operand.there = {0, element_bytes, Triangle::full, s.rows, s.cols, s.rows, word_bytes};
+    operand.home = operand.there;
+    if (s.cols > 1) operand.home.ld = ld;
     operand.read = true;
-    // A copy is known by where its first element lies.
-    operand.data += operand.home.offset_bytes;
-    operand.home.offset_bytes = 0;
     return operand;
   }
   // A row of op(X) inside a block that lies densely in a buffer.
@@ -92,9 +74,9 @@ class Product {
   }
 
   Status run() {
-    const Clock::time_point started = Clock::now();
+    const Stopwatch watch;
     const Status status = submit();
-    const Clock::time_point sent = Clock::now();
+    stages_.to_server_ns = watch.elapsed_ns();
     if (!status.ok()) return abandon(status);
     const QueueReport back = device_.synchronize(back_);
     const QueueReport report = device_.synchronize(queue_);
@@ -102,10 +84,9 @@ class Product {
     OB_RETURN_IF_ERROR(back.status);
     if (scratch_) add_all();
     if (resident_) resident_->succeeded();
-    const std::uint64_t after = ns_between(sent, Clock::now());
-    stages_.to_server_ns = ns_between(started, sent);
-    stages_.compute_ns = report.compute_ns;
-    stages_.from_server_ns = after - std::min(after, report.compute_ns);
+    const std::uint64_t after_ns = watch.elapsed_ns() - stages_.to_server_ns;
+    stages_.compute_ns += report.compute_ns;
+    stages_.from_server_ns = after_ns - std::min(after_ns, report.compute_ns);
     return {};
   }
 
@@ -139,11 +120,7 @@ class Product {
                             static_cast<double>(shape_.m) * static_cast<double>(shape_.n);
     const double needed = elements * shape_.element_bytes;
     const auto there = static_cast<double>(device_.info().memory_bytes);
-    if (needed <= there) return {};
-    return {Code::out_of_memory, "operands of " +
-                                     std::to_string(static_cast<std::uint64_t>(needed)) +
-                                     " bytes do not fit on the device (it has " +
-                                     std::to_string(device_.info().memory_bytes) + ")"};
+    return needed <= there ? Status() : no_room(device_, static_cast<std::uint64_t>(needed));
   }
 
   Status submit() {
@@ -181,6 +158,7 @@ class Product {
         block.buffer = placement->buffer;
         stages_.bytes_to += placement->sent_bytes;
         stages_.bytes_kept += placement->kept_bytes;
+        stages_.compute_ns += placement->compute_ns;
         return {};
       }
     }

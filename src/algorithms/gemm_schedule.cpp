@@ -44,12 +44,10 @@ class Builder {
   }
 
   void send_a(std::size_t i) {
-    if (shape_.sends_a)
-      made_.steps.push_back({ProductStep::Kind::send_a, unsigned(i), 0, {}, false});
+    made_.steps.push_back({ProductStep::Kind::send_a, unsigned(i), 0, {}, false});
   }
   void send_b(std::size_t j) {
-    if (shape_.sends_b)
-      made_.steps.push_back({ProductStep::Kind::send_b, 0, unsigned(j), {}, false});
+    made_.steps.push_back({ProductStep::Kind::send_b, 0, unsigned(j), {}, false});
   }
   void tile(std::size_t i, std::size_t j) {
     const Block c{rows_[i].first, cols_[j].first, rows_[i].count, cols_[j].count};
@@ -163,11 +161,12 @@ double predict(const ProductSchedule& schedule, const ProductShape& shape,
   for (const ProductStep& step : schedule.steps) {
     switch (step.kind) {
       case ProductStep::Kind::send_a:
-        sent += model.message_s + bytes_of(schedule.a[step.a], shape) / model.to_bytes_per_s;
+      case ProductStep::Kind::send_b: {
+        const bool is_a = step.kind == ProductStep::Kind::send_a;
+        const Block& block = is_a ? schedule.a[step.a] : schedule.b[step.b];
+        sent += model.message_s + bytes_of(block, shape) / model.to_bytes_per_s;
         break;
-      case ProductStep::Kind::send_b:
-        sent += model.message_s + bytes_of(schedule.b[step.b], shape) / model.to_bytes_per_s;
-        break;
+      }
       case ProductStep::Kind::multiply: {
         sent += model.submit_s;
         const double flops = shape.flop_per_term * static_cast<double>(step.c.rows) *

@@ -39,8 +39,6 @@ struct ProductShape {
   std::uint64_t k = 0;
   std::uint32_t element_bytes = 8;
   double flop_per_term = 2;  ///< complex: 8
-  bool sends_a = true;       ///< else it lies on the device
-  bool sends_b = true;
 };
 
 /// Of A and B.

@@ -1,7 +1,6 @@
 #include "algorithms/offload.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -9,16 +8,10 @@
 
 #include "algorithms/device_buffer.hpp"
 #include "algorithms/host_scratch.hpp"
+#include "device/stopwatch.hpp"
 
 namespace ob::algorithms {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-std::uint64_t ns_between(Clock::time_point from, Clock::time_point to) {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count());
-}
 
 // A result on its way back: where it lies on the device, where it belongs, and where it waits
 // meanwhile.
@@ -83,7 +76,8 @@ Status fetch_all(Device& device, QueueId queue, std::vector<Returning>& results)
 // where the time went.
 template <class Check>
 Status finish(Device& device, QueueId queue, std::vector<Returning>& results, const Check& check,
-              Clock::time_point started, Clock::time_point sent, Stages& stages) {
+              const Stopwatch& watch, Stages& stages) {
+  stages.to_server_ns = watch.elapsed_ns();
   if (const Status status = fetch_all(device, queue, results); !status.ok()) {
     return settle(device, queue, status);
   }
@@ -94,11 +88,10 @@ Status finish(Device& device, QueueId queue, std::vector<Returning>& results, co
     result.commit();
     stages.bytes_from += result.bytes();
   }
-  const std::uint64_t after = ns_between(sent, Clock::now());
-  stages.to_server_ns = ns_between(started, sent);
+  const std::uint64_t after_ns = watch.elapsed_ns() - stages.to_server_ns;
   stages.plan_ns = report.plan_ns;
   stages.compute_ns = report.compute_ns;
-  stages.from_server_ns = after - std::min(after, report.plan_ns + report.compute_ns);
+  stages.from_server_ns = after_ns - std::min(after_ns, report.plan_ns + report.compute_ns);
   return {};
 }
 
@@ -147,10 +140,7 @@ Status check_room(Device& device, const Batch& batch) {
       needed_bytes = bytes > UINT64_MAX - needed_bytes ? UINT64_MAX : needed_bytes + bytes;
     }
   }
-  if (needed_bytes <= device.info().memory_bytes) return {};
-  return Status(Code::out_of_memory, "operands of " + std::to_string(needed_bytes) +
-                                         " bytes do not fit on the device (it has " +
-                                         std::to_string(device.info().memory_bytes) + ")");
+  return needed_bytes <= device.info().memory_bytes ? Status() : no_room(device, needed_bytes);
 }
 
 // True if the operand of call `i` is an input that the call before it has in the same place.
@@ -281,12 +271,12 @@ Status check_info(const Descriptor& routine, const std::vector<Returning>& resul
 // @param results outlive the buffers of the batch: what may still land must outlive them
 Status offload(Device& device, QueueId queue, const Batch& batch, std::vector<Returning>& results,
                Stages& stages) {
-  const Clock::time_point started = Clock::now();
+  const Stopwatch watch;
   if (const Status status = submit_all(device, queue, batch, results, stages); !status.ok()) {
     return settle(device, queue, status);
   }
   const auto check = [&] { return check_info(batch.routine, results); };
-  OB_RETURN_IF_ERROR(finish(device, queue, results, check, started, Clock::now(), stages));
+  OB_RETURN_IF_ERROR(finish(device, queue, results, check, watch, stages));
   if (batch.resident != nullptr) batch.resident->succeeded();
   return {};
 }
@@ -329,7 +319,7 @@ Status submit_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& sha
 
 Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape,
                    const Layout& input, const Layout& output, bool in_out, Stages& stages) {
-  const Clock::time_point started = Clock::now();
+  const Stopwatch watch;
   DeviceBuffer in(device);
   DeviceBuffer out(device);
   const Status status = submit_fft(device, queue, plan, shape, input, in, out);
@@ -340,7 +330,7 @@ Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& sh
   results.emplace_back(shape.in_place ? in.id() : out.id(),
                        line(output_bytes(shape), shape.precision), output, in_out, Kind::vector);
   const auto check = [] { return Status(); };
-  return finish(device, queue, results, check, started, Clock::now(), stages);
+  return finish(device, queue, results, check, watch, stages);
 }
 
 }  // namespace ob::algorithms
