@@ -69,10 +69,8 @@ int compare(const ob::bench::Options& options) {
                 "without the library", native});
     std::printf("  added: %.1f ns (best with less best without)\n", preloaded.min() - native.min());
   }
-  if (options.json_path.empty()) return 0;
-  const ob::Status written = report.write_json(options.json_path);
-  if (!written.ok()) std::fprintf(stderr, "%s\n", written.message().c_str());
-  return written.ok() ? 0 : 1;
+  report.write(options);
+  return 0;
 }
 
 }  // namespace
@@ -84,10 +82,7 @@ int main(int argc, char** argv) {
     return measure(what.substr(0, what.find(',')).c_str(),
                    what.find(",check") != std::string::npos);
   }
-  const auto options = ob::bench::Options::parse(argc, argv);
-  if (!options.ok()) {
-    std::fprintf(stderr, "%s\n", options.status().message().c_str());
-    return 2;
-  }
-  return compare(*options);
+  const ob::bench::Options options = ob::bench::Options::parse_or_exit(
+      argc, argv, "What the drop-in library adds to calls that stay.");
+  return compare(options);
 }

@@ -69,11 +69,8 @@ bool measure(const char* self, const char* mode, int runs, Row& row) {
 }
 
 int run(int argc, char** argv) {
-  const Result<Options> options = Options::parse(argc, argv);
-  if (!options.ok()) {
-    std::fprintf(stderr, "bench_fftw_overhead: %s\n", options.status().message().c_str());
-    return 2;
-  }
+  const Options options =
+      Options::parse_or_exit(argc, argv, "What the drop-in library adds to fftw_execute.");
   char self[4096] = {};
   if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return 1;
   Report report;
@@ -85,13 +82,11 @@ int run(int argc, char** argv) {
     row.unit = "ns";
     row.better = Better::smaller;
     row.ceiling_name = "fftw_execute of the native library";
-    if (!measure(self, mode, options->runs, row)) return 1;
+    if (!measure(self, mode, options.runs, row)) return 1;
     report.add(std::move(row));
   }
-  if (options->json_path.empty()) return 0;
-  const Status written = report.write_json(options->json_path);
-  if (!written.ok()) std::fprintf(stderr, "bench_fftw_overhead: %s\n", written.message().c_str());
-  return written.ok() ? 0 : 1;
+  report.write(options);
+  return 0;
 }
 
 }  // namespace

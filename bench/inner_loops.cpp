@@ -190,24 +190,21 @@ void add_codec(Report& report, const Options& options, const std::string& name,
 
 int main(int argc, char** argv) {
   using namespace ob::bench;
-  const auto options = Options::parse(argc, argv);
-  if (!options.ok()) {
-    std::fprintf(stderr, "bench_inner_loops: %s\n", options.status().message().c_str());
-    return 2;
-  }
+  const Options options = Options::parse_or_exit(
+      argc, argv, "Inner loops of the wire: strided copies, byte swaps, headers.");
   Report report;
-  add_copy(report, *options, "padded matrix", ob::Triangle::full);
-  add_copy(report, *options, "upper triangle", ob::Triangle::upper);
-  add_copy(report, *options, "strict lower triangle", ob::Triangle::lower_strict);
+  add_copy(report, options, "padded matrix", ob::Triangle::full);
+  add_copy(report, options, "upper triangle", ob::Triangle::upper);
+  add_copy(report, options, "strict lower triangle", ob::Triangle::lower_strict);
   {
-    const std::size_t largest_bytes = std::size_t{options->check ? 1U : 256U} << 20;
+    const std::size_t largest_bytes = std::size_t{options.check ? 1U : 256U} << 20;
     Areas areas(2 * largest_bytes);
     for (std::size_t bytes = std::size_t{1} << 20; bytes <= largest_bytes; bytes <<= 2) {
-      add_swap(report, *options, areas, bytes);
+      add_swap(report, options, areas, bytes);
     }
   }
-  add_codec(report, *options, "encode write", encode_write);
-  add_codec(report, *options, "decode write", decode_write);
-  if (options->json_path.empty()) return 0;
-  return report.write_json(options->json_path).ok() ? 0 : 1;
+  add_codec(report, options, "encode write", encode_write);
+  add_codec(report, options, "decode write", decode_write);
+  report.write(options);
+  return 0;
 }

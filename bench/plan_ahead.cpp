@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/daemon_process.hpp"
+#include "bench/or_exit.hpp"
 #include "bench/report.hpp"
 #include "client/remote_device.hpp"
 
@@ -19,19 +20,6 @@ namespace {
 
 constexpr double kPlanSeconds = 20e-3;
 constexpr std::size_t kPointBytes = 16;
-
-template <class T>
-T or_exit(Result<T> result) {
-  if (result.ok()) return std::move(result).value();
-  std::fprintf(stderr, "bench_plan_ahead: %s\n", result.status().message().c_str());
-  std::exit(1);
-}
-
-void or_exit(const Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "bench_plan_ahead: %s\n", status.message().c_str());
-  std::exit(1);
-}
 
 // One connection that transforms arrays of up to `largest_bytes`.
 class Transforms {
@@ -100,14 +88,15 @@ void measure(const std::string& transport, const std::string& address,
              const std::vector<std::size_t>& sizes, const Options& options, Report& report) {
   Transforms ours(address, sizes.back());
   for (const std::size_t bytes : sizes) {
-    Row ahead;
-    ahead.bench = "plan_ahead";
-    ahead.bytes = bytes;
-    ahead.unit = "ms";
-    ahead.better = Better::smaller;
-    ahead.ceiling_name = "longer of transfer and plan";
+    Row ahead{.bench = "plan_ahead",
+              .name = transport + " planned ahead",
+              .bytes = bytes,
+              .unit = "ms",
+              .better = Better::smaller,
+              .samples = {},
+              .ceiling_name = "longer of transfer and plan",
+              .ceiling = {}};
     Row late = ahead;
-    ahead.name = transport + " planned ahead";
     late.name = transport + " planned late";
     for (int i = 0; i < options.runs; ++i) {
       const double floor = std::max(ours.send(bytes), kPlanSeconds * 1e3);
@@ -126,19 +115,16 @@ void measure(const std::string& transport, const std::string& address,
 
 int main(int argc, char** argv) {
   using namespace ob::bench;
-  const auto options = Options::parse(argc, argv);
-  if (!options.ok()) {
-    std::fprintf(stderr, "bench_plan_ahead: %s\n", options.status().message().c_str());
-    return 2;
-  }
+  const Options options =
+      Options::parse_or_exit(argc, argv, "Planning a transform while its data travel.");
   const auto daemon = or_exit(DaemonProcess::start(
       {"--backend", "null", "--plan-time", std::to_string(kPlanSeconds * 1e3) + "ms"}));
   using Sizes = std::vector<std::size_t>;
   const Sizes sizes =
-      options->check ? Sizes{1 << 16} : Sizes{1 << 20, 16 << 20, 64 << 20, 256 << 20};
+      options.check ? Sizes{1 << 16} : Sizes{1 << 20, 16 << 20, 64 << 20, 256 << 20};
   Report report;
-  measure("tcp", daemon->tcp(), sizes, *options, report);
-  measure("shm", daemon->shm(), sizes, *options, report);
-  if (!options->json_path.empty()) or_exit(report.write_json(options->json_path));
+  measure("tcp", daemon->tcp(), sizes, options, report);
+  measure("shm", daemon->shm(), sizes, options, report);
+  report.write(options);
   return 0;
 }

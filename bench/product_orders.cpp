@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms/gemm_pipeline.hpp"
+#include "bench/or_exit.hpp"
 #include "client/remote_device.hpp"
 
 namespace {
@@ -21,6 +22,7 @@ using namespace ob;
 using algorithms::PipelineModel;
 using algorithms::ProductOrder;
 using algorithms::ProductSchedule;
+using bench::or_exit;
 using Clock = std::chrono::steady_clock;
 
 struct Options {
@@ -30,17 +32,6 @@ struct Options {
   int runs = 3;
   double rate_gflops = 100;
 };
-
-void or_exit(const Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "bench_product_orders: %s\n", status.message().c_str());
-  std::exit(1);
-}
-template <class T>
-T or_exit(Result<T> result) {
-  or_exit(result.status());
-  return std::move(result).value();
-}
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();

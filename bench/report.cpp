@@ -1,9 +1,14 @@
 #include "bench/report.hpp"
 
+#include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+
+#include "bench/or_exit.hpp"
 
 namespace ob::bench {
 namespace {
@@ -56,40 +61,31 @@ void Report::add(Row row) {
   rows_.push_back(std::move(row));
 }
 
-Status Report::write_json(const std::string& path) const {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) {
-    return {Code::unavailable,
-            "cannot write " + path + " (" + std::strerror(errno) + ") choose another file"};
-  }
-  std::fprintf(file, "[\n");
+void Report::write(const Options& options) const {
+  if (options.json_path.empty()) return;
+  std::ofstream file(options.json_path);
+  file << "[\n";
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    std::fprintf(file, "  %s%s\n", json_row(rows_[i]).c_str(), i + 1 < rows_.size() ? "," : "");
+    file << "  " << json_row(rows_[i]) << (i + 1 < rows_.size() ? ",\n" : "\n");
   }
-  std::fprintf(file, "]\n");
-  const bool failed = std::ferror(file) != 0;
-  if (std::fclose(file) != 0 || failed)
-    return {Code::unavailable, "cannot write " + path + " (is the disk full?)"};
-  return {};
+  file << "]\n" << std::flush;
+  if (file) return;
+  or_exit(Status(Code::unavailable, "cannot write " + options.json_path + " (" +
+                                        std::strerror(errno) + ") choose another file"));
 }
 
-Result<Options> Options::parse(int argc, char** argv) {
+Options Options::parse_or_exit(int argc, char** argv, const char* summary) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const bool has_value = i + 1 < argc;
-    if (word == "--check") {
-      options.check = true;
-    } else if (word == "--json" && has_value) {
-      options.json_path = argv[++i];
-    } else if (word == "--runs" && has_value && std::atoi(argv[i + 1]) > 0) {
-      options.runs = std::atoi(argv[++i]);
-    } else {
-      return Status(
-          Code::invalid_argument,
-          "cannot use \"" + word +
-              "\" (unknown, or its value is missing) give [--runs N] [--json FILE] [--check]");
-    }
+  CLI::App app{summary, program_invocation_short_name};
+  app.add_option("--json", options.json_path, "write the rows there")->type_name("FILE");
+  app.add_flag("--check", options.check, "tiny sizes, once: does it run?");
+  app.add_option("--runs", options.runs, "of each case")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& end) {
+    std::exit(app.exit(end) == 0 ? 0 : 2);
   }
   if (options.check) options.runs = 1;
   return options;

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/status.hpp"
 #include "bench/samples.hpp"
 
 namespace ob::bench {
@@ -27,26 +26,25 @@ struct Row {
   double ratio() const;
 };
 
-/// Prints the heading and rows as they come, and collects them for a file.
-class Report {
- public:
-  void add(Row row);
-  /// Writes one JSON array of all rows.
-  /// Errors: unavailable if the file cannot be written
-  Status write_json(const std::string& path) const;
-
- private:
-  std::vector<Row> rows_;
-};
-
 /// Options that every benchmark program takes.
 struct Options {
   std::string json_path;  ///< --json FILE; empty: none
   bool check = false;     ///< --check: tiny sizes, once, to see that it runs
   int runs = 15;          ///< --runs N
 
-  /// Errors: invalid_argument, naming what is wrong
-  static Result<Options> parse(int argc, char** argv);
+  /// Ends the program after --help, or what is wrong.
+  static Options parse_or_exit(int argc, char** argv, const char* summary);
+};
+
+/// Prints the heading and rows as they come, and collects them for a file.
+class Report {
+ public:
+  void add(Row row);
+  /// Writes one JSON array of all rows, if a file was asked for; ends the program if it cannot.
+  void write(const Options& options) const;
+
+ private:
+  std::vector<Row> rows_;
 };
 
 /// "64 B", "4 KiB", "256 MiB"

@@ -64,15 +64,12 @@ Samples measure_in_child(const std::string& self, int runs,
 int main(int argc, char** argv) {
   using namespace ob::bench;
   if (argc == 3 && std::strcmp(argv[1], "--child") == 0) return measure_here(std::atoi(argv[2]));
-  const auto options = Options::parse(argc, argv);
-  if (!options.ok()) {
-    std::fprintf(stderr, "bench_small_calls: %s\n", options.status().message().c_str());
-    return 2;
-  }
+  const Options options =
+      Options::parse_or_exit(argc, argv, "What a small call costs when it is sent out.");
   const std::string self = own_folder() + "/bench_small_calls";
   // a quarter more than travels: 2 in, 1 out
-  const Samples socket = raw_tcp_ping_pong(kBytes, options->runs);
-  const Samples native = measure_in_child(self, options->runs, {});
+  const Samples socket = raw_tcp_ping_pong(kBytes, options.runs);
+  const Samples native = measure_in_child(self, options.runs, {});
   const auto daemon = DaemonProcess::start({});
   if (!daemon.ok()) {
     std::fprintf(stderr, "bench_small_calls: %s\n", daemon.status().message().c_str());
@@ -89,11 +86,11 @@ int main(int argc, char** argv) {
     row.ceiling_name = shared ? "native call" : "raw socket ping-pong of 32 KiB";
     row.ceiling = shared ? native : socket;
     row.samples =
-        measure_in_child(self, options->runs,
+        measure_in_child(self, options.runs,
                          {std::string("LD_PRELOAD=") + OB_PRELOAD, "OUTBOARD_MODE=remote",
                           "OUTBOARD_SERVER=" + (shared ? (*daemon)->shm() : (*daemon)->tcp())});
     report.add(row);
   }
-  if (options->json_path.empty()) return 0;
-  return report.write_json(options->json_path).ok() ? 0 : 1;
+  report.write(options);
+  return 0;
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "bench/ceilings.hpp"
+#include "bench/or_exit.hpp"
 #include "bench/report.hpp"
 #include "transport/stream.hpp"
 
@@ -50,13 +51,6 @@ class StreamChannel final : public Channel {
   static transport::Deadline far() { return Clock::now() + std::chrono::minutes(10); }
   const std::unique_ptr<transport::Stream> stream_;
 };
-
-template <class T>
-T or_exit(Result<T> result) {
-  if (result.ok()) return std::move(result).value();
-  std::fprintf(stderr, "bench_stream: %s\n", result.status().message().c_str());
-  std::exit(1);
-}
 
 std::unique_ptr<Conversation> converse(const std::string& address, std::size_t largest_bytes) {
   const auto listener = or_exit(transport::listen(address));
@@ -169,16 +163,11 @@ void measure_shm(const Options& options, Report& report) {
 
 int main(int argc, char** argv) {
   using namespace ob::bench;
-  const auto options = Options::parse(argc, argv);
-  if (!options.ok()) {
-    std::fprintf(stderr, "bench_stream: %s\n", options.status().message().c_str());
-    return 2;
-  }
+  const Options options =
+      Options::parse_or_exit(argc, argv, "The transports' streams beside raw sockets and memory.");
   Report report;
-  measure_tcp(*options, report);
-  measure_shm(*options, report);
-  if (options->json_path.empty()) return 0;
-  const ob::Status written = report.write_json(options->json_path);
-  if (!written.ok()) std::fprintf(stderr, "bench_stream: %s\n", written.message().c_str());
-  return written.ok() ? 0 : 1;
+  measure_tcp(options, report);
+  measure_shm(options, report);
+  report.write(options);
+  return 0;
 }

@@ -9,24 +9,12 @@
 
 #include "bench/ceilings.hpp"
 #include "bench/daemon_process.hpp"
+#include "bench/or_exit.hpp"
 #include "bench/report.hpp"
 #include "client/remote_device.hpp"
 
 namespace ob::bench {
 namespace {
-
-template <class T>
-T or_exit(Result<T> result) {
-  if (result.ok()) return std::move(result).value();
-  std::fprintf(stderr, "bench_transport: %s\n", result.status().message().c_str());
-  std::exit(1);
-}
-
-void or_exit(const Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "bench_transport: %s\n", status.message().c_str());
-  std::exit(1);
-}
 
 // A connection with one buffer, and host memory of the same size; all of it touched.
 class Traffic {
@@ -98,21 +86,18 @@ std::vector<std::size_t> sizes(bool check) {
 
 int main(int argc, char** argv) {
   using namespace ob::bench;
-  const auto options = Options::parse(argc, argv);
-  if (!options.ok()) {
-    std::fprintf(stderr, "bench_transport: %s\n", options.status().message().c_str());
-    return 2;
-  }
-  const auto all = sizes(options->check);
+  const Options options =
+      Options::parse_or_exit(argc, argv, "Bandwidth between host memory and a daemon's device.");
+  const auto all = sizes(options.check);
   const auto raw = raw_tcp(all.back());  // forks: before anything makes threads
   const auto daemon = or_exit(DaemonProcess::start({"--backend", "null"}));
   Report report;
-  measure("tcp", daemon->tcp(), "raw socket", all, *options, report,
+  measure("tcp", daemon->tcp(), "raw socket", all, options, report,
           [&](std::size_t bytes, Direction direction, std::uint64_t messages) {
             return raw->stream(bytes, direction, messages);
           });
-  measure("shm", daemon->shm(), "memcpy, one thread", all, *options, report,
+  measure("shm", daemon->shm(), "memcpy, one thread", all, options, report,
           [](std::size_t bytes, Direction, std::uint64_t) { return memcpy_once(bytes, false); });
-  if (!options->json_path.empty()) or_exit(report.write_json(options->json_path));
+  report.write(options);
   return 0;
 }
