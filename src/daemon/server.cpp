@@ -207,6 +207,11 @@ void Server::drain(double patience_s) {
     std::this_thread::sleep_for(kQuiet);
   shut_down_resting(true);
   reap(true);
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const MemoryUse use = devices_[i]->memory_use();
+    spdlog::info("device {}: {} allocations, {} of them in memory kept from others", i,
+                 use.allocations, use.reused);
+  }
 }
 
 }  // namespace ob::daemon

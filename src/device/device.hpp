@@ -31,6 +31,14 @@ struct DeviceInfo {
   double gflops_double = 0;   ///< measured dgemm rate [GFLOP/s]; 0 if unknown
 };
 
+/// Memory of a device in this process. Units: bytes, counts since its creation
+struct MemoryUse {
+  std::uint64_t used_bytes = 0;
+  std::uint64_t idle_bytes = 0;   ///< kept for the next allocations
+  std::uint64_t allocations = 0;  ///< of sizes that are kept
+  std::uint64_t reused = 0;       ///< of those, how many found idle memory
+};
+
 /// A place inside a buffer.
 struct BufferRef {
   BufferId buffer;
@@ -58,6 +66,8 @@ class Device {
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const noexcept = 0;
+  /// Zeros if the device does not say.
+  virtual MemoryUse memory_use() const { return {}; }
 
   /// Threads: any, as all of this interface; one queue is used by one thread at a time.
   virtual Result<QueueId> create_queue() = 0;

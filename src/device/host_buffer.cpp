@@ -16,12 +16,6 @@ constexpr std::uint64_t kHugePageBytes = 2 << 20;
 // Beyond any machine's address space; keeps the rounding below from overflowing.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;
 
-// Whole pages, whole huge pages for large buffers, so that the last one can be huge too.
-std::uint64_t rounded(std::uint64_t size_bytes) noexcept {
-  const std::uint64_t unit = size_bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes;
-  return size_bytes == 0 ? unit : (size_bytes + unit - 1) / unit * unit;
-}
-
 Status failure(const char* step, std::uint64_t size_bytes) {
   const int error = errno;
   std::string message = "cannot " + std::string(step) + " a memory file of " +
@@ -32,6 +26,13 @@ Status failure(const char* step, std::uint64_t size_bytes) {
 
 }  // namespace
 
+// Whole pages, whole huge pages for large buffers, so that the last one can be huge too.
+std::uint64_t HostBuffer::segment_bytes_for(std::uint64_t size_bytes) noexcept {
+  const std::uint64_t unit = size_bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes;
+  if (size_bytes > kMaxBytes) return kMaxBytes;
+  return size_bytes == 0 ? unit : (size_bytes + unit - 1) / unit * unit;
+}
+
 Result<std::shared_ptr<HostBuffer>> HostBuffer::create(std::uint64_t size_bytes) {
   if (size_bytes > kMaxBytes) {
     errno = EFBIG;
@@ -39,7 +40,7 @@ Result<std::shared_ptr<HostBuffer>> HostBuffer::create(std::uint64_t size_bytes)
   }
   std::shared_ptr<HostBuffer> buffer(new HostBuffer);
   buffer->size_bytes_ = size_bytes;
-  buffer->segment_bytes_ = rounded(size_bytes);
+  buffer->segment_bytes_ = segment_bytes_for(size_bytes);
   buffer->fd_ = memfd_create("outboard-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (buffer->fd_ < 0) return failure("make", size_bytes);
   if (ftruncate(buffer->fd_, static_cast<off_t>(buffer->segment_bytes_)) != 0) {

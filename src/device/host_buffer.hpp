@@ -1,6 +1,7 @@
 #pragma once
 // A device buffer that is host memory: a memory file of its own, which another process can map.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,14 @@ class HostBuffer {
   /// The memory file: at least size_bytes, whole pages.
   std::uint64_t segment_bytes() const noexcept { return segment_bytes_; }
   int fd() const noexcept { return fd_; }
+  /// Of a buffer of that size.
+  static std::uint64_t segment_bytes_for(std::uint64_t size_bytes) noexcept;
+  /// Makes it a buffer of another size. @pre one of the same segment_bytes
+  void set_size(std::uint64_t size_bytes) noexcept { size_bytes_ = size_bytes; }
+
+  /// Another process may have the file, and keep it mapped for as long as it likes.
+  bool exported() const noexcept { return exported_.load(std::memory_order_relaxed); }
+  void mark_exported() noexcept { exported_.store(true, std::memory_order_relaxed); }
 
  private:
   HostBuffer() = default;
@@ -42,6 +51,7 @@ class HostBuffer {
   std::uint64_t size_bytes_ = 0;
   std::uint64_t segment_bytes_ = 0;
   int fd_ = -1;
+  std::atomic<bool> exported_{false};
 };
 
 }  // namespace ob

@@ -61,6 +61,11 @@ Status HostDevice::no_such_queue(QueueId id) {
   return {Code::invalid_argument, "queue " + std::to_string(id.value) + " does not exist"};
 }
 
+MemoryUse HostDevice::memory_use() const {
+  const HostBufferPool::Use pool = memory_.pool_use();
+  return {memory_.used_bytes(), pool.idle_bytes, pool.asked, pool.reused};
+}
+
 Result<QueueId> HostDevice::create_queue() {
   const unsigned number = ++queues_made_;
   return queues_.add(std::make_shared<HostQueue>("ob-queue-" + std::to_string(number)));
@@ -89,6 +94,7 @@ Result<SegmentView> HostDevice::segment(BufferId id) {
   if (buffer == nullptr) {
     return Status(Code::invalid_argument, "buffer " + std::to_string(id.value) + " does not exist");
   }
+  buffer->mark_exported();
   return SegmentView{buffer->fd(), 0, buffer->segment_bytes()};
 }
 

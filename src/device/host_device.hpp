@@ -20,6 +20,7 @@ namespace ob {
 /// record, wait. record() takes effect after a failure too, so that no other queue waits for ever.
 class HostDevice : public Device {
  public:
+  MemoryUse memory_use() const final;
   const DeviceInfo& info() const noexcept final { return info_; }
 
   Result<QueueId> create_queue() final;

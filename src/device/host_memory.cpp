@@ -8,19 +8,29 @@
 
 namespace ob {
 
+namespace {
+
+// Of the cap, for buffers that wait to be used again.
+constexpr std::uint64_t kIdlePart = 4;
+
+}  // namespace
+
 struct HostMemory::Account {
-  explicit Account(std::uint64_t capacity) : capacity_bytes(capacity) {}
+  explicit Account(std::uint64_t capacity)
+      : capacity_bytes(capacity), pool({.capacity_bytes = capacity / kIdlePart}) {}
   const std::uint64_t capacity_bytes;
   std::mutex mutex;
   std::condition_variable released;
   std::uint64_t used_bytes = 0;
   std::uint64_t freed_in_use_bytes = 0;  // part of used_bytes
+  HostBufferPool pool;
 
   Status reserve(std::uint64_t count_bytes);
-  void release(std::uint64_t count_bytes, bool was_freed);
+  void release(std::uint64_t count_bytes, std::shared_ptr<HostBuffer> freed);
 };
 
 Status HostMemory::Account::reserve(std::uint64_t count_bytes) {
+  HostBufferPool::Buffers gone;  // unmapped without the lock
   std::unique_lock lock(mutex);
   for (;;) {
     if (count_bytes <= capacity_bytes - used_bytes) break;
@@ -34,13 +44,19 @@ Status HostMemory::Account::reserve(std::uint64_t count_bytes) {
     released.wait(lock);
   }
   used_bytes += count_bytes;
+  gone = pool.shrink_to(capacity_bytes - used_bytes);
   return {};
 }
 
-void HostMemory::Account::release(std::uint64_t count_bytes, bool was_freed) {
+// Without a buffer: it was never made.
+void HostMemory::Account::release(std::uint64_t count_bytes, std::shared_ptr<HostBuffer> freed) {
+  HostBufferPool::Buffers gone;
   const std::lock_guard lock(mutex);
   used_bytes -= count_bytes;
-  if (was_freed) freed_in_use_bytes -= count_bytes;
+  if (freed) {
+    freed_in_use_bytes -= count_bytes;
+    gone = pool.put(std::move(freed), capacity_bytes - used_bytes);
+  }
   released.notify_all();
 }
 
@@ -68,21 +84,25 @@ std::uint64_t HostMemory::used_bytes() const {
   return account_->used_bytes;
 }
 
+HostBufferPool::Use HostMemory::pool_use() const { return account_->pool.use(); }
+
 Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes) {
   const std::uint64_t counted = counted_bytes(size_bytes);
-  OB_RETURN_IF_ERROR(account_->reserve(counted));
-  auto made = HostBuffer::create(size_bytes);
-  if (!made.ok()) {
-    account_->release(counted, false);
-    return made.status();
+  std::shared_ptr<HostBuffer> inner = account_->pool.take(size_bytes);
+  if (const Status room = account_->reserve(counted); !room.ok()) return room;
+  if (inner == nullptr) {
+    auto made = HostBuffer::create(size_bytes);
+    if (!made.ok()) {
+      account_->release(counted, nullptr);
+      return made.status();
+    }
+    inner = std::move(made).value();
   }
   // The last holder, often the command that used the buffer last, gives the memory back.
-  std::shared_ptr<HostBuffer> inner = std::move(made).value();
   HostBuffer* const buffer = inner.get();
   std::shared_ptr<HostBuffer> counted_buffer(
       buffer, [inner = std::move(inner), account = account_, counted](HostBuffer*) mutable {
-        inner.reset();
-        account->release(counted, true);
+        account->release(counted, std::move(inner));
       });
   return buffers_.add(std::move(counted_buffer));
 }

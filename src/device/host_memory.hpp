@@ -10,12 +10,13 @@
 #include "base/status.hpp"
 #include "device/handle_table.hpp"
 #include "device/host_buffer.hpp"
+#include "device/host_buffer_pool.hpp"
 
 namespace ob {
 
 /// Gives out buffers up to a cap. A freed buffer lives, and counts, until the commands that hold it
-/// are done.
-/// Threads: any
+/// are done; then it may wait in a pool for the next allocation. Idle and used buffers together
+/// stay below the cap. Threads: any
 class HostMemory {
  public:
   /// What a buffer counts is its size rounded up to this.
@@ -29,6 +30,9 @@ class HostMemory {
   std::uint64_t capacity_bytes() const noexcept;
   /// Of live buffers, and of freed ones still in use.
   std::uint64_t used_bytes() const;
+
+  /// How often allocations found memory that was touched before.
+  HostBufferPool::Use pool_use() const;
 
   /// If memory lacks only because freed buffers are still in use by submitted commands, waits for
   /// those.
