@@ -1,24 +1,30 @@
-// A product over a link by each order of its panels, beside what the schedule predicts.
+// A product over a link by each order of its panels, or another routine of BLAS level 3 whole and
+// in panels, beside what the schedule predicts.
 //
 // The daemon computes at a known rate (the null backend with --device-rate), so that what is
-// measured is how well sending, computing and returning overlap. Prints one line per order: name,
-// parts, predicted seconds, whether it would be chosen, then the seconds of each run.
+// measured is how well sending, computing and returning overlap. Prints one line per order: name
+// (behind "chosen: " if it would be), parts, predicted seconds, then the seconds of each run.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "algorithms/gemm_pipeline.hpp"
+#include "algorithms/offload.hpp"
+#include "algorithms/panel_pipeline.hpp"
 #include "bench/or_exit.hpp"
 #include "client/remote_device.hpp"
 
 namespace {
 
 using namespace ob;
+using algorithms::PanelSchedule;
+using algorithms::PanelShape;
 using algorithms::PipelineModel;
 using algorithms::ProductOrder;
 using algorithms::ProductSchedule;
@@ -27,7 +33,9 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
   std::string server;
+  std::string routine = "dgemm";
   std::uint64_t n = 2000;
+  std::uint64_t length = 0;
   unsigned parts = 8;
   int runs = 3;
   double rate_gflops = 100;
@@ -37,6 +45,19 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+bool is_in_panels(const Descriptor& routine) {
+  const Argument none[kMaxArguments];
+  return algorithms::panel_shape(routine, none).has_value();
+}
+
+// One way to run the call.
+struct Way {
+  std::string name;
+  std::size_t parts;
+  double predicted_s;
+  std::function<Status(Device&, QueueId, const Descriptor&, const Argument*)> offload;
+};
+
 class Bench {
  public:
   explicit Bench(const Options& options)
@@ -45,15 +66,21 @@ class Bench {
         b_(n_ * n_, 1.0),
         c_(n_ * n_, 1.0),
         device_(or_exit(client::RemoteDevice::open(options.server))),
-        queue_(or_exit(device_->create_queue())) {
+        queue_(or_exit(device_->create_queue())),
+        routine_(found(options.routine)) {
     const auto order = static_cast<std::int64_t>(n_);
-    arguments_[0].flag = arguments_[1].flag = 'N';
-    for (const int i : {2, 3, 4}) arguments_[i].dim = order;
-    arguments_[5].scalar = {1, 0};
-    arguments_[6].host = {a_.data(), order};
-    arguments_[7].host = {b_.data(), order};
-    arguments_[8].scalar = {0, 0};
-    arguments_[9].host = {c_.data(), order};
+    for (std::size_t i = 0; i < routine_.kinds.size(); ++i) {
+      const std::string_view name = routine_.argument_names[i];
+      if (routine_.kinds[i] == Kind::flag) arguments_[i].flag = routine_.values[i].front();
+      if (routine_.kinds[i] == Kind::dim) arguments_[i].dim = order;
+      const bool other = name == (routine_.base.ends_with("k") ? "k" : "n");
+      if (other && options.length > 0)
+        arguments_[i].dim = static_cast<std::int64_t>(options.length);
+      if (name == "alpha") arguments_[i].scalar = {1, 0};
+      if (name == "a") arguments_[i].host = {a_.data(), order};
+      if (name == "b") arguments_[i].host = {b_.data(), order};
+      if (name == "c") arguments_[i].host = {c_.data(), order};
+    }
   }
 
   // Of operands as large as the product's, in the same memory.
@@ -84,49 +111,94 @@ class Bench {
             .submit_s = algorithms::kSubmitSeconds};
   }
 
-  double run(const ProductSchedule& schedule) {
-    algorithms::Stages stages;
+  // Seconds; `offload` as the functions of algorithms/.
+  double run(const Way& way) {
     const auto start = Clock::now();
-    or_exit(algorithms::offload_product(*device_, queue_, gemm_, arguments_, schedule, nullptr,
-                                        stages));
+    or_exit(way.offload(*device_, queue_, routine_, arguments_));
     return seconds_since(start);
   }
 
-  algorithms::ProductShape shape() const { return algorithms::product_shape(gemm_, arguments_); }
+  std::vector<Way> ways(const PipelineModel& model, unsigned parts) const {
+    const auto shape = algorithms::panel_shape(routine_, arguments_);
+    return shape ? panel_ways(*shape, model, parts) : product_ways(model, parts);
+  }
 
  private:
+  static const Descriptor& found(std::string_view name) {
+    const Descriptor* routine = routines::find(name);
+    const bool suits = routine != nullptr && routine->precision == Precision::d &&
+                       (routine->base == "gemm" || is_in_panels(*routine));
+    if (!suits) or_exit({Code::invalid_argument, std::string(name) + " is not cut"});
+    return *routine;
+  }
+
+  std::vector<Way> product_ways(const PipelineModel& model, unsigned parts) const {
+    const algorithms::ProductShape shape = algorithms::product_shape(routine_, arguments_);
+    std::vector<Way> made;
+    const auto add = [&](const std::string& before, const ProductSchedule& schedule) {
+      made.push_back({before + std::string(name_of(schedule.order)),
+                      std::max(schedule.a.size(), schedule.b.size()),
+                      algorithms::predict(schedule, shape, model),
+                      [schedule](Device& device, QueueId queue, const Descriptor& routine,
+                                 const Argument* arguments) {
+                        algorithms::Stages stages;
+                        return algorithms::offload_product(device, queue, routine, arguments,
+                                                           schedule, nullptr, stages);
+                      }});
+    };
+    for (const ProductOrder order : algorithms::kProductOrders) {
+      add("", algorithms::schedule_product(shape, order, parts));
+    }
+    add("chosen: ", algorithms::choose_schedule(shape, model));
+    return made;
+  }
+
+  std::vector<Way> panel_ways(const PanelShape& shape, const PipelineModel& model,
+                              unsigned parts) const {
+    std::vector<Way> made;
+    const auto add = [&](const std::string& name, const PanelSchedule& schedule) {
+      made.push_back({name, schedule.panels.size(), algorithms::predict(schedule, shape, model),
+                      [schedule](Device& device, QueueId queue, const Descriptor& routine,
+                                 const Argument* arguments) {
+                        algorithms::Stages stages;
+                        return schedule.panels.size() == 1
+                                   ? algorithms::offload_call(device, queue, routine, arguments,
+                                                              stages)
+                                   : algorithms::offload_panels(device, queue, routine, arguments,
+                                                                schedule, nullptr, stages);
+                      }});
+    };
+    add("whole", algorithms::schedule_panels(shape, 1));
+    add("panels", algorithms::schedule_panels(shape, parts));
+    if (shape.form == PanelShape::Form::one_side) {
+      add("strips", algorithms::schedule_strips(shape, parts));
+    }
+    const PanelSchedule chosen = algorithms::choose_panels(shape, model);
+    add(chosen.in_strips ? "chosen: strips" : "chosen: panels", chosen);
+    return made;
+  }
+
   const std::uint64_t n_;
   std::vector<double> a_;
   std::vector<double> b_;
   std::vector<double> c_;
   std::unique_ptr<client::RemoteDevice> device_;
   QueueId queue_;
-  const Descriptor& gemm_ = *routines::find(std::string_view("dgemm"));
+  const Descriptor& routine_;
   Argument arguments_[kMaxArguments];
 };
 
 void measure(Bench& bench, const Options& options) {
   const PipelineModel model = bench.model(options.rate_gflops);
-  const algorithms::ProductShape shape = bench.shape();
   std::printf("link %.4f %.4f GB/s\n", model.to_bytes_per_s * 1e-9, model.from_bytes_per_s * 1e-9);
-  std::vector<ProductSchedule> schedules;
-  for (const ProductOrder order : algorithms::kProductOrders) {
-    schedules.push_back(algorithms::schedule_product(shape, order, options.parts));
-  }
-  schedules.push_back(algorithms::choose_schedule(shape, model));
-  std::vector<std::vector<double>> seconds(schedules.size());
-  for (const ProductSchedule& schedule : schedules) (void)bench.run(schedule);  // touches memory
+  const std::vector<Way> ways = bench.ways(model, options.parts);
+  std::vector<std::vector<double>> seconds(ways.size());
+  for (const Way& way : ways) (void)bench.run(way);  // touches memory
   for (int run = 0; run < options.runs; ++run) {
-    for (std::size_t i = 0; i < schedules.size(); ++i) {
-      seconds[i].push_back(bench.run(schedules[i]));
-    }
+    for (std::size_t i = 0; i < ways.size(); ++i) seconds[i].push_back(bench.run(ways[i]));
   }
-  for (std::size_t i = 0; i < schedules.size(); ++i) {
-    const ProductSchedule& schedule = schedules[i];
-    const bool chosen = i + 1 == schedules.size();
-    std::printf("%s%s,%zu,%.6f", chosen ? "chosen: " : "", name_of(schedule.order).data(),
-                std::max(schedule.a.size(), schedule.b.size()),
-                algorithms::predict(schedule, shape, model));
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    std::printf("%s,%zu,%.6f", ways[i].name.c_str(), ways[i].parts, ways[i].predicted_s);
     for (const double s : seconds[i]) std::printf(",%.6f", s);
     std::printf("\n");
   }
@@ -136,10 +208,14 @@ void measure(Bench& bench, const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"Times a square dgemm by each order of its panels.", "bench_product_orders"};
+  CLI::App app{"Times a call by each order of its panels.", "bench_product_orders"};
   app.add_option("--server", options.server, "daemon with --backend null")->required();
   app.add_option("--rate", options.rate_gflops, "its --device-rate [GFLOP/s]")->required();
-  app.add_option("--order", options.n, "of the matrices")->capture_default_str();
+  app.add_option("--routine", options.routine, "dgemm, dsymm, dtrmm, dtrsm, dsyrk or dsyr2k")
+      ->capture_default_str();
+  app.add_option("--order", options.n, "of the (square) matrices")->capture_default_str();
+  app.add_option("--length", options.length, "n, or k of dsyrk and dsyr2k, up to the order (0)")
+      ->capture_default_str();
   app.add_option("--parts", options.parts, "panels")->capture_default_str();
   app.add_option("--runs", options.runs, "of each")->capture_default_str();
   CLI11_PARSE(app, argc, argv);

@@ -6,30 +6,7 @@
 namespace ob::algorithms {
 namespace {
 
-// Below this, a tile is no longer multiplied at the device's rate.
-constexpr std::uint64_t kLeastEdge = 128;
 constexpr double kLastShares[] = {0.2, 0.3, 0.4, 0.5};
-constexpr unsigned kCandidates[] = {1, 2, 3, 4, 6, 8, 12, 16};
-// Of orders that return C in tiles: more of them than 64 cost what they gain.
-constexpr unsigned kMostTiled = 8;
-// What another order must save for alternating to give way.
-constexpr double kClearly = 0.95;
-
-struct Range {
-  std::uint64_t first;
-  std::uint64_t count;
-};
-
-// `parts` nearly equal ranges of [0, length).
-std::vector<Range> cut(std::uint64_t length, unsigned parts) {
-  const auto most = std::clamp<std::uint64_t>(length, 1, parts);
-  std::vector<Range> ranges;
-  for (std::uint64_t i = 0; i < most; ++i) {
-    const std::uint64_t first = length * i / most;
-    ranges.push_back({first, length * (i + 1) / most - first});
-  }
-  return ranges;
-}
 
 class Builder {
  public:
@@ -155,33 +132,20 @@ ProductSchedule schedule_product(const ProductShape& shape, ProductOrder order, 
 
 double predict(const ProductSchedule& schedule, const ProductShape& shape,
                const PipelineModel& model) {
-  double sent = 0;
-  double computed = 0;
-  double fetched = 0;
+  Timeline timeline(model);
   for (const ProductStep& step : schedule.steps) {
     switch (step.kind) {
-      case ProductStep::Kind::send_a:
-      case ProductStep::Kind::send_b: {
-        const bool is_a = step.kind == ProductStep::Kind::send_a;
-        const Block& block = is_a ? schedule.a[step.a] : schedule.b[step.b];
-        sent += model.message_s + bytes_of(block, shape) / model.to_bytes_per_s;
+      case ProductStep::Kind::send_a: timeline.send(bytes_of(schedule.a[step.a], shape)); break;
+      case ProductStep::Kind::send_b: timeline.send(bytes_of(schedule.b[step.b], shape)); break;
+      case ProductStep::Kind::multiply:
+        timeline.call(shape.flop_per_term * static_cast<double>(step.c.rows) *
+                      static_cast<double>(step.c.cols) *
+                      static_cast<double>(schedule.a[step.a].cols));
         break;
-      }
-      case ProductStep::Kind::multiply: {
-        sent += model.submit_s;
-        const double flops = shape.flop_per_term * static_cast<double>(step.c.rows) *
-                             static_cast<double>(step.c.cols) *
-                             static_cast<double>(schedule.a[step.a].cols);
-        computed = std::max(computed, sent) + model.call_s + flops / model.flop_per_s;
-        break;
-      }
-      case ProductStep::Kind::fetch:
-        fetched = std::max(fetched, computed) + model.fetch_s +
-                  bytes_of(step.c, shape) / model.from_bytes_per_s;
-        break;
+      case ProductStep::Kind::fetch: timeline.fetch(bytes_of(step.c, shape)); break;
     }
   }
-  return fetched;
+  return timeline.seconds();
 }
 
 ProductSchedule choose_schedule(const ProductShape& shape, const PipelineModel& model) {
@@ -195,7 +159,7 @@ ProductSchedule choose_schedule(const ProductShape& shape, const PipelineModel& 
   };
   const std::uint64_t shortest = std::min({shape.m, shape.n, shape.k});
   const auto each_cut = [&](unsigned most, const auto& visit) {
-    for (const unsigned parts : kCandidates) {
+    for (const unsigned parts : kPanelCounts) {
       if (parts > most || (parts > 1 && shortest / parts < kLeastEdge)) return;
       visit(parts);
     }
@@ -211,7 +175,7 @@ ProductSchedule choose_schedule(const ProductShape& shape, const PipelineModel& 
     each_cut(kMostTiled,
              [&](unsigned parts) { consider_other(schedule_product(shape, order, parts)); });
   }
-  each_cut(kCandidates[std::size(kCandidates) - 1], [&](unsigned parts) {
+  each_cut(kPanelCounts[std::size(kPanelCounts) - 1], [&](unsigned parts) {
     consider_other(schedule_product(shape, ProductOrder::hybrid, parts));
     for (const double share : kLastShares) {
       consider_other(schedule_product(shape, ProductOrder::hybrid, parts, share));

@@ -10,28 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/pipeline_model.hpp"
+
 namespace ob::algorithms {
-
-/// What was measured of the way to a device and of the device.
-struct PipelineModel {
-  double to_bytes_per_s = 0;
-  double from_bytes_per_s = 0;
-  double message_s = 0;   ///< each block sent, besides its bytes
-  double fetch_s = 0;     ///< each part of the result, besides its bytes
-  double flop_per_s = 0;  ///< of large products
-  double call_s = 0;      ///< each product, besides its flops
-  double submit_s = 0;    ///< each product, of the sender's time
-  bool known() const noexcept {
-    return to_bytes_per_s > 0 && from_bytes_per_s > 0 && flop_per_s > 0;
-  }
-};
-
-/// What blocks, results and products cost besides their bytes and flops: seen between two processes
-/// on the two cores of one machine, over emulated links (docs/measurements).
-inline constexpr double kMessageSeconds = 10e-6;
-inline constexpr double kFetchSeconds = 80e-6;
-inline constexpr double kCallSeconds = 20e-6;
-inline constexpr double kSubmitSeconds = 80e-6;  // with the commands that fetch its result
 
 struct ProductShape {
   std::uint64_t m = 0;
@@ -56,15 +37,6 @@ enum class ProductOrder : std::uint8_t {
 inline constexpr ProductOrder kProductOrders[] = {ProductOrder::whole, ProductOrder::b_first,
                                                   ProductOrder::alternating, ProductOrder::hybrid};
 std::string_view name_of(ProductOrder order) noexcept;
-
-/// A part of a matrix.
-struct Block {
-  std::uint64_t row = 0;
-  std::uint64_t col = 0;
-  std::uint64_t rows = 0;
-  std::uint64_t cols = 0;
-  friend bool operator==(const Block&, const Block&) = default;
-};
 
 /// One thing to do. Sending overlaps with the rest; products happen in order, each after
 /// everything sent before it; a fetch follows the product before it.

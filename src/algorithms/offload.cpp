@@ -8,6 +8,7 @@
 
 #include "algorithms/device_buffer.hpp"
 #include "algorithms/host_scratch.hpp"
+#include "algorithms/placed_operand.hpp"
 #include "device/stopwatch.hpp"
 
 namespace ob::algorithms {
@@ -97,18 +98,6 @@ Status finish(Device& device, QueueId queue, std::vector<Returning>& results, co
 
 enum Side : bool { kReading = false, kWriting = true };
 
-// Device operands are as dense as their rows allow: padding and gaps stay at home.
-Region device_region(const Operand& operand, Side side) {
-  return region_of(operand, Kind::vector, 0, side);
-}
-
-Region home_region(const Descriptor& routine, const Operand& operand, const HostOperand& host,
-                   Side side) {
-  Region region = region_of(operand, routine.kinds[operand.argument], host.ld, side);
-  if (operand.cols <= 1) region.ld = std::max<std::uint64_t>(1, operand.rows);
-  return region;
-}
-
 Layout home_of(const Descriptor& routine, const Operand& operand, const HostOperand& host,
                Side side) {
   return Layout::matrix(host.data, home_region(routine, operand, host, side));
@@ -153,19 +142,6 @@ bool is_shared(const Batch& batch, std::size_t i, int index) {
   return mine.data == previous.data && mine.ld == previous.ld && operand.rows == other.rows &&
          operand.cols == other.cols && operand.triangle == other.triangle &&
          operand.read == other.read;
-}
-
-PlacedOperand placed_operand(const Descriptor& routine, const Operand& operand,
-                             const HostOperand& host) {
-  PlacedOperand placed;
-  placed.data = static_cast<std::byte*>(host.data);
-  placed.home = home_region(routine, operand, host, kReading);
-  placed.there = device_region(operand, kReading);
-  placed.read = operand.read;
-  placed.written = operand.written;
-  placed.consumed = operand.consumed;
-  placed.written_triangle = operand.written_triangle;
-  return placed;
 }
 
 // Where operand `o` of call `i` lies on the device; what stays there is brought up to date.

@@ -189,19 +189,15 @@ Status Residency::send_all(QueueId queue, const PlacedOperand& operand, Copy& co
 
 // Has the device take the labels, and takes those of the operand meanwhile.
 Status Residency::label(QueueId queue, const PlacedOperand& operand, Copy& copy,
-                        Placement& placement, std::vector<Digest>& found) {
+                        Placement& placement) {
   const Region& there = operand.there;
   const Chunks chunks(operand.home, config_.chunk_bytes);
   copy.labels.assign(chunks.count(), {});
   copy.labelled = there.triangle;
-  copy.stale_labels = true;       // until they are here
-  found.reserve(chunks.count());  // nothing may throw while the labels are under way
+  copy.stale_labels = true;  // until they are here
   const Status asked = device_.digest(queue, copy.buffer, there, config_.chunk_bytes, copy.labels);
-  if (asked.ok()) {
-    for (std::uint64_t i = 0; i < chunks.count(); ++i) {
-      const ChunkParts parts = chunks.at(i);
-      found.push_back(digest_of(operand.data, parts.span()));
-    }
+  if (asked.ok()) {  // nothing may throw while the labels are under way
+    for (std::uint64_t i = 0; i < chunks.count(); ++i) (void)copy.host.at(i);
   }
   const QueueReport report = device_.synchronize(queue);
   placement.compute_ns += report.compute_ns;
@@ -212,8 +208,9 @@ Status Residency::label(QueueId queue, const PlacedOperand& operand, Copy& copy,
 
 Status Residency::send_differing(QueueId queue, const PlacedOperand& operand, Copy& copy,
                                  Placement& placement) {
-  std::vector<Digest> found;
-  if (copy.stale_labels) OB_RETURN_IF_ERROR(label(queue, operand, copy, placement, found));
+  copy.host.look(config_.tracking, operand.data, operand.home, config_.chunk_bytes,
+                 !operand.written && !operand.consumed);
+  if (copy.stale_labels) OB_RETURN_IF_ERROR(label(queue, operand, copy, placement));
   const Chunks home(operand.home, config_.chunk_bytes);
   const Chunks there(operand.there, config_.chunk_bytes);
   std::uint64_t differing = 0;
@@ -222,11 +219,15 @@ Status Residency::send_differing(QueueId queue, const PlacedOperand& operand, Co
     const ChunkParts to = there.at(i);
     std::uint64_t bytes = 0;
     for (const Region& part : from.span()) bytes += packed_bytes(part);
-    const bool hopeless = found.empty() && differing >= kHopeless && placement.kept_bytes == 0;
-    if (!hopeless &&
-        (found.empty() ? digest_of(operand.data, from.span()) : found[i]) == copy.labels[i]) {
-      placement.kept_bytes += bytes;
-      continue;
+    const bool hopeless = differing >= kHopeless && placement.kept_bytes == 0;
+    if (copy.host.known(i) || !hopeless) {
+      const bool equal = copy.host.at(i) == copy.labels[i];
+      copy.host.compared(i, equal);
+      if (equal) {
+        placement.kept_bytes += bytes;
+        placement.unread_bytes += copy.host.unread(i) ? bytes : 0;
+        continue;
+      }
     }
     ++differing;
     copy.stale_labels = true;

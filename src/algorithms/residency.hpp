@@ -6,7 +6,8 @@
 // operand as it is now equal digests that the device took of its copy, chunk by chunk; so a reuse
 // is right whatever was written, freed or mapped anew in between, by whom and how. Where an operand
 // lies merely says which copy is worth comparing. docs/decisions/0007-residency.md has the
-// argument.
+// argument. Only where the program's user asked for it is the kernel believed that pages of the
+// operand, and so their digests, are as they were (0010-kernel-page-tracking.md).
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "algorithms/operand_digests.hpp"
 #include "base/digest.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
@@ -41,13 +43,15 @@ class Residency {
     std::uint64_t least_bytes = 64 << 10;  ///< smaller operands are sent without a look
     std::uint64_t chunk_bytes = 1 << 20;   ///< what is compared, and sent again, as one
     double link_bytes_per_s = 0;           ///< to the device; 0: unknown
+    PageTracking tracking{};
   };
 
   /// A buffer with the operand, and what it took.
   struct Placement {
     BufferId buffer;
     std::uint64_t sent_bytes = 0;
-    std::uint64_t kept_bytes = 0;  ///< of those to be read: were there already
+    std::uint64_t kept_bytes = 0;    ///< of those to be read: were there already
+    std::uint64_t unread_bytes = 0;  ///< of those kept: the kernel said that nobody wrote them
     /// what the queue computed while labels were waited for; its next report lacks it
     std::uint64_t compute_ns = 0;
   };
@@ -97,6 +101,7 @@ class Residency {
     Triangle valid = Triangle::full;
     std::vector<Digest> labels;          // of chunks, by the device; empty: not asked yet
     Triangle labelled = Triangle::full;  // the region that the labels are of
+    OperandDigests host;                 // of the same chunks, by the client
     bool stale_labels = true;            // at least one chunk was written since
     unsigned mismatches = 0;             // looks in a row that found nothing
     unsigned looks_to_skip = 0;
@@ -111,8 +116,7 @@ class Residency {
   Result<std::optional<Place>> make(const PlacedOperand& operand);
   Status update(QueueId queue, const PlacedOperand& operand, Copy& copy, Placement& placement);
   Status send_all(QueueId queue, const PlacedOperand& operand, Copy& copy, Placement& placement);
-  Status label(QueueId queue, const PlacedOperand& operand, Copy& copy, Placement& placement,
-               std::vector<Digest>& found);
+  Status label(QueueId queue, const PlacedOperand& operand, Copy& copy, Placement& placement);
   Status send_differing(QueueId queue, const PlacedOperand& operand, Copy& copy,
                         Placement& placement);
   Status evict(std::uint64_t down_to_bytes, std::size_t down_to_copies);

@@ -68,7 +68,7 @@ class FftJob final : public RemoteJob {
       : transform_(transform), input_(input), output_(output) {}
   Status run(State& state, client::Lease& lease, algorithms::Stages& stages) override {
     client::RemoteDevice& device = lease.device();
-    if (auto* resident = residency_of(lease, state.settings, state.pool.link(lease.server()))) {
+    if (auto* resident = residency_of(state, lease)) {
       const FftPlan plan = on_device(transform_.plan);
       OB_RETURN_IF_ERROR(resident->make_room(std::max(input_bytes(plan), output_bytes(plan))));
     }

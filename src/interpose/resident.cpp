@@ -19,14 +19,16 @@ constexpr std::size_t kMostSchedules = 256;
 std::atomic<unsigned> g_keepers{0};  // connections that keep copies
 
 struct Kept final : client::Attachment {
-  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t, double>;
+  using Product = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t, double>;
+  using Panels = std::pair<std::uint32_t, algorithms::PanelShape>;  // with the routine's id
 
   ~Kept() override {
     if (residency) --g_keepers;
   }
 
   std::optional<algorithms::Residency> residency;
-  std::map<Key, algorithms::ProductSchedule> schedules;
+  std::map<Product, algorithms::ProductSchedule> products;
+  std::map<Panels, algorithms::PanelSchedule> panels;
 };
 
 Kept& kept_with(client::Lease& lease) {
@@ -39,17 +41,34 @@ std::uint64_t share_of(const DeviceInfo& device) {
   return device.memory_bytes >> std::min(kFirstShift + g_keepers.load(), kMostShift);
 }
 
+template <class Schedules, class Choose>
+const typename Schedules::mapped_type& kept_or_chosen(Schedules& schedules,
+                                                      const typename Schedules::key_type& key,
+                                                      const Choose& choose) {
+  if (const auto at = schedules.find(key); at != schedules.end()) return at->second;
+  if (schedules.size() >= kMostSchedules) schedules.clear();
+  return schedules.emplace(key, choose()).first->second;
+}
+
+// nullptr unless the user vouches for the program's memory and the kernel can say who writes it.
+PageTracker* tracker_of(State& state) {
+  if (!state.settings.track_pages) return nullptr;
+  if (state.pages.available()) return &state.pages;
+  state.report.set_notice("operands are compared whole: " + state.pages.why_not());
+  return nullptr;
+}
+
 }  // namespace
 
-algorithms::Residency* residency_of(client::Lease& lease, const Settings& settings,
-                                    const Link& link) {
-  const std::optional<std::uint64_t>& wanted = settings.resident_bytes;
+algorithms::Residency* residency_of(State& state, client::Lease& lease) {
+  const std::optional<std::uint64_t>& wanted = state.settings.resident_bytes;
   if (wanted == 0) return nullptr;
   Kept& kept = kept_with(lease);
   if (!kept.residency) {
     algorithms::Residency::Config config;
     config.capacity_bytes = wanted ? *wanted : share_of(lease.device().info());
-    config.link_bytes_per_s = link.to_bytes_per_s;
+    config.link_bytes_per_s = state.pool.link(lease.server()).to_bytes_per_s;
+    config.tracking.tracker = tracker_of(state);
     kept.residency.emplace(lease.device(), config);
     ++g_keepers;
   }
@@ -59,11 +78,16 @@ algorithms::Residency* residency_of(client::Lease& lease, const Settings& settin
 const algorithms::ProductSchedule& schedule_of(client::Lease& lease,
                                                const algorithms::ProductShape& shape,
                                                const algorithms::PipelineModel& model) {
-  auto& schedules = kept_with(lease).schedules;
-  const Kept::Key key{shape.m, shape.n, shape.k, shape.element_bytes, shape.flop_per_term};
-  if (const auto at = schedules.find(key); at != schedules.end()) return at->second;
-  if (schedules.size() >= kMostSchedules) schedules.clear();
-  return schedules.emplace(key, algorithms::choose_schedule(shape, model)).first->second;
+  const Kept::Product key{shape.m, shape.n, shape.k, shape.element_bytes, shape.flop_per_term};
+  return kept_or_chosen(kept_with(lease).products, key,
+                        [&] { return algorithms::choose_schedule(shape, model); });
+}
+
+const algorithms::PanelSchedule& schedule_of(client::Lease& lease, const Descriptor& routine,
+                                             const algorithms::PanelShape& shape,
+                                             const algorithms::PipelineModel& model) {
+  return kept_or_chosen(kept_with(lease).panels, {routine.id, shape},
+                        [&] { return algorithms::choose_panels(shape, model); });
 }
 
 }  // namespace ob::interpose

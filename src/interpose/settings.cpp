@@ -8,6 +8,8 @@
 namespace ob::interpose {
 namespace {
 
+constexpr unsigned kMaxStreams = 16;  // transport::StripedStream's
+
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string_view() : std::string_view(value);
@@ -60,6 +62,20 @@ void read_resident(std::string_view text, Settings& settings) {
                        " is no size, off or auto (write 512M or 4GiB; auto is used)";
 }
 
+void read_streams(std::string_view text, Settings& settings) {
+  if (text.empty()) return;
+  unsigned streams = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), streams);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (whole && streams >= 1 && streams <= kMaxStreams) {
+    settings.streams = streams;
+  } else if (settings.complaint.empty()) {
+    settings.complaint = "OUTBOARD_STREAMS=" + std::string(text) +
+                         " is no number of streams (write 1 to " + std::to_string(kMaxStreams) +
+                         "; 1 is used)";
+  }
+}
+
 }  // namespace
 
 bool Settings::allows(std::string_view routine) const noexcept {
@@ -97,6 +113,8 @@ Settings read_settings() {
   settings.trace_path = variable("OUTBOARD_TRACE");
   settings.routines = split(variable("OUTBOARD_ROUTINES"));
   read_resident(variable("OUTBOARD_RESIDENT"), settings);
+  settings.track_pages = is_on(variable("OUTBOARD_TRACK_PAGES"));
+  read_streams(variable("OUTBOARD_STREAMS"), settings);
   return settings;
 }
 

@@ -24,6 +24,9 @@ struct Settings {
   /// OUTBOARD_RESIDENT: device memory in bytes for operands that stay there between calls; 0: none
   /// do; empty: a share of the device's memory
   std::optional<std::uint64_t> resident_bytes;
+  unsigned streams = 1;  ///< OUTBOARD_STREAMS: that a connection over TCP is striped over
+  /// OUTBOARD_TRACK_PAGES: the kernel's word that nobody wrote an operand is enough
+  bool track_pages = false;
   /// what in the environment made no sense; the default is used then
   std::string complaint;
 

@@ -42,6 +42,8 @@ double gate_of(const Settings& settings, bool report_wanted) noexcept {
 // starts anew.
 void start_anew_in_child() noexcept {
   client::close_inherited_connections();
+  State* const inherited = g_state.load(std::memory_order_relaxed);
+  if (inherited != nullptr) inherited->pages.close_inherited();
   // the parent's state is leaked here, locks and all
   g_state.store(nullptr, std::memory_order_relaxed);
   if (g_phase.load(std::memory_order_relaxed) != kClosed) {
@@ -75,6 +77,7 @@ void make_state() noexcept {
 client::DevicePool::Config pool_config(const Settings& settings) {
   client::DevicePool::Config config;
   config.servers = settings.servers;
+  config.streams = settings.streams;
   config.measure_links = settings.mode != Mode::trace;  // which connects to nobody
   return config;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/page_tracker.hpp"
 #include "client/device_pool.hpp"
 #include "interpose/nesting.hpp"
 #include "interpose/report.hpp"
@@ -39,6 +40,7 @@ struct State {
   Report report;
   Trace trace;
   client::DevicePool pool;
+  PageTracker pages;
 
   /// One record per routines::all() entry, then two per FFT kind (single, double).
   RoutineRecord& routine(const Descriptor& descriptor) noexcept;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "device/device.hpp"
@@ -20,10 +21,14 @@ struct Meter {
   std::uint64_t written_bytes = 0;  // by write(), not through mapped memory
   std::uint64_t read_bytes = 0;
   int refusals = 0;
+  /// w: write(), c: call(), r: read(), e: record(), h: wait(), s: synchronize(), in the order of
+  /// submission; capital letters: on another queue than the first of them
+  std::string commands;
+  std::uint64_t first_queue = 0;
 };
 
 /// Threads: any
-class MeteredDevice final : public Device {
+class MeteredDevice : public Device {
  public:
   MeteredDevice(std::unique_ptr<Device> inner, std::shared_ptr<Meter> meter)
       : inner_(std::move(inner)), meter_(std::move(meter)) {}
@@ -56,11 +61,13 @@ class MeteredDevice final : public Device {
   Result<SegmentView> segment(BufferId buffer) override { return inner_->segment(buffer); }
   Status write(QueueId queue, BufferId buffer, const Region& region,
                const Layout& source) override {
+    note(queue, 'w');
     add(meter_->written_bytes, packed_bytes(region));
     return inner_->write(queue, buffer, region, source);
   }
   Status read(QueueId queue, BufferId buffer, const Region& region,
               const Layout& destination) override {
+    note(queue, 'r');
     add(meter_->read_bytes, packed_bytes(region));
     return inner_->read(queue, buffer, region, destination);
   }
@@ -73,6 +80,7 @@ class MeteredDevice final : public Device {
     return inner_->digest(queue, buffer, region, chunk_bytes, digests);
   }
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override {
+    note(queue, 'c');
     return inner_->call(queue, routine, arguments);
   }
   Result<PlanId> make_plan(const FftPlan& plan) override { return inner_->make_plan(plan); }
@@ -82,9 +90,18 @@ class MeteredDevice final : public Device {
   }
   Result<EventId> create_event() override { return inner_->create_event(); }
   Status destroy_event(EventId event) override { return inner_->destroy_event(event); }
-  Status record(QueueId queue, EventId event) override { return inner_->record(queue, event); }
-  Status wait(QueueId queue, EventId event) override { return inner_->wait(queue, event); }
-  QueueReport synchronize(QueueId queue) override { return inner_->synchronize(queue); }
+  Status record(QueueId queue, EventId event) override {
+    note(queue, 'e');
+    return inner_->record(queue, event);
+  }
+  Status wait(QueueId queue, EventId event) override {
+    note(queue, 'h');
+    return inner_->wait(queue, event);
+  }
+  QueueReport synchronize(QueueId queue) override {
+    note(queue, 's');
+    return inner_->synchronize(queue);
+  }
   Status on_reached(QueueId queue, bool clear,
                     std::function<void(const QueueReport&)> done) override {
     return inner_->on_reached(queue, clear, std::move(done));
@@ -94,6 +111,12 @@ class MeteredDevice final : public Device {
   void add(std::uint64_t& count, std::uint64_t size_bytes) {
     const std::lock_guard lock(meter_->mutex);
     count += size_bytes;
+  }
+  void note(QueueId queue, char command) {
+    const std::lock_guard lock(meter_->mutex);
+    if (meter_->commands.empty()) meter_->first_queue = queue.value;
+    const bool first = queue.value == meter_->first_queue;
+    meter_->commands += first ? command : static_cast<char>(command - 'a' + 'A');
   }
 
   std::unique_ptr<Device> inner_;

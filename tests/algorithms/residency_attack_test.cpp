@@ -1,21 +1,19 @@
 // A program that writes its operands through every path it can find, at random, between calls that
 // keep copies of them on a device: each time a call looks, the device must have what memory has.
 //
-// The oracle is the memory of the device itself, which this process can see.
+// The oracle is the memory of the device itself, which this process can see. Once over memory that
+// has a second mapping, without and with the tracking of pages (which must keep away from it), once
+// over private memory whose pages are tracked.
 // OB_RESIDENCY_OPERATIONS sets how long it goes on.
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <cstring>
+#include <cstdlib>
 #include <vector>
 
 #include "algorithms/residency.hpp"
+#include "attack_arena.hpp"
 #include "backend/null/backend.hpp"
 #include "support/forwarding_device.hpp"
 #include "support/random.hpp"
@@ -23,99 +21,13 @@
 namespace ob::algorithms {
 namespace {
 
-constexpr std::size_t kArenaBytes = 64 << 10;
 constexpr Triangle kTriangles[] = {Triangle::full,  Triangle::full,         Triangle::upper,
                                    Triangle::lower, Triangle::upper_strict, Triangle::lower_strict};
 
-// Memory of a program, and the ways to change it.
-class Arena {
- public:
-  explicit Arena(std::mt19937_64& random) : random_(random) {
-    file_ = memfd_create("attack", 0);
-    EXPECT_EQ(ftruncate(file_, kArenaBytes), 0);
-    alias_ = map(nullptr, 0);
-    memory_ = map(nullptr, 0);
-    EXPECT_EQ(pipe(pipe_), 0);
-  }
-  ~Arena() {
-    munmap(memory_, kArenaBytes);
-    munmap(alias_, kArenaBytes);
-    for (const int fd : {file_, pipe_[0], pipe_[1]}) close(fd);
-  }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-
-  std::byte* data() const { return memory_; }
-
-  void change() {
-    std::byte bytes[64];
-    for (std::byte& b : bytes) b = static_cast<std::byte>(random_() % 3);  // often nothing changes
-    const std::size_t size = test::uniform<std::size_t>(random_, 1, sizeof bytes);
-    const std::size_t at = test::uniform<std::size_t>(random_, 0, kArenaBytes - size);
-    const int way = test::uniform(random_, 0, 105);
-    if (way >= 103) {
-      before_.assign(memory_, memory_ + kArenaBytes);
-    } else if (way >= 100) {  // what was there once is not what the device has now
-      std::copy(before_.begin(), before_.end(), memory_);
-    } else if (way < 50) {
-      std::memcpy(memory_ + at, bytes, size);
-    } else if (way < 60) {
-      std::memcpy(alias_ + at, bytes, size);  // the same pages elsewhere
-    } else if (way < 70) {
-      EXPECT_EQ(pwrite(file_, bytes, size, static_cast<off_t>(at)), static_cast<ssize_t>(size));
-    } else if (way < 80) {
-      EXPECT_EQ(write(pipe_[1], bytes, size), static_cast<ssize_t>(size));
-      EXPECT_EQ(read(pipe_[0], memory_ + at, size), static_cast<ssize_t>(size));
-    } else if (way < 90) {
-      iovec from{bytes, size};
-      iovec to{memory_ + at, size};
-      EXPECT_EQ(process_vm_writev(getpid(), &from, 1, &to, 1, 0), static_cast<ssize_t>(size));
-    } else if (way < 95) {
-      std::memmove(memory_ + at,
-                   memory_ + test::uniform<std::size_t>(random_, 0, kArenaBytes - size), size);
-    } else if (way < 98) {
-      std::memset(memory_ + at, way, std::min<std::size_t>(kArenaBytes - at, 2000));
-    } else if (way < 99 && test::uniform(random_, 0, 9) == 0) {
-      remap();
-    }
-  }
-
- private:
-  std::byte* map(void* at, int flags) const {
-    void* memory = mmap(at, kArenaBytes, PROT_READ | PROT_WRITE, MAP_SHARED | flags, file_, 0);
-    EXPECT_NE(memory, MAP_FAILED);
-    return static_cast<std::byte*>(memory);
-  }
-
-  // As after free() and malloc(): the same addresses, other pages; other contents, mostly.
-  void remap() {
-    if (test::uniform(random_, 0, 1) != 0) {
-      EXPECT_EQ(madvise(memory_, kArenaBytes, MADV_REMOVE), 0);  // zeros from now on
-      return;
-    }
-    const int fresh = memfd_create("attack", 0);
-    EXPECT_EQ(ftruncate(fresh, kArenaBytes), 0);
-    munmap(memory_, kArenaBytes);
-    munmap(alias_, kArenaBytes);
-    std::byte* const where = memory_;
-    close(file_);
-    file_ = fresh;
-    memory_ = map(where, MAP_FIXED);
-    alias_ = map(nullptr, 0);
-    EXPECT_EQ(memory_, where);
-  }
-
-  std::mt19937_64& random_;
-  int file_ = -1;
-  int pipe_[2] = {};
-  std::byte* memory_ = nullptr;
-  std::byte* alias_ = nullptr;
-  std::vector<std::byte> before_;
-};
-
 class Attack {
  public:
-  explicit Attack(std::mt19937_64& random) : random_(random) {
+  Attack(std::mt19937_64& random, test::Arena& arena, PageTracker* tracker)
+      : random_(random), arena_(arena), tracker_(tracker) {
     for (PlacedOperand& operand : known_) operand = new_operand();
   }
 
@@ -129,6 +41,7 @@ class Attack {
 
   std::uint64_t sent_bytes = 0;
   std::uint64_t kept_bytes = 0;
+  std::uint64_t unread_bytes = 0;
   std::uint64_t calls = 0;
   std::uint64_t failures = 0;
 
@@ -175,6 +88,7 @@ class Attack {
       device_.fail_operation(test::uniform(random_, 1, 6), {Code::device_error, "by order"});
     }
     std::vector<Placed> placed;
+    bool disturbed = false;
     Residency::Call call(residency_);
     Status status;
     for (int i = test::uniform(random_, 1, 3); i > 0 && status.ok(); --i) {
@@ -184,12 +98,19 @@ class Attack {
       if (!placement.ok() || !placement->has_value()) continue;
       sent_bytes += (*placement)->sent_bytes;
       kept_bytes += (*placement)->kept_bytes;
+      unread_bytes += (*placement)->unread_bytes;
       placed.push_back({operand, (*placement)->buffer});
+      if (test::uniform(random_, 0, 19) == 0) {  // this call may see either, later ones may not
+        arena_.change();
+        disturbed = true;
+      }
     }
     const Status passed = device_.synchronize(queue_).status;
     if (status.ok()) status = passed;
     if (status.ok()) {
-      for (const Placed& p : placed) expect_current(p);
+      for (const Placed& p : placed) {
+        if (!disturbed) expect_current(p);
+      }
       for (const Placed& p : placed) compute(p);
     }
     device_.fail_operation(0, {});
@@ -231,28 +152,58 @@ class Attack {
   }
 
   std::mt19937_64& random_;
-  Arena arena_{random_};
+  test::Arena& arena_;
+  PageTracker* const tracker_;
   std::array<PlacedOperand, 12> known_;
   std::unique_ptr<Device> inner_ = null::create({.memory_bytes = 1 << 20}).value();
   test::ForwardingDevice device_{*inner_};
   QueueId queue_ = device_.create_queue().value();
-  Residency residency_{device_, {.capacity_bytes = 100000, .least_bytes = 100, .chunk_bytes = 512}};
+  Residency residency_{device_,
+                       {.capacity_bytes = 100000,
+                        .least_bytes = 100,
+                        .chunk_bytes = 512,
+                        .tracking = {tracker_, 100, 0}}};
 };
 
-TEST(ResidencyAttack, NoCopyPassesForWhatItIsNot) {
+// Returns how many bytes were used although nobody read them again.
+std::uint64_t attack(std::mt19937_64& random, test::Arena& arena, PageTracker* tracker) {
   const char* wanted = std::getenv("OB_RESIDENCY_OPERATIONS");
-  const std::uint64_t operations = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 200000;
-  auto random = test::fresh_random();
-  Attack attack(random);
+  const std::uint64_t operations = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 100000;
+  Attack attack(random, arena, tracker);
   for (std::uint64_t i = 0; i < operations && !testing::Test::HasFailure(); ++i) attack.operation();
-  std::printf("%llu calls, %llu failed; %.1f MB sent, %.1f MB found there\n",
-              static_cast<unsigned long long>(attack.calls),
-              static_cast<unsigned long long>(attack.failures),
-              static_cast<double>(attack.sent_bytes) / 1e6,
-              static_cast<double>(attack.kept_bytes) / 1e6);
+  const auto megabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  std::printf(
+      "%llu calls, %llu failed; %.1f MB sent, %.1f MB found there, %.1f MB of them unread\n",
+      static_cast<unsigned long long>(attack.calls),
+      static_cast<unsigned long long>(attack.failures), megabytes(attack.sent_bytes),
+      megabytes(attack.kept_bytes), megabytes(attack.unread_bytes));
   // else the attack attacked nothing
   EXPECT_GT(attack.kept_bytes * 10, attack.sent_bytes);
   EXPECT_GT(attack.failures * 200, attack.calls);
+  EXPECT_LE(attack.unread_bytes, attack.kept_bytes);
+  return attack.unread_bytes;
+}
+
+TEST(ResidencyAttack, NoCopyPassesForWhatItIsNot) {
+  auto random = test::fresh_random();
+  test::SharedArena arena(random);
+  EXPECT_EQ(attack(random, arena, nullptr), 0u);
+}
+
+TEST(ResidencyAttack, MemoryWithASecondMappingIsNotTracked) {
+  auto random = test::fresh_random();
+  PageTracker tracker;
+  test::SharedArena arena(random);
+  EXPECT_EQ(attack(random, arena, &tracker), 0u);
+}
+
+TEST(ResidencyAttack, NorInTrackedMemory) {
+  auto random = test::fresh_random();
+  PageTracker tracker;
+  test::PrivateArena arena(random);
+  const bool tracks = test::tracks(tracker);
+  const std::uint64_t unread_bytes = attack(random, arena, &tracker);
+  EXPECT_EQ(unread_bytes > 500000, tracks);
 }
 
 }  // namespace

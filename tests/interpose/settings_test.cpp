@@ -11,7 +11,8 @@ class SettingsTest : public testing::Test {
   void SetUp() override {
     for (const char* name :
          {"OUTBOARD_MODE", "OUTBOARD_SERVER", "RCPU_SERVER", "OUTBOARD_QUIET", "OUTBOARD_REPORT",
-          "OUTBOARD_TRACE", "OUTBOARD_NATIVE_PLAN", "OUTBOARD_ROUTINES", "OUTBOARD_RESIDENT"}) {
+          "OUTBOARD_TRACE", "OUTBOARD_NATIVE_PLAN", "OUTBOARD_ROUTINES", "OUTBOARD_RESIDENT",
+          "OUTBOARD_TRACK_PAGES", "OUTBOARD_STREAMS"}) {
       ::unsetenv(name);
     }
   }
@@ -91,6 +92,31 @@ TEST_F(SettingsTest, WhatMayStayIsASize) {
     set("OUTBOARD_RESIDENT", nonsense);
     EXPECT_FALSE(read_settings().resident_bytes) << nonsense;
     EXPECT_NE(read_settings().complaint.find(nonsense), std::string::npos);
+  }
+}
+
+TEST_F(SettingsTest, PagesAreTrackedOnRequestOnly) {
+  EXPECT_FALSE(read_settings().track_pages);
+  for (const auto& [text, on] :
+       {std::pair("1", true), {"on", true}, {"0", false}, {"off", false}}) {
+    set("OUTBOARD_TRACK_PAGES", text);
+    EXPECT_EQ(read_settings().track_pages, on) << text;
+    EXPECT_EQ(read_settings().complaint, "");
+  }
+}
+
+TEST_F(SettingsTest, StreamsAreASmallNumber) {
+  EXPECT_EQ(read_settings().streams, 1u);
+  for (const unsigned streams : {1u, 2u, 16u}) {
+    set("OUTBOARD_STREAMS", std::to_string(streams).c_str());
+    EXPECT_EQ(read_settings().streams, streams);
+    EXPECT_EQ(read_settings().complaint, "");
+  }
+  for (const char* nonsense :
+       {"many", "0", "-1", "17", "4x", " 4", "1e1", "99999999999999999999"}) {
+    set("OUTBOARD_STREAMS", nonsense);
+    EXPECT_EQ(read_settings().streams, 1u) << nonsense;
+    EXPECT_NE(read_settings().complaint.find(nonsense), std::string::npos) << nonsense;
   }
 }
 

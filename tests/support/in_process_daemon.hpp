@@ -49,13 +49,15 @@ class InProcessDaemon {
  public:
   explicit InProcessDaemon(Transport transport,
                            std::vector<std::unique_ptr<Device>> devices = one(null_device()),
-                           std::size_t max_connections = 256) {
+                           std::size_t max_connections = 256,
+                           const daemon::StripingConfig& striping = {}) {
     folder_ = "/tmp/ob-test-XXXXXX";
     if (::mkdtemp(folder_.data()) == nullptr) std::abort();
     const std::string address =
         transport == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder_ + "/socket";
     server_ = require(daemon::Server::create(
-        {.listen = {address}, .max_connections = max_connections}, std::move(devices)));
+        {.listen = {address}, .max_connections = max_connections, .striping = striping},
+        std::move(devices)));
     address_ = server_->addresses().front();
   }
   ~InProcessDaemon() {

@@ -34,6 +34,7 @@ class RawClient {
  public:
   explicit RawClient(const std::string& address)
       : stream_(require(transport::connect(address, deadline()))) {}
+  explicit RawClient(std::unique_ptr<transport::Stream> stream) : stream_(std::move(stream)) {}
 
   /// Far beyond what any test waits for.
   static transport::Deadline deadline() {
@@ -42,6 +43,7 @@ class RawClient {
 
   transport::Stream& stream() { return *stream_; }
   void disconnect() { stream_.reset(); }
+  std::unique_ptr<transport::Stream> release() { return std::move(stream_); }
 
   /// False if the connection is over.
   bool send_bytes(std::span<const std::byte> bytes) {

@@ -1,0 +1,92 @@
+#include "algorithms/pipeline.hpp"
+
+#include <algorithm>
+
+#include "device/stopwatch.hpp"
+
+namespace ob::algorithms {
+
+Pipeline::Pipeline(Device& device, QueueId queue, Residency* residency, Stages& stages)
+    : device_(device), queue_(queue), stages_(stages) {
+  if (residency != nullptr) resident_.emplace(*residency);
+}
+
+Pipeline::~Pipeline() {
+  // Nothing is under way any more.
+  try {
+    if (event_) (void)device_.destroy_event(event_);
+    if (back_) (void)device_.destroy_queue(back_);
+  } catch (...) {  // no memory to tell the device by: they go with the connection
+  }
+}
+
+Status Pipeline::run(double needed_bytes, const std::function<Status()>& submit,
+                     const std::function<void()>& commit) {
+  const Stopwatch watch;
+  const Status status = submit_all(needed_bytes, submit);
+  stages_.to_server_ns = watch.elapsed_ns();
+  if (!status.ok()) return abandon(status);
+  const QueueReport back = device_.synchronize(back_);
+  const QueueReport report = device_.synchronize(queue_);
+  OB_RETURN_IF_ERROR(report.status);
+  OB_RETURN_IF_ERROR(back.status);
+  commit();
+  if (resident_) resident_->succeeded();
+  const std::uint64_t after_ns = watch.elapsed_ns() - stages_.to_server_ns;
+  stages_.compute_ns += report.compute_ns;
+  stages_.from_server_ns = after_ns - std::min(after_ns, report.compute_ns);
+  return {};
+}
+
+Status Pipeline::submit_all(double needed_bytes, const std::function<Status()>& submit) {
+  // Said at once, not after the operands travelled.
+  if (needed_bytes > static_cast<double>(device_.info().memory_bytes)) {
+    return no_room(device_, static_cast<std::uint64_t>(std::min(needed_bytes, 1.8e19)));
+  }
+  OB_ASSIGN_OR_RETURN(back_, device_.create_queue());
+  OB_ASSIGN_OR_RETURN(event_, device_.create_event());
+  return submit();
+}
+
+// After a failure nothing may land any more.
+Status Pipeline::abandon(const Status& failure) {
+  const Status first = settle(device_, queue_, failure);
+  return back_ ? settle(device_, back_, first) : first;
+}
+
+Status Pipeline::place(const PlacedOperand& operand, Part& part) {
+  if (resident_) {
+    OB_ASSIGN_OR_RETURN(const auto placement, resident_->place(queue_, operand));
+    if (placement) {
+      part.buffer = placement->buffer;
+      stages_.bytes_to += placement->sent_bytes;
+      stages_.bytes_kept += placement->kept_bytes;
+      stages_.compute_ns += placement->compute_ns;
+      return {};
+    }
+  }
+  OB_RETURN_IF_ERROR(allocate(extent_bytes(operand.there), part));
+  if (!operand.read) return {};
+  const Layout home = Layout::matrix(operand.data, operand.home);
+  stages_.bytes_to += home.total_bytes();
+  return device_.write(queue_, part.buffer, operand.there, home);
+}
+
+Status Pipeline::allocate(std::uint64_t size_bytes, Part& part) {
+  OB_RETURN_IF_ERROR(part.own.emplace(device_).allocate(size_bytes));
+  part.buffer = part.own->id();
+  return {};
+}
+
+Status Pipeline::call(const Descriptor& routine, const Argument* arguments) {
+  return device_.call(queue_, routine, arguments);
+}
+
+Status Pipeline::fetch(BufferId buffer, const Region& region, const Layout& landing) {
+  OB_RETURN_IF_ERROR(device_.record(queue_, event_));
+  OB_RETURN_IF_ERROR(device_.wait(back_, event_));
+  stages_.bytes_from += landing.total_bytes();
+  return device_.read(back_, buffer, region, landing);
+}
+
+}  // namespace ob::algorithms

@@ -1,0 +1,47 @@
+#pragma once
+// Owning a file descriptor in somebody else's process.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <initializer_list>
+#include <utility>
+
+namespace ob {
+
+/// Owns a file descriptor.
+class Fd {
+ public:
+  Fd() noexcept = default;
+  explicit Fd(int fd) noexcept : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(other.release()) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) reset(other.release());
+    return *this;
+  }
+  ~Fd() { reset(); }
+
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+  int release() noexcept { return std::exchange(fd_, -1); }
+  void reset(int fd = -1) noexcept {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+/// The same file under a number that programs do not count on: 0, 1 and 2 may be free because the
+/// program closed them, and it will expect to get them next. Unchanged if there is none.
+inline Fd out_of_the_way(Fd fd) noexcept {
+  constexpr int kUsuallyFree = 200;
+  for (const int from : {kUsuallyFree, 3}) {
+    const int moved = fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, from) : -1;
+    if (moved >= 0) return Fd(moved);
+  }
+  return fd;
+}
+
+}  // namespace ob

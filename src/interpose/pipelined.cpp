@@ -1,0 +1,92 @@
+#include "interpose/pipelined.hpp"
+
+#include <algorithm>
+
+#include "algorithms/gemm_pipeline.hpp"
+#include "algorithms/offload.hpp"
+#include "algorithms/panel_pipeline.hpp"
+#include "interpose/resident.hpp"
+
+namespace ob::interpose {
+namespace {
+
+// What is cut: with a shorter edge it is over before a second panel could be sent.
+constexpr std::uint64_t kLeastPipelined = 512;
+
+// The edge that stays whole only has to be as long as that of a tile which runs at the device's
+// rate: cutting the other one does not make it shorter. Either operand of one_side may be cut.
+bool is_cut(const algorithms::PanelShape& shape) noexcept {
+  const bool one_side = shape.form == algorithms::PanelShape::Form::one_side;
+  const std::uint64_t cut = one_side ? std::max(shape.order, shape.length) : shape.order;
+  return cut >= kLeastPipelined && std::min(shape.order, shape.length) >= algorithms::kLeastEdge;
+}
+
+bool is_cut(const algorithms::ProductShape& shape) noexcept {
+  return std::min({shape.m, shape.n, shape.k}) >= kLeastPipelined;
+}
+
+std::optional<algorithms::ProductShape> product(const Descriptor& routine,
+                                                const Argument* arguments) {
+  if (routine.base != "gemm") return std::nullopt;
+  const algorithms::ProductShape shape = algorithms::product_shape(routine, arguments);
+  return is_cut(shape) ? std::optional(shape) : std::nullopt;
+}
+
+std::optional<algorithms::PanelShape> panels(const Descriptor& routine, const Argument* arguments) {
+  const auto shape = algorithms::panel_shape(routine, arguments);
+  return shape && is_cut(*shape) ? shape : std::nullopt;
+}
+
+algorithms::PipelineModel model_of(State& state, client::Lease& lease, const Descriptor& routine,
+                                   const Argument* arguments) {
+  const Link link = state.pool.link(lease.server());
+  const double seen = state.routine(routine).remote.rate(routine.flops(arguments));
+  const double told = lease.device().info().gflops_double * 1e9 * device_share(routine);
+  return {.to_bytes_per_s = link.to_bytes_per_s,
+          .from_bytes_per_s = link.from_bytes_per_s,
+          .message_s = algorithms::kMessageSeconds,
+          .fetch_s = algorithms::kFetchSeconds,
+          .flop_per_s = seen > 0 ? seen : told,
+          .call_s = algorithms::kCallSeconds,
+          .submit_s = algorithms::kSubmitSeconds};
+}
+
+}  // namespace
+
+double device_share(const Descriptor& routine) noexcept {
+  const bool single = routine.precision == Precision::s || routine.precision == Precision::c;
+  return (single ? 2.0 : 1.0) * routine.efficiency;
+}
+
+std::optional<double> bytes_in_panels(const Descriptor& routine,
+                                      const Argument* arguments) noexcept {
+  if (const auto shape = product(routine, arguments)) return algorithms::bytes_sent(*shape);
+  if (const auto shape = panels(routine, arguments)) return algorithms::bytes_sent(*shape);
+  return std::nullopt;
+}
+
+Status offload(State& state, client::Lease& lease, const Descriptor& routine,
+               const Argument* arguments, algorithms::Residency* resident,
+               algorithms::Stages& stages) {
+  Device& device = lease.device();
+  if (const auto shape = product(routine, arguments)) {
+    if (const auto model = model_of(state, lease, routine, arguments); model.known()) {
+      const algorithms::ProductSchedule& schedule = schedule_of(lease, *shape, model);
+      if (schedule.a.size() + schedule.b.size() > 2) {
+        return algorithms::offload_product(device, lease.queue(), routine, arguments, schedule,
+                                           resident, stages);
+      }
+    }
+  } else if (const auto panel_shape = panels(routine, arguments)) {
+    if (const auto model = model_of(state, lease, routine, arguments); model.known()) {
+      const algorithms::PanelSchedule& schedule = schedule_of(lease, routine, *panel_shape, model);
+      if (schedule.panels.size() > 1) {
+        return algorithms::offload_panels(device, lease.queue(), routine, arguments, schedule,
+                                          resident, stages);
+      }
+    }
+  }
+  return algorithms::offload_call(device, lease.queue(), routine, arguments, stages, resident);
+}
+
+}  // namespace ob::interpose

@@ -1,0 +1,30 @@
+#pragma once
+// Large calls of BLAS level 3: their operands travel in panels while the device computes.
+
+#include <optional>
+
+#include "algorithms/residency.hpp"
+#include "algorithms/stages.hpp"
+#include "client/device_pool.hpp"
+#include "interpose/state.hpp"
+#include "routines/argument.hpp"
+#include "routines/descriptor.hpp"
+
+namespace ob::interpose {
+
+/// What a device does of its dgemm rate, until it has been seen.
+double device_share(const Descriptor& routine) noexcept;
+
+/// Bytes to the device of a call that is large enough to be cut: sending, computing and returning
+/// go on at the same time then, and C stays here. Empty: it goes whole.
+std::optional<double> bytes_in_panels(const Descriptor& routine,
+                                      const Argument* arguments) noexcept;
+
+/// Runs any call over a leased device: in panels if it is large enough, if what it takes is known
+/// well enough to cut it up, and if that is predicted to help.
+/// Memory, errors: as algorithms::offload_call()   Threads: as the lease
+Status offload(State& state, client::Lease& lease, const Descriptor& routine,
+               const Argument* arguments, algorithms::Residency* resident,
+               algorithms::Stages& stages);
+
+}  // namespace ob::interpose
