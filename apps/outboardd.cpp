@@ -31,15 +31,17 @@ struct Options {
   std::uint64_t memory_bytes = 0;
   std::string device_rate;
   double plan_seconds = 0;
+  unsigned max_streams = ob::transport::StripedStream::kMaxStreams;
+  std::uint32_t stripe_bytes = ob::daemon::StripingConfig().block_bytes;
   std::string log_level = "info";
   bool exit_with_parent = false;
 };
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option("--listen", options.listen,
-                 "address to listen on: HOST:PORT (port 0 picks a free one) or unix:PATH for "
-                 "clients on this "
-                 "machine; may be repeated")
+  app.add_option(
+         "--listen", options.listen,
+         "address to listen on: HOST:PORT (port 0 picks a free one), unix:PATH for clients on "
+         "this machine, or ucx:HOST:PORT to carry data through UCX; may be repeated")
       ->capture_default_str();
   app.add_option("--backend", options.backend, "what computes")
       ->check(CLI::IsMember({"cpu", "null"}))
@@ -58,6 +60,15 @@ void declare(CLI::App& app, Options& options) {
       ->transform(CLI::AsNumberWithUnit(
           std::map<std::string, double>{{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}},
           CLI::AsNumberWithUnit::UNIT_REQUIRED));
+  app.add_option("--max-streams", options.max_streams,
+                 "TCP streams that a client may stripe a connection over")
+      ->check(CLI::Range(1u, options.max_streams))
+      ->capture_default_str();
+  app.add_option("--stripe", options.stripe_bytes,
+                 "bytes that travel on one such stream before the next one's turn, e.g. 256KiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(1u, 1u << 30))
+      ->capture_default_str();
   app.add_option("--log-level", options.log_level, "how much to say on stderr")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
@@ -108,7 +119,8 @@ ob::Result<std::unique_ptr<ob::Device>> make_device(const Options& options, unsi
 }
 
 // Without encryption and authentication nobody but this machine may connect.
-bool stays_on_this_machine(const std::string& address) {
+bool stays_on_this_machine(std::string address) {
+  if (address.rfind("ucx:", 0) == 0) address.erase(0, 4);  // then UCX's own ports do, too
   // A name that only begins like a loopback address may mean any machine.
   const std::string host = address.substr(0, address.find(':'));
   const bool loopback =
@@ -163,7 +175,10 @@ int serve(const Options& options) {
     spdlog::info("device {}: {} ({})", i, (*device)->info().backend, (*device)->info().description);
     devices.push_back(std::move(*device));
   }
-  auto server = ob::daemon::Server::create({.listen = options.listen}, std::move(devices));
+  auto server = ob::daemon::Server::create(
+      {.listen = options.listen,
+       .striping = {.max_streams = options.max_streams, .block_bytes = options.stripe_bytes}},
+      std::move(devices));
   if (!server.ok()) return fail(server.status());
   for (const std::string& address : (*server)->addresses())
     std::printf("listening on %s\n", address.c_str());

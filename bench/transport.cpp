@@ -11,41 +11,10 @@
 #include "bench/daemon_process.hpp"
 #include "bench/or_exit.hpp"
 #include "bench/report.hpp"
-#include "client/remote_device.hpp"
+#include "bench/traffic.hpp"
 
 namespace ob::bench {
 namespace {
-
-// A connection with one buffer, and host memory of the same size; all of it touched.
-class Traffic {
- public:
-  Traffic(const std::string& address, std::size_t largest_bytes)
-      : host_(largest_bytes, std::byte{1}), device_(or_exit(client::RemoteDevice::open(address))) {
-    queue_ = or_exit(device_->create_queue());
-    buffer_ = or_exit(device_->allocate(largest_bytes));
-    (void)rate(largest_bytes, Direction::to_peer, 1);
-  }
-
-  /// GB/s of `messages` transfers of `bytes` with one wait at their end.
-  double rate(std::size_t bytes, Direction direction, std::uint64_t messages) {
-    const Region region{0, 1, Triangle::full, bytes, 1, bytes};
-    const Layout host = Layout::bytes(host_.data(), bytes);
-    const auto start = transport::Clock::now();
-    for (std::uint64_t i = 0; i < messages; ++i) {
-      or_exit(direction == Direction::to_peer ? device_->write(queue_, buffer_, region, host)
-                                              : device_->read(queue_, buffer_, region, host));
-    }
-    or_exit(device_->synchronize(queue_).status);
-    const std::chrono::duration<double> taken = transport::Clock::now() - start;
-    return static_cast<double>(bytes) * static_cast<double>(messages) / taken.count() * 1e-9;
-  }
-
- private:
-  std::vector<std::byte> host_;
-  std::unique_ptr<client::RemoteDevice> device_;
-  QueueId queue_;
-  BufferId buffer_;
-};
 
 const char* text(Direction direction) {
   return direction == Direction::to_peer ? "host to device" : "device to host";

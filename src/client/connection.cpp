@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "client/join_streams.hpp"
 #include "wire/byte_swap.hpp"
 
 namespace ob::client {
@@ -25,11 +26,16 @@ Status unexpected(const session::Message& message) {
                                           " from the daemon (it answers nothing that was asked)");
 }
 
+Status refusal(const session::Message& message) {
+  OB_ASSIGN_OR_RETURN(const wire::Refused refused, wire::decode<wire::Refused>(message.body));
+  return Status(refused.code == Code::ok ? Code::denied : refused.code, refused.message);
+}
+
 }  // namespace
 
 Connection::Connection(std::unique_ptr<transport::Stream> stream, std::string address,
                        const Patience& patience)
-    : stream_(std::move(stream)),
+    : stream_(std::make_unique<transport::StripedStream>(std::move(stream))),
       address_(std::move(address)),
       patience_(patience),
       receiver_(*stream_),
@@ -38,18 +44,38 @@ Connection::Connection(std::unique_ptr<transport::Stream> stream, std::string ad
 Connection::~Connection() = default;
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& address,
-                                                     const Patience& patience) {
+                                                     const Patience& patience, unsigned streams) {
   const auto deadline = Clock::now() + milliseconds(patience.connect_ms);
   OB_ASSIGN_OR_RETURN(auto stream, transport::connect(address, deadline));
   std::unique_ptr<Connection> connection(new Connection(std::move(stream), address, patience));
-  OB_RETURN_IF_ERROR(connection->shake_hands());
-  return connection;
+  const bool striped = streams > 1 && connection->stream_->can_be_striped();
+  const unsigned most = transport::StripedStream::kMaxStreams;
+  const auto extra = static_cast<std::uint8_t>(striped ? std::min(streams, most) - 1 : 0);
+  Status status = connection->shake_hands(extra);
+  const bool understood = status.code() != Code::protocol_error;  // an older daemon does not
+  if (striped && status.ok()) {
+    status = connection->add_streams(extra, Clock::now() + milliseconds(patience.connect_ms));
+  } else if (!striped || understood) {
+    OB_RETURN_IF_ERROR(status);
+  }
+  if (status.ok()) return connection;
+  connection.reset();
+  return open(address, patience, 1);
 }
 
-Status Connection::shake_hands() {
+Result<session::Message> Connection::next_of_handshake(transport::Deadline deadline) {
+  for (;;) {
+    OB_ASSIGN_OR_RETURN(const auto message, receiver_.poll());
+    if (message) return *message;
+    OB_RETURN_IF_ERROR(stream_->wait(true, false, deadline));
+  }
+}
+
+Status Connection::shake_hands(std::uint8_t extra_streams) {
   wire::Hello hello;
   hello.big_endian = wire::kBigEndian;
   hello.client = program_and_pid();
+  hello.extra_streams = extra_streams;
   wire::Body body;
   wire::encode(hello, body);
   wire::Header header;
@@ -57,27 +83,34 @@ Status Connection::shake_hands() {
   OB_RETURN_IF_ERROR(sender_.send(header, body.bytes()));
   OB_RETURN_IF_ERROR(sender_.flush());
   const auto deadline = Clock::now() + milliseconds(patience_.connect_ms);
-  for (;;) {
-    OB_ASSIGN_OR_RETURN(const auto message, receiver_.poll());
-    if (!message) {
-      OB_RETURN_IF_ERROR(stream_->wait(true, false, deadline));
-      continue;
-    }
-    if (message->header.opcode == wire::Opcode::refused) {
-      OB_ASSIGN_OR_RETURN(const wire::Refused refused, wire::decode<wire::Refused>(message->body));
-      return Status(refused.code == Code::ok ? Code::denied : refused.code, refused.message);
-    }
-    if (message->header.opcode != wire::Opcode::welcome) return unexpected(*message);
-    OB_ASSIGN_OR_RETURN(welcome_, wire::decode<wire::Welcome>(message->body));
-    if (welcome_.version != wire::kVersion) {
-      return Status(Code::version_mismatch,
-                    "daemon speaks version " + std::to_string(welcome_.version) +
-                        ", this library version " + std::to_string(wire::kVersion) +
-                        " (install matching releases)");
-    }
-    other_byte_order_ = welcome_.big_endian != wire::kBigEndian;
-    return {};
+  OB_ASSIGN_OR_RETURN(const session::Message answer, next_of_handshake(deadline));
+  return take_welcome(answer);
+}
+
+Status Connection::take_welcome(const session::Message& message) {
+  if (message.header.opcode == wire::Opcode::refused) return refusal(message);
+  if (message.header.opcode != wire::Opcode::welcome) return unexpected(message);
+  OB_ASSIGN_OR_RETURN(welcome_, wire::decode<wire::Welcome>(message.body));
+  if (welcome_.version != wire::kVersion) {
+    return Status(Code::version_mismatch,
+                  "daemon speaks version " + std::to_string(welcome_.version) +
+                      ", this library version " + std::to_string(wire::kVersion) +
+                      " (install matching releases)");
   }
+  other_byte_order_ = welcome_.big_endian != wire::kBigEndian;
+  return {};
+}
+
+// What the daemon says here is the last that comes on the first stream alone.
+Status Connection::add_streams(std::uint8_t asked_for, transport::Deadline deadline) {
+  OB_ASSIGN_OR_RETURN(const session::Message message, next_of_handshake(deadline));
+  if (message.header.opcode != wire::Opcode::stripes) return unexpected(message);
+  OB_ASSIGN_OR_RETURN(const auto terms, wire::decode<wire::Stripes>(message.body));
+  if (terms.extra_streams == 0) return {};
+  if (terms.extra_streams > asked_for || !receiver_.idle()) return unexpected(message);
+  OB_ASSIGN_OR_RETURN(auto others, join_streams(stream_->peer(), terms, deadline));
+  stream_->stripe(std::move(others), terms.block_bytes);
+  return {};
 }
 
 Status Connection::take_credit(QueueId queue) {

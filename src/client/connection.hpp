@@ -15,7 +15,7 @@
 #include "base/status.hpp"
 #include "session/message_receiver.hpp"
 #include "session/message_sender.hpp"
-#include "transport/stream.hpp"
+#include "transport/striped_stream.hpp"
 #include "wire/codec.hpp"
 #include "wire/message.hpp"
 
@@ -32,10 +32,12 @@ struct Patience {
 /// deadline_exceeded the connection is of no further use.
 class Connection final : private session::SendWaiter {
  public:
+  /// @param streams what the connection is striped over, if the daemon grants so many and they can
+  /// be had; else fewer, or one. Shared memory is never striped.
   /// Errors: unavailable (nobody there), version_mismatch (names both), denied, protocol_error,
   /// deadline_exceeded.
   static Result<std::unique_ptr<Connection>> open(const std::string& address,
-                                                  const Patience& patience);
+                                                  const Patience& patience, unsigned streams = 1);
   ~Connection() override;
 
   const wire::Welcome& welcome() const noexcept { return welcome_; }
@@ -83,7 +85,11 @@ class Connection final : private session::SendWaiter {
 
   Connection(std::unique_ptr<transport::Stream> stream, std::string address,
              const Patience& patience);
-  Status shake_hands();
+  Status shake_hands(std::uint8_t extra_streams);
+  Status take_welcome(const session::Message& message);
+  /// Waits for the next message of a handshake.
+  Result<session::Message> next_of_handshake(transport::Deadline deadline);
+  Status add_streams(std::uint8_t asked_for, transport::Deadline deadline);
   Status wait_to_send() override;
   Status wait_for_bytes(bool want_send);
   /// Handles everything that has arrived; true if anything had.
@@ -97,7 +103,7 @@ class Connection final : private session::SendWaiter {
   Status receive_until(Predicate arrived);
   void note_credits(QueueId queue, std::uint32_t credits);
 
-  std::unique_ptr<transport::Stream> stream_;
+  const std::unique_ptr<transport::StripedStream> stream_;
   std::string address_;
   Patience patience_;
   session::MessageReceiver receiver_;

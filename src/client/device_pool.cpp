@@ -23,7 +23,7 @@ struct OpenDescriptor {
   std::atomic<int> number_plus_1{0};  // 0: free
   std::atomic<std::uint64_t> inode{0};
 };
-constexpr std::size_t kMaxDescriptors = 256;
+constexpr std::size_t kMaxDescriptors = 1024;  // 64 connections of 16 streams
 constinit std::array<OpenDescriptor, kMaxDescriptors> g_descriptors{};
 
 std::uint64_t inode_of(int descriptor) noexcept {
@@ -47,6 +47,14 @@ void forget(int descriptor) noexcept {
   }
 }
 
+void remember(const transport::Stream& stream) noexcept {
+  for (const int descriptor : stream.descriptors()) remember(descriptor);
+}
+
+void forget(const transport::Stream& stream) noexcept {
+  for (const int descriptor : stream.descriptors()) forget(descriptor);
+}
+
 }  // namespace
 
 void close_inherited_connections() noexcept {
@@ -66,7 +74,7 @@ DevicePool::DevicePool(Config config)
 }
 
 DevicePool::~DevicePool() {
-  for (const Lease& lease : idle_) forget(lease.device_->connection().stream().descriptor());
+  for (const Lease& lease : idle_) forget(lease.device_->connection().stream());
 }
 
 std::optional<std::size_t> DevicePool::preferred() const noexcept {
@@ -110,7 +118,7 @@ bool DevicePool::make_room(std::size_t server) noexcept {
   if (at == idle_.end()) return false;
   unwanted = std::move(*at);
   idle_.erase(at);
-  forget(unwanted.device_->connection().stream().descriptor());
+  forget(unwanted.device_->connection().stream());
   return true;
 }
 
@@ -130,7 +138,7 @@ std::optional<Lease> DevicePool::take_idle(std::size_t server) {
       lease.blames_server_ = false;
       return lease;
     }
-    forget(stream.descriptor());
+    forget(stream);
     lease.device_->abandon();
     --open_;
   }
@@ -168,13 +176,14 @@ Result<Lease> DevicePool::lease() {
 }
 
 Result<Lease> DevicePool::connect(std::size_t server) {
-  OB_ASSIGN_OR_RETURN(auto device, RemoteDevice::open(config_.servers[server], config_.patience));
+  OB_ASSIGN_OR_RETURN(
+      auto device, RemoteDevice::open(config_.servers[server], config_.patience, config_.streams));
   Lease lease;  // pool_ stays unset until all is well, so that a failure simply destroys it
   lease.server_ = server;
   lease.device_ = std::move(device);
   OB_ASSIGN_OR_RETURN(lease.queue_, lease.device_->create_queue());
   OB_RETURN_IF_ERROR(get_acquainted(lease));
-  remember(lease.device_->connection().stream().descriptor());
+  remember(lease.device_->connection().stream());
   const std::lock_guard lock(mutex_);
   servers_[server].failures = 0;
   lease.connection_id_ = next_connection_++;
@@ -213,7 +222,7 @@ void DevicePool::drop_idle(std::size_t server) noexcept {
     lost = std::move(*at);
     idle_.erase(at);
     --open_;
-    forget(lost.device_->connection().stream().descriptor());
+    forget(lost.device_->connection().stream());
     lost.device_->abandon();  // nobody there to say goodbye to
   }
 }
@@ -221,7 +230,7 @@ void DevicePool::drop_idle(std::size_t server) noexcept {
 void DevicePool::give_back(Lease& lease) noexcept {
   if (lease.device_->broken()) {
     if (lease.blames_server_) set_aside(lease.server_);
-    forget(lease.device_->connection().stream().descriptor());
+    forget(lease.device_->connection().stream());
     lease.device_.reset();
     drop_idle(lease.server_);
     const std::lock_guard lock(mutex_);

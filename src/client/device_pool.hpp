@@ -62,6 +62,7 @@ class DevicePool {
     int retry_after_ms = 5000;         ///< a failed server is left alone; doubles up to 64-fold
     bool measure_links = true;         ///< measure the first connection to each server
     std::size_t max_connections = 64;  ///< per process; calls beyond stay local
+    unsigned streams = 1;              ///< that each of them is striped over; see Connection::open
   };
 
   explicit DevicePool(Config config);

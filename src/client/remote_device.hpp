@@ -24,7 +24,8 @@ namespace ob::client {
 class RemoteDevice final : public Device {
  public:
   static Result<std::unique_ptr<RemoteDevice>> open(const std::string& address,
-                                                    const Patience& patience = {});
+                                                    const Patience& patience = {},
+                                                    unsigned streams = 1);
   ~RemoteDevice() override;
 
   /// True once an error made the connection useless.

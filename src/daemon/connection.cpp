@@ -56,14 +56,17 @@ std::string printable(std::string text) {
   return text;
 }
 
-bool is_hello_of_ours(const session::Message& message) {
-  return message.header.opcode == Opcode::hello && wire::Reader(message.body).u32() == wire::kMagic;
+bool is_ours(const session::Message& hello) {
+  return wire::Reader(hello.body).u32() == wire::kMagic;
 }
 
 }  // namespace
 
 Connection::Connection(std::unique_ptr<transport::Stream> stream, SessionDirectory& directory)
-    : stream_(std::move(stream)), directory_(directory), receiver_(*stream_), replies_(*stream_) {}
+    : stream_(std::make_unique<transport::StripedStream>(std::move(stream))),
+      directory_(directory),
+      receiver_(*stream_),
+      replies_(*stream_) {}
 
 Status Connection::run() {
   replies_.adopt_io_thread();
@@ -130,7 +133,13 @@ Status Connection::refuse(Code code, const std::string& message) {
   return Status(code, "refused: " + message);
 }
 
-Status Connection::shake_hands() {
+Status Connection::refuse_version(std::uint16_t version) {
+  return refuse(Code::version_mismatch,
+                "client speaks version " + std::to_string(version) + ", this daemon version " +
+                    std::to_string(wire::kVersion) + " (install matching releases)");
+}
+
+Status Connection::receive_hello(session::Message& hello) {
   const auto deadline = Clock::now() + kHandshakeTime;
   Result<std::optional<session::Message>> message = receiver_.poll();
   while (message.ok() && !*message) {
@@ -138,19 +147,27 @@ Status Connection::shake_hands() {
     message = receiver_.poll();
   }
   OB_RETURN_IF_ERROR(message.status());
+  hello = **message;
+  return {};
+}
+
+// After it there is a session, or the stream belongs to another connection.
+Status Connection::shake_hands() {
+  session::Message message;
+  OB_RETURN_IF_ERROR(receive_hello(message));
   resting_ = false;
-  if ((*message)->header.opcode != Opcode::hello) {
+  if (message.header.opcode == Opcode::join_stream) {
+    may_explain_ = is_ours(message);
+    OB_ASSIGN_OR_RETURN(const auto join_stream, wire::decode<wire::JoinStream>(message.body));
+    return join(join_stream);
+  }
+  if (message.header.opcode != Opcode::hello) {
     return Status(Code::protocol_error, "the first message must be hello");
   }
-  may_explain_ = is_hello_of_ours(**message);  // strangers are not talked to
-  OB_ASSIGN_OR_RETURN(const wire::Hello hello, wire::decode<wire::Hello>((*message)->body));
+  may_explain_ = is_ours(message);  // strangers are not talked to
+  OB_ASSIGN_OR_RETURN(const wire::Hello hello, wire::decode<wire::Hello>(message.body));
   client_ = printable(hello.client);
-  if (hello.version != wire::kVersion) {
-    return refuse(Code::version_mismatch, "client speaks version " + std::to_string(hello.version) +
-                                              ", this daemon version " +
-                                              std::to_string(wire::kVersion) +
-                                              " (install matching releases)");
-  }
+  if (hello.version != wire::kVersion) return refuse_version(hello.version);
   other_byte_order_ = hello.big_endian != wire::kBigEndian;
   if (other_byte_order_ && stream_->shares_memory()) {
     return refuse(Code::unsupported,
@@ -160,6 +177,10 @@ Status Connection::shake_hands() {
   auto session = directory_.open(hello);
   if (!session.ok()) return refuse(session.status().code(), session.status().message());
   session_ = *session;
+  return welcome(hello);
+}
+
+Status Connection::welcome(const wire::Hello& hello) {
   const DeviceInfo& info = session_->device().info();
   wire::Welcome welcome;
   welcome.big_endian = wire::kBigEndian;
@@ -172,13 +193,49 @@ Status Connection::shake_hands() {
   welcome.backend = info.backend;
   welcome.description = info.description;
   OB_RETURN_IF_ERROR(replies_.reply(Opcode::welcome, {}, 0, welcome));
-  return replies_.flush();
+  return hello.extra_streams == 0 ? replies_.flush() : grant_streams(hello.extra_streams);
+}
+
+// `stripes` is the last message that travels on the first stream alone.
+Status Connection::grant_streams(std::uint8_t wanted) {
+  std::shared_ptr<StripeGroup> group;
+  if (stream_->can_be_striped()) {
+    OB_ASSIGN_OR_RETURN(group, directory_.stripes().open(wanted));
+  }
+  const wire::Stripes terms = group ? group->terms() : wire::Stripes();
+  OB_RETURN_IF_ERROR(replies_.reply(Opcode::stripes, {}, 0, terms));
+  OB_RETURN_IF_ERROR(replies_.flush());
+  if (!group) return {};
+  if (!receiver_.idle()) {
+    return Status(Code::protocol_error, "client went on before its streams had joined");
+  }
+  resting_ = true;
+  auto others = group->gather(*stream_);
+  resting_ = false;
+  OB_RETURN_IF_ERROR(others.status());
+  stream_->stripe(std::move(others).value(), terms.block_bytes);
+  return {};
+}
+
+// Gives the stream to the connection that waits for it.
+Status Connection::join(const wire::JoinStream& message) {
+  client_ = "stream " + std::to_string(message.index) + " of a client";
+  if (message.version != wire::kVersion) return refuse_version(message.version);
+  if (!receiver_.idle()) {
+    return Status(Code::protocol_error, "client went on before its streams had joined");
+  }
+  if (!stream_->can_be_striped()) {
+    return refuse(Code::unsupported, "this transport is not striped (connect over TCP)");
+  }
+  const Status joined = directory_.stripes().join(message, *stream_);
+  return joined.ok() ? joined : refuse(joined.code(), joined.message());
 }
 
 // --- commands ------------------------------------------------------------------------------------
 
 Status Connection::serve() {
   OB_RETURN_IF_ERROR(shake_hands());
+  if (!session_) return {};
   for (;;) {
     OB_ASSIGN_OR_RETURN(const auto message, receiver_.poll());
     if (!message) {

@@ -10,8 +10,9 @@
 
 #include "daemon/reply_channel.hpp"
 #include "daemon/session.hpp"
+#include "daemon/stripe_group.hpp"
 #include "session/message_receiver.hpp"
-#include "transport/stream.hpp"
+#include "transport/striped_stream.hpp"
 
 namespace ob::daemon {
 
@@ -22,6 +23,7 @@ class SessionDirectory {
   /// Errors: denied for an unknown token; invalid_argument for a device that does not exist.
   virtual Result<std::shared_ptr<Session>> open(const wire::Hello& hello) = 0;
   virtual std::uint32_t device_count() const noexcept = 0;
+  virtual StripeGroups& stripes() noexcept = 0;
 };
 
 /// Threads: run() by its own thread; at_rest() and shut_down() by any.
@@ -41,6 +43,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   void explain(const Status& why);
   Status shake_hands();
+  Status receive_hello(session::Message& message);
+  Status welcome(const wire::Hello& hello);
+  Status grant_streams(std::uint8_t wanted);
+  Status join(const wire::JoinStream& message);
+  Status refuse_version(std::uint16_t version);
   Status refuse(Code code, const std::string& message);
   Status serve();
   Status wait_for_bytes();
@@ -77,7 +84,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status answer_with(Source source, const session::Message& message,
                      const std::shared_ptr<SessionQueue>& queue);
 
-  std::unique_ptr<transport::Stream> stream_;
+  const std::unique_ptr<transport::StripedStream> stream_;
   SessionDirectory& directory_;
   session::MessageReceiver receiver_;
   ReplyChannel replies_;

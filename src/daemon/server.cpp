@@ -1,13 +1,13 @@
 #include "daemon/server.hpp"
 
 #include <spdlog/spdlog.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <exception>
 
+#include "daemon/token.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::daemon {
@@ -20,18 +20,10 @@ constexpr auto kQuiet = std::chrono::milliseconds(50);
 // A client that is turned away says hello at once, or misses the explanation.
 constexpr auto kHelloTime = std::chrono::milliseconds(200);
 
-Result<wire::Token> new_token() {
-  wire::Token token{};
-  if (::getrandom(token.data(), sizeof(token), 0) != static_cast<ssize_t>(sizeof(token))) {
-    return Status(Code::internal, "no random numbers for a session token");
-  }
-  return token;
-}
-
 }  // namespace
 
 Server::Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices)
-    : config_(std::move(config)), devices_(std::move(devices)) {
+    : config_(std::move(config)), devices_(std::move(devices)), stripes_(config_.striping) {
   for (const auto& device : devices_) plans_.push_back(std::make_unique<PlanCache>(*device));
 }
 
@@ -155,7 +147,7 @@ Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello) {
   std::erase_if(sessions_, [](const Known& known) { return known.session.expired(); });
   if (hello.join != wire::Token{}) {
     for (const Known& known : sessions_) {
-      if (known.token != hello.join) continue;
+      if (!same(known.token, hello.join)) continue;
       if (auto session = known.session.lock()) return session;
     }
     return Status(Code::denied, "no such session (it ended, or the token is wrong)");

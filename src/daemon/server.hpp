@@ -12,6 +12,7 @@
 
 #include "daemon/connection.hpp"
 #include "daemon/plan_cache.hpp"
+#include "daemon/stripe_group.hpp"
 #include "device/device.hpp"
 #include "transport/stream.hpp"
 
@@ -20,6 +21,7 @@ namespace ob::daemon {
 struct ServerConfig {
   std::vector<std::string> listen;    ///< addresses as transport::listen() takes them
   std::size_t max_connections = 256;  ///< further clients are turned away
+  StripingConfig striping;
 };
 
 /// Threads: any.
@@ -63,11 +65,13 @@ class Server final : public SessionDirectory {
   std::uint32_t device_count() const noexcept override {
     return static_cast<std::uint32_t>(devices_.size());
   }
+  StripeGroups& stripes() noexcept override { return stripes_; }
   std::uint32_t least_used_device();
 
   const ServerConfig config_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::unique_ptr<PlanCache>> plans_;  // of each device
+  StripeGroups stripes_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::vector<std::thread> acceptors_;
   std::atomic<bool> closing_{false};

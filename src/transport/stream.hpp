@@ -5,6 +5,7 @@
 
 #include <sys/uio.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -21,6 +22,14 @@ using Deadline = Clock::time_point;
 /// Shared memory that one side gave to the other.
 struct Segment {
   int fd = -1;  ///< owned by whoever holds the Segment; -1 none
+};
+
+struct Descriptors {
+  std::array<int, 16> numbers{};
+  std::size_t count = 0;
+
+  const int* begin() const noexcept { return numbers.data(); }
+  const int* end() const noexcept { return numbers.data() + count; }
 };
 
 /// Threads: one sender and one receiver at a time (they may be two threads); wait() by either.
@@ -43,6 +52,10 @@ class Stream {
   /// memory).
   virtual Status wait(bool want_receive, bool want_send, Deadline deadline) = 0;
 
+  /// True if a receive may be given an address of a GPU's memory. No transport says so today: ucx
+  /// could where UCX was built for the GPU, but ours lands in pooled host memory first.
+  virtual bool lands_in_device_memory() const noexcept { return false; }
+
   /// True if segments can be passed: both ends are on one machine.
   virtual bool shares_memory() const noexcept = 0;
   /// Hands a duplicate of `fd` to the peer, in order with other segments (not with bytes).
@@ -63,6 +76,11 @@ class Stream {
   /// File descriptor that polls readable when the peer dies or (tcp) has sent data; for tests and
   /// diagnostics.
   virtual int descriptor() const noexcept = 0;
+  /// Every descriptor of the stream, for a forked child to close.
+  virtual Descriptors descriptors() const noexcept { return {{descriptor()}, 1}; }
+
+  /// True if several such streams may be striped: descriptor() polls for bytes and for room.
+  virtual bool can_be_striped() const noexcept { return false; }
 };
 
 /// Accepts connections on one address.
@@ -72,16 +90,17 @@ class Listener {
   /// Waits until the deadline for one connection. Errors: deadline_exceeded; unavailable once
   /// closed.
   virtual Result<std::unique_ptr<Stream>> accept(Deadline deadline) = 0;
-  /// The bound address in the spelling clients use: "127.0.0.1:40123", "unix:/tmp/x/outboard.sock".
+  /// The bound address in the spelling clients use: "127.0.0.1:40123",
+  /// "unix:/tmp/x/outboard.sock", "ucx:127.0.0.1:40123".
   virtual std::string address() const = 0;
   /// Makes accept() return unavailable. Threads: any.
   virtual void close() noexcept = 0;
 };
 
-/// Connects to "HOST:PORT", "[::1]:PORT" (tcp) or "unix:PATH" (shared memory). The spelling chooses
-/// the transport.
-/// Errors: invalid_argument for a malformed address (says what is expected); unavailable if nobody
-/// answers.
+/// Connects to "HOST:PORT", "[::1]:PORT" (tcp), "unix:PATH" (shared memory) or "ucx:HOST:PORT"
+/// (UCX, set up over tcp). The spelling chooses the transport. Errors: invalid_argument for a
+/// malformed address (says what is expected); unavailable if nobody answers; unsupported for ucx
+/// where UCX is not there.
 Result<std::unique_ptr<Stream>> connect(const std::string& address, Deadline deadline);
 
 /// Listens on the same spellings; port 0 picks a free one. A stale socket file is replaced, a live

@@ -62,8 +62,8 @@ Result<Header> decode_header(std::span<const std::byte, kHeaderBytes> bytes);
 /// Specialised for every body of wire/message.hpp that is not empty.
 template <class Message>
 void encode(const Message& message, Body& body) noexcept;
-/// Errors: protocol_error, naming the message and what is wrong with it. Hello and Welcome decode
-/// whatever version they carry as long as magic and version can be read (the caller compares
+/// Errors: protocol_error, naming the message and what is wrong with it. Hello, Welcome, JoinStream
+/// decode whatever version they carry as long as magic and version can be read (the caller compares
 /// versions, so that a refusal can name both).
 template <class Message>
 Result<Message> decode(std::span<const std::byte> body);
@@ -77,6 +77,8 @@ Result<Message> decode(std::span<const std::byte> body);
 OB_WIRE_BODY(Hello);
 OB_WIRE_BODY(Welcome);
 OB_WIRE_BODY(Refused);
+OB_WIRE_BODY(Stripes);
+OB_WIRE_BODY(JoinStream);
 OB_WIRE_BODY(Allocate);
 OB_WIRE_BODY(Free);
 OB_WIRE_BODY(Locate);

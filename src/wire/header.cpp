@@ -21,8 +21,11 @@ Traits traits_of(std::uint16_t opcode) noexcept {
     case Opcode::synchronize:
     case Opcode::ping:
     case Opcode::goodbye:
+    case Opcode::joined:
     case Opcode::pong: return {true, false, false};
     case Opcode::hello:
+    case Opcode::join_stream:
+    case Opcode::stripes:
     case Opcode::allocate:
     case Opcode::free:
     case Opcode::locate:

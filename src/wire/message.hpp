@@ -44,7 +44,8 @@ enum class Opcode : std::uint16_t {
   synchronize = 16,  ///< answered by done
   ping = 17,         ///< answered by pong, ahead of any queue
   goodbye = 18,
-  digest = 19,  ///< answered by data
+  digest = 19,       ///< answered by data
+  join_stream = 20,  ///< first message on a further stream; answered by joined or refused
   // daemon -> client
   welcome = 64,
   refused = 65,
@@ -55,6 +56,8 @@ enum class Opcode : std::uint16_t {
   pong = 70,
   /// the connection is beyond repair (protocol error); the last message before closing
   failed = 71,
+  stripes = 72,  ///< follows welcome where hello asked for further streams
+  joined = 73,
 };
 
 /// Commands that a queue executes in order, bounded by its credits.
@@ -96,6 +99,7 @@ struct Hello {
   std::string client;                 ///< program and pid, for the daemon's log; at most 255 bytes
   /// reserved for authentication; empty so far; at most 1024 bytes
   std::string identity;
+  std::uint8_t extra_streams = 0;  ///< wanted beside this one
 };
 
 struct Welcome {
@@ -115,6 +119,22 @@ struct Refused {
   Code code = Code::unavailable;
   std::uint16_t version = kVersion;  ///< the daemon's
   std::string message;
+};
+
+/// What the daemon grants of the streams asked for; the connection is one of them, number 0.
+struct Stripes {
+  std::uint8_t extra_streams = 0;  ///< 0: the connection stays as it is, all else is 0
+  /// bytes that travel on one stream before the next one's turn
+  std::uint32_t block_bytes = 0;
+  Token ticket{};  ///< to be shown by the further streams; unguessable, good for one connection
+};
+
+struct JoinStream {
+  std::uint16_t version = kVersion;
+  std::uint8_t index = 1;  ///< 1 to extra_streams
+  Token ticket{};
+  /// reserved for authentication; empty so far; at most 1024 bytes
+  std::string identity;
 };
 
 struct Allocate {

@@ -92,7 +92,7 @@ void encode(const Hello& message, Body& body) noexcept {
   body.u32(kMagic);
   body.u16(message.version);
   body.u8(message.big_endian);
-  body.u8(0);
+  body.u8(message.extra_streams);
   put(body, message.join);
   body.u32(message.device);
   body.text(message.client, kMaxNameBytes);
@@ -105,7 +105,7 @@ Result<Hello> decode(std::span<const std::byte> bytes) {
   Hello message;
   if (!take_version(fields, message.version)) return only_version<Hello>(fields, message.version);
   message.big_endian = fields.flag("big_endian");
-  fields.padding();
+  message.extra_streams = fields.u8("extra_streams");
   message.join = take_token(fields, "join");
   message.device = fields.u32("device");
   message.client = fields.text("client", kMaxNameBytes);
@@ -165,6 +165,59 @@ Result<Refused> decode(std::span<const std::byte> bytes) {
   if (fields.u8("reserved") != 0) fields.refuse("reserved", "is not 0");
   message.version = fields.u16("version");
   message.message = fields.text("message", kMaxTextBytes);
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Stripes& message, Body& body) noexcept {
+  body.u8(message.extra_streams);
+  body.u8(0);
+  body.u16(0);
+  body.u32(message.block_bytes);
+  put(body, message.ticket);
+}
+
+template <>
+Result<Stripes> decode(std::span<const std::byte> bytes) {
+  Fields fields("stripes", bytes);
+  Stripes message;
+  message.extra_streams = fields.u8("extra_streams");
+  if (fields.u8("reserved") != 0 || fields.u16("reserved") != 0) {
+    fields.refuse("reserved", "is not 0");
+  }
+  message.block_bytes = fields.u32("block_bytes");
+  message.ticket = take_token(fields, "ticket");
+  const bool striped = message.extra_streams != 0;
+  if ((message.block_bytes != 0) != striped) {
+    fields.refuse("block_bytes", striped ? "is 0" : "is not 0 (nothing is striped)");
+  }
+  if ((message.ticket != Token{}) != striped) {
+    fields.refuse("ticket", striped ? "is 0" : "is not 0 (nothing is striped)");
+  }
+  return finish(fields, message);
+}
+
+template <>
+void encode(const JoinStream& message, Body& body) noexcept {
+  body.u32(kMagic);
+  body.u16(message.version);
+  body.u8(message.index);
+  body.u8(0);
+  put(body, message.ticket);
+  body.text(message.identity, kMaxTextBytes);
+}
+
+template <>
+Result<JoinStream> decode(std::span<const std::byte> bytes) {
+  Fields fields("join_stream", bytes);
+  JoinStream message;
+  if (!take_version(fields, message.version)) {
+    return only_version<JoinStream>(fields, message.version);
+  }
+  message.index = fields.u8("index");
+  if (fields.u8("reserved") != 0) fields.refuse("reserved", "is not 0");
+  message.ticket = take_token(fields, "ticket");
+  message.identity = fields.text("identity", kMaxTextBytes);
   return finish(fields, message);
 }
 

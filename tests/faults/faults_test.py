@@ -109,7 +109,15 @@ def killed(suite: Suite, stop: bool = False) -> None:
         suite.check(f"{what}: some call over {transport} was hit in the middle", some_hit)
 
 
-def cut(suite: Suite, routine: str, to_server: bool, limit: int, kill: bool, in_call: bool) -> None:
+def cut(
+    suite: Suite,
+    routine: str,
+    to_server: bool,
+    limit: int,
+    kill: bool,
+    in_call: bool,
+    streams: int,
+) -> None:
     """Lets exactly `limit` bytes pass one way, then kills the daemon or cuts the link.
 
     Counting starts with the first byte, or with in_call once a call went out: before that, bytes
@@ -131,7 +139,14 @@ def cut(suite: Suite, routine: str, to_server: bool, limit: int, kill: bool, in_
             if not in_call:
                 relay.arm(limit)
             command = survivor(suite, routine, 12 if in_call else 2)
-            outcome = suite.bench.run(command, "remote", relay.address, quiet=quiet, during=during)
+            outcome = suite.bench.run(
+                command,
+                "remote",
+                relay.address,
+                quiet=quiet,
+                during=during,
+                extra={"OUTBOARD_STREAMS": str(streams)},
+            )
             expect(relay.did_cut, f"too little was sent for this cut\n{outcome.counters()}")
     judge(outcome, quiet)
     if in_call:
@@ -146,13 +161,15 @@ def cut(suite: Suite, routine: str, to_server: bool, limit: int, kill: bool, in_
 def cuts(suite: Suite) -> None:
     """Cuts at exact bytes of the handshake, the first measurement, uploads and results."""
 
-    def check(routine: str, to_server: bool, limit: int, in_call: bool) -> None:
+    def check(routine: str, to_server: bool, limit: int, in_call: bool, streams: int = 1) -> None:
         kill = suite.random.random() < 0.7
         what = "daemon killed" if kill else "link cut"
         way = "to" if to_server else "from"
         when = ", in a call" if in_call else ""
-        name = f"{routine}: {what} after {limit} bytes {way} the server{when}"
-        suite.check(name, functools.partial(cut, suite, routine, to_server, limit, kill, in_call))
+        over = f", {streams} streams" if streams > 1 else ""
+        name = f"{routine}: {what} after {limit} bytes {way} the server{when}{over}"
+        body = functools.partial(cut, suite, routine, to_server, limit, kill, in_call, streams)
+        suite.check(name, body)
 
     for limit in (1, 31, 60):  # in the hello
         check("dgemm", True, limit, in_call=False)
@@ -164,6 +181,13 @@ def cuts(suite: Suite) -> None:
         for most in (5_000, 1_000_000):
             check(routine, True, suite.random.randint(1, most), in_call=True)
             check(routine, False, suite.random.randint(1, most), in_call=True)
+    for limit in (60, 100, 180, 230):  # in the hello, then where further streams join
+        check("dgemm", True, limit, in_call=False, streams=3)
+    for limit in (150, 230, 260):  # in the welcome, then where they are granted and joined
+        check("dgemm", False, limit, in_call=False, streams=3)
+    for to_server in (True, False):
+        limit = suite.random.randint(1, 2_000_000)
+        check("dgemm", to_server, limit, in_call=True, streams=3)
 
 
 def stays_local(suite: Suite, server: str) -> None:

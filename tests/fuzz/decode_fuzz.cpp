@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   header(bytes);
   call(bytes);
   plan(bytes);
-  bodies<Hello, Welcome, Refused, Allocate, Free, Locate, Write, Read, Digest, Copy, DestroyPlan,
-         ExecutePlan, Record, Wait, Location, Outcome, Credit>(bytes);
+  bodies<Hello, Welcome, Refused, Stripes, JoinStream, Allocate, Free, Locate, Write, Read, Digest,
+         Copy, DestroyPlan, ExecutePlan, Record, Wait, Location, Outcome, Credit>(bytes);
   return 0;
 }

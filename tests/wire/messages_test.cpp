@@ -104,7 +104,9 @@ void expect_refused_or_canonical(const char* name, std::span<const std::byte> by
     EXPECT_EQ(decoded.status().code(), Code::protocol_error) << name;
     return;
   }
-  if constexpr (requires { decoded->big_endian; }) {
+  constexpr bool kBeginsWithVersion = requires { decoded->big_endian; }
+  || std::is_same_v<Message, wire::JoinStream>;
+  if constexpr (kBeginsWithVersion) {
     if (decoded->version != wire::kVersion) return;  // only the version was decoded
   }
   EXPECT_EQ(encoded(*decoded), to_hex(bytes)) << name;
@@ -231,9 +233,8 @@ void expect_refusals(std::string_view hex, const char* name, std::initializer_li
 }
 
 TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
-  expect_refusals<wire::Hello>(
-      test::kHelloHex, "hello",
-      {{6, 2, "big_endian"}, {7, 1, "padding"}, {37, 1, "client"}, {47, 9, "identity"}});
+  expect_refusals<wire::Hello>(test::kHelloHex, "hello",
+                               {{6, 2, "big_endian"}, {37, 1, "client"}, {47, 9, "identity"}});
   expect_refusals<wire::Welcome>(test::kWelcomeHex, "welcome",
                                  {{6, 255, "big_endian"},
                                   {7, 2, "host_visible"},
@@ -242,6 +243,12 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
   expect_refusals<wire::Refused>(
       test::kRefusedHex, "refused",
       {{0, 0, "code"}, {0, 12, "code"}, {1, 1, "reserved"}, {15, 1, "message"}});
+  expect_refusals<wire::Stripes>(
+      test::kStripesHex, "stripes",
+      {{0, 0, "block_bytes"}, {1, 1, "reserved"}, {3, 1, "reserved"}, {6, 0, "block_bytes"}});
+  expect_refusals<wire::JoinStream>(
+      test::kJoinStreamHex, "join_stream",
+      {{0, 0, "magic"}, {7, 1, "reserved"}, {24, 8, "identity"}, {31, 1, "identity"}});
   expect_refusals<wire::Outcome>(
       test::kOutcomeHex, "outcome",
       {{0, 12, "code"}, {1, 1, "reserved"}, {3, 1, "reserved"}, {33, 5, "message"}});
@@ -256,6 +263,14 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
       "00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00", "location",
       {{0, 12, "code"}, {1, 1, "padding"}, {15, 1, "offset_bytes"}});
   expect_refusals<wire::Credit>("04 03 02 01 00 00 00 00", "credit", {{4, 1, "padding"}});
+}
+
+TEST(Messages, StripesThatGrantNothingAreAllZero) {
+  const auto nothing = decode_exactly<wire::Stripes>(from_hex(std::string(48, '0')));
+  ASSERT_TRUE(nothing.ok()) << nothing.status().message();
+  EXPECT_EQ(nothing->extra_streams, 0);
+  expect_refusals<wire::Stripes>(std::string(48, '0'), "stripes",
+                                 {{0, 2, "block_bytes"}, {4, 1, "block_bytes"}, {8, 1, "ticket"}});
 }
 
 TEST(Messages, ARateThatIsNoNumberIsRefused) {

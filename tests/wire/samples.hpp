@@ -26,7 +26,7 @@ inline constexpr std::string_view kOtherRegionHex = R"(
 inline const Region kOtherRegion{0x40, 8, Triangle::upper_strict, 0x100, 1, UINT64_MAX};
 
 inline constexpr std::string_view kHelloHex = R"(
-  01 4d 0a 0b 02 00 01 00   // magic, version, big_endian, reserved
+  01 4d 0a 0b 02 00 01 03   // magic, version, big_endian, extra_streams
   88 77 66 55 44 33 22 11   // join
   ef cd ab 89 67 45 23 01
   02 00 00 00 05 00 00 00   // device, length of client
@@ -47,6 +47,17 @@ inline constexpr std::string_view kRefusedHex = R"(
   06 00 02 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
   6e 6f 00 00 00 00 00 00   // "no"
 )";
+inline constexpr std::string_view kStripesHex = R"(
+  03 00 00 00 00 00 04 00   // extra_streams, reserved, block_bytes: 256 KiB
+  01 00 00 00 00 00 00 80   // ticket
+  02 00 00 00 00 00 00 c0
+)";
+inline constexpr std::string_view kJoinStreamHex = R"(
+  01 4d 0a 0b 02 00 03 00   // magic, version, index, reserved
+  01 00 00 00 00 00 00 80   // ticket
+  02 00 00 00 00 00 00 c0
+  00 00 00 00 00 00 00 00   // length of identity, padding
+)";
 inline constexpr std::string_view kOutcomeHex = R"(
   03 00 00 00 80 00 00 00   // code out_of_memory, reserved, credits
   2a 00 00 00 00 00 00 00   // failed_sequence
@@ -63,7 +74,8 @@ void for_each_sample(Visit visit) {
   const std::string region(kRegionHex);
   const std::string id7 = "07 00 00 00 00 00 00 80 ";
   constexpr std::uint64_t k7 = 0x8000000000000007;
-  visit("hello", Hello{2, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", ""}, kHelloHex);
+  visit("hello", Hello{2, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
+        kHelloHex);
   visit("welcome",
         Welcome{2,
                 0,
@@ -77,6 +89,9 @@ void for_each_sample(Visit visit) {
                 "fast"},
         kWelcomeHex);
   visit("refused", Refused{Code::version_mismatch, 2, "no"}, kRefusedHex);
+  visit("stripes", Stripes{3, 1 << 18, {0x8000000000000001, 0xc000000000000002}}, kStripesHex);
+  visit("join_stream", JoinStream{2, 3, {0x8000000000000001, 0xc000000000000002}, ""},
+        kJoinStreamHex);
   visit("allocate", Allocate{{k7}, 1ULL << 40}, id7 + "00 00 00 00 00 01 00 00");
   visit("free", Free{{k7}}, id7);
   visit("locate", Locate{{k7}}, id7);

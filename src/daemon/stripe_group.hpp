@@ -1,0 +1,69 @@
+#pragma once
+// The further streams of a connection that is to be striped, until all of them have come.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/status.hpp"
+#include "transport/striped_stream.hpp"
+#include "wire/message.hpp"
+
+namespace ob::daemon {
+
+struct StripingConfig {
+  unsigned max_streams = transport::StripedStream::kMaxStreams;  ///< of a connection; 1: no more
+  std::uint32_t block_bytes = 512U << 10;                        ///< measured: docs/benchmarks.md
+  std::chrono::milliseconds patience{10000};                     ///< for streams that do not come
+};
+
+/// Threads: any.
+class StripeGroup {
+ public:
+  StripeGroup(const StripingConfig& config, const wire::Stripes& terms);
+
+  const wire::Stripes& terms() const noexcept { return terms_; }
+
+  /// Takes the stream that `from` is, if it is all right.
+  /// Errors: invalid_argument for an index that does not exist; denied for one that has joined.
+  Status join(std::uint8_t index, transport::StripedStream& from);
+
+  /// Waits until all streams have joined, or the first one has something to say or ends; tells
+  /// them, and gives them away in their order. Nobody joins any more, whatever comes of it. Errors:
+  /// deadline_exceeded; protocol_error; connection_lost
+  Result<std::vector<std::unique_ptr<transport::Stream>>> gather(transport::Stream& first);
+
+ private:
+  Status wait_for_all(transport::Stream& first);
+
+  const std::chrono::milliseconds patience_;
+  const wire::Stripes terms_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<transport::Stream>> streams_;  // by index - 1
+  std::size_t missing_;
+  bool closed_ = false;
+};
+
+/// The groups that wait for streams at the moment.   Threads: any
+class StripeGroups {
+ public:
+  explicit StripeGroups(const StripingConfig& config) : config_(config) {}
+
+  /// A group of as many of the wanted streams as are granted; nullptr: none.
+  /// Errors: internal if there are no random numbers
+  Result<std::shared_ptr<StripeGroup>> open(std::uint8_t extra_streams);
+
+  /// Errors: denied for an unknown ticket; those of StripeGroup::join().
+  Status join(const wire::JoinStream& message, transport::StripedStream& from);
+
+ private:
+  const StripingConfig config_;
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<StripeGroup>> groups_;  // each is held by its connection
+};
+
+}  // namespace ob::daemon

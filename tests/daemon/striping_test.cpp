@@ -1,0 +1,289 @@
+// How a connection gets further streams, and what the daemon makes of those who may not join it.
+
+#include "support/random.hpp"
+#include "support/raw_client.hpp"
+#include "transport/striped_stream.hpp"
+
+namespace ob::test {
+namespace {
+
+using wire::Opcode;
+using Clients = std::vector<std::unique_ptr<RawClient>>;
+
+constexpr QueueId kQueue{1};
+constexpr BufferId kBuffer{1};
+constexpr std::uint32_t kBlockBytes = 100;
+
+wire::Hello hello_for(std::uint8_t extra_streams) {
+  wire::Hello hello;
+  hello.extra_streams = extra_streams;
+  return hello;
+}
+
+class StripingTest : public testing::Test {
+ protected:
+  /// Says hello and takes the terms.
+  wire::Stripes ask(RawClient& first, std::uint8_t extra_streams) {
+    first.shake_hands(hello_for(extra_streams));
+    const Received stripes = first.receive();
+    EXPECT_EQ(stripes.opcode(), Opcode::stripes);
+    return stripes.end.ok() ? stripes.as<wire::Stripes>() : wire::Stripes();
+  }
+
+  std::unique_ptr<RawClient> knock(std::uint8_t index, const wire::Token& ticket,
+                                   std::uint16_t version = wire::kVersion) {
+    auto client = std::make_unique<RawClient>(daemon.address());
+    wire::Body body;
+    wire::encode(wire::JoinStream{version, index, ticket, ""}, body);
+    EXPECT_TRUE(client->send({.opcode = Opcode::join_stream, .queue = {}}, body.bytes()));
+    return client;
+  }
+
+  void expect_refused(RawClient& client, Code code) {
+    const Received refused = client.receive();
+    ASSERT_TRUE(refused.end.ok()) << refused.end.message();
+    ASSERT_EQ(refused.opcode(), Opcode::refused);
+    EXPECT_EQ(refused.as<wire::Refused>().code, code);
+    EXPECT_EQ(client.receive().end.code(), Code::connection_lost);
+  }
+
+  Clients knock_all(const wire::Stripes& terms) {
+    Clients all;
+    for (std::uint8_t i = 1; i <= terms.extra_streams; ++i) all.push_back(knock(i, terms.ticket));
+    return all;
+  }
+
+  /// All answers are there: one client over all of the streams.
+  RawClient striped(RawClient& first, Clients others) {
+    std::vector<std::unique_ptr<transport::Stream>> streams;
+    for (auto& other : others) {
+      const Received joined = other->receive();
+      EXPECT_TRUE(joined.end.ok()) << joined.end.message();
+      EXPECT_EQ(joined.opcode(), Opcode::joined);
+      streams.push_back(other->release());
+    }
+    auto stream = std::make_unique<transport::StripedStream>(first.release());
+    stream->stripe(std::move(streams), kBlockBytes);
+    return RawClient(std::move(stream));
+  }
+
+  /// Sends random bytes through the device and back.
+  void expect_works(RawClient& client) {
+    auto random = fresh_random();
+    Bytes bytes(uniform<std::size_t>(random, 1, 300'000));
+    for (std::byte& b : bytes) b = static_cast<std::byte>(random());
+    client.command(Opcode::create_queue, kQueue);
+    client.command(Opcode::allocate, QueueId{}, wire::Allocate{kBuffer, bytes.size()});
+    client.command(Opcode::write, kQueue, wire::Write{kBuffer, line(bytes.size())}, bytes);
+    client.command(Opcode::read, kQueue, wire::Read{kBuffer, line(bytes.size())});
+    const Received data = client.answer();
+    ASSERT_TRUE(data.end.ok()) << data.end.message();
+    ASSERT_EQ(data.opcode(), Opcode::data);
+    EXPECT_TRUE(data.payload == bytes);
+    EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);
+  }
+
+  daemon::StripingConfig config{.max_streams = 5, .block_bytes = kBlockBytes};
+  InProcessDaemon daemon{Transport::tcp, one(null_device()), 256, config};
+};
+
+TEST_F(StripingTest, AConnectionTravelsOverAllItsStreams) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 3);
+  EXPECT_EQ(terms.extra_streams, 3);
+  EXPECT_EQ(terms.block_bytes, kBlockBytes);
+  EXPECT_NE(terms.ticket, wire::Token{});
+  RawClient client = striped(first, knock_all(terms));
+  expect_works(client);
+  client.command(Opcode::goodbye);
+  EXPECT_EQ(client.receive().end.code(), Code::connection_lost);
+}
+
+TEST_F(StripingTest, TheOrderOfJoiningDoesNotMatter) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 3);
+  Clients others(3);
+  for (const std::uint8_t index : {3, 1, 2}) others[index - 1U] = knock(index, terms.ticket);
+  RawClient client = striped(first, std::move(others));
+  expect_works(client);
+}
+
+TEST_F(StripingTest, TheDaemonGrantsNoMoreThanItsOption) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 255);
+  EXPECT_EQ(terms.extra_streams, 4);
+  RawClient client = striped(first, knock_all(terms));
+  expect_works(client);
+}
+
+TEST_F(StripingTest, WithoutAGrantTheConnectionStaysAsItIs) {
+  InProcessDaemon plain(Transport::tcp, one(null_device()), 256, {.max_streams = 1});
+  RawClient over_tcp(plain.address());
+  EXPECT_EQ(ask(over_tcp, 3).extra_streams, 0);
+  expect_works(over_tcp);
+  InProcessDaemon here(Transport::shm);
+  RawClient over_shm(here.address());
+  EXPECT_EQ(ask(over_shm, 3).extra_streams, 0);
+  over_shm.command(Opcode::ping);
+  EXPECT_EQ(over_shm.receive().opcode(), Opcode::pong);
+}
+
+TEST_F(StripingTest, WhoDoesNotAskHearsNothingOfIt) {
+  RawClient client(daemon.address());
+  client.shake_hands();
+  client.command(Opcode::ping);
+  EXPECT_EQ(client.receive().opcode(), Opcode::pong);
+}
+
+TEST_F(StripingTest, TicketsAreFreshAndNoSessionTokens) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 1);
+  RawClient second(daemon.address());
+  EXPECT_NE(ask(second, 1).ticket, terms.ticket);
+  RawClient confused(daemon.address());
+  wire::Hello hello;
+  hello.join = terms.ticket;
+  confused.hello(hello);
+  expect_refused(confused, Code::denied);
+}
+
+TEST_F(StripingTest, WrongTicketsAreRefusedAndDisturbNobody) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 2);
+  for (int bit = 0; bit < 128; bit += 9) {
+    wire::Token wrong = terms.ticket;
+    wrong[static_cast<std::size_t>(bit / 64)] ^= std::uint64_t{1} << bit % 64;
+    expect_refused(*knock(1, wrong), Code::denied);
+  }
+  expect_refused(*knock(1, wire::Token{}), Code::denied);
+  RawClient client = striped(first, knock_all(terms));
+  expect_works(client);
+}
+
+TEST_F(StripingTest, WrongIndicesAreRefusedAndDisturbNobody) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 2);
+  Clients others;
+  others.push_back(knock(1, terms.ticket));
+  expect_refused(*knock(0, terms.ticket), Code::invalid_argument);
+  expect_refused(*knock(3, terms.ticket), Code::invalid_argument);
+  expect_refused(*knock(255, terms.ticket), Code::invalid_argument);
+  expect_refused(*knock(1, terms.ticket), Code::denied);  // twice
+  others.push_back(knock(2, terms.ticket));
+  RawClient client = striped(first, std::move(others));
+  expect_works(client);
+}
+
+TEST_F(StripingTest, ATicketIsGoodForOneConnection) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 2);
+  RawClient client = striped(first, knock_all(terms));
+  for (const std::uint8_t index : {1, 2, 3}) {
+    expect_refused(*knock(index, terms.ticket), Code::denied);
+  }
+  expect_works(client);
+}
+
+TEST_F(StripingTest, AnotherVersionIsRefused) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 1);
+  expect_refused(*knock(1, terms.ticket, 77), Code::version_mismatch);
+  RawClient client = striped(first, knock_all(terms));
+  expect_works(client);
+}
+
+TEST_F(StripingTest, AMalformedJoinIsExplainedAndAStrangersIsNot) {
+  const Bytes zeros(32);
+  RawClient stranger(daemon.address());
+  stranger.send({.opcode = Opcode::join_stream, .queue = {}}, zeros);
+  EXPECT_EQ(stranger.receive().end.code(), Code::connection_lost);
+  wire::Body body;
+  wire::encode(wire::JoinStream{}, body);
+  Bytes bytes(body.bytes().begin(), body.bytes().end());
+  bytes[7] = std::byte{1};
+  RawClient careless(daemon.address());
+  careless.send({.opcode = Opcode::join_stream, .queue = {}}, bytes);
+  const Received failed = careless.receive();
+  ASSERT_EQ(failed.opcode(), Opcode::failed);
+  EXPECT_EQ(failed.as<wire::Outcome>().code, Code::protocol_error);
+}
+
+TEST_F(StripingTest, StreamsThatDoNotComeEndTheConnection) {
+  config.patience = std::chrono::milliseconds(100);
+  InProcessDaemon impatient(Transport::tcp, one(null_device()), 256, config);
+  RawClient first(impatient.address());
+  const wire::Stripes terms = ask(first, 2);
+  RawClient second(impatient.address());
+  wire::Body body;
+  wire::encode(wire::JoinStream{wire::kVersion, 1, terms.ticket, ""}, body);
+  second.send({.opcode = Opcode::join_stream, .queue = {}}, body.bytes());
+  const Received failed = first.receive();
+  ASSERT_EQ(failed.opcode(), Opcode::failed);
+  EXPECT_EQ(failed.as<wire::Outcome>().code, Code::deadline_exceeded);
+  EXPECT_EQ(first.receive().end.code(), Code::connection_lost);
+  EXPECT_EQ(second.receive().end.code(), Code::connection_lost);
+  RawClient late(impatient.address());
+  wire::encode(wire::JoinStream{wire::kVersion, 2, terms.ticket, ""}, body = {});
+  late.send({.opcode = Opcode::join_stream, .queue = {}}, body.bytes());
+  expect_refused(late, Code::denied);
+  RawClient other(impatient.address());
+  other.shake_hands();
+  expect_works(other);
+}
+
+TEST_F(StripingTest, AClientThatGoesOnTooEarlyIsCutOff) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 2);
+  const auto second = knock(1, terms.ticket);
+  first.command(Opcode::ping);
+  const Received failed = first.receive();
+  ASSERT_EQ(failed.opcode(), Opcode::failed);
+  EXPECT_EQ(failed.as<wire::Outcome>().code, Code::protocol_error);
+  EXPECT_EQ(second->receive().end.code(), Code::connection_lost);
+}
+
+TEST_F(StripingTest, AClientThatLeavesTakesItsStreamsAlong) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 2);
+  const auto second = knock(1, terms.ticket);
+  first.disconnect();
+  EXPECT_EQ(second->receive().end.code(), Code::connection_lost);
+  expect_refused(*knock(2, terms.ticket), Code::denied);
+}
+
+TEST_F(StripingTest, TheEndOfOneStreamEndsTheSession) {
+  for (const std::size_t dead : {0, 1, 2}) {
+    RawClient first(daemon.address());
+    first.hello(hello_for(2));
+    const auto token = first.receive().as<wire::Welcome>().token;
+    const auto terms = first.receive().as<wire::Stripes>();
+    Clients others = knock_all(terms);
+    for (auto& other : others) ASSERT_EQ(other->receive().opcode(), Opcode::joined);
+    RawClient* all[] = {&first, others[0].get(), others[1].get()};
+    all[dead]->disconnect();
+    for (RawClient* client : all) {
+      if (client == all[dead]) continue;
+      EXPECT_EQ(client->receive().end.code(), Code::connection_lost);
+    }
+    wire::Hello hello;
+    hello.join = token;
+    for (const auto until = RawClient::deadline();;) {  // it ends just after its streams
+      RawClient late(daemon.address());
+      late.hello(hello);
+      if (late.receive().opcode() == Opcode::refused) break;
+      ASSERT_LT(transport::Clock::now(), until);
+    }
+  }
+}
+
+TEST_F(StripingTest, DrainingDoesNotWaitForStreamsThatDoNotCome) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 2);
+  const auto second = knock(1, terms.ticket);
+  daemon.server().drain(3600);
+  EXPECT_EQ(first.answer().end.code(), Code::connection_lost);
+  EXPECT_EQ(second->receive().end.code(), Code::connection_lost);
+}
+
+}  // namespace
+}  // namespace ob::test
