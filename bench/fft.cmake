@@ -15,12 +15,5 @@ target_link_libraries(fft_transforms PRIVATE ob_base
                       ${OUTBOARD_BENCH_fftw3f_threads} ${OUTBOARD_BENCH_fftw3f})
 add_dependencies(fft_transforms outboardd outboard_preload)
 if(OUTBOARD_TESTS)
-  # The launcher's environment has what the command line needs.
-  set(python ${Python3_EXECUTABLE})
-  if(EXISTS ${CMAKE_SOURCE_DIR}/.venv/bin/python)
-    set(python ${CMAKE_SOURCE_DIR}/.venv/bin/python)
-  endif()
-  add_test(NAME bench.fft COMMAND ${python} -P -m outboard.bench fft --check)
-  set_tests_properties(bench.fft PROPERTIES LABELS bench TIMEOUT 300
-    ENVIRONMENT "PYTHONPATH=${CMAKE_SOURCE_DIR}/python;PYTHONDONTWRITEBYTECODE=1;OUTBOARD_NATIVE_DIR=${CMAKE_BINARY_DIR}")
+  ob_add_python_benchmark_test(fft)
 endif()

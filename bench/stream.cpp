@@ -1,4 +1,4 @@
-// Round trips and rates of both transports by message size, beside raw sockets, polled memory and
+// Round trips and rates of every transport by message size, beside raw sockets, polled memory and
 // memcpy. Figures and ceilings are taken in turn, so that whatever else the machine does befalls
 // both.
 
@@ -108,23 +108,24 @@ Row row(const std::string& name, std::size_t bytes, const std::string& unit,
   return result;
 }
 
-void measure_tcp(const Options& options, Report& report) {
+void measure_sockets(const std::string& transport, const std::string& address,
+                     const Options& options, Report& report) {
   const Sizes all = sizes(options.check);
   const std::size_t largest_bytes = all.streams.back();
-  const auto ours = converse("127.0.0.1:0", largest_bytes);
+  const auto ours = converse(address, largest_bytes);
   const auto raw = raw_tcp(largest_bytes);
   for (const std::size_t bytes : all.round_trips) {
     const std::uint64_t rounds = options.check ? 10 : rounds_for(bytes);
     report.add(measure(
-        row("tcp ping-pong", bytes, "us", "raw socket"), options.runs,
+        row(transport + " ping-pong", bytes, "us", "raw socket"), options.runs,
         [&] { return ours->ping_pong(bytes, rounds); },
         [&] { return raw->ping_pong(bytes, rounds); }));
   }
   for (const Direction direction : {Direction::to_peer, Direction::from_peer}) {
     for (const std::size_t bytes : all.streams) {
       const std::uint64_t messages = options.check ? 10 : messages_for(bytes);
-      const char* name =
-          direction == Direction::to_peer ? "tcp stream to peer" : "tcp stream from peer";
+      const std::string name =
+          transport + (direction == Direction::to_peer ? " stream to peer" : " stream from peer");
       report.add(measure(
           row(name, bytes, "GB/s", "raw socket"), options.runs,
           [&] { return ours->stream(bytes, direction, messages); },
@@ -166,8 +167,14 @@ int main(int argc, char** argv) {
   const Options options =
       Options::parse_or_exit(argc, argv, "The transports' streams beside raw sockets and memory.");
   Report report;
-  measure_tcp(options, report);
+  measure_sockets("tcp", "127.0.0.1:0", options, report);
   measure_shm(options, report);
+  const std::string ucx = "ucx:127.0.0.1:0";
+  if (const auto there = ob::transport::listen(ucx); there.ok()) {
+    measure_sockets("ucx", ucx, options, report);
+  } else {
+    std::printf("no row for ucx: %s\n", there.status().message().c_str());
+  }
   report.write(options);
   return 0;
 }

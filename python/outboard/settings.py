@@ -12,6 +12,7 @@ from outboard.errors import OutboardError
 
 MODES = ("auto", "remote", "trace", "off")
 NATIVE_PLANS = ("estimate", "as-asked")
+MAX_STREAMS = 16  # src/transport/striped_stream.hpp
 SERVER_VARIABLES = ("OUTBOARD_SERVER", "RCPU_SERVER")  # the second is the older spelling
 
 
@@ -27,6 +28,8 @@ class Settings:
     native_plan: str | None = None
     routines: str | None = None
     resident: str | None = None
+    track_pages: bool = False
+    streams: int | None = None
 
     def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
         """The variables to set, LD_PRELOAD included, in a fixed order."""
@@ -40,6 +43,8 @@ class Settings:
             "OUTBOARD_NATIVE_PLAN": self.native_plan,
             "OUTBOARD_ROUTINES": self.routines,
             "OUTBOARD_RESIDENT": self.resident,
+            "OUTBOARD_TRACK_PAGES": "1" if self.track_pages else None,
+            "OUTBOARD_STREAMS": None if self.streams is None else str(self.streams),
         }
         result.update({name: value for name, value in chosen.items() if value is not None})
         return result
@@ -99,4 +104,6 @@ _LIBRARY_VARIABLES = {
     "OUTBOARD_NATIVE_PLAN",
     "OUTBOARD_ROUTINES",
     "OUTBOARD_RESIDENT",
+    "OUTBOARD_TRACK_PAGES",
+    "OUTBOARD_STREAMS",
 }

@@ -46,7 +46,7 @@ def check_time(text: str) -> str:
 
 
 def check_address(text: str, *, listening: bool = False) -> str:
-    """HOST:PORT, [v6]:PORT or unix:PATH, stripped; port 0 only where one listens."""
+    """[ucx:]HOST:PORT, [ucx:][v6]:PORT or unix:PATH, stripped; port 0 only where one listens."""
     address = text.strip()
     if address.startswith("unix:"):
         path = address[len("unix:") :]
@@ -60,11 +60,11 @@ def check_address(text: str, *, listening: bool = False) -> str:
                 "choose a shorter one"
             )
         return address
-    host, colon, port = address.rpartition(":")
+    host, colon, port = address.removeprefix("ucx:").rpartition(":")
     bare_v6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
     if not colon or not host or bare_v6:
         raise ValueError(
-            f"'{text}' is not an address (HOST:PORT, [IPv6]:PORT or unix:PATH); "
+            f"'{text}' is not an address (HOST:PORT, [IPv6]:PORT, unix:PATH or ucx:HOST:PORT); "
             "write for example 127.0.0.1:7770"
         )
     lowest = 0 if listening else 1

@@ -45,7 +45,7 @@ def test_serve_becomes_the_daemon(
     # The stand-in ends with 3 instead of serving.
     arguments = ["--listen", "127.0.0.1:0", "--listen", "unix:/tmp/s", "--backend", "null"]
     arguments += ["--devices", "2", "--device-memory", "1K", "--device-rate", "500GF"]
-    arguments += ["--plan-time", "20ms"]
+    arguments += ["--plan-time", "20ms", "--max-streams", "4"]
     arguments += ["--log-level", "warn", "--exit-with-parent"]
     environment = {**fake_native, "FAKE_DAEMON": "fails", "LD_PRELOAD": "", "OUTBOARD_MODE": "off"}
     assert outboard("serve", *arguments, environment=environment).returncode == 3

@@ -31,6 +31,7 @@ def exported(lines: str, environment: Environment) -> Environment:
 def test_settings_arrive_quoted(outboard: Outboard, fake_native: Environment) -> None:
     arguments = ["--server", "a:1,unix:/with blank/it's", "--mode", "remote", "--quiet"]
     arguments += ["--routines", "dgemm,fftw*,-zgemm", "--native-plan", "as-asked"]
+    arguments += ["--track-pages", "--streams", "3"]
     result = outboard("env", *arguments, environment=fake_native)
     assert result.returncode == 0, result.stderr
     seen = exported(result.stdout, fake_native)
@@ -42,6 +43,8 @@ def test_settings_arrive_quoted(outboard: Outboard, fake_native: Environment) ->
     assert seen["OUTBOARD_QUIET"] == "1"
     assert seen["OUTBOARD_ROUTINES"] == "dgemm,fftw*,-zgemm"
     assert seen["OUTBOARD_NATIVE_PLAN"] == "as-asked"
+    assert seen["OUTBOARD_TRACK_PAGES"] == "1"
+    assert seen["OUTBOARD_STREAMS"] == "3"
     assert "OUTBOARD_REPORT" not in seen
     assert "OUTBOARD_TRACE" not in seen
 
@@ -51,6 +54,8 @@ def test_paths_become_absolute(
 ) -> None:
     result = outboard("env", "--report", "dir:counts", "--trace", "t", environment=fake_native)
     seen = exported(result.stdout, fake_native)
+    assert "OUTBOARD_TRACK_PAGES" not in seen
+    assert "OUTBOARD_STREAMS" not in seen
     assert seen["OUTBOARD_REPORT"] == f"dir:{tmp_path}/counts"
     assert seen["OUTBOARD_TRACE"] == f"{tmp_path}/t"
     assert (tmp_path / "counts").is_dir()

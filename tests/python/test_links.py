@@ -6,17 +6,19 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from conftest import clean_environment
-from outboard.bench import links, netns, rows
+from outboard.bench import links, netns, rows, streams
 from outboard.bench.links import Link, Speed
 from outboard.errors import OutboardError
 
@@ -159,3 +161,55 @@ def test_rows_of_every_link(tmp_path: Path) -> None:
     assert [row["ceiling"] for row in found] == [None, 1, 1, 10, 10]
     assert all(row["unit"] == "Gb/s" and row["value"] > 0 for row in found)
     assert namespaces(os.getpid()) == []
+
+
+@pytest.mark.parametrize("text", ["", "many", "1,,2", "0", "-1", "17", "1.5"])
+def test_bad_numbers_of_streams(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="no numbers of streams"):
+        links.stream_counts(text)
+
+
+def classes_in_use(link: Link) -> int:
+    """Of the near host's flows, those that more than acknowledgements passed in."""
+    words = ["tc", "-s", "class", "show", "dev", netns.DEVICE]
+    text = subprocess.run(link.near(words), capture_output=True, text=True, check=True).stdout
+    return sum(int(sent) > 1 << 20 for sent in re.findall(r"Sent (\d+) bytes", text))
+
+
+@needs_root
+def test_a_limit_per_flow_is_that_of_each_stream() -> None:
+    with Link(0.5, burst_bytes=1 << 20, each_flow=True) as link:
+        (one,) = links.stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4)
+        assert classes_in_use(link) == 1
+        (four,) = links.stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4, streams=4)
+        assert classes_in_use(link) >= 4  # one of them may be that of before
+    # Without a limit they would be far above.
+    assert 0 < one < 1
+    assert 0 < four < 4
+
+
+def test_rows_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextlib.contextmanager
+    def no_daemon(*_: object) -> Iterator[list[str]]:
+        yield ["here:1"]
+
+    monkeypatch.setattr("outboard.bench.native_program.require", lambda *_: Path("program"))
+    monkeypatch.setattr(streams, "_plain", lambda _, count, __: ([count, 9 * count], [5.0]))
+    monkeypatch.setattr(streams, "_ours", lambda _, count, __: ([2.0], [4.0, 4.0 * count]))
+    monkeypatch.setattr(streams, "daemon", no_daemon)
+    monkeypatch.setattr("outboard.paths.require_native", lambda: SimpleNamespace(daemon=Path()))
+    place = streams.Place("road", list, list, "near", "far")
+    found = streams.measure(place, (1, 4), 2)
+    assert [row.case for row in found] == [
+        "road, 1 stream, to the daemon: plain TCP",
+        "road, 1 stream, to the daemon: outboard",
+        "road, 1 stream, back: plain TCP",
+        "road, 1 stream, back: outboard",
+        "road, 4 streams, to the daemon: plain TCP",
+        "road, 4 streams, to the daemon: outboard",
+        "road, 4 streams, back: plain TCP",
+        "road, 4 streams, back: outboard",
+    ]
+    assert [row.value for row in found] == [5, 2, 5, 4, 20, 2, 5, 10]
+    assert [row.ceiling for row in found] == [None, 5, None, 5, None, 20, None, 5]
+    assert found[5].ratio == pytest.approx(0.1)

@@ -41,7 +41,16 @@ def test_no_rates(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["host:1", "127.0.0.1:7770", "[::1]:65535", "unix:/tmp/s", " h:9 "]
+    "text",
+    [
+        "host:1",
+        "127.0.0.1:7770",
+        "[::1]:65535",
+        "unix:/tmp/s",
+        "ucx:host:1",
+        "ucx:[::1]:1",
+        " h:9 ",
+    ],
 )
 def test_addresses(text: str) -> None:
     assert values.check_address(text) == text.strip()
@@ -59,6 +68,9 @@ def test_addresses(text: str) -> None:
         "host:0",
         "::1:7770",
         "unix:",
+        "ucx:",
+        "ucx:7770",
+        "ucx:host:x",
         "h:\u0661",
     ],
 )

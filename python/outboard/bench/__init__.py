@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from outboard.bench import fft, links, plot, products, rows, startup
-from outboard.errors import OutboardError
-
-PREFIX = "bench_"
+from outboard.bench import (
+    blas,
+    copies,
+    fft,
+    fftw_flops,
+    links,
+    paper,
+    products,
+    startup,
+)
+from outboard.bench.compiled import PREFIX, Program
 
 
 class Benchmark(Protocol):
@@ -31,42 +35,15 @@ class Benchmark(Protocol):
         """Pictures of these rows, in `file` and perhaps others named after it."""
 
 
-@dataclass(frozen=True)
-class Program:
-    """A compiled benchmark; it takes --json FILE and prints its own table."""
-
-    path: Path
-    draw = staticmethod(plot.draw)
-
-    @property
-    def name(self) -> str:
-        return self.path.name.removeprefix(PREFIX)
-
-    @property
-    def summary(self) -> str:
-        return f"{self.path.name} (its own options: outboard bench {self.name} -- --help)"
-
-    def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
-        with tempfile.TemporaryDirectory(prefix="outboard-bench-") as folder:
-            written = json_file or Path(folder) / "rows.json"
-            command = [str(self.path), "--json", str(written), *arguments]
-            status = subprocess.run(command, check=False).returncode
-            if status != 0 or not written.exists():
-                return status if status >= 0 else 128 - status
-            try:
-                rows.check(rows.load(written))
-            except ValueError as error:
-                raise OutboardError(
-                    f"{self.path.name} wrote rows of the wrong form ({error})"
-                ) from error
-        return 0
-
-
 def written_here() -> dict[str, Benchmark]:
     """Those in Python, by name."""
     all_of_them: list[Benchmark] = [
+        blas.Blas(),
+        copies.Copies(),
         fft.Fft(),
+        fftw_flops.FftwFlops(),
         links.Links(),
+        paper.Paper(),
         products.Products(),
         startup.Startup(),
     ]

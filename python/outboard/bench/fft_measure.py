@@ -1,4 +1,4 @@
-"""Measures one transform in all places, in turns, and checks that they agree."""
+"""Measures one problem in all places, in turns, and checks that they agree."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from outboard.bench.fft_problems import Problem
 from outboard.bench.fft_program import Place, Stages, Transform, transform
+from outboard.bench.problem import Problem
 from outboard.errors import OutboardError
 
 # Executions of a round take about this long together, but there are never more than so many.

@@ -24,6 +24,7 @@ class Problem:
     kind: str
     shape: tuple[int, ...]
     precision: str = "double"
+    bench = "fft"
 
     def __str__(self) -> str:
         return f"{self.kind} {self.lengths} {self.precision}"
@@ -37,6 +38,10 @@ class Problem:
     @property
     def lengths(self) -> str:
         return "x".join(str(n) for n in self.shape)
+
+    @property
+    def group(self) -> object:
+        return self.kind, len(self.shape)
 
     @property
     def points(self) -> int:
@@ -66,6 +71,9 @@ class Problem:
         """Its name in the library's counters."""
         return f"{'fftw' if self.precision == 'double' else 'fftwf'} {self.kind}"
 
+    def arguments(self, planner: str) -> list[str]:
+        return [self.precision, self.kind, self.lengths, planner]
+
     def _bytes(self, *, real: bool) -> int:
         real_bytes = PRECISIONS[self.precision][0]
         if real:
@@ -85,8 +93,15 @@ def cubes(
                 yield Problem(kind, (edge,) * rank, precision)
 
 
+def shapes(
+    kinds: Sequence[str], lengths: Sequence[tuple[int, ...]], precision: str
+) -> Iterator[Problem]:
+    """Just these, by kind."""
+    yield from (Problem(kind, shape, precision) for kind, shape in product(kinds, lengths))
+
+
 def of_check() -> Iterable[Problem]:
     """Tiny ones of every kind and number of dimensions, with lengths other than powers of two."""
-    shapes = ((60,), (17, 12), (8, 6, 5))
-    yield from (Problem(kind, shape) for kind, shape in product(KINDS, shapes))
-    yield from (Problem(kind, n, "single") for kind, n in zip(KINDS, shapes, strict=True))
+    lengths = ((60,), (17, 12), (8, 6, 5))
+    yield from (Problem(kind, shape) for kind, shape in product(KINDS, lengths))
+    yield from (Problem(kind, n, "single") for kind, n in zip(KINDS, lengths, strict=True))

@@ -1,17 +1,17 @@
-"""One run of the program fft_transforms, which knows nothing of Outboard, and what the drop-in
-library counted meanwhile."""
+"""One run of a program that knows nothing of Outboard (fft_transforms, blas_calls), and what the
+drop-in library counted meanwhile."""
 
 from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from outboard import counters
-from outboard.bench.fft_problems import Problem
 from outboard.bench.links import Wrap
+from outboard.bench.problem import Problem
 from outboard.errors import OutboardError
 
 PROGRAM_NAME = "fft_transforms"
@@ -54,9 +54,12 @@ _STAGE_FIELDS = tuple(Stages.__dataclass_fields__)
 
 
 class Transform:
-    """The program, with its plan made; the end of its input ends it."""
+    """The program, with its plan made if it needs one; the end of its input ends it."""
 
-    def __init__(self, process: subprocess.Popen[str], problem: Problem, place: Place) -> None:
+    def __init__(
+        self, process: subprocess.Popen[str], name: str, problem: Problem, place: Place
+    ) -> None:
+        self._name = name
         self.problem = problem
         self.place = place
         self._process = process
@@ -111,7 +114,7 @@ class Transform:
         line = self._process.stdout.readline().strip()
         if not line:
             raise OutboardError(
-                f"{PROGRAM_NAME} ended early at {self.problem} over {self.place.name} (its message "
+                f"{self._name} ended early at {self.problem} over {self.place.name} (its message "
                 "is above); is there enough memory?"
             )
         return line
@@ -123,8 +126,8 @@ def transform(
 ) -> Iterator[Transform]:
     """The program for the block. env(1) sets the variables: what wraps it is not to see them."""
     variables = [f"{name}={value}" for name, value in place.variables.items()]
-    command: Sequence[str] = ["env", *variables, str(program), problem.precision, problem.kind]
-    command = [*command, problem.lengths, planner, str(place.threads), str(seed)]
+    command = ["env", *variables, str(program), *problem.arguments(planner)]
+    command += [str(place.threads), str(seed)]
     with subprocess.Popen(
         place.wrap(command),
         stdin=subprocess.PIPE,
@@ -133,11 +136,11 @@ def transform(
         start_new_session=True,
     ) as process:
         try:
-            yield Transform(process, problem, place)
+            yield Transform(process, program.name, problem, place)
             process.communicate(timeout=_END_TIMEOUT_S)
         except subprocess.TimeoutExpired as error:
             raise OutboardError(
-                f"{PROGRAM_NAME} does not end ({problem} over {place.name}); is its daemon alive?"
+                f"{program.name} does not end ({problem} over {place.name}); is its daemon alive?"
             ) from error
         finally:
             process.kill()

@@ -1,4 +1,4 @@
-"""The rows of `outboard bench fft`, and its table on the terminal."""
+"""The rows of `outboard bench fft` and `blas`, and their table on the terminal."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from outboard.bench.fft_measure import Result, best_local, shares
-from outboard.bench.fft_problems import Problem
 from outboard.bench.fft_program import Stages
 from outboard.bench.links import Speed
+from outboard.bench.problem import Problem
 from outboard.bench.rows import Row, console
 
 STAGES = ("to device", "plan", "compute", "back", "other")
@@ -68,7 +68,7 @@ def _row(
 ) -> Row:
     value = statistics.median(values)
     return Row(
-        bench="fft",
+        bench=problem.bench,
         case=f"{problem}, {result.place.name}{what}",
         bytes=problem.bytes_to + problem.bytes_from,
         value=value,
@@ -99,7 +99,7 @@ def _table(
     from rich import box
     from rich.table import Table
 
-    table = Table("transform", "place", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table("problem", "place", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for problem, results in measured.items():

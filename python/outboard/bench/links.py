@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +23,7 @@ from outboard.bench.netns import (
     require_root,
 )
 from outboard.errors import OutboardError
+from outboard.settings import MAX_STREAMS
 
 NOMINAL_GBIT = (1.0, 10.0, 25.0)
 # Of jumbo frames, whose headers cost 1 %, at 1 Gb/s; above, the largest: every packet costs time of
@@ -29,7 +31,7 @@ NOMINAL_GBIT = (1.0, 10.0, 25.0)
 _JUMBO_MTU, _LARGEST_MTU = 9000, 65535
 # What passes at once after a pause also passes when the timer of tbf was late: the more, the closer
 # to the nominal rate under load, and the larger the messages that never feel the limit.
-_BURSTS = tuple(kib << 10 for kib in (16, 32, 80, 128, 256, 512, 1024))
+BURSTS = tuple(kib << 10 for kib in (16, 32, 80, 128, 256, 512, 1024))
 _PACKET_HEADER = 14  # Ethernet's; a packet that is larger than the burst never passes
 NEAR_ENOUGH = 0.97
 _MEASURE_TIMEOUT_S = 60.0
@@ -58,16 +60,20 @@ class Speed:
 class Link:
     """Context manager: hosts `near` and `far` with a link of that rate between them."""
 
-    def __init__(self, gbit_per_s: float, burst_bytes: int | None = None) -> None:
-        """Without `burst_bytes` the smallest is looked for that reaches the rate."""
+    def __init__(
+        self, gbit_per_s: float, burst_bytes: int | None = None, each_flow: bool = False
+    ) -> None:
+        """Without `burst_bytes` the smallest is looked for that reaches the rate. Of `each_flow`
+        the rate is that of every TCP connection by itself."""
         self.gbit_per_s = gbit_per_s
+        self._each_flow = each_flow
         self.burst_bytes = burst_bytes or 0
         self._search = burst_bytes is None
         self._hosts = TwoHosts(_JUMBO_MTU if gbit_per_s <= 1 else _LARGEST_MTU)
 
     @property
     def name(self) -> str:
-        return f"link {self.gbit_per_s:g} Gb/s"
+        return f"link {self.gbit_per_s:g} Gb/s" + (" a flow" if self._each_flow else "")
 
     @property
     def burst(self) -> str:
@@ -87,7 +93,8 @@ class Link:
             if self._search:
                 self._find_burst()
             else:
-                self._hosts.limit(self.gbit_per_s, self.burst_bytes)
+                limit = self._hosts.limit_flows if self._each_flow else self._hosts.limit
+                limit(self.gbit_per_s, self.burst_bytes)
         except BaseException:
             self._hosts.remove()
             raise
@@ -121,24 +128,36 @@ class Link:
 
 
 def _bursts(mtu: int) -> list[int]:
-    return [burst for burst in _BURSTS if burst > mtu + _PACKET_HEADER]
+    return [burst for burst in BURSTS if burst > mtu + _PACKET_HEADER]
 
 
-def stream(source: Wrap, sink: Wrap, address: str, windows: int, seconds: float) -> list[float]:
-    """Gb/s of each window of a plain TCP stream to a sink that listens on `address`."""
+def stream(
+    source: Wrap,
+    sink: Wrap,
+    address: str,
+    windows: int,
+    seconds: float,
+    streams: int = 1,
+    through: Callable[[str], AbstractContextManager[str]] = contextlib.nullcontext,
+) -> list[float]:
+    """Gb/s of each window of plain TCP streams to a sink that listens on `address`, or is reached
+    `through` something that is in front of it."""
     program = [sys.executable, "-P", str(Path(raw_stream.__file__))]
-    to_sink = sink([*program, "sink", address, str(windows), str(seconds)])
-    with _child(to_sink, subprocess.PIPE) as receiver:
+    to_sink = sink([*program, "sink", address, str(windows), str(seconds), str(streams)])
+    with contextlib.ExitStack() as stack:
+        receiver = stack.enter_context(_child(to_sink, subprocess.PIPE))
         assert receiver.stdout is not None
         port = receiver.stdout.readline().strip()
-        with _child(source([*program, "source", address, port or "0"]), subprocess.DEVNULL):
-            try:
-                text, _ = receiver.communicate(timeout=windows * seconds + _MEASURE_TIMEOUT_S)
-            except subprocess.TimeoutExpired as error:
-                raise OutboardError(
-                    "a plain TCP stream over the link does not move (no end in "
-                    f"{_MEASURE_TIMEOUT_S:.0f} s); is this machine busy?"
-                ) from error
+        host, port = stack.enter_context(through(f"{address}:{port or 0}")).rsplit(":", 1)
+        from_source = source([*program, "source", host, port, str(streams)])
+        stack.enter_context(_child(from_source, subprocess.DEVNULL))
+        try:
+            text, _ = receiver.communicate(timeout=windows * seconds + _MEASURE_TIMEOUT_S)
+        except subprocess.TimeoutExpired as error:
+            raise OutboardError(
+                "a plain TCP stream over the link does not move (no end in "
+                f"{_MEASURE_TIMEOUT_S:.0f} s); is this machine busy?"
+            ) from error
     measured = [float(line) for line in text.split()]
     if len(measured) != windows:
         raise OutboardError(f"a plain TCP stream to {address} failed (its message is above)")
@@ -173,8 +192,12 @@ class Links:
             measured = [_loopback(options.windows)]
             for rate in options.rates:
                 # any burst will do to see that it runs
-                with Link(rate, _BURSTS[-1] if options.check else None) as link:
+                with Link(rate, BURSTS[-1] if options.check else None) as link:
                     measured += _link_rows(link, options.windows)
+            if options.streams:
+                from outboard.bench import streams  # which is made of links
+
+                measured += streams.run(options)
         rows.print_table(measured)
         if json_file:
             rows.write(measured, json_file)
@@ -192,9 +215,22 @@ def rate_list(text: str) -> tuple[float, ...]:
     return rates
 
 
+def stream_counts(text: str) -> tuple[int, ...]:
+    """ "1,2,4" as numbers of streams, for argparse."""
+    numbers = tuple(int(word) if word.isdecimal() else 0 for word in text.split(","))
+    if not all(1 <= number <= MAX_STREAMS for number in numbers):
+        raise argparse.ArgumentTypeError(f"'{text}' has no numbers of streams (write 1,2,4)")
+    return numbers
+
+
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="outboard bench links", description=Links.__doc__)
     parser.add_argument("--rates", type=rate_list, default=NOMINAL_GBIT, help="Gb/s, with commas")
+    parser.add_argument(
+        "--streams", type=stream_counts, default=(), help="also plain and striped ones, e.g. 1,2,4"
+    )
+    parser.add_argument("--flow-rate", type=float, default=2.0, help="Gb/s where flows are limited")
+    parser.add_argument("--delay", type=float, default=5.0, help="ms each way where there is some")
     parser.add_argument("--windows", type=int, default=15, help="stretches of 0.2 s each way")
     parser.add_argument("--check", action="store_true", help="one stretch, to see that it runs")
     options = parser.parse_args(arguments)

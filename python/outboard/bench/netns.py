@@ -20,6 +20,8 @@ from outboard.errors import OutboardError
 # runs this may use 127.0.0.1 in the namespaces for something else.
 NEAR_ADDRESS, FAR_ADDRESS = "127.77.0.1", "127.77.0.2"
 DEVICE = "veth0"
+# Ports of the programs inside where each flow has its own limit; a filter each.
+FLOW_PORTS = range(50000, 50064)
 # What may wait before tbf; TCP's own limit per socket is far below that.
 _QUEUE_MS = 50
 _NAME = re.compile(r"outboard-(\d+)-\d+-(near|far)")
@@ -102,6 +104,23 @@ class TwoHosts:
             shape = ["root", "tbf", *words.split()]
             _run("tc", "-n", name, "qdisc", "replace", "dev", DEVICE, *shape)
 
+    def limit_flows(self, gbit_per_s: float, burst_bytes: int) -> None:
+        """Hold every TCP connection to a rate by itself. Flows are told apart by the ports that
+        programs inside get from the system: so that all differ, these are few."""
+        first, last = FLOW_PORTS[0], FLOW_PORTS[-1]
+        bursts = f"burst {burst_bytes} cburst {burst_bytes}"
+        rate = f"rate {int(gbit_per_s * 1e9)}bit {bursts} quantum {self.mtu}"
+        lines = [f"qdisc replace dev {DEVICE} root handle 1: htb"]
+        for i, port in enumerate(FLOW_PORTS, 1):
+            lines.append(f"class add dev {DEVICE} parent 1: classid 1:{i:x} htb {rate}")
+            for prio, end in enumerate(("sport", "dport"), 1):
+                match = f"u32 match ip {end} {port} 0xffff flowid 1:{i:x}"
+                lines.append(f"filter add dev {DEVICE} parent 1: protocol ip prio {prio} {match}")
+        for name in (self.near, self.far):
+            setting = "/proc/sys/net/ipv4/ip_local_port_range"
+            _run(*inside(name, ["sh", "-c", f"echo {first} {last} > {setting}"]))
+            _run("tc", "-n", name, "-batch", "-", text="\n".join(lines) + "\n")
+
     def _create(self) -> None:
         for name in (self.near, self.far):
             _run("ip", "netns", "add", name)
@@ -141,10 +160,10 @@ def _uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _run(*words: str) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+def _run(*words: str, text: str = "") -> None:
+    done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise OutboardError(
             f"`{' '.join(words)}` failed ({done.stderr.strip() or done.returncode}); emulated "
-            "links need root, network namespaces, veth and tbf of the kernel"
+            "links need root, network namespaces, veth, tbf and htb of the kernel"
         )

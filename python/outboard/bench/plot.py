@@ -58,7 +58,7 @@ def _draw_case(axis: Any, case: str, group: Sequence[Mapping[str, Any]]) -> None
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
     ticks = _spread(sizes)
-    axis.set_xticks(ticks, [_size(bytes_) for bytes_ in ticks])
+    axis.set_xticks(ticks, [size_text(bytes_) for bytes_ in ticks])
     axis.set_ylabel(group[0]["unit"])
     axis.grid(True, which="both", alpha=0.25)
     axis.legend(fontsize=8)
@@ -73,7 +73,8 @@ def _spread(sizes: Sequence[int]) -> list[int]:
     return ticks
 
 
-def _size(bytes_: int) -> str:
+def size_text(bytes_: int) -> str:
+    """ "64 KiB" """
     for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if bytes_ >= scale:
             return f"{bytes_ / scale:g} {unit}"

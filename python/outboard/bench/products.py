@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from outboard import paths
-from outboard.bench import plot, rows
+from outboard.bench import native_program, plot, rows
 from outboard.bench.daemons import daemon
 from outboard.bench.links import Link, Wrap
 from outboard.bench.netns import FAR_ADDRESS, ended_by_exception, require_root
 from outboard.errors import OutboardError
 
 PROGRAM_NAME = "product_orders"
+CHOSEN = "chosen: "
 _MEASURE_TIMEOUT_S = 1800.0
-_CHECK_BURST = 512 << 10
 
 
 class Products:
@@ -29,13 +29,9 @@ class Products:
     draw = staticmethod(plot.draw)
 
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
-        options = _options(arguments)
+        options = parse(arguments)
         native = paths.require_native()
-        program = native.daemon.parent / PROGRAM_NAME
-        if not program.exists():
-            raise OutboardError(
-                f"{program} is missing (benchmarks are not built there); run `outboard bench list`"
-            )
+        program = native_program.require(native, PROGRAM_NAME)
         measured: list[rows.Row] = []
         with ended_by_exception(), _place(options) as (address, near, far, name):
             for n in options.orders:
@@ -44,7 +40,7 @@ class Products:
                     rate = rho * n * options.gbit / 8 / 8
                     served = ["--backend", "null", "--device-rate", f"{rate:.6f}GF"]
                     with daemon(native.daemon, [address], served, far) as (there,):
-                        found = _measure(near, program, there, n, rate, options)
+                        found = _by_parts(near, program, there, n, rate, options)
                     fresh = [_row(f"{name} n={n} rho={rho:g}", line, n) for line in found]
                     rows.print_table(fresh)
                     measured += fresh
@@ -60,17 +56,26 @@ def _place(options: argparse.Namespace) -> Iterator[tuple[str, Wrap, Wrap, str]]
         yield "127.0.0.1:0", list, list, "loopback"
         return
     require_root()
-    with Link(options.gbit, _CHECK_BURST if options.check else None) as link:
+    with Link(options.gbit, native_program.CHECK_BURST if options.check else None) as link:
         yield f"{FAR_ADDRESS}:0", link.near, link.far, link.name
 
 
-def _measure(
+def _by_parts(
     near: Wrap, program: Path, server: str, n: int, rate: float, options: argparse.Namespace
 ) -> list[str]:
-    command = [str(program), "--server", server, "--rate", f"{rate:.6f}", "--order", str(n)]
-    command += ["--parts", str(options.parts), "--runs", str(options.runs)]
+    """The lines of all orders for each number of panels, and one of the library's own choice."""
+    found: list[str] = []
+    for parts in options.parts:
+        command = [str(program), "--server", server, "--rate", f"{rate:.6f}", "--order", str(n)]
+        lines = _measure(near([*command, "--parts", str(parts), "--runs", str(options.runs)]))
+        chosen = [line for line in lines if line.startswith(CHOSEN)]
+        found += [line for line in lines if line not in chosen]
+    return found + chosen
+
+
+def _measure(command: Sequence[str]) -> list[str]:
     done = subprocess.run(
-        near(command),
+        command,
         stdout=subprocess.PIPE,
         text=True,
         check=False,
@@ -101,14 +106,14 @@ def _row(where: str, line: str, n: int) -> rows.Row:
     )
 
 
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="outboard bench products", description=Products.__doc__)
     add = parser.add_argument
     add("--gbit", type=float, default=10.0, help="rate of the link [Gb/s]")
     add("--loopback", action="store_true", help="no link: loopback TCP, --gbit for its rate")
     add("--orders", type=_numbers(int), default=(2000, 4000, 8000), help="of the matrices")
     add("--rhos", type=_numbers(float), default=(0.2, 0.5, 1.0, 2.0), help="transfer by compute")
-    add("--parts", type=int, default=8, help="panels of the fixed orders")
+    add("--parts", type=_numbers(int), default=(8,), help="panels of the fixed orders")
     add("--runs", type=int, default=5, help="of each order, in turns")
     add("--check", action="store_true", help="a small one, once, to see that it runs")
     options = parser.parse_args(arguments)

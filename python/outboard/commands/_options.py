@@ -8,16 +8,17 @@ from typing import Any
 import click
 
 from outboard import values
-from outboard.settings import MODES, NATIVE_PLANS
+from outboard.settings import MAX_STREAMS, MODES, NATIVE_PLANS
 
 
 def library_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --server, --mode, --routines, --native-plan, --resident and --quiet."""
+    """Add --server, --mode and what else says how the library behaves."""
     options = [
         click.option(
             "--server",
             type=values.Servers(),
-            help="Daemons to use, in this order: HOST:PORT or unix:PATH. "
+            help="Daemons to use, in this order: HOST:PORT, unix:PATH or "
+            "ucx:HOST:PORT. "
             "[default: OUTBOARD_SERVER, RCPU_SERVER]",
         ),
         click.option(
@@ -41,6 +42,17 @@ def library_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="SIZE",
             type=values.ResidentSize(),
             help="Device memory for operands that stay there between calls: auto, off, 512M, 4GiB.",
+        ),
+        click.option(
+            "--track-pages",
+            is_flag=True,
+            help="Believe the kernel which operands nobody wrote: not for memory that is written "
+            "by RDMA, DMA or through a second mapping.",
+        ),
+        click.option(
+            "--streams",
+            type=click.IntRange(1, MAX_STREAMS),
+            help="TCP streams of a connection, for links that one does not fill.  [default: 1]",
         ),
         click.option("--quiet", is_flag=True, help="No line on stderr when a daemon is lost."),
     ]

@@ -42,6 +42,7 @@ def command(
       outboard bench transport --plot transport.svg
       outboard bench startup
       outboard bench fft --kinds c2c --json fft.json --plot fft.svg
+      outboard bench paper --figure rcpu-4.1,dac --out figures
     """
     work = Build(paths.require_repository("bench"))
     work.run(parts=("BENCH",))

@@ -28,6 +28,8 @@ def command(
     routines: str | None,
     native_plan: str | None,
     resident: str | None,
+    track_pages: bool,
+    streams: int | None,
     quiet: bool,
     report: str | None,
     trace: str | None,
@@ -48,6 +50,8 @@ def command(
         trace=os.path.abspath(trace) if trace else None,
         native_plan=native_plan,
         resident=resident,
+        track_pages=track_pages,
+        streams=streams,
         routines=routines,
     )
     native = paths.require_native()

@@ -58,6 +58,8 @@ def command(
     routines: str | None,
     native_plan: str | None,
     resident: str | None,
+    track_pages: bool,
+    streams: int | None,
     quiet: bool,
     report: str | None,
     trace_file: Path | None,
@@ -83,6 +85,8 @@ def command(
         quiet=quiet,
         native_plan=native_plan,
         resident=resident,
+        track_pages=track_pages,
+        streams=streams,
         routines=routines,
     )
     daemon_options = []

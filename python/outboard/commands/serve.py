@@ -8,7 +8,7 @@ import click
 
 from outboard import build, values
 from outboard.errors import OutboardError
-from outboard.settings import without_library
+from outboard.settings import MAX_STREAMS, without_library
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
 
@@ -18,14 +18,19 @@ LOG_LEVELS = ("debug", "info", "warn", "error")
     "--listen",
     multiple=True,
     type=values.ListenAddress(),
-    help="HOST:PORT, [IPv6]:PORT, or unix:PATH for shared memory on this machine; may be given "
-    "more than once; port 0 picks a free one.  [default: 127.0.0.1:7770]",
+    help="HOST:PORT, [IPv6]:PORT, unix:PATH for shared memory on this machine, or ucx:HOST:PORT "
+    "for UCX; may be given more than once; port 0 picks a free one.  [default: 127.0.0.1:7770]",
 )
 @click.option("--backend", type=click.Choice(("cpu", "null")), help="[default: cpu]")
 @click.option(
     "--devices", type=click.IntRange(1, 64), help="Devices; of cpu, they split the cores."
 )
 @click.option("--device-memory", type=values.Size(), help="Memory of each device, e.g. 4G.")
+@click.option(
+    "--max-streams",
+    type=click.IntRange(1, MAX_STREAMS),
+    help=f"TCP streams that a client may stripe a connection over.  [default: {MAX_STREAMS}]",
+)
 @click.option("--device-rate", type=values.Rate(), help="Speed of a null device, e.g. 500GF.")
 @click.option("--plan-time", type=values.Time(), help="A null device's for a plan, e.g. 20ms.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="What to log on stderr.")
@@ -35,6 +40,7 @@ def command(
     backend: str | None,
     devices: int | None,
     device_memory: int | None,
+    max_streams: int | None,
     device_rate: str | None,
     plan_time: str | None,
     log_level: str | None,
@@ -63,6 +69,7 @@ def command(
         "--device-memory": device_memory,
         "--device-rate": device_rate,
         "--plan-time": plan_time,
+        "--max-streams": max_streams,
         "--log-level": log_level,
     }
     arguments = [part for address in listen for part in ("--listen", address)]

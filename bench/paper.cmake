@@ -1,0 +1,32 @@
+# Included by this folder's CMakeLists.txt: what `outboard bench paper` measures beside the other programs here, and the
+# tests of the benchmarks in Python.
+add_executable(bench_byte_swap ${CMAKE_CURRENT_LIST_DIR}/byte_swap.cpp)
+target_link_libraries(bench_byte_swap PRIVATE ob_bench ob_wire Threads::Threads)
+
+# No bench_ in front: no benchmarks by themselves.
+add_executable(copy_blocks ${CMAKE_CURRENT_LIST_DIR}/copy_blocks.cpp)
+target_link_libraries(copy_blocks PRIVATE ob_bench ob_client CLI11::CLI11)
+add_dependencies(copy_blocks outboardd)
+
+# OpenBLAS first, as in the papers: the reference library is no rival.
+find_library(OUTBOARD_BENCH_BLAS NAMES openblas blas)
+if(TARGET outboard_preload AND OUTBOARD_BENCH_BLAS)
+  add_executable(blas_calls ${CMAKE_CURRENT_LIST_DIR}/blas_calls.cpp
+                            ${CMAKE_CURRENT_LIST_DIR}/fft_input.cpp)
+  target_include_directories(blas_calls PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(blas_calls PRIVATE ob_base ${OUTBOARD_BENCH_BLAS})
+  add_dependencies(blas_calls outboardd outboard_preload)
+  if(TARGET outboard_preload_testing)
+    add_dependencies(blas_calls outboard_preload_testing)
+  endif()
+endif()
+
+if(OUTBOARD_TESTS)
+  add_test(NAME bench.byte_swap
+           COMMAND bench_byte_swap --check --json ${CMAKE_CURRENT_BINARY_DIR}/byte_swap_check.json)
+  set_tests_properties(bench.byte_swap PROPERTIES LABELS bench TIMEOUT 60)
+  ob_add_python_benchmark_test(products --loopback)
+  if(TARGET blas_calls AND TARGET fft_transforms)
+    ob_add_python_benchmark_test(paper --out ${CMAKE_CURRENT_BINARY_DIR}/paper_check)
+  endif()
+endif()

@@ -1,0 +1,21 @@
+"""The compiled programs that benchmarks written here drive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from outboard import paths
+from outboard.errors import OutboardError
+
+# Links of a check get a burst to begin with; without one the smallest that is enough is looked for.
+CHECK_BURST = 512 << 10
+
+
+def require(native: paths.Native, name: str) -> Path:
+    """The program of that name beside the daemon."""
+    program = native.daemon.parent / name
+    if not program.exists():
+        raise OutboardError(
+            f"{program} is missing (benchmarks are not built there); run `outboard bench list`"
+        )
+    return program

@@ -1,0 +1,37 @@
+"""What can be measured in several places: see fft_problems.py, blas_problems.py."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Problem(Protocol):
+    """One call of a library; str() names it, without a comma."""
+
+    @property
+    def bench(self) -> str:
+        """The benchmark whose rows it makes."""
+
+    @property
+    def group(self) -> object:
+        """Problems of the same group share a table."""
+
+    @property
+    def routine(self) -> str:
+        """Its name in the library's counters."""
+
+    @property
+    def flops(self) -> float: ...
+
+    @property
+    def bytes_to(self) -> int: ...
+
+    @property
+    def bytes_from(self) -> int: ...
+
+    @property
+    def error_bound(self) -> float:
+        """How far two good results may be apart, relative, in the 2-norm."""
+
+    def arguments(self, planner: str) -> list[str]:
+        """What the program that runs it is told, before threads and seed."""
