@@ -9,10 +9,13 @@ namespace {
 
 constexpr const char* kUnixPrefix = "unix:";
 constexpr std::size_t kUnixPrefixBytes = 5;
+constexpr const char* kUcxPrefix = "ucx:";
+constexpr std::size_t kUcxPrefixBytes = 4;
 
 Status malformed(const std::string& text, const std::string& why) {
   return {Code::invalid_argument, "malformed address \"" + text + "\" (" + why +
-                                      ") write HOST:PORT, [IPV6]:PORT or unix:PATH"};
+                                      ") write HOST:PORT, [IPV6]:PORT, unix:PATH or "
+                                      "ucx:HOST:PORT"};
 }
 
 bool valid_port(const std::string& port) {
@@ -36,21 +39,34 @@ Result<Address> parse_unix(const std::string& text) {
   return Address(UnixAddress{path});
 }
 
-Result<Address> checked(const std::string& text, const std::string& host, const std::string& port) {
+Result<TcpAddress> checked(const std::string& text, const std::string& host,
+                           const std::string& port) {
   if (host.empty()) return malformed(text, "the host is empty");
   if (host.find('\0') != std::string::npos) return malformed(text, "the host holds a NUL byte");
   if (port.empty()) return malformed(text, "the port is missing");
   if (!valid_port(port)) return malformed(text, "the port is not a number from 0 to 65535");
-  return Address(TcpAddress{host, port});
+  return TcpAddress{host, port};
 }
 
-Result<Address> parse_bracketed(const std::string& text) {
-  const std::size_t close = text.find(']');
+/// `text` is the whole address, for messages; `place` its part behind a prefix.
+Result<TcpAddress> parse_bracketed(const std::string& text, const std::string& place) {
+  const std::size_t close = place.find(']');
   if (close == std::string::npos) return malformed(text, "the bracket is not closed");
-  const std::string rest = text.substr(close + 1);
+  const std::string rest = place.substr(close + 1);
   if (rest.empty()) return malformed(text, "the port is missing");
   if (rest[0] != ':') return malformed(text, "there is something between ] and the port");
-  return checked(text, text.substr(1, close - 1), rest.substr(1));
+  return checked(text, place.substr(1, close - 1), rest.substr(1));
+}
+
+Result<TcpAddress> parse_tcp(const std::string& text, const std::string& place) {
+  if (place.empty()) return malformed(text, "the host is empty");
+  if (place[0] == '[') return parse_bracketed(text, place);
+  const std::size_t colon = place.find(':');
+  if (colon == std::string::npos) return malformed(text, "the port is missing");
+  if (place.find(':', colon + 1) != std::string::npos) {
+    return malformed(text, "more than one colon; an IPv6 address goes in brackets");
+  }
+  return checked(text, place.substr(0, colon), place.substr(colon + 1));
 }
 
 }  // namespace
@@ -63,13 +79,12 @@ std::string TcpAddress::text() const {
 Result<Address> parse_address(const std::string& text) {
   if (text.empty()) return malformed(text, "it is empty");
   if (text.compare(0, kUnixPrefixBytes, kUnixPrefix) == 0) return parse_unix(text);
-  if (text[0] == '[') return parse_bracketed(text);
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) return malformed(text, "the port is missing");
-  if (text.find(':', colon + 1) != std::string::npos) {
-    return malformed(text, "more than one colon; an IPv6 address goes in brackets");
+  if (text.compare(0, kUcxPrefixBytes, kUcxPrefix) == 0) {
+    OB_ASSIGN_OR_RETURN(TcpAddress control, parse_tcp(text, text.substr(kUcxPrefixBytes)));
+    return Address(UcxAddress{std::move(control)});
   }
-  return checked(text, text.substr(0, colon), text.substr(colon + 1));
+  OB_ASSIGN_OR_RETURN(TcpAddress address, parse_tcp(text, text));
+  return Address(std::move(address));
 }
 
 }  // namespace ob::transport

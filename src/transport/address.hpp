@@ -1,5 +1,5 @@
 #pragma once
-// The spelling of addresses: "HOST:PORT", "[IPV6]:PORT", "unix:PATH".
+// The spelling of addresses: "HOST:PORT", "[IPV6]:PORT", "unix:PATH", "ucx:HOST:PORT".
 
 #include <string>
 #include <variant>
@@ -23,7 +23,15 @@ struct UnixAddress {
   std::string text() const { return "unix:" + path; }
 };
 
-using Address = std::variant<TcpAddress, UnixAddress>;
+/// Where a connection through UCX is set up.
+struct UcxAddress {
+  TcpAddress control;
+
+  /// "ucx:HOST:PORT"
+  std::string text() const { return "ucx:" + control.text(); }
+};
+
+using Address = std::variant<TcpAddress, UnixAddress, UcxAddress>;
 
 /// Parses `text`.
 /// Errors: invalid_argument, saying what is wrong and what is expected.

@@ -33,6 +33,15 @@ TEST(Address, ReadsUnixPath) {
       parse_address("unix:" + std::string(107, 'x')).ok());  // what sun_path holds beside its NUL
 }
 
+TEST(Address, ReadsUcxWithHostAndPort) {
+  for (const std::string place : {"node17:7770", "[::1]:0"}) {
+    const auto parsed = parse_address("ucx:" + place);
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    EXPECT_EQ(std::get<UcxAddress>(*parsed).control.text(), place);
+    EXPECT_EQ(std::get<UcxAddress>(*parsed).text(), "ucx:" + place);
+  }
+}
+
 struct Malformed {
   std::string text;
   std::string why;
@@ -45,7 +54,8 @@ TEST_P(MalformedAddress, IsRefusedWithTheReasonAndTheRightSpelling) {
   const Status status = parse_address(text).status();
   EXPECT_EQ(status.code(), Code::invalid_argument);
   EXPECT_NE(status.message().find(why), std::string::npos) << status.message();
-  EXPECT_NE(status.message().find("write HOST:PORT, [IPV6]:PORT or unix:PATH"), std::string::npos)
+  EXPECT_NE(status.message().find("write HOST:PORT, [IPV6]:PORT, unix:PATH or ucx:HOST:PORT"),
+            std::string::npos)
       << status.message();
   EXPECT_EQ(connect(text, Clock::now()).status().code(), Code::invalid_argument);
   EXPECT_EQ(listen(text).status().code(), Code::invalid_argument);
@@ -64,6 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"[::1]", "the port is missing"}, Malformed{"[::1]:", "the port is missing"},
         Malformed{"[::1", "the bracket is not closed"},
         Malformed{"[::1]80", "something between ] and the port"},
+        Malformed{"ucx:", "the host is empty"}, Malformed{"ucx:7770", "the port is missing"},
+        Malformed{"ucx:::1:80", "goes in brackets"}, Malformed{"ucx:host:x", "not a number"},
         Malformed{"tcp://host:80", "more than one colon"}, Malformed{"unix:", "the path is empty"},
         Malformed{"unix:" + std::string(108, 'x'), "the path has 108 bytes"},
         Malformed{std::string("unix:/tmp/a\0b", 13), "NUL"},

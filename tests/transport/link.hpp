@@ -1,5 +1,5 @@
 #pragma once
-// Two connected streams of either transport, and helpers to move bytes through them.
+// Two connected streams of any transport, and helpers to move bytes through them.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "transport/stream.hpp"
+#include "transport/striped_stream.hpp"
 
 namespace ob::transport::test {
 
@@ -43,14 +44,43 @@ class Folder {
   std::string path_;
 };
 
-enum class Kind { tcp, shm };
+/// The striped ones over so many tcp connections.
+enum class Kind { tcp, shm, ucx, striped2, striped3 };
+
+/// The transports that were built.
+inline std::vector<Kind> transports() {
+#ifdef OB_WITH_UCX
+  return {Kind::tcp, Kind::shm, Kind::ucx};
+#else
+  return {Kind::tcp, Kind::shm};
+#endif
+}
+
+/// Every kind of stream over them.
+inline std::vector<Kind> kinds() {
+  std::vector<Kind> all = transports();
+  all.insert(all.end(), {Kind::striped2, Kind::striped3});
+  return all;
+}
+
+inline std::size_t streams_of(Kind kind) {
+  return kind == Kind::striped2 ? 2 : kind == Kind::striped3 ? 3 : 1;
+}
 
 inline std::string name(const ::testing::TestParamInfo<Kind>& info) {
-  return info.param == Kind::tcp ? "tcp" : "shm";
+  switch (info.param) {
+    case Kind::tcp: return "tcp";
+    case Kind::shm: return "shm";
+    case Kind::ucx: return "ucx";
+    case Kind::striped2: return "striped2";
+    case Kind::striped3: return "striped3";
+  }
+  return "";
 }
 
 inline std::string address_in(const Folder& folder, Kind kind) {
-  return kind == Kind::tcp ? "127.0.0.1:0" : "unix:" + folder.socket_path();
+  if (kind == Kind::shm) return "unix:" + folder.socket_path();
+  return kind == Kind::ucx ? "ucx:127.0.0.1:0" : "127.0.0.1:0";
 }
 
 template <class T>
@@ -67,7 +97,7 @@ struct Pair {
   std::unique_ptr<Stream> server;
 };
 
-inline Pair connect_to(Listener& listener) {
+inline Pair connect_one(Listener& listener) {
   auto client =
       std::async(std::launch::async, [&] { return connect(listener.address(), patience()); });
   Pair pair;
@@ -76,10 +106,41 @@ inline Pair connect_to(Listener& listener) {
   return pair;
 }
 
+struct StripedPair {
+  std::unique_ptr<StripedStream> client;
+  std::unique_ptr<StripedStream> server;
+};
+
+inline StripedPair connect_striped(Listener& listener, std::size_t streams,
+                                   std::uint32_t block_bytes) {
+  Pair first = connect_one(listener);
+  std::vector<std::unique_ptr<Stream>> ours;
+  std::vector<std::unique_ptr<Stream>> theirs;
+  for (std::size_t i = 1; i < streams; ++i) {
+    Pair next = connect_one(listener);
+    ours.push_back(std::move(next.client));
+    theirs.push_back(std::move(next.server));
+  }
+  StripedPair pair{std::make_unique<StripedStream>(std::move(first.client)),
+                   std::make_unique<StripedStream>(std::move(first.server))};
+  pair.client->stripe(std::move(ours), block_bytes);
+  pair.server->stripe(std::move(theirs), block_bytes);
+  return pair;
+}
+
+/// Blocks far smaller than in use, and no power of two: their ends are met all the time.
+inline constexpr std::uint32_t kTestBlockBytes = 1021;
+
+inline Pair connect_to(Listener& listener, Kind kind = Kind::tcp) {
+  if (streams_of(kind) == 1) return connect_one(listener);
+  StripedPair pair = connect_striped(listener, streams_of(kind), kTestBlockBytes);
+  return {std::move(pair.client), std::move(pair.server)};
+}
+
 /// A listener with one connection.
 struct Link {
   explicit Link(Kind kind) : listener(require(listen(address_in(folder, kind)))) {
-    Pair pair = connect_to(*listener);
+    Pair pair = connect_to(*listener, kind);
     client = std::move(pair.client);
     server = std::move(pair.server);
   }

@@ -170,7 +170,7 @@ TEST_P(Processes, TheEndIsHeardThoughAForkedChildKeepsCopies) {
   EXPECT_EQ(exit_status(child), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, Processes, ::testing::Values(Kind::tcp, Kind::shm), name);
+INSTANTIATE_TEST_SUITE_P(Every, Processes, ::testing::ValuesIn(transports()), name);
 
 constexpr uid_t kNobody = 65534;
 

@@ -110,8 +110,8 @@ TEST_P(StreamEnd, PollingWithoutWaitingHearsOfTheEnd) {
 TEST_P(StreamEnd, OneConnectionsEndLeavesOthersAlone) {
   Folder folder;
   const auto listener = require(listen(address_in(folder, GetParam())));
-  Pair first = connect_to(*listener);
-  Pair second = connect_to(*listener);
+  Pair first = connect_to(*listener, GetParam());
+  Pair second = connect_to(*listener, GetParam());
   first.client.reset();
   first.server->shut_down();
   EXPECT_TRUE(talks(*second.client, *second.server));
@@ -123,7 +123,7 @@ TEST_P(StreamEnd, StreamsOutliveTheirListener) {
   EXPECT_TRUE(talks(*link.client, *link.server));
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, StreamEnd, ::testing::Values(Kind::tcp, Kind::shm), name);
+INSTANTIATE_TEST_SUITE_P(Every, StreamEnd, ::testing::ValuesIn(kinds()), name);
 
 }  // namespace
 }  // namespace ob::transport::test

@@ -312,7 +312,7 @@ TEST_P(StreamBytes, ManyConnectionsAtOnceDoNotMix) {
   Folder folder;
   const auto listener = require(listen(address_in(folder, GetParam())));
   std::vector<Pair> pairs;
-  for (int i = 0; i < 100; ++i) pairs.push_back(connect_to(*listener));
+  for (int i = 0; i < 100; ++i) pairs.push_back(connect_to(*listener, GetParam()));
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     ASSERT_TRUE(send_all(*pairs[i].client, bytes_of("up " + std::to_string(1000 + i))).ok());
     ASSERT_TRUE(send_all(*pairs[i].server, bytes_of("dn " + std::to_string(2000 + i))).ok());
@@ -328,9 +328,12 @@ TEST_P(StreamBytes, ManyConnectionsAtOnceDoNotMix) {
 
 TEST_P(StreamBytes, PeersAreNamed) {
   Link link(GetParam());
-  if (GetParam() == Kind::tcp) {
-    EXPECT_EQ(link.client->peer(), link.listener->address());
-    EXPECT_EQ(link.server->peer().rfind("127.0.0.1:", 0), 0u) << link.server->peer();
+  if (GetParam() != Kind::shm) {
+    const std::size_t streams = streams_of(GetParam());
+    const std::string suffix = streams == 1 ? "" : " (" + std::to_string(streams) + " streams)";
+    EXPECT_EQ(link.client->peer(), link.listener->address() + suffix);
+    const std::string host = GetParam() == Kind::ucx ? "ucx:127.0.0.1:" : "127.0.0.1:";
+    EXPECT_EQ(link.server->peer().rfind(host, 0), 0u) << link.server->peer();
   } else {
     const std::string expected =
         link.listener->address() + " (uid " + std::to_string(::geteuid()) + ")";
@@ -341,7 +344,7 @@ TEST_P(StreamBytes, PeersAreNamed) {
   EXPECT_GE(link.client->descriptor(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, StreamBytes, ::testing::Values(Kind::tcp, Kind::shm), name);
+INSTANTIATE_TEST_SUITE_P(Every, StreamBytes, ::testing::ValuesIn(kinds()), name);
 
 }  // namespace
 }  // namespace ob::transport::test

@@ -1,0 +1,54 @@
+#include "transport/ucx/driver.hpp"
+
+#include <array>
+#include <system_error>
+
+#include "transport/detail/poll.hpp"
+#include "transport/ucx/blocked_signals.hpp"
+
+namespace ob::transport::ucx {
+namespace {
+
+// A busy caller moves things on itself; one who left is not missed for longer than this.
+constexpr std::chrono::milliseconds kLater{2};
+constexpr std::chrono::milliseconds kSlice{500};
+
+Deadline deadline_of(Driver::Next::When when) {
+  using When = Driver::Next::When;
+  if (when == When::woken) return Deadline::max();
+  return Clock::now() + (when == When::later ? kLater : kSlice);
+}
+
+}  // namespace
+
+std::unique_ptr<Driver> Driver::start(std::function<Next()> step) {
+  std::unique_ptr<Driver> driver(new Driver(std::move(step)));
+  if (!driver->bell_) return nullptr;
+  const BlockedSignals blocked;
+  try {
+    driver->thread_ = std::thread([raw = driver.get()] { raw->run(); });
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
+  return driver;
+}
+
+Driver::~Driver() {
+  stop_.store(true);
+  bell_.ring();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Driver::run() {
+  Next next;
+  for (;;) {
+    std::array<pollfd, 2> both{{{bell_.descriptor(), POLLIN, 0}, {next.descriptor, POLLIN, 0}}};
+    const std::size_t n = next.when == Next::When::readable ? 2 : 1;
+    (void)detail::poll_until(std::span(both).first(n), deadline_of(next.when));
+    bell_.silence();  // first: a bell that is rung after the look wakes the next poll
+    if (stop_.load()) return;
+    next = step_();
+  }
+}
+
+}  // namespace ob::transport::ucx
