@@ -12,6 +12,7 @@ COMMANDS = {
     "run": "Run a program with its BLAS, LAPACK and FFTW calls on an accelerator.",
     "env": "Print the settings of `run` as export lines.",
     "serve": "Run the accelerator daemon.",
+    "key": "Make the certificates of a pool, for daemons on other machines.",
     "demo": "Run two examples remotely and compare with the local results.",
     "build": "Build the library, the daemon and the rest.",
     "test": "Build, check and test everything.",

@@ -1,0 +1,163 @@
+"""A pool's certificates: who may talk to whom over a network.
+
+A key folder of one member holds pool.pem (the pool's own certificate, which all others are checked
+against) and client.pem with client.key, or daemon.pem with daemon.key. The folder that `init` makes
+also holds pool.key, with which new members are made: it is needed nowhere else.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from outboard.errors import OutboardError
+
+POOL = "pool"
+CLIENT = "client"
+DAEMON = "daemon"
+_USAGE = {CLIENT: ExtendedKeyUsageOID.CLIENT_AUTH, DAEMON: ExtendedKeyUsageOID.SERVER_AUTH}
+
+PrivateKey = ec.EllipticCurvePrivateKey
+
+
+@dataclass(frozen=True)
+class Member:
+    """A certificate with its private key."""
+
+    certificate: x509.Certificate
+    key: PrivateKey
+
+
+def _name(text: str) -> x509.Name:
+    try:
+        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+    except ValueError as error:
+        raise OutboardError(f"{text!r} is no name for a certificate ({error})") from error
+
+
+def _builder(name: str, days: int, key: PrivateKey) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(_name(name))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))  # clocks differ
+        .not_valid_after(now + datetime.timedelta(days=days))
+    )
+
+
+def _usage(certifies: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not certifies,
+        key_cert_sign=certifies,
+        crl_sign=certifies,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def make_pool(name: str, days: int) -> Member:
+    """The root of a new pool."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    certificate = (
+        _builder(name, days, key)
+        .issuer_name(_name(name))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(certifies=True), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return Member(certificate, key)
+
+
+def make_member(pool: Member, role: str, name: str, days: int) -> Member:
+    """A client or a daemon of `pool`; neither passes for the other."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    issuer = pool.key.public_key()
+    certificate = (
+        _builder(name, days, key)
+        .issuer_name(pool.certificate.subject)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(certifies=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([_USAGE[role]]), critical=True)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), critical=False
+        )
+        .sign(pool.key, hashes.SHA256())
+    )
+    return Member(certificate, key)
+
+
+def _write_new(file: Path, content: bytes, mode: int) -> None:
+    """Write a file that must not exist, never readable by others than `mode` says."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+    except FileExistsError as error:
+        raise OutboardError(
+            f"{file} is there already; a key is never overwritten: choose another folder"
+        ) from error
+    except OSError as error:
+        raise OutboardError(f"cannot write {file} ({error.strerror})") from error
+
+
+def write(folder: Path, role: str, member: Member) -> None:
+    """Write ROLE.pem and ROLE.key into `folder`, which is made if need be."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutboardError(f"cannot make {folder} ({error.strerror})") from error
+    private = member.key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    _write_new(folder / f"{role}.key", private, 0o600)
+    write_certificate(folder, role, member.certificate)
+
+
+def write_certificate(folder: Path, role: str, certificate: x509.Certificate) -> None:
+    """Write ROLE.pem into `folder`."""
+    pem = certificate.public_bytes(serialization.Encoding.PEM)
+    _write_new(folder / f"{role}.pem", pem, 0o644)
+
+
+def read_certificate(folder: Path, role: str) -> x509.Certificate:
+    """ROLE.pem of `folder`."""
+    file = folder / f"{role}.pem"
+    try:
+        return x509.load_pem_x509_certificate(file.read_bytes())
+    except OSError as error:
+        raise OutboardError(f"cannot read {file} ({error.strerror})") from error
+    except ValueError as error:
+        raise OutboardError(f"{file} is no certificate ({error})") from error
+
+
+def read_pool(folder: Path) -> Member:
+    """The pool with its private key, for making members."""
+    certificate = read_certificate(folder, POOL)
+    file = folder / f"{POOL}.key"
+    try:
+        key = serialization.load_pem_private_key(file.read_bytes(), None)
+    except FileNotFoundError as error:
+        raise OutboardError(
+            f"{file} is not there; new members are made where `outboard key init` was run"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise OutboardError(f"cannot use {file} ({error})") from error
+    if not isinstance(key, PrivateKey):
+        raise OutboardError(f"{file} is no key made by `outboard key init`")
+    return Member(certificate, key)

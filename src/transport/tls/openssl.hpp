@@ -1,0 +1,93 @@
+#pragma once
+// OpenSSL 3, opened at run time by those who have a key: the drop-in library needs nothing but libc
+// at load time.
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <memory>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace ob::transport::tls {
+
+/// The functions used here, under the names of their manual pages.
+struct OpenSsl {
+#define OB_LIBSSL_FUNCTIONS(F)    \
+  F(SSL_CTX_check_private_key)    \
+  F(SSL_CTX_ctrl)                 \
+  F(SSL_CTX_free)                 \
+  F(SSL_CTX_load_verify_file)     \
+  F(SSL_CTX_new)                  \
+  F(SSL_CTX_set_alpn_protos)      \
+  F(SSL_CTX_set_alpn_select_cb)   \
+  F(SSL_CTX_set_ciphersuites)     \
+  F(SSL_CTX_set_num_tickets)      \
+  F(SSL_CTX_set_verify)           \
+  F(SSL_CTX_use_PrivateKey_file)  \
+  F(SSL_CTX_use_certificate_file) \
+  F(SSL_do_handshake)             \
+  F(SSL_free)                     \
+  F(SSL_get0_alpn_selected)       \
+  F(SSL_get0_peer_certificate)    \
+  F(SSL_get_verify_result)        \
+  F(SSL_new)                      \
+  F(SSL_read_ex)                  \
+  F(SSL_select_next_proto)        \
+  F(SSL_set_accept_state)         \
+  F(SSL_set_bio)                  \
+  F(SSL_set_connect_state)        \
+  F(SSL_write_ex)                 \
+  F(TLS_method)
+
+#define OB_LIBCRYPTO_FUNCTIONS(F) \
+  F(ERR_peek_last_error)          \
+  F(ERR_pop_to_mark)              \
+  F(ERR_reason_error_string)      \
+  F(ERR_set_mark)                 \
+  F(BIO_clear_flags)              \
+  F(BIO_get_data)                 \
+  F(BIO_get_new_index)            \
+  F(BIO_meth_new)                 \
+  F(BIO_meth_set_ctrl)            \
+  F(BIO_meth_set_read_ex)         \
+  F(BIO_meth_set_write_ex)        \
+  F(BIO_new)                      \
+  F(BIO_set_data)                 \
+  F(BIO_set_flags)                \
+  F(BIO_set_init)                 \
+  F(X509_NAME_get_text_by_NID)    \
+  F(X509_get_subject_name)        \
+  F(X509_verify_cert_error_string)
+
+#define OB_DECLARE(function) decltype(&::function) function = nullptr;
+  OB_LIBSSL_FUNCTIONS(OB_DECLARE)
+  OB_LIBCRYPTO_FUNCTIONS(OB_DECLARE)
+#undef OB_DECLARE
+
+  /// Opens it, once. Threads: any
+  /// Errors: unavailable, saying what to install
+  static Status load();
+  /// @pre load() succeeded
+  static const OpenSsl& get() noexcept;
+};
+
+struct FreeSession {
+  void operator()(SSL* session) const noexcept { OpenSsl::get().SSL_free(session); }
+};
+using Session = std::unique_ptr<SSL, FreeSession>;
+
+/// Keeps what OpenSSL notes of our errors out of the calling program's sight, and its own in place.
+class ErrorScope {
+ public:
+  ErrorScope() noexcept { OpenSsl::get().ERR_set_mark(); }
+  ~ErrorScope() { OpenSsl::get().ERR_pop_to_mark(); }
+  ErrorScope(const ErrorScope&) = delete;
+  ErrorScope& operator=(const ErrorScope&) = delete;
+
+  /// The last reason noted in this scope; empty if there is none.
+  std::string reason() const;
+};
+
+}  // namespace ob::transport::tls

@@ -1,0 +1,321 @@
+#include "transport/tls/stream.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/detail/parts.hpp"
+
+namespace ob::transport::tls {
+namespace {
+
+// Most that a record carries (RFC 8446, 5.1).
+constexpr std::size_t kRecordBytes = 16 << 10;
+// Several records for one system call.
+constexpr std::size_t kReceiveBytes = 256 << 10;
+// Then the other direction has its turn.
+constexpr std::size_t kMostAtOnce = 512 << 10;
+// How records begin whose sender shakes hands or gives up (RFC 8446, 5.1).
+constexpr std::byte kHandshakeRecord{22};
+constexpr std::byte kAlertRecord{21};
+
+std::string common_name(const SSL* session) {
+  const OpenSsl& ssl = OpenSsl::get();
+  const X509* const certificate = ssl.SSL_get0_peer_certificate(session);
+  if (certificate == nullptr) return {};
+  char name[65] = {};
+  const int length = ssl.X509_NAME_get_text_by_NID(ssl.X509_get_subject_name(certificate),
+                                                   NID_commonName, name, sizeof name);
+  std::string text(name, length > 0 ? static_cast<std::size_t>(length) : 0);
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
+
+bool agreed_on_plain(const SSL* session) {
+  const unsigned char* name = nullptr;
+  unsigned length = 0;
+  OpenSsl::get().SSL_get0_alpn_selected(session, &name, &length);
+  return std::string_view(reinterpret_cast<const char*>(name), length) == kPlain;
+}
+
+iovec part(void* bytes, std::size_t size_bytes) noexcept { return {bytes, size_bytes}; }
+
+}  // namespace
+
+TlsStream::TlsStream(Session session, std::unique_ptr<Stream> inner, Side side)
+    : inner_(std::move(inner)), session_(std::move(session)), side_(side) {}
+
+std::string TlsStream::peer() const {
+  const std::lock_guard lock(mutex_);
+  return name_.empty() ? inner_->peer() : inner_->peer() + " (" + name_ + ")";
+}
+
+// --- the stream below, for OpenSSL ---------------------------------------------------------------
+
+BIO_METHOD* TlsStream::method() {
+  static BIO_METHOD* const made = [] {
+    const OpenSsl& ssl = OpenSsl::get();
+    BIO_METHOD* fresh =
+        ssl.BIO_meth_new(ssl.BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "outboard stream");
+    if (fresh == nullptr) return fresh;
+    ssl.BIO_meth_set_write_ex(fresh, write);
+    ssl.BIO_meth_set_read_ex(fresh, read);
+    ssl.BIO_meth_set_ctrl(fresh, control);
+    return fresh;
+  }();
+  return made;
+}
+
+// Not in the constructor: it can fail.
+Status TlsStream::attach_to_inner() {
+  const OpenSsl& ssl = OpenSsl::get();
+  BIO* const bio = method() != nullptr ? ssl.BIO_new(method()) : nullptr;
+  if (bio == nullptr) return {Code::out_of_memory, "no memory for a TLS stream"};
+  ssl.BIO_set_data(bio, this);
+  ssl.BIO_set_init(bio, 1);
+  ssl.SSL_set_bio(session_.get(), bio, bio);
+  received_.resize(kReceiveBytes);
+  return {};
+}
+
+int TlsStream::write(BIO* bio, const char* bytes, std::size_t size_bytes, std::size_t* written) {
+  const OpenSsl& ssl = OpenSsl::get();
+  auto& self = *static_cast<TlsStream*>(ssl.BIO_get_data(bio));
+  ssl.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
+  const iovec all = part(const_cast<char*>(bytes), size_bytes);
+  const auto sent = self.inner_->try_send({&all, 1});
+  if (!sent.ok()) {
+    self.broken_ = sent.status();
+    return 0;
+  }
+  *written = *sent;
+  if (*sent != 0) return 1;
+  self.blocked_ = Blocked::sending;
+  ssl.BIO_set_flags(bio, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY);
+  return 0;
+}
+
+int TlsStream::read(BIO* bio, char* bytes, std::size_t size_bytes, std::size_t* received) {
+  const OpenSsl& ssl = OpenSsl::get();
+  auto& self = *static_cast<TlsStream*>(ssl.BIO_get_data(bio));
+  ssl.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
+  if (self.begin_ == self.end_) {
+    const iovec all = part(self.received_.data(), self.received_.size());
+    const auto some = self.inner_->try_receive({&all, 1});
+    if (!some.ok()) {
+      self.broken_ = some.status();
+      return 0;
+    }
+    self.begin_ = 0;
+    self.end_ = *some;
+  }
+  if (self.begin_ == self.end_) {
+    self.blocked_ = Blocked::receiving;
+    ssl.BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY);
+    return 0;
+  }
+  if (!self.heard_) {
+    const std::byte first = self.received_[self.begin_];
+    self.heard_ = true;
+    self.foreign_ = first != kHandshakeRecord && first != kAlertRecord;
+  }
+  if (self.foreign_) return 0;
+  *received = self.take_received(reinterpret_cast<std::byte*>(bytes), size_bytes);
+  return 1;
+}
+
+long TlsStream::control(BIO*, int command, long, void*) {
+  return command == BIO_CTRL_FLUSH ? 1 : 0;  // nothing is kept back
+}
+
+std::size_t TlsStream::take_received(std::byte* to, std::size_t size_bytes) noexcept {
+  const std::size_t count = std::min(size_bytes, end_ - begin_);
+  std::memcpy(to, received_.data() + begin_, count);
+  begin_ += count;
+  return count;
+}
+
+// --- the handshake -------------------------------------------------------------------------------
+
+// @pre mutex_ is held
+Status TlsStream::advance() {
+  if (state_ != State::shaking_hands) return {};
+  const OpenSsl& ssl = OpenSsl::get();
+  if (received_.empty()) OB_RETURN_IF_ERROR(attach_to_inner());
+  const ErrorScope errors;
+  blocked_ = Blocked::no;
+  if (ssl.SSL_do_handshake(session_.get()) != 1) {
+    wants_to_send_ = blocked_ == Blocked::sending;
+    return blocked_ != Blocked::no ? Status() : failure(errors);
+  }
+  name_ = common_name(session_.get());
+  may_have_more_ = true;
+  state_ = agreed_on_plain(session_.get()) ? State::plain : State::encrypted;
+  return {};
+}
+
+Status TlsStream::shake_hands(Deadline deadline) {
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      OB_RETURN_IF_ERROR(advance());
+    }
+    if (state_ != State::shaking_hands) return {};
+    const bool sends = wants_to_send_;
+    OB_RETURN_IF_ERROR(inner_->wait(!sends, sends, deadline));
+  }
+}
+
+// What went wrong, of the handshake or later, as people would say it.
+Status TlsStream::failure(const ErrorScope& errors) const {
+  const OpenSsl& ssl = OpenSsl::get();
+  if (foreign_) {
+    return side_ == Side::daemon
+               ? Status(Code::denied,
+                        "this daemon takes only clients with its pool's key (set "
+                        "OUTBOARD_KEY to the folder that holds it)")
+               : Status(Code::denied, inner_->peer() +
+                                          " answers without TLS (start the daemon "
+                                          "with --key, or call it without one)");
+  }
+  const long verified = ssl.SSL_get_verify_result(session_.get());
+  if (verified != X509_V_OK) {
+    return {Code::denied, inner_->peer() + " has no certificate of this key's pool (" +
+                              ssl.X509_verify_cert_error_string(verified) + ")"};
+  }
+  const std::string reason = errors.reason();
+  if (reason.empty() && !broken_.ok()) return broken_;
+  const std::string text = reason.empty() ? "the connection ended" : reason;
+  if (state_ == State::shaking_hands || text.find("alert") != std::string::npos) {
+    return {Code::denied, inner_->peer() + " and this side do not trust each other (" + text +
+                              ") do both have keys of one pool?"};
+  }
+  return {Code::connection_lost, "lost the connection to " + inner_->peer() + " (" + text + ")"};
+}
+
+// --- data ----------------------------------------------------------------------------------------
+
+Result<std::size_t> TlsStream::try_send(std::span<const iovec> parts) {
+  if (state_ == State::plain) return inner_->try_send(parts);
+  const std::lock_guard lock(mutex_);
+  if (foreign_) return inner_->try_send(parts);  // a refusal that the peer can read
+  OB_RETURN_IF_ERROR(advance());
+  switch (state_.load()) {
+    case State::plain: return inner_->try_send(parts);
+    case State::encrypted: return send_encrypted(detail::without_leading_empty(parts));
+    default: return std::size_t{0};
+  }
+}
+
+Result<std::size_t> TlsStream::send_encrypted(std::span<const iovec> parts) {
+  std::size_t total = 0;
+  std::vector<iovec> rest(parts.begin(), parts.end());
+  std::size_t at = 0;
+  while (at < rest.size() && total < kMostAtOnce) {
+    const auto sent = send_some(std::span(rest).subspan(at));
+    if (!sent.ok()) return total > 0 ? Result<std::size_t>(total) : sent;
+    if (*sent == 0) break;
+    total += *sent;
+    for (std::size_t left = *sent; left > 0 || (at < rest.size() && rest[at].iov_len == 0);) {
+      const std::size_t count = std::min(left, rest[at].iov_len);
+      rest[at].iov_base = static_cast<std::byte*>(rest[at].iov_base) + count;
+      rest[at].iov_len -= count;
+      left -= count;
+      if (rest[at].iov_len == 0) ++at;
+    }
+  }
+  return total;
+}
+
+// Of the first parts: records straight from a large one, one record gathered from small ones.
+// OpenSSL keeps a record that the stream below did not take, and wants to be asked for it again,
+// with no fewer bytes: a sender who was told 0 offers the same bytes again.
+Result<std::size_t> TlsStream::send_some(std::span<const iovec> parts) {
+  const void* bytes = parts.front().iov_base;
+  std::size_t count = std::min(parts.front().iov_len, kMostAtOnce);
+  if (count < kRecordBytes) {
+    record_.clear();
+    for (const iovec& one : parts) {
+      const auto* first = static_cast<const std::byte*>(one.iov_base);
+      record_.insert(record_.end(), first,
+                     first + std::min(one.iov_len, kRecordBytes - record_.size()));
+      if (record_.size() == kRecordBytes) break;
+    }
+    bytes = record_.data();
+    count = record_.size();
+  }
+  if (count < begun_bytes_) {
+    return Status(Code::internal, "bytes that were offered for sending were taken back");
+  }
+  const ErrorScope errors;
+  const OpenSsl& ssl = OpenSsl::get();
+  std::size_t sent = 0;
+  begun_bytes_ = 0;
+  blocked_ = Blocked::no;
+  if (ssl.SSL_write_ex(session_.get(), bytes, count, &sent) == 1) return sent;
+  if (blocked_ == Blocked::no) return failure(errors);
+  begun_bytes_ = std::min(count, kRecordBytes);
+  return std::size_t{0};
+}
+
+Result<std::size_t> TlsStream::try_receive(std::span<const iovec> parts) {
+  if (state_ == State::plain) return receive_plain(parts);
+  const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(advance());
+  switch (state_.load()) {
+    case State::plain: return receive_plain(parts);
+    case State::encrypted: return receive_encrypted(parts);
+    default: return std::size_t{0};
+  }
+}
+
+// The handshake's last bytes may have come with the first of the data.
+Result<std::size_t> TlsStream::receive_plain(std::span<const iovec> parts) {
+  if (begin_ == end_) return inner_->try_receive(parts);
+  std::size_t total = 0;
+  for (const iovec& one : parts) {
+    total += take_received(static_cast<std::byte*>(one.iov_base), one.iov_len);
+  }
+  may_have_more_ = begin_ != end_;
+  return total;
+}
+
+Result<std::size_t> TlsStream::receive_encrypted(std::span<const iovec> parts) {
+  const OpenSsl& ssl = OpenSsl::get();
+  const ErrorScope errors;
+  std::size_t total = 0;
+  may_have_more_ = true;
+  for (const iovec& one : parts) {
+    auto* to = static_cast<std::byte*>(one.iov_base);
+    for (std::size_t left = one.iov_len; left > 0;) {
+      if (total >= kMostAtOnce) return total;
+      std::size_t received = 0;
+      blocked_ = Blocked::no;
+      if (ssl.SSL_read_ex(session_.get(), to, left, &received) != 1) {
+        may_have_more_ = false;
+        if (total > 0 || blocked_ != Blocked::no) return total;
+        return failure(errors);
+      }
+      to += received;
+      left -= received;
+      total += received;
+    }
+  }
+  return total;
+}
+
+Status TlsStream::wait(bool want_receive, bool want_send, Deadline deadline) {
+  if (state_ == State::shaking_hands) {
+    {
+      const std::lock_guard lock(mutex_);
+      OB_RETURN_IF_ERROR(advance());
+    }
+    if (state_ != State::shaking_hands) return {};
+    const bool sends = wants_to_send_;
+    return inner_->wait(!sends, sends, deadline);
+  }
+  if (want_receive && may_have_more_) return {};
+  return inner_->wait(want_receive, want_send, deadline);
+}
+
+}  // namespace ob::transport::tls

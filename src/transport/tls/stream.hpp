@@ -1,0 +1,83 @@
+#pragma once
+// A stream inside TLS 1.3, over any other.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/security.hpp"
+#include "transport/tls/openssl.hpp"
+
+namespace ob::transport::tls {
+
+/// What the handshake agrees on as application protocol: how data travel after it.
+inline constexpr std::string_view kEncrypted = "outboard";
+inline constexpr std::string_view kPlain = "outboard-plain";
+
+/// Encrypts or, after a handshake that agreed on kPlain, passes bytes on as they are. The handshake
+/// is driven by whoever sends, receives or waits.
+class TlsStream final : public Stream {
+ public:
+  /// @param session new, knows its side; @pre OpenSsl::load() succeeded
+  TlsStream(Session session, std::unique_ptr<Stream> inner, Side side);
+
+  /// Errors: denied; deadline_exceeded; those of the stream below.
+  Status shake_hands(Deadline deadline);
+
+  Result<std::size_t> try_send(std::span<const iovec> parts) override;
+  Result<std::size_t> try_receive(std::span<const iovec> parts) override;
+  Status wait(bool want_receive, bool want_send, Deadline deadline) override;
+  bool shares_memory() const noexcept override { return false; }
+  Status send_segment(int fd) override { return inner_->send_segment(fd); }
+  Result<Segment> receive_segment(Deadline deadline) override {
+    return inner_->receive_segment(deadline);
+  }
+  void shut_down() noexcept override { inner_->shut_down(); }
+  /// With the name in the certificate of a proven peer: "10.0.0.3:7770 (ada)".
+  std::string peer() const override;
+  bool intact() const noexcept override { return inner_->intact(); }
+  int descriptor() const noexcept override { return inner_->descriptor(); }
+
+ private:
+  enum class State : std::uint8_t { shaking_hands, encrypted, plain };
+
+  Status advance();
+  Status attach_to_inner();
+  Status failure(const ErrorScope& errors) const;
+  Result<std::size_t> send_encrypted(std::span<const iovec> parts);
+  Result<std::size_t> send_some(std::span<const iovec> parts);
+  Result<std::size_t> receive_encrypted(std::span<const iovec> parts);
+  Result<std::size_t> receive_plain(std::span<const iovec> parts);
+  std::size_t take_received(std::byte* to, std::size_t size_bytes) noexcept;
+
+  static BIO_METHOD* method();
+  static int write(BIO* bio, const char* bytes, std::size_t size_bytes, std::size_t* written);
+  static int read(BIO* bio, char* bytes, std::size_t size_bytes, std::size_t* received);
+  static long control(BIO* bio, int command, long number, void* pointer);
+
+  const std::unique_ptr<Stream> inner_;
+  const Session session_;
+  const Side side_;
+  std::atomic<State> state_{State::shaking_hands};
+  std::atomic<bool> wants_to_send_{false};  // the handshake
+  std::atomic<bool> may_have_more_{false};  // to be received without waiting
+  mutable std::mutex mutex_;                // of session_ and all below
+  Status broken_;                           // what the stream below said last, if that was the end
+  std::string name_;                        // of the proven peer
+  std::vector<std::byte> received_;         // below; [begin_, end_) is not decrypted yet
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  enum class Blocked : std::uint8_t { no, receiving, sending };
+  // By the stream below, in the call of OpenSSL just made. Its own SSL_get_error() looks at errors
+  // of the thread, which may be the calling program's.
+  Blocked blocked_ = Blocked::no;
+  bool heard_ = false;             // anything
+  bool foreign_ = false;           // and it was not TLS
+  std::vector<std::byte> record_;  // gathered from small parts
+  std::size_t begun_bytes_ = 0;    // of a record that the stream below has not taken yet
+};
+
+}  // namespace ob::transport::tls

@@ -1,0 +1,294 @@
+// Streams inside TLS: that they are streams, and that nobody gets one who should not.
+
+#include <cstdlib>
+#include <thread>
+
+#include "support/random.hpp"
+#include "transport/link.hpp"
+#include "transport/security.hpp"
+
+namespace ob::transport::test {
+namespace {
+
+std::string folder(const std::string& name) { return std::string(OB_TEST_KEYS) + "/" + name; }
+
+std::shared_ptr<const Security> key(const std::string& name, Side side, bool plain = false) {
+  return require(load_key(folder(name), side, plain));
+}
+
+struct Ends {
+  std::shared_ptr<const Security> client = key("good", Side::client);
+  std::shared_ptr<const Security> daemon = key("good", Side::daemon);
+};
+
+// Two ends of a TCP connection, each secured; what each side was told.
+struct SecureLink {
+  explicit SecureLink(const Ends& ends = {}) : raw(Kind::tcp) {
+    server = require(ends.daemon->accept_over(std::move(raw.server)));
+    std::thread answering([this] { server_said = answer(); });
+    auto made = ends.client->connect_over(std::move(raw.client), patience());
+    client_said = made.status();
+    if (made.ok()) {
+      client = std::move(*made);
+      client_said = greet();
+    } else {
+      server->shut_down();
+    }
+    answering.join();
+  }
+
+  // A client hears of its refusal when it waits for an answer.
+  Status greet() {
+    std::byte byte{1};
+    OB_RETURN_IF_ERROR(send_all(*client, {&byte, 1}));
+    return receive_all(*client, {&byte, 1});
+  }
+  Status answer() {
+    std::byte byte{};
+    const Status status = receive_all(*server, {&byte, 1});
+    if (!status.ok()) {
+      server->shut_down();
+      return status;
+    }
+    return send_all(*server, {&byte, 1});
+  }
+
+  Link raw;
+  std::unique_ptr<Stream> client;
+  std::unique_ptr<Stream> server;
+  Status client_said;
+  Status server_said;
+};
+
+std::vector<std::byte> random_bytes(std::mt19937_64& random, std::size_t size_bytes) {
+  std::vector<std::byte> bytes(size_bytes);
+  for (std::byte& b : bytes) b = static_cast<std::byte>(random());
+  return bytes;
+}
+
+// Sends in random parts, several at once.
+Status send_in_parts(Stream& stream, std::span<const std::byte> bytes, std::mt19937_64& random) {
+  while (!bytes.empty()) {
+    std::vector<iovec> parts;
+    std::size_t offered = 0;
+    for (int i = 0; i < 20 && offered < bytes.size(); ++i) {
+      const std::size_t most = i % 3 == 0 ? 200'000 : 700;
+      const std::size_t size =
+          std::min(bytes.size() - offered, ob::test::uniform<std::size_t>(random, 0, most));
+      parts.push_back(part(bytes.subspan(offered, size)));
+      offered += size;
+    }
+    for (std::size_t taken = 0; taken < offered;) {
+      std::vector<iovec> rest = parts;
+      std::size_t skip = taken;
+      for (iovec& one : rest) {
+        const std::size_t count = std::min(skip, one.iov_len);
+        one = {static_cast<std::byte*>(one.iov_base) + count, one.iov_len - count};
+        skip -= count;
+      }
+      OB_ASSIGN_OR_RETURN(const std::size_t sent, stream.try_send(rest));
+      if (sent == 0) OB_RETURN_IF_ERROR(stream.wait(false, true, patience()));
+      taken += sent;
+    }
+    bytes = bytes.subspan(offered);
+  }
+  return {};
+}
+
+void expect_both_ways(Stream& a, Stream& b, std::size_t size_bytes) {
+  auto random = ob::test::fresh_random();
+  const auto up = random_bytes(random, size_bytes);
+  const auto down = random_bytes(random, size_bytes);
+  std::vector<std::byte> heard_up(size_bytes, std::byte{0xA5});
+  std::vector<std::byte> heard_down(size_bytes, std::byte{0xA5});
+  const std::uint64_t seeds[] = {random(), random()};
+  Status said[4];
+  std::thread threads[] = {
+      std::thread([&] {
+        std::mt19937_64 own(seeds[0]);
+        said[0] = send_in_parts(a, up, own);
+      }),
+      std::thread([&] { said[1] = receive_all(b, heard_up); }),
+      std::thread([&] {
+        std::mt19937_64 own(seeds[1]);
+        said[2] = send_in_parts(b, down, own);
+      }),
+      std::thread([&] { said[3] = receive_all(a, heard_down); }),
+  };
+  for (std::thread& thread : threads) thread.join();
+  for (const Status& status : said) EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(heard_up == up);
+  EXPECT_TRUE(heard_down == down);
+}
+
+TEST(Tls, CarriesBytesBothWaysAtOnce) {
+  SecureLink link;
+  ASSERT_TRUE(link.client_said.ok()) << link.client_said.message();
+  ASSERT_TRUE(link.server_said.ok()) << link.server_said.message();
+  expect_both_ways(*link.client, *link.server, 20 << 20);
+}
+
+TEST(Tls, CarriesThemInTheClearIfBothAgree) {
+  for (const bool daemon_agrees : {false, true}) {
+    SecureLink link({key("good", Side::client, true), key("good", Side::daemon, daemon_agrees)});
+    ASSERT_TRUE(link.client_said.ok()) << link.client_said.message();
+    expect_both_ways(*link.client, *link.server, 5 << 20);
+  }
+}
+
+TEST(Tls, NamesTheProvenPeer) {
+  SecureLink link;
+  ASSERT_TRUE(link.server_said.ok()) << link.server_said.message();
+  EXPECT_NE(link.server->peer().find("(client of good)"), std::string::npos) << link.server->peer();
+  EXPECT_NE(link.client->peer().find("(daemon of good)"), std::string::npos) << link.client->peer();
+}
+
+TEST(Tls, WhatTravelsCannotBeRead) {
+  const Ends ends;
+  Link below(Kind::tcp);
+  Link beyond(Kind::tcp);
+  // Everything that the client sends passes here.
+  std::vector<std::byte> overheard;
+  std::thread relay([&] {
+    std::vector<std::byte> some(1 << 16);
+    for (;;) {
+      bool any = false;
+      for (const auto& [from, to, listens] :
+           {std::tuple{below.server.get(), beyond.client.get(), true},
+            std::tuple{beyond.client.get(), below.server.get(), false}}) {
+        const auto received = try_receive(*from, some);
+        if (!received.ok()) return;
+        if (*received > 0 && !send_all(*to, std::span(some).first(*received)).ok()) return;
+        if (listens)
+          overheard.insert(overheard.end(), some.begin(),
+                           some.begin() + static_cast<std::ptrdiff_t>(*received));
+        any = any || *received > 0;
+      }
+      if (!any) std::this_thread::yield();
+    }
+  });
+  auto server = require(ends.daemon->accept_over(std::move(beyond.server)));
+  const auto secret = bytes_of("the quick brown fox jumps over the lazy dog");
+  std::vector<std::byte> heard(secret.size());
+  std::thread answering([&] { EXPECT_TRUE(receive_all(*server, heard).ok()); });
+  auto client = require(ends.client->connect_over(std::move(below.client), patience()));
+  EXPECT_TRUE(send_all(*client, secret).ok());
+  answering.join();
+  EXPECT_EQ(heard, secret);
+  client->shut_down();
+  relay.join();
+  EXPECT_GT(overheard.size(), secret.size());
+  EXPECT_EQ(std::search(overheard.begin(), overheard.end(), secret.begin(), secret.begin() + 8),
+            overheard.end());
+}
+
+TEST(Tls, WhoIsNotOfThePoolGetsNoStream) {
+  for (const char* name : {"stranger", "swapped", "expired", "upstart"}) {
+    SecureLink client({key(name, Side::client), key("good", Side::daemon)});
+    EXPECT_FALSE(client.client_said.ok()) << name;
+    EXPECT_FALSE(client.server_said.ok()) << name;
+    EXPECT_TRUE(client.client_said.code() == Code::denied ||  // a stranger trusts nobody here
+                client.server_said.code() == Code::denied)
+        << name << client.server_said.message();
+    SecureLink daemon({key("good", Side::client), key(name, Side::daemon)});
+    EXPECT_EQ(daemon.client_said.code(), Code::denied) << name << daemon.client_said.message();
+    EXPECT_FALSE(daemon.server_said.ok()) << name;
+  }
+}
+
+TEST(Tls, AClientWithoutAKeyIsToldSoInItsOwnWords) {
+  Link link(Kind::tcp);
+  auto server = require(key("good", Side::daemon)->accept_over(std::move(link.server)));
+  ASSERT_TRUE(send_all(*link.client, bytes_of("\x20 hello of an older protocol")).ok());
+  std::vector<std::byte> heard(5);
+  const Status refused = receive_all(*server, heard);
+  EXPECT_EQ(refused.code(), Code::denied);
+  EXPECT_NE(refused.message().find("OUTBOARD_KEY"), std::string::npos) << refused.message();
+  ASSERT_TRUE(send_all(*server, bytes_of("sorry")).ok());
+  ASSERT_TRUE(receive_all(*link.client, heard).ok());
+  EXPECT_EQ(heard, bytes_of("sorry"));
+}
+
+TEST(Tls, ADaemonWithoutAKeyIsNotTrusted) {
+  Link link(Kind::tcp);
+  ASSERT_TRUE(send_all(*link.server, bytes_of("\x20 who are you?")).ok());
+  const auto made = key("good", Side::client)->connect_over(std::move(link.client), patience());
+  EXPECT_EQ(made.status().code(), Code::denied);
+  EXPECT_NE(made.status().message().find("without TLS"), std::string::npos);
+}
+
+TEST(Tls, AMuteDaemonIsGivenUp) {
+  Link link(Kind::tcp);
+  const auto made = key("good", Side::client)->connect_over(std::move(link.client), soon());
+  EXPECT_EQ(made.status().code(), Code::deadline_exceeded);
+}
+
+// What a client sent once, sent again, opens nothing.
+TEST(Tls, ARecordedConversationDoesNotOpenAnother) {
+  std::vector<std::byte> recorded;
+  {
+    Link below(Kind::tcp);
+    Link beyond(Kind::tcp);
+    auto server = require(key("good", Side::daemon)->accept_over(std::move(beyond.server)));
+    std::thread answering([&] {
+      std::byte byte{};
+      EXPECT_TRUE(receive_all(*server, {&byte, 1}).ok());
+      server->shut_down();
+    });
+    std::thread relay([&] {
+      std::vector<std::byte> some(1 << 16);
+      for (;;) {
+        const auto up = try_receive(*below.server, some);
+        if (!up.ok()) return;
+        recorded.insert(recorded.end(), some.begin(),
+                        some.begin() + static_cast<std::ptrdiff_t>(*up));
+        if (*up > 0 && !send_all(*beyond.client, std::span(some).first(*up)).ok()) return;
+        const auto down = try_receive(*beyond.client, some);
+        if (!down.ok()) return;
+        if (*down > 0 && !send_all(*below.server, std::span(some).first(*down)).ok()) return;
+        std::this_thread::yield();
+      }
+    });
+    auto client =
+        require(key("good", Side::client)->connect_over(std::move(below.client), patience()));
+    const std::byte byte{1};
+    EXPECT_TRUE(send_all(*client, {&byte, 1}).ok());
+    answering.join();
+    client->shut_down();
+    relay.join();
+  }
+  Link link(Kind::tcp);
+  auto server = require(key("good", Side::daemon)->accept_over(std::move(link.server)));
+  ASSERT_TRUE(send_all(*link.client, recorded).ok());
+  std::byte byte{};
+  EXPECT_EQ(receive_all(*server, {&byte, 1}).code(), Code::denied);
+  EXPECT_EQ(byte, std::byte{});
+}
+
+TEST(Tls, GarbageEndsTheStream) {
+  auto random = ob::test::fresh_random();
+  for (int i = 0; i < 50; ++i) {
+    Link link(Kind::tcp);
+    auto server = require(key("good", Side::daemon)->accept_over(std::move(link.server)));
+    auto garbage = random_bytes(random, ob::test::uniform<std::size_t>(random, 1, 20'000));
+    if (i % 2 == 0) garbage[0] = std::byte{22};  // begins like a handshake
+    ASSERT_TRUE(send_all(*link.client, garbage).ok());
+    link.client->shut_down();
+    std::byte byte{};
+    EXPECT_FALSE(receive_all(*server, {&byte, 1}).ok());
+  }
+}
+
+TEST(Tls, FilesAreLookedAt) {
+  const auto status = [](const std::string& name) {
+    return load_key(folder(name), Side::client, false).status();
+  };
+  EXPECT_EQ(status("readable").code(), Code::denied);
+  EXPECT_NE(status("readable").message().find("chmod 600"), std::string::npos);
+  EXPECT_EQ(status("nothing").code(), Code::unavailable);
+  EXPECT_NE(status("nothing").message().find("outboard key init"), std::string::npos);
+  EXPECT_EQ(status("mixed").code(), Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace ob::transport::test
