@@ -33,6 +33,7 @@ struct Options {
   double plan_seconds = 0;
   unsigned max_streams = ob::transport::StripedStream::kMaxStreams;
   std::uint32_t stripe_bytes = ob::daemon::StripingConfig().block_bytes;
+  unsigned fail_allocations = 0;
   std::string log_level = "info";
   bool exit_with_parent = false;
 };
@@ -69,6 +70,8 @@ void declare(CLI::App& app, Options& options) {
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(1u, 1u << 30))
       ->capture_default_str();
+  app.add_option("--fail-allocations", options.fail_allocations,
+                 "for tests: every so-many-th allocation of device memory fails (cpu)");
   app.add_option("--log-level", options.log_level, "how much to say on stderr")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
@@ -102,8 +105,10 @@ double parse_rate_gflops(const std::string& text) {
 
 ob::Result<std::unique_ptr<ob::Device>> make_device(const Options& options, unsigned index) {
   if (options.backend == "cpu") {
-    return ob::cpu::create(
-        {.index = index, .devices = options.devices, .memory_bytes = options.memory_bytes});
+    return ob::cpu::create({.index = index,
+                            .devices = options.devices,
+                            .memory_bytes = options.memory_bytes,
+                            .fail_allocations = options.fail_allocations});
   }
   double rate = 0;
   if (!options.device_rate.empty()) rate = parse_rate_gflops(options.device_rate);

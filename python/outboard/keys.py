@@ -92,9 +92,7 @@ def make_member(pool: Member, role: str, name: str, days: int) -> Member:
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(certifies=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([_USAGE[role]]), critical=True)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), critical=False
-        )
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), critical=False)
         .sign(pool.key, hashes.SHA256())
     )
     return Member(certificate, key)

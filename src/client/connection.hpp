@@ -25,7 +25,7 @@ namespace ob::client {
 struct Patience {
   int connect_ms = 2000;     ///< connecting and handshake
   int ping_after_ms = 1000;  ///< silence after which a waiting client asks "are you there?"
-  int dead_after_ms = 5000;  ///< silence after which the daemon counts as dead
+  int dead_after_ms = 4500;  ///< silence after which the daemon counts as dead
 };
 
 /// Threads: one at a time. After an error of code connection_lost, protocol_error or

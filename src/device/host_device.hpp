@@ -46,6 +46,8 @@ class HostDevice : public Device {
   Status wait(QueueId queue, EventId event) final;
 
   QueueReport synchronize(QueueId queue) final;
+  /// See HostMemory.
+  void fail_allocations(unsigned every) noexcept { memory_.fail_allocations(every); }
   Status on_reached(QueueId queue, bool clear, std::function<void(const QueueReport&)> done) final;
 
  protected:

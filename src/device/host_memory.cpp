@@ -87,6 +87,9 @@ std::uint64_t HostMemory::used_bytes() const {
 HostBufferPool::Use HostMemory::pool_use() const { return account_->pool.use(); }
 
 Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes) {
+  if (fail_every_ != 0 && ++asked_ % fail_every_ == 0) {
+    return Status(Code::out_of_memory, "this allocation was made to fail (--fail-allocations)");
+  }
   const std::uint64_t counted = counted_bytes(size_bytes);
   std::shared_ptr<HostBuffer> inner = account_->pool.take(size_bytes);
   if (const Status room = account_->reserve(counted); !room.ok()) return room;

@@ -1,6 +1,7 @@
 #pragma once
 // The memory of a device in host memory: buffers by id, counted against a cap.
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,8 @@ class HostMemory {
   Result<BufferId> allocate(std::uint64_t size_bytes);
   /// Errors: invalid_argument if unknown
   Status free(BufferId id);
+  /// From now on every so-many-th allocation fails, for tests; 0: none. Threads: before others
+  void fail_allocations(unsigned every) noexcept { fail_every_ = every; }
   /// nullptr if unknown.
   std::shared_ptr<HostBuffer> find(BufferId id) const { return buffers_.find(id); }
 
@@ -48,6 +51,8 @@ class HostMemory {
 
   struct Account;  // outlives this object if a command still holds a buffer
   std::shared_ptr<Account> account_;
+  unsigned fail_every_ = 0;
+  std::atomic<unsigned> asked_{0};
   HandleTable<BufferId, HostBuffer> buffers_;
 };
 

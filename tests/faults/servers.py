@@ -264,3 +264,43 @@ class Relay:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class Valve(Relay):
+    """Passes bytes between clients and one server until told otherwise."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(target, True, lambda: None)
+        self._open = threading.Event()
+        self._open.set()
+
+    def _pump(self, source: socket.socket, sink: socket.socket, _to_server: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                self._open.wait()
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def partition(self) -> None:
+        """From now on nothing passes, and nobody is told."""
+        self._open.clear()
+
+    def heal(self) -> None:
+        self._open.set()
+
+    def reset(self) -> None:
+        """Resets all connections; new ones are welcome."""
+        with self._lock:
+            sockets, self._sockets = self._sockets, []
+        for sock in sockets:
+            with contextlib.suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                sock.shutdown(socket.SHUT_RDWR)
+            sock.close()
+
+    def __enter__(self) -> Valve:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.heal()
+        self.close()

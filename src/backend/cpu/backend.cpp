@@ -63,7 +63,9 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   info.memory_bytes =
       config.memory_bytes != 0 ? config.memory_bytes : share_of_host_memory(config.devices);
   if (libraries.blas != nullptr) info.gflops_double = libraries.blas->measure_gflops();
-  return std::unique_ptr<Device>(new CpuDevice(std::move(info), std::move(libraries), threads));
+  auto device = std::make_unique<CpuDevice>(std::move(info), std::move(libraries), threads);
+  device->fail_allocations(config.fail_allocations);
+  return std::unique_ptr<Device>(std::move(device));
 }
 
 }  // namespace ob::cpu

@@ -1,22 +1,32 @@
-// Calls one routine again and again and checks every result, while somebody ends the server it may
-// be using. Arguments: routine, dimension, calls. Writes a line to stdout before the first call
-// ("ready") and at the end.
+// Calls routines again and again and checks every result, while somebody ends the servers it may
+// be using. Arguments: routine, or several with commas between of which each call takes one at
+// random; dimension (several routines: the largest); calls. Writes a line to stdout before the
+// first call ("ready") and at the end.
 
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "workload.hpp"
 
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
-  const int size = std::atoi(argv[2]), calls = std::atoi(argv[3]);
+  std::vector<std::string> routines;
+  std::istringstream list(argv[1]);
+  for (std::string name; std::getline(list, name, ',');) routines.push_back(name);
+  const int largest = std::atoi(argv[2]), calls = std::atoi(argv[3]);
   const auto seed = workload::seed();
   workload::Rng rng(seed);
   std::printf("seed %llu\nready\n", static_cast<unsigned long long>(seed));
   std::fflush(stdout);
   int wrong = 0;
   for (int call = 0; call < calls; ++call) {
-    const std::string problem = workload::run(argv[1], size, rng);
+    const bool mixed = routines.size() > 1;
+    const std::string& routine = routines[mixed ? rng() % routines.size() : 0];
+    const int size = mixed ? 1 + static_cast<int>(rng() % static_cast<unsigned>(largest)) : largest;
+    const std::string problem = workload::run(routine, size, rng);
     if (!problem.empty()) std::printf("call %d: %s\n", call, problem.c_str());
     wrong += problem.empty() ? 0 : 1;
   }
