@@ -17,7 +17,7 @@ using BufferId = Id<struct BufferTag>;
 using QueueId = Id<struct QueueTag>;
 using EventId = Id<struct EventTag>;
 using PlanId = Id<struct PlanTag>;
-using SessionId = Id<struct SessionTag>;
+using AccountId = Id<struct AccountTag>;  ///< who a device computes for
 
 }  // namespace ob
 

@@ -80,7 +80,7 @@ Status RemoteDevice::usable() const {
 
 // --- queues --------------------------------------------------------------------------------------
 
-Result<QueueId> RemoteDevice::create_queue() {
+Result<QueueId> RemoteDevice::create_queue(AccountId) {
   OB_RETURN_IF_ERROR(usable());
   const QueueId queue{next_id_++};
   auto sent = connection_->command(Opcode::create_queue, queue, std::span<const std::byte>());

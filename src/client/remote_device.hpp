@@ -35,7 +35,8 @@ class RemoteDevice final : public Device {
   Connection& connection() noexcept { return *connection_; }
 
   const DeviceInfo& info() const noexcept override { return info_; }
-  Result<QueueId> create_queue() override;
+  /// The daemon knows whose work it is: the account is its business.
+  Result<QueueId> create_queue(AccountId account = {}) override;
   Status destroy_queue(QueueId queue) override;
   Result<BufferId> allocate(std::uint64_t size_bytes) override;
   Status free(BufferId buffer) override;

@@ -44,7 +44,7 @@ Status Session::create_queue(QueueId id, const void* owner) {
   if (queues_.size() >= kMaxQueues) return too_many("queues", kMaxQueues);
   auto queue = std::make_shared<SessionQueue>();
   queue->owner = owner;
-  OB_ASSIGN_OR_RETURN(queue->local, device_.create_queue());
+  OB_ASSIGN_OR_RETURN(queue->local, device_.create_queue(AccountId{token_[0]}));
   queues_[id] = std::move(queue);
   return {};
 }

@@ -70,7 +70,8 @@ class Device {
   virtual MemoryUse memory_use() const { return {}; }
 
   /// Threads: any, as all of this interface; one queue is used by one thread at a time.
-  virtual Result<QueueId> create_queue() = 0;
+  /// @param account queues of one account share its part of a device that others want, too
+  virtual Result<QueueId> create_queue(AccountId account = {}) = 0;
   /// Waits for the queue's commands first.
   virtual Status destroy_queue(QueueId queue) = 0;
 

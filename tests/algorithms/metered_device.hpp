@@ -55,7 +55,9 @@ class MeteredDevice : public Device {
   }
 
   const DeviceInfo& info() const noexcept override { return inner_->info(); }
-  Result<QueueId> create_queue() override { return inner_->create_queue(); }
+  Result<QueueId> create_queue(AccountId account = {}) override {
+    return inner_->create_queue(account);
+  }
   Status destroy_queue(QueueId queue) override { return inner_->destroy_queue(queue); }
   std::byte* host_view(BufferId buffer) noexcept override { return inner_->host_view(buffer); }
   Result<SegmentView> segment(BufferId buffer) override { return inner_->segment(buffer); }

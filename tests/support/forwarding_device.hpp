@@ -23,7 +23,9 @@ class ForwardingDevice final : public Device {
   void hide_memory() { hidden_ = true; }
 
   const DeviceInfo& info() const noexcept override { return info_; }
-  Result<QueueId> create_queue() override { return inner_.create_queue(); }
+  Result<QueueId> create_queue(AccountId account = {}) override {
+    return inner_.create_queue(account);
+  }
   Status destroy_queue(QueueId queue) override { return inner_.destroy_queue(queue); }
   Result<BufferId> allocate(std::uint64_t size_bytes) override {
     OB_RETURN_IF_ERROR(turn());

@@ -73,24 +73,6 @@ void drop_product_if_alpha_zero(HostCall& call) {
 
 }  // namespace
 
-// Holds the device's cores.
-class CpuDevice::Turn {
- public:
-  explicit Turn(CpuDevice& device) : device_(device) {
-    ++device_.turns_wanted_;
-    device_.computing_.lock();
-  }
-  ~Turn() {
-    device_.computing_.unlock();
-    --device_.turns_wanted_;
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  CpuDevice& device_;
-};
-
 CpuDevice::CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads)
     : HostDevice(std::move(info)), libraries_(std::move(libraries)), threads_(threads) {}
 
@@ -98,7 +80,7 @@ CpuDevice::~CpuDevice() { finish_queues(); }
 
 bool CpuDevice::cheap(double flops, double flops_per_second, std::uint64_t touched_bytes) const {
   // Not while another queue computes: the submitter must not wait for it.
-  if (turns_wanted_.load(std::memory_order_relaxed) != 0) return false;
+  if (turns_.wanted()) return false;
   const double seconds =
       flops / flops_per_second + static_cast<double>(touched_bytes) / kMemoryRate;
   return seconds < HostQueue::kCheapSeconds;
@@ -132,19 +114,18 @@ Status CpuDevice::call(QueueId queue_id, const Descriptor& routine, const Argume
   }
   const double rate = std::max(kLeastGemmRate, info().gflops_double * 1e9 * kSmallFraction);
   const TaskManner manner{.cheap = cheap(call.flops(), rate, call.operand_bytes)};
-  queue->submit(manner, [this, found, call = std::move(call)](QueueReport& report) {
-    return run(*found, call, report);
-  });
+  queue->submit(manner, [this, found, account = queue->account(), call = std::move(call)](
+                            QueueReport& report) { return run(*found, call, account, report); });
   return {};
 }
 
-Status CpuDevice::run(const BlasLibrary::Routine& routine, const HostCall& call,
+Status CpuDevice::run(const BlasLibrary::Routine& routine, const HostCall& call, AccountId account,
                       QueueReport& report) {
   if (!indices_in_range(call)) {
     return {Code::invalid_argument, std::string(call.routine->name) +
                                         ": a pivot index is outside 1..n (were they written?)"};
   }
-  const Turn turn(*this);
+  const FairTurns::Turn turn(turns_, account);
   const Stopwatch watch;
   const bool ran = libraries_.blas->run(routine, call.arguments);
   report.compute_ns += watch.elapsed_ns();
@@ -195,15 +176,17 @@ Status CpuDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferRe
   }
   const std::uint64_t touched_bytes = input_bytes(plan->plan()) + output_bytes(plan->plan());
   const bool at_once = plan->built() && cheap(ob::flops(plan->plan()), kFftRate, touched_bytes);
-  queue->submit({.cheap = at_once},
-                [this, plan = std::move(plan), transform = std::move(transform)](
-                    QueueReport& report) { return run(*plan, transform, report); });
+  queue->submit({.cheap = at_once}, [this, account = queue->account(), plan = std::move(plan),
+                                     transform = std::move(transform)](QueueReport& report) {
+    return run(*plan, transform, account, report);
+  });
   return {};
 }
 
-Status CpuDevice::run(CpuFftPlan& plan, const HostTransform& transform, QueueReport& report) {
+Status CpuDevice::run(CpuFftPlan& plan, const HostTransform& transform, AccountId account,
+                      QueueReport& report) {
   OB_RETURN_IF_ERROR(plan.wait(report.plan_ns));
-  const Turn turn(*this);
+  const FairTurns::Turn turn(turns_, account);
   const Stopwatch watch;
   Status status = plan.execute(transform.input, transform.output);
   report.compute_ns += watch.elapsed_ns();

@@ -2,12 +2,11 @@
 // A share of this machine's cores as a device.
 
 #include <array>
-#include <atomic>
 #include <memory>
-#include <mutex>
 
 #include "backend/cpu/blas_library.hpp"
 #include "backend/cpu/fft_plan.hpp"
+#include "device/fair_turns.hpp"
 #include "device/host_call.hpp"
 #include "device/host_device.hpp"
 
@@ -33,17 +32,17 @@ class CpuDevice final : public HostDevice {
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
 
  private:
-  class Turn;
   Status prepare(const Descriptor& routine, const Argument* arguments, HostCall& call,
                  const BlasLibrary::Routine*& found);
-  Status run(const BlasLibrary::Routine& routine, const HostCall& call, QueueReport& report);
-  Status run(CpuFftPlan& plan, const HostTransform& transform, QueueReport& report);
+  Status run(const BlasLibrary::Routine& routine, const HostCall& call, AccountId account,
+             QueueReport& report);
+  Status run(CpuFftPlan& plan, const HostTransform& transform, AccountId account,
+             QueueReport& report);
   bool cheap(double flops, double flops_per_second, std::uint64_t touched_bytes) const;
 
   const Libraries libraries_;
   const unsigned threads_;
-  std::mutex computing_;
-  std::atomic<int> turns_wanted_{0};  // taken or waited for
+  FairTurns turns_;
   HandleTable<PlanId, CpuFftPlan> plans_;
   HostQueue planner_{"ob-planner"};
 };

@@ -30,13 +30,13 @@ Status NullDevice::call(QueueId queue_id, const Descriptor& routine, const Argum
   }
   // A real backend runs the library here, with call.arguments.
   const double flops = call.flops();
-  queue->submit({.cheap = cheap(flops)},
-                [this, flops, call = std::move(call)](QueueReport& report) {
-                  const Stopwatch watch;
-                  pace_.spend(flops);
-                  report.compute_ns += watch.elapsed_ns();
-                  return Status();
-                });
+  queue->submit({.cheap = cheap(flops)}, [this, flops, account = queue->account(),
+                                          call = std::move(call)](QueueReport& report) {
+    const Stopwatch watch;
+    pace_.spend(flops, account);
+    report.compute_ns += watch.elapsed_ns();
+    return Status();
+  });
   return {};
 }
 
@@ -74,14 +74,15 @@ Status NullDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferR
   }
   const double flops = ob::flops(plan->shape);
   const bool at_once = plan->made.done() && cheap(flops);
-  queue->submit({.cheap = at_once}, [this, flops, plan = std::move(plan),
-                                     transform = std::move(transform)](QueueReport& report) {
-    report.plan_ns += plan->made.wait();
-    const Stopwatch watch;
-    pace_.spend(flops);
-    report.compute_ns += watch.elapsed_ns();
-    return Status();
-  });
+  queue->submit({.cheap = at_once},
+                [this, flops, account = queue->account(), plan = std::move(plan),
+                 transform = std::move(transform)](QueueReport& report) {
+                  report.plan_ns += plan->made.wait();
+                  const Stopwatch watch;
+                  pace_.spend(flops, account);
+                  report.compute_ns += watch.elapsed_ns();
+                  return Status();
+                });
   return {};
 }
 

@@ -2,13 +2,14 @@
 // Time that passes as if something had been computed.
 
 #include <chrono>
-#include <mutex>
+
+#include "device/fair_turns.hpp"
 
 namespace ob::null {
 
 /// Keeps the timeline of a device that does one thing at a time, at a given rate, without using the
 /// processor.
-/// Threads: any; a caller whose work would start late waits for its turn
+/// Threads: any; callers take turns, fair ones between accounts
 class Pace {
  public:
   /// 0: everything takes no time.
@@ -20,12 +21,12 @@ class Pace {
 
   /// Returns when the device would have done `flops` more. What is too short to sleep is owed and
   /// slept with the next.
-  void spend(double flops);
+  void spend(double flops, AccountId account = {});
 
  private:
   const double flops_per_second_;
-  std::mutex mutex_;
-  std::chrono::steady_clock::time_point busy_until_{};
+  FairTurns turns_;
+  std::chrono::steady_clock::time_point busy_until_{};  // of whose turn it is
 };
 
 }  // namespace ob::null
