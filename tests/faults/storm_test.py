@@ -1,7 +1,7 @@
 """A storm: mixed programs with two daemons, and something goes wrong at a random moment of each.
 
-No result may be wrong, no program may hang, and each ends within its local time and what it takes to
-notice the faults. Everything random comes from the printed seed.
+No result may be wrong, no program may hang, and each ends within its local time and what it takes
+to notice the faults. Everything random comes from the printed seed.
 """
 
 from __future__ import annotations
