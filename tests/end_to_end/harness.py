@@ -217,18 +217,28 @@ def kill_quietly(process: subprocess.Popen[bytes]) -> None:
 
 
 class Daemon:
-    """A daemon with the cpu backend on a free loopback port and a socket file of its own."""
+    """A daemon with the cpu backend on a free port of `host` and a socket file of its own.
 
-    def __init__(self, bench: Bench, options: collections.abc.Sequence[str] = ()) -> None:
+    `wrap` is what runs it.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        options: collections.abc.Sequence[str] = (),
+        host: str = "127.0.0.1",
+        wrap: collections.abc.Sequence[str] = (),
+    ) -> None:
         self.folder = pathlib.Path(
             tempfile.mkdtemp(prefix="ob-")
         )  # short: socket paths end at 107 bytes
         address = f"unix:{self.folder}/d.sock"
         self.log = (self.folder / "stderr").open("wb+")
         command = [
+            *wrap,
             str(bench.daemon),
             "--listen",
-            "127.0.0.1:0",
+            f"{host}:0",
             "--listen",
             address,
             "--backend",

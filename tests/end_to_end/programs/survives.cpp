@@ -1,28 +1,35 @@
 // Calls routines again and again and checks every result, while somebody ends the servers it may
 // be using. Arguments: routine, or several with commas between of which each call takes one at
-// random; dimension (several routines: the largest); calls. Writes a line to stdout before the
-// first call ("ready") and at the end.
+// random; dimension (several routines: the largest); calls or, with an s behind it, seconds. Writes
+// a line to stdout before the first call ("ready") and at the end.
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "workload.hpp"
 
+using Clock = std::chrono::steady_clock;
+
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
   std::vector<std::string> routines;
   std::istringstream list(argv[1]);
   for (std::string name; std::getline(list, name, ',');) routines.push_back(name);
-  const int largest = std::atoi(argv[2]), calls = std::atoi(argv[3]);
+  const int largest = std::atoi(argv[2]), most = std::atoi(argv[3]);
+  const bool timed = std::strchr(argv[3], 's') != nullptr;
   const auto seed = workload::seed();
   workload::Rng rng(seed);
   std::printf("seed %llu\nready\n", static_cast<unsigned long long>(seed));
   std::fflush(stdout);
   int wrong = 0;
-  for (int call = 0; call < calls; ++call) {
+  int call = 0;
+  const auto end = Clock::now() + std::chrono::seconds(most);
+  for (; timed ? Clock::now() < end : call < most; ++call) {
     const bool mixed = routines.size() > 1;
     const std::string& routine = routines[mixed ? rng() % routines.size() : 0];
     const int size = mixed ? 1 + static_cast<int>(rng() % static_cast<unsigned>(largest)) : largest;
@@ -30,6 +37,6 @@ int main(int argc, char** argv) {
     if (!problem.empty()) std::printf("call %d: %s\n", call, problem.c_str());
     wrong += problem.empty() ? 0 : 1;
   }
-  std::printf("%d calls of %s, %d wrong\n", calls, argv[1], wrong);
+  std::printf("%d calls of %s, %d wrong\n", call, argv[1], wrong);
   return wrong == 0 ? 0 : 1;
 }

@@ -1,0 +1,128 @@
+"""Many programs on one daemon for a long time: no error, no memory that only grows, equal shares.
+
+Every program does the same mixture of calls in an order of its own, checks all results, and counts
+the device's time that it got.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import pathlib
+import statistics
+import subprocess
+import threading
+import time
+
+import harness
+from harness import Daemon, Outcome, Suite, expect
+from storm_test import ROUTINES
+
+LARGEST = 240
+# Of two programs' device times. The issue is who is served, so the least and the most count.
+SHARE = 0.2
+# Growth that is not a leak: threads' arenas, plans of sizes that come late.
+GROWTH_MIB = 64
+# What programs leave on the device fills this, and no more. Device memory is shared memory.
+DEVICE_MIB = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Memory:
+    """Of the daemon, in MiB."""
+
+    own: float
+    device: float
+
+
+def memory_of(process: subprocess.Popen[bytes]) -> Memory:
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    fields = dict(line.split(":", 1) for line in status.splitlines())
+    own, device = (int(fields[name].split()[0]) / 1024 for name in ("RssAnon", "RssShmem"))
+    return Memory(own, device)
+
+
+def soak(suite: Suite) -> None:
+    clients, seconds = suite.arguments.clients, suite.arguments.seconds
+    memory: list[Memory] = []
+    outcomes: list[Outcome] = []
+    problems: list[str] = []
+    lock = threading.Lock()
+
+    def run(server: str, seed: int) -> None:
+        try:
+            outcome = suite.bench.run(
+                [
+                    suite.bench.program("e2e_survives"),
+                    ",".join(ROUTINES),
+                    str(LARGEST),
+                    f"{seconds}s",
+                ],
+                "remote",
+                server,
+                extra={"OUTBOARD_TEST_SEED": str(seed), "OPENBLAS_NUM_THREADS": "1"},
+                timeout_s=seconds + 120,
+            )
+            outcome.expect_ok().expect_stderr_lines(0)
+        except harness.CheckError as error:
+            with lock:
+                problems.append(str(error))
+            return
+        with lock:
+            outcomes.append(outcome)
+
+    with Daemon(suite.bench, ["--device-memory", f"{DEVICE_MIB}MiB"]) as daemon:
+        threads = [
+            threading.Thread(
+                target=run,
+                args=(daemon.address(("shm", "tcp")[i % 2]), suite.random.getrandbits(32)),
+            )
+            for i in range(clients)
+        ]
+        for thread in threads:
+            thread.start()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(min(5.0, seconds / 8))
+            memory.append(memory_of(daemon.process))
+        for thread in threads:
+            thread.join()
+
+    def no_errors() -> None:
+        expect(not problems, f"{len(problems)} of {clients}: {problems[:3]}")
+        expect(all(o.total("*", "fell_back") == 0 for o in outcomes), "calls fell back")
+
+    def no_growth() -> None:
+        quarter = max(1, len(memory) // 4)
+        early = statistics.median(m.own for m in memory[:quarter])
+        late = statistics.median(m.own for m in memory[-quarter:])
+        device = max(m.device for m in memory)
+        print(f"{early:.0f} MiB early, {late:.0f} late, and at most {device:.0f} for the device")
+        expect(late < early + GROWTH_MIB, f"{early:.0f} MiB became {late:.0f}")
+        expect(device <= DEVICE_MIB, f"{device:.0f} MiB of device memory, the cap is {DEVICE_MIB}")
+
+    def equal_shares() -> None:
+        served = [o.total("*", "compute_ns") * 1e-9 for o in outcomes]
+        mean = statistics.mean(served)
+        print(
+            f"device time per program: {min(served):.3f} to {max(served):.3f} s, mean {mean:.3f}; "
+            f"{sum(o.total('*') for o in outcomes)} calls"
+        )
+        expect(
+            suite.arguments.lenient or max(abs(s - mean) for s in served) <= SHARE * mean,
+            f"shares are not within {SHARE:.0%} of equal: {sorted(served)}",
+        )
+
+    suite.check(f"{clients} programs, {seconds} s: no error", no_errors)
+    suite.check("memory does not grow", no_growth)
+    suite.check("equal shares of the device", equal_shares)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--lenient", action="store_true", help="a short run shows no shares")
+
+
+if __name__ == "__main__":
+    harness.main(Suite(__doc__, arguments), soak)
