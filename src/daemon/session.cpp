@@ -27,9 +27,44 @@ Status taken(const char* what, std::uint64_t id) {
 
 }  // namespace
 
+Status MemoryAccount::reserve(std::uint64_t size_bytes) {
+  std::uint64_t used = used_bytes_;
+  do {
+    if (size_bytes > limit_bytes_ - used) {
+      return Status(Code::out_of_memory,
+                    "no room for " + std::to_string(size_bytes) + " bytes in this session (" +
+                        std::to_string(used) + " of its " + std::to_string(limit_bytes_) +
+                        " are in use); free buffers or raise --session-memory");
+    }
+  } while (!used_bytes_.compare_exchange_weak(used, used + size_bytes));
+  return {};
+}
+
+Result<std::shared_ptr<DeviceBuffer>> DeviceBuffer::allocate(Device& device,
+                                                             std::shared_ptr<MemoryAccount> account,
+                                                             std::uint64_t size_bytes) {
+  OB_RETURN_IF_ERROR(account->reserve(size_bytes));
+  const auto id = device.allocate(size_bytes);
+  if (!id.ok()) {
+    account->release(size_bytes);
+    return id.status();
+  }
+  return std::shared_ptr<DeviceBuffer>(
+      new DeviceBuffer(device, *id, std::move(account), size_bytes));
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  (void)device_.free(local);
+  account_->release(size_bytes_);
+}
+
 Session::Session(Device& device, PlanCache& plans, std::uint32_t device_index,
-                 const wire::Token& token)
-    : device_(device), plan_cache_(plans), device_index_(device_index), token_(token) {}
+                 const wire::Token& token, const SessionLimits& limits)
+    : device_(device),
+      plan_cache_(plans),
+      device_index_(device_index),
+      token_(token),
+      memory_(std::make_shared<MemoryAccount>(limits.memory_bytes)) {}
 
 Session::~Session() {
   for (const auto& [id, queue] : queues_) (void)device_.destroy_queue(queue->local);
@@ -100,8 +135,8 @@ Status Session::allocate(BufferId id, std::uint64_t size_bytes) {
     const std::lock_guard lock(mutex_);
     if (!id || buffers_.count(id) != 0) return taken("buffer", id.value);
   }
-  OB_ASSIGN_OR_RETURN(const BufferId local, device_.allocate(size_bytes));
-  return insert(id, {std::make_shared<DeviceBuffer>(device_, local), size_bytes, {}, {}});
+  OB_ASSIGN_OR_RETURN(auto memory, DeviceBuffer::allocate(device_, memory_, size_bytes));
+  return insert(id, {std::move(memory), size_bytes, {}, {}});
 }
 
 Status Session::allocate_broken(BufferId id, const Status& failure) {

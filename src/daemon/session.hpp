@@ -59,16 +59,41 @@ struct SessionQueue {
   std::array<std::atomic<std::uint64_t>, kRemembered> sequences_{};
 };
 
+/// Device memory of a session, against a limit. Threads: any
+class MemoryAccount {
+ public:
+  explicit MemoryAccount(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  /// Errors: out_of_memory beyond the limit
+  Status reserve(std::uint64_t size_bytes);
+  void release(std::uint64_t size_bytes) noexcept { used_bytes_ -= size_bytes; }
+
+ private:
+  const std::uint64_t limit_bytes_;
+  std::atomic<std::uint64_t> used_bytes_{0};
+};
+
 /// Device memory that goes with its last holder: the session, an answer under way, a payload that
 /// is arriving.
-struct DeviceBuffer {
-  DeviceBuffer(Device& on, BufferId id) : device(on), local(id) {}
-  ~DeviceBuffer() { (void)device.free(local); }
+class DeviceBuffer {
+ public:
+  /// Errors: out_of_memory, of the account or the device
+  static Result<std::shared_ptr<DeviceBuffer>> allocate(Device& device,
+                                                        std::shared_ptr<MemoryAccount> account,
+                                                        std::uint64_t size_bytes);
+  ~DeviceBuffer();
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
-  Device& device;
   const BufferId local;
+
+ private:
+  DeviceBuffer(Device& device, BufferId id, std::shared_ptr<MemoryAccount> account,
+               std::uint64_t size_bytes)
+      : local(id), device_(device), account_(std::move(account)), size_bytes_(size_bytes) {}
+
+  Device& device_;
+  const std::shared_ptr<MemoryAccount> account_;
+  const std::uint64_t size_bytes_;
 };
 
 /// A command that uses a buffer.
@@ -86,13 +111,19 @@ struct SessionBuffer {
   std::vector<BufferUse> uses;
 };
 
+/// What one session may have of a daemon that others use, too.
+struct SessionLimits {
+  std::uint64_t memory_bytes = UINT64_MAX;  ///< of the device, all its buffers together
+};
+
 /// Objects of one session. Ids come from the client and are checked; local ids never leave the
 /// daemon.
 /// Threads: any; a session may have several connections.
 class Session {
  public:
   /// @param plans of the device   Memory: device and plans outlive the session
-  Session(Device& device, PlanCache& plans, std::uint32_t device_index, const wire::Token& token);
+  Session(Device& device, PlanCache& plans, std::uint32_t device_index, const wire::Token& token,
+          const SessionLimits& limits = {});
   /// Waits for the queues, then frees everything.
   ~Session();
   Session(const Session&) = delete;
@@ -147,6 +178,7 @@ class Session {
   PlanCache& plan_cache_;
   const std::uint32_t device_index_;
   const wire::Token token_;
+  const std::shared_ptr<MemoryAccount> memory_;
   std::mutex mutex_;
   std::unordered_map<QueueId, std::shared_ptr<SessionQueue>> queues_;
   std::unordered_map<BufferId, SessionBuffer> buffers_;
