@@ -20,6 +20,7 @@ COMMANDS = {
     "report": "Show the counters that programs left in a folder.",
     "trace": "Join trace files of several processes into one.",
     "coverage": "Show which routines can go out, and what stays local.",
+    "doctor": "Say what is wrong with an installation, and what to do about it.",
 }
 
 

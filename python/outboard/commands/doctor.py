@@ -1,0 +1,87 @@
+"""`outboard doctor`: what is wrong with an installation, why, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from outboard import values
+from outboard.errors import OutboardError
+from outboard.settings import SERVER_VARIABLES
+
+
+@click.command("doctor", context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--server",
+    type=values.Servers(),
+    help="Daemons to ask: HOST:PORT or unix:PATH.  [default: OUTBOARD_SERVER, RCPU_SERVER]",
+)
+@click.option(
+    "--key",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="OUTBOARD_KEY",
+    help="Folder with this side's key.  [default: OUTBOARD_KEY]",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.1),
+    default=10.0,
+    show_default=True,
+    help="Stop COMMAND after this time.",
+)
+@click.option("--measure", is_flag=True, help="Time OpenBLAS; takes some seconds of all cores.")
+@click.option(
+    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write JSON there."
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def command(
+    server: tuple[str, ...] | None,
+    key: Path | None,
+    seconds: float,
+    measure: bool,
+    json_file: Path | None,
+    command: tuple[str, ...],
+) -> None:
+    """Check this installation, the daemons, and whether COMMAND's calls are caught.
+
+    COMMAND is really run, for --seconds at most, without input and with its output thrown away;
+    nothing goes out meanwhile. The status is 0 if nothing is wrong, 1 if something is.
+
+    \b
+    Examples:
+      outboard doctor
+      outboard doctor --server node7:7770 --key ~/keys/ada
+      outboard doctor --seconds 30 -- octave --no-gui job.m
+    """
+    try:
+        from outboard.doctor import examine, show
+    except ModuleNotFoundError as error:
+        raise OutboardError(
+            f"`outboard doctor` needs {error.name} (it is not installed); "
+            "pip install 'outboard[doctor]'"
+        ) from error
+    groups = examine.all_groups(
+        examine.Wanted(command, _servers(server), key, seconds, measure), dict(os.environ)
+    )
+    show.print_table(groups, sys.stdout)
+    if json_file:
+        try:
+            show.write_json(groups, json_file)
+        except OSError as error:
+            raise OutboardError(f"cannot write {json_file} ({error.strerror})") from error
+    sys.exit(1 if show.problems(groups) else 0)
+
+
+def _servers(given: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Those named by the option, else by a variable; one that makes no sense is a finding."""
+    texts = (os.environ.get(name) for name in SERVER_VARIABLES)
+    named = next((text for text in texts if text), "")
+    if given or not named:
+        return given or ()
+    try:
+        return values.check_servers(named)
+    except ValueError:
+        return ()

@@ -1,0 +1,1 @@
+"""What `outboard doctor` looks at: each module has one group of checks and returns findings."""

@@ -1,0 +1,77 @@
+"""All checks, in the order people read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from outboard import paths
+from outboard.doctor import (
+    interposition,
+    key,
+    machine,
+    openblas,
+    product,
+    servers,
+    settings,
+    versions,
+)
+from outboard.doctor.finding import Finding, Level, ok
+from outboard.doctor.show import Groups
+
+_SYSTEM_BLAS = "libopenblas.so.0"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to look at."""
+
+    command: tuple[str, ...]
+    servers: tuple[str, ...]
+    key: Path | None
+    seconds: float
+    measure: bool
+
+
+def all_groups(wanted: Wanted, environment: dict[str, str]) -> Groups:
+    """Every group that applies, with its findings."""
+    installed, native = versions.check(environment)
+    groups: Groups = [("Installation", installed), ("Settings", settings.check(environment))]
+    if wanted.key:
+        groups.append(("Key", key.check(wanted.key)))
+    for address in wanted.servers:
+        groups.append(("Daemon", _daemon(address, wanted, native, environment)))
+    libraries: list[Path] = []
+    if wanted.command and native:
+        found, libraries = interposition.check(
+            wanted.command, native.preload, wanted.seconds, environment
+        )
+        groups.append((f"Command: {' '.join(wanted.command)}", found))
+    groups.append(("Local BLAS", _blas(libraries, wanted.measure, environment)))
+    groups.append(("Accelerators and networks here", machine.devices()))
+    groups.append(("Kernel", machine.kernel()))
+    return groups
+
+
+def _daemon(
+    address: str, wanted: Wanted, native: paths.Native | None, environment: dict[str, str]
+) -> list[Finding]:
+    """What it says, and a product through it if that was good."""
+    usable = wanted.key if wanted.key and is_usable(wanted.key) else None
+    found = servers.check(address, usable)
+    if native and all(f.level is not Level.PROBLEM for f in found):
+        found.append(product.check(address, native, usable, environment))
+    return found
+
+
+def is_usable(folder: Path) -> bool:
+    """Whether it holds what a client needs; if not, the key's own group says so."""
+    return all((folder / f).is_file() for f in ("pool.pem", "client.pem", "client.key"))
+
+
+def _blas(libraries: list[Path], measure: bool, environment: dict[str, str]) -> list[Finding]:
+    """Those that the command uses, else the system's."""
+    names = [str(p) for p in libraries if "openblas" in p.name] or [_SYSTEM_BLAS]
+    found = [one for name in names for one in openblas.check(name, environment, measure)]
+    found = found or [ok("OpenBLAS", "is not installed here")]
+    return found + openblas.threads(environment, openblas.cores())

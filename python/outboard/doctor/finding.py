@@ -1,0 +1,45 @@
+"""What a check has found."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """How bad it is; only a problem changes the exit status."""
+
+    OK = "ok"
+    NOTE = "note"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the table: what was found, why it matters, and what to do about it."""
+
+    check: str
+    level: Level
+    text: str
+    advice: str = ""
+
+    def as_json(self, group: str) -> dict[str, str]:
+        return {"group": group, **asdict(self)}
+
+
+def ok(check: str, text: str) -> Finding:
+    return Finding(check, Level.OK, text)
+
+
+def note(check: str, text: str, advice: str = "") -> Finding:
+    return Finding(check, Level.NOTE, text, advice)
+
+
+def problem(check: str, text: str, advice: str) -> Finding:
+    return Finding(check, Level.PROBLEM, text, advice)
+
+
+def some(names: list[str], most: int = 3) -> str:
+    """The first of `names`, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,159 @@
+"""What this machine has that Outboard can use: accelerators, fabrics, the kernel. Notes only."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import gzip
+import os
+import platform
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+from outboard.doctor.finding import Finding, note, ok
+
+_TIMEOUT_S = 20.0
+# In a process of its own: opening a driver starts threads, and a broken one may end the process.
+_ASK = """
+import ctypes, sys
+if sys.argv[1] == "ucx":
+    ucp = ctypes.CDLL("libucp.so.0")
+    ucp.ucp_get_version_string.restype = ctypes.c_char_p
+    print(ucp.ucp_get_version_string().decode())
+else:
+    cuda = ctypes.CDLL("libcuda.so.1")
+    status, version, count = cuda.cuInit(0), ctypes.c_int(), ctypes.c_int()
+    cuda.cuDriverGetVersion(ctypes.byref(version))
+    if status == 0:
+        cuda.cuDeviceGetCount(ctypes.byref(count))
+    v = version.value
+    print(f"driver for CUDA {v // 1000}.{v % 1000 // 10}, {count.value} devices"
+          + (f" (cuInit: error {status})" if status else ""))
+"""
+
+
+def _output(*command: str) -> str | None:
+    """Standard output of a command that succeeded."""
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return result.stdout.strip()
+
+
+def devices() -> list[Finding]:
+    """UCX and CUDA."""
+    found = []
+    version = _output(sys.executable, "-c", _ASK, "ucx")
+    found.append(ok("UCX", f"libucp.so.0, {version}") if version else note("UCX", "not installed"))
+    driver = _output(sys.executable, "-c", _ASK, "cuda")
+    if driver is None:
+        return [*found, note("CUDA", "no driver (libcuda.so.1): no GPU can be used here")]
+    found.append(ok("CUDA", driver))
+    if shutil.which("nvidia-smi"):
+        names = _output("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader")
+        found += [ok("GPU", line) for line in (names or "").splitlines()]
+    return found
+
+
+def kernel() -> list[Finding]:
+    """Features of the kernel that some parts use when they are there."""
+    return [
+        ok("kernel", platform.release()),
+        _memfd(),
+        _shared_huge_pages(),
+        _feature("page tracking", _pagemap_scan(), "PAGEMAP_SCAN (Linux 6.7 has it)"),
+        _feature("userfaultfd", _userfaultfd(), "userfaultfd"),
+        _feature("TLS in the kernel", _kernel_tls(), "the tls module"),
+        *_shapers(),
+    ]
+
+
+def _feature(name: str, there: bool | None, what: str) -> Finding:
+    if there is None:
+        return note(name, f"{what}: cannot be tried here")
+    return ok(name, f"{what}: there") if there else note(name, f"{what}: not there")
+
+
+def _memfd() -> Finding:
+    try:
+        os.close(os.memfd_create("outboard-doctor"))
+    except OSError as error:
+        return note("memfd", f"cannot be made ({error.strerror}): unix sockets are of no use here")
+    return ok("memfd", "there: unix sockets can share memory")
+
+
+def _shared_huge_pages() -> Finding:
+    name, file = "huge pages", Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+    try:
+        text = file.read_text()
+    except OSError:
+        return note(name, "the kernel has none for shared memory")
+    chosen = text.partition("[")[2].partition("]")[0]
+    if chosen in ("never", "deny"):
+        advice = f"as root: echo advise > {file}"
+        return note(name, f"shared memory gets none (shmem_enabled is {chosen})", advice)
+    return ok(name, f"for shared memory: {chosen}")
+
+
+def _ioctl_number(size: int) -> int:
+    """PAGEMAP_SCAN: _IOWR('f', 16, struct pm_scan_arg), linux/fs.h."""
+    return 3 << 30 | size << 16 | ord("f") << 8 | 16
+
+
+def _pagemap_scan() -> bool | None:
+    # An empty range: size, flags, start, end, walk_end, vec, vec_len, max_pages, four masks.
+    argument = struct.pack("<12Q", 96, *([0] * 11))
+    try:
+        with open("/proc/self/pagemap", "rb") as pagemap:
+            fcntl.ioctl(pagemap, _ioctl_number(len(argument)), bytearray(argument))
+    except OSError as error:
+        return (
+            False if error.errno == errno.ENOTTY else None if error.errno == errno.EACCES else True
+        )
+    return True
+
+
+def _userfaultfd() -> bool | None:
+    number = {"x86_64": 323, "aarch64": 282}.get(platform.machine())
+    if number is None:
+        return None
+    user_mode_only = 1
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.syscall(number, os.O_CLOEXEC | user_mode_only)
+    if descriptor < 0:
+        return None if ctypes.get_errno() == errno.EPERM else False
+    os.close(descriptor)
+    return True
+
+
+def _kernel_tls() -> bool | None:
+    tcp_ulp = 31  # linux/tcp.h
+    with socket.socket() as one:
+        try:
+            one.setsockopt(socket.IPPROTO_TCP, tcp_ulp, b"tls")
+        except OSError as error:  # ENOTCONN: it is there, but this socket is not connected
+            return {errno.ENOTCONN: True, errno.ENOENT: False}.get(error.errno or 0)
+    return True
+
+
+def _shapers() -> list[Finding]:
+    """Queueing disciplines that the links of `outboard bench` are made of."""
+    try:
+        text = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
+    except OSError:
+        try:
+            text = Path(f"/boot/config-{platform.release()}").read_text()
+        except OSError:
+            return []
+    uses = {"TBF": "limits the rate of benchmarks' links", "NETEM": "delays what passes them"}
+    return [
+        _feature(name.lower(), f"CONFIG_NET_SCH_{name}=" in text, use) for name, use in uses.items()
+    ]
