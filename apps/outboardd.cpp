@@ -19,6 +19,7 @@
 #include "backend/cpu/backend.hpp"
 #include "backend/null/backend.hpp"
 #include "daemon/server.hpp"
+#include "transport/security.hpp"
 
 namespace {
 
@@ -33,6 +34,11 @@ struct Options {
   double plan_seconds = 0;
   unsigned max_streams = ob::transport::StripedStream::kMaxStreams;
   std::uint32_t stripe_bytes = ob::daemon::StripingConfig().block_bytes;
+  std::string key_folder;
+  bool plain = false;
+  std::size_t max_connections = ob::daemon::ServerConfig().max_connections;
+  std::uint64_t session_memory_bytes = UINT64_MAX;
+  std::uint64_t idle_seconds = 24 * 3600;
   unsigned fail_allocations = 0;
   std::string log_level = "info";
   bool exit_with_parent = false;
@@ -61,6 +67,22 @@ void declare(CLI::App& app, Options& options) {
       ->transform(CLI::AsNumberWithUnit(
           std::map<std::string, double>{{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}},
           CLI::AsNumberWithUnit::UNIT_REQUIRED));
+  app.add_option("--key", options.key_folder,
+                 "folder with this daemon's key (outboard key): clients must have one of the same "
+                 "pool, and any address may be listened on");
+  app.add_flag("--plain", options.plain,
+               "with --key, for networks nobody else can listen or write to: data travel "
+               "unencrypted to clients that agree");
+  app.add_option("--max-connections", options.max_connections, "further clients are turned away")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  app.add_option("--session-memory", options.session_memory_bytes,
+                 "device memory that one client may have, e.g. 2GiB (default: all)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--idle-time", options.idle_seconds,
+                 "seconds after which a connection that nobody uses is closed")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
   app.add_option("--max-streams", options.max_streams,
                  "TCP streams that a client may stripe a connection over")
       ->check(CLI::Range(1u, options.max_streams))
@@ -165,12 +187,23 @@ int serve(const Options& options) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) return 0;  // it ended meanwhile
   }
+  std::shared_ptr<const ob::transport::Security> security;
+  if (!options.key_folder.empty()) {
+    auto key =
+        ob::transport::load_key(options.key_folder, ob::transport::Side::daemon, options.plain);
+    if (!key.ok()) return fail(key.status());
+    security = std::move(*key);
+  } else if (options.plain) {
+    return fail({ob::Code::invalid_argument,
+                 "--plain needs --key (without one nobody proves "
+                 "anything, and nothing is encrypted)"});
+  }
   for (const std::string& address : options.listen) {
-    if (!stays_on_this_machine(address)) {
-      return fail(
-          {ob::Code::denied, "will not listen on " + address +
-                                 " (connections are not authenticated yet) use a loopback or unix: "
-                                 "address, and an SSH tunnel between machines"});
+    if (!security && !stays_on_this_machine(address)) {
+      return fail({ob::Code::denied,
+                   "will not listen on " + address +
+                       " (without a key anybody could use it) make one with `outboard key "
+                       "init` and give it as --key, or use a loopback or unix: address"});
     }
   }
   std::vector<std::unique_ptr<ob::Device>> devices;
@@ -182,6 +215,10 @@ int serve(const Options& options) {
   }
   auto server = ob::daemon::Server::create(
       {.listen = options.listen,
+       .max_connections = options.max_connections,
+       .security = security,
+       .session = {.memory_bytes = options.session_memory_bytes},
+       .longest_idle = std::chrono::seconds(options.idle_seconds),
        .striping = {.max_streams = options.max_streams, .block_bytes = options.stripe_bytes}},
       std::move(devices));
   if (!server.ok()) return fail(server.status());

@@ -17,7 +17,7 @@ class Traffic {
  public:
   Traffic(const std::string& address, std::size_t largest_bytes, unsigned streams = 1)
       : host_(largest_bytes, std::byte{1}),
-        device_(or_exit(client::RemoteDevice::open(address, {}, streams))) {
+        device_(or_exit(client::RemoteDevice::open(address, {.streams = streams}))) {
     queue_ = or_exit(device_->create_queue());
     buffer_ = or_exit(device_->allocate(largest_bytes));
     (void)rate(largest_bytes, Direction::to_peer, 1);

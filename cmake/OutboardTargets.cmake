@@ -27,6 +27,12 @@ if(OUTBOARD_SANITIZE)
   add_link_options(-fsanitize=${OUTBOARD_SANITIZE})
 endif()
 
+# The Python of tests that use our command line: the launcher's environment has what it needs.
+set(OUTBOARD_PYTHON ${Python3_EXECUTABLE})
+if(EXISTS ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+  set(OUTBOARD_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+endif()
+
 # Emitted code lands here; nothing generated is committed.
 set(OUTBOARD_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 

@@ -30,6 +30,8 @@ class Settings:
     resident: str | None = None
     track_pages: bool = False
     streams: int | None = None
+    key: str | None = None  # a folder
+    plain: bool = False
 
     def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
         """The variables to set, LD_PRELOAD included, in a fixed order."""
@@ -45,6 +47,8 @@ class Settings:
             "OUTBOARD_RESIDENT": self.resident,
             "OUTBOARD_TRACK_PAGES": "1" if self.track_pages else None,
             "OUTBOARD_STREAMS": None if self.streams is None else str(self.streams),
+            "OUTBOARD_KEY": self.key,
+            "OUTBOARD_PLAIN": "1" if self.plain else None,
         }
         result.update({name: value for name, value in chosen.items() if value is not None})
         return result
@@ -106,4 +110,6 @@ _LIBRARY_VARIABLES = {
     "OUTBOARD_RESIDENT",
     "OUTBOARD_TRACK_PAGES",
     "OUTBOARD_STREAMS",
+    "OUTBOARD_KEY",
+    "OUTBOARD_PLAIN",
 }

@@ -44,13 +44,14 @@ Connection::Connection(std::unique_ptr<transport::Stream> stream, std::string ad
 Connection::~Connection() = default;
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& address,
-                                                     const Patience& patience, unsigned streams) {
+                                                     const ConnectionConfig& config) {
+  const Patience& patience = config.patience;
   const auto deadline = Clock::now() + milliseconds(patience.connect_ms);
-  OB_ASSIGN_OR_RETURN(auto stream, transport::connect(address, deadline));
+  OB_ASSIGN_OR_RETURN(auto stream, transport::connect(address, deadline, config.security.get()));
   std::unique_ptr<Connection> connection(new Connection(std::move(stream), address, patience));
-  const bool striped = streams > 1 && connection->stream_->can_be_striped();
+  const bool striped = config.streams > 1 && connection->stream_->can_be_striped();
   const unsigned most = transport::StripedStream::kMaxStreams;
-  const auto extra = static_cast<std::uint8_t>(striped ? std::min(streams, most) - 1 : 0);
+  const auto extra = static_cast<std::uint8_t>(striped ? std::min(config.streams, most) - 1 : 0);
   Status status = connection->shake_hands(extra);
   const bool understood = status.code() != Code::protocol_error;  // an older daemon does not
   if (striped && status.ok()) {
@@ -60,7 +61,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& address,
   }
   if (status.ok()) return connection;
   connection.reset();
-  return open(address, patience, 1);
+  ConnectionConfig single = config;
+  single.streams = 1;
+  return open(address, single);
 }
 
 Result<session::Message> Connection::next_of_handshake(transport::Deadline deadline) {

@@ -28,16 +28,23 @@ struct Patience {
   int dead_after_ms = 4500;  ///< silence after which the daemon counts as dead
 };
 
+/// How to connect.
+struct ConnectionConfig {
+  Patience patience;
+  /// What the connection is striped over, if the daemon grants so many and they can be had; else
+  /// fewer, or one. Shared memory is never striped, nor is what is encrypted.
+  unsigned streams = 1;
+  std::shared_ptr<const transport::Security> security;  ///< nullptr: nobody proves anything
+};
+
 /// Threads: one at a time. After an error of code connection_lost, protocol_error or
 /// deadline_exceeded the connection is of no further use.
 class Connection final : private session::SendWaiter {
  public:
-  /// @param streams what the connection is striped over, if the daemon grants so many and they can
-  /// be had; else fewer, or one. Shared memory is never striped.
   /// Errors: unavailable (nobody there), version_mismatch (names both), denied, protocol_error,
   /// deadline_exceeded.
   static Result<std::unique_ptr<Connection>> open(const std::string& address,
-                                                  const Patience& patience, unsigned streams = 1);
+                                                  const ConnectionConfig& config);
   ~Connection() override;
 
   const wire::Welcome& welcome() const noexcept { return welcome_; }

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "client/link_probe.hpp"
+#include "transport/security.hpp"
 
 namespace ob::client {
 namespace {
@@ -175,9 +176,20 @@ Result<Lease> DevicePool::lease() {
   return first_failure;
 }
 
+// A key that cannot be used is never left out. It is loaded when it is first needed.
+Result<ConnectionConfig> DevicePool::connection_to(const std::string& server) {
+  ConnectionConfig config = config_.connection;
+  if (config_.key_folder.empty() || server.starts_with("unix:")) return config;
+  std::call_once(key_loaded_, [&] {
+    key_ = transport::load_key(config_.key_folder, transport::Side::client, config_.plain);
+  });
+  OB_ASSIGN_OR_RETURN(config.security, key_);
+  return config;
+}
+
 Result<Lease> DevicePool::connect(std::size_t server) {
-  OB_ASSIGN_OR_RETURN(
-      auto device, RemoteDevice::open(config_.servers[server], config_.patience, config_.streams));
+  OB_ASSIGN_OR_RETURN(const ConnectionConfig config, connection_to(config_.servers[server]));
+  OB_ASSIGN_OR_RETURN(auto device, RemoteDevice::open(config_.servers[server], config));
   Lease lease;  // pool_ stays unset until all is well, so that a failure simply destroys it
   lease.server_ = server;
   lease.device_ = std::move(device);

@@ -58,11 +58,12 @@ class DevicePool {
  public:
   struct Config {
     std::vector<std::string> servers;  ///< in order of preference
-    Patience patience;
+    ConnectionConfig connection;       ///< security is added from the key
+    std::string key_folder;            ///< of this client, see transport::load_key(); empty: none
+    bool plain = false;                ///< as load_key()
     int retry_after_ms = 5000;         ///< a failed server is left alone; doubles up to 64-fold
     bool measure_links = true;         ///< measure the first connection to each server
     std::size_t max_connections = 64;  ///< per process; calls beyond stay local
-    unsigned streams = 1;              ///< that each of them is striped over; see Connection::open
   };
 
   explicit DevicePool(Config config);
@@ -102,9 +103,12 @@ class DevicePool {
   bool make_room(std::size_t server) noexcept;
   Status get_acquainted(Lease& lease);
   Result<Lease> connect(std::size_t server);
+  Result<ConnectionConfig> connection_to(const std::string& server);
   void set_aside(std::size_t server) noexcept;
 
   const Config config_;
+  std::once_flag key_loaded_;
+  Result<std::shared_ptr<const transport::Security>> key_{nullptr};
   mutable std::mutex mutex_;
   std::vector<Server> servers_;
   std::vector<Lease> idle_;

@@ -43,9 +43,8 @@ Status unknown_queue(QueueId queue) {
 }  // namespace
 
 Result<std::unique_ptr<RemoteDevice>> RemoteDevice::open(const std::string& address,
-                                                         const Patience& patience,
-                                                         unsigned streams) {
-  OB_ASSIGN_OR_RETURN(auto connection, Connection::open(address, patience, streams));
+                                                         const ConnectionConfig& config) {
+  OB_ASSIGN_OR_RETURN(auto connection, Connection::open(address, config));
   return std::unique_ptr<RemoteDevice>(new RemoteDevice(std::move(connection)));
 }
 

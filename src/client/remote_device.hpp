@@ -24,8 +24,7 @@ namespace ob::client {
 class RemoteDevice final : public Device {
  public:
   static Result<std::unique_ptr<RemoteDevice>> open(const std::string& address,
-                                                    const Patience& patience = {},
-                                                    unsigned streams = 1);
+                                                    const ConnectionConfig& config = {});
   ~RemoteDevice() override;
 
   /// True once an error made the connection useless.

@@ -18,7 +18,6 @@ using transport::Clock;
 using wire::Opcode;
 
 constexpr auto kHandshakeTime = std::chrono::seconds(10);
-constexpr auto kIdleTime = std::chrono::hours(24);
 // While a payload is held back no ping is answered: the client hears this often that the daemon
 // lives.
 constexpr auto kSignOfLife = std::chrono::milliseconds(500);
@@ -99,9 +98,11 @@ void Connection::explain(const Status& why) {
 Status Connection::wait_for_bytes() {
   OB_RETURN_IF_ERROR(replies_.flush());
   resting_ = receiver_.idle() && !unanswered_;
-  Status status = stream_->wait(true, false, Clock::now() + kIdleTime);
+  Status status = stream_->wait(true, false, Clock::now() + directory_.longest_idle());
+  const bool idle = at_rest();
   resting_ = false;
-  return status.code() == Code::deadline_exceeded ? Status() : status;
+  if (status.code() != Code::deadline_exceeded) return status;
+  return idle ? Status(Code::deadline_exceeded, "the connection was not used for long") : Status();
 }
 
 Status Connection::take_payload(const Layout& destination, std::uint32_t swapped_word_bytes) {
@@ -146,6 +147,8 @@ Status Connection::receive_hello(session::Message& hello) {
     OB_RETURN_IF_ERROR(stream_->wait(true, false, deadline));
     message = receiver_.poll();
   }
+  if (message.status().code() == Code::denied)
+    return refuse(Code::denied, message.status().message());
   OB_RETURN_IF_ERROR(message.status());
   hello = **message;
   return {};

@@ -3,6 +3,7 @@
 // them to the session's queues; queues answer through the ReplyChannel.
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,6 +25,8 @@ class SessionDirectory {
   virtual Result<std::shared_ptr<Session>> open(const wire::Hello& hello) = 0;
   virtual std::uint32_t device_count() const noexcept = 0;
   virtual StripeGroups& stripes() noexcept = 0;
+  /// How long a client may keep a connection without using it.
+  virtual std::chrono::seconds longest_idle() const noexcept = 0;
 };
 
 /// Threads: run() by its own thread; at_rest() and shut_down() by any.

@@ -31,7 +31,7 @@ Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
                                                std::vector<std::unique_ptr<Device>> devices) {
   std::unique_ptr<Server> server(new Server(std::move(config), std::move(devices)));
   for (const std::string& address : server->config_.listen) {
-    OB_ASSIGN_OR_RETURN(auto listener, transport::listen(address));
+    OB_ASSIGN_OR_RETURN(auto listener, transport::listen(address, server->config_.security));
     server->listeners_.push_back(std::move(listener));
   }
   for (const auto& listener : server->listeners_) {
@@ -108,8 +108,7 @@ void Server::admit(std::unique_ptr<transport::Stream> stream) {
 }
 
 void Server::serve(Client& client) noexcept {
-  const std::string peer = client.connection->peer();
-  spdlog::debug("{} connected", peer);
+  spdlog::debug("{} connected", client.connection->peer());
   Status status;
   try {
     status = client.connection->run();
@@ -118,6 +117,7 @@ void Server::serve(Client& client) noexcept {
     status = Status(Code::internal, error.what());
   }
   const std::string& name = client.connection->client();
+  const std::string peer = client.connection->peer();  // proven by now
   if (status.ok()) {
     spdlog::debug("{} ({}) left", name, peer);
   } else if (status.code() == Code::connection_lost) {
@@ -160,7 +160,8 @@ Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello) {
   }
   const std::uint32_t index = any ? least_used_device() : hello.device;
   OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
-  auto session = std::make_shared<Session>(*devices_[index], *plans_[index], index, token);
+  auto session =
+      std::make_shared<Session>(*devices_[index], *plans_[index], index, token, config_.session);
   sessions_.push_back({token, index, session});
   return session;
 }

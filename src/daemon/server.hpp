@@ -3,6 +3,7 @@
 // on request.
 
 #include <atomic>
+#include <chrono>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "daemon/plan_cache.hpp"
 #include "daemon/stripe_group.hpp"
 #include "device/device.hpp"
+#include "transport/security.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::daemon {
@@ -21,6 +23,10 @@ namespace ob::daemon {
 struct ServerConfig {
   std::vector<std::string> listen;    ///< addresses as transport::listen() takes them
   std::size_t max_connections = 256;  ///< further clients are turned away
+  /// What clients must prove, except over Unix sockets; nullptr: nothing.
+  std::shared_ptr<const transport::Security> security;
+  SessionLimits session;
+  std::chrono::seconds longest_idle = std::chrono::hours(24);  ///< then a connection is closed
   StripingConfig striping;
 };
 
@@ -66,6 +72,7 @@ class Server final : public SessionDirectory {
     return static_cast<std::uint32_t>(devices_.size());
   }
   StripeGroups& stripes() noexcept override { return stripes_; }
+  std::chrono::seconds longest_idle() const noexcept override { return config_.longest_idle; }
   std::uint32_t least_used_device();
 
   const ServerConfig config_;

@@ -115,6 +115,8 @@ Settings read_settings() {
   read_resident(variable("OUTBOARD_RESIDENT"), settings);
   settings.track_pages = is_on(variable("OUTBOARD_TRACK_PAGES"));
   read_streams(variable("OUTBOARD_STREAMS"), settings);
+  settings.key_folder = variable("OUTBOARD_KEY");
+  settings.plain = is_on(variable("OUTBOARD_PLAIN"));
   return settings;
 }
 

@@ -77,7 +77,9 @@ void make_state() noexcept {
 client::DevicePool::Config pool_config(const Settings& settings) {
   client::DevicePool::Config config;
   config.servers = settings.servers;
-  config.streams = settings.streams;
+  config.connection.streams = settings.streams;
+  config.key_folder = settings.key_folder;
+  config.plain = settings.plain;
   config.measure_links = settings.mode != Mode::trace;  // which connects to nobody
   return config;
 }

@@ -1,5 +1,6 @@
 #include "transport/shm/connect.hpp"
 #include "transport/address.hpp"
+#include "transport/security.hpp"
 #include "transport/shm/listener.hpp"
 #include "transport/stream.hpp"
 #include "transport/tcp/connect.hpp"
@@ -7,30 +8,78 @@
 #include "transport/ucx/open.hpp"
 
 namespace ob::transport {
+namespace {
 
-Result<std::unique_ptr<Stream>> connect(const std::string& address, Deadline deadline) {
+/// Demands a proof of whoever connects.
+class SecureListener final : public Listener {
+ public:
+  SecureListener(std::unique_ptr<Listener> inner, std::shared_ptr<const Security> security)
+      : inner_(std::move(inner)), security_(std::move(security)) {}
+
+  Result<std::unique_ptr<Stream>> accept(Deadline deadline) override {
+    OB_ASSIGN_OR_RETURN(auto stream, inner_->accept(deadline));
+    return security_->accept_over(std::move(stream));
+  }
+  std::string address() const override { return inner_->address(); }
+  void close() noexcept override { inner_->close(); }
+
+ private:
+  const std::unique_ptr<Listener> inner_;
+  const std::shared_ptr<const Security> security_;
+};
+
+Result<std::unique_ptr<Stream>> connect_tcp(const TcpAddress& address, Deadline deadline,
+                                            const Security* security) {
+  OB_ASSIGN_OR_RETURN(auto stream, tcp::connect(address, deadline));
+  if (security == nullptr) return stream;
+  return security->connect_over(std::move(stream), deadline);
+}
+
+Result<std::unique_ptr<Listener>> listen_tcp(const TcpAddress& address,
+                                             std::shared_ptr<const Security> security) {
+  OB_ASSIGN_OR_RETURN(auto listener, tcp::listen(address));
+  if (security == nullptr) return listener;
+  return std::unique_ptr<Listener>(
+      std::make_unique<SecureListener>(std::move(listener), std::move(security)));
+}
+
+// Only what sets a UCX stream up goes through its control.
+Status check_plain(const UcxAddress& address, const Security* security) {
+  if (security == nullptr || security->plain()) return {};
+  return {Code::unsupported, address.text() +
+                                 " would carry data unencrypted (use --plain on both " +
+                                 "sides if nobody else is on that network, or tcp)"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Stream>> connect(const std::string& address, Deadline deadline,
+                                        const Security* security) {
   OB_ASSIGN_OR_RETURN(const Address parsed, parse_address(address));
   if (const auto* unix_address = std::get_if<UnixAddress>(&parsed)) {
     return shm::connect(*unix_address, deadline);
   }
   if (const auto* ucx_address = std::get_if<UcxAddress>(&parsed)) {
-    auto control = tcp::connect(ucx_address->control, deadline);
+    OB_RETURN_IF_ERROR(check_plain(*ucx_address, security));
+    auto control = connect_tcp(ucx_address->control, deadline, security);
     if (!control.ok()) return control.status().in(ucx_address->text());
     return ucx::connect(std::move(*control), deadline);
   }
-  return tcp::connect(std::get<TcpAddress>(parsed), deadline);
+  return connect_tcp(std::get<TcpAddress>(parsed), deadline, security);
 }
 
-Result<std::unique_ptr<Listener>> listen(const std::string& address) {
+Result<std::unique_ptr<Listener>> listen(const std::string& address,
+                                         std::shared_ptr<const Security> security) {
   OB_ASSIGN_OR_RETURN(const Address parsed, parse_address(address));
   if (const auto* unix_address = std::get_if<UnixAddress>(&parsed))
     return shm::listen(*unix_address);
   if (const auto* ucx_address = std::get_if<UcxAddress>(&parsed)) {
-    auto control = tcp::listen(ucx_address->control);
+    OB_RETURN_IF_ERROR(check_plain(*ucx_address, security.get()));
+    auto control = listen_tcp(ucx_address->control, std::move(security));
     if (!control.ok()) return control.status().in(ucx_address->text());
     return ucx::listen(std::move(*control));
   }
-  return tcp::listen(std::get<TcpAddress>(parsed));
+  return listen_tcp(std::get<TcpAddress>(parsed), std::move(security));
 }
 
 }  // namespace ob::transport

@@ -17,6 +17,9 @@ class Security {
  public:
   virtual ~Security() = default;
 
+  /// True if data may travel as they are.
+  virtual bool plain() const noexcept = 0;
+
   /// Proves both sides to each other.
   /// Errors: denied, saying which side was not believed; those of the stream.
   virtual Result<std::unique_ptr<Stream>> connect_over(std::unique_ptr<Stream> stream,

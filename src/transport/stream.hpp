@@ -32,6 +32,8 @@ struct Descriptors {
   const int* end() const noexcept { return numbers.data() + count; }
 };
 
+class Security;
+
 /// Threads: one sender and one receiver at a time (they may be two threads); wait() by either.
 class Stream {
  public:
@@ -101,11 +103,15 @@ class Listener {
 /// (UCX, set up over tcp). The spelling chooses the transport. Errors: invalid_argument for a
 /// malformed address (says what is expected); unavailable if nobody answers; unsupported for ucx
 /// where UCX is not there.
-Result<std::unique_ptr<Stream>> connect(const std::string& address, Deadline deadline);
+/// @param security what both sides prove to each other, except over Unix sockets, whose peers the
+/// kernel names; nullptr: nothing   Errors: those of Security; unsupported for UCX unless in plain
+Result<std::unique_ptr<Stream>> connect(const std::string& address, Deadline deadline,
+                                        const Security* security = nullptr);
 
 /// Listens on the same spellings; port 0 picks a free one. A stale socket file is replaced, a live
 /// one refused.
 /// Errors: invalid_argument; unavailable if the address is taken; denied if permissions forbid it.
-Result<std::unique_ptr<Listener>> listen(const std::string& address);
+Result<std::unique_ptr<Listener>> listen(const std::string& address,
+                                         std::shared_ptr<const Security> security = nullptr);
 
 }  // namespace ob::transport

@@ -77,7 +77,8 @@ TEST_P(ConnectionTest, PingsAreAnswered) {
 TEST_P(ConnectionTest, ALostDaemonIsReported) {
   daemon.stop();
   EXPECT_EQ(connection->ping().status().code(), Code::connection_lost);
-  EXPECT_EQ(Connection::open(daemon.address(), kShort).status().code(), Code::unavailable);
+  EXPECT_EQ(Connection::open(daemon.address(), {.patience = kShort}).status().code(),
+            Code::unavailable);
 }
 
 INSTANTIATE_TEST_SUITE_P(over, ConnectionTest, testing::Values(Transport::tcp, Transport::shm),
@@ -85,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(over, ConnectionTest, testing::Values(Transport::tcp, T
 
 TEST(Connection, ASilentDaemonIsGivenUp) {
   StubServer server([](transport::Stream&) {});
-  auto connection = require(Connection::open(server.address(), kShort));
+  auto connection = require(Connection::open(server.address(), {.patience = kShort}));
   const auto asked =
       require(connection->command(Opcode::synchronize, QueueId{1}, std::span<const std::byte>()));
   EXPECT_EQ(connection->wait_done(asked).status().code(), Code::deadline_exceeded);
@@ -93,7 +94,7 @@ TEST(Connection, ASilentDaemonIsGivenUp) {
 
 TEST(Connection, ADaemonThatTakesNothingIsGivenUp) {
   StubServer server([](transport::Stream&) {});
-  auto connection = require(Connection::open(server.address(), kShort));
+  auto connection = require(Connection::open(server.address(), {.patience = kShort}));
   Bytes large(64 << 20);
   const auto sent = connection->write(QueueId{1}, {BufferId{1}, line(large.size())},
                                       Layout::bytes(large.data(), large.size()));
@@ -114,7 +115,7 @@ TEST(Connection, DataNobodyAskedForIsRefused) {
                          {const_cast<std::byte*>(body.bytes().data()), body.bytes().size()}};
     (void)stream.try_send(out);
   });
-  auto connection = require(Connection::open(server.address(), kShort));
+  auto connection = require(Connection::open(server.address(), {.patience = kShort}));
   const auto asked =
       require(connection->command(Opcode::synchronize, QueueId{1}, std::span<const std::byte>()));
   EXPECT_EQ(connection->wait_done(asked).status().code(), Code::protocol_error);
@@ -129,7 +130,8 @@ TEST(Connection, AStrangerIsNoDaemon) {
     (void)stream->try_send({&part, 1});
     (void)stream->wait(true, false, test::RawClient::deadline());
   });
-  EXPECT_EQ(Connection::open(listener->address(), kShort).status().code(), Code::protocol_error);
+  EXPECT_EQ(Connection::open(listener->address(), {.patience = kShort}).status().code(),
+            Code::protocol_error);
   stranger.join();
 }
 

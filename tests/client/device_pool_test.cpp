@@ -13,7 +13,7 @@ using test::Transport;
 DevicePool::Config config_of(std::vector<std::string> servers) {
   DevicePool::Config config;
   config.servers = std::move(servers);
-  config.patience.connect_ms = 500;
+  config.connection.patience.connect_ms = 500;
   return config;
 }
 

@@ -53,7 +53,7 @@ void expect_works(RemoteDevice& device) {
 TEST(Striping, ADeviceIsReachedOverSeveralStreams) {
   InProcessDaemon daemon(Transport::tcp, one(null_device()), 256, {.block_bytes = 70'001});
   for (const unsigned streams : {1u, 2u, 3u, 16u}) {
-    auto device = require(RemoteDevice::open(daemon.address(), {}, streams));
+    auto device = require(RemoteDevice::open(daemon.address(), {.streams = streams}));
     EXPECT_EQ(streams_of(*device), streams);
     expect_works(*device);
   }
@@ -61,7 +61,7 @@ TEST(Striping, ADeviceIsReachedOverSeveralStreams) {
 
 TEST(Striping, AsManyStreamsAsAreGranted) {
   InProcessDaemon daemon(Transport::tcp, one(null_device()), 256, {.max_streams = 3});
-  auto device = require(RemoteDevice::open(daemon.address(), {}, 1000));
+  auto device = require(RemoteDevice::open(daemon.address(), {.streams = 1000}));
   EXPECT_EQ(streams_of(*device), 3u);
   EXPECT_NE(device->connection().stream().peer().find(" (3 streams)"), std::string::npos);
   expect_works(*device);
@@ -69,7 +69,7 @@ TEST(Striping, AsManyStreamsAsAreGranted) {
 
 TEST(Striping, SharedMemoryIsNotStriped) {
   InProcessDaemon daemon(Transport::shm);
-  auto device = require(RemoteDevice::open(daemon.address(), {}, 3));
+  auto device = require(RemoteDevice::open(daemon.address(), {.streams = 3}));
   EXPECT_EQ(streams_of(*device), 1u);
   EXPECT_TRUE(device->connection().stream().shares_memory());
   expect_works(*device);
@@ -122,7 +122,7 @@ TEST(Striping, ADaemonThatKnowsNothingOfItIsAskedAgainWithout) {
     (void)second->wait(true, false, test::RawClient::deadline());
     return asked;
   });
-  auto connection = require(Connection::open(listener->address(), {}, 4));
+  auto connection = require(Connection::open(listener->address(), {.streams = 4}));
   EXPECT_EQ(connection->stream().descriptors().count, 1u);
   connection.reset();
   EXPECT_EQ(old_daemon.get(), (std::vector<int>{3, 0}));
@@ -145,7 +145,7 @@ TEST(Striping, WhereStreamsCannotBeHadOneIsEnough) {
     (void)again->wait(true, false, test::RawClient::deadline());
     return asked;
   });
-  auto connection = require(Connection::open(listener->address(), {}, 2));
+  auto connection = require(Connection::open(listener->address(), {.streams = 2}));
   EXPECT_EQ(connection->stream().descriptors().count, 1u);
   connection.reset();
   EXPECT_EQ(daemon.get(), (std::vector<int>{1, 0}));
@@ -164,7 +164,7 @@ TEST(Striping, MoreThanWasAskedForIsNoGrant) {
     (void)again->wait(true, false, test::RawClient::deadline());
     return asked;
   });
-  auto connection = require(Connection::open(listener->address(), {}, 2));
+  auto connection = require(Connection::open(listener->address(), {.streams = 2}));
   EXPECT_EQ(connection->stream().descriptors().count, 1u);
   connection.reset();
   EXPECT_EQ(daemon.get(), 0);
@@ -174,7 +174,7 @@ TEST(Striping, APoolStripesAndUsesItsConnectionsAgain) {
   InProcessDaemon daemon(Transport::tcp);
   DevicePool::Config config;
   config.servers = {daemon.address()};
-  config.streams = 3;
+  config.connection.streams = 3;
   DevicePool pool(config);
   std::uint64_t id = 0;
   {
@@ -192,7 +192,7 @@ TEST(Striping, AForkedChildClosesAllStreamsOfItsParent) {
   InProcessDaemon daemon(Transport::tcp);
   DevicePool::Config config;
   config.servers = {daemon.address()};
-  config.streams = 4;
+  config.connection.streams = 4;
   DevicePool pool(config);
   auto lease = require(pool.lease());
   const transport::Descriptors descriptors = lease.device().connection().stream().descriptors();
@@ -216,7 +216,7 @@ TEST(Striping, ADescriptorThatTheProgramClosedCostsTheConnectionOnly) {
   InProcessDaemon daemon(Transport::tcp);
   DevicePool::Config config;
   config.servers = {daemon.address()};
-  config.streams = 3;
+  config.connection.streams = 3;
   DevicePool pool(config);
   std::uint64_t id = 0;
   {

@@ -54,6 +54,19 @@ def library_options(function: Callable[..., Any]) -> Callable[..., Any]:
             type=click.IntRange(1, MAX_STREAMS),
             help="TCP streams of a connection, for links that one does not fill.  [default: 1]",
         ),
+        click.option(
+            "--key",
+            metavar="FOLDER",
+            type=click.Path(exists=True, file_okay=False, resolve_path=True),
+            help="This client's key (outboard key), for daemons on other machines.  "
+            "[default: OUTBOARD_KEY]",
+        ),
+        click.option(
+            "--plain",
+            is_flag=True,
+            help="With a key: unencrypted data to daemons with --plain, on networks that nobody "
+            "else can listen or write to.",
+        ),
         click.option("--quiet", is_flag=True, help="No line on stderr when a daemon is lost."),
     ]
     for option in reversed(options):

@@ -30,6 +30,8 @@ def command(
     resident: str | None,
     track_pages: bool,
     streams: int | None,
+    key: str | None,
+    plain: bool,
     quiet: bool,
     report: str | None,
     trace: str | None,
@@ -52,6 +54,8 @@ def command(
         resident=resident,
         track_pages=track_pages,
         streams=streams,
+        key=key,
+        plain=plain,
         routines=routines,
     )
     native = paths.require_native()

@@ -60,6 +60,8 @@ def command(
     resident: str | None,
     track_pages: bool,
     streams: int | None,
+    key: str | None,
+    plain: bool,
     quiet: bool,
     report: str | None,
     trace_file: Path | None,
@@ -87,6 +89,8 @@ def command(
         resident=resident,
         track_pages=track_pages,
         streams=streams,
+        key=key,
+        plain=plain,
         routines=routines,
     )
     daemon_options = []

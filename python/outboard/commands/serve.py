@@ -33,6 +33,21 @@ LOG_LEVELS = ("debug", "info", "warn", "error")
 )
 @click.option("--device-rate", type=values.Rate(), help="Speed of a null device, e.g. 500GF.")
 @click.option("--plan-time", type=values.Time(), help="A null device's for a plan, e.g. 20ms.")
+@click.option(
+    "--key",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="This daemon's key (outboard key): only clients of its pool may connect, from anywhere.",
+)
+@click.option(
+    "--plain",
+    is_flag=True,
+    help="With a key: unencrypted data to clients with --plain, on networks that nobody else can "
+    "listen or write to.",
+)
+@click.option("--max-connections", type=click.IntRange(1, 65536), help="Clients.  [default: 256]")
+@click.option("--session-memory", type=values.Size(), help="Device memory of one client, e.g. 2G.")
+@click.option("--idle-time", type=click.IntRange(1), help="Seconds; then an unused one is closed.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="What to log on stderr.")
 @click.option("--exit-with-parent", is_flag=True, help="End when the starting process ends.")
 def command(
@@ -43,6 +58,11 @@ def command(
     max_streams: int | None,
     device_rate: str | None,
     plan_time: str | None,
+    key: str | None,
+    plain: bool,
+    max_connections: int | None,
+    session_memory: str | None,
+    idle_time: int | None,
     log_level: str | None,
     exit_with_parent: bool,
 ) -> None:
@@ -55,6 +75,7 @@ def command(
     Examples:
       outboard serve
       outboard serve --listen [::1]:7770 --devices 2 --device-memory 2G
+      outboard serve --key ~/pool --listen 0.0.0.0:7770 --session-memory 4G
       outboard serve --listen 127.0.0.1:0 --backend null --device-rate 500GF
     """
     for option, given in (("--device-rate", device_rate), ("--plan-time", plan_time)):
@@ -70,12 +91,18 @@ def command(
         "--device-rate": device_rate,
         "--plan-time": plan_time,
         "--max-streams": max_streams,
+        "--key": key,
+        "--max-connections": max_connections,
+        "--session-memory": session_memory,
+        "--idle-time": idle_time,
         "--log-level": log_level,
     }
     arguments = [part for address in listen for part in ("--listen", address)]
     for name, value in options.items():
         if value is not None:
             arguments += [name, str(value)]
+    if plain:
+        arguments.append("--plain")
     if exit_with_parent:
         arguments.append("--exit-with-parent")
     program = str(build.ensure_native().daemon)

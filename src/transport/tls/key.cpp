@@ -39,7 +39,9 @@ const unsigned char* unsigned_bytes(const std::string& text) noexcept {
 
 class Key final : public Security {
  public:
-  Key(Side side, bool plain) : side_(side), protocols_(offered(plain)) {}
+  Key(Side side, bool plain) : side_(side), plain_(plain), protocols_(offered(plain)) {}
+
+  bool plain() const noexcept override { return plain_; }
 
   Status load(const std::string& folder) {
     OB_RETURN_IF_ERROR(OpenSsl::load());
@@ -140,6 +142,7 @@ class Key final : public Security {
   }
 
   const Side side_;
+  const bool plain_;
   const std::string& protocols_;
   Context context_;
 };

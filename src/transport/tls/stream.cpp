@@ -184,7 +184,10 @@ Status TlsStream::failure(const ErrorScope& errors) const {
                               ssl.X509_verify_cert_error_string(verified) + ")"};
   }
   const std::string reason = errors.reason();
-  if (reason.empty() && !broken_.ok()) return broken_;
+  if (reason.empty() && !broken_.ok()) {
+    const bool hung_up = side_ == Side::client && state_ == State::shaking_hands;
+    return hung_up ? broken_.in("no TLS handshake (was the daemon started with --key?)") : broken_;
+  }
   const std::string text = reason.empty() ? "the connection ended" : reason;
   if (state_ == State::shaking_hands || text.find("alert") != std::string::npos) {
     return {Code::denied, inner_->peer() + " and this side do not trust each other (" + text +
