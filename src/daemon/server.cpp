@@ -189,7 +189,7 @@ std::size_t Server::shut_down_resting(bool everybody) {
 }
 
 void Server::drain(double patience_s) {
-  closing_ = true;
+  if (closing_.exchange(true)) return;
   for (const auto& listener : listeners_) listener->close();
   for (std::thread& acceptor : acceptors_) {
     if (acceptor.joinable()) acceptor.join();

@@ -143,7 +143,9 @@ def place(
     suite: Suite, fault: Fault | None, pick: random.Random
 ) -> collections.abc.Iterator[Place]:
     """A daemon; the one that `fault` is about, if any."""
-    options = fault.options if fault else ()
+    options = list(fault.options if fault else ())
+    if suite.arguments.keys:
+        options += ["--key", str(suite.arguments.keys / "good")]
     with contextlib.ExitStack() as stack:
         daemon = Daemon(suite.bench, ["--devices", "1", *options])
         stack.callback(daemon.__exit__, CheckError, None, None)  # killed, whatever became of it
@@ -174,17 +176,16 @@ def run_once(suite: Suite, fault: Fault, seed: int, tally: Tally) -> None:
                 pause(pick.random() * 0.2)
                 second.daemon.kill()
 
+        extra = {"OUTBOARD_TEST_SEED": str(seed), "OPENBLAS_NUM_THREADS": "1", **dict(fault.extra)}
+        if suite.arguments.keys:
+            extra["OUTBOARD_KEY"] = str(suite.arguments.keys / "good")
         started = time.monotonic()
         outcome = suite.bench.run(
             [suite.bench.program("e2e_survives"), ",".join(ROUTINES), str(LARGEST), str(CALLS)],
             "remote",
             f"{first.address},{second.address}",
             quiet=quiet,
-            extra={
-                "OUTBOARD_TEST_SEED": str(seed),
-                "OPENBLAS_NUM_THREADS": "1",
-                **dict(fault.extra),
-            },
+            extra=extra,
             timeout_s=PROGRAM_S + 2 * NOTICED_S,
             during=during,
         )
@@ -220,6 +221,7 @@ def storm(suite: Suite) -> None:
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--at-once", type=int, default=4)
+    parser.add_argument("--keys", type=pathlib.Path, help="daemons over TCP want one of these")
 
 
 if __name__ == "__main__":

@@ -49,6 +49,9 @@ def main() -> int:
     mixed = folder / "mixed"
     shutil.copytree(folder / "good", mixed)
     shutil.copy(folder / "stranger" / "client.key", mixed / "client.key")
+    mixed_daemon = folder / "mixed_daemon"
+    shutil.copytree(folder / "good", mixed_daemon)
+    shutil.copy(folder / "stranger" / "daemon.key", mixed_daemon / "daemon.key")
     return 0
 
 

@@ -1,0 +1,115 @@
+"""Daemons with a key: who gets through, who does not, and what the program is told."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import pathlib
+import subprocess
+
+import harness
+from harness import Bench, Daemon, Outcome, Suite, expect
+
+
+def run(suite: Suite, server: str, key: pathlib.Path | None, *, plain: bool = False) -> Outcome:
+    extra = {"OUTBOARD_KEY": str(key)} if key else {}
+    if plain:
+        extra["OUTBOARD_PLAIN"] = "1"
+    return suite.bench.run(
+        [suite.bench.program("e2e_poison"), "1", "60"], "remote", server, extra=extra
+    )
+
+
+def goes_out(suite: Suite, server: str, key: pathlib.Path | None, *, plain: bool = False) -> None:
+    outcome = run(suite, server, key, plain=plain)
+    outcome.expect_ok().expect_stderr_lines(0).expect_out({"dgemm": 1, "zpotrf": 1, "fftw*": 2})
+
+
+def stays(suite: Suite, server: str, key: pathlib.Path | None, words: str) -> None:
+    """Right answers, all of them computed here, and one line that says why."""
+    outcome = run(suite, server, key)
+    outcome.expect_ok().expect_stderr_lines(1).expect_none_out()
+    expect(
+        suite.bench.native or words in outcome.stderr,
+        f"nothing about {words!r} in {outcome.stderr!r}",
+    )
+
+
+def with_key(suite: Suite, keys: pathlib.Path) -> None:
+    good = keys / "good"
+    refused = "this daemon takes only clients with its pool's key"
+    cases = {
+        "of another pool": ("stranger", "has no certificate of this key's pool"),
+        "of a daemon": ("swapped", "alert"),
+        "expired": ("expired", "alert"),
+        "made by a member": ("upstart", "alert"),
+        "that others may read": ("readable", "chmod 600"),
+        "that is not there": ("nothing", "cannot read"),
+    }
+    with Daemon(suite.bench, ["--key", str(good)]) as daemon:
+        check = suite.check
+        check("a key of the pool", lambda: goes_out(suite, daemon.tcp, good))
+        check("only one side in plain", lambda: goes_out(suite, daemon.tcp, good, plain=True))
+        check("a unix socket, no key", lambda: goes_out(suite, daemon.shm, None))
+        check("a unix socket, a bad key", lambda: goes_out(suite, daemon.shm, keys / "nothing"))
+        check("no key", lambda: stays(suite, daemon.tcp, None, refused))
+        for what, (folder, words) in cases.items():
+            body = functools.partial(stays, suite, daemon.tcp, keys / folder, words)
+            check(f"a key {what}", body)
+        check("good keys still get through", lambda: goes_out(suite, daemon.tcp, good))
+    with Daemon(suite.bench, ["--key", str(good), "--plain"]) as daemon:
+        suite.check("both in plain", lambda: goes_out(suite, daemon.tcp, good, plain=True))
+        suite.check("the client encrypts", lambda: goes_out(suite, daemon.tcp, good))
+        suite.check("plain is not open", lambda: stays(suite, daemon.tcp, None, refused))
+    with Daemon(suite.bench) as daemon:
+        words = "was the daemon started with --key?"
+        suite.check("a daemon without", lambda: stays(suite, daemon.tcp, good, words))
+
+
+def refuses_to_start(bench: Bench, arguments: list[str], words: str) -> None:
+    done = subprocess.run(
+        [str(bench.daemon), *arguments], capture_output=True, text=True, timeout=30, check=False
+    )
+    expect(done.returncode == 1 and words in done.stderr, f"{done.returncode}: {done.stderr!r}")
+
+
+def starting(suite: Suite, keys: pathlib.Path) -> None:
+    bench = suite.bench
+    anywhere = ["--listen", "0.0.0.0:0"]
+    cases = {
+        "another address without a key": (anywhere, "outboard key init"),
+        "plain without a key": (["--plain"], "--plain needs --key"),
+        "a key that is not there": (["--key", "/nonexistent"], "cannot read"),
+        "another's secret": (["--key", str(keys / "mixed_daemon")], "daemon.key"),
+    }
+    for what, (arguments, words) in cases.items():
+        suite.check(what, functools.partial(refuses_to_start, bench, arguments, words))
+
+
+def limited(suite: Suite) -> None:
+    """More than a session may have runs here, with right answers."""
+    with Daemon(suite.bench, ["--session-memory", "1MiB"]) as daemon:
+
+        def large() -> None:
+            command = [suite.bench.program("e2e_survives"), "dgemm", "400", "3"]
+            outcome = suite.bench.run(command, "remote", daemon.tcp)
+            outcome.expect_ok().expect_stderr_lines(1).expect_none_out()
+            expect("--session-memory" in outcome.stderr, f"the reason lacks: {outcome.stderr!r}")
+
+        suite.check("a call that needs more than a session may have", large)
+        suite.check("one that needs less", lambda: goes_out(suite, daemon.tcp, None))
+
+
+def security(suite: Suite) -> None:
+    keys = suite.arguments.keys
+    with_key(suite, keys)
+    starting(suite, keys)
+    limited(suite)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--keys", type=pathlib.Path, required=True)
+
+
+if __name__ == "__main__":
+    harness.main(Suite(__doc__, arguments), security)
