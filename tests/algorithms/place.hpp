@@ -38,7 +38,8 @@ class DeviceAt {
     if (place == Place::tcp || place == Place::shm) {
       daemon_ = std::make_unique<InProcessDaemon>(
           place == Place::tcp ? Transport::tcp : Transport::shm, one(std::move(device)));
-      inner_ = require(client::RemoteDevice::open(daemon_->address(), {.patience = {.connect_ms = 30000}}));
+      inner_ = require(
+          client::RemoteDevice::open(daemon_->address(), {.patience = {.connect_ms = 30000}}));
     } else {
       inner_ = std::move(device);
     }

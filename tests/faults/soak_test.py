@@ -42,80 +42,76 @@ def memory_of(process: subprocess.Popen[bytes]) -> Memory:
     return Memory(own, device)
 
 
-def soak(suite: Suite) -> None:
-    clients, seconds = suite.arguments.clients, suite.arguments.seconds
-    memory: list[Memory] = []
-    outcomes: list[Outcome] = []
-    problems: list[str] = []
-    lock = threading.Lock()
+@dataclasses.dataclass
+class Run:
+    """What the programs said, and the daemon's memory meanwhile."""
 
-    def run(server: str, seed: int) -> None:
+    outcomes: list[Outcome] = dataclasses.field(default_factory=list)
+    problems: list[str] = dataclasses.field(default_factory=list)
+    memory: list[Memory] = dataclasses.field(default_factory=list)
+
+    def client(self, suite: Suite, server: str, seed: int) -> None:
+        """One program from start to end."""
+        seconds = suite.arguments.seconds
+        program = suite.bench.program("e2e_survives")
         try:
             outcome = suite.bench.run(
-                [
-                    suite.bench.program("e2e_survives"),
-                    ",".join(ROUTINES),
-                    str(LARGEST),
-                    f"{seconds}s",
-                ],
+                [program, ",".join(ROUTINES), str(LARGEST), f"{seconds}s"],
                 "remote",
                 server,
                 extra={"OUTBOARD_TEST_SEED": str(seed), "OPENBLAS_NUM_THREADS": "1"},
                 timeout_s=seconds + 120,
             )
-            outcome.expect_ok().expect_stderr_lines(0)
+            self.outcomes.append(outcome.expect_ok().expect_stderr_lines(0))
         except harness.CheckError as error:
-            with lock:
-                problems.append(str(error))
-            return
-        with lock:
-            outcomes.append(outcome)
+            self.problems.append(str(error))
 
-    with Daemon(suite.bench, ["--device-memory", f"{DEVICE_MIB}MiB"]) as daemon:
-        threads = [
-            threading.Thread(
-                target=run,
-                args=(daemon.address(("shm", "tcp")[i % 2]), suite.random.getrandbits(32)),
-            )
-            for i in range(clients)
-        ]
-        for thread in threads:
-            thread.start()
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            time.sleep(min(5.0, seconds / 8))
-            memory.append(memory_of(daemon.process))
-        for thread in threads:
-            thread.join()
+    def all(self, suite: Suite) -> None:
+        """As many as were asked for, half over each transport."""
+        seconds = suite.arguments.seconds
+        with Daemon(suite.bench, ["--device-memory", f"{DEVICE_MIB}MiB"]) as daemon:
+            threads = []
+            for i in range(suite.arguments.clients):
+                server = daemon.address(("shm", "tcp")[i % 2])
+                seed = suite.random.getrandbits(32)
+                threads.append(threading.Thread(target=self.client, args=(suite, server, seed)))
+            for thread in threads:
+                thread.start()
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                time.sleep(min(5.0, seconds / 8))
+                self.memory.append(memory_of(daemon.process))
+            for thread in threads:
+                thread.join()
 
-    def no_errors() -> None:
-        expect(not problems, f"{len(problems)} of {clients}: {problems[:3]}")
-        expect(all(o.total("*", "fell_back") == 0 for o in outcomes), "calls fell back")
+    def no_errors(self) -> None:
+        expect(not self.problems, f"{len(self.problems)} had problems: {self.problems[:3]}")
+        expect(all(o.total("*", "fell_back") == 0 for o in self.outcomes), "calls fell back")
 
-    def no_growth() -> None:
-        quarter = max(1, len(memory) // 4)
-        early = statistics.median(m.own for m in memory[:quarter])
-        late = statistics.median(m.own for m in memory[-quarter:])
-        device = max(m.device for m in memory)
+    def no_growth(self) -> None:
+        quarter = max(1, len(self.memory) // 4)
+        early = statistics.median(m.own for m in self.memory[:quarter])
+        late = statistics.median(m.own for m in self.memory[-quarter:])
+        device = max(m.device for m in self.memory)
         print(f"{early:.0f} MiB early, {late:.0f} late, and at most {device:.0f} for the device")
         expect(late < early + GROWTH_MIB, f"{early:.0f} MiB became {late:.0f}")
         expect(device <= DEVICE_MIB, f"{device:.0f} MiB of device memory, the cap is {DEVICE_MIB}")
 
-    def equal_shares() -> None:
-        served = [o.total("*", "compute_ns") * 1e-9 for o in outcomes]
+    def equal_shares(self, lenient: bool) -> None:
+        served = sorted(o.total("*", "compute_ns") * 1e-9 for o in self.outcomes)
         mean = statistics.mean(served)
-        print(
-            f"device time per program: {min(served):.3f} to {max(served):.3f} s, mean {mean:.3f}; "
-            f"{sum(o.total('*') for o in outcomes)} calls"
-        )
-        expect(
-            suite.arguments.lenient or max(abs(s - mean) for s in served) <= SHARE * mean,
-            f"shares are not within {SHARE:.0%} of equal: {sorted(served)}",
-        )
+        calls = sum(o.total("*") for o in self.outcomes)
+        print(f"device time: {served[0]:.3f} to {served[-1]:.3f} s, mean {mean:.3f}; {calls} calls")
+        off = [s for s in served if abs(s - mean) > SHARE * mean]
+        expect(lenient or not off, f"shares are not within {SHARE:.0%} of {mean:.3f} s: {off}")
 
-    suite.check(f"{clients} programs, {seconds} s: no error", no_errors)
-    suite.check("memory does not grow", no_growth)
-    suite.check("equal shares of the device", equal_shares)
+
+def soak(suite: Suite) -> None:
+    run = Run()
+    run.all(suite)
+    suite.check("no errors", run.no_errors)
+    suite.check("memory does not grow", run.no_growth)
+    suite.check("equal shares of the device", lambda: run.equal_shares(suite.arguments.lenient))
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
