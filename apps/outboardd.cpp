@@ -40,6 +40,7 @@ struct Options {
   std::uint64_t session_memory_bytes = UINT64_MAX;
   std::uint64_t idle_seconds = 24 * 3600;
   unsigned fail_allocations = 0;
+  unsigned corrupt = 0;
   std::string log_level = "info";
   bool exit_with_parent = false;
 };
@@ -94,6 +95,8 @@ void declare(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--fail-allocations", options.fail_allocations,
                  "for tests: every so-many-th allocation of device memory fails (cpu)");
+  app.add_option("--corrupt", options.corrupt,
+                 "for tests: every so-many-th result has a wrong element (cpu)");
   app.add_option("--log-level", options.log_level, "how much to say on stderr")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
@@ -130,7 +133,8 @@ ob::Result<std::unique_ptr<ob::Device>> make_device(const Options& options, unsi
     return ob::cpu::create({.index = index,
                             .devices = options.devices,
                             .memory_bytes = options.memory_bytes,
-                            .fail_allocations = options.fail_allocations});
+                            .fail_allocations = options.fail_allocations,
+                            .corrupt = options.corrupt});
   }
   double rate = 0;
   if (!options.device_rate.empty()) rate = parse_rate_gflops(options.device_rate);

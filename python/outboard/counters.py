@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 MAGIC = 0x54524F504552424F  # "OBREPORT"
-VERSION = 1
+VERSION = 2
 HEADER = struct.Struct("<QIIQQ64s128s16s256s")
-ROW = struct.Struct("<32s16Q")
+ROW = struct.Struct("<32s19Q")
 
 
 @dataclass
@@ -34,6 +34,9 @@ class Routine:
     remote_megaflop: int = 0
     eligible: int = 0
     bytes_kept: int = 0
+    verified: int = 0
+    mismatched: int = 0
+    unchecked: int = 0
 
     def add(self, other: Routine) -> None:
         for name in COUNTERS:

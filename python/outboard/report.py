@@ -168,11 +168,19 @@ _TIMES = (
 _TOTAL = "total"
 _COULD_GO = Column("could\ngo", lambda r: str(r.eligible))
 
+_CHECKED = (
+    Column("results\nverified", lambda r: str(r.verified)),
+    Column("results\nwrong", lambda r: str(r.mismatched)),
+    Column("results\nunchecked", lambda r: str(r.unchecked)),
+)
+
 
 def _tables(lines: list[Line], width: int, counting: bool) -> list[Table]:
     counts = list(_COUNTS)
     if counting:
         counts.insert(1, _COULD_GO)
+    if any(r.verified or r.mismatched or r.unchecked for r in (line.routine for line in lines)):
+        counts += _CHECKED
     rows = [*lines, _total(lines)] if len(lines) > 1 else lines
     whole = _table([*counts, *_TIMES], rows, estimate=True)
     if _natural_width(whole) <= width:

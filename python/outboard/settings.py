@@ -32,6 +32,7 @@ class Settings:
     streams: int | None = None
     key: str | None = None  # a folder
     plain: bool = False
+    verify: bool = False
 
     def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
         """The variables to set, LD_PRELOAD included, in a fixed order."""
@@ -49,6 +50,7 @@ class Settings:
             "OUTBOARD_STREAMS": None if self.streams is None else str(self.streams),
             "OUTBOARD_KEY": self.key,
             "OUTBOARD_PLAIN": "1" if self.plain else None,
+            "OUTBOARD_VERIFY": "1" if self.verify else None,
         }
         result.update({name: value for name, value in chosen.items() if value is not None})
         return result
@@ -112,4 +114,5 @@ _LIBRARY_VARIABLES = {
     "OUTBOARD_STREAMS",
     "OUTBOARD_KEY",
     "OUTBOARD_PLAIN",
+    "OUTBOARD_VERIFY",
 }

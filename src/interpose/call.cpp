@@ -8,6 +8,7 @@
 #include "interpose/resident.hpp"
 #include "interpose/state.hpp"
 #include "interpose/undisturbed.hpp"
+#include "interpose/verified.hpp"
 #include "routines/cost.hpp"
 
 namespace ob::interpose {
@@ -89,20 +90,32 @@ Call::Call(const Descriptor& routine, std::span<const CallArguments> calls) noex
   decide(smallest->items, calls.size());
 }
 
-bool Call::run(RemoteJob& job) noexcept {
+bool Call::run(RemoteJob& job, std::span<const CallArguments> calls,
+               const Argument* single) noexcept {
   const Undisturbed undisturbed;
   State* s = state();
-  return s != nullptr && run_remotely(*s, s->routine(routine_), routine_.name, flops_, job);
+  if (s == nullptr) return false;
+  RoutineRecord& record = s->routine(routine_);
+  if (!s->settings.verify) return run_remotely(*s, record, routine_.name, flops_, job);
+  try {
+    std::vector<const Argument*> all;
+    for (const CallArguments& call : calls) all.push_back(call.items);
+    if (single != nullptr) all.push_back(single);
+    VerifiedCalls verified(job, record, routine_, all);
+    return run_remotely(*s, record, routine_.name, flops_, verified);
+  } catch (...) {  // no memory: local it is
+    return false;
+  }
 }
 
 bool Call::run(const Argument* arguments) noexcept {
   CallJob job(routine_, arguments);
-  return run(job);
+  return run(job, {}, arguments);
 }
 
 bool Call::run(std::span<const CallArguments> calls) noexcept {
   BatchJob job(routine_, calls);
-  return run(job);
+  return run(job, calls, nullptr);
 }
 
 void Call::begin_local() noexcept {

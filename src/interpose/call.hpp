@@ -53,7 +53,7 @@ class Call {
 
  private:
   void decide(const Argument* arguments, std::size_t batch) noexcept;
-  bool run(RemoteJob& job) noexcept;
+  bool run(RemoteJob& job, std::span<const CallArguments> calls, const Argument* single) noexcept;
 
   const Descriptor& routine_;
   Nesting nesting_;

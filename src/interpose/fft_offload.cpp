@@ -9,6 +9,7 @@
 #include "interpose/resident.hpp"
 #include "interpose/state.hpp"
 #include "interpose/undisturbed.hpp"
+#include "interpose/verified.hpp"
 
 namespace ob::interpose {
 namespace {
@@ -148,7 +149,9 @@ bool execute_fft(const FftTransform& transform, std::uint64_t, void* input, void
   if (!sendable(*s, record, transform.plan)) return false;
   ReportRow* row = s->row(record, name_of(transform.plan));
   FftJob job(transform, input, output);
-  const bool done = run_remotely(*s, record, name_of(transform.plan), flops(transform.plan), job);
+  VerifiedFft verified(job, record, name_of(transform.plan), transform, input, output);
+  RemoteJob& run = s->settings.verify ? static_cast<RemoteJob&>(verified) : job;
+  const bool done = run_remotely(*s, record, name_of(transform.plan), flops(transform.plan), run);
   if (done && row != nullptr) add(row->calls, 1);  // a failed one is counted by its local run
   if (row != nullptr) add(row->eligible, done ? 1 : 0);
   return done;

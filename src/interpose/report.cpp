@@ -125,6 +125,9 @@ void Report::print() const noexcept {
         scaled(row.bytes_to, 1e6), scaled(row.bytes_kept, 1e6), scaled(row.bytes_from, 1e6),
         scaled(row.to_server_ns, 1e9), scaled(row.plan_ns, 1e9), scaled(row.compute_ns, 1e9),
         scaled(row.from_server_ns, 1e9), scaled(row.local_ns, 1e9));
+    if (row.verified + row.mismatched + row.unchecked == 0) continue;
+    std::fprintf(stderr, "  %-12s results: %llu verified, %llu wrong, %llu unchecked\n", "",
+                 count(row.verified), count(row.mismatched), count(row.unchecked));
   }
 }
 

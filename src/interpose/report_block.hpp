@@ -9,7 +9,7 @@
 namespace ob::interpose {
 
 inline constexpr std::uint64_t kReportMagic = 0x54524F504552424FULL;  // "OBREPORT"
-inline constexpr std::uint32_t kReportVersion = 1;
+inline constexpr std::uint32_t kReportVersion = 2;
 inline constexpr std::uint32_t kReportRows = 1024;
 
 using Counter = std::atomic<std::uint64_t>;
@@ -33,6 +33,9 @@ struct ReportRow {
   Counter remote_megaflop;  ///< work of the remote calls [10^6 flop]
   Counter eligible;         ///< mode trace: calls that could have gone out
   Counter bytes_kept;       ///< element data that did not travel: on the device already
+  Counter verified;         ///< OUTBOARD_VERIFY: remote runs whose results were checked, and right
+  Counter mismatched;       ///< and wrong: the call fell back
+  Counter unchecked;        ///< and without a check for this routine or these values
 };
 
 struct ReportBlock {
@@ -48,6 +51,6 @@ struct ReportBlock {
   ReportRow row[kReportRows];
 };
 
-static_assert(sizeof(ReportRow) == 32 + 16 * 8);
+static_assert(sizeof(ReportRow) == 32 + 19 * 8);
 
 }  // namespace ob::interpose

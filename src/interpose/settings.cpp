@@ -76,6 +76,13 @@ void read_streams(std::string_view text, Settings& settings) {
   }
 }
 
+void read_verify(std::string_view text, Settings& settings) {
+  settings.verify = text == "1";
+  if (text.empty() || text == "0" || text == "1" || !settings.complaint.empty()) return;
+  settings.complaint =
+      "OUTBOARD_VERIFY=" + std::string(text) + " is not 0 or 1 (0 is used: nothing is checked)";
+}
+
 }  // namespace
 
 bool Settings::allows(std::string_view routine) const noexcept {
@@ -117,6 +124,7 @@ Settings read_settings() {
   read_streams(variable("OUTBOARD_STREAMS"), settings);
   settings.key_folder = variable("OUTBOARD_KEY");
   settings.plain = is_on(variable("OUTBOARD_PLAIN"));
+  read_verify(variable("OUTBOARD_VERIFY"), settings);
   return settings;
 }
 

@@ -36,13 +36,14 @@ DEFAULT_TIMEOUT_S = (
 
 # src/interpose/report_block.hpp
 REPORT_MAGIC = 0x54524F504552424F
-REPORT_VERSION = 1
+REPORT_VERSION = 2
 REPORT_HEAD = struct.Struct("<QIIQQ64s128s16s256s")
-REPORT_ROW = struct.Struct("<32s16Q")
+REPORT_ROW = struct.Struct("<32s19Q")
 REPORT_FIELDS = (
     "calls remote fell_back bytes_to bytes_from "
     "to_server_ns plan_ns compute_ns from_server_ns remote_ns "
-    "local_ns local_calls local_megaflop remote_megaflop eligible bytes_kept"
+    "local_ns local_calls local_megaflop remote_megaflop eligible bytes_kept "
+    "verified mismatched unchecked"
 ).split()
 
 
@@ -110,7 +111,7 @@ def read_report(path: pathlib.Path) -> Report:
         data
     )
     expect(
-        magic == REPORT_MAGIC and version == REPORT_VERSION, f"{path} is not a report of version 1"
+        magic == REPORT_MAGIC and version == REPORT_VERSION, f"{path} is not a report of version 2"
     )
     rows = {}
     for index in range(count):

@@ -12,7 +12,8 @@ class SettingsTest : public testing::Test {
     for (const char* name :
          {"OUTBOARD_MODE", "OUTBOARD_SERVER", "RCPU_SERVER", "OUTBOARD_QUIET", "OUTBOARD_REPORT",
           "OUTBOARD_TRACE", "OUTBOARD_NATIVE_PLAN", "OUTBOARD_ROUTINES", "OUTBOARD_RESIDENT",
-          "OUTBOARD_TRACK_PAGES", "OUTBOARD_STREAMS"}) {
+          "OUTBOARD_TRACK_PAGES", "OUTBOARD_STREAMS", "OUTBOARD_VERIFY", "OUTBOARD_KEY",
+          "OUTBOARD_PLAIN"}) {
       ::unsetenv(name);
     }
   }
@@ -43,6 +44,19 @@ TEST_F(SettingsTest, ModesByName) {
   set("OUTBOARD_MODE", "Remote!");
   EXPECT_EQ(read_settings().mode, Mode::automatic);
   EXPECT_NE(read_settings().complaint.find("Remote!"), std::string::npos);
+}
+
+TEST_F(SettingsTest, ResultsAreCheckedIfAsked) {
+  EXPECT_FALSE(read_settings().verify);
+  set("OUTBOARD_VERIFY", "0");
+  EXPECT_FALSE(read_settings().verify);
+  EXPECT_EQ(read_settings().complaint, "");
+  set("OUTBOARD_VERIFY", "1");
+  EXPECT_TRUE(read_settings().verify);
+  EXPECT_EQ(read_settings().complaint, "");
+  set("OUTBOARD_VERIFY", "often");
+  EXPECT_FALSE(read_settings().verify);
+  EXPECT_NE(read_settings().complaint.find("OUTBOARD_VERIFY=often"), std::string::npos);
 }
 
 TEST_F(SettingsTest, ServersAreAListWithAnOlderSpelling) {

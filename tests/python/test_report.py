@@ -121,6 +121,15 @@ def test_trace_mode_shows_what_could_go() -> None:
     assert text.split("dgemm", 1)[1].split()[:2] == ["5", "3"]
 
 
+def test_checks_have_columns_where_there_were_any() -> None:
+    assert "wrong" not in printed(report(), 250)
+    rows = {"dgemm": {"calls": 9, "verified": 4, "mismatched": 3, "unchecked": 2}}
+    text = printed(Report([counters.parse(block(rows))], []), 250)
+    assert all(word in text for word in ("verified", "wrong", "unchecked"))
+    cells = text.split("dgemm", 1)[1].split()
+    assert cells[6:9] == ["4", "3", "2"]
+
+
 def test_notices_and_notes_are_told_once() -> None:
     lost = [counters.parse(block({}, notice="server h:1 was lost")) for _ in range(3)]
     text = printed(Report(lost, ["report.1.bin: not a report"]), 200)

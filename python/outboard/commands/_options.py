@@ -67,6 +67,11 @@ def library_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="With a key: unencrypted data to daemons with --plain, on networks that nobody "
             "else can listen or write to.",
         ),
+        click.option(
+            "--verify",
+            is_flag=True,
+            help="Check the results of remote calls here; wrong ones are computed again locally.",
+        ),
         click.option("--quiet", is_flag=True, help="No line on stderr when a daemon is lost."),
     ]
     for option in reversed(options):

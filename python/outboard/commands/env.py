@@ -32,6 +32,7 @@ def command(
     streams: int | None,
     key: str | None,
     plain: bool,
+    verify: bool,
     quiet: bool,
     report: str | None,
     trace: str | None,
@@ -56,6 +57,7 @@ def command(
         streams=streams,
         key=key,
         plain=plain,
+        verify=verify,
         routines=routines,
     )
     native = paths.require_native()

@@ -62,6 +62,7 @@ def command(
     streams: int | None,
     key: str | None,
     plain: bool,
+    verify: bool,
     quiet: bool,
     report: str | None,
     trace_file: Path | None,
@@ -91,6 +92,7 @@ def command(
         streams=streams,
         key=key,
         plain=plain,
+        verify=verify,
         routines=routines,
     )
     daemon_options = []

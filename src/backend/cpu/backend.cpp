@@ -65,6 +65,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   if (libraries.blas != nullptr) info.gflops_double = libraries.blas->measure_gflops();
   auto device = std::make_unique<CpuDevice>(std::move(info), std::move(libraries), threads);
   device->fail_allocations(config.fail_allocations);
+  device->corrupt(config.corrupt);
   return std::unique_ptr<Device>(std::move(device));
 }
 

@@ -19,6 +19,8 @@ struct Config {
   unsigned threads = 0;
   /// Every so-many-th allocation fails, for tests of those who must live with it; 0: none.
   unsigned fail_allocations = 0;
+  /// Every so-many-th result is wrong in one element, likewise; 0: none.
+  unsigned corrupt = 0;
 };
 
 /// Opens the libraries and measures the device's rate (under 0.1 s). Opening sets environment

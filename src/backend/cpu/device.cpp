@@ -132,6 +132,7 @@ Status CpuDevice::run(const BlasLibrary::Routine& routine, const HostCall& call,
   const std::string name(call.routine->name);
   if (!ran) return {Code::out_of_memory, name + ": no memory for the workspace of this call"};
   const std::string refusal = take_refusal();
+  corruption_.after(*call.routine, call.arguments);
   if (refusal.empty()) return {};
   return {Code::invalid_argument, name + ": this device's library refuses it (" + refusal + ")"};
 }
@@ -190,6 +191,7 @@ Status CpuDevice::run(CpuFftPlan& plan, const HostTransform& transform, AccountI
   const Stopwatch watch;
   Status status = plan.execute(transform.input, transform.output);
   report.compute_ns += watch.elapsed_ns();
+  corruption_.after(plan.plan(), transform.output);
   return status;
 }
 

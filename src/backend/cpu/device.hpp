@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "backend/cpu/blas_library.hpp"
+#include "backend/cpu/corruption.hpp"
 #include "backend/cpu/fft_plan.hpp"
 #include "device/fair_turns.hpp"
 #include "device/host_call.hpp"
@@ -26,6 +27,9 @@ class CpuDevice final : public HostDevice {
   CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads);
   ~CpuDevice() override;
 
+  /// See Corruption.   Threads: before the first call
+  void corrupt(unsigned every) noexcept { corruption_.every(every); }
+
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
   Result<PlanId> make_plan(const FftPlan& plan) override;
   Status destroy_plan(PlanId plan) override;
@@ -43,6 +47,7 @@ class CpuDevice final : public HostDevice {
   const Libraries libraries_;
   const unsigned threads_;
   FairTurns turns_;
+  Corruption corruption_;
   HandleTable<PlanId, CpuFftPlan> plans_;
   HostQueue planner_{"ob-planner"};
 };

@@ -1,0 +1,20 @@
+#pragma once
+// What checks need of libm, which the drop-in library does without.
+
+#include <bit>
+#include <cstdint>
+
+namespace ob::algorithms {
+
+inline bool is_finite(double v) noexcept { return v - v == 0; }
+
+/// To a few units in the last place; 0 for what has no root. Newton's method from a guess that
+/// halves the exponent.
+inline double square_root(double v) noexcept {
+  if (!(v > 0) || !is_finite(v)) return v > 0 ? v : 0;
+  double root = std::bit_cast<double>((std::bit_cast<std::uint64_t>(v) >> 1U) + (511ULL << 52U));
+  for (int i = 0; i < 5; ++i) root = 0.5 * (root + v / root);
+  return root;
+}
+
+}  // namespace ob::algorithms

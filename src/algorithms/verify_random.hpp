@@ -1,0 +1,32 @@
+#pragma once
+// Random numbers for checks: cheap, and unknown to those who are checked.
+
+#include <cstdint>
+
+namespace ob::algorithms {
+
+/// A sequence of its own for each seed.   Source: Steele, Lea, Flood 2014 (SplitMix64)
+class VerifyRandom {
+ public:
+  explicit VerifyRandom(std::uint64_t seed) noexcept : state_(seed) {}
+
+  std::uint64_t next() noexcept {
+    state_ += 0x9E3779B97F4A7C15ULL;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31U);
+  }
+
+  /// Of [-1, -1/2] or [1/2, 1]: away from 0, so that nothing is multiplied away.
+  double away_from_zero() noexcept {
+    const std::uint64_t bits = next();
+    const double half = static_cast<double>(bits >> 12U) * 0x1p-53;  // in [0, 1/2)
+    return (bits & 1U) != 0 ? 0.5 + half : -0.5 - half;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace ob::algorithms

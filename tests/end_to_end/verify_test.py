@@ -1,0 +1,113 @@
+"""Programs with a daemon whose results are sometimes wrong: with OUTBOARD_VERIFY they get right
+ones all the same, without it they notice; and with an honest daemon nothing is found.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import pathlib
+import tempfile
+
+import harness
+from harness import Outcome, Suite, expect
+from programs_test import fft_results
+
+VERIFY = {"OUTBOARD_VERIFY": "1"}
+EVERY = 3  # results of the lying daemon that are wrong: a third of them
+# Real-to-real transforms, and the half spectra of e2e_fft_plans, which are none, cannot be checked.
+CHECKED_TRANSFORMS = {"OUTBOARD_ROUTINES": "*,-*r2r,-*c2r"}
+WRONG = 3  # exit status of `run` for results that differ from a native run
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A program that knows right results itself, or writes them to a file."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    writes: bool = False
+    extra: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def run(self, suite: Suite, server: str, extra: dict[str, str]) -> Outcome:
+        bench = suite.bench
+        arguments = [argument.format(seed=bench.seed) for argument in self.arguments]
+        command = [bench.program(self.name), *arguments]
+        if not self.writes:
+            return bench.run(command, "remote", server, extra=self.extra | extra)
+        with tempfile.TemporaryDirectory() as folder:
+            native, got = (pathlib.Path(folder) / name for name in ("native", "with"))
+            first = bench.run([*command, str(native)]).expect_ok()
+            outcome = bench.run([*command, str(got)], "remote", server, extra=self.extra | extra)
+            pairs = list(zip(fft_results(native), fft_results(got), strict=True))
+        doubles = int(first.stdout.split()[1])  # of up to 1,000 points; then come single ones
+        exact = all(abs(a - b) < 1e-11 for a, b in pairs[:doubles])
+        if not (exact and all(abs(a - b) < 1e-3 for a, b in pairs[doubles:])):
+            outcome.code = outcome.code or WRONG
+        return outcome
+
+
+PROGRAMS = (
+    Program("e2e_poison", ("12", "60")),
+    Program("e2e_threads", ("4", "20", "60")),
+    Program("e2e_iterate", ("400", "12", "30", "1", "{seed}")),  # operands stay on the device
+    Program("e2e_fft_plans", ("{seed}",), writes=True, extra=CHECKED_TRANSFORMS),
+)
+
+
+def checked(outcome: Outcome, field: str) -> int:
+    return outcome.total("*", field)
+
+
+def honest(suite: Suite, program: Program, server: str) -> None:
+    outcome = program.run(suite, server, VERIFY).expect_ok()
+    if outcome.native:
+        return
+    expect(
+        checked(outcome, "mismatched") == 0,
+        f"right results were refused\n{outcome.counters()}\n{outcome.stderr[-1000:]}",
+    )
+    outcome.expect_stderr_lines(0)
+    out, known = outcome.total("*"), checked(outcome, "verified") + checked(outcome, "unchecked")
+    expect(out == known, f"{out} calls went out, {known} were judged")
+    expect(checked(outcome, "verified") > 0.5 * out, f"hardly checked\n{outcome.counters()}")
+
+
+def lying(suite: Suite, program: Program, server: str) -> None:
+    outcome = program.run(suite, server, VERIFY).expect_ok()
+    if outcome.native:
+        return
+    wrong = checked(outcome, "mismatched")
+    tried = wrong + checked(outcome, "verified")
+    expect(wrong >= tried // (2 * EVERY), f"{wrong} of {tried} were found wrong")
+    expect(outcome.total("*", "fell_back") >= wrong, f"not run again\n{outcome.counters()}")
+    lines = outcome.stderr.splitlines()
+    expect(
+        len(lines) == 1 and "is wrong" in lines[0] and "runs locally" in lines[0],
+        f"not one notice:\n{outcome.stderr[-1000:]}",
+    )
+
+
+def noticed(suite: Suite, program: Program, server: str) -> None:
+    """The same without checks, so that the test before this one can fail."""
+    outcome = program.run(suite, server, {})
+    if outcome.native:
+        return
+    expect(outcome.code != 0, "wrong results, and the program did not notice")
+    expect(checked(outcome, "verified") == 0, "something was checked without being asked")
+
+
+def body(suite: Suite) -> None:
+    for options, tests in ((), (honest,)), (("--corrupt", str(EVERY)), (lying, noticed)):
+        with suite.server(options) as daemon:
+            for program in PROGRAMS:
+                for test in tests:
+                    server = daemon.shm if daemon else ""
+                    suite.check(
+                        f"{program.name}, {test.__name__}",
+                        functools.partial(test, suite, program, server),
+                    )
+
+
+if __name__ == "__main__":
+    harness.main(Suite(__doc__ or ""), body)
