@@ -115,9 +115,9 @@ Result<Record> receive_record(int socket, detail::Fd& fd, Deadline deadline) {
     message.msg_control = control.bytes;
     message.msg_controllen = sizeof control.bytes;
     const ssize_t received = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    detail::Fd first;  // an empty packet, which looks like the end, may bring one too
+    const int descriptors = received < 0 ? 0 : detach(message, first);
     if (received > 0) {
-      detail::Fd first;
-      const int descriptors = detach(message, first);
       OB_RETURN_IF_ERROR(check(record, received, descriptors, message.msg_flags));
       fd = std::move(first);
       return record;

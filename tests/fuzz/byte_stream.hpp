@@ -1,0 +1,46 @@
+#pragma once
+// A stream whose peer is an input: it says bytes, in pieces, and hears what is said to it.
+
+#include <atomic>
+#include <random>
+
+#include "fuzz/input.hpp"
+#include "fuzz/speech.hpp"
+#include "transport/stream.hpp"
+
+namespace ob::fuzz {
+
+/// Never blocks: where a real stream would wait for more than the input has, the peer is gone, or
+/// silent three times and then gone.
+/// Memory: the bytes and `speech` outlive it
+class ByteStream final : public transport::Stream {
+ public:
+  ByteStream(const Manner& manner, View says, Speech& speech);
+
+  Result<std::size_t> try_send(std::span<const iovec> parts) override;
+  Result<std::size_t> try_receive(std::span<const iovec> parts) override;
+  Status wait(bool want_receive, bool want_send, transport::Deadline deadline) override;
+  bool shares_memory() const noexcept override { return (manner_.flags & kSharesMemory) != 0; }
+  Status send_segment(int fd) override;
+  Result<transport::Segment> receive_segment(transport::Deadline deadline) override;
+  void shut_down() noexcept override { over_ = true; }
+  std::string peer() const override { return "an input"; }
+  bool intact() const noexcept override { return true; }
+  int descriptor() const noexcept override { return -1; }
+
+ private:
+  Status lost() const;
+
+  const Manner manner_;
+  View says_;  // the receiver's
+  std::minstd_rand pieces_;
+  bool dry_ = false;
+  int silences_left_ = 3;
+  Speech& speech_;  // the sender's
+  std::minstd_rand sends_;
+  bool full_ = false;
+  std::size_t takes_ = SIZE_MAX;
+  std::atomic<bool> over_{false};
+};
+
+}  // namespace ob::fuzz

@@ -1,0 +1,129 @@
+// The bytes of clients, one connection after another, to a daemon with two null devices of little
+// memory. Besides what the sanitizers see: whatever a client says, the daemon says only whole,
+// well-formed messages, comes to an end, and holds no memory of it afterwards.
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "backend/null/backend.hpp"
+#include "daemon/connection.hpp"
+#include "daemon/server.hpp"
+#include "fuzz/byte_stream.hpp"
+#include "fuzz/failure.hpp"
+#include "fuzz/mutator.hpp"
+#include "fuzz/phrases.hpp"
+
+namespace ob::fuzz {
+namespace {
+
+constexpr unsigned kDevices = 2;
+// Above what one input can ask to be sent back many times over, little enough to run out of.
+constexpr std::uint64_t kMemoryBytes = std::uint64_t{512} << 10;
+constexpr std::size_t kTokenAt = 8;  // in the body of hello, as of all that opens a stream
+
+// Lives as long as the program: an input meets a daemon that other clients have left.
+struct Daemon {
+  std::array<Device*, kDevices> devices{};
+  std::unique_ptr<daemon::Server> server;
+
+  Daemon() {
+    std::vector<std::unique_ptr<Device>> made;
+    for (unsigned i = 0; i < kDevices; ++i) {
+      auto device = null::create({.index = i, .devices = kDevices, .memory_bytes = kMemoryBytes});
+      expect(device.ok(), "null devices can be made");
+      devices[i] = device->get();
+      made.push_back(std::move(*device));
+    }
+    auto created = daemon::Server::create({}, std::move(made));
+    expect(created.ok(), "a server can be made");
+    server = std::move(*created);
+  }
+  daemon::SessionDirectory& sessions() { return *server; }
+  std::uint64_t used_bytes() const {
+    std::uint64_t used = 0;
+    for (const Device* device : devices) used += device->memory_use().used_bytes;
+    return used;
+  }
+};
+
+// Hello, and whatever else is the first message of a stream, says what protocol it speaks.
+bool opens_stream(const Piece& piece) {
+  std::uint32_t magic = 0;
+  if (piece.body.size() >= sizeof magic) std::memcpy(&magic, piece.body.data(), sizeof magic);
+  return magic == wire::kMagic;
+}
+
+// An input cannot know the token of a session that it opens.
+void put_token(Piece& first, const wire::Token& token) {
+  wire::Token said;
+  if (first.body.size() < kTokenAt + sizeof said) return;
+  std::memcpy(&said, first.body.data() + kTokenAt, sizeof said);
+  if (said == wire::Token{kAnyToken, kAnyToken})
+    std::memcpy(first.body.data() + kTokenAt, &token, sizeof token);
+}
+
+/// One after another on one daemon.
+class Clients {
+ public:
+  Clients(Daemon& daemon, const Manner& manner) : daemon_(daemon), manner_(manner) {}
+
+  void serve(std::vector<Piece> messages) {
+    if (messages.empty()) return;
+    if (token_) put_token(messages.front(), *token_);
+    const Bytes says = join(messages);
+    Speech speech(Speech::Side::daemon);
+    speech.welcomed = [&](const wire::Token& token) { keep(token); };
+    const auto connection = std::make_shared<daemon::Connection>(
+        std::make_unique<ByteStream>(manner_, says, speech), daemon_.sessions());
+    (void)connection->run();
+  }
+
+ private:
+  // A session ends with its last connection, unless somebody else holds it.
+  void keep(const wire::Token& token) {
+    token_ = token;
+    if ((manner_.flags & kKeepsSession) == 0 || session_) return;
+    wire::Hello hello;
+    hello.join = token;
+    if (auto session = daemon_.sessions().open(hello); session.ok()) session_ = *session;
+  }
+
+  Daemon& daemon_;
+  const Manner manner_;
+  std::optional<wire::Token> token_;
+  std::shared_ptr<daemon::Session> session_;
+};
+
+void run(View bytes) {
+  static Daemon& daemon = *new Daemon;  // threads of it may run until the end
+  const Input input = parse(bytes);
+  {
+    Clients clients(daemon, input.manner);
+    std::vector<Piece> messages;
+    for (Piece& piece : split(input.stream)) {
+      const bool next = (input.manner.flags & kSplitsAtHello) != 0 && opens_stream(piece);
+      if (next) clients.serve(std::exchange(messages, {}));
+      messages.push_back(std::move(piece));
+    }
+    clients.serve(std::move(messages));
+  }
+  expect(daemon.used_bytes() == 0, "nothing is held of clients that left");
+}
+
+std::vector<Piece> phrases() {
+  std::vector<Piece> all = client_session();
+  all.push_back(joining_hello());
+  return all;
+}
+
+}  // namespace
+}  // namespace ob::fuzz
+
+OB_FUZZ_MESSAGES(ob::fuzz::phrases())
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  ob::fuzz::run({reinterpret_cast<const std::byte*>(data), size});
+  return 0;
+}

@@ -1,0 +1,56 @@
+#pragma once
+// An input of a target that talks over a stream: four bytes, a script for our side, the bytes of
+// the peer.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace ob::fuzz {
+
+using Bytes = std::vector<std::byte>;
+using View = std::span<const std::byte>;
+
+/// How a stream behaves. Any bytes mean something.
+struct Manner {
+  std::uint8_t pieces = 0;  ///< 0: all there is at once; else seeds the sizes of the pieces
+  /// 0: everything is taken; below 128: seeds how much is taken at a time; else the peer is gone
+  /// after 64 bytes for each above 128
+  std::uint8_t sends = 0;
+  std::uint8_t flags = 0;  ///< of Flag
+};
+
+enum Flag : std::uint8_t {
+  kSharesMemory = 1,
+  kFallsSilent = 2,    ///< at the end of the input the peer is silent; else it is gone
+  kKeepsSession = 4,   ///< daemon: its session outlives a connection, for the next to join
+  kSplitsAtHello = 8,  ///< daemon: a further hello is the first message of a further connection
+  kSegmentKinds = 48,  ///< client: what comes as a segment, one of four
+};
+inline constexpr unsigned kSegmentShift = 4;
+
+struct Input {
+  Manner manner;
+  View script;
+  View stream;
+};
+
+inline Input parse(View bytes) noexcept {
+  const auto at = [&](std::size_t i) {
+    return i < bytes.size() ? std::to_integer<std::uint8_t>(bytes[i]) : std::uint8_t{0};
+  };
+  Input input;
+  input.manner = {at(0), at(1), at(2)};
+  const std::size_t script = at(3);
+  bytes = bytes.subspan(std::min<std::size_t>(4, bytes.size()));
+  input.script = bytes.first(std::min(script, bytes.size()));
+  input.stream = bytes.subspan(input.script.size());
+  return input;
+}
+
+/// The inverse of parse().   @pre script.size() < 256
+Bytes assemble(const Manner& manner, View script, View stream);
+
+}  // namespace ob::fuzz

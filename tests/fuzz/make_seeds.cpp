@@ -1,0 +1,129 @@
+// Writes the inputs that fuzzing begins with, from the golden bytes of every message, a session of
+// each side, and a few that are wrong on purpose:   fuzz_make_seeds FOLDER
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "fuzz/client_script.hpp"
+#include "fuzz/connect_seam.hpp"
+#include "fuzz/failure.hpp"
+#include "fuzz/phrases.hpp"
+#include "fuzz/polite_daemon.hpp"
+
+namespace ob::fuzz {
+namespace {
+
+void write(const std::filesystem::path& file, View bytes) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream out(file, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
+  expect(static_cast<bool>(out), "the folder can be written");
+}
+
+void decode_seeds(const std::filesystem::path& folder) {
+  int number = 0;
+  const auto both = [&](const Piece& piece) {
+    write(folder / ("body-" + std::to_string(number)), piece.body);
+    write(folder / ("header-" + std::to_string(number++)), piece.header);
+  };
+  for (const Piece& piece : golden_messages()) both(piece);
+  for (const Piece& piece : client_session()) both(piece);
+}
+
+void daemon_seeds(const std::filesystem::path& folder) {
+  const std::vector<Piece> session = client_session();
+  const auto seed = [&](const std::string& name, const Manner& manner,
+                        const std::vector<Piece>& messages) {
+    write(folder / name, assemble(manner, {}, join(messages)));
+  };
+  seed("session", {}, session);
+  seed("session-shared-memory", {.flags = kSharesMemory}, session);
+  seed("session-in-pieces", {.pieces = 5, .sends = 6}, session);
+  std::vector<Piece> twice(session.begin(), session.end() - 3);
+  twice.push_back(joining_hello());
+  twice.insert(twice.end(), session.begin() + 1, session.end());
+  seed("two-connections", {.flags = kKeepsSession | kSplitsAtHello}, twice);
+  std::vector<Piece> golden = golden_messages();
+  for (std::size_t i = 0; i < golden.size(); ++i) {
+    std::vector<Piece> one(session.begin(), session.begin() + 4);
+    one.push_back(golden[i]);
+    one.push_back(session[session.size() - 5]);  // synchronize
+    seed("golden-" + std::to_string(i), {}, one);
+  }
+  // As many as it takes for credits to be given unasked, and beyond the limit of queues.
+  std::vector<Piece> many(session.begin(), session.begin() + 2);
+  many.insert(many.end(), 150, session[14]);  // record
+  seed("many-commands", {}, many);
+  many.resize(2);
+  for (std::uint64_t queue = 2; queue < 260; ++queue) {
+    many.push_back(session[1]);
+    many.back().set_number(kQueueAt, queue);
+  }
+  seed("many-queues", {}, many);
+  std::vector<Piece> swapped = session;
+  swapped[0].body[6] ^= std::byte{1};  // of the other byte order
+  seed("other-byte-order", {}, swapped);
+  swapped[0].body[4] ^= std::byte{1};
+  seed("other-version", {}, swapped);
+}
+
+void client_seeds(const std::filesystem::path& folder) {
+  // Operations of ClientScript: 0 a queue, 1 a buffer, 3 write, 4 read, 5 digest, 7 call, 8 a plan,
+  // 9 execute, 10 destroy it, 11 record, 12 wait, 13 synchronize, 14 ping, 2 free.
+  const std::vector<std::string> scripts{
+      "\x10\x01\x03\x04\x05\x0d\x02\x01",
+      "\x10\x01\x01\x07\x08\x09\x0b\x0c\x0d\x0e\x0a",
+      std::string("\x00\x00\x01\x13\x14\x24\x34\x44\x04\x1d\x06\x16\x0d\x4e\x0f", 15),
+      std::string("\x00\x01\x44\x0d\x25\x35\x04\x14\x0d\x5e\x6e\x02\x01\x0d", 14),
+  };
+  for (std::size_t i = 0; i < scripts.size(); ++i) {
+    const View script = std::as_bytes(std::span(scripts[i]));
+    for (const bool shares_memory : {false, true}) {
+      Bytes said;
+      set_next_stream(std::make_unique<PoliteDaemon>(said, shares_memory));
+      ClientScript().run(script);
+      const Manner manner{.pieces = static_cast<std::uint8_t>(i % 2 * 5),
+                          .flags = static_cast<std::uint8_t>(shares_memory ? kSharesMemory : 0)};
+      write(folder / ("script-" + std::to_string(i) + (shares_memory ? "-shared" : "")),
+            assemble(manner, script, said));
+    }
+  }
+  const View script = std::as_bytes(std::span(scripts[0]));
+  std::vector<Piece> phrases = daemon_phrases();
+  for (std::size_t i = 1; i < phrases.size(); ++i) {
+    write(folder / ("phrase-" + std::to_string(i)),
+          assemble({.flags = kFallsSilent}, script, join({phrases[0], phrases[i]})));
+  }
+  write(folder / "refused", assemble({}, script, join({phrases[1]})));
+}
+
+// Bytes are actions of shm_fuzz.cpp; odd ones are the peer's.
+void shm_seeds(const std::filesystem::path& folder) {
+  const std::vector<std::string> scripts{
+      std::string("\x02\x40\x00\x00\x00\x01\x10\x20\x00\x00\x00\x07", 12),
+      std::string("\x03\x10\x20\x00\x00\x00\x04\x07", 8),
+      std::string("\x06\x07\x05\x06\x13\x05\x06\x17\x05\x08\x65garbage\x05", 18),
+      std::string("\x00\x00\xff\xff\xff\xff\x01\x01\x01\x01\x01\x01", 12),
+      std::string("\x0a\x07\x01\x10\x10\x00\x00\x00", 8),
+      std::string("\x09\x05\x0b\x05\x03\x10\x10\x00\x00\x00", 10),
+  };
+  for (std::size_t i = 0; i < scripts.size(); ++i)
+    write(folder / ("script-" + std::to_string(i)), std::as_bytes(std::span(scripts[i])));
+}
+
+}  // namespace
+}  // namespace ob::fuzz
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+    return 2;
+  }
+  const std::filesystem::path folder = argv[1];
+  ob::fuzz::decode_seeds(folder / "decode");
+  ob::fuzz::daemon_seeds(folder / "daemon");
+  ob::fuzz::client_seeds(folder / "client");
+  ob::fuzz::shm_seeds(folder / "shm");
+}

@@ -1,0 +1,35 @@
+#pragma once
+// Mutates an input of a target with a stream message by message, so that most mutants are framed
+// rightly and get past the first check.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fuzz/framing.hpp"
+
+namespace ob::fuzz {
+
+/// As LLVMFuzzerCustomMutator.
+/// @param phrases messages that may be put in
+std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed,
+                   const std::vector<Piece>& phrases);
+
+/// As LLVMFuzzerCustomCrossOver: messages of `second` among those of `first`.
+std::size_t cross_over(View first, View second, std::span<std::uint8_t> out, unsigned seed);
+
+}  // namespace ob::fuzz
+
+// Defines what libFuzzer looks for.
+#define OB_FUZZ_MESSAGES(phrases)                                                          \
+  extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,     \
+                                                 std::size_t max_size, unsigned seed) {    \
+    static const std::vector<ob::fuzz::Piece> known = phrases;                             \
+    return ob::fuzz::mutate(data, size, max_size, seed, known);                            \
+  }                                                                                        \
+  extern "C" std::size_t LLVMFuzzerCustomCrossOver(                                        \
+      const std::uint8_t* first, std::size_t first_size, const std::uint8_t* second,       \
+      std::size_t second_size, std::uint8_t* out, std::size_t max_size, unsigned seed) {   \
+    return ob::fuzz::cross_over({reinterpret_cast<const std::byte*>(first), first_size},   \
+                                {reinterpret_cast<const std::byte*>(second), second_size}, \
+                                {out, max_size}, seed);                                    \
+  }

@@ -1,0 +1,112 @@
+#include "fuzz/polite_daemon.hpp"
+
+#include "base/chunks.hpp"
+#include "fuzz/failure.hpp"
+#include "transport/sealed_memory.hpp"
+#include "wire/byte_swap.hpp"
+
+namespace ob::fuzz {
+namespace {
+
+using wire::Opcode;
+
+constexpr std::uint64_t kSegmentBytes = std::uint64_t{64} << 10;
+
+template <class Message>
+Message asked_for(const Piece& asked) {
+  auto message = wire::decode<Message>(View(asked.body));
+  expect(message.ok(), "our own client speaks well");
+  return std::move(message).value();
+}
+
+}  // namespace
+
+template <class Message>
+void PoliteDaemon::say(Opcode opcode, const wire::Header& to, const Message& message,
+                       std::size_t payload_bytes) {
+  wire::Body body;
+  wire::encode(message, body);
+  const Bytes payload(payload_bytes);
+  append(said_, piece_of({.opcode = opcode, .queue = to.queue, .sequence = to.sequence},
+                         body.bytes(), payload));
+}
+
+void PoliteDaemon::answer(const Piece& asked) {
+  const auto header =
+      *wire::decode_header(std::span<const std::byte, wire::kHeaderBytes>(asked.header));
+  wire::Outcome outcome;
+  outcome.credits = 1;
+  switch (header.opcode) {
+    case Opcode::hello: {
+      wire::Welcome welcome;
+      welcome.big_endian = wire::kBigEndian;
+      welcome.host_visible = shares_memory_ ? 1 : 0;
+      welcome.token = {1, 2};
+      welcome.devices = 1;
+      welcome.memory_bytes = 1 << 20;
+      welcome.backend = "null";
+      say(Opcode::welcome, header, welcome);
+      break;
+    }
+    case Opcode::locate:
+      say(Opcode::location, header, wire::Location{Code::ok, 0, kSegmentBytes});
+      break;
+    case Opcode::read:
+      say(Opcode::data, header, outcome, packed_bytes(asked_for<wire::Read>(asked).region));
+      break;
+    case Opcode::digest: {
+      const auto digest = asked_for<wire::Digest>(asked);
+      say(Opcode::data, header, outcome, 16 * Chunks(digest.region, digest.chunk_bytes).count());
+      break;
+    }
+    case Opcode::synchronize: say(Opcode::done, header, outcome); break;
+    case Opcode::ping:
+      append(said_,
+             piece_of({.opcode = Opcode::pong, .queue = {}, .sequence = header.sequence}, {}));
+      break;
+    default: break;
+  }
+}
+
+Result<std::size_t> PoliteDaemon::try_send(std::span<const iovec> parts) {
+  std::size_t sent = 0;
+  for (const iovec& part : parts) {
+    append(heard_, View(static_cast<const std::byte*>(part.iov_base), part.iov_len));
+    sent += part.iov_len;
+  }
+  std::vector<Piece> pieces = split(heard_);
+  heard_.clear();
+  for (const Piece& piece : pieces) {
+    const bool complete = piece.whole() &&
+                          piece.body.size() == piece.number<std::uint32_t>(kBodyBytesAt) &&
+                          piece.payload.size() == piece.number<std::uint64_t>(kPayloadBytesAt);
+    complete ? answer(piece) : append(heard_, piece);
+  }
+  return sent;
+}
+
+Result<std::size_t> PoliteDaemon::try_receive(std::span<const iovec> parts) {
+  std::size_t received = 0;
+  for (const iovec& part : parts) {
+    const std::size_t size = std::min(part.iov_len, said_.size() - told_);
+    if (size > 0) std::memcpy(part.iov_base, said_.data() + told_, size);
+    told_ += size;
+    received += size;
+  }
+  return received;
+}
+
+Status PoliteDaemon::wait(bool, bool want_send, transport::Deadline) {
+  if (want_send || told_ < said_.size()) return {};
+  return {Code::connection_lost, "the client waits for what nobody owes it"};
+}
+
+Status PoliteDaemon::send_segment(int) { return {Code::unsupported, "clients send none"}; }
+
+Result<transport::Segment> PoliteDaemon::receive_segment(transport::Deadline) {
+  auto memory = transport::create_sealed_memory("fuzz", kSegmentBytes);
+  if (!memory.ok()) return memory.status();
+  return transport::Segment{memory->release()};
+}
+
+}  // namespace ob::fuzz

@@ -1,0 +1,39 @@
+#pragma once
+// A daemon that answers everything at once, with zeros, and remembers what it said: the bytes that
+// inputs for clients are made of.
+
+#include "fuzz/framing.hpp"
+#include "transport/stream.hpp"
+
+namespace ob::fuzz {
+
+/// Memory: `said` outlives it
+class PoliteDaemon final : public transport::Stream {
+ public:
+  /// @param shares_memory a location and a segment answer locate; else a refusal
+  PoliteDaemon(Bytes& said, bool shares_memory) : said_(said), shares_memory_(shares_memory) {}
+
+  Result<std::size_t> try_send(std::span<const iovec> parts) override;
+  Result<std::size_t> try_receive(std::span<const iovec> parts) override;
+  Status wait(bool want_receive, bool want_send, transport::Deadline deadline) override;
+  bool shares_memory() const noexcept override { return shares_memory_; }
+  Status send_segment(int fd) override;
+  Result<transport::Segment> receive_segment(transport::Deadline deadline) override;
+  void shut_down() noexcept override {}
+  std::string peer() const override { return "a polite daemon"; }
+  bool intact() const noexcept override { return true; }
+  int descriptor() const noexcept override { return -1; }
+
+ private:
+  void answer(const Piece& asked);
+  template <class Message>
+  void say(wire::Opcode opcode, const wire::Header& to, const Message& message,
+           std::size_t payload_bytes = 0);
+
+  Bytes& said_;
+  const bool shares_memory_;
+  Bytes heard_;
+  std::size_t told_ = 0;  // of said_
+};
+
+}  // namespace ob::fuzz
