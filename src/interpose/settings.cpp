@@ -54,12 +54,32 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return value > UINT64_MAX >> shift ? UINT64_MAX : value << shift;
 }
 
+// The first thing that made no sense is what the program's user hears of.
+void complain(Settings& settings, const char* name, std::string_view value, const char* why) {
+  if (settings.complaint.empty())
+    settings.complaint = std::string(name) + "=" + std::string(value) + " " + why;
+}
+
+void read_report(std::string_view text, Settings& settings) {
+  if (text.starts_with("dir:")) {
+    settings.report_directory = text.substr(4);
+    return;
+  }
+  settings.report_to_stderr = is_on(text);
+  constexpr std::string_view kMeaningful[] = {"",     "stderr", "1",  "yes", "on",
+                                              "true", "0",      "no", "off", "false"};
+  for (const std::string_view known : kMeaningful) {
+    if (text == known) return;
+  }
+  complain(settings, "OUTBOARD_REPORT", text, "is not stderr or dir:PATH (stderr is used)");
+}
+
 void read_resident(std::string_view text, Settings& settings) {
   if (text.empty() || text == "auto") return;
   settings.resident_bytes = text == "off" ? 0 : parse_size(text);
-  if (settings.resident_bytes || !settings.complaint.empty()) return;
-  settings.complaint = "OUTBOARD_RESIDENT=" + std::string(text) +
-                       " is no size, off or auto (write 512M or 4GiB; auto is used)";
+  if (settings.resident_bytes) return;
+  complain(settings, "OUTBOARD_RESIDENT", text,
+           "is no size, off or auto (write 512M or 4GiB; auto is used)");
 }
 
 void read_streams(std::string_view text, Settings& settings) {
@@ -69,18 +89,16 @@ void read_streams(std::string_view text, Settings& settings) {
   const bool whole = error == std::errc() && end == text.data() + text.size();
   if (whole && streams >= 1 && streams <= kMaxStreams) {
     settings.streams = streams;
-  } else if (settings.complaint.empty()) {
-    settings.complaint = "OUTBOARD_STREAMS=" + std::string(text) +
-                         " is no number of streams (write 1 to " + std::to_string(kMaxStreams) +
-                         "; 1 is used)";
+  } else {
+    complain(settings, "OUTBOARD_STREAMS", text,
+             "is no number of streams (write 1 to 16; 1 is used)");
   }
 }
 
 void read_verify(std::string_view text, Settings& settings) {
   settings.verify = text == "1";
-  if (text.empty() || text == "0" || text == "1" || !settings.complaint.empty()) return;
-  settings.complaint =
-      "OUTBOARD_VERIFY=" + std::string(text) + " is not 0 or 1 (0 is used: nothing is checked)";
+  if (text.empty() || text == "0" || text == "1") return;
+  complain(settings, "OUTBOARD_VERIFY", text, "is not 0 or 1 (0 is used: nothing is checked)");
 }
 
 }  // namespace
@@ -106,17 +124,17 @@ Settings read_settings() {
   else if (mode == "remote")
     settings.mode = Mode::remote;
   else if (!mode.empty() && mode != "auto") {
-    settings.complaint =
-        "OUTBOARD_MODE=" + std::string(mode) + " is not off, trace, auto or remote (auto is used)";
+    complain(settings, "OUTBOARD_MODE", mode, "is not off, trace, auto or remote (auto is used)");
   }
   const std::string_view servers = variable("OUTBOARD_SERVER");
   settings.servers = split(servers.empty() ? variable("RCPU_SERVER") : servers);
   settings.quiet = is_on(variable("OUTBOARD_QUIET"));
-  const std::string_view report = variable("OUTBOARD_REPORT");
-  if (report.starts_with("dir:"))
-    settings.report_directory = report.substr(4);
-  else
-    settings.report_to_stderr = is_on(report);
+  read_report(variable("OUTBOARD_REPORT"), settings);
+  const std::string_view native_plan = variable("OUTBOARD_NATIVE_PLAN");  // read by fftw_entry.cpp
+  if (!native_plan.empty() && native_plan != "estimate" && native_plan != "as-asked") {
+    complain(settings, "OUTBOARD_NATIVE_PLAN", native_plan,
+             "is not estimate or as-asked (estimate is used)");
+  }
   settings.trace_path = variable("OUTBOARD_TRACE");
   settings.routines = split(variable("OUTBOARD_ROUTINES"));
   read_resident(variable("OUTBOARD_RESIDENT"), settings);

@@ -29,7 +29,7 @@ struct Settings {
   bool track_pages = false;
   std::string key_folder;  ///< OUTBOARD_KEY, see transport::load_key(); empty: none
   bool plain = false;      ///< OUTBOARD_PLAIN: proven peers may exchange data as they are
-  bool verify = false;  ///< OUTBOARD_VERIFY: results of remote calls are checked
+  bool verify = false;     ///< OUTBOARD_VERIFY: results of remote calls are checked
   /// what in the environment made no sense; the default is used then
   std::string complaint;
 

@@ -1,5 +1,9 @@
 // How a connection gets further streams, and what the daemon makes of those who may not join it.
 
+#include <chrono>
+#include <future>
+#include <thread>
+
 #include "support/random.hpp"
 #include "support/raw_client.hpp"
 #include "transport/striped_stream.hpp"
@@ -53,15 +57,21 @@ class StripingTest : public testing::Test {
     return all;
   }
 
-  /// All answers are there: one client over all of the streams.
+  static void expect_joined(const Received& answer) {
+    EXPECT_TRUE(answer.end.ok()) << answer.end.message();
+    EXPECT_EQ(answer.opcode(), Opcode::joined);
+  }
+
+  /// One client over all of the streams, once they have joined.
   RawClient striped(RawClient& first, Clients others) {
+    for (auto& other : others) expect_joined(other->receive());
+    return over_all(first, std::move(others));
+  }
+
+  /// The same when all answers were taken.
+  RawClient over_all(RawClient& first, Clients others) {
     std::vector<std::unique_ptr<transport::Stream>> streams;
-    for (auto& other : others) {
-      const Received joined = other->receive();
-      EXPECT_TRUE(joined.end.ok()) << joined.end.message();
-      EXPECT_EQ(joined.opcode(), Opcode::joined);
-      streams.push_back(other->release());
-    }
+    for (auto& other : others) streams.push_back(other->release());
     auto stream = std::make_unique<transport::StripedStream>(first.release());
     stream->stripe(std::move(streams), kBlockBytes);
     return RawClient(std::move(stream));
@@ -163,14 +173,35 @@ TEST_F(StripingTest, WrongTicketsAreRefusedAndDisturbNobody) {
 TEST_F(StripingTest, WrongIndicesAreRefusedAndDisturbNobody) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 2);
-  Clients others;
-  others.push_back(knock(1, terms.ticket));
   expect_refused(*knock(0, terms.ticket), Code::invalid_argument);
   expect_refused(*knock(3, terms.ticket), Code::invalid_argument);
   expect_refused(*knock(255, terms.ticket), Code::invalid_argument);
-  expect_refused(*knock(1, terms.ticket), Code::denied);  // twice
-  others.push_back(knock(2, terms.ticket));
-  RawClient client = striped(first, std::move(others));
+  RawClient client = striped(first, knock_all(terms));
+  expect_works(client);
+}
+
+TEST_F(StripingTest, OfTwoWithOneIndexOneIsRefused) {
+  RawClient first(daemon.address());
+  const wire::Stripes terms = ask(first, 2);
+  Clients same;
+  for (int i = 0; i < 2; ++i) same.push_back(knock(1, terms.ticket));
+  auto late = std::async(std::launch::async, [&] { return same[1]->receive(); });
+  Clients others;
+  // Whichever of the two is served first joins; that is answered when the other stream has, too.
+  auto last = std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // for both to be served
+    return knock(2, terms.ticket);
+  });
+  const Received answers[] = {same[0]->receive(), late.get()};
+  const bool first_joined = answers[0].opcode() == Opcode::joined;
+  const Received& refused = answers[first_joined ? 1 : 0];
+  ASSERT_EQ(refused.opcode(), Opcode::refused);
+  EXPECT_EQ(refused.as<wire::Refused>().code, Code::denied);
+  expect_joined(answers[first_joined ? 0 : 1]);
+  others.push_back(std::move(same[first_joined ? 0 : 1]));
+  others.push_back(last.get());
+  expect_joined(others.back()->receive());
+  RawClient client = over_all(first, std::move(others));
   expect_works(client);
 }
 

@@ -134,5 +134,23 @@ TEST_F(SettingsTest, StreamsAreASmallNumber) {
   }
 }
 
+TEST_F(SettingsTest, WhatMakesNoSenseIsSaid) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"OUTBOARD_MODE", "fast"},
+      {"OUTBOARD_REPORT", "json"},
+      {"OUTBOARD_NATIVE_PLAN", "measure"},
+  };
+  for (const auto& [name, value] : cases) {
+    ::setenv(name, value, 1);
+    const std::string complaint = read_settings().complaint;
+    EXPECT_NE(complaint.find(std::string(name) + "=" + value), std::string::npos) << complaint;
+    ::unsetenv(name);
+  }
+  for (const char* value : {"stderr", "dir:/tmp", "1", "0"}) {
+    ::setenv("OUTBOARD_REPORT", value, 1);
+    EXPECT_EQ(read_settings().complaint, "") << value;
+  }
+}
+
 }  // namespace
 }  // namespace ob::interpose
