@@ -11,48 +11,10 @@
 namespace ob::transport {
 namespace {
 
-constexpr std::size_t kPiecesPerCall = 128;  // as many as a sender or receiver of messages gives
 // How often a waiter asks whether the machines of its peers still answer.
 constexpr std::chrono::milliseconds kLivenessSlice{500};
 // A peer that closes ends all streams, but the last bytes of one may come after the end of another.
 constexpr std::chrono::seconds kLastWords{1};
-
-/// Walks through parts of memory.
-class Pieces {
- public:
-  explicit Pieces(std::span<const iovec> parts) : parts_(detail::without_leading_empty(parts)) {}
-
-  /// The next pieces, of at most limit_bytes; their bytes are counted in `bytes`.
-  std::span<const iovec> next(std::uint64_t limit_bytes, std::size_t& bytes) {
-    std::size_t count = 0;
-    std::size_t offset = offset_;
-    bytes = 0;
-    for (std::size_t i = 0; i < parts_.size() && count < pieces_.size() && bytes < limit_bytes;
-         ++i) {
-      const std::size_t size =
-          std::min<std::uint64_t>(parts_[i].iov_len - offset, limit_bytes - bytes);
-      if (size != 0) {
-        pieces_[count++] = {static_cast<std::byte*>(parts_[i].iov_base) + offset, size};
-        bytes += size;
-      }
-      offset = 0;
-    }
-    return {pieces_.data(), count};
-  }
-
-  void advance(std::size_t bytes) {
-    offset_ += bytes;
-    while (!parts_.empty() && offset_ >= parts_.front().iov_len) {
-      offset_ -= parts_.front().iov_len;
-      parts_ = parts_.subspan(1);
-    }
-  }
-
- private:
-  std::span<const iovec> parts_;
-  std::size_t offset_ = 0;  // into the first
-  std::array<iovec, kPiecesPerCall> pieces_;
-};
 
 }  // namespace
 
@@ -138,7 +100,7 @@ Stream& StripedStream::stream_at(const Position& position) const noexcept {
 template <class Move>
 Result<std::size_t> StripedStream::move_blocks(std::span<const iovec> parts, Position& position,
                                                Move move) {
-  Pieces left(parts);
+  detail::Pieces left(parts);
   for (std::size_t moved = 0;;) {
     const std::uint64_t at = position.load(std::memory_order_relaxed);
     std::size_t wanted = 0;

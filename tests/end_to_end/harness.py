@@ -254,12 +254,11 @@ class Daemon:
             env=clean_environment(),
         )
         try:
-            addresses = self._addresses(2)
+            addresses = self._addresses(2 + list(options).count("--listen"))
         except BaseException:
             kill_quietly(self.process)
             raise
-        self.tcp = next(a for a in addresses if not a.startswith("unix:"))
-        self.shm = next(a for a in addresses if a.startswith("unix:"))
+        self.tcp, self.shm, *self.others = addresses
 
     def _addresses(self, count: int, timeout_s: float = 60.0) -> list[str]:
         assert self.process.stdout is not None

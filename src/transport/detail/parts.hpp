@@ -2,6 +2,10 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace ob::transport::detail {
@@ -11,5 +15,46 @@ inline std::span<const iovec> without_leading_empty(std::span<const iovec> parts
   while (!parts.empty() && parts.front().iov_len == 0) parts = parts.subspan(1);
   return parts;
 }
+
+/// Walks through parts of memory.   Threads: owner only
+class Pieces {
+ public:
+  /// As many as a sender or receiver of messages gives.
+  static constexpr std::size_t kMost = 128;
+
+  explicit Pieces(std::span<const iovec> parts) : parts_(without_leading_empty(parts)) {}
+  bool at_end() const noexcept { return parts_.empty(); }
+
+  /// The next kMost pieces or fewer, of limit_bytes or fewer; their bytes are counted in `bytes`.
+  /// Valid until the next call.
+  std::span<const iovec> next(std::uint64_t limit_bytes, std::size_t& bytes) noexcept {
+    std::size_t count = 0;
+    std::size_t offset = offset_;
+    bytes = 0;
+    for (std::size_t i = 0; i < parts_.size() && count < kMost && bytes < limit_bytes; ++i) {
+      const std::size_t size =
+          std::min<std::uint64_t>(parts_[i].iov_len - offset, limit_bytes - bytes);
+      if (size != 0) {
+        pieces_[count++] = {static_cast<std::byte*>(parts_[i].iov_base) + offset, size};
+        bytes += size;
+      }
+      offset = 0;
+    }
+    return {pieces_.data(), count};
+  }
+
+  void advance(std::size_t bytes) noexcept {
+    offset_ += bytes;
+    while (!parts_.empty() && offset_ >= parts_.front().iov_len) {
+      offset_ -= parts_.front().iov_len;
+      parts_ = parts_.subspan(1);
+    }
+  }
+
+ private:
+  std::span<const iovec> parts_;
+  std::size_t offset_ = 0;  // into the first
+  std::array<iovec, kMost> pieces_;
+};
 
 }  // namespace ob::transport::detail

@@ -201,51 +201,44 @@ Status TlsStream::failure(const ErrorScope& errors) const {
 Result<std::size_t> TlsStream::try_send(std::span<const iovec> parts) {
   if (state_ == State::plain) return inner_->try_send(parts);
   const std::lock_guard lock(mutex_);
-  if (foreign_) return inner_->try_send(parts);  // a refusal that the peer can read
+  // A refusal that the peer can read.
+  if (foreign_ && side_ == Side::daemon) return inner_->try_send(parts);
   OB_RETURN_IF_ERROR(advance());
   switch (state_.load()) {
     case State::plain: return inner_->try_send(parts);
-    case State::encrypted: return send_encrypted(detail::without_leading_empty(parts));
+    case State::encrypted: return send_encrypted(parts);
     default: return std::size_t{0};
   }
 }
 
 Result<std::size_t> TlsStream::send_encrypted(std::span<const iovec> parts) {
+  detail::Pieces left(parts);
   std::size_t total = 0;
-  std::vector<iovec> rest(parts.begin(), parts.end());
-  std::size_t at = 0;
-  while (at < rest.size() && total < kMostAtOnce) {
-    const auto sent = send_some(std::span(rest).subspan(at));
+  while (!left.at_end() && total < kMostAtOnce) {
+    const auto sent = send_some(left);
     if (!sent.ok()) return total > 0 ? Result<std::size_t>(total) : sent;
     if (*sent == 0) break;
+    left.advance(*sent);
     total += *sent;
-    for (std::size_t left = *sent; left > 0 || (at < rest.size() && rest[at].iov_len == 0);) {
-      const std::size_t count = std::min(left, rest[at].iov_len);
-      rest[at].iov_base = static_cast<std::byte*>(rest[at].iov_base) + count;
-      rest[at].iov_len -= count;
-      left -= count;
-      if (rest[at].iov_len == 0) ++at;
-    }
   }
   return total;
 }
 
-// Of the first parts: records straight from a large one, one record gathered from small ones.
-// OpenSSL keeps a record that the stream below did not take, and wants to be asked for it again,
-// with no fewer bytes: a sender who was told 0 offers the same bytes again.
-Result<std::size_t> TlsStream::send_some(std::span<const iovec> parts) {
-  const void* bytes = parts.front().iov_base;
-  std::size_t count = std::min(parts.front().iov_len, kMostAtOnce);
-  if (count < kRecordBytes) {
-    record_.clear();
-    for (const iovec& one : parts) {
-      const auto* first = static_cast<const std::byte*>(one.iov_base);
-      record_.insert(record_.end(), first,
-                     first + std::min(one.iov_len, kRecordBytes - record_.size()));
-      if (record_.size() == kRecordBytes) break;
+// A record, straight from a large part or gathered from small ones. OpenSSL keeps a record that the
+// stream below did not take, and wants to be asked for it again, with no fewer bytes: a sender who
+// was told 0 offers the same bytes again.
+Result<std::size_t> TlsStream::send_some(detail::Pieces& left) {
+  std::size_t count = 0;
+  const std::span<const iovec> pieces = left.next(kRecordBytes, count);
+  const void* bytes = pieces.front().iov_base;
+  if (pieces.size() > 1) {
+    record_.resize(kRecordBytes);
+    std::size_t at = 0;
+    for (const iovec& piece : pieces) {
+      std::memcpy(record_.data() + at, piece.iov_base, piece.iov_len);
+      at += piece.iov_len;
     }
     bytes = record_.data();
-    count = record_.size();
   }
   if (count < begun_bytes_) {
     return Status(Code::internal, "bytes that were offered for sending were taken back");
@@ -257,7 +250,7 @@ Result<std::size_t> TlsStream::send_some(std::span<const iovec> parts) {
   blocked_ = Blocked::no;
   if (ssl.SSL_write_ex(session_.get(), bytes, count, &sent) == 1) return sent;
   if (blocked_ == Blocked::no) return failure(errors);
-  begun_bytes_ = std::min(count, kRecordBytes);
+  begun_bytes_ = count;
   return std::size_t{0};
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "transport/detail/parts.hpp"
 #include "transport/security.hpp"
 #include "transport/tls/openssl.hpp"
 
@@ -48,7 +49,7 @@ class TlsStream final : public Stream {
   Status attach_to_inner();
   Status failure(const ErrorScope& errors) const;
   Result<std::size_t> send_encrypted(std::span<const iovec> parts);
-  Result<std::size_t> send_some(std::span<const iovec> parts);
+  Result<std::size_t> send_some(detail::Pieces& left);
   Result<std::size_t> receive_encrypted(std::span<const iovec> parts);
   Result<std::size_t> receive_plain(std::span<const iovec> parts);
   std::size_t take_received(std::byte* to, std::size_t size_bytes) noexcept;

@@ -36,22 +36,28 @@ Result<Token> random_token() {
   return token;
 }
 
-Status send_hello(Stream& control, const Hello& hello) {
+HelloSender::HelloSender(const Hello& hello) {
   if (hello.address.size() > kMaxAddressBytes || hello.version.size() >= sizeof(HelloHead::version))
-    return {Code::internal, "cannot introduce ourselves (UCX's address or version is too long)"};
+    return;
   HelloHead head{};
   head.magic = kHelloMagic;
   head.protocol = kProtocol;
   head.address_bytes = static_cast<std::uint32_t>(hello.address.size());
   head.token = hello.token;
   std::memcpy(head.version, hello.version.data(), hello.version.size());
-  std::vector<std::byte> bytes(sizeof head + hello.address.size());
-  std::memcpy(bytes.data(), &head, sizeof head);
-  std::memcpy(bytes.data() + sizeof head, hello.address.data(), hello.address.size());
-  const iovec all{bytes.data(), bytes.size()};
-  OB_ASSIGN_OR_RETURN(const std::size_t sent, control.try_send(std::span(&all, 1)));
-  if (sent == bytes.size()) return {};
-  return {Code::connection_lost, control.peer() + " did not take our hello"};
+  bytes_.resize(sizeof head + hello.address.size());
+  std::memcpy(bytes_.data(), &head, sizeof head);
+  std::memcpy(bytes_.data() + sizeof head, hello.address.data(), hello.address.size());
+}
+
+Status HelloSender::advance(Stream& control) {
+  if (bytes_.empty())
+    return {Code::internal, "cannot introduce ourselves (UCX's address or version is too long)"};
+  if (done()) return {};
+  const iovec rest{bytes_.data() + sent_, bytes_.size() - sent_};
+  OB_ASSIGN_OR_RETURN(const std::size_t sent, control.try_send(std::span(&rest, 1)));
+  sent_ += sent;
+  return {};
 }
 
 Status HelloReceiver::check(const HelloHead& head, const std::string& peer) const {

@@ -45,9 +45,20 @@ struct HelloHead {
 inline constexpr std::uint64_t kHelloMagic = 0x6f6c6c65'48786375;
 inline constexpr std::uint32_t kProtocol = 1;
 
-/// Sends a hello; a fresh control stream has room for it.   Errors: connection_lost; internal if
-/// the address is too long
-Status send_hello(Stream& control, const Hello& hello);
+/// Says hello as the control takes it: one that has yet to prove its peer takes nothing.
+class HelloSender {
+ public:
+  explicit HelloSender(const Hello& hello);
+
+  bool done() const noexcept { return sent_ == bytes_.size(); }
+  /// Sends what the control takes now.
+  /// Errors: those of the control; internal if version or address are too long
+  Status advance(Stream& control);
+
+ private:
+  std::vector<std::byte> bytes_;  // empty: too long
+  std::size_t sent_ = 0;
+};
 
 /// Takes the peer's hello as it comes.
 class HelloReceiver {

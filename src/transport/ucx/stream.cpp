@@ -31,32 +31,18 @@ bool on_this_machine(const std::string& peer) {
   return peer.rfind("127.", 0) == 0 || peer.rfind("[::1]:", 0) == 0;
 }
 
-/// A place in a list of parts.
-class Place {
- public:
-  explicit Place(std::span<const iovec> parts) : parts_(detail::without_leading_empty(parts)) {}
-  bool at_end() const noexcept { return parts_.empty(); }
-
-  /// Calls move(part, offset, size) for pieces of limit_bytes or fewer in all; returns how many.
-  template <class Move>
-  std::size_t advance(std::size_t limit_bytes, Move move) {
-    std::size_t done = 0;
-    while (!at_end() && done < limit_bytes) {
-      const std::size_t step = std::min(parts_.front().iov_len - skip_, limit_bytes - done);
-      move(static_cast<std::byte*>(parts_.front().iov_base) + skip_, done, step);
-      done += step;
-      skip_ += step;
-      if (skip_ != parts_.front().iov_len) continue;
-      skip_ = 0;
-      parts_ = detail::without_leading_empty(parts_.subspan(1));
-    }
-    return done;
+/// Calls copy(piece, offset) for the next pieces of limit_bytes or fewer in all; returns how many.
+template <class Copy>
+std::size_t copy_pieces(detail::Pieces& pieces, std::size_t limit_bytes, Copy copy) {
+  std::size_t bytes = 0;
+  std::size_t offset = 0;
+  for (const iovec& piece : pieces.next(limit_bytes, bytes)) {
+    copy(piece, offset);
+    offset += piece.iov_len;
   }
-
- private:
-  std::span<const iovec> parts_;
-  std::size_t skip_ = 0;  // of the first
-};
+  pieces.advance(bytes);
+  return bytes;
+}
 
 }  // namespace
 
@@ -68,17 +54,20 @@ Result<std::unique_ptr<UcxStream>> UcxStream::create(std::unique_ptr<Stream> con
   stream->driver_ = Driver::start([raw = stream.get()] { return raw->drive(); });
   if (stream->driver_ == nullptr)
     return Status(Code::out_of_memory, "cannot open a UCX stream (no more threads)");
-  OB_RETURN_IF_ERROR(send_hello(*stream->control_, stream->channel_->hello()));
+  {
+    const Lock lock(stream->mutex_);
+    OB_RETURN_IF_ERROR(stream->greet());
+  }
   stream->driver_->wake();
   return stream;
 }
 
 UcxStream::UcxStream(std::unique_ptr<Stream> control, std::unique_ptr<Channel> channel)
     : control_(std::move(control)),
-      peer_("ucx:" + control_->peer()),
       owner_(::getpid()),
       spin_(kSpin),
       channel_(std::move(channel)),
+      greeting_(channel_->hello()),
       hello_(channel_->hello().version) {}
 
 UcxStream::~UcxStream() {
@@ -115,6 +104,7 @@ Status UcxStream::await_hello(Deadline deadline) {
 /// Moves everything on; fails if the peer was refused.
 Status UcxStream::turn() {
   if (!channel_->connected() && refused_.ok()) OB_RETURN_IF_ERROR(listen_to_control());
+  OB_RETURN_IF_ERROR(greet());  // listening may have been what proved the peer
   move_on();
   return refused_;
 }
@@ -130,6 +120,17 @@ void UcxStream::move_on() {
     end(channel_->failure());
   }
   wake_others();
+}
+
+Status UcxStream::greet() {
+  if (greeting_.done() || ended_ || !refused_.ok()) return refused_;
+  const Status status = greeting_.advance(*control_);
+  if (status.code() == Code::connection_lost) {
+    end("it left before we said hello");
+  } else {
+    refused_ = status;
+  }
+  return refused_;
 }
 
 Status UcxStream::listen_to_control() {
@@ -179,7 +180,7 @@ bool UcxStream::drained() const noexcept {
 }
 
 Result<std::size_t> UcxStream::try_send(std::span<const iovec> parts) {
-  Place from(parts);
+  detail::Pieces from(parts);
   Lock lock(mutex_);
   if (shut_down_.load(std::memory_order_relaxed)) return lost();
   OB_RETURN_IF_ERROR(turn());
@@ -188,9 +189,9 @@ Result<std::size_t> UcxStream::try_send(std::span<const iovec> parts) {
     const std::span<std::byte> space = channel_->departures().reserve();
     if (space.empty()) break;
     lock.unlock();  // a receiver need not wait for the copy
-    const std::size_t used = from.advance(
-        space.size(), [&](const std::byte* part, std::size_t offset, std::size_t size_bytes) {
-          std::memcpy(space.data() + offset, part, size_bytes);
+    const std::size_t used =
+        copy_pieces(from, space.size(), [&](const iovec& piece, std::size_t offset) {
+          std::memcpy(space.data() + offset, piece.iov_base, piece.iov_len);
         });
     lock.lock();
     channel_->send(used);
@@ -214,7 +215,7 @@ Driver::Next UcxStream::drive() {
 }
 
 Result<std::size_t> UcxStream::try_receive(std::span<const iovec> parts) {
-  Place to(parts);
+  detail::Pieces to(parts);
   Lock lock(mutex_);
   if (shut_down_.load(std::memory_order_relaxed)) return lost();
   OB_RETURN_IF_ERROR(turn());
@@ -223,8 +224,8 @@ Result<std::size_t> UcxStream::try_receive(std::span<const iovec> parts) {
     const std::span<const std::byte> from = channel_->arrivals().readable();
     lock.unlock();
     const std::size_t used =
-        to.advance(from.size(), [&](std::byte* part, std::size_t offset, std::size_t size_bytes) {
-          std::memcpy(part, from.data() + offset, size_bytes);
+        copy_pieces(to, from.size(), [&](const iovec& piece, std::size_t offset) {
+          std::memcpy(piece.iov_base, from.data() + offset, piece.iov_len);
         });
     lock.lock();
     channel_->consume(used);
@@ -282,7 +283,7 @@ Status UcxStream::wait_awake(Lock& lock, Wants wants, Deadline deadline) {
     if ((wants.receive && can_receive()) || (wants.send && can_send())) return {};
     if (go_on) return lost();
     if (Clock::now() >= deadline)
-      return {Code::deadline_exceeded, peer_ + " let the deadline pass"};
+      return {Code::deadline_exceeded, peer() + " let the deadline pass"};
     OB_RETURN_IF_ERROR(sleep(lock, wants, deadline));
   }
 }
@@ -319,11 +320,11 @@ Status UcxStream::sleep(Lock& lock, Wants wants, Deadline deadline) {
 }
 
 Status UcxStream::send_segment(int) {
-  return {Code::unsupported, "memory cannot be shared with " + peer_};
+  return {Code::unsupported, "memory cannot be shared with " + peer()};
 }
 
 Result<Segment> UcxStream::receive_segment(Deadline) {
-  return Status(Code::unsupported, "memory cannot be shared with " + peer_);
+  return Status(Code::unsupported, "memory cannot be shared with " + peer());
 }
 
 void UcxStream::shut_down() noexcept {
@@ -375,11 +376,11 @@ void UcxStream::say_farewell() noexcept {
 Status UcxStream::lost() const {
   if (channel_->corrupt()) {
     return {Code::protocol_error,
-            "closed the connection to " + peer_ + " (" + channel_->failure() + ")"};
+            "closed the connection to " + peer() + " (" + channel_->failure() + ")"};
   }
   const bool here = shut_down_.load(std::memory_order_relaxed);
   const std::string why = here ? "shut down" : ended_.value_or("unknown");
-  return {Code::connection_lost, "lost the connection to " + peer_ + " (" + why + ")"};
+  return {Code::connection_lost, "lost the connection to " + peer() + " (" + why + ")"};
 }
 
 }  // namespace ob::transport::ucx

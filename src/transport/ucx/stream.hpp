@@ -35,7 +35,7 @@ class UcxStream final : public Stream {
   Status send_segment(int fd) override;
   Result<Segment> receive_segment(Deadline deadline) override;
   void shut_down() noexcept override;
-  std::string peer() const override { return peer_; }
+  std::string peer() const override { return "ucx:" + control_->peer(); }
   bool intact() const noexcept override { return control_->intact(); }
   int descriptor() const noexcept override { return control_->descriptor(); }
 
@@ -55,6 +55,7 @@ class UcxStream final : public Stream {
   Status turn();
   void move_on();
   Status listen_to_control();
+  Status greet();
   Status take_hello();
   void take_farewell();
   void end(std::string why);
@@ -74,15 +75,15 @@ class UcxStream final : public Stream {
   Status lost() const;
 
   const std::unique_ptr<Stream> control_;
-  const std::string peer_;
   const pid_t owner_;
   std::atomic<bool> shut_down_{false};
   detail::Spin spin_;
 
   std::mutex mutex_;  // holds for the rest
   std::unique_ptr<Channel> channel_;
+  HelloSender greeting_;
   HelloReceiver hello_;
-  Status refused_;  // the peer's hello
+  Status refused_;  // the peer, or its hello
   Farewell farewell_{};
   std::size_t farewell_bytes_ = 0;
   // Why the peer is gone; what it sent before may still come.

@@ -104,7 +104,7 @@ struct ByHand {
       }
       EXPECT_TRUE(control->wait(true, false, patience()).ok());
     }
-    EXPECT_TRUE(ucx::send_hello(*control, channel->hello()).ok());
+    EXPECT_TRUE(ucx::HelloSender(channel->hello()).advance(*control).ok());
   }
   /// Sends `text` under `token`, as the next bytes of the stream.
   void say(const Token& token, const std::string& text) {
