@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <iterator>
 #include <utility>
 
 namespace ob {
@@ -54,37 +56,40 @@ std::shared_ptr<HostBuffer> HostBufferPool::take(std::uint64_t size_bytes) {
 }
 
 HostBufferPool::Buffers HostBufferPool::put(std::shared_ptr<HostBuffer> buffer,
-                                            std::uint64_t room_bytes) {
+                                            std::uint64_t room_bytes) noexcept {
   const std::uint64_t bytes = buffer->segment_bytes();
   const std::uint64_t limit = std::min(room_bytes, limits_.capacity_bytes);
   if (bytes < kLeastBytes || bytes > limit) return {};
-  Buffers gone;
   const std::lock_guard lock(mutex_);
-  idle_.push_front({std::move(buffer), Clock::now()});
+  try {
+    if (!cleaner_.joinable()) cleaner_ = std::thread([this] { keep_clean(); });
+    idle_.push_front({std::move(buffer), Clock::now()});
+  } catch (const std::exception&) {
+    return {};
+  }
   use_.idle_bytes += bytes;
-  gone = drop_down_to(limit);
-  if (!cleaner_.joinable()) cleaner_ = std::thread([this] { keep_clean(); });
   changed_.notify_all();
-  return gone;
+  return drop_down_to(limit);
 }
 
-HostBufferPool::Buffers HostBufferPool::shrink_to(std::uint64_t idle_bytes) {
+HostBufferPool::Buffers HostBufferPool::shrink_to(std::uint64_t idle_bytes) noexcept {
   const std::lock_guard lock(mutex_);
   return drop_down_to(idle_bytes);
 }
 
 HostBufferPool::Use HostBufferPool::use() const {
   const std::lock_guard lock(mutex_);
-  return use_;
+  Use now = use_;
+  for (const Idle& idle : idle_) now.clean_bytes += idle.clean ? idle.buffer->segment_bytes() : 0;
+  return now;
 }
 
-void HostBufferPool::forget_last(Buffers& gone) {
+void HostBufferPool::forget_last(Buffers& gone) noexcept {
   use_.idle_bytes -= idle_.back().buffer->segment_bytes();
-  gone.push_back(std::move(idle_.back().buffer));
-  idle_.pop_back();
+  gone.splice(gone.begin(), idle_, std::prev(idle_.end()));
 }
 
-HostBufferPool::Buffers HostBufferPool::drop_down_to(std::uint64_t idle_bytes) {
+HostBufferPool::Buffers HostBufferPool::drop_down_to(std::uint64_t idle_bytes) noexcept {
   Buffers gone;
   while (!idle_.empty() && (use_.idle_bytes > idle_bytes || idle_.size() > kMostIdle)) {
     forget_last(gone);
@@ -93,21 +98,23 @@ HostBufferPool::Buffers HostBufferPool::drop_down_to(std::uint64_t idle_bytes) {
   return gone;
 }
 
-HostBufferPool::Buffers HostBufferPool::drop_older_than(Clock::time_point time) {
+HostBufferPool::Buffers HostBufferPool::drop_older_than(Clock::time_point time) noexcept {
   Buffers gone;
   while (!idle_.empty() && idle_.back().since < time) forget_last(gone);
   return gone;
 }
 
 // The cleaner's thread: cleans what was put last first, lets go what nobody wanted for long.
-void HostBufferPool::keep_clean() {
+void HostBufferPool::keep_clean() noexcept {
   be_modest();
   std::unique_lock lock(mutex_);
   while (!closing_) {
     Buffers gone = drop_older_than(Clock::now() - limits_.longest_idle);
-    const auto at =
+    Buffers cleaning;
+    const auto dirty =
         std::find_if(idle_.begin(), idle_.end(), [](const Idle& idle) { return !idle.clean; });
-    if (gone.empty() && at == idle_.end()) {
+    if (dirty != idle_.end()) cleaning.splice(cleaning.begin(), idle_, dirty);
+    if (gone.empty() && cleaning.empty()) {
       if (idle_.empty()) {
         changed_.wait(lock);
       } else {
@@ -115,25 +122,36 @@ void HostBufferPool::keep_clean() {
       }
       continue;
     }
-    Idle taken;
-    if (at != idle_.end()) {
-      taken = std::move(*at);
-      idle_.erase(at);
-    }
     give_up_ = false;
     lock.unlock();
     gone.clear();
-    const std::uint64_t bytes = taken.buffer ? taken.buffer->segment_bytes() : 0;
-    taken.buffer = cleaned(std::move(taken.buffer));
-    lock.lock();
-    if (taken.buffer && !give_up_) {
-      taken.clean = true;
-      idle_.push_back(std::move(taken));
-      idle_.sort([](const Idle& a, const Idle& b) { return a.since > b.since; });
+    if (!cleaning.empty()) {
+      Idle& idle = cleaning.front();
+      const std::uint64_t bytes = idle.buffer->segment_bytes();
+      try {
+        idle.buffer = cleaned(std::move(idle.buffer));
+      } catch (const std::exception&) {  // no memory for another
+        idle.buffer.reset();
+      }
+      idle.clean = idle.buffer != nullptr;
+      lock.lock();
+      take_back(cleaning, bytes);
     } else {
-      use_.idle_bytes -= bytes;
+      lock.lock();
     }
   }
+}
+
+// To its place by time, unless there is nothing to take back.
+void HostBufferPool::take_back(Buffers& one, std::uint64_t size_bytes) noexcept {
+  const Idle& idle = one.front();
+  if (!idle.clean || give_up_) {
+    use_.idle_bytes -= size_bytes;
+    return;
+  }
+  const auto older = std::find_if(idle_.begin(), idle_.end(),
+                                  [&](const Idle& other) { return other.since <= idle.since; });
+  idle_.splice(older, one);
 }
 
 // nullptr if it was given up, or there is no memory for another.

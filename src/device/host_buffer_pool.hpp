@@ -12,7 +12,6 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "device/host_buffer.hpp"
 
@@ -31,8 +30,16 @@ class HostBufferPool {
     std::uint64_t asked = 0;   ///< take() of a size that is kept
     std::uint64_t reused = 0;  ///< of those, how often there was one
     std::uint64_t idle_bytes = 0;
+    std::uint64_t clean_bytes = 0;  ///< of those, ready to be taken
   };
-  using Buffers = std::vector<std::shared_ptr<HostBuffer>>;
+
+  /// A kept buffer.
+  struct Idle {
+    std::shared_ptr<HostBuffer> buffer;
+    std::chrono::steady_clock::time_point since;
+    bool clean = false;
+  };
+  using Buffers = std::list<Idle>;
 
   /// Smaller buffers are made as fast as they are cleaned.
   static constexpr std::uint64_t kLeastBytes = 64 << 10;
@@ -44,31 +51,27 @@ class HostBufferPool {
 
   /// A buffer with a segment of exactly the size that `size_bytes` takes; nullptr if there is none.
   std::shared_ptr<HostBuffer> take(std::uint64_t size_bytes);
-  /// Keeps the buffer, if that leaves at most `room_bytes` idle; returns what had to go.
-  Buffers put(std::shared_ptr<HostBuffer> buffer, std::uint64_t room_bytes);
+  /// Keeps the buffer, if that leaves at most `room_bytes` idle; returns what had to go. Without
+  /// memory or a thread for it the buffer goes.
+  Buffers put(std::shared_ptr<HostBuffer> buffer, std::uint64_t room_bytes) noexcept;
   /// Lets the least recently used go until at most so many bytes are idle; returns them.
-  Buffers shrink_to(std::uint64_t idle_bytes);
+  Buffers shrink_to(std::uint64_t idle_bytes) noexcept;
 
   Use use() const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Idle {
-    std::shared_ptr<HostBuffer> buffer;
-    Clock::time_point since;
-    bool clean = false;
-  };
-
-  void keep_clean();
+  void keep_clean() noexcept;
+  void take_back(Buffers& one, std::uint64_t size_bytes) noexcept;
   std::shared_ptr<HostBuffer> cleaned(std::shared_ptr<HostBuffer> buffer) const;
-  Buffers drop_down_to(std::uint64_t idle_bytes);
-  Buffers drop_older_than(Clock::time_point time);
-  void forget_last(Buffers& gone);
+  Buffers drop_down_to(std::uint64_t idle_bytes) noexcept;
+  Buffers drop_older_than(Clock::time_point time) noexcept;
+  void forget_last(Buffers& gone) noexcept;
 
   const Limits limits_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::list<Idle> idle_;  // front: most recently freed
+  Buffers idle_;  // front: most recently freed
   Use use_;
   std::atomic<bool> give_up_{false};  // the buffer that is being cleaned: its memory is wanted
   bool closing_ = false;
