@@ -202,6 +202,7 @@ void Server::drain(double patience_s) {
   reap(true);
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const MemoryUse use = devices_[i]->memory_use();
+    if (use.allocations == 0) continue;
     spdlog::info("device {}: {} allocations, {} of them in memory kept from others", i,
                  use.allocations, use.reused);
   }

@@ -5,10 +5,12 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "transport/striped_stream.hpp"
+
 namespace ob::interpose {
 namespace {
 
-constexpr unsigned kMaxStreams = 16;  // transport::StripedStream's
+constexpr auto kMaxStreams = static_cast<unsigned>(transport::StripedStream::kMaxStreams);
 
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
@@ -55,7 +57,8 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
 }
 
 // The first thing that made no sense is what the program's user hears of.
-void complain(Settings& settings, const char* name, std::string_view value, const char* why) {
+void complain(Settings& settings, const char* name, std::string_view value,
+              const std::string& why) {
   if (settings.complaint.empty())
     settings.complaint = std::string(name) + "=" + std::string(value) + " " + why;
 }
@@ -90,8 +93,9 @@ void read_streams(std::string_view text, Settings& settings) {
   if (whole && streams >= 1 && streams <= kMaxStreams) {
     settings.streams = streams;
   } else {
-    complain(settings, "OUTBOARD_STREAMS", text,
-             "is no number of streams (write 1 to 16; 1 is used)");
+    const std::string why =
+        "is no number of streams (write 1 to " + std::to_string(kMaxStreams) + "; 1 is used)";
+    complain(settings, "OUTBOARD_STREAMS", text, why);
   }
 }
 

@@ -244,18 +244,19 @@ def _loopback(windows: int) -> rows.Row:
         return list(words)
 
     measured = stream(here, here, "127.0.0.1", windows, 0.2)
-    return _row("loopback, no limit", measured, None)
+    return row("loopback, no limit", measured, None)
 
 
 def _link_rows(link: Link, windows: int) -> list[rows.Row]:
     speed = link.measure(windows)
     return [
-        _row(f"{link.name} ({link.burst}), {way}", measured, link.gbit_per_s)
+        row(f"{link.name} ({link.burst}), {way}", measured, link.gbit_per_s, "nominal")
         for way, measured in (("to the daemon", speed.to_far), ("back", speed.to_near))
     ]
 
 
-def _row(case: str, measured: list[float], nominal: float | None) -> rows.Row:
+def row(case: str, measured: list[float], beside: float | None, name: str = "") -> rows.Row:
+    """A rate, beside another one of that name."""
     value = statistics.median(measured)
     return rows.Row(
         bench="links",
@@ -263,9 +264,9 @@ def _row(case: str, measured: list[float], nominal: float | None) -> rows.Row:
         bytes=0,
         value=value,
         unit="Gb/s",
-        ceiling=nominal,
-        ceiling_name="nominal" if nominal else None,
-        ratio=value / nominal if nominal else None,
+        ceiling=beside,
+        ceiling_name=name if beside else None,
+        ratio=value / beside if beside else None,
         min=min(measured),
         max=max(measured),
         runs=len(measured),

@@ -14,7 +14,7 @@ from pathlib import Path
 from outboard import paths
 from outboard.bench import native_program, rows
 from outboard.bench.daemons import daemon
-from outboard.bench.links import BURSTS, Link, Wrap, stream
+from outboard.bench.links import BURSTS, Link, Wrap, row, stream
 from outboard.bench.netns import FAR_ADDRESS, NEAR_ADDRESS
 from outboard.errors import OutboardError
 
@@ -89,8 +89,8 @@ def measure(place: Place, counts: Sequence[int], windows: int) -> list[rows.Row]
             for i, way in enumerate(("to the daemon", "back")):
                 case = f"{place.name}, {count} stream{'s' * (count > 1)}, {way}"
                 beside = statistics.median(plain[i])
-                measured.append(_row(f"{case}: plain TCP", plain[i], None))
-                measured.append(_row(f"{case}: outboard", ours[i], beside))
+                measured.append(row(f"{case}: plain TCP", plain[i], None))
+                measured.append(row(f"{case}: outboard", ours[i], beside, "plain TCP"))
     return measured
 
 
@@ -130,20 +130,3 @@ def run(options: argparse.Namespace) -> list[rows.Row]:
     relay = native_program.require(paths.require_native(), RELAY)
     place = over_relay(relay, options.delay)
     return measured + measure(place, options.streams, options.windows)
-
-
-def _row(case: str, found: list[float], beside: float | None) -> rows.Row:
-    value = statistics.median(found)
-    return rows.Row(
-        bench="links",
-        case=case,
-        bytes=0,
-        value=value,
-        unit="Gb/s",
-        ceiling=beside,
-        ceiling_name="plain TCP" if beside else None,
-        ratio=value / beside if beside else None,
-        min=min(found),
-        max=max(found),
-        runs=len(found),
-    )
