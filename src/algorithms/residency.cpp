@@ -38,6 +38,16 @@ bool covers(Triangle valid, Triangle wanted) noexcept {
 
 }  // namespace
 
+std::uint64_t Residency::expected_bytes(const std::byte* begin,
+                                        const std::byte* end) const noexcept {
+  std::uint64_t found = 0;
+  for (const Copy& copy : copies_) {
+    const bool inside = copy.data >= begin && copy.data < end;
+    if (inside && copy.defined && copy.mismatches == 0) found += copy.bytes;
+  }
+  return found;
+}
+
 // --- the calls -----------------------------------------------------------------------------------
 
 Residency::Call::~Call() {

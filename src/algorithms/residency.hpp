@@ -87,6 +87,9 @@ class Residency {
   Status release();
   /// Frees copies until they leave `needed_bytes` of the device's memory to others.
   Status make_room(std::uint64_t needed_bytes);
+  /// Bytes of copies of what lies in [begin, end) whose last look found them as they were, or which
+  /// were not looked at yet: a guess at what will not travel. Looks at nothing itself.
+  std::uint64_t expected_bytes(const std::byte* begin, const std::byte* end) const noexcept;
   std::uint64_t resident_bytes() const noexcept { return resident_bytes_; }
   std::size_t copies() const noexcept { return copies_.size(); }
 

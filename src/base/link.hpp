@@ -1,16 +1,65 @@
 #pragma once
 // What a connection costs.
 
-#include <cstdint>
+#include <array>
+#include <cstddef>
+#include <span>
 
 namespace ob {
+
+/// Seconds by size of a transfer, one way. Empty: not measured by size.
+/// Source: measured; between two sizes linear, beyond the largest at the rate of its last step
+class TransferTimes {
+ public:
+  struct Sample {
+    double bytes = 0;
+    double seconds = 0;
+  };
+  static constexpr std::size_t kMost = 12;
+
+  /// Sizes come in rising order; further ones than kMost, and those that do not rise, are left out.
+  void add(double bytes, double seconds) noexcept {
+    if (count_ == kMost || !(bytes > 0) || !(seconds > 0)) return;
+    if (count_ > 0 && bytes <= samples_[count_ - 1].bytes) return;
+    samples_[count_++] = {bytes, seconds};
+  }
+  std::span<const Sample> samples() const noexcept { return {samples_.data(), count_}; }
+  bool known() const noexcept { return count_ > 1; }
+
+  /// @pre known()
+  double seconds(double bytes) const noexcept {
+    std::size_t above = 1;
+    while (above + 1 < count_ && samples_[above].bytes < bytes) ++above;
+    const Sample& low = samples_[above - 1];
+    const Sample& high = samples_[above];
+    const double slope = (high.seconds - low.seconds) / (high.bytes - low.bytes);
+    const double found = low.seconds + (bytes - low.bytes) * (slope > 0 ? slope : 0);
+    // below the smallest: never less than its share
+    const double share = samples_[0].seconds * bytes / samples_[0].bytes;
+    return bytes < samples_[0].bytes ? share : found;
+  }
+
+ private:
+  std::array<Sample, kMost> samples_{};
+  std::size_t count_ = 0;
+};
 
 /// Measured, never guessed; all zero if not measured yet.
 struct Link {
   double round_trip_s = 0;
-  double to_bytes_per_s = 0;
-  double from_bytes_per_s = 0;
+  double to_bytes_per_s = 0;    ///< of large transfers
+  double from_bytes_per_s = 0;  ///< of large transfers
+  TransferTimes to;             ///< besides the round trip
+  TransferTimes from;           ///< besides the round trip
+
   bool known() const noexcept { return to_bytes_per_s > 0; }
+  /// @pre known()
+  double seconds_to(double bytes) const noexcept {
+    return to.known() ? to.seconds(bytes) : bytes / to_bytes_per_s;
+  }
+  double seconds_from(double bytes) const noexcept {
+    return from.known() ? from.seconds(bytes) : bytes / from_bytes_per_s;
+  }
 };
 
 }  // namespace ob

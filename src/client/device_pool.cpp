@@ -212,7 +212,7 @@ Status DevicePool::get_acquainted(Lease& lease) {
     if (server.known || server.measuring) return {};
     server.measuring = true;
   }
-  auto link = measure_link(*lease.device_, lease.queue_);
+  auto link = measure_link(*lease.device_, lease.queue_, config_.how_measured);
   const std::lock_guard lock(mutex_);
   Server& server = servers_[lease.server_];
   server.measuring = false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/link.hpp"
+#include "client/link_probe.hpp"
 #include "client/remote_device.hpp"
 
 namespace ob::client {
@@ -63,6 +64,7 @@ class DevicePool {
     bool plain = false;                ///< as load_key()
     int retry_after_ms = 5000;         ///< a failed server is left alone; doubles up to 64-fold
     bool measure_links = true;         ///< measure the first connection to each server
+    Thoroughness how_measured = Thoroughness::quick;
     std::size_t max_connections = 64;  ///< per process; calls beyond stay local
   };
 
@@ -75,6 +77,9 @@ class DevicePool {
   /// An idle connection to the first server that is not set aside, or a new one.
   /// Errors: unavailable if there is no server, none answers, or all connections are busy.
   Result<Lease> lease();
+
+  /// An idle connection to `server`, if there is one; nothing is connected.
+  std::optional<Lease> idle_lease(std::size_t server) { return take_idle(server); }
 
   /// The server that lease() would turn to now.
   std::optional<std::size_t> preferred() const noexcept;

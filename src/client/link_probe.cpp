@@ -8,9 +8,15 @@
 namespace ob::client {
 namespace {
 
-constexpr std::uint64_t kProbeBytes = 4 << 20;  // large enough to leave the socket buffers behind
-constexpr std::uint64_t kSmallestProbeBytes = 64 << 10;
-constexpr double kLongRoundS = 10e-3;
+// What is sent and fetched, in steps of four.
+struct Plan {
+  std::uint64_t least_bytes;
+  std::uint64_t most_bytes;  // large enough to leave the socket buffers behind
+  int rounds;
+  double long_round_s;  // one is enough then, and larger ones are left out
+};
+constexpr Plan kQuick{64 << 10, 4 << 20, 3, 10e-3};
+constexpr Plan kThorough{4 << 10, 64 << 20, 5, 0.5};
 constexpr int kPings = 5;
 
 double seconds_since(transport::Clock::time_point start) {
@@ -34,42 +40,51 @@ Status measure_round(RemoteDevice& device, QueueId queue, BufferId buffer, std::
 }
 
 // From small transfers up, as long as they are quick: a slow link must not hold the program up.
-Status measure_bandwidth(RemoteDevice& device, QueueId queue, BufferId buffer,
-                         std::uint64_t largest_bytes, Link& link) {
-  const std::unique_ptr<std::byte[]> host(new (std::nothrow) std::byte[largest_bytes]);
+Status measure_transfers(RemoteDevice& device, QueueId queue, BufferId buffer, const Plan& plan,
+                         Link& link) {
+  const std::unique_ptr<std::byte[]> host(new (std::nothrow) std::byte[plan.most_bytes]);
   if (!host) return Status(Code::out_of_memory, "no memory to measure the connection with");
-  std::memset(host.get(), 0, largest_bytes);
-  for (std::uint64_t size = kSmallestProbeBytes; size <= largest_bytes; size *= 4) {
+  std::memset(host.get(), 0, plan.most_bytes);
+  for (std::uint64_t size = plan.least_bytes; size <= plan.most_bytes; size *= 4) {
     double to_s = 1e30;
     double from_s = 1e30;
-    for (int i = 0; i < 3; ++i) {  // the best of three: the first touches the memory
+    for (int i = 0; i < plan.rounds; ++i) {  // the best: the first touches the memory
       OB_RETURN_IF_ERROR(measure_round(device, queue, buffer, host.get(), size, to_s, from_s));
-      if (to_s + from_s > kLongRoundS) break;
+      if (to_s + from_s > plan.long_round_s) break;
     }
-    link.to_bytes_per_s = static_cast<double>(size) / to_s;
-    link.from_bytes_per_s = static_cast<double>(size) / from_s;
-    if (to_s + from_s > kLongRoundS) break;
+    const auto bytes = static_cast<double>(size);
+    link.to_bytes_per_s = bytes / to_s;
+    link.from_bytes_per_s = bytes / from_s;
+    // Never all of it: the round trip was another one.
+    link.to.add(bytes, std::max(to_s - link.round_trip_s, 0.1 * to_s));
+    link.from.add(bytes, std::max(from_s - link.round_trip_s, 0.1 * from_s));
+    if (to_s + from_s > plan.long_round_s) break;
   }
   return {};
 }
 
 }  // namespace
 
-Result<Link> measure_link(RemoteDevice& device, QueueId queue) {
+Result<Link> measure_link(RemoteDevice& device, QueueId queue, Thoroughness how) {
   Link link;
   link.round_trip_s = 1;
   for (int i = 0; i < kPings; ++i) {
-    OB_ASSIGN_OR_RETURN(const std::uint64_t ns, device.connection().ping());
-    link.round_trip_s = std::min(link.round_trip_s, static_cast<double>(ns) * 1e-9);
+    const auto ns = device.connection().ping();
+    if (!ns.ok()) {
+      device.abandon();
+      return ns.status();
+    }
+    link.round_trip_s = std::min(link.round_trip_s, static_cast<double>(*ns) * 1e-9);
   }
   // A small or crowded device is measured with what it has, or counts as unknown: calls may still
   // fit.
-  const std::uint64_t size_bytes = std::min(kProbeBytes, device.info().memory_bytes / 4);
-  if (size_bytes < kSmallestProbeBytes) return link;
-  const auto buffer = device.allocate(size_bytes);
+  Plan plan = how == Thoroughness::thorough ? kThorough : kQuick;
+  plan.most_bytes = std::min(plan.most_bytes, device.info().memory_bytes / 4);
+  if (plan.most_bytes < plan.least_bytes) return link;
+  const auto buffer = device.allocate(plan.most_bytes);
   Status status = buffer.status();
   if (buffer.ok()) {
-    status = measure_bandwidth(device, queue, *buffer, size_bytes, link);
+    status = measure_transfers(device, queue, *buffer, plan, link);
     (void)device.free(*buffer);
   }
   if (!status.ok() && status.code() != Code::out_of_memory) return status;

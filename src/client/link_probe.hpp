@@ -1,13 +1,20 @@
 #pragma once
 // Measures a fresh connection.
 
+#include <cstdint>
+
 #include "base/link.hpp"
 #include "client/remote_device.hpp"
 
 namespace ob::client {
 
-/// Round trip by ping; bandwidth by sending and fetching a few MiB once the buffer is touched.
-/// Cost: some milliseconds and 4 MiB of host and device memory.   Errors: those of the device
-Result<Link> measure_link(RemoteDevice& device, QueueId queue);
+enum class Thoroughness : std::uint8_t {
+  quick,     ///< up to 4 MiB and some milliseconds, for a program that waits
+  thorough,  ///< from 4 KiB to 64 MiB, some seconds at most
+};
+
+/// Round trip by ping; times by size, sending and fetching, once the buffer is touched.
+/// Cost: host and device memory of the largest size   Errors: those of the device
+Result<Link> measure_link(RemoteDevice& device, QueueId queue, Thoroughness how);
 
 }  // namespace ob::client

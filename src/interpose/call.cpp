@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "algorithms/offload.hpp"
+#include "interpose/choice.hpp"
+#include "interpose/learning.hpp"
 #include "interpose/pipelined.hpp"
 #include "interpose/remote_run.hpp"
 #include "interpose/resident.hpp"
 #include "interpose/state.hpp"
 #include "interpose/undisturbed.hpp"
 #include "interpose/verified.hpp"
-#include "routines/cost.hpp"
+#include "interpose/work.hpp"
 
 namespace ob::interpose {
 namespace {
@@ -45,40 +47,39 @@ class BatchJob final : public RemoteJob {
 
 }  // namespace
 
-// Of a batch, whose calls are as large as `arguments`: it leaves if each call by itself would, so
-// that what a call costs besides its work is counted for each.
-void Call::decide(const Argument* arguments, std::size_t batch) noexcept {
+void Call::decide(const Argument* arguments, std::size_t batch, const void* original) noexcept {
   State* s = state();
   if (s == nullptr) return;
   counted_ = true;
   RoutineRecord& record = s->routine(routine_);
   ReportRow* row = s->row(record, routine_.name);
   if (row != nullptr) add(row->calls, 1);
-  const double flops = routine_.flops(arguments);
-  flops_ = flops * static_cast<double>(batch);
+  work_ = work_of(routine_, arguments, batch);
   const bool eligible = !routine_.trivial(arguments) && s->may_leave(record, routine_.name);
   if (eligible && row != nullptr) add(row->eligible, 1);
   if (eligible && s->settings.mode == Mode::remote) leaves_ = true;
+  if (s->tuning.learns()) acquaint(*s, record, routine_.name, original, nullptr);
   // Vectors and matrix-vector products move as much as they compute: never for data on this side.
   const bool may_gain = routine_.level == 3 && s->settings.mode == Mode::automatic;
-  if (eligible && may_gain && !s->pool.servers().empty()) {
-    const Cost cost = cost_of(routine_, arguments);
-    policy::Work work{cost.flop, cost.bytes_to, cost.bytes_from};
-    if (const auto bytes = bytes_in_panels(routine_, arguments)) {
-      work.overlaps = true;
-      work.bytes_to = *bytes;
-    }
-    leaves_ = choose(*s, record, work, device_share(routine_)) == policy::Choice::remote;
-  }
+  if (!eligible || !may_gain || s->pool.servers().empty()) return;
+  const bool alone = batch == 1;
+  leaves_ = choose(*s, {.record = record,
+                        .name = routine_.name,
+                        .work = work_,
+                        .original = original,
+                        .routine = alone ? &routine_ : nullptr,
+                        .arguments = alone ? arguments : nullptr}) == policy::Choice::remote;
 }
 
-Call::Call(const Descriptor& routine, const Argument* arguments) noexcept : routine_(routine) {
+Call::Call(const Descriptor& routine, const Argument* arguments, const void* original) noexcept
+    : routine_(routine) {
   if (!nesting_.outermost()) return;
   const Undisturbed undisturbed;
-  decide(arguments, 1);
+  decide(arguments, 1, original);
 }
 
-Call::Call(const Descriptor& routine, std::span<const CallArguments> calls) noexcept
+Call::Call(const Descriptor& routine, std::span<const CallArguments> calls,
+           const void* original) noexcept
     : routine_(routine) {
   if (!nesting_.outermost()) return;
   const Undisturbed undisturbed;
@@ -87,7 +88,7 @@ Call::Call(const Descriptor& routine, std::span<const CallArguments> calls) noex
       std::min_element(calls.begin(), calls.end(), [&](const auto& a, const auto& b) {
         return routine.flops(a.items) < routine.flops(b.items);
       });
-  decide(smallest->items, calls.size());
+  decide(smallest->items, calls.size(), original);
 }
 
 bool Call::run(RemoteJob& job, std::span<const CallArguments> calls,
@@ -96,13 +97,13 @@ bool Call::run(RemoteJob& job, std::span<const CallArguments> calls,
   State* s = state();
   if (s == nullptr) return false;
   RoutineRecord& record = s->routine(routine_);
-  if (!s->settings.verify) return run_remotely(*s, record, routine_.name, flops_, job);
+  if (!s->settings.verify) return run_remotely(*s, record, routine_.name, work_, job);
   try {
     std::vector<const Argument*> all;
     for (const CallArguments& call : calls) all.push_back(call.items);
     if (single != nullptr) all.push_back(single);
     VerifiedCalls verified(job, record, routine_, all);
-    return run_remotely(*s, record, routine_.name, flops_, verified);
+    return run_remotely(*s, record, routine_.name, work_, verified);
   } catch (...) {  // no memory: local it is
     return false;
   }
@@ -125,7 +126,7 @@ void Call::begin_local() noexcept {
 Call::~Call() {
   if (started_ns_ == 0) return;
   const Undisturbed undisturbed;
-  if (State* s = state()) count_local(*s, s->routine(routine_), routine_.name, flops_, started_ns_);
+  if (State* s = state()) count_local(*s, s->routine(routine_), routine_.name, work_, started_ns_);
 }
 
 }  // namespace ob::interpose

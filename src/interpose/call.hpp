@@ -6,6 +6,7 @@
 #include <span>
 
 #include "interpose/nesting.hpp"
+#include "policy/decision.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
@@ -22,7 +23,7 @@ class RemoteJob;
 /// Takes one call through counting, decision and, if that says so, the accelerator.
 /// The entry's slow path:
 ///
-///     Call call(descriptor, arguments);
+///     Call call(descriptor, arguments, original);
 ///     if (call.leaves() && <operands made ready> && call.run(arguments)) return;
 ///     call.begin_local();
 ///     original(...);                        // unchanged caller's arguments
@@ -32,11 +33,13 @@ class RemoteJob;
 /// Threads: any; destruct on the same thread. Never throws, never exits, never touches errno.
 class Call {
  public:
-  /// Counts the call and decides.   @pre routine.legal(arguments, their lds)
-  Call(const Descriptor& routine, const Argument* arguments) noexcept;
+  /// Counts the call and decides. `original`: what would run here.
+  /// @pre routine.legal(arguments, their lds)
+  Call(const Descriptor& routine, const Argument* arguments, const void* original) noexcept;
   /// Several calls that go out together or not at all; counted as one.
   /// @pre calls is not empty, none is trivial
-  Call(const Descriptor& routine, std::span<const CallArguments> calls) noexcept;
+  Call(const Descriptor& routine, std::span<const CallArguments> calls,
+       const void* original) noexcept;
   /// Counts what the original library needed since begin_local().
   ~Call();
   Call(const Call&) = delete;
@@ -52,13 +55,13 @@ class Call {
   void begin_local() noexcept;
 
  private:
-  void decide(const Argument* arguments, std::size_t batch) noexcept;
+  void decide(const Argument* arguments, std::size_t batch, const void* original) noexcept;
   bool run(RemoteJob& job, std::span<const CallArguments> calls, const Argument* single) noexcept;
 
   const Descriptor& routine_;
   Nesting nesting_;
   bool leaves_ = false;
-  double flops_ = 0;
+  policy::Work work_;
   bool counted_ = false;
   std::uint64_t started_ns_ = 0;  // of a local run that is to be counted; 0: none
 };

@@ -18,7 +18,7 @@ struct Answer {
                                     void* value) {
   NormalForm form(entry, routine, integers);
   if (!form.read(raw, value)) return {};
-  Call call(routine, form.arguments());
+  Call call(routine, form.arguments(), function);
   if (call.leaves() && form.prepare() && call.run(form.arguments())) {
     const std::int64_t info = form.write_back();
     // What the original would have said of its workspace.

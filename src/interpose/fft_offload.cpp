@@ -3,32 +3,24 @@
 #include <algorithm>
 
 #include "algorithms/fft_large.hpp"
-#include "algorithms/fft_traffic.hpp"
+#include "interpose/choice.hpp"
+#include "interpose/learning.hpp"
 #include "interpose/nesting.hpp"
 #include "interpose/remote_run.hpp"
 #include "interpose/resident.hpp"
 #include "interpose/state.hpp"
 #include "interpose/undisturbed.hpp"
 #include "interpose/verified.hpp"
+#include "interpose/work.hpp"
 
 namespace ob::interpose {
 namespace {
 
-// FFTs run at a few per cent of a processor's dgemm rate (FFTW against OpenBLAS, 2^22 points: 8 of
-// 198 GFLOP/s).
-constexpr double kDeviceShare = 0.04;
 // connections keep their plans themselves: a handle only says "planned"
 constexpr std::uint64_t kPlanned = 1;
 
 std::string_view name_of(const FftPlan& plan) noexcept {
-  const bool is_double = plan.precision == Precision::z || plan.precision == Precision::d;
-  switch (plan.kind) {
-    case FftKind::c2c: return is_double ? "fftw c2c" : "fftwf c2c";
-    case FftKind::r2c: return is_double ? "fftw r2c" : "fftwf r2c";
-    case FftKind::c2r: return is_double ? "fftw c2r" : "fftwf c2r";
-    case FftKind::r2r: return is_double ? "fftw r2r" : "fftwf r2r";
-  }
-  return "fftw";
+  return fft_name(plan.kind, plan.precision == Precision::z || plan.precision == Precision::d);
 }
 
 // On the device every transform is in place: half the memory, and the caller's arrays are elsewhere
@@ -42,25 +34,23 @@ algorithms::FftArray array_of(const FftSide& side, void* data) noexcept {
   return {data, side.element_bytes, {side.dims.data(), static_cast<std::size_t>(side.dimensions)}};
 }
 
-// Of the device that would be asked next; all there is while nobody is known.
-std::uint64_t device_memory_bytes(const State& state) noexcept {
+// The bytes that travel depend on the device's memory: a transform that is too large goes in parts.
+policy::Work work_here(const State& state, const FftPlan& plan) noexcept {
   const auto server = state.pool.preferred();
-  const std::uint64_t known = server ? state.pool.device_info(*server).memory_bytes : 0;
-  return known != 0 ? known : UINT64_MAX;
+  const ServerFacts* facts = server ? state.tuning.server(*server) : nullptr;
+  return work_of(on_device(plan), facts != nullptr ? facts->memory_bytes : UINT64_MAX);
 }
 
-policy::Work work_of(const FftPlan& plan, std::uint64_t memory_bytes) noexcept {
-  const auto [bytes_to, bytes_from] = algorithms::bytes_moved(on_device(plan), memory_bytes);
-  return {flops(plan), bytes_to, bytes_from};
-}
-
-policy::Choice choice_of(State& state, RoutineRecord& record, const FftPlan& plan) noexcept {
-  const std::uint64_t supposed_bytes = device_memory_bytes(state);
-  const policy::Choice choice = choose(state, record, work_of(plan, supposed_bytes), kDeviceShare);
+policy::Choice choice_of(State& state, RoutineRecord& record, const FftPlan& plan,
+                         const void* original) noexcept {
+  const bool first = !state.pool.preferred() || !state.tuning.server(*state.pool.preferred());
+  const auto ask = [&] {
+    const policy::Work work = work_here(state, plan);
+    return choose(state, {record, name_of(plan), work, original});
+  };
+  const policy::Choice choice = ask();
   // the first choice may have made the first connection
-  const std::uint64_t memory_bytes = device_memory_bytes(state);
-  if (memory_bytes == supposed_bytes || choice != policy::Choice::remote) return choice;
-  return choose(state, record, work_of(plan, memory_bytes), kDeviceShare);
+  return first && choice == policy::Choice::remote ? ask() : choice;
 }
 
 class FftJob final : public RemoteJob {
@@ -101,12 +91,12 @@ FftDecision remote_if_reachable(State& state, const FftPlan& plan) noexcept {
     state.notice(lease.status().message() + "; " + std::string(name_of(plan)) + " runs locally");
   } catch (...) {
   }
-  return FftDecision::learn;  // somebody may be there at a later execute
+  return FftDecision::open;  // somebody may be there at a later execute
 }
 
 }  // namespace
 
-FftDecision decide_fft(const FftTransform& transform) noexcept {
+FftDecision decide_fft(const FftTransform& transform, const void* original) noexcept {
   const Undisturbed undisturbed;
   State* s = state();
   if (s == nullptr) return FftDecision::local;
@@ -114,12 +104,8 @@ FftDecision decide_fft(const FftTransform& transform) noexcept {
   if (!sendable(*s, record, transform.plan)) return FftDecision::local;
   if (s->settings.mode == Mode::remote) return remote_if_reachable(*s, transform.plan);
   if (s->settings.mode != Mode::automatic || s->pool.servers().empty()) return FftDecision::local;
-  switch (choice_of(*s, record, transform.plan)) {
-    case policy::Choice::remote: return FftDecision::remote;
-    case policy::Choice::local:
-    case policy::Choice::learn_local: return FftDecision::learn;
-  }
-  return FftDecision::local;
+  const policy::Choice choice = choice_of(*s, record, transform.plan, original);
+  return choice == policy::Choice::remote ? FftDecision::likely : FftDecision::open;
 }
 
 std::uint64_t plan_ahead(const FftTransform& transform) noexcept {
@@ -151,13 +137,15 @@ bool execute_fft(const FftTransform& transform, std::uint64_t, void* input, void
   FftJob job(transform, input, output);
   VerifiedFft verified(job, record, name_of(transform.plan), transform, input, output);
   RemoteJob& run = s->settings.verify ? static_cast<RemoteJob&>(verified) : job;
-  const bool done = run_remotely(*s, record, name_of(transform.plan), flops(transform.plan), run);
+  const policy::Work work = work_here(*s, transform.plan);
+  const bool done = run_remotely(*s, record, name_of(transform.plan), work, run);
   if (done && row != nullptr) add(row->calls, 1);  // a failed one is counted by its local run
   if (row != nullptr) add(row->eligible, done ? 1 : 0);
   return done;
 }
 
-LocalFft::LocalFft(const FftTransform& transform) noexcept : transform_(transform) {
+LocalFft::LocalFft(const FftTransform& transform, const void* original) noexcept
+    : transform_(transform) {
   const Undisturbed undisturbed;
   State* s = state();
   if (s == nullptr) return;
@@ -168,6 +156,7 @@ LocalFft::LocalFft(const FftTransform& transform) noexcept : transform_(transfor
     add(row->calls, 1);
     add(row->eligible, sendable(*s, record, transform.plan) ? 1 : 0);
   }
+  if (s->tuning.learns()) acquaint(*s, record, name_of(transform.plan), original, nullptr);
   started_ns_ = now_ns();
 }
 
@@ -175,8 +164,8 @@ LocalFft::~LocalFft() {
   if (!counted_) return;
   const Undisturbed undisturbed;
   if (State* s = state()) {
-    count_local(*s, s->fft(transform_.plan), name_of(transform_.plan), flops(transform_.plan),
-                started_ns_);
+    count_local(*s, s->fft(transform_.plan), name_of(transform_.plan),
+                work_here(*s, transform_.plan), started_ns_);
   }
 }
 

@@ -37,12 +37,14 @@ struct FftTransform {
 enum class FftDecision : std::uint8_t {
   local,   ///< for the life of the plan
   remote,  ///< for the life of the plan
-  learn,   ///< open: decide_fft is asked again at every execute
+  open,    ///< decide_fft is asked again at every execute
+  likely,  ///< open, and the first execute would go out now
 };
 
-/// At plan time, and at every execute of a plan that is to be learned. local in mode off, for
-/// problems below the gate, or when no server is usable. Never blocks long when local.
-FftDecision decide_fft(const FftTransform&) noexcept;
+/// At plan time, and at every execute of a plan that is open. local in mode off, for problems below
+/// the gate, or when no server is usable. Never blocks long when local.
+/// `original`: a function of the library that would run it here
+FftDecision decide_fft(const FftTransform&, const void* original) noexcept;
 
 /// Tells the daemon to plan now; returns an opaque remote plan handle (0 if that failed).
 std::uint64_t plan_ahead(const FftTransform&) noexcept;
@@ -59,7 +61,7 @@ bool execute_fft(const FftTransform&, std::uint64_t handle, void* input, void* o
 /// interpose/call.hpp).
 class LocalFft {
  public:
-  explicit LocalFft(const FftTransform&) noexcept;
+  LocalFft(const FftTransform&, const void* original) noexcept;
   ~LocalFft();
   LocalFft(const LocalFft&) = delete;
   LocalFft& operator=(const LocalFft&) = delete;

@@ -34,12 +34,16 @@ bool wants_native_as_asked() noexcept {
   return value != nullptr && std::strcmp(value, "as-asked") == 0;
 }
 
+bool goes_out(FftDecision decision) noexcept {
+  return decision == FftDecision::remote || decision == FftDecision::likely;
+}
+
 // Measuring takes seconds to minutes for sizes worth sending, and overwrites the arrays; ESTIMATE
 // does neither. Callers must expect both outcomes, since a measuring planner that finds wisdom
 // leaves the arrays alone as well.
 unsigned native_flags(unsigned asked, FftDecision decision) noexcept {
   const bool measures = (asked & (kFftwEstimate | kFftwWisdomOnly)) == 0;
-  if (decision != FftDecision::remote || !measures || wants_native_as_asked()) return asked;
+  if (!goes_out(decision) || !measures || wants_native_as_asked()) return asked;
   return (asked & ~(kFftwPatient | kFftwExhaustive)) | kFftwEstimate;
 }
 
@@ -101,20 +105,23 @@ void execute_natively(const FftwPlan& known, const void* plan, const FftwArrays&
   }
 }
 
+const void* original_of(const FftwPlan& known) noexcept {
+  return reinterpret_cast<const void*>(known.provider->execute);
+}
+
 bool execute_remotely(const FftwPlan& known, const FftwArrays& arrays) noexcept {
   if (known.decision == FftDecision::local) return false;
   FftTransform transform;
   if (!place(known.offload, arrays, transform)) return false;
-  if (known.decision != FftDecision::remote && decide_fft(transform) != FftDecision::remote) {
-    return false;
-  }
+  const bool open = known.decision != FftDecision::remote;
+  if (open && !goes_out(decide_fft(transform, original_of(known)))) return false;
   return execute_fft(transform, known.remote, arrays.input, arrays.output);
 }
 
 template <class Native>
 void run(const FftwPlan& known, const FftwArrays& arrays, Native&& native) noexcept {
   if (execute_remotely(known, arrays)) return;
-  const LocalFft counted(known.offload.transform);
+  const LocalFft counted(known.offload.transform, original_of(known));
   native();
 }
 
@@ -127,7 +134,7 @@ void* make_fftw_plan(const FftwProblem& problem, const FftwMaker& maker) noexcep
     return untracked(maker.call(maker.context, asked));
   if (is_same_object(maker.caller, maker.native))
     return untracked(maker.call(maker.context, asked));
-  const FftDecision decision = decide_fft(offload->transform);
+  const FftDecision decision = decide_fft(offload->transform, maker.native);
   if (is_settled(decision, offload->transform)) {
     return untracked(maker.call(maker.context, asked));
   }
@@ -137,7 +144,7 @@ void* make_fftw_plan(const FftwProblem& problem, const FftwMaker& maker) noexcep
     plan = new (std::nothrow) FftwPlan{*offload, decision, 0, problem.call.arrays, provider};
   }
   if (plan == nullptr) return untracked(maker.call(maker.context, asked));
-  if (decision == FftDecision::remote) plan->remote = plan_ahead(plan->offload.transform);
+  if (goes_out(decision)) plan->remote = plan_ahead(plan->offload.transform);
   void* native = make_native(maker, asked, decision);
   if (native == nullptr) {
     discard(plan);

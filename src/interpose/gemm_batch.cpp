@@ -195,7 +195,7 @@ using Unpack = bool (*)(const Entry&, const Descriptor&, Integers, const Raw*, B
   try {
     Batch batch;
     if (!unpack(entry, routine, integers, raw, batch) || batch.calls.empty()) return false;
-    Call call(routine, batch.calls);
+    Call call(routine, batch.calls, function);
     if (call.leaves() && call.run(batch.calls)) return true;
     batch.calls.clear();
     call.begin_local();

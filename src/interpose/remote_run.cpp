@@ -1,19 +1,16 @@
 #include "interpose/remote_run.hpp"
 
-#include <algorithm>
 #include <string>
+
+#include "interpose/choice.hpp"
+#include "interpose/learning.hpp"
 
 namespace ob::interpose {
 namespace {
 
 // A routine that the daemon cannot do is not offered again for a while.
 constexpr std::uint64_t kUnsupportedPauseNs = 30'000'000'000ULL;
-// Local runs shorter than this are not worth making a first connection for.
-constexpr double kWorthConnectingS = 1e-3;
 constexpr int kAttempts = 3;
-// Calls that stay local between two tries of a model that observation contradicts.
-constexpr std::uint32_t kFirstRetry = 8;
-constexpr std::uint32_t kRarestRetry = 1U << 16;
 
 std::string describe(const client::DevicePool& pool, const client::Lease* lease,
                      const Status& status, std::string_view name) {
@@ -28,6 +25,8 @@ std::string describe(const client::DevicePool& pool, const client::Lease* lease,
 struct Attempt {
   bool sent = false;   ///< a daemon was given the job
   bool again = false;  ///< another attempt may help: another server, or more device memory
+  std::size_t server = 0;
+  std::uint64_t started_ns = 0;  ///< with the connection there
 };
 
 Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::Stages& stages,
@@ -39,6 +38,8 @@ Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::
   }
   state.report.set_server(state.pool.servers()[lease->server()]);
   outcome.sent = true;
+  outcome.server = lease->server();
+  outcome.started_ns = now_ns();
   Status status;
   try {
     status = job.run(state, *lease, stages);
@@ -60,41 +61,44 @@ Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::
   return status;
 }
 
-// Connects, which measures the link. False if there is nobody.
-bool measure(State& state) noexcept {
-  try {
-    const auto lease = state.pool.lease();
-    if (lease.ok()) {
-      state.report.set_server(state.pool.servers()[lease->server()]);
-      return true;
-    }
-    state.notice(lease.status().message() + "; calls stay local");
-  } catch (...) {  // no memory
-  }
-  return false;
+void count_outcome(ReportRow* row, const policy::Outcome& outcome) noexcept {
+  if (row == nullptr || !outcome.judged) return;
+  add(row->decided, 1);
+  if (outcome.tried) add(row->tried, 1);
+  if (!outcome.mispredicted) return;
+  add(row->mispredicted, 1);
+  add(row->lost_ns, static_cast<std::uint64_t>(outcome.lost_s * 1e9));
 }
 
-// What remote calls really took outweighs the model: queueing, a link that got slower, a daemon
-// that waits. But it may have been bad luck, so the model is tried again now and then, ever more
-// rarely while it keeps being wrong.
-bool overruled(RoutineRecord& record, const policy::Work& work, const policy::Decision& decision) {
-  const double seen = record.whole.rate(work.flop);
-  if (!(seen > 0) || work.flop / seen * policy::kMargin < decision.local_s) {
-    record.retry_after.store(0, std::memory_order_relaxed);
-    return false;
-  }
-  const std::uint32_t after =
-      std::max(kFirstRetry, record.retry_after.load(std::memory_order_relaxed));
-  if (record.overruled.fetch_add(1, std::memory_order_relaxed) + 1 < after) return true;
-  record.overruled.store(0, std::memory_order_relaxed);
-  record.retry_after.store(std::min(2 * after, kRarestRetry), std::memory_order_relaxed);
-  return false;
+// What the call took, against what the model says of what travelled.
+void learn(State& state, RoutineRecord& record, std::string_view name, const policy::Work& work,
+           const algorithms::Stages& stages, double seconds, std::size_t server) {
+  const double each = work.flop / work.calls;
+  record.remote.observe(each, static_cast<double>(stages.compute_ns) * 1e-9 / work.calls);
+  std::string complaint;
+  const ServerFacts* facts = state.tuning.server(server);
+  if (facts == nullptr && state.tuning.learns()) facts = state.tuning.meet(server, complaint);
+  if (facts == nullptr) return;
+  acquaint(state, record, name, nullptr, facts);
+  policy::Work sent = work;
+  sent.bytes_to = static_cast<double>(stages.bytes_to + stages.bytes_kept);
+  sent.bytes_from = static_cast<double>(stages.bytes_from);
+  const policy::Prediction found =
+      policy::predict(sent, {.link = facts->link,
+                             .flop_per_s = device_rate(record, work, *facts),
+                             .bytes_there = static_cast<double>(stages.bytes_kept)});
+  if (!(found.whole_s > 0)) return;
+  // The first call of a size touches memory and makes plans: what is much faster is the rule.
+  const bool replaces = seconds < 0.5 * record.seen.in_bucket(work.flop);
+  const double weight = replaces ? 1 : 0.3;
+  record.predicted.blend(work.flop, found.whole_s, weight);
+  record.seen.blend(work.flop, seconds, weight);
 }
 
 }  // namespace
 
-bool run_remotely(State& state, RoutineRecord& record, std::string_view name, double flops,
-                  RemoteJob& job) noexcept {
+bool run_remotely(State& state, RoutineRecord& record, std::string_view name,
+                  const policy::Work& work, RemoteJob& job) noexcept {
   const std::uint64_t started = now_ns();
   ReportRow* row = state.row(record, name);
   bool lost = false;  // a daemon was given the job and did not do it
@@ -107,9 +111,10 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name, do
       lost = lost || (outcome.sent && status.code() != Code::declined);
       if (status.ok()) {
         const std::uint64_t ended = now_ns();
-        count_remote(row, stages, ended - started, flops);
-        record.remote.observe(flops, static_cast<double>(stages.compute_ns) * 1e-9);
-        record.whole.observe(flops, static_cast<double>(ended - started) * 1e-9);
+        const double seconds = static_cast<double>(ended - outcome.started_ns) * 1e-9;
+        count_remote(row, stages, ended - started, work.flop);
+        learn(state, record, name, work, stages, seconds, outcome.server);
+        count_outcome(row, record.history.ran(work.shape, policy::Choice::remote, seconds, 0));
         state.trace.span(name, "remote", started, ended, stages.bytes_to + stages.bytes_from);
         return true;
       }
@@ -124,32 +129,20 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name, do
   return false;
 }
 
-policy::Choice choose(State& state, RoutineRecord& record, const policy::Work& work,
-                      double device_share) noexcept {
-  const double local = record.local.rate(work.flop);
-  if (!(local > 0)) return policy::Choice::learn_local;
-  const auto server = state.pool.preferred();
-  if (work.flop / local < kWorthConnectingS || !server) return policy::Choice::local;
-  if (!state.pool.link(*server).known() && !measure(state)) return policy::Choice::local;
-  policy::Remote remote;
-  remote.link = state.pool.link(*server);
-  const double device = state.pool.device_info(*server).gflops_double * 1e9 * device_share;
-  remote.flop_per_s = std::max(device, record.remote.rate(work.flop));
-  const policy::Decision decision = policy::decide(work, local, remote);
-  if (decision.choice != policy::Choice::remote) return decision.choice;
-  return overruled(record, work, decision) ? policy::Choice::local : policy::Choice::remote;
-}
-
-void count_local(State& state, RoutineRecord& record, std::string_view name, double flops,
-                 std::uint64_t started_ns) noexcept {
+void count_local(State& state, RoutineRecord& record, std::string_view name,
+                 const policy::Work& work, std::uint64_t started_ns) noexcept {
   const std::uint64_t ended = now_ns();
-  record.local.observe(flops, static_cast<double>(ended - started_ns) * 1e-9);
+  const std::uint64_t took_ns = ended - started_ns;
+  const double seconds = static_cast<double>(took_ns) * 1e-9;
+  record.local.observe(work.flop / work.calls, seconds / work.calls);
+  state.short_runs_ns.fetch_add(took_ns, std::memory_order_relaxed);
   state.trace.span(name, "local", started_ns, ended);
   ReportRow* row = state.row(record, name);
+  count_outcome(row, record.history.ran(work.shape, policy::Choice::local, seconds, 0));
   if (row == nullptr) return;
   add(row->local_calls, 1);
-  add(row->local_ns, ended - started_ns);
-  add(row->local_megaflop, static_cast<std::uint64_t>(flops * 1e-6));
+  add(row->local_ns, took_ns);
+  add(row->local_megaflop, static_cast<std::uint64_t>(work.flop * 1e-6));
 }
 
 }  // namespace ob::interpose

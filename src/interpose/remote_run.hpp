@@ -23,16 +23,11 @@ class RemoteJob {
 
 /// Runs the job on the first server that completes it. True if it did.
 /// Threads: any; never throws
-bool run_remotely(State& state, RoutineRecord& record, std::string_view name, double flops,
-                  RemoteJob& job) noexcept;
-
-/// Whether the work is to leave (mode auto); connects to measure the link once local runs are long
-/// enough to care.
-policy::Choice choose(State& state, RoutineRecord& record, const policy::Work& work,
-                      double device_share) noexcept;
+bool run_remotely(State& state, RoutineRecord& record, std::string_view name,
+                  const policy::Work& work, RemoteJob& job) noexcept;
 
 /// Adds a local run to the counters and to what is known of the local library.
-void count_local(State& state, RoutineRecord& record, std::string_view name, double flops,
-                 std::uint64_t started_ns) noexcept;
+void count_local(State& state, RoutineRecord& record, std::string_view name,
+                 const policy::Work& work, std::uint64_t started_ns) noexcept;
 
 }  // namespace ob::interpose

@@ -9,7 +9,7 @@
 namespace ob::interpose {
 
 inline constexpr std::uint64_t kReportMagic = 0x54524F504552424FULL;  // "OBREPORT"
-inline constexpr std::uint32_t kReportVersion = 2;
+inline constexpr std::uint32_t kReportVersion = 3;
 inline constexpr std::uint32_t kReportRows = 1024;
 
 using Counter = std::atomic<std::uint64_t>;
@@ -36,6 +36,10 @@ struct ReportRow {
   Counter verified;         ///< OUTBOARD_VERIFY: remote runs whose results were checked, and right
   Counter mismatched;       ///< and wrong: the call fell back
   Counter unchecked;        ///< and without a check for this routine or these values
+  Counter decided;          ///< mode auto: calls whose times here and there had been predicted
+  Counter tried;            ///< of these, sent against the prediction, to see what they take
+  Counter mispredicted;     ///< of these, took 1.25 times what the other side was predicted to take
+  Counter lost_ns;          ///< by how much, summed
 };
 
 struct ReportBlock {
@@ -51,6 +55,6 @@ struct ReportBlock {
   ReportRow row[kReportRows];
 };
 
-static_assert(sizeof(ReportRow) == 32 + 19 * 8);
+static_assert(sizeof(ReportRow) == 32 + 23 * 8);
 
 }  // namespace ob::interpose

@@ -75,6 +75,31 @@ algorithms::Residency* residency_of(State& state, client::Lease& lease) {
   return &*kept.residency;
 }
 
+double bytes_there(State& state, std::size_t server, const Descriptor& routine,
+                   const Argument* arguments) noexcept {
+  if (state.settings.resident_bytes == 0) return 0;
+  try {
+    auto lease = state.pool.idle_lease(server);
+    if (!lease || lease->attachment() == nullptr) return 0;
+    const auto& kept = static_cast<const Kept&>(*lease->attachment());
+    if (!kept.residency) return 0;
+    double found = 0;
+    const Operands operands = routine.operands(arguments);
+    for (const Operand& operand : operands.span()) {
+      const HostOperand& host = arguments[operand.argument].host;
+      if (!operand.read || host.data == nullptr) continue;
+      const Region region = region_of(operand, routine.kinds[operand.argument], host.ld);
+      const auto* begin = static_cast<const std::byte*>(host.data);
+      const std::uint64_t there =
+          kept.residency->expected_bytes(begin, begin + extent_bytes(region));
+      found += static_cast<double>(std::min(there, packed_bytes(region)));
+    }
+    return found;
+  } catch (...) {
+    return 0;
+  }
+}
+
 const algorithms::ProductSchedule& schedule_of(client::Lease& lease,
                                                const algorithms::ProductShape& shape,
                                                const algorithms::PipelineModel& model) {

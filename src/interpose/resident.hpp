@@ -18,6 +18,11 @@ namespace ob::interpose {
 /// Threads: as the lease   Memory: lives as long as the connection
 algorithms::Residency* residency_of(State& state, client::Lease& lease);
 
+/// Of what the call reads, bytes that are expected to be on the device of an idle connection to
+/// `server` already; 0 if nothing is known.   Threads: any
+double bytes_there(State& state, std::size_t server, const Descriptor& routine,
+                   const Argument* arguments) noexcept;
+
 /// The schedule that products of this shape have over this connection, chosen by the first
 /// model that was known.   Threads, memory: as above
 const algorithms::ProductSchedule& schedule_of(client::Lease& lease,

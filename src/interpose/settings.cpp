@@ -99,6 +99,21 @@ void read_streams(std::string_view text, Settings& settings) {
   }
 }
 
+// Where it is by default: the XDG base directory specification, version 0.8.
+void read_profile(std::string_view text, Settings& settings) {
+  if (text == "off") return;
+  settings.profile_folder = text;
+  if (!text.empty()) return;
+  constexpr std::string_view kInside = "/outboard/profiles";
+  const std::string_view state = variable("XDG_STATE_HOME");
+  const std::string_view home = variable("HOME");
+  if (state.starts_with('/')) {
+    settings.profile_folder.append(state).append(kInside);
+  } else if (home.starts_with('/')) {
+    settings.profile_folder.append(home).append("/.local/state").append(kInside);
+  }
+}
+
 void read_verify(std::string_view text, Settings& settings) {
   settings.verify = text == "1";
   if (text.empty() || text == "0" || text == "1") return;
@@ -146,6 +161,8 @@ Settings read_settings() {
   read_streams(variable("OUTBOARD_STREAMS"), settings);
   settings.key_folder = variable("OUTBOARD_KEY");
   settings.plain = is_on(variable("OUTBOARD_PLAIN"));
+  read_profile(variable("OUTBOARD_PROFILE"), settings);
+  settings.learn = is_on(variable("OUTBOARD_LEARN"));
   read_verify(variable("OUTBOARD_VERIFY"), settings);
   return settings;
 }

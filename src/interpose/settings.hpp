@@ -27,9 +27,11 @@ struct Settings {
   unsigned streams = 1;  ///< OUTBOARD_STREAMS: that a connection over TCP is striped over
   /// OUTBOARD_TRACK_PAGES: the kernel's word that nobody wrote an operand is enough
   bool track_pages = false;
-  std::string key_folder;  ///< OUTBOARD_KEY, see transport::load_key(); empty: none
-  bool plain = false;      ///< OUTBOARD_PLAIN: proven peers may exchange data as they are
-  bool verify = false;     ///< OUTBOARD_VERIFY: results of remote calls are checked
+  std::string key_folder;      ///< OUTBOARD_KEY, see transport::load_key(); empty: none
+  bool plain = false;          ///< OUTBOARD_PLAIN: proven peers may exchange data as they are
+  std::string profile_folder;  ///< OUTBOARD_PROFILE, with a folder per host in it; empty: none
+  bool learn = false;          ///< OUTBOARD_LEARN: what was measured goes into the profile
+  bool verify = false;         ///< OUTBOARD_VERIFY: results of remote calls are checked
   /// what in the environment made no sense; the default is used then
   std::string complaint;
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "interpose/call.hpp"
+#include "interpose/learning.hpp"
 #include "routines/descriptor.hpp"
 #include "routines/fft.hpp"
 
@@ -24,7 +25,6 @@ namespace {
 // In mode auto smaller calls cannot win: a remote call costs some 10 us at least, in which a core
 // does about this.
 constexpr double kAutomaticGateFlop = 1e6;
-constexpr std::size_t kFftRecords = 2 * kFftKinds;
 
 enum Phase : int { kNone, kMaking, kReady, kClosed };
 constinit std::atomic<int> g_phase{kNone};
@@ -81,6 +81,7 @@ client::DevicePool::Config pool_config(const Settings& settings) {
   config.key_folder = settings.key_folder;
   config.plain = settings.plain;
   config.measure_links = settings.mode != Mode::trace;  // which connects to nobody
+  if (settings.learn) config.how_measured = client::Thoroughness::thorough;
   return config;
 }
 
@@ -90,7 +91,10 @@ __attribute__((destructor)) void close_library() {
   const int before = g_phase.exchange(kClosed);
   g_min_flops.store(std::numeric_limits<double>::infinity(), std::memory_order_relaxed);
   State* last = g_state.load(std::memory_order_acquire);
-  if (before == kReady && last != nullptr) last->report.print();
+  if (before == kReady && last != nullptr) {
+    last->report.print();
+    save_profiles(*last);
+  }
   errno = saved;
 }
 
@@ -116,11 +120,22 @@ State* state() noexcept {
   }
 }
 
+std::string_view fft_name(FftKind kind, bool is_double) noexcept {
+  switch (kind) {
+    case FftKind::c2c: return is_double ? "fftw c2c" : "fftwf c2c";
+    case FftKind::r2c: return is_double ? "fftw r2c" : "fftwf r2c";
+    case FftKind::c2r: return is_double ? "fftw c2r" : "fftwf c2r";
+    case FftKind::r2r: return is_double ? "fftw r2r" : "fftwf r2r";
+  }
+  return "fftw";
+}
+
 State::State()
     : settings(read_settings()),
       report(settings),
       trace(settings.trace_path),
       pool(pool_config(settings)),
+      tuning(settings, pool),
       records_(new RoutineRecord[routines::all().size() + kFftRecords]) {
   if (!settings.complaint.empty()) notice(settings.complaint);
 }

@@ -14,7 +14,10 @@
 #include "interpose/report.hpp"
 #include "interpose/settings.hpp"
 #include "interpose/trace.hpp"
+#include "interpose/tuning.hpp"
 #include "policy/decision.hpp"
+#include "policy/history.hpp"
+#include "routines/fft.hpp"
 
 namespace ob::interpose {
 
@@ -27,11 +30,15 @@ struct RoutineRecord {
   std::atomic<std::uint64_t> local_until_ns{0};
   policy::RateTable local;   ///< rates of the caller's own library
   policy::RateTable remote;  ///< rates of the device
-  policy::RateTable whole;   ///< rates of remote calls as the program saw them
-  /// Calls that stay local against the model before it is tried again; 0 at first.
-  std::atomic<std::uint32_t> retry_after{0};
-  std::atomic<std::uint32_t> overruled{0};  ///< such calls since the last retry
+  /// Whole remote calls, as the model would have had them and as they were.   Units: seconds
+  policy::SizeTable predicted, seen;
+  policy::History history;
+  std::atomic<const Library*> library{nullptr};     ///< the one that computes here
+  std::atomic<const ServerFacts*> server{nullptr};  ///< whose profile was taken over
 };
+
+/// What the report calls FFTs of this kind: "fftw c2c".
+std::string_view fft_name(FftKind kind, bool is_double) noexcept;
 
 struct State {
   State();
@@ -41,11 +48,22 @@ struct State {
   Trace trace;
   client::DevicePool pool;
   PageTracker pages;
+  Tuning tuning;
+  /// Time of local runs that were too short each to make a first connection for.   Units: ns
+  std::atomic<std::uint64_t> short_runs_ns{0};
 
   /// One record per routines::all() entry, then two per FFT kind (single, double).
   RoutineRecord& routine(const Descriptor& descriptor) noexcept;
   RoutineRecord& fft(const FftPlan& plan) noexcept;
   ReportRow* row(RoutineRecord& record, std::string_view name) noexcept;
+  /// Calls visit(record, name) for each.
+  template <class Visit>
+  void each_record(Visit&& visit) {
+    const auto routines = routines::all();
+    for (std::size_t i = 0; i < routines.size(); ++i) visit(records_[i], routines[i].name);
+    for (std::size_t i = 0; i < kFftRecords; ++i)
+      visit(records_[routines.size() + i], fft_name(static_cast<FftKind>(i / 2), i % 2 == 1));
+  }
   /// OUTBOARD_ROUTINES lets `name` leave, and no daemon said lately that it cannot do it.
   bool may_leave(RoutineRecord& record, std::string_view name) noexcept;
 
@@ -54,6 +72,8 @@ struct State {
   void notice(std::string_view text) noexcept;
 
  private:
+  static constexpr std::size_t kFftRecords = 2 * kFftKinds;
+
   std::unique_ptr<RoutineRecord[]> records_;
   std::atomic<bool> noticed_{false};
 };

@@ -105,7 +105,8 @@ bool compute(const Descriptor& routine, const Argument* given) {
 Nesting::Nesting() noexcept : outermost_(g_depth++ == 0) {}
 Nesting::~Nesting() { --g_depth; }
 
-Call::Call(const Descriptor& routine, const Argument* arguments) noexcept : routine_(routine) {
+Call::Call(const Descriptor& routine, const Argument* arguments, const void*) noexcept
+    : routine_(routine) {
   if (mode_is("small")) g_min_flops = std::numeric_limits<double>::infinity();
   if (!nesting_.outermost()) return;
   ++g_calls[index_of(routine)];
@@ -118,8 +119,8 @@ bool Call::run(const Argument* arguments) noexcept {
   return done;
 }
 
-Call::Call(const Descriptor& routine, std::span<const CallArguments> calls) noexcept
-    : Call(routine, calls.front().items) {}
+Call::Call(const Descriptor& routine, std::span<const CallArguments> calls, const void*) noexcept
+    : Call(routine, calls.front().items, nullptr) {}
 
 bool Call::run(std::span<const CallArguments> calls) noexcept {
   return std::all_of(calls.begin(), calls.end(),

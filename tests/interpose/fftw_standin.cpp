@@ -164,7 +164,7 @@ void run(const FftTransform& t, void* input, void* output) {
 
 }  // namespace
 
-FftDecision decide_fft(const FftTransform&) noexcept {
+FftDecision decide_fft(const FftTransform&, const void*) noexcept {
   const int asked = g_counts.decide++;
   if (mode_is("gate")) {
     g_min_flops = std::numeric_limits<double>::infinity();
@@ -172,7 +172,7 @@ FftDecision decide_fft(const FftTransform&) noexcept {
   }
   if (mode_is("remote") || mode_is("fail")) return FftDecision::remote;
   if (!mode_is("learn")) return FftDecision::local;
-  constexpr FftDecision kTurns[] = {FftDecision::learn, FftDecision::remote, FftDecision::local};
+  constexpr FftDecision kTurns[] = {FftDecision::open, FftDecision::remote, FftDecision::local};
   return kTurns[asked % 3];
 }
 
@@ -193,7 +193,9 @@ bool execute_fft(const FftTransform& t, std::uint64_t, void* input, void* output
   return true;
 }
 
-LocalFft::LocalFft(const FftTransform& t) noexcept : transform_(t) { ++g_counts.local; }
+LocalFft::LocalFft(const FftTransform& t, const void*) noexcept : transform_(t) {
+  ++g_counts.local;
+}
 LocalFft::~LocalFft() = default;
 
 }  // namespace ob::interpose

@@ -1,0 +1,187 @@
+#include "policy/history.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace ob::policy {
+namespace {
+
+constexpr double kLongRunS = 5e-3;  // one run tells; shorter ones are still warming up
+constexpr unsigned kShortRuns = 3;  // of which as many tell
+constexpr double kHysteresis =
+    1.03;                            // what the other side must gain for a change between seen ones
+constexpr unsigned kTrialCalls = 2;  // the first brings operands and touches memory
+// A first call that took so many times the other side's is not repeated, unless for its operands.
+constexpr double kHopeless = 4.0;
+constexpr double kClearGain = 0.95;
+constexpr unsigned kLeastBetween = 8;  // usual calls between two trials
+
+// Runs on one side tell what the next one takes.
+bool tells(const Samples& samples) noexcept {
+  return samples.count() >= kShortRuns || (samples.count() > 0 && samples.median() > kLongRunS);
+}
+
+}  // namespace
+
+void Samples::add(double seconds) noexcept {
+  seconds_[count_ % kKept] = static_cast<float>(seconds);
+  // the place of the next one must stay as it is when the count stops growing
+  count_ = count_ == UINT32_MAX ? count_ - kKept + 1 : count_ + 1;
+}
+
+double Samples::median() const noexcept {
+  const unsigned kept = std::min(count_, kKept);
+  if (kept == 0) return 0;
+  std::array<float, kKept> sorted = seconds_;
+  const auto middle = sorted.begin() + (kept - 1) / 2;
+  std::nth_element(sorted.begin(), middle, sorted.begin() + kept);
+  return static_cast<double>(*middle);
+}
+
+const History::Shape* History::find(std::uint64_t key) const noexcept {
+  if (shapes_ == nullptr) return nullptr;
+  const auto at = std::find_if(shapes_->begin(), shapes_->end(),
+                               [&](const Shape& shape) { return shape.key == key; });
+  return at == shapes_->end() ? nullptr : &*at;
+}
+
+History::Shape* History::find_or_make(std::uint64_t key) noexcept {
+  if (shapes_ == nullptr) {
+    shapes_.reset(new (std::nothrow) std::array<Shape, kShapes>);
+    if (shapes_ == nullptr) return nullptr;
+  }
+  auto* shape = const_cast<Shape*>(find(key));
+  if (shape == nullptr) {
+    shape = &*std::min_element(shapes_->begin(), shapes_->end(),
+                               [](const Shape& a, const Shape& b) { return a.used < b.used; });
+    *shape = Shape{};
+    shape->key = key;
+  }
+  shape->used = ++calls_;
+  return shape;
+}
+
+// Without trials.
+Verdict History::compare(const Shape& shape, const Forecast& forecast) noexcept {
+  Verdict found;
+  found.here_seen = tells(shape.here) || (shape.here.count() > 0 && forecast.here_s <= 0);
+  found.there_seen = shape.there.count() > 0;
+  found.here_s = found.here_seen ? shape.here.median() : forecast.here_s;
+  found.there_s = found.there_seen ? shape.there.median() + forecast.waiting_s : forecast.there_s;
+  if (!(found.here_s > 0) || (!tells(shape.here) && !(forecast.here_s > 0))) {
+    found.choice = Choice::learn_local;
+  } else if (found.there_s > 0) {
+    // seen on both sides, a change must gain a little; otherwise the model needs its margin
+    const bool seen = found.there_seen && found.here_seen;
+    const double ahead = !seen                             ? forecast.margin
+                         : shape.settled == Choice::remote ? 1 / kHysteresis
+                                                           : kHysteresis;
+    if (found.there_s * ahead < found.here_s) found.choice = Choice::remote;
+  }
+  return found;
+}
+
+bool History::is_worth_a_trial(const Shape& shape, const Forecast& forecast,
+                               const Verdict& expected) noexcept {
+  if (!(expected.here_s > 0) || !(expected.there_s > 0)) return false;
+  const bool stays = expected.choice == Choice::local;
+  const bool usual_seen = (stays ? shape.here : shape.there).count() > 0;
+  const bool other_seen = stays ? expected.there_seen : tells(shape.here);
+  if (!usual_seen || (other_seen && shape.usual < kLeastBetween)) return false;
+  double allowed = (other_seen ? kTrialShare : kFirstTrialShare) * shape.spent_s - shape.lost_s;
+  double cost = 0;
+  if (!stays) {
+    cost = std::max(0.0, expected.here_s - expected.there_s) +
+           std::max(0.0, shape.there_first_s - expected.there_s);
+  } else {
+    // the second call finds the operands there, if calls use the same ones
+    const double again = other_seen      ? expected.there_s
+                         : shape.repeats ? forecast.there_again_s
+                                         : forecast.there_s;
+    cost =
+        std::max(0.0, expected.there_s - expected.here_s) + std::max(0.0, again - expected.here_s);
+    if (!other_seen && again < kClearGain * expected.here_s) allowed += shape.hoped_s;
+  }
+  return cost <= allowed;
+}
+
+Verdict History::decide(const Forecast& forecast) noexcept {
+  const std::lock_guard lock(mutex_);
+  Shape* shape = find_or_make(forecast.shape);
+  if (shape == nullptr) return compare(Shape{}, forecast);
+  shape->repeats = shape->operands == forecast.operands;
+  shape->operands = forecast.operands;
+  Verdict verdict = compare(*shape, forecast);
+  if (verdict.choice == Choice::learn_local) {
+    shape->last = verdict;
+    return verdict;
+  }
+  if (shape->trial > 0 && verdict.there_s > 0) {
+    --shape->trial;
+    verdict.tried = verdict.choice != Choice::remote;
+    verdict.choice = Choice::remote;
+  } else if (is_worth_a_trial(*shape, forecast, verdict)) {
+    verdict.tried = true;
+    verdict.choice = verdict.choice == Choice::local ? Choice::remote : Choice::local;
+    shape->hoped_s = 0;
+    shape->usual = 0;
+    if (verdict.choice == Choice::remote) shape->trial = kTrialCalls - 1;
+  } else {
+    shape->settled = verdict.choice;
+    // what is new over there is not judged by its first call
+    if (verdict.choice == Choice::remote && shape->there.count() == 0) {
+      shape->trial = kTrialCalls - 1;
+    }
+    if (verdict.choice == Choice::local && shape->repeats && forecast.there_again_s > 0) {
+      shape->hoped_s += std::max(0.0, verdict.here_s - forecast.there_again_s);
+    }
+  }
+  shape->last = verdict;
+  return verdict;
+}
+
+Verdict History::expect(const Forecast& forecast) const noexcept {
+  const std::lock_guard lock(mutex_);
+  const Shape* shape = find(forecast.shape);
+  return shape == nullptr ? compare(Shape{}, forecast) : compare(*shape, forecast);
+}
+
+Outcome History::ran(std::uint64_t key, Choice where, double seconds, double waited_s) noexcept {
+  Outcome outcome;
+  const std::lock_guard lock(mutex_);
+  auto* shape = const_cast<Shape*>(find(key));
+  if (shape == nullptr) return outcome;
+  const Verdict expected = shape->last;
+  const bool remote = where == Choice::remote;
+  const double own_s = remote ? std::max(seconds - waited_s, 0.0) : seconds;
+  const bool hopeless =
+      remote && shape->trial > 0 && !shape->repeats && own_s > kHopeless * expected.here_s;
+  if (hopeless) shape->trial = 0;
+  if (!remote) {
+    shape->here.add(own_s);
+  } else if (shape->was_remote || hopeless) {
+    shape->there.add(own_s);
+  } else {
+    shape->there_first_s = own_s;
+  }
+  shape->was_remote = remote;
+  shape->spent_s += seconds;
+  const double other_s = remote ? expected.here_s : expected.there_s;
+  const bool as_decided = (expected.choice == Choice::remote) == remote;
+  outcome.judged = as_decided && expected.here_s > 0 && expected.there_s > 0;
+  if (!outcome.judged) return outcome;
+  outcome.tried = expected.tried;
+  const double over_s = std::max(0.0, seconds - other_s);
+  if (expected.tried) {
+    shape->lost_s += over_s;
+    shape->usual = 0;
+  } else if (shape->usual++ == 0) {  // the first one back may find its memory cold
+    const double usual_s = remote ? expected.there_s : expected.here_s;
+    shape->lost_s += std::max(0.0, seconds - usual_s);
+  }
+  outcome.mispredicted = seconds > kMispredicted * other_s;
+  outcome.lost_s = outcome.mispredicted ? over_s : 0;
+  return outcome;
+}
+
+}  // namespace ob::policy
