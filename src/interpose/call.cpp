@@ -57,18 +57,26 @@ void Call::decide(const Argument* arguments, std::size_t batch, const void* orig
   work_ = work_of(routine_, arguments, batch);
   const bool eligible = !routine_.trivial(arguments) && s->may_leave(record, routine_.name);
   if (eligible && row != nullptr) add(row->eligible, 1);
-  if (eligible && s->settings.mode == Mode::remote) leaves_ = true;
+  const bool alone = batch == 1;
+  const bool may_share = alone && routine_.base == "gemm" && !s->settings.verify;
+  if (eligible && s->settings.mode == Mode::remote) {
+    leaves_ = true;
+    share_ = may_share ? s->settings.share.value_or(0) : 0;
+  }
   if (s->tuning.learns()) acquaint(*s, record, routine_.name, original, nullptr);
   // Vectors and matrix-vector products move as much as they compute: never for data on this side.
   const bool may_gain = routine_.level == 3 && s->settings.mode == Mode::automatic;
   if (!eligible || !may_gain || s->pool.servers().empty()) return;
-  const bool alone = batch == 1;
-  leaves_ = choose(*s, {.record = record,
-                        .name = routine_.name,
-                        .work = work_,
-                        .original = original,
-                        .routine = alone ? &routine_ : nullptr,
-                        .arguments = alone ? arguments : nullptr}) == policy::Choice::remote;
+  const Question question{.record = record,
+                          .name = routine_.name,
+                          .work = work_,
+                          .original = original,
+                          .routine = alone ? &routine_ : nullptr,
+                          .arguments = alone ? arguments : nullptr};
+  const policy::Verdict verdict = choose(*s, question);
+  leaves_ = verdict.choice == policy::Choice::remote;
+  if (may_share) share_ = choose_share(*s, question, verdict);
+  share_began_ns_ = share_ > 0 ? now_ns() : 0;
 }
 
 Call::Call(const Descriptor& routine, const Argument* arguments, const void* original) noexcept
@@ -107,6 +115,23 @@ bool Call::run(RemoteJob& job, std::span<const CallArguments> calls,
   } catch (...) {  // no memory: local it is
     return false;
   }
+}
+
+// The part counts as the call that went out.
+bool Call::run_part(const Argument* part) noexcept {
+  const Undisturbed undisturbed;
+  State* s = state();
+  if (s == nullptr) return false;
+  CallJob job(routine_, part);
+  return run_remotely(*s, s->routine(routine_), routine_.name, work_of(routine_, part), job);
+}
+
+void Call::shared(bool remotely) noexcept {
+  const Undisturbed undisturbed;
+  State* s = state();
+  if (s == nullptr || !remotely) return;
+  const double seconds = static_cast<double>(now_ns() - share_began_ns_) * 1e-9;
+  learn_share(s->routine(routine_), work_, true, seconds);
 }
 
 bool Call::run(const Argument* arguments) noexcept {

@@ -24,6 +24,7 @@ class RemoteJob;
 /// The entry's slow path:
 ///
 ///     Call call(descriptor, arguments, original);
+///     if (call.share() > 0 && <operands made ready> && run_shared(call, ...)) return;
 ///     if (call.leaves() && <operands made ready> && call.run(arguments)) return;
 ///     call.begin_local();
 ///     original(...);                        // unchanged caller's arguments
@@ -47,6 +48,14 @@ class Call {
 
   /// True if an accelerator is to be tried.
   bool leaves() const noexcept { return leaves_; }
+  /// The part of a product that an accelerator is to compute while the original computes the rest;
+  /// 0: one of them does all. Takes precedence over leaves().
+  double share() const noexcept { return share_; }
+  /// Runs that part over there. True if its results are in place.
+  /// Threads: any, one at a time
+  bool run_part(const Argument* part) noexcept;
+  /// Both parts are in place; `remotely`: the accelerator's was computed there.
+  void shared(bool remotely) noexcept;
   /// Runs the call on an accelerator. True if the results are in place and the original must not
   /// run.
   bool run(const Argument* arguments) noexcept;
@@ -61,6 +70,8 @@ class Call {
   const Descriptor& routine_;
   Nesting nesting_;
   bool leaves_ = false;
+  double share_ = 0;
+  std::uint64_t share_began_ns_ = 0;
   policy::Work work_;
   bool counted_ = false;
   std::uint64_t started_ns_ = 0;  // of a local run that is to be counted; 0: none

@@ -18,6 +18,12 @@ constexpr std::uint64_t kWorthConnectingNs = 100'000'000;
 // What the model must promise to be believed unseen: covers noise and what it leaves out.
 constexpr double kMargin = 1.2;
 constexpr double kMarginOfProfile = 1.05;
+// Sharing: parts in eighths, so that operands which stay on the device are cut the same way again;
+// shorter calls lose more to the second thread than they gain; parts wait for each other a little.
+constexpr double kWorthSharingS = 2e-3;
+constexpr int kShares = 8;
+constexpr double kLeastShare = 0.125;
+constexpr double kSharingLoss = 1.1;
 // Further off than this the model has other reasons than the routine's.
 constexpr double kMostCorrection = 4;
 
@@ -101,17 +107,45 @@ Outlook outlook_of(State& state, const Question& question, std::size_t server,
   return found;
 }
 
-Choice choose(State& state, const Question& question) noexcept {
+policy::Verdict choose(State& state, const Question& question) noexcept {
   acquaint(state, question.record, question.name, question.original, nullptr);
   const double here_s = here_of(question.record, question.work);
-  if (!(here_s > 0)) return Choice::learn_local;
+  policy::Verdict unknown;
+  unknown.choice = here_s > 0 ? Choice::local : Choice::learn_local;
+  if (!(here_s > 0)) return unknown;
   const auto server = state.pool.preferred();
-  if (!server) return Choice::local;
+  if (!server) return unknown;
   const ServerFacts* facts = known_or_met(state, *server, here_s);
-  if (facts == nullptr) return Choice::local;
+  if (facts == nullptr) return unknown;
   acquaint(state, question.record, question.name, nullptr, facts);
   const Outlook outlook = outlook_of(state, question, *server, *facts);
-  return question.record.history.decide(outlook.forecast).choice;
+  policy::History& history = question.record.history;
+  return question.happens ? history.decide(outlook.forecast) : history.expect(outlook.forecast);
+}
+
+double choose_share(State& state, const Question& question, const policy::Verdict& alone) noexcept {
+  if (state.settings.share) return *state.settings.share;
+  if (alone.tried || !alone.here_seen || !alone.there_seen) return 0;
+  const double better_s = std::min(alone.here_s, alone.there_s);
+  if (better_s < kWorthSharingS) return 0;
+  // so that both end together, if parts take their share of the whole
+  const double part = alone.here_s / (alone.here_s + alone.there_s);
+  const double share = static_cast<double>(static_cast<int>(part * kShares + 0.5)) / kShares;
+  if (share < kLeastShare || share > 1 - kLeastShare) return 0;
+  const double slower_s = std::max(alone.there_s * share, alone.here_s * (1 - share));
+  policy::Forecast forecast;
+  forecast.shape = question.work.shape;
+  forecast.operands = question.work.operands;
+  forecast.here_s = better_s;
+  forecast.there_s = forecast.there_again_s = kSharingLoss * slower_s;
+  forecast.margin = kMarginOfProfile;
+  const policy::Verdict verdict = question.record.sharing.decide(forecast);
+  return verdict.choice == Choice::remote ? share : 0;
+}
+
+void learn_share(RoutineRecord& record, const policy::Work& work, bool shared,
+                 double seconds) noexcept {
+  (void)record.sharing.ran(work.shape, shared ? Choice::remote : Choice::local, seconds, 0);
 }
 
 }  // namespace ob::interpose

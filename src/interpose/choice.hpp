@@ -21,11 +21,19 @@ struct Question {
   /// of a library call, whose operands may be on the device already; nullptr for others
   const Descriptor* routine = nullptr;
   const Argument* arguments = nullptr;
+  bool happens = true;  ///< the call follows; otherwise one merely wants to know
 };
 
 /// Where the call goes. Connects, which measures the link, once local runs are long enough to care.
 /// Threads: any; never throws
-policy::Choice choose(State& state, const Question& question) noexcept;
+policy::Verdict choose(State& state, const Question& question) noexcept;
+
+/// The part of a product that the accelerator is to compute while the library computes the rest; 0
+/// unless both are known to be about as fast, and sharing is expected or known to gain.
+double choose_share(State& state, const Question& question, const policy::Verdict& alone) noexcept;
+/// A product took so long, by both or by one of them. Ignored if choose_share() was not asked.
+void learn_share(RoutineRecord& record, const policy::Work& work, bool shared,
+                 double seconds) noexcept;
 
 /// What is known about a call to `facts`'s server.
 struct Outlook {

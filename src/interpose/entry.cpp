@@ -1,6 +1,7 @@
 #include "interpose/entry.hpp"
 
 #include "interpose/normal_form.hpp"
+#include "interpose/shared_product.hpp"
 
 namespace ob::interpose {
 namespace {
@@ -19,6 +20,10 @@ struct Answer {
   NormalForm form(entry, routine, integers);
   if (!form.read(raw, value)) return {};
   Call call(routine, form.arguments(), function);
+  if (call.share() > 0 && form.prepare() &&
+      run_shared(call, routine, function, integers, form.arguments())) {
+    return {true, form.write_back()};
+  }
   if (call.leaves() && form.prepare() && call.run(form.arguments())) {
     const std::int64_t info = form.write_back();
     // What the original would have said of its workspace.

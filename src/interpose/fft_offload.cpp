@@ -41,12 +41,17 @@ policy::Work work_here(const State& state, const FftPlan& plan) noexcept {
   return work_of(on_device(plan), facts != nullptr ? facts->memory_bytes : UINT64_MAX);
 }
 
-policy::Choice choice_of(State& state, RoutineRecord& record, const FftPlan& plan,
+policy::Choice choice_of(State& state, RoutineRecord& record, const FftPlan& plan, FftMoment moment,
                          const void* original) noexcept {
   const bool first = !state.pool.preferred() || !state.tuning.server(*state.pool.preferred());
   const auto ask = [&] {
     const policy::Work work = work_here(state, plan);
-    return choose(state, {record, name_of(plan), work, original});
+    const Question question{.record = record,
+                            .name = name_of(plan),
+                            .work = work,
+                            .original = original,
+                            .happens = moment == FftMoment::execute};
+    return choose(state, question).choice;
   };
   const policy::Choice choice = ask();
   // the first choice may have made the first connection
@@ -96,7 +101,8 @@ FftDecision remote_if_reachable(State& state, const FftPlan& plan) noexcept {
 
 }  // namespace
 
-FftDecision decide_fft(const FftTransform& transform, const void* original) noexcept {
+FftDecision decide_fft(const FftTransform& transform, FftMoment moment,
+                       const void* original) noexcept {
   const Undisturbed undisturbed;
   State* s = state();
   if (s == nullptr) return FftDecision::local;
@@ -104,7 +110,7 @@ FftDecision decide_fft(const FftTransform& transform, const void* original) noex
   if (!sendable(*s, record, transform.plan)) return FftDecision::local;
   if (s->settings.mode == Mode::remote) return remote_if_reachable(*s, transform.plan);
   if (s->settings.mode != Mode::automatic || s->pool.servers().empty()) return FftDecision::local;
-  const policy::Choice choice = choice_of(*s, record, transform.plan, original);
+  const policy::Choice choice = choice_of(*s, record, transform.plan, moment, original);
   return choice == policy::Choice::remote ? FftDecision::likely : FftDecision::open;
 }
 

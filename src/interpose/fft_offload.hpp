@@ -41,10 +41,12 @@ enum class FftDecision : std::uint8_t {
   likely,  ///< open, and the first execute would go out now
 };
 
+enum class FftMoment : std::uint8_t { plan, execute };
+
 /// At plan time, and at every execute of a plan that is open. local in mode off, for problems below
 /// the gate, or when no server is usable. Never blocks long when local.
 /// `original`: a function of the library that would run it here
-FftDecision decide_fft(const FftTransform&, const void* original) noexcept;
+FftDecision decide_fft(const FftTransform&, FftMoment moment, const void* original) noexcept;
 
 /// Tells the daemon to plan now; returns an opaque remote plan handle (0 if that failed).
 std::uint64_t plan_ahead(const FftTransform&) noexcept;

@@ -114,7 +114,8 @@ bool execute_remotely(const FftwPlan& known, const FftwArrays& arrays) noexcept 
   FftTransform transform;
   if (!place(known.offload, arrays, transform)) return false;
   const bool open = known.decision != FftDecision::remote;
-  if (open && !goes_out(decide_fft(transform, original_of(known)))) return false;
+  if (open && !goes_out(decide_fft(transform, FftMoment::execute, original_of(known))))
+    return false;
   return execute_fft(transform, known.remote, arrays.input, arrays.output);
 }
 
@@ -134,7 +135,7 @@ void* make_fftw_plan(const FftwProblem& problem, const FftwMaker& maker) noexcep
     return untracked(maker.call(maker.context, asked));
   if (is_same_object(maker.caller, maker.native))
     return untracked(maker.call(maker.context, asked));
-  const FftDecision decision = decide_fft(offload->transform, maker.native);
+  const FftDecision decision = decide_fft(offload->transform, FftMoment::plan, maker.native);
   if (is_settled(decision, offload->transform)) {
     return untracked(maker.call(maker.context, asked));
   }

@@ -115,6 +115,7 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name,
         count_remote(row, stages, ended - started, work.flop);
         learn(state, record, name, work, stages, seconds, outcome.server);
         count_outcome(row, record.history.ran(work.shape, policy::Choice::remote, seconds, 0));
+        learn_share(record, work, false, seconds);
         state.trace.span(name, "remote", started, ended, stages.bytes_to + stages.bytes_from);
         return true;
       }
@@ -139,6 +140,7 @@ void count_local(State& state, RoutineRecord& record, std::string_view name,
   state.trace.span(name, "local", started_ns, ended);
   ReportRow* row = state.row(record, name);
   count_outcome(row, record.history.ran(work.shape, policy::Choice::local, seconds, 0));
+  learn_share(record, work, false, seconds);
   if (row == nullptr) return;
   add(row->local_calls, 1);
   add(row->local_ns, took_ns);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/decimal.hpp"
 #include "transport/striped_stream.hpp"
 
 namespace ob::interpose {
@@ -114,6 +115,17 @@ void read_profile(std::string_view text, Settings& settings) {
   }
 }
 
+void read_share(std::string_view text, Settings& settings) {
+  if (text.empty() || text == "auto") return;
+  const auto part = text == "off" ? std::optional(0.0) : from_decimal(text);
+  if (part && *part >= 0 && *part < 1) {
+    settings.share = part;
+  } else {
+    complain(settings, "OUTBOARD_SHARE", text,
+             "is not auto, off or between 0 and 1 (auto is used)");
+  }
+}
+
 void read_verify(std::string_view text, Settings& settings) {
   settings.verify = text == "1";
   if (text.empty() || text == "0" || text == "1") return;
@@ -163,6 +175,7 @@ Settings read_settings() {
   settings.plain = is_on(variable("OUTBOARD_PLAIN"));
   read_profile(variable("OUTBOARD_PROFILE"), settings);
   settings.learn = is_on(variable("OUTBOARD_LEARN"));
+  read_share(variable("OUTBOARD_SHARE"), settings);
   read_verify(variable("OUTBOARD_VERIFY"), settings);
   return settings;
 }

@@ -31,7 +31,10 @@ struct Settings {
   bool plain = false;          ///< OUTBOARD_PLAIN: proven peers may exchange data as they are
   std::string profile_folder;  ///< OUTBOARD_PROFILE, with a folder per host in it; empty: none
   bool learn = false;          ///< OUTBOARD_LEARN: what was measured goes into the profile
-  bool verify = false;         ///< OUTBOARD_VERIFY: results of remote calls are checked
+  /// OUTBOARD_SHARE: the part of a product that the accelerator computes while the caller's library
+  /// computes the rest; 0: never; empty: as it is fastest
+  std::optional<double> share;
+  bool verify = false;  ///< OUTBOARD_VERIFY: results of remote calls are checked
   /// what in the environment made no sense; the default is used then
   std::string complaint;
 

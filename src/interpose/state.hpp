@@ -33,6 +33,7 @@ struct RoutineRecord {
   /// Whole remote calls, as the model would have had them and as they were.   Units: seconds
   policy::SizeTable predicted, seen;
   policy::History history;
+  policy::History sharing;  ///< of products: "there" is by both at once, "here" by the better one
   std::atomic<const Library*> library{nullptr};     ///< the one that computes here
   std::atomic<const ServerFacts*> server{nullptr};  ///< whose profile was taken over
 };

@@ -73,6 +73,7 @@ TEST(CblasEntry, EveryRoutineAffixAndLayoutMatchesTheLibrary) {
       ASSERT_TRUE(wrong.empty()) << wrong;
     }
   });
+  EXPECT_EQ(g_shared > 0, mode_is("share"));
 }
 
 // What the reference BLAS takes for illegal, and what only some libraries understand, is the

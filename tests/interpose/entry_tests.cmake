@@ -91,12 +91,12 @@ endfunction()
 set(fortran_sources fortran_entry_test.cpp workspace_entry_test.cpp xerbla.cpp)
 entry_program(fortran_linked SOURCES ${fortran_sources}
   LINK ${OUTBOARD_BLAS_LIBRARY} ${OUTBOARD_LAPACK_LIBRARY} ob_cpu_thunks)
-entry_test(interpose.fortran_linked fortran_linked
+entry_test(interpose.fortran_linked fortran_linked MODES small local compute share
   ENVIRONMENT OB_ABI=fortran OB_PATTERNS=%s_ OB_REFERENCE=${OUTBOARD_OPENBLAS})
 # 64-bit integers under plain names: taken for 32-bit ones they would corrupt memory.
 entry_program(fortran_plain_ilp64 SOURCES ${fortran_sources}
   LINK ${OUTBOARD_OPENBLAS64} $<TARGET_OBJECTS:ilp64_thunks>)
-entry_test(interpose.fortran_plain_ilp64 fortran_plain_ilp64
+entry_test(interpose.fortran_plain_ilp64 fortran_plain_ilp64 MODES small local compute share
   ENVIRONMENT OB_ABI=fortran OB_PATTERNS=%s_ OB_REFERENCE=${OUTBOARD_OPENBLAS64} OB_ILP64=1)
 entry_program(fortran_affixed_lp64 SOURCES ${fortran_sources} LINK affixed_provider ob_cpu_thunks)
 entry_test(interpose.fortran_affixed_lp64 fortran_affixed_lp64
@@ -108,14 +108,14 @@ entry_test(interpose.fortran_affixed_ilp64 fortran_affixed_ilp64
 
 set(cblas_sources cblas_entry_test.cpp xerbla.cpp)
 entry_program(cblas_linked SOURCES ${cblas_sources} LINK ${OUTBOARD_BLAS_LIBRARY})
-entry_test(interpose.cblas_linked cblas_linked ENVIRONMENT OB_PATTERNS=cblas_%s OB_REFERENCE=${OUTBOARD_OPENBLAS})
+entry_test(interpose.cblas_linked cblas_linked MODES small local compute share ENVIRONMENT OB_PATTERNS=cblas_%s OB_REFERENCE=${OUTBOARD_OPENBLAS})
 entry_program(cblas_plain_ilp64 SOURCES ${cblas_sources} LINK ${OUTBOARD_OPENBLAS64})
 entry_test(interpose.cblas_plain_ilp64 cblas_plain_ilp64
   ENVIRONMENT OB_PATTERNS=cblas_%s OB_REFERENCE=${OUTBOARD_OPENBLAS64} OB_ILP64=1)
 entry_program(cblas_affixed SOURCES ${cblas_sources} LINK affixed_provider)
 entry_test(interpose.cblas_affixed_lp64 cblas_affixed
   ENVIRONMENT "OB_PATTERNS=cblas_%s scipy_cblas_%s" OB_REFERENCE=${OUTBOARD_OPENBLAS})
-entry_test(interpose.cblas_affixed_ilp64 cblas_affixed
+entry_test(interpose.cblas_affixed_ilp64 cblas_affixed MODES small local compute share
   ENVIRONMENT "OB_PATTERNS=cblas_%s64_ cblas_%s_64 scipy_cblas_%s64_" OB_REFERENCE=${OUTBOARD_OPENBLAS64} OB_ILP64=1
               OB_HANDLER_HIDDEN=1)
 

@@ -164,7 +164,7 @@ void run(const FftTransform& t, void* input, void* output) {
 
 }  // namespace
 
-FftDecision decide_fft(const FftTransform&, const void*) noexcept {
+FftDecision decide_fft(const FftTransform&, FftMoment, const void*) noexcept {
   const int asked = g_counts.decide++;
   if (mode_is("gate")) {
     g_min_flops = std::numeric_limits<double>::infinity();

@@ -83,6 +83,7 @@ TEST(FortranEntry, EveryRoutineAndAffixMatchesTheLibrary) {
       if (testing::Test::HasFatalFailure()) return;
     }
   });
+  EXPECT_EQ(g_shared > 0, mode_is("share"));
 }
 
 // Zeroes a matrix that is factored: no factors, no inverse, no Cholesky factor of B.
