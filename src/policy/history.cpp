@@ -82,13 +82,17 @@ Verdict History::compare(const Shape& shape, const Forecast& forecast) noexcept 
 }
 
 bool History::is_worth_a_trial(const Shape& shape, const Forecast& forecast,
-                               const Verdict& expected) noexcept {
+                               const Verdict& expected) const noexcept {
   if (!(expected.here_s > 0) || !(expected.there_s > 0)) return false;
   const bool stays = expected.choice == Choice::local;
+  const bool is_new = shape.budget.spent_s <= 0;
   const bool usual_seen = (stays ? shape.here : shape.there).count() > 0;
   const bool other_seen = stays ? expected.there_seen : tells(shape.here);
-  if (!usual_seen || (other_seen && shape.usual < kLeastBetween)) return false;
-  double allowed = (other_seen ? kTrialShare : kFirstTrialShare) * shape.spent_s - shape.lost_s;
+  const Budget& budget = is_new ? first_calls_ : shape.budget;
+  if (!is_new && !usual_seen) return false;
+  if ((is_new || other_seen) && budget.usual < kLeastBetween) return false;
+  const bool first = !is_new && !other_seen;
+  double allowed = (first ? kFirstTrialShare : kTrialShare) * budget.spent_s - budget.lost_s;
   double cost = 0;
   if (!stays) {
     cost = std::max(0.0, expected.here_s - expected.there_s) +
@@ -100,7 +104,7 @@ bool History::is_worth_a_trial(const Shape& shape, const Forecast& forecast,
                                          : forecast.there_s;
     cost =
         std::max(0.0, expected.there_s - expected.here_s) + std::max(0.0, again - expected.here_s);
-    if (!other_seen && again < kClearGain * expected.here_s) allowed += shape.hoped_s;
+    if (first && again < kClearGain * expected.here_s) allowed += shape.hoped_s;
   }
   return cost <= allowed;
 }
@@ -124,7 +128,6 @@ Verdict History::decide(const Forecast& forecast) noexcept {
     verdict.tried = true;
     verdict.choice = verdict.choice == Choice::local ? Choice::remote : Choice::local;
     shape->hoped_s = 0;
-    shape->usual = 0;
     if (verdict.choice == Choice::remote) shape->trial = kTrialCalls - 1;
   } else {
     shape->settled = verdict.choice;
@@ -165,20 +168,21 @@ Outcome History::ran(std::uint64_t key, Choice where, double seconds, double wai
     shape->there_first_s = own_s;
   }
   shape->was_remote = remote;
-  shape->spent_s += seconds;
   const double other_s = remote ? expected.here_s : expected.there_s;
+  const double usual_s = remote ? expected.there_s : expected.here_s;
   const bool as_decided = (expected.choice == Choice::remote) == remote;
   outcome.judged = as_decided && expected.here_s > 0 && expected.there_s > 0;
-  if (!outcome.judged) return outcome;
-  outcome.tried = expected.tried;
+  outcome.tried = outcome.judged && expected.tried;
   const double over_s = std::max(0.0, seconds - other_s);
-  if (expected.tried) {
-    shape->lost_s += over_s;
-    shape->usual = 0;
-  } else if (shape->usual++ == 0) {  // the first one back may find its memory cold
-    const double usual_s = remote ? expected.there_s : expected.here_s;
-    shape->lost_s += std::max(0.0, seconds - usual_s);
-  }
+  Budget& budget = shape->budget;
+  // the first one back after a trial may find its memory cold: the trial's fault
+  const bool first_back = !outcome.tried && budget.usual == 0 && budget.spent_s > 0;
+  double lost_s = first_back ? std::max(0.0, seconds - usual_s) : 0;
+  if (outcome.tried) lost_s = over_s;
+  if (!outcome.judged) lost_s = 0;
+  if (budget.spent_s <= 0) first_calls_.charge(seconds, outcome.tried, lost_s);
+  budget.charge(seconds, outcome.tried, lost_s);
+  if (!outcome.judged) return outcome;
   outcome.mispredicted = seconds > kMispredicted * other_s;
   outcome.lost_s = outcome.mispredicted ? over_s : 0;
   return outcome;

@@ -58,7 +58,8 @@ inline constexpr double kMispredicted = 1.25;
 /// Decides by the model until a shape of call was seen on either side, and then by what was seen.
 /// The side that is not in use is tried now and then; what such trials cost, over what the other
 /// side would have taken, stays below kTrialShare of all the time that calls of this shape took
-/// (kFirstTrialShare until there was a first trial).
+/// (kFirstTrialShare until there was a first trial). Shapes that never come back share a budget of
+/// their own, so that a model which is wrong about all of them is noticed, too.
 /// Threads: any   Memory: kShapes shapes, the least recently used gives way
 class History {
  public:
@@ -75,20 +76,30 @@ class History {
   Outcome ran(std::uint64_t shape, Choice where, double seconds, double waited_s) noexcept;
 
  private:
+  // What trials may cost.
+  struct Budget {
+    double spent_s = 0;  // by all calls
+    double lost_s = 0;   // by trials
+    unsigned usual = 0;  // calls since the last one
+
+    void charge(double seconds, bool tried, double over_s) noexcept {
+      spent_s += seconds;
+      lost_s += over_s;
+      usual = tried ? 0 : usual + 1;
+    }
+  };
   struct Shape {
     std::uint64_t key = 0;
     std::uint64_t used = 0;  // when, in calls
     std::uint64_t operands = 0;
     Samples here;
-    Samples there;             // but the first call of those in a row
+    Samples there;             // but the first call of those in a row,
     double there_first_s = 0;  // which brings operands and touches memory
     bool was_remote = false;   // the call before
-    double spent_s = 0;        // by all calls
-    double lost_s = 0;         // by trials
-    double hoped_s = 0;        // what calls would have saved with their operands there already
-    unsigned trial = 0;        // calls that are still to go out in the present one
-    unsigned usual = 0;        // calls since the last one, saturates
-    bool repeats = false;      // operands lie where those of the call before lay
+    Budget budget;
+    double hoped_s = 0;    // what calls would have saved with their operands there already
+    unsigned trial = 0;    // calls that are still to go out in the present one
+    bool repeats = false;  // operands lie where those of the call before lay
     Choice settled = Choice::local;
     Verdict last;
   };
@@ -96,12 +107,13 @@ class History {
   const Shape* find(std::uint64_t key) const noexcept;
   Shape* find_or_make(std::uint64_t key) noexcept;
   static Verdict compare(const Shape& shape, const Forecast& forecast) noexcept;
-  static bool is_worth_a_trial(const Shape& shape, const Forecast& forecast,
-                               const Verdict& expected) noexcept;
+  bool is_worth_a_trial(const Shape& shape, const Forecast& forecast,
+                        const Verdict& expected) const noexcept;
 
   mutable std::mutex mutex_;  // of all below
   std::unique_ptr<std::array<Shape, kShapes>> shapes_;
   std::uint64_t calls_ = 0;
+  Budget first_calls_;  // of shapes that were not seen before
 };
 
 }  // namespace ob::policy

@@ -29,6 +29,8 @@ UNCALLED = {"xscblat1": {"scasum", "scnrm2"}, "xdcblat1": {"dzasum", "dznrm2"}}
 # Fortran's runtime says so at the end. The error exits of level 2 pass scalars that nobody has set;
 # the drop-in library reads them, the native one does not: any number may stand there.
 SIGNALLING = "Note: The following floating-point exceptions are signalling:"
+# Half of each gemm there, half by the library, at the same time.
+SHARED = Way("shared over shm", "remote", "shm")
 # gemm: sizes of 0 leave (5/6)^3 of the calls, alpha = 0 two thirds of those, 0.386 in all; others
 # more. CBLAS, level 2: row-major calls with Hermitian matrices stay local.
 LEAST_SHARE = {3: 0.3, 2: 0.2, 1: 0.5}
@@ -82,6 +84,8 @@ class Tester:
         extra = {} if self.fortran else {"LD_LIBRARY_PATH": str(folder())}
         if way and self.level < 3 and not suite.bench.native:
             extra["LD_PRELOAD"] = str(testing_library(suite))
+        if way is SHARED:
+            extra["OUTBOARD_SHARE"] = "0.5"
         with tempfile.TemporaryDirectory(prefix="ob-blas-") as work:
             outcome = suite.bench.run(
                 [str(self.path)],
@@ -143,7 +147,8 @@ def body(suite: Suite) -> None:
 
 def ways(suite: Suite) -> list[Way]:
     """Over tcp only on request: about twice the time for the same commands."""
-    return [way for way in harness.WAYS if way.transport != "tcp" or suite.arguments.all]
+    usual = [way for way in harness.WAYS if way.transport != "tcp" or suite.arguments.all]
+    return usual if suite.arguments.vector else [*usual, SHARED]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
