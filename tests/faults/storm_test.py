@@ -1,7 +1,8 @@
 """A storm: mixed programs with two daemons, and something goes wrong at a random moment of each.
 
 No result may be wrong, no program may hang, and each ends within its local time and what it takes
-to notice the faults. Everything random comes from the printed seed.
+to notice the faults. Every run reaches its daemons in one of the ways that this build has.
+Everything random comes from the printed seed.
 """
 
 from __future__ import annotations
@@ -11,10 +12,8 @@ import collections
 import collections.abc
 import concurrent.futures
 import contextlib
-import dataclasses
 import pathlib
 import random
-import signal
 import subprocess
 import threading
 import time
@@ -23,6 +22,8 @@ import harness
 import servers
 from faults_test import wait_for_remote_call
 from harness import CheckError, Daemon, Outcome, Suite, expect
+from storm_faults import FAULTS, Fault, Place
+from storm_ways import WAYS, Way
 
 ROUTINES = (
     "sgemm dgemm cgemm zgemm dsymm zhemm dsyrk zherk dtrmm dtrsm ztrsm "
@@ -34,132 +35,99 @@ CALLS = 40
 NOTICED_S = 5.0
 # Far above what a program takes by itself on a machine with many such programs.
 PROGRAM_S = 60.0
+# Far less than an operand, so that every stream of a striped connection carries some.
+STRIPE_BYTES = "4093"
+JOINED = "stream 1 of a client"
 
 
-@dataclasses.dataclass
-class Place:
-    """A daemon, and the valve before it where its link is what fails."""
-
-    daemon: Daemon
-    valve: servers.Valve | None
-    address: str
-    stopped: bool = False
-
-    def stop(self) -> None:
-        self.stopped = True
-        self.daemon.signal(signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        self.stopped = False
-        self.daemon.signal(signal.SIGCONT)
-
-
-Pause = collections.abc.Callable[[float], object]
-
-
-def killed(place: Place, _pause: Pause, _pick: random.Random) -> None:
-    place.daemon.kill()
-
-
-def wedged(place: Place, _pause: Pause, _pick: random.Random) -> None:
-    place.stop()
-
-
-def halted(place: Place, pause: Pause, pick: random.Random) -> None:
-    """For a while: shorter or longer than anybody waits."""
-    place.stop()
-    pause(pick.choice((0.05, 0.5, 2.0, 7.0)))
-    place.go_on()
-
-
-def drained(place: Place, _pause: Pause, _pick: random.Random) -> None:
-    place.daemon.signal(signal.SIGTERM)
-
-
-def reset(place: Place, pause: Pause, pick: random.Random) -> None:
-    assert place.valve is not None
-    for _ in range(pick.randint(1, 3)):
-        place.valve.reset()
-        pause(pick.random() * 0.2)
-
-
-def partitioned(place: Place, _pause: Pause, _pick: random.Random) -> None:
-    assert place.valve is not None
-    place.valve.partition()
-
-
-def cut_for_a_while(place: Place, pause: Pause, pick: random.Random) -> None:
-    assert place.valve is not None
-    place.valve.partition()
-    pause(pick.choice((0.05, 0.5, 2.0, 7.0)))
-    place.valve.heal()
-
-
-@dataclasses.dataclass(frozen=True)
-class Fault:
-    """What goes wrong, how often (of all runs), and whether it is noticed only by silence."""
-
-    name: str
-    share: int
-    strike: collections.abc.Callable[[Place, Pause, random.Random], None] | None
-    on_link: bool = False
-    silent: bool = False
-    options: tuple[str, ...] = ()  # of the first daemon
-    extra: tuple[tuple[str, str], ...] = ()  # environment of the program
-
-
-FAULTS = (
-    Fault("daemon killed", 8, killed),
-    Fault("daemon stopped for good", 2, wedged, silent=True),
-    Fault("daemon stopped for a while", 3, halted, silent=True),
-    Fault("daemon told to end", 3, drained),
-    Fault("connections reset", 5, reset, on_link=True),
-    Fault("network partitioned", 2, partitioned, on_link=True, silent=True),
-    Fault("network cut for a while", 3, cut_for_a_while, on_link=True, silent=True),
-    Fault("allocations fail", 3, None, options=("--fail-allocations", "5")),
-    Fault("little device memory", 2, None, options=("--device-memory", "1MB")),
-    Fault("disk full for the trace", 1, killed, extra=(("OUTBOARD_TRACE", "/dev/full"),)),
-)
+def ways_of(suite: Suite) -> list[Way]:
+    """Those that this build has."""
+    keys, ucx = suite.arguments.keys is not None, suite.arguments.ucx
+    return [way for way in WAYS if (keys or not way.key) and (ucx or way.first != "ucx")]
 
 
 class Tally:
-    """What all runs together did. Threads: any."""
+    """What all runs together did, by fault and by way. Threads: any."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.counts: collections.Counter[str] = collections.Counter()
-        self.longest: dict[str, float] = {}
+        self.runs: collections.Counter[str] = collections.Counter()
+        self.out: collections.Counter[str] = collections.Counter()
+        self.fell_back: collections.Counter[str] = collections.Counter()
+        self.longest_s: dict[str, float] = {}
+        self.striped = 0
 
-    def add(self, fault: Fault, outcome: Outcome, seconds: float) -> None:
+    def add(self, fault: Fault, way: Way, outcome: Outcome, seconds: float) -> None:
         with self._lock:
-            self.counts["calls that went out"] += outcome.total("*")
-            self.counts["calls that fell back"] += outcome.total("*", "fell_back")
-            self.counts[f"runs: {fault.name}"] += 1
-            self.longest[fault.name] = max(self.longest.get(fault.name, 0.0), seconds)
+            for name in (fault.name, way.name):
+                self.runs[name] += 1
+                self.out[name] += outcome.total("*")
+                self.fell_back[name] += outcome.total("*", "fell_back")
+                self.longest_s[name] = max(self.longest_s.get(name, 0.0), seconds)
+
+    def add_striped(self, connections: int) -> None:
+        with self._lock:
+            self.striped += connections
+
+    def show(self) -> None:
+        for kind in (FAULTS, WAYS):
+            print("\n   runs     out  fell back  longest")
+            for name in (each.name for each in kind if self.runs[each.name] > 0):
+                counts = f"{self.runs[name]:7d} {self.out[name]:7d} {self.fell_back[name]:10d}"
+                print(f"{counts} {self.longest_s[name]:6.1f} s  {name}")
+        print(f"{self.striped:7d} connections were striped\n")
+
+
+def daemon_options(suite: Suite, way: Way, transport: str) -> list[str]:
+    options = ["--devices", "1"]
+    if way.streams > 1:
+        options += ["--stripe", STRIPE_BYTES, "--log-level", "debug"]
+    if way.key:
+        options += ["--key", str(suite.arguments.keys / "good")]
+    if way.plain:
+        options += ["--plain"]
+    if transport == "ucx":
+        options += ["--listen", "ucx:127.0.0.1:0"]
+    return options
 
 
 @contextlib.contextmanager
 def place(
-    suite: Suite, fault: Fault | None, pick: random.Random
+    suite: Suite, way: Way, fault: Fault | None, tally: Tally
 ) -> collections.abc.Iterator[Place]:
     """A daemon; the one that `fault` is about, if any."""
-    options = list(fault.options if fault else ())
-    if suite.arguments.keys:
-        options += ["--key", str(suite.arguments.keys / "good")]
+    transport = way.first if fault else way.second
+    options = [*daemon_options(suite, way, transport), *(fault.options if fault else ())]
     with contextlib.ExitStack() as stack:
-        daemon = Daemon(suite.bench, ["--devices", "1", *options])
+        daemon = Daemon(suite.bench, options)
         stack.callback(daemon.__exit__, CheckError, None, None)  # killed, whatever became of it
+        address = daemon.others[0] if transport == "ucx" else daemon.address(transport)
+        valve = None
         if fault and fault.on_link:
-            valve = stack.enter_context(servers.Valve(daemon.tcp))
-            yield Place(daemon, valve, valve.address)
-        else:
-            yield Place(daemon, None, daemon.address(pick.choice(("shm", "tcp"))))
+            # Of UCX only what sets a connection up, and watches its peer's life, passes the valve.
+            before = "ucx:" if transport == "ucx" else ""
+            valve = stack.enter_context(servers.Valve(address.removeprefix(before)))
+            address = before + valve.address
+        yield Place(daemon, valve, address)
+        tally.add_striped(pathlib.Path(daemon.log.name).read_text(errors="replace").count(JOINED))
 
 
-def run_once(suite: Suite, fault: Fault, seed: int, tally: Tally) -> None:
+def environment(suite: Suite, fault: Fault, way: Way, seed: int) -> dict[str, str]:
+    extra = {"OUTBOARD_TEST_SEED": str(seed), "OPENBLAS_NUM_THREADS": "1", **dict(fault.extra)}
+    extra["OUTBOARD_STREAMS"] = str(way.streams)
+    # Half of the runs share their products: the program's own library computes a part of each.
+    extra["OUTBOARD_SHARE"] = "0.5" if seed % 2 else "off"
+    if way.key:
+        extra["OUTBOARD_KEY"] = str(suite.arguments.keys / "good")
+    if way.plain:
+        extra["OUTBOARD_PLAIN"] = "1"
+    return extra
+
+
+def run_once(suite: Suite, fault: Fault, way: Way, seed: int, tally: Tally) -> None:
     pick = random.Random(seed)
     quiet = pick.random() < 0.5
-    with place(suite, fault, pick) as first, place(suite, None, pick) as second:
+    with place(suite, way, fault, tally) as first, place(suite, way, None, tally) as second:
         moment_s = pick.random() * pick.choice((0.02, 0.2, 0.5))
         both_die = pick.random() < 0.15
 
@@ -176,52 +144,63 @@ def run_once(suite: Suite, fault: Fault, seed: int, tally: Tally) -> None:
                 pause(pick.random() * 0.2)
                 second.daemon.kill()
 
-        extra = {"OUTBOARD_TEST_SEED": str(seed), "OPENBLAS_NUM_THREADS": "1", **dict(fault.extra)}
-        if suite.arguments.keys:
-            extra["OUTBOARD_KEY"] = str(suite.arguments.keys / "good")
         started = time.monotonic()
         outcome = suite.bench.run(
             [suite.bench.program("e2e_survives"), ",".join(ROUTINES), str(LARGEST), str(CALLS)],
             "remote",
             f"{first.address},{second.address}",
             quiet=quiet,
-            extra=extra,
+            extra=environment(suite, fault, way, seed),
             timeout_s=PROGRAM_S + 2 * NOTICED_S,
             during=during,
         )
         seconds = time.monotonic() - started
         outcome.expect_ok().expect_stderr_lines(0 if quiet else 1)
-        tally.add(fault, outcome, seconds)
+        tally.add(fault, way, outcome, seconds)
+
+
+def drawn(suite: Suite) -> list[tuple[Fault, Way, int]]:
+    """What happens in each run; no link can fail that is shared memory."""
+    faults = suite.random.choices(FAULTS, [fault.share for fault in FAULTS], k=suite.arguments.runs)
+    ways = ways_of(suite)
+    linked = [way for way in ways if way.first != "shm"]
+    return [
+        (
+            fault,
+            suite.random.choice(linked if fault.on_link else ways),
+            suite.random.getrandbits(32),
+        )
+        for fault in faults
+    ]
 
 
 def storm(suite: Suite) -> None:
     tally = Tally()
-    chosen = suite.random.choices(FAULTS, [fault.share for fault in FAULTS], k=suite.arguments.runs)
-    seeds = [suite.random.getrandbits(32) for _ in chosen]
+    runs = drawn(suite)
     # Silence takes seconds, and no core.
     with concurrent.futures.ThreadPoolExecutor(suite.arguments.at_once) as pool:
-        futures = [
-            pool.submit(run_once, suite, fault, seed, tally)
-            for fault, seed in zip(chosen, seeds, strict=True)
-        ]
-        for fault, seed, future in zip(chosen, seeds, futures, strict=True):
-            suite.check(f"{fault.name} (seed {seed})", future.result)
+        futures = [pool.submit(run_once, suite, *run, tally) for run in runs]
+        for (fault, way, seed), future in zip(runs, futures, strict=True):
+            suite.check(f"{fault.name}, {way.name} (seed {seed})", future.result)
 
     def something_happened() -> None:
-        for what in ("calls that went out", "calls that fell back"):
-            expect(tally.counts[what] > 0, f"no {what}: nothing was shown")
+        for way in {way for _, way, _ in runs}:
+            expect(tally.out[way.name] > 0, f"no call went out: {way.name}")
+        expect(tally.fell_back.total() > 0, "no call fell back: nothing was shown")
+        striped = any(way.streams > 1 for _, way, _ in runs)
+        expect(tally.striped > 0 or not striped, "no connection was striped")
 
-    for what, count in sorted(tally.counts.items()):
-        print(f"{count:7d} {what}")
-    for name, seconds in sorted(tally.longest.items()):
-        print(f"{seconds:7.1f} s longest: {name}")
-    suite.check("calls went out, and were hit", something_happened)
+    tally.show()
+    suite.check("calls went out in every way, and were hit", something_happened)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--at-once", type=int, default=4)
-    parser.add_argument("--keys", type=pathlib.Path, help="daemons over TCP want one of these")
+    parser.add_argument(
+        "--keys", type=pathlib.Path, help="also with daemons that want one of these"
+    )
+    parser.add_argument("--ucx", action="store_true", help="over UCX, too")
 
 
 if __name__ == "__main__":

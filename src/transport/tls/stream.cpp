@@ -267,7 +267,10 @@ Result<std::size_t> TlsStream::try_receive(std::span<const iovec> parts) {
 
 // The handshake's last bytes may have come with the first of the data.
 Result<std::size_t> TlsStream::receive_plain(std::span<const iovec> parts) {
-  if (begin_ == end_) return inner_->try_receive(parts);
+  if (begin_ == end_) {
+    may_have_more_ = false;
+    return inner_->try_receive(parts);
+  }
   std::size_t total = 0;
   for (const iovec& one : parts) {
     total += take_received(static_cast<std::byte*>(one.iov_base), one.iov_len);

@@ -136,6 +136,21 @@ TEST(Tls, CarriesThemInTheClearIfBothAgree) {
   }
 }
 
+// A daemon with a silent client must not use up a core, and whoever waits must hear of the time.
+TEST(Tls, WaitersSleepUntilBytesCome) {
+  for (const bool plain : {false, true}) {
+    SecureLink link({key("good", Side::client, plain), key("good", Side::daemon, plain)});
+    ASSERT_TRUE(link.client_said.ok()) << link.client_said.message();
+    for (Stream* end : {link.client.get(), link.server.get()}) {
+      std::byte byte{};
+      const iovec room{&byte, 1};
+      EXPECT_EQ(require(end->try_receive({&room, 1})), 0U);
+      const Status said = end->wait(true, false, Clock::now() + std::chrono::milliseconds(20));
+      EXPECT_EQ(said.code(), Code::deadline_exceeded) << (plain ? "plain" : "encrypted");
+    }
+  }
+}
+
 TEST(Tls, NamesTheProvenPeer) {
   SecureLink link;
   ASSERT_TRUE(link.server_said.ok()) << link.server_said.message();
