@@ -20,6 +20,8 @@ COMMANDS = {
     "report": "Show the counters that programs left in a folder.",
     "trace": "Join trace files of several processes into one.",
     "coverage": "Show which routines can go out, and what stays local.",
+    "tune": "Measure links, devices and the local library, for mode auto to decide by.",
+    "explain": "Say where a call would run, what it would take, and why.",
     "doctor": "Say what is wrong with an installation, and what to do about it.",
 }
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 MAGIC = 0x54524F504552424F  # "OBREPORT"
-VERSION = 2
+VERSION = 3
 HEADER = struct.Struct("<QIIQQ64s128s16s256s")
-ROW = struct.Struct("<32s19Q")
+ROW = struct.Struct("<32s23Q")
 
 
 @dataclass
@@ -37,6 +37,10 @@ class Routine:
     verified: int = 0
     mismatched: int = 0
     unchecked: int = 0
+    decided: int = 0
+    tried: int = 0
+    mispredicted: int = 0
+    lost_ns: int = 0
 
     def add(self, other: Routine) -> None:
         for name in COUNTERS:

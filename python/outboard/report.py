@@ -174,13 +174,23 @@ _CHECKED = (
     Column("results\nunchecked", lambda r: str(r.unchecked)),
 )
 
+_DECIDED = (
+    Column("both times\nknown", lambda r: str(r.decided)),
+    Column("sent\nto learn", lambda r: str(r.tried)),
+    Column("wrongly\ndecided", lambda r: str(r.mispredicted)),
+    Column("lost\nby that", lambda r: format_time(r.lost_ns)),
+)
+
 
 def _tables(lines: list[Line], width: int, counting: bool) -> list[Table]:
     counts = list(_COUNTS)
     if counting:
         counts.insert(1, _COULD_GO)
-    if any(r.verified or r.mismatched or r.unchecked for r in (line.routine for line in lines)):
+    routines = [line.routine for line in lines]
+    if any(r.verified or r.mismatched or r.unchecked for r in routines):
         counts += _CHECKED
+    if any(r.decided or r.tried or r.mispredicted or r.lost_ns for r in routines):
+        counts += _DECIDED
     rows = [*lines, _total(lines)] if len(lines) > 1 else lines
     whole = _table([*counts, *_TIMES], rows, estimate=True)
     if _natural_width(whole) <= width:

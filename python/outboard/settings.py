@@ -33,6 +33,9 @@ class Settings:
     key: str | None = None  # a folder
     plain: bool = False
     verify: bool = False
+    profile: str | None = None  # a folder, or "off"
+    learn: bool = False
+    share: str | None = None  # auto, off, or a part between 0 and 1
 
     def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
         """The variables to set, LD_PRELOAD included, in a fixed order."""
@@ -51,6 +54,9 @@ class Settings:
             "OUTBOARD_KEY": self.key,
             "OUTBOARD_PLAIN": "1" if self.plain else None,
             "OUTBOARD_VERIFY": "1" if self.verify else None,
+            "OUTBOARD_PROFILE": self.profile,
+            "OUTBOARD_LEARN": "1" if self.learn else None,
+            "OUTBOARD_SHARE": self.share,
         }
         result.update({name: value for name, value in chosen.items() if value is not None})
         return result
@@ -70,6 +76,15 @@ def preload_value(preload: Path, existing: str) -> str:
         if os.path.basename(entry) != paths.PRELOAD_NAME
     ]
     return ":".join([path, *kept])
+
+
+def preloadable(preload: Path, folder: Path) -> Path:
+    """A path without blanks and colons: LD_PRELOAD cannot hold those (ld.so(8))."""
+    if not any(c in str(preload) for c in ": \t\n"):
+        return preload
+    link = folder / preload.name
+    link.symlink_to(preload)
+    return link
 
 
 def inherited_mode(environment: Mapping[str, str]) -> str | None:
@@ -115,4 +130,6 @@ _LIBRARY_VARIABLES = {
     "OUTBOARD_KEY",
     "OUTBOARD_PLAIN",
     "OUTBOARD_VERIFY",
+    "OUTBOARD_PROFILE",
+    "OUTBOARD_LEARN",
 }

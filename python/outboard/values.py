@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,19 @@ def check_time(text: str) -> str:
     if not found:
         raise ValueError(f"'{text}' is not a time (a number, then us, ms or s); write 20ms")
     return text.strip()
+
+
+def check_share(text: str) -> str:
+    """Part of a product for the accelerator: "auto", "off", or a number from 0 to below 1."""
+    if text in ("auto", "off"):
+        return text
+    try:
+        good = 0 <= float(text) < 1
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError(f"'{text}' is not auto, off or a part between 0 and 1")
+    return text
 
 
 def check_address(text: str, *, listening: bool = False) -> str:
@@ -116,6 +130,26 @@ class ResidentSize(_Checked):
 
     def check(self, text: str) -> str:
         return text if text in ("auto", "off") else str(parse_size(text))
+
+
+class ProfileFolder(_Checked):
+    """A folder of profiles, made absolute, or "off"."""
+
+    name = "folder"
+
+    def check(self, text: str) -> str:
+        if not text.strip():
+            raise ValueError("no folder is named; write a folder's name, or off")
+        return text if text == "off" else os.path.abspath(text)
+
+
+class Share(_Checked):
+    """Part of a product for the accelerator."""
+
+    name = "part"
+
+    def check(self, text: str) -> str:
+        return check_share(text)
 
 
 class Rate(_Checked):

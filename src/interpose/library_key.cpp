@@ -39,11 +39,11 @@ int threads_of(void* object) {
   return ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
 }
 
-const char* core_of(void* object) {
+// Version, build options and core type in one line: "OpenBLAS 0.3.21 ... SkylakeX MAX_THREADS=64".
+const char* openblas_of(void* object) {
   using Ask = const char* (*)();
-  const auto ask =
-      find<Ask>(object, {"openblas_get_corename", "openblas_get_corename64_",
-                         "scipy_openblas_get_corename", "scipy_openblas_get_corename64_"});
+  const auto ask = find<Ask>(object, {"openblas_get_config", "openblas_get_config64_",
+                                      "scipy_openblas_get_config", "scipy_openblas_get_config64_"});
   return ask != nullptr ? ask() : nullptr;
 }
 
@@ -64,8 +64,9 @@ std::string library_key(const void* function) {
   const char* path = ::realpath(found.dli_fname, resolved);
   std::string key = last_two(path != nullptr ? path : found.dli_fname);
   void* object = ::dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  const char* core = object != nullptr ? core_of(object) : nullptr;
-  if (core != nullptr) key.append(" ").append(core);
+  // OpenBLAS is installed under several names. The reference LAPACK over it is another library.
+  const char* openblas = object != nullptr ? openblas_of(object) : nullptr;
+  if (openblas != nullptr && key.find("openblas") != std::string::npos) key = openblas;
   key.append(" ").append(std::to_string(threads_of(object))).append(" threads");
   if (object != nullptr) ::dlclose(object);
   return key;

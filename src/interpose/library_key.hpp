@@ -6,10 +6,10 @@
 
 namespace ob::interpose {
 
-/// The object that holds `function`, by its folder and file name with links resolved, OpenBLAS's
-/// core type, and the number of threads: "openblas-pthread/libblas.so.3 SkylakeX 2 threads". Empty
-/// if the object has no name.
-/// Threads: any; asks the dynamic linker
+/// OpenBLAS by its version, options and core type, other libraries by the folder and file name of
+/// the object that holds `function`, links resolved; and the number of threads. Empty if the object
+/// has no name. "OpenBLAS 0.3.21 NO_AFFINITY SkylakeX MAX_THREADS=64 2 threads",
+/// "lapack/liblapack.so.3.11.0 2 threads"   Threads: any; asks the dynamic linker
 std::string library_key(const void* function);
 
 }  // namespace ob::interpose

@@ -14,8 +14,10 @@ namespace {
 // What calls waited at a busy server counts half after so long.
 constexpr double kHalfLifeS = 20;
 constexpr double kBlend = 0.5;
-// A link that differs so much from its profile is another one by now.
-constexpr double kMostDrift = 1.5;
+// A link that differs so much from its profile is another one by now. The quick measurement on
+// connecting takes less than a busy machine's hiccup: seeming slower says little.
+constexpr double kMostFaster = 1.5;
+constexpr double kMostSlower = 4;
 
 std::string host_folder(const std::string& folder) {
   if (folder.empty()) return {};
@@ -24,14 +26,13 @@ std::string host_folder(const std::string& folder) {
   return folder + "/" + host;
 }
 
-bool agree(double a, double b) { return a < kMostDrift * b && b < kMostDrift * a; }
-
 // Measured by both at the largest size of the quick measurement.
 bool agree(const Link& profile, const Link& now) {
   const auto same = [](const TransferTimes& a, const TransferTimes& b) {
     if (!a.known() || !b.known()) return false;
     const auto& last = b.samples().back();
-    return agree(a.seconds(last.bytes), last.seconds);
+    const double slower = last.seconds / a.seconds(last.bytes);
+    return slower < kMostSlower && slower > 1 / kMostFaster;
   };
   return same(profile.to, now.to) && same(profile.from, now.from);
 }

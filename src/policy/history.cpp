@@ -21,6 +21,9 @@ bool tells(const Samples& samples) noexcept {
   return samples.count() >= kShortRuns || (samples.count() > 0 && samples.median() > kLongRunS);
 }
 
+// Calls of one trial over there: the first is not what the next ones are like.
+unsigned trial_calls(double there_s) noexcept { return 1 + (there_s > kLongRunS ? 1 : kShortRuns); }
+
 }  // namespace
 
 void Samples::add(double seconds) noexcept {
@@ -65,7 +68,7 @@ History::Shape* History::find_or_make(std::uint64_t key) noexcept {
 Verdict History::compare(const Shape& shape, const Forecast& forecast) noexcept {
   Verdict found;
   found.here_seen = tells(shape.here) || (shape.here.count() > 0 && forecast.here_s <= 0);
-  found.there_seen = shape.there.count() > 0;
+  found.there_seen = tells(shape.there);
   found.here_s = found.here_seen ? shape.here.median() : forecast.here_s;
   found.there_s = found.there_seen ? shape.there.median() + forecast.waiting_s : forecast.there_s;
   if (!(found.here_s > 0) || (!tells(shape.here) && !(forecast.here_s > 0))) {
@@ -102,8 +105,8 @@ bool History::is_worth_a_trial(const Shape& shape, const Forecast& forecast,
     const double again = other_seen      ? expected.there_s
                          : shape.repeats ? forecast.there_again_s
                                          : forecast.there_s;
-    cost =
-        std::max(0.0, expected.there_s - expected.here_s) + std::max(0.0, again - expected.here_s);
+    cost = std::max(0.0, expected.there_s - expected.here_s) +
+           (trial_calls(again) - 1) * std::max(0.0, again - expected.here_s);
     if (first && again < kClearGain * expected.here_s) allowed += shape.hoped_s;
   }
   return cost <= allowed;
@@ -128,12 +131,12 @@ Verdict History::decide(const Forecast& forecast) noexcept {
     verdict.tried = true;
     verdict.choice = verdict.choice == Choice::local ? Choice::remote : Choice::local;
     shape->hoped_s = 0;
-    if (verdict.choice == Choice::remote) shape->trial = kTrialCalls - 1;
+    if (verdict.choice == Choice::remote) shape->trial = trial_calls(verdict.there_s) - 1;
   } else {
     shape->settled = verdict.choice;
     // what is new over there is not judged by its first call
     if (verdict.choice == Choice::remote && shape->there.count() == 0) {
-      shape->trial = kTrialCalls - 1;
+      shape->trial = trial_calls(verdict.there_s) - 1;
     }
     if (verdict.choice == Choice::local && shape->repeats && forecast.there_again_s > 0) {
       shape->hoped_s += std::max(0.0, verdict.here_s - forecast.there_again_s);

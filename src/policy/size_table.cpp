@@ -10,6 +10,7 @@ constexpr double kBlend = 0.3;  // weight of a new observation
 constexpr std::uint8_t kEnough = 3;
 constexpr double kLongRunS = 5e-3;  // one such run is enough: warming up takes less
 constexpr int kNeighbours = 3;      // buckets are factors of two
+constexpr int kPlateau = 27;        // 134 Mflop: a dgemm of 400
 
 }  // namespace
 
@@ -43,12 +44,20 @@ double SizeTable::at(double work_flop) const noexcept {
   if (const double exact = in_bucket(work_flop); exact > 0) return exact;
   const int below = nearest(-1);
   const int above = nearest(+1);
-  if (below < 0 && above < 0) return 0;
+  if (below < 0 && above < 0) return beyond(here);
   if (below < 0 || above < 0) return values_[std::max(below, above)];
   const double low = values_[below];
   const double high = values_[above];
   const double share = static_cast<double>(here - below) / (above - below);
   return low + (high - low) * share;
+}
+
+// Rates of large work hardly change any more; 0 if nothing as large is known.
+double SizeTable::beyond(int bucket) const noexcept {
+  for (int at = bucket - 1; at >= kPlateau; --at) {
+    if (const double value = values_[at].load(std::memory_order_relaxed); value > 0) return value;
+  }
+  return 0;
 }
 
 void RateTable::observe(double work_flop, double seconds) noexcept {

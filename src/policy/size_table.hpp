@@ -14,7 +14,8 @@ class SizeTable {
   /// `weight` 1 replaces.
   void blend(double work_flop, double value, double weight) noexcept;
   /// The value at this size; between two that are known, along a straight line over the powers of
-  /// two; failing that, the nearest within three of them; 0 if unknown.
+  /// two; failing that, the nearest within three of them, or of any smaller large work; 0 if
+  /// unknown.
   double at(double work_flop) const noexcept;
   /// The value of exactly this power of two; 0 if unknown.
   double in_bucket(double work_flop) const noexcept;
@@ -35,6 +36,8 @@ class SizeTable {
   }
 
  private:
+  double beyond(int bucket) const noexcept;
+
   std::atomic<double> values_[kBuckets]{};
 };
 

@@ -36,14 +36,15 @@ DEFAULT_TIMEOUT_S = (
 
 # src/interpose/report_block.hpp
 REPORT_MAGIC = 0x54524F504552424F
-REPORT_VERSION = 2
+REPORT_VERSION = 3
 REPORT_HEAD = struct.Struct("<QIIQQ64s128s16s256s")
-REPORT_ROW = struct.Struct("<32s19Q")
+REPORT_ROW = struct.Struct("<32s23Q")
 REPORT_FIELDS = (
     "calls remote fell_back bytes_to bytes_from "
     "to_server_ns plan_ns compute_ns from_server_ns remote_ns "
     "local_ns local_calls local_megaflop remote_megaflop eligible bytes_kept "
-    "verified mismatched unchecked"
+    "verified mismatched unchecked "
+    "decided tried mispredicted lost_ns"
 ).split()
 
 
@@ -111,7 +112,8 @@ def read_report(path: pathlib.Path) -> Report:
         data
     )
     expect(
-        magic == REPORT_MAGIC and version == REPORT_VERSION, f"{path} is not a report of version 2"
+        magic == REPORT_MAGIC and version == REPORT_VERSION,
+        f"{path} is no report of version {REPORT_VERSION}",
     )
     rows = {}
     for index in range(count):
@@ -218,7 +220,8 @@ def kill_quietly(process: subprocess.Popen[bytes]) -> None:
 
 
 class Daemon:
-    """A daemon with the cpu backend on a free port of `host` and a socket file of its own.
+    """A daemon on a free port of `host` and a socket file of its own, by default with the cpu
+    backend.
 
     `wrap` is what runs it.
     """
@@ -229,6 +232,7 @@ class Daemon:
         options: collections.abc.Sequence[str] = (),
         host: str = "127.0.0.1",
         wrap: collections.abc.Sequence[str] = (),
+        backend: str = "cpu",
     ) -> None:
         self.folder = pathlib.Path(
             tempfile.mkdtemp(prefix="ob-")
@@ -243,7 +247,7 @@ class Daemon:
             "--listen",
             address,
             "--backend",
-            "cpu",
+            backend,
             *options,
         ]
         self.process = subprocess.Popen(
@@ -353,6 +357,7 @@ class Bench:
         """mode None: the program alone."""
         env = clean_environment()
         env["OUTBOARD_TEST_SEED"] = str(self.seed)
+        env["OUTBOARD_PROFILE"] = "off"  # not those of whoever runs the tests
         if mode is not None and not self.native:
             env["LD_PRELOAD"] = str(self.preload)
             env["OUTBOARD_MODE"] = mode

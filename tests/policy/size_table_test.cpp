@@ -42,6 +42,15 @@ TEST(RateTable, AnswersForNearSizesOnly) {
   EXPECT_EQ(table.rate(1 << 24), 0);
 }
 
+// What runs for seconds is not run here once more only to be timed: beyond a few hundred rows rates
+// hardly change.
+TEST(RateTable, TheRateOfLargeWorkHoldsForAllThatIsLarger) {
+  RateTable table;
+  table.observe(1e9, 0.1);
+  EXPECT_EQ(table.rate(1e15), 1e10);
+  EXPECT_EQ(table.rate(1e6), 0);
+}
+
 TEST(RateTable, LiesBetweenTheNeighboursOfAnUnknownSize) {
   RateTable table;
   table.observe(1 << 20, 1);

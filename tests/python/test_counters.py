@@ -101,7 +101,7 @@ def test_full_names_need_no_zero() -> None:
         (b"", "not a report"),
         (b"\0" * 200_000, "not a report"),
         (block({})[:600], "cut short"),
-        (block({})[:8] + b"\x03" + block({})[9:], "version 3"),
+        (block({})[:8] + b"\x02" + block({})[9:], "version 2"),
         (block({})[:12] + b"\xff\xff\xff\xff" + block({})[16:], "cut short"),
     ],
 )

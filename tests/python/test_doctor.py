@@ -151,6 +151,8 @@ def test_settings_of_no_sense(name: str, value: str, text: str, advice: str) -> 
         ("OUTBOARD_REPORT", "stderr"),
         ("OUTBOARD_REPORT", "0"),
         ("OUTBOARD_ROUTINES", "DGEMM, fftw*,-zgemm,fftwf r2c"),
+        ("OUTBOARD_PROFILE", "off"),
+        ("OUTBOARD_PROFILE", "/"),
         ("OUTBOARD_KEY", "/no/such"),
         ("LD_PRELOAD", "libm.so.6"),
     ],
@@ -165,6 +167,8 @@ def test_settings_worth_a_note(tmp_path: Path) -> None:
     assert (found.level, found.text) == (Level.NOTE, "'json:report' is taken for stderr")
     (found,) = settings.check({"OUTBOARD_SERVER": "a:1", "RCPU_SERVER": "b:1"})
     assert (found.check, found.level) == ("RCPU_SERVER", Level.NOTE)
+    (found,) = settings.check({"OUTBOARD_PROFILE": f"{tmp_path}/none"})
+    assert (found.check, found.level) == ("OUTBOARD_PROFILE", Level.NOTE)
     environment = {"OUTBOARD_REPORT": f"dir:{tmp_path}", "OUTBOARD_TRACE": f"{tmp_path}/trace"}
     assert [f.level for f in settings.check(environment)] == [Level.OK]
 

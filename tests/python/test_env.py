@@ -31,7 +31,7 @@ def exported(lines: str, environment: Environment) -> Environment:
 def test_settings_arrive_quoted(outboard: Outboard, fake_native: Environment) -> None:
     arguments = ["--server", "a:1,unix:/with blank/it's", "--mode", "remote", "--quiet"]
     arguments += ["--routines", "dgemm,fftw*,-zgemm", "--native-plan", "as-asked", "--verify"]
-    arguments += ["--track-pages", "--streams", "3"]
+    arguments += ["--track-pages", "--streams", "3", "--profile", "off", "--learn"]
     result = outboard("env", *arguments, environment=fake_native)
     assert result.returncode == 0, result.stderr
     seen = exported(result.stdout, fake_native)
@@ -46,6 +46,8 @@ def test_settings_arrive_quoted(outboard: Outboard, fake_native: Environment) ->
     assert seen["OUTBOARD_TRACK_PAGES"] == "1"
     assert seen["OUTBOARD_STREAMS"] == "3"
     assert seen["OUTBOARD_VERIFY"] == "1"
+    assert seen["OUTBOARD_PROFILE"] == "off"
+    assert seen["OUTBOARD_LEARN"] == "1"
     assert "OUTBOARD_REPORT" not in seen
     assert "OUTBOARD_TRACE" not in seen
 
@@ -53,12 +55,15 @@ def test_settings_arrive_quoted(outboard: Outboard, fake_native: Environment) ->
 def test_paths_become_absolute(
     outboard: Outboard, fake_native: Environment, tmp_path: Path
 ) -> None:
-    result = outboard("env", "--report", "dir:counts", "--trace", "t", environment=fake_native)
+    arguments = ["--report", "dir:counts", "--trace", "t", "--profile", "profiles"]
+    result = outboard("env", *arguments, environment=fake_native)
     seen = exported(result.stdout, fake_native)
     assert "OUTBOARD_TRACK_PAGES" not in seen
     assert "OUTBOARD_STREAMS" not in seen
     assert seen["OUTBOARD_REPORT"] == f"dir:{tmp_path}/counts"
     assert seen["OUTBOARD_TRACE"] == f"{tmp_path}/t"
+    assert seen["OUTBOARD_PROFILE"] == f"{tmp_path}/profiles"
+    assert "OUTBOARD_LEARN" not in seen
     assert (tmp_path / "counts").is_dir()
 
 

@@ -130,6 +130,16 @@ def test_checks_have_columns_where_there_were_any() -> None:
     assert cells[6:9] == ["4", "3", "2"]
 
 
+def test_decisions_have_columns_where_there_were_any() -> None:
+    assert "wrongly" not in printed(report(), 250)
+    decided = {"calls": 9, "decided": 8, "tried": 2, "mispredicted": 1, "lost_ns": 2_500_000}
+    text = printed(Report([counters.parse(block({"dgemm": decided}))], []), 250)
+    assert all(word in text for word in ("known", "to learn", "wrongly", "lost"))
+    assert text.split("dgemm", 1)[1].split()[6:11] == ["8", "2", "1", "2.5", "ms"]
+    once = {"dgemm": {"calls": 1, "lost_ns": 5}}
+    assert "wrongly" in printed(Report([counters.parse(block(once))], []), 250)
+
+
 def test_notices_and_notes_are_told_once() -> None:
     lost = [counters.parse(block({}, notice="server h:1 was lost")) for _ in range(3)]
     text = printed(Report(lost, ["report.1.bin: not a report"]), 200)

@@ -84,11 +84,13 @@ def test_settings_reach_the_command_not_the_daemon(
     other.write_bytes(empty_library.read_bytes())
     fake_native["LD_PRELOAD"] = str(other)
     options = ["--mode", "remote", "--quiet", "--devices", "2", "--device-memory", "3M"]
+    options += ["--profile", "/profiles", "--learn"]
     seen = environment_of_command(outboard, fake_native, *options)
     own = fake_native["OUTBOARD_NATIVE_DIR"] + "/lib/liboutboard-preload.so"
     assert seen["LD_PRELOAD"] == f"{own}:{other}"
     assert seen["OUTBOARD_MODE"] == "remote"
     assert seen["OUTBOARD_QUIET"] == "1"
+    assert (seen["OUTBOARD_PROFILE"], seen["OUTBOARD_LEARN"]) == ("/profiles", "1")
     daemon = daemon_seen(tmp_path)
     address = seen["OUTBOARD_SERVER"]
     assert address.startswith("unix:")
@@ -102,7 +104,7 @@ def test_settings_reach_the_command_not_the_daemon(
         "3145728",
     ]
     assert "LD_PRELOAD" not in daemon["environment"]
-    assert "OUTBOARD_MODE" not in daemon["environment"]
+    assert not {"OUTBOARD_MODE", "OUTBOARD_PROFILE", "OUTBOARD_LEARN"} & set(daemon["environment"])
 
 
 def test_private_folder_is_private(outboard: Outboard, fake_native: Environment) -> None:

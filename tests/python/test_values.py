@@ -29,6 +29,17 @@ def test_no_sizes(text: str) -> None:
         values.parse_size(text)
 
 
+@pytest.mark.parametrize("text", ["auto", "off", "0", "0.5", "0.999"])
+def test_shares(text: str) -> None:
+    assert values.check_share(text) == text
+
+
+@pytest.mark.parametrize("text", ["", "1", "-0.1", "half", "nan", "50%"])
+def test_no_shares(text: str) -> None:
+    with pytest.raises(ValueError, match="is not auto, off or a part"):
+        values.check_share(text)
+
+
 @pytest.mark.parametrize("text", ["500GF", "1.5TF", "20mf"])
 def test_rates(text: str) -> None:
     assert values.check_rate(text) == text
@@ -94,3 +105,10 @@ def test_server_lists() -> None:
     assert values.check_servers("a:1, b:2,unix:/s") == ("a:1", "b:2", "unix:/s")
     with pytest.raises(ValueError, match="no server is named"):
         values.check_servers(" ,")
+
+
+def test_folders_of_profiles() -> None:
+    assert values.ProfileFolder().check("off") == "off"
+    assert values.ProfileFolder().check("/a/../b") == "/b"
+    with pytest.raises(ValueError, match="no folder is named"):
+        values.ProfileFolder().check(" ")

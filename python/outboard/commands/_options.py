@@ -10,10 +10,18 @@ import click
 from outboard import values
 from outboard.settings import MAX_STREAMS, MODES, NATIVE_PLANS
 
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 
 def library_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --server, --mode and what else says how the library behaves."""
-    options = [
+    for option in reversed([*_what_goes_out(), *_how_it_is_reached(), *_what_else()]):
+        function = option(function)
+    return function
+
+
+def _what_goes_out() -> list[Option]:
+    return [
         click.option(
             "--server",
             type=values.Servers(),
@@ -32,23 +40,11 @@ def library_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="LIST",
             help="Routines that may go out, for example dgemm,fftw*,-zgemm (- denies).",
         ),
-        click.option(
-            "--native-plan",
-            type=click.Choice(NATIVE_PLANS),
-            help="FFTW's own plan behind one that goes out: made with ESTIMATE, or as asked.",
-        ),
-        click.option(
-            "--resident",
-            metavar="SIZE",
-            type=values.ResidentSize(),
-            help="Device memory for operands that stay there between calls: auto, off, 512M, 4GiB.",
-        ),
-        click.option(
-            "--track-pages",
-            is_flag=True,
-            help="Believe the kernel which operands nobody wrote: not for memory that is written "
-            "by RDMA, DMA or through a second mapping.",
-        ),
+    ]
+
+
+def _how_it_is_reached() -> list[Option]:
+    return [
         click.option(
             "--streams",
             type=click.IntRange(1, MAX_STREAMS),
@@ -67,13 +63,51 @@ def library_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="With a key: unencrypted data to daemons with --plain, on networks that nobody "
             "else can listen or write to.",
         ),
+    ]
+
+
+def _what_else() -> list[Option]:
+    return [
+        click.option(
+            "--native-plan",
+            type=click.Choice(NATIVE_PLANS),
+            help="FFTW's own plan behind one that goes out: made with ESTIMATE, or as asked.",
+        ),
+        click.option(
+            "--resident",
+            metavar="SIZE",
+            type=values.ResidentSize(),
+            help="Device memory for operands that stay there between calls: auto, off, 512M, 4GiB.",
+        ),
+        click.option(
+            "--track-pages",
+            is_flag=True,
+            help="Believe the kernel which operands nobody wrote: not for memory that is written "
+            "by RDMA, DMA or through a second mapping.",
+        ),
         click.option(
             "--verify",
             is_flag=True,
             help="Check the results of remote calls here; wrong ones are computed again locally.",
         ),
+        click.option(
+            "--profile",
+            metavar="FOLDER|off",
+            type=values.ProfileFolder(),
+            help="Where `outboard tune` left its profiles, which mode auto decides by.  "
+            "[default: OUTBOARD_PROFILE, ~/.local/state/outboard/profiles]",
+        ),
+        click.option(
+            "--learn",
+            is_flag=True,
+            help="At the end, add what was measured to the profiles.",
+        ),
+        click.option(
+            "--share",
+            metavar="auto|off|PART",
+            type=values.Share(),
+            help="How much of a product the accelerator computes while the program's own library "
+            "computes the rest.  [default: auto]",
+        ),
         click.option("--quiet", is_flag=True, help="No line on stderr when a daemon is lost."),
     ]
-    for option in reversed(options):
-        function = option(function)
-    return function

@@ -33,6 +33,9 @@ def command(
     key: str | None,
     plain: bool,
     verify: bool,
+    profile: str | None,
+    learn: bool,
+    share: str | None,
     quiet: bool,
     report: str | None,
     trace: str | None,
@@ -58,6 +61,9 @@ def command(
         key=key,
         plain=plain,
         verify=verify,
+        profile=profile,
+        learn=learn,
+        share=share,
         routines=routines,
     )
     native = paths.require_native()

@@ -17,7 +17,7 @@ from outboard.commands._options import library_options
 from outboard.daemon import EmbeddedDaemon
 from outboard.errors import OutboardError
 from outboard.report import Report
-from outboard.settings import Settings, inherited_mode, inherited_servers
+from outboard.settings import Settings, inherited_mode, inherited_servers, preloadable
 
 OWN_FAILURE = 125  # as env(1) and timeout(1): we failed, not the command
 
@@ -63,6 +63,9 @@ def command(
     key: str | None,
     plain: bool,
     verify: bool,
+    profile: str | None,
+    learn: bool,
+    share: str | None,
     quiet: bool,
     report: str | None,
     trace_file: Path | None,
@@ -93,6 +96,9 @@ def command(
         key=key,
         plain=plain,
         verify=verify,
+        profile=profile,
+        learn=learn,
+        share=share,
         routines=routines,
     )
     daemon_options = []
@@ -122,7 +128,7 @@ def execute(plan: Plan) -> int:
     needs_daemon = not plan.settings.servers and plan.settings.mode in ("auto", "remote")
     with process.signals_held() as restore, private_folder() as folder:
         settings = _collecting(plan, folder)
-        preload = _preloadable(native.preload, folder)
+        preload = preloadable(native.preload, folder)
         with contextlib.ExitStack() as stack:
             daemon = None
             if needs_daemon:
@@ -180,15 +186,6 @@ def _collecting(plan: Plan, folder: Path) -> Settings:
     if plan.trace:
         settings = replace(settings, trace=str(folder / "trace"))
     return settings
-
-
-def _preloadable(preload: Path, folder: Path) -> Path:
-    """A path without blanks and colons: LD_PRELOAD cannot hold those (ld.so(8))."""
-    if not any(c in str(preload) for c in ": \t\n"):
-        return preload
-    link = folder / preload.name
-    link.symlink_to(preload)
-    return link
 
 
 def _check_writable(file: Path) -> None:

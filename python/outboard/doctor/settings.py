@@ -15,9 +15,10 @@ from outboard.settings import MODES, NATIVE_PLANS, SERVER_VARIABLES
 
 # Read by the library (src/interpose/), the daemon, this command line and ./outboard, in this order.
 KNOWN = (
-    "OUTBOARD_KEY OUTBOARD_MODE OUTBOARD_NATIVE_PLAN OUTBOARD_QUIET OUTBOARD_REPORT "
-    "OUTBOARD_PLAIN OUTBOARD_RESIDENT OUTBOARD_ROUTINES OUTBOARD_SERVER OUTBOARD_STREAMS "
-    "OUTBOARD_TRACE OUTBOARD_TRACK_PAGES OUTBOARD_VERIFY "
+    "OUTBOARD_KEY OUTBOARD_LEARN OUTBOARD_MODE OUTBOARD_NATIVE_PLAN OUTBOARD_QUIET OUTBOARD_REPORT "
+    "OUTBOARD_PLAIN OUTBOARD_PROFILE OUTBOARD_RESIDENT OUTBOARD_ROUTINES OUTBOARD_SERVER "
+    "OUTBOARD_SHARE "
+    "OUTBOARD_STREAMS OUTBOARD_TRACE OUTBOARD_TRACK_PAGES OUTBOARD_VERIFY "
     "OUTBOARD_BLAS "
     "OUTBOARD_BUILD_DIR OUTBOARD_NATIVE_DIR "
     "OUTBOARD_NO_APT OUTBOARD_PYTHON"
@@ -36,7 +37,9 @@ def check(environment: Mapping[str, str]) -> list[Finding]:
         "OUTBOARD_RESIDENT": _resident,
         "OUTBOARD_REPORT": _report,
         "OUTBOARD_TRACE": _trace,
+        "OUTBOARD_PROFILE": _profile,
         "OUTBOARD_ROUTINES": _routines,
+        "OUTBOARD_SHARE": _share,
         "LD_PRELOAD": _preload,
         **{name: partial(_servers, name) for name in SERVER_VARIABLES},
     }
@@ -90,6 +93,14 @@ def _resident(value: str) -> Finding | None:
     return None
 
 
+def _share(value: str) -> Finding | None:
+    try:
+        values.check_share(value)
+    except ValueError as error:
+        return problem("OUTBOARD_SHARE", f"{error} (auto is used instead)", "write auto or off")
+    return None
+
+
 def _servers(name: str, value: str) -> Finding | None:
     try:
         values.check_servers(value)
@@ -122,6 +133,13 @@ def _trace(value: str) -> Finding | None:
     if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
         return None
     return problem("OUTBOARD_TRACE", f"{folder} cannot be written", "name a file elsewhere")
+
+
+def _profile(value: str) -> Finding | None:
+    if value == "off" or Path(value).is_dir():
+        return None
+    text = f"{value} does not exist: calls are decided without profiles"
+    return note("OUTBOARD_PROFILE", text, "`outboard tune` makes it")
 
 
 def _preload(value: str) -> Finding | None:

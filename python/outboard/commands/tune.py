@@ -1,0 +1,88 @@
+"""`outboard tune`: measures links, devices and the local library, for mode auto to decide by."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from outboard import values
+from outboard.errors import OutboardError
+
+
+@click.command("tune", context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--server",
+    type=values.Servers(),
+    help="The daemons to measure.  [default: OUTBOARD_SERVER, RCPU_SERVER]",
+)
+@click.option(
+    "--library",
+    "libraries",
+    multiple=True,
+    metavar="PATH",
+    help="The local library; may be repeated.  [default: the system's BLAS, LAPACK and FFTW]",
+)
+@click.option(
+    "--profile",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, resolve_path=True),
+    help="Where to leave the profiles.  [default: OUTBOARD_PROFILE, "
+    "~/.local/state/outboard/profiles]",
+)
+@click.option("--quick", is_flag=True, help="Fewer routines and sizes, in about 25 s.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1.0),
+    help="The time for all of it.  [default: 110; with --quick 24]",
+)
+@click.option(
+    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write JSON there."
+)
+@click.option("--show", is_flag=True, help="Print what the profiles hold; measure nothing.")
+@click.option("--forget", is_flag=True, help="Remove the profiles of this host.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def command(
+    server: tuple[str, ...] | None,
+    libraries: tuple[str, ...],
+    profile: str | None,
+    quick: bool,
+    seconds: float | None,
+    json_file: Path | None,
+    show: bool,
+    forget: bool,
+    command: tuple[str, ...],
+) -> None:
+    """Measure the link to each daemon, its device, and the local library.
+
+    What is found is kept in profiles, by which mode auto decides from the first call on. With
+    COMMAND, the libraries that COMMAND uses are measured: it is run for some seconds to see them.
+    Without a daemon only the local library is measured.
+
+    \b
+    Examples:
+      outboard tune --server node7:7770
+      outboard tune --quick --server a:7770,b:7770 -- octave --no-gui job.m
+      outboard tune --library /opt/blis/lib/libblis.so.4
+      outboard tune --show
+    """
+    from outboard import profile as profiles
+    from outboard.tune import session
+
+    folder = profiles.folder_in_use(profile, os.environ)
+    if folder is None:
+        raise OutboardError("OUTBOARD_PROFILE is off (so there is no folder); name one: --profile")
+    if forget and (show or command or libraries):
+        raise click.UsageError("--forget only removes; leave the other options out")
+    if libraries and command:
+        raise click.UsageError("--library and COMMAND both say which library; leave one out")
+    if forget:
+        count = profiles.forget(folder)
+        click.echo(f"{count} profile{'' if count == 1 else 's'} removed from {folder}")
+        return
+    wanted = session.Wanted(server, libraries, folder, quick, seconds, command)
+    if show:
+        session.show(wanted, json_file)
+    else:
+        session.tune(wanted, json_file)

@@ -1,0 +1,1 @@
+"""Asks the drop-in library where calls would run: `outboard explain`."""

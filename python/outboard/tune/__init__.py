@@ -1,0 +1,1 @@
+"""Measures link, devices and local library: `outboard tune`."""

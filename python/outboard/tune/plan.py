@@ -1,0 +1,141 @@
+"""Which sizes of which routines are measured within a given time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Protocol
+
+CALLS = 3  # per size; the first warms up
+
+
+@dataclass(frozen=True)
+class Size:
+    """One problem of a series."""
+
+    label: str  # "n = 500"
+    flop: float  # about: it says how the time grows
+    bytes: float  # of all operands
+    n: int
+
+
+class Call(Protocol):
+    """A routine with operands that are ready."""
+
+    def __call__(self) -> float:
+        """Calls it once: seconds. What it overwrites is put back before, untimed."""
+        ...
+
+    def close(self) -> None:
+        """Lets operands and plans go."""
+        ...
+
+
+class Series(Protocol):
+    """One routine, in ascending sizes."""
+
+    @property
+    def name(self) -> str: ...
+
+    def sizes(self) -> Iterable[Size]: ...
+
+    def prepare(self, size: Size) -> Call: ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much may be used."""
+
+    seconds: float
+    longest_s: float  # a call that takes longer is the last of its series
+    bytes: float
+
+
+class SkippedError(Exception):
+    """A series cannot go on; the message says why."""
+
+
+@dataclass
+class Outcome:
+    """What was measured, and what not."""
+
+    measured: dict[str, list[tuple[Size, float]]] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    no_time: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the size before took."""
+
+    size: Size
+    best_s: float  # of its calls
+    whole_s: float  # with making operands and plans
+
+    def expected_s(self, next_size: Size) -> float:
+        """Calls grow with the work, all else with the operands."""
+        calls_s = CALLS * self.best_s
+        rest_s = max(0.0, self.whole_s - calls_s)
+        work, operands = (
+            next_size.flop / self.size.flop,
+            next_size.bytes / self.size.bytes,
+        )
+        return calls_s * work + rest_s * operands
+
+
+def _best(one: Series, size: Size) -> float:
+    with closing(one.prepare(size)) as call:
+        call()
+        return min(call() for _ in range(CALLS - 1))
+
+
+Progress = Callable[[str, float], None]  # what is measured, and the part done, 0 to 1
+
+
+class Planner:
+    """Measures series after series. Each has an equal part of the time that is left, so that what
+    one does not need is there for the next. Threads: one."""
+
+    def __init__(
+        self, limits: Limits, progress: Progress, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._limits = limits
+        self._progress = progress
+        self._clock = clock
+        self._begin = clock()
+        self._end = self._begin + limits.seconds
+        self.outcome = Outcome()
+
+    def run(self, series: Sequence[Series]) -> None:
+        for index, one in enumerate(series):
+            left = self._end - self._clock()
+            if left <= 0:
+                self.outcome.no_time += [s.name for s in series[index:]]
+                return
+            until = self._clock() + left / (len(series) - index)
+            try:
+                self._measure(one, until)
+            except SkippedError as error:
+                self.outcome.skipped[one.name] = str(error)
+
+    def _measure(self, one: Series, until: float) -> None:
+        """Sizes of one series, as long as the next is expected to end in time."""
+        last: _Seen | None = None
+        for size in one.sizes():
+            if size.bytes > self._limits.bytes:
+                return
+            if last is not None:
+                late = self._clock() + last.expected_s(size) > until
+                if late or last.best_s > self._limits.longest_s:
+                    return
+            self._progress(f"{one.name}, {size.label}", self.part())
+            begin = self._clock()
+            best_s = _best(one, size)
+            last = _Seen(size, best_s, self._clock() - begin)
+            self.outcome.measured.setdefault(one.name, []).append((size, best_s))
+
+    def part(self) -> float:
+        whole = max(self._limits.seconds, 1e-9)
+        return min(1.0, (self._clock() - self._begin) / whole)

@@ -1,0 +1,236 @@
+"""`outboard tune` with real daemons: what it leaves in profiles, what `outboard explain` makes of
+it, and that programs decide by it from their first call on.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import typing
+
+import harness
+from harness import Bench, Daemon, MissingError, Outcome, Suite, expect
+
+Json = dict[str, typing.Any]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SECONDS = "8"  # for a whole tuning: a few sizes of each routine
+NEVER_FASTER = 1.1  # than its rate is a simulated device: clocks
+NEAR = 1.3  # remote must be predicted so much faster, at most
+TICK_S = 1e-3
+TIMEOUT_S = 120.0
+# Of e2e_iterate: some milliseconds each, so that the first one is worth a connection.
+PRODUCTS = ("600", "5", "600", "1")
+ONE_PRODUCT = ("600", "1", "600", "0")
+
+
+def outboard(bench: Bench, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command line to its end."""
+    environment = harness.clean_environment()
+    environment["OUTBOARD_NATIVE_DIR"] = str(bench.build)
+    environment["PYTHONPATH"] = str(ROOT / "python")
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "outboard", *arguments],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+def expect_good(result: subprocess.CompletedProcess[str]) -> str:
+    expect(result.returncode == 0, f"status {result.returncode}\n{result.stdout}\n{result.stderr}")
+    return result.stdout
+
+
+def tune(bench: Bench, folder: pathlib.Path, address: str, *arguments: str) -> Json:
+    """What was measured, as JSON."""
+    file = folder / "tune.json"
+    options = ["--quick", "--seconds", SECONDS, "--profile", str(folder), "--json", str(file)]
+    expect_good(outboard(bench, "tune", *options, "--server", address, *arguments))
+    content = json.loads(file.read_text())
+    assert isinstance(content, dict)
+    return content
+
+
+def explain(bench: Bench, folder: str, address: str, routine: str, *sizes: str) -> list[Json]:
+    options = ["--json", "--profile", folder, "--server", address]
+    calls = json.loads(expect_good(outboard(bench, "explain", *options, routine, *sizes)))["calls"]
+    assert isinstance(calls, list)
+    return calls
+
+
+def hashed(key: str) -> str:
+    """FNV-1a, 64 bits: what names a profile."""
+    value = 0xCBF29CE484222325
+    for byte in key.encode():
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    return f"{value:016x}"
+
+
+def expect_files(content: Json, folder: pathlib.Path, address: str) -> None:
+    """Each profile is where the library of the next program looks for it."""
+    host = folder / socket.gethostname()
+    for kind in ("library", "server"):
+        for one in content["libraries" if kind == "library" else "servers"]:
+            file = host / f"{kind}-{hashed(one['key'])}.profile"
+            expect(file.is_file(), f"{one['key']} is not in {file}")
+            expect(one["file"] == str(file), f"{one['file']} is not {file}")
+            expect(abs(one["written"] - time.time()) < 600, f"written {one['written']}")
+    (server,) = content["servers"]
+    expect(server["key"].startswith(f"{address} "), f"the key is '{server['key']}'")
+
+
+def expect_figures(content: Json) -> None:
+    (server,) = content["servers"]
+    for way in ("to", "from"):
+        sizes = [t["bytes"] for t in server[way]]
+        expect(len(sizes) >= 5 and sizes == sorted(sizes), f"link {way}: {sizes}")
+    local = {r["routine"] for one in content["libraries"] for r in one["local"]}
+    device = {r["routine"] for r in server["device"]}
+    for side, routines in (("here", local), ("there", device)):
+        lacking = {"dgemm", "fftw c2c", "dgetrf"} - routines
+        expect(not lacking, f"not measured {side}: {sorted(lacking)}")
+
+
+def measured(suite: Suite, daemon: Daemon, folder: pathlib.Path) -> None:
+    content = tune(suite.bench, folder, daemon.tcp)
+    expect_files(content, folder, daemon.tcp)
+    expect_figures(content)
+    (server,) = content["servers"]
+    (call,) = explain(suite.bench, str(folder), daemon.tcp, "dgemm", "200")
+    for key in ("local_from", "device_from"):
+        expect(call[key] == "profile", f"{key} is {call[key]}\n{call}")
+    expect(call["profile_server_written"] == server["written"], f"another profile: {call}")
+    runs = [r for one in content["libraries"] for r in one["local"] if r["routine"] == "dgemm"]
+    near = min(runs, key=lambda r: abs(r["flop"] - call["flop"]))
+    expected = near["seconds"] * call["flop"] / near["flop"]
+    expect(
+        expected / 3 < call["local_s"] < 3 * expected, f"{call['local_s']} s, {near} was measured"
+    )
+
+
+def known(outcome: Outcome) -> tuple[int, int]:
+    """Calls of dgemm that were decided with both times known, and all."""
+    return outcome.total("dgemm", "decided"), outcome.total("dgemm", "calls")
+
+
+def decided(suite: Suite, daemon: Daemon, folder: pathlib.Path) -> None:
+    """With profiles the very first call is decided; without, there is something to learn first."""
+    command = [suite.bench.program("e2e_iterate"), *ONE_PRODUCT, str(suite.bench.seed)]
+    for profile, expected in ((str(folder), 1), ("off", 0)):
+        extra = {"OUTBOARD_PROFILE": profile}
+        outcome = suite.bench.run(command, "auto", daemon.tcp, extra=extra).expect_ok()
+        outcome.expect_stderr_lines(0)
+        expect(
+            known(outcome) == (expected, 1),
+            f"{known(outcome)[0]} of {known(outcome)[1]} calls were decided, profile {profile}",
+        )
+
+
+def learnt(suite: Suite, daemon: Daemon, _folder: pathlib.Path) -> None:
+    """Programs leave profiles if they are asked to, and only then."""
+    command = [suite.bench.program("e2e_iterate"), *PRODUCTS, str(suite.bench.seed)]
+    for mode, kind in (("trace", "library"), ("remote", "server")):
+        for learn in ("0", "1"):
+            with tempfile.TemporaryDirectory(prefix="ob-") as profiles:
+                extra = {"OUTBOARD_PROFILE": profiles, "OUTBOARD_LEARN": learn}
+                suite.bench.run(command, mode, daemon.tcp, extra=extra).expect_ok()
+                names = [f.name for f in pathlib.Path(profiles).rglob("*.profile")]
+            expect(
+                any(n.startswith(kind) for n in names) == (learn == "1"),
+                f"mode {mode}, learn {learn}: {names}",
+            )
+
+
+def damaged(suite: Suite, daemon: Daemon, folder: pathlib.Path) -> None:
+    """A damaged profile is as good as none, and is told once."""
+    files = sorted(folder.rglob("*.profile"))
+    kept = {file: file.read_bytes() for file in files}
+    try:
+        for file in files:
+            file.write_text("outboard-profile 1\nlocal much dgemm\n")
+        command = [suite.bench.program("e2e_iterate"), *ONE_PRODUCT, "1"]
+        extra = {"OUTBOARD_PROFILE": str(folder)}
+        outcome = suite.bench.run(command, "auto", daemon.tcp, extra=extra).expect_ok()
+        expect(known(outcome) == (0, 1), "a call was decided by a damaged profile")
+        expect(".profile" in outcome.stderr, f"it said {outcome.stderr!r}")
+        outcome.expect_stderr_lines(len(files))
+    finally:
+        for file, content in kept.items():
+            file.write_bytes(content)
+
+
+def unreachable(suite: Suite, _daemon: Daemon, _folder: pathlib.Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="ob-") as profiles, socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+        result = outboard(suite.bench, "tune", "--profile", profiles, "--server", address)
+        expect(result.returncode == 1, f"status {result.returncode}")
+        expect(address in result.stderr and "efused" in result.stderr, f"it said {result.stderr!r}")
+        expect("measuring" not in result.stderr, "it began to measure")
+        expect(not list(pathlib.Path(profiles).rglob("*.profile")), "it left a profile")
+
+
+def consistent(call: Json) -> bool:
+    """Whether the choice is that of the smaller time; near each other, both are right."""
+    here, there = call["local_s"], call["remote_s"]
+    return (call["choice"] == "remote" or there * NEAR > here) and (
+        call["choice"] == "local" or there < here
+    )
+
+
+def simulated(suite: Suite, rate: str, gflops: float) -> None:
+    """A device whose rate is known: the profile has it, and decisions follow it."""
+    options = ["--device-rate", rate]
+    with (
+        Daemon(suite.bench, options, backend="null") as daemon,
+        tempfile.TemporaryDirectory(prefix="ob-") as profiles,
+    ):
+        content = tune(suite.bench, pathlib.Path(profiles), daemon.shm)
+        (server,) = content["servers"]
+        # it does not sleep for less than a clock tick
+        products = [
+            r for r in server["device"] if r["routine"] == "dgemm" and r["seconds"] > TICK_S
+        ]
+        rates = [r["flop"] / r["seconds"] / 1e9 for r in products]
+        expect(
+            all(r <= NEVER_FASTER * gflops for r in rates),
+            f"dgemm at {rates} GFLOP/s on a device of {gflops:g}",
+        )
+        calls = explain(suite.bench, profiles, daemon.shm, "dgemm", "100", "200", "400")
+    for call in calls:
+        expect(consistent(call), f"{call}")
+    if rates:
+        least = call["flop"] / gflops / 1e9 / NEVER_FASTER
+        expect(call["compute_s"] >= least, f"computes in less than {least} s: {call}")
+    if gflops < 1:
+        expect(call["choice"] == "local" and bool(rates), f"not local: {call}")
+
+
+def body(suite: Suite) -> None:
+    for module in ("click", "rich"):
+        if importlib.util.find_spec(module) is None:
+            raise MissingError(f"the command line needs {module}")
+    if suite.bench.native:
+        raise MissingError("natively there is nothing to measure")
+    with suite.server() as daemon, tempfile.TemporaryDirectory(prefix="ob-") as name:
+        assert daemon is not None
+        for test in (measured, decided, learnt, damaged, unreachable):
+            suite.check(test.__name__, functools.partial(test, suite, daemon, pathlib.Path(name)))
+    for rate, gflops in (("40GF", 40.0), ("100TF", 1e5), ("50MF", 0.05)):
+        suite.check(f"device of {rate}", functools.partial(simulated, suite, rate, gflops))
+
+
+if __name__ == "__main__":
+    os.environ.pop("OUTBOARD_PROFILE", None)
+    harness.main(Suite(__doc__ or ""), body)
