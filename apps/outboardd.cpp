@@ -38,12 +38,37 @@ struct Options {
   bool plain = false;
   std::size_t max_connections = ob::daemon::ServerConfig().max_connections;
   std::uint64_t session_memory_bytes = UINT64_MAX;
+  std::uint64_t session_host_memory_bytes = 0;
+  double longest_command_s = 10;
   std::uint64_t idle_seconds = 24 * 3600;
   unsigned fail_allocations = 0;
   unsigned corrupt = 0;
   std::string log_level = "info";
   bool exit_with_parent = false;
 };
+
+// What clients may have.
+void declare_limits(CLI::App& app, Options& options) {
+  app.add_option("--max-connections", options.max_connections, "further clients are turned away")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  app.add_option("--session-memory", options.session_memory_bytes,
+                 "device memory that one client may have, e.g. 2GiB (default: all)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--session-host-memory", options.session_host_memory_bytes,
+                 "memory of this machine that one client may take beside the device's: plans, "
+                 "queues, digests (default: as much as a device has, but at least 1GiB)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--longest-command", options.longest_command_s,
+                 "seconds: a call or transform that is expected to take longer is refused while "
+                 "others wait for their turn; 0: none is")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  app.add_option("--idle-time", options.idle_seconds,
+                 "seconds after which a connection that nobody uses is closed")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+}
 
 void declare(CLI::App& app, Options& options) {
   app.add_option(
@@ -74,16 +99,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--plain", options.plain,
                "with --key, for networks nobody else can listen or write to: data travel "
                "unencrypted to clients that agree");
-  app.add_option("--max-connections", options.max_connections, "further clients are turned away")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
-  app.add_option("--session-memory", options.session_memory_bytes,
-                 "device memory that one client may have, e.g. 2GiB (default: all)")
-      ->transform(CLI::AsSizeValue(false));
-  app.add_option("--idle-time", options.idle_seconds,
-                 "seconds after which a connection that nobody uses is closed")
-      ->check(CLI::Range(1, 1 << 30))
-      ->capture_default_str();
+  declare_limits(app, options);
   app.add_option("--max-streams", options.max_streams,
                  "TCP streams that a client may stripe a connection over")
       ->check(CLI::Range(1u, options.max_streams))
@@ -133,6 +149,7 @@ ob::Result<std::unique_ptr<ob::Device>> make_device(const Options& options, unsi
     return ob::cpu::create({.index = index,
                             .devices = options.devices,
                             .memory_bytes = options.memory_bytes,
+                            .longest_command_s = options.longest_command_s,
                             .fail_allocations = options.fail_allocations,
                             .corrupt = options.corrupt});
   }
@@ -146,7 +163,8 @@ ob::Result<std::unique_ptr<ob::Device>> make_device(const Options& options, unsi
                            .devices = options.devices,
                            .memory_bytes = options.memory_bytes,
                            .rate_gflops = rate,
-                           .plan_seconds = options.plan_seconds});
+                           .plan_seconds = options.plan_seconds,
+                           .longest_command_s = options.longest_command_s});
 }
 
 // Without encryption and authentication nobody but this machine may connect.
@@ -221,7 +239,8 @@ int serve(const Options& options) {
       {.listen = options.listen,
        .max_connections = options.max_connections,
        .security = security,
-       .session = {.memory_bytes = options.session_memory_bytes},
+       .session = {.memory_bytes = options.session_memory_bytes,
+                   .host_memory_bytes = options.session_host_memory_bytes},
        .longest_idle = std::chrono::seconds(options.idle_seconds),
        .striping = {.max_streams = options.max_streams, .block_bytes = options.stripe_bytes}},
       std::move(devices));

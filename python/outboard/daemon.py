@@ -35,7 +35,9 @@ class EmbeddedDaemon:
     ) -> None:
         self.address = f"unix:{folder / 'outboardd.sock'}"
         self._log = folder / "outboardd.log"
-        self._command = [str(program), "--listen", self.address, "--exit-with-parent", *options]
+        self._command = [str(program), "--listen", self.address, "--exit-with-parent"]
+        # Its clients are threads of one command: none is refused work for the sake of others.
+        self._command += ["--longest-command", "0", *options]
         self._restore_signals = restore_signals
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -17,7 +17,8 @@ using BufferId = Id<struct BufferTag>;
 using QueueId = Id<struct QueueTag>;
 using EventId = Id<struct EventTag>;
 using PlanId = Id<struct PlanTag>;
-using AccountId = Id<struct AccountTag>;  ///< who a device computes for
+using UserId = Id<struct UserTag>;
+using SessionId = Id<struct SessionTag>;
 
 }  // namespace ob
 

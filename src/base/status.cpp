@@ -16,6 +16,7 @@ const char* to_string(Code code) noexcept {
     case Code::device_error: return "device error";
     case Code::unavailable: return "unavailable";
     case Code::internal: return "internal error";
+    case Code::busy: return "busy";
     case Code::declined: return "declined";
   }
   return "unknown code";

@@ -29,8 +29,10 @@ enum class Code : std::uint8_t {
   // this daemon
   unavailable = 10,
   internal = 11,
+  // this call, now: it would hold others up for too long
+  busy = 12,
   // nothing is broken: the results are not what the caller would have got here (never travels)
-  declined = 12,
+  declined = 13,
 };
 
 /// The field's word for a code, e.g. "out of memory".

@@ -79,7 +79,7 @@ Status RemoteDevice::usable() const {
 
 // --- queues --------------------------------------------------------------------------------------
 
-Result<QueueId> RemoteDevice::create_queue(AccountId) {
+Result<QueueId> RemoteDevice::create_queue(const Account&) {
   OB_RETURN_IF_ERROR(usable());
   const QueueId queue{next_id_++};
   auto sent = connection_->command(Opcode::create_queue, queue, std::span<const std::byte>());
@@ -544,6 +544,7 @@ Status RemoteDevice::pass(QueueId id) {
     if (status.ok()) {
       queue.report.compute_ns += done->compute_ns;
       queue.report.plan_ns += done->plan_ns;
+      queue.report.waited_ns += done->waited_ns;
       if (done->code == Code::ok)
         confirm_buffers(id, queue.reached);
       else if (queue.report.status.ok()) {

@@ -35,7 +35,7 @@ class RemoteDevice final : public Device {
 
   const DeviceInfo& info() const noexcept override { return info_; }
   /// The daemon knows whose work it is: the account is its business.
-  Result<QueueId> create_queue(AccountId account = {}) override;
+  Result<QueueId> create_queue(const Account& account = {}) override;
   Status destroy_queue(QueueId queue) override;
   Result<BufferId> allocate(std::uint64_t size_bytes) override;
   Status free(BufferId buffer) override;

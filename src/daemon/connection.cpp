@@ -37,6 +37,7 @@ wire::Outcome outcome_of(SessionQueue& queue, const QueueReport& report, const S
       report.status.ok() ? unsubmitted_sequence : queue.failed_on_device(report);
   outcome.compute_ns = report.compute_ns;
   outcome.plan_ns = report.plan_ns;
+  outcome.waited_ns = report.waited_ns;
   return outcome;
 }
 
@@ -177,7 +178,7 @@ Status Connection::shake_hands() {
                   "client has the other byte order (shared memory is not swapped) "
                   "connect over TCP (HOST:PORT)");
   }
-  auto session = directory_.open(hello);
+  auto session = directory_.open(hello, stream_->user());
   if (!session.ok()) return refuse(session.status().code(), session.status().message());
   session_ = *session;
   return welcome(hello);
@@ -476,12 +477,19 @@ Result<Connection::Source> Connection::digests_of(const session::Message& messag
                                               " chunks (the limit is " +
                                               std::to_string(wire::kMaxDigests) + ")");
   }
+  struct Answer {
+    Reservation memory;
+    std::vector<Digest> digests;
+  };
+  const std::uint64_t answer_bytes = chunks.count() * sizeof(Digest);
+  OB_ASSIGN_OR_RETURN(Reservation memory, session_->reserve_host(answer_bytes));
   OB_ASSIGN_OR_RETURN(const auto buffer, session_->use(asked.buffer, queue));
-  const auto digests = std::make_shared<std::vector<Digest>>(chunks.count());
+  const auto answer =
+      std::make_shared<Answer>(Answer{std::move(memory), std::vector<Digest>(chunks.count())});
   OB_RETURN_IF_ERROR(session_->device().digest(queue->local, buffer->local, asked.region,
-                                               asked.chunk_bytes, *digests));
+                                               asked.chunk_bytes, answer->digests));
   queue->note_on_device(message.header.sequence);
-  return Source{digests, Layout::bytes(digests->data(), digests->size() * sizeof(Digest))};
+  return Source{answer, Layout::bytes(answer->digests.data(), answer_bytes)};
 }
 
 Status Connection::on_digest(const session::Message& message,
@@ -528,7 +536,8 @@ Status Connection::on_synchronize(const session::Message& message,
        failure = std::exchange(queue->failure, Status()),
        failed = std::exchange(queue->failed_sequence, 0)](const QueueReport& report) {
         wire::Outcome outcome = outcome_of(*queue, report, failure, failed);
-        if (!report.status.ok()) self->session_->doubt_plans();
+        if (!report.status.ok() && report.status.code() != Code::busy)
+          self->session_->doubt_plans();
         queue->forget_device_failure();
         outcome.credits = grant(*queue, command);
         (void)self->replies_.reply(Opcode::done, id, sequence, outcome);

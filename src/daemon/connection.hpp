@@ -22,7 +22,9 @@ class SessionDirectory {
  public:
   virtual ~SessionDirectory() = default;
   /// Errors: denied for an unknown token; invalid_argument for a device that does not exist.
-  virtual Result<std::shared_ptr<Session>> open(const wire::Hello& hello) = 0;
+  /// @param user whom the client has proven to act for; empty: nobody
+  virtual Result<std::shared_ptr<Session>> open(const wire::Hello& hello,
+                                                const std::string& user) = 0;
   virtual std::uint32_t device_count() const noexcept = 0;
   virtual StripeGroups& stripes() noexcept = 0;
   /// How long a client may keep a connection without using it.

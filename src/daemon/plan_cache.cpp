@@ -61,7 +61,9 @@ Result<std::unique_ptr<const PlanCache::Plan>> PlanCache::plan_for(const FftPlan
   }
   OB_ASSIGN_OR_RETURN(const PlanId local, device_.make_plan(key));
   ++made_;
-  used_.push_back({key, local, std::max(input_bytes(key), output_bytes(key)), 1, false});
+  const std::uint64_t bytes =
+      std::max({input_bytes(key), output_bytes(key), device_.plan_host_bytes(key)});
+  used_.push_back({key, local, bytes, 1, false});
   known_.emplace(key, std::prev(used_.end()));
   return std::make_unique<const Plan>(*this, std::prev(used_.end()));
 }

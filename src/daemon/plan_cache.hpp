@@ -23,7 +23,9 @@ class PlanCache {
  public:
   struct Limits {
     std::size_t idle_plans = 256;
-    std::uint64_t idle_bytes = 0;  ///< data of the transforms; 0: an eighth of the device's memory
+    /// data of the transforms, or the plans' own if that is more; 0: an eighth of the device's
+    /// memory
+    std::uint64_t idle_bytes = 0;
   };
   struct Counts {
     std::uint64_t hits = 0;

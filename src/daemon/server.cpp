@@ -142,7 +142,7 @@ void Server::reap(bool all) {
   for (Client& client : gone) client.thread.join();
 }
 
-Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello) {
+Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello, const std::string& user) {
   const std::lock_guard lock(mutex_);
   std::erase_if(sessions_, [](const Known& known) { return known.session.expired(); });
   if (hello.join != wire::Token{}) {
@@ -160,8 +160,8 @@ Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello) {
   }
   const std::uint32_t index = any ? least_used_device() : hello.device;
   OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
-  auto session =
-      std::make_shared<Session>(*devices_[index], *plans_[index], index, token, config_.session);
+  auto session = std::make_shared<Session>(*devices_[index], *plans_[index], index, token, user,
+                                           config_.session);
   sessions_.push_back({token, index, session});
   return session;
 }

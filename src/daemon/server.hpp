@@ -67,7 +67,7 @@ class Server final : public SessionDirectory {
   void reap(bool all);
   std::size_t shut_down_resting(bool everybody);
 
-  Result<std::shared_ptr<Session>> open(const wire::Hello& hello) override;
+  Result<std::shared_ptr<Session>> open(const wire::Hello& hello, const std::string& user) override;
   std::uint32_t device_count() const noexcept override {
     return static_cast<std::uint32_t>(devices_.size());
   }

@@ -9,6 +9,15 @@ namespace {
 // No honest client comes near; a hostile one is stopped before its tables hurt.
 constexpr std::size_t kMaxObjects = 1 << 16;
 constexpr std::size_t kMaxQueues = 256;
+// What the commands in flight of a queue take at most: 256 and their answers, of 1 KiB each, in a
+// ring that doubles; the stack of the queue's thread.
+constexpr std::uint64_t kQueueHostBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLeastHostLimit = std::uint64_t{1} << 30;
+
+std::uint64_t host_limit(const SessionLimits& limits, const Device& device) {
+  if (limits.host_memory_bytes != 0) return limits.host_memory_bytes;
+  return std::max(device.info().memory_bytes, kLeastHostLimit);
+}
 
 Status too_many(const char* what, std::size_t limit) {
   return Status(Code::denied, std::string("session has too many ") + what + " (limit " +
@@ -27,44 +36,24 @@ Status taken(const char* what, std::uint64_t id) {
 
 }  // namespace
 
-Status MemoryAccount::reserve(std::uint64_t size_bytes) {
-  std::uint64_t used = used_bytes_;
-  do {
-    if (size_bytes > limit_bytes_ - used) {
-      return Status(Code::out_of_memory,
-                    "no room for " + std::to_string(size_bytes) + " bytes in this session (" +
-                        std::to_string(used) + " of its " + std::to_string(limit_bytes_) +
-                        " are in use); free buffers or raise --session-memory");
-    }
-  } while (!used_bytes_.compare_exchange_weak(used, used + size_bytes));
-  return {};
-}
-
-Result<std::shared_ptr<DeviceBuffer>> DeviceBuffer::allocate(Device& device,
-                                                             std::shared_ptr<MemoryAccount> account,
-                                                             std::uint64_t size_bytes) {
-  OB_RETURN_IF_ERROR(account->reserve(size_bytes));
-  const auto id = device.allocate(size_bytes);
-  if (!id.ok()) {
-    account->release(size_bytes);
-    return id.status();
-  }
-  return std::shared_ptr<DeviceBuffer>(
-      new DeviceBuffer(device, *id, std::move(account), size_bytes));
-}
-
-DeviceBuffer::~DeviceBuffer() {
-  (void)device_.free(local);
-  account_->release(size_bytes_);
+Result<std::shared_ptr<DeviceBuffer>> DeviceBuffer::allocate(
+    Device& device, const std::shared_ptr<MemoryAccount>& account, std::uint64_t size_bytes) {
+  OB_ASSIGN_OR_RETURN(Reservation memory, MemoryAccount::reserve(account, size_bytes));
+  OB_ASSIGN_OR_RETURN(const BufferId id, device.allocate(size_bytes));
+  return std::shared_ptr<DeviceBuffer>(new DeviceBuffer(device, id, std::move(memory)));
 }
 
 Session::Session(Device& device, PlanCache& plans, std::uint32_t device_index,
-                 const wire::Token& token, const SessionLimits& limits)
+                 const wire::Token& token, const std::string& user, const SessionLimits& limits)
     : device_(device),
       plan_cache_(plans),
       device_index_(device_index),
       token_(token),
-      memory_(std::make_shared<MemoryAccount>(limits.memory_bytes)) {}
+      // the same user has the same number in every session; others do not, but by rare chance
+      account_{UserId{std::hash<std::string>()(user)}, SessionId{token[0]}},
+      memory_(std::make_shared<MemoryAccount>(limits.memory_bytes, "--session-memory")),
+      host_memory_(
+          std::make_shared<MemoryAccount>(host_limit(limits, device), "--session-host-memory")) {}
 
 Session::~Session() {
   for (const auto& [id, queue] : queues_) (void)device_.destroy_queue(queue->local);
@@ -79,7 +68,11 @@ Status Session::create_queue(QueueId id, const void* owner) {
   if (queues_.size() >= kMaxQueues) return too_many("queues", kMaxQueues);
   auto queue = std::make_shared<SessionQueue>();
   queue->owner = owner;
-  OB_ASSIGN_OR_RETURN(queue->local, device_.create_queue(AccountId{token_[0]}));
+  auto memory = reserve_host(kQueueHostBytes);
+  // no queue yet that the failure could stick to
+  if (!memory.ok()) return Status(Code::denied, memory.status().message()).in("a queue");
+  queue->memory = std::move(memory).value();
+  OB_ASSIGN_OR_RETURN(queue->local, device_.create_queue(account_));
   queues_[id] = std::move(queue);
   return {};
 }
@@ -199,21 +192,24 @@ std::vector<BufferUse> Session::open_uses_of_freed() {
 
 // --- plans and events ----------------------------------------------------------------------------
 
+Result<Session::Plan> Session::planned(const FftPlan& plan) {
+  OB_ASSIGN_OR_RETURN(Reservation memory, reserve_host(device_.plan_host_bytes(plan)));
+  OB_ASSIGN_OR_RETURN(auto made, plan_cache_.plan_for(plan));
+  return Plan{std::move(made), std::move(memory), {}};
+}
+
 Status Session::make_plan(PlanId id, const FftPlan& plan) {
   {
     const std::lock_guard lock(mutex_);
     if (!id || plans_.count(id) != 0) return taken("plan", id.value);
     if (plans_.size() >= kMaxObjects) return too_many("plans", kMaxObjects);
   }
-  Plan made;
-  if (auto shared = plan_cache_.plan_for(plan); shared.ok()) {
-    made.made = std::move(shared).value();
-  } else {
-    made.failure = shared.status();
-  }
+  auto made = planned(plan);
+  if (!made.ok()) made = Plan{nullptr, {}, made.status()};
   const std::lock_guard lock(mutex_);
   // else another connection of the session was faster
-  return plans_.try_emplace(id, std::move(made)).second ? Status() : taken("plan", id.value);
+  return plans_.try_emplace(id, std::move(made).value()).second ? Status()
+                                                                : taken("plan", id.value);
 }
 
 void Session::destroy_plan(PlanId id) {

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
+#include "daemon/memory_account.hpp"
 #include "daemon/plan_cache.hpp"
 #include "device/device.hpp"
 #include "wire/message.hpp"
@@ -30,6 +32,7 @@ struct SessionQueue {
   std::atomic<std::uint64_t> reached{0};  ///< commands known to be done
   Status failure;                         ///< first command that could not even be submitted
   std::uint64_t failed_sequence = 0;      ///< of failure; 0 if there is none
+  Reservation memory;                     ///< of the host, for commands that wait
 
   void fail(const Status& status, std::uint64_t sequence) {
     failure = status;
@@ -59,41 +62,25 @@ struct SessionQueue {
   std::array<std::atomic<std::uint64_t>, kRemembered> sequences_{};
 };
 
-/// Device memory of a session, against a limit. Threads: any
-class MemoryAccount {
- public:
-  explicit MemoryAccount(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
-  /// Errors: out_of_memory beyond the limit
-  Status reserve(std::uint64_t size_bytes);
-  void release(std::uint64_t size_bytes) noexcept { used_bytes_ -= size_bytes; }
-
- private:
-  const std::uint64_t limit_bytes_;
-  std::atomic<std::uint64_t> used_bytes_{0};
-};
-
 /// Device memory that goes with its last holder: the session, an answer under way, a payload that
 /// is arriving.
 class DeviceBuffer {
  public:
   /// Errors: out_of_memory, of the account or the device
-  static Result<std::shared_ptr<DeviceBuffer>> allocate(Device& device,
-                                                        std::shared_ptr<MemoryAccount> account,
-                                                        std::uint64_t size_bytes);
-  ~DeviceBuffer();
+  static Result<std::shared_ptr<DeviceBuffer>> allocate(
+      Device& device, const std::shared_ptr<MemoryAccount>& account, std::uint64_t size_bytes);
+  ~DeviceBuffer() { (void)device_.free(local); }
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
   const BufferId local;
 
  private:
-  DeviceBuffer(Device& device, BufferId id, std::shared_ptr<MemoryAccount> account,
-               std::uint64_t size_bytes)
-      : local(id), device_(device), account_(std::move(account)), size_bytes_(size_bytes) {}
+  DeviceBuffer(Device& device, BufferId id, Reservation memory)
+      : local(id), memory_(std::move(memory)), device_(device) {}
 
+  const Reservation memory_;  // released after the buffer is freed
   Device& device_;
-  const std::shared_ptr<MemoryAccount> account_;
-  const std::uint64_t size_bytes_;
 };
 
 /// A command that uses a buffer.
@@ -114,6 +101,9 @@ struct SessionBuffer {
 /// What one session may have of a daemon that others use, too.
 struct SessionLimits {
   std::uint64_t memory_bytes = UINT64_MAX;  ///< of the device, all its buffers together
+  /// of the host: what queues remember, plans and digests; 0: as much as the device has, but at
+  /// least 1 GiB
+  std::uint64_t host_memory_bytes = 0;
 };
 
 /// Objects of one session. Ids come from the client and are checked; local ids never leave the
@@ -122,8 +112,9 @@ struct SessionLimits {
 class Session {
  public:
   /// @param plans of the device   Memory: device and plans outlive the session
+  /// @param user shares the device's time with others, whatever the number of sessions
   Session(Device& device, PlanCache& plans, std::uint32_t device_index, const wire::Token& token,
-          const SessionLimits& limits = {});
+          const std::string& user = {}, const SessionLimits& limits = {});
   /// Waits for the queues, then frees everything.
   ~Session();
   Session(const Session&) = delete;
@@ -163,22 +154,31 @@ class Session {
   /// Something failed that a plan may be the reason of: no other session gets this one's plans.
   void doubt_plans();
 
+  /// Memory of the host for something of this session's.   Errors: out_of_memory beyond the limit
+  Result<Reservation> reserve_host(std::uint64_t size_bytes) {
+    return MemoryAccount::reserve(host_memory_, size_bytes);
+  }
+
   /// The local event, made on first mention.
   Result<EventId> event(EventId id);
 
  private:
   struct Plan {
     std::unique_ptr<const PlanCache::Plan> made;  ///< nullptr if making it failed
+    Reservation memory;                           ///< of the host
     Status failure;
   };
 
   Status insert(BufferId id, SessionBuffer buffer);
+  Result<Plan> planned(const FftPlan& plan);
 
   Device& device_;
   PlanCache& plan_cache_;
   const std::uint32_t device_index_;
   const wire::Token token_;
+  const Account account_;
   const std::shared_ptr<MemoryAccount> memory_;
+  const std::shared_ptr<MemoryAccount> host_memory_;
   std::mutex mutex_;
   std::unordered_map<QueueId, std::shared_ptr<SessionQueue>> queues_;
   std::unordered_map<BufferId, SessionBuffer> buffers_;

@@ -17,6 +17,7 @@
 #include "base/ids.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
+#include "device/account.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 #include "routines/fft.hpp"
@@ -59,6 +60,7 @@ struct QueueReport {
   std::uint64_t failed_command = 0;
   std::uint64_t compute_ns = 0;  ///< calls and plan executions
   std::uint64_t plan_ns = 0;     ///< waiting for plans that were not ready in time
+  std::uint64_t waited_ns = 0;   ///< calls and plan executions waiting for their turn to compute
 };
 
 class Device {
@@ -70,8 +72,8 @@ class Device {
   virtual MemoryUse memory_use() const { return {}; }
 
   /// Threads: any, as all of this interface; one queue is used by one thread at a time.
-  /// @param account queues of one account share its part of a device that others want, too
-  virtual Result<QueueId> create_queue(AccountId account = {}) = 0;
+  /// @param account whose part the queue has of a device that others want, too
+  virtual Result<QueueId> create_queue(const Account& account = {}) = 0;
   /// Waits for the queue's commands first.
   virtual Status destroy_queue(QueueId queue) = 0;
 
@@ -106,15 +108,18 @@ class Device {
 
   /// Runs a BLAS or LAPACK routine; memory operands are Argument::device.
   /// Errors: invalid_argument if illegal or out of a buffer's bounds; unsupported if the backend
-  /// lacks it.
+  /// lacks it; busy if it would hold others up for too long.
   virtual Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) = 0;
 
   /// Plans ahead of data; may take long. Ordered before executions that name the plan, on any
   /// queue.
   virtual Result<PlanId> make_plan(const FftPlan& plan) = 0;
   virtual Status destroy_plan(PlanId plan) = 0;
-  /// Transforms packed input to packed output. @pre input and output are equal or do not overlap,
-  /// as planned
+  /// About what such a plan takes of the host's memory beside the device's, at most [bytes]; 0 if
+  /// it cannot be made.
+  virtual std::uint64_t plan_host_bytes(const FftPlan& /*plan*/) const { return 0; }
+  /// Transforms packed input to packed output. Errors: busy, as call()
+  /// @pre input and output are equal or do not overlap, as planned
   virtual Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) = 0;
 
   virtual Result<EventId> create_event() = 0;

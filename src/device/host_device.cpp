@@ -66,7 +66,7 @@ MemoryUse HostDevice::memory_use() const {
   return {memory_.used_bytes(), pool.idle_bytes, pool.asked, pool.reused};
 }
 
-Result<QueueId> HostDevice::create_queue(AccountId account) {
+Result<QueueId> HostDevice::create_queue(const Account& account) {
   const unsigned number = ++queues_made_;
   return queues_.add(std::make_shared<HostQueue>("ob-queue-" + std::to_string(number), account));
 }

@@ -23,7 +23,7 @@ class HostDevice : public Device {
   MemoryUse memory_use() const final;
   const DeviceInfo& info() const noexcept final { return info_; }
 
-  Result<QueueId> create_queue(AccountId account = {}) final;
+  Result<QueueId> create_queue(const Account& account = {}) final;
   Status destroy_queue(QueueId queue) final;
 
   /// Waits for submitted commands if only freed buffers that they still use stand in the way.

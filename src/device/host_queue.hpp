@@ -35,7 +35,7 @@ class HostQueue {
   static constexpr double kCheapSeconds = 100e-6;
 
   /// `name` is the executor thread's, cut to 15 characters.
-  explicit HostQueue(std::string name, AccountId account = {})
+  explicit HostQueue(std::string name, const Account& account = {})
       : name_(std::move(name)), account_(account) {}
   /// Runs what was submitted, then stops.
   ~HostQueue();
@@ -43,7 +43,7 @@ class HostQueue {
   HostQueue& operator=(const HostQueue&) = delete;
 
   /// Whose work it is.
-  AccountId account() const noexcept { return account_; }
+  const Account& account() const noexcept { return account_; }
 
   /// Runs `work` (a Status(QueueReport&), which adds its times to the report) in its turn.
   template <class Work>
@@ -97,7 +97,7 @@ class HostQueue {
   }
 
   const std::string name_;
-  const AccountId account_;
+  const Account account_;
   std::atomic<std::uint32_t> state_{kIdle};
   std::uint64_t passed_ = 0;  // counted commands that were run or skipped
   QueueReport report_;

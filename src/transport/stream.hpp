@@ -71,6 +71,8 @@ class Stream {
 
   /// The peer, for messages: "10.0.0.3:7770", "unix:/run/outboard.sock (uid 1000)".
   virtual std::string peer() const = 0;
+  /// Whom the peer has proven to act for, "uid 1000" or "certificate ada"; empty if nobody asked.
+  virtual std::string user() const { return {}; }
   /// False if the program closed our descriptor behind our back: its number may be a file of the
   /// program's by now, so the stream must not be used any more and leaves the number alone.
   virtual bool intact() const noexcept = 0;

@@ -171,6 +171,10 @@ std::string StripedStream::peer() const {
   return parts_.size() == 1 ? first : first + " (" + std::to_string(parts_.size()) + " streams)";
 }
 
+std::string StripedStream::user() const {
+  return parts_.empty() ? std::string() : parts_.front()->user();
+}
+
 bool StripedStream::intact() const noexcept {
   return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->intact(); });
 }

@@ -48,6 +48,7 @@ class StripedStream final : public Stream {
   }
   void shut_down() noexcept override;
   std::string peer() const override;
+  std::string user() const override;
   bool intact() const noexcept override;
   int descriptor() const noexcept override { return parts_.front()->descriptor(); }
   Descriptors descriptors() const noexcept override;

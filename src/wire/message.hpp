@@ -19,7 +19,7 @@ namespace ob::wire {
 
 /// In Hello and Welcome; also tells a foreign program early.
 inline constexpr std::uint32_t kMagic = 0x0B0A4D01;
-inline constexpr std::uint16_t kVersion = 2;
+inline constexpr std::uint16_t kVersion = 3;
 inline constexpr std::uint32_t kMaxBodyBytes = 4096;   ///< larger bodies are a protocol error
 inline constexpr std::uint32_t kInitialCredits = 256;  ///< commands in flight per queue
 inline constexpr std::uint64_t kMaxDigests = 1 << 16;  ///< chunks of one digest command
@@ -198,8 +198,11 @@ struct Outcome {
   std::uint64_t failed_sequence = 0;  ///< the command that failed
   /// device time of calls and plan executions since the last synchronize
   std::uint64_t compute_ns = 0;
-  std::uint64_t plan_ns = 0;  ///< time executions waited for their plans since the last synchronize
-  std::string message;        ///< at most 1024 bytes
+  /// time executions waited for their plans since the last synchronize
+  std::uint64_t plan_ns = 0;
+  /// time calls and executions waited for their turn to compute since the last synchronize
+  std::uint64_t waited_ns = 0;
+  std::string message;  ///< at most 1024 bytes
 };
 
 struct Credit {

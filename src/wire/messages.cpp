@@ -60,7 +60,7 @@ Region take_region(Fields& fields, std::string_view field) {
   return region;
 }
 
-constexpr Code kLastCode = Code::internal;
+constexpr Code kLastCode = Code::busy;
 
 // The part of hello and welcome that no version changes.
 bool take_version(Fields& fields, std::uint16_t& version) {
@@ -414,6 +414,7 @@ void encode(const Outcome& message, Body& body) noexcept {
   body.u64(message.failed_sequence);
   body.u64(message.compute_ns);
   body.u64(message.plan_ns);
+  body.u64(message.waited_ns);
   body.text(message.message, kMaxTextBytes);
 }
 
@@ -429,6 +430,7 @@ Result<Outcome> decode(std::span<const std::byte> bytes) {
   message.failed_sequence = fields.u64("failed_sequence");
   message.compute_ns = fields.u64("compute_ns");
   message.plan_ns = fields.u64("plan_ns");
+  message.waited_ns = fields.u64("waited_ns");
   message.message = fields.text("message", kMaxTextBytes);
   return finish(fields, message);
 }

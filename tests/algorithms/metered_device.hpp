@@ -55,7 +55,7 @@ class MeteredDevice : public Device {
   }
 
   const DeviceInfo& info() const noexcept override { return inner_->info(); }
-  Result<QueueId> create_queue(AccountId account = {}) override {
+  Result<QueueId> create_queue(const Account& account = {}) override {
     return inner_->create_queue(account);
   }
   Status destroy_queue(QueueId queue) override { return inner_->destroy_queue(queue); }

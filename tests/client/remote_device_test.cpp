@@ -3,6 +3,10 @@
 
 #include "client/remote_device.hpp"
 
+#include <chrono>
+#include <thread>
+#include <vector>
+
 #include "support/dgemm.hpp"
 #include "support/stub_server.hpp"
 
@@ -47,6 +51,71 @@ class RemoteDeviceTest : public testing::TestWithParam<Transport> {
   std::unique_ptr<RemoteDevice> device = open();
   QueueId queue = require(device->create_queue());
 };
+
+TEST_P(RemoteDeviceTest, SaysHowLongWorkWaitedForItsTurn) {
+  const auto other = open();
+  const QueueId others = require(other->create_queue());
+  Argument arguments[kMaxArguments];
+  const BufferId buffer = require(other->allocate(131072));
+  test::square_dgemm_on_device(128, buffer, buffer, buffer, arguments);
+  ASSERT_TRUE(other->call(others, test::dgemm(), arguments).ok());
+  ASSERT_TRUE(other->flush().ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  ASSERT_TRUE(call(128, require(device->allocate(131072))).ok());
+  const QueueReport report = device->synchronize(queue);
+  EXPECT_TRUE(report.status.ok()) << report.status.message();
+  EXPECT_GT(report.waited_ns, 0u);
+  EXPECT_GE(report.compute_ns, 200'000'000u);
+  EXPECT_EQ(device->synchronize(queue).waited_ns, 0u);
+  EXPECT_EQ(other->synchronize(others).waited_ns, 0u);
+}
+
+// What is refused because others wait leaves connection, queue and buffers as they were.
+TEST_P(RemoteDeviceTest, ARefusalForTheSakeOfOthersBreaksNothing) {
+  const InProcessDaemon bounded(
+      GetParam(),
+      test::one(require(null::create(
+          {.memory_bytes = kMemoryBytes, .rate_gflops = 0.02, .longest_command_s = 0.05}))));
+  struct Client {
+    std::unique_ptr<RemoteDevice> device;
+    QueueId queue;
+    BufferId buffer;
+    Status start() {
+      Argument arguments[kMaxArguments];
+      test::square_dgemm_on_device(128, buffer, buffer, buffer, arguments);
+      OB_RETURN_IF_ERROR(device->call(queue, test::dgemm(), arguments));
+      return device->flush();
+    }
+  };
+  std::vector<Client> clients(3);
+  for (Client& client : clients) {
+    client.device = require(RemoteDevice::open(bounded.address()));
+    client.queue = require(client.device->create_queue());
+    client.buffer = require(client.device->allocate(131072));
+  }
+  const auto end = [](Client& client) { return client.device->synchronize(client.queue).status; };
+  ASSERT_TRUE(clients[0].start().ok());
+  ASSERT_TRUE(end(clients[0]).ok());
+  int refused = 0;
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(clients[0].start().ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (const int i : {1, 2}) ASSERT_TRUE(clients[i].start().ok());
+    for (Client& client : clients) {
+      const Status status = end(client);
+      EXPECT_FALSE(client.device->broken());
+      if (status.ok()) continue;
+      EXPECT_EQ(status.code(), Code::busy) << status.message();
+      ++refused;
+    }
+    for (Client& client : clients) {
+      ASSERT_TRUE(client.start().ok());
+      const Status status = end(client);
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+  }
+  EXPECT_EQ(refused, 2);
+}
 
 TEST_P(RemoteDeviceTest, FreedBuffersAreUsedAgain) {
   Bytes bytes(5000, std::byte{1});

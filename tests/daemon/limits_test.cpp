@@ -1,7 +1,12 @@
 // What a daemon lets one client have.
 
+#include <algorithm>
+#include <chrono>
 #include <thread>
+#include <vector>
 
+#include "routines/codec.hpp"
+#include "support/dgemm.hpp"
 #include "support/in_process_daemon.hpp"
 #include "support/raw_client.hpp"
 
@@ -36,6 +41,210 @@ TEST(LimitsTest, ASessionGetsNoMoreMemoryThanItMayHave) {
   EXPECT_EQ(outcome(other, 1, 700'000), Code::ok);  // has its own
   client.command(Opcode::free, {}, wire::Free{BufferId{1}});
   EXPECT_EQ(outcome(client, 3, 700'000), Code::ok);
+}
+
+void start(RawClient& client) {
+  client.shake_hands();
+  client.command(Opcode::create_queue, kQueue);
+}
+
+// A client with room for products of 24 x 24.
+class Multiplier {
+ public:
+  explicit Multiplier(const daemon::Server& server) : Multiplier(server.addresses().front()) {}
+  explicit Multiplier(const std::string& address) : client(address) {
+    start(client);
+    client.command(Opcode::allocate, {}, wire::Allocate{BufferId{1}, 3 * 4608});
+  }
+  void multiply(std::int64_t n) {
+    Argument arguments[kMaxArguments];
+    square_dgemm_on_device(n, BufferId{1}, BufferId{1}, BufferId{1}, arguments);
+    argument_named(arguments, dgemm(), "c").device.offset_bytes = 9216;
+    wire::Body body;
+    encode_call(dgemm(), arguments, body);
+    client.command(Opcode::call, kQueue, body.bytes());
+  }
+  void ask() { client.command(Opcode::synchronize, kQueue); }
+  wire::Outcome answer() { return client.answer().as<wire::Outcome>(); }
+
+  RawClient client;
+};
+
+// 100 kFLOP/s: a product of order 24 takes 280 ms, one of order 4 takes 1.3 ms.
+std::unique_ptr<daemon::Server> serve_slowly(double longest_command_s) {
+  return require(
+      daemon::Server::create({.listen = {"127.0.0.1:0"}},
+                             one(require(null::create({.memory_bytes = 1 << 20,
+                                                       .rate_gflops = 1e-4,
+                                                       .longest_command_s = longest_command_s})))));
+}
+
+TEST(LimitsTest, WorkThatWaitsForItsTurnSaysHowLong) {
+  const auto server = serve_slowly(0);
+  Multiplier first(*server);
+  Multiplier second(*server);
+  first.multiply(24);
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  second.multiply(24);
+  second.ask();
+  first.ask();
+  EXPECT_EQ(first.answer().waited_ns, 0u);
+  const wire::Outcome waited = second.answer();
+  EXPECT_EQ(waited.code, Code::ok);
+  EXPECT_GT(waited.waited_ns, 1'000'000u);
+  EXPECT_GE(waited.compute_ns, 270'000'000u);
+  second.ask();
+  EXPECT_EQ(second.answer().waited_ns, 0u);  // told once
+}
+
+TEST(LimitsTest, ManySessionsOfOneUserGetNoMoreThanOneOfAnother) {
+  std::string folder = "/tmp/ob-test-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  {
+    const auto server = require(daemon::Server::create(
+        {.listen = {"127.0.0.1:0", "unix:" + folder + "/socket"}},
+        one(require(null::create({.memory_bytes = 1 << 20, .rate_gflops = 1e-4})))));
+    // Over TCP nobody proves anything: all are one user. The kernel knows who is at the socket.
+    std::vector<std::unique_ptr<Multiplier>> clients;
+    clients.push_back(std::make_unique<Multiplier>(server->addresses()[1]));
+    for (int i = 0; i < 4; ++i) clients.push_back(std::make_unique<Multiplier>(*server));
+    for (const auto& client : clients) {
+      for (int i = 0; i < 40; ++i) client->multiply(8);  // 10 ms
+      client->ask();
+    }
+    const auto patience = [](const wire::Outcome& outcome) {
+      EXPECT_EQ(outcome.code, Code::ok);
+      return static_cast<double>(outcome.waited_ns) / static_cast<double>(outcome.compute_ns);
+    };
+    // It waits for as long as it computes; sharing with four equals it would wait for four times.
+    EXPECT_LT(patience(clients[0]->answer()), 2);
+    for (std::size_t i = 1; i < clients.size(); ++i) EXPECT_GT(patience(clients[i]->answer()), 2);
+  }
+  ::rmdir(folder.c_str());
+}
+
+TEST(LimitsTest, ALongCommandIsRefusedWhileOthersWait) {
+  const auto server = serve_slowly(0.05);
+  std::vector<std::unique_ptr<Multiplier>> clients;
+  for (int i = 0; i < 3; ++i) clients.push_back(std::make_unique<Multiplier>(*server));
+  const auto alone = [&](Multiplier& client) {
+    client.multiply(24);
+    client.ask();
+    return client.answer();
+  };
+  EXPECT_EQ(alone(*clients[0]).code, Code::ok);  // the daemon knows how long it takes now
+  EXPECT_EQ(alone(*clients[0]).code, Code::ok);  // and nobody waits
+  clients[0]->multiply(24);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (const int i : {1, 2}) {
+    clients[i]->multiply(24);
+    clients[i]->ask();
+  }
+  std::vector<wire::Outcome> outcomes{clients[1]->answer(), clients[2]->answer()};
+  const auto refused = [](const wire::Outcome& outcome) { return outcome.code == Code::busy; };
+  EXPECT_EQ(std::count_if(outcomes.begin(), outcomes.end(), refused), 1);
+  for (const wire::Outcome& outcome : outcomes) {
+    if (!refused(outcome)) {
+      EXPECT_EQ(outcome.code, Code::ok) << outcome.message;
+      continue;
+    }
+    EXPECT_EQ(outcome.compute_ns, 0u);
+    EXPECT_NE(outcome.failed_sequence, 0u);
+    EXPECT_NE(outcome.message.find("the limit is 0.05 s"), std::string::npos) << outcome.message;
+  }
+  // The refusal is over with its call.
+  for (const auto& client : clients) {
+    client->client.synchronize(kQueue);
+    EXPECT_EQ(alone(*client).code, Code::ok);
+  }
+}
+
+TEST(LimitsTest, ShortCommandsAreNotRefusedBesideALongOne) {
+  const auto server = serve_slowly(0.05);
+  Multiplier heavy(*server);
+  heavy.multiply(24);
+  heavy.ask();
+  EXPECT_EQ(heavy.answer().code, Code::ok);
+  heavy.multiply(24);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::vector<std::unique_ptr<Multiplier>> light;
+  for (int i = 0; i < 3; ++i) {
+    light.push_back(std::make_unique<Multiplier>(*server));
+    light.back()->multiply(4);
+    light.back()->ask();
+  }
+  for (const auto& client : light) EXPECT_EQ(client->answer().code, Code::ok);
+}
+
+TEST(LimitsTest, QueuesCountAsMemoryOfTheHost) {
+  const auto server = serve({.session = {.host_memory_bytes = 5 << 19}});  // two and a half
+  RawClient client(server->addresses().front());
+  start(client);
+  client.command(Opcode::create_queue, QueueId{2});
+  EXPECT_EQ(client.synchronize(QueueId{2}).code, Code::ok);
+  client.command(Opcode::destroy_queue, QueueId{2});
+  client.command(Opcode::create_queue, QueueId{3});
+  EXPECT_EQ(client.synchronize(QueueId{3}).code, Code::ok);
+  client.command(Opcode::create_queue, QueueId{4});
+  const Received last = client.answer();
+  ASSERT_TRUE(last.end.ok()) << last.end.message();
+  EXPECT_EQ(last.opcode(), Opcode::failed);
+  EXPECT_EQ(last.as<wire::Outcome>().code, Code::denied);
+  EXPECT_NE(last.as<wire::Outcome>().message.find("--session-host-memory"), std::string::npos);
+}
+
+TEST(LimitsTest, DigestsCountAsMemoryOfTheHostUntilTheyAreSent) {
+  const auto server = serve({.session = {.host_memory_bytes = 3 << 19}});  // half beside a queue
+  RawClient client(server->addresses().front());
+  start(client);
+  client.command(Opcode::allocate, {}, wire::Allocate{BufferId{1}, 1 << 16});
+  const auto digest = [&](std::uint64_t chunks) {
+    client.command(Opcode::digest, kQueue, wire::Digest{BufferId{1}, line(chunks), 1});
+    const Received data = client.answer();
+    EXPECT_EQ(data.opcode(), Opcode::data);
+    const auto outcome = data.as<wire::Outcome>();
+    if (outcome.code == Code::ok) {
+      EXPECT_EQ(data.payload.size(), 16 * chunks);
+    }
+    return outcome;
+  };
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(digest(20'000).code, Code::ok);  // 320 kB each
+  const wire::Outcome refused = digest(40'000);
+  EXPECT_EQ(refused.code, Code::out_of_memory);
+  EXPECT_NE(refused.message.find("--session-host-memory"), std::string::npos);
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::out_of_memory);
+  EXPECT_EQ(digest(20'000).code, Code::ok);
+}
+
+TEST(LimitsTest, PlansCountAsMemoryOfTheHost) {
+  auto device = cpu::create({.memory_bytes = 1 << 28, .threads = 1});
+  ASSERT_TRUE(device.ok());
+  if (const auto plan = (*device)->make_plan({.rank = 1, .n = {8}}); !plan.ok()) {
+    GTEST_SKIP() << plan.status().message();
+  }
+  const auto server = require(
+      daemon::Server::create({.listen = {"127.0.0.1:0"}, .session = {.host_memory_bytes = 4 << 20}},
+                             one(std::move(device).value())));
+  RawClient client(server->addresses().front());
+  start(client);
+  client.command(Opcode::allocate, {}, wire::Allocate{BufferId{1}, 1 << 20});
+  const auto transform = [&](std::uint64_t id, std::uint64_t points) {
+    wire::Body body;
+    encode_plan(PlanId{id}, {.rank = 1, .n = {points}}, body);
+    client.command(Opcode::make_plan, {}, body.bytes());
+    client.command(Opcode::execute_plan, kQueue,
+                   wire::ExecutePlan{PlanId{id}, BufferId{1}, BufferId{1}});
+    return client.synchronize(kQueue);
+  };
+  // Tables for primes are large: 160 bytes per point are counted.
+  EXPECT_EQ(transform(1, 10'007).code, Code::ok);
+  const wire::Outcome refused = transform(2, 10'009);
+  EXPECT_EQ(refused.code, Code::out_of_memory);
+  EXPECT_NE(refused.message.find("--session-host-memory"), std::string::npos) << refused.message;
+  client.command(Opcode::destroy_plan, {}, wire::DestroyPlan{PlanId{2}});
+  EXPECT_EQ(transform(3, 4096).code, Code::ok);
+  client.command(Opcode::destroy_plan, {}, wire::DestroyPlan{PlanId{1}});
+  EXPECT_EQ(transform(4, 10'009).code, Code::ok);
 }
 
 TEST(LimitsTest, AConnectionThatNobodyUsesIsClosed) {

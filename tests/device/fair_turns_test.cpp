@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 // Computes in turns of its length, one after the other, until the end; how long it had the turn.
 struct Customer {
-  AccountId account;
+  Account account;
   microseconds turn;
   unsigned threads = 1;
   std::atomic<std::int64_t> served_us{0};
@@ -48,9 +48,14 @@ void serve(std::vector<std::unique_ptr<Customer>>& customers, milliseconds durat
   EXPECT_FALSE(turns.wanted());
 }
 
-std::unique_ptr<Customer> customer(std::uint64_t id, microseconds turn, unsigned threads = 1) {
+Account account(std::uint64_t user, std::uint64_t session = 1) {
+  return {UserId{user}, SessionId{session}};
+}
+
+std::unique_ptr<Customer> customer(const Account& account, microseconds turn,
+                                   unsigned threads = 1) {
   auto made = std::make_unique<Customer>();
-  made->account = AccountId{id};
+  made->account = account;
   made->turn = turn;
   made->threads = threads;
   return made;
@@ -59,19 +64,75 @@ std::unique_ptr<Customer> customer(std::uint64_t id, microseconds turn, unsigned
 TEST(FairTurnsTest, LongAndShortTurnsGetEqualTimes) {
   std::vector<std::unique_ptr<Customer>> customers;
   // Several threads each: somebody of every account always waits.
-  customers.push_back(customer(1, microseconds(200), 2));
-  customers.push_back(customer(2, microseconds(8000), 2));
-  customers.push_back(customer(3, microseconds(1000), 6));
+  customers.push_back(customer(account(1), microseconds(200), 2));
+  customers.push_back(customer(account(2), microseconds(8000), 2));
+  customers.push_back(customer(account(3), microseconds(1000), 6));
   serve(customers, milliseconds(1500));
   for (const auto& one : customers) {
-    EXPECT_NEAR(static_cast<double>(one->served_us), 500e3, 60e3) << one->account.value;
+    EXPECT_NEAR(static_cast<double>(one->served_us), 500e3, 60e3) << one->account.user.value;
   }
+}
+
+TEST(FairTurnsTest, AUserWithManySessionsGetsNoMoreThanOneWithOne) {
+  std::vector<std::unique_ptr<Customer>> customers;
+  for (std::uint64_t session = 1; session <= 8; ++session) {
+    // Of different lengths: among themselves, too, they are equal in time, not in turns.
+    customers.push_back(customer(account(1, session), microseconds(200 + 200 * session), 2));
+  }
+  customers.push_back(customer(account(2), microseconds(1000), 2));
+  serve(customers, milliseconds(2000));
+  std::int64_t of_first = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    of_first += customers[i]->served_us;
+    EXPECT_NEAR(static_cast<double>(customers[i]->served_us), 125e3, 25e3) << i;
+  }
+  EXPECT_NEAR(static_cast<double>(of_first), 1000e3, 120e3);
+  EXPECT_NEAR(static_cast<double>(customers[8]->served_us), 1000e3, 120e3);
+}
+
+TEST(FairTurnsTest, EqualSessionNumbersOfTwoUsersAreNotTheSame) {
+  std::vector<std::unique_ptr<Customer>> customers;
+  customers.push_back(customer(account(1, 7), microseconds(3000), 2));
+  customers.push_back(customer(account(2, 7), microseconds(500), 2));
+  serve(customers, milliseconds(600));
+  for (const auto& one : customers) {
+    EXPECT_NEAR(static_cast<double>(one->served_us), 300e3, 40e3) << one->account.user.value;
+  }
+}
+
+// Two others wait, of one session or of two, until the first turn ends. How often a turn held
+// others up.
+int hold_ups(const Account& second, const Account& third) {
+  FairTurns turns;
+  std::atomic<int> held_up{0};
+  std::vector<std::thread> threads;
+  {
+    const FairTurns::Turn first(turns, account(1));
+    EXPECT_FALSE(first.holds_others_up());
+    EXPECT_EQ(first.waited_ns(), 0u);
+    for (const Account& other : {second, third}) {
+      threads.emplace_back([&, other] {
+        const FairTurns::Turn turn(turns, other);
+        EXPECT_GE(turn.waited_ns(), 20'000'000u);
+        if (turn.holds_others_up()) ++held_up;
+      });
+    }
+    std::this_thread::sleep_for(milliseconds(200));
+  }
+  for (std::thread& thread : threads) thread.join();
+  return held_up;
+}
+
+TEST(FairTurnsTest, ATurnKnowsWhomItHoldsUpAndHowLongItWaited) {
+  EXPECT_EQ(hold_ups(account(2, 1), account(2, 2)), 1);
+  EXPECT_EQ(hold_ups(account(2, 1), account(3, 1)), 1);
+  EXPECT_EQ(hold_ups(account(2, 1), account(2, 1)), 0);  // a session does not hold itself up
 }
 
 TEST(FairTurnsTest, WhoWasAwayDoesNotCatchUp) {
   FairTurns turns;
-  const AccountId busy{1};
-  const AccountId late{2};
+  const Account busy = account(1);
+  const Account late = account(2);
   { const FairTurns::Turn turn(turns, late); }
   for (int i = 0; i < 20; ++i) {
     const FairTurns::Turn turn(turns, busy);
@@ -82,15 +143,15 @@ TEST(FairTurnsTest, WhoWasAwayDoesNotCatchUp) {
   std::mutex mutex;
   std::vector<std::thread> threads;
   {
-    const FairTurns::Turn held(turns, AccountId{3});
-    for (const AccountId account : {busy, late}) {
+    const FairTurns::Turn held(turns, account(3));
+    for (const Account& each : {busy, late}) {
       for (int i = 0; i < 2; ++i) {
-        threads.emplace_back([&, account] {
+        threads.emplace_back([&, each] {
           for (int round = 0; round < 3; ++round) {
-            const FairTurns::Turn turn(turns, account);
+            const FairTurns::Turn turn(turns, each);
             std::this_thread::sleep_for(milliseconds(2));
             const std::lock_guard lock(mutex);
-            order.push_back(account.value);
+            order.push_back(each.user.value);
           }
         });
       }
@@ -99,7 +160,7 @@ TEST(FairTurnsTest, WhoWasAwayDoesNotCatchUp) {
   }
   for (std::thread& thread : threads) thread.join();
   // Of the first half each has its part.
-  const auto of_late = std::count(order.begin(), order.begin() + 6, late.value);
+  const auto of_late = std::count(order.begin(), order.begin() + 6, late.user.value);
   EXPECT_GE(of_late, 2);
   EXPECT_LE(of_late, 4);
 }
@@ -111,7 +172,7 @@ TEST(FairTurnsTest, ManyAccountsComeAndGo) {
   for (std::uint64_t t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
       for (std::uint64_t i = 0; i < 500; ++i) {
-        const FairTurns::Turn turn(turns, AccountId{t * 1000 + i});
+        const FairTurns::Turn turn(turns, account(t % 2 == 0 ? t : t * 1000 + i, i));
         EXPECT_EQ(++inside, 1);
         --inside;
       }

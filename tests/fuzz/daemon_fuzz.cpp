@@ -87,7 +87,7 @@ class Clients {
     if ((manner_.flags & kKeepsSession) == 0 || session_) return;
     wire::Hello hello;
     hello.join = token;
-    if (auto session = daemon_.sessions().open(hello); session.ok()) session_ = *session;
+    if (auto session = daemon_.sessions().open(hello, {}); session.ok()) session_ = *session;
   }
 
   Daemon& daemon_;

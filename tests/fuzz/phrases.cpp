@@ -131,6 +131,10 @@ std::vector<Piece> daemon_phrases() {
   failure.code = Code::out_of_memory;
   failure.failed_sequence = 1;
   failure.message = "no";
+  wire::Outcome busy;
+  busy.code = Code::busy;
+  busy.failed_sequence = 1;
+  busy.waited_ns = 1000;
   std::vector<Piece> said{
       phrase(Opcode::welcome, {}, welcome),
       phrase(Opcode::refused, {}, wire::Refused{Code::denied, wire::kVersion, "no"}),
@@ -139,6 +143,7 @@ std::vector<Piece> daemon_phrases() {
       phrase(Opcode::data, kQueue, failure),
       phrase(Opcode::done, kQueue, wire::Outcome{}),
       phrase(Opcode::done, kQueue, failure),
+      phrase(Opcode::done, kQueue, busy),
       phrase(Opcode::credit, kQueue, wire::Credit{1}),
       phrase(Opcode::pong),
       phrase(Opcode::failed, {}, failure),

@@ -83,7 +83,7 @@ class Connection {
       : source_(source),
         memory_(mapped(memory.get())),
         socket_(std::move(sockets[1])),
-        stream_(std::move(sockets[0]), mapped(memory.get()), shm::Side::listener, "fuzz"),
+        stream_(std::move(sockets[0]), mapped(memory.get()), shm::Side::listener, "fuzz", 0),
         bytes_(kMostBytes) {}
 
   shm::RingIndices& sends() {

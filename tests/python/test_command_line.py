@@ -46,11 +46,13 @@ def test_serve_becomes_the_daemon(
     arguments = ["--listen", "127.0.0.1:0", "--listen", "unix:/tmp/s", "--backend", "null"]
     arguments += ["--devices", "2", "--device-memory", "1K", "--device-rate", "500GF"]
     arguments += ["--plan-time", "20ms", "--max-streams", "4"]
+    arguments += ["--session-host-memory", "1G", "--longest-command", "0.0"]
     arguments += ["--log-level", "warn", "--exit-with-parent"]
     environment = {**fake_native, "FAKE_DAEMON": "fails", "LD_PRELOAD": "", "OUTBOARD_MODE": "off"}
     assert outboard("serve", *arguments, environment=environment).returncode == 3
     seen = json.loads((tmp_path / "daemon.json").read_text())
     arguments[arguments.index("1K")] = "1024"
+    arguments[arguments.index("1G")] = str(1 << 30)
     assert seen["arguments"] == arguments
     assert not {"LD_PRELOAD", "OUTBOARD_MODE"} & set(seen["environment"])
 
@@ -62,6 +64,8 @@ def test_serve_becomes_the_daemon(
         (["--backend", "gpu"], "'gpu' is not one of"),
         (["--devices", "0"], "is not in the range"),
         (["--device-memory", "0"], "is not a size"),
+        (["--session-host-memory", "much"], "is not a size"),
+        (["--longest-command", "-1"], "is not in the range"),
         (["--device-rate", "fast", "--backend", "null"], "is not a rate"),
         (["--device-rate", "5GF"], "add --backend null"),
         (["--plan-time", "20", "--backend", "null"], "is not a time"),

@@ -98,6 +98,8 @@ def test_settings_reach_the_command_not_the_daemon(
         "--listen",
         address,
         "--exit-with-parent",
+        "--longest-command",
+        "0",
         "--devices",
         "2",
         "--device-memory",

@@ -23,7 +23,7 @@ class ForwardingDevice final : public Device {
   void hide_memory() { hidden_ = true; }
 
   const DeviceInfo& info() const noexcept override { return info_; }
-  Result<QueueId> create_queue(AccountId account = {}) override {
+  Result<QueueId> create_queue(const Account& account = {}) override {
     return inner_.create_queue(account);
   }
   Status destroy_queue(QueueId queue) override { return inner_.destroy_queue(queue); }

@@ -155,11 +155,12 @@ TEST(Messages, RandomValuesSurviveTheRoundTrip) {
   auto random = test::fresh_random();
   for (int round = 0; round < 1000; ++round) {
     wire::Outcome outcome;
-    outcome.code = static_cast<Code>(test::uniform(random, 0, 11));
+    outcome.code = static_cast<Code>(test::uniform(random, 0, 12));
     outcome.credits = static_cast<std::uint32_t>(random());
     outcome.failed_sequence = random();
     outcome.compute_ns = random();
     outcome.plan_ns = random();
+    outcome.waited_ns = random();
     outcome.message.resize(test::uniform<std::size_t>(random, 0, 1024));
     for (char& c : outcome.message) c = static_cast<char>(random());
     wire::Body body;
@@ -172,6 +173,7 @@ TEST(Messages, RandomValuesSurviveTheRoundTrip) {
     EXPECT_EQ(back->failed_sequence, outcome.failed_sequence);
     EXPECT_EQ(back->compute_ns, outcome.compute_ns);
     EXPECT_EQ(back->plan_ns, outcome.plan_ns);
+    EXPECT_EQ(back->waited_ns, outcome.waited_ns);
     EXPECT_EQ(back->message, outcome.message);
   }
 }
@@ -242,7 +244,7 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
                                   {55, 1, "backend"}});
   expect_refusals<wire::Refused>(
       test::kRefusedHex, "refused",
-      {{0, 0, "code"}, {0, 12, "code"}, {1, 1, "reserved"}, {15, 1, "message"}});
+      {{0, 0, "code"}, {0, 13, "code"}, {1, 1, "reserved"}, {15, 1, "message"}});
   expect_refusals<wire::Stripes>(
       test::kStripesHex, "stripes",
       {{0, 0, "block_bytes"}, {1, 1, "reserved"}, {3, 1, "reserved"}, {6, 0, "block_bytes"}});
@@ -251,7 +253,7 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
       {{0, 0, "magic"}, {7, 1, "reserved"}, {24, 8, "identity"}, {31, 1, "identity"}});
   expect_refusals<wire::Outcome>(
       test::kOutcomeHex, "outcome",
-      {{0, 12, "code"}, {1, 1, "reserved"}, {3, 1, "reserved"}, {33, 5, "message"}});
+      {{0, 13, "code"}, {1, 1, "reserved"}, {3, 1, "reserved"}, {41, 5, "message"}});
   expect_refusals<wire::Write>("05 00 00 00 00 00 00 00" + std::string(test::kRegionHex), "write",
                                {{20, 5, "region"},
                                 {21, 3, "region"},
@@ -261,7 +263,7 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
                                 {16, 12, "region"}});  // element_bytes: not whole words
   expect_refusals<wire::Location>(
       "00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00", "location",
-      {{0, 12, "code"}, {1, 1, "padding"}, {15, 1, "offset_bytes"}});
+      {{0, 13, "code"}, {1, 1, "padding"}, {15, 1, "offset_bytes"}});
   expect_refusals<wire::Credit>("04 03 02 01 00 00 00 00", "credit", {{4, 1, "padding"}});
 }
 

@@ -26,7 +26,7 @@ inline constexpr std::string_view kOtherRegionHex = R"(
 inline const Region kOtherRegion{0x40, 8, Triangle::upper_strict, 0x100, 1, UINT64_MAX};
 
 inline constexpr std::string_view kHelloHex = R"(
-  01 4d 0a 0b 02 00 01 03   // magic, version, big_endian, extra_streams
+  01 4d 0a 0b 03 00 01 03   // magic, version, big_endian, extra_streams
   88 77 66 55 44 33 22 11   // join
   ef cd ab 89 67 45 23 01
   02 00 00 00 05 00 00 00   // device, length of client
@@ -34,7 +34,7 @@ inline constexpr std::string_view kHelloHex = R"(
   00 00 00 00 00 00 00 00   // length of identity, padding
 )";
 inline constexpr std::string_view kWelcomeHex = R"(
-  01 4d 0a 0b 02 00 00 01   // magic, version, big_endian, host_visible
+  01 4d 0a 0b 03 00 00 01   // magic, version, big_endian, host_visible
   01 00 00 00 00 00 00 80   // token
   02 00 00 00 00 00 00 c0
   01 00 00 00 03 00 00 00   // device, devices
@@ -44,7 +44,7 @@ inline constexpr std::string_view kWelcomeHex = R"(
   04 00 00 00 66 61 73 74   // description "fast"
 )";
 inline constexpr std::string_view kRefusedHex = R"(
-  06 00 02 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
+  06 00 03 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
   6e 6f 00 00 00 00 00 00   // "no"
 )";
 inline constexpr std::string_view kStripesHex = R"(
@@ -53,7 +53,7 @@ inline constexpr std::string_view kStripesHex = R"(
   02 00 00 00 00 00 00 c0
 )";
 inline constexpr std::string_view kJoinStreamHex = R"(
-  01 4d 0a 0b 02 00 03 00   // magic, version, index, reserved
+  01 4d 0a 0b 03 00 03 00   // magic, version, index, reserved
   01 00 00 00 00 00 00 80   // ticket
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
@@ -63,6 +63,7 @@ inline constexpr std::string_view kOutcomeHex = R"(
   2a 00 00 00 00 00 00 00   // failed_sequence
   00 ca 9a 3b 00 00 00 00   // compute_ns: 1 s
   40 42 0f 00 00 00 00 00   // plan_ns: 1 ms
+  80 84 1e 00 00 00 00 00   // waited_ns: 2 ms
   0c 00 00 00 64 65 76 69   // message "device full!"
   63 65 20 66 75 6c 6c 21
 )";
@@ -74,10 +75,10 @@ void for_each_sample(Visit visit) {
   const std::string region(kRegionHex);
   const std::string id7 = "07 00 00 00 00 00 00 80 ";
   constexpr std::uint64_t k7 = 0x8000000000000007;
-  visit("hello", Hello{2, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
+  visit("hello", Hello{3, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
         kHelloHex);
   visit("welcome",
-        Welcome{2,
+        Welcome{3,
                 0,
                 1,
                 {0x8000000000000001, 0xc000000000000002},
@@ -88,9 +89,9 @@ void for_each_sample(Visit visit) {
                 "cpu",
                 "fast"},
         kWelcomeHex);
-  visit("refused", Refused{Code::version_mismatch, 2, "no"}, kRefusedHex);
+  visit("refused", Refused{Code::version_mismatch, 3, "no"}, kRefusedHex);
   visit("stripes", Stripes{3, 1 << 18, {0x8000000000000001, 0xc000000000000002}}, kStripesHex);
-  visit("join_stream", JoinStream{2, 3, {0x8000000000000001, 0xc000000000000002}, ""},
+  visit("join_stream", JoinStream{3, 3, {0x8000000000000001, 0xc000000000000002}, ""},
         kJoinStreamHex);
   visit("allocate", Allocate{{k7}, 1ULL << 40}, id7 + "00 00 00 00 00 01 00 00");
   visit("free", Free{{k7}}, id7);
@@ -108,7 +109,8 @@ void for_each_sample(Visit visit) {
   visit("wait", Wait{{k7}}, id7);
   visit("location", Location{Code::ok, 0x1000, 0x3000}, R"(
           00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00)");
-  visit("outcome", Outcome{Code::out_of_memory, 128, 42, 1000000000, 1000000, "device full!"},
+  visit("outcome",
+        Outcome{Code::out_of_memory, 128, 42, 1000000000, 1000000, 2000000, "device full!"},
         kOutcomeHex);
   visit("credit", Credit{0x01020304}, "04 03 02 01 00 00 00 00");
 }

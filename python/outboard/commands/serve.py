@@ -47,6 +47,16 @@ LOG_LEVELS = ("debug", "info", "warn", "error")
 )
 @click.option("--max-connections", type=click.IntRange(1, 65536), help="Clients.  [default: 256]")
 @click.option("--session-memory", type=values.Size(), help="Device memory of one client, e.g. 2G.")
+@click.option(
+    "--session-host-memory", type=values.Size(), help="This machine's for one client, e.g. 1G."
+)
+@click.option(
+    "--longest-command",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="A call that is expected to take longer is refused while others wait; 0: none is.  "
+    "[default: 10]",
+)
 @click.option("--idle-time", type=click.IntRange(1), help="Seconds; then an unused one is closed.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="What to log on stderr.")
 @click.option("--exit-with-parent", is_flag=True, help="End when the starting process ends.")
@@ -62,6 +72,8 @@ def command(
     plain: bool,
     max_connections: int | None,
     session_memory: str | None,
+    session_host_memory: str | None,
+    longest_command: float | None,
     idle_time: int | None,
     log_level: str | None,
     exit_with_parent: bool,
@@ -94,6 +106,8 @@ def command(
         "--key": key,
         "--max-connections": max_connections,
         "--session-memory": session_memory,
+        "--session-host-memory": session_host_memory,
+        "--longest-command": longest_command,
         "--idle-time": idle_time,
         "--log-level": log_level,
     }

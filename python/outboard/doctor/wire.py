@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 
 MAGIC = 0x0B0A4D01
-VERSION = 2
+VERSION = 3
 HEADER = struct.Struct("<HHIQQQ")
 _ANY_DEVICE = 0xFFFFFFFF
 _MAX_BODY = 4096
@@ -180,7 +180,7 @@ class Session:
         while True:
             opcode, body, payload = self._receive()
             if opcode in (_DATA, _DONE, _FAILED) and (opcode != wanted or body[0] != 0):
-                raise CommandError(_untext(body, 32)[0] or f"code {body[0]}")
+                raise CommandError(_untext(body, 40)[0] or f"code {body[0]}")
             if opcode == wanted:
                 return payload
 

@@ -1,6 +1,7 @@
 #include "backend/cpu/backend.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -55,6 +56,9 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
     return Status(Code::invalid_argument, "no device " + std::to_string(config.index) + " among " +
                                               std::to_string(config.devices));
   }
+  if (!std::isfinite(config.longest_command_s) || config.longest_command_s < 0) {
+    return Status(Code::invalid_argument, "the time of the longest command must be a number");
+  }
   const unsigned threads = thread_count(config);
   CpuDevice::Libraries libraries = open_libraries(config, threads);
   DeviceInfo info;
@@ -63,7 +67,8 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   info.memory_bytes =
       config.memory_bytes != 0 ? config.memory_bytes : share_of_host_memory(config.devices);
   if (libraries.blas != nullptr) info.gflops_double = libraries.blas->measure_gflops();
-  auto device = std::make_unique<CpuDevice>(std::move(info), std::move(libraries), threads);
+  auto device = std::make_unique<CpuDevice>(std::move(info), std::move(libraries), threads,
+                                            config.longest_command_s);
   device->fail_allocations(config.fail_allocations);
   device->corrupt(config.corrupt);
   return std::unique_ptr<Device>(std::move(device));

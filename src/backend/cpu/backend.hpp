@@ -17,6 +17,8 @@ struct Config {
   std::uint64_t memory_bytes = 0;  ///< cap; 0: an equal part of the machine's memory
   /// 0: OPENBLAS_NUM_THREADS for a single device, else an equal part of the cores.
   unsigned threads = 0;
+  /// A call or transform that is expected to take longer [s] is refused while others wait; 0: none
+  double longest_command_s = 0;
   /// Every so-many-th allocation fails, for tests of those who must live with it; 0: none.
   unsigned fail_allocations = 0;
   /// Every so-many-th result is wrong in one element, likewise; 0: none.

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "backend/cpu/refusal.hpp"
-#include "device/stopwatch.hpp"
 
 namespace ob::cpu {
 namespace {
@@ -17,6 +16,9 @@ constexpr double kSmallFraction = 0.25;
 constexpr double kLeastGemmRate = 2e9;
 constexpr double kFftRate = 2e9;
 constexpr double kMemoryRate = 4e9;
+
+// Those who ask for plans faster than they can be made are told so: each takes 1 KiB of the host.
+constexpr unsigned kMaxWaitingPlans = 4096;
 
 Status no_such_plan(PlanId id) {
   return {Code::invalid_argument, "plan " + std::to_string(id.value) + " does not exist"};
@@ -55,6 +57,12 @@ Status check_overreach(const HostCall& call) {
   return {};
 }
 
+Status check_indices(const HostCall& call) {
+  if (indices_in_range(call)) return {};
+  return {Code::invalid_argument,
+          std::string(call.routine->name) + ": a pivot index is outside 1..n (were they written?)"};
+}
+
 // The reference does not read A and B if alpha = 0; OpenBLAS's small-matrix kernels do, and 0 * NaN
 // is NaN. A product over nothing says the same without reading them.
 void drop_product_if_alpha_zero(HostCall& call) {
@@ -73,14 +81,18 @@ void drop_product_if_alpha_zero(HostCall& call) {
 
 }  // namespace
 
-CpuDevice::CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads)
-    : HostDevice(std::move(info)), libraries_(std::move(libraries)), threads_(threads) {}
+CpuDevice::CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads,
+                     double longest_command_s)
+    : HostDevice(std::move(info)),
+      libraries_(std::move(libraries)),
+      threads_(threads),
+      time_(longest_command_s) {}
 
 CpuDevice::~CpuDevice() { finish_queues(); }
 
 bool CpuDevice::cheap(double flops, double flops_per_second, std::uint64_t touched_bytes) const {
   // Not while another queue computes: the submitter must not wait for it.
-  if (turns_.wanted()) return false;
+  if (time_.wanted()) return false;
   const double seconds =
       flops / flops_per_second + static_cast<double>(touched_bytes) / kMemoryRate;
   return seconds < HostQueue::kCheapSeconds;
@@ -113,22 +125,18 @@ Status CpuDevice::call(QueueId queue_id, const Descriptor& routine, const Argume
     return {};
   }
   const double rate = std::max(kLeastGemmRate, info().gflops_double * 1e9 * kSmallFraction);
-  const TaskManner manner{.cheap = cheap(call.flops(), rate, call.operand_bytes)};
-  queue->submit(manner, [this, found, account = queue->account(), call = std::move(call)](
-                            QueueReport& report) { return run(*found, call, account, report); });
+  const double flop = call.flops();
+  const TaskManner manner{.cheap = cheap(flop, rate, call.operand_bytes)};
+  queue->submit(manner, [this, found, what = computation_of(routine, flop, queue->account()),
+                         call = std::move(call)](QueueReport& report) {
+    OB_RETURN_IF_ERROR(check_indices(call));
+    return time_.spend(what, report, [&] { return run(*found, call); });
+  });
   return {};
 }
 
-Status CpuDevice::run(const BlasLibrary::Routine& routine, const HostCall& call, AccountId account,
-                      QueueReport& report) {
-  if (!indices_in_range(call)) {
-    return {Code::invalid_argument, std::string(call.routine->name) +
-                                        ": a pivot index is outside 1..n (were they written?)"};
-  }
-  const FairTurns::Turn turn(turns_, account);
-  const Stopwatch watch;
+Status CpuDevice::run(const BlasLibrary::Routine& routine, const HostCall& call) {
   const bool ran = libraries_.blas->run(routine, call.arguments);
-  report.compute_ns += watch.elapsed_ns();
   const std::string name(call.routine->name);
   if (!ran) return {Code::out_of_memory, name + ": no memory for the workspace of this call"};
   const std::string refusal = take_refusal();
@@ -148,19 +156,33 @@ Result<PlanId> CpuDevice::make_plan(const FftPlan& plan) {
                                            std::to_string(info().memory_bytes) +
                                            "); raise --device-memory");
   }
+  if (waiting_plans_ >= kMaxWaitingPlans) {
+    return Status(Code::out_of_memory, std::to_string(kMaxWaitingPlans) +
+                                           " plans are waiting to be made; try again later");
+  }
   auto made = std::make_shared<CpuFftPlan>(plan, libraries_.fft[precision], threads_);
   // Estimating takes microseconds for small sizes, and seconds for large ones, most of it tables of
   // sines.
   constexpr std::uint64_t kQuickPoints = 4096;
-  planner_.submit({.cheap = points(plan) <= kQuickPoints, .always = true}, [made](QueueReport&) {
-    made->build();
-    return Status();
-  });
+  ++waiting_plans_;
+  planner_.submit({.cheap = points(plan) <= kQuickPoints, .always = true},
+                  [this, made](QueueReport&) {
+                    // Nobody else knows a plan that was destroyed before it was made.
+                    if (made.use_count() > 1) made->build();
+                    --waiting_plans_;
+                    return Status();
+                  });
   return plans_.add(std::move(made));
 }
 
 Status CpuDevice::destroy_plan(PlanId id) {
   return plans_.take(id) == nullptr ? no_such_plan(id) : Status();
+}
+
+std::uint64_t CpuDevice::plan_host_bytes(const FftPlan& plan) const {
+  const bool possible = check_plan(plan).ok() &&
+                        std::max(input_bytes(plan), output_bytes(plan)) <= info().memory_bytes;
+  return possible ? CpuFftPlan::host_bytes(plan) : 0;
 }
 
 Status CpuDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferRef output) {
@@ -177,20 +199,17 @@ Status CpuDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferRe
   }
   const std::uint64_t touched_bytes = input_bytes(plan->plan()) + output_bytes(plan->plan());
   const bool at_once = plan->built() && cheap(ob::flops(plan->plan()), kFftRate, touched_bytes);
-  queue->submit({.cheap = at_once}, [this, account = queue->account(), plan = std::move(plan),
-                                     transform = std::move(transform)](QueueReport& report) {
-    return run(*plan, transform, account, report);
-  });
+  queue->submit({.cheap = at_once},
+                [this, what = computation_of(plan->plan(), queue->account()),
+                 plan = std::move(plan), transform = std::move(transform)](QueueReport& report) {
+                  OB_RETURN_IF_ERROR(plan->wait(report.plan_ns));
+                  return time_.spend(what, report, [&] { return run(*plan, transform); });
+                });
   return {};
 }
 
-Status CpuDevice::run(CpuFftPlan& plan, const HostTransform& transform, AccountId account,
-                      QueueReport& report) {
-  OB_RETURN_IF_ERROR(plan.wait(report.plan_ns));
-  const FairTurns::Turn turn(turns_, account);
-  const Stopwatch watch;
+Status CpuDevice::run(CpuFftPlan& plan, const HostTransform& transform) {
   Status status = plan.execute(transform.input, transform.output);
-  report.compute_ns += watch.elapsed_ns();
   corruption_.after(plan.plan(), transform.output);
   return status;
 }

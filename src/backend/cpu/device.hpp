@@ -2,12 +2,13 @@
 // A share of this machine's cores as a device.
 
 #include <array>
+#include <atomic>
 #include <memory>
 
 #include "backend/cpu/blas_library.hpp"
 #include "backend/cpu/corruption.hpp"
 #include "backend/cpu/fft_plan.hpp"
-#include "device/fair_turns.hpp"
+#include "device/compute_time.hpp"
 #include "device/host_call.hpp"
 #include "device/host_device.hpp"
 
@@ -24,7 +25,8 @@ class CpuDevice final : public HostDevice {
     std::array<std::shared_ptr<const FftLibrary>, 2> fft;  // double, single
     std::array<Status, 2> no_fft;
   };
-  CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads);
+  /// @param longest_command_s as ComputeTime's
+  CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads, double longest_command_s = 0);
   ~CpuDevice() override;
 
   /// See Corruption.   Threads: before the first call
@@ -33,22 +35,22 @@ class CpuDevice final : public HostDevice {
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
   Result<PlanId> make_plan(const FftPlan& plan) override;
   Status destroy_plan(PlanId plan) override;
+  std::uint64_t plan_host_bytes(const FftPlan& plan) const override;
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
 
  private:
   Status prepare(const Descriptor& routine, const Argument* arguments, HostCall& call,
                  const BlasLibrary::Routine*& found);
-  Status run(const BlasLibrary::Routine& routine, const HostCall& call, AccountId account,
-             QueueReport& report);
-  Status run(CpuFftPlan& plan, const HostTransform& transform, AccountId account,
-             QueueReport& report);
+  Status run(const BlasLibrary::Routine& routine, const HostCall& call);
+  Status run(CpuFftPlan& plan, const HostTransform& transform);
   bool cheap(double flops, double flops_per_second, std::uint64_t touched_bytes) const;
 
   const Libraries libraries_;
   const unsigned threads_;
-  FairTurns turns_;
+  ComputeTime time_;
   Corruption corruption_;
   HandleTable<PlanId, CpuFftPlan> plans_;
+  std::atomic<unsigned> waiting_plans_{0};
   HostQueue planner_{"ob-planner"};
 };
 

@@ -3,11 +3,13 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "backend/cpu/real_plan.hpp"
+#include "device/real_transform.hpp"
 
 namespace ob::cpu {
 namespace {
@@ -40,6 +42,29 @@ class Addresses {
 
 // Elements of the last dimension in the input or output of a real transform's complex side.
 std::uint64_t half(std::uint64_t n) noexcept { return n / 2 + 1; }
+
+// Tables of FFTW's plan for lines of n points, as measured with FFTW 3.3.10: little for powers of
+// two, up to an element per point if only small primes divide n, else over four (large primes go by
+// transforms of twice the size).
+std::uint64_t table_bytes(std::uint64_t n, std::uint64_t element) noexcept {
+  constexpr std::uint64_t kOfPowerOfTwo = std::uint64_t{1} << 20;
+  if (std::has_single_bit(n)) return std::min(n * element, kOfPowerOfTwo);
+  std::uint64_t rest = n;
+  for (const std::uint64_t prime : {2, 3, 5, 7, 11, 13}) {
+    while (rest % prime == 0) rest /= prime;
+  }
+  return (rest == 1 ? 1 : 5) * n * element;
+}
+
+// Plans are for aligned arrays and for others. Real-to-real transforms go by way of others, ours or
+// inside FFTW, through two lines or blocks of them (CpuRealPlan).
+std::uint64_t dimension_bytes(const FftPlan& plan, std::size_t i) noexcept {
+  const std::uint64_t element = plan.precision == Precision::c ? 8 : 16;
+  if (plan.kind != FftKind::r2r) return 2 * table_bytes(plan.n[i], element);
+  const FftPlan through = embedding(plan.real[i], plan.n[i], plan.precision);
+  const std::uint64_t line = std::max(input_bytes(through), output_bytes(through));
+  return 2 * (table_bytes(through.n[0], element) + std::max(line, CpuRealPlan::kBlockBytes));
+}
 
 struct Shape {
   Dimension dims[FftPlan::kMaxRank] = {};
@@ -75,6 +100,15 @@ CpuFftPlan::~CpuFftPlan() {
   const std::lock_guard lock(FftLibrary::planner());
   if (aligned_ != nullptr) library_->destroy_plan(aligned_);
   if (unaligned_ != nullptr) library_->destroy_plan(unaligned_);
+}
+
+std::uint64_t CpuFftPlan::host_bytes(const FftPlan& plan) noexcept {
+  constexpr std::uint64_t kAnyPlan = std::uint64_t{16} << 10;
+  const bool halves = plan.kind == FftKind::r2c || plan.kind == FftKind::c2r;
+  const bool scratch = halves && (plan.in_place || (plan.kind == FftKind::c2r && plan.rank > 1));
+  std::uint64_t bytes = scratch ? std::max(input_bytes(plan), output_bytes(plan)) : 0;
+  for (std::size_t i = 0; i < plan.rank; ++i) bytes += dimension_bytes(plan, i);
+  return bytes + kAnyPlan;
 }
 
 void CpuFftPlan::build() {

@@ -26,6 +26,8 @@ class CpuFftPlan {
   CpuFftPlan& operator=(const CpuFftPlan&) = delete;
 
   const FftPlan& plan() const noexcept { return plan_; }
+  /// About what a plan and its scratch memory take at most.   @pre check_plan() accepts it
+  static std::uint64_t host_bytes(const FftPlan& plan) noexcept;
   /// Plans, then lets execute() go on.
   void build();
   bool built() const noexcept { return built_.done(); }

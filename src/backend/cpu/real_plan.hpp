@@ -16,6 +16,9 @@ namespace ob::cpu {
 /// Threads: as CpuFftPlan
 class CpuRealPlan {
  public:
+  /// What a block takes before and after its transforms: both stay in a second-level cache.
+  static constexpr std::uint64_t kBlockBytes = std::uint64_t{256} << 10;
+
   /// @pre plan.kind == FftKind::r2r && plan.rank > 0   Errors: those of CpuFftPlan::wait
   static Result<std::unique_ptr<CpuRealPlan>> create(const FftPlan& plan,
                                                      std::shared_ptr<const FftLibrary> library,
@@ -24,9 +27,6 @@ class CpuRealPlan {
   Status execute(std::byte* input, std::byte* output);
 
  private:
-  // What a block takes before and after its transforms: both stay in a second-level cache.
-  static constexpr std::uint64_t kBlockBytes = std::uint64_t{256} << 10;
-
   // Lines of one dimension.
   struct Pass {
     RealFolds folds;

@@ -32,14 +32,16 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   if (!std::isfinite(config.plan_seconds) || config.plan_seconds < 0) {
     return Status(Code::invalid_argument, "the time of a plan must be a number of seconds");
   }
+  if (!std::isfinite(config.longest_command_s) || config.longest_command_s < 0) {
+    return Status(Code::invalid_argument, "the time of the longest command must be a number");
+  }
   DeviceInfo info;
   info.backend = "null";
   info.description = description(config);
   info.memory_bytes =
       config.memory_bytes != 0 ? config.memory_bytes : share_of_host_memory(config.devices);
   info.gflops_double = config.rate_gflops;
-  return std::unique_ptr<Device>(
-      new NullDevice(std::move(info), config.rate_gflops, config.plan_seconds));
+  return std::unique_ptr<Device>(new NullDevice(std::move(info), config));
 }
 
 }  // namespace ob::null

@@ -22,6 +22,8 @@ struct Config {
   std::uint64_t memory_bytes = 0;  ///< cap; 0: an equal part of the machine's memory
   double rate_gflops = 0;          ///< calls and transforms take flops / rate; 0: no time
   double plan_seconds = 0;         ///< making a plan takes this long, one at a time
+  /// A call or transform that is expected to take longer [s] is refused while others wait; 0: none
+  double longest_command_s = 0;
 };
 
 /// Errors: invalid_argument if the configuration makes no sense.

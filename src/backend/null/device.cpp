@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "device/host_call.hpp"
-#include "device/stopwatch.hpp"
 
 namespace ob::null {
 namespace {
@@ -17,8 +16,18 @@ Status no_such_plan(PlanId id) {
 
 }  // namespace
 
-NullDevice::NullDevice(DeviceInfo info, double rate_gflops, double plan_seconds)
-    : HostDevice(std::move(info)), pace_(rate_gflops), plan_seconds_(plan_seconds) {}
+NullDevice::NullDevice(DeviceInfo info, const Config& config)
+    : HostDevice(std::move(info)),
+      time_(config.longest_command_s),
+      pace_(config.rate_gflops),
+      plan_seconds_(config.plan_seconds) {}
+
+Status NullDevice::compute(const Computation& what, QueueReport& report) {
+  return time_.spend(what, report, [&] {
+    pace_.spend(what.flop);
+    return Status();
+  });
+}
 
 Status NullDevice::call(QueueId queue_id, const Descriptor& routine, const Argument* arguments) {
   const auto queue = find_queue(queue_id);
@@ -30,13 +39,9 @@ Status NullDevice::call(QueueId queue_id, const Descriptor& routine, const Argum
   }
   // A real backend runs the library here, with call.arguments.
   const double flops = call.flops();
-  queue->submit({.cheap = cheap(flops)}, [this, flops, account = queue->account(),
-                                          call = std::move(call)](QueueReport& report) {
-    const Stopwatch watch;
-    pace_.spend(flops, account);
-    report.compute_ns += watch.elapsed_ns();
-    return Status();
-  });
+  queue->submit({.cheap = cheap(flops)},
+                [this, what = computation_of(routine, flops, queue->account()),
+                 call = std::move(call)](QueueReport& report) { return compute(what, report); });
   return {};
 }
 
@@ -72,16 +77,12 @@ Status NullDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferR
     queue->fail(std::move(status));
     return {};
   }
-  const double flops = ob::flops(plan->shape);
-  const bool at_once = plan->made.done() && cheap(flops);
+  const bool at_once = plan->made.done() && cheap(flops(plan->shape));
   queue->submit({.cheap = at_once},
-                [this, flops, account = queue->account(), plan = std::move(plan),
+                [this, what = computation_of(plan->shape, queue->account()), plan = std::move(plan),
                  transform = std::move(transform)](QueueReport& report) {
                   report.plan_ns += plan->made.wait();
-                  const Stopwatch watch;
-                  pace_.spend(flops, account);
-                  report.compute_ns += watch.elapsed_ns();
-                  return Status();
+                  return compute(what, report);
                 });
   return {};
 }

@@ -1,7 +1,9 @@
 #pragma once
 // The null device: checks everything a device checks, then computes nothing.
 
+#include "backend/null/backend.hpp"
 #include "backend/null/pace.hpp"
+#include "device/compute_time.hpp"
 #include "device/host_device.hpp"
 
 namespace ob::null {
@@ -9,7 +11,7 @@ namespace ob::null {
 /// Threads: any, as Device
 class NullDevice final : public HostDevice {
  public:
-  NullDevice(DeviceInfo info, double rate_gflops, double plan_seconds);
+  NullDevice(DeviceInfo info, const Config& config);
   ~NullDevice() override { finish_queues(); }
 
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
@@ -22,9 +24,14 @@ class NullDevice final : public HostDevice {
     FftPlan shape;
     EventMark made;
   };
-  bool cheap(double flops) const { return pace_.seconds(flops) < HostQueue::kCheapSeconds; }
+  // Not while another queue computes: the submitter must not wait for it.
+  bool cheap(double flops) const {
+    return !time_.wanted() && pace_.seconds(flops) < HostQueue::kCheapSeconds;
+  }
+  Status compute(const Computation& what, QueueReport& report);
 
-  Pace pace_;
+  ComputeTime time_;
+  Pace pace_;  // by whose turn it is
   const double plan_seconds_;
   HandleTable<PlanId, Plan> plans_;
   HostQueue planner_{"ob-planner"};

@@ -14,12 +14,11 @@ constexpr double kLongestSeconds = 1e6;
 
 }  // namespace
 
-void Pace::spend(double flops, AccountId account) {
+void Pace::spend(double flops) {
   using Clock = std::chrono::steady_clock;
   if (flops_per_second_ <= 0) return;
   const auto duration = std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::clamp(seconds(flops), 0.0, kLongestSeconds)));
-  const FairTurns::Turn turn(turns_, account);
   busy_until_ = std::max(busy_until_, Clock::now()) + duration;
   if (busy_until_ - Clock::now() > kShortestSleep) std::this_thread::sleep_until(busy_until_);
 }

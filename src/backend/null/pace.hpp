@@ -3,13 +3,11 @@
 
 #include <chrono>
 
-#include "device/fair_turns.hpp"
-
 namespace ob::null {
 
 /// Keeps the timeline of a device that does one thing at a time, at a given rate, without using the
 /// processor.
-/// Threads: any; callers take turns, fair ones between accounts
+/// Threads: one at a time
 class Pace {
  public:
   /// 0: everything takes no time.
@@ -21,12 +19,11 @@ class Pace {
 
   /// Returns when the device would have done `flops` more. What is too short to sleep is owed and
   /// slept with the next.
-  void spend(double flops, AccountId account = {});
+  void spend(double flops);
 
  private:
   const double flops_per_second_;
-  FairTurns turns_;
-  std::chrono::steady_clock::time_point busy_until_{};  // of whose turn it is
+  std::chrono::steady_clock::time_point busy_until_{};
 };
 
 }  // namespace ob::null

@@ -75,9 +75,8 @@ Result<std::unique_ptr<Stream>> connect(const UnixAddress& address, Deadline dea
   OB_ASSIGN_OR_RETURN(const uid_t uid, trusted_peer(socket.get()));
   OB_ASSIGN_OR_RETURN(const detail::Fd memory, receive_memory(address, socket.get(), deadline));
   OB_ASSIGN_OR_RETURN(Mapping mapping, map_memory(memory.get()));
-  const std::string peer = address.text() + " (uid " + std::to_string(uid) + ")";
   return std::unique_ptr<Stream>(
-      new ShmStream(std::move(socket), std::move(mapping), Side::connector, peer));
+      new ShmStream(std::move(socket), std::move(mapping), Side::connector, address.text(), uid));
 }
 
 }  // namespace ob::transport::shm

@@ -42,7 +42,6 @@ Result<std::unique_ptr<Stream>> ShmListener::accept(Deadline deadline) {
       refuse(socket.get(), Code::denied);
       continue;
     }
-    const std::string text = address() + " (uid " + std::to_string(*peer) + ")";
     auto memory = create_sealed_memory("outboard-stream", kMemoryBytes);
     auto mapping = memory.ok() ? map_memory(memory->get()) : Result<Mapping>(memory.status());
     if (!mapping.ok()) {
@@ -55,8 +54,8 @@ Result<std::unique_ptr<Stream>> ShmListener::accept(Deadline deadline) {
     // A fresh socket has room for its first record; a client that is gone already is nobody's
     // failure.
     if (!send_record(socket.get(), record, memory->get(), Deadline::min()).ok()) continue;
-    return std::unique_ptr<Stream>(
-        new ShmStream(std::move(socket), std::move(mapping).value(), Side::listener, text));
+    return std::unique_ptr<Stream>(new ShmStream(std::move(socket), std::move(mapping).value(),
+                                                 Side::listener, address(), *peer));
   }
 }
 

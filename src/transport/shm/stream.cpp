@@ -36,11 +36,13 @@ Result<Mapping> map_memory(int fd) {
   return Mapping(base);
 }
 
-ShmStream::ShmStream(detail::Fd socket, Mapping mapping, Side side, std::string peer)
+ShmStream::ShmStream(detail::Fd socket, Mapping mapping, Side side, const std::string& address,
+                     uid_t peer_uid)
     : socket_(std::move(socket)),
       identity_(socket_.get()),
       mapping_(std::move(mapping)),
-      peer_(std::move(peer)),
+      user_("uid " + std::to_string(peer_uid)),
+      peer_(address + " (" + user_ + ")"),
       owner_(::getpid()),
       ours_(mapping_.header().bells[static_cast<unsigned>(side)]),
       theirs_(mapping_.header().bells[static_cast<unsigned>(other(side))]),

@@ -22,7 +22,8 @@ Result<Mapping> map_memory(int fd);
 /// received.
 class ShmStream final : public Stream {
  public:
-  ShmStream(detail::Fd socket, Mapping mapping, Side side, std::string peer);
+  ShmStream(detail::Fd socket, Mapping mapping, Side side, const std::string& address,
+            uid_t peer_uid);
   ~ShmStream() override;
 
   Result<std::size_t> try_send(std::span<const iovec> parts) override;
@@ -33,6 +34,7 @@ class ShmStream final : public Stream {
   Result<Segment> receive_segment(Deadline deadline) override;
   void shut_down() noexcept override;
   std::string peer() const override { return peer_; }
+  std::string user() const override { return user_; }
   bool intact() const noexcept override { return identity_.is(socket_.get()); }
   int descriptor() const noexcept override { return socket_.get(); }
 
@@ -46,6 +48,7 @@ class ShmStream final : public Stream {
   detail::Fd socket_;
   const detail::Identity identity_;
   const Mapping mapping_;
+  const std::string user_;
   const std::string peer_;
   const pid_t owner_;
   BellWords& ours_;

@@ -50,6 +50,11 @@ std::string TlsStream::peer() const {
   return name_.empty() ? inner_->peer() : inner_->peer() + " (" + name_ + ")";
 }
 
+std::string TlsStream::user() const {
+  const std::lock_guard lock(mutex_);
+  return name_.empty() ? std::string() : "certificate " + name_;
+}
+
 // --- the stream below, for OpenSSL ---------------------------------------------------------------
 
 BIO_METHOD* TlsStream::method() {

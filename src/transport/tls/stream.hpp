@@ -39,6 +39,7 @@ class TlsStream final : public Stream {
   void shut_down() noexcept override { inner_->shut_down(); }
   /// With the name in the certificate of a proven peer: "10.0.0.3:7770 (ada)".
   std::string peer() const override;
+  std::string user() const override;
   bool intact() const noexcept override { return inner_->intact(); }
   int descriptor() const noexcept override { return inner_->descriptor(); }
 

@@ -36,6 +36,7 @@ class UcxStream final : public Stream {
   Result<Segment> receive_segment(Deadline deadline) override;
   void shut_down() noexcept override;
   std::string peer() const override { return "ucx:" + control_->peer(); }
+  std::string user() const override { return control_->user(); }
   bool intact() const noexcept override { return control_->intact(); }
   int descriptor() const noexcept override { return control_->descriptor(); }
 

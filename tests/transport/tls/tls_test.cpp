@@ -156,6 +156,7 @@ TEST(Tls, NamesTheProvenPeer) {
   ASSERT_TRUE(link.server_said.ok()) << link.server_said.message();
   EXPECT_NE(link.server->peer().find("(client of good)"), std::string::npos) << link.server->peer();
   EXPECT_NE(link.client->peer().find("(daemon of good)"), std::string::npos) << link.client->peer();
+  EXPECT_EQ(link.server->user(), "certificate client of good");
 }
 
 TEST(Tls, WhatTravelsCannotBeRead) {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "base/ids.hpp"
+
+namespace ob {
+
+/// Who a device computes for: a user, and one of the user's sessions.
+struct Account {
+  UserId user;
+  SessionId session;
+
+  friend bool operator==(const Account&, const Account&) = default;
+};
+
+}  // namespace ob

@@ -1,0 +1,36 @@
+#include "device/learnt_times.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ob {
+namespace {
+
+constexpr double kFarthest = 8;
+// What a slower time than expected contributes. A faster one counts at once: what is slow once (the
+// first call, a busy machine) says little of what is possible.
+constexpr double kFresh = 0.25;
+
+}  // namespace
+
+void LearntTimes::observe(std::uint64_t kind, double flop, double seconds) {
+  if (seconds < kShortestSeconds || !(flop >= 1) || !std::isfinite(flop)) return;
+  const double rate = seconds / flop;
+  const std::lock_guard lock(mutex_);
+  double& known = seen_[kind].try_emplace(std::ilogb(flop), rate).first->second;
+  known = rate < known ? rate : known + kFresh * (rate - known);
+}
+
+double LearntTimes::predict(std::uint64_t kind, double flop) const {
+  if (!(flop >= 1) || !std::isfinite(flop)) return 0;
+  const std::lock_guard lock(mutex_);
+  const auto of_kind = seen_.find(kind);
+  if (of_kind == seen_.end()) return 0;
+  const SecondsPerFlop& sizes = of_kind->second;
+  const auto larger = sizes.upper_bound(std::ilogb(flop));
+  if (larger == sizes.begin()) return larger->second * flop;
+  const auto [exponent, rate] = *std::prev(larger);
+  return rate * std::min(flop, kFarthest * std::ldexp(1.0, exponent));
+}
+
+}  // namespace ob
