@@ -166,7 +166,8 @@ Status FftPasses::run(const FftTask& task) {
   }
   // what did not overlap with sending or computing was spent on results
   const std::uint64_t named = stages_.to_server_ns - before.to_server_ns + stages_.plan_ns -
-                              before.plan_ns + stages_.compute_ns - before.compute_ns;
+                              before.plan_ns + stages_.compute_ns - before.compute_ns +
+                              stages_.waited_ns - before.waited_ns;
   const std::uint64_t all = ns_since(began);
   stages_.from_server_ns += all - std::min(all, named);
   return {};
@@ -276,6 +277,7 @@ Status FftPasses::finish(Slot& slot) {
   stages_.bytes_from += output_bytes(piece.task.plan);
   stages_.plan_ns += report.plan_ns;
   stages_.compute_ns += report.compute_ns;
+  stages_.waited_ns += report.waited_ns;
   return {};
 }
 

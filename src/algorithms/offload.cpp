@@ -92,7 +92,9 @@ Status finish(Device& device, QueueId queue, std::vector<Returning>& results, co
   const std::uint64_t after_ns = watch.elapsed_ns() - stages.to_server_ns;
   stages.plan_ns = report.plan_ns;
   stages.compute_ns = report.compute_ns;
-  stages.from_server_ns = after_ns - std::min(after_ns, report.plan_ns + report.compute_ns);
+  stages.waited_ns = report.waited_ns;
+  const std::uint64_t named_ns = report.plan_ns + report.compute_ns + report.waited_ns;
+  stages.from_server_ns = after_ns - std::min(after_ns, named_ns);
   return {};
 }
 

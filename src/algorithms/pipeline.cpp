@@ -34,7 +34,8 @@ Status Pipeline::run(double needed_bytes, const std::function<Status()>& submit,
   if (resident_) resident_->succeeded();
   const std::uint64_t after_ns = watch.elapsed_ns() - stages_.to_server_ns;
   stages_.compute_ns += report.compute_ns;
-  stages_.from_server_ns = after_ns - std::min(after_ns, report.compute_ns);
+  stages_.waited_ns += report.waited_ns;
+  stages_.from_server_ns = after_ns - std::min(after_ns, report.compute_ns + report.waited_ns);
   return {};
 }
 
@@ -62,6 +63,7 @@ Status Pipeline::place(const PlacedOperand& operand, Part& part) {
       stages_.bytes_to += placement->sent_bytes;
       stages_.bytes_kept += placement->kept_bytes;
       stages_.compute_ns += placement->compute_ns;
+      stages_.waited_ns += placement->waited_ns;
       return {};
     }
   }

@@ -211,6 +211,7 @@ Status Residency::label(QueueId queue, const PlacedOperand& operand, Copy& copy,
   }
   const QueueReport report = device_.synchronize(queue);
   placement.compute_ns += report.compute_ns;
+  placement.waited_ns += report.waited_ns;
   OB_RETURN_IF_ERROR(asked);
   copy.stale_labels = !report.status.ok();
   return report.status;

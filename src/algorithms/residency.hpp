@@ -52,8 +52,10 @@ class Residency {
     std::uint64_t sent_bytes = 0;
     std::uint64_t kept_bytes = 0;    ///< of those to be read: were there already
     std::uint64_t unread_bytes = 0;  ///< of those kept: the kernel said that nobody wrote them
-    /// what the queue computed while labels were waited for; its next report lacks it
+    /// what the queue computed, and waited for its turn, while labels were waited for; its next
+    /// report lacks it
     std::uint64_t compute_ns = 0;
+    std::uint64_t waited_ns = 0;
   };
 
   /// The copies that one call uses. Unless succeeded() is called, all of them are forgotten.

@@ -15,6 +15,7 @@ struct Stages {
   std::uint64_t compute_ns = 0;
   std::uint64_t from_server_ns = 0;
   std::uint64_t bytes_kept = 0;  ///< did not travel: were on the device already
+  std::uint64_t waited_ns = 0;   ///< for its turn, while others computed
 
   Stages& operator+=(const Stages& other) noexcept {
     bytes_to += other.bytes_to;
@@ -23,6 +24,7 @@ struct Stages {
     to_server_ns += other.to_server_ns;
     plan_ns += other.plan_ns;
     compute_ns += other.compute_ns;
+    waited_ns += other.waited_ns;
     from_server_ns += other.from_server_ns;
     return *this;
   }

@@ -14,7 +14,7 @@ using policy::Choice;
 // Local runs shorter than this are not worth making a first connection for, unless many of them
 // took long together.
 constexpr double kWorthConnectingS = 1e-3;
-constexpr std::uint64_t kWorthConnectingNs = 100'000'000;
+constexpr std::uint64_t kWorthConnectingNs = 30'000'000;
 // What the model must promise to be believed unseen: covers noise and what it leaves out.
 constexpr double kMargin = 1.2;
 constexpr double kMarginOfProfile = 1.05;

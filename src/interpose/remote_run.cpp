@@ -1,5 +1,6 @@
 #include "interpose/remote_run.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "interpose/choice.hpp"
@@ -48,6 +49,8 @@ Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::
     return Status(Code::out_of_memory, "no memory on this side");
   }
   if (status.ok() || status.code() == Code::declined) return status;
+  // Somebody else has the accelerator's time: no failure, and no news to the program's user.
+  if (status.code() == Code::busy) return status;
   if (status.code() == Code::out_of_memory) {
     outcome.again =
         lease->device().has_cached_buffers() && lease->device().drop_cached_buffers().ok();
@@ -61,6 +64,15 @@ Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::
   return status;
 }
 
+// The daemon says how long it lets nobody compute while others wait (--longest-command), not how
+// long they will: calls stay here until that has faded.
+void wait_a_while(State& state) noexcept {
+  constexpr double kSeconds = 10;
+  const auto server = state.pool.preferred();
+  const ServerFacts* facts = server ? state.tuning.server(*server) : nullptr;
+  if (facts != nullptr) facts->waited(kSeconds, now_ns());
+}
+
 void count_outcome(ReportRow* row, const policy::Outcome& outcome) noexcept {
   if (row == nullptr || !outcome.judged) return;
   add(row->decided, 1);
@@ -70,15 +82,20 @@ void count_outcome(ReportRow* row, const policy::Outcome& outcome) noexcept {
   add(row->lost_ns, static_cast<std::uint64_t>(outcome.lost_s * 1e9));
 }
 
-// What the call took, against what the model says of what travelled.
+// What the call took, against what the model says of what travelled. 0 seconds: it says nothing of
+// others.
 void learn(State& state, RoutineRecord& record, std::string_view name, const policy::Work& work,
            const algorithms::Stages& stages, double seconds, std::size_t server) {
   const double each = work.flop / work.calls;
+  const double waited_s = static_cast<double>(stages.waited_ns) * 1e-9;
   record.remote.observe(each, static_cast<double>(stages.compute_ns) * 1e-9 / work.calls);
   std::string complaint;
   const ServerFacts* facts = state.tuning.server(server);
   if (facts == nullptr && state.tuning.learns()) facts = state.tuning.meet(server, complaint);
   if (facts == nullptr) return;
+  facts->waited(waited_s, now_ns());
+  if (seconds <= 0) return;
+  seconds = std::max(seconds - waited_s, 0.0);
   acquaint(state, record, name, nullptr, facts);
   policy::Work sent = work;
   sent.bytes_to = static_cast<double>(stages.bytes_to + stages.bytes_kept);
@@ -113,14 +130,18 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name,
         const std::uint64_t ended = now_ns();
         const double seconds = static_cast<double>(ended - outcome.started_ns) * 1e-9;
         count_remote(row, stages, ended - started, work.flop);
-        learn(state, record, name, work, stages, seconds, outcome.server);
-        count_outcome(row, record.history.ran(work.shape, policy::Choice::remote, seconds, 0));
+        const double waited_s = static_cast<double>(stages.waited_ns) * 1e-9;
+        const policy::Outcome went =
+            record.history.ran(work.shape, policy::Choice::remote, seconds, waited_s);
+        count_outcome(row, went);
+        learn(state, record, name, work, stages, went.first ? 0 : seconds, outcome.server);
         learn_share(record, work, false, seconds);
         state.trace.span(name, "remote", started, ended, stages.bytes_to + stages.bytes_from);
         return true;
       }
       if (!outcome.again) break;
     }
+    if (status.code() == Code::busy) wait_a_while(state);
     if (status.code() == Code::unsupported) {
       record.local_until_ns.store(now_ns() + kUnsupportedPauseNs, std::memory_order_relaxed);
     }

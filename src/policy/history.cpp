@@ -11,14 +11,21 @@ constexpr unsigned kShortRuns = 3;  // of which as many tell
 constexpr double kHysteresis =
     1.03;                            // what the other side must gain for a change between seen ones
 constexpr unsigned kTrialCalls = 2;  // the first brings operands and touches memory
-// A first call that took so many times the other side's is not repeated, unless for its operands.
+// A trial ends early with a call that takes so many times the other side's, unless it is the first
+// one and may have brought operands. If the model disagrees it may have been a hiccup: of the first
+// such loss only so many calls' time is charged, of each further one in a row four times as much.
 constexpr double kHopeless = 4.0;
+constexpr double kForgiving = 10.0;
+constexpr unsigned kMostDoubts = 12;
 constexpr double kClearGain = 0.95;
 constexpr unsigned kLeastBetween = 8;  // usual calls between two trials
 
-// Runs on one side tell what the next one takes.
-bool tells(const Samples& samples) noexcept {
-  return samples.count() >= kShortRuns || (samples.count() > 0 && samples.median() > kLongRunS);
+// Runs on one side tell what the next one takes.   @param expected_s 0: unknown
+bool tells(const Samples& samples, double expected_s) noexcept {
+  if (samples.count() >= kShortRuns) return true;
+  const double seen_s = samples.median();
+  return samples.count() > 0 &&
+         (expected_s > 0 ? std::min(seen_s, expected_s) : seen_s) > kLongRunS;
 }
 
 // Calls of one trial over there: the first is not what the next ones are like.
@@ -67,11 +74,13 @@ History::Shape* History::find_or_make(std::uint64_t key) noexcept {
 // Without trials.
 Verdict History::compare(const Shape& shape, const Forecast& forecast) noexcept {
   Verdict found;
-  found.here_seen = tells(shape.here) || (shape.here.count() > 0 && forecast.here_s <= 0);
-  found.there_seen = tells(shape.there);
+  const bool here_tells = tells(shape.here, forecast.here_s);
+  found.here_seen = here_tells || (shape.here.count() > 0 && forecast.here_s <= 0);
+  found.there_seen =
+      tells(shape.there, forecast.there_s) || (shape.doubts > 0 && shape.there.count() > 0);
   found.here_s = found.here_seen ? shape.here.median() : forecast.here_s;
   found.there_s = found.there_seen ? shape.there.median() + forecast.waiting_s : forecast.there_s;
-  if (!(found.here_s > 0) || (!tells(shape.here) && !(forecast.here_s > 0))) {
+  if (!(found.here_s > 0) || (!here_tells && !(forecast.here_s > 0))) {
     found.choice = Choice::learn_local;
   } else if (found.there_s > 0) {
     // seen on both sides, a change must gain a little; otherwise the model needs its margin
@@ -90,7 +99,8 @@ bool History::is_worth_a_trial(const Shape& shape, const Forecast& forecast,
   const bool stays = expected.choice == Choice::local;
   const bool is_new = shape.budget.spent_s <= 0;
   const bool usual_seen = (stays ? shape.here : shape.there).count() > 0;
-  const bool other_seen = stays ? expected.there_seen : tells(shape.here);
+  const bool other_seen =
+      stays ? expected.there_seen && shape.doubts == 0 : tells(shape.here, forecast.here_s);
   const Budget& budget = is_new ? first_calls_ : shape.budget;
   if (!is_new && !usual_seen) return false;
   if ((is_new || other_seen) && budget.usual < kLeastBetween) return false;
@@ -102,10 +112,11 @@ bool History::is_worth_a_trial(const Shape& shape, const Forecast& forecast,
            std::max(0.0, shape.there_first_s - expected.there_s);
   } else {
     // the second call finds the operands there, if calls use the same ones
+    const double there_s = shape.doubts > 0 ? forecast.there_s : expected.there_s;
     const double again = other_seen      ? expected.there_s
                          : shape.repeats ? forecast.there_again_s
                                          : forecast.there_s;
-    cost = std::max(0.0, expected.there_s - expected.here_s) +
+    cost = std::max(0.0, there_s - expected.here_s) +
            (trial_calls(again) - 1) * std::max(0.0, again - expected.here_s);
     if (first && again < kClearGain * expected.here_s) allowed += shape.hoped_s;
   }
@@ -129,6 +140,8 @@ Verdict History::decide(const Forecast& forecast) noexcept {
     verdict.choice = Choice::remote;
   } else if (is_worth_a_trial(*shape, forecast, verdict)) {
     verdict.tried = true;
+    shape->lost_before_s = shape->budget.lost_s;
+    if (shape->doubts > 0) shape->there = {};
     verdict.choice = verdict.choice == Choice::local ? Choice::remote : Choice::local;
     shape->hoped_s = 0;
     if (verdict.choice == Choice::remote) shape->trial = trial_calls(verdict.there_s) - 1;
@@ -160,9 +173,9 @@ Outcome History::ran(std::uint64_t key, Choice where, double seconds, double wai
   const Verdict expected = shape->last;
   const bool remote = where == Choice::remote;
   const double own_s = remote ? std::max(seconds - waited_s, 0.0) : seconds;
+  const bool may_bring = !shape->was_remote && shape->repeats;
   const bool hopeless =
-      remote && shape->trial > 0 && !shape->repeats && own_s > kHopeless * expected.here_s;
-  if (hopeless) shape->trial = 0;
+      remote && shape->trial > 0 && !may_bring && own_s > kHopeless * expected.here_s;
   if (!remote) {
     shape->here.add(own_s);
   } else if (shape->was_remote || hopeless) {
@@ -170,6 +183,7 @@ Outcome History::ran(std::uint64_t key, Choice where, double seconds, double wai
   } else {
     shape->there_first_s = own_s;
   }
+  outcome.first = remote && !shape->was_remote;
   shape->was_remote = remote;
   const double other_s = remote ? expected.here_s : expected.there_s;
   const double usual_s = remote ? expected.there_s : expected.here_s;
@@ -185,6 +199,15 @@ Outcome History::ran(std::uint64_t key, Choice where, double seconds, double wai
   if (!outcome.judged) lost_s = 0;
   if (budget.spent_s <= 0) first_calls_.charge(seconds, outcome.tried, lost_s);
   budget.charge(seconds, outcome.tried, lost_s);
+  if (hopeless) {
+    shape->trial = 0;
+    shape->doubts = std::min(shape->doubts + 1, kMostDoubts);
+    const double most_s =
+        kForgiving * expected.here_s * static_cast<double>(1U << 2 * (shape->doubts - 1));
+    budget.lost_s = std::min(budget.lost_s, shape->lost_before_s + most_s);
+  } else if (remote && shape->trial == 0) {  // seen to its end
+    shape->doubts = 0;
+  }
   if (!outcome.judged) return outcome;
   outcome.mispredicted = seconds > kMispredicted * other_s;
   outcome.lost_s = outcome.mispredicted ? over_s : 0;

@@ -48,6 +48,7 @@ struct Verdict {
 
 /// How a call went.
 struct Outcome {
+  bool first = false;         ///< over there after one here: brings operands, touches memory
   bool judged = false;        ///< both sides had been predicted
   bool tried = false;         ///< was one that was made to see
   bool mispredicted = false;  ///< took kMispredicted times what the other side was expected to take
@@ -97,9 +98,11 @@ class History {
     double there_first_s = 0;  // which brings operands and touches memory
     bool was_remote = false;   // the call before
     Budget budget;
-    double hoped_s = 0;    // what calls would have saved with their operands there already
-    unsigned trial = 0;    // calls that are still to go out in the present one
-    bool repeats = false;  // operands lie where those of the call before lay
+    double hoped_s = 0;        // what calls would have saved with their operands there already
+    double lost_before_s = 0;  // when the present trial began
+    unsigned doubts = 0;       // trials that were cut short, in a row: perhaps a hiccup
+    unsigned trial = 0;        // calls that are still to go out in the present one
+    bool repeats = false;      // operands lie where those of the call before lay
     Choice settled = Choice::local;
     Verdict last;
   };

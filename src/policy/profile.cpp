@@ -193,8 +193,9 @@ Result<Profile> parse_profile(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     if (number == 1 ? line == kFirstLine : line.empty() || parse_line(line, profile)) continue;
-    return Status(Code::invalid_argument, "line " + std::to_string(number) + " makes no sense: " +
-                                              std::string(line.substr(0, 60)));
+    std::string what = "line ";
+    what.append(std::to_string(number)).append(" makes no sense: ").append(line.substr(0, 60));
+    return Status(Code::invalid_argument, what);
   }
   if (profile.key.empty() || profile.written_unix_s == 0)
     return Status(Code::invalid_argument, "a profile has lines `key` and `written`");

@@ -193,6 +193,22 @@ TEST_F(Histories, ShapesThatNeverComeBackAreTriedTogether) {
   }
 }
 
+// A daemon that is held up when it is met first: by a compiler, by pages that are touched.
+TEST_F(Histories, AHiccupIsForgiven) {
+  const Forecast forecast = forecast_of(0.0005, 0.0002);
+  program_.run(history_, {0.0005, 0.1, 0.1, 0.02}, forecast, 2);
+  const Tally tally = program_.run(history_, {0.0005, 0.0003, 0.0002, 0.02}, forecast, 600);
+  EXPECT_GT(tally.remote, 400);
+}
+
+// But not for ever.
+TEST_F(Histories, ADaemonThatStaysSlowIsLeftAlone) {
+  const Forecast forecast = forecast_of(0.0005, 0.0002);
+  const Tally tally = program_.run(history_, {0.0005, 0.1, 0.1, 0.02}, forecast, 20000);
+  EXPECT_LT(tally.remote, 40);
+  EXPECT_LT(tally.spent_s, 20000 * 0.0005 * 1.5);
+}
+
 TEST_F(Histories, WaitingForOthersCountsWhileItLasts) {
   Forecast forecast = forecast_of(0.01, 0.002);
   for (int i = 0; i < 20; ++i) {
