@@ -103,6 +103,7 @@ Outlook outlook_of(State& state, const Question& question, std::size_t server,
   forecast.there_s = found.now.whole_s;
   forecast.there_again_s = found.again.whole_s;
   forecast.waiting_s = remote.waiting_s;
+  forecast.guessed = question.record.remote.rate(work.flop / work.calls) <= 0;
   forecast.margin = facts.profile.exists() ? kMarginOfProfile : kMargin;
   return found;
 }

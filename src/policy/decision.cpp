@@ -17,7 +17,10 @@ Prediction predict(const Work& work, const Remote& remote) noexcept {
   const double there = std::clamp(remote.bytes_there, 0.0, work.bytes_to);
   const double travels = work.bytes_to - there;
   found.fixed_s = work.calls * kCommands * remote.link.round_trip_s;
-  found.to_s = (travels > 0 ? remote.link.seconds_to(travels) : 0) + there / kLookBytesPerS;
+  const double looks_s = there / kLookBytesPerS;
+  found.to_s = looks_s + (travels > 0 ? remote.link.seconds_to(travels) : 0);
+  // over the fastest links nobody looks
+  if (there > 0) found.to_s = std::min(found.to_s, remote.link.seconds_to(work.bytes_to));
   found.compute_s = work.flop / remote.flop_per_s;
   found.from_s = work.bytes_from > 0 ? remote.link.seconds_from(work.bytes_from) : 0;
   found.waiting_s = remote.waiting_s;

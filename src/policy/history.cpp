@@ -28,7 +28,8 @@ bool tells(const Samples& samples, double expected_s) noexcept {
          (expected_s > 0 ? std::min(seen_s, expected_s) : seen_s) > kLongRunS;
 }
 
-// Calls of one trial over there: the first is not what the next ones are like.
+// Calls of one trial: the first is not what the next ones are like.
+constexpr unsigned kLocalTrial = 2;
 unsigned trial_calls(double there_s) noexcept { return 1 + (there_s > kLongRunS ? 1 : kShortRuns); }
 
 }  // namespace
@@ -105,10 +106,13 @@ bool History::is_worth_a_trial(const Shape& shape, const Forecast& forecast,
   if (!is_new && !usual_seen) return false;
   if ((is_new || other_seen) && budget.usual < kLeastBetween) return false;
   const bool first = !is_new && !other_seen;
-  double allowed = (first ? kFirstTrialShare : kTrialShare) * budget.spent_s - budget.lost_s;
+  const double share = !first                                  ? kTrialShare
+                       : forecast.guessed && shape.doubts == 0 ? kGuessTrialShare
+                                                               : kFirstTrialShare;
+  double allowed = share * budget.spent_s - budget.lost_s;
   double cost = 0;
   if (!stays) {
-    cost = std::max(0.0, expected.here_s - expected.there_s) +
+    cost = kLocalTrial * std::max(0.0, expected.here_s - expected.there_s) +
            std::max(0.0, shape.there_first_s - expected.there_s);
   } else {
     // the second call finds the operands there, if calls use the same ones
@@ -136,19 +140,22 @@ Verdict History::decide(const Forecast& forecast) noexcept {
   }
   if (shape->trial > 0 && verdict.there_s > 0) {
     --shape->trial;
-    verdict.tried = verdict.choice != Choice::remote;
-    verdict.choice = Choice::remote;
+    verdict.tried = verdict.choice != shape->trial_side;
+    verdict.choice = shape->trial_side;
   } else if (is_worth_a_trial(*shape, forecast, verdict)) {
     verdict.tried = true;
     shape->lost_before_s = shape->budget.lost_s;
     if (shape->doubts > 0) shape->there = {};
     verdict.choice = verdict.choice == Choice::local ? Choice::remote : Choice::local;
     shape->hoped_s = 0;
-    if (verdict.choice == Choice::remote) shape->trial = trial_calls(verdict.there_s) - 1;
+    shape->trial_side = verdict.choice;
+    shape->trial =
+        verdict.choice == Choice::remote ? trial_calls(verdict.there_s) - 1 : kLocalTrial - 1;
   } else {
     shape->settled = verdict.choice;
     // what is new over there is not judged by its first call
     if (verdict.choice == Choice::remote && shape->there.count() == 0) {
+      shape->trial_side = Choice::remote;
       shape->trial = trial_calls(verdict.there_s) - 1;
     }
     if (verdict.choice == Choice::local && shape->repeats && forecast.there_again_s > 0) {
@@ -177,7 +184,7 @@ Outcome History::ran(std::uint64_t key, Choice where, double seconds, double wai
   const bool hopeless =
       remote && shape->trial > 0 && !may_bring && own_s > kHopeless * expected.here_s;
   if (!remote) {
-    shape->here.add(own_s);
+    if (!shape->was_remote || shape->here.count() == 0) shape->here.add(own_s);
   } else if (shape->was_remote || hopeless) {
     shape->there.add(own_s);
   } else {

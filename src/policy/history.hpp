@@ -34,6 +34,7 @@ struct Forecast {
   double there_again_s = 0;
   double waiting_s = 0;  ///< of there_s: behind other people's work
   double margin = 1;     ///< there must be so many times faster, until it was seen
+  bool guessed = false;  ///< there_s: nothing like it was seen on this device
 };
 
 /// Where a call goes.
@@ -48,7 +49,7 @@ struct Verdict {
 
 /// How a call went.
 struct Outcome {
-  bool first = false;         ///< over there after one here: brings operands, touches memory
+  bool first = false;         ///< over there, after one here: brings operands, touches memory
   bool judged = false;        ///< both sides had been predicted
   bool tried = false;         ///< was one that was made to see
   bool mispredicted = false;  ///< took kMispredicted times what the other side was expected to take
@@ -59,13 +60,15 @@ inline constexpr double kMispredicted = 1.25;
 /// Decides by the model until a shape of call was seen on either side, and then by what was seen.
 /// The side that is not in use is tried now and then; what such trials cost, over what the other
 /// side would have taken, stays below kTrialShare of all the time that calls of this shape took
-/// (kFirstTrialShare until there was a first trial). Shapes that never come back share a budget of
+/// (kFirstTrialShare until there was a first trial; kGuessTrialShare if what is known of the device
+/// are its own words). Shapes that never come back share a budget of
 /// their own, so that a model which is wrong about all of them is noticed, too.
 /// Threads: any   Memory: kShapes shapes, the least recently used gives way
 class History {
  public:
   static constexpr double kTrialShare = 0.02;
   static constexpr double kFirstTrialShare = 0.1;
+  static constexpr double kGuessTrialShare = 0.5;  ///< of a first trial, if there_s is a guess
   static constexpr std::size_t kShapes = 64;
 
   /// Never throws; without memory for a history the forecast decides.
@@ -93,16 +96,19 @@ class History {
     std::uint64_t key = 0;
     std::uint64_t used = 0;  // when, in calls
     std::uint64_t operands = 0;
+    // But for the first call of those in a row: there it brings operands and touches memory, here
+    // it wakes threads.
     Samples here;
-    Samples there;             // but the first call of those in a row,
-    double there_first_s = 0;  // which brings operands and touches memory
-    bool was_remote = false;   // the call before
+    Samples there;
+    double there_first_s = 0;
+    bool was_remote = false;  // the call before
     Budget budget;
     double hoped_s = 0;        // what calls would have saved with their operands there already
     double lost_before_s = 0;  // when the present trial began
     unsigned doubts = 0;       // trials that were cut short, in a row: perhaps a hiccup
-    unsigned trial = 0;        // calls that are still to go out in the present one
-    bool repeats = false;      // operands lie where those of the call before lay
+    unsigned trial = 0;        // calls that are still to be made in the present one
+    Choice trial_side = Choice::local;
+    bool repeats = false;  // operands lie where those of the call before lay
     Choice settled = Choice::local;
     Verdict last;
   };

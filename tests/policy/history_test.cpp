@@ -193,6 +193,18 @@ TEST_F(Histories, ShapesThatNeverComeBackAreTriedTogether) {
   }
 }
 
+// The device's own figure says three times slower, and is a guess: half of what was spent may find
+// out.
+TEST_F(Histories, AGuessIsLookedIntoSoon) {
+  Forecast forecast = forecast_of(0.2, 0.6);
+  forecast.guessed = true;
+  const Tally tally = program_.run(history_, {0.2, 0.1, 0.05, 0.02}, forecast, 20);
+  EXPECT_GT(tally.remote, 5);
+  History certain;
+  forecast.guessed = false;
+  EXPECT_EQ(program_.run(certain, {0.2, 0.1, 0.05, 0.02}, forecast, 20).remote, 0);
+}
+
 // A daemon that is held up when it is met first: by a compiler, by pages that are touched.
 TEST_F(Histories, AHiccupIsForgiven) {
   const Forecast forecast = forecast_of(0.0005, 0.0002);
