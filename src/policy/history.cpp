@@ -18,7 +18,6 @@ constexpr double kHopeless = 4.0;
 constexpr double kForgiving = 10.0;
 constexpr unsigned kMostDoubts = 12;
 constexpr double kClearGain = 0.95;
-constexpr unsigned kLeastBetween = 8;  // usual calls between two trials
 
 // Runs on one side tell what the next one takes.   @param expected_s 0: unknown
 bool tells(const Samples& samples, double expected_s) noexcept {
@@ -104,7 +103,7 @@ bool History::is_worth_a_trial(const Shape& shape, const Forecast& forecast,
       stays ? expected.there_seen && shape.doubts == 0 : tells(shape.here, forecast.here_s);
   const Budget& budget = is_new ? first_calls_ : shape.budget;
   if (!is_new && !usual_seen) return false;
-  if ((is_new || other_seen) && budget.usual < kLeastBetween) return false;
+  if ((is_new || other_seen) && budget.usual < budget.between) return false;
   const bool first = !is_new && !other_seen;
   const double share = !first                                  ? kTrialShare
                        : forecast.guessed && shape.doubts == 0 ? kGuessTrialShare
@@ -145,6 +144,7 @@ Verdict History::decide(const Forecast& forecast) noexcept {
   } else if (is_worth_a_trial(*shape, forecast, verdict)) {
     verdict.tried = true;
     shape->lost_before_s = shape->budget.lost_s;
+    shape->budget.between = std::min(2 * shape->budget.between, kMostBetween);
     if (shape->doubts > 0) shape->there = {};
     verdict.choice = verdict.choice == Choice::local ? Choice::remote : Choice::local;
     shape->hoped_s = 0;
@@ -152,6 +152,7 @@ Verdict History::decide(const Forecast& forecast) noexcept {
     shape->trial =
         verdict.choice == Choice::remote ? trial_calls(verdict.there_s) - 1 : kLocalTrial - 1;
   } else {
+    if (shape->settled != verdict.choice) shape->budget.between = kLeastBetween;
     shape->settled = verdict.choice;
     // what is new over there is not judged by its first call
     if (verdict.choice == Choice::remote && shape->there.count() == 0) {

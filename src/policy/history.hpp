@@ -70,6 +70,9 @@ class History {
   static constexpr double kFirstTrialShare = 0.1;
   static constexpr double kGuessTrialShare = 0.5;  ///< of a first trial, if there_s is a guess
   static constexpr std::size_t kShapes = 64;
+  /// Usual calls between two trials: each one that changes nothing doubles them.
+  static constexpr unsigned kLeastBetween = 8;
+  static constexpr unsigned kMostBetween = 512;
 
   /// Never throws; without memory for a history the forecast decides.
   Verdict decide(const Forecast& forecast) noexcept;
@@ -82,9 +85,10 @@ class History {
  private:
   // What trials may cost.
   struct Budget {
-    double spent_s = 0;  // by all calls
-    double lost_s = 0;   // by trials
-    unsigned usual = 0;  // calls since the last one
+    double spent_s = 0;                // by all calls
+    double lost_s = 0;                 // by trials
+    unsigned usual = 0;                // calls since the last one
+    unsigned between = kLeastBetween;  // calls before the next one
 
     void charge(double seconds, bool tried, double over_s) noexcept {
       spent_s += seconds;

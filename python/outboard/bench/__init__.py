@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from outboard.bench import (
     blas,
     copies,
+    decide,
     fft,
     fftw_flops,
     links,
@@ -40,6 +41,7 @@ def written_here() -> dict[str, Benchmark]:
     all_of_them: list[Benchmark] = [
         blas.Blas(),
         copies.Copies(),
+        decide.Decide(),
         fft.Fft(),
         fftw_flops.FftwFlops(),
         links.Links(),

@@ -49,7 +49,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--dims", type=_dimensions, default=(1, 2, 3), help="of 1,2,3")
     add("--min-points", type=int, default=0, metavar="N")
     add("--max-points", type=int, default=1 << 24, metavar="N", help="default: 2^24")
-    add("--shapes", type=_shapes, help="just these, e.g. 131072,256x256,64x64x64")
+    add("--shapes", type=shapes_of, help="just these, e.g. 131072,256x256,64x64x64")
     add("--single", action="store_true", help="single precision")
     add("--measure", action="store_true", help="plan with FFTW_MEASURE (default: FFTW_ESTIMATE)")
     places.add_options(parser)
@@ -72,7 +72,8 @@ def _dimensions(text: str) -> tuple[int, ...]:
     return tuple(int(word) for word in _words(("1", "2", "3"))(text))
 
 
-def _shapes(text: str) -> tuple[tuple[int, ...], ...]:
+def shapes_of(text: str) -> tuple[tuple[int, ...], ...]:
+    """ "131072,256x256" """
     try:
         found = tuple(tuple(int(n) for n in word.split("x")) for word in text.split(","))
     except ValueError:

@@ -76,20 +76,18 @@ class Transform:
         """Of the last results from those in `file`: relative, in the 2-norm."""
         return float(self._ask(f"compare {file}"))
 
+    def fresh(self, on: bool) -> None:
+        """Of blas_calls: whether each call finds new contents in its operands, or the first."""
+        self._ask(f"fresh {'on' if on else 'off'}")
+
     def stages(self) -> Stages:
         """All calls so far. Raises OutboardError if one of them did not go out."""
-        assert self.place.counters is not None
-        processes, _ = counters.read_folder(self.place.counters)
-        mine = [p for p in processes if p.pid == self._process.pid]
-        routines = [r for r in counters.merged(mine) if r.name == self.problem.routine]
-        if not routines:
-            return Stages()
-        counted = routines[0]
+        counted, notice = self.counted()
         if counted.remote != counted.calls or counted.fell_back:
-            notice = "; ".join(p.notice for p in mine if p.notice) or "no reason was given"
             raise OutboardError(
                 f"{self.problem} over {self.place.name}: {counted.calls - counted.remote} of "
-                f"{counted.calls} calls stayed local ({notice}); is the daemon alive?"
+                f"{counted.calls} calls stayed local ({notice or 'no reason was given'}); is the "
+                "daemon alive?"
             )
         return Stages(
             counted.to_server_ns,
@@ -101,6 +99,15 @@ class Transform:
             counted.bytes_to,
             counted.bytes_from,
         )
+
+    def counted(self) -> tuple[counters.Routine, str]:
+        """The library's counters of the problem's routine, and what it gave notice of."""
+        assert self.place.counters is not None
+        processes, _ = counters.read_folder(self.place.counters)
+        mine = [p for p in processes if p.pid == self._process.pid]
+        found = [r for r in counters.merged(mine) if r.name == self.problem.routine]
+        notice = "; ".join(p.notice for p in mine if p.notice)
+        return (found[0] if found else counters.Routine(self.problem.routine)), notice
 
     def _ask(self, line: str) -> str:
         assert self._process.stdin is not None
