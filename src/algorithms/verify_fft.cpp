@@ -95,10 +95,11 @@ class Sum {
   double magnitude_ = 0;
 };
 
-// One dimension's z = exp(2 pi i t / n), t = turn / 1024: never near a root of unity.
+// One dimension's z = exp(2 pi i t / n), t = turn / kParts: never near a root of unity, and hardly
+// ever such that two elements of several dimensions have one weight.
 class Series {
  public:
-  static constexpr std::uint64_t kParts = 1024;
+  static constexpr std::uint64_t kParts = 1 << 20;
 
   Series(std::uint64_t n, VerifyRandom& random)
       : n_(n), turn_(random.next() % n * kParts + kParts / 4 + random.next() % (kParts / 2)) {}
