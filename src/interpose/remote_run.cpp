@@ -66,10 +66,9 @@ Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::
 
 // The daemon says how long it lets nobody compute while others wait (--longest-command), not how
 // long they will: calls stay here until that has faded.
-void wait_a_while(State& state) noexcept {
+void wait_a_while(State& state, std::size_t server) noexcept {
   constexpr double kSeconds = 10;
-  const auto server = state.pool.preferred();
-  const ServerFacts* facts = server ? state.tuning.server(*server) : nullptr;
+  const ServerFacts* facts = state.tuning.server(server);
   if (facts != nullptr) facts->waited(kSeconds, now_ns());
 }
 
@@ -139,9 +138,9 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name,
         state.trace.span(name, "remote", started, ended, stages.bytes_to + stages.bytes_from);
         return true;
       }
+      if (status.code() == Code::busy) wait_a_while(state, outcome.server);
       if (!outcome.again) break;
     }
-    if (status.code() == Code::busy) wait_a_while(state);
     if (status.code() == Code::unsupported) {
       record.local_until_ns.store(now_ns() + kUnsupportedPauseNs, std::memory_order_relaxed);
     }

@@ -8,9 +8,8 @@ namespace {
 
 constexpr double kLongRunS = 5e-3;  // one run tells; shorter ones are still warming up
 constexpr unsigned kShortRuns = 3;  // of which as many tell
-constexpr double kHysteresis =
-    1.03;                            // what the other side must gain for a change between seen ones
-constexpr unsigned kTrialCalls = 2;  // the first brings operands and touches memory
+// What the other side must gain for a change, where both were seen.
+constexpr double kHysteresis = 1.03;
 // A trial ends early with a call that takes so many times the other side's, unless it is the first
 // one and may have brought operands. If the model disagrees it may have been a hiccup: of the first
 // such loss only so many calls' time is charged, of each further one in a row four times as much.
