@@ -33,17 +33,16 @@ unsigned trial_calls(double there_s) noexcept { return 1 + (there_s > kLongRunS 
 }  // namespace
 
 void Samples::add(double seconds) noexcept {
-  seconds_[count_ % kKept] = static_cast<float>(seconds);
-  // the place of the next one must stay as it is when the count stops growing
-  count_ = count_ == UINT32_MAX ? count_ - kKept + 1 : count_ + 1;
+  seconds_[next_] = static_cast<float>(seconds);
+  next_ = (next_ + 1) % kKept;
+  count_ = std::min(count_ + 1, kKept);
 }
 
 double Samples::median() const noexcept {
-  const unsigned kept = std::min(count_, kKept);
-  if (kept == 0) return 0;
+  if (count_ == 0) return 0;
   std::array<float, kKept> sorted = seconds_;
-  const auto middle = sorted.begin() + (kept - 1) / 2;
-  std::nth_element(sorted.begin(), middle, sorted.begin() + kept);
+  const auto middle = sorted.begin() + (count_ - 1) / 2;
+  std::nth_element(sorted.begin(), middle, sorted.begin() + count_);
   return static_cast<double>(*middle);
 }
 

@@ -14,6 +14,7 @@ enum class Choice : std::uint8_t { local, remote, learn_local };
 class Samples {
  public:
   void add(double seconds) noexcept;
+  /// How many are kept.
   unsigned count() const noexcept { return count_; }
   /// The middle one; of an even number the smaller of the two. 0 if there is none.
   double median() const noexcept;
@@ -21,7 +22,8 @@ class Samples {
  private:
   static constexpr unsigned kKept = 7;
   std::array<float, kKept> seconds_{};
-  std::uint32_t count_ = 0;  // ever added, saturates
+  unsigned count_ = 0;
+  unsigned next_ = 0;  // the place of the next one
 };
 
 /// What the model says of a call about to be made. 0: unknown.   Units: seconds

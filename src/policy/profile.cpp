@@ -222,15 +222,13 @@ std::string format_profile(const Profile& profile) {
 Result<Profile> read_profile(const std::string& path, std::string_view key) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return Profile{};
-  std::string text(kMostBytes, '\0');
-  std::size_t have = 0;
+  std::string text;
+  char piece[4096];
   ssize_t got = 0;
-  while (have < text.size() &&
-         (got = ::read(file.get(), text.data() + have, text.size() - have)) > 0) {
-    have += static_cast<std::size_t>(got);
+  while (text.size() < kMostBytes && (got = ::read(file.get(), piece, sizeof piece)) > 0) {
+    text.append(piece, static_cast<std::size_t>(got));
   }
   if (got < 0) return failed("read", path);
-  text.resize(have);
   auto profile = parse_profile(text);
   if (!profile.ok()) {
     return Status(Code::invalid_argument, path + " is no profile (" + profile.status().message() +
