@@ -32,6 +32,14 @@ double here_of(const RoutineRecord& record, const policy::Work& work) noexcept {
   return rate > 0 ? work.flop / rate : 0;
 }
 
+// What whole remote calls take over what is predicted; 1 if unknown.
+double correction_of(const RoutineRecord& record, double flop) noexcept {
+  const double predicted = record.predicted.at(flop);
+  const double seen = record.seen.at(flop);
+  if (!(predicted > 0) || !(seen > 0)) return 1;
+  return std::clamp(seen / predicted, 1 / kMostCorrection, kMostCorrection);
+}
+
 const ServerFacts* known_or_met(State& state, std::size_t server, double here_s) noexcept {
   if (const ServerFacts* known = state.tuning.server(server)) return known;
   const bool worth = here_s >= kWorthConnectingS ||
@@ -40,13 +48,6 @@ const ServerFacts* known_or_met(State& state, std::size_t server, double here_s)
 }
 
 }  // namespace
-
-double correction_of(const RoutineRecord& record, double flop) noexcept {
-  const double predicted = record.predicted.at(flop);
-  const double seen = record.seen.at(flop);
-  if (!(predicted > 0) || !(seen > 0)) return 1;
-  return std::clamp(seen / predicted, 1 / kMostCorrection, kMostCorrection);
-}
 
 double device_rate(const RoutineRecord& record, const policy::Work& work,
                    const ServerFacts& facts) noexcept {

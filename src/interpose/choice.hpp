@@ -45,9 +45,6 @@ struct Outlook {
 Outlook outlook_of(State& state, const Question& question, std::size_t server,
                    const ServerFacts& facts) noexcept;
 
-/// What whole remote calls take over what is predicted; 1 if unknown.
-double correction_of(const RoutineRecord& record, double flop) noexcept;
-
 /// The rate of the device: observed, else its own figure scaled.   Units: flop/s
 double device_rate(const RoutineRecord& record, const policy::Work& work,
                    const ServerFacts& facts) noexcept;

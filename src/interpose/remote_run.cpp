@@ -81,10 +81,10 @@ void count_outcome(ReportRow* row, const policy::Outcome& outcome) noexcept {
   add(row->lost_ns, static_cast<std::uint64_t>(outcome.lost_s * 1e9));
 }
 
-// What the call took, against what the model says of what travelled. 0 seconds: it says nothing of
-// others.
+// What the call took, against what the model says of what travelled.
 void learn(State& state, RoutineRecord& record, std::string_view name, const policy::Work& work,
-           const algorithms::Stages& stages, double seconds, std::size_t server) {
+           const algorithms::Stages& stages, double seconds, const policy::Outcome& went,
+           std::size_t server) {
   const double each = work.flop / work.calls;
   const double waited_s = static_cast<double>(stages.waited_ns) * 1e-9;
   record.remote.observe(each, static_cast<double>(stages.compute_ns) * 1e-9 / work.calls);
@@ -93,7 +93,7 @@ void learn(State& state, RoutineRecord& record, std::string_view name, const pol
   if (facts == nullptr && state.tuning.learns()) facts = state.tuning.meet(server, complaint);
   if (facts == nullptr) return;
   facts->waited(waited_s, now_ns());
-  if (seconds <= 0) return;
+  if (went.first) return;  // says nothing of others
   seconds = std::max(seconds - waited_s, 0.0);
   acquaint(state, record, name, nullptr, facts);
   policy::Work sent = work;
@@ -133,7 +133,7 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name,
         const policy::Outcome went =
             record.history.ran(work.shape, policy::Choice::remote, seconds, waited_s);
         count_outcome(row, went);
-        learn(state, record, name, work, stages, went.first ? 0 : seconds, outcome.server);
+        learn(state, record, name, work, stages, seconds, went, outcome.server);
         learn_share(record, work, false, seconds);
         state.trace.span(name, "remote", started, ended, stages.bytes_to + stages.bytes_from);
         return true;
