@@ -116,9 +116,9 @@ Residency::Place Residency::find(const PlacedOperand& operand) {
 
 Result<std::optional<Residency::Place>> Residency::make(const PlacedOperand& operand) {
   const std::uint64_t bytes = std::max<std::uint64_t>(extent_bytes(operand.there), 8);
-  if (bytes > config_.capacity_bytes) return std::optional<Place>();
-  OB_RETURN_IF_ERROR(evict(config_.capacity_bytes - bytes, kMostCopies - 1));
-  if (resident_bytes_ + bytes > config_.capacity_bytes || copies_.size() >= kMostCopies) {
+  if (bytes > capacity_bytes_) return std::optional<Place>();
+  OB_RETURN_IF_ERROR(evict(capacity_bytes_ - bytes, kMostCopies - 1));
+  if (resident_bytes_ + bytes > capacity_bytes_ || copies_.size() >= kMostCopies) {
     return std::optional<Place>();  // the rest is in use by this call
   }
   auto buffer = device_.allocate(bytes);
@@ -157,6 +157,11 @@ Status Residency::evict(std::uint64_t down_to_bytes, std::size_t down_to_copies)
 }
 
 Status Residency::release() { return evict(0, 0); }
+
+Status Residency::keep_at_most(std::uint64_t bytes) {
+  capacity_bytes_ = std::min(config_.capacity_bytes, bytes);
+  return evict(capacity_bytes_, kMostCopies);
+}
 
 Status Residency::make_room(std::uint64_t needed_bytes) {
   const std::uint64_t memory_bytes = device_.info().memory_bytes;

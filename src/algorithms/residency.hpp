@@ -81,10 +81,13 @@ class Residency {
     std::vector<Use> uses_;
   };
 
-  Residency(Device& device, const Config& config) : device_(device), config_(config) {}
+  Residency(Device& device, const Config& config)
+      : device_(device), config_(config), capacity_bytes_(config.capacity_bytes) {}
   Residency(const Residency&) = delete;
   Residency& operator=(const Residency&) = delete;
 
+  /// Keeps to so many bytes from now on: the capacity, or less.   Errors: those of the device
+  Status keep_at_most(std::uint64_t bytes);
   /// Frees all copies that no call uses.   Errors: those of the device
   Status release();
   /// Frees copies until they leave `needed_bytes` of the device's memory to others.
@@ -129,7 +132,8 @@ class Residency {
 
   Device& device_;
   const Config config_;
-  Copies copies_;  // most recently used first
+  std::uint64_t capacity_bytes_;  // of config_, or less
+  Copies copies_;                 // most recently used first
   std::uint64_t resident_bytes_ = 0;
   bool can_look_ = true;  // the device takes digests
 };

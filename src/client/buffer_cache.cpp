@@ -32,6 +32,10 @@ std::optional<BufferId> BufferCache::take(std::uint64_t class_bytes) noexcept {
 std::vector<BufferId> BufferCache::put(BufferId buffer, std::uint64_t class_bytes) {
   entries_.push_front({buffer, class_bytes});
   total_bytes_ += class_bytes;
+  return trim();
+}
+
+std::vector<BufferId> BufferCache::trim() {
   std::vector<BufferId> evicted;
   while (!entries_.empty() && (total_bytes_ > capacity_bytes_ || entries_.size() > kMaxEntries)) {
     evicted.push_back(entries_.back().buffer);

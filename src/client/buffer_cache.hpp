@@ -20,7 +20,7 @@ class BufferCache {
     std::uint64_t size_bytes;
   };
 
-  /// Units: bytes. Larger totals evict the least recently freed buffers.
+  /// Units: bytes. Larger totals evict the least recently freed buffers, in put() and trim().
   void set_capacity(std::uint64_t capacity_bytes) noexcept { capacity_bytes_ = capacity_bytes; }
 
   /// The size to allocate for a request: at most 25 % more, so that near sizes share buffers.
@@ -31,6 +31,8 @@ class BufferCache {
   /// Caches the buffer; returns those that had to go (maybe itself).
   std::vector<BufferId> put(BufferId buffer, std::uint64_t class_bytes);
   bool empty() const noexcept { return entries_.empty(); }
+  /// Takes out what is beyond the capacity.
+  std::vector<BufferId> trim();
   /// Empties the cache.
   std::vector<BufferId> take_all();
 

@@ -24,9 +24,6 @@ constexpr std::uint64_t kCacheShare = 4;
 // Buffers above this part of the device's memory are allocated as asked, not by size classes.
 constexpr std::uint64_t kLargeShare = 16;
 
-// A program's working set of plans; making one again costs the daemon milliseconds at most.
-constexpr std::size_t kMaxCachedPlans = 128;
-
 bool fatal(const Status& status) noexcept {
   switch (status.code()) {
     case Code::connection_lost:
@@ -57,6 +54,8 @@ RemoteDevice::RemoteDevice(std::unique_ptr<Connection> connection)
   info_.memory_bytes = welcome.memory_bytes;
   info_.host_visible = mapped_;
   info_.gflops_double = welcome.gflops_double;
+  info_.accuracies = welcome.accuracies;
+  keep_bytes_ = welcome.memory_bytes;
   cache_.set_capacity(welcome.memory_bytes / kCacheShare);
 }
 
@@ -95,6 +94,16 @@ Status RemoteDevice::destroy_queue(QueueId queue) {
   queues_.erase(queue);
   auto sent = connection_->command(Opcode::destroy_queue, queue, std::span<const std::byte>());
   return note(sent.status());
+}
+
+Status RemoteDevice::set_accuracy(QueueId id, Accuracy accuracy) {
+  OB_RETURN_IF_ERROR(usable());
+  const auto at = queues_.find(id);
+  if (at == queues_.end()) return unknown_queue(id);
+  if (at->second.accuracy == accuracy) return {};
+  at->second.accuracy = accuracy;
+  const wire::SetAccuracy message{static_cast<std::uint8_t>(accuracy)};
+  return note(connection_->command(Opcode::set_accuracy, id, message).status());
 }
 
 // Counts one command of the queue. False if it is to be skipped: an earlier one failed, and the
@@ -222,6 +231,14 @@ Status RemoteDevice::free(BufferId id) {
   for (const BufferId evicted : cache_.put(id, at->second.size_bytes)) {
     OB_RETURN_IF_ERROR(release(evicted));
   }
+  return {};
+}
+
+Status RemoteDevice::keep_at_most(std::uint64_t bytes) {
+  if (bytes == keep_bytes_) return {};
+  keep_bytes_ = bytes;
+  cache_.set_capacity(std::min(info_.memory_bytes / kCacheShare, bytes / 4));
+  for (const BufferId id : cache_.trim()) OB_RETURN_IF_ERROR(release(id));
   return {};
 }
 
@@ -422,43 +439,6 @@ Status RemoteDevice::call(QueueId queue, const Descriptor& routine, const Argume
   return submit(Opcode::call, queue, body.bytes(), {uses.data(), count});
 }
 
-Result<PlanId> RemoteDevice::make_plan(const FftPlan& plan) {
-  OB_RETURN_IF_ERROR(usable());
-  const PlanId id{next_id_++};
-  wire::Body body;
-  encode_plan(id, plan, body);
-  auto sent = connection_->command(Opcode::make_plan, {}, body.bytes());
-  if (!sent.ok()) return note(sent.status());
-  plan_bytes_[id] = {input_bytes(plan), output_bytes(plan)};
-  return id;
-}
-
-Result<PlanId> RemoteDevice::plan_for(const FftPlan& plan) {
-  const auto at =
-      std::find_if(plans_.begin(), plans_.end(), [&](const auto& p) { return p.first == plan; });
-  if (at != plans_.end()) return at->second;
-  OB_ASSIGN_OR_RETURN(const PlanId id, make_plan(plan));
-  plans_.emplace_back(plan, id);
-  if (plans_.size() > kMaxCachedPlans) {
-    OB_RETURN_IF_ERROR(destroy_plan(plans_.front().second));
-    plans_.pop_front();
-  }
-  return id;
-}
-
-Status RemoteDevice::drop_cached_plans() {
-  for (const auto& [plan, id] : plans_) OB_RETURN_IF_ERROR(destroy_plan(id));
-  plans_.clear();
-  return {};
-}
-
-Status RemoteDevice::destroy_plan(PlanId plan) {
-  OB_RETURN_IF_ERROR(usable());
-  plan_bytes_.erase(plan);
-  auto sent = connection_->command(Opcode::destroy_plan, {}, wire::DestroyPlan{plan});
-  return note(sent.status());
-}
-
 Status RemoteDevice::execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) {
   // else the daemon will say so
   if (const auto at = plan_bytes_.find(plan); at != plan_bytes_.end()) {
@@ -552,6 +532,7 @@ Status RemoteDevice::pass(QueueId id) {
         queue.report.failed_command = queue.number_of(done->failed_sequence);
       }
       queue.reached = *sent;
+      status = keep_at_most(done->keep_bytes);
     }
   }
   queue.passed += queue.sequences.size();

@@ -37,6 +37,7 @@ class RemoteDevice final : public Device {
   /// The daemon knows whose work it is: the account is its business.
   Result<QueueId> create_queue(const Account& account = {}) override;
   Status destroy_queue(QueueId queue) override;
+  Status set_accuracy(QueueId queue, Accuracy accuracy) override;
   Result<BufferId> allocate(std::uint64_t size_bytes) override;
   Status free(BufferId buffer) override;
   std::byte* host_view(BufferId buffer) noexcept override;
@@ -63,12 +64,17 @@ class RemoteDevice final : public Device {
 
   /// Sends what is buffered; work that nobody waits for yet starts.
   Status flush();
-  /// make_plan(), remembering what was planned on this connection (bounded: the oldest plan goes).
+  /// make_plan(), remembering what was planned on this connection (bounded: what was not used for
+  /// longest goes).
   Result<PlanId> plan_for(const FftPlan& plan);
   /// Forgets and destroys remembered plans, after one of them failed.
   Status drop_cached_plans();
   /// True if freed buffers still take the device's memory.
   bool has_cached_buffers() const noexcept { return !cache_.empty(); }
+  /// What the daemon wants this session to hold of the device's memory between calls at most
+  /// [bytes], as it last said: half of it is for freed buffers and plans, the other for the user's
+  /// copies. Nothing enforces it, but who holds more is the first to be let go of.
+  std::uint64_t keep_bytes() const noexcept { return keep_bytes_; }
   /// Frees cached buffers on the daemon (after it ran out of memory).
   Status drop_cached_buffers();
 
@@ -83,6 +89,7 @@ class RemoteDevice final : public Device {
     std::vector<std::uint64_t> sequences;  // of the commands since the last pass()
     // what passes heard and synchronize() has not reported yet
     QueueReport report;
+    Accuracy accuracy = Accuracy::standard;  // as the daemon was told
     std::uint64_t number_of(std::uint64_t sequence) const;
   };
   struct Buffer {
@@ -125,6 +132,8 @@ class RemoteDevice final : public Device {
   Status submit(wire::Opcode opcode, QueueId queue, std::span<const std::byte> body,
                 std::span<const BufferId> uses);
   void finish_reads(QueueId queue, bool succeeded);
+  Status keep_at_most(std::uint64_t bytes);
+  Status forget_oldest_plans();
   Status note(Status status);  // remembers a broken connection
 
   std::unique_ptr<Connection> connection_;
@@ -140,7 +149,9 @@ class RemoteDevice final : public Device {
   std::vector<PendingCopy> pending_copies_;
   std::vector<BufferId> unconfirmed_;
   BufferCache cache_;
+  std::uint64_t keep_bytes_ = 0;
   std::deque<std::pair<FftPlan, PlanId>> plans_;
+  std::uint64_t planned_bytes_ = 0;  // data of plans_
   std::unordered_map<PlanId, std::pair<std::uint64_t, std::uint64_t>> plan_bytes_;  // input, output
 };
 

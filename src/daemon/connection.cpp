@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "base/chunks.hpp"
@@ -17,12 +18,14 @@ namespace {
 using transport::Clock;
 using wire::Opcode;
 
-constexpr auto kHandshakeTime = std::chrono::seconds(10);
 // While a payload is held back no ping is answered: the client hears this often that the daemon
 // lives.
 constexpr auto kSignOfLife = std::chrono::milliseconds(500);
 // For a client to hear why it is cut off before unread bytes reset its connection.
 constexpr auto kLinger = std::chrono::milliseconds(250);
+// What idle sessions held is free when their queues have ended: soon, if nobody uses them.
+constexpr auto kGivingWay = std::chrono::seconds(1);
+constexpr auto kLookAgain = std::chrono::milliseconds(1);
 
 // The failure of a queue as its replies report it: what was never submitted came after what the
 // device saw fail.
@@ -48,18 +51,6 @@ std::uint32_t grant(SessionQueue& queue, std::uint64_t command) {
   return static_cast<std::uint32_t>(command - queue.granted.exchange(command));
 }
 
-// What a client calls itself ends in the log: nothing that a terminal would obey.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) c = '?';
-  }
-  return text;
-}
-
-bool is_ours(const session::Message& hello) {
-  return wire::Reader(hello.body).u32() == wire::kMagic;
-}
-
 }  // namespace
 
 Connection::Connection(std::unique_ptr<transport::Stream> stream, SessionDirectory& directory)
@@ -74,6 +65,7 @@ Status Connection::run() {
   if (!status.ok() && status.code() != Code::connection_lost && may_explain_) explain(status);
   stream_->shut_down();
   if (session_) session_->destroy_queues_of(this);  // whoever still answers finds the stream shut
+  session_name_ = nullptr;
   session_.reset();
   return status;
 }
@@ -98,8 +90,10 @@ void Connection::explain(const Status& why) {
 
 Status Connection::wait_for_bytes() {
   OB_RETURN_IF_ERROR(replies_.flush());
+  const auto now = Clock::now();
+  resting_since_ = now;
   resting_ = receiver_.idle() && !unanswered_;
-  Status status = stream_->wait(true, false, Clock::now() + directory_.longest_idle());
+  Status status = stream_->wait(true, false, now + directory_.longest_idle());
   const bool idle = at_rest();
   resting_ = false;
   if (status.code() != Code::deadline_exceeded) return status;
@@ -121,118 +115,6 @@ Status Connection::drop_payload() {
     if (complete) return {};
     OB_RETURN_IF_ERROR(wait_for_bytes());
   }
-}
-
-// --- handshake -----------------------------------------------------------------------------------
-
-Status Connection::refuse(Code code, const std::string& message) {
-  wire::Refused refused;
-  refused.code = code;
-  refused.message = message;
-  may_explain_ = false;  // refused is the last word
-  OB_RETURN_IF_ERROR(replies_.reply(Opcode::refused, {}, 0, refused));
-  OB_RETURN_IF_ERROR(replies_.flush());
-  return Status(code, "refused: " + message);
-}
-
-Status Connection::refuse_version(std::uint16_t version) {
-  return refuse(Code::version_mismatch,
-                "client speaks version " + std::to_string(version) + ", this daemon version " +
-                    std::to_string(wire::kVersion) + " (install matching releases)");
-}
-
-Status Connection::receive_hello(session::Message& hello) {
-  const auto deadline = Clock::now() + kHandshakeTime;
-  Result<std::optional<session::Message>> message = receiver_.poll();
-  while (message.ok() && !*message) {
-    OB_RETURN_IF_ERROR(stream_->wait(true, false, deadline));
-    message = receiver_.poll();
-  }
-  if (message.status().code() == Code::denied)
-    return refuse(Code::denied, message.status().message());
-  OB_RETURN_IF_ERROR(message.status());
-  hello = **message;
-  return {};
-}
-
-// After it there is a session, or the stream belongs to another connection.
-Status Connection::shake_hands() {
-  session::Message message;
-  OB_RETURN_IF_ERROR(receive_hello(message));
-  resting_ = false;
-  if (message.header.opcode == Opcode::join_stream) {
-    may_explain_ = is_ours(message);
-    OB_ASSIGN_OR_RETURN(const auto join_stream, wire::decode<wire::JoinStream>(message.body));
-    return join(join_stream);
-  }
-  if (message.header.opcode != Opcode::hello) {
-    return Status(Code::protocol_error, "the first message must be hello");
-  }
-  may_explain_ = is_ours(message);  // strangers are not talked to
-  OB_ASSIGN_OR_RETURN(const wire::Hello hello, wire::decode<wire::Hello>(message.body));
-  client_ = printable(hello.client);
-  if (hello.version != wire::kVersion) return refuse_version(hello.version);
-  other_byte_order_ = hello.big_endian != wire::kBigEndian;
-  if (other_byte_order_ && stream_->shares_memory()) {
-    return refuse(Code::unsupported,
-                  "client has the other byte order (shared memory is not swapped) "
-                  "connect over TCP (HOST:PORT)");
-  }
-  auto session = directory_.open(hello, stream_->user());
-  if (!session.ok()) return refuse(session.status().code(), session.status().message());
-  session_ = *session;
-  return welcome(hello);
-}
-
-Status Connection::welcome(const wire::Hello& hello) {
-  const DeviceInfo& info = session_->device().info();
-  wire::Welcome welcome;
-  welcome.big_endian = wire::kBigEndian;
-  welcome.host_visible = info.host_visible ? 1 : 0;
-  welcome.token = session_->token();
-  welcome.device = session_->device_index();
-  welcome.devices = directory_.device_count();
-  welcome.memory_bytes = info.memory_bytes;
-  welcome.gflops_double = info.gflops_double;
-  welcome.backend = info.backend;
-  welcome.description = info.description;
-  OB_RETURN_IF_ERROR(replies_.reply(Opcode::welcome, {}, 0, welcome));
-  return hello.extra_streams == 0 ? replies_.flush() : grant_streams(hello.extra_streams);
-}
-
-// `stripes` is the last message that travels on the first stream alone.
-Status Connection::grant_streams(std::uint8_t wanted) {
-  std::shared_ptr<StripeGroup> group;
-  if (stream_->can_be_striped()) {
-    OB_ASSIGN_OR_RETURN(group, directory_.stripes().open(wanted));
-  }
-  const wire::Stripes terms = group ? group->terms() : wire::Stripes();
-  OB_RETURN_IF_ERROR(replies_.reply(Opcode::stripes, {}, 0, terms));
-  OB_RETURN_IF_ERROR(replies_.flush());
-  if (!group) return {};
-  if (!receiver_.idle()) {
-    return Status(Code::protocol_error, "client went on before its streams had joined");
-  }
-  resting_ = true;
-  auto others = group->gather(*stream_);
-  resting_ = false;
-  OB_RETURN_IF_ERROR(others.status());
-  stream_->stripe(std::move(others).value(), terms.block_bytes);
-  return {};
-}
-
-// Gives the stream to the connection that waits for it.
-Status Connection::join(const wire::JoinStream& message) {
-  client_ = "stream " + std::to_string(message.index) + " of a client";
-  if (message.version != wire::kVersion) return refuse_version(message.version);
-  if (!receiver_.idle()) {
-    return Status(Code::protocol_error, "client went on before its streams had joined");
-  }
-  if (!stream_->can_be_striped()) {
-    return refuse(Code::unsupported, "this transport is not striped (connect over TCP)");
-  }
-  const Status joined = directory_.stripes().join(message, *stream_);
-  return joined.ok() ? joined : refuse(joined.code(), joined.message());
 }
 
 // --- commands ------------------------------------------------------------------------------------
@@ -323,6 +205,10 @@ Status Connection::on_object_command(const session::Message& message) {
     case Opcode::destroy_queue:
       OB_RETURN_IF_ERROR(replies_.flush());  // this thread waits for the queue
       return session_->destroy_queue(header.queue, this);
+    case Opcode::set_accuracy: {
+      OB_ASSIGN_OR_RETURN(const auto set, wire::decode<wire::SetAccuracy>(message.body));
+      return session_->set_accuracy(header.queue, this, static_cast<Accuracy>(set.accuracy));
+    }
     case Opcode::locate: return on_locate(message);
     case Opcode::allocate: return on_allocate(message);
     case Opcode::free: {
@@ -354,10 +240,24 @@ Status Connection::on_allocate(const session::Message& message) {
     OB_RETURN_IF_ERROR(wait_for(session_->open_uses_of_freed()));
     status = session_->allocate(allocate.buffer, allocate.bytes);
   }
+  if (status.code() == Code::out_of_memory && allocate.bytes <= session_->memory()->room_bytes() &&
+      directory_.make_room(*session_, allocate.bytes) > 0) {
+    status = allocate_in_place_of_others(allocate);
+  }
   const bool breaks_session =
       status.code() == Code::protocol_error || status.code() == Code::denied;
   return status.ok() || breaks_session ? status
                                        : session_->allocate_broken(allocate.buffer, status);
+}
+
+// Others were told to go: what they held comes free when their connections have ended.
+Status Connection::allocate_in_place_of_others(const wire::Allocate& allocate) {
+  const auto until = Clock::now() + kGivingWay;
+  for (;;) {
+    Status status = session_->allocate(allocate.buffer, allocate.bytes);
+    if (status.code() != Code::out_of_memory || Clock::now() > until) return status;
+    std::this_thread::sleep_for(kLookAgain);
+  }
 }
 
 Status Connection::on_locate(const session::Message& message) {
@@ -540,6 +440,7 @@ Status Connection::on_synchronize(const session::Message& message,
           self->session_->doubt_plans();
         queue->forget_device_failure();
         outcome.credits = grant(*queue, command);
+        outcome.keep_bytes = self->session_->keep_bytes();
         (void)self->replies_.reply(Opcode::done, id, sequence, outcome);
         --self->replies_.owed;
       };

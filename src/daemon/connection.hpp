@@ -25,6 +25,10 @@ class SessionDirectory {
   /// @param user whom the client has proven to act for; empty: nobody
   virtual Result<std::shared_ptr<Session>> open(const wire::Hello& hello,
                                                 const std::string& user) = 0;
+  /// Ends other sessions of the same device that nobody has used for a while, the longest idle
+  /// first, until they held so many bytes of its memory together; it is free soon after. Their
+  /// clients make new ones when they need to.   @returns what they held [bytes]
+  virtual std::uint64_t make_room(const Session& wanting, std::uint64_t bytes) = 0;
   virtual std::uint32_t device_count() const noexcept = 0;
   virtual StripeGroups& stripes() noexcept = 0;
   /// How long a client may keep a connection without using it.
@@ -41,6 +45,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status run();
   /// True if the client has sent nothing that is unanswered.
   bool at_rest() const noexcept { return resting_ && replies_.owed == 0; }
+  /// Since when the client has said nothing; meaningful while at_rest().
+  transport::Clock::time_point resting_since() const noexcept { return resting_since_.load(); }
+  /// Names the session that the client is in; nullptr before and after it is. Not to be followed.
+  const Session* session_name() const noexcept { return session_name_; }
   void shut_down() noexcept { stream_->shut_down(); }
   std::string peer() const { return stream_->peer(); }
   const std::string& client() const noexcept { return client_; }
@@ -65,6 +73,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                           const std::shared_ptr<SessionQueue>& queue);
   Status on_object_command(const session::Message& message);
   Status on_allocate(const session::Message& message);
+  Status allocate_in_place_of_others(const wire::Allocate& allocate);
   Status on_locate(const session::Message& message);
   Status on_write(const session::Message& message);
   Status on_read(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
@@ -99,6 +108,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool may_explain_ = false;       // the client speaks our protocol and was not refused
   bool unanswered_ = false;        // a queue command came since the last synchronize
   std::atomic<bool> resting_{true};
+  std::atomic<transport::Clock::time_point> resting_since_{transport::Clock::now()};
+  std::atomic<const Session*> session_name_{nullptr};
 };
 
 }  // namespace ob::daemon

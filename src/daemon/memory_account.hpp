@@ -1,6 +1,7 @@
 #pragma once
 // What a session takes of a memory, against its limit.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -44,6 +45,12 @@ class MemoryAccount {
   /// Errors: out_of_memory beyond the limit
   static Result<Reservation> reserve(const std::shared_ptr<MemoryAccount>& account,
                                      std::uint64_t size_bytes);
+
+  std::uint64_t used_bytes() const noexcept { return used_bytes_; }
+  /// What is left of the limit.
+  std::uint64_t room_bytes() const noexcept {
+    return limit_bytes_ - std::min<std::uint64_t>(limit_bytes_, used_bytes_);
+  }
 
  private:
   friend Reservation;

@@ -19,12 +19,18 @@ using transport::Clock;
 constexpr auto kQuiet = std::chrono::milliseconds(50);
 // A client that is turned away says hello at once, or misses the explanation.
 constexpr auto kHelloTime = std::chrono::milliseconds(200);
+// Who has said nothing for so long is not in the middle of anything, and pays little for a new
+// session: connecting, and sending operands again.
+constexpr auto kIdle = std::chrono::milliseconds(500);
 
 }  // namespace
 
 Server::Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices)
     : config_(std::move(config)), devices_(std::move(devices)), stripes_(config_.striping) {
-  for (const auto& device : devices_) plans_.push_back(std::make_unique<PlanCache>(*device));
+  for (const auto& device : devices_) {
+    plans_.push_back(std::make_unique<PlanCache>(*device));
+    shares_.push_back(std::make_unique<MemoryShare>(device->info().memory_bytes));
+  }
 }
 
 Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
@@ -160,9 +166,9 @@ Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello, const st
   }
   const std::uint32_t index = any ? least_used_device() : hello.device;
   OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
-  auto session = std::make_shared<Session>(*devices_[index], *plans_[index], index, token, user,
-                                           config_.session);
-  sessions_.push_back({token, index, session});
+  auto session = std::make_shared<Session>(*devices_[index], *plans_[index], *shares_[index], index,
+                                           token, user, config_.session);
+  sessions_.push_back({token, index, session, session.get(), session->memory()});
   return session;
 }
 
@@ -172,6 +178,50 @@ std::uint32_t Server::least_used_device() {
   for (const Known& known : sessions_) ++sessions[known.device];
   return static_cast<std::uint32_t>(std::min_element(sessions.begin(), sessions.end()) -
                                     sessions.begin());
+}
+
+// The session's connections, if none of them was used for a while; `since` is when the last one
+// was.
+// @pre mutex_ is held
+std::vector<Connection*> Server::if_idle(const Session* session,
+                                         transport::Clock::time_point& since) {
+  std::vector<Connection*> connections;
+  since = {};
+  for (const Client& client : clients_) {
+    Connection& connection = *client.connection;
+    if (connection.session_name() != session) continue;
+    since = std::max(since, connection.resting_since());
+    if (!connection.at_rest() || Clock::now() - since < kIdle) return {};
+    connections.push_back(&connection);
+  }
+  return connections;
+}
+
+std::uint64_t Server::make_room(const Session& wanting, std::uint64_t bytes) {
+  struct Idle {
+    transport::Clock::time_point since;
+    std::uint64_t bytes;
+    std::vector<Connection*> connections;
+  };
+  std::vector<Idle> idle;
+  const std::lock_guard lock(mutex_);
+  for (const Known& known : sessions_) {
+    Idle session{{}, known.memory->used_bytes(), {}};
+    const bool same_device = known.device == wanting.device_index() && known.name != &wanting;
+    if (!same_device || session.bytes == 0) continue;
+    session.connections = if_idle(known.name, session.since);
+    if (!session.connections.empty()) idle.push_back(std::move(session));
+  }
+  std::sort(idle.begin(), idle.end(),
+            [](const Idle& a, const Idle& b) { return a.since < b.since; });
+  std::uint64_t made = 0;
+  for (const Idle& session : idle) {
+    if (made >= bytes) break;
+    for (Connection* connection : session.connections) connection->shut_down();
+    made += session.bytes;
+  }
+  if (made > 0) spdlog::info("idle clients were let go: their {} bytes are needed", made);
+  return made;
 }
 
 std::size_t Server::shut_down_resting(bool everybody) {

@@ -57,6 +57,8 @@ class Server final : public SessionDirectory {
     wire::Token token;
     std::uint32_t device;
     std::weak_ptr<Session> session;
+    const Session* name;
+    std::shared_ptr<const MemoryAccount> memory;
   };
 
   Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices);
@@ -68,16 +70,19 @@ class Server final : public SessionDirectory {
   std::size_t shut_down_resting(bool everybody);
 
   Result<std::shared_ptr<Session>> open(const wire::Hello& hello, const std::string& user) override;
+  std::uint64_t make_room(const Session& wanting, std::uint64_t bytes) override;
   std::uint32_t device_count() const noexcept override {
     return static_cast<std::uint32_t>(devices_.size());
   }
   StripeGroups& stripes() noexcept override { return stripes_; }
   std::chrono::seconds longest_idle() const noexcept override { return config_.longest_idle; }
   std::uint32_t least_used_device();
+  std::vector<Connection*> if_idle(const Session* session, transport::Clock::time_point& since);
 
   const ServerConfig config_;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::vector<std::unique_ptr<PlanCache>> plans_;  // of each device
+  std::vector<std::unique_ptr<PlanCache>> plans_;     // of each device
+  std::vector<std::unique_ptr<MemoryShare>> shares_;  // of each device
   StripeGroups stripes_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::vector<std::thread> acceptors_;

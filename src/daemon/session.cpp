@@ -43,10 +43,11 @@ Result<std::shared_ptr<DeviceBuffer>> DeviceBuffer::allocate(
   return std::shared_ptr<DeviceBuffer>(new DeviceBuffer(device, id, std::move(memory)));
 }
 
-Session::Session(Device& device, PlanCache& plans, std::uint32_t device_index,
+Session::Session(Device& device, PlanCache& plans, MemoryShare& share, std::uint32_t device_index,
                  const wire::Token& token, const std::string& user, const SessionLimits& limits)
     : device_(device),
       plan_cache_(plans),
+      member_(share),
       device_index_(device_index),
       token_(token),
       // the same user has the same number in every session; others do not, but by rare chance
@@ -75,6 +76,15 @@ Status Session::create_queue(QueueId id, const void* owner) {
   OB_ASSIGN_OR_RETURN(queue->local, device_.create_queue(account_));
   queues_[id] = std::move(queue);
   return {};
+}
+
+Status Session::set_accuracy(QueueId id, const void* owner, Accuracy accuracy) {
+  const auto named = queue(id);
+  if (!named || named->owner != owner) {
+    return Status(Code::protocol_error, "accuracy of queue " + std::to_string(id.value) +
+                                            " (unknown, or made by another connection)");
+  }
+  return device_.set_accuracy(named->local, accuracy);
 }
 
 Status Session::destroy_queue(QueueId id, const void* owner) {

@@ -13,6 +13,7 @@
 #include "base/ids.hpp"
 #include "base/status.hpp"
 #include "daemon/memory_account.hpp"
+#include "daemon/memory_share.hpp"
 #include "daemon/plan_cache.hpp"
 #include "device/device.hpp"
 #include "wire/message.hpp"
@@ -111,10 +112,10 @@ struct SessionLimits {
 /// Threads: any; a session may have several connections.
 class Session {
  public:
-  /// @param plans of the device   Memory: device and plans outlive the session
+  /// @param plans, share of the device   Memory: they and the device outlive the session
   /// @param user shares the device's time with others, whatever the number of sessions
-  Session(Device& device, PlanCache& plans, std::uint32_t device_index, const wire::Token& token,
-          const std::string& user = {}, const SessionLimits& limits = {});
+  Session(Device& device, PlanCache& plans, MemoryShare& share, std::uint32_t device_index,
+          const wire::Token& token, const std::string& user = {}, const SessionLimits& limits = {});
   /// Waits for the queues, then frees everything.
   ~Session();
   Session(const Session&) = delete;
@@ -123,10 +124,15 @@ class Session {
   Device& device() const noexcept { return device_; }
   std::uint32_t device_index() const noexcept { return device_index_; }
   const wire::Token& token() const noexcept { return token_; }
+  /// What it holds of the device's memory, against its limit.
+  const std::shared_ptr<MemoryAccount>& memory() const noexcept { return memory_; }
+  /// What it should hold of it between calls [bytes]: less the more sessions there are.
+  std::uint64_t keep_bytes() const noexcept { return member_.keep_bytes(); }
 
   /// Errors of what makes objects: protocol_error if the id is taken (a client that forgets its own
   /// ids is broken), denied beyond the limits, else those of the device.
   Status create_queue(QueueId id, const void* owner);
+  Status set_accuracy(QueueId id, const void* owner, Accuracy accuracy);
   /// Waits for the queue's commands. Errors: protocol_error if it is somebody else's.
   Status destroy_queue(QueueId id, const void* owner);
   void destroy_queues_of(const void* owner);
@@ -174,6 +180,7 @@ class Session {
 
   Device& device_;
   PlanCache& plan_cache_;
+  const MemoryShare::Member member_;
   const std::uint32_t device_index_;
   const wire::Token token_;
   const Account account_;

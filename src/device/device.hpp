@@ -18,6 +18,7 @@
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "device/account.hpp"
+#include "device/accuracy.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 #include "routines/fft.hpp"
@@ -28,8 +29,9 @@ struct DeviceInfo {
   std::string backend;      ///< "cpu", "null", ...
   std::string description;  ///< for people: library, threads, core type
   std::uint64_t memory_bytes = 0;
-  bool host_visible = false;  ///< host_view() works
-  double gflops_double = 0;   ///< measured dgemm rate [GFLOP/s]; 0 if unknown
+  bool host_visible = false;    ///< host_view() works
+  double gflops_double = 0;     ///< measured dgemm rate [GFLOP/s]; 0 if unknown
+  std::uint8_t accuracies = 0;  ///< bit i: mode i of Accuracy makes a difference here
 };
 
 /// Memory of a device in this process. Units: bytes, counts since its creation
@@ -76,6 +78,10 @@ class Device {
   virtual Result<QueueId> create_queue(const Account& account = {}) = 0;
   /// Waits for the queue's commands first.
   virtual Status destroy_queue(QueueId queue) = 0;
+
+  /// How exact the calls and executions that are submitted from now on are to be; standard at
+  /// first. Where a mode makes no difference it does what standard says.
+  virtual Status set_accuracy(QueueId /*queue*/, Accuracy /*accuracy*/) { return {}; }
 
   /// Uninitialised memory, aligned to 64 bytes at least. Errors: out_of_memory.
   virtual Result<BufferId> allocate(std::uint64_t size_bytes) = 0;

@@ -5,6 +5,7 @@
 
 #include "interpose/choice.hpp"
 #include "interpose/learning.hpp"
+#include "interpose/resident.hpp"
 
 namespace ob::interpose {
 namespace {
@@ -52,8 +53,7 @@ Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::
   // Somebody else has the accelerator's time: no failure, and no news to the program's user.
   if (status.code() == Code::busy) return status;
   if (status.code() == Code::out_of_memory) {
-    outcome.again =
-        lease->device().has_cached_buffers() && lease->device().drop_cached_buffers().ok();
+    outcome.again = release_kept(*lease);
   } else {
     // A connection that died while it was idle says little: the daemon may have been restarted.
     if (status.code() == Code::deadline_exceeded) lease->blame_server();

@@ -72,7 +72,21 @@ algorithms::Residency* residency_of(State& state, client::Lease& lease) {
     kept.residency.emplace(lease.device(), config);
     ++g_keepers;
   }
+  // What the user asked for stays; the daemon lets whoever holds much go if it must.
+  if (!wanted && !kept.residency->keep_at_most(lease.device().keep_bytes() / 2).ok())
+    return nullptr;
   return &*kept.residency;
+}
+
+bool release_kept(client::Lease& lease) {
+  bool released = lease.device().has_cached_buffers();
+  if (lease.attachment() != nullptr) {
+    auto& kept = static_cast<Kept&>(*lease.attachment());
+    if (kept.residency && kept.residency->copies() > 0) {
+      released = kept.residency->release().ok();
+    }
+  }
+  return released && lease.device().drop_cached_buffers().ok();
 }
 
 double bytes_there(State& state, std::size_t server, const Descriptor& routine,

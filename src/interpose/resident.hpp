@@ -18,6 +18,10 @@ namespace ob::interpose {
 /// Threads: as the lease   Memory: lives as long as the connection
 algorithms::Residency* residency_of(State& state, client::Lease& lease);
 
+/// Frees all that the connection keeps on the device between calls, as far as no call uses it.
+/// @returns false if that was nothing, or the connection is broken   Threads: as the lease
+bool release_kept(client::Lease& lease);
+
 /// Of what the call reads, bytes that are expected to be on the device of an idle connection to
 /// `server` already; 0 if nothing is known.   Threads: any
 double bytes_there(State& state, std::size_t server, const Descriptor& routine,

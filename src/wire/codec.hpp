@@ -79,6 +79,7 @@ OB_WIRE_BODY(Welcome);
 OB_WIRE_BODY(Refused);
 OB_WIRE_BODY(Stripes);
 OB_WIRE_BODY(JoinStream);
+OB_WIRE_BODY(SetAccuracy);
 OB_WIRE_BODY(Allocate);
 OB_WIRE_BODY(Free);
 OB_WIRE_BODY(Locate);

@@ -29,6 +29,7 @@ Traits traits_of(std::uint16_t opcode) noexcept {
     case Opcode::allocate:
     case Opcode::free:
     case Opcode::locate:
+    case Opcode::set_accuracy:
     case Opcode::read:
     case Opcode::copy:
     case Opcode::digest:

@@ -19,9 +19,10 @@ namespace ob::wire {
 
 /// In Hello and Welcome; also tells a foreign program early.
 inline constexpr std::uint32_t kMagic = 0x0B0A4D01;
-inline constexpr std::uint16_t kVersion = 3;
+inline constexpr std::uint16_t kVersion = 4;
 inline constexpr std::uint32_t kMaxBodyBytes = 4096;   ///< larger bodies are a protocol error
 inline constexpr std::uint32_t kInitialCredits = 256;  ///< commands in flight per queue
+inline constexpr std::uint8_t kAccuracies = 4;         ///< modes that there are
 inline constexpr std::uint64_t kMaxDigests = 1 << 16;  ///< chunks of one digest command
 
 enum class Opcode : std::uint16_t {
@@ -46,6 +47,7 @@ enum class Opcode : std::uint16_t {
   goodbye = 18,
   digest = 19,       ///< answered by data
   join_stream = 20,  ///< first message on a further stream; answered by joined or refused
+  set_accuracy = 21,
   // daemon -> client
   welcome = 64,
   refused = 65,
@@ -111,8 +113,10 @@ struct Welcome {
   std::uint32_t devices = 0;  ///< devices of the daemon
   std::uint64_t memory_bytes = 0;
   double gflops_double = 0;  ///< measured dgemm rate, GFLOP/s; 0 if unknown
-  std::string backend;       ///< "cpu", "null", ...
-  std::string description;   ///< for people
+  /// bit i: mode i of SetAccuracy makes a difference on this device
+  std::uint8_t accuracies = 0;
+  std::string backend;      ///< "cpu", "null", ...
+  std::string description;  ///< for people
 };
 
 struct Refused {
@@ -135,6 +139,11 @@ struct JoinStream {
   Token ticket{};
   /// reserved for authentication; empty so far; at most 1024 bytes
   std::string identity;
+};
+
+/// How exact calls and executions that follow on the queue are to be: ob::Accuracy.
+struct SetAccuracy {
+  std::uint8_t accuracy = 0;  ///< below kAccuracies
 };
 
 struct Allocate {
@@ -202,6 +211,8 @@ struct Outcome {
   std::uint64_t plan_ns = 0;
   /// time calls and executions waited for their turn to compute since the last synchronize
   std::uint64_t waited_ns = 0;
+  /// of the device's memory, what the session should hold between calls at most, now
+  std::uint64_t keep_bytes = 0;
   std::string message;  ///< at most 1024 bytes
 };
 

@@ -124,6 +124,8 @@ void encode(const Welcome& message, Body& body) noexcept {
   body.u32(message.devices);
   body.u64(message.memory_bytes);
   body.f64(message.gflops_double);
+  body.u8(message.accuracies);
+  body.pad_to_8();
   body.text(message.backend, kMaxNameBytes);
   body.text(message.description, kMaxTextBytes);
 }
@@ -143,6 +145,9 @@ Result<Welcome> decode(std::span<const std::byte> bytes) {
   if (!std::isfinite(message.gflops_double) || message.gflops_double < 0) {
     fields.refuse("gflops_double", "is not a rate (finite and not negative; 0 if unknown)");
   }
+  message.accuracies = fields.u8("accuracies");
+  if (message.accuracies >> kAccuracies != 0) fields.refuse("accuracies", "names unknown modes");
+  fields.padding();
   message.backend = fields.text("backend", kMaxNameBytes);
   message.description = fields.text("description", kMaxTextBytes);
   return finish(fields, message);
@@ -218,6 +223,22 @@ Result<JoinStream> decode(std::span<const std::byte> bytes) {
   if (fields.u8("reserved") != 0) fields.refuse("reserved", "is not 0");
   message.ticket = take_token(fields, "ticket");
   message.identity = fields.text("identity", kMaxTextBytes);
+  return finish(fields, message);
+}
+
+template <>
+void encode(const SetAccuracy& message, Body& body) noexcept {
+  body.u8(message.accuracy);
+  body.pad_to_8();
+}
+
+template <>
+Result<SetAccuracy> decode(std::span<const std::byte> bytes) {
+  Fields fields("set_accuracy", bytes);
+  SetAccuracy message;
+  message.accuracy = fields.u8("accuracy");
+  if (message.accuracy >= kAccuracies) fields.refuse("accuracy", "is no mode");
+  fields.padding();
   return finish(fields, message);
 }
 
@@ -415,6 +436,7 @@ void encode(const Outcome& message, Body& body) noexcept {
   body.u64(message.compute_ns);
   body.u64(message.plan_ns);
   body.u64(message.waited_ns);
+  body.u64(message.keep_bytes);
   body.text(message.message, kMaxTextBytes);
 }
 
@@ -431,6 +453,7 @@ Result<Outcome> decode(std::span<const std::byte> bytes) {
   message.compute_ns = fields.u64("compute_ns");
   message.plan_ns = fields.u64("plan_ns");
   message.waited_ns = fields.u64("waited_ns");
+  message.keep_bytes = fields.u64("keep_bytes");
   message.message = fields.text("message", kMaxTextBytes);
   return finish(fields, message);
 }

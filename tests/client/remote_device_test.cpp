@@ -47,7 +47,14 @@ class RemoteDeviceTest : public testing::TestWithParam<Transport> {
     return device->call(queue, test::dgemm(), arguments);
   }
 
-  InProcessDaemon daemon{GetParam(), test::one(test::null_device(kMemoryBytes, 0.02))};
+  std::vector<std::unique_ptr<Device>> devices() {
+    auto all = test::one(test::null_device(kMemoryBytes, 0.02));
+    inner = all.front().get();
+    return all;
+  }
+
+  Device* inner = nullptr;
+  InProcessDaemon daemon{GetParam(), devices()};
   std::unique_ptr<RemoteDevice> device = open();
   QueueId queue = require(device->create_queue());
 };
@@ -68,6 +75,31 @@ TEST_P(RemoteDeviceTest, SaysHowLongWorkWaitedForItsTurn) {
   EXPECT_GE(report.compute_ns, 200'000'000u);
   EXPECT_EQ(device->synchronize(queue).waited_ns, 0u);
   EXPECT_EQ(other->synchronize(others).waited_ns, 0u);
+}
+
+// Half of the device is kept by its clients in equal parts; freed buffers are half of a part.
+TEST_P(RemoteDeviceTest, KeepsLessWhenOthersCome) {
+  std::vector<BufferId> kept;
+  const auto keep = [&] {
+    for (int i = 0; i < 8; ++i) {
+      const BufferId buffer = require(device->allocate(1 << 20));
+      Bytes some(64);
+      EXPECT_TRUE(write(buffer, some).ok());
+      EXPECT_TRUE(device->synchronize(queue).status.ok());
+      kept.push_back(buffer);
+    }
+    for (const BufferId buffer : kept) EXPECT_TRUE(device->free(buffer).ok());
+    kept.clear();
+    EXPECT_TRUE(device->synchronize(queue).status.ok());
+    return inner->memory_use().used_bytes;
+  };
+  EXPECT_GE(keep(), std::uint64_t{4} << 20);
+  EXPECT_EQ(device->keep_bytes(), kMemoryBytes / 2);
+  std::vector<std::unique_ptr<RemoteDevice>> others;
+  for (int i = 0; i < 7; ++i) others.push_back(open());
+  EXPECT_TRUE(device->synchronize(queue).status.ok());  // is told
+  EXPECT_EQ(device->keep_bytes(), kMemoryBytes / 16);
+  EXPECT_LE(keep(), kMemoryBytes / 32);
 }
 
 // What is refused because others wait leaves connection, queue and buffers as they were.

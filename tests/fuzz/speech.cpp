@@ -89,6 +89,7 @@ void Speech::hear_client(const wire::Header& header, View body) {
     expect(header.sequence == ++sequence_, "commands are numbered 1, 2, 3 ...");
   switch (header.opcode) {
     case Opcode::hello: (void)said<wire::Hello>(body); break;
+    case Opcode::set_accuracy: (void)said<wire::SetAccuracy>(body); break;
     case Opcode::allocate: (void)said<wire::Allocate>(body); break;
     case Opcode::free: (void)said<wire::Free>(body); break;
     case Opcode::locate: (void)said<wire::Locate>(body); break;

@@ -161,6 +161,7 @@ TEST(Messages, RandomValuesSurviveTheRoundTrip) {
     outcome.compute_ns = random();
     outcome.plan_ns = random();
     outcome.waited_ns = random();
+    outcome.keep_bytes = random();
     outcome.message.resize(test::uniform<std::size_t>(random, 0, 1024));
     for (char& c : outcome.message) c = static_cast<char>(random());
     wire::Body body;
@@ -174,6 +175,7 @@ TEST(Messages, RandomValuesSurviveTheRoundTrip) {
     EXPECT_EQ(back->compute_ns, outcome.compute_ns);
     EXPECT_EQ(back->plan_ns, outcome.plan_ns);
     EXPECT_EQ(back->waited_ns, outcome.waited_ns);
+    EXPECT_EQ(back->keep_bytes, outcome.keep_bytes);
     EXPECT_EQ(back->message, outcome.message);
   }
 }
@@ -241,7 +243,9 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
                                  {{6, 255, "big_endian"},
                                   {7, 2, "host_visible"},
                                   {47, 0xC0, "gflops_double"},
-                                  {55, 1, "backend"}});
+                                  {48, 0x10, "accuracies"},
+                                  {49, 1, "padding"},
+                                  {63, 1, "backend"}});
   expect_refusals<wire::Refused>(
       test::kRefusedHex, "refused",
       {{0, 0, "code"}, {0, 13, "code"}, {1, 1, "reserved"}, {15, 1, "message"}});
@@ -253,7 +257,9 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
       {{0, 0, "magic"}, {7, 1, "reserved"}, {24, 8, "identity"}, {31, 1, "identity"}});
   expect_refusals<wire::Outcome>(
       test::kOutcomeHex, "outcome",
-      {{0, 13, "code"}, {1, 1, "reserved"}, {3, 1, "reserved"}, {41, 5, "message"}});
+      {{0, 13, "code"}, {1, 1, "reserved"}, {3, 1, "reserved"}, {49, 5, "message"}});
+  expect_refusals<wire::SetAccuracy>("02 00 00 00 00 00 00 00", "set_accuracy",
+                                     {{0, 4, "accuracy"}, {1, 1, "padding"}});
   expect_refusals<wire::Write>("05 00 00 00 00 00 00 00" + std::string(test::kRegionHex), "write",
                                {{20, 5, "region"},
                                 {21, 3, "region"},

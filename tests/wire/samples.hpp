@@ -26,7 +26,7 @@ inline constexpr std::string_view kOtherRegionHex = R"(
 inline const Region kOtherRegion{0x40, 8, Triangle::upper_strict, 0x100, 1, UINT64_MAX};
 
 inline constexpr std::string_view kHelloHex = R"(
-  01 4d 0a 0b 03 00 01 03   // magic, version, big_endian, extra_streams
+  01 4d 0a 0b 04 00 01 03   // magic, version, big_endian, extra_streams
   88 77 66 55 44 33 22 11   // join
   ef cd ab 89 67 45 23 01
   02 00 00 00 05 00 00 00   // device, length of client
@@ -34,17 +34,18 @@ inline constexpr std::string_view kHelloHex = R"(
   00 00 00 00 00 00 00 00   // length of identity, padding
 )";
 inline constexpr std::string_view kWelcomeHex = R"(
-  01 4d 0a 0b 03 00 00 01   // magic, version, big_endian, host_visible
+  01 4d 0a 0b 04 00 00 01   // magic, version, big_endian, host_visible
   01 00 00 00 00 00 00 80   // token
   02 00 00 00 00 00 00 c0
   01 00 00 00 03 00 00 00   // device, devices
   00 00 00 00 04 00 00 00   // memory_bytes: 16 GiB
   00 00 00 00 00 d0 5e 40   // gflops_double: 123.25
+  0c 00 00 00 00 00 00 00   // accuracies: fast, emulated
   03 00 00 00 63 70 75 00   // backend "cpu", padding
   04 00 00 00 66 61 73 74   // description "fast"
 )";
 inline constexpr std::string_view kRefusedHex = R"(
-  06 00 03 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
+  06 00 04 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
   6e 6f 00 00 00 00 00 00   // "no"
 )";
 inline constexpr std::string_view kStripesHex = R"(
@@ -53,7 +54,7 @@ inline constexpr std::string_view kStripesHex = R"(
   02 00 00 00 00 00 00 c0
 )";
 inline constexpr std::string_view kJoinStreamHex = R"(
-  01 4d 0a 0b 03 00 03 00   // magic, version, index, reserved
+  01 4d 0a 0b 04 00 03 00   // magic, version, index, reserved
   01 00 00 00 00 00 00 80   // ticket
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
@@ -64,6 +65,7 @@ inline constexpr std::string_view kOutcomeHex = R"(
   00 ca 9a 3b 00 00 00 00   // compute_ns: 1 s
   40 42 0f 00 00 00 00 00   // plan_ns: 1 ms
   80 84 1e 00 00 00 00 00   // waited_ns: 2 ms
+  00 00 00 02 00 00 00 00   // keep_bytes: 32 MiB
   0c 00 00 00 64 65 76 69   // message "device full!"
   63 65 20 66 75 6c 6c 21
 )";
@@ -75,10 +77,10 @@ void for_each_sample(Visit visit) {
   const std::string region(kRegionHex);
   const std::string id7 = "07 00 00 00 00 00 00 80 ";
   constexpr std::uint64_t k7 = 0x8000000000000007;
-  visit("hello", Hello{3, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
+  visit("hello", Hello{4, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
         kHelloHex);
   visit("welcome",
-        Welcome{3,
+        Welcome{4,
                 0,
                 1,
                 {0x8000000000000001, 0xc000000000000002},
@@ -86,13 +88,15 @@ void for_each_sample(Visit visit) {
                 3,
                 1ULL << 34,
                 123.25,
+                0x0c,
                 "cpu",
                 "fast"},
         kWelcomeHex);
-  visit("refused", Refused{Code::version_mismatch, 3, "no"}, kRefusedHex);
+  visit("refused", Refused{Code::version_mismatch, 4, "no"}, kRefusedHex);
   visit("stripes", Stripes{3, 1 << 18, {0x8000000000000001, 0xc000000000000002}}, kStripesHex);
-  visit("join_stream", JoinStream{3, 3, {0x8000000000000001, 0xc000000000000002}, ""},
+  visit("join_stream", JoinStream{4, 3, {0x8000000000000001, 0xc000000000000002}, ""},
         kJoinStreamHex);
+  visit("set_accuracy", SetAccuracy{2}, "02 00 00 00 00 00 00 00");
   visit("allocate", Allocate{{k7}, 1ULL << 40}, id7 + "00 00 00 00 00 01 00 00");
   visit("free", Free{{k7}}, id7);
   visit("locate", Locate{{k7}}, id7);
@@ -109,9 +113,10 @@ void for_each_sample(Visit visit) {
   visit("wait", Wait{{k7}}, id7);
   visit("location", Location{Code::ok, 0x1000, 0x3000}, R"(
           00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00)");
-  visit("outcome",
-        Outcome{Code::out_of_memory, 128, 42, 1000000000, 1000000, 2000000, "device full!"},
-        kOutcomeHex);
+  visit(
+      "outcome",
+      Outcome{Code::out_of_memory, 128, 42, 1000000000, 1000000, 2000000, 1 << 25, "device full!"},
+      kOutcomeHex);
   visit("credit", Credit{0x01020304}, "04 03 02 01 00 00 00 00");
 }
 

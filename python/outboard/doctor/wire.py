@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 
 MAGIC = 0x0B0A4D01
-VERSION = 3
+VERSION = 4
 HEADER = struct.Struct("<HHIQQQ")
 _ANY_DEVICE = 0xFFFFFFFF
 _MAX_BODY = 4096
@@ -98,10 +98,10 @@ def parse_welcome(body: bytes) -> Welcome:
         raise NotOutboardError("a welcome without Outboard's mark", body)
     if version != VERSION:
         return Welcome(version, bool(big_endian), 0, 0, 0, 0.0, "", "")
-    if len(body) < 56:
+    if len(body) < 64:
         raise NotOutboardError("a welcome cut short", body)
     device, devices, memory, rate = struct.unpack_from("<IIQd", body, 24)
-    backend, at = _untext(body, 48)
+    backend, at = _untext(body, 56)
     description, _ = _untext(body, at)
     return Welcome(version, bool(big_endian), device, devices, memory, rate, backend, description)
 
