@@ -151,7 +151,7 @@ class RemoteDevice final : public Device {
   BufferCache cache_;
   std::uint64_t keep_bytes_ = 0;
   std::deque<std::pair<FftPlan, PlanId>> plans_;
-  std::uint64_t planned_bytes_ = 0;  // data of plans_
+  std::uint64_t planned_bytes_ = 0;  // what plans_ count for
   std::unordered_map<PlanId, std::pair<std::uint64_t, std::uint64_t>> plan_bytes_;  // input, output
 };
 

@@ -15,6 +15,13 @@ constexpr std::size_t kMaxCachedPlans = 128;
 // So many stay whatever the daemon wants to be kept: without them a program of a few transforms
 // plans in every call.
 constexpr std::size_t kLeastCachedPlans = 8;
+// A plan takes about 30 KiB of the daemon's host (FFTW, 240 x 240), more for large data: the data's
+// size stands for it, but not less than this.
+constexpr std::uint64_t kLeastPlanBytes = 128 << 10;
+
+std::uint64_t counted_bytes(const FftPlan& plan) {
+  return std::max(input_bytes(plan), kLeastPlanBytes);
+}
 
 }  // namespace
 
@@ -38,17 +45,16 @@ Result<PlanId> RemoteDevice::plan_for(const FftPlan& plan) {
   }
   OB_ASSIGN_OR_RETURN(const PlanId id, make_plan(plan));
   plans_.emplace_back(plan, id);
-  planned_bytes_ += input_bytes(plan);
+  planned_bytes_ += counted_bytes(plan);
   OB_RETURN_IF_ERROR(forget_oldest_plans());
   return id;
 }
 
-// What a plan takes is the daemon's affair; it is less than the data that it is for.
 Status RemoteDevice::forget_oldest_plans() {
   while (plans_.size() > kMaxCachedPlans ||
          (plans_.size() > kLeastCachedPlans && planned_bytes_ > keep_bytes_ / 4)) {
     OB_RETURN_IF_ERROR(destroy_plan(plans_.front().second));
-    planned_bytes_ -= input_bytes(plans_.front().first);
+    planned_bytes_ -= counted_bytes(plans_.front().first);
     plans_.pop_front();
   }
   return {};

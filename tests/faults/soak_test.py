@@ -24,6 +24,7 @@ SHARE = 0.2
 # Growth that is not a leak: threads' arenas, plans of sizes that come late.
 GROWTH_MIB = 64
 
+
 @dataclasses.dataclass(frozen=True)
 class Memory:
     """Of the daemon, in MiB."""

@@ -5,6 +5,9 @@
 namespace ob::cpu {
 namespace {
 
+// What is remembered of one plan helps to make similar ones: it is not thrown away after each.
+constexpr unsigned kPlansRemembered = 64;
+
 Status absent(bool single, const Status& why) {
   return {Code::unsupported, std::string("no FFTW in ") + (single ? "single" : "double") +
                                  " precision here: " + why.message() +
@@ -49,6 +52,7 @@ bool FftLibrary::load(const SharedObject& object, const std::string& prefix) {
   object.load((prefix + "execute_r2r").c_str(), execute_r2r);
   object.load((prefix + "destroy_plan").c_str(), destroy_plan);
   object.load((prefix + "alignment_of").c_str(), alignment_of);
+  object.load((prefix + "forget_wisdom").c_str(), forget_wisdom_);
   if (const auto* version = static_cast<const char*>(object.symbol((prefix + "version").c_str()))) {
     description_ = version;
   }
@@ -59,6 +63,12 @@ bool FftLibrary::load(const SharedObject& object, const std::string& prefix) {
 
 void FftLibrary::plan_with_threads(unsigned threads) const {
   if (set_threads_ != nullptr) set_threads_(static_cast<int>(threads));
+}
+
+void FftLibrary::note_plan() const {
+  if (forget_wisdom_ == nullptr || ++plans_remembered_ < kPlansRemembered) return;
+  forget_wisdom_();
+  plans_remembered_ = 0;
 }
 
 std::mutex& FftLibrary::planner() {

@@ -52,6 +52,10 @@ class FftLibrary {
   bool has_r2r() const noexcept { return plan_r2r != nullptr && execute_r2r != nullptr; }
   /// What the next plans will use. @pre planner() is held
   void plan_with_threads(unsigned threads) const;
+  /// To be called after each plan that was made: FFTW remembers how it made every one of them, some
+  /// 30 KiB for a small transform, for ever. Who keeps plans needs none of that.
+  /// @pre planner() is held
+  void note_plan() const;
   /// Of this process: FFTW's planner is one, whoever uses it.
   static std::mutex& planner();
   /// For people, e.g. "fftw-3.3.10-sse2-avx".
@@ -64,6 +68,8 @@ class FftLibrary {
   std::optional<SharedObject> object_;
   std::optional<SharedObject> threads_object_;
   void (*set_threads_)(int threads) = nullptr;
+  void (*forget_wisdom_)() = nullptr;
+  mutable unsigned plans_remembered_ = 0;
   std::string description_;
 };
 

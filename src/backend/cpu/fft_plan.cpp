@@ -164,6 +164,7 @@ Result<FftLibrary::Plan> CpuFftPlan::make(unsigned flags, bool in_place) const {
       break;
     }
   }
+  library_->note_plan();
   if (made == nullptr) return Status(Code::unsupported, "FFTW has no plan for this transform");
   return made;
 }
