@@ -52,7 +52,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& address,
   const bool striped = config.streams > 1 && connection->stream_->can_be_striped();
   const unsigned most = transport::StripedStream::kMaxStreams;
   const auto extra = static_cast<std::uint8_t>(striped ? std::min(config.streams, most) - 1 : 0);
-  Status status = connection->shake_hands(extra);
+  Status status = connection->shake_hands(extra, config.device);
   const bool understood = status.code() != Code::protocol_error;  // an older daemon does not
   if (striped && status.ok()) {
     status = connection->add_streams(extra, Clock::now() + milliseconds(patience.connect_ms));
@@ -74,11 +74,12 @@ Result<session::Message> Connection::next_of_handshake(transport::Deadline deadl
   }
 }
 
-Status Connection::shake_hands(std::uint8_t extra_streams) {
+Status Connection::shake_hands(std::uint8_t extra_streams, std::uint32_t device) {
   wire::Hello hello;
   hello.big_endian = wire::kBigEndian;
   hello.client = program_and_pid();
   hello.extra_streams = extra_streams;
+  hello.device = device;
   wire::Body body;
   wire::encode(hello, body);
   wire::Header header;

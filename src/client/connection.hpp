@@ -35,6 +35,7 @@ struct ConnectionConfig {
   /// fewer, or one. Shared memory is never striped, nor is what is encrypted.
   unsigned streams = 1;
   std::shared_ptr<const transport::Security> security;  ///< nullptr: nobody proves anything
+  std::uint32_t device = UINT32_MAX;                    ///< index of the daemon's; or any
 };
 
 /// Threads: one at a time. After an error of code connection_lost, protocol_error or
@@ -92,7 +93,7 @@ class Connection final : private session::SendWaiter {
 
   Connection(std::unique_ptr<transport::Stream> stream, std::string address,
              const Patience& patience);
-  Status shake_hands(std::uint8_t extra_streams);
+  Status shake_hands(std::uint8_t extra_streams, std::uint32_t device);
   Status take_welcome(const session::Message& message);
   /// Waits for the next message of a handshake.
   Result<session::Message> next_of_handshake(transport::Deadline deadline);

@@ -124,12 +124,13 @@ bool DevicePool::make_room(std::size_t server) noexcept {
 }
 
 // The most recently used idle connection to `server` whose descriptor is still ours.
-std::optional<Lease> DevicePool::take_idle(std::size_t server) {
+std::optional<Lease> DevicePool::take_idle(std::size_t server, std::uint32_t device) {
   for (;;) {
     Lease lease;  // one that is of no use any more is closed without the lock
     const std::lock_guard lock(mutex_);
-    const auto at = std::find_if(idle_.rbegin(), idle_.rend(),
-                                 [&](const Lease& l) { return l.server_ == server; });
+    const auto at = std::find_if(idle_.rbegin(), idle_.rend(), [&](const Lease& l) {
+      return l.server_ == server && (device == kAnyDevice || l.device_index() == device);
+    });
     if (at == idle_.rend()) return std::nullopt;
     lease = std::move(*at);
     idle_.erase(std::next(at).base());
@@ -151,23 +152,11 @@ Result<Lease> DevicePool::lease() {
   }
   Status first_failure;
   for (std::size_t i = 0; i < config_.servers.size(); ++i) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (servers_[i].down_until_ms > now_ms()) continue;
-    }
-    if (auto idle = take_idle(i)) return std::move(*idle);
-    if (!make_room(i)) {
-      return Status(Code::unavailable,
-                    "all " + std::to_string(config_.max_connections) + " connections are busy");
-    }
-    auto fresh = connect(i);
-    if (fresh.ok()) return fresh;
-    {
-      const std::lock_guard lock(mutex_);
-      --open_;
-    }
-    set_aside(i);
-    if (first_failure.ok()) first_failure = fresh.status();
+    if (is_set_aside(i)) continue;
+    bool full = false;
+    auto lease = idle_or_new(i, kAnyDevice, full);
+    if (lease.ok() || full) return lease;
+    if (first_failure.ok()) first_failure = lease.status();
   }
   if (first_failure.ok()) {
     first_failure =
@@ -176,9 +165,62 @@ Result<Lease> DevicePool::lease() {
   return first_failure;
 }
 
+bool DevicePool::is_set_aside(std::size_t server) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return servers_[server].down_until_ms > now_ms();
+}
+
+std::uint32_t DevicePool::devices_of(std::size_t server) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return servers_[server].devices;
+}
+
+// A server that cannot be connected to is set aside; `full`: there are too many connections.
+Result<Lease> DevicePool::idle_or_new(std::size_t server, std::uint32_t device, bool& full) {
+  if (auto idle = take_idle(server, device)) return std::move(*idle);
+  full = !make_room(server);
+  if (full) {
+    return Status(Code::unavailable,
+                  "all " + std::to_string(config_.max_connections) + " connections are busy");
+  }
+  auto fresh = connect(server, device);
+  if (fresh.ok()) return fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    --open_;
+  }
+  set_aside(server);
+  return fresh;
+}
+
+std::vector<Lease> DevicePool::lease_others(const Lease& first, std::size_t count) {
+  std::vector<Lease> found;
+  const std::size_t servers = config_.servers.size();
+  std::vector<std::uint32_t> next(servers, 0);  // the device to try there
+  std::size_t server = first.server();
+  for (std::size_t idle_turns = 0; found.size() < count && idle_turns < servers; ++idle_turns) {
+    server = (server + 1) % servers;
+    if (is_set_aside(server)) continue;
+    const bool known = devices_of(server) > 0;
+    std::uint32_t& device = next[server];
+    if (server == first.server() && device == first.device_index()) ++device;
+    if (known && device >= devices_of(server)) continue;
+    bool full = false;
+    auto lease = idle_or_new(server, device, full);
+    if (full) break;
+    ++device;
+    if (!lease.ok()) continue;
+    found.push_back(std::move(lease).value());
+    idle_turns = SIZE_MAX;  // everybody gets another turn
+  }
+  return found;
+}
+
 // A key that cannot be used is never left out. It is loaded when it is first needed.
-Result<ConnectionConfig> DevicePool::connection_to(const std::string& server) {
+Result<ConnectionConfig> DevicePool::connection_to(const std::string& server,
+                                                   std::uint32_t device) {
   ConnectionConfig config = config_.connection;
+  config.device = device;
   if (config_.key_folder.empty() || server.starts_with("unix:")) return config;
   std::call_once(key_loaded_, [&] {
     key_ = transport::load_key(config_.key_folder, transport::Side::client, config_.plain);
@@ -187,8 +229,9 @@ Result<ConnectionConfig> DevicePool::connection_to(const std::string& server) {
   return config;
 }
 
-Result<Lease> DevicePool::connect(std::size_t server) {
-  OB_ASSIGN_OR_RETURN(const ConnectionConfig config, connection_to(config_.servers[server]));
+Result<Lease> DevicePool::connect(std::size_t server, std::uint32_t device_index) {
+  OB_ASSIGN_OR_RETURN(const ConnectionConfig config,
+                      connection_to(config_.servers[server], device_index));
   OB_ASSIGN_OR_RETURN(auto device, RemoteDevice::open(config_.servers[server], config));
   Lease lease;  // pool_ stays unset until all is well, so that a failure simply destroys it
   lease.server_ = server;
@@ -198,6 +241,7 @@ Result<Lease> DevicePool::connect(std::size_t server) {
   remember(lease.device_->connection().stream());
   const std::lock_guard lock(mutex_);
   servers_[server].failures = 0;
+  servers_[server].devices = lease.device_->connection().welcome().devices;
   lease.connection_id_ = next_connection_++;
   lease.pool_ = this;
   return lease;

@@ -33,6 +33,8 @@ class Lease {
   RemoteDevice& device() const noexcept { return *device_; }
   QueueId queue() const noexcept { return queue_; }
   std::size_t server() const noexcept { return server_; }
+  /// Of the server's devices.
+  std::uint32_t device_index() const noexcept { return device_->connection().welcome().device; }
   /// True if a failure speaks against the server and not only against a connection that may have
   /// died while it was idle: the connection is new, or somebody said so.
   bool blames_server() const noexcept { return blames_server_; }
@@ -78,6 +80,10 @@ class DevicePool {
   /// Errors: unavailable if there is no server, none answers, or all connections are busy.
   Result<Lease> lease();
 
+  /// Connections to `count` more devices beside that of `first`, all different: idle ones, or new.
+  /// Fewer if there are not so many, or servers do not answer. Servers take turns, since devices of
+  /// one share its link.
+  std::vector<Lease> lease_others(const Lease& first, std::size_t count);
   /// An idle connection to `server`, if there is one; nothing is connected.
   std::optional<Lease> idle_lease(std::size_t server) { return take_idle(server); }
 
@@ -93,22 +99,27 @@ class DevicePool {
 
  private:
   friend class Lease;
+  static constexpr std::uint32_t kAnyDevice = UINT32_MAX;
   struct Server {
     std::int64_t down_until_ms = 0;
-    int failures = 0;        ///< connections that failed in a row
-    bool known = false;      ///< link and info are valid
-    bool measuring = false;  ///< by one thread; several at once would measure each other
+    int failures = 0;           ///< connections that failed in a row
+    std::uint32_t devices = 0;  ///< it has; 0: nobody connected yet
+    bool known = false;         ///< link and info are valid
+    bool measuring = false;     ///< by one thread; several at once would measure each other
     Link link;
     DeviceInfo info;
   };
 
   void give_back(Lease& lease) noexcept;
-  std::optional<Lease> take_idle(std::size_t server);
+  std::optional<Lease> take_idle(std::size_t server, std::uint32_t device = kAnyDevice);
   void drop_idle(std::size_t server) noexcept;
   bool make_room(std::size_t server) noexcept;
   Status get_acquainted(Lease& lease);
-  Result<Lease> connect(std::size_t server);
-  Result<ConnectionConfig> connection_to(const std::string& server);
+  Result<Lease> idle_or_new(std::size_t server, std::uint32_t device, bool& full);
+  Result<Lease> connect(std::size_t server, std::uint32_t device_index);
+  Result<ConnectionConfig> connection_to(const std::string& server, std::uint32_t device);
+  bool is_set_aside(std::size_t server) const noexcept;
+  std::uint32_t devices_of(std::size_t server) const noexcept;
   void set_aside(std::size_t server) noexcept;
 
   const Config config_;

@@ -1,13 +1,11 @@
 #include "interpose/shared_product.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <system_error>
 #include <thread>
 
 #include "algorithms/gemm_arguments.hpp"
+#include "base/quiet_thread.hpp"
 #include "interpose/integer_probe.hpp"
 
 namespace ob::interpose {
@@ -58,22 +56,6 @@ void narrow(CallArguments& part, const Descriptor& routine, bool by_row, std::in
       moved(items[side].host.data, first * step(flag, items[side], by_row), routine.precision);
   items[kC].host.data =
       moved(items[kC].host.data, first * (by_row ? 1 : items[kC].host.ld), routine.precision);
-}
-
-// A thread that takes none of the program's signals.
-template <class Work>
-std::thread quiet_thread(Work&& work) {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread made;
-  try {
-    made = std::thread(std::forward<Work>(work));
-  } catch (const std::system_error&) {  // too many threads: an empty one says so
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return made;
 }
 
 }  // namespace
