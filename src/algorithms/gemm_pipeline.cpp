@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "algorithms/gemm_arguments.hpp"
+#include "algorithms/op_matrix.hpp"
 #include "algorithms/pipeline.hpp"
 #include "algorithms/placed_operand.hpp"
 #include "algorithms/result_landing.hpp"
@@ -13,27 +14,10 @@ namespace {
 
 using namespace gemm_argument;
 
-// op(A) or op(B): blocks are counted in the transposed matrix, memory in the stored one.
-struct Factor {
-  PlacedOperand whole;
-  bool transposed;
-
-  Block stored(const Block& block) const {
-    return transposed ? Block{block.col, block.row, block.cols, block.rows} : block;
-  }
-  // By itself in a buffer.
-  PlacedOperand placed(const Block& block) const { return part_of(whole, stored(block)); }
-  // A row of op(X) inside a block that lies densely in a buffer.
-  std::uint64_t offset_bytes(const Block& block, std::uint64_t row) const {
-    const Block s = stored(block);
-    return (transposed ? row * s.rows : row) * whole.there.element_bytes;
-  }
-};
-
 class Product {
  public:
   Product(Device& device, QueueId queue, const Descriptor& gemm, const Argument* arguments,
-          const ProductSchedule& schedule, Residency* residency, Stages& stages)
+          const ProductSchedule& schedule, Residency* residency, Stages& stages, Commits* commits)
       : gemm_(gemm),
         arguments_(arguments),
         schedule_(schedule),
@@ -45,7 +29,7 @@ class Product {
         landing_(c_.data, c_.home),
         a_parts_(schedule.a.size()),
         b_parts_(schedule.b.size()),
-        pipeline_(device, queue, residency, stages) {}
+        pipeline_(device, queue, residency, stages, commits) {}
 
   Status run() {
     return pipeline_.run(
@@ -102,15 +86,11 @@ class Product {
     arguments[kK].dim = static_cast<std::int64_t>(a.cols);
     arguments[kBeta].scalar = {step.adds ? 1.0 : 0.0, 0};
     arguments[kA].device = {a_parts_[step.a].buffer, a_.offset_bytes(a, step.c.row - a.row),
-                            ld(a_, a)};
-    arguments[kB].device = {b_parts_[step.b].buffer, 0, ld(b_, b)};
+                            a_.ld(a)};
+    arguments[kB].device = {b_parts_[step.b].buffer, 0, b_.ld(b)};
     arguments[kC].device = {c_part_.buffer, landing_.dense(step.c).offset_bytes,
                             static_cast<std::int64_t>(c_.there.ld)};
     return pipeline_.call(gemm_, arguments);
-  }
-
-  static std::int64_t ld(const Factor& factor, const Block& block) {
-    return static_cast<std::int64_t>(std::max<std::uint64_t>(1, factor.stored(block).rows));
   }
 
   Status fetch(const Block& c) {
@@ -126,8 +106,8 @@ class Product {
   const ProductSchedule& schedule_;
   const ProductShape shape_;
   const Operands operands_;
-  const Factor a_;
-  const Factor b_;
+  const OpMatrix a_;
+  const OpMatrix b_;
   const PlacedOperand c_;
   ResultLanding landing_;
   std::vector<Pipeline::Part> a_parts_;
@@ -150,8 +130,8 @@ ProductShape product_shape(const Descriptor& gemm, const Argument* arguments) {
 
 Status offload_product(Device& device, QueueId queue, const Descriptor& gemm,
                        const Argument* arguments, const ProductSchedule& schedule,
-                       Residency* residency, Stages& stages) {
-  return Product(device, queue, gemm, arguments, schedule, residency, stages).run();
+                       Residency* residency, Stages& stages, Commits* commits) {
+  return Product(device, queue, gemm, arguments, schedule, residency, stages, commits).run();
 }
 
 }  // namespace ob::algorithms

@@ -1,6 +1,7 @@
 #pragma once
 // A matrix product whose operands travel while the device computes.
 
+#include "algorithms/commit_gate.hpp"
 #include "algorithms/gemm_schedule.hpp"
 #include "algorithms/residency.hpp"
 #include "algorithms/stages.hpp"
@@ -19,9 +20,10 @@ ProductShape product_shape(const Descriptor& gemm, const Argument* arguments);
 /// Memory, threads, errors: as offload_call()   Cost: device memory for A, B and C; for beta
 /// not 0 as much as C on this side, too
 /// @param schedule of product_shape(gemm, arguments)
+/// @param commits if it is a part of a call
 /// @pre gemm.legal(arguments, lds) && !gemm.trivial(arguments)
 Status offload_product(Device& device, QueueId queue, const Descriptor& gemm,
                        const Argument* arguments, const ProductSchedule& schedule,
-                       Residency* residency, Stages& stages);
+                       Residency* residency, Stages& stages, Commits* commits = nullptr);
 
 }  // namespace ob::algorithms

@@ -77,7 +77,7 @@ Status fetch_all(Device& device, QueueId queue, std::vector<Returning>& results)
 // where the time went.
 template <class Check>
 Status finish(Device& device, QueueId queue, std::vector<Returning>& results, const Check& check,
-              const Stopwatch& watch, Stages& stages) {
+              const Stopwatch& watch, Stages& stages, Commits* commits = nullptr) {
   stages.to_server_ns = watch.elapsed_ns();
   if (const Status status = fetch_all(device, queue, results); !status.ok()) {
     return settle(device, queue, status);
@@ -85,10 +85,10 @@ Status finish(Device& device, QueueId queue, std::vector<Returning>& results, co
   const QueueReport report = device.synchronize(queue);
   OB_RETURN_IF_ERROR(report.status);
   OB_RETURN_IF_ERROR(check());
-  for (const Returning& result : results) {
-    result.commit();
-    stages.bytes_from += result.bytes();
-  }
+  OB_RETURN_IF_ERROR(commit_or_wait(commits, [&] {
+    for (const Returning& result : results) result.commit();
+  }));
+  for (const Returning& result : results) stages.bytes_from += result.bytes();
   const std::uint64_t after_ns = watch.elapsed_ns() - stages.to_server_ns;
   stages.plan_ns = report.plan_ns;
   stages.compute_ns = report.compute_ns;
@@ -248,13 +248,13 @@ Status check_info(const Descriptor& routine, const std::vector<Returning>& resul
 
 // @param results outlive the buffers of the batch: what may still land must outlive them
 Status offload(Device& device, QueueId queue, const Batch& batch, std::vector<Returning>& results,
-               Stages& stages) {
+               Stages& stages, Commits* commits = nullptr) {
   const Stopwatch watch;
   if (const Status status = submit_all(device, queue, batch, results, stages); !status.ok()) {
     return settle(device, queue, status);
   }
   const auto check = [&] { return check_info(batch.routine, results); };
-  OB_RETURN_IF_ERROR(finish(device, queue, results, check, watch, stages));
+  OB_RETURN_IF_ERROR(finish(device, queue, results, check, watch, stages, commits));
   if (batch.resident != nullptr) batch.resident->succeeded();
   return {};
 }
@@ -262,7 +262,8 @@ Status offload(Device& device, QueueId queue, const Batch& batch, std::vector<Re
 }  // namespace
 
 Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
-                    const Argument* arguments, Stages& stages, Residency* residency) {
+                    const Argument* arguments, Stages& stages, Residency* residency,
+                    Commits* commits) {
   std::vector<Returning> results;
   OnDevice on_device;
   CallArguments given;
@@ -270,7 +271,7 @@ Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
   std::optional<Residency::Call> resident;
   if (residency != nullptr) resident.emplace(*residency);
   return offload(device, queue, {routine, &given, &on_device, 1, resident ? &*resident : nullptr},
-                 results, stages);
+                 results, stages, commits);
 }
 
 Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,

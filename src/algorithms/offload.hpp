@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "algorithms/commit_gate.hpp"
 #include "algorithms/residency.hpp"
 #include "algorithms/stages.hpp"
 #include "base/layout.hpp"
@@ -23,9 +24,11 @@ namespace ob::algorithms {
 /// Cost:    operands read and written once over the link, but for what `residency` finds on the
 /// device already; device memory for each operand (not for padding)
 /// Source:  RCPU 3.2, without pipelining
+/// @param   commits if it is a part of a call
 /// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments)
 Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
-                    const Argument* arguments, Stages& stages, Residency* residency = nullptr);
+                    const Argument* arguments, Stages& stages, Residency* residency = nullptr,
+                    Commits* commits = nullptr);
 
 /// Runs several calls of one routine, as offload_call would each, but with all results in hand
 /// before any of the caller's memory that is read changes. An input that one call shares with the

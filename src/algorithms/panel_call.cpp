@@ -9,6 +9,14 @@ namespace {
 
 using namespace gemm_argument;
 
+Region result_home(const PlacedOperand& result) {
+  Region home = result.home;
+  home.triangle = result.written_triangle;
+  return home;
+}
+
+}  // namespace
+
 const Descriptor& gemm_of(Precision precision) {
   constexpr std::string_view kNames[] = {"sgemm", "dgemm", "cgemm", "zgemm"};
   return *routines::find(kNames[static_cast<int>(precision)]);
@@ -24,14 +32,6 @@ PlacedOperand placed_by_name(const Descriptor& routine, const Argument* argument
   return placed_operand(routine, *found, arguments[at].host);
 }
 
-Region result_home(const PlacedOperand& result) {
-  Region home = result.home;
-  home.triangle = result.written_triangle;
-  return home;
-}
-
-}  // namespace
-
 std::size_t argument_position(const Descriptor& routine, std::string_view name) {
   const auto names = routine.argument_names;
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
@@ -44,13 +44,14 @@ DeviceOperand all_of(const Pipeline::Part& part, const Region& there) {
 // --- the call ------------------------------------------------------------------------------------
 
 PanelCall::PanelCall(Device& device, QueueId queue, const Descriptor& routine,
-                     const Argument* arguments, Residency* residency, Stages& stages)
+                     const Argument* arguments, Residency* residency, Stages& stages,
+                     Commits* commits)
     : routine_(routine),
       arguments_(arguments),
       in_place_(argument_position(routine, "c") == routine.kinds.size()),
       result_(placed_by_name(routine, arguments, in_place_ ? "b" : "c")),
       landing_(result_.data, result_home(result_)),
-      pipeline_(device, queue, residency, stages) {}
+      pipeline_(device, queue, residency, stages, commits) {}
 
 Status PanelCall::run(double needed_bytes, const std::function<Status()>& submit) {
   return pipeline_.run(needed_bytes, submit, [this] { commit(); });

@@ -10,6 +10,13 @@
 
 namespace ob::algorithms {
 
+/// The product of that precision.
+const Descriptor& gemm_of(Precision precision);
+
+/// A matrix of a call.   @pre it has it
+PlacedOperand placed_by_name(const Descriptor& routine, const Argument* arguments,
+                             std::string_view name);
+
 /// As many as it has if there is no such argument.
 std::size_t argument_position(const Descriptor& routine, std::string_view name);
 
@@ -17,7 +24,7 @@ std::size_t argument_position(const Descriptor& routine, std::string_view name);
 class PanelCall {
  public:
   PanelCall(Device& device, QueueId queue, const Descriptor& routine, const Argument* arguments,
-            Residency* residency, Stages& stages);
+            Residency* residency, Stages& stages, Commits* commits = nullptr);
 
   /// As Pipeline::run(); then B is replaced, or beta C added.
   Status run(double needed_bytes, const std::function<Status()>& submit);
@@ -39,6 +46,8 @@ class PanelCall {
   /// A block of the result on the device.   @pre !in_place() or send_result() was called
   DeviceOperand in_result(const Block& block) const;
   Status fetch(const Block& block, Triangle triangle);
+  /// The result's memory there is needed no more.   @pre run() is over
+  void leave_device() { there_.own.reset(); }
   /// A block of B that lies in a buffer of its own.
   Status fetch(const Block& block, BufferId buffer);
 

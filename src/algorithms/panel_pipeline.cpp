@@ -52,12 +52,12 @@ std::optional<PanelShape> panel_shape(const Descriptor& routine, const Argument*
 
 Status offload_panels(Device& device, QueueId queue, const Descriptor& routine,
                       const Argument* arguments, const PanelSchedule& schedule,
-                      Residency* residency, Stages& stages) {
+                      Residency* residency, Stages& stages, Commits* commits) {
   const std::optional<PanelShape> shape = panel_shape(routine, arguments);
   if (!shape) {
     return {Code::invalid_argument, std::string(routine.name) + " is not computed in panels"};
   }
-  PanelCall call(device, queue, routine, arguments, residency, stages);
+  PanelCall call(device, queue, routine, arguments, residency, stages, commits);
   if (schedule.in_strips) return run_strips(call, *shape, schedule);
   return shape->form == PanelShape::Form::one_side ? run_one_side(call, *shape, schedule)
                                                    : run_rank(call, *shape, schedule);

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "algorithms/commit_gate.hpp"
 #include "algorithms/panel_schedule.hpp"
 #include "algorithms/residency.hpp"
 #include "algorithms/stages.hpp"
@@ -23,9 +24,10 @@ std::optional<PanelShape> panel_shape(const Descriptor& routine, const Argument*
 /// Memory, threads, errors: as offload_call()   Cost: device memory for all operands, C as a full
 /// matrix; for what is replaced or added to, as much on this side, too
 /// @param schedule of *panel_shape(routine, arguments)
+/// @param commits if it is a part of a call
 /// @pre routine.legal(arguments, lds) && !routine.trivial(arguments)
 Status offload_panels(Device& device, QueueId queue, const Descriptor& routine,
                       const Argument* arguments, const PanelSchedule& schedule,
-                      Residency* residency, Stages& stages);
+                      Residency* residency, Stages& stages, Commits* commits = nullptr);
 
 }  // namespace ob::algorithms

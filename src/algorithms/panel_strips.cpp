@@ -38,7 +38,8 @@ class Strips {
         strips_(schedule.panels.size()) {}
 
   Status run() {
-    return call_.run(bytes_needed(shape_), [this] { return submit(); });
+    return call_.run(schedule_.two_slots ? bytes_in_slots() : bytes_needed(shape_),
+                     [this] { return submit(); });
   }
 
  private:
@@ -81,9 +82,32 @@ class Strips {
   }
 
   Status send(unsigned panel) {
-    OB_RETURN_IF_ERROR(call_.pipeline().place(diagonal(panel), diagonals_[panel]));
+    OB_RETURN_IF_ERROR(bring(diagonal(panel), thickest() * thickest(), diagonal_part(panel)));
     if (before(panel).count == 0) return {};
-    return call_.pipeline().place(strip(panel), strips_[panel]);
+    return bring(strip(panel), thickest() * shape_.order, strip_part(panel));
+  }
+
+  // Slots are as large as the largest that they ever hold.
+  Status bring(const PlacedOperand& block, std::uint64_t most_elements, Pipeline::Part& part) {
+    Pipeline& pipeline = call_.pipeline();
+    if (!schedule_.two_slots) return pipeline.place(block, part);
+    if (!part.own) OB_RETURN_IF_ERROR(pipeline.allocate(most_elements * element_bytes(), part));
+    return pipeline.send(block, part.buffer);
+  }
+  Pipeline::Part& diagonal_part(unsigned panel) { return diagonals_[slot(panel)]; }
+  Pipeline::Part& strip_part(unsigned panel) { return strips_[slot(panel)]; }
+  unsigned slot(unsigned panel) const { return schedule_.two_slots ? panel % 2 : panel; }
+
+  std::uint64_t element_bytes() const { return a_.there.element_bytes; }
+  std::uint64_t thickest() const {
+    std::uint64_t most = 0;
+    for (const Range& panel : schedule_.panels) most = std::max(most, panel.count);
+    return most;
+  }
+  double bytes_in_slots() const {
+    const std::uint64_t slots = 2 * thickest() * (thickest() + shape_.order);
+    const std::uint64_t held = (call_.in_place() ? 1 : 2) * shape_.order * shape_.length;
+    return static_cast<double>((slots + held) * element_bytes());
   }
 
   Status compute(unsigned panel) {
@@ -108,7 +132,7 @@ class Strips {
     PanelCall::Arguments arguments(call_);
     arguments.set(left_ ? "m" : "n", range.count);
     arguments.set("alpha", alpha);
-    arguments.set("a", all_of(diagonals_[panel], diagonal(panel).there));
+    arguments.set("a", all_of(diagonal_part(panel), diagonal(panel).there));
     arguments.set("b", in_b(range));
     if (!call_.in_place()) arguments.set("c", call_.in_result(block(range)));
     return call_.pipeline().call(call_.routine(), arguments.get());
@@ -122,7 +146,7 @@ class Strips {
     const Range to = pulls ? schedule_.panels[panel] : before(panel);
     const Range from = pulls ? before(panel) : schedule_.panels[panel];
     if (to.count == 0 || from.count == 0) return {};
-    const PanelCall::Factor a{trans(pulls == left_), all_of(strips_[panel], strip(panel).there)};
+    const PanelCall::Factor a{trans(pulls == left_), all_of(strip_part(panel), strip(panel).there)};
     const PanelCall::Factor b{'N', in_b(from)};
     return call_.multiply(block(to), from.count, alpha, left_ ? a : b, left_ ? b : a, beta);
   }

@@ -6,8 +6,9 @@
 
 namespace ob::algorithms {
 
-Pipeline::Pipeline(Device& device, QueueId queue, Residency* residency, Stages& stages)
-    : device_(device), queue_(queue), stages_(stages) {
+Pipeline::Pipeline(Device& device, QueueId queue, Residency* residency, Stages& stages,
+                   Commits* commits)
+    : device_(device), queue_(queue), stages_(stages), commits_(commits) {
   if (residency != nullptr) resident_.emplace(*residency);
 }
 
@@ -15,6 +16,7 @@ Pipeline::~Pipeline() {
   // Nothing is under way any more.
   try {
     if (event_) (void)device_.destroy_event(event_);
+    if (fetched_) (void)device_.destroy_event(fetched_);
     if (back_) (void)device_.destroy_queue(back_);
   } catch (...) {  // no memory to tell the device by: they go with the connection
   }
@@ -30,7 +32,7 @@ Status Pipeline::run(double needed_bytes, const std::function<Status()>& submit,
   const QueueReport report = device_.synchronize(queue_);
   OB_RETURN_IF_ERROR(report.status);
   OB_RETURN_IF_ERROR(back.status);
-  commit();
+  OB_RETURN_IF_ERROR(commit_or_wait(commits_, commit));
   if (resident_) resident_->succeeded();
   const std::uint64_t after_ns = watch.elapsed_ns() - stages_.to_server_ns;
   stages_.compute_ns += report.compute_ns;
@@ -68,10 +70,13 @@ Status Pipeline::place(const PlacedOperand& operand, Part& part) {
     }
   }
   OB_RETURN_IF_ERROR(allocate(extent_bytes(operand.there), part));
-  if (!operand.read) return {};
+  return operand.read ? send(operand, part.buffer) : Status();
+}
+
+Status Pipeline::send(const PlacedOperand& operand, BufferId buffer) {
   const Layout home = Layout::matrix(operand.data, operand.home);
   stages_.bytes_to += home.total_bytes();
-  return device_.write(queue_, part.buffer, operand.there, home);
+  return device_.write(queue_, buffer, operand.there, home);
 }
 
 Status Pipeline::allocate(std::uint64_t size_bytes, Part& part) {
@@ -89,6 +94,14 @@ Status Pipeline::fetch(BufferId buffer, const Region& region, const Layout& land
   OB_RETURN_IF_ERROR(device_.wait(back_, event_));
   stages_.bytes_from += landing.total_bytes();
   return device_.read(back_, buffer, region, landing);
+}
+
+Status Pipeline::hold_calls() {
+  if (!fetched_) {
+    OB_ASSIGN_OR_RETURN(fetched_, device_.create_event());
+  }
+  OB_RETURN_IF_ERROR(device_.record(back_, fetched_));
+  return device_.wait(queue_, fetched_);
 }
 
 }  // namespace ob::algorithms

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "algorithms/commit_gate.hpp"
 #include "algorithms/device_buffer.hpp"
 #include "algorithms/residency.hpp"
 #include "algorithms/stages.hpp"
@@ -25,13 +26,15 @@ class Pipeline {
     std::optional<DeviceBuffer> own;  // for this call only
   };
 
-  Pipeline(Device& device, QueueId queue, Residency* residency, Stages& stages);
+  /// @param commits of a part of a call, else nullptr
+  Pipeline(Device& device, QueueId queue, Residency* residency, Stages& stages,
+           Commits* commits = nullptr);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
   /// `submit` places, calls and fetches; when all of it is done without error, `commit` does what
-  /// is left on this side.
+  /// is left on this side, or the owner of the parts has it done later.
   /// Errors: out_of_memory before anything travels if the device has less than needed_bytes; those
   /// of `submit` and the device. After an error nothing is under way any more
   Status run(double needed_bytes, const std::function<Status()>& submit,
@@ -40,11 +43,15 @@ class Pipeline {
   /// Brings an operand to the device, or makes room for what is not read; it stays there where
   /// there is a Residency.
   Status place(const PlacedOperand& operand, Part& part);
+  /// Brings an operand to a buffer that was allocated: once nothing uses it any more.
+  Status send(const PlacedOperand& operand, BufferId buffer);
   /// Makes room for this call only.
   Status allocate(std::uint64_t size_bytes, Part& part);
   Status call(const Descriptor& routine, const Argument* arguments);
   /// Of what has been called for.
   Status fetch(BufferId buffer, const Region& region, const Layout& landing);
+  /// Later calls may overwrite what has been fetched.
+  Status hold_calls();
 
  private:
   Status submit_all(double needed_bytes, const std::function<Status()>& submit);
@@ -53,8 +60,10 @@ class Pipeline {
   Device& device_;
   const QueueId queue_;
   Stages& stages_;
+  Commits* const commits_;
   QueueId back_;
   EventId event_;
+  EventId fetched_;  // made when it is needed
   std::optional<Residency::Call> resident_;
 };
 

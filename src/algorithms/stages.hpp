@@ -1,6 +1,7 @@
 #pragma once
 // Where the time of an offloaded call went.
 
+#include <algorithm>
 #include <cstdint>
 
 namespace ob::algorithms {
@@ -14,8 +15,9 @@ struct Stages {
   std::uint64_t plan_ns = 0;
   std::uint64_t compute_ns = 0;
   std::uint64_t from_server_ns = 0;
-  std::uint64_t bytes_kept = 0;  ///< did not travel: were on the device already
-  std::uint64_t waited_ns = 0;   ///< for its turn, while others computed
+  std::uint64_t bytes_kept = 0;    ///< did not travel: were on the device already
+  std::uint64_t waited_ns = 0;     ///< for its turn, while others computed
+  std::uint64_t more_devices = 0;  ///< than one, for the whole call
 
   Stages& operator+=(const Stages& other) noexcept {
     bytes_to += other.bytes_to;
@@ -25,6 +27,7 @@ struct Stages {
     plan_ns += other.plan_ns;
     compute_ns += other.compute_ns;
     waited_ns += other.waited_ns;
+    more_devices = std::max(more_devices, other.more_devices);
     from_server_ns += other.from_server_ns;
     return *this;
   }

@@ -1,0 +1,31 @@
+#include "algorithms/fabric.hpp"
+
+#include <algorithm>
+
+namespace ob::algorithms {
+
+Result<std::vector<Station>> Fabric::open_all(std::span<Device* const> devices) {
+  std::vector<Station> stations;
+  stations.reserve(devices.size());
+  for (Device* device : devices) {
+    OB_ASSIGN_OR_RETURN(Station station, Station::open(*device));
+    stations.push_back(std::move(station));
+  }
+  return stations;
+}
+
+std::vector<Region> blocks_of(const Region& region, std::uint64_t block_bytes) {
+  const std::uint64_t column_bytes = region.rows * region.element_bytes;
+  const std::uint64_t cols =
+      std::max<std::uint64_t>(1, block_bytes / std::max<std::uint64_t>(1, column_bytes));
+  std::vector<Region> blocks;
+  for (std::uint64_t first = 0; first < region.cols; first += cols) {
+    Region block = region;
+    block.cols = std::min(cols, region.cols - first);
+    block.offset_bytes += first * region.ld * region.element_bytes;
+    blocks.push_back(block);
+  }
+  return blocks;
+}
+
+}  // namespace ob::algorithms

@@ -1,0 +1,92 @@
+#pragma once
+// Devices that work on one call together, and how what one of them has gets to the others.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algorithms/fabric_model.hpp"
+#include "algorithms/station.hpp"
+#include "base/layout.hpp"
+#include "base/status.hpp"
+#include "device/device.hpp"
+
+namespace ob::algorithms {
+
+/// What travels together: parts of one buffer.
+struct Parcel {
+  BufferId buffer;
+  std::vector<Region> regions;
+};
+
+/// Names a parcel that goes round: each number once in the life of a fabric.
+using ParcelTag = std::uint64_t;
+
+/// What went over the links of one device.   Units: bytes
+struct Traffic {
+  std::uint64_t sent = 0;      ///< from this process, operands
+  std::uint64_t fetched = 0;   ///< to this process, results
+  std::uint64_t received = 0;  ///< parcels of other devices
+};
+
+/// Every device has one thread, its rank, which alone submits to it; the functions that have an
+/// `at` are called by that rank. Copies go on beside what compute(at) does.
+/// Memory:  buffers and host memory must live until finish(at), or run_ranks(), has returned
+/// Source:  DAC V.B, with the panel on its owner and copies from device to device
+class Fabric {
+ public:
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+  virtual ~Fabric() = default;
+
+  std::size_t size() const { return stations_.size(); }
+  Device& device(std::size_t at) const { return stations_[at].device(); }
+  QueueId compute(std::size_t at) const { return stations_[at].compute(); }
+  const Traffic& traffic(std::size_t at) const { return traffic_[at]; }
+  virtual FabricModel model() const = 0;
+
+  /// Brings an operand to the device; what compute(at) gets from now on finds it.
+  virtual Status send(std::size_t at, const Layout& source, BufferId buffer,
+                      const Region& region) = 0;
+  /// Brings home what compute(at) has been given so far. Returns before it is here.
+  virtual Status fetch(std::size_t at, BufferId buffer, const Region& region,
+                       const Layout& destination) = 0;
+
+  /// Promises `receivers`, which get it in that order, what compute(at) has been given so far makes
+  /// of the parcel.
+  /// @pre deliver() follows before the next one; the parcel does not change before finish()
+  virtual Status offer(std::size_t at, ParcelTag tag, const Parcel& parcel,
+                       std::span<const std::size_t> receivers) = 0;
+  /// Sees to it that the last promise is kept; may wait for the parcel. Between offer() and this
+  /// belongs what the device is to compute meanwhile.
+  virtual Status deliver(std::size_t at) = 0;
+  /// Waits until the parcel can be had, brings it into a slot once that is free; what compute(at)
+  /// gets from now on finds it.
+  /// @pre regions have the shapes of those offered; at is one of the receivers
+  virtual Status take(std::size_t at, ParcelTag tag, const Parcel& parcel, std::size_t slot) = 0;
+  /// What compute(at) was given so far was the slot's last use.
+  Status release(std::size_t at, std::size_t slot) { return stations_[at].release(slot); }
+
+  /// Ends all waiting, of all ranks.   Threads: any
+  virtual void abort(const Status& why) = 0;
+  /// Waits for all that `at` has under way; what failed first.
+  virtual Status finish(std::size_t at) { return stations_[at].finish(); }
+
+ protected:
+  explicit Fabric(std::vector<Station> stations)
+      : stations_(std::move(stations)), traffic_(stations_.size()) {}
+
+  static Result<std::vector<Station>> open_all(std::span<Device* const> devices);
+  Station& station(std::size_t at) { return stations_[at]; }
+  Traffic& account(std::size_t at) { return traffic_[at]; }
+
+ private:
+  std::vector<Station> stations_;
+  std::vector<Traffic> traffic_;
+};
+
+/// Parts of a region of at most so many bytes, or single columns, in order. @pre a full region
+std::vector<Region> blocks_of(const Region& region, std::uint64_t block_bytes);
+
+}  // namespace ob::algorithms

@@ -1,0 +1,43 @@
+#pragma once
+// What is known of devices that work together and of the ways between them.
+
+#include <cstddef>
+#include <vector>
+
+namespace ob::algorithms {
+
+/// One device.   Units: flop/s of real operations, s
+struct RankModel {
+  double flop_per_s = 0;        ///< of large products and of what is made of them
+  double panel_flop_per_s = 0;  ///< of the factorization of a panel
+  double call_s = 0;            ///< each call, besides its operations
+};
+
+/// How what one device has gets to the others.
+enum class Route : unsigned char {
+  relay,  ///< through this process: up once, down once for each of them
+  ring,   ///< from device to device, each handing on what it gets
+};
+
+/// Measured, never guessed.   Units: bytes/s, s, bytes
+struct FabricModel {
+  std::vector<RankModel> ranks;
+  double to_bytes_per_s = 0;    ///< out of this process, all devices together
+  double from_bytes_per_s = 0;  ///< into this process, likewise
+  double link_bytes_per_s = 0;  ///< of one device, each direction
+  double message_s = 0;         ///< each block of a copy, besides its bytes
+  double block_bytes = 2 << 20;
+  Route route = Route::relay;
+
+  bool known() const noexcept {
+    if (ranks.empty() || to_bytes_per_s <= 0 || from_bytes_per_s <= 0 || link_bytes_per_s <= 0) {
+      return false;
+    }
+    for (const RankModel& rank : ranks) {
+      if (rank.flop_per_s <= 0) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace ob::algorithms

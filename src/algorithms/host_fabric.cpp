@@ -1,0 +1,132 @@
+#include "algorithms/host_fabric.hpp"
+
+#include <utility>
+
+namespace ob::algorithms {
+namespace {
+
+Layout staged_block(std::byte* memory, const Region& region, const Region& block) {
+  const std::uint64_t column_bytes = region.rows * region.element_bytes;
+  const std::uint64_t column =
+      (block.offset_bytes - region.offset_bytes) / (region.ld * region.element_bytes);
+  return Layout::bytes(memory + column * column_bytes, block.cols * column_bytes);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostFabric>> HostFabric::create(std::span<Device* const> devices,
+                                                       const FabricModel& model) {
+  OB_ASSIGN_OR_RETURN(std::vector<Station> stations, open_all(devices));
+  return std::unique_ptr<HostFabric>(new HostFabric(std::move(stations), model));
+}
+
+HostFabric::HostFabric(std::vector<Station> stations, const FabricModel& model)
+    : Fabric(std::move(stations)), model_(model), offered_(size()), in_use_(size()) {
+  model_.route = Route::relay;
+}
+
+Status HostFabric::send(std::size_t at, const Layout& source, BufferId buffer,
+                        const Region& region) {
+  Station& here = station(at);
+  account(at).sent += source.total_bytes();
+  OB_RETURN_IF_ERROR(here.device().write(here.in(), buffer, region, source));
+  return here.order(here.in(), here.compute());
+}
+
+Status HostFabric::fetch(std::size_t at, BufferId buffer, const Region& region,
+                         const Layout& destination) {
+  Station& here = station(at);
+  account(at).fetched += destination.total_bytes();
+  OB_RETURN_IF_ERROR(here.order(here.compute(), here.back()));
+  return here.device().read(here.back(), buffer, region, destination);
+}
+
+Status HostFabric::offer(std::size_t at, ParcelTag tag, const Parcel& parcel,
+                         std::span<const std::size_t> receivers) {
+  if (receivers.empty()) return {};
+  auto staged = std::make_shared<Staged>();
+  staged->parcel = parcel;
+  staged->receivers_left = receivers.size();
+  for (const Region& region : parcel.regions) {
+    staged->memory.emplace_back(packed_bytes(region));
+    if (staged->memory.back().data() == nullptr) {
+      return {Code::out_of_memory, "no memory for " + std::to_string(packed_bytes(region)) +
+                                       " bytes that go from one device to others"};
+    }
+  }
+  offered_[at] = staged;
+  const std::lock_guard lock(mutex_);
+  staged_[tag] = std::move(staged);
+  changed_.notify_all();
+  return station(at).order(compute(at), station(at).out());
+}
+
+Status HostFabric::deliver(std::size_t at) {
+  const std::shared_ptr<Staged> staged = std::exchange(offered_[at], nullptr);
+  if (staged == nullptr) return {};  // nobody wants it
+  const Station& here = station(at);
+  for (std::size_t r = 0; r < staged->parcel.regions.size(); ++r) {
+    const Region& region = staged->parcel.regions[r];
+    for (const Region& block : blocks_of(region, static_cast<std::uint64_t>(model_.block_bytes))) {
+      const Layout here_now = staged_block(staged->memory[r].data(), region, block);
+      OB_RETURN_IF_ERROR(here.device().read(here.out(), staged->parcel.buffer, block, here_now));
+      OB_RETURN_IF_ERROR(here.device().synchronize(here.out()).status);
+      const std::lock_guard lock(mutex_);
+      ++staged->blocks_here;
+      changed_.notify_all();
+    }
+  }
+  return {};
+}
+
+Status HostFabric::wait_for(ParcelTag tag, std::shared_ptr<Staged>& staged) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !aborted_.ok() || staged_.count(tag) != 0; });
+  if (!aborted_.ok()) return aborted_;
+  const auto found = staged_.find(tag);
+  staged = found->second;
+  if (--staged->receivers_left == 0) staged_.erase(found);
+  return {};
+}
+
+Status HostFabric::wait_for_block(const Staged& staged, std::size_t block) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !aborted_.ok() || staged.blocks_here > block; });
+  return aborted_;
+}
+
+Status HostFabric::take(std::size_t at, ParcelTag tag, const Parcel& parcel, std::size_t slot) {
+  std::shared_ptr<Staged> staged;
+  OB_RETURN_IF_ERROR(wait_for(tag, staged));
+  Station& here = station(at);
+  // What came before has long been there: only its memory here is still held.
+  OB_RETURN_IF_ERROR(here.device().synchronize(here.in()).status);
+  in_use_[at].clear();
+  in_use_[at].push_back(staged);
+  OB_RETURN_IF_ERROR(here.in_after(slot));
+  std::size_t number = 0;
+  for (std::size_t r = 0; r < parcel.regions.size(); ++r) {
+    const Region& region = parcel.regions[r];
+    for (const Region& block : blocks_of(region, static_cast<std::uint64_t>(model_.block_bytes))) {
+      OB_RETURN_IF_ERROR(wait_for_block(*staged, number++));
+      const Layout source = staged_block(staged->memory[r].data(), region, block);
+      OB_RETURN_IF_ERROR(here.device().write(here.in(), parcel.buffer, block, source));
+      account(at).received += source.total_bytes();
+    }
+  }
+  return here.order(here.in(), here.compute());
+}
+
+void HostFabric::abort(const Status& why) {
+  const std::lock_guard lock(mutex_);
+  if (aborted_.ok()) aborted_ = why;
+  changed_.notify_all();
+}
+
+Status HostFabric::finish(std::size_t at) {
+  const Status status = Fabric::finish(at);
+  in_use_[at].clear();
+  return status;
+}
+
+}  // namespace ob::algorithms

@@ -1,0 +1,63 @@
+#include "algorithms/ranks.hpp"
+
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace ob::algorithms {
+namespace {
+
+// Runs ranks and remembers what failed first.
+class Ranks {
+ public:
+  Ranks(Fabric& fabric, const std::function<Status(std::size_t)>& program)
+      : fabric_(fabric), program_(program) {}
+
+  void run(std::size_t at) noexcept {
+    try {
+      if (const Status status = program_(at); !status.ok()) fail(status);
+      // Also after a failure: nothing of the device may land any more.
+      if (const Status status = fabric_.finish(at); !status.ok()) fail(status);
+    } catch (const std::exception&) {
+      fail({Code::out_of_memory, "no memory for a call on several devices"});
+      (void)fabric_.finish(at);
+    }
+  }
+  void fail(const Status& status) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (first_.ok()) first_ = status;
+    }
+    fabric_.abort(status);
+  }
+  /// @pre all ranks have returned
+  const Status& first() const { return first_; }
+
+ private:
+  Fabric& fabric_;
+  const std::function<Status(std::size_t)>& program_;
+  std::mutex mutex_;
+  Status first_;
+};
+
+}  // namespace
+
+Status run_ranks(Fabric& fabric, const std::function<Status(std::size_t)>& program) {
+  Ranks ranks(fabric, program);
+  std::vector<std::thread> others;
+  others.reserve(fabric.size());
+  try {
+    for (std::size_t at = 1; at < fabric.size(); ++at) {
+      others.emplace_back([&ranks, at] { ranks.run(at); });
+    }
+    ranks.run(0);
+  } catch (const std::system_error&) {
+    ranks.fail({Code::out_of_memory, "no threads for a call on several devices"});
+  }
+  for (std::thread& other : others) other.join();
+  return ranks.first();
+}
+
+}  // namespace ob::algorithms

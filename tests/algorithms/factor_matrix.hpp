@@ -1,0 +1,125 @@
+#pragma once
+// Matrices of any precision in poisoned memory, and devices that factor them.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "algorithms/host_fabric.hpp"
+#include "backend/cpu/backend.hpp"
+#include "routines/descriptor.hpp"
+#include "support/random.hpp"
+
+namespace ob::test {
+
+using Value = std::complex<double>;
+
+inline bool is_complex(Precision p) { return p == Precision::c || p == Precision::z; }
+inline double unit_of(Precision p) { return real_bytes(p) == 4 ? 0x1p-24 : 0x1p-53; }
+
+/// Column-major with rows of padding, every byte of it poison at first.
+class FactorMatrix {
+ public:
+  FactorMatrix(Precision precision, std::uint64_t rows, std::uint64_t cols, std::uint64_t ld)
+      : precision_(precision), rows_(rows), cols_(cols), ld_(ld) {
+    bytes_.assign(ld * cols * element_bytes(precision), std::byte{0xA5});
+  }
+  std::uint64_t rows() const { return rows_; }
+  std::uint64_t cols() const { return cols_; }
+  std::uint64_t ld() const { return ld_; }
+  HostOperand operand() { return {bytes_.data(), static_cast<std::int64_t>(ld_)}; }
+
+  Value get(std::uint64_t i, std::uint64_t j) const {
+    const std::byte* at = &bytes_[(i + j * ld_) * element_bytes(precision_)];
+    if (real_bytes(precision_) == 4) {
+      float parts[2] = {0, 0};
+      std::memcpy(parts, at, element_bytes(precision_));
+      return {parts[0], parts[1]};
+    }
+    double parts[2] = {0, 0};
+    std::memcpy(parts, at, element_bytes(precision_));
+    return {parts[0], parts[1]};
+  }
+  void set(std::uint64_t i, std::uint64_t j, Value value) {
+    std::byte* at = &bytes_[(i + j * ld_) * element_bytes(precision_)];
+    if (real_bytes(precision_) == 4) {
+      const float parts[2] = {static_cast<float>(value.real()), static_cast<float>(value.imag())};
+      std::memcpy(at, parts, element_bytes(precision_));
+    } else {
+      const double parts[2] = {value.real(), value.imag()};
+      std::memcpy(at, parts, element_bytes(precision_));
+    }
+  }
+  bool same_bytes(const FactorMatrix& other, std::uint64_t i, std::uint64_t j) const {
+    const std::size_t size = element_bytes(precision_);
+    return std::memcmp(&bytes_[(i + j * ld_) * size], &other.bytes_[(i + j * ld_) * size], size) ==
+           0;
+  }
+  bool operator==(const FactorMatrix& other) const { return bytes_ == other.bytes_; }
+
+  void fill(std::mt19937_64& random) {
+    std::uniform_real_distribution<double> part(-1, 1);
+    for (std::uint64_t j = 0; j < cols_; ++j) {
+      for (std::uint64_t i = 0; i < rows_; ++i) {
+        const double re = part(random);
+        set(i, j, {re, is_complex(precision_) ? part(random) : 0});
+      }
+    }
+  }
+  /// Hermitian and, by its diagonal, positive definite.
+  void fill_definite(std::mt19937_64& random) {
+    fill(random);
+    for (std::uint64_t j = 0; j < cols_; ++j) {
+      for (std::uint64_t i = 0; i < j; ++i) set(i, j, std::conj(get(j, i)));
+      set(j, j, static_cast<double>(2 * rows_ + 1));
+    }
+  }
+
+ private:
+  Precision precision_;
+  std::uint64_t rows_, cols_, ld_;
+  std::vector<std::byte> bytes_;
+};
+
+inline constexpr std::size_t kMostDevices = 4;
+
+/// The first `count` of the cpu devices of this test program.
+inline std::vector<Device*> cpu_devices(std::size_t count) {
+  static const std::vector<std::unique_ptr<Device>> made = [] {
+    std::vector<std::unique_ptr<Device>> devices;
+    for (unsigned i = 0; i < kMostDevices; ++i) {
+      auto device = cpu::create({.index = i, .devices = kMostDevices, .threads = 1});
+      if (!device.ok()) {
+        std::fprintf(stderr, "%s\n", device.status().message().c_str());
+        std::abort();
+      }
+      devices.push_back(std::move(device).value());
+    }
+    return devices;
+  }();
+  std::vector<Device*> devices;
+  for (std::size_t i = 0; i < count; ++i) devices.push_back(made[i].get());
+  return devices;
+}
+
+inline std::unique_ptr<algorithms::HostFabric> host_fabric(std::span<Device* const> devices,
+                                                           double block_bytes) {
+  algorithms::FabricModel model;
+  model.block_bytes = block_bytes;
+  auto made = algorithms::HostFabric::create(devices, model);
+  if (!made.ok()) {
+    std::fprintf(stderr, "%s\n", made.status().message().c_str());
+    std::abort();
+  }
+  return std::move(made).value();
+}
+
+}  // namespace ob::test
