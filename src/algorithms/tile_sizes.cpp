@@ -24,35 +24,37 @@ std::uint64_t even(std::uint64_t length, std::uint64_t part) {
   return (length + parts - 1) / parts;
 }
 
+// Tiles of so many rows, and as many columns as there is memory for.
+TileSizes tiles_of(const TiledShape& shape, std::uint64_t rows, std::uint64_t depth,
+                   std::uint64_t memory) {
+  const std::uint64_t slots = 2 * shape.factors * depth;  // a row's elements of panels
+  if (rows == 0 || memory <= slots * rows) return {};
+  const std::uint64_t cols = (memory - slots * rows) / (rows + slots);
+  if (cols == 0) return {};
+  return {rows, even(shape.cols, std::min(cols, shape.cols)), depth};
+}
+
 }  // namespace
 
 TileSizes choose_tiles(const TiledShape& shape, std::uint64_t memory) {
+  if (shape.rows == 0 || shape.cols == 0 || shape.depth == 0) return {};
   const double root = std::sqrt(real(memory));
   const double wanted = std::clamp(root / kThinness, kThinnest, kThickest);
-  const double thin = std::min({std::max(1.0, root / 8), wanted, real(shape.depth)});
-  TileSizes sizes;
-  sizes.depth = static_cast<std::uint64_t>(thin);
-  if (sizes.depth == 0 || shape.rows == 0 || shape.cols == 0) return {};
-  const std::uint64_t slots = 2 * shape.factors * sizes.depth;  // a panel's elements per edge
-  const double edge = std::sqrt(real(slots) * real(slots) + real(memory)) - real(slots);
-  const std::uint64_t square = edge < 1 ? 0 : static_cast<std::uint64_t>(edge);
-  const std::uint64_t narrow = std::min(shape.rows, shape.cols);
-  const std::uint64_t wide = std::max(shape.rows, shape.cols);
-  if (square == 0) return {};
-  std::uint64_t first = std::min(square, narrow);
-  std::uint64_t second = square;
-  if (narrow < square) {
-    second = (memory - slots * narrow) / (narrow + slots);
+  const auto thin =
+      static_cast<std::uint64_t>(std::min({std::max(1.0, root / 8), wanted, real(shape.depth)}));
+  TileSizes best;
+  for (std::uint64_t down = 1; down <= shape.rows; ++down) {
+    const TileSizes sizes = tiles_of(shape, even(shape.rows, shape.rows / down), thin, memory);
+    if (!sizes.fits()) continue;
+    if (!best.fits() || tile_traffic(shape, sizes) < tile_traffic(shape, best)) best = sizes;
+    if (sizes.cols == shape.cols || sizes.rows * 4 < sizes.cols) break;  // flatter only costs more
   }
-  second = std::min(second, wide);
-  const bool rows_first = shape.rows <= shape.cols;
-  sizes.rows = even(shape.rows, rows_first ? first : second);
-  sizes.cols = even(shape.cols, rows_first ? second : first);
+  if (!best.fits()) return {};
   const std::uint64_t room =
-      (memory - sizes.rows * sizes.cols) / (2 * shape.factors * (sizes.rows + sizes.cols));
+      (memory - best.rows * best.cols) / (2 * shape.factors * (best.rows + best.cols));
   const std::uint64_t good = std::max(shape.depth / kLeastPanels, std::uint64_t{1});
-  sizes.depth = std::min({std::max(sizes.depth, good), room, shape.depth});
-  return sizes;
+  best.depth = std::min({std::max(best.depth, good), room, shape.depth});
+  return best;
 }
 
 double tile_traffic(const TiledShape& shape, const TileSizes& sizes) noexcept {

@@ -24,10 +24,11 @@ struct TiledShape {
   unsigned factors = 1;  ///< 2: sums of two products (syr2k)
 };
 
-/// The largest tiles for which rows cols + 2 factors depth (rows + cols) <= memory, square unless
-/// the result is narrower. Panels are as thin as their use of memory demands (about a tenth) but no
-/// thinner than products run well with, and an eighth of the depth where there is room for it.
-/// Source: Hong and Kung's bound, 2 rows cols depth / sqrt(memory), is what square tiles come near
+/// Tiles for which rows cols + 2 factors depth (rows + cols) <= memory and least travels: about
+/// square unless the result is narrow, and all about equal. Panels are as thin as their use of
+/// memory demands (about a tenth) but no thinner than products run well with, and an eighth of the
+/// depth where there is room for it. Source: Hong and Kung's bound, 2 rows cols depth /
+/// sqrt(memory), is what square tiles come near
 /// @param memory for all of it [elements]
 TileSizes choose_tiles(const TiledShape& shape, std::uint64_t memory);
 

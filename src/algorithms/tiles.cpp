@@ -39,7 +39,7 @@ Status offload_tiles(Device& device, QueueId queue, const Descriptor& routine,
                      const Argument* arguments, const Range& diagonal, std::uint64_t memory_bytes,
                      Stages& stages, Commits* commits) {
   const std::uint64_t all = std::min(memory_bytes, device.info().memory_bytes);
-  const std::uint64_t lost = std::min(all / 2, kMostBuffers * kUnitBytes);
+  const std::uint64_t lost = std::min(all - all / 8, kMostBuffers * kUnitBytes);
   return run({device, queue, routine, arguments, all - lost, stages, commits}, diagonal);
 }
 
