@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 MAGIC = 0x54524F504552424F  # "OBREPORT"
-VERSION = 3
+VERSION = 4
 HEADER = struct.Struct("<QIIQQ64s128s16s256s")
-ROW = struct.Struct("<32s23Q")
+ROW = struct.Struct("<32s25Q")
 
 
 @dataclass
@@ -41,6 +41,8 @@ class Routine:
     tried: int = 0
     mispredicted: int = 0
     lost_ns: int = 0
+    several: int = 0
+    devices: int = 0
 
     def add(self, other: Routine) -> None:
         for name in COUNTERS:

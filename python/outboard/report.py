@@ -181,6 +181,11 @@ _DECIDED = (
     Column("lost\nby that", lambda r: format_time(r.lost_ns)),
 )
 
+_SEVERAL = (
+    Column("on several\ndevices", lambda r: str(r.several)),
+    Column("devices\neach", lambda r: f"{r.devices / r.several:.3g}" if r.several else "-"),
+)
+
 
 def _tables(lines: list[Line], width: int, counting: bool) -> list[Table]:
     counts = list(_COUNTS)
@@ -191,6 +196,8 @@ def _tables(lines: list[Line], width: int, counting: bool) -> list[Table]:
         counts += _CHECKED
     if any(r.decided or r.tried or r.mispredicted or r.lost_ns for r in routines):
         counts += _DECIDED
+    if any(r.several for r in routines):
+        counts += _SEVERAL
     rows = [*lines, _total(lines)] if len(lines) > 1 else lines
     whole = _table([*counts, *_TIMES], rows, estimate=True)
     if _natural_width(whole) <= width:

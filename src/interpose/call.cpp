@@ -8,6 +8,7 @@
 #include "interpose/pipelined.hpp"
 #include "interpose/remote_run.hpp"
 #include "interpose/resident.hpp"
+#include "interpose/several.hpp"
 #include "interpose/state.hpp"
 #include "interpose/undisturbed.hpp"
 #include "interpose/verified.hpp"
@@ -21,6 +22,7 @@ class CallJob final : public RemoteJob {
   CallJob(const Descriptor& routine, const Argument* arguments)
       : routine_(routine), arguments_(arguments) {}
   Status run(State& state, client::Lease& lease, algorithms::Stages& stages) override {
+    if (const auto done = run_on_several(state, lease, routine_, arguments_, stages)) return *done;
     algorithms::Residency* resident = residency_of(state, lease);
     const Status status = offload(state, lease, routine_, arguments_, resident, stages);
     if (status.code() == Code::out_of_memory && resident != nullptr) (void)resident->release();

@@ -5,6 +5,7 @@
 #include "algorithms/gemm_pipeline.hpp"
 #include "algorithms/offload.hpp"
 #include "algorithms/panel_pipeline.hpp"
+#include "algorithms/tiles.hpp"
 #include "interpose/resident.hpp"
 
 namespace ob::interpose {
@@ -37,8 +38,15 @@ std::optional<algorithms::PanelShape> panels(const Descriptor& routine, const Ar
   return shape && is_cut(*shape) ? shape : std::nullopt;
 }
 
-algorithms::PipelineModel model_of(State& state, client::Lease& lease, const Descriptor& routine,
-                                   const Argument* arguments) {
+}  // namespace
+
+double device_share(const Descriptor& routine) noexcept {
+  const bool single = routine.precision == Precision::s || routine.precision == Precision::c;
+  return (single ? 2.0 : 1.0) * routine.efficiency;
+}
+
+algorithms::PipelineModel model_of(State& state, const client::Lease& lease,
+                                   const Descriptor& routine, const Argument* arguments) {
   const Link link = state.pool.link(lease.server());
   const double seen = state.routine(routine).remote.rate(routine.flops(arguments));
   const double told = lease.device().info().gflops_double * 1e9 * device_share(routine);
@@ -51,13 +59,6 @@ algorithms::PipelineModel model_of(State& state, client::Lease& lease, const Des
           .submit_s = algorithms::kSubmitSeconds};
 }
 
-}  // namespace
-
-double device_share(const Descriptor& routine) noexcept {
-  const bool single = routine.precision == Precision::s || routine.precision == Precision::c;
-  return (single ? 2.0 : 1.0) * routine.efficiency;
-}
-
 std::optional<double> bytes_in_panels(const Descriptor& routine,
                                       const Argument* arguments) noexcept {
   if (const auto shape = product(routine, arguments)) return algorithms::bytes_sent(*shape);
@@ -67,14 +68,23 @@ std::optional<double> bytes_in_panels(const Descriptor& routine,
 
 Status offload(State& state, client::Lease& lease, const Descriptor& routine,
                const Argument* arguments, algorithms::Residency* resident,
-               algorithms::Stages& stages) {
+               algorithms::Stages& stages, const Part& part) {
   Device& device = lease.device();
+  const std::uint64_t memory_bytes = device.info().memory_bytes;
+  const bool fits =
+      algorithms::bytes_of_all(routine, arguments) <= static_cast<double>(memory_bytes);
+  if (!fits || part.diagonal.count > 0) {
+    const std::uint64_t budget = fits ? memory_bytes / 2 : memory_bytes;
+    if (resident != nullptr) OB_RETURN_IF_ERROR(resident->make_room(budget));
+    return algorithms::offload_tiles(device, lease.queue(), routine, arguments, part.diagonal,
+                                     budget, stages, part.commits);
+  }
   if (const auto shape = product(routine, arguments)) {
     if (const auto model = model_of(state, lease, routine, arguments); model.known()) {
       const algorithms::ProductSchedule& schedule = schedule_of(lease, *shape, model);
       if (schedule.a.size() + schedule.b.size() > 2) {
         return algorithms::offload_product(device, lease.queue(), routine, arguments, schedule,
-                                           resident, stages);
+                                           resident, stages, part.commits);
       }
     }
   } else if (const auto panel_shape = panels(routine, arguments)) {
@@ -82,11 +92,12 @@ Status offload(State& state, client::Lease& lease, const Descriptor& routine,
       const algorithms::PanelSchedule& schedule = schedule_of(lease, routine, *panel_shape, model);
       if (schedule.panels.size() > 1) {
         return algorithms::offload_panels(device, lease.queue(), routine, arguments, schedule,
-                                          resident, stages);
+                                          resident, stages, part.commits);
       }
     }
   }
-  return algorithms::offload_call(device, lease.queue(), routine, arguments, stages, resident);
+  return algorithms::offload_call(device, lease.queue(), routine, arguments, stages, resident,
+                                  part.commits);
 }
 
 }  // namespace ob::interpose

@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "algorithms/commit_gate.hpp"
+#include "algorithms/pipeline_model.hpp"
 #include "algorithms/residency.hpp"
 #include "algorithms/stages.hpp"
 #include "client/device_pool.hpp"
@@ -20,11 +22,21 @@ double device_share(const Descriptor& routine) noexcept;
 std::optional<double> bytes_in_panels(const Descriptor& routine,
                                       const Argument* arguments) noexcept;
 
-/// Runs any call over a leased device: in panels if it is large enough, if what it takes is known
-/// well enough to cut it up, and if that is predicted to help.
-/// Memory, errors: as algorithms::offload_call()   Threads: as the lease
+/// What is known of the way to a leased device and of what it does with such a call.
+algorithms::PipelineModel model_of(State& state, const client::Lease& lease,
+                                   const Descriptor& routine, const Argument* arguments);
+
+/// What makes a call a part of another one.
+struct Part {
+  algorithms::Commits* commits = nullptr;
+  algorithms::Range diagonal;  ///< as algorithms::CallPart's
+};
+
+/// Runs any call, or a part of one, over a leased device: in panels if it is large enough, if what
+/// it takes is known well enough to cut it up, and if that is predicted to help. Memory, errors: as
+/// algorithms::offload_call()   Threads: as the lease
 Status offload(State& state, client::Lease& lease, const Descriptor& routine,
                const Argument* arguments, algorithms::Residency* resident,
-               algorithms::Stages& stages);
+               algorithms::Stages& stages, const Part& part = {});
 
 }  // namespace ob::interpose

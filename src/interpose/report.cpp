@@ -125,6 +125,10 @@ void Report::print() const noexcept {
         scaled(row.bytes_to, 1e6), scaled(row.bytes_kept, 1e6), scaled(row.bytes_from, 1e6),
         scaled(row.to_server_ns, 1e9), scaled(row.plan_ns, 1e9), scaled(row.compute_ns, 1e9),
         scaled(row.from_server_ns, 1e9), scaled(row.local_ns, 1e9));
+    if (row.several > 0) {
+      std::fprintf(stderr, "  %-12s %llu on several devices, %.1f each\n", "", count(row.several),
+                   scaled(row.devices, static_cast<double>(row.several.load())));
+    }
     if (row.verified + row.mismatched + row.unchecked == 0) continue;
     std::fprintf(stderr, "  %-12s results: %llu verified, %llu wrong, %llu unchecked\n", "",
                  count(row.verified), count(row.mismatched), count(row.unchecked));
@@ -143,6 +147,8 @@ void count_remote(ReportRow* row, const algorithms::Stages& stages, std::uint64_
   add(row->compute_ns, stages.compute_ns);
   add(row->from_server_ns, stages.from_server_ns);
   add(row->remote_ns, whole_ns);
+  add(row->several, stages.more_devices > 0 ? 1 : 0);
+  add(row->devices, stages.more_devices > 0 ? 1 + stages.more_devices : 0);
   add(row->remote_megaflop, static_cast<std::uint64_t>(flops * 1e-6));
 }
 

@@ -9,7 +9,7 @@
 namespace ob::interpose {
 
 inline constexpr std::uint64_t kReportMagic = 0x54524F504552424FULL;  // "OBREPORT"
-inline constexpr std::uint32_t kReportVersion = 3;
+inline constexpr std::uint32_t kReportVersion = 4;
 inline constexpr std::uint32_t kReportRows = 1024;
 
 using Counter = std::atomic<std::uint64_t>;
@@ -40,6 +40,8 @@ struct ReportRow {
   Counter tried;            ///< of these, sent against the prediction, to see what they take
   Counter mispredicted;     ///< of these, took 1.25 times what the other side was predicted to take
   Counter lost_ns;          ///< by how much, summed
+  Counter several;          ///< of the remote ones, computed on several devices at once
+  Counter devices;          ///< devices of these, summed over calls
 };
 
 struct ReportBlock {
@@ -55,6 +57,6 @@ struct ReportBlock {
   ReportRow row[kReportRows];
 };
 
-static_assert(sizeof(ReportRow) == 32 + 23 * 8);
+static_assert(sizeof(ReportRow) == 32 + 25 * 8);
 
 }  // namespace ob::interpose

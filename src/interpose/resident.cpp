@@ -6,29 +6,40 @@
 #include <optional>
 #include <tuple>
 
+#include "interpose/work.hpp"
+
 namespace ob::interpose {
 namespace {
 
-// The first connection keeps copies in a quarter of the device's memory, each further one in half
-// as much as the one before: together at most half.
+// The first connection to a device keeps copies in a quarter of its memory, each further one in
+// half as much as the one before: together at most half.
 constexpr unsigned kFirstShift = 2;
 constexpr unsigned kMostShift = 16;
 // Shapes of one program; one that has more forgets them all now and then.
 constexpr std::size_t kMostSchedules = 256;
 
-std::atomic<unsigned> g_keepers{0};  // connections that keep copies
+// Connections that keep copies, by server and device; of two with the same number, one counts more
+// than there are.
+constexpr std::size_t kCounters = 256;
+std::atomic<unsigned> g_keepers[kCounters]{};
+
+std::atomic<unsigned>& keepers_of(const client::Lease& lease) {
+  return g_keepers[(lease.server() * 16 + lease.device_index()) % kCounters];
+}
 
 struct Kept final : client::Attachment {
   using Product = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t, double>;
   using Panels = std::pair<std::uint32_t, algorithms::PanelShape>;  // with the routine's id
 
   ~Kept() override {
-    if (residency) --g_keepers;
+    if (residency) --*keepers;
   }
 
+  std::atomic<unsigned>* keepers = nullptr;  // of its device
   std::optional<algorithms::Residency> residency;
   std::map<Product, algorithms::ProductSchedule> products;
   std::map<Panels, algorithms::PanelSchedule> panels;
+  std::map<std::uint64_t, std::vector<double>> shares;  // by a call's shape
 };
 
 Kept& kept_with(client::Lease& lease) {
@@ -37,8 +48,8 @@ Kept& kept_with(client::Lease& lease) {
   return static_cast<Kept&>(*attachment);
 }
 
-std::uint64_t share_of(const DeviceInfo& device) {
-  return device.memory_bytes >> std::min(kFirstShift + g_keepers.load(), kMostShift);
+std::uint64_t share_of(const DeviceInfo& device, unsigned keepers) {
+  return device.memory_bytes >> std::min(kFirstShift + keepers, kMostShift);
 }
 
 template <class Schedules, class Choose>
@@ -66,11 +77,12 @@ algorithms::Residency* residency_of(State& state, client::Lease& lease) {
   Kept& kept = kept_with(lease);
   if (!kept.residency) {
     algorithms::Residency::Config config;
-    config.capacity_bytes = wanted ? *wanted : share_of(lease.device().info());
+    kept.keepers = &keepers_of(lease);
+    config.capacity_bytes = wanted ? *wanted : share_of(lease.device().info(), *kept.keepers);
     config.link_bytes_per_s = state.pool.link(lease.server()).to_bytes_per_s;
     config.tracking.tracker = tracker_of(state);
     kept.residency.emplace(lease.device(), config);
-    ++g_keepers;
+    ++*kept.keepers;
   }
   // What the user asked for stays; the daemon lets whoever holds much go if it must.
   if (!wanted && !kept.residency->keep_at_most(lease.device().keep_bytes() / 2).ok())
@@ -112,6 +124,13 @@ double bytes_there(State& state, std::size_t server, const Descriptor& routine,
   } catch (...) {
     return 0;
   }
+}
+
+std::vector<double>& shares_kept(client::Lease& lease, const Descriptor& routine,
+                                 const Argument* arguments) {
+  auto& shares = kept_with(lease).shares;
+  if (shares.size() >= kMostSchedules) shares.clear();
+  return shares[work_of(routine, arguments).shape ^ routine.id];
 }
 
 const algorithms::ProductSchedule& schedule_of(client::Lease& lease,

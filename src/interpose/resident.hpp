@@ -3,6 +3,7 @@
 // large calls, which decide how operands are cut and must not change from call to call.
 
 #include <cstdint>
+#include <vector>
 
 #include "algorithms/gemm_schedule.hpp"
 #include "algorithms/panel_schedule.hpp"
@@ -26,6 +27,11 @@ bool release_kept(client::Lease& lease);
 /// `server` already; 0 if nothing is known.   Threads: any
 double bytes_there(State& state, std::size_t server, const Descriptor& routine,
                    const Argument* arguments) noexcept;
+
+/// The weights with which such a call is split over this device and others; empty before that was
+/// decided.   Threads, memory: as above
+std::vector<double>& shares_kept(client::Lease& lease, const Descriptor& routine,
+                                 const Argument* arguments);
 
 /// The schedule that products of this shape have over this connection, chosen by the first
 /// model that was known.   Threads, memory: as above

@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -11,6 +12,8 @@
 namespace ob::interpose {
 namespace {
 
+// Connections of one process are bounded, and each device takes one for every thread that calls.
+constexpr std::size_t kMaxDevices = 16;
 constexpr auto kMaxStreams = static_cast<unsigned>(transport::StripedStream::kMaxStreams);
 
 std::string_view variable(const char* name) {
@@ -100,6 +103,25 @@ void read_streams(std::string_view text, Settings& settings) {
   }
 }
 
+// "3", "all" or, for tests, "always:3".
+void read_devices(std::string_view text, Settings& settings) {
+  constexpr std::string_view kAlways = "always:";
+  if (text.empty()) return;
+  std::string_view number = text;
+  const bool always = text.starts_with(kAlways);
+  if (always) number.remove_prefix(kAlways.size());
+  std::size_t devices = 0;
+  const char* const last = number.data() + number.size();
+  const auto [end, error] = std::from_chars(number.data(), last, devices);
+  const bool is_number = error == std::errc() && end == last && devices > 0;
+  if (number == "all" || is_number) {
+    settings.devices = is_number ? std::min(devices, kMaxDevices) : kMaxDevices;
+    settings.always_several = always;
+  } else {
+    complain(settings, "OUTBOARD_DEVICES", text, "is no number of devices, or all (1 is used)");
+  }
+}
+
 // Where it is by default: the XDG base directory specification, version 0.8.
 void read_profile(std::string_view text, Settings& settings) {
   if (text == "off") return;
@@ -170,6 +192,7 @@ Settings read_settings() {
   settings.routines = split(variable("OUTBOARD_ROUTINES"));
   read_resident(variable("OUTBOARD_RESIDENT"), settings);
   settings.track_pages = is_on(variable("OUTBOARD_TRACK_PAGES"));
+  read_devices(variable("OUTBOARD_DEVICES"), settings);
   read_streams(variable("OUTBOARD_STREAMS"), settings);
   settings.key_folder = variable("OUTBOARD_KEY");
   settings.plain = is_on(variable("OUTBOARD_PLAIN"));

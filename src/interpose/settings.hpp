@@ -24,7 +24,10 @@ struct Settings {
   /// OUTBOARD_RESIDENT: device memory in bytes for operands that stay there between calls; 0: none
   /// do; empty: a share of the device's memory
   std::optional<std::uint64_t> resident_bytes;
-  unsigned streams = 1;  ///< OUTBOARD_STREAMS: that a connection over TCP is striped over
+  /// OUTBOARD_DEVICES: how many devices may work on one call
+  std::size_t devices = 1;
+  bool always_several = false;  ///< OUTBOARD_DEVICES=always:N: on every call that can be cut
+  unsigned streams = 1;         ///< OUTBOARD_STREAMS: that a connection over TCP is striped over
   /// OUTBOARD_TRACK_PAGES: the kernel's word that nobody wrote an operand is enough
   bool track_pages = false;
   std::string key_folder;      ///< OUTBOARD_KEY, see transport::load_key(); empty: none

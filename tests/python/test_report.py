@@ -140,6 +140,14 @@ def test_decisions_have_columns_where_there_were_any() -> None:
     assert "wrongly" in printed(Report([counters.parse(block(once))], []), 250)
 
 
+def test_several_devices_have_columns_where_there_were_any() -> None:
+    assert "several" not in printed(report(), 250)
+    several = {"calls": 9, "remote": 8, "several": 4, "devices": 10}
+    text = printed(Report([counters.parse(block({"dgemm": several}))], []), 250)
+    assert "on several" in text
+    assert text.split("dgemm", 1)[1].split()[6:8] == ["4", "2.5"]
+
+
 def test_notices_and_notes_are_told_once() -> None:
     lost = [counters.parse(block({}, notice="server h:1 was lost")) for _ in range(3)]
     text = printed(Report(lost, ["report.1.bin: not a report"]), 200)

@@ -1,0 +1,119 @@
+#include "interpose/device_shares.hpp"
+
+#include <algorithm>
+
+#include "algorithms/panel_call.hpp"
+#include "algorithms/products_split.hpp"
+#include "interpose/pipelined.hpp"
+#include "routines/cost.hpp"
+
+namespace ob::interpose {
+namespace {
+
+using algorithms::CallPart;
+using algorithms::PipelineModel;
+
+// Panels of a part: what the shorter of sending, computing and returning adds to the longest is
+// about one panel's.
+constexpr double kPanels = 8;
+// To lease another connection and to start and end its thread.
+constexpr double kPartSeconds = 200e-6;
+
+struct Amount {
+  double bytes_to = 0;
+  double bytes_from = 0;
+  double flop = 0;
+};
+
+double named(const Descriptor& routine, const Argument* arguments, std::string_view name) {
+  return static_cast<double>(arguments[algorithms::argument_position(routine, name)].dim);
+}
+
+Amount amount_of(const Descriptor& routine, const CallPart& part) {
+  const Argument* arguments = part.arguments.items;
+  const Cost cost = cost_of(routine, arguments);
+  Amount amount{bytes_in_panels(routine, arguments).value_or(cost.bytes_to), cost.bytes_from,
+                cost.flop};
+  if (part.diagonal.count == 0) return amount;
+  const double order = named(routine, arguments, "n");
+  const double rows = order - static_cast<double>(part.diagonal.first);
+  const double below = rows - static_cast<double>(part.diagonal.count);
+  const double share = (rows * rows - below * below) / (order * order);
+  amount.bytes_to *= rows / order;
+  amount.bytes_from *= share;
+  amount.flop *= share;
+  return amount;
+}
+
+double seconds_of(const Amount& amount, const PipelineModel& model) {
+  const double to = amount.bytes_to / model.to_bytes_per_s;
+  const double there = amount.flop / model.flop_per_s;
+  const double from = amount.bytes_from / model.from_bytes_per_s;
+  const double longest = std::max({to, there, from});
+  return longest + (to + there + from - longest) / kPanels;
+}
+
+// As each is with the others at work, too.
+std::vector<PipelineModel> together(std::span<const Candidate> devices) {
+  std::vector<PipelineModel> models;
+  for (const Candidate& one : devices) {
+    const auto sharers = std::count_if(devices.begin(), devices.end(), [&](const Candidate& other) {
+      return other.server == one.server;
+    });
+    models.push_back(one.model);
+    models.back().to_bytes_per_s /= static_cast<double>(sharers);
+    models.back().from_bytes_per_s /= static_cast<double>(sharers);
+  }
+  return models;
+}
+
+CallPart whole(const Descriptor& routine, const Argument* arguments) {
+  CallPart part;
+  std::copy_n(arguments, routine.kinds.size(), part.arguments.items);
+  return part;
+}
+
+bool known(std::span<const Candidate> devices) {
+  return std::all_of(devices.begin(), devices.end(),
+                     [](const Candidate& device) { return device.model.known(); });
+}
+
+}  // namespace
+
+std::vector<double> shares_of_all(const Descriptor& routine, const Argument* arguments,
+                                  std::span<const Candidate> candidates) {
+  if (!known(candidates)) return std::vector<double>(candidates.size(), 1.0);
+  const Amount all = amount_of(routine, whole(routine, arguments));
+  std::vector<double> weights;
+  for (const PipelineModel& model : together(candidates)) {
+    weights.push_back(1 / std::max(seconds_of(all, model), 1e-9));
+  }
+  return weights;
+}
+
+double predict_shares(const Descriptor& routine, const Argument* arguments,
+                      std::span<const Candidate> devices) {
+  const std::vector<double> weights = shares_of_all(routine, arguments, devices);
+  const std::vector<CallPart> parts = algorithms::split_call(routine, arguments, weights);
+  const std::vector<PipelineModel> models = together(devices);
+  double longest = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    longest = std::max(longest, seconds_of(amount_of(routine, parts[i]), models[i]));
+  }
+  return longest + kPartSeconds * static_cast<double>(devices.size() - 1);
+}
+
+std::vector<double> choose_shares(const Descriptor& routine, const Argument* arguments,
+                                  std::span<const Candidate> candidates) {
+  if (!known(candidates)) return {1.0};
+  std::vector<double> seconds;
+  for (std::size_t count = 1; count <= candidates.size(); ++count) {
+    seconds.push_back(predict_shares(routine, arguments, candidates.first(count)));
+  }
+  const double enough = *std::min_element(seconds.begin(), seconds.end()) / algorithms::kClearly;
+  std::size_t chosen = 0;
+  while (seconds[chosen] > enough) ++chosen;
+  return shares_of_all(routine, arguments, candidates.first(chosen + 1));
+}
+
+}  // namespace ob::interpose

@@ -1,0 +1,183 @@
+#include "interpose/several.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "algorithms/products_split.hpp"
+#include "base/quiet_thread.hpp"
+#include "interpose/device_shares.hpp"
+#include "interpose/pipelined.hpp"
+#include "interpose/resident.hpp"
+
+namespace ob::interpose {
+namespace {
+
+using algorithms::CallPart;
+using algorithms::CommitGate;
+
+// Less is over before another thread has begun.
+constexpr double kWorthAsking = 1e7;  // flop
+// A part that failed runs again: on a new connection, on another device.
+constexpr int kAttempts = 3;
+
+// A part and the device that it is on.
+class PartRun {
+ public:
+  PartRun(State& state, const Descriptor& routine, const CallPart& part, client::Lease& lease,
+          CommitGate& gate)
+      : state_(state), routine_(routine), part_(part), lease_(&lease), gate_(gate) {}
+
+  void run() noexcept {
+    try {
+      for (int i = 0; i < kAttempts; ++i) {
+        stages_ = {};
+        status_ = attempt();
+        if (status_.ok() || status_.code() == Code::declined || !again()) break;
+      }
+    } catch (...) {  // no memory on this side; answers may still be under way
+      lease_->device().abandon();
+      status_ = Status(Code::out_of_memory, {});
+    }
+    if (!status_.ok()) gate_.give_up();
+  }
+
+  const Status& status() const { return status_; }
+  const algorithms::Stages& stages() const { return stages_; }
+
+ private:
+  Status attempt() {
+    algorithms::Residency* resident = residency_of(state_, *lease_);
+    const Status status = offload(state_, *lease_, routine_, part_.arguments.items, resident,
+                                  stages_, {&gate_, part_.diagonal});
+    if (status.code() == Code::out_of_memory && resident != nullptr) (void)resident->release();
+    return status;
+  }
+
+  // True if another attempt may help.
+  bool again() {
+    client::RemoteDevice& device = lease_->device();
+    if (status_.code() == Code::out_of_memory) {
+      return device.has_cached_buffers() && device.drop_cached_buffers().ok();
+    }
+    if (!device.broken()) return false;
+    if (status_.code() == Code::deadline_exceeded) lease_->blame_server();
+    other_.reset();  // the pool hears of a failure before it is asked again
+    auto other = state_.pool.lease();
+    if (!other.ok()) return false;
+    lease_ = &other_.emplace(std::move(other).value());
+    return true;
+  }
+
+  State& state_;
+  const Descriptor& routine_;
+  const CallPart& part_;
+  client::Lease* lease_;
+  std::optional<client::Lease> other_;  // in place of the first one
+  CommitGate& gate_;
+  algorithms::Stages stages_;
+  Status status_;
+};
+
+// The first failure that is not another part's.
+Status outcome_of(const std::vector<PartRun>& runs) {
+  Status first;
+  for (const PartRun& run : runs) {
+    if (run.status().ok()) continue;
+    if (first.ok() || first.code() == Code::declined) first = run.status();
+  }
+  return first;
+}
+
+// Bytes and the devices' time are those of all parts; the rest is the slowest one's.
+algorithms::Stages together(const std::vector<PartRun>& runs) {
+  algorithms::Stages all;
+  for (const PartRun& run : runs) {
+    const algorithms::Stages& one = run.stages();
+    all.bytes_to += one.bytes_to;
+    all.bytes_from += one.bytes_from;
+    all.bytes_kept += one.bytes_kept;
+    all.compute_ns += one.compute_ns;
+    all.to_server_ns = std::max(all.to_server_ns, one.to_server_ns);
+    all.plan_ns = std::max(all.plan_ns, one.plan_ns);
+    all.waited_ns = std::max(all.waited_ns, one.waited_ns);
+    all.from_server_ns = std::max(all.from_server_ns, one.from_server_ns);
+  }
+  all.more_devices = runs.size() - 1;
+  return all;
+}
+
+// Runs the parts, the first one on this thread. Empty if there are too many threads.
+std::optional<Status> run_parts(std::vector<PartRun>& runs, CommitGate& gate) {
+  std::vector<std::thread> threads;
+  threads.reserve(runs.size());
+  bool started = true;
+  for (std::size_t i = 1; started && i < runs.size(); ++i) {
+    threads.push_back(quiet_thread([&run = runs[i]] { run.run(); }));
+    started = threads.back().joinable();
+  }
+  if (started) {
+    runs[0].run();
+  } else {
+    gate.give_up();
+  }
+  for (std::thread& thread : threads) {
+    if (thread.joinable()) thread.join();
+  }
+  return started ? std::optional(outcome_of(runs)) : std::nullopt;
+}
+
+std::vector<double> shares(State& state, std::span<client::Lease* const> leases,
+                           const Descriptor& routine, const Argument* arguments) {
+  std::vector<Candidate> candidates;
+  for (const client::Lease* lease : leases) {
+    candidates.push_back({model_of(state, *lease, routine, arguments), lease->server()});
+  }
+  // Rates that were seen are those of all devices together: what tells them apart is what they say.
+  double told = 0;
+  for (const client::Lease* lease : leases) told += lease->device().info().gflops_double;
+  told /= static_cast<double>(leases.size());
+  for (std::size_t i = 0; told > 0 && i < leases.size(); ++i) {
+    const double own = leases[i]->device().info().gflops_double;
+    const bool is_seen = state.routine(routine).remote.rate(routine.flops(arguments)) > 0;
+    if (is_seen) candidates[i].model.flop_per_s *= own / told;
+  }
+  if (state.settings.always_several) return shares_of_all(routine, arguments, candidates);
+  return choose_shares(routine, arguments, candidates);
+}
+
+}  // namespace
+
+std::optional<Status> run_on_several(State& state, client::Lease& first, const Descriptor& routine,
+                                     const Argument* arguments, algorithms::Stages& stages) {
+  const Settings& settings = state.settings;
+  if (settings.devices < 2 || !algorithms::can_be_split(routine)) return std::nullopt;
+  if (!settings.always_several && routine.flops(arguments) < kWorthAsking) return std::nullopt;
+  std::vector<double>& kept = shares_kept(first, routine, arguments);
+  if (kept.size() == 1) return std::nullopt;
+  const std::size_t wanted = kept.empty() ? settings.devices : kept.size();
+  std::vector<client::Lease> others = state.pool.lease_others(first, wanted - 1);
+  if (others.empty()) return std::nullopt;
+  std::vector<client::Lease*> leases{&first};
+  for (client::Lease& other : others) leases.push_back(&other);
+  // Some may be missing today.
+  const bool as_before = kept.size() == leases.size();
+  const std::vector<double> weights = as_before ? kept : shares(state, leases, routine, arguments);
+  if (kept.empty()) kept = weights;
+  const std::vector<CallPart> parts = algorithms::split_call(routine, arguments, weights);
+  if (parts.size() < 2) return std::nullopt;
+  CommitGate gate(parts.size());
+  std::vector<PartRun> runs;
+  runs.reserve(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    runs.emplace_back(state, routine, parts[i], *leases[i], gate);
+  }
+  const std::optional<Status> status = run_parts(runs, gate);
+  if (!status) return std::nullopt;
+  // The others failed for good: perhaps this one can do it all.
+  if (!status->ok() && !first.device().broken()) return std::nullopt;
+  if (status->ok()) stages = together(runs);
+  return status;
+}
+
+}  // namespace ob::interpose

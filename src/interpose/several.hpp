@@ -1,0 +1,25 @@
+#pragma once
+// One call of the program on several devices.
+
+#include <optional>
+
+#include "algorithms/stages.hpp"
+#include "base/status.hpp"
+#include "client/device_pool.hpp"
+#include "interpose/state.hpp"
+#include "routines/argument.hpp"
+#include "routines/descriptor.hpp"
+
+namespace ob::interpose {
+
+/// Runs the call on the leased device and others beside it, if OUTBOARD_DEVICES allows, the routine
+/// can be cut and the model says that more devices are faster. Empty: one device is to do it all,
+/// because it is as fast, or because another one failed for good.
+/// A part whose device fails runs again on another one; nothing that the call reads changes before
+/// all parts are in hand.
+/// Threads: the caller's and, while it lasts, one more for each further device
+/// Errors: those of offload()
+std::optional<Status> run_on_several(State& state, client::Lease& first, const Descriptor& routine,
+                                     const Argument* arguments, algorithms::Stages& stages);
+
+}  // namespace ob::interpose

@@ -1,0 +1,123 @@
+"""Programs whose calls are computed by several devices at once, whether that gains or not."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import subprocess
+import time
+
+import harness
+from harness import Daemon, Outcome, Suite, expect
+
+PRODUCTS = ("gemm", "symm", "trmm", "trsm", "syrk", "syr2k")
+HERMITIAN = ("hemm", "herk", "her2k")
+ROUNDS = 6
+
+
+def names() -> list[str]:
+    """Of level 3, as the workload has them."""
+    plain = [p + family for p in "sdcz" for family in PRODUCTS[:-1]]
+    return plain + [p + family for p in "cz" for family in HERMITIAN[:-1]]
+
+
+def run(suite: Suite, server: str, devices: str, size: int, rounds: int = ROUNDS) -> Outcome:
+    program = suite.bench.program("e2e_poison")
+    command = [program, str(rounds), str(size), *names()]
+    outcome = suite.bench.run(command, "remote", server, extra={"OUTBOARD_DEVICES": devices})
+    return outcome.expect_ok().expect_stderr_lines(0)
+
+
+def split(suite: Suite, daemon: Daemon, address: str, count: int, size: int) -> None:
+    """Right, and really on so many devices."""
+    outcome = run(suite, address, f"always:{count}", size)
+    outcome.expect_out(dict.fromkeys(names(), ROUNDS))
+    for name in names():
+        several, devices = outcome.total(name, "several"), outcome.total(name, "devices")
+        expect(
+            several >= ROUNDS - 2,  # an edge of 1 cannot be cut
+            f"{name}: {several} of {ROUNDS} calls were split\n{outcome.counters()}",
+        )
+        expect(
+            2 * several <= devices <= count * several,
+            f"{name}: {devices} devices for {several} calls, at most {count} each",
+        )
+    total, most = outcome.total("*", "devices"), count * outcome.total("*", "several")
+    expect(total > 0.8 * most, f"{total} devices worked on calls, of {most}")
+
+
+def whole(suite: Suite, server: str, devices: str) -> None:
+    """Calls that are not worth several devices."""
+    outcome = run(suite, server, devices, 40, 2).expect_out(dict.fromkeys(names(), 2))
+    expect(outcome.total("*", "several") == 0, f"something was split\n{outcome.counters()}")
+
+
+def two_servers(suite: Suite) -> None:
+    with Daemon(suite.bench) as one, Daemon(suite.bench) as other:
+        servers = f"{one.tcp},{other.shm}"
+        outcome = run(suite, servers, "always:2", 60)
+        split_calls = outcome.total("*", "several")
+        expect(split_calls > 100, f"{split_calls} calls were split\n{outcome.counters()}")
+
+
+def wait_for_split_calls(process: subprocess.Popen[bytes], reports: pathlib.Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        found = [harness.read_report(path) for path in reports.iterdir() if path.stat().st_size]
+        if any(row["several"] > 20 for report in found for row in report.rows.values()):
+            return
+        time.sleep(0.01)
+    raise harness.CheckError("no call was split within a minute")
+
+
+def one_dies(suite: Suite, transport: str, which: int) -> None:
+    """A daemon is killed while calls are under way: the other one does its parts."""
+    with Daemon(suite.bench) as one, Daemon(suite.bench) as other:
+
+        def kill(process: subprocess.Popen[bytes], reports: pathlib.Path) -> None:
+            wait_for_split_calls(process, reports)
+            harness.kill_quietly((one, other)[which].process)
+
+        servers = ",".join(daemon.address(transport) for daemon in (one, other))
+        program = suite.bench.program("e2e_poison")
+        outcome = suite.bench.run(
+            [program, "120", "150", "dgemm", "zsyrk", "strsm"],
+            "remote",
+            servers,
+            extra={"OUTBOARD_DEVICES": "always:2"},
+            during=kill,
+        )
+        outcome.expect_ok().expect_stderr_lines(1)
+        several, remote = outcome.total("*", "several"), outcome.total("*")
+        expect(several < 300, f"{several} of 360 calls were split: nothing died in time")
+        expect(remote >= 355, f"only {remote} of 360 calls went out\n{outcome.counters()}")
+
+
+def body(suite: Suite) -> None:
+    for count in (2, 4):
+        with suite.server(["--devices", str(count)]) as daemon:
+            if daemon is None:
+                return
+            for transport in ("shm", "tcp"):
+                for size in (8, 60, 190):
+                    suite.check(
+                        f"{count} devices over {transport}, up to {size}",
+                        functools.partial(
+                            split, suite, daemon, daemon.address(transport), count, size
+                        ),
+                    )
+            suite.check("small calls", lambda d=daemon: whole(suite, d.tcp, "all"))
+    with suite.server() as daemon:
+        if daemon is not None:
+            suite.check("there is only one", lambda: whole(suite, daemon.tcp, "always:3"))
+    suite.check("two servers", lambda: two_servers(suite))
+    for transport in ("tcp", "shm"):
+        for which in (0, 1):
+            suite.check(
+                f"server {which} dies, over {transport}",
+                functools.partial(one_dies, suite, transport, which),
+            )
+
+
+if __name__ == "__main__":
+    harness.main(Suite(__doc__), body)
