@@ -36,6 +36,7 @@ class Settings:
     profile: str | None = None  # a folder, or "off"
     learn: bool = False
     share: str | None = None  # auto, off, or a part between 0 and 1
+    devices: str | None = None  # a number, or all
 
     def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
         """The variables to set, LD_PRELOAD included, in a fixed order."""
@@ -57,6 +58,7 @@ class Settings:
             "OUTBOARD_PROFILE": self.profile,
             "OUTBOARD_LEARN": "1" if self.learn else None,
             "OUTBOARD_SHARE": self.share,
+            "OUTBOARD_DEVICES": self.devices,
         }
         result.update({name: value for name, value in chosen.items() if value is not None})
         return result
@@ -132,4 +134,5 @@ _LIBRARY_VARIABLES = {
     "OUTBOARD_VERIFY",
     "OUTBOARD_PROFILE",
     "OUTBOARD_LEARN",
+    "OUTBOARD_DEVICES",
 }

@@ -46,6 +46,14 @@ def check_time(text: str) -> str:
     return text.strip()
 
 
+def check_devices(text: str) -> str:
+    """How many devices may work on one call: "all", or a number; tests write "always:2"."""
+    number = text.removeprefix("always:")
+    if number == "all" or (number.isascii() and number.isdigit() and int(number) > 0):
+        return text
+    raise ValueError(f"'{text}' is no number of devices, or all")
+
+
 def check_share(text: str) -> str:
     """Part of a product for the accelerator: "auto", "off", or a number from 0 to below 1."""
     if text in ("auto", "off"):
@@ -150,6 +158,15 @@ class Share(_Checked):
 
     def check(self, text: str) -> str:
         return check_share(text)
+
+
+class Devices(_Checked):
+    """Devices that may work on one call."""
+
+    name = "number"
+
+    def check(self, text: str) -> str:
+        return check_devices(text)
 
 
 class Rate(_Checked):

@@ -31,7 +31,16 @@ def exported(lines: str, environment: Environment) -> Environment:
 def test_settings_arrive_quoted(outboard: Outboard, fake_native: Environment) -> None:
     arguments = ["--server", "a:1,unix:/with blank/it's", "--mode", "remote", "--quiet"]
     arguments += ["--routines", "dgemm,fftw*,-zgemm", "--native-plan", "as-asked", "--verify"]
-    arguments += ["--track-pages", "--streams", "3", "--profile", "off", "--learn"]
+    arguments += [
+        "--track-pages",
+        "--streams",
+        "3",
+        "--devices",
+        "all",
+        "--profile",
+        "off",
+        "--learn",
+    ]
     result = outboard("env", *arguments, environment=fake_native)
     assert result.returncode == 0, result.stderr
     seen = exported(result.stdout, fake_native)
@@ -45,6 +54,7 @@ def test_settings_arrive_quoted(outboard: Outboard, fake_native: Environment) ->
     assert seen["OUTBOARD_NATIVE_PLAN"] == "as-asked"
     assert seen["OUTBOARD_TRACK_PAGES"] == "1"
     assert seen["OUTBOARD_STREAMS"] == "3"
+    assert seen["OUTBOARD_DEVICES"] == "all"
     assert seen["OUTBOARD_VERIFY"] == "1"
     assert seen["OUTBOARD_PROFILE"] == "off"
     assert seen["OUTBOARD_LEARN"] == "1"

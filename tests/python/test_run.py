@@ -91,6 +91,7 @@ def test_settings_reach_the_command_not_the_daemon(
     assert seen["OUTBOARD_MODE"] == "remote"
     assert seen["OUTBOARD_QUIET"] == "1"
     assert (seen["OUTBOARD_PROFILE"], seen["OUTBOARD_LEARN"]) == ("/profiles", "1")
+    assert seen["OUTBOARD_DEVICES"] == "2"
     daemon = daemon_seen(tmp_path)
     address = seen["OUTBOARD_SERVER"]
     assert address.startswith("unix:")
@@ -121,6 +122,7 @@ def test_private_folder_is_private(outboard: Outboard, fake_native: Environment)
         ({"RCPU_SERVER": "old:1"}, [], "old:1"),
         ({"RCPU_SERVER": "old:1", "OUTBOARD_SERVER": "new:2"}, [], "new:2"),
         ({"OUTBOARD_SERVER": "new:2"}, ["--server", "asked:3,b:4"], "asked:3,b:4"),
+        ({}, ["--server", "asked:3", "--devices", "all"], "asked:3"),
     ],
 )
 def test_named_server_needs_no_daemon(
@@ -151,8 +153,9 @@ def test_local_modes_need_no_daemon(
         (["--server", "x"], {}, 2, "is not an address"),
         (["--mode", "x"], {}, 2, "is not one of"),
         (["--device-memory", "much"], {}, 2, "is not a size"),
-        (["--devices", "0"], {}, 2, "0 is not in the range"),
-        (["--server", "h:1", "--devices", "2"], {}, 2, "belong to an embedded daemon"),
+        (["--devices", "0"], {}, 2, "is no number of devices"),
+        (["--devices", "65"], {}, 2, "more than a daemon has"),
+        (["--server", "h:1", "--device-memory", "2M"], {}, 2, "belongs to an embedded daemon"),
         (["--report", "json:"], {}, 2, "is not a report"),
         (["--report", "json:/no/such/folder/file"], {}, 2, "cannot write"),
         (["--trace", "/no/such/folder/file"], {}, 2, "cannot write"),

@@ -46,6 +46,13 @@ def _what_goes_out() -> list[Option]:
 def _how_it_is_reached() -> list[Option]:
     return [
         click.option(
+            "--devices",
+            metavar="N|all",
+            type=values.Devices(),
+            help="Devices that may work on one call; `run` starts its own daemon with so many.  "
+            "[default: OUTBOARD_DEVICES, 1]",
+        ),
+        click.option(
             "--streams",
             type=click.IntRange(1, MAX_STREAMS),
             help="TCP streams of a connection, for links that one does not fill.  [default: 1]",

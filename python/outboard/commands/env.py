@@ -36,6 +36,7 @@ def command(
     profile: str | None,
     learn: bool,
     share: str | None,
+    devices: str | None,
     quiet: bool,
     report: str | None,
     trace: str | None,
@@ -64,6 +65,7 @@ def command(
         profile=profile,
         learn=learn,
         share=share,
+        devices=devices,
         routines=routines,
     )
     native = paths.require_native()

@@ -19,6 +19,7 @@ from outboard.errors import OutboardError
 from outboard.report import Report
 from outboard.settings import Settings, inherited_mode, inherited_servers, preloadable
 
+MAX_DEVICES = 64  # apps/outboardd.cpp
 OWN_FAILURE = 125  # as env(1) and timeout(1): we failed, not the command
 
 
@@ -49,8 +50,11 @@ class Plan:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a trace of the calls for Perfetto or chrome://tracing.",
 )
-@click.option("--devices", type=click.IntRange(1, 64), help="Devices of the embedded daemon.")
-@click.option("--device-memory", type=values.Size(), help="Memory of each of them, e.g. 512M.")
+@click.option(
+    "--device-memory",
+    type=values.Size(),
+    help="Memory of each device of the embedded daemon, e.g. 512M.",
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
     server: tuple[str, ...] | None,
@@ -66,10 +70,10 @@ def command(
     profile: str | None,
     learn: bool,
     share: str | None,
+    devices: str | None,
     quiet: bool,
     report: str | None,
     trace_file: Path | None,
-    devices: int | None,
     device_memory: int | None,
     command: tuple[str, ...],
 ) -> None:
@@ -99,18 +103,24 @@ def command(
         profile=profile,
         learn=learn,
         share=share,
+        devices=devices,
         routines=routines,
     )
     daemon_options = []
-    if devices is not None:
-        daemon_options += ["--devices", str(devices)]
+    wanted = (devices or "").removeprefix("always:")
+    if wanted.isdigit() and not settings.servers:
+        if int(wanted) > MAX_DEVICES:
+            raise click.UsageError(
+                f"--devices {wanted} is more than a daemon has (it has {MAX_DEVICES} at most)"
+            )
+        daemon_options += ["--devices", wanted]
     if device_memory is not None:
         daemon_options += ["--device-memory", str(device_memory)]
-    if daemon_options and settings.servers:
-        raise click.UsageError(
-            "--devices and --device-memory belong to an embedded daemon (but a server is named: "
-            f"{','.join(settings.servers)}); give them to `outboard serve` there"
-        )
+        if settings.servers:
+            raise click.UsageError(
+                "--device-memory belongs to an embedded daemon (but a server is named: "
+                f"{','.join(settings.servers)}); give it to `outboard serve` there"
+            )
     if report and report.startswith("json:"):
         _check_writable(Path(report.removeprefix("json:")))
     if trace_file:

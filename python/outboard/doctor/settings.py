@@ -15,6 +15,7 @@ from outboard.settings import MODES, NATIVE_PLANS, SERVER_VARIABLES
 
 # Read by the library (src/interpose/), the daemon, this command line and ./outboard, in this order.
 KNOWN = (
+    "OUTBOARD_DEVICES "
     "OUTBOARD_KEY OUTBOARD_LEARN OUTBOARD_MODE OUTBOARD_NATIVE_PLAN OUTBOARD_QUIET OUTBOARD_REPORT "
     "OUTBOARD_PLAIN OUTBOARD_PROFILE OUTBOARD_RESIDENT OUTBOARD_ROUTINES OUTBOARD_SERVER "
     "OUTBOARD_SHARE "
@@ -40,6 +41,7 @@ def check(environment: Mapping[str, str]) -> list[Finding]:
         "OUTBOARD_PROFILE": _profile,
         "OUTBOARD_ROUTINES": _routines,
         "OUTBOARD_SHARE": _share,
+        "OUTBOARD_DEVICES": _devices,
         "LD_PRELOAD": _preload,
         **{name: partial(_servers, name) for name in SERVER_VARIABLES},
     }
@@ -98,6 +100,14 @@ def _share(value: str) -> Finding | None:
         values.check_share(value)
     except ValueError as error:
         return problem("OUTBOARD_SHARE", f"{error} (auto is used instead)", "write auto or off")
+    return None
+
+
+def _devices(value: str) -> Finding | None:
+    try:
+        values.check_devices(value)
+    except ValueError as error:
+        return problem("OUTBOARD_DEVICES", f"{error} (1 is used instead)", "write 2 or all")
     return None
 
 
