@@ -7,7 +7,6 @@
 #include "interpose/learning.hpp"
 #include "interpose/pipelined.hpp"
 #include "interpose/remote_run.hpp"
-#include "interpose/resident.hpp"
 #include "interpose/several.hpp"
 #include "interpose/state.hpp"
 #include "interpose/undisturbed.hpp"
@@ -23,10 +22,7 @@ class CallJob final : public RemoteJob {
       : routine_(routine), arguments_(arguments) {}
   Status run(State& state, client::Lease& lease, algorithms::Stages& stages) override {
     if (const auto done = run_on_several(state, lease, routine_, arguments_, stages)) return *done;
-    algorithms::Residency* resident = residency_of(state, lease);
-    const Status status = offload(state, lease, routine_, arguments_, resident, stages);
-    if (status.code() == Code::out_of_memory && resident != nullptr) (void)resident->release();
-    return status;
+    return offload(state, lease, routine_, arguments_, stages);
   }
 
  private:

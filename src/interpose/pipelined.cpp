@@ -5,6 +5,7 @@
 #include "algorithms/gemm_pipeline.hpp"
 #include "algorithms/offload.hpp"
 #include "algorithms/panel_pipeline.hpp"
+#include "algorithms/products_split.hpp"
 #include "algorithms/tiles.hpp"
 #include "interpose/resident.hpp"
 
@@ -13,6 +14,9 @@ namespace {
 
 // What is cut: with a shorter edge it is over before a second panel could be sent.
 constexpr std::uint64_t kLeastPipelined = 512;
+// Of memory that the operands of a call do not get, and what it does with when memory ran out.
+constexpr std::uint64_t kSpareBytes = 64 << 10;
+constexpr unsigned kShareOfLittle = 4;
 
 // The edge that stays whole only has to be as long as that of a tile which runs at the device's
 // rate: cutting the other one does not make it shorter. Either operand of one_side may be cut.
@@ -66,25 +70,37 @@ std::optional<double> bytes_in_panels(const Descriptor& routine,
   return std::nullopt;
 }
 
-Status offload(State& state, client::Lease& lease, const Descriptor& routine,
-               const Argument* arguments, algorithms::Residency* resident,
-               algorithms::Stages& stages, const Part& part) {
-  Device& device = lease.device();
+namespace {
+
+// All operands at once; devices count memory in units, and others have some of it.
+bool fits_at_once(const Device& device, const Descriptor& routine, const Argument* arguments) {
   const std::uint64_t memory_bytes = device.info().memory_bytes;
-  const bool fits =
-      algorithms::bytes_of_all(routine, arguments) <= static_cast<double>(memory_bytes);
-  if (!fits || part.diagonal.count > 0) {
-    const std::uint64_t budget = fits ? memory_bytes / 2 : memory_bytes;
-    if (resident != nullptr) OB_RETURN_IF_ERROR(resident->make_room(budget));
-    return algorithms::offload_tiles(device, lease.queue(), routine, arguments, part.diagonal,
-                                     budget, stages, part.commits);
-  }
+  const std::uint64_t spare_bytes = std::min(memory_bytes / 8, kSpareBytes);
+  return algorithms::bytes_of_all(routine, arguments) <=
+         static_cast<double>(memory_bytes - spare_bytes);
+}
+
+// With a part of the device's memory: one in `share`.
+Status offload_tiles(client::Lease& lease, const Descriptor& routine, const Argument* arguments,
+                     algorithms::Residency* resident, unsigned share, algorithms::Stages& stages,
+                     const Part& part) {
+  Device& device = lease.device();
+  const std::uint64_t memory_bytes = device.info().memory_bytes / share;
+  if (resident != nullptr) OB_RETURN_IF_ERROR(resident->make_room(memory_bytes));
+  return algorithms::offload_tiles(device, lease.queue(), routine, arguments, part.diagonal,
+                                   memory_bytes, stages, part.commits);
+}
+
+Status offload_at_once(State& state, client::Lease& lease, const Descriptor& routine,
+                       const Argument* arguments, algorithms::Residency* resident,
+                       algorithms::Stages& stages, algorithms::Commits* commits) {
+  Device& device = lease.device();
   if (const auto shape = product(routine, arguments)) {
     if (const auto model = model_of(state, lease, routine, arguments); model.known()) {
       const algorithms::ProductSchedule& schedule = schedule_of(lease, *shape, model);
       if (schedule.a.size() + schedule.b.size() > 2) {
         return algorithms::offload_product(device, lease.queue(), routine, arguments, schedule,
-                                           resident, stages, part.commits);
+                                           resident, stages, commits);
       }
     }
   } else if (const auto panel_shape = panels(routine, arguments)) {
@@ -92,12 +108,35 @@ Status offload(State& state, client::Lease& lease, const Descriptor& routine,
       const algorithms::PanelSchedule& schedule = schedule_of(lease, routine, *panel_shape, model);
       if (schedule.panels.size() > 1) {
         return algorithms::offload_panels(device, lease.queue(), routine, arguments, schedule,
-                                          resident, stages, part.commits);
+                                          resident, stages, commits);
       }
     }
   }
   return algorithms::offload_call(device, lease.queue(), routine, arguments, stages, resident,
-                                  part.commits);
+                                  commits);
+}
+
+}  // namespace
+
+Status offload(State& state, client::Lease& lease, const Descriptor& routine,
+               const Argument* arguments, algorithms::Stages& stages, const Part& part) {
+  algorithms::Residency* resident = residency_of(state, lease);
+  const bool can_be_tiled = algorithms::can_be_split(routine);
+  const bool fits = !can_be_tiled || fits_at_once(lease.device(), routine, arguments);
+  Status status;
+  if (fits && part.diagonal.count == 0) {
+    status = offload_at_once(state, lease, routine, arguments, resident, stages, part.commits);
+  } else {
+    const unsigned share = fits ? 2 : 1;
+    status = offload_tiles(lease, routine, arguments, resident, share, stages, part);
+  }
+  if (status.code() != Code::out_of_memory || lease.device().broken()) return status;
+  if (resident != nullptr) OB_RETURN_IF_ERROR(resident->release());
+  if (!can_be_tiled || lease.device().info().memory_bytes == 0) return status;
+  // Others have much of the memory, or more buffers lie there than it seemed: with little, then.
+  OB_RETURN_IF_ERROR(lease.device().drop_cached_buffers());
+  stages = {};
+  return offload_tiles(lease, routine, arguments, resident, kShareOfLittle, stages, part);
 }
 
 }  // namespace ob::interpose

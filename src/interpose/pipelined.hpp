@@ -36,7 +36,6 @@ struct Part {
 /// it takes is known well enough to cut it up, and if that is predicted to help. Memory, errors: as
 /// algorithms::offload_call()   Threads: as the lease
 Status offload(State& state, client::Lease& lease, const Descriptor& routine,
-               const Argument* arguments, algorithms::Residency* resident,
-               algorithms::Stages& stages, const Part& part = {});
+               const Argument* arguments, algorithms::Stages& stages, const Part& part = {});
 
 }  // namespace ob::interpose

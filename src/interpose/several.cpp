@@ -47,11 +47,8 @@ class PartRun {
 
  private:
   Status attempt() {
-    algorithms::Residency* resident = residency_of(state_, *lease_);
-    const Status status = offload(state_, *lease_, routine_, part_.arguments.items, resident,
-                                  stages_, {&gate_, part_.diagonal});
-    if (status.code() == Code::out_of_memory && resident != nullptr) (void)resident->release();
-    return status;
+    return offload(state_, *lease_, routine_, part_.arguments.items, stages_,
+                   {&gate_, part_.diagonal});
   }
 
   // True if another attempt may help.

@@ -52,6 +52,12 @@ def whole(suite: Suite, server: str, devices: str) -> None:
     expect(outcome.total("*", "several") == 0, f"something was split\n{outcome.counters()}")
 
 
+def capped(suite: Suite, server: str, devices: str) -> None:
+    """Operands that are several times the devices' memory: nothing falls back."""
+    outcome = run(suite, server, devices, 190, 3).expect_out(dict.fromkeys(names(), 3))
+    expect(outcome.total("*", "bytes_to") > 0, "nothing travelled")
+
+
 def two_servers(suite: Suite) -> None:
     with Daemon(suite.bench) as one, Daemon(suite.bench) as other:
         servers = f"{one.tcp},{other.shm}"
@@ -107,6 +113,18 @@ def body(suite: Suite) -> None:
                         ),
                     )
             suite.check("small calls", lambda d=daemon: whole(suite, d.tcp, "all"))
+    for count in (1, 2, 4):  # of 190 x 190, three matrices are 0.4 to 1.7 MB
+        with suite.server(["--devices", str(count), "--device-memory", "64K"]) as daemon:
+            for transport in ("shm", "tcp"):
+                suite.check(
+                    f"{count} devices of 64 KiB over {transport}",
+                    functools.partial(
+                        capped,
+                        suite,
+                        daemon.address(transport) if daemon else "",
+                        f"always:{count}",
+                    ),
+                )
     with suite.server() as daemon:
         if daemon is not None:
             suite.check("there is only one", lambda: whole(suite, daemon.tcp, "always:3"))

@@ -500,9 +500,10 @@ class Suite:
         name: str,
         body: collections.abc.Callable[[Way, str], object],
         ways: collections.abc.Sequence[Way] = WAYS,
+        options: collections.abc.Sequence[str] = (),
     ) -> None:
         """Runs `body(way, address)` for every way, all with one daemon."""
-        with self.server() as daemon:
+        with self.server(options) as daemon:
             for way in ways:
                 address = daemon.address(way.transport) if daemon else ""
                 self.check(f"{name}, {way.name}", functools.partial(body, way, address))

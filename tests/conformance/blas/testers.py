@@ -29,6 +29,9 @@ UNCALLED = {"xscblat1": {"scasum", "scnrm2"}, "xdcblat1": {"dzasum", "dznrm2"}}
 # Fortran's runtime says so at the end. The error exits of level 2 pass scalars that nobody has set;
 # the drop-in library reads them, the native one does not: any number may stand there.
 SIGNALLING = "Note: The following floating-point exceptions are signalling:"
+# Each call on several devices, which have the memory for a part of the larger operands only.
+SPLIT = Way("split over shm", "remote", "shm")
+SPLIT_TCP = Way("split over tcp", "remote", "tcp")
 # Half of each gemm there, half by the library, at the same time.
 SHARED = Way("shared over shm", "remote", "shm")
 # gemm: sizes of 0 leave (5/6)^3 of the calls, alpha = 0 two thirds of those, 0.386 in all; others
@@ -86,6 +89,8 @@ class Tester:
             extra["LD_PRELOAD"] = str(testing_library(suite))
         if way is SHARED:
             extra["OUTBOARD_SHARE"] = "0.5"
+        if way in (SPLIT, SPLIT_TCP):
+            extra["OUTBOARD_DEVICES"] = f"always:{suite.arguments.devices}"
         with tempfile.TemporaryDirectory(prefix="ob-blas-") as work:
             outcome = suite.bench.run(
                 [str(self.path)],
@@ -120,6 +125,10 @@ def compare(suite: Suite, tester: Tester, way: Way, server: str) -> None:
         outcome.expect_none_out()
     if way.remote:
         expect_gone_out(tester, outcome)
+    if way in (SPLIT, SPLIT_TCP) and suite.arguments.devices > 1:
+        several, out = outcome.total("*", "several"), outcome.total("*")
+        # edges of 1 cannot be cut
+        expect(several > out / 2, f"{several} of {out} calls were split")
 
 
 def expect_gone_out(tester: Tester, outcome: Outcome) -> None:
@@ -142,11 +151,19 @@ def body(suite: Suite) -> None:
             for precision in "sdcz":
                 tester = Tester(level, fortran, precision)
                 run = functools.partial(compare, suite, tester)
-                suite.each_way(tester.title, run, ways(suite))
+                suite.each_way(tester.title, run, ways(suite), daemon_options(suite))
+
+
+def daemon_options(suite: Suite) -> list[str]:
+    given = suite.arguments
+    memory = ["--device-memory", given.device_memory] if given.device_memory else []
+    return [*(["--devices", str(given.devices)] if given.devices else []), *memory]
 
 
 def ways(suite: Suite) -> list[Way]:
     """Over tcp only on request: about twice the time for the same commands."""
+    if suite.arguments.devices:
+        return [SPLIT, SPLIT_TCP]
     usual = [way for way in harness.WAYS if way.transport != "tcp" or suite.arguments.all]
     return usual if suite.arguments.vector else [*usual, SHARED]
 
@@ -154,6 +171,8 @@ def ways(suite: Suite) -> list[Way]:
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="over tcp, too")
     parser.add_argument("--vector", action="store_true", help="levels 1 and 2")
+    parser.add_argument("--devices", type=int, help="split each call over so many")
+    parser.add_argument("--device-memory", help="of each of them")
 
 
 if __name__ == "__main__":
