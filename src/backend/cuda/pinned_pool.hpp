@@ -1,0 +1,77 @@
+#pragma once
+// Page-locked host memory, which devices copy from and to by themselves.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "backend/cuda/runtime.hpp"
+#include "base/status.hpp"
+
+namespace ob::cuda {
+
+class PinnedPool;
+
+/// A block of host memory that goes back to its pool. Memory: aligned to 256 bytes at least;
+/// contents are what the last user left (never another session's: see PinnedPool)
+class PinnedBlock {
+ public:
+  PinnedBlock() noexcept = default;
+  PinnedBlock(PinnedBlock&& other) noexcept { *this = std::move(other); }
+  PinnedBlock& operator=(PinnedBlock&& other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(data_, other.data_);
+    std::swap(size_bytes_, other.size_bytes_);
+    return *this;
+  }
+  /// The device must be done with it.
+  ~PinnedBlock();
+
+  std::byte* data() const noexcept { return data_; }
+  std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+  template <class T>
+  T* as() const noexcept {
+    return reinterpret_cast<T*>(data_);
+  }
+
+ private:
+  friend PinnedPool;
+  PinnedBlock(PinnedPool* pool, std::byte* data, std::uint64_t size_bytes) noexcept
+      : pool_(pool), data_(data), size_bytes_(size_bytes) {}
+  PinnedPool* pool_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::uint64_t size_bytes_ = 0;
+};
+
+/// Blocks in classes of size (powers of two from 4 KiB), kept for the next who asks: locking pages
+/// takes longer than copying them. Outside of the daemon nobody sees a block, so that they need
+/// not be cleaned. Memory: outlives its blocks   Threads: any
+class PinnedPool {
+ public:
+  static constexpr std::uint64_t kLeastBytes = 4096;
+
+  /// @param idle_bytes what may be kept at most
+  PinnedPool(const Runtime& runtime, std::uint64_t idle_bytes)
+      : runtime_(runtime), idle_limit_(idle_bytes) {}
+  ~PinnedPool();
+  PinnedPool(const PinnedPool&) = delete;
+  PinnedPool& operator=(const PinnedPool&) = delete;
+
+  /// At least so many bytes.   Errors: out_of_memory
+  Result<PinnedBlock> take(std::uint64_t size_bytes);
+
+ private:
+  friend PinnedBlock;
+  void give_back(std::byte* data, std::uint64_t size_bytes) noexcept;
+
+  const Runtime& runtime_;
+  const std::uint64_t idle_limit_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::vector<std::byte*>> idle_;  // by size
+  std::uint64_t idle_bytes_ = 0;
+};
+
+}  // namespace ob::cuda

@@ -1,0 +1,29 @@
+#pragma once
+// What work on one stream may use.
+
+#include "backend/cuda/handles.hpp"
+#include "backend/cuda/libraries.hpp"
+#include "backend/cuda/pinned_pool.hpp"
+#include "backend/cuda/work_area.hpp"
+#include "device/accuracy.hpp"
+#include "device/host_routines.hpp"
+
+namespace ob::cuda {
+
+/// One per queue. Threads: the queue's executor, on which the device is current
+struct StreamContext {
+  const Libraries& libraries;
+  int device;  ///< ordinal
+  cudaStream_t stream;
+  WorkArea& work;
+  PinnedPool& pinned;  ///< for info, scalars, operands of host routines
+  Handles& handles;
+  const HostRoutines* host;  ///< what the processor can do; nullptr: nothing
+  Accuracy accuracy = Accuracy::standard;
+
+  const Runtime& runtime() const noexcept { return libraries.runtime(); }
+  /// Waits for all that was submitted to the stream.   Errors: device_error
+  Status synchronize() const;
+};
+
+}  // namespace ob::cuda

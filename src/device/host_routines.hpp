@@ -1,0 +1,23 @@
+#pragma once
+// Library calls on host memory, for devices that have the processor do what their own library
+// lacks.
+
+#include "base/status.hpp"
+#include "routines/argument.hpp"
+#include "routines/descriptor.hpp"
+
+namespace ob {
+
+/// Threads: any, one call at a time inside
+class HostRoutines {
+ public:
+  virtual ~HostRoutines() = default;
+
+  virtual bool has(const Descriptor& routine) const noexcept = 0;
+  /// Runs a checked call; memory operands are Argument::host, in host memory.
+  /// Errors: unsupported if there is none; out_of_memory for its workspace; invalid_argument if
+  /// the library refuses it
+  virtual Status run(const Descriptor& routine, const Argument* arguments) const = 0;
+};
+
+}  // namespace ob
