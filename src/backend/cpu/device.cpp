@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/cpu/call_checks.hpp"
 #include "backend/cpu/refusal.hpp"
 
 namespace ob::cpu {
@@ -24,59 +25,10 @@ Status no_such_plan(PlanId id) {
   return {Code::invalid_argument, "plan " + std::to_string(id.value) + " does not exist"};
 }
 
-// The library's integers have 32 bits.
-Status check_integers(const HostCall& call) {
-  const Descriptor& routine = *call.routine;
-  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
-    std::int64_t value = 0;
-    if (routine.kinds[i] == Kind::dim) value = call.arguments[i].dim;
-    if (has_ld(routine.kinds[i])) value = call.arguments[i].host.ld;
-    if (value >= INT32_MIN && value <= INT32_MAX) continue;
-    return {Code::unsupported, std::string(routine.name) + ": " +
-                                   std::string(routine.argument_names[i]) + " = " +
-                                   std::to_string(value) +
-                                   " is beyond this library's 32-bit integers; cut the problem"};
-  }
-  return {};
-}
-
-// OpenBLAS's complex dot products read one increment beyond each vector (0.3.21, SkylakeX kernels):
-// what lies there must be memory.
-Status check_overreach(const HostCall& call) {
-  const Descriptor& routine = *call.routine;
-  if (routine.base != "dotu" && routine.base != "dotc") return {};
-  const std::int64_t most = HostBuffer::kGuardBytes / element_bytes(routine.precision);
-  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
-    if (routine.kinds[i] != Kind::strided) continue;
-    const std::int64_t increment = call.arguments[i].host.ld;
-    if (increment > most || increment < -most) {
-      return {Code::unsupported, std::string(routine.name) + ": increments beyond " +
-                                     std::to_string(most) + " elements; copy the vector first"};
-    }
-  }
-  return {};
-}
-
 Status check_indices(const HostCall& call) {
   if (indices_in_range(call)) return {};
   return {Code::invalid_argument,
           std::string(call.routine->name) + ": a pivot index is outside 1..n (were they written?)"};
-}
-
-// The reference does not read A and B if alpha = 0; OpenBLAS's small-matrix kernels do, and 0 * NaN
-// is NaN. A product over nothing says the same without reading them.
-void drop_product_if_alpha_zero(HostCall& call) {
-  const Descriptor& routine = *call.routine;
-  if (!routine.base.starts_with("gemm")) return;
-  int alpha = -1;
-  int k = -1;
-  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
-    if (routine.argument_names[i] == "alpha") alpha = static_cast<int>(i);
-    if (routine.argument_names[i] == "k") k = static_cast<int>(i);
-  }
-  if (alpha < 0 || k < 0) return;
-  const Complex value = call.arguments[alpha].scalar;
-  if (value.re == 0 && value.im == 0) call.arguments[k].dim = 0;
 }
 
 }  // namespace
@@ -109,9 +61,8 @@ Status CpuDevice::prepare(const Descriptor& routine, const Argument* arguments, 
                                    libraries_.blas->description() + ")"};
   }
   OB_RETURN_IF_ERROR(resolve_call(memory(), routine, arguments, call));
-  OB_RETURN_IF_ERROR(check_integers(call));
-  OB_RETURN_IF_ERROR(check_overreach(call));
-  drop_product_if_alpha_zero(call);
+  OB_RETURN_IF_ERROR(check_for_library(routine, call.arguments));
+  drop_product_if_alpha_zero(routine, call.arguments);
   return {};
 }
 
