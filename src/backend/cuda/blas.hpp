@@ -1,0 +1,20 @@
+#pragma once
+// Rows of the BLAS by cuBLAS.
+
+#include "backend/cuda/stream_context.hpp"
+#include "routines/argument.hpp"
+#include "routines/descriptor.hpp"
+
+namespace ob::cuda {
+
+/// True if cuBLAS has a function for it, or several together do (gemmt).
+bool blas_has(const Descriptor& routine) noexcept;
+
+/// Submits a call with the reference's rules for what is empty, alpha = 0 and beta = 0.
+/// Memory: operands on the device, complex ones aligned to their size
+/// @pre blas_has(routine)
+/// Errors: unavailable without the library; unsupported if this version lacks it; out_of_memory;
+/// device_error
+Status run_blas(StreamContext& context, const Descriptor& routine, const Argument* arguments);
+
+}  // namespace ob::cuda

@@ -1,0 +1,39 @@
+#pragma once
+// What NVIDIA's libraries and our kernels keep for one stream.
+
+#include <memory>
+
+#include "backend/cuda/kernels.hpp"
+#include "backend/cuda/libraries.hpp"
+
+namespace ob::cuda {
+
+/// Made on first use, on the stream, with the device that is current then. A stream of its own has
+/// a workspace of its own in the libraries, without which the same call need not give the same bits
+/// again.
+/// Threads: the queue's executor
+class Handles {
+ public:
+  Handles(const Libraries& libraries, cudaStream_t stream)
+      : libraries_(libraries), stream_(stream) {}
+  ~Handles();
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+
+  /// Errors: unavailable; device_error
+  Result<cublasHandle_t> blas();
+  Result<cusolverDnHandle_t> solver();
+  Result<cusolverDnParams_t> solver_params();
+  /// @param device the stream's
+  Result<const Kernels*> kernels(int device);
+
+ private:
+  const Libraries& libraries_;
+  const cudaStream_t stream_;
+  cublasHandle_t blas_ = nullptr;
+  cusolverDnHandle_t solver_ = nullptr;
+  cusolverDnParams_t solver_params_ = nullptr;
+  std::unique_ptr<Kernels> kernels_;
+};
+
+}  // namespace ob::cuda

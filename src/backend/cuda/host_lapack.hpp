@@ -1,0 +1,16 @@
+#pragma once
+// Routines that NVIDIA's libraries lack, on the processor.
+
+#include "backend/cuda/stream_context.hpp"
+#include "routines/argument.hpp"
+#include "routines/descriptor.hpp"
+
+namespace ob::cuda {
+
+/// Copies the operands to pinned memory, has the daemon's CPU library run the routine there, and
+/// copies the results back; waits for all of it.
+/// Memory: operands on the device   Threads: the queue's executor
+/// Errors: unsupported if that library lacks it, too; out_of_memory; device_error
+Status run_on_host(StreamContext& context, const Descriptor& routine, const Argument* arguments);
+
+}  // namespace ob::cuda

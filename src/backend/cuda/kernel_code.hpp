@@ -1,0 +1,18 @@
+#pragma once
+// Machine code of our kernels, compiled or from the cache.
+
+#include <string>
+
+#include "backend/cuda/nvrtc_table.hpp"
+
+namespace ob::cuda {
+
+/// The text of kernels/kernels.cuh.
+const char* kernel_source() noexcept;
+
+/// Code for devices of this compute capability (90 for 9.0): what this process, or an earlier one,
+/// has compiled already, else from the compiler (0.1 s).
+/// Threads: any   Errors: device_error, with the compiler's words
+Result<std::string> kernel_code(const NvrtcTable& compiler, int capability);
+
+}  // namespace ob::cuda

@@ -1,0 +1,120 @@
+#include "backend/cuda/lapack_steps.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "backend/cuda/blas.hpp"
+#include "backend/cuda/solver.hpp"
+
+namespace ob::cuda {
+namespace {
+
+// One transposition of one type.
+template <auto kFunction, class Number>
+cublasStatus_t transpose_as(const BlasTable& table, cublasHandle_t handle, std::int64_t m,
+                            std::int64_t n, HostOperand a, HostOperand b) {
+  Number one{};
+  Number zero{};
+  if constexpr (std::is_floating_point_v<Number>) {
+    one = 1;
+  } else {
+    one.x = 1;
+  }
+  auto* const to = static_cast<Number*>(b.data);
+  // The second summand is not read with a factor of 0, but has to be somewhere.
+  return (table.*kFunction)(handle, CUBLAS_OP_C, CUBLAS_OP_N, n, m, &one,
+                            static_cast<const Number*>(a.data), a.ld, &zero, to, b.ld, to, b.ld);
+}
+
+}  // namespace
+
+LapackSteps::Info LapackSteps::solve(const SubCall& call) {
+  return run_solver(context_, call.routine(), call.arguments());
+}
+
+Status LapackSteps::multiply(const SubCall& call) {
+  return run_blas(context_, call.routine(), call.arguments());
+}
+
+LapackSteps::Info LapackSteps::first_zero(std::int64_t n, HostOperand a) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(n) * element_bytes(routine_.precision);
+  OB_ASSIGN_OR_RETURN(std::byte * diagonal, context_.work.device_bytes(bytes));
+  OB_RETURN_IF_ERROR(
+      multiply(SubCall(routine_, "copy").dim(n).operand(a.data, a.ld + 1).operand(diagonal, 1)));
+  OB_ASSIGN_OR_RETURN(const PinnedBlock block, context_.pinned.take(bytes));
+  const Runtime& runtime = context_.runtime();
+  OB_RETURN_IF_ERROR(runtime.check(runtime.cudaMemcpyAsync(block.data(), diagonal, bytes,
+                                                           cudaMemcpyDeviceToHost, context_.stream),
+                                   "reading a diagonal"));
+  OB_RETURN_IF_ERROR(context_.synchronize());
+  const auto first_among = [&](const auto* numbers) -> std::int64_t {
+    const int parts = SubCall::is_complex(routine_.precision) ? 2 : 1;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (std::all_of(numbers + i * parts, numbers + (i + 1) * parts,
+                      [](auto part) { return part == 0; })) {
+        return i + 1;
+      }
+    }
+    return 0;
+  };
+  return real_bytes(routine_.precision) == 4 ? first_among(block.as<float>())
+                                             : first_among(block.as<double>());
+}
+
+Status LapackSteps::conjugate_transpose(std::int64_t m, std::int64_t n, HostOperand a,
+                                        HostOperand b) {
+  OB_ASSIGN_OR_RETURN(const BlasTable* table, context_.libraries.blas());
+  OB_ASSIGN_OR_RETURN(cublasHandle_t handle, context_.handles.blas());
+  OB_RETURN_IF_ERROR(table->check(table->cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST),
+                                  "cublasSetPointerMode"));
+  const auto transpose = [&] {
+    switch (routine_.precision) {
+      case Precision::s:
+        return transpose_as<&BlasTable::cublasSgeam_64, float>(*table, handle, m, n, a, b);
+      case Precision::d:
+        return transpose_as<&BlasTable::cublasDgeam_64, double>(*table, handle, m, n, a, b);
+      case Precision::c:
+        return transpose_as<&BlasTable::cublasCgeam_64, cuComplex>(*table, handle, m, n, a, b);
+      default:
+        return transpose_as<&BlasTable::cublasZgeam_64, cuDoubleComplex>(*table, handle, m, n, a,
+                                                                         b);
+    }
+  };
+  return table->check(transpose(), "geam");
+}
+
+Status LapackSteps::set_identity(std::int64_t n, HostOperand a) {
+  OB_ASSIGN_OR_RETURN(const Kernels* kernels, context_.handles.kernels(context_.device));
+  const long long size = n;
+  return kernels->launch(context_.stream, std::string("ob_identity_") + routine_.name.front(),
+                         n * n, size, size, a.data, static_cast<long long>(a.ld));
+}
+
+Status LapackSteps::copy(std::int64_t m, std::int64_t n, HostOperand a, HostOperand b) {
+  const std::uint64_t element = element_bytes(routine_.precision);
+  const auto bytes = [&](std::int64_t count) { return static_cast<std::size_t>(count) * element; };
+  const Runtime& runtime = context_.runtime();
+  return runtime.check(runtime.cudaMemcpy2DAsync(b.data, bytes(b.ld), a.data, bytes(a.ld), bytes(m),
+                                                 static_cast<std::size_t>(n),
+                                                 cudaMemcpyDeviceToDevice, context_.stream),
+                       "copying a matrix");
+}
+
+Status LapackSteps::clear(std::int64_t m, std::int64_t n, HostOperand a) {
+  if (m == 0 || n == 0) return {};
+  const std::uint64_t element = element_bytes(routine_.precision);
+  const Runtime& runtime = context_.runtime();
+  return runtime.check(runtime.cudaMemset2DAsync(a.data, static_cast<std::size_t>(a.ld) * element,
+                                                 0, static_cast<std::size_t>(m) * element,
+                                                 static_cast<std::size_t>(n), context_.stream),
+                       "clearing a matrix");
+}
+
+Result<HostOperand> LapackSteps::matrix(std::int64_t m, std::int64_t n) {
+  const auto elements = static_cast<std::uint64_t>(m) * static_cast<std::uint64_t>(n);
+  OB_ASSIGN_OR_RETURN(std::byte * data,
+                      context_.work.device_bytes(elements * element_bytes(routine_.precision)));
+  return HostOperand{data, std::max<std::int64_t>(1, m)};
+}
+
+}  // namespace ob::cuda

@@ -1,0 +1,18 @@
+#include "backend/cuda/nvrtc_table.hpp"
+
+#include <cuda.h>
+
+namespace ob::cuda {
+
+// Its header has no version of its own: the toolkit's.
+Result<NvrtcTable> NvrtcTable::open() {
+  OB_ASSIGN_OR_RETURN(const Library library,
+                      Library::open("libnvrtc.so." + std::to_string(CUDA_VERSION / 1000)));
+  NvrtcTable table;
+  const char* missing = nullptr;
+  OB_NVRTC_FUNCTIONS(OB_CUDA_FILL);
+  if (missing != nullptr) return library.lacks(missing);
+  return table;
+}
+
+}  // namespace ob::cuda

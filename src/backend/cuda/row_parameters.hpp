@@ -1,0 +1,199 @@
+#pragma once
+// The parameters of NVIDIA's functions, made from the arguments of a row.
+
+#include <cublas_v2.h>
+#include <cusolverDn.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+
+#include "routines/argument.hpp"
+#include "routines/descriptor.hpp"
+
+namespace ob::cuda {
+
+/// Parameters that are no arguments of the row.
+struct RowExtras {
+  cusolverDnParams_t params = nullptr;
+  std::byte* device_work = nullptr;
+  std::byte* host_work = nullptr;
+  std::size_t device_bytes = 0;
+  std::size_t host_bytes = 0;
+  int work_elements = 0;
+  int* pivots = nullptr;  ///< 32-bit ones, for functions that know no others
+  int* info = nullptr;
+};
+
+/// What a question for the size of the workspace is answered with.
+struct RowWanted {
+  std::size_t device_bytes = 0;
+  std::size_t host_bytes = 0;
+  int work_elements = 0;
+};
+
+/// Hands out one parameter after another. cuBLAS and cuSOLVER keep the reference's order, so that a
+/// parameter's C type and the next argument of the row say what it is: an enumeration is the next
+/// flag; an integer the leading dimension or increment of the operand before it, else the next
+/// dimension; a pointer the next scalar (converted, on the host) or operand (on the device); a data
+/// type that of the next operand. Arguments that a function leaves out are skipped. After the last
+/// operand come the workspace and info; trmm's second B is the first.
+/// Memory: scalars live in this object
+class RowParameters {
+ public:
+  /// @param operands of these arguments   @param wanted if the function is such a question
+  RowParameters(const Descriptor& routine, const Argument* arguments, const Operands& operands,
+                const RowExtras& extras = {}, RowWanted* wanted = nullptr)
+      : routine_(routine),
+        arguments_(arguments),
+        operands_(operands),
+        extras_(extras),
+        wanted_(wanted) {}
+
+  template <class P>
+  P next();
+
+ private:
+  static constexpr bool is_value(Kind kind) {
+    return kind == Kind::scalar || kind == Kind::real_scalar;
+  }
+  bool at_end() const { return at_ >= routine_.kinds.size() || routine_.kinds[at_] == Kind::info; }
+  template <class Wants>
+  void skip_to(Wants wants) {
+    while (!at_end() && !wants(routine_.kinds[at_])) ++at_;
+  }
+  char flag() { return arguments_[at_++].flag; }
+  std::int64_t integer();
+  cudaDataType data_type();
+  void* pointer();
+  template <class Number>
+  Number* value();
+
+  const Descriptor& routine_;
+  const Argument* const arguments_;
+  const Operands& operands_;
+  const RowExtras extras_;
+  RowWanted* const wanted_;
+  std::size_t at_ = 0;
+  const HostOperand* strided_ = nullptr;  // its leading dimension comes next
+  const HostOperand* last_ = nullptr;
+  bool sized_ = false;  // the first of two sizes or pieces of workspace was given out
+  bool pointed_ = false;
+  int values_ = 0;
+  alignas(16) std::array<std::array<std::byte, 16>, 4> scalars_{};
+};
+
+inline std::int64_t RowParameters::integer() {
+  if (strided_ != nullptr) {
+    const std::int64_t ld = strided_->ld;
+    strided_ = nullptr;
+    return ld;
+  }
+  skip_to([](Kind kind) { return kind == Kind::dim; });
+  return at_end() ? extras_.work_elements : arguments_[at_++].dim;
+}
+
+inline cudaDataType RowParameters::data_type() {
+  const Precision precision = routine_.precision;
+  const bool single = real_bytes(precision) == 4;
+  bool real = precision == Precision::s || precision == Precision::d;
+  for (const Operand& operand : operands_.span()) {
+    if (at_end() || operand.argument != at_) continue;
+    // a vector of real numbers (w of heevd)
+    real = real || operand.element_bytes == real_bytes(precision);
+  }
+  if (real) return single ? CUDA_R_32F : CUDA_R_64F;
+  return single ? CUDA_C_32F : CUDA_C_64F;
+}
+
+inline void* RowParameters::pointer() {
+  skip_to([](Kind kind) { return is_memory(kind); });
+  if (at_ < routine_.kinds.size() && routine_.kinds[at_] != Kind::info) {
+    last_ = &arguments_[at_].host;
+    strided_ = has_ld(routine_.kinds[at_]) ? last_ : nullptr;
+    ++at_;
+    return last_->data;
+  }
+  if (at_ >= routine_.kinds.size()) {  // trmm's C
+    strided_ = last_;
+    return last_->data;
+  }
+  const bool first = !pointed_;
+  pointed_ = true;
+  return first ? extras_.device_work : extras_.host_work;
+}
+
+template <class Number>
+Number* RowParameters::value() {
+  auto* const slot = scalars_[static_cast<std::size_t>(values_++)].data();
+  const Complex value = arguments_[at_++].scalar;
+  using Value = std::remove_const_t<Number>;
+  if constexpr (std::is_floating_point_v<Value>) {
+    *reinterpret_cast<Value*>(slot) = static_cast<Value>(value.re);
+  } else {
+    using Part = decltype(Value::x);
+    *reinterpret_cast<Value*>(slot) = {static_cast<Part>(value.re), static_cast<Part>(value.im)};
+  }
+  return reinterpret_cast<Number*>(slot);
+}
+
+template <class P>
+P RowParameters::next() {
+  if constexpr (std::is_same_v<P, cublasOperation_t>) {
+    const char trans = flag();
+    // The real functions' own rules for C differ from one to the next.
+    const bool real = routine_.precision == Precision::s || routine_.precision == Precision::d;
+    return trans == 'N' ? CUBLAS_OP_N : trans == 'C' && !real ? CUBLAS_OP_C : CUBLAS_OP_T;
+  } else if constexpr (std::is_same_v<P, cublasFillMode_t>) {
+    return flag() == 'U' ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
+  } else if constexpr (std::is_same_v<P, cublasDiagType_t>) {
+    return flag() == 'U' ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+  } else if constexpr (std::is_same_v<P, cublasSideMode_t>) {
+    return flag() == 'L' ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
+  } else if constexpr (std::is_same_v<P, cusolverEigMode_t>) {
+    return flag() == 'V' ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
+  } else if constexpr (std::is_same_v<P, cusolverEigType_t>) {
+    return static_cast<cusolverEigType_t>(integer());  // CUSOLVER_EIG_TYPE_1 is 1
+  } else if constexpr (std::is_same_v<P, signed char>) {
+    return static_cast<signed char>(flag());
+  } else if constexpr (std::is_same_v<P, cusolverDnParams_t>) {
+    return extras_.params;
+  } else if constexpr (std::is_same_v<P, cudaDataType>) {
+    return data_type();
+  } else if constexpr (std::is_same_v<P, std::size_t>) {
+    const bool first = !sized_;
+    sized_ = true;
+    return first ? extras_.device_bytes : extras_.host_bytes;
+  } else if constexpr (std::is_same_v<P, std::size_t*>) {
+    const bool first = !sized_;
+    sized_ = true;
+    return first ? &wanted_->device_bytes : &wanted_->host_bytes;
+  } else if constexpr (std::is_same_v<P, int*>) {
+    if (wanted_ != nullptr) return &wanted_->work_elements;
+    skip_to([](Kind kind) { return kind == Kind::index_vector; });
+    if (at_end()) return extras_.info;
+    ++at_;
+    return extras_.pivots;
+  } else if constexpr (std::is_integral_v<P>) {
+    return static_cast<P>(integer());
+  } else {
+    using Number = std::remove_pointer_t<P>;
+    constexpr bool number = !std::is_void_v<Number> && !std::is_integral_v<Number>;
+    if constexpr (number) {
+      if (at_ < routine_.kinds.size() && is_value(routine_.kinds[at_])) return value<Number>();
+    }
+    return static_cast<P>(pointer());
+  }
+}
+
+/// Calls a function whose first parameter is a handle.
+template <class Status, class Handle, class... Parameters>
+Status call_with(Status (*function)(Handle, Parameters...), Handle handle, RowParameters& row) {
+  // A braced list is evaluated from left to right; arguments of a call are in any order.
+  const std::tuple<Parameters...> parameters{row.next<Parameters>()...};
+  return std::apply([&](const Parameters&... p) { return function(handle, p...); }, parameters);
+}
+
+}  // namespace ob::cuda
