@@ -1,15 +1,14 @@
 #include "backend/cuda/fft_plan.hpp"
 
 #include "backend/cuda/dense_plan.hpp"
+#include "backend/cuda/real_plan.hpp"
 
 namespace ob::cuda {
 
 Result<std::unique_ptr<CudaFftPlan>> CudaFftPlan::make(const Libraries& libraries, int /*device*/,
                                                        const FftPlan& plan) {
   OB_ASSIGN_OR_RETURN(const FftTable* table, libraries.fft());
-  if (plan.kind == FftKind::r2r) {
-    return Status(Code::unsupported, "real-to-real transforms are not in this backend yet");
-  }
+  if (plan.kind == FftKind::r2r) return RealPlan::create(*table, plan);
   return DensePlan::create(*table, plan);
 }
 

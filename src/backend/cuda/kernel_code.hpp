@@ -7,7 +7,7 @@
 
 namespace ob::cuda {
 
-/// The text of kernels/kernels.cuh.
+/// The text of kernels/*.cuh, one after the other.
 const char* kernel_source() noexcept;
 
 /// Code for devices of this compute capability (90 for 9.0): what this process, or an earlier one,

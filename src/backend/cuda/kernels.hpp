@@ -8,7 +8,7 @@
 
 namespace ob::cuda {
 
-/// The kernels of kernels/kernels.cuh as a module of the driver. Compiled once per kind of device:
+/// The kernels of kernels/*.cuh as a module of the driver. Compiled once per kind of device:
 /// machine code is kept in $XDG_CACHE_HOME/outboard (or ~/.cache/outboard), under a name made from
 /// all that it follows from.
 /// Threads: the queue's executor, with the device current
