@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import table
@@ -16,6 +16,53 @@ SUBSTITUTES = {
     "gemm3m": "gemm",
 }
 
+# The processor of the daemon's machine, with the cpu backend's library.
+_PROCESSOR = "processor"
+# What src/backend/cuda does not run with the one function that a row's library is expected to have
+# (cuBLAS for the BLAS; LAPACK's default is the processor). tests/routines/coverage_test.py compares
+# it with that folder.
+CUDA_BLAS = {
+    "dsdot": _PROCESSOR,
+    "gemmt": "cuBLAS (gemm block by block)",
+    "gemmtr": "cuBLAS (gemm block by block)",
+    "rotg": _PROCESSOR,
+    "rotmg": _PROCESSOR,
+    "sdsdot": _PROCESSOR,
+}
+CUDA_LAPACK = {
+    "gebrd": "cuSOLVER if m >= n",
+    "gels": "cuSOLVER if m >= n (geqrf, ormqr, trsm)",
+    "geqrf": "cuSOLVER",
+    "gesdd": "cuSOLVER (gesvd) unless over A",
+    "gesv": "cuSOLVER (getrf, getrs)",
+    "gesvd": "cuSOLVER unless over A",
+    "getrf": "cuSOLVER",
+    "getri": "cuSOLVER (getrs)",
+    "getrs": "cuSOLVER",
+    "orgqr": "cuSOLVER",
+    "ormqr": "cuSOLVER",
+    "posv": "cuSOLVER (potrf, potrs)",
+    "potrf": "cuSOLVER",
+    "potri": "cuSOLVER",
+    "potrs": "cuSOLVER",
+    "syev": "cuSOLVER (syevd)",
+    "syevd": "cuSOLVER",
+    "sygv": "cuSOLVER (sygvd)",
+    "sygvd": "cuSOLVER",
+    "sysv": "cuSOLVER (sytrf, sytrs)",
+    "sytrd": "cuSOLVER",
+    "sytrf": "cuSOLVER",
+    "sytrs": "cuSOLVER",
+    "trtri": "cuSOLVER",
+    "trtrs": "cuBLAS (trsm)",
+}
+
+
+def _cuda_cell(routine: table.Routine) -> str:
+    if routine.library == "blas":
+        return CUDA_BLAS.get(routine.name, "cuBLAS")
+    return CUDA_LAPACK.get(routine.name, _PROCESSOR)
+
 
 @dataclasses.dataclass(frozen=True)
 class Backend:
@@ -27,8 +74,11 @@ class Backend:
     dense: str = "yes"  # a cell
     transforms: str = "yes"
     substitutes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    cells: Callable[[table.Routine], str] | None = None  # instead of `dense`
 
     def cell(self, routine: table.Routine) -> str:
+        if self.cells is not None:
+            return self.cells(routine)
         if routine.name in self.substitutes:
             return f"{self.dense} (or {self.substitutes[routine.name]})"
         return self.dense
@@ -44,6 +94,15 @@ _DESCRIBED = (
         missing="A routine that the daemon's library lacks is done with others where this page"
         " says so; otherwise the call is refused and completes locally.",
         substitutes=SUBSTITUTES,
+    ),
+    Backend(
+        name="cuda",
+        computes_with="cuBLAS, cuSOLVER and cuFFT, opened at run time, and kernels of its own",
+        missing="What the cuda backend's column leaves to the processor (or does with a condition"
+        " that a call does not meet) runs on the daemon's machine: operands are copied to host"
+        " memory, its BLAS and LAPACK library computes, and the results are copied back.",
+        transforms="cuFFT",
+        cells=_cuda_cell,
     ),
 )
 

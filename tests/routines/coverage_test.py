@@ -18,6 +18,7 @@ TABLES = sorted((ROOT / "routines").glob("blas*.toml")) + sorted(
 FFTW = ROOT / "routines" / "fftw.toml"
 sys.path.insert(0, str(ROOT / "codegen"))
 
+import backends  # noqa: E402
 import emit_exports  # noqa: E402
 import fftw_table  # noqa: E402
 import table  # noqa: E402
@@ -178,6 +179,24 @@ class Backends(unittest.TestCase):
         }
         self.assertTrue(replaced)
         self.assertEqual({name for name, cell in lines.items() if cell != "yes"}, replaced)
+
+    def test_cuda_runs_what_its_column_says(self) -> None:
+        folder = ROOT / "src" / "backend" / "cuda"
+        solver = (folder / "solver_rows.hpp").read_text("utf-8")
+        real_names = {
+            "heev": "syev", "heevd": "syevd", "hegv": "sygv", "hegvd": "sygvd",
+            "hetrd": "sytrd", "ungqr": "orgqr", "unmqr": "ormqr",
+        }  # fmt: skip
+        found = set(re.findall(r"X\(p##(\w+),", solver))
+        found |= set(re.findall(r'\{"(\w+)", \w+', (folder / "lapack.cpp").read_text("utf-8")))
+        self.assertEqual({real_names.get(name, name) for name in found}, set(backends.CUDA_LAPACK))
+        blas = (folder / "blas_rows.hpp").read_text("utf-8")
+        functions = set(re.findall(r"X\(p##(\w+),", blas)) | set(re.findall(r"X\((\w+),", blas))
+        rows = [r for r in table.load(TABLES) if r.library == "blas"]
+        for row in rows:
+            names = {row.name, *row.names().values()}
+            alone = row.name not in backends.CUDA_BLAS
+            self.assertEqual(bool(names & functions), alone, row.name)
 
     def test_a_broken_table_is_named(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
