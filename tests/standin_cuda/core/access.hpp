@@ -1,0 +1,90 @@
+#pragma once
+// The operands of one call: checked, found in memory, and remembered for the search for races.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "region.hpp"
+
+namespace standin {
+
+/// What a call that a library gets may do with an operand.
+enum class Intent { read, write };
+
+/// Every address that a call was given has to lie, with all that belongs to it, in one live block
+/// of memory that the device can reach. Threads: the caller's
+class Access {
+ public:
+  /// @param call a literal: the function, for reports
+  /// @param pinned whether page-locked host memory will do
+  Access(const char* call, int device, bool pinned = false)
+      : call_(call), device_(device), pinned_(pinned) {}
+
+  /// `height` pieces of `width` bytes, `pitch` bytes apart, aligned to `alignment`.
+  /// @return where the bytes are; nullptr if there are none, or where they are not allowed
+  std::byte* region(const void* p, std::size_t width, std::size_t pitch, std::size_t height,
+                    Intent intent, std::size_t alignment = 1);
+
+  template <class T>
+  const T* in(const T* p, std::int64_t count) {
+    return reinterpret_cast<const T*>(span<T>(p, count, Intent::read));
+  }
+  template <class T>
+  T* out(T* p, std::int64_t count) {
+    return reinterpret_cast<T*>(span<T>(p, count, Intent::write));
+  }
+  /// A column-major matrix.
+  template <class T>
+  const T* in(const T* p, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
+    return reinterpret_cast<const T*>(matrix<T>(p, rows, cols, ld, Intent::read));
+  }
+  template <class T>
+  T* out(T* p, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
+    return reinterpret_cast<T*>(matrix<T>(p, rows, cols, ld, Intent::write));
+  }
+  /// A vector with a stride, which may be negative.
+  template <class T>
+  const T* in_vector(const T* p, std::int64_t n, std::int64_t inc) {
+    return reinterpret_cast<const T*>(matrix<T>(p, 1, n, inc < 0 ? -inc : inc, Intent::read));
+  }
+  template <class T>
+  T* out_vector(T* p, std::int64_t n, std::int64_t inc) {
+    return reinterpret_cast<T*>(matrix<T>(p, 1, n, inc < 0 ? -inc : inc, Intent::write));
+  }
+
+  /// False if a rule was broken (which has been reported).
+  bool ok() const noexcept { return ok_; }
+  /// Breaks a rule.
+  void refuse(const std::string& what);
+
+  /// The operands of `other`, too.
+  void join(const Access& other) {
+    uses_.insert(uses_.end(), other.uses_.begin(), other.uses_.end());
+  }
+
+  const char* call() const noexcept { return call_; }
+  const std::vector<Use>& uses() const noexcept { return uses_; }
+
+ private:
+  template <class T>
+  std::byte* span(const void* p, std::int64_t count, Intent intent) {
+    const std::size_t bytes = count <= 0 ? 0 : static_cast<std::size_t>(count) * sizeof(T);
+    return region(p, bytes, bytes, bytes == 0 ? 0 : 1, intent, alignof(T));
+  }
+  template <class T>
+  std::byte* matrix(const void* p, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+                    Intent intent) {
+    if (rows <= 0 || cols <= 0) return nullptr;
+    return region(p, rows * sizeof(T), ld * sizeof(T), cols, intent, alignof(T));
+  }
+
+  const char* const call_;
+  const int device_;
+  const bool pinned_;
+  bool ok_ = true;
+  std::vector<Use> uses_;
+};
+
+}  // namespace standin

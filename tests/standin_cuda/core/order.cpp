@@ -1,0 +1,114 @@
+#include "order.hpp"
+
+#include <algorithm>
+
+#include "devices.hpp"
+#include "memory.hpp"
+#include "report.hpp"
+
+namespace standin {
+namespace {
+
+// A block remembers so many uses; older ones are forgotten, and so are their races.
+constexpr std::size_t kUsesKept = 128;
+
+bool knows(const Clock& clock, const Use& use) {
+  const auto found = clock.find(use.stream);
+  return found != clock.end() && found->second >= use.ticket;
+}
+
+struct Behind {
+  std::shared_ptr<Stream> stream;
+  std::uint64_t ticket;
+};
+
+// What the default stream and those that block wait for.
+std::vector<Behind> implicit_waits(const Stream& stream) {
+  Devices& devices = Devices::instance();
+  std::vector<Behind> behind;
+  if (devices.is_default(stream)) {
+    for (auto& other : devices.blocking_streams(stream.device()))
+      behind.push_back({other, other->tail()});
+  } else if ((stream.flags() & cudaStreamNonBlocking) == 0) {
+    auto other = devices.default_stream(stream.device());
+    behind.push_back({other, other->tail()});
+  }
+  return behind;
+}
+
+}  // namespace
+
+Order& Order::instance() {
+  static auto* const kOrder = new Order;
+  return *kOrder;
+}
+
+// Threads: with the lock
+void Order::find_race(const Stream& stream, const Clock& known, const Use& use) {
+  const auto block = Memory::instance().find(reinterpret_cast<const void*>(use.region.address));
+  if (block == nullptr) return;
+  std::vector<Use>& uses = block->uses;
+  for (const Use& before : uses) {
+    if (!before.write && !use.write) continue;
+    if (before.stream == stream.number() || knows(known, before)) continue;
+    if (!before.region.overlaps(use.region)) continue;
+    Report::instance().violation(use.call, std::string(use.write ? "writes" : "reads") + " what " +
+                                               before.call + " of another stream " +
+                                               (before.write ? "writes" : "reads") +
+                                               ", and does not wait for it");
+  }
+  // What comes behind this use comes behind those that it covers.
+  std::erase_if(uses, [&](const Use& before) {
+    const bool stands_for = use.write || (!before.write && before.stream == stream.number());
+    return stands_for && use.region.covers(before.region);
+  });
+  if (uses.size() >= kUsesKept) uses.erase(uses.begin());
+  uses.push_back(use);
+}
+
+std::uint64_t Order::submit(const std::shared_ptr<Stream>& stream, const Access& access,
+                            Stream::Work work) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Behind> behind = implicit_waits(*stream);
+  merge(stream->clock, host_);
+  for (const Behind& b : behind) merge(stream->clock, b.stream->clock);
+  const std::uint64_t ticket = stream->tail() + 1;
+  const Clock known = stream->clock;
+  stream->clock[stream->number()] = ticket;
+  for (Use use : access.uses()) {
+    use.stream = stream->number();
+    use.ticket = ticket;
+    find_race(*stream, known, use);
+  }
+  return stream->submit([behind = std::move(behind), work = std::move(work)] {
+    for (const Behind& b : behind) b.stream->wait(b.ticket);
+    return work();
+  });
+}
+
+void Order::wait(Stream& stream, const Clock& clock) {
+  const std::lock_guard lock(mutex_);
+  merge(stream.clock, clock);
+}
+
+Clock Order::clock_of(Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  return stream.clock;
+}
+
+void Order::host_knows(const Clock& clock) {
+  const std::lock_guard lock(mutex_);
+  merge(host_, clock);
+}
+
+void Order::synchronize(Stream& stream) {
+  const Clock clock = clock_of(stream);
+  stream.wait(stream.tail());
+  host_knows(clock);
+}
+
+void Order::synchronize_device(int device) {
+  for (const auto& stream : Devices::instance().streams_of(device)) synchronize(*stream);
+}
+
+}  // namespace standin

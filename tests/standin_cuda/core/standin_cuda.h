@@ -1,0 +1,30 @@
+#pragma once
+/* What tests ask of the stand-in, from libstandin_cuda.so: open it as the others are opened, with
+ * dlopen, or link it. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How often a rule was broken; what the last one was (valid until the next). */
+unsigned long long standin_cuda_violations(void);
+const char* standin_cuda_last_violation(void);
+void standin_cuda_forget_violations(void);
+
+/** What lives, as "2 stream(s), 1 device block(s)"; empty if nothing (valid until the next call).
+ */
+const char* standin_cuda_living(void);
+
+/** More failures, counted from now on, by the rules of STANDIN_CUDA_FAIL; none any more. */
+void standin_cuda_fail(const char* rules);
+void standin_cuda_fail_no_more(void);
+
+/** How often a function was called, its forms together (without _v2 and _64). */
+unsigned long long standin_cuda_calls(const char* function);
+
+/** Where the bytes of an address of a device are: for tests that look at a device's memory. */
+void* standin_cuda_backing(const void* device_pointer);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,27 @@
+#pragma once
+// What every function of the runtime begins and ends with.
+
+#include <cuda_runtime_api.h>
+
+namespace standin {
+
+/// Counts the call; an error if it is to fail, if there is no driver, or if the current device had
+/// a fault. @param otherwise the error of a failure on purpose that names none
+cudaError_t enter(const char* call, cudaError_t otherwise = cudaErrorUnknown);
+
+/// Remembers an error as the thread's last, and returns it.
+cudaError_t leave(cudaError_t error);
+cudaError_t& last_error();
+
+/// A broken rule: reported, and then what CUDA says (or would say later).
+cudaError_t refuse(const char* call, const char* what, cudaError_t error);
+
+}  // namespace standin
+
+// At the begin of a function; failures on purpose are `otherwise`.
+#define STANDIN_ENTER_OR(otherwise)                                  \
+  do {                                                               \
+    const cudaError_t entered = standin::enter(__func__, otherwise); \
+    if (entered != cudaSuccess) return standin::leave(entered);      \
+  } while (false)
+#define STANDIN_ENTER() STANDIN_ENTER_OR(cudaErrorUnknown)

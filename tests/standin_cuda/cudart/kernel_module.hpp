@@ -1,0 +1,46 @@
+#pragma once
+// A loaded "cubin": kernels that were compiled as C++.
+
+#include <cuda.h>
+#include <driver_types.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "core/kernel_abi.hpp"
+#include "core/live_set.hpp"
+#include "core/stream.hpp"
+
+namespace standin {
+
+/// Of the device that was current when it was loaded.   Threads: any
+class KernelModule : public std::enable_shared_from_this<KernelModule> {
+ public:
+  /// nullptr, and why not.
+  static std::shared_ptr<KernelModule> load(const void* image, CUresult& why);
+  ~KernelModule();
+  KernelModule(const KernelModule&) = delete;
+  KernelModule& operator=(const KernelModule&) = delete;
+
+  int device() const noexcept { return device_; }
+  /// A handle; nullptr if there is no such kernel.
+  void* function(const std::string& name);
+  /// Whose handle that is; nullptr if nobody's.
+  static std::shared_ptr<KernelModule> owner(const void* function);
+  /// Copies the arguments; those that are pointers have to lie in memory of the device.
+  cudaError_t launch(const void* function, const unsigned* grid, const unsigned* block,
+                     const std::shared_ptr<Stream>& stream, void** arguments);
+
+  static LiveSet<KernelModule>& all();
+
+ private:
+  KernelModule(void* object, int device) : object_(object), device_(device) {}
+  void* const object_;  // as dlopen has it
+  const int device_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::unique_ptr<Bind>> functions_;
+};
+
+}  // namespace standin
