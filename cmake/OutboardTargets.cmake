@@ -22,6 +22,8 @@ if(OUTBOARD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_compile_options(-Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
+# A square root is an instruction then, and no call of libm, which the drop-in library must not load.
+add_compile_options(-fno-math-errno)
 if(OUTBOARD_SANITIZE)
   add_compile_options(-fsanitize=${OUTBOARD_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${OUTBOARD_SANITIZE})

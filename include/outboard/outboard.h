@@ -1,5 +1,5 @@
-/* What the drop-in library offers to those who know of it. Programs need none of this: it is for
-   `outboard explain` and the like, which find the functions in the preloaded library by name. */
+/* What the drop-in library offers to those who know of it. Programs need none of this: they
+   find the functions in the preloaded library by name (dlsym), as `outboard explain` does. */
 #ifndef OUTBOARD_H
 #define OUTBOARD_H
 
@@ -18,6 +18,13 @@ extern "C" {
    Returns 0, or 1 on failure. Connects to the server, if there was no connection.
    Threads: any */
 int outboard_explain(const char* routine, const char* sizes, char* text, size_t text_bytes);
+
+/* How exact the calls that this thread makes from now on are to be on accelerators: "standard",
+   "strict" (the same call gives the same bits again), "fast" (lower precision inside) or "emulated"
+   (the operands' precision put together from lower ones); NULL or "": what OUTBOARD_ACCURACY says.
+   docs/accuracy.md.
+   Returns 0, or 1 for another word; nothing changes then.   Threads: any, each has its own */
+int outboard_accuracy(const char* mode);
 
 #ifdef __cplusplus
 }

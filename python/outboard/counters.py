@@ -10,7 +10,7 @@ from pathlib import Path
 MAGIC = 0x54524F504552424F  # "OBREPORT"
 VERSION = 4
 HEADER = struct.Struct("<QIIQQ64s128s16s256s")
-ROW = struct.Struct("<32s25Q")
+ROW = struct.Struct("<32s28Q")
 
 
 @dataclass
@@ -43,6 +43,9 @@ class Routine:
     lost_ns: int = 0
     several: int = 0
     devices: int = 0
+    strict: int = 0
+    fast: int = 0
+    emulated: int = 0
 
     def add(self, other: Routine) -> None:
         for name in COUNTERS:

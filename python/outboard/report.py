@@ -186,6 +186,14 @@ _SEVERAL = (
     Column("devices\neach", lambda r: f"{r.devices / r.several:.3g}" if r.several else "-"),
 )
 
+_ACCURACY = (Column("other\naccuracy", lambda r: _accuracies(r)),)
+
+
+def _accuracies(routine: Routine) -> str:
+    """Of the calls that went out, how many the device computed in which mode."""
+    modes = {"strict": routine.strict, "fast": routine.fast, "emulated": routine.emulated}
+    return ", ".join(f"{count} {mode}" for mode, count in modes.items() if count) or "-"
+
 
 def _tables(lines: list[Line], width: int, counting: bool) -> list[Table]:
     counts = list(_COUNTS)
@@ -198,6 +206,8 @@ def _tables(lines: list[Line], width: int, counting: bool) -> list[Table]:
         counts += _DECIDED
     if any(r.several for r in routines):
         counts += _SEVERAL
+    if any(r.strict or r.fast or r.emulated for r in routines):
+        counts += _ACCURACY
     rows = [*lines, _total(lines)] if len(lines) > 1 else lines
     whole = _table([*counts, *_TIMES], rows, estimate=True)
     if _natural_width(whole) <= width:

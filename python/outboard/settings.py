@@ -11,6 +11,7 @@ from outboard import paths, values
 from outboard.errors import OutboardError
 
 MODES = ("auto", "remote", "trace", "off")
+ACCURACIES = ("standard", "strict", "fast", "emulated")
 NATIVE_PLANS = ("estimate", "as-asked")
 MAX_STREAMS = 16  # src/transport/striped_stream.hpp
 SERVER_VARIABLES = ("OUTBOARD_SERVER", "RCPU_SERVER")  # the second is the older spelling
@@ -37,6 +38,7 @@ class Settings:
     learn: bool = False
     share: str | None = None  # auto, off, or a part between 0 and 1
     devices: str | None = None  # a number, or all
+    accuracy: str | None = None  # one of ACCURACIES
 
     def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
         """The variables to set, LD_PRELOAD included, in a fixed order."""
@@ -59,6 +61,7 @@ class Settings:
             "OUTBOARD_LEARN": "1" if self.learn else None,
             "OUTBOARD_SHARE": self.share,
             "OUTBOARD_DEVICES": self.devices,
+            "OUTBOARD_ACCURACY": self.accuracy,
         }
         result.update({name: value for name, value in chosen.items() if value is not None})
         return result
@@ -135,4 +138,5 @@ _LIBRARY_VARIABLES = {
     "OUTBOARD_PROFILE",
     "OUTBOARD_LEARN",
     "OUTBOARD_DEVICES",
+    "OUTBOARD_ACCURACY",
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "device/accuracy.hpp"
+
 namespace ob::algorithms {
 
 /// Source: RCPU, section 4.1 (copies between the daemon's memory and its device are part of to and
@@ -15,9 +17,10 @@ struct Stages {
   std::uint64_t plan_ns = 0;
   std::uint64_t compute_ns = 0;
   std::uint64_t from_server_ns = 0;
-  std::uint64_t bytes_kept = 0;    ///< did not travel: were on the device already
-  std::uint64_t waited_ns = 0;     ///< for its turn, while others computed
-  std::uint64_t more_devices = 0;  ///< than one, for the whole call
+  std::uint64_t bytes_kept = 0;            ///< did not travel: were on the device already
+  std::uint64_t waited_ns = 0;             ///< for its turn, while others computed
+  std::uint64_t more_devices = 0;          ///< than one, for the whole call
+  Accuracy accuracy = Accuracy::standard;  ///< of what was computed
 
   Stages& operator+=(const Stages& other) noexcept {
     bytes_to += other.bytes_to;

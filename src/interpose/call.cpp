@@ -1,4 +1,5 @@
 #include "interpose/call.hpp"
+#include "interpose/accuracy.hpp"
 
 #include <algorithm>
 
@@ -56,7 +57,8 @@ void Call::decide(const Argument* arguments, std::size_t batch, const void* orig
   const bool eligible = !routine_.trivial(arguments) && s->may_leave(record, routine_.name);
   if (eligible && row != nullptr) add(row->eligible, 1);
   const bool alone = batch == 1;
-  const bool may_share = alone && routine_.base == "gemm" && !s->settings.verify;
+  const bool strict = accuracy_now(s->settings) == Accuracy::strict;  // no two libraries then
+  const bool may_share = alone && routine_.base == "gemm" && !s->settings.verify && !strict;
   if (eligible && s->settings.mode == Mode::remote) {
     leaves_ = true;
     share_ = may_share ? s->settings.share.value_or(0) : 0;

@@ -7,6 +7,7 @@
 #include "algorithms/panel_pipeline.hpp"
 #include "algorithms/products_split.hpp"
 #include "algorithms/tiles.hpp"
+#include "interpose/accuracy.hpp"
 #include "interpose/resident.hpp"
 
 namespace ob::interpose {
@@ -95,6 +96,12 @@ Status offload_at_once(State& state, client::Lease& lease, const Descriptor& rou
                        const Argument* arguments, algorithms::Residency* resident,
                        algorithms::Stages& stages, algorithms::Commits* commits) {
   Device& device = lease.device();
+  // How panels are cut follows what was measured.
+  const bool strict = accuracy_now(state.settings) == Accuracy::strict;
+  if (strict) {
+    return algorithms::offload_call(device, lease.queue(), routine, arguments, stages, resident,
+                                    commits);
+  }
   if (const auto shape = product(routine, arguments)) {
     if (const auto model = model_of(state, lease, routine, arguments); model.known()) {
       const algorithms::ProductSchedule& schedule = schedule_of(lease, *shape, model);

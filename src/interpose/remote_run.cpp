@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "interpose/accuracy.hpp"
 #include "interpose/choice.hpp"
 #include "interpose/learning.hpp"
 #include "interpose/resident.hpp"
@@ -44,7 +45,9 @@ Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::
   outcome.started_ns = now_ns();
   Status status;
   try {
-    status = job.run(state, *lease, stages);
+    const Result<Accuracy> accuracy = demand(*lease, accuracy_now(state.settings));
+    status = accuracy.ok() ? job.run(state, *lease, stages) : accuracy.status();
+    if (status.ok()) stages.accuracy = *accuracy;
   } catch (...) {  // out of host memory, most likely; answers may still be under way
     lease->device().abandon();
     return Status(Code::out_of_memory, "no memory on this side");

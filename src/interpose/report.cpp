@@ -149,6 +149,12 @@ void count_remote(ReportRow* row, const algorithms::Stages& stages, std::uint64_
   add(row->remote_ns, whole_ns);
   add(row->several, stages.more_devices > 0 ? 1 : 0);
   add(row->devices, stages.more_devices > 0 ? 1 + stages.more_devices : 0);
+  switch (stages.accuracy) {
+    case Accuracy::standard: break;
+    case Accuracy::strict: add(row->strict, 1); break;
+    case Accuracy::fast: add(row->fast, 1); break;
+    case Accuracy::emulated: add(row->emulated, 1); break;
+  }
   add(row->remote_megaflop, static_cast<std::uint64_t>(flops * 1e-6));
 }
 

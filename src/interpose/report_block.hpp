@@ -42,6 +42,9 @@ struct ReportRow {
   Counter lost_ns;          ///< by how much, summed
   Counter several;          ///< of the remote ones, computed on several devices at once
   Counter devices;          ///< devices of these, summed over calls
+  Counter strict;           ///< of the remote ones, computed in this mode of ob::Accuracy
+  Counter fast;             ///< and in this
+  Counter emulated;         ///< and in this
 };
 
 struct ReportBlock {
@@ -57,6 +60,6 @@ struct ReportBlock {
   ReportRow row[kReportRows];
 };
 
-static_assert(sizeof(ReportRow) == 32 + 25 * 8);
+static_assert(sizeof(ReportRow) == 32 + 28 * 8);
 
 }  // namespace ob::interpose

@@ -148,6 +148,16 @@ void read_share(std::string_view text, Settings& settings) {
   }
 }
 
+void read_accuracy(std::string_view text, Settings& settings) {
+  if (text.empty()) return;
+  if (const auto accuracy = accuracy_named(text)) {
+    settings.accuracy = *accuracy;
+  } else {
+    complain(settings, "OUTBOARD_ACCURACY", text,
+             "is not standard, strict, fast or emulated (standard is used)");
+  }
+}
+
 void read_verify(std::string_view text, Settings& settings) {
   settings.verify = text == "1";
   if (text.empty() || text == "0" || text == "1") return;
@@ -155,6 +165,14 @@ void read_verify(std::string_view text, Settings& settings) {
 }
 
 }  // namespace
+
+std::optional<Accuracy> accuracy_named(std::string_view name) noexcept {
+  constexpr std::string_view kNames[kAccuracies] = {"standard", "strict", "fast", "emulated"};
+  for (unsigned i = 0; i < kAccuracies; ++i) {
+    if (name == kNames[i]) return static_cast<Accuracy>(i);
+  }
+  return std::nullopt;
+}
 
 bool Settings::allows(std::string_view routine) const noexcept {
   const std::string name(routine);
@@ -199,6 +217,7 @@ Settings read_settings() {
   read_profile(variable("OUTBOARD_PROFILE"), settings);
   settings.learn = is_on(variable("OUTBOARD_LEARN"));
   read_share(variable("OUTBOARD_SHARE"), settings);
+  read_accuracy(variable("OUTBOARD_ACCURACY"), settings);
   read_verify(variable("OUTBOARD_VERIFY"), settings);
   return settings;
 }

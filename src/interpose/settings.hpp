@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "device/accuracy.hpp"
+
 namespace ob::interpose {
 
 enum class Mode { off, trace, automatic, remote };
@@ -37,7 +39,8 @@ struct Settings {
   /// OUTBOARD_SHARE: the part of a product that the accelerator computes while the caller's library
   /// computes the rest; 0: never; empty: as it is fastest
   std::optional<double> share;
-  bool verify = false;  ///< OUTBOARD_VERIFY: results of remote calls are checked
+  Accuracy accuracy = Accuracy::standard;  ///< OUTBOARD_ACCURACY
+  bool verify = false;                     ///< OUTBOARD_VERIFY: results of remote calls are checked
   /// what in the environment made no sense; the default is used then
   std::string complaint;
 
@@ -45,6 +48,9 @@ struct Settings {
   /// only-denials allow and any allowance denies.   Patterns: * and ? as in file names.
   bool allows(std::string_view routine) const noexcept;
 };
+
+/// "standard", "strict", "fast" or "emulated"; empty for other words.
+std::optional<Accuracy> accuracy_named(std::string_view name) noexcept;
 
 /// Reads the environment; never fails. Threads: any
 Settings read_settings();

@@ -6,6 +6,7 @@
 
 #include "algorithms/products_split.hpp"
 #include "base/quiet_thread.hpp"
+#include "interpose/accuracy.hpp"
 #include "interpose/device_shares.hpp"
 #include "interpose/pipelined.hpp"
 #include "interpose/resident.hpp"
@@ -26,7 +27,12 @@ class PartRun {
  public:
   PartRun(State& state, const Descriptor& routine, const CallPart& part, client::Lease& lease,
           CommitGate& gate)
-      : state_(state), routine_(routine), part_(part), lease_(&lease), gate_(gate) {}
+      : state_(state),
+        routine_(routine),
+        part_(part),
+        lease_(&lease),
+        gate_(gate),
+        accuracy_(accuracy_now(state.settings)) {}
 
   void run() noexcept {
     try {
@@ -47,6 +53,7 @@ class PartRun {
 
  private:
   Status attempt() {
+    OB_RETURN_IF_ERROR(demand(*lease_, accuracy_).status());
     return offload(state_, *lease_, routine_, part_.arguments.items, stages_,
                    {&gate_, part_.diagonal});
   }
@@ -72,6 +79,7 @@ class PartRun {
   client::Lease* lease_;
   std::optional<client::Lease> other_;  // in place of the first one
   CommitGate& gate_;
+  const Accuracy accuracy_;  // of the thread that makes the call
   algorithms::Stages stages_;
   Status status_;
 };
@@ -148,6 +156,8 @@ std::vector<double> shares(State& state, std::span<client::Lease* const> leases,
 std::optional<Status> run_on_several(State& state, client::Lease& first, const Descriptor& routine,
                                      const Argument* arguments, algorithms::Stages& stages) {
   const Settings& settings = state.settings;
+  // Which devices take part, and with how much, changes sums.
+  if (accuracy_now(settings) == Accuracy::strict) return std::nullopt;
   if (settings.devices < 2 || !algorithms::can_be_split(routine)) return std::nullopt;
   if (!settings.always_several && routine.flops(arguments) < kWorthAsking) return std::nullopt;
   std::vector<double>& kept = shares_kept(first, routine, arguments);

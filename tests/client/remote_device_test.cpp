@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/dgemm.hpp"
+#include "support/forwarding_device.hpp"
 #include "support/stub_server.hpp"
 
 namespace ob::client {
@@ -75,6 +76,23 @@ TEST_P(RemoteDeviceTest, SaysHowLongWorkWaitedForItsTurn) {
   EXPECT_GE(report.compute_ns, 200'000'000u);
   EXPECT_EQ(device->synchronize(queue).waited_ns, 0u);
   EXPECT_EQ(other->synchronize(others).waited_ns, 0u);
+}
+
+TEST_P(RemoteDeviceTest, TellsTheDeviceHowExactItsWorkIsToBe) {
+  const auto inner = test::null_device(kMemoryBytes);
+  auto watched = std::make_unique<test::ForwardingDevice>(*inner);
+  watched->distinguish(0b0100);
+  const test::ForwardingDevice& seen = *watched;
+  const InProcessDaemon server(GetParam(), test::one(std::move(watched)));
+  const auto remote = require(RemoteDevice::open(server.address()));
+  EXPECT_EQ(remote->info().accuracies, 0b0100);
+  const QueueId first = require(remote->create_queue());
+  for (const Accuracy mode : {Accuracy::standard, Accuracy::fast, Accuracy::fast}) {
+    EXPECT_TRUE(remote->set_accuracy(first, mode).ok());
+  }
+  EXPECT_TRUE(remote->synchronize(first).status.ok());
+  EXPECT_EQ(seen.demands(), std::vector{Accuracy::fast});  // only what changes travels
+  EXPECT_FALSE(remote->set_accuracy(QueueId{999}, Accuracy::strict).ok());
 }
 
 // Half of the device is kept by its clients in equal parts; freed buffers are half of a part.

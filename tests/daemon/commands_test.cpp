@@ -77,6 +77,13 @@ TEST_P(CommandsTest, AnUnknownQueueEndsTheConnection) {
   expect_cut_off();
 }
 
+TEST_P(CommandsTest, TheAccuracyOfAnotherQueueEndsTheConnection) {
+  client.command(Opcode::set_accuracy, kQueue, wire::SetAccuracy{2});
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);
+  client.command(Opcode::set_accuracy, QueueId{1234}, wire::SetAccuracy{1});
+  expect_cut_off();
+}
+
 TEST_P(CommandsTest, AQueueTwiceEndsTheConnection) {
   client.command(Opcode::create_queue, kQueue);
   expect_cut_off();

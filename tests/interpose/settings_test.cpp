@@ -13,7 +13,7 @@ class SettingsTest : public testing::Test {
          {"OUTBOARD_MODE", "OUTBOARD_SERVER", "RCPU_SERVER", "OUTBOARD_QUIET", "OUTBOARD_REPORT",
           "OUTBOARD_TRACE", "OUTBOARD_NATIVE_PLAN", "OUTBOARD_ROUTINES", "OUTBOARD_RESIDENT",
           "OUTBOARD_TRACK_PAGES", "OUTBOARD_STREAMS", "OUTBOARD_VERIFY", "OUTBOARD_KEY",
-          "OUTBOARD_PLAIN"}) {
+          "OUTBOARD_PLAIN", "OUTBOARD_ACCURACY"}) {
       ::unsetenv(name);
     }
   }
@@ -57,6 +57,22 @@ TEST_F(SettingsTest, ResultsAreCheckedIfAsked) {
   set("OUTBOARD_VERIFY", "often");
   EXPECT_FALSE(read_settings().verify);
   EXPECT_NE(read_settings().complaint.find("OUTBOARD_VERIFY=often"), std::string::npos);
+}
+
+TEST_F(SettingsTest, AccuracyIsOneOfFourWords) {
+  EXPECT_EQ(read_settings().accuracy, Accuracy::standard);
+  const std::pair<const char*, Accuracy> modes[] = {{"standard", Accuracy::standard},
+                                                    {"strict", Accuracy::strict},
+                                                    {"fast", Accuracy::fast},
+                                                    {"emulated", Accuracy::emulated}};
+  for (const auto& [text, mode] : modes) {
+    set("OUTBOARD_ACCURACY", text);
+    EXPECT_EQ(read_settings().accuracy, mode);
+    EXPECT_EQ(read_settings().complaint, "");
+  }
+  set("OUTBOARD_ACCURACY", "sloppy");
+  EXPECT_EQ(read_settings().accuracy, Accuracy::standard);
+  EXPECT_NE(read_settings().complaint.find("OUTBOARD_ACCURACY=sloppy"), std::string::npos);
 }
 
 TEST_F(SettingsTest, ServersAreAListWithAnOlderSpelling) {

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 ROWS = 1024
 HEADER_BYTES = 496
-ROW_BYTES = 232
+ROW_BYTES = 256
 COUNTER_NAMES = (
     "calls remote fell_back bytes_to bytes_from to_server_ns plan_ns compute_ns from_server_ns "
     "remote_ns local_ns local_calls local_megaflop remote_megaflop eligible bytes_kept "
-    "verified mismatched unchecked decided tried mispredicted lost_ns several devices"
+    "verified mismatched unchecked decided tried mispredicted lost_ns several devices "
+    "strict fast emulated"
 ).split()
 
 

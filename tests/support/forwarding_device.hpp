@@ -2,6 +2,7 @@
 // A device in front of another one, which fails the operation it is told to.
 
 #include <utility>
+#include <vector>
 
 #include "device/device.hpp"
 
@@ -27,6 +28,14 @@ class ForwardingDevice final : public Device {
     return inner_.create_queue(account);
   }
   Status destroy_queue(QueueId queue) override { return inner_.destroy_queue(queue); }
+  Status set_accuracy(QueueId queue, Accuracy accuracy) override {
+    demands_.push_back(accuracy);
+    return inner_.set_accuracy(queue, accuracy);
+  }
+  /// What set_accuracy() was told.
+  const std::vector<Accuracy>& demands() const { return demands_; }
+  /// Makes a difference of these modes, as DeviceInfo has them.
+  void distinguish(std::uint8_t accuracies) { info_.accuracies = accuracies; }
   Result<BufferId> allocate(std::uint64_t size_bytes) override {
     OB_RETURN_IF_ERROR(turn());
     auto buffer = inner_.allocate(size_bytes);
@@ -98,6 +107,7 @@ class ForwardingDevice final : public Device {
   int operations_ = 0;
   int buffers_ = 0;
   bool hidden_ = false;
+  std::vector<Accuracy> demands_;
   Status failure_;
 };
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from outboard import values
-from outboard.settings import MAX_STREAMS, MODES, NATIVE_PLANS
+from outboard.settings import ACCURACIES, MAX_STREAMS, MODES, NATIVE_PLANS
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -108,6 +108,12 @@ def _what_else() -> list[Option]:
             "--learn",
             is_flag=True,
             help="At the end, add what was measured to the profiles.",
+        ),
+        click.option(
+            "--accuracy",
+            type=click.Choice(ACCURACIES),
+            help="How exact calls are to be on accelerators.  "
+            "[default: OUTBOARD_ACCURACY, standard]",
         ),
         click.option(
             "--share",

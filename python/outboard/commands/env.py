@@ -37,6 +37,7 @@ def command(
     learn: bool,
     share: str | None,
     devices: str | None,
+    accuracy: str | None,
     quiet: bool,
     report: str | None,
     trace: str | None,
@@ -66,6 +67,7 @@ def command(
         learn=learn,
         share=share,
         devices=devices,
+        accuracy=accuracy,
         routines=routines,
     )
     native = paths.require_native()

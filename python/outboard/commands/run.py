@@ -71,6 +71,7 @@ def command(
     learn: bool,
     share: str | None,
     devices: str | None,
+    accuracy: str | None,
     quiet: bool,
     report: str | None,
     trace_file: Path | None,
@@ -104,6 +105,7 @@ def command(
         learn=learn,
         share=share,
         devices=devices,
+        accuracy=accuracy,
         routines=routines,
     )
     daemon_options = []

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from outboard import coverage, values
 from outboard.doctor.finding import Finding, note, ok, problem, some
-from outboard.settings import MODES, NATIVE_PLANS, SERVER_VARIABLES
+from outboard.settings import ACCURACIES, MODES, NATIVE_PLANS, SERVER_VARIABLES
 
 # Read by the library (src/interpose/), the daemon, this command line and ./outboard, in this order.
 KNOWN = (
-    "OUTBOARD_DEVICES "
+    "OUTBOARD_ACCURACY OUTBOARD_DEVICES "
     "OUTBOARD_KEY OUTBOARD_LEARN OUTBOARD_MODE OUTBOARD_NATIVE_PLAN OUTBOARD_QUIET OUTBOARD_REPORT "
     "OUTBOARD_PLAIN OUTBOARD_PROFILE OUTBOARD_RESIDENT OUTBOARD_ROUTINES OUTBOARD_SERVER "
     "OUTBOARD_SHARE "
@@ -42,6 +42,7 @@ def check(environment: Mapping[str, str]) -> list[Finding]:
         "OUTBOARD_ROUTINES": _routines,
         "OUTBOARD_SHARE": _share,
         "OUTBOARD_DEVICES": _devices,
+        "OUTBOARD_ACCURACY": _accuracy,
         "LD_PRELOAD": _preload,
         **{name: partial(_servers, name) for name in SERVER_VARIABLES},
     }
@@ -101,6 +102,13 @@ def _share(value: str) -> Finding | None:
     except ValueError as error:
         return problem("OUTBOARD_SHARE", f"{error} (auto is used instead)", "write auto or off")
     return None
+
+
+def _accuracy(value: str) -> Finding | None:
+    if value in ACCURACIES:
+        return None
+    words = ", ".join(ACCURACIES)
+    return problem("OUTBOARD_ACCURACY", f"'{value}' is none of {words} (standard is used)", "")
 
 
 def _devices(value: str) -> Finding | None:

@@ -1,0 +1,25 @@
+#include "interpose/accuracy.hpp"
+
+#include <optional>
+namespace ob::interpose {
+namespace {
+
+constinit thread_local std::optional<Accuracy> t_accuracy;
+
+}  // namespace
+
+Accuracy accuracy_now(const Settings& settings) noexcept {
+  return t_accuracy.value_or(settings.accuracy);
+}
+
+void wish_accuracy(std::optional<Accuracy> accuracy) noexcept { t_accuracy = accuracy; }
+
+Result<Accuracy> demand(client::Lease& lease, Accuracy accuracy) {
+  const bool differs =
+      (lease.device().info().accuracies >> static_cast<unsigned>(accuracy) & 1) != 0;
+  const Accuracy used = differs ? accuracy : Accuracy::standard;
+  OB_RETURN_IF_ERROR(lease.device().set_accuracy(lease.queue(), used));
+  return used;
+}
+
+}  // namespace ob::interpose

@@ -1,0 +1,22 @@
+#pragma once
+// How exact the calls of this thread are to be on accelerators.
+
+#include <optional>
+
+#include "client/device_pool.hpp"
+#include "device/accuracy.hpp"
+#include "interpose/settings.hpp"
+
+namespace ob::interpose {
+
+/// What outboard_accuracy() said on this thread, else OUTBOARD_ACCURACY.   Threads: any
+Accuracy accuracy_now(const Settings& settings) noexcept;
+
+/// What outboard_accuracy() says on this thread from now on; empty: nothing.
+void wish_accuracy(std::optional<Accuracy> accuracy) noexcept;
+
+/// Has what follows on the lease's queue be as exact as that.
+/// @returns what the device will do: standard where the mode makes no difference to it
+Result<Accuracy> demand(client::Lease& lease, Accuracy accuracy);
+
+}  // namespace ob::interpose
