@@ -5,15 +5,30 @@
 namespace ob::algorithms {
 
 Status BlockedFactorization::run() {
-  return run_ranks(fabric_, [this](std::size_t at) { return rank(at); });
+  return run_ranks(fabric_, [this](std::size_t at) {
+    // Whatever ends this rank early, the others do not wait for its turn.
+    struct Guard {
+      Turnstile& sending;
+      Status status{Code::out_of_memory, "no memory for a call on several devices"};
+      ~Guard() {
+        if (!status.ok()) sending.abort(status);
+      }
+    } guard{sending_};
+    guard.status = rank(at);
+    return guard.status;
+  });
 }
 
 Status BlockedFactorization::rank(std::size_t at) {
   OB_RETURN_IF_ERROR(allocate(at));
+  if (at < blocks_.blocks()) OB_RETURN_IF_ERROR(ensure_sent(at, at));
   if (owns(at, 0)) {
-    OB_RETURN_IF_ERROR(send_block(at, 0));
     OB_RETURN_IF_ERROR(make(at, 0));
-    OB_RETURN_IF_ERROR(fabric_.deliver(at));
+    // its next block travels while the panel is made
+    if (blocks_.devices < blocks_.blocks()) {
+      OB_RETURN_IF_ERROR(ensure_sent(at, blocks_.devices));
+    }
+    OB_RETURN_IF_ERROR(deliver(at, 0));
   }
   for (std::size_t panel = 0; panel < panels_; ++panel) {
     if (needs(at, panel)) OB_RETURN_IF_ERROR(step(at, panel));
@@ -25,6 +40,15 @@ Status BlockedFactorization::rank(std::size_t at) {
   return {};
 }
 
+Status BlockedFactorization::ensure_sent(std::size_t at, std::size_t block) {
+  if (block < sent_[at]) return {};
+  sent_[at] = block + 1;
+  OB_RETURN_IF_ERROR(sending_.enter(block));
+  OB_RETURN_IF_ERROR(send_block(at, block));
+  sending_.leave(block);
+  return {};
+}
+
 // Updates all own blocks behind a panel, the next panel first.
 Status BlockedFactorization::step(std::size_t at, std::size_t panel) {
   const std::size_t slot = slot_of(panel);
@@ -33,13 +57,13 @@ Status BlockedFactorization::step(std::size_t at, std::size_t panel) {
   const std::size_t next = panel + 1;
   const bool makes_next = owns(at, next) && next < panels_;
   if (makes_next) {
-    if (panel == 0) OB_RETURN_IF_ERROR(send_block(at, next));
+    if (panel == 0) OB_RETURN_IF_ERROR(ensure_sent(at, next));
     OB_RETURN_IF_ERROR(update(at, panel, next, 1));
     OB_RETURN_IF_ERROR(make(at, next));
   }
   OB_RETURN_IF_ERROR(update_rest(at, panel, blocks_.next_of(at, makes_next ? next + 1 : next)));
-  if (!mine) OB_RETURN_IF_ERROR(fabric_.release(at, slot));
-  return makes_next ? fabric_.deliver(at) : Status();
+  OB_RETURN_IF_ERROR(fabric_.release(at, slot));
+  return makes_next ? deliver(at, next) : Status();
 }
 
 Status BlockedFactorization::make(std::size_t at, std::size_t panel) {
@@ -53,6 +77,11 @@ Status BlockedFactorization::make(std::size_t at, std::size_t panel) {
   return fetch_block(at, panel);
 }
 
+Status BlockedFactorization::deliver(std::size_t at, std::size_t panel) {
+  OB_RETURN_IF_ERROR(before_delivery(at, panel));
+  return fabric_.deliver(at);
+}
+
 Status BlockedFactorization::update_rest(std::size_t at, std::size_t panel, std::size_t first) {
   if (first >= blocks_.blocks()) return {};
   if (panel > 0) {
@@ -61,7 +90,7 @@ Status BlockedFactorization::update_rest(std::size_t at, std::size_t panel, std:
   }
   // The first panel is applied to each block as it arrives.
   for (std::size_t block = first; block < blocks_.blocks(); block += blocks_.devices) {
-    OB_RETURN_IF_ERROR(send_block(at, block));
+    OB_RETURN_IF_ERROR(ensure_sent(at, block));
     OB_RETURN_IF_ERROR(update(at, panel, block, 1));
   }
   return {};

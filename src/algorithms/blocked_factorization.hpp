@@ -7,6 +7,7 @@
 
 #include "algorithms/cyclic_columns.hpp"
 #include "algorithms/fabric.hpp"
+#include "algorithms/turnstile.hpp"
 #include "base/status.hpp"
 
 namespace ob::algorithms {
@@ -32,7 +33,11 @@ class BlockedFactorization {
 
   /// @param panels of the blocks, how many are factored; the others are only updated
   BlockedFactorization(Fabric& fabric, const CyclicColumns& blocks, std::size_t panels)
-      : fabric_(fabric), blocks_(blocks), panels_(panels) {}
+      : fabric_(fabric),
+        blocks_(blocks),
+        panels_(panels),
+        sent_(blocks.devices),
+        sending_(fabric.model().links_of_client()) {}
 
   /// Makes room on the device.
   virtual Status allocate(std::size_t at) = 0;
@@ -41,6 +46,8 @@ class BlockedFactorization {
   virtual Status fetch_block(std::size_t at, std::size_t block) = 0;
   /// Makes a panel of an own block.
   virtual Status factor(std::size_t at, std::size_t panel) = 0;
+  /// Between what the device computes meanwhile and the delivery of an own panel.
+  virtual Status before_delivery(std::size_t /*at*/, std::size_t /*panel*/) { return {}; }
   /// What others need of an own panel.
   virtual Parcel parcel(std::size_t at, std::size_t panel) const = 0;
   /// Where a panel of another device comes to.
@@ -58,8 +65,10 @@ class BlockedFactorization {
 
  private:
   Status rank(std::size_t at);
+  Status ensure_sent(std::size_t at, std::size_t block);
   Status step(std::size_t at, std::size_t panel);
   Status make(std::size_t at, std::size_t panel);
+  Status deliver(std::size_t at, std::size_t panel);
   Status update_rest(std::size_t at, std::size_t panel, std::size_t first);
   bool needs(std::size_t at, std::size_t panel) const {
     return blocks_.next_of(at, panel + 1) < blocks_.blocks();
@@ -68,6 +77,8 @@ class BlockedFactorization {
   Fabric& fabric_;
   const CyclicColumns blocks_;
   const std::size_t panels_;
+  std::vector<std::size_t> sent_;  // by each rank: its blocks before that one
+  Turnstile sending_;              // in the order of blocks
 };
 
 }  // namespace ob::algorithms

@@ -16,6 +16,10 @@ namespace ob::algorithms {
 /// The routine of that family; nullptr if the table has no such row in that precision.
 const Descriptor* routine_of(std::string_view base, Precision precision);
 
+constexpr bool is_complex(Precision precision) noexcept {
+  return precision == Precision::c || precision == Precision::z;
+}
+
 /// One call on a device.   Threads: owner only
 class DeviceCall {
  public:

@@ -14,6 +14,15 @@ Result<std::vector<Station>> Fabric::open_all(std::span<Device* const> devices) 
   return stations;
 }
 
+Status Fabric::read_offered(std::size_t at, BufferId buffer, const Region& region,
+                            const Layout& destination) {
+  // offer() has ordered this queue behind what makes it.
+  Station& here = stations_[at];
+  account(at).fetched += destination.total_bytes();
+  OB_RETURN_IF_ERROR(here.device().read(here.out(), buffer, region, destination));
+  return here.device().synchronize(here.out()).status;
+}
+
 std::vector<Region> blocks_of(const Region& region, std::uint64_t block_bytes) {
   const std::uint64_t column_bytes = region.rows * region.element_bytes;
   const std::uint64_t cols =

@@ -58,6 +58,9 @@ class Fabric {
   /// @pre deliver() follows before the next one; the parcel does not change before finish()
   virtual Status offer(std::size_t at, ParcelTag tag, const Parcel& parcel,
                        std::span<const std::size_t> receivers) = 0;
+  /// Reads what belongs to the last promise, and waits for it.
+  Status read_offered(std::size_t at, BufferId buffer, const Region& region,
+                      const Layout& destination);
   /// Sees to it that the last promise is kept; may wait for the parcel. Between offer() and this
   /// belongs what the device is to compute meanwhile.
   virtual Status deliver(std::size_t at) = 0;

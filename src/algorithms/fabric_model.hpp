@@ -29,6 +29,11 @@ struct FabricModel {
   double block_bytes = 2 << 20;
   Route route = Route::relay;
 
+  /// How many devices' links it takes to fill that of this process; 1 if nothing is known.
+  std::size_t links_of_client() const noexcept {
+    if (to_bytes_per_s <= link_bytes_per_s || link_bytes_per_s <= 0) return 1;
+    return static_cast<std::size_t>(to_bytes_per_s / link_bytes_per_s + 0.5);
+  }
   bool known() const noexcept {
     if (ranks.empty() || to_bytes_per_s <= 0 || from_bytes_per_s <= 0 || link_bytes_per_s <= 0) {
       return false;

@@ -5,14 +5,6 @@
 #include "algorithms/device_call.hpp"
 
 namespace ob::algorithms {
-namespace {
-
-bool is_complex(Precision precision) {
-  return precision == Precision::c || precision == Precision::z;
-}
-
-}  // namespace
-
 CholeskyFactorization::CholeskyFactorization(Fabric& fabric, const Problem& problem,
                                              std::uint64_t block)
     : BlockedFactorization(fabric, {problem.n, block, fabric.size()},

@@ -34,7 +34,8 @@ class CholeskyFactorization final : public BlockedFactorization {
 
  private:
   struct Room {  // on one device
-    explicit Room(Device& device) : own(device), infos(device), slots{DeviceBuffer(device), DeviceBuffer(device)} {}
+    explicit Room(Device& device)
+        : own(device), infos(device), slots{DeviceBuffer(device), DeviceBuffer(device)} {}
     DeviceBuffer own;
     DeviceBuffer infos;
     DeviceBuffer slots[kSlots];

@@ -43,6 +43,7 @@ Status HostFabric::fetch(std::size_t at, BufferId buffer, const Region& region,
 
 Status HostFabric::offer(std::size_t at, ParcelTag tag, const Parcel& parcel,
                          std::span<const std::size_t> receivers) {
+  OB_RETURN_IF_ERROR(station(at).order(compute(at), station(at).out()));
   if (receivers.empty()) return {};
   auto staged = std::make_shared<Staged>();
   staged->parcel = parcel;
@@ -58,7 +59,7 @@ Status HostFabric::offer(std::size_t at, ParcelTag tag, const Parcel& parcel,
   const std::lock_guard lock(mutex_);
   staged_[tag] = std::move(staged);
   changed_.notify_all();
-  return station(at).order(compute(at), station(at).out());
+  return {};
 }
 
 Status HostFabric::deliver(std::size_t at) {

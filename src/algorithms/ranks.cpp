@@ -2,9 +2,10 @@
 
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/quiet_thread.hpp"
 
 namespace ob::algorithms {
 namespace {
@@ -48,15 +49,19 @@ Status run_ranks(Fabric& fabric, const std::function<Status(std::size_t)>& progr
   Ranks ranks(fabric, program);
   std::vector<std::thread> others;
   others.reserve(fabric.size());
-  try {
-    for (std::size_t at = 1; at < fabric.size(); ++at) {
-      others.emplace_back([&ranks, at] { ranks.run(at); });
-    }
+  bool started = true;
+  for (std::size_t at = 1; started && at < fabric.size(); ++at) {
+    others.push_back(quiet_thread([&ranks, at] { ranks.run(at); }));
+    started = others.back().joinable();
+  }
+  if (started) {
     ranks.run(0);
-  } catch (const std::system_error&) {
+  } else {
     ranks.fail({Code::out_of_memory, "no threads for a call on several devices"});
   }
-  for (std::thread& other : others) other.join();
+  for (std::thread& other : others) {
+    if (other.joinable()) other.join();
+  }
   return ranks.first();
 }
 

@@ -36,7 +36,7 @@ class HostDevice : public Device {
   Status read(QueueId queue, BufferId buffer, const Region& region,
               const Layout& destination) final;
   Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
-              const Region& to) final;
+              const Region& to) override;
   Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
                 std::span<Digest> digests) final;
 

@@ -1,0 +1,179 @@
+// Factorizations over several devices beside the step model.
+//
+// Devices that compute nothing at a known rate, and links that exist only in time: what is measured
+// is how well computing, panels on their way, and the way to and fro overlap. Prints one line per
+// case: routine, n, devices, block, "chosen" or "tried", bytes of panels received by the model, and
+// seen, predicted seconds, then the seconds of each run.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "algorithms/factor_cholesky.hpp"
+#include "algorithms/factor_qr.hpp"
+#include "algorithms/step_model.hpp"
+#include "algorithms/timed_fabric.hpp"
+#include "backend/null/backend.hpp"
+#include "bench/or_exit.hpp"
+
+namespace {
+
+using namespace ob;
+using algorithms::FabricModel;
+using algorithms::FactorPlan;
+using algorithms::FactorShape;
+using algorithms::TimedFabric;
+using bench::or_exit;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::string routine = "qr";
+  std::uint64_t n = 10240;
+  double rate_gflops = 1000;
+  double gbit = 10;
+  double latency_us = 10;
+  bool relay = false;
+  std::vector<std::size_t> devices{1, 2, 3, 4, 8};
+  std::vector<std::uint64_t> blocks;
+  int runs = 3;
+};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::unique_ptr<Device> timed_device(const Options& options, std::uint64_t memory_bytes) {
+  return or_exit(null::create({.memory_bytes = memory_bytes, .rate_gflops = options.rate_gflops}));
+}
+
+// What a call takes besides its operations: a thread that wakes up late.
+double call_seconds(const Options& options) {
+  const auto device = timed_device(options, std::uint64_t{1} << 32);
+  const QueueId queue = or_exit(device->create_queue());
+  const double rate = options.rate_gflops * 1e9;
+  const auto n = static_cast<std::int64_t>(std::cbrt(2e-3 * rate / 2));  // 2 ms
+  const BufferId buffer = or_exit(device->allocate(static_cast<std::uint64_t>(n * n) * 8));
+  const Descriptor& gemm = *routines::find(std::string_view("dgemm"));
+  Argument a[kMaxArguments];
+  a[0].flag = a[1].flag = 'N';
+  a[2].dim = a[3].dim = a[4].dim = n;
+  a[5].scalar = a[8].scalar = {1, 0};
+  a[6].device = a[7].device = a[9].device = {buffer, 0, n};
+  constexpr int kCalls = 50;
+  const auto start = Clock::now();
+  for (int i = 0; i < kCalls; ++i) or_exit(device->call(queue, gemm, a));
+  or_exit(device->synchronize(queue).status);
+  return std::max(0.0, seconds_since(start) / kCalls - gemm.flops(a) / rate);
+}
+
+FabricModel model_of(const Options& options, std::size_t devices, double call_s) {
+  FabricModel model;
+  const double rate = options.rate_gflops * 1e9;
+  model.ranks.assign(devices, {rate, rate, call_s});
+  model.to_bytes_per_s = model.from_bytes_per_s = model.link_bytes_per_s = options.gbit * 1e9 / 8;
+  model.message_s = options.latency_us * 1e-6;
+  model.route = options.relay ? algorithms::Route::relay : algorithms::Route::ring;
+  return model;
+}
+
+struct Seen {
+  double seconds = 0;
+  double received_bytes = 0;
+};
+
+Seen run(const Options& options, const FactorShape& shape, const FabricModel& model,
+         const FactorPlan& plan) {
+  // Just as much memory as is needed: no device keeps, and clears, what it is given back.
+  const auto memory =
+      static_cast<std::uint64_t>(1.05 * factor_memory_bytes(shape, plan)) + (1 << 24);
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<Device*> used;
+  for (std::size_t i = 0; i < plan.devices; ++i) {
+    devices.push_back(timed_device(options, memory));
+    used.push_back(devices.back().get());
+  }
+  const auto fabric = or_exit(TimedFabric::create(used, model));
+  double nothing = 0;  // elements that nobody looks at
+  const HostOperand a{&nothing, static_cast<std::int64_t>(options.n)};
+  Seen seen;
+  const auto measure = [&](auto&& factorization) {
+    const auto start = Clock::now();
+    or_exit(factorization.run());
+    seen.seconds = seconds_since(start);
+  };
+  if (options.routine == "qr") {
+    measure(
+        algorithms::QrFactorization(*fabric, {Precision::d, options.n, options.n, a}, plan.block));
+  } else {
+    measure(
+        algorithms::CholeskyFactorization(*fabric, {Precision::d, true, options.n, a}, plan.block));
+  }
+  for (std::size_t at = 0; at < plan.devices; ++at) {
+    seen.received_bytes += static_cast<double>(fabric->traffic(at).received);
+  }
+  return seen;
+}
+
+void measure(const Options& options, const FactorShape& shape, const FabricModel& model,
+             const FactorPlan& plan, bool chosen) {
+  const algorithms::FactorTimes predicted = algorithms::play_factorization(shape, model, plan);
+  std::vector<Seen> seen;
+  for (int i = 0; i < options.runs; ++i) seen.push_back(run(options, shape, model, plan));
+  std::printf("%s,%llu,%zu,%llu,%s,%.0f,%.0f,%.6f", options.routine.c_str(),
+              static_cast<unsigned long long>(options.n), plan.devices,
+              static_cast<unsigned long long>(plan.block), chosen ? "chosen" : "tried",
+              predicted.received_bytes, seen.front().received_bytes, predicted.seconds);
+  for (const Seen& one : seen) std::printf(",%.6f", one.seconds);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+void measure_all(const Options& options) {
+  const double call_s = call_seconds(options);
+  std::printf("a call takes %.1f us\n", call_s * 1e6);
+  FactorShape shape{options.routine == "qr" ? FactorShape::Kind::qr : FactorShape::Kind::cholesky,
+                    options.n, options.n};
+  for (const std::size_t count : options.devices) {
+    const FabricModel model = model_of(options, count, call_s);
+    const FactorPlan best = algorithms::choose_block(shape, model, count, 0);
+    const auto plan_for = [&](std::uint64_t block) {
+      FactorPlan plan{count, block, 0};
+      plan.seconds = algorithms::play_factorization(shape, model, plan).seconds;
+      return plan;
+    };
+    for (const std::uint64_t block : options.blocks) {
+      if (block == best.block) continue;
+      measure(options, shape, model, plan_for(block), false);
+    }
+    measure(options, shape, model, best, true);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app{"Times factorizations over several devices that exist only in time.",
+               "several_devices"};
+  app.add_option("--routine", options.routine, "qr or cholesky")
+      ->check(CLI::IsMember({"qr", "cholesky"}))
+      ->capture_default_str();
+  app.add_option("--order", options.n, "of the matrix")->capture_default_str();
+  app.add_option("--rate", options.rate_gflops, "of each device [GFLOP/s]")->capture_default_str();
+  app.add_option("--gbit", options.gbit, "of each link [Gb/s]")->capture_default_str();
+  app.add_option("--latency", options.latency_us, "of each block sent [us]")->capture_default_str();
+  app.add_flag("--relay", options.relay, "through the client, not from device to device");
+  app.add_option("--devices", options.devices, "how many, several numbers")->delimiter(',');
+  app.add_option("--blocks", options.blocks, "widths to try besides the chosen one")
+      ->delimiter(',');
+  app.add_option("--runs", options.runs, "of each")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  measure_all(options);
+  return 0;
+}

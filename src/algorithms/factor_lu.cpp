@@ -1,0 +1,124 @@
+#include "algorithms/factor_lu.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "algorithms/device_call.hpp"
+
+namespace ob::algorithms {
+namespace {
+
+constexpr std::uint32_t kPivotBytes = sizeof(std::int64_t);
+
+}  // namespace
+
+LuFactorization::LuFactorization(Fabric& fabric, const Problem& problem, std::uint64_t block)
+    : GeneralFactorization(fabric, problem, block, kPivotBytes, kPivotBytes),
+      getrf_(routine_of("getrf", problem.precision)),
+      swap_(routine_of("swap", problem.precision)),
+      trsm_(routine_of("trsm", problem.precision)),
+      gemm_(routine_of("gemm", problem.precision)),
+      pivots_(order()) {}
+
+Status LuFactorization::factor(std::size_t at, std::size_t panel) {
+  return DeviceCall(getrf_)
+      .dim(height(panel))
+      .dim(blocks().count(panel))
+      .at(own_part(at, panel, blocks().first(panel)))
+      .at(entries(at, panel))
+      .at(info(at, panel))
+      .submit(fabric().device(at), fabric().compute(at));
+}
+
+// Which rows are exchanged must be known where the exchanges are submitted.
+Status LuFactorization::before_delivery(std::size_t at, std::size_t panel) {
+  const DeviceOperand there = entries(at, panel);
+  const Region part{there.offset_bytes, kPivotBytes, Triangle::full, depth(panel), 1,
+                    depth(panel),       kPivotBytes};
+  std::int64_t* const here = &pivots_[blocks().first(panel)];
+  OB_RETURN_IF_ERROR(fabric().read_offered(at, there.buffer, part,
+                                           Layout::bytes(here, depth(panel) * kPivotBytes)));
+  const auto rows = static_cast<std::int64_t>(height(panel));
+  for (std::uint64_t i = 0; i < depth(panel); ++i) {
+    if (here[i] < 1 || here[i] > rows) {
+      return {Code::device_error, "a pivot is no row of its panel (" + std::to_string(here[i]) +
+                                      " of " + std::to_string(rows) +
+                                      "); the device's library is not to be trusted"};
+    }
+    here[i] += static_cast<std::int64_t>(blocks().first(panel));
+  }
+  return {};
+}
+
+Status LuFactorization::exchange_rows(std::size_t at, std::size_t panel, std::size_t first,
+                                      std::uint64_t cols) {
+  const std::uint64_t from = blocks().first(panel);
+  for (std::uint64_t row = from; row < from + depth(panel); ++row) {
+    const auto other = static_cast<std::uint64_t>(pivots_[row] - 1);
+    if (other == row) continue;
+    OB_RETURN_IF_ERROR(DeviceCall(swap_)
+                           .dim(cols)
+                           .at(own_part(at, first, row))
+                           .at(own_part(at, first, other))
+                           .submit(fabric().device(at), fabric().compute(at)));
+  }
+  return {};
+}
+
+Status LuFactorization::update(std::size_t at, std::size_t panel, std::size_t first,
+                               std::size_t count) {
+  Device& device = fabric().device(at);
+  const QueueId queue = fabric().compute(at);
+  const std::uint64_t row = blocks().first(panel);
+  const std::uint64_t deep = depth(panel);
+  const std::uint64_t cols = columns(first, count);
+  OB_RETURN_IF_ERROR(exchange_rows(at, panel, first, cols));
+  OB_RETURN_IF_ERROR(DeviceCall(trsm_)
+                         .flag('L')
+                         .flag('L')
+                         .flag('N')
+                         .flag('U')
+                         .dim(deep)
+                         .dim(cols)
+                         .scalar(1)
+                         .at(panel_part(at, panel, row))
+                         .at(own_part(at, first, row))
+                         .submit(device, queue));
+  const std::uint64_t below = height(panel) - deep;
+  if (below == 0) return {};
+  return DeviceCall(gemm_)
+      .flag('N')
+      .flag('N')
+      .dim(below)
+      .dim(cols)
+      .dim(deep)
+      .scalar(-1)
+      .at(panel_part(at, panel, row + deep))
+      .at(own_part(at, first, row))
+      .scalar(1)
+      .at(own_part(at, first, row + deep))
+      .submit(device, queue);
+}
+
+std::int64_t LuFactorization::commit(std::int64_t* pivots) {
+  const std::uint64_t m = problem().m;
+  std::byte* const home = static_cast<std::byte*>(problem().a.data);
+  const std::uint64_t column_bytes = static_cast<std::uint64_t>(problem().a.ld) * element();
+  for (std::size_t block = 0; block < blocks().blocks(); ++block) {
+    for (std::uint64_t col = blocks().first(block); col < blocks().end(block); ++col) {
+      std::byte* const column = results() + col * m * element();
+      // of the panels behind this one, which it never saw
+      for (std::uint64_t row = blocks().end(block); row < order(); ++row) {
+        const auto other = static_cast<std::uint64_t>(pivots_[row] - 1);
+        if (other == row) continue;
+        std::swap_ranges(column + row * element(), column + (row + 1) * element(),
+                         column + other * element());
+      }
+      std::memcpy(home + col * column_bytes, column, m * element());
+    }
+  }
+  std::copy(pivots_.begin(), pivots_.end(), pivots);
+  return info_result();
+}
+
+}  // namespace ob::algorithms

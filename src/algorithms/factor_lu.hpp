@@ -1,0 +1,33 @@
+#pragma once
+// P A = L U over several devices.
+
+#include "algorithms/general_factorization.hpp"
+
+namespace ob::algorithms {
+
+/// Row exchanges are done by each device on its columns behind the panel, and here on what has
+/// gone home before.
+class LuFactorization final : public GeneralFactorization {
+ public:
+  LuFactorization(Fabric& fabric, const Problem& problem, std::uint64_t block);
+
+  /// Puts L and U in A's place, the exchanges to `pivots`, min(m, n) 64-bit integers, and returns
+  /// LAPACK's info: the first column without a pivot, or 0.
+  /// @pre run() returned without error
+  std::int64_t commit(std::int64_t* pivots);
+
+ private:
+  Status factor(std::size_t at, std::size_t panel) override;
+  Status before_delivery(std::size_t at, std::size_t panel) override;
+  Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t count) override;
+  Status exchange_rows(std::size_t at, std::size_t panel, std::size_t first, std::uint64_t cols);
+
+  const Descriptor* const getrf_;
+  const Descriptor* const swap_;
+  const Descriptor* const trsm_;
+  const Descriptor* const gemm_;
+  // Of the rows of A, from 1. Written by a panel's owner before it is delivered.
+  std::vector<std::int64_t> pivots_;
+};
+
+}  // namespace ob::algorithms

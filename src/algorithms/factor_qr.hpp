@@ -1,0 +1,25 @@
+#pragma once
+// A = Q R over several devices.
+
+#include "algorithms/general_factorization.hpp"
+
+namespace ob::algorithms {
+
+/// Panels of reflectors in compact form; each device applies them to its columns.
+class QrFactorization final : public GeneralFactorization {
+ public:
+  QrFactorization(Fabric& fabric, const Problem& problem, std::uint64_t block);
+
+  /// Puts R and the reflectors in A's place, and their factors to `tau`, min(m, n) elements.
+  /// @pre run() returned without error
+  void commit(void* tau);
+
+ private:
+  Status factor(std::size_t at, std::size_t panel) override;
+  Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t count) override;
+
+  const Descriptor* const geqrf_;
+  const Descriptor* const ormqr_;
+};
+
+}  // namespace ob::algorithms

@@ -1,0 +1,61 @@
+// Numbers in order, some at a time.
+
+#include "algorithms/turnstile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "support/random.hpp"
+
+namespace ob::test {
+namespace {
+
+using algorithms::Turnstile;
+
+TEST(Turnstile, ANumberWaitsForAllButTheLastBeforeIt) {
+  auto random = fresh_random();
+  for (const std::size_t width : {1, 2, 5}) {
+    constexpr std::size_t kNumbers = 24;
+    Turnstile turnstile(width);
+    std::mutex mutex;
+    std::vector<bool> over(kNumbers);
+    std::vector<std::size_t> order(kNumbers);
+    for (std::size_t i = 0; i < kNumbers; ++i) order[i] = i;
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<std::thread> threads;
+    for (const std::size_t number : order) {
+      threads.emplace_back([&, number] {
+        ASSERT_TRUE(turnstile.enter(number).ok());
+        {
+          const std::lock_guard lock(mutex);
+          for (std::size_t i = 0; i + width <= number; ++i) EXPECT_TRUE(over[i]) << number;
+          over[number] = true;
+        }
+        turnstile.leave(number);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+TEST(Turnstile, AbortEndsAllWaiting) {
+  Turnstile turnstile(1);
+  std::atomic<int> ended{0};
+  std::vector<std::thread> threads;
+  for (std::size_t number = 1; number < 4; ++number) {
+    threads.emplace_back([&, number] {
+      EXPECT_EQ(turnstile.enter(number).code(), Code::device_error);
+      ++ended;
+    });
+  }
+  turnstile.abort({Code::device_error, "injected"});
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ended, 3);
+}
+
+}  // namespace
+}  // namespace ob::test
