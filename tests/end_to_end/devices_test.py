@@ -58,6 +58,35 @@ def capped(suite: Suite, server: str, devices: str) -> None:
     expect(outcome.total("*", "bytes_to") > 0, "nothing travelled")
 
 
+def programs(suite: Suite) -> dict[str, tuple[list[str], dict[str, int]]]:
+    """Threads, children and descriptors of programs do not mind ours."""
+    program = suite.bench.program
+    return {
+        "threads": ([program("e2e_threads"), "8", "40", "60"], {"*": 280}),
+        "fork": ([program("e2e_fork"), "80", "busy"], {"dgemm": 7, "dgesv": 7, "fftw*": 7}),
+        "closed": ([program("e2e_undisturbed"), "closed"], {"dgemm": 4}),
+        "first": ([program("e2e_undisturbed"), "first"], {"dgemm": 2}),
+        "cancel": ([program("e2e_undisturbed"), "cancel"], {"dgemm": 2}),
+    }
+
+
+def undisturbed(suite: Suite, server: str, name: str) -> None:
+    command, least = programs(suite)[name]
+    outcome = suite.bench.run(command, "remote", server, extra={"OUTBOARD_DEVICES": "always:2"})
+    outcome.expect_ok().expect_stderr_lines(0).expect_out(least)
+    expect(outcome.total("*", "several") > 0, f"nothing was split\n{outcome.counters()}")
+
+
+def checked(suite: Suite, server: str) -> None:
+    """--verify looks at the whole result."""
+    program = suite.bench.program("e2e_poison")
+    extra = {"OUTBOARD_DEVICES": "always:2", "OUTBOARD_VERIFY": "1"}
+    outcome = suite.bench.run([program, "4", "60", *names()], "remote", server, extra=extra)
+    outcome.expect_ok().expect_stderr_lines(0).expect_out(dict.fromkeys(names(), 4))
+    verified, several = outcome.total("*", "verified"), outcome.total("*", "several")
+    expect(several > 0 and verified >= several, f"{verified} verified, {several} split")
+
+
 def two_servers(suite: Suite) -> None:
     with Daemon(suite.bench) as one, Daemon(suite.bench) as other:
         servers = f"{one.tcp},{other.shm}"
@@ -112,6 +141,11 @@ def body(suite: Suite) -> None:
                             split, suite, daemon, daemon.address(transport), count, size
                         ),
                     )
+            for name in programs(suite) if count == 2 else ():
+                suite.check(
+                    name, functools.partial(undisturbed, suite, daemon.address("tcp"), name)
+                )
+            suite.check("verified", functools.partial(checked, suite, daemon.shm))
             suite.check("small calls", lambda d=daemon: whole(suite, d.tcp, "all"))
     for count in (1, 2, 4):  # of 190 x 190, three matrices are 0.4 to 1.7 MB
         with suite.server(["--devices", str(count), "--device-memory", "64K"]) as daemon:
