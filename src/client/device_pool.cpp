@@ -283,12 +283,16 @@ void DevicePool::drop_idle(std::size_t server) noexcept {
   }
 }
 
+void DevicePool::suspect(const Lease& broken) noexcept {
+  if (broken.blames_server_) set_aside(broken.server_);
+  drop_idle(broken.server_);
+}
+
 void DevicePool::give_back(Lease& lease) noexcept {
   if (lease.device_->broken()) {
-    if (lease.blames_server_) set_aside(lease.server_);
+    suspect(lease);
     forget(lease.device_->connection().stream());
     lease.device_.reset();
-    drop_idle(lease.server_);
     const std::lock_guard lock(mutex_);
     --open_;
     return;

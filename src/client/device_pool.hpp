@@ -87,6 +87,10 @@ class DevicePool {
   /// An idle connection to `server`, if there is one; nothing is connected.
   std::optional<Lease> idle_lease(std::size_t server) { return take_idle(server); }
 
+  /// What the pool does when a broken lease comes back, for one that is kept: its server is left
+  /// alone if it is to blame, and its idle connections are dropped.
+  void suspect(const Lease& broken) noexcept;
+
   /// The server that lease() would turn to now.
   std::optional<std::size_t> preferred() const noexcept;
   /// True if a lease() would probably succeed without waiting for a dead server.

@@ -4,12 +4,14 @@
 #include <thread>
 #include <vector>
 
+#include "algorithms/factor_call.hpp"
 #include "algorithms/products_split.hpp"
 #include "base/quiet_thread.hpp"
 #include "interpose/accuracy.hpp"
 #include "interpose/device_shares.hpp"
 #include "interpose/pipelined.hpp"
 #include "interpose/resident.hpp"
+#include "interpose/several_factors.hpp"
 
 namespace ob::interpose {
 namespace {
@@ -66,7 +68,8 @@ class PartRun {
     }
     if (!device.broken()) return false;
     if (status_.code() == Code::deadline_exceeded) lease_->blame_server();
-    other_.reset();  // the pool hears of a failure before it is asked again
+    state_.pool.suspect(*lease_);
+    other_.reset();
     auto other = state_.pool.lease();
     if (!other.ok()) return false;
     lease_ = &other_.emplace(std::move(other).value());
@@ -155,6 +158,9 @@ std::vector<double> shares(State& state, std::span<client::Lease* const> leases,
 
 std::optional<Status> run_on_several(State& state, client::Lease& first, const Descriptor& routine,
                                      const Argument* arguments, algorithms::Stages& stages) {
+  if (algorithms::can_be_factored(routine)) {
+    return factor_on_several(state, first, routine, arguments, stages);
+  }
   const Settings& settings = state.settings;
   // Which devices take part, and with how much, changes sums.
   if (accuracy_now(settings) == Accuracy::strict) return std::nullopt;

@@ -117,6 +117,8 @@ def environment(suite: Suite, fault: Fault, way: Way, seed: int) -> dict[str, st
     extra["OUTBOARD_STREAMS"] = str(way.streams)
     # Half of the runs share their products: the program's own library computes a part of each.
     extra["OUTBOARD_SHARE"] = "0.5" if seed % 2 else "off"
+    # So is every call that can be cut, over both daemons' devices, in half of them.
+    extra["OUTBOARD_DEVICES"] = "always:2" if seed % 4 < 2 else "1"
     if way.key:
         extra["OUTBOARD_KEY"] = str(suite.arguments.keys / "good")
     if way.plain:
