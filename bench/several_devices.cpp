@@ -72,12 +72,25 @@ double call_seconds(const Options& options) {
   return std::max(0.0, seconds_since(start) / kCalls - gemm.flops(a) / rate);
 }
 
-FabricModel model_of(const Options& options, std::size_t devices, double call_s) {
+// What a thread that waits wakes up late by.
+double late_seconds() {
+  constexpr int kTimes = 100;
+  double late = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    const auto until = Clock::now() + std::chrono::milliseconds(1);
+    std::this_thread::sleep_until(until);
+    late += seconds_since(until);
+  }
+  return late / kTimes;
+}
+
+FabricModel model_of(const Options& options, std::size_t devices, double call_s, double late_s) {
   FabricModel model;
   const double rate = options.rate_gflops * 1e9;
   model.ranks.assign(devices, {rate, rate, call_s});
   model.to_bytes_per_s = model.from_bytes_per_s = model.link_bytes_per_s = options.gbit * 1e9 / 8;
   model.message_s = options.latency_us * 1e-6;
+  model.handover_s = late_s;
   model.route = options.relay ? algorithms::Route::relay : algorithms::Route::ring;
   return model;
 }
@@ -136,11 +149,12 @@ void measure(const Options& options, const FactorShape& shape, const FabricModel
 
 void measure_all(const Options& options) {
   const double call_s = call_seconds(options);
-  std::printf("a call takes %.1f us\n", call_s * 1e6);
+  const double late_s = late_seconds();
+  std::printf("a call takes %.1f us, a thread wakes up %.1f us late\n", call_s * 1e6, late_s * 1e6);
   FactorShape shape{options.routine == "qr" ? FactorShape::Kind::qr : FactorShape::Kind::cholesky,
                     options.n, options.n};
   for (const std::size_t count : options.devices) {
-    const FabricModel model = model_of(options, count, call_s);
+    const FabricModel model = model_of(options, count, call_s, late_s);
     const FactorPlan best = algorithms::choose_block(shape, model, count, 0);
     const auto plan_for = [&](std::uint64_t block) {
       FactorPlan plan{count, block, 0};

@@ -44,6 +44,7 @@ class Fabric {
   Device& device(std::size_t at) const { return stations_[at].device(); }
   QueueId compute(std::size_t at) const { return stations_[at].compute(); }
   const Traffic& traffic(std::size_t at) const { return traffic_[at]; }
+  std::uint64_t compute_ns(std::size_t at) const { return stations_[at].compute_ns(); }
   virtual FabricModel model() const = 0;
 
   /// Brings an operand to the device; what compute(at) gets from now on finds it.

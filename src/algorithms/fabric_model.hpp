@@ -26,6 +26,7 @@ struct FabricModel {
   double from_bytes_per_s = 0;  ///< into this process, likewise
   double link_bytes_per_s = 0;  ///< of one device, each direction
   double message_s = 0;         ///< each block of a copy, besides its bytes
+  double handover_s = 0;        ///< from one thread to another that waits
   double block_bytes = 2 << 20;
   Route route = Route::relay;
 

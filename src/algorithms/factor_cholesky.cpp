@@ -198,12 +198,18 @@ Status CholeskyFactorization::update_block(std::size_t at, std::size_t panel, st
       .submit(device, queue);
 }
 
-std::int64_t CholeskyFactorization::commit() {
-  std::int64_t info = 0;
-  for (std::size_t panel = 0; panel < panels() && info == 0; ++panel) {
+std::int64_t CholeskyFactorization::info() const {
+  for (std::size_t panel = 0; panel < panels(); ++panel) {
     if (infos_[panel] != 0) {
-      info = infos_[panel] + static_cast<std::int64_t>(blocks().first(panel));
+      return infos_[panel] + static_cast<std::int64_t>(blocks().first(panel));
     }
+  }
+  return 0;
+}
+
+std::int64_t CholeskyFactorization::commit() {
+  const std::int64_t failed = info();
+  for (std::size_t panel = 0; panel < panels(); ++panel) {
     const auto copy_part = [&](std::uint64_t from, std::uint64_t to, Triangle triangle) {
       Region here = in_matrix(panel, from, to - from, problem_.n);
       Region home = in_matrix(panel, from, to - from, static_cast<std::uint64_t>(problem_.a.ld));
@@ -212,9 +218,10 @@ std::int64_t CholeskyFactorization::commit() {
     };
     const std::uint64_t end = blocks().end(panel);
     copy_part(blocks().first(panel), end, problem_.lower ? Triangle::lower : Triangle::upper);
-    if (info == 0 && end < problem_.n) copy_part(end, problem_.n, Triangle::full);
+    if (infos_[panel] != 0) break;
+    if (end < problem_.n) copy_part(end, problem_.n, Triangle::full);
   }
-  return info;
+  return failed;
 }
 
 }  // namespace ob::algorithms

@@ -26,6 +26,9 @@ class CholeskyFactorization final : public BlockedFactorization {
   };
   CholeskyFactorization(Fabric& fabric, const Problem& problem, std::uint64_t block);
 
+  /// The factor, without gaps between columns.   @pre run() returned without error
+  std::byte* factor() const { return results_.data(); }
+  std::int64_t info() const;
   /// Puts the factor in A's place and returns LAPACK's info. If it is positive, A has the factor
   /// of the leading blocks; the block that failed is as its device left it, all others as they
   /// were.

@@ -1,7 +1,6 @@
 #include "algorithms/factor_lu.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "algorithms/device_call.hpp"
 
@@ -100,11 +99,9 @@ Status LuFactorization::update(std::size_t at, std::size_t panel, std::size_t fi
       .submit(device, queue);
 }
 
-std::int64_t LuFactorization::commit(std::int64_t* pivots) {
+std::int64_t LuFactorization::complete() {
   const std::uint64_t m = problem().m;
-  std::byte* const home = static_cast<std::byte*>(problem().a.data);
-  const std::uint64_t column_bytes = static_cast<std::uint64_t>(problem().a.ld) * element();
-  for (std::size_t block = 0; block < blocks().blocks(); ++block) {
+  for (std::size_t block = 0; block < panels(); ++block) {
     for (std::uint64_t col = blocks().first(block); col < blocks().end(block); ++col) {
       std::byte* const column = results() + col * m * element();
       // of the panels behind this one, which it never saw
@@ -114,11 +111,11 @@ std::int64_t LuFactorization::commit(std::int64_t* pivots) {
         std::swap_ranges(column + row * element(), column + (row + 1) * element(),
                          column + other * element());
       }
-      std::memcpy(home + col * column_bytes, column, m * element());
     }
   }
-  std::copy(pivots_.begin(), pivots_.end(), pivots);
   return info_result();
 }
+
+void LuFactorization::commit() { put_home(); }
 
 }  // namespace ob::algorithms

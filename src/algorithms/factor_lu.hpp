@@ -11,10 +11,15 @@ class LuFactorization final : public GeneralFactorization {
  public:
   LuFactorization(Fabric& fabric, const Problem& problem, std::uint64_t block);
 
-  /// Puts L and U in A's place, the exchanges to `pivots`, min(m, n) 64-bit integers, and returns
-  /// LAPACK's info: the first column without a pivot, or 0.
-  /// @pre run() returned without error
-  std::int64_t commit(std::int64_t* pivots);
+  /// Makes what came home the factors, without gaps between columns, and returns LAPACK's info:
+  /// the first column without a pivot, or 0.
+  /// @pre run() returned without error; once
+  std::int64_t complete();
+  /// What complete() made: the factors and min(m, n) pivots, from 1.
+  std::byte* factors() const { return results(); }
+  std::int64_t* pivots() { return pivots_.data(); }
+  /// Puts the factors in A's place.   @pre complete() was called
+  void commit();
 
  private:
   Status factor(std::size_t at, std::size_t panel) override;

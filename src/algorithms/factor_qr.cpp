@@ -48,10 +48,7 @@ Status QrFactorization::update(std::size_t at, std::size_t panel, std::size_t fi
 }
 
 void QrFactorization::commit(void* tau) {
-  const Region home =
-      matrix(0, problem().m, problem().n, static_cast<std::uint64_t>(problem().a.ld));
-  const Region here = matrix(0, problem().m, problem().n, problem().m);
-  copy(Layout::matrix(problem().a.data, home), Layout::matrix(results(), here));
+  put_home();
   std::memcpy(tau, vector_results(), order() * element());
 }
 

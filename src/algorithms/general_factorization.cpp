@@ -125,6 +125,12 @@ Parcel GeneralFactorization::landing(std::size_t at, std::size_t panel, std::siz
            vector_part(slot_vector_bytes(), depth(panel))}};
 }
 
+void GeneralFactorization::put_home() const {
+  const Region home = matrix(0, problem_.m, problem_.n, static_cast<std::uint64_t>(problem_.a.ld));
+  const Region here = matrix(0, problem_.m, problem_.n, problem_.m);
+  copy(Layout::matrix(problem_.a.data, home), Layout::matrix(results_.data(), here));
+}
+
 std::int64_t GeneralFactorization::info_result() const {
   for (std::size_t panel = 0; panel < panels(); ++panel) {
     if (infos_[panel] > 0) {

@@ -69,6 +69,8 @@ class GeneralFactorization : public BlockedFactorization {
   std::byte* results() const { return results_.data(); }
   std::byte* vector_results() { return vector_.data(); }
   std::int64_t info_result() const;
+  /// Puts the results in A's place.
+  void put_home() const;
 
  private:
   // Vectors lie behind matrices, at multiples of what libraries load.

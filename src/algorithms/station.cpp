@@ -60,6 +60,7 @@ Status Station::finish() {
   // What fails while computing makes the copies behind it meaningless: it is reported first.
   for (const QueueId queue : {compute_, in_, out_, back_}) {
     const QueueReport report = device_->synchronize(queue);
+    compute_ns_ += report.compute_ns;
     if (first.ok()) first = report.status;
   }
   return first;

@@ -36,6 +36,8 @@ class Station {
 
   /// Waits for all queues; what failed first.
   Status finish();
+  /// Of calls, as far as finish() has heard of them.
+  std::uint64_t compute_ns() const { return compute_ns_; }
 
  private:
   explicit Station(Device& device) : device_(&device) {}
@@ -46,6 +48,7 @@ class Station {
   QueueId out_;
   QueueId back_;
   EventId order_;
+  std::uint64_t compute_ns_ = 0;
   std::vector<EventId> slots_;  // empty id: never used
 };
 

@@ -115,7 +115,8 @@ class Play {
     rank.next_to_send = block + 1;
     // in the order of blocks, so many at a time
     const double turn = sent_.size() < width_ ? 0 : sent_[sent_.size() - width_];
-    rank.thread = links_.send(at, parts_.block_bytes(block), std::max(turn, rank.thread));
+    rank.thread =
+        links_.send(at, parts_.block_bytes(block), std::max(turn, rank.thread)) + model_.handover_s;
     sent_.push_back(std::max(rank.thread, sent_.empty() ? 0 : sent_.back()));
   }
   void fetch(std::size_t block, double ready) {
@@ -139,7 +140,7 @@ class Play {
   void go_round(std::size_t panel) {
     const std::size_t owner = blocks_.owner(panel);
     const double bytes = parts_.parcel_bytes(panel);
-    LinkClock::Passing there{ready_, {}};
+    LinkClock::Passing there{ready_ + model_.handover_s, {}};
     std::size_t from = owner;
     for (std::size_t i = 1; i < ranks_.size(); ++i) {
       const std::size_t at = (owner + i) % ranks_.size();
@@ -149,12 +150,12 @@ class Play {
       received_ += bytes;
       LinkClock::Passing here;
       if (model_.route == Route::relay) {
-        if (from == owner) there = links_.up(owner, bytes, ready_);
+        if (from == owner) there = links_.up(owner, bytes, there.ready);
         here = links_.down(at, bytes, there, free);
       } else {
         here = there = links_.forward(from, at, bytes, there, free);
       }
-      rank.thread = here.last();
+      rank.thread = here.last() + model_.handover_s;
       from = at;
     }
     if (model_.route == Route::relay && from != owner) {

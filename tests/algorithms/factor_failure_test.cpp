@@ -25,8 +25,9 @@ Status run(Routine routine, HostFabric& fabric, FactorMatrix& a, std::uint64_t b
   if (routine == Routine::lu) {
     algorithms::LuFactorization made(fabric, {Precision::d, n, n, a.operand()}, block);
     OB_RETURN_IF_ERROR(made.run());
-    std::vector<std::int64_t> pivots(n);
-    return made.commit(pivots.data()) == 0 ? Status() : Status(Code::internal, "info");
+    if (made.complete() != 0) return Status(Code::internal, "info");
+    made.commit();
+    return {};
   }
   algorithms::QrFactorization made(fabric, {Precision::d, n, n, a.operand()}, block);
   OB_RETURN_IF_ERROR(made.run());

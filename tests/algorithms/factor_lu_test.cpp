@@ -26,7 +26,10 @@ Factors factor(const GeneralCase& what, FactorMatrix& a) {
   EXPECT_EQ(a, given) << "before commit()";
   Factors factors;
   factors.pivots.assign(what.order() + 1, kPoison);
-  factors.info = lu.commit(factors.pivots.data());
+  factors.info = lu.complete();
+  EXPECT_EQ(a, given) << "before commit()";
+  std::copy_n(lu.pivots(), what.order(), factors.pivots.begin());
+  lu.commit();
   EXPECT_EQ(factors.pivots.back(), kPoison);
   factors.pivots.pop_back();
   return factors;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/device_call.hpp"
 #include "algorithms/host_fabric.hpp"
 #include "backend/cpu/backend.hpp"
 #include "routines/descriptor.hpp"
@@ -22,7 +23,6 @@ namespace ob::test {
 
 using Value = std::complex<double>;
 
-inline bool is_complex(Precision p) { return p == Precision::c || p == Precision::z; }
 inline double unit_of(Precision p) { return real_bytes(p) == 4 ? 0x1p-24 : 0x1p-53; }
 
 /// Column-major with rows of padding, every byte of it poison at first.
@@ -70,7 +70,7 @@ class FactorMatrix {
     for (std::uint64_t j = 0; j < cols_; ++j) {
       for (std::uint64_t i = 0; i < rows_; ++i) {
         const double re = part(random);
-        set(i, j, {re, is_complex(precision_) ? part(random) : 0});
+        set(i, j, {re, algorithms::is_complex(precision_) ? part(random) : 0});
       }
     }
   }

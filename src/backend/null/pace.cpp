@@ -9,6 +9,9 @@ namespace {
 // About what a sleep overshoots by (timer slack of Linux, 50 us): shorter ones would only add
 // error.
 constexpr std::chrono::microseconds kShortestSleep{50};
+// What comes at most so late after the last computation was waiting for it: it is this thread that
+// woke up late, and that is not the device's time.
+constexpr std::chrono::microseconds kLate{300};
 // A device that claims to be busy longer than this was asked for something absurd.
 constexpr double kLongestSeconds = 1e6;
 
@@ -19,7 +22,8 @@ void Pace::spend(double flops) {
   if (flops_per_second_ <= 0) return;
   const auto duration = std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::clamp(seconds(flops), 0.0, kLongestSeconds)));
-  busy_until_ = std::max(busy_until_, Clock::now()) + duration;
+  const auto now = Clock::now();
+  busy_until_ = (now - busy_until_ < kLate ? busy_until_ : now) + duration;
   if (busy_until_ - Clock::now() > kShortestSleep) std::this_thread::sleep_until(busy_until_);
 }
 
