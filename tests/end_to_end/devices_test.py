@@ -13,6 +13,7 @@ from harness import Daemon, Outcome, Suite, expect
 
 PRODUCTS = ("gemm", "symm", "trmm", "trsm", "syrk", "syr2k")
 HERMITIAN = ("hemm", "herk", "her2k")
+FACTORS = [p + family for p in "sdcz" for family in ("potrf", "getrf", "gesv")]
 ROUNDS = 6
 
 
@@ -45,6 +46,20 @@ def split(suite: Suite, daemon: Daemon, address: str, count: int, size: int) -> 
         )
     total, most = outcome.total("*", "devices"), count * outcome.total("*", "several")
     expect(total > 0.8 * most, f"{total} devices worked on calls, of {most}")
+
+
+def factored(suite: Suite, address: str, count: int, size: int) -> None:
+    """Factorizations: all devices on each of them; nothing is lost that one device could do."""
+    program = suite.bench.program("e2e_poison")
+    command = [program, str(ROUNDS), str(size), *FACTORS]
+    outcome = suite.bench.run(
+        command, "remote", address, extra={"OUTBOARD_DEVICES": f"always:{count}"}
+    )
+    outcome.expect_ok().expect_stderr_lines(0).expect_out(dict.fromkeys(FACTORS, ROUNDS))
+    several, devices = outcome.total("*", "several"), outcome.total("*", "devices")
+    calls = ROUNDS * len(FACTORS)
+    expect(several > 0.8 * calls, f"{several} of {calls} were split\n{outcome.counters()}")
+    expect(devices > 0.8 * count * several, f"{devices} devices for {several} calls")
 
 
 def whole(suite: Suite, server: str, devices: str) -> None:
@@ -142,6 +157,10 @@ def body(suite: Suite) -> None:
                             split, suite, daemon, daemon.address(transport), count, size
                         ),
                     )
+                suite.check(
+                    f"factorizations on {count} devices over {transport}",
+                    functools.partial(factored, suite, daemon.address(transport), count, 150),
+                )
             for name in programs(suite) if count == 2 else ():
                 suite.check(
                     name, functools.partial(undisturbed, suite, daemon.address("tcp"), name)
