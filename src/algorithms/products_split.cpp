@@ -72,7 +72,16 @@ class Splitter {
   std::uint64_t dim(std::string_view name) const {
     return static_cast<std::uint64_t>(named(name).dim);
   }
-  Cut cut() const { return form_of(routine_) == Form::product ? product() : one_side(); }
+  // Of gemm: rows or columns of C.
+  Cut product(bool by_row) const {
+    if (by_row) return {"m", {{"a", is("transa", 'N')}, {"c", true}}, 2};
+    return {"n", {{"b", !is("transb", 'N')}, {"c", false}}, 2};
+  }
+  Cut one_side() const {
+    const bool left = is("side", 'L');
+    const bool in_place = argument_position(routine_, "c") == routine_.kinds.size();
+    return {left ? "n" : "m", {{"b", !left}, {"c", !left}}, in_place ? 1 : 2};
+  }
 
   CallPart whole() const {
     CallPart part;
@@ -99,19 +108,57 @@ class Splitter {
     return arguments_[argument_position(routine_, name)];
   }
 
-  Cut product() const {
-    if (dim("m") > dim("n")) return {"m", {{"a", is("transa", 'N')}, {"c", true}}, 2};
-    return {"n", {{"b", !is("transb", 'N')}, {"c", false}}, 2};
-  }
-  Cut one_side() const {
-    const bool left = is("side", 'L');
-    const bool in_place = argument_position(routine_, "c") == routine_.kinds.size();
-    return {left ? "n" : "m", {{"b", !left}, {"c", !left}}, in_place ? 1 : 2};
-  }
-
   const Descriptor& routine_;
   const Argument* const arguments_;
 };
+
+// Devices in rows of a grid: consecutive ones, as equal in number as may be.
+std::vector<std::span<const double>> grid_rows(std::span<const double> weights, std::size_t rows) {
+  std::vector<std::span<const double>> made;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::size_t first = weights.size() * i / rows;
+    made.push_back(weights.subspan(first, weights.size() * (i + 1) / rows - first));
+  }
+  return made;
+}
+
+double sum(std::span<const double> weights) {
+  return std::accumulate(weights.begin(), weights.end(), 0.0);
+}
+
+// What all devices get of op(A) and op(B), over k: those of a row share its rows and divide the
+// columns.
+double grid_traffic(std::span<const double> weights, std::size_t rows, double m, double n) {
+  double lines = 0;
+  for (const auto& row : grid_rows(weights, rows)) {
+    lines += static_cast<double>(row.size()) * m * sum(row) / sum(weights) + n;
+  }
+  return lines;
+}
+
+std::vector<CallPart> split_product(const Descriptor& routine, const Argument* arguments,
+                                    std::span<const double> weights) {
+  const Splitter whole(routine, arguments);
+  const auto m = static_cast<double>(whole.dim("m"));
+  const auto n = static_cast<double>(whole.dim("n"));
+  std::size_t best = 1;
+  for (std::size_t rows = 2; rows <= weights.size(); ++rows) {
+    if (grid_traffic(weights, rows, m, n) < grid_traffic(weights, best, m, n)) best = rows;
+  }
+  const auto rows = grid_rows(weights, best);
+  std::vector<double> heights;
+  for (const auto& row : rows) heights.push_back(sum(row));
+  const std::vector<Range> bands = cut_by(whole.dim("m"), heights, false);
+  std::vector<CallPart> parts;
+  for (std::size_t i = 0; i < bands.size(); ++i) {
+    const CallPart band = whole.narrowed(whole.product(true), bands[i]);
+    const Splitter within(routine, band.arguments.items);
+    for (const Range& range : cut_by(within.dim("n"), rows[i], false)) {
+      parts.push_back(within.narrowed(within.product(false), range));
+    }
+  }
+  return parts;
+}
 
 }  // namespace
 
@@ -119,6 +166,7 @@ bool can_be_split(const Descriptor& routine) noexcept { return form_of(routine) 
 
 std::vector<CallPart> split_call(const Descriptor& routine, const Argument* arguments,
                                  std::span<const double> weights) {
+  if (form_of(routine) == Form::product) return split_product(routine, arguments, weights);
   const Splitter splitter(routine, arguments);
   std::vector<CallPart> parts;
   if (form_of(routine) == Form::rank) {
@@ -128,16 +176,16 @@ std::vector<CallPart> split_call(const Descriptor& routine, const Argument* argu
     }
     return parts;
   }
-  const Cut cut = splitter.cut();
+  const Cut cut = splitter.one_side();
   for (const Range& range : cut_by(splitter.dim(cut.dim), weights, false)) {
     parts.push_back(splitter.narrowed(cut, range));
   }
   return parts;
 }
 
-CallPart part_of_call(const Descriptor& routine, const Argument* arguments, const Range& range) {
+CallPart columns_of_call(const Descriptor& routine, const Argument* arguments, const Range& range) {
   const Splitter splitter(routine, arguments);
-  return splitter.narrowed(splitter.cut(), range);
+  return splitter.narrowed(splitter.one_side(), range);
 }
 
 }  // namespace ob::algorithms

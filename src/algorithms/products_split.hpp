@@ -24,12 +24,13 @@ bool can_be_split(const Descriptor& routine) noexcept;
 
 /// One part for each weight, in proportion of the work; fewer where there is too little to cut: a
 /// part without work is left out. Nothing is copied.
-/// gemm is cut along the longer edge of C, so that what every device needs is the smaller factor.
+/// C of gemm is cut into the grid for which the devices together get least of A and B: rows of the
+/// grid are equal in number of devices, or nearly.
 /// @pre can_be_split(routine); weights are positive
 std::vector<CallPart> split_call(const Descriptor& routine, const Argument* arguments,
                                  std::span<const double> weights);
 
-/// A part of gemm, symm, hemm, trmm or trsm: a range of the dimension that is cut.
-CallPart part_of_call(const Descriptor& routine, const Argument* arguments, const Range& range);
+/// A part of symm, hemm, trmm or trsm: some columns of B or, from the right, rows.
+CallPart columns_of_call(const Descriptor& routine, const Argument* arguments, const Range& range);
 
 }  // namespace ob::algorithms

@@ -14,7 +14,7 @@ namespace {
 // The same call for some columns, with what it needs until the whole result is in hand.
 struct Column {
   Column(const TileCall& whole, const Range& range, CommitsLater& later)
-      : part(part_of_call(whole.routine, whole.arguments, range)),
+      : part(columns_of_call(whole.routine, whole.arguments, range)),
         call(whole.device, whole.queue, whole.routine, part.arguments.items, nullptr, whole.stages,
              &later) {}
 

@@ -26,10 +26,10 @@ std::vector<const Descriptor*> routines_in_tiles() {
   return found;
 }
 
-// Ten buffers of a unit each are lost, so that little is left: tiles of some ten elements.
+// Ten buffers of a unit each are lost, so that little is left: a few columns of 200 elements.
 std::uint64_t little_memory(const Problem& problem, double part) {
   const double all = algorithms::bytes_of_all(*problem.routine, problem.arguments);
-  return 10 * kUnit + std::max<std::uint64_t>(kUnit, static_cast<std::uint64_t>(part * all));
+  return 10 * kUnit + std::max<std::uint64_t>(4 * kUnit, static_cast<std::uint64_t>(part * all));
 }
 
 class TilesTest : public testing::TestWithParam<Place> {};
