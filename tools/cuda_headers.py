@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fetches the headers of NVIDIA's CUDA libraries, for building the cuda backend where no toolkit is installed.
+"""Fetches the headers of NVIDIA's CUDA libraries, to build the cuda backend without a toolkit.
 
-The wheels that NVIDIA publishes hold headers and libraries. Only the headers are kept (a few MB): the backend opens the
-libraries at run time, and a machine without an accelerator needs none of them.
+The wheels that NVIDIA publishes hold headers and libraries. Only the headers are kept (a few MB):
+the backend opens the libraries at run time, and a machine without an accelerator needs none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
-# What the toolkit 13.0.2 consists of, as far as we include it (cuSOLVER's headers include cuSPARSE's).
+# What the toolkit 13.0.2 consists of, as far as we include it (cuSOLVER's headers need cuSPARSE's).
 TOOLKIT = "13.0.2"
 PACKAGES = {
     "nvidia-cuda-runtime": "13.0.96",
@@ -36,13 +36,32 @@ class FetchError(Exception):
 
 def download(package: str, version: str, folder: Path) -> Path:
     """Downloads one wheel into an empty folder, through pip."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--only-binary", ":all:", "--no-cache-dir", "--dest", str(folder), f"{package}=={version}"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+    ]
+    command += [
+        "--only-binary",
+        ":all:",
+        "--no-cache-dir",
+        "--dest",
+        str(folder),
+        f"{package}=={version}",
+    ]
     if subprocess.run(command, check=False).returncode != 0:
-        raise FetchError(f"pip cannot download {package} {version} (see above); is there a network?")
+        raise FetchError(
+            f"pip cannot download {package} {version} (see above); is there a network?"
+        )
     wheels = list(folder.glob("*.whl"))
     if len(wheels) != 1:
-        raise FetchError(f"pip downloaded {len(wheels)} wheels for {package} {version} instead of one")
+        raise FetchError(
+            f"pip downloaded {len(wheels)} wheels for {package} {version} instead of one"
+        )
     return wheels[0]
 
 
@@ -106,10 +125,13 @@ def fetch(folder: Path) -> None:
 def parse() -> argparse.Namespace:
     """Reads the command line."""
     parser = argparse.ArgumentParser(
-        description=f"Fetches the headers of NVIDIA's CUDA toolkit {TOOLKIT} from the Python package index.",
-        epilog="About 1.1 GB are downloaded, one package at a time, and a few MB kept. CMake looks in build/cuda.",
+        description=f"Fetches the headers of NVIDIA's CUDA toolkit {TOOLKIT} with pip.",
+        epilog="About 1.1 GB are downloaded, a package at a time, and a few MB kept. "
+        "CMake looks in build/cuda.",
     )
-    parser.add_argument("--into", type=Path, required=True, metavar="DIR", help="headers go to DIR/include")
+    parser.add_argument(
+        "--into", type=Path, required=True, metavar="DIR", help="headers go to DIR/include"
+    )
     parser.add_argument("--force", action="store_true", help="fetch again what is there")
     return parser.parse_args()
 

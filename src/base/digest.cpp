@@ -34,6 +34,23 @@ Update fastest() noexcept {
 
 }  // namespace
 
+struct Digester::State {
+  XXH3_state_t state;
+};
+
+Digester::Digester() : state_(std::make_unique<State>()) { XXH3_128bits_reset(&state_->state); }
+Digester::~Digester() = default;
+
+void Digester::update(std::span<const std::byte> bytes) noexcept {
+  static const Update update_fastest = fastest();
+  update_fastest(&state_->state, bytes.data(), bytes.size());
+}
+
+Digest Digester::digest() const noexcept {
+  const XXH128_hash_t hash = XXH3_128bits_digest(&state_->state);
+  return {hash.low64, hash.high64};
+}
+
 Digest digest_of(const void* base, std::span<const Region> parts) noexcept {
   static const Update update = fastest();
   XXH3_state_t state;

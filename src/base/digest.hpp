@@ -1,7 +1,9 @@
 #pragma once
 // Telling whether memory still holds what it held: digests of its contents.
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/layout.hpp"
@@ -15,6 +17,23 @@ struct Digest {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   friend bool operator==(const Digest&, const Digest&) = default;
+};
+
+/// The digest of bytes that come one after another, however they are cut.
+/// Threads: one at a time
+class Digester {
+ public:
+  Digester();
+  ~Digester();
+  Digester(const Digester&) = delete;
+  Digester& operator=(const Digester&) = delete;
+
+  void update(std::span<const std::byte> bytes) noexcept;
+  Digest digest() const noexcept;
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
 };
 
 /// The digest of the parts' elements, one after another in packed order.

@@ -93,6 +93,11 @@ class Device {
   /// Errors: unsupported if buffers do not lie in memory files.
   virtual Result<SegmentView> segment(BufferId buffer) = 0;
 
+  /// Host memory from and to which write() and read() copy as fast as they can, for elements that
+  /// only pass through.   Memory: uninitialised, aligned to 64 bytes; goes before the device
+  /// Errors: out_of_memory
+  virtual Result<std::shared_ptr<std::byte>> staging(std::uint64_t size_bytes);
+
   /// Copies `source`'s packed elements to `region`. Memory: source stays unchanged until the queue
   /// has passed.
   virtual Status write(QueueId queue, BufferId buffer, const Region& region,

@@ -45,7 +45,7 @@ Status check_legal(const Descriptor& routine, const Argument* arguments) {
               " implementation refuses)"};
 }
 
-Status resolve_operand(const HostMemory& memory, const Operand& operand, int index,
+Status resolve_operand(const MemoryTable& memory, const Operand& operand, int index,
                        HostCall& call) {
   const Descriptor& routine = *call.routine;
   Argument& argument = call.arguments[operand.argument];
@@ -54,27 +54,27 @@ Status resolve_operand(const HostMemory& memory, const Operand& operand, int ind
   Region region = region_of(operand, kind, device.ld);
   region.offset_bytes = device.offset_bytes;
   argument.host = {nullptr, device.ld};
-  std::shared_ptr<HostBuffer> buffer = memory.find(device.buffer);
-  if (buffer == nullptr) {
+  HeldMemory buffer = memory.held(device.buffer);
+  if (buffer.owner == nullptr) {
     if (extent_bytes(region) == 0) return {};
     return {Code::invalid_argument, place(routine, operand.argument) + " is in no buffer (buffer " +
                                         std::to_string(device.buffer.value) + " does not exist)"};
   }
-  if (!fits(region, buffer->size_bytes())) {
+  if (!fits(region, buffer.size_bytes)) {
     return {Code::invalid_argument,
             place(routine, operand.argument) + " reaches beyond its buffer (" +
                 std::to_string(region.rows) + " x " + std::to_string(region.cols) +
                 " elements at byte " + std::to_string(region.offset_bytes) +
                 ", leading dimension " + std::to_string(device.ld) + ", in " +
-                std::to_string(buffer->size_bytes()) + " bytes)"};
+                std::to_string(buffer.size_bytes) + " bytes)"};
   }
   if (device.offset_bytes % alignment(routine, kind) != 0) {
     return {Code::invalid_argument, place(routine, operand.argument) + " is not aligned (byte " +
                                         std::to_string(device.offset_bytes) + " of its buffer)"};
   }
-  argument.host.data = buffer->data() + device.offset_bytes;
+  argument.host.data = buffer.data + device.offset_bytes;
   call.operand_bytes += packed_bytes(region);
-  call.buffers[index] = std::move(buffer);
+  call.buffers[index] = std::move(buffer.owner);
   return {};
 }
 
@@ -82,30 +82,31 @@ bool overlap(const std::byte* a, std::uint64_t a_bytes, const std::byte* b, std:
   return a < b + b_bytes && b < a + a_bytes;
 }
 
-Status resolve_array(const HostMemory& memory, const char* name, const BufferRef& ref,
-                     std::uint64_t size_bytes, std::shared_ptr<HostBuffer>& buffer,
+Status resolve_array(const MemoryTable& memory, const char* name, const BufferRef& ref,
+                     std::uint64_t size_bytes, std::shared_ptr<const void>& buffer,
                      std::byte*& data) {
-  buffer = memory.find(ref.buffer);
-  if (buffer == nullptr) {
+  HeldMemory found = memory.held(ref.buffer);
+  if (found.owner == nullptr) {
     return {Code::invalid_argument, std::string("the ") + name +
                                         " of a transform is in no buffer (buffer " +
                                         std::to_string(ref.buffer.value) + " does not exist)"};
   }
   const Region region{
       .offset_bytes = ref.offset_bytes, .rows = size_bytes, .cols = 1, .ld = size_bytes};
-  if (!fits(region, buffer->size_bytes())) {
+  if (!fits(region, found.size_bytes)) {
     return {Code::invalid_argument,
             std::string("the ") + name + " of a transform reaches beyond its buffer (" +
                 std::to_string(size_bytes) + " bytes at byte " + std::to_string(ref.offset_bytes) +
-                " of " + std::to_string(buffer->size_bytes()) + ")"};
+                " of " + std::to_string(found.size_bytes) + ")"};
   }
-  data = buffer->data() + ref.offset_bytes;
+  data = found.data + ref.offset_bytes;
+  buffer = std::move(found.owner);
   return {};
 }
 
 }  // namespace
 
-Status resolve_call(const HostMemory& memory, const Descriptor& routine, const Argument* arguments,
+Status resolve_call(const MemoryTable& memory, const Descriptor& routine, const Argument* arguments,
                     HostCall& call) {
   OB_RETURN_IF_ERROR(check_legal(routine, arguments));
   call.routine = &routine;
@@ -172,7 +173,7 @@ Status check_plan(const FftPlan& plan) {
   return {};
 }
 
-Status resolve_transform(const HostMemory& memory, const FftPlan& plan, const BufferRef& input,
+Status resolve_transform(const MemoryTable& memory, const FftPlan& plan, const BufferRef& input,
                          const BufferRef& output, HostTransform& transform) {
   const std::uint64_t read_bytes = input_bytes(plan);
   const std::uint64_t written_bytes = output_bytes(plan);

@@ -1,24 +1,25 @@
 #pragma once
-// A routine call or a transform whose operands were found in host memory and checked.
+// A routine call or a transform whose operands were found in memory and checked.
 
 #include <memory>
 #include <string>
 
 #include "base/status.hpp"
 #include "device/device.hpp"
-#include "device/host_memory.hpp"
+#include "device/memory_table.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 #include "routines/fft.hpp"
 
 namespace ob {
 
-/// A checked call, ready for a library: memory operands are Argument::host.
+/// A checked call, ready for a library: memory operands are Argument::host, with addresses of the
+/// device that the memory is in.
 /// Memory: keeps its buffers alive
 struct HostCall {
   const Descriptor* routine = nullptr;
   Argument arguments[kMaxArguments];
-  std::shared_ptr<HostBuffer> buffers[kMaxOperands];
+  std::shared_ptr<const void> buffers[kMaxOperands];
   std::uint64_t operand_bytes = 0;  ///< all elements it can touch
 
   double flops() const { return routine->flops(arguments); }
@@ -28,7 +29,7 @@ struct HostCall {
 /// does not need the elements: wire bytes arrive here.
 /// Errors: invalid_argument if the call is illegal, an operand is not inside its buffer or not
 /// aligned
-Status resolve_call(const HostMemory& memory, const Descriptor& routine, const Argument* arguments,
+Status resolve_call(const MemoryTable& memory, const Descriptor& routine, const Argument* arguments,
                     HostCall& call);
 
 /// True if the pivots that the call reads point into their matrix (index vectors as the row's
@@ -42,15 +43,15 @@ Status check_plan(const FftPlan& plan);
 /// The input and output of one plan execution.
 /// Memory: keeps its buffers alive
 struct HostTransform {
-  std::shared_ptr<HostBuffer> input_buffer;
-  std::shared_ptr<HostBuffer> output_buffer;
+  std::shared_ptr<const void> input_buffer;
+  std::shared_ptr<const void> output_buffer;
   std::byte* input = nullptr;
   std::byte* output = nullptr;
 };
 
 /// Errors: invalid_argument if an array is not inside its buffer, not aligned, overlaps, or is not
 /// in place as planned
-Status resolve_transform(const HostMemory& memory, const FftPlan& plan, const BufferRef& input,
+Status resolve_transform(const MemoryTable& memory, const FftPlan& plan, const BufferRef& input,
                          const BufferRef& output, HostTransform& transform);
 
 }  // namespace ob

@@ -110,6 +110,14 @@ Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes) {
   return buffers_.add(std::move(counted_buffer));
 }
 
+HeldMemory HostMemory::held(BufferId id) const {
+  std::shared_ptr<HostBuffer> buffer = find(id);
+  if (buffer == nullptr) return {};
+  std::byte* const data = buffer->data();
+  const std::uint64_t size_bytes = buffer->size_bytes();
+  return {std::move(buffer), data, size_bytes};
+}
+
 Status HostMemory::free(BufferId id) {
   std::shared_ptr<HostBuffer> buffer = buffers_.take(id);
   if (buffer == nullptr) {

@@ -12,13 +12,14 @@
 #include "device/handle_table.hpp"
 #include "device/host_buffer.hpp"
 #include "device/host_buffer_pool.hpp"
+#include "device/memory_table.hpp"
 
 namespace ob {
 
 /// Gives out buffers up to a cap. A freed buffer lives, and counts, until the commands that hold it
 /// are done; then it may wait in a pool for the next allocation. Idle and used buffers together
 /// stay below the cap. Threads: any
-class HostMemory {
+class HostMemory final : public MemoryTable {
  public:
   /// What a buffer counts is its size rounded up to this.
   static constexpr std::uint64_t kUnitBytes = 4096;
@@ -43,6 +44,7 @@ class HostMemory {
   Status free(BufferId id);
   /// From now on every so-many-th allocation fails, for tests; 0: none. Threads: before others
   void fail_allocations(unsigned every) noexcept { fail_every_ = every; }
+  HeldMemory held(BufferId id) const override;
   /// nullptr if unknown.
   std::shared_ptr<HostBuffer> find(BufferId id) const { return buffers_.find(id); }
 

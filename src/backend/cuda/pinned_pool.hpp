@@ -1,6 +1,7 @@
 #pragma once
 // Page-locked host memory, which devices copy from and to by themselves.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -47,11 +48,12 @@ class PinnedBlock {
 };
 
 /// Blocks in classes of size (powers of two from 4 KiB), kept for the next who asks: locking pages
-/// takes longer than copying them. Outside of the daemon nobody sees a block, so that they need
+/// takes longer than copying them. Nobody outside of this process sees a block, so that they need
 /// not be cleaned. Memory: outlives its blocks   Threads: any
 class PinnedPool {
  public:
   static constexpr std::uint64_t kLeastBytes = 4096;
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 
   /// @param idle_bytes what may be kept at most
   PinnedPool(const Runtime& runtime, std::uint64_t idle_bytes)
@@ -62,6 +64,8 @@ class PinnedPool {
 
   /// At least so many bytes.   Errors: out_of_memory
   Result<PinnedBlock> take(std::uint64_t size_bytes);
+  /// True if all of that memory lies in one of its blocks.
+  bool contains(const std::byte* data, std::uint64_t size_bytes) const;
 
  private:
   friend PinnedBlock;
@@ -69,7 +73,8 @@ class PinnedPool {
 
   const Runtime& runtime_;
   const std::uint64_t idle_limit_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::map<std::byte*, std::uint64_t> all_;                // sizes by address
   std::map<std::uint64_t, std::vector<std::byte*>> idle_;  // by size
   std::uint64_t idle_bytes_ = 0;
 };

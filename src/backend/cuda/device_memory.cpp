@@ -1,0 +1,189 @@
+#include "backend/cuda/device_memory.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace ob::cuda {
+namespace {
+
+std::uint64_t counted(std::uint64_t size_bytes) noexcept {
+  const std::uint64_t unit = DeviceMemory::kUnitBytes;
+  if (size_bytes > UINT64_MAX - unit) return UINT64_MAX;
+  return size_bytes == 0 ? unit : (size_bytes + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceMemory>> DeviceMemory::create(const Gpu& gpu,
+                                                           std::uint64_t capacity_bytes) {
+  OB_ASSIGN_OR_RETURN(std::unique_ptr<Stream> cleaning, Stream::create(gpu));
+  return std::unique_ptr<DeviceMemory>(new DeviceMemory(gpu, capacity_bytes, std::move(cleaning)));
+}
+
+DeviceMemory::~DeviceMemory() {
+  for (const auto& buffer : buffers_.take_all()) mark_freed(*buffer);
+  std::list<Idle> gone = shrink_to(0);
+  drop(gone);
+}
+
+MemoryUse DeviceMemory::use() const {
+  const std::lock_guard lock(mutex_);
+  MemoryUse now = counts_;
+  now.used_bytes = used_bytes_;
+  return now;
+}
+
+Result<BufferId> DeviceMemory::allocate(std::uint64_t size_bytes) {
+  if (fail_every_ != 0 && ++asked_ % fail_every_ == 0) {
+    return Status(Code::out_of_memory, "this allocation was made to fail (--fail-allocations)");
+  }
+  OB_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> buffer, obtain(size_bytes, true));
+  if (Status cleaned = clean(*buffer); !cleaned.ok()) {
+    mark_freed(*buffer);
+    return cleaned;
+  }
+  return buffers_.add(std::move(buffer));
+}
+
+Status DeviceMemory::free(BufferId id) {
+  const std::shared_ptr<DeviceBuffer> buffer = buffers_.take(id);
+  if (buffer == nullptr) {
+    return {Code::invalid_argument,
+            "cannot free buffer " + std::to_string(id.value) + " (no such buffer; freed twice?)"};
+  }
+  mark_freed(*buffer);
+  return {};
+}
+
+HeldMemory DeviceMemory::held(BufferId id) const {
+  std::shared_ptr<DeviceBuffer> buffer = buffers_.find(id);
+  if (buffer == nullptr) return {};
+  std::byte* const data = buffer->data();
+  const std::uint64_t size_bytes = buffer->size_bytes();
+  return {std::move(buffer), data, size_bytes};
+}
+
+Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::scratch(std::uint64_t size_bytes) {
+  OB_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> buffer, obtain(size_bytes, false));
+  mark_freed(*buffer);  // whoever holds it is a command
+  return buffer;
+}
+
+Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_bytes,
+                                                           bool may_wait) {
+  const std::uint64_t bytes = counted(size_bytes);
+  OB_RETURN_IF_ERROR(gpu_.make_current());
+  OB_RETURN_IF_ERROR(reserve(bytes, may_wait));
+  auto data = memory(bytes);
+  if (!data.ok()) {
+    const std::lock_guard lock(mutex_);
+    used_bytes_ -= bytes;
+    released_.notify_all();
+    return data.status();
+  }
+  // The last holder, often the command that used the buffer last, gives the memory back.
+  return std::shared_ptr<DeviceBuffer>(new DeviceBuffer(*data, size_bytes),
+                                       [this, bytes](DeviceBuffer* buffer) {
+                                         release(buffer->data(), bytes);
+                                         delete buffer;
+                                       });
+}
+
+Status DeviceMemory::reserve(std::uint64_t counted_bytes, bool may_wait) {
+  std::unique_lock lock(mutex_);
+  while (counted_bytes > capacity_bytes_ - used_bytes_) {
+    const std::uint64_t kept = used_bytes_ - freed_in_use_bytes_;
+    if (!may_wait || counted_bytes > capacity_bytes_ - kept) {
+      return {Code::out_of_memory, "no room for " + std::to_string(counted_bytes) +
+                                       " bytes on the device (" + std::to_string(used_bytes_) +
+                                       " of its " + std::to_string(capacity_bytes_) +
+                                       " bytes are in use); free buffers or raise --device-memory"};
+    }
+    released_.wait(lock);
+  }
+  used_bytes_ += counted_bytes;
+  ++counts_.allocations;
+  return {};
+}
+
+Result<std::byte*> DeviceMemory::memory(std::uint64_t counted_bytes) {
+  std::list<Idle> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) {
+      return idle.counted_bytes == counted_bytes;
+    });
+    if (at != idle_.end()) {
+      std::byte* const data = at->data;
+      counts_.idle_bytes -= counted_bytes;
+      ++counts_.reused;
+      idle_.erase(at);
+      return data;
+    }
+    gone = shrink_to(capacity_bytes_ - used_bytes_);
+  }
+  drop(gone);
+  void* data = nullptr;
+  cudaError_t result = gpu_.runtime().cudaMalloc(&data, counted_bytes);
+  if (result == cudaErrorMemoryAllocation) {  // others use the device, too
+    (void)gpu_.runtime().cudaGetLastError();
+    {
+      const std::lock_guard lock(mutex_);
+      gone = shrink_to(0);
+    }
+    drop(gone);
+    result = gpu_.runtime().cudaMalloc(&data, counted_bytes);
+  }
+  OB_RETURN_IF_ERROR(gpu_.runtime().check(
+      result, ("allocating " + std::to_string(counted_bytes) + " bytes").c_str()));
+  return static_cast<std::byte*>(data);
+}
+
+// Whole: what the user did not ask for may be read by routines that look beyond their operands.
+Status DeviceMemory::clean(const DeviceBuffer& buffer) {
+  const Runtime& cuda = gpu_.runtime();
+  OB_RETURN_IF_ERROR(cuda.check(
+      cuda.cudaMemsetAsync(buffer.data(), 0, counted(buffer.size_bytes()), cleaning_->get()),
+      "cleaning device memory"));
+  return cuda.check(cuda.cudaStreamSynchronize(cleaning_->get()), "cleaning device memory");
+}
+
+void DeviceMemory::release(std::byte* data, std::uint64_t counted_bytes) noexcept {
+  std::list<Idle> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    used_bytes_ -= counted_bytes;
+    freed_in_use_bytes_ -= counted_bytes;
+    idle_.push_front({data, counted_bytes});
+    counts_.idle_bytes += counted_bytes;
+    gone = shrink_to((capacity_bytes_ - used_bytes_) / 2);
+    released_.notify_all();
+  }
+  drop(gone);
+}
+
+// The least recently freed until at most so many bytes are idle.
+// @pre mutex_ is held
+std::list<DeviceMemory::Idle> DeviceMemory::shrink_to(std::uint64_t idle_bytes) {
+  std::list<Idle> gone;
+  while (counts_.idle_bytes > idle_bytes) {
+    counts_.idle_bytes -= idle_.back().counted_bytes;
+    gone.splice(gone.end(), idle_, std::prev(idle_.end()));
+  }
+  return gone;
+}
+
+void DeviceMemory::drop(std::list<Idle>& gone) noexcept {
+  if (gone.empty() || !gpu_.make_current().ok()) return;
+  for (const Idle& idle : gone) (void)gpu_.runtime().cudaFree(idle.data);
+  gone.clear();
+}
+
+void DeviceMemory::mark_freed(const DeviceBuffer& buffer) {
+  const std::lock_guard lock(mutex_);
+  freed_in_use_bytes_ += counted(buffer.size_bytes());
+}
+
+}  // namespace ob::cuda

@@ -1,0 +1,102 @@
+#pragma once
+// The memory of an accelerator: buffers by id, counted against a cap.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "backend/cuda/gpu.hpp"
+#include "backend/cuda/stream.hpp"
+#include "base/ids.hpp"
+#include "base/status.hpp"
+#include "device/device.hpp"
+#include "device/handle_table.hpp"
+#include "device/memory_table.hpp"
+
+namespace ob::cuda {
+
+/// A piece of device memory, which its last holder gives back.
+class DeviceBuffer {
+ public:
+  std::byte* data() const noexcept { return data_; }
+  std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+
+ private:
+  friend class DeviceMemory;
+  DeviceBuffer(std::byte* data, std::uint64_t size_bytes) noexcept
+      : data_(data), size_bytes_(size_bytes) {}
+  std::byte* const data_;
+  const std::uint64_t size_bytes_;
+};
+
+/// Gives out buffers up to a cap, as HostMemory: a freed one lives, and counts, until the commands
+/// that hold it are done. Then it may be kept for the next who asks for that size, since the driver
+/// stops the whole device to take memory back. Buffers are zeroed before they are given out: what
+/// was in them may be another session's.
+/// Threads: any
+class DeviceMemory final : public MemoryTable {
+ public:
+  /// What a buffer takes is its size rounded up to this.
+  static constexpr std::uint64_t kUnitBytes = 4096;
+
+  /// Errors: device_error
+  static Result<std::unique_ptr<DeviceMemory>> create(const Gpu& gpu, std::uint64_t capacity_bytes);
+  /// The device is idle.
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  MemoryUse use() const;
+
+  /// If memory lacks only because freed buffers are still in use by submitted commands, waits for
+  /// those.
+  /// Errors: out_of_memory; device_error
+  Result<BufferId> allocate(std::uint64_t size_bytes);
+  /// Errors: invalid_argument if unknown
+  Status free(BufferId id);
+  HeldMemory held(BufferId id) const override;
+
+  /// Memory for the backend itself, as it comes; waits for nobody.   Errors: out_of_memory
+  Result<std::shared_ptr<DeviceBuffer>> scratch(std::uint64_t size_bytes);
+
+  /// From now on every so-many-th allocation fails, for tests; 0: none. Threads: before others
+  void fail_allocations(unsigned every) noexcept { fail_every_ = every; }
+
+ private:
+  struct Idle {
+    std::byte* data;
+    std::uint64_t counted_bytes;
+  };
+
+  DeviceMemory(const Gpu& gpu, std::uint64_t capacity_bytes, std::unique_ptr<Stream> cleaning)
+      : gpu_(gpu), capacity_bytes_(capacity_bytes), cleaning_(std::move(cleaning)) {}
+  Result<std::shared_ptr<DeviceBuffer>> obtain(std::uint64_t size_bytes, bool may_wait);
+  Status reserve(std::uint64_t counted_bytes, bool may_wait);
+  Result<std::byte*> memory(std::uint64_t counted_bytes);
+  Status clean(const DeviceBuffer& buffer);
+  void release(std::byte* data, std::uint64_t counted_bytes) noexcept;
+  void drop(std::list<Idle>& gone) noexcept;
+  std::list<Idle> shrink_to(std::uint64_t idle_bytes);
+  void mark_freed(const DeviceBuffer& buffer);
+
+  const Gpu gpu_;
+  const std::uint64_t capacity_bytes_;
+  const std::unique_ptr<Stream> cleaning_;
+  HandleTable<BufferId, DeviceBuffer> buffers_;
+  unsigned fail_every_ = 0;
+  std::atomic<unsigned> asked_{0};
+
+  mutable std::mutex mutex_;  // of all below
+  std::condition_variable released_;
+  std::uint64_t used_bytes_ = 0;
+  std::uint64_t freed_in_use_bytes_ = 0;  // part of used_bytes_
+  std::list<Idle> idle_;                  // front: most recently freed
+  MemoryUse counts_;
+};
+
+}  // namespace ob::cuda

@@ -1,0 +1,14 @@
+#pragma once
+// Pivots that a call reads.
+
+#include "backend/cuda/stream_context.hpp"
+#include "device/host_call.hpp"
+
+namespace ob::cuda {
+
+/// Looks at them on the host: a kernel that follows one outside of its matrix would end the
+/// device's work for everybody.
+/// Errors: invalid_argument if one is outside; device_error   Threads: the queue's executor
+Status check_indices(StreamContext& context, const HostCall& call);
+
+}  // namespace ob::cuda

@@ -1,0 +1,59 @@
+// How fast a device multiplies matrices.
+
+#include <algorithm>
+#include <string_view>
+
+#include "backend/cuda/device.hpp"
+
+namespace ob::cuda {
+namespace {
+
+// Long enough that starting does not count; beyond it larger matrices bring no higher rate.
+constexpr double kEnoughSeconds = 2e-3;
+constexpr std::int64_t kLeast = 512;
+constexpr std::int64_t kMost = 8192;
+
+// Seconds of C := A B of order n; 0 if it cannot be done.
+double multiply(Device& device, QueueId queue, BufferId matrices, std::int64_t n) {
+  const Descriptor* dgemm = routines::find("dgemm");
+  const auto bytes = static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n) * 8;
+  Argument arguments[kMaxArguments];
+  std::uint64_t offset = 0;
+  for (std::size_t i = 0; i < dgemm->kinds.size(); ++i) {
+    const std::string_view name = dgemm->argument_names[i];
+    switch (dgemm->kinds[i]) {
+      case Kind::flag: arguments[i].flag = 'N'; break;
+      case Kind::dim: arguments[i].dim = n; break;
+      case Kind::matrix:
+        arguments[i].device = {matrices, offset, n};
+        offset += bytes;
+        break;
+      default: arguments[i].scalar = {name == "alpha" ? 1.0 : 0.0, 0}; break;
+    }
+  }
+  (void)device.call(queue, *dgemm, arguments);
+  const QueueReport report = device.synchronize(queue);
+  return report.status.ok() ? static_cast<double>(report.compute_ns) * 1e-9 : 0;
+}
+
+}  // namespace
+
+void CudaDevice::measure() {
+  const auto queue = create_queue();
+  if (!queue.ok()) return;
+  for (std::int64_t n = kLeast; n <= kMost; n *= 2) {
+    const auto cube = static_cast<double>(n);
+    const auto matrices =
+        allocate(static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n) * 24);
+    if (!matrices.ok()) break;
+    (void)multiply(*this, *queue, *matrices, n);  // the first one starts things
+    const double seconds = multiply(*this, *queue, *matrices, n);
+    (void)free(*matrices);
+    if (seconds <= 0) break;
+    info_.gflops_double = std::max(info_.gflops_double, 2 * cube * cube * cube / seconds * 1e-9);
+    if (seconds > kEnoughSeconds) break;
+  }
+  (void)destroy_queue(*queue);
+}
+
+}  // namespace ob::cuda

@@ -1,0 +1,193 @@
+#include "backend/cuda/stream_copies.hpp"
+
+#include <algorithm>
+
+namespace ob::cuda {
+namespace {
+
+// Where copying by the host and by the device overlap well (docs/backends.md).
+constexpr std::uint64_t kBlockBytes = std::uint64_t{4} << 20;
+// cudaMemcpy2D takes no larger pitch (cudaDevAttrMaxPitch of all devices so far).
+constexpr std::ptrdiff_t kMaxPitch = INT32_MAX;
+
+// Equal pieces at equal distances, which one call copies.
+struct Rectangle {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::uint64_t width = 0;
+  std::uint64_t rows = 0;
+  std::ptrdiff_t to_pitch = 0;
+  std::ptrdiff_t from_pitch = 0;
+
+  static bool good(std::ptrdiff_t pitch, std::uint64_t width) {
+    return pitch >= static_cast<std::ptrdiff_t>(width) && pitch <= kMaxPitch;
+  }
+  bool take(std::byte* next_to, const std::byte* next_from, std::uint64_t next_width) {
+    if (rows == 0) {
+      *this = {next_to, next_from, next_width, 1, 0, 0};
+      return true;
+    }
+    if (next_width != width) return false;
+    const auto past = static_cast<std::ptrdiff_t>(rows - 1);
+    const std::ptrdiff_t to_step = next_to - (to + past * to_pitch);
+    const std::ptrdiff_t from_step = next_from - (from + past * from_pitch);
+    if (rows == 1) {
+      if (!good(to_step, width) || !good(from_step, width)) return false;
+      to_pitch = to_step;
+      from_pitch = from_step;
+    } else if (to_step != to_pitch || from_step != from_pitch) {
+      return false;
+    }
+    ++rows;
+    return true;
+  }
+  cudaError_t submit(const Runtime& cuda, cudaMemcpyKind kind, cudaStream_t stream) const {
+    if (rows == 0) return cudaSuccess;
+    if (rows == 1) return cuda.cudaMemcpyAsync(to, from, width, kind, stream);
+    return cuda.cudaMemcpy2DAsync(to, static_cast<std::size_t>(to_pitch), from,
+                                  static_cast<std::size_t>(from_pitch), width, rows, kind, stream);
+  }
+};
+
+}  // namespace
+
+StreamCopies::~StreamCopies() {
+  for (const cudaEvent_t event : events_) {
+    if (event != nullptr) (void)context_.runtime().cudaEventDestroy(event);
+  }
+}
+
+Status StreamCopies::prepare(std::uint64_t total_bytes) {
+  const Runtime& cuda = context_.runtime();
+  const std::uint64_t wanted = std::min(total_bytes, kBlockBytes);
+  for (unsigned i = 0; i < kSlots; ++i) {
+    if (i > 0 && total_bytes <= wanted) return {};  // one is enough
+    if (blocks_[i].size_bytes() < wanted) {
+      OB_ASSIGN_OR_RETURN(blocks_[i], context_.pinned.take(wanted));
+    }
+    if (events_[i] == nullptr) {
+      OB_RETURN_IF_ERROR(cuda.check(
+          cuda.cudaEventCreateWithFlags(&events_[i], cudaEventDisableTiming), "making an event"));
+    }
+  }
+  return {};
+}
+
+Status StreamCopies::submit(Layout::Cursor& to, Layout::Cursor& from, std::uint64_t count_bytes,
+                            cudaMemcpyKind kind) {
+  const Runtime& cuda = context_.runtime();
+  Rectangle rectangle;
+  for (std::uint64_t left = count_bytes; left > 0;) {
+    const std::uint64_t n =
+        std::min({left, std::uint64_t{to.piece().size()}, std::uint64_t{from.piece().size()}});
+    if (n == 0) return {Code::internal, "a copy between layouts of different sizes"};
+    std::byte* const next_to = to.piece().data();
+    const std::byte* const next_from = from.piece().data();
+    if (!rectangle.take(next_to, next_from, n)) {
+      OB_RETURN_IF_ERROR(cuda.check(rectangle.submit(cuda, kind, context_.stream), "a copy"));
+      rectangle = {};
+      (void)rectangle.take(next_to, next_from, n);
+    }
+    to.advance(n);
+    from.advance(n);
+    left -= n;
+  }
+  return cuda.check(rectangle.submit(cuda, kind, context_.stream), "a copy");
+}
+
+Status StreamCopies::mark(unsigned slot) {
+  const Runtime& cuda = context_.runtime();
+  return cuda.check(cuda.cudaEventRecord(events_[slot], context_.stream), "marking a copy");
+}
+
+Status StreamCopies::wait(unsigned slot) {
+  const Runtime& cuda = context_.runtime();
+  return cuda.check(cuda.cudaEventSynchronize(events_[slot]), "waiting for a copy");
+}
+
+bool StreamCopies::reachable(const Layout& host) const {
+  const Layout::Cursor at(host);
+  return host.contiguous() && context_.pinned.contains(at.piece().data(), host.total_bytes());
+}
+
+Status StreamCopies::upload(const Layout& device, const Layout& host) {
+  const std::uint64_t total = host.total_bytes();
+  if (total == 0) return {};
+  Layout::Cursor to(device);
+  Layout::Cursor from(host);
+  if (reachable(host)) {
+    OB_RETURN_IF_ERROR(submit(to, from, total, cudaMemcpyHostToDevice));
+    return context_.synchronize();
+  }
+  OB_RETURN_IF_ERROR(prepare(total));
+  unsigned number = 0;
+  for (std::uint64_t done = 0; done < total; ++number) {
+    const unsigned slot = number % kSlots;
+    if (number >= kSlots) OB_RETURN_IF_ERROR(wait(slot));
+    const std::uint64_t n = std::min(total - done, kBlockBytes);
+    (void)gather(from, {blocks_[slot].data(), n});
+    const Layout packed = Layout::bytes(blocks_[slot].data(), n);
+    Layout::Cursor block(packed);
+    OB_RETURN_IF_ERROR(submit(to, block, n, cudaMemcpyHostToDevice));
+    OB_RETURN_IF_ERROR(mark(slot));
+    done += n;
+  }
+  return context_.synchronize();
+}
+
+Status StreamCopies::stream_out(const Layout& device, const Sink& sink) {
+  const std::uint64_t total = device.total_bytes();
+  if (total == 0) return {};
+  OB_RETURN_IF_ERROR(prepare(total));
+  Layout::Cursor from(device);
+  const std::uint64_t count = (total + kBlockBytes - 1) / kBlockBytes;
+  const auto bytes = [&](std::uint64_t i) {
+    return std::min(total - i * kBlockBytes, kBlockBytes);
+  };
+  for (std::uint64_t i = 0; i <= count; ++i) {
+    if (i < count) {
+      const auto slot = static_cast<unsigned>(i % kSlots);
+      const Layout packed = Layout::bytes(blocks_[slot].data(), bytes(i));
+      Layout::Cursor block(packed);
+      OB_RETURN_IF_ERROR(submit(block, from, bytes(i), cudaMemcpyDeviceToHost));
+      OB_RETURN_IF_ERROR(mark(slot));
+    }
+    if (i > 0) {
+      const auto slot = static_cast<unsigned>((i - 1) % kSlots);
+      OB_RETURN_IF_ERROR(wait(slot));
+      sink({blocks_[slot].data(), bytes(i - 1)});
+    }
+  }
+  return {};
+}
+
+Status StreamCopies::download(const Layout& host, const Layout& device) {
+  if (host.total_bytes() == 0) return {};
+  Layout::Cursor to(host);
+  if (reachable(host)) {
+    Layout::Cursor from(device);
+    OB_RETURN_IF_ERROR(submit(to, from, host.total_bytes(), cudaMemcpyDeviceToHost));
+    return context_.synchronize();
+  }
+  return stream_out(device, [&](std::span<const std::byte> bytes) { (void)scatter(bytes, to); });
+}
+
+Status StreamCopies::copy(const Layout& to_layout, const Layout& from_layout) {
+  Layout::Cursor to(to_layout);
+  Layout::Cursor from(from_layout);
+  OB_RETURN_IF_ERROR(submit(to, from, to_layout.total_bytes(), cudaMemcpyDeviceToDevice));
+  return context_.synchronize();
+}
+
+Status StreamCopies::digest(std::byte* base, const ChunkParts& parts, Digest& digest) {
+  Digester digester;
+  for (const Region& part : parts.span()) {
+    OB_RETURN_IF_ERROR(
+        stream_out(Layout::matrix(base, part),
+                   [&](std::span<const std::byte> bytes) { digester.update(bytes); }));
+  }
+  digest = digester.digest();
+  return {};
+}
+
+}  // namespace ob::cuda

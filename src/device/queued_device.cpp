@@ -1,0 +1,94 @@
+#include "device/queued_device.hpp"
+
+#include <utility>
+
+namespace ob {
+namespace {
+
+Status no_such_event(EventId id) {
+  return {Code::invalid_argument, "event " + std::to_string(id.value) + " does not exist"};
+}
+
+}  // namespace
+
+void QueuedDevice::finish_queues() { queues_.take_all().clear(); }
+
+Status QueuedDevice::no_such_queue(QueueId id) {
+  return {Code::invalid_argument, "queue " + std::to_string(id.value) + " does not exist"};
+}
+
+Result<QueueId> QueuedDevice::create_queue(const Account& account) {
+  const unsigned number = ++queues_made_;
+  OB_ASSIGN_OR_RETURN(auto queue, make_queue("ob-queue-" + std::to_string(number), account));
+  return queues_.add(std::move(queue));
+}
+
+Result<std::shared_ptr<HostQueue>> QueuedDevice::make_queue(const std::string& name,
+                                                            const Account& account) {
+  return std::make_shared<HostQueue>(name, account);
+}
+
+Status QueuedDevice::destroy_queue(QueueId id) {
+  const std::shared_ptr<HostQueue> queue = queues_.take(id);
+  if (queue == nullptr) return no_such_queue(id);
+  (void)queue->synchronize();
+  return {};
+}
+
+Result<EventId> QueuedDevice::create_event() { return events_.add(std::make_shared<HostEvent>()); }
+
+Status QueuedDevice::destroy_event(EventId id) {
+  return events_.take(id) == nullptr ? no_such_event(id) : Status();
+}
+
+Status QueuedDevice::record(QueueId queue_id, EventId id) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  const auto event = events_.find(id);
+  if (event == nullptr) {
+    queue->fail(no_such_event(id));
+    return {};
+  }
+  queue->submit({.cheap = true, .always = true}, [mark = event->record()](QueueReport&) {
+    mark->set();
+    return Status();
+  });
+  return {};
+}
+
+Status QueuedDevice::wait(QueueId queue_id, EventId id) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  const auto event = events_.find(id);
+  if (event == nullptr) {
+    queue->fail(no_such_event(id));
+    return {};
+  }
+  auto mark = event->last();
+  const bool passed = mark == nullptr || mark->done();
+  queue->submit({.cheap = passed}, [mark = std::move(mark)](QueueReport&) {
+    if (mark != nullptr) (void)mark->wait();
+    return Status();
+  });
+  return {};
+}
+
+QueueReport QueuedDevice::synchronize(QueueId id) {
+  const auto queue = find_queue(id);
+  if (queue == nullptr) {
+    QueueReport report;
+    report.status = no_such_queue(id);
+    return report;
+  }
+  return queue->synchronize();
+}
+
+Status QueuedDevice::on_reached(QueueId id, bool clear,
+                                std::function<void(const QueueReport&)> done) {
+  const auto queue = find_queue(id);
+  if (queue == nullptr) return no_such_queue(id);
+  queue->on_reached(clear, std::move(done));
+  return {};
+}
+
+}  // namespace ob

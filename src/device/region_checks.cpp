@@ -1,0 +1,43 @@
+#include "device/region_checks.hpp"
+
+#include <string>
+
+namespace ob {
+namespace {
+
+std::string describe(const Region& region) {
+  return std::to_string(region.rows) + " x " + std::to_string(region.cols) + " elements of " +
+         std::to_string(region.element_bytes) + " bytes at byte " +
+         std::to_string(region.offset_bytes) + ", leading dimension " + std::to_string(region.ld);
+}
+
+}  // namespace
+
+Status check_region(const char* command, BufferId id, const HeldMemory& buffer,
+                    const Region& region) {
+  if (buffer.owner == nullptr) {
+    return {Code::invalid_argument,
+            std::string(command) + ": buffer " + std::to_string(id.value) + " does not exist"};
+  }
+  if (!fits(region, buffer.size_bytes)) {
+    return {Code::invalid_argument, std::string(command) + ": the region is not inside buffer " +
+                                        std::to_string(id.value) + " (" + describe(region) +
+                                        ", in " + std::to_string(buffer.size_bytes) + " bytes)"};
+  }
+  return {};
+}
+
+Status check_sizes(const char* command, std::uint64_t from_bytes, std::uint64_t to_bytes) {
+  if (from_bytes == to_bytes) return {};
+  return {Code::invalid_argument, std::string(command) + ": sizes differ (" +
+                                      std::to_string(from_bytes) + " bytes from, " +
+                                      std::to_string(to_bytes) + " bytes to)"};
+}
+
+Status check_chunks(std::uint64_t chunks, std::uint64_t digests) {
+  if (chunks == digests) return {};
+  return {Code::invalid_argument, "digest: the region has " + std::to_string(chunks) +
+                                      " chunks, not " + std::to_string(digests)};
+}
+
+}  // namespace ob

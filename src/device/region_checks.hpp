@@ -1,0 +1,20 @@
+#pragma once
+// What is wrong with the region that a command names.
+
+#include <cstdint>
+
+#include "base/layout.hpp"
+#include "base/status.hpp"
+#include "device/memory_table.hpp"
+
+namespace ob {
+
+/// Errors: invalid_argument if there is no such buffer or the region is not inside it
+Status check_region(const char* command, BufferId id, const HeldMemory& buffer,
+                    const Region& region);
+/// Errors: invalid_argument if they differ
+Status check_sizes(const char* command, std::uint64_t from_bytes, std::uint64_t to_bytes);
+/// Of a digest.   Errors: invalid_argument if there is not one digest for each chunk
+Status check_chunks(std::uint64_t chunks, std::uint64_t digests);
+
+}  // namespace ob
