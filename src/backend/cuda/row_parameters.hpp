@@ -100,7 +100,7 @@ inline cudaDataType RowParameters::data_type() {
   const bool single = real_bytes(precision) == 4;
   bool real = precision == Precision::s || precision == Precision::d;
   for (const Operand& operand : operands_.span()) {
-    if (at_end() || operand.argument != at_) continue;
+    if (at_end() || operand.argument != at_ || routine_.kinds[at_] != Kind::vector) continue;
     // a vector of real numbers (w of heevd)
     real = real || operand.element_bytes == real_bytes(precision);
   }

@@ -187,6 +187,14 @@ TEST(RowParameters, DataTypesAreThoseOfTheOperands) {
             (Pointers{nullptr, at(1), at(2), &wanted.device_bytes, &wanted.host_bytes}));
 }
 
+TEST(RowParameters, PivotsAreNoRealNumbersAlthoughAsLarge) {
+  SubCall call = SubCall(of("zgetrf"), "getrf").dim(8).dim(5);
+  call.operand(at(1), 9).operand(at(2)).info();
+  RowWanted wanted;
+  const Seen asked = given(decltype(&::cusolverDnXgetrf_bufferSize){}, call, {}, &wanted);
+  EXPECT_EQ(asked.types, (std::vector<cudaDataType>{CUDA_C_64F, CUDA_C_64F}));
+}
+
 TEST(RowParameters, SingularValuesHaveAMatrixOrNone) {
   SubCall call = SubCall(of("dgesvd"), "gesvd").flag('S').flag('N').dim(8).dim(5);
   call.operand(at(1), 9).operand(at(2)).operand(at(3), 10).operand(nullptr, 5).info();
