@@ -5,8 +5,8 @@
 #include "backend/cpu/backend.hpp"
 #include "backend/cpu/device.hpp"
 #include "backend/null/backend.hpp"
-#include "client/remote_device.hpp"
-#include "support/in_process_daemon.hpp"
+#include "conformance/device/cuda_factories.hpp"
+#include "conformance/device/reached.hpp"
 
 namespace ob::test {
 namespace {
@@ -29,24 +29,6 @@ Made cpu_device(std::uint64_t memory_bytes) {
 // The second of two devices has a library instance of its own.
 Made second_cpu_device(std::uint64_t memory_bytes) {
   return shared(cpu::create({.index = 1, .devices = 2, .memory_bytes = memory_bytes}));
-}
-
-// A daemon in this process and a client's device that reaches it.
-struct Reached {
-  std::unique_ptr<InProcessDaemon> daemon;
-  std::unique_ptr<client::RemoteDevice> device;
-};
-
-template <class Backend>
-Made reached(Transport transport, Backend make, std::uint64_t memory_bytes) {
-  auto inner = make(memory_bytes);
-  if (!inner.ok()) return inner.status();
-  auto both = std::make_shared<Reached>();
-  both->daemon = std::make_unique<InProcessDaemon>(transport, one(std::move(inner).value()));
-  auto opened = client::RemoteDevice::open(both->daemon->address());
-  if (!opened.ok()) return opened.status();
-  both->device = std::move(opened).value();
-  return std::shared_ptr<Device>(both, both->device.get());
 }
 
 template <Transport transport>
@@ -84,7 +66,7 @@ Made cpu_without_r2r(std::uint64_t memory_bytes) {
 DeviceFactory device_without_r2r() { return {"cpu_without_r2r", true, cpu_without_r2r}; }
 
 std::vector<DeviceFactory> device_factories() {
-  return {
+  std::vector<DeviceFactory> factories = {
       {"null", false, local_null},
       {"cpu", true, cpu_device},
       {"cpu_1_of_2", true, second_cpu_device},
@@ -93,6 +75,8 @@ std::vector<DeviceFactory> device_factories() {
       {"cpu_over_tcp", true, remote_cpu<Transport::tcp>, false},
       {"cpu_over_shm", true, remote_cpu<Transport::shm>, false},
   };
+  for (DeviceFactory& factory : cuda_factories()) factories.push_back(std::move(factory));
+  return factories;
 }
 
 }  // namespace ob::test
