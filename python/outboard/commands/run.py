@@ -108,26 +108,34 @@ def command(
         accuracy=accuracy,
         routines=routines,
     )
-    daemon_options = []
+    daemon_options = _daemon_options(settings, devices, device_memory)
+    if report and report.startswith("json:"):
+        _check_writable(Path(report.removeprefix("json:")))
+    if trace_file:
+        _check_writable(trace_file)
+    sys.exit(execute(Plan(command, settings, report, trace_file, tuple(daemon_options))))
+
+
+def _daemon_options(
+    settings: Settings, devices: str | None, device_memory: int | None
+) -> list[str]:
+    """Of the embedded daemon, if there will be one."""
+    options = []
     wanted = (devices or "").removeprefix("always:")
     if wanted.isdigit() and not settings.servers:
         if int(wanted) > MAX_DEVICES:
             raise click.UsageError(
                 f"--devices {wanted} is more than a daemon has (it has {MAX_DEVICES} at most)"
             )
-        daemon_options += ["--devices", wanted]
+        options += ["--devices", wanted]
     if device_memory is not None:
-        daemon_options += ["--device-memory", str(device_memory)]
+        options += ["--device-memory", str(device_memory)]
         if settings.servers:
             raise click.UsageError(
                 "--device-memory belongs to an embedded daemon (but a server is named: "
                 f"{','.join(settings.servers)}); give it to `outboard serve` there"
             )
-    if report and report.startswith("json:"):
-        _check_writable(Path(report.removeprefix("json:")))
-    if trace_file:
-        _check_writable(trace_file)
-    sys.exit(execute(Plan(command, settings, report, trace_file, tuple(daemon_options))))
+    return options
 
 
 def execute(plan: Plan) -> int:

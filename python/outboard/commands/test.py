@@ -9,7 +9,7 @@ import click
 from outboard import paths
 from outboard.build import PARTS, Build
 from outboard.errors import OutboardError
-from outboard.testing import checks, runners
+from outboard.testing import checks, cuda_headers, runners
 from outboard.testing.tally import Tally, one
 from outboard.testing.tidy import Tidy
 
@@ -51,6 +51,8 @@ def command(labels: tuple[str, ...], everything: bool, fast: bool) -> None:
     if not labels or "checks" in labels:
         for check in checks.checks(root):
             total.add(check.run(_say))
+    if not fast:
+        cuda_headers.provide(root, _say)
     try:
         work.run(parts=PARTS)
     except OutboardError as error:
