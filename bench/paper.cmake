@@ -26,6 +26,7 @@ if(OUTBOARD_TESTS)
   add_test(NAME bench.byte_swap
            COMMAND bench_byte_swap --check --json ${CMAKE_CURRENT_BINARY_DIR}/byte_swap_check.json)
   set_tests_properties(bench.byte_swap PROPERTIES LABELS bench TIMEOUT 60)
+  ob_add_python_benchmark_test(devices)
   ob_add_python_benchmark_test(products --loopback)
   if(TARGET blas_calls AND TARGET fft_transforms)
     ob_add_python_benchmark_test(decide)

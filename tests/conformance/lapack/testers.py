@@ -35,6 +35,8 @@ UNCALLED = {
     "xeigtstz": {"zsymm"},
 }
 LEAST_SHARE = 0.4  # of each supported routine's calls; sizes of 0 and queries stay local
+# Factorizations, and level 3 that testers call, on several devices whether that gains or not.
+SPLIT = Way("split over shm", "remote", "shm")
 TIMEOUT_S = 600.0  # a hang must end the test; the longest input takes about 20 s
 NOTES = 12  # lines for one input
 
@@ -101,12 +103,14 @@ def run(suite: Suite, program: Program, name: str, way: Way | None, server: str)
     with tempfile.TemporaryDirectory(prefix="ob-lapack-") as work:
         source = pathlib.Path(work, "input")
         source.write_text(input_text(program, name, suite.arguments.all))
+        extra = {"OUTBOARD_DEVICES": f"always:{suite.arguments.devices}"} if way is SPLIT else {}
         return suite.bench.run(
             [str(program.path)],
             way.mode if way else None,
             server,
             cwd=work,
             stdin=str(source),
+            extra=extra,
             timeout_s=TIMEOUT_S,
         ).expect_ok()
 
@@ -152,6 +156,10 @@ class Subject:
         expect(whole.native or not silent, f"of {silent} nothing went out\n{whole.counters()}")
         whole.expect_out({}, [name for name, row in rows.items() if row.rerun])
         whole.expect_shares_out(dict.fromkeys(rows, LEAST_SHARE))
+        if self.suite.arguments.devices:
+            several = whole.total("*", "several")
+            expect(several > 100, f"{several} calls were split\n{whole.counters()}")
+            print(f"      {several} calls were split", flush=True)
         print(f"      {whole.total('*')} calls of {len(called)} linked routines", flush=True)
 
 
@@ -162,13 +170,18 @@ def body(suite: Suite) -> None:
     ways = [way for way in harness.WAYS if way.transport == "shm"]
     if not everything:
         ways = [way for way in ways if way.mode != "auto"]
+    devices = suite.arguments.devices
+    if devices:
+        ways = [SPLIT]
+    options = ["--devices", str(devices)] if devices else []
     for precision in suite.arguments.precisions or ("sdcz" if everything else "dz"):
         for program in programs(precision, everything):
-            suite.each_way(program.name, Subject(suite, program).check, ways)
+            suite.each_way(program.name, Subject(suite, program).check, ways, options)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="every precision, input and group")
+    parser.add_argument("--devices", type=int, help="split each call over so many")
     parser.add_argument("--precisions", default="", help="only these, of s, d, c and z")
 
 
