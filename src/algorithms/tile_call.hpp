@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "algorithms/op_matrix.hpp"
+#include "algorithms/panel_schedule.hpp"
 #include "algorithms/pipeline.hpp"
 #include "algorithms/result_landing.hpp"
 #include "algorithms/tile_sizes.hpp"
@@ -71,6 +72,9 @@ class TileSlots {
   unsigned next_ = 0;
   Block block_;
 };
+
+/// What syrk, herk, syr2k or her2k cuts into tiles; an empty diagonal means all of it.
+TiledShape rank_tiles(const PanelShape& shape, const Range& diagonal);
 
 Status run_product_tiles(const TileCall& call);
 Status run_rank_tiles(const TileCall& call, const Range& diagonal);

@@ -200,12 +200,16 @@ class RankTiles {
 
 }  // namespace
 
+TiledShape rank_tiles(const PanelShape& shape, const Range& diagonal) {
+  const Range part = diagonal.count > 0 ? diagonal : Range{0, shape.order};
+  return {shape.order - part.first, part.count, shape.length,
+          shape.form == PanelShape::Form::rank_2k ? 2U : 1U};
+}
+
 Status run_rank_tiles(const TileCall& call, const Range& diagonal) {
   const PanelShape shape = *panel_shape(call.routine, call.arguments);
   const Range part = diagonal.count > 0 ? diagonal : Range{0, shape.order};
-  const TiledShape tiled{shape.order - part.first, part.count, shape.length,
-                         shape.form == PanelShape::Form::rank_2k ? 2U : 1U};
-  TileSizes sizes = choose_tiles(tiled, call.memory_bytes / shape.element_bytes);
+  TileSizes sizes = choose_tiles(rank_tiles(shape, part), call.memory_bytes / shape.element_bytes);
   if (!sizes.fits()) return no_room(call.device, call.memory_bytes);
   // The first tile has all of its diagonal's block.
   sizes.cols = std::min(sizes.cols, sizes.rows);

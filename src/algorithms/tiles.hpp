@@ -21,6 +21,11 @@ namespace ob::algorithms {
 /// are not run in tiles.
 double bytes_of_all(const Descriptor& routine, const Argument* arguments);
 
+/// Bytes to the device of a call, or a part of one, that is run so; 0 if not even a thin tile fits.
+/// @param diagonal, memory_bytes as offload_tiles()   @pre can_be_split(routine)
+double tile_bytes(const Descriptor& routine, const Argument* arguments, const Range& diagonal,
+                  std::uint64_t memory_bytes);
+
 /// Runs a call so with at most so much memory of the device.
 /// C is not sent: where beta is not 0, beta C is added here once the whole result is in hand.
 /// Memory, threads, errors: as offload_call(); out_of_memory if not even a thin tile fits

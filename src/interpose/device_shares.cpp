@@ -4,6 +4,7 @@
 
 #include "algorithms/panel_call.hpp"
 #include "algorithms/products_split.hpp"
+#include "algorithms/tiles.hpp"
 #include "interpose/pipelined.hpp"
 #include "routines/cost.hpp"
 
@@ -29,17 +30,22 @@ double named(const Descriptor& routine, const Argument* arguments, std::string_v
   return static_cast<double>(arguments[algorithms::argument_position(routine, name)].dim);
 }
 
-Amount amount_of(const Descriptor& routine, const CallPart& part) {
+Amount amount_of(const Descriptor& routine, const CallPart& part, std::uint64_t memory_bytes) {
   const Argument* arguments = part.arguments.items;
   const Cost cost = cost_of(routine, arguments);
   Amount amount{bytes_in_panels(routine, arguments).value_or(cost.bytes_to), cost.bytes_from,
                 cost.flop};
+  const bool is_large = memory_bytes > 0 && algorithms::bytes_of_all(routine, arguments) >
+                                                static_cast<double>(memory_bytes);
+  const double in_tiles =
+      is_large ? algorithms::tile_bytes(routine, arguments, part.diagonal, memory_bytes) : 0;
+  if (in_tiles > 0) amount.bytes_to = in_tiles;
   if (part.diagonal.count == 0) return amount;
   const double order = named(routine, arguments, "n");
   const double rows = order - static_cast<double>(part.diagonal.first);
   const double below = rows - static_cast<double>(part.diagonal.count);
   const double share = (rows * rows - below * below) / (order * order);
-  amount.bytes_to *= rows / order;
+  if (!is_large) amount.bytes_to *= rows / order;
   amount.bytes_from *= share;
   amount.flop *= share;
   return amount;
@@ -83,10 +89,12 @@ bool known(std::span<const Candidate> devices) {
 std::vector<double> shares_of_all(const Descriptor& routine, const Argument* arguments,
                                   std::span<const Candidate> candidates) {
   if (!known(candidates)) return std::vector<double>(candidates.size(), 1.0);
-  const Amount all = amount_of(routine, whole(routine, arguments));
+  const CallPart all = whole(routine, arguments);
+  const std::vector<PipelineModel> models = together(candidates);
   std::vector<double> weights;
-  for (const PipelineModel& model : together(candidates)) {
-    weights.push_back(1 / std::max(seconds_of(all, model), 1e-9));
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const Amount amount = amount_of(routine, all, candidates[i].memory_bytes);
+    weights.push_back(1 / std::max(seconds_of(amount, models[i]), 1e-9));
   }
   return weights;
 }
@@ -98,7 +106,8 @@ double predict_shares(const Descriptor& routine, const Argument* arguments,
   const std::vector<PipelineModel> models = together(devices);
   double longest = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    longest = std::max(longest, seconds_of(amount_of(routine, parts[i]), models[i]));
+    longest = std::max(
+        longest, seconds_of(amount_of(routine, parts[i], devices[i].memory_bytes), models[i]));
   }
   return longest + kPartSeconds * static_cast<double>(devices.size() - 1);
 }

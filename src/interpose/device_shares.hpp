@@ -14,7 +14,8 @@ namespace ob::interpose {
 /// A device that could be used, as it is alone.
 struct Candidate {
   algorithms::PipelineModel model;
-  std::size_t server = 0;  ///< devices of one server share its link
+  std::size_t server = 0;          ///< devices of one server share its link
+  std::uint64_t memory_bytes = 0;  ///< 0: enough
 };
 
 /// The weights of the first so many candidates; one: the first does it all. The fewest that are

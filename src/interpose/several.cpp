@@ -139,7 +139,8 @@ std::vector<double> shares(State& state, std::span<client::Lease* const> leases,
                            const Descriptor& routine, const Argument* arguments) {
   std::vector<Candidate> candidates;
   for (const client::Lease* lease : leases) {
-    candidates.push_back({model_of(state, *lease, routine, arguments), lease->server()});
+    candidates.push_back({model_of(state, *lease, routine, arguments), lease->server(),
+                          lease->device().info().memory_bytes});
   }
   // Rates that were seen are those of all devices together: what tells them apart is what they say.
   double told = 0;

@@ -1,6 +1,8 @@
 #include "client/device_pool.hpp"
 
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "support/in_process_daemon.hpp"
 
@@ -51,6 +53,67 @@ TEST_P(DevicePoolTest, MoreThanAllowedAreRefused) {
     EXPECT_EQ(pool.lease().status().code(), Code::unavailable);
   }
   EXPECT_TRUE(pool.lease().ok());
+}
+
+std::vector<std::unique_ptr<Device>> null_devices(int count) {
+  std::vector<std::unique_ptr<Device>> devices;
+  for (int i = 0; i < count; ++i) devices.push_back(test::null_device());
+  return devices;
+}
+
+using Pair = std::pair<std::size_t, std::uint32_t>;
+
+std::set<Pair> pairs_of(const Lease& first, const std::vector<Lease>& others) {
+  std::set<Pair> pairs{{first.server(), first.device_index()}};
+  for (const Lease& other : others) pairs.insert({other.server(), other.device_index()});
+  return pairs;
+}
+
+TEST_P(DevicePoolTest, OthersAreOtherDevices) {
+  InProcessDaemon two(GetParam(), null_devices(2));
+  InProcessDaemon three(GetParam(), null_devices(3));
+  DevicePool pool(config_of({two.address(), three.address()}));
+  auto first = pool.lease();
+  ASSERT_TRUE(first.ok());
+  {
+    const auto one = pool.lease_others(*first, 1);
+    ASSERT_EQ(one.size(), 1u);
+    EXPECT_EQ(one[0].server(), 1u) << "servers take turns";
+  }
+  for (int again = 0; again < 3; ++again) {
+    const auto others = pool.lease_others(*first, 9);
+    EXPECT_EQ(others.size(), 4u);
+    EXPECT_EQ(pairs_of(*first, others).size(), 5u);
+    for (const Lease& other : others) EXPECT_LE(other.connection_id(), 5u) << "not used again";
+  }
+}
+
+TEST_P(DevicePoolTest, OthersOfServersThatAreThere) {
+  InProcessDaemon gone(GetParam());
+  const std::string dead = gone.address();
+  gone.stop();
+  InProcessDaemon two(GetParam(), null_devices(2));
+  for (const int retry_after_ms : {0, 60000}) {
+    auto config = config_of({two.address(), dead});
+    config.retry_after_ms = retry_after_ms;
+    DevicePool pool(config);
+    auto first = pool.lease();
+    ASSERT_TRUE(first.ok());
+    const auto others = pool.lease_others(*first, 3);
+    ASSERT_EQ(others.size(), 1u);
+    EXPECT_EQ(others[0].server(), 0u);
+    EXPECT_NE(others[0].device_index(), first->device_index());
+  }
+}
+
+TEST_P(DevicePoolTest, OthersAreNoMoreThanConnectionsMayBe) {
+  InProcessDaemon daemon(GetParam(), null_devices(4));
+  auto config = config_of({daemon.address()});
+  config.max_connections = 2;
+  DevicePool pool(config);
+  auto first = pool.lease();
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(pool.lease_others(*first, 3).size(), 1u);
 }
 
 TEST_P(DevicePoolTest, ADeadServerIsSetAsideAndTheNextTaken) {

@@ -13,7 +13,7 @@ class SettingsTest : public testing::Test {
          {"OUTBOARD_MODE", "OUTBOARD_SERVER", "RCPU_SERVER", "OUTBOARD_QUIET", "OUTBOARD_REPORT",
           "OUTBOARD_TRACE", "OUTBOARD_NATIVE_PLAN", "OUTBOARD_ROUTINES", "OUTBOARD_RESIDENT",
           "OUTBOARD_TRACK_PAGES", "OUTBOARD_STREAMS", "OUTBOARD_VERIFY", "OUTBOARD_KEY",
-          "OUTBOARD_PLAIN", "OUTBOARD_ACCURACY"}) {
+          "OUTBOARD_PLAIN", "OUTBOARD_DEVICES", "OUTBOARD_ACCURACY"}) {
       ::unsetenv(name);
     }
   }
@@ -44,6 +44,26 @@ TEST_F(SettingsTest, ModesByName) {
   set("OUTBOARD_MODE", "Remote!");
   EXPECT_EQ(read_settings().mode, Mode::automatic);
   EXPECT_NE(read_settings().complaint.find("Remote!"), std::string::npos);
+}
+
+TEST_F(SettingsTest, OneDeviceUnlessAskedForMore) {
+  EXPECT_EQ(read_settings().devices, 1u);
+  set("OUTBOARD_DEVICES", "3");
+  EXPECT_EQ(read_settings().devices, 3u);
+  EXPECT_FALSE(read_settings().always_several);
+  set("OUTBOARD_DEVICES", "all");
+  EXPECT_GT(read_settings().devices, 8u);
+  set("OUTBOARD_DEVICES", "100000000");
+  EXPECT_LE(read_settings().devices, 64u);
+  set("OUTBOARD_DEVICES", "always:2");
+  EXPECT_EQ(read_settings().devices, 2u);
+  EXPECT_TRUE(read_settings().always_several);
+  EXPECT_EQ(read_settings().complaint, "");
+  for (const char* nonsense : {"0", "-1", "two", "2x", "always:", "always"}) {
+    set("OUTBOARD_DEVICES", nonsense);
+    EXPECT_EQ(read_settings().devices, 1u) << nonsense;
+    EXPECT_NE(read_settings().complaint.find(nonsense), std::string::npos);
+  }
 }
 
 TEST_F(SettingsTest, ResultsAreCheckedIfAsked) {
