@@ -23,7 +23,7 @@ class CallJob final : public RemoteJob {
       : routine_(routine), arguments_(arguments) {}
   Status run(State& state, client::Lease& lease, algorithms::Stages& stages) override {
     if (const auto done = run_on_several(state, lease, routine_, arguments_, stages)) return *done;
-    return offload(state, lease, routine_, arguments_, stages);
+    return run_on_one(state, lease, routine_, arguments_, stages);
   }
 
  private:

@@ -101,6 +101,7 @@ std::vector<double> shares_of_all(const Descriptor& routine, const Argument* arg
 
 double predict_shares(const Descriptor& routine, const Argument* arguments,
                       std::span<const Candidate> devices) {
+  if (!known(devices)) return static_cast<double>(devices.size());
   const std::vector<double> weights = shares_of_all(routine, arguments, devices);
   const std::vector<CallPart> parts = algorithms::split_call(routine, arguments, weights);
   const std::vector<PipelineModel> models = together(devices);
@@ -112,17 +113,11 @@ double predict_shares(const Descriptor& routine, const Argument* arguments,
   return longest + kPartSeconds * static_cast<double>(devices.size() - 1);
 }
 
-std::vector<double> choose_shares(const Descriptor& routine, const Argument* arguments,
-                                  std::span<const Candidate> candidates) {
-  if (!known(candidates)) return {1.0};
-  std::vector<double> seconds;
-  for (std::size_t count = 1; count <= candidates.size(); ++count) {
-    seconds.push_back(predict_shares(routine, arguments, candidates.first(count)));
-  }
+std::size_t choose_number(std::span<const double> seconds) {
   const double enough = *std::min_element(seconds.begin(), seconds.end()) / algorithms::kClearly;
   std::size_t chosen = 0;
   while (seconds[chosen] > enough) ++chosen;
-  return shares_of_all(routine, arguments, candidates.first(chosen + 1));
+  return chosen + 1;
 }
 
 }  // namespace ob::interpose

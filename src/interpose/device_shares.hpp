@@ -18,19 +18,18 @@ struct Candidate {
   std::uint64_t memory_bytes = 0;  ///< 0: enough
 };
 
-/// The weights of the first so many candidates; one: the first does it all. The fewest that are
-/// predicted to take at most 5 % longer than any other number of them.
-/// Cost: microseconds
-/// @pre algorithms::can_be_split(routine); at least one candidate
-std::vector<double> choose_shares(const Descriptor& routine, const Argument* arguments,
-                                  std::span<const Candidate> candidates);
-
-/// The weights of all of them, gain or no gain.
+/// The weights of parts for all of them: the reciprocals of what each would take alone.
+/// @pre algorithms::can_be_split(routine), as below; at least one candidate
 std::vector<double> shares_of_all(const Descriptor& routine, const Argument* arguments,
                                   std::span<const Candidate> candidates);
 
-/// Seconds of the call on so many devices, with the weights that they get.
+/// Seconds of the call on so many devices, with the weights that they get; their number where rates
+/// are not known.   Cost: microseconds
 double predict_shares(const Descriptor& routine, const Argument* arguments,
                       std::span<const Candidate> devices);
+
+/// The least number of devices that is predicted to take at most 5 % longer than any other.
+/// @param seconds of 1, 2, 3 ...
+std::size_t choose_number(std::span<const double> seconds);
 
 }  // namespace ob::interpose

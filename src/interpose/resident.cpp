@@ -39,7 +39,7 @@ struct Kept final : client::Attachment {
   std::optional<algorithms::Residency> residency;
   std::map<Product, algorithms::ProductSchedule> products;
   std::map<Panels, algorithms::PanelSchedule> panels;
-  std::map<std::uint64_t, std::vector<double>> shares;  // by a call's shape
+  std::map<std::uint64_t, DeviceTrials> trials;  // by a call's shape
 };
 
 Kept& kept_with(client::Lease& lease) {
@@ -126,11 +126,11 @@ double bytes_there(State& state, std::size_t server, const Descriptor& routine,
   }
 }
 
-std::vector<double>& shares_kept(client::Lease& lease, const Descriptor& routine,
-                                 const Argument* arguments) {
-  auto& shares = kept_with(lease).shares;
-  if (shares.size() >= kMostSchedules) shares.clear();
-  return shares[work_of(routine, arguments).shape ^ routine.id];
+DeviceTrials& trials_kept(client::Lease& lease, const Descriptor& routine,
+                          const Argument* arguments) {
+  auto& trials = kept_with(lease).trials;
+  if (trials.size() >= kMostSchedules) trials.clear();
+  return trials[work_of(routine, arguments).shape ^ routine.id];
 }
 
 const algorithms::ProductSchedule& schedule_of(client::Lease& lease,

@@ -3,12 +3,12 @@
 // large calls, which decide how operands are cut and must not change from call to call.
 
 #include <cstdint>
-#include <vector>
 
 #include "algorithms/gemm_schedule.hpp"
 #include "algorithms/panel_schedule.hpp"
 #include "algorithms/residency.hpp"
 #include "client/device_pool.hpp"
+#include "interpose/device_trials.hpp"
 #include "interpose/state.hpp"
 #include "routines/descriptor.hpp"
 
@@ -28,10 +28,9 @@ bool release_kept(client::Lease& lease);
 double bytes_there(State& state, std::size_t server, const Descriptor& routine,
                    const Argument* arguments) noexcept;
 
-/// The weights with which such a call is split over this device and others; empty before that was
-/// decided.   Threads, memory: as above
-std::vector<double>& shares_kept(client::Lease& lease, const Descriptor& routine,
-                                 const Argument* arguments);
+/// How such calls are split over this device and others.   Threads, memory: as above
+DeviceTrials& trials_kept(client::Lease& lease, const Descriptor& routine,
+                          const Argument* arguments);
 
 /// The schedule that products of this shape have over this connection, chosen by the first
 /// model that was known.   Threads, memory: as above

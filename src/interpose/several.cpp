@@ -1,6 +1,7 @@
 #include "interpose/several.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 #include <vector>
 
@@ -135,8 +136,8 @@ std::optional<Status> run_parts(std::vector<PartRun>& runs, CommitGate& gate) {
   return started ? std::optional(outcome_of(runs)) : std::nullopt;
 }
 
-std::vector<double> shares(State& state, std::span<client::Lease* const> leases,
-                           const Descriptor& routine, const Argument* arguments) {
+std::vector<Candidate> candidates_of(State& state, std::span<client::Lease* const> leases,
+                                     const Descriptor& routine, const Argument* arguments) {
   std::vector<Candidate> candidates;
   for (const client::Lease* lease : leases) {
     candidates.push_back({model_of(state, *lease, routine, arguments), lease->server(),
@@ -151,33 +152,24 @@ std::vector<double> shares(State& state, std::span<client::Lease* const> leases,
     const bool is_seen = state.routine(routine).remote.rate(routine.flops(arguments)) > 0;
     if (is_seen) candidates[i].model.flop_per_s *= own / told;
   }
-  if (state.settings.always_several) return shares_of_all(routine, arguments, candidates);
-  return choose_shares(routine, arguments, candidates);
+  return candidates;
 }
 
-}  // namespace
-
-std::optional<Status> run_on_several(State& state, client::Lease& first, const Descriptor& routine,
-                                     const Argument* arguments, algorithms::Stages& stages) {
-  if (algorithms::can_be_factored(routine)) {
-    return factor_on_several(state, first, routine, arguments, stages);
+// How many there may be is said by what could be leased when the shape was first seen.
+void begin(DeviceTrials& trials, const Settings& settings, const Descriptor& routine,
+           const Argument* arguments, std::span<const Candidate> candidates) {
+  std::vector<double> seconds;
+  for (std::size_t count = 1; count <= candidates.size(); ++count) {
+    seconds.push_back(predict_shares(routine, arguments, candidates.first(count)));
   }
-  const Settings& settings = state.settings;
-  // Which devices take part, and with how much, changes sums.
-  if (accuracy_now(settings) == Accuracy::strict) return std::nullopt;
-  if (settings.devices < 2 || !algorithms::can_be_split(routine)) return std::nullopt;
-  if (!settings.always_several && routine.flops(arguments) < kWorthAsking) return std::nullopt;
-  std::vector<double>& kept = shares_kept(first, routine, arguments);
-  if (kept.size() == 1) return std::nullopt;
-  const std::size_t wanted = kept.empty() ? settings.devices : kept.size();
-  std::vector<client::Lease> others = state.pool.lease_others(first, wanted - 1);
-  if (others.empty()) return std::nullopt;
-  std::vector<client::Lease*> leases{&first};
-  for (client::Lease& other : others) leases.push_back(&other);
-  // Some may be missing today.
-  const bool as_before = kept.size() == leases.size();
-  const std::vector<double> weights = as_before ? kept : shares(state, leases, routine, arguments);
-  if (kept.empty()) kept = weights;
+  if (settings.always_several) std::fill(seconds.begin(), seconds.end() - 1, HUGE_VAL);
+  trials.begin(seconds, settings.always_several ? seconds.size() : choose_number(seconds));
+}
+
+// Splits the call over all of them. Empty: see run_on_several().
+std::optional<Status> run_split(State& state, std::span<client::Lease* const> leases,
+                                const Descriptor& routine, const Argument* arguments,
+                                std::span<const double> weights, algorithms::Stages& stages) {
   const std::vector<CallPart> parts = algorithms::split_call(routine, arguments, weights);
   if (parts.size() < 2) return std::nullopt;
   CommitGate gate(parts.size());
@@ -189,8 +181,59 @@ std::optional<Status> run_on_several(State& state, client::Lease& first, const D
   const std::optional<Status> status = run_parts(runs, gate);
   if (!status) return std::nullopt;
   // The others failed for good: perhaps this one can do it all.
-  if (!status->ok() && !first.device().broken()) return std::nullopt;
+  if (!status->ok() && !leases[0]->device().broken()) return std::nullopt;
   if (status->ok()) stages = together(runs);
+  return status;
+}
+
+bool may_be_split(const Settings& settings, const Descriptor& routine, const Argument* arguments) {
+  if (settings.devices < 2 || !algorithms::can_be_split(routine)) return false;
+  return settings.always_several || routine.flops(arguments) >= kWorthAsking;
+}
+
+double seconds_since(std::uint64_t began_ns) {
+  return static_cast<double>(now_ns() - began_ns) * 1e-9;
+}
+
+}  // namespace
+
+std::optional<Status> run_on_several(State& state, client::Lease& first, const Descriptor& routine,
+                                     const Argument* arguments, algorithms::Stages& stages) {
+  // Which devices take part, and with how much, changes sums.
+  if (accuracy_now(state.settings) == Accuracy::strict) return std::nullopt;
+  if (algorithms::can_be_factored(routine)) {
+    return factor_on_several(state, first, routine, arguments, stages);
+  }
+  if (!may_be_split(state.settings, routine, arguments)) return std::nullopt;
+  DeviceTrials& trials = trials_kept(first, routine, arguments);
+  const std::size_t wanted = trials.begun() ? trials.next() : state.settings.devices;
+  if (wanted == 1) return std::nullopt;
+  std::vector<client::Lease> others = state.pool.lease_others(first, wanted - 1);
+  if (others.empty()) return std::nullopt;
+  std::vector<client::Lease*> leases{&first};
+  for (client::Lease& other : others) leases.push_back(&other);
+  const auto candidates = candidates_of(state, leases, routine, arguments);
+  if (!trials.begun()) begin(trials, state.settings, routine, arguments, candidates);
+  // Some may be missing today.
+  const std::size_t count = std::min(trials.next(), leases.size());
+  if (count == 1) return std::nullopt;
+  std::vector<double>& weights = trials.weights[count];
+  const std::span<client::Lease* const> used = std::span(leases).first(count);
+  if (weights.empty()) {
+    weights = shares_of_all(routine, arguments, std::span(candidates).first(count));
+  }
+  const std::uint64_t began_ns = now_ns();
+  const auto status = run_split(state, used, routine, arguments, weights, stages);
+  if (status && status->ok()) trials.took(count, seconds_since(began_ns));
+  return status;
+}
+
+Status run_on_one(State& state, client::Lease& lease, const Descriptor& routine,
+                  const Argument* arguments, algorithms::Stages& stages) {
+  const std::uint64_t began_ns = now_ns();
+  Status status = offload(state, lease, routine, arguments, stages);
+  if (!status.ok() || !may_be_split(state.settings, routine, arguments)) return status;
+  trials_kept(lease, routine, arguments).took(1, seconds_since(began_ns));
   return status;
 }
 

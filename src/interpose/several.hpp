@@ -22,4 +22,9 @@ namespace ob::interpose {
 std::optional<Status> run_on_several(State& state, client::Lease& first, const Descriptor& routine,
                                      const Argument* arguments, algorithms::Stages& stages);
 
+/// Runs the call on the leased device alone, and remembers what that took.
+/// Errors: those of offload()
+Status run_on_one(State& state, client::Lease& lease, const Descriptor& routine,
+                  const Argument* arguments, algorithms::Stages& stages);
+
 }  // namespace ob::interpose

@@ -26,7 +26,11 @@ struct Given {
     }
   }
   std::vector<double> choose(const std::vector<Candidate>& devices) const {
-    return choose_shares(routine, arguments, devices);
+    std::vector<double> predicted;
+    for (std::size_t count = 1; count <= devices.size(); ++count) {
+      predicted.push_back(predict_shares(routine, arguments, std::span(devices).first(count)));
+    }
+    return shares_of_all(routine, arguments, std::span(devices).first(choose_number(predicted)));
   }
   double seconds(const std::vector<Candidate>& devices) const {
     return predict_shares(routine, arguments, devices);
