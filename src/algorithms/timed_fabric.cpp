@@ -57,7 +57,13 @@ Status TimedFabric::fetch(std::size_t at, BufferId /*buffer*/, const Region& /*r
   const auto bytes = static_cast<double>(destination.total_bytes());
   return here.device().on_reached(here.back(), false, [this, at, bytes](const QueueReport&) {
     const std::lock_guard lock(mutex_);
-    home_at_[at] = std::max(home_at_[at], links_.fetch(at, bytes, now()));
+    for (auto& [tag, journey] : journeys_) {
+      const bool leaves = journey.stops.front() == at && journey.passings.size() == 1;
+      if (!leaves || model_.route == Route::relay) continue;
+      journey.behind_bytes.push_back(bytes);  // others wait for the parcel, nobody for this
+      return;
+    }
+    send_home(at, bytes, now());
   });
 }
 
@@ -75,6 +81,17 @@ Status TimedFabric::offer(std::size_t at, ParcelTag tag, const Parcel& parcel,
   return here.device().on_reached(
       here.out(), false,
       [this, tag, bytes = total_bytes(parcel)](const QueueReport&) { set_off(tag, bytes); });
+}
+
+void TimedFabric::send_home(std::size_t at, double bytes, double ready) {
+  home_at_[at] = std::max(home_at_[at], links_.fetch(at, bytes, ready));
+}
+
+// True while results wait for a parcel that nobody has taken yet.
+bool TimedFabric::is_leaving(std::size_t at) const {
+  return std::any_of(journeys_.begin(), journeys_.end(), [&](const auto& entry) {
+    return entry.second.stops.front() == at && !entry.second.behind_bytes.empty();
+  });
 }
 
 void TimedFabric::set_off(ParcelTag tag, double bytes) {
@@ -96,6 +113,10 @@ double TimedFabric::pass_to(Journey& journey, std::size_t at, double bytes, doub
           ? links_.down(at, bytes, journey.relayed, free)
           : links_.forward(journey.stops[stop - 1], at, bytes, journey.passings.back(), free);
   journey.passings.push_back(there);
+  const double ready = journey.passings.front().ready;
+  for (const double behind : std::exchange(journey.behind_bytes, {})) {
+    send_home(journey.stops.front(), behind, ready);
+  }
   changed_.notify_all();
   return there.last();
 }
@@ -106,7 +127,8 @@ Status TimedFabric::take(std::size_t at, ParcelTag tag, const Parcel& parcel, st
   OB_RETURN_IF_ERROR(here.in_after(slot));
   OB_RETURN_IF_ERROR(here.device().synchronize(here.in()).status);
   const double had = now();
-  const double free = had - asked > kAtOnce ? had : 0;
+  // Nothing is received for a rank that is busy elsewhere.
+  const double free = had - asked > kAtOnce ? had : asked;
   const double bytes = total_bytes(parcel);
   account(at).received += static_cast<std::uint64_t>(bytes);
   double arrival = 0;
@@ -139,7 +161,8 @@ Status TimedFabric::finish(std::size_t at) {
   const Status status = Fabric::finish(at);
   double home = 0;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !status.ok() || !aborted_.ok() || !is_leaving(at); });
     home = home_at_[at];
   }
   if (status.ok()) sleep_until(home);

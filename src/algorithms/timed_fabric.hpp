@@ -40,11 +40,14 @@ class TimedFabric final : public Fabric {
     std::vector<std::size_t> stops;            // its owner first
     std::vector<LinkClock::Passing> passings;  // of stops that it has reached or will
     LinkClock::Passing relayed;                // in this process
+    std::vector<double> behind_bytes;          // what its owner sends home behind it
   };
   TimedFabric(std::vector<Station> stations, const FabricModel& model);
   double now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   void sleep_until(double time) const;
   void set_off(ParcelTag tag, double bytes);
+  void send_home(std::size_t at, double bytes, double ready);
+  bool is_leaving(std::size_t at) const;
   double pass_to(Journey& journey, std::size_t at, double bytes, double free);
 
   const FabricModel model_;
