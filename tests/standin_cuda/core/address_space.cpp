@@ -69,7 +69,8 @@ AddressSpace::AddressSpace() {
 
 std::uintptr_t AddressSpace::take(std::size_t bytes) {
   const std::size_t pages = round_up(round_up(bytes, kAlign), kPage);
-  const std::size_t length = pages + 2 * kPage;  // nothing before it, nothing behind it
+  // A page on either side, which the libraries that compute may read but nobody may write.
+  const std::size_t length = pages + 2 * kPage;
   const std::lock_guard lock(mutex_);
   for (int rounds = 0;;) {
     if (next_ + length > size_) {
@@ -81,27 +82,27 @@ std::uintptr_t AddressSpace::take(std::size_t bytes) {
     if (clear) break;
     next_ = after->first + after->second;
   }
-  std::byte* const at = reinterpret_cast<std::byte*>(hidden_ + next_ + kPage);
-  if (!map_poison(at, pages)) return 0;
+  std::byte* const at = reinterpret_cast<std::byte*>(hidden_ + next_);
+  if (!map_poison(at, length)) return 0;
   taken_.emplace(next_, length);
-  const std::size_t before = pages - round_up(bytes, kAlign);
+  const std::size_t before = length - kPage - round_up(bytes, kAlign);
   std::memset(at, static_cast<int>(kGuard), before);
-  std::memset(at + before + bytes, static_cast<int>(kGuard), pages - before - bytes);
-  const std::uintptr_t address = seen_ + next_ + kPage + before;
+  std::memset(at + before + bytes, static_cast<int>(kGuard), length - before - bytes);
+  const std::uintptr_t address = seen_ + next_ + before;
   next_ += length;
   return address;
 }
 
 bool AddressSpace::give_back(std::uintptr_t address, std::size_t bytes) {
-  const std::size_t pages = round_up(round_up(bytes, kAlign), kPage);
-  const std::size_t offset = (address - seen_) / kPage * kPage;
+  const std::size_t length = round_up(round_up(bytes, kAlign), kPage) + 2 * kPage;
+  const std::size_t offset = (address - seen_) / kPage * kPage - kPage;
   std::byte* const at = reinterpret_cast<std::byte*>(hidden_ + offset);
   std::byte* const data = backing(reinterpret_cast<void*>(address));
   const auto guard = [](std::byte b) { return b == kGuard; };
-  const bool clean = std::all_of(at, data, guard) && std::all_of(data + bytes, at + pages, guard);
-  mmap(at, pages, PROT_NONE, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const bool clean = std::all_of(at, data, guard) && std::all_of(data + bytes, at + length, guard);
+  mmap(at, length, PROT_NONE, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   const std::lock_guard lock(mutex_);
-  taken_.erase(offset - kPage);
+  taken_.erase(offset);
   return clean;
 }
 

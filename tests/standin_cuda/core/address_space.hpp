@@ -16,8 +16,8 @@ class AddressSpace {
  public:
   static AddressSpace& instance();
 
-  /// `bytes` that are NaN, read as any type; ends as near to an unmapped page as alignment to 256
-  /// bytes allows. 0 if the machine has no room.
+  /// `bytes` that are NaN, read as any type, aligned to 256 bytes and no more. 0 if the machine has
+  /// no room.
   std::uintptr_t take(std::size_t bytes);
   /// @pre from take(), with its size
   /// @return false if bytes beside the range were written
