@@ -31,6 +31,7 @@ void dtrsm_(const char*, const char*, const char*, const char*, const int*, cons
 // A BLAS may come without these.
 #define OB_WEAK __attribute__((weak))
 void dgetrf_(const int*, const int*, double*, const int*, int*, int*) OB_WEAK;
+void sgesv_(const int*, const int*, float*, const int*, int*, float*, const int*, int*) OB_WEAK;
 void dpotrf_(const char*, const int*, double*, const int*, int*, std::size_t) OB_WEAK;
 void dgeqrf_(const int*, const int*, double*, const int*, double*, double*, const int*,
              int*) OB_WEAK;
@@ -70,7 +71,7 @@ struct Operands {
   Numbers<Real> a;
   Numbers<Real> b;
   Numbers<Real> c;     // what is written
-  Numbers<Real> more;  // dgeqrf: tau; dsyev: the eigenvalues
+  Numbers<Real> more;  // dgeqrf: tau; dsyev: the eigenvalues; sgesv: the solution
   Numbers<Real> work;
   std::vector<int> pivots;
 };
@@ -140,6 +141,15 @@ int dgetrf(Operands<double>& o) {
   int info = 0;
   o.pivots.resize(static_cast<std::size_t>(o.n));
   dgetrf_(&o.n, &o.n, o.c.data(), &o.n, o.pivots.data(), &info);
+  return info;
+}
+
+int sgesv(Operands<float>& o) {
+  int info = 0;
+  const int columns = 1;
+  o.pivots.resize(static_cast<std::size_t>(o.n));
+  std::fill(o.more.begin(), o.more.end(), 1.0F);  // the right-hand side
+  sgesv_(&o.n, &columns, o.c.data(), &o.n, o.pivots.data(), o.more.data(), &o.n, &info);
   return info;
 }
 
@@ -236,9 +246,10 @@ class Call final : public RoutineCall {
   }
 
  private:
-  // Of dsyev the eigenvalues: vectors of close ones are not determined.
+  // Of dsyev the eigenvalues: vectors of close ones are not determined. Of sgesv the solution.
   const Numbers<Real>& results() const {
-    return routine_.name == std::string("dsyev") ? operands_.more : operands_.c;
+    const std::string name = routine_.name;
+    return name == "dsyev" || name == "sgesv" ? operands_.more : operands_.c;
   }
 
   void fill() {
@@ -275,11 +286,15 @@ std::unique_ptr<RoutineCall> RoutineCall::create(const std::string& name, int n,
       "sgemm", kSquare, kSquare, kSquare, false, false, [](Operands<float>& o) {
         return gemm<float, sgemm_>(o, o.n);
       }};
+  static const Routine<float> solve{"sgesv", kNone, kSquare,        kSquare,          true,
+                                    true,    sgesv, Extent::vector, sgesv_ != nullptr};
   static const Routine<double> complex{
       "zgemm", kSquare, kSquare, kSquare, false, false, [](Operands<double>& o) {
         return gemm<double, zgemm_>(o, o.n);
       }};
   if (name == single.name) return std::make_unique<Call<float>>(single, n, seed, 1);
+  if (name == solve.name)
+    return solve.available ? std::make_unique<Call<float>>(solve, n, seed, 1) : nullptr;
   if (name == complex.name) return std::make_unique<Call<double>>(complex, n, seed, 2);
   for (const auto& routine : double_routines())
     if (name == routine.name && routine.available)

@@ -14,7 +14,8 @@ namespace ob::bench {
 /// Threads: owner only.
 class RoutineCall {
  public:
-  /// Routine by name: dgemm sgemm zgemm dgemv ddot dsyrk dtrsm dgetrf dpotrf dgeqrf dsyev, and
+  /// Routine by name: dgemm sgemm zgemm dgemv ddot dsyrk dtrsm dgetrf sgesv dpotrf dgeqrf dsyev,
+  /// and
   /// "thin", a dgemm of an n x n with an n x 64 matrix. Null if there is none, or if the library
   /// that the program is linked with has none.
   static std::unique_ptr<RoutineCall> create(const std::string& name, int n, std::uint64_t seed);
