@@ -17,8 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/backend.hpp"
-#include "backend/null/backend.hpp"
+#include "backends.hpp"
 #include "daemon/server.hpp"
 #include "transport/security.hpp"
 
@@ -28,11 +27,7 @@ constexpr double kDrainSeconds = 30;
 
 struct Options {
   std::vector<std::string> listen{"127.0.0.1:7770"};
-  std::string backend = "cpu";
-  unsigned devices = 1;
-  std::uint64_t memory_bytes = 0;
-  std::string device_rate;
-  double plan_seconds = 0;
+  ob::apps::DeviceOptions device;
   unsigned max_streams = ob::transport::StripedStream::kMaxStreams;
   std::uint32_t stripe_bytes = ob::daemon::StripingConfig().block_bytes;
   std::string key_folder;
@@ -40,10 +35,7 @@ struct Options {
   std::size_t max_connections = ob::daemon::ServerConfig().max_connections;
   std::uint64_t session_memory_bytes = UINT64_MAX;
   std::uint64_t session_host_memory_bytes = 0;
-  double longest_command_s = 10;
   std::uint64_t idle_seconds = 24 * 3600;
-  unsigned fail_allocations = 0;
-  unsigned corrupt = 0;
   std::string log_level = "info";
   bool exit_with_parent = false;
 };
@@ -60,7 +52,7 @@ void declare_limits(CLI::App& app, Options& options) {
                  "memory of this machine that one client may take beside the device's: plans, "
                  "queues, digests (default: as much as a device has, but at least 1GiB)")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--longest-command", options.longest_command_s,
+  app.add_option("--longest-command", options.device.longest_command_s,
                  "seconds: a call or transform that is expected to take longer is refused while "
                  "others wait for their turn; 0: none is")
       ->check(CLI::Range(0.0, 1e9))
@@ -77,19 +69,22 @@ void declare(CLI::App& app, Options& options) {
          "address to listen on: HOST:PORT (port 0 picks a free one), unix:PATH for clients on "
          "this machine, or ucx:HOST:PORT to carry data through UCX; may be repeated")
       ->capture_default_str();
-  app.add_option("--backend", options.backend, "what computes")
-      ->check(CLI::IsMember({"cpu", "null"}))
+  app.add_option("--backend", options.device.backend,
+                 "what computes; auto: cuda if there is an accelerator, else cpu")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda", "null"}))
       ->capture_default_str();
-  app.add_option("--devices", options.devices, "devices to offer; cpu devices split the cores")
+  app.add_option("--devices", options.device.devices,
+                 "devices to offer; cpu devices split the cores, cuda ones are dealt out to "
+                 "the accelerators")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
-  app.add_option("--device-memory", options.memory_bytes,
+  app.add_option("--device-memory", options.device.memory_bytes,
                  "cap of each device's memory, e.g. 512M or 4GiB (default: an equal part of this "
                  "machine's)")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--device-rate", options.device_rate,
+  app.add_option("--device-rate", options.device.device_rate,
                  "null backend: rate at which it pretends to compute, e.g. 500GF");
-  app.add_option("--plan-time", options.plan_seconds,
+  app.add_option("--plan-time", options.device.plan_seconds,
                  "null backend: time it pretends to need for planning a transform, e.g. 50ms")
       ->transform(CLI::AsNumberWithUnit(
           std::map<std::string, double>{{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}},
@@ -110,9 +105,9 @@ void declare(CLI::App& app, Options& options) {
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(1u, 1u << 30))
       ->capture_default_str();
-  app.add_option("--fail-allocations", options.fail_allocations,
-                 "for tests: every so-many-th allocation of device memory fails (cpu)");
-  app.add_option("--corrupt", options.corrupt,
+  app.add_option("--fail-allocations", options.device.fail_allocations,
+                 "for tests: every so-many-th allocation of device memory fails (cpu, cuda)");
+  app.add_option("--corrupt", options.device.corrupt,
                  "for tests: every so-many-th result has a wrong element (cpu)");
   app.add_option("--log-level", options.log_level, "how much to say on stderr")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
@@ -126,46 +121,6 @@ void declare(CLI::App& app, Options& options) {
       "  outboardd --listen unix:/run/user/1000/ob.sock shared memory for programs on this "
       "machine\n"
       "\nThe first lines on stdout say 'listening on ADDRESS'. SIGTERM drains, then stops.");
-}
-
-// "500GF", "1.5TF", "2e9" -> GFLOP/s; negative if malformed.
-double parse_rate_gflops(const std::string& text) {
-  std::size_t used = 0;
-  double value = -1;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::exception&) {
-    return -1;
-  }
-  const std::string unit = text.substr(used);
-  if (!std::isfinite(value)) return -1;
-  if (unit == "MF") return value * 1e-3;
-  if (unit == "GF") return value;
-  if (unit == "TF") return value * 1e3;
-  return unit.empty() ? value * 1e-9 : -1;
-}
-
-ob::Result<std::unique_ptr<ob::Device>> make_device(const Options& options, unsigned index) {
-  if (options.backend == "cpu") {
-    return ob::cpu::create({.index = index,
-                            .devices = options.devices,
-                            .memory_bytes = options.memory_bytes,
-                            .longest_command_s = options.longest_command_s,
-                            .fail_allocations = options.fail_allocations,
-                            .corrupt = options.corrupt});
-  }
-  double rate = 0;
-  if (!options.device_rate.empty()) rate = parse_rate_gflops(options.device_rate);
-  if (rate < 0) {
-    return ob::Status(ob::Code::invalid_argument, "--device-rate " + options.device_rate +
-                                                      " is no rate (write 500GF or 1.5TF)");
-  }
-  return ob::null::create({.index = index,
-                           .devices = options.devices,
-                           .memory_bytes = options.memory_bytes,
-                           .rate_gflops = rate,
-                           .plan_seconds = options.plan_seconds,
-                           .longest_command_s = options.longest_command_s});
 }
 
 // Without encryption and authentication nobody but this machine may connect.
@@ -239,12 +194,12 @@ int serve(const Options& options) {
                        "init` and give it as --key, or use a loopback or unix: address"});
     }
   }
-  std::vector<std::unique_ptr<ob::Device>> devices;
-  for (unsigned i = 0; i < options.devices; ++i) {
-    auto device = make_device(options, i);
-    if (!device.ok()) return fail(device.status());
-    spdlog::info("device {}: {} ({})", i, (*device)->info().backend, (*device)->info().description);
-    devices.push_back(std::move(*device));
+  auto made = ob::apps::make_devices(options.device);
+  if (!made.ok()) return fail(made.status());
+  std::vector<std::unique_ptr<ob::Device>> devices = std::move(*made);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    spdlog::info("device {}: {} ({})", i, devices[i]->info().backend,
+                 devices[i]->info().description);
   }
   auto server = ob::daemon::Server::create(
       {.listen = options.listen,

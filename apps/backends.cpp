@@ -1,0 +1,124 @@
+#include "backends.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "backend/cpu/backend.hpp"
+#include "backend/null/backend.hpp"
+#ifdef OUTBOARD_WITH_CUDA
+#include "backend/cpu/host_routines.hpp"
+#include "backend/cuda/backend.hpp"
+#endif
+
+namespace ob::apps {
+namespace {
+
+using Devices = std::vector<std::unique_ptr<Device>>;
+
+// "500GF", "1.5TF", "2e9" -> GFLOP/s; negative if malformed.
+double parse_rate_gflops(const std::string& text) {
+  std::size_t used = 0;
+  double value = -1;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+    return -1;
+  }
+  const std::string unit = text.substr(used);
+  if (!std::isfinite(value)) return -1;
+  if (unit == "MF") return value * 1e-3;
+  if (unit == "GF") return value;
+  if (unit == "TF") return value * 1e3;
+  return unit.empty() ? value * 1e-9 : -1;
+}
+
+template <class Make>
+Result<Devices> each(const DeviceOptions& options, Make make) {
+  Devices devices;
+  for (unsigned i = 0; i < options.devices; ++i) {
+    OB_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, make(i));
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+Result<Devices> make_cpu(const DeviceOptions& options) {
+  return each(options, [&](unsigned index) {
+    return cpu::create({.index = index,
+                        .devices = options.devices,
+                        .memory_bytes = options.memory_bytes,
+                        .threads = 0,
+                        .longest_command_s = options.longest_command_s,
+                        .fail_allocations = options.fail_allocations,
+                        .corrupt = options.corrupt});
+  });
+}
+
+Result<Devices> make_null(const DeviceOptions& options) {
+  double rate = 0;
+  if (!options.device_rate.empty()) rate = parse_rate_gflops(options.device_rate);
+  if (rate < 0) {
+    return Status(Code::invalid_argument,
+                  "--device-rate " + options.device_rate + " is no rate (write 500GF or 1.5TF)");
+  }
+  return each(options, [&](unsigned index) {
+    return null::create({.index = index,
+                         .devices = options.devices,
+                         .memory_bytes = options.memory_bytes,
+                         .rate_gflops = rate,
+                         .plan_seconds = options.plan_seconds,
+                         .longest_command_s = options.longest_command_s});
+  });
+}
+
+#ifdef OUTBOARD_WITH_CUDA
+Status cuda_usable() { return cuda::accelerators().status(); }
+
+Result<Devices> make_cuda(const DeviceOptions& options) {
+  std::shared_ptr<const HostRoutines> host;
+  if (auto opened = cpu::open_host_routines(std::max(1U, std::thread::hardware_concurrency()));
+      opened.ok()) {
+    host = std::move(*opened);
+  } else {
+    spdlog::warn("routines that CUDA lacks are refused: {}", opened.status().message());
+  }
+  return each(options, [&](unsigned index) {
+    return cuda::create({.index = index,
+                         .devices = options.devices,
+                         .memory_bytes = options.memory_bytes,
+                         .longest_command_s = options.longest_command_s,
+                         .fail_allocations = options.fail_allocations,
+                         .measure = true,
+                         .host = host});
+  });
+}
+#else
+Status cuda_usable() {
+  return {Code::unavailable,
+          "this outboardd has no cuda backend (there were no CUDA headers when it was built); run "
+          "python3 tools/cuda_headers.py --into build/cuda and build again"};
+}
+
+Result<Devices> make_cuda(const DeviceOptions& /*options*/) { return cuda_usable(); }
+#endif
+
+}  // namespace
+
+Result<Devices> make_devices(const DeviceOptions& options) {
+  if (options.backend == "null") return make_null(options);
+  if (options.backend == "cpu") return make_cpu(options);
+  const Status usable = cuda_usable();
+  if (options.backend == "cuda") return usable.ok() ? make_cuda(options) : usable;
+  if (usable.ok()) {
+    spdlog::info("backend cuda: there is an accelerator");
+    return make_cuda(options);
+  }
+  spdlog::info("backend cpu: {}", usable.message());
+  return make_cpu(options);
+}
+
+}  // namespace ob::apps

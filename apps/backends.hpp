@@ -1,0 +1,30 @@
+#pragma once
+// The devices that a daemon offers, of the backends that it was built with.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "device/device.hpp"
+
+namespace ob::apps {
+
+/// What the command line says of devices.
+struct DeviceOptions {
+  std::string backend = "cpu";  ///< auto, cpu, cuda, null
+  unsigned devices = 1;
+  std::uint64_t memory_bytes = 0;
+  std::string device_rate;
+  double plan_seconds = 0;
+  double longest_command_s = 10;
+  unsigned fail_allocations = 0;
+  unsigned corrupt = 0;
+};
+
+/// Says in the log which backend `auto` means, and why.
+/// Errors: unavailable, with the reason, if the backend cannot be had here; invalid_argument
+Result<std::vector<std::unique_ptr<Device>>> make_devices(const DeviceOptions& options);
+
+}  // namespace ob::apps
