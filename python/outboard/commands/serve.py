@@ -21,7 +21,9 @@ LOG_LEVELS = ("debug", "info", "warn", "error")
     help="HOST:PORT, [IPv6]:PORT, unix:PATH for shared memory on this machine, or ucx:HOST:PORT "
     "for UCX; may be given more than once; port 0 picks a free one.  [default: 127.0.0.1:7770]",
 )
-@click.option("--backend", type=click.Choice(("auto", "cpu", "cuda", "null")), help="[default: cpu]")
+@click.option(
+    "--backend", type=click.Choice(("auto", "cpu", "cuda", "null")), help="[default: cpu]"
+)
 @click.option(
     "--devices", type=click.IntRange(1, 64), help="Devices; of cpu, they split the cores."
 )
