@@ -181,7 +181,7 @@ Status Connection::on_queue_command(const session::Message& message,
   if (!queue->failure.ok()) return drop_payload();
   Status status;
   switch (header.opcode) {
-    case Opcode::write: status = on_write(message); break;
+    case Opcode::write: status = on_write(message, queue); break;
     case Opcode::copy: status = on_copy(message, queue); break;
     case Opcode::call: status = on_call(message, queue); break;
     case Opcode::execute_plan: status = on_execute(message, queue); break;
@@ -315,7 +315,8 @@ Status Connection::check_words(const Region& region) const {
                 "the region's word_bytes is 0 (client and daemon differ in byte order)");
 }
 
-Status Connection::on_write(const session::Message& message) {
+Status Connection::on_write(const session::Message& message,
+                            const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(const auto write, wire::decode<wire::Write>(message.body));
   if (packed_bytes(write.region) != message.header.payload_bytes) {
     return Status(Code::protocol_error, "write's payload is not as long as its region");
@@ -329,9 +330,7 @@ Status Connection::on_write(const session::Message& message) {
   }
   OB_RETURN_IF_ERROR(check_words(write.region));
   std::byte* memory = session_->device().host_view(buffer.memory->local);
-  if (memory == nullptr) {
-    return Status(Code::unsupported, "this device's memory cannot be written from the network yet");
-  }
+  if (memory == nullptr) return stage(write, message.header.sequence, queue);
   OB_RETURN_IF_ERROR(wait_for(session_->open_uses(write.buffer)));  // its memory is about to change
   return take_payload(Layout::matrix(memory, write.region),
                       other_byte_order_ ? write.region.word_bytes : 1);
@@ -348,10 +347,8 @@ Result<Connection::Source> Connection::source_of(const wire::Read& read,
   OB_RETURN_IF_ERROR(check_words(read.region));
   OB_RETURN_IF_ERROR(session_->use(read.buffer, queue).status());
   std::byte* memory = session_->device().host_view(buffer.memory->local);
-  if (memory == nullptr) {
-    return Status(Code::unsupported, "this device's memory cannot be read from the network yet");
-  }
-  return Source{buffer.memory, Layout::matrix(memory, read.region)};
+  if (memory == nullptr) return staged_source(read.region, buffer, queue);
+  return Source{buffer.memory, Layout::matrix(memory, read.region), nullptr};
 }
 
 Status Connection::on_read(const session::Message& message,
@@ -389,7 +386,7 @@ Result<Connection::Source> Connection::digests_of(const session::Message& messag
   OB_RETURN_IF_ERROR(session_->device().digest(queue->local, buffer->local, asked.region,
                                                asked.chunk_bytes, answer->digests));
   queue->note_on_device(message.header.sequence);
-  return Source{answer, Layout::bytes(answer->digests.data(), answer_bytes)};
+  return Source{answer, Layout::bytes(answer->digests.data(), answer_bytes), nullptr};
 }
 
 Status Connection::on_digest(const session::Message& message,
@@ -417,8 +414,12 @@ Status Connection::answer_with(Source source, const session::Message& message,
     wire::Outcome outcome = outcome_of(*queue, report, failure, failed);
     outcome.credits = grant(*queue, command);
     const bool deliver = outcome.code == Code::ok;
-    (void)self->replies_.reply(Opcode::data, id, sequence, outcome,
-                               deliver ? source.elements : Layout());
+    if (deliver && source.staged != nullptr) {
+      self->answer_staged(*source.staged, id, sequence, std::move(outcome));
+    } else {
+      (void)self->replies_.reply(Opcode::data, id, sequence, outcome,
+                                 deliver ? source.elements : Layout());
+    }
     --self->replies_.owed;
   };
   Status asked = session_->device().on_reached(queue->local, false, answer);

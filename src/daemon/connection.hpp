@@ -11,6 +11,7 @@
 
 #include "daemon/reply_channel.hpp"
 #include "daemon/session.hpp"
+#include "daemon/staging.hpp"
 #include "daemon/stripe_group.hpp"
 #include "session/message_receiver.hpp"
 #include "transport/striped_stream.hpp"
@@ -75,7 +76,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status on_allocate(const session::Message& message);
   Status allocate_in_place_of_others(const wire::Allocate& allocate);
   Status on_locate(const session::Message& message);
-  Status on_write(const session::Message& message);
+  Status on_write(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_read(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_digest(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_copy(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
@@ -91,7 +92,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Source {
     std::shared_ptr<const void> memory;
     Layout elements;
+    std::shared_ptr<StagedReader> staged;  // instead, if the host cannot see them
   };
+  // Payloads of devices whose memory the host cannot see: connection_staging.cpp.
+  Status stage(const wire::Write& write, std::uint64_t sequence,
+               const std::shared_ptr<SessionQueue>& queue);
+  Result<Source> staged_source(const Region& region, const SessionBuffer& buffer,
+                               const std::shared_ptr<SessionQueue>& queue);
+  void answer_staged(StagedReader& reader, QueueId queue, std::uint64_t sequence,
+                     wire::Outcome outcome);
   Result<Source> source_of(const wire::Read& read, const std::shared_ptr<SessionQueue>& queue);
   Result<Source> digests_of(const session::Message& message, const wire::Digest& asked,
                             const std::shared_ptr<SessionQueue>& queue);

@@ -32,6 +32,14 @@ Status ReplyChannel::send(wire::Opcode opcode, QueueId queue, std::uint64_t sequ
   return status;
 }
 
+Status ReplyChannel::send_in_parts(const std::function<Status(session::MessageSender&)>& put) {
+  const std::lock_guard lock(mutex_);
+  Status status = put(sender_);
+  if (status.ok() && std::this_thread::get_id() != io_thread_) status = sender_.flush();
+  if (!status.ok()) stream_.shut_down();
+  return status;
+}
+
 Status ReplyChannel::flush() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   // whoever sends now flushes too, and may take long: receive meanwhile

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -34,6 +35,8 @@ class ReplyChannel final : private session::SendWaiter {
   }
   Status send(wire::Opcode opcode, QueueId queue, std::uint64_t sequence,
               std::span<const std::byte> body, const Layout& payload = {});
+  /// One message that `put` sends itself, its payload in parts. Nothing else is sent meanwhile.
+  Status send_in_parts(const std::function<Status(session::MessageSender&)>& put);
   /// Threads: the I/O thread. Leaves it to whoever is sending at the moment, if somebody is.
   Status flush();
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "daemon/staging.hpp"
+
 namespace ob::daemon {
 namespace {
 
@@ -57,7 +59,7 @@ Session::Session(Device& device, PlanCache& plans, MemoryShare& share, std::uint
           std::make_shared<MemoryAccount>(host_limit(limits, device), "--session-host-memory")) {}
 
 Session::~Session() {
-  for (const auto& [id, queue] : queues_) (void)device_.destroy_queue(queue->local);
+  for (const auto& [id, queue] : queues_) destroy(*queue);
   for (const auto& [id, local] : events_) (void)device_.destroy_event(local);
 }
 
@@ -100,9 +102,30 @@ Status Session::destroy_queue(QueueId id, const void* owner) {
     queue = at->second;
     queues_.erase(at);
   }
-  (void)device_.destroy_queue(queue->local);
+  destroy(*queue);
   queue->reached = queue->submitted;
   return {};
+}
+
+// Its answers use the queue for transfers: that one goes last.
+void Session::destroy(const SessionQueue& queue) {
+  (void)device_.destroy_queue(queue.local);
+  if (queue.transfers) (void)device_.destroy_queue(queue.transfers);
+}
+
+Result<std::shared_ptr<StagedWriter>> Session::writer(SessionQueue& queue) {
+  if (queue.writer == nullptr) {
+    OB_ASSIGN_OR_RETURN(Reservation memory, reserve_host(StagedWriter::kHostBytes));
+    queue.writer = std::make_shared<StagedWriter>(device_, std::move(memory));
+  }
+  return queue.writer;
+}
+
+Result<QueueId> Session::transfers(SessionQueue& queue) {
+  if (!queue.transfers) {
+    OB_ASSIGN_OR_RETURN(queue.transfers, device_.create_queue(account_));
+  }
+  return queue.transfers;
 }
 
 void Session::destroy_queues_of(const void* owner) {

@@ -20,6 +20,8 @@
 
 namespace ob::daemon {
 
+class StagedWriter;
+
 /// A client's queue. Its commands are numbered from 1; `reached` trails `submitted`.
 /// Threads: all by the connection that made the queue, but for the atomics (any) and what says
 /// "answers"
@@ -34,6 +36,8 @@ struct SessionQueue {
   Status failure;                         ///< first command that could not even be submitted
   std::uint64_t failed_sequence = 0;      ///< of failure; 0 if there is none
   Reservation memory;                     ///< of the host, for commands that wait
+  std::shared_ptr<StagedWriter> writer;   ///< if the host cannot see the device's memory
+  QueueId transfers;                      ///< of the device, for reads that pass through the host
 
   void fail(const Status& status, std::uint64_t sequence) {
     failure = status;
@@ -138,6 +142,9 @@ class Session {
   void destroy_queues_of(const void* owner);
   /// nullptr if unknown.
   std::shared_ptr<SessionQueue> queue(QueueId id);
+  /// The queue's writer, or its queue for transfers, made on first use.   Threads: its connection
+  Result<std::shared_ptr<StagedWriter>> writer(SessionQueue& queue);
+  Result<QueueId> transfers(SessionQueue& queue);
 
   Status allocate(BufferId id, std::uint64_t size_bytes);
   /// Takes the id for a buffer that could not be had: whoever uses it is told `failure`.
@@ -176,6 +183,7 @@ class Session {
   };
 
   Status insert(BufferId id, SessionBuffer buffer);
+  void destroy(const SessionQueue& queue);
   Result<Plan> planned(const FftPlan& plan);
 
   Device& device_;

@@ -82,7 +82,7 @@ Result<std::size_t> MessageReceiver::receive_pieces(Layout::Cursor& destination)
 // hold it. A word that is not complete waits in the buffer.
 Result<bool> MessageReceiver::poll_swapped_payload(Layout::Cursor& destination,
                                                    std::uint32_t word_bytes) {
-  while (payload_left_ > 0) {
+  while (payload_left_ > 0 && !destination.done()) {
     const std::uint64_t buffered = std::min<std::uint64_t>(end_ - begin_, payload_left_);
     const std::uint64_t whole_words = buffered - buffered % word_bytes;
     if (whole_words == 0) {
@@ -106,11 +106,10 @@ Result<bool> MessageReceiver::poll_swapped_payload(Layout::Cursor& destination,
 Result<bool> MessageReceiver::poll_payload(Layout::Cursor& destination,
                                            std::uint32_t swapped_word_bytes) {
   if (swapped_word_bytes > 1) return poll_swapped_payload(destination, swapped_word_bytes);
-  while (payload_left_ > 0) {
+  while (payload_left_ > 0 && !destination.done()) {
     if (begin_ < end_) {
       const std::size_t n = std::min<std::uint64_t>(end_ - begin_, payload_left_);
       const std::uint64_t copied = scatter({buffer_.get() + begin_, n}, destination);
-      if (copied == 0) return Status(Code::internal, "payload is larger than its destination");
       begin_ += copied;
       payload_left_ -= copied;
       continue;

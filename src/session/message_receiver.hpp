@@ -32,10 +32,10 @@ class MessageReceiver {
 
   /// Bytes of the current message's payload that were not received yet.
   std::uint64_t payload_left() const noexcept { return payload_left_; }
-  /// Receives what there is of the payload to the cursor; true once it is complete.
+  /// Receives what there is of the payload to the cursor; true once it or the cursor is complete.
   /// @param swapped_word_bytes the payload is words of so many bytes in the other byte order; 1: it
   /// lands as it is. The same for all of a payload.
-  /// @pre the cursor has room for payload_left() bytes; pieces and payload are whole words
+  /// @pre pieces and payload are whole words
   Result<bool> poll_payload(Layout::Cursor& destination, std::uint32_t swapped_word_bytes = 1);
   /// The same, throwing the bytes away.
   Result<bool> discard_payload();

@@ -91,6 +91,10 @@ Status MessageSender::send(wire::Header header, std::span<const std::byte> body,
                            const Layout& payload) {
   header.payload_bytes = payload.total_bytes();
   OB_RETURN_IF_ERROR(send(header, body));
+  return append_payload(payload);
+}
+
+Status MessageSender::append_payload(const Layout& payload) {
   Layout::Cursor source(payload);
   const bool small = payload.total_bytes() <= kBufferedPayloadBytes;
   if (small || payload.piece_bytes() < kDirectPieceBytes) return send_gathered(source);

@@ -27,11 +27,15 @@ class MessageSender {
  public:
   MessageSender(transport::Stream& stream, SendWaiter& waiter);
 
-  /// Queues a message without payload; it leaves with the next flush() or when the buffer is full.
+  /// Queues a message without payload, or with one that append_payload() brings; it leaves with the
+  /// next flush() or when the buffer is full.
   Status send(wire::Header header, std::span<const std::byte> body);
   /// Queues a message with `payload` (header.payload_bytes is set from it); returns once the
   /// payload's memory may be reused. Small payloads wait for flush() like messages.
   Status send(wire::Header header, std::span<const std::byte> body, const Layout& payload);
+  /// The next part of the payload of a message that send() began: its header's payload_bytes says
+  /// how much there will be. Returns once the part's memory may be reused.
+  Status append_payload(const Layout& part);
   Status flush();
 
  private:

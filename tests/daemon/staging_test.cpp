@@ -1,0 +1,63 @@
+#include "daemon/staging.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <random>
+#include <vector>
+
+namespace ob::daemon {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes packed(Bytes& memory, const Region& region) {
+  Bytes elements(packed_bytes(region));
+  copy(Layout::bytes(elements.data(), elements.size()), Layout::matrix(memory.data(), region));
+  return elements;
+}
+
+// Oracle: the region's own packed order, by Layout.
+TEST(Staging, PiecesFollowOneAnotherInTheRegionsOrder) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int i = 0; i < 2000; ++i) {
+    Region region;
+    region.element_bytes = 1U << (random() % 5);
+    region.triangle = static_cast<Triangle>(random() % 5);
+    region.rows = random() % 40;
+    region.cols = random() % 40;
+    region.ld = region.rows + random() % 5 + 1;
+    region.offset_bytes = random() % 64;
+    const std::uint64_t most_bytes = 16 + random() % 700;
+    Bytes memory(region.offset_bytes + region.ld * (region.cols + 1) * region.element_bytes);
+    for (std::byte& byte : memory) byte = static_cast<std::byte>(random());
+    Bytes pieces;
+    const Status status = for_each_piece(region, most_bytes, [&](const Region& piece) {
+      EXPECT_LE(packed_bytes(piece), most_bytes);
+      EXPECT_GT(packed_bytes(piece), 0u);
+      EXPECT_TRUE(fits(piece, memory.size()));
+      const Bytes elements = packed(memory, piece);
+      pieces.insert(pieces.end(), elements.begin(), elements.end());
+      return Status();
+    });
+    EXPECT_TRUE(status.ok());
+    ASSERT_EQ(pieces, packed(memory, region))
+        << region.rows << " x " << region.cols << ", triangle " << static_cast<int>(region.triangle)
+        << ", elements of " << region.element_bytes;
+  }
+}
+
+TEST(Staging, APieceThatFailsEndsIt) {
+  const Region region{.element_bytes = 8, .rows = 100, .cols = 100, .ld = 100};
+  int taken = 0;
+  const Status status = for_each_piece(region, 800, [&](const Region&) -> Status {
+    return ++taken < 3 ? Status() : Status(Code::device_error, "enough");
+  });
+  EXPECT_EQ(status.code(), Code::device_error);
+  EXPECT_EQ(taken, 3);
+}
+
+}  // namespace
+}  // namespace ob::daemon
