@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/cuda/blas.hpp"
 #include "backend/cuda/device.hpp"
 
 namespace ob::cuda {
@@ -93,6 +94,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   DeviceInfo info;
   info.backend = "cuda";
   info.description = describe(*parts.libraries, parts.ordinal);
+  info.accuracies = accuracies_of_blas();
   OB_ASSIGN_OR_RETURN(info.memory_bytes, memory_part(gpu, config, accelerators));
   OB_ASSIGN_OR_RETURN(parts.memory, DeviceMemory::create(gpu, info.memory_bytes));
   parts.memory->fail_allocations(config.fail_allocations);

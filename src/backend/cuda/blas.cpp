@@ -72,6 +72,15 @@ Status set_modes(StreamContext& context, const BlasTable& table, cublasHandle_t 
 
 }  // namespace
 
+std::uint8_t accuracies_of_blas() noexcept {
+  std::uint8_t modes = 0;
+  for (const Accuracy mode : {Accuracy::strict, Accuracy::fast, Accuracy::emulated}) {
+    const bool differs = math_mode(mode, Precision::s) != CUBLAS_DEFAULT_MATH;
+    if (differs) modes |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(mode));
+  }
+  return modes;
+}
+
 bool blas_has(const Descriptor& routine) noexcept {
   return is_gemmt(routine) || find(routine) != nullptr;
 }

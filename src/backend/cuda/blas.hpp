@@ -7,6 +7,10 @@
 
 namespace ob::cuda {
 
+/// The modes that cuBLAS is asked for, as DeviceInfo::accuracies. Whether it then emulates a
+/// product is its own decision, by the device and the matrices.
+std::uint8_t accuracies_of_blas() noexcept;
+
 /// True if cuBLAS has a function for it, or several together do (gemmt).
 bool blas_has(const Descriptor& routine) noexcept;
 
