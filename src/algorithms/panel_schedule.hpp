@@ -57,7 +57,7 @@ struct PanelStep {
 };
 
 struct PanelSchedule {
-  bool in_strips = false;     ///< of one_side's square matrix
+  bool in_strips = false;  ///< of one_side's square matrix
   /// strips take turns in the memory of two, for devices that cannot hold the square matrix
   bool two_slots = false;
   std::vector<Range> panels;  ///< of length (one_side), of order (strips, rank_k, rank_2k)
