@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "device/host_memory.hpp"
 #include "support/random.hpp"
 
 namespace ob {

@@ -8,11 +8,14 @@
 
 #include "backend/cuda/library.hpp"
 
-#define OB_CUBLAS_FUNCTIONS(X)                                                                  \
-  X(cublasCreate)                                                                               \
-  X(cublasDestroy)                                                                              \
-  X(cublasGetStatusString) X(cublasSetAtomicsMode) X(cublasSetMathMode) X(cublasSetPointerMode) \
-      X(cublasSetStream) X(cublasSgeam_64) X(cublasDgeam_64) X(cublasCgeam_64) X(cublasZgeam_64)
+#define OB_CUBLAS_FUNCTIONS(X) \
+  X(cublasCreate)              \
+  X(cublasDestroy)             \
+  X(cublasGetStatusString)     \
+  X(cublasSetAtomicsMode)      \
+  X(cublasSetMathMode)         \
+  X(cublasSetPointerMode)      \
+  X(cublasSetStream) X(cublasSgeam_64) X(cublasDgeam_64) X(cublasCgeam_64) X(cublasZgeam_64)
 
 namespace ob::cuda {
 

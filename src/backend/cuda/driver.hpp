@@ -6,10 +6,11 @@
 #include "backend/cuda/library.hpp"
 #include "backend/cuda/runtime.hpp"
 
-#define OB_CUDA_DRIVER_FUNCTIONS(X)                                          \
-  X(cuDeviceGet)                                                             \
-  X(cuDeviceGetName) X(cuGetErrorName) X(cuGetErrorString) X(cuLaunchKernel) \
-      X(cuModuleGetFunction) X(cuModuleLoadData) X(cuModuleUnload)
+#define OB_CUDA_DRIVER_FUNCTIONS(X) \
+  X(cuDeviceGet)                    \
+  X(cuDeviceGetName)                \
+  X(cuGetErrorName)                 \
+  X(cuGetErrorString) X(cuLaunchKernel) X(cuModuleGetFunction) X(cuModuleLoadData) X(cuModuleUnload)
 
 namespace ob::cuda {
 

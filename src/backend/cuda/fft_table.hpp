@@ -7,11 +7,16 @@
 
 #include "backend/cuda/library.hpp"
 
-#define OB_CUFFT_FUNCTIONS(X)                                                                     \
-  X(cufftCreate)                                                                                  \
-  X(cufftDestroy) X(cufftExecC2C) X(cufftExecC2R) X(cufftExecD2Z) X(cufftExecR2C) X(cufftExecZ2D) \
-      X(cufftExecZ2Z) X(cufftMakePlanMany64) X(cufftSetAutoAllocation) X(cufftSetStream)          \
-          X(cufftSetWorkArea)
+#define OB_CUFFT_FUNCTIONS(X) \
+  X(cufftCreate)              \
+  X(cufftDestroy)             \
+  X(cufftExecC2C)             \
+  X(cufftExecC2R)             \
+  X(cufftExecD2Z)             \
+  X(cufftExecR2C)             \
+  X(cufftExecZ2D)             \
+  X(cufftExecZ2Z)             \
+  X(cufftMakePlanMany64) X(cufftSetAutoAllocation) X(cufftSetStream) X(cufftSetWorkArea)
 
 namespace ob::cuda {
 

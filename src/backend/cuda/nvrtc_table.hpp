@@ -5,11 +5,13 @@
 
 #include "backend/cuda/library.hpp"
 
-#define OB_NVRTC_FUNCTIONS(X)                                                         \
-  X(nvrtcCompileProgram)                                                              \
-  X(nvrtcCreateProgram)                                                               \
-  X(nvrtcDestroyProgram) X(nvrtcGetCUBIN) X(nvrtcGetCUBINSize) X(nvrtcGetErrorString) \
-      X(nvrtcGetProgramLog) X(nvrtcGetProgramLogSize) X(nvrtcVersion)
+#define OB_NVRTC_FUNCTIONS(X) \
+  X(nvrtcCompileProgram)      \
+  X(nvrtcCreateProgram)       \
+  X(nvrtcDestroyProgram)      \
+  X(nvrtcGetCUBIN)            \
+  X(nvrtcGetCUBINSize)        \
+  X(nvrtcGetErrorString) X(nvrtcGetProgramLog) X(nvrtcGetProgramLogSize) X(nvrtcVersion)
 
 namespace ob::cuda {
 

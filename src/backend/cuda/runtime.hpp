@@ -5,17 +5,36 @@
 
 #include "backend/cuda/library.hpp"
 
-#define OB_CUDART_FUNCTIONS(X)                                                                     \
-  X(cudaDeviceGetAttribute)                                                                        \
-  X(cudaDeviceSynchronize) X(cudaDriverGetVersion) X(cudaEventCreateWithFlags) X(cudaEventDestroy) \
-      X(cudaEventElapsedTime) X(cudaEventQuery) X(cudaEventRecord) X(cudaEventSynchronize)         \
-          X(cudaFree) X(cudaFreeHost) X(cudaGetDeviceCount) X(cudaGetDriverEntryPointByVersion)    \
-              X(cudaGetErrorName) X(cudaGetErrorString) X(cudaGetLastError) X(cudaHostAlloc)       \
-                  X(cudaMalloc) X(cudaMemGetInfo) X(cudaMemcpy2DAsync) X(cudaMemcpyAsync)          \
-                      X(cudaMemset2DAsync) X(cudaMemsetAsync) X(cudaPeekAtLastError)               \
-                          X(cudaRuntimeGetVersion) X(cudaSetDevice) X(cudaSetDeviceFlags)          \
-                              X(cudaStreamCreateWithFlags) X(cudaStreamDestroy) X(cudaStreamQuery) \
-                                  X(cudaStreamSynchronize) X(cudaStreamWaitEvent)
+#define OB_CUDART_FUNCTIONS(X)        \
+  X(cudaDeviceGetAttribute)           \
+  X(cudaDeviceSynchronize)            \
+  X(cudaDriverGetVersion)             \
+  X(cudaEventCreateWithFlags)         \
+  X(cudaEventDestroy)                 \
+  X(cudaEventElapsedTime)             \
+  X(cudaEventQuery)                   \
+  X(cudaEventRecord)                  \
+  X(cudaEventSynchronize)             \
+  X(cudaFree)                         \
+  X(cudaFreeHost)                     \
+  X(cudaGetDeviceCount)               \
+  X(cudaGetDriverEntryPointByVersion) \
+  X(cudaGetErrorName)                 \
+  X(cudaGetErrorString)               \
+  X(cudaGetLastError)                 \
+  X(cudaHostAlloc)                    \
+  X(cudaMalloc)                       \
+  X(cudaMemGetInfo)                   \
+  X(cudaMemcpy2DAsync)                \
+  X(cudaMemcpyAsync)                  \
+  X(cudaMemset2DAsync)                \
+  X(cudaMemsetAsync)                  \
+  X(cudaPeekAtLastError)              \
+  X(cudaRuntimeGetVersion)            \
+  X(cudaSetDevice)                    \
+  X(cudaSetDeviceFlags)               \
+  X(cudaStreamCreateWithFlags)        \
+  X(cudaStreamDestroy) X(cudaStreamQuery) X(cudaStreamSynchronize) X(cudaStreamWaitEvent)
 
 namespace ob::cuda {
 

@@ -60,31 +60,40 @@
   OB_CUSOLVER_PLAIN_ROWS_OF(X, z)
 
 /// Each function once: X(function).
-#define OB_CUSOLVER_ANY_FUNCTIONS(X)                                                            \
-  X(cusolverDnXgeqrf)                                                                           \
-  X(cusolverDnXgeqrf_bufferSize)                                                                \
-  X(cusolverDnXgesvd) X(cusolverDnXgesvd_bufferSize) X(cusolverDnXgetrf)                        \
-      X(cusolverDnXgetrf_bufferSize) X(cusolverDnXgetrs) X(cusolverDnXpotrf)                    \
-          X(cusolverDnXpotrf_bufferSize) X(cusolverDnXpotrs) X(cusolverDnXsyevd)                \
-              X(cusolverDnXsyevd_bufferSize) X(cusolverDnXsytrs) X(cusolverDnXsytrs_bufferSize) \
-                  X(cusolverDnXtrtri) X(cusolverDnXtrtri_bufferSize)
-#define OB_CUSOLVER_TYPED_FUNCTIONS(X, P)                                            \
-  X(cusolverDn##P##gebrd)                                                            \
-  X(cusolverDn##P##gebrd_bufferSize)                                                 \
-  X(cusolverDn##P##potri) X(cusolverDn##P##potri_bufferSize) X(cusolverDn##P##sytrf) \
-      X(cusolverDn##P##sytrf_bufferSize)
-#define OB_CUSOLVER_REAL_FUNCTIONS(X, P)                                             \
-  X(cusolverDn##P##orgqr)                                                            \
-  X(cusolverDn##P##orgqr_bufferSize)                                                 \
-  X(cusolverDn##P##ormqr) X(cusolverDn##P##ormqr_bufferSize) X(cusolverDn##P##sygvd) \
-      X(cusolverDn##P##sygvd_bufferSize) X(cusolverDn##P##sytrd)                     \
-          X(cusolverDn##P##sytrd_bufferSize)
-#define OB_CUSOLVER_COMPLEX_FUNCTIONS(X, P)                                          \
-  X(cusolverDn##P##ungqr)                                                            \
-  X(cusolverDn##P##ungqr_bufferSize)                                                 \
-  X(cusolverDn##P##unmqr) X(cusolverDn##P##unmqr_bufferSize) X(cusolverDn##P##hegvd) \
-      X(cusolverDn##P##hegvd_bufferSize) X(cusolverDn##P##hetrd)                     \
-          X(cusolverDn##P##hetrd_bufferSize)
+#define OB_CUSOLVER_ANY_FUNCTIONS(X) \
+  X(cusolverDnXgeqrf)                \
+  X(cusolverDnXgeqrf_bufferSize)     \
+  X(cusolverDnXgesvd)                \
+  X(cusolverDnXgesvd_bufferSize)     \
+  X(cusolverDnXgetrf)                \
+  X(cusolverDnXgetrf_bufferSize)     \
+  X(cusolverDnXgetrs)                \
+  X(cusolverDnXpotrf)                \
+  X(cusolverDnXpotrf_bufferSize)     \
+  X(cusolverDnXpotrs)                \
+  X(cusolverDnXsyevd)                \
+  X(cusolverDnXsyevd_bufferSize)     \
+  X(cusolverDnXsytrs)                \
+  X(cusolverDnXsytrs_bufferSize) X(cusolverDnXtrtri) X(cusolverDnXtrtri_bufferSize)
+#define OB_CUSOLVER_TYPED_FUNCTIONS(X, P) \
+  X(cusolverDn##P##gebrd)                 \
+  X(cusolverDn##P##gebrd_bufferSize)      \
+  X(cusolverDn##P##potri)                 \
+  X(cusolverDn##P##potri_bufferSize) X(cusolverDn##P##sytrf) X(cusolverDn##P##sytrf_bufferSize)
+#define OB_CUSOLVER_REAL_FUNCTIONS(X, P) \
+  X(cusolverDn##P##orgqr)                \
+  X(cusolverDn##P##orgqr_bufferSize)     \
+  X(cusolverDn##P##ormqr)                \
+  X(cusolverDn##P##ormqr_bufferSize)     \
+  X(cusolverDn##P##sygvd)                \
+  X(cusolverDn##P##sygvd_bufferSize) X(cusolverDn##P##sytrd) X(cusolverDn##P##sytrd_bufferSize)
+#define OB_CUSOLVER_COMPLEX_FUNCTIONS(X, P) \
+  X(cusolverDn##P##ungqr)                   \
+  X(cusolverDn##P##ungqr_bufferSize)        \
+  X(cusolverDn##P##unmqr)                   \
+  X(cusolverDn##P##unmqr_bufferSize)        \
+  X(cusolverDn##P##hegvd)                   \
+  X(cusolverDn##P##hegvd_bufferSize) X(cusolverDn##P##hetrd) X(cusolverDn##P##hetrd_bufferSize)
 #define OB_CUSOLVER_ROW_FUNCTIONS(X)  \
   OB_CUSOLVER_ANY_FUNCTIONS(X)        \
   OB_CUSOLVER_TYPED_FUNCTIONS(X, S)   \

@@ -8,11 +8,11 @@
 #include "backend/cuda/library.hpp"
 #include "backend/cuda/solver_rows.hpp"
 
-#define OB_CUSOLVER_FUNCTIONS(X)                                                    \
-  X(cusolverDnCreate)                                                               \
-  X(cusolverDnCreateParams)                                                         \
-  X(cusolverDnDestroy) X(cusolverDnDestroyParams) X(cusolverDnSetDeterministicMode) \
-      X(cusolverDnSetStream)
+#define OB_CUSOLVER_FUNCTIONS(X) \
+  X(cusolverDnCreate)            \
+  X(cusolverDnCreateParams)      \
+  X(cusolverDnDestroy)           \
+  X(cusolverDnDestroyParams) X(cusolverDnSetDeterministicMode) X(cusolverDnSetStream)
 
 namespace ob::cuda {
 
