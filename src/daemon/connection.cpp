@@ -18,9 +18,6 @@ namespace {
 using transport::Clock;
 using wire::Opcode;
 
-// While a payload is held back no ping is answered: the client hears this often that the daemon
-// lives.
-constexpr auto kSignOfLife = std::chrono::milliseconds(500);
 // For a client to hear why it is cut off before unread bytes reset its connection.
 constexpr auto kLinger = std::chrono::milliseconds(250);
 // What idle sessions held is free when their queues have ended: soon, if nobody uses them.
@@ -280,6 +277,11 @@ Status Connection::on_locate(const session::Message& message) {
   return replies_.reply(Opcode::location, message.header.queue, message.header.sequence, location);
 }
 
+Status Connection::show_life() {
+  OB_RETURN_IF_ERROR(replies_.send(Opcode::pong, {}, 0, {}));
+  return replies_.flush();
+}
+
 // Holds the connection until the commands are done.
 Status Connection::wait_for(const std::vector<BufferUse>& uses) {
   for (const BufferUse& use : uses) {
@@ -300,8 +302,7 @@ Status Connection::wait_for(const std::vector<BufferUse>& uses) {
     std::unique_lock lock(gate->mutex);
     while (!gate->opened.wait_for(lock, kSignOfLife, [&] { return gate->open; })) {
       lock.unlock();
-      OB_RETURN_IF_ERROR(replies_.send(Opcode::pong, {}, 0, {}));
-      OB_RETURN_IF_ERROR(replies_.flush());
+      OB_RETURN_IF_ERROR(show_life());
       lock.lock();
     }
   }

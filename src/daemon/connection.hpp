@@ -87,6 +87,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
                         const std::shared_ptr<SessionQueue>& queue);
   Status announce_credits(QueueId id, const std::shared_ptr<SessionQueue>& queue);
   Status wait_for(const std::vector<BufferUse>& uses);
+  // While a payload is held back no ping is answered: the client hears this often that the daemon
+  // lives.
+  static constexpr std::chrono::milliseconds kSignOfLife{500};
+  Status show_life();
 
   // What a read's answer sends, held until it is sent.
   struct Source {

@@ -14,14 +14,17 @@ Status Connection::stage(const wire::Write& write, std::uint64_t sequence,
   OB_ASSIGN_OR_RETURN(const auto writer, session_->writer(*queue));
   const std::uint32_t word_bytes = other_byte_order_ ? write.region.word_bytes : 1;
   OB_RETURN_IF_ERROR(replies_.flush());  // the queue may be waiting for its client to take them
-  const auto idle = [this]() -> Status {
-    OB_RETURN_IF_ERROR(replies_.send(wire::Opcode::pong, {}, 0, {}));
-    return replies_.flush();
-  };
+  auto shown = transport::Clock::now();
   return for_each_piece(
       write.region, StagedWriter::kBlockBytes, [&](const Region& piece) -> Status {
         const std::uint64_t size_bytes = packed_bytes(piece);
-        OB_ASSIGN_OR_RETURN(std::byte* const room, writer->room(queue, size_bytes, idle));
+        OB_ASSIGN_OR_RETURN(std::byte* const room,
+                            writer->room(queue, size_bytes, [this] { return show_life(); }));
+        // Of many small pieces none takes long, but all of them may.
+        if (const auto now = transport::Clock::now(); now - shown > kSignOfLife) {
+          OB_RETURN_IF_ERROR(show_life());
+          shown = now;
+        }
         OB_RETURN_IF_ERROR(take_payload(Layout::bytes(room, size_bytes), word_bytes));
         return writer->submit(*queue, buffer->local, piece, sequence);
       });
