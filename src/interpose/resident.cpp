@@ -79,7 +79,8 @@ algorithms::Residency* residency_of(State& state, client::Lease& lease) {
     algorithms::Residency::Config config;
     kept.keepers = &keepers_of(lease);
     config.capacity_bytes = wanted ? *wanted : share_of(lease.device().info(), *kept.keepers);
-    config.link_bytes_per_s = state.pool.link(lease.server()).to_bytes_per_s;
+    // Who asks for copies gets them, also where comparing takes as long as sending.
+    if (!wanted) config.link_bytes_per_s = state.pool.link(lease.server()).to_bytes_per_s;
     config.tracking.tracker = tracker_of(state);
     kept.residency.emplace(lease.device(), config);
     ++*kept.keepers;

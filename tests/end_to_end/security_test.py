@@ -105,8 +105,8 @@ def limited(suite: Suite) -> None:
     with Daemon(suite.bench, ["--session-memory", "1MiB"]) as daemon:
 
         def large() -> None:
-            # Orders are drawn: of so many products most need more.
-            command = [suite.bench.program("e2e_survives"), "dgemm", "400", "20"]
+            # Orders are drawn: of so many solves some need more. (Products run in tiles then.)
+            command = [suite.bench.program("e2e_survives"), "dgesv", "800", "12"]
             outcome = suite.bench.run(command, "remote", daemon.tcp)
             outcome.expect_ok().expect_stderr_lines(1)
             expect("--session-memory" in outcome.stderr, f"the reason lacks: {outcome.stderr!r}")

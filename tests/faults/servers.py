@@ -100,10 +100,10 @@ def http(peer: socket.socket) -> None:
 
 
 def refuses_version(peer: socket.socket) -> None:
-    """A daemon of version 4, as docs/wire.md wants it to behave."""
+    """A daemon of version 5, as docs/wire.md wants it to behave."""
     read_hello(peer)
-    body = struct.pack("<BBH", VERSION_MISMATCH, 0, 4) + text(
-        "this daemon speaks version 4, the client version 3"
+    body = struct.pack("<BBH", VERSION_MISMATCH, 0, 5) + text(
+        "this daemon speaks version 5, the client version 4"
     )
     peer.sendall(message(REFUSED, body))
 
@@ -112,12 +112,12 @@ def welcomes_in_another_version(peer: socket.socket) -> None:
     """A careless daemon: it goes on although the versions differ; the client must notice."""
     read_hello(peer)
     body = (
-        struct.pack("<IHBB", MAGIC, 4, 0, 0)
+        struct.pack("<IHBB", MAGIC, 5, 0, 0)
         + b"\x11" * 16
         + struct.pack("<IIQd", 0, 1, 1 << 30, 0.0)
     )
     # Two texts, both starting where the message's table says: at 48, then right behind.
-    for value in ("cpu ", "a version 4 device  "):
+    for value in ("cpu ", "a version 5 device  "):
         raw = value.encode()
         body += struct.pack("<I", len(raw)) + raw
         body += b"\0" * (-len(body) % 8)
