@@ -180,7 +180,7 @@ class Session:
         while True:
             opcode, body, payload = self._receive()
             if opcode in (_DATA, _DONE, _FAILED) and (opcode != wanted or body[0] != 0):
-                raise CommandError(_untext(body, 40)[0] or f"code {body[0]}")
+                raise CommandError(_untext(body, 48)[0] or f"code {body[0]}")
             if opcode == wanted:
                 return payload
 
