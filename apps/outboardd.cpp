@@ -1,7 +1,6 @@
 // outboardd: offers this machine's devices to Outboard clients. `outboard serve` is its usual
 // front.
 
-#include <malloc.h>
 #include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -157,19 +156,9 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Every client brings threads, and threads of glibc bring heaps of their own, up to eight for each
-// core, which keep the most that was ever in them. Nothing on the data path allocates much.
-void share_heaps() {
-#ifdef M_ARENA_MAX
-  constexpr int kHeaps = 4;
-  mallopt(M_ARENA_MAX, kHeaps);
-#endif
-}
-
 int serve(const Options& options) {
   const sigset_t stop = block_stop_signals();
   raise_descriptor_limit();
-  share_heaps();
   if (options.exit_with_parent) {
     const pid_t parent = getppid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
