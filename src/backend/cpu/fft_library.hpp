@@ -52,8 +52,8 @@ class FftLibrary {
   bool has_r2r() const noexcept { return plan_r2r != nullptr && execute_r2r != nullptr; }
   /// What the next plans will use. @pre planner() is held
   void plan_with_threads(unsigned threads) const;
-  /// To be called after each plan that was made: FFTW remembers how it made every one of them, some
-  /// 30 KiB for a small transform, for ever. Who keeps plans needs none of that.
+  /// To be called after each plan that was made: FFTW remembers how it made every one of them,
+  /// about 300 bytes for a small transform, for ever. Who keeps plans needs none of that.
   /// @pre planner() is held
   void note_plan() const;
   /// Of this process: FFTW's planner is one, whoever uses it.
