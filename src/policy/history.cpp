@@ -10,10 +10,14 @@ constexpr double kLongRunS = 5e-3;  // one run tells; shorter ones are still war
 constexpr unsigned kShortRuns = 3;  // of which as many tell
 // What the other side must gain for a change, where both were seen.
 constexpr double kHysteresis = 1.03;
-// A trial ends early with a call that takes so many times the other side's, unless it is the first
-// one and may have brought operands. If the model disagrees it may have been a hiccup: of the first
-// such loss only so many calls' time is charged, of each further one in a row four times as much.
+// A call over there that takes so many times the other side's, and is not the first one that may
+// have brought operands, is a hiccup or a bad idea. A trial bears such calls for a moment: threads
+// that slept wake up late on a machine that others use, too, and the calls after that are quick.
+// Then it ends early. If the model disagrees only so many calls' time is charged for the first such
+// end, four times as much for each further one in a row, and as many more calls pass before the
+// next trial.
 constexpr double kHopeless = 4.0;
+constexpr double kPatienceS = 30e-3;
 constexpr double kForgiving = 10.0;
 constexpr unsigned kMostDoubts = 12;
 constexpr double kClearGain = 0.95;
@@ -24,6 +28,11 @@ bool tells(const Samples& samples, double expected_s) noexcept {
   const double seen_s = samples.median();
   return samples.count() > 0 &&
          (expected_s > 0 ? std::min(seen_s, expected_s) : seen_s) > kLongRunS;
+}
+
+unsigned least_between(unsigned doubts) noexcept {
+  const unsigned calls = History::kLeastBetween << std::min(doubts - 1, 8U);
+  return std::min(calls, History::kMostBetween);
 }
 
 // Calls of one trial: the first is not what the next ones are like.
@@ -102,6 +111,7 @@ bool History::is_worth_a_trial(const Shape& shape, const Forecast& forecast,
   const Budget& budget = is_new ? first_calls_ : shape.budget;
   if (!is_new && !usual_seen) return false;
   if ((is_new || other_seen) && budget.usual < budget.between) return false;
+  if (shape.doubts > 0 && budget.usual < least_between(shape.doubts)) return false;
   const bool first = !is_new && !other_seen;
   const double share = !first                                  ? kTrialShare
                        : forecast.guessed && shape.doubts == 0 ? kGuessTrialShare
@@ -124,6 +134,30 @@ bool History::is_worth_a_trial(const Shape& shape, const Forecast& forecast,
   return cost <= allowed;
 }
 
+void History::begin_trial(Shape& shape, const Verdict& verdict, const Forecast& forecast) noexcept {
+  const bool remote = verdict.choice == Choice::remote;
+  shape.promised = forecast.there_s < verdict.here_s;
+  shape.trial_side = verdict.choice;
+  shape.trial = (remote ? trial_calls(verdict.there_s) : kLocalTrial) - 1;
+  shape.learns_there = remote;
+  shape.trial_lost_s = 0;
+}
+
+// What one more call of a trial says of the device.   @param slow it took far longer than here
+History::Finding History::look_at(Shape& shape, double own_s, double here_s, bool slow) noexcept {
+  shape.trial_lost_s += std::max(0.0, own_s - here_s);
+  const bool all_slow = shape.there.count() > 0 && shape.there.median() > kHopeless * here_s;
+  if (slow && shape.trial_lost_s > kPatienceS) return Finding::hopeless;
+  if (all_slow && own_s < here_s) {  // awake now: what came before does not count
+    shape.there = {};
+    shape.there.add(own_s);
+    shape.trial = std::max(shape.trial, kShortRuns - 1);
+  } else if (shape.trial == 0 && all_slow) {
+    return Finding::hopeless;
+  }
+  return shape.trial > 0 ? Finding::goes_on : Finding::ended;
+}
+
 Verdict History::decide(const Forecast& forecast) noexcept {
   const std::lock_guard lock(mutex_);
   Shape* shape = find_or_make(forecast.shape);
@@ -134,6 +168,11 @@ Verdict History::decide(const Forecast& forecast) noexcept {
   if (verdict.choice == Choice::learn_local) {
     shape->last = verdict;
     return verdict;
+  }
+  if (shape->settled == Choice::remote && verdict.choice == Choice::local && shape->doubts == 0 &&
+      shape->there.median() > kHopeless * verdict.here_s && forecast.there_s < verdict.here_s) {
+    shape->doubts = 1;  // quick until now: perhaps it is again, soon
+    shape->budget.usual = 0;
   }
   if (shape->trial > 0 && verdict.there_s > 0) {
     --shape->trial;
@@ -146,17 +185,13 @@ Verdict History::decide(const Forecast& forecast) noexcept {
     if (shape->doubts > 0) shape->there = {};
     verdict.choice = verdict.choice == Choice::local ? Choice::remote : Choice::local;
     shape->hoped_s = 0;
-    shape->trial_side = verdict.choice;
-    shape->trial =
-        verdict.choice == Choice::remote ? trial_calls(verdict.there_s) - 1 : kLocalTrial - 1;
+    begin_trial(*shape, verdict, forecast);
   } else {
     if (shape->settled != verdict.choice) shape->budget.between = kLeastBetween;
     shape->settled = verdict.choice;
     // what is new over there is not judged by its first call
-    if (verdict.choice == Choice::remote && shape->there.count() == 0) {
-      shape->trial_side = Choice::remote;
-      shape->trial = trial_calls(verdict.there_s) - 1;
-    }
+    if (verdict.choice == Choice::remote && shape->there.count() == 0)
+      begin_trial(*shape, verdict, forecast);
     if (verdict.choice == Choice::local && shape->repeats && forecast.there_again_s > 0) {
       shape->hoped_s += std::max(0.0, verdict.here_s - forecast.there_again_s);
     }
@@ -180,15 +215,17 @@ Outcome History::ran(std::uint64_t key, Choice where, double seconds, double wai
   const bool remote = where == Choice::remote;
   const double own_s = remote ? std::max(seconds - waited_s, 0.0) : seconds;
   const bool may_bring = !shape->was_remote && shape->repeats;
-  const bool hopeless =
-      remote && shape->trial > 0 && !may_bring && own_s > kHopeless * expected.here_s;
+  const bool slow = remote && !may_bring && own_s > kHopeless * expected.here_s;
   if (!remote) {
     if (!shape->was_remote || shape->here.count() == 0) shape->here.add(own_s);
-  } else if (shape->was_remote || hopeless) {
+  } else if (shape->was_remote || slow) {
     shape->there.add(own_s);
   } else {
     shape->there_first_s = own_s;
   }
+  const Finding finding = remote && shape->learns_there && expected.here_s > 0
+                              ? look_at(*shape, own_s, expected.here_s, slow)
+                              : Finding::goes_on;
   outcome.first = remote && !shape->was_remote;
   shape->was_remote = remote;
   const double other_s = remote ? expected.here_s : expected.there_s;
@@ -205,15 +242,16 @@ Outcome History::ran(std::uint64_t key, Choice where, double seconds, double wai
   if (!outcome.judged) lost_s = 0;
   if (budget.spent_s <= 0) first_calls_.charge(seconds, outcome.tried, lost_s);
   budget.charge(seconds, outcome.tried, lost_s);
-  if (hopeless) {
-    shape->trial = 0;
+  if (finding == Finding::hopeless) shape->trial = 0;
+  if (finding == Finding::hopeless && shape->promised) {
     shape->doubts = std::min(shape->doubts + 1, kMostDoubts);
     const double most_s =
         kForgiving * expected.here_s * static_cast<double>(1U << 2 * (shape->doubts - 1));
     budget.lost_s = std::min(budget.lost_s, shape->lost_before_s + most_s);
-  } else if (remote && shape->trial == 0) {  // seen to its end
+  } else if (finding != Finding::goes_on || (remote && !shape->learns_there)) {
     shape->doubts = 0;
   }
+  if (finding != Finding::goes_on) shape->learns_there = false;
   if (!outcome.judged) return outcome;
   outcome.mispredicted = seconds > kMispredicted * other_s;
   outcome.lost_s = outcome.mispredicted ? over_s : 0;

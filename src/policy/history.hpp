@@ -109,19 +109,27 @@ class History {
     double there_first_s = 0;
     bool was_remote = false;  // the call before
     Budget budget;
-    double hoped_s = 0;        // what calls would have saved with their operands there already
-    double lost_before_s = 0;  // when the present trial began
-    unsigned doubts = 0;       // trials that were cut short, in a row: perhaps a hiccup
-    unsigned trial = 0;        // calls that are still to be made in the present one
+    double hoped_s = 0;         // what calls would have saved with their operands there already
+    double lost_before_s = 0;   // when the present trial began
+    unsigned doubts = 0;        // trials that ended without hope, in a row: perhaps a hiccup
+    double trial_lost_s = 0;    // in the present trial
+    bool promised = false;      // by the model, that it gains
+    bool learns_there = false;  // in a trial of the other side
+    unsigned trial = 0;         // calls that are still to be made in the present one
     Choice trial_side = Choice::local;
     bool repeats = false;  // operands lie where those of the call before lay
     Choice settled = Choice::local;
     Verdict last;
   };
 
+  // What a trial of the other side has come to.
+  enum class Finding : unsigned char { goes_on, ended, hopeless };
+
   const Shape* find(std::uint64_t key) const noexcept;
   Shape* find_or_make(std::uint64_t key) noexcept;
   static Verdict compare(const Shape& shape, const Forecast& forecast) noexcept;
+  static void begin_trial(Shape& shape, const Verdict& verdict, const Forecast& forecast) noexcept;
+  static Finding look_at(Shape& shape, double own_s, double here_s, bool slow) noexcept;
   bool is_worth_a_trial(const Shape& shape, const Forecast& forecast,
                         const Verdict& expected) const noexcept;
 

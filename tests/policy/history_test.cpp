@@ -213,6 +213,42 @@ TEST_F(Histories, AHiccupIsForgiven) {
   EXPECT_GT(tally.remote, 400);
 }
 
+// A machine that others use, too: threads that slept wake up late, so that the first calls of each
+// series take long, whichever they are. The ones after them are quick.
+TEST_F(Histories, ThreadsThatWakeUpLateAreWaitedFor) {
+  std::mt19937_64 numbers(seed_);
+  std::uniform_int_distribution<int> late(1, 3);
+  std::uniform_real_distribution<double> stall_s(2e-3, 9e-3);
+  for (int i = 0; i < 200; ++i) {
+    History history;
+    const Forecast forecast = forecast_of(0.7e-3, 0.06e-3);
+    int late_calls = 0;
+    int remote = 0;
+    double spent_s = 0;
+    for (int call = 0; call < 400; ++call) {
+      const bool out = history.decide(forecast).choice == Choice::remote;
+      if (!out) late_calls = late(numbers);
+      double seconds = out ? 0.06e-3 : 0.7e-3;
+      if (out && late_calls-- > 0) seconds = stall_s(numbers);
+      history.ran(forecast.shape, out ? Choice::remote : Choice::local, seconds, 0);
+      spent_s += seconds;
+      remote += out ? 1 : 0;
+    }
+    EXPECT_GT(remote, 300);
+    EXPECT_LT(spent_s, 0.5 * 400 * 0.7e-3);
+  }
+}
+
+// What was quick for long and is held up once is quick again soon.
+TEST_F(Histories, ABurstIsForgotten) {
+  const Forecast forecast = forecast_of(0.7e-3, 0.06e-3);
+  const World quick{0.7e-3, 0.06e-3, 0.06e-3, 0.02};
+  program_.run(history_, quick, forecast, 300);
+  program_.run(history_, {0.7e-3, 8e-3, 8e-3, 0.02}, forecast, 8);
+  const Tally tally = program_.run(history_, quick, forecast, 200);
+  EXPECT_GT(tally.remote, 150);
+}
+
 // But not for ever.
 TEST_F(Histories, ADaemonThatStaysSlowIsLeftAlone) {
   const Forecast forecast = forecast_of(0.0005, 0.0002);
