@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "device/accuracy.hpp"
+#include "base/accuracy.hpp"
 
 namespace ob::algorithms {
 

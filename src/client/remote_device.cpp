@@ -102,8 +102,7 @@ Status RemoteDevice::set_accuracy(QueueId id, Accuracy accuracy) {
   if (at == queues_.end()) return unknown_queue(id);
   if (at->second.accuracy == accuracy) return {};
   at->second.accuracy = accuracy;
-  const wire::SetAccuracy message{static_cast<std::uint8_t>(accuracy)};
-  return note(connection_->command(Opcode::set_accuracy, id, message).status());
+  return note(connection_->command(Opcode::set_accuracy, id, wire::SetAccuracy{accuracy}).status());
 }
 
 // Counts one command of the queue. False if it is to be skipped: an earlier one failed, and the

@@ -204,7 +204,7 @@ Status Connection::on_object_command(const session::Message& message) {
       return session_->destroy_queue(header.queue, this);
     case Opcode::set_accuracy: {
       OB_ASSIGN_OR_RETURN(const auto set, wire::decode<wire::SetAccuracy>(message.body));
-      return session_->set_accuracy(header.queue, this, static_cast<Accuracy>(set.accuracy));
+      return session_->set_accuracy(header.queue, this, set.accuracy);
     }
     case Opcode::locate: return on_locate(message);
     case Opcode::allocate: return on_allocate(message);

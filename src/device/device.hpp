@@ -13,12 +13,12 @@
 #include <span>
 #include <string>
 
+#include "base/accuracy.hpp"
 #include "base/digest.hpp"
 #include "base/ids.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "device/account.hpp"
-#include "device/accuracy.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 #include "routines/fft.hpp"

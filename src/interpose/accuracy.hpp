@@ -3,8 +3,8 @@
 
 #include <optional>
 
+#include "base/accuracy.hpp"
 #include "client/device_pool.hpp"
-#include "device/accuracy.hpp"
 #include "interpose/settings.hpp"
 
 namespace ob::interpose {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "device/accuracy.hpp"
+#include "base/accuracy.hpp"
 
 namespace ob::interpose {
 

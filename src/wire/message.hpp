@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/accuracy.hpp"
 #include "base/ids.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
@@ -22,7 +23,6 @@ inline constexpr std::uint32_t kMagic = 0x0B0A4D01;
 inline constexpr std::uint16_t kVersion = 4;
 inline constexpr std::uint32_t kMaxBodyBytes = 4096;   ///< larger bodies are a protocol error
 inline constexpr std::uint32_t kInitialCredits = 256;  ///< commands in flight per queue
-inline constexpr std::uint8_t kAccuracies = 4;         ///< modes that there are
 inline constexpr std::uint64_t kMaxDigests = 1 << 16;  ///< chunks of one digest command
 
 enum class Opcode : std::uint16_t {
@@ -113,7 +113,7 @@ struct Welcome {
   std::uint32_t devices = 0;  ///< devices of the daemon
   std::uint64_t memory_bytes = 0;
   double gflops_double = 0;  ///< measured dgemm rate, GFLOP/s; 0 if unknown
-  /// bit i: mode i of SetAccuracy makes a difference on this device
+  /// bit i: mode i of Accuracy makes a difference on this device
   std::uint8_t accuracies = 0;
   std::string backend;      ///< "cpu", "null", ...
   std::string description;  ///< for people
@@ -141,9 +141,9 @@ struct JoinStream {
   std::string identity;
 };
 
-/// How exact calls and executions that follow on the queue are to be: ob::Accuracy.
+/// How exact calls and executions that follow on the queue are to be.
 struct SetAccuracy {
-  std::uint8_t accuracy = 0;  ///< below kAccuracies
+  Accuracy accuracy = Accuracy::standard;
 };
 
 struct Allocate {

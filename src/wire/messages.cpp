@@ -228,7 +228,7 @@ Result<JoinStream> decode(std::span<const std::byte> bytes) {
 
 template <>
 void encode(const SetAccuracy& message, Body& body) noexcept {
-  body.u8(message.accuracy);
+  body.u8(static_cast<std::uint8_t>(message.accuracy));
   body.pad_to_8();
 }
 
@@ -236,8 +236,9 @@ template <>
 Result<SetAccuracy> decode(std::span<const std::byte> bytes) {
   Fields fields("set_accuracy", bytes);
   SetAccuracy message;
-  message.accuracy = fields.u8("accuracy");
-  if (message.accuracy >= kAccuracies) fields.refuse("accuracy", "is no mode");
+  const std::uint8_t accuracy = fields.u8("accuracy");
+  if (accuracy >= kAccuracies) fields.refuse("accuracy", "is no mode");
+  message.accuracy = static_cast<Accuracy>(accuracy);
   fields.padding();
   return finish(fields, message);
 }

@@ -78,9 +78,9 @@ TEST_P(CommandsTest, AnUnknownQueueEndsTheConnection) {
 }
 
 TEST_P(CommandsTest, TheAccuracyOfAnotherQueueEndsTheConnection) {
-  client.command(Opcode::set_accuracy, kQueue, wire::SetAccuracy{2});
+  client.command(Opcode::set_accuracy, kQueue, wire::SetAccuracy{Accuracy::fast});
   EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);
-  client.command(Opcode::set_accuracy, QueueId{1234}, wire::SetAccuracy{1});
+  client.command(Opcode::set_accuracy, QueueId{1234}, wire::SetAccuracy{Accuracy::strict});
   expect_cut_off();
 }
 

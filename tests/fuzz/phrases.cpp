@@ -87,7 +87,7 @@ std::vector<Piece> client_session() {
   std::vector<Piece> said{
       phrase(Opcode::hello, {}, hello()),
       phrase(Opcode::create_queue, kQueue),
-      phrase(Opcode::set_accuracy, kQueue, wire::SetAccuracy{2}),
+      phrase(Opcode::set_accuracy, kQueue, wire::SetAccuracy{Accuracy::fast}),
       phrase(Opcode::allocate, {}, wire::Allocate{kFirst, 4096}),
       phrase(Opcode::allocate, {}, wire::Allocate{kSecond, 65536}),
       phrase(Opcode::write, kQueue, wire::Write{kFirst, full}, packed_bytes(full)),

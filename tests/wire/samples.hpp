@@ -96,7 +96,7 @@ void for_each_sample(Visit visit) {
   visit("stripes", Stripes{3, 1 << 18, {0x8000000000000001, 0xc000000000000002}}, kStripesHex);
   visit("join_stream", JoinStream{4, 3, {0x8000000000000001, 0xc000000000000002}, ""},
         kJoinStreamHex);
-  visit("set_accuracy", SetAccuracy{2}, "02 00 00 00 00 00 00 00");
+  visit("set_accuracy", SetAccuracy{Accuracy::fast}, "02 00 00 00 00 00 00 00");
   visit("allocate", Allocate{{k7}, 1ULL << 40}, id7 + "00 00 00 00 00 01 00 00");
   visit("free", Free{{k7}}, id7);
   visit("locate", Locate{{k7}}, id7);

@@ -5,12 +5,12 @@
 #include "backend/cuda/libraries.hpp"
 #include "backend/cuda/pinned_pool.hpp"
 #include "backend/cuda/work_area.hpp"
-#include "device/accuracy.hpp"
+#include "base/accuracy.hpp"
 #include "device/host_routines.hpp"
 
 namespace ob::cuda {
 
-/// One per queue. Threads: the queue's executor, on which the device is current
+/// One per queue. Threads: the one that submits, on which the device is current
 struct StreamContext {
   const Libraries& libraries;
   int device;  ///< ordinal

@@ -14,6 +14,6 @@ enum class Accuracy : std::uint8_t {
   emulated,  ///< the operands' precision put together from lower ones, with error bounds like it
 };
 
-inline constexpr unsigned kAccuracies = 4;
+inline constexpr unsigned kAccuracies = 4;  ///< modes that there are
 
 }  // namespace ob
