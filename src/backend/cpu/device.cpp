@@ -18,9 +18,6 @@ constexpr double kLeastGemmRate = 2e9;
 constexpr double kFftRate = 2e9;
 constexpr double kMemoryRate = 4e9;
 
-// Those who ask for plans faster than they can be made are told so: each takes 1 KiB of the host.
-constexpr unsigned kMaxWaitingPlans = 4096;
-
 Status no_such_plan(PlanId id) {
   return {Code::invalid_argument, "plan " + std::to_string(id.value) + " does not exist"};
 }
@@ -38,7 +35,8 @@ CpuDevice::CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads,
     : HostDevice(std::move(info)),
       libraries_(std::move(libraries)),
       threads_(threads),
-      time_(longest_command_s) {}
+      time_(longest_command_s),
+      planner_(this->info().memory_bytes) {}
 
 CpuDevice::~CpuDevice() { finish_queues(); }
 
@@ -97,32 +95,15 @@ Status CpuDevice::run(const BlasLibrary::Routine& routine, const HostCall& call)
 }
 
 Result<PlanId> CpuDevice::make_plan(const FftPlan& plan) {
-  OB_RETURN_IF_ERROR(check_plan(plan));
+  OB_RETURN_IF_ERROR(planner_.check(plan));
   const std::size_t precision = plan.precision == Precision::c ? 1 : 0;
   if (libraries_.fft[precision] == nullptr) return libraries_.no_fft[precision];
-  const std::uint64_t data_bytes = std::max(input_bytes(plan), output_bytes(plan));
-  if (data_bytes > info().memory_bytes) {
-    return Status(Code::out_of_memory, "a transform of " + std::to_string(data_bytes) +
-                                           " bytes cannot be planned (the device has " +
-                                           std::to_string(info().memory_bytes) +
-                                           "); raise --device-memory");
-  }
-  if (waiting_plans_ >= kMaxWaitingPlans) {
-    return Status(Code::out_of_memory, std::to_string(kMaxWaitingPlans) +
-                                           " plans are waiting to be made; try again later");
-  }
+  OB_RETURN_IF_ERROR(planner_.admit());
   auto made = std::make_shared<CpuFftPlan>(plan, libraries_.fft[precision], threads_);
   // Estimating takes microseconds for small sizes, and seconds for large ones, most of it tables of
   // sines.
   constexpr std::uint64_t kQuickPoints = 4096;
-  ++waiting_plans_;
-  planner_.submit({.cheap = points(plan) <= kQuickPoints, .always = true},
-                  [this, made](QueueReport&) {
-                    // Nobody else knows a plan that was destroyed before it was made.
-                    if (made.use_count() > 1) made->build();
-                    --waiting_plans_;
-                    return Status();
-                  });
+  planner_.submit(points(plan) <= kQuickPoints, made, [](CpuFftPlan& waiting) { waiting.build(); });
   return plans_.add(std::move(made));
 }
 
@@ -131,9 +112,7 @@ Status CpuDevice::destroy_plan(PlanId id) {
 }
 
 std::uint64_t CpuDevice::plan_host_bytes(const FftPlan& plan) const {
-  const bool possible = check_plan(plan).ok() &&
-                        std::max(input_bytes(plan), output_bytes(plan)) <= info().memory_bytes;
-  return possible ? CpuFftPlan::host_bytes(plan) : 0;
+  return planner_.check(plan).ok() ? CpuFftPlan::host_bytes(plan) : 0;
 }
 
 Status CpuDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferRef output) {

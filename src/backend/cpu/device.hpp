@@ -2,7 +2,6 @@
 // A share of this machine's cores as a device.
 
 #include <array>
-#include <atomic>
 #include <memory>
 
 #include "backend/cpu/blas_library.hpp"
@@ -11,6 +10,7 @@
 #include "device/compute_time.hpp"
 #include "device/host_call.hpp"
 #include "device/host_device.hpp"
+#include "device/planner.hpp"
 
 namespace ob::cpu {
 
@@ -50,8 +50,7 @@ class CpuDevice final : public HostDevice {
   ComputeTime time_;
   Corruption corruption_;
   HandleTable<PlanId, CpuFftPlan> plans_;
-  std::atomic<unsigned> waiting_plans_{0};
-  HostQueue planner_{"ob-planner"};
+  Planner planner_;
 };
 
 }  // namespace ob::cpu

@@ -7,6 +7,7 @@
 #include "backend/cuda/blas_quick.hpp"
 #include "backend/cuda/gemmt.hpp"
 #include "backend/cuda/row_parameters.hpp"
+#include "device/blocked_gemmt.hpp"
 
 namespace ob::cuda {
 namespace {

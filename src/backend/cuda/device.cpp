@@ -13,9 +13,6 @@
 namespace ob::cuda {
 namespace {
 
-// Those who ask for plans faster than they can be made are told so.
-constexpr unsigned kMaxWaitingPlans = 4096;
-
 Status no_such_plan(PlanId id) {
   return {Code::invalid_argument, "plan " + std::to_string(id.value) + " does not exist"};
 }
@@ -23,11 +20,14 @@ Status no_such_plan(PlanId id) {
 }  // namespace
 
 CudaDevice::CudaDevice(DeviceInfo info, Parts parts, double longest_command_s)
-    : info_(std::move(info)), parts_(std::move(parts)), time_(longest_command_s) {}
+    : info_(std::move(info)),
+      parts_(std::move(parts)),
+      time_(longest_command_s),
+      planner_(info_.memory_bytes) {}
 
 CudaDevice::~CudaDevice() {
   finish_queues();
-  (void)planner_.synchronize();
+  planner_.finish();
   (void)gpu().make_current();  // for the plans
 }
 
@@ -177,36 +177,22 @@ Status CudaDevice::call(QueueId queue_id, const Descriptor& routine, const Argum
 }
 
 Result<PlanId> CudaDevice::make_plan(const FftPlan& plan) {
-  OB_RETURN_IF_ERROR(check_plan(plan));
-  const std::uint64_t data_bytes = std::max(input_bytes(plan), output_bytes(plan));
-  if (data_bytes > info_.memory_bytes) {
-    return Status(Code::out_of_memory, "a transform of " + std::to_string(data_bytes) +
-                                           " bytes cannot be planned (the device has " +
-                                           std::to_string(info_.memory_bytes) +
-                                           "); cut the problem, or raise --device-memory");
-  }
-  if (waiting_plans_ >= kMaxWaitingPlans) {
-    return Status(Code::out_of_memory, std::to_string(kMaxWaitingPlans) +
-                                           " plans are waiting to be made; try again later");
-  }
+  OB_RETURN_IF_ERROR(planner_.check(plan));
+  OB_RETURN_IF_ERROR(planner_.admit());
   auto made = std::make_shared<Plan>();
   made->shape = plan;
-  ++waiting_plans_;
-  planner_.submit({.always = true}, [this, made](QueueReport&) {
-    // Nobody else knows a plan that was destroyed before it was made.
-    if (made.use_count() > 1) {
-      made->status = gpu().make_current();
-      if (made->status.ok()) {
-        auto planned = CudaFftPlan::make(*parts_.libraries, parts_.ordinal, made->shape);
-        made->status = planned.status();
-        if (planned.ok()) made->plan = std::move(*planned);
-      }
-    }
-    made->made.set();
-    --waiting_plans_;
-    return Status();
-  });
+  planner_.submit(false, made, [this](Plan& waiting) { build(waiting); });
   return plans_.add(std::move(made));
+}
+
+void CudaDevice::build(Plan& plan) const {
+  plan.status = gpu().make_current();
+  if (plan.status.ok()) {
+    auto planned = CudaFftPlan::make(*parts_.libraries, parts_.ordinal, plan.shape);
+    plan.status = planned.status();
+    if (planned.ok()) plan.plan = std::move(*planned);
+  }
+  plan.made.set();
 }
 
 Status CudaDevice::destroy_plan(PlanId id) {
@@ -216,9 +202,7 @@ Status CudaDevice::destroy_plan(PlanId id) {
 }
 
 std::uint64_t CudaDevice::plan_host_bytes(const FftPlan& plan) const {
-  const bool possible = check_plan(plan).ok() &&
-                        std::max(input_bytes(plan), output_bytes(plan)) <= info_.memory_bytes;
-  return possible ? CudaFftPlan::host_bytes(plan) : 0;
+  return planner_.check(plan).ok() ? CudaFftPlan::host_bytes(plan) : 0;
 }
 
 Status CudaDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferRef output) {

@@ -1,7 +1,6 @@
 #pragma once
 // One of NVIDIA's accelerators as a device.
 
-#include <atomic>
 #include <memory>
 
 #include "backend/cuda/device_memory.hpp"
@@ -10,6 +9,7 @@
 #include "device/compute_time.hpp"
 #include "device/host_call.hpp"
 #include "device/host_routines.hpp"
+#include "device/planner.hpp"
 #include "device/queued_device.hpp"
 
 namespace ob::cuda {
@@ -71,14 +71,14 @@ class CudaDevice final : public QueuedDevice {
     std::unique_ptr<CudaFftPlan> plan;
   };
   std::shared_ptr<CudaQueue> find(QueueId id) const;
+  void build(Plan& plan) const;
   Gpu gpu() const noexcept { return {*parts_.libraries, parts_.ordinal}; }
 
   DeviceInfo info_;
   const Parts parts_;
   ComputeTime time_;
   HandleTable<PlanId, Plan> plans_;
-  std::atomic<unsigned> waiting_plans_{0};
-  HostQueue planner_{"ob-planner"};
+  Planner planner_;
 };
 
 }  // namespace ob::cuda

@@ -7,11 +7,7 @@
 
 namespace ob::cuda {
 
-bool is_gemmt(const Descriptor& routine) noexcept;
-
-/// Submits products of whole blocks; those on the diagonal go through workspace, so that the other
-/// triangle stays as it is.
-/// @pre is_gemmt(routine) && n > 0   Errors: as run_blas
+/// Submits products of whole blocks.   @pre is_gemmt(routine) && n > 0   Errors: as run_blas
 Status run_gemmt(StreamContext& context, const Descriptor& routine, const Argument* arguments);
 
 }  // namespace ob::cuda
