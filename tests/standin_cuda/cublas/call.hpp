@@ -3,31 +3,32 @@
 
 #include <cublas_v2.h>
 
-#include <atomic>
-#include <functional>
-#include <memory>
-#include <string>
-
-#include "core/access.hpp"
 #include "core/address_space.hpp"
-#include "core/live_set.hpp"
+#include "core/library_call.hpp"
 #include "core/numbers.hpp"
-#include "core/stream.hpp"
 
 namespace standin::blas {
 
-/// What a cublasHandle_t is. Of the device that was current when it was made.
-struct Handle {
-  int device = 0;
-  cudaStream_t stream = nullptr;
+/// What a cublasHandle_t is.
+struct Handle : LibraryHandle {
   cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST;
   cublasMath_t math = CUBLAS_DEFAULT_MATH;
   cublasAtomicsMode_t atomics = CUBLAS_ATOMICS_NOT_ALLOWED;
   cublasEmulationStrategy_t emulation = CUBLAS_EMULATION_STRATEGY_DEFAULT;
-  std::atomic<int> users{0};  ///< threads inside of a call with it
 };
 
-LiveSet<Handle>& handles();
+struct Library {
+  using Handle = blas::Handle;
+  using Status = cublasStatus_t;
+  static constexpr Status kSuccess = CUBLAS_STATUS_SUCCESS;
+  static constexpr Status kNotInitialized = CUBLAS_STATUS_NOT_INITIALIZED;
+  static constexpr Status kInvalidValue = CUBLAS_STATUS_INVALID_VALUE;
+  static constexpr Status kNotSupported = CUBLAS_STATUS_NOT_SUPPORTED;
+  static constexpr Status kExecutionFailed = CUBLAS_STATUS_EXECUTION_FAILED;
+  static constexpr Status kAllocFailed = CUBLAS_STATUS_ALLOC_FAILED;
+  static constexpr Status kFault = CUBLAS_STATUS_EXECUTION_FAILED;
+  static LiveSet<Handle>& handles();
+};
 
 /// A number that is read when the work runs: now, from the host, or later, from the device.
 template <class T>
@@ -43,18 +44,9 @@ class Scalar {
   const T* later_ = nullptr;
 };
 
-/// Lives as long as the function that it belongs to. The first broken rule decides the status.
-class Call {
+class Call : public LibraryCall<Library> {
  public:
-  Call(const char* name, cublasHandle_t handle);
-  ~Call();
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-
-  /// An argument that cuBLAS refuses, too.
-  void need(bool condition, const char* what);
-  /// Handed to OpenBLAS, whose integers have 32 bits.
-  int size(std::int64_t n);
+  using LibraryCall::LibraryCall;
 
   template <class T>
   Scalar<T> scalar(const T* p) {
@@ -78,26 +70,14 @@ class Call {
     return host(p) ? p : nullptr;
   }
 
-  /// True if no rule was broken so far.
-  bool good() const noexcept { return status_ == CUBLAS_STATUS_SUCCESS && access.ok(); }
   cublasStatus_t submit(std::function<void()> work);
   /// Nothing to do.
   cublasStatus_t quick() const noexcept { return status(); }
-  cublasStatus_t status() const noexcept {
-    return access.ok() ? status_ : CUBLAS_STATUS_EXECUTION_FAILED;
-  }
 
  private:
-  static int device_of(cublasHandle_t handle);
   bool host(const void* p);
 
-  const std::shared_ptr<Handle> handle_;
-  cublasStatus_t status_ = CUBLAS_STATUS_SUCCESS;
-  std::shared_ptr<Stream> stream_;
   bool waits_ = false;
-
- public:
-  Access access;  ///< the operands
 };
 
 }  // namespace standin::blas

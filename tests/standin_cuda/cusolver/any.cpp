@@ -1,51 +1,19 @@
 // cusolver: functions for any type, with sizes of 64 bits, over LAPACK.
 
 #include <algorithm>
-#include <cstring>
+#include <vector>
 
-#include "cusolver/call.hpp"
-#include "cusolver/parameters.hpp"
+#include "cusolver/any.hpp"
 
 using standin::fortran;
 using standin::fortran_symbol;
-using standin::kComplex;
 using standin::letter;
-using standin::Real;
-using standin::solver::Call;
+using standin::solver::AnyCall;
 using standin::solver::of_type;
-using standin::solver::real_of;
 using standin::solver::with_workspace;
 using standin::solver::work_elements;
 
 namespace {
-
-// What a function for any type wants of the host: a little, so that it is given.
-constexpr std::size_t kHostBytes = 64;
-
-// Checks what all of them have: types that fit each other, and parameters.
-struct Any : Call {
-  Any(const char* name, cusolverDnHandle_t handle, cusolverDnParams_t params,
-      std::initializer_list<cudaDataType> types)
-      : Call(name, handle) {
-    need(params == nullptr || standin::solver::parameters().find(params) != nullptr, "parameters");
-    for (const cudaDataType type : types) need(type == *types.begin(), "one type for all");
-  }
-  void workspaces(std::int64_t elements, std::size_t element_bytes, void* device,
-                  std::size_t device_bytes, void* host, std::size_t host_bytes) {
-    workspace(device, device_bytes, elements * element_bytes);
-    host_workspace(host, host_bytes, kHostBytes);
-  }
-};
-
-cusolverStatus_t answer(const Call& call, cudaDataType type, std::int64_t m, std::int64_t n,
-                        std::size_t* device_bytes, std::size_t* host_bytes) {
-  if (!call.good()) return call.status();
-  return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
-    *device_bytes = work_elements(m, n) * sizeof zero;
-    *host_bytes = kHostBytes;
-    return CUSOLVER_STATUS_SUCCESS;
-  });
-}
 
 // Pivots of 64 bits as LAPACK's.
 std::vector<int> narrow(const std::int64_t* pivots, std::int64_t n) { return {pivots, pivots + n}; }
@@ -58,15 +26,15 @@ cusolverStatus_t cusolverDnXgetrf_bufferSize(cusolverDnHandle_t handle, cusolver
                                              int64_t m, int64_t n, cudaDataType type, const void*,
                                              int64_t, cudaDataType compute, size_t* device,
                                              size_t* host) {
-  const Any call(__func__, handle, params, {type, compute});
-  return answer(call, type, m, n, device, host);
+  const AnyCall call(__func__, handle, params, {type, compute});
+  return call.answer(type, m, n, device, host);
 }
 
 cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m,
                                   int64_t n, cudaDataType type, void* a, int64_t lda, int64_t* ipiv,
                                   cudaDataType compute, void* device, size_t device_bytes,
                                   void* host, size_t host_bytes, int* info) {
-  Any call(__func__, handle, params, {type, compute});
+  AnyCall call(__func__, handle, params, {type, compute});
   call.need(m >= 0 && n >= 0 && lda >= std::max<int64_t>(1, m), "lda >= max(1, m)");
   return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
     using T = decltype(zero);
@@ -87,7 +55,7 @@ cusolverStatus_t cusolverDnXgetrs(cusolverDnHandle_t handle, cusolverDnParams_t 
                                   cublasOperation_t op, int64_t n, int64_t nrhs, cudaDataType type,
                                   const void* a, int64_t lda, const int64_t* ipiv,
                                   cudaDataType type_b, void* b, int64_t ldb, int* info) {
-  Any call(__func__, handle, params, {type, type_b});
+  AnyCall call(__func__, handle, params, {type, type_b});
   call.need(n >= 0 && nrhs >= 0 && std::min(lda, ldb) >= std::max<int64_t>(1, n), "lda, ldb >= n");
   return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
     using T = decltype(zero);
@@ -107,15 +75,15 @@ cusolverStatus_t cusolverDnXpotrf_bufferSize(cusolverDnHandle_t handle, cusolver
                                              cublasFillMode_t, int64_t n, cudaDataType type,
                                              const void*, int64_t, cudaDataType compute,
                                              size_t* device, size_t* host) {
-  const Any call(__func__, handle, params, {type, compute});
-  return answer(call, type, n, n, device, host);
+  const AnyCall call(__func__, handle, params, {type, compute});
+  return call.answer(type, n, n, device, host);
 }
 
 cusolverStatus_t cusolverDnXpotrf(cusolverDnHandle_t handle, cusolverDnParams_t params,
                                   cublasFillMode_t uplo, int64_t n, cudaDataType type, void* a,
                                   int64_t lda, cudaDataType compute, void* device,
                                   size_t device_bytes, void* host, size_t host_bytes, int* info) {
-  Any call(__func__, handle, params, {type, compute});
+  AnyCall call(__func__, handle, params, {type, compute});
   call.need(n >= 0 && lda >= std::max<int64_t>(1, n), "lda >= max(1, n)");
   return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
     using T = decltype(zero);
@@ -131,7 +99,7 @@ cusolverStatus_t cusolverDnXpotrs(cusolverDnHandle_t handle, cusolverDnParams_t 
                                   cublasFillMode_t uplo, int64_t n, int64_t nrhs, cudaDataType type,
                                   const void* a, int64_t lda, cudaDataType type_b, void* b,
                                   int64_t ldb, int* info) {
-  Any call(__func__, handle, params, {type, type_b});
+  AnyCall call(__func__, handle, params, {type, type_b});
   call.need(n >= 0 && nrhs >= 0 && std::min(lda, ldb) >= std::max<int64_t>(1, n), "lda, ldb >= n");
   return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
     using T = decltype(zero);
@@ -149,8 +117,8 @@ cusolverStatus_t cusolverDnXgeqrf_bufferSize(cusolverDnHandle_t handle, cusolver
                                              int64_t m, int64_t n, cudaDataType type, const void*,
                                              int64_t, cudaDataType type_tau, const void*,
                                              cudaDataType compute, size_t* device, size_t* host) {
-  const Any call(__func__, handle, params, {type, type_tau, compute});
-  return answer(call, type, m, n, device, host);
+  const AnyCall call(__func__, handle, params, {type, type_tau, compute});
+  return call.answer(type, m, n, device, host);
 }
 
 cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m,
@@ -158,7 +126,7 @@ cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t 
                                   cudaDataType type_tau, void* tau, cudaDataType compute,
                                   void* device, size_t device_bytes, void* host, size_t host_bytes,
                                   int* info) {
-  Any call(__func__, handle, params, {type, type_tau, compute});
+  AnyCall call(__func__, handle, params, {type, type_tau, compute});
   call.need(m >= 0 && n >= 0 && lda >= std::max<int64_t>(1, m), "lda >= max(1, m)");
   return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
     using T = decltype(zero);
@@ -177,15 +145,15 @@ cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t 
 cusolverStatus_t cusolverDnXtrtri_bufferSize(cusolverDnHandle_t handle, cublasFillMode_t,
                                              cublasDiagType_t, int64_t n, cudaDataType type, void*,
                                              int64_t, size_t* device, size_t* host) {
-  const Any call(__func__, handle, nullptr, {type});
-  return answer(call, type, n, n, device, host);
+  const AnyCall call(__func__, handle, nullptr, {type});
+  return call.answer(type, n, n, device, host);
 }
 
 cusolverStatus_t cusolverDnXtrtri(cusolverDnHandle_t handle, cublasFillMode_t uplo,
                                   cublasDiagType_t diag, int64_t n, cudaDataType type, void* a,
                                   int64_t lda, void* device, size_t device_bytes, void* host,
                                   size_t host_bytes, int* info) {
-  Any call(__func__, handle, nullptr, {type});
+  AnyCall call(__func__, handle, nullptr, {type});
   call.need(n >= 0 && lda >= std::max<int64_t>(1, n), "lda >= max(1, n)");
   return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
     using T = decltype(zero);
@@ -203,8 +171,8 @@ cusolverStatus_t cusolverDnXsytrs_bufferSize(cusolverDnHandle_t handle, cublasFi
                                              int64_t nrhs, cudaDataType type, const void*, int64_t,
                                              const int64_t*, cudaDataType type_b, void*, int64_t,
                                              size_t* device, size_t* host) {
-  const Any call(__func__, handle, nullptr, {type, type_b});
-  return answer(call, type, n, nrhs, device, host);
+  const AnyCall call(__func__, handle, nullptr, {type, type_b});
+  return call.answer(type, n, nrhs, device, host);
 }
 
 cusolverStatus_t cusolverDnXsytrs(cusolverDnHandle_t handle, cublasFillMode_t uplo, int64_t n,
@@ -212,7 +180,7 @@ cusolverStatus_t cusolverDnXsytrs(cusolverDnHandle_t handle, cublasFillMode_t up
                                   const int64_t* ipiv, cudaDataType type_b, void* b, int64_t ldb,
                                   void* device, size_t device_bytes, void* host, size_t host_bytes,
                                   int* info) {
-  Any call(__func__, handle, nullptr, {type, type_b});
+  AnyCall call(__func__, handle, nullptr, {type, type_b});
   call.need(n >= 0 && nrhs >= 0 && std::min(lda, ldb) >= std::max<int64_t>(1, n), "lda, ldb >= n");
   return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
     using T = decltype(zero);

@@ -3,23 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cusolver/call.hpp"
-#include "cusolver/parameters.hpp"
+#include "cusolver/any.hpp"
 
 using standin::fortran;
 using standin::fortran_symbol;
 using standin::kComplex;
 using standin::letter;
 using standin::Real;
-using standin::solver::Call;
+using standin::solver::AnyCall;
 using standin::solver::of_type;
-using standin::solver::real_of;
 using standin::solver::with_workspace;
 using standin::solver::work_elements;
 
 namespace {
-
-constexpr std::size_t kHostBytes = 64;
 
 template <class T>
 void eigen(bool vectors, char uplo, int n, T* a, int lda, Real<T>* w, int* info) {
@@ -63,70 +59,54 @@ struct Singular {
 
 extern "C" {
 
-cusolverStatus_t cusolverDnXsyevd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t,
+cusolverStatus_t cusolverDnXsyevd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
                                              cusolverEigMode_t, cublasFillMode_t, int64_t n,
                                              cudaDataType type, const void*, int64_t,
                                              cudaDataType type_w, const void*, cudaDataType compute,
                                              size_t* device, size_t* host) {
-  Call call(__func__, handle);
-  call.need(compute == type && type_w == real_of(type), "types that fit");
-  if (!call.good()) return call.status();
-  return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
-    *device = work_elements(n, n) * sizeof zero;
-    *host = kHostBytes;
-    return CUSOLVER_STATUS_SUCCESS;
-  });
+  const AnyCall call(__func__, handle, params, {type, compute}, type_w);
+  return call.answer(type, n, n, device, host);
 }
 
-cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t,
+cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t params,
                                   cusolverEigMode_t job, cublasFillMode_t uplo, int64_t n,
                                   cudaDataType type, void* a, int64_t lda, cudaDataType type_w,
                                   void* w, cudaDataType compute, void* device, size_t device_bytes,
                                   void* host, size_t host_bytes, int* info) {
-  Call call(__func__, handle);
-  call.need(compute == type && type_w == real_of(type), "types that fit");
+  AnyCall call(__func__, handle, params, {type, compute}, type_w);
   call.need(n >= 0 && lda >= std::max<int64_t>(1, n), "lda >= max(1, n)");
   return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
     using T = decltype(zero);
     T* pa = call.access.out(static_cast<T*>(a), n, n, lda);
     Real<T>* pw = call.access.out(static_cast<Real<T>*>(w), n);
     int* result = call.info(info);
-    call.workspace(device, device_bytes, work_elements(n, n) * sizeof(T));
-    call.host_workspace(host, host_bytes, kHostBytes);
+    call.workspaces(work_elements(n, n), sizeof(T), device, device_bytes, host, host_bytes);
     return call.submit([=] {
       eigen(job == CUSOLVER_EIG_MODE_VECTOR, letter(uplo), int(n), pa, int(lda), pw, result);
     });
   });
 }
 
-cusolverStatus_t cusolverDnXgesvd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t,
+cusolverStatus_t cusolverDnXgesvd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
                                              signed char, signed char, int64_t m, int64_t n,
                                              cudaDataType type, const void*, int64_t,
                                              cudaDataType type_s, const void*, cudaDataType type_u,
                                              const void*, int64_t, cudaDataType type_vt,
                                              const void*, int64_t, cudaDataType compute,
                                              size_t* device, size_t* host) {
-  Call call(__func__, handle);
-  call.need(type_u == type && type_vt == type && compute == type && type_s == real_of(type),
-            "types that fit");
+  AnyCall call(__func__, handle, params, {type, type_u, type_vt, compute}, type_s);
   call.need(m >= n, "m >= n");
-  if (!call.good()) return call.status();
-  return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
-    *device = work_elements(m, n) * sizeof zero;
-    *host = kHostBytes;
-    return CUSOLVER_STATUS_SUCCESS;
-  });
+  return call.answer(type, m, n, device, host);
 }
 
-cusolverStatus_t cusolverDnXgesvd(cusolverDnHandle_t handle, cusolverDnParams_t, signed char jobu,
-                                  signed char jobvt, int64_t m, int64_t n, cudaDataType type,
-                                  void* a, int64_t lda, cudaDataType type_s, void* s,
-                                  cudaDataType type_u, void* u, int64_t ldu, cudaDataType type_vt,
-                                  void* vt, int64_t ldvt, cudaDataType compute, void* device,
-                                  size_t device_bytes, void* host, size_t host_bytes, int* info) {
-  Call call(__func__, handle);
-  call.need(type_u == type && type_vt == type && compute == type && type_s == real_of(type),
-            "types that fit");
+cusolverStatus_t cusolverDnXgesvd(cusolverDnHandle_t handle, cusolverDnParams_t params,
+                                  signed char jobu, signed char jobvt, int64_t m, int64_t n,
+                                  cudaDataType type, void* a, int64_t lda, cudaDataType type_s,
+                                  void* s, cudaDataType type_u, void* u, int64_t ldu,
+                                  cudaDataType type_vt, void* vt, int64_t ldvt,
+                                  cudaDataType compute, void* device, size_t device_bytes,
+                                  void* host, size_t host_bytes, int* info) {
+  AnyCall call(__func__, handle, params, {type, type_u, type_vt, compute}, type_s);
   call.need(m >= n && n >= 0 && lda >= std::max<int64_t>(1, m), "m >= n, lda >= max(1, m)");
   return of_type(type, CUSOLVER_STATUS_INVALID_VALUE, [&](auto zero) {
     using T = decltype(zero);
@@ -151,8 +131,7 @@ cusolverStatus_t cusolverDnXgesvd(cusolverDnHandle_t handle, cusolverDnParams_t,
     singular.u = call.access.out(static_cast<T*>(u), m, cols_u, ldu);
     singular.vt = call.access.out(static_cast<T*>(vt), rows_vt, n, ldvt);
     singular.info = call.info(info);
-    call.workspace(device, device_bytes, work_elements(m, n) * sizeof(T));
-    call.host_workspace(host, host_bytes, kHostBytes);
+    call.workspaces(work_elements(m, n), sizeof(T), device, device_bytes, host, host_bytes);
     return call.submit([=] { singular.run(); });
   });
 }
