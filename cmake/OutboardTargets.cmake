@@ -63,3 +63,18 @@ function(ob_add_test name)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
+
+# ob_add_skipping_test(<ctest name> <program> FILTER <gtest filter> [LABELS <labels...>] [TIMEOUT <s>] [ENVIRONMENT <...>]):
+# those cases of a program that has support/skipping_main.cpp, as a test that counts as skipped if none of them could run.
+function(ob_add_skipping_test name program)
+  cmake_parse_arguments(arg "" "FILTER;TIMEOUT" "LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_test(NAME ${name} COMMAND ${program} --gtest_filter=${arg_FILTER})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
+                       ENVIRONMENT "${arg_ENVIRONMENT}")
+endfunction()
