@@ -14,11 +14,23 @@ constexpr double kFresh = 0.25;
 }  // namespace
 
 void LearntTimes::observe(std::uint64_t kind, double flop, double seconds) {
-  if (seconds < kShortestSeconds || !(flop >= 1) || !std::isfinite(flop)) return;
+  if (!(flop >= 1) || !std::isfinite(flop)) return;
   const double rate = seconds / flop;
   const std::lock_guard lock(mutex_);
+  if (seconds < kShortestSeconds) {
+    forget(kind, std::ilogb(flop));
+    return;
+  }
   double& known = seen_[kind].try_emplace(std::ilogb(flop), rate).first->second;
   known = rate < known ? rate : known + kFresh * (rate - known);
+}
+
+// A first time that was slow must not be remembered for ever.
+void LearntTimes::forget(std::uint64_t kind, int exponent) {
+  const auto of_kind = seen_.find(kind);
+  if (of_kind == seen_.end()) return;
+  of_kind->second.erase(exponent);
+  if (of_kind->second.empty()) seen_.erase(of_kind);
 }
 
 double LearntTimes::predict(std::uint64_t kind, double flop) const {

@@ -12,7 +12,8 @@ namespace ob {
 /// a running mean that follows faster times at once. Threads: any
 class LearntTimes {
  public:
-  /// Shorter ones are not worth remembering: nobody asks about what takes so little.
+  /// Shorter ones are not worth remembering, nor is what was seen of such work before: nobody asks
+  /// about what takes so little.
   static constexpr double kShortestSeconds = 1e-3;
 
   void observe(std::uint64_t kind, double flop, double seconds);
@@ -25,6 +26,7 @@ class LearntTimes {
 
  private:
   using SecondsPerFlop = std::map<int, double>;  // by the binary exponent of the work
+  void forget(std::uint64_t kind, int exponent);
 
   mutable std::mutex mutex_;
   std::unordered_map<std::uint64_t, SecondsPerFlop> seen_;

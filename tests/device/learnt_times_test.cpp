@@ -55,6 +55,17 @@ TEST(LearntTimesTest, FasterTimesCountAtOnceSlowerOnesByAndBy) {
   EXPECT_NEAR(times.predict(kKind, 1000), 5, 0.01);
 }
 
+TEST(LearntTimesTest, WhatTakesNextToNothingIsForgottenHoweverLongItTookBefore) {
+  LearntTimes times;
+  times.observe(kKind, 1000, 100);
+  times.observe(kKind, 1 << 20, 200);
+  times.observe(kKind, 1000, LearntTimes::kShortestSeconds / 2);
+  EXPECT_LT(times.predict(kKind, 1000), 1);  // by the rate of larger work
+  EXPECT_DOUBLE_EQ(times.predict(kKind, 1 << 20), 200);
+  times.observe(kKind, 1 << 20, LearntTimes::kShortestSeconds / 2);
+  EXPECT_EQ(times.predict(kKind, 1 << 20), 0);
+}
+
 TEST(LearntTimesTest, WhatTakesNextToNothingIsNotRemembered) {
   LearntTimes times;
   times.observe(kKind, 1000, LearntTimes::kShortestSeconds / 2);
