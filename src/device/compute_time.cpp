@@ -27,9 +27,11 @@ Computation computation_of(const FftPlan& plan, const Account& account) noexcept
   return {account, kind, flops(plan), "a transform"};
 }
 
-Status ComputeTime::check(const Computation& what) const {
-  if (longest_s_ <= 0) return {};
-  const double predicted_s = times_.predict(what.kind, what.flop);
+Status ComputeTime::admit(const FairTurns::Turn& turn, const Computation& what,
+                          QueueReport& report) const {
+  report.waited_ns += turn.waited_ns();
+  if (longest_s_ <= 0 || !turn.holds_others_up()) return {};
+  const double predicted_s = predict(what);
   if (predicted_s <= longest_s_) return {};
   return {Code::busy, std::string(what.name) + " would take about " + seconds(predicted_s) +
                           " here (the limit is " + seconds(longest_s_) +

@@ -2,6 +2,7 @@
 // The time of a device that computes one thing at a time.
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "base/status.hpp"
@@ -34,24 +35,39 @@ class ComputeTime {
 
   /// True while somebody computes or waits for it.
   bool wanted() const noexcept { return turns_.wanted(); }
+  /// True while somebody but one who computes waits for it.
+  bool waited_for() const noexcept { return turns_.waited_for(); }
 
   /// Runs compute (a Status()) when its turn has come; adds its times to the report.
   /// Errors: busy, then nothing was run; those of compute
   template <class Compute>
   Status spend(const Computation& what, QueueReport& report, Compute&& compute) {
     const FairTurns::Turn turn(turns_, what.account);
-    report.waited_ns += turn.waited_ns();
-    if (turn.holds_others_up()) OB_RETURN_IF_ERROR(check(what));
+    OB_RETURN_IF_ERROR(admit(turn, what, report));
     const Stopwatch watch;
     Status status = compute();
-    const std::uint64_t took_ns = watch.elapsed_ns();
-    report.compute_ns += took_ns;
-    if (status.ok()) times_.observe(what.kind, what.flop, static_cast<double>(took_ns) * 1e-9);
+    count(what, watch.elapsed_ns(), status, report);
     return status;
   }
 
+  /// The same in three steps, for computations that go on by themselves after they were begun:
+  /// waits for a turn, which lasts as long as somebody holds it.   Errors: busy
+  Result<std::shared_ptr<FairTurns::Turn>> take_turn(const Computation& what, QueueReport& report) {
+    auto turn = std::make_shared<FairTurns::Turn>(turns_, what.account);
+    OB_RETURN_IF_ERROR(admit(*turn, what, report));
+    return turn;
+  }
+  /// As LearntTimes::predict.
+  double predict(const Computation& what) const { return times_.predict(what.kind, what.flop); }
+  /// What was begun is done.
+  void count(const Computation& what, std::uint64_t took_ns, const Status& status,
+             QueueReport& report) {
+    report.compute_ns += took_ns;
+    if (status.ok()) times_.observe(what.kind, what.flop, static_cast<double>(took_ns) * 1e-9);
+  }
+
  private:
-  Status check(const Computation& what) const;
+  Status admit(const FairTurns::Turn& turn, const Computation& what, QueueReport& report) const;
 
   const double longest_s_;
   FairTurns turns_;

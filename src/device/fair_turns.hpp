@@ -48,6 +48,8 @@ class FairTurns {
 
   /// True while somebody has a turn or waits for one.
   bool wanted() const noexcept { return wanted_.load(std::memory_order_relaxed) != 0; }
+  /// True while somebody but one who has a turn waits for one.
+  bool waited_for() const noexcept { return wanted_.load(std::memory_order_relaxed) > 1; }
 
  private:
   /// What a user has of the device, or a session of what its user has.

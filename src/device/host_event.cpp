@@ -1,5 +1,7 @@
 #include "device/host_event.hpp"
 
+#include <utility>
+
 #include "device/stopwatch.hpp"
 
 namespace ob {
@@ -18,11 +20,9 @@ std::uint64_t EventMark::wait() {
   return watch.elapsed_ns();
 }
 
-std::shared_ptr<EventMark> HostEvent::record() {
-  auto mark = std::make_shared<EventMark>();
+void HostEvent::record(std::shared_ptr<EventMark> mark) {
   const std::lock_guard lock(mutex_);
-  last_ = mark;
-  return mark;
+  last_ = std::move(mark);
 }
 
 std::shared_ptr<EventMark> HostEvent::last() const {

@@ -29,8 +29,8 @@ class EventMark {
 /// Threads: any
 class HostEvent {
  public:
-  /// A new mark, which the recording queue sets when it gets there.
-  std::shared_ptr<EventMark> record();
+  /// @param mark a new one, which the recording queue sets when it gets there
+  void record(std::shared_ptr<EventMark> mark);
   /// The last one; nullptr if the event was never recorded.
   std::shared_ptr<EventMark> last() const;
 

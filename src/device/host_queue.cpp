@@ -20,33 +20,42 @@ void HostQueue::fail(Status status) {
   submit({.cheap = true}, [failure = std::move(status)](QueueReport&) { return failure; });
 }
 
+void HostQueue::record(std::shared_ptr<EventMark> mark) {
+  submit({.cheap = true, .always = true}, [mark = std::move(mark)](QueueReport&) {
+    mark->set();
+    return Status();
+  });
+}
+
+void HostQueue::wait(std::shared_ptr<EventMark> mark) {
+  const bool passed = mark == nullptr || mark->done();
+  submit({.cheap = passed}, [mark = std::move(mark)](QueueReport&) {
+    if (mark != nullptr) (void)mark->wait();
+    return Status();
+  });
+}
+
 QueueReport HostQueue::synchronize() {
-  if (try_begin()) {
-    QueueReport report = std::exchange(report_, QueueReport{});
-    end();
-    return report;
-  }
   struct Arrival {
     std::mutex mutex;
     std::condition_variable changed;
     bool reached = false;
     QueueReport report;
   } arrival;
-  enqueue({.always = true, .counted = false}, InlineTask([&arrival](QueueReport& report) {
-            // Notified under the lock: the waiter, and arrival with it, is gone as soon as the lock
-            // is free.
-            const std::lock_guard lock(arrival.mutex);
-            arrival.report = std::exchange(report, QueueReport{});
-            arrival.reached = true;
-            arrival.changed.notify_one();
-            return Status();
-          }));
+  reach(true, false, [&arrival](const QueueReport& report) {
+    // Notified under the lock: the waiter, and arrival with it, is gone as soon as the lock is
+    // free.
+    const std::lock_guard lock(arrival.mutex);
+    arrival.report = report;
+    arrival.reached = true;
+    arrival.changed.notify_one();
+  });
   std::unique_lock lock(arrival.mutex);
   arrival.changed.wait(lock, [&arrival] { return arrival.reached; });
   return std::move(arrival.report);
 }
 
-void HostQueue::on_reached(bool clear, std::function<void(const QueueReport&)> done) {
+void HostQueue::reach(bool clear, bool /*hold*/, Done done) {
   submit({.cheap = true, .always = true, .counted = false},
          [clear, done = std::move(done)](QueueReport& report) {
            done(report);

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -12,6 +13,7 @@
 
 #include "device/detail/task_ring.hpp"
 #include "device/device.hpp"
+#include "device/host_event.hpp"
 #include "device/inline_task.hpp"
 
 namespace ob {
@@ -38,7 +40,7 @@ class HostQueue {
   explicit HostQueue(std::string name, const Account& account = {})
       : name_(std::move(name)), account_(account) {}
   /// Runs what was submitted, then stops.
-  ~HostQueue();
+  virtual ~HostQueue();
   HostQueue(const HostQueue&) = delete;
   HostQueue& operator=(const HostQueue&) = delete;
 
@@ -59,11 +61,28 @@ class HostQueue {
   /// A command that was found impossible: fails when its turn comes.
   void fail(Status status);
 
+  /// Sets the mark when the queue gets here, even after a failure.   @pre mark is of make_mark()
+  virtual void record(std::shared_ptr<EventMark> mark);
+  virtual std::shared_ptr<EventMark> make_mark() const { return std::make_shared<EventMark>(); }
+  /// Holds the queue until the mark is set; nullptr holds nothing.
+  /// @pre mark is of a queue of the same device
+  virtual void wait(std::shared_ptr<EventMark> mark);
+
   /// Waits until the queue gets here; the report since the last synchronize, which it clears.
   QueueReport synchronize();
 
-  /// Calls `done` with the report when the queue gets here, at once if it is idle.
-  void on_reached(bool clear, std::function<void(const QueueReport&)> done);
+  /// Calls `done` with the report when the queue gets here, at once if it is idle. What comes
+  /// behind runs when `done` has returned, which may use what is in its buffers now.
+  void on_reached(bool clear, std::function<void(const QueueReport&)> done) {
+    reach(clear, true, std::move(done));
+  }
+
+ protected:
+  using Done = std::function<void(const QueueReport&)>;
+  /// on_reached().   @param hold false: what comes behind need not wait for `done`
+  virtual void reach(bool clear, bool hold, Done done);
+  /// The number of the command that runs.   Threads: the one that runs it
+  std::uint64_t number() const noexcept { return passed_; }
 
  private:
   // Who may run commands and touch passed_ and report_.

@@ -49,10 +49,9 @@ Status QueuedDevice::record(QueueId queue_id, EventId id) {
     queue->fail(no_such_event(id));
     return {};
   }
-  queue->submit({.cheap = true, .always = true}, [mark = event->record()](QueueReport&) {
-    mark->set();
-    return Status();
-  });
+  auto mark = queue->make_mark();
+  event->record(mark);
+  queue->record(std::move(mark));
   return {};
 }
 
@@ -64,12 +63,7 @@ Status QueuedDevice::wait(QueueId queue_id, EventId id) {
     queue->fail(no_such_event(id));
     return {};
   }
-  auto mark = event->last();
-  const bool passed = mark == nullptr || mark->done();
-  queue->submit({.cheap = passed}, [mark = std::move(mark)](QueueReport&) {
-    if (mark != nullptr) (void)mark->wait();
-    return Status();
-  });
+  queue->wait(event->last());
   return {};
 }
 

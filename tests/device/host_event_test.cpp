@@ -11,8 +11,10 @@ TEST(HostEventTest, HasNoMarkBeforeItsFirstRecord) { EXPECT_EQ(HostEvent().last(
 
 TEST(HostEventTest, ALaterRecordDoesNotTouchAnEarlierMark) {
   HostEvent event;
-  const auto first = event.record();
-  const auto second = event.record();
+  const auto first = std::make_shared<EventMark>();
+  const auto second = std::make_shared<EventMark>();
+  event.record(first);
+  event.record(second);
   EXPECT_EQ(event.last(), second);
   second->set();
   EXPECT_FALSE(first->done());
@@ -22,8 +24,7 @@ TEST(HostEventTest, ALaterRecordDoesNotTouchAnEarlierMark) {
 
 TEST(HostEventTest, WaitReturnsOnceSet) {
   for (int round = 0; round < 100; ++round) {
-    HostEvent event;
-    const auto mark = event.record();
+    const auto mark = std::make_shared<EventMark>();
     int written = 0;
     std::thread setter([&] {
       written = 1;

@@ -99,6 +99,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   OB_ASSIGN_OR_RETURN(parts.memory, DeviceMemory::create(gpu, info.memory_bytes));
   parts.memory->fail_allocations(config.fail_allocations);
   parts.pinned = std::make_shared<PinnedPool>(cuda, kPinnedIdleBytes);
+  parts.events = EventPool::create(gpu);
   parts.host = config.host;
   auto device =
       std::make_unique<CudaDevice>(std::move(info), std::move(parts), config.longest_command_s);

@@ -37,9 +37,9 @@ std::shared_ptr<CudaQueue> CudaDevice::find(QueueId id) const {
 
 Result<std::shared_ptr<HostQueue>> CudaDevice::make_queue(const std::string& name,
                                                           const Account& account) {
-  OB_ASSIGN_OR_RETURN(
-      auto queue,
-      CudaQueue::create({gpu(), *parts_.memory, *parts_.pinned, parts_.host.get()}, name, account));
+  OB_ASSIGN_OR_RETURN(auto queue, CudaQueue::create({gpu(), *parts_.memory, *parts_.pinned,
+                                                     parts_.events, parts_.host.get()},
+                                                    name, account));
   return std::shared_ptr<HostQueue>(std::move(queue));
 }
 
@@ -84,9 +84,11 @@ Status CudaDevice::write(QueueId queue_id, BufferId id, const Region& region,
     queue->fail(std::move(status));
     return {};
   }
-  queue->submit_work([region, source, buffer = std::move(buffer)](CudaQueue& on, QueueReport&) {
-    return on.copies().upload(Layout::matrix(buffer.data, region), source);
-  });
+  const bool quick = queue->copies().reachable(source);
+  queue->submit_work(quick,
+                     [region, source, buffer = std::move(buffer)](CudaQueue& on, QueueReport&) {
+                       return on.copies().upload(Layout::matrix(buffer.data, region), source);
+                     });
   return {};
 }
 
@@ -101,8 +103,9 @@ Status CudaDevice::read(QueueId queue_id, BufferId id, const Region& region,
     queue->fail(std::move(status));
     return {};
   }
+  const bool quick = queue->copies().reachable(destination);
   queue->submit_work(
-      [region, destination, buffer = std::move(buffer)](CudaQueue& on, QueueReport&) {
+      quick, [region, destination, buffer = std::move(buffer)](CudaQueue& on, QueueReport&) {
         return on.copies().download(destination, Layout::matrix(buffer.data, region));
       });
   return {};
@@ -121,8 +124,8 @@ Status CudaDevice::copy(QueueId queue_id, BufferId source_id, const Region& from
     queue->fail(std::move(status));
     return {};
   }
-  queue->submit_work([from, to, source = std::move(source), destination = std::move(destination)](
-                         CudaQueue& on, QueueReport&) {
+  queue->submit_work(true, [from, to, source = std::move(source),
+                            destination = std::move(destination)](CudaQueue& on, QueueReport&) {
     return on.copies().copy(Layout::matrix(destination.data, to),
                             Layout::matrix(source.data, from));
   });
@@ -142,7 +145,7 @@ Status CudaDevice::digest(QueueId queue_id, BufferId id, const Region& region,
     return {};
   }
   queue->submit_work(
-      [chunks, digests, buffer = std::move(buffer)](CudaQueue& on, QueueReport&) -> Status {
+      false, [chunks, digests, buffer = std::move(buffer)](CudaQueue& on, QueueReport&) -> Status {
         for (std::uint64_t i = 0; i < chunks.count(); ++i) {
           OB_RETURN_IF_ERROR(on.copies().digest(buffer.data, chunks.at(i), digests[i]));
         }
@@ -162,17 +165,16 @@ Status CudaDevice::call(QueueId queue_id, const Descriptor& routine, const Argum
     queue->fail(std::move(status));
     return {};
   }
-  queue->submit_work([this, accuracy = queue->accuracy(),
+  queue->submit_work(false,
+                     [this, accuracy = queue->accuracy(),
                       what = computation_of(routine, call.flops(), queue->account()),
                       call = std::move(call)](CudaQueue& on, QueueReport& report) -> Status {
-    OB_RETURN_IF_ERROR(check_indices(on.context(), call));
-    on.context().accuracy = accuracy;
-    return time_.spend(what, report, [&] {
-      Status submitted = Routines::run(on.context(), *call.routine, call.arguments);
-      Status passed = on.context().synchronize();  // its time is up only then
-      return submitted.ok() ? passed : submitted;
-    });
-  });
+                       OB_RETURN_IF_ERROR(check_indices(on.context(), call));
+                       on.context().accuracy = accuracy;
+                       return on.compute(time_, what, report, [&] {
+                         return Routines::run(on.context(), *call.routine, call.arguments);
+                       });
+                     });
   return {};
 }
 
@@ -218,16 +220,15 @@ Status CudaDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferR
     return {};
   }
   queue->submit_work(
+      false,
       [this, accuracy = queue->accuracy(), what = computation_of(plan->shape, queue->account()),
        plan = std::move(plan),
        transform = std::move(transform)](CudaQueue& on, QueueReport& report) -> Status {
         report.plan_ns += plan->made.wait();
         OB_RETURN_IF_ERROR(plan->status);
         on.context().accuracy = accuracy;
-        return time_.spend(what, report, [&] {
-          Status submitted = plan->plan->execute(on.context(), transform.input, transform.output);
-          Status passed = on.context().synchronize();
-          return submitted.ok() ? passed : submitted;
+        return on.compute(time_, what, report, [&] {
+          return plan->plan->execute(on.context(), transform.input, transform.output);
         });
       });
   return {};

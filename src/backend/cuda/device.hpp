@@ -14,7 +14,7 @@
 
 namespace ob::cuda {
 
-/// Computes one thing at a time, with all of the accelerator; copies of other queues go on
+/// Computes for one queue at a time, with all of the accelerator; copies of other queues go on
 /// meanwhile.
 /// Threads: any, as Device
 class CudaDevice final : public QueuedDevice {
@@ -25,6 +25,7 @@ class CudaDevice final : public QueuedDevice {
     int ordinal = 0;
     std::unique_ptr<DeviceMemory> memory;
     std::shared_ptr<PinnedPool> pinned;
+    std::shared_ptr<EventPool> events;
     std::shared_ptr<const HostRoutines> host;
   };
   /// @param longest_command_s as ComputeTime's

@@ -11,7 +11,7 @@ namespace ob::cuda {
 /// Made on first use, on the stream, with the device that is current then. A stream of its own has
 /// a workspace of its own in the libraries, without which the same call need not give the same bits
 /// again.
-/// Threads: the queue's executor
+/// Threads: the one that submits
 class Handles {
  public:
   Handles(const Libraries& libraries, cudaStream_t stream)

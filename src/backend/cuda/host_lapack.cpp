@@ -21,11 +21,11 @@ Status run_on_host(StreamContext& context, const Descriptor& routine, const Argu
   OperandCopies copies(context, routine, there);
   for (const Operand& operand : operands.span()) copies.add(operand);
   OB_ASSIGN_OR_RETURN(const PinnedBlock memory, context.pinned.take(copies.size_bytes()));
-  OB_RETURN_IF_ERROR(copies.bring(memory.data(), cudaMemcpyDeviceToHost));
-  OB_RETURN_IF_ERROR(context.synchronize());
-  Status status = context.host->run(routine, there);
+  Status status = copies.bring(memory.data(), cudaMemcpyDeviceToHost);
+  if (status.ok()) status = context.synchronize();
+  if (status.ok()) status = context.host->run(routine, there);
   if (status.ok()) status = copies.take_back(cudaMemcpyHostToDevice);
-  // The block must not go back to its pool while it is read.
+  // The block must not go back to its pool while it is read or written.
   const Status waited = context.synchronize();
   return status.ok() ? waited : status;
 }

@@ -5,31 +5,46 @@
 #include <vector>
 
 namespace ob::cuda {
+namespace {
 
-Status check_indices(StreamContext& context, const HostCall& call) {
+// The call with its pivots on the host, where they are once the stream has come here.
+struct Here {
+  std::unique_ptr<HostCall> call;  // nullptr if it reads none
+  std::vector<PinnedBlock> blocks;
+};
+
+Status bring(StreamContext& context, const HostCall& call, Here& here) {
   const Descriptor& routine = *call.routine;
   const Operands operands = routine.operands(call.arguments);
-  std::vector<PinnedBlock> blocks;
-  std::unique_ptr<HostCall> here;  // the call with its pivots on the host
   for (const Operand& operand : operands.span()) {
     if (!operand.read || routine.kinds[operand.argument] != Kind::index_vector) continue;
     if (routine.values[operand.argument] == "any") continue;
     const std::uint64_t size_bytes = operand.rows * sizeof(std::int64_t);
     OB_ASSIGN_OR_RETURN(PinnedBlock block, context.pinned.take(size_bytes));
+    std::byte* const to = block.data();
+    here.blocks.push_back(std::move(block));
     const Runtime& cuda = context.runtime();
     OB_RETURN_IF_ERROR(
-        cuda.check(cuda.cudaMemcpyAsync(block.data(), call.arguments[operand.argument].host.data,
-                                        size_bytes, cudaMemcpyDeviceToHost, context.stream),
+        cuda.check(cuda.cudaMemcpyAsync(to, call.arguments[operand.argument].host.data, size_bytes,
+                                        cudaMemcpyDeviceToHost, context.stream),
                    "reading pivots"));
-    if (here == nullptr) here = std::make_unique<HostCall>(call);
-    here->arguments[operand.argument].host.data = block.data();
-    blocks.push_back(std::move(block));
+    if (here.call == nullptr) here.call = std::make_unique<HostCall>(call);
+    here.call->arguments[operand.argument].host.data = to;
   }
-  if (here == nullptr) return {};
-  OB_RETURN_IF_ERROR(context.synchronize());
-  if (indices_in_range(*here)) return {};
+  return {};
+}
+
+}  // namespace
+
+Status check_indices(StreamContext& context, const HostCall& call) {
+  Here here;
+  Status status = bring(context, call, here);
+  if (here.call == nullptr) return status;
+  Status waited = context.synchronize();  // whatever happened: blocks go back to their pool
+  if (status.ok()) status = std::move(waited);
+  if (!status.ok() || indices_in_range(*here.call)) return status;
   return {Code::invalid_argument,
-          std::string(routine.name) + ": a pivot index is outside 1..n (were they written?)"};
+          std::string(call.routine->name) + ": a pivot index is outside 1..n (were they written?)"};
 }
 
 }  // namespace ob::cuda

@@ -11,7 +11,7 @@
 namespace ob::cuda {
 
 /// Packed copies of some operands of one call, in pinned or in other device memory.
-/// Threads: the queue's executor
+/// Threads: the one that submits
 class OperandCopies {
  public:
   /// @param arguments of the call: they get the places of the copies

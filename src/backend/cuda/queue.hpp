@@ -1,21 +1,32 @@
 #pragma once
-// A queue of an accelerator: a thread of the host, which submits to a stream of its own.
+// A queue of an accelerator: a stream, and what the host has to do before and behind it.
 
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backend/cuda/device_memory.hpp"
 #include "backend/cuda/gpu.hpp"
 #include "backend/cuda/stream.hpp"
 #include "backend/cuda/stream_context.hpp"
 #include "backend/cuda/stream_copies.hpp"
+#include "backend/cuda/stream_event.hpp"
+#include "device/compute_time.hpp"
 #include "device/host_queue.hpp"
 
 namespace ob::cuda {
 
-/// A command has passed when the stream is done with it: then its buffers may go, its errors are
-/// known, and whoever waits for it may go on.
+/// Commands are submitted to the stream one behind the other and do not wait for each other. A
+/// second queue of the host follows the stream: when it has passed a command, buffers may go, marks
+/// are set, times are counted, and whoever waits hears of it. So nothing is reported before the
+/// device has confirmed it. What the device says too late is the failure of the oldest command that
+/// it had not confirmed.
 /// Threads: as HostQueue
 class CudaQueue final : public HostQueue {
  public:
@@ -23,13 +34,14 @@ class CudaQueue final : public HostQueue {
     Gpu gpu;
     DeviceMemory& memory;
     PinnedPool& pinned;
+    std::shared_ptr<EventPool> events;
     const HostRoutines* host;
   };
   /// Errors: device_error
   static Result<std::shared_ptr<CudaQueue>> create(const Resources& resources,
                                                    const std::string& name, const Account& account);
-  /// Runs what was submitted.
-  ~CudaQueue();
+  /// Waits for what was submitted.
+  ~CudaQueue() override;
 
   StreamContext& context() noexcept { return context_; }
   StreamCopies& copies() noexcept { return copies_; }
@@ -38,30 +50,102 @@ class CudaQueue final : public HostQueue {
   void set_accuracy(Accuracy accuracy) noexcept { accuracy_ = accuracy; }
   Accuracy accuracy() const noexcept { return accuracy_; }
 
-  /// Runs `work` (a Status(CudaQueue&, QueueReport&)) in its turn, on the queue's thread, with the
-  /// device current; waits for the stream after it, whatever it says.
+  /// Runs `work` (a Status(CudaQueue&, QueueReport&) that submits to the stream) in its turn, with
+  /// the device current. Memory: `work` lives until the stream has passed what it submitted
+  /// @param quick work waits for nothing, and may run on the submitting thread
   template <class Work>
-  void submit_work(Work&& work) {
-    submit({}, [this, work = std::forward<Work>(work)](QueueReport& report) mutable {
+  void submit_work(bool quick, Work&& work) {
+    const TaskManner manner{.cheap = quick && held_ == 0};
+    submit(manner, [this, work = std::forward<Work>(work)](QueueReport& report) mutable {
+      wait_until_let_go();
       OB_RETURN_IF_ERROR(gpu_.make_current());
       Status status = work(*this, report);
-      Status passed = context_.synchronize();
-      work_.reset();
-      return status.ok() ? passed : status;
+      Status followed = follow(std::move(work));
+      return status.ok() ? followed : status;
     });
   }
 
+  /// As part of such work: submits a computation (a Status()) in a turn of its queue.
+  /// Errors: busy; those of compute
+  template <class Compute>
+  Status compute(ComputeTime& time, const Computation& what, QueueReport& report,
+                 Compute&& compute) {
+    OB_RETURN_IF_ERROR(begin(time, what, report));
+    running_->status = compute();
+    return running_->status;
+  }
+
+  void record(std::shared_ptr<EventMark> mark) override;
+  std::shared_ptr<EventMark> make_mark() const override;
+  void wait(std::shared_ptr<EventMark> mark) override;
+
+ protected:
+  void reach(bool clear, bool hold, Done done) override;
+
  private:
+  using Event = std::shared_ptr<const StreamEvent>;
+
+  /// The computation that a command submits, until the stream has passed it.
+  struct Running {
+    std::shared_ptr<FairTurns::Turn> turn;
+    ComputeTime& time;
+    Computation what;
+    Status status;
+    Event began;
+  };
+  /// What is left of a command that was submitted.
+  struct Submitted {
+    std::uint64_t number;
+    Event passed;
+    std::unique_ptr<Running> running;  // nullptr: it computes nothing
+    std::vector<std::shared_ptr<DeviceBuffer>> workspace;
+  };
+
   CudaQueue(const Resources& resources, std::unique_ptr<Stream> stream, const std::string& name,
             const Account& account);
+  Status begin(ComputeTime& time, const Computation& what, QueueReport& report);
+  bool joins_turn(const ComputeTime& time, const Computation& what);
+  Status mark(Event& event);
+  void catch_up();
+  void finish_submitting();
+  void wait_until_let_go();
+  void pass(const Submitted& submitted, QueueReport& report) const;
+
+  // Hands what was submitted to the other queue. Memory: `held` goes when the stream has passed
+  template <class Held>
+  Status follow(Held&& held) {
+    Submitted submitted{number(), nullptr, std::move(running_), work_.hand_over()};
+    Status marked = mark(submitted.passed);
+    follower_.submit({.always = true, .counted = false},
+                     [this, submitted = std::move(submitted),
+                      held = std::forward<Held>(held)](QueueReport& report) {
+                       pass(submitted, report);
+                       return Status();
+                     });
+    return marked;
+  }
 
   const Gpu gpu_;
-  const std::unique_ptr<Stream> stream_;  // goes last
+  const std::shared_ptr<EventPool> events_;
+  const std::unique_ptr<Stream> stream_;
   WorkArea work_;
   Handles handles_;
   StreamContext context_;
   StreamCopies copies_;
   Accuracy accuracy_ = Accuracy::standard;
+
+  // Callbacks that have not returned, behind which nothing is submitted.
+  std::atomic<unsigned> held_{0};
+  std::mutex mutex_;
+  std::condition_variable let_go_;
+
+  // Of the command that is being submitted, and of the turn that the last ones share.
+  std::unique_ptr<Running> running_;
+  std::weak_ptr<FairTurns::Turn> turn_;
+  double turn_seconds_ = 0;
+  unsigned turn_commands_ = 0;
+
+  HostQueue follower_;  // goes first
 };
 
 }  // namespace ob::cuda

@@ -86,8 +86,10 @@ class Run {
     if (row_.narrow) OB_RETURN_IF_ERROR(allocate_pivots());
     RowParameters row(routine_, arguments_, operands_, extras_);
     OB_RETURN_IF_ERROR(table_->check(row_.run(*table_, handle_, row), routine_.name));
-    OB_RETURN_IF_ERROR(widen_pivots());
-    return info();
+    Status widened = widen_pivots();
+    if (widened.ok()) return info();
+    (void)context_.synchronize();  // the host's workspace goes with this object
+    return widened;
   }
 
  private:

@@ -63,11 +63,14 @@ Status StreamCopies::prepare(std::uint64_t total_bytes) {
   for (unsigned i = 0; i < kSlots; ++i) {
     if (i > 0 && total_bytes <= wanted) return {};  // one is enough
     if (blocks_[i].size_bytes() < wanted) {
+      OB_RETURN_IF_ERROR(wait(i));
       OB_ASSIGN_OR_RETURN(blocks_[i], context_.pinned.take(wanted));
     }
     if (events_[i] == nullptr) {
-      OB_RETURN_IF_ERROR(cuda.check(
-          cuda.cudaEventCreateWithFlags(&events_[i], cudaEventDisableTiming), "making an event"));
+      OB_RETURN_IF_ERROR(
+          cuda.check(cuda.cudaEventCreateWithFlags(&events_[i],
+                                                   cudaEventDisableTiming | cudaEventBlockingSync),
+                     "making an event"));
     }
   }
   return {};
@@ -97,12 +100,16 @@ Status StreamCopies::submit(Layout::Cursor& to, Layout::Cursor& from, std::uint6
 
 Status StreamCopies::mark(unsigned slot) {
   const Runtime& cuda = context_.runtime();
+  travelling_[slot] = true;
   return cuda.check(cuda.cudaEventRecord(events_[slot], context_.stream), "marking a copy");
 }
 
 Status StreamCopies::wait(unsigned slot) {
+  if (!travelling_[slot]) return {};
   const Runtime& cuda = context_.runtime();
-  return cuda.check(cuda.cudaEventSynchronize(events_[slot]), "waiting for a copy");
+  OB_RETURN_IF_ERROR(cuda.check(cuda.cudaEventSynchronize(events_[slot]), "waiting for a copy"));
+  travelling_[slot] = false;
+  return {};
 }
 
 bool StreamCopies::reachable(const Layout& host) const {
@@ -111,19 +118,25 @@ bool StreamCopies::reachable(const Layout& host) const {
 }
 
 Status StreamCopies::upload(const Layout& device, const Layout& host) {
-  const std::uint64_t total = host.total_bytes();
-  if (total == 0) return {};
+  if (host.total_bytes() == 0) return {};
+  if (!reachable(host)) {
+    Status status = upload_blocks(device, host);
+    if (!status.ok()) (void)context_.synchronize();  // no block travels unmarked
+    return status;
+  }
   Layout::Cursor to(device);
   Layout::Cursor from(host);
-  if (reachable(host)) {
-    OB_RETURN_IF_ERROR(submit(to, from, total, cudaMemcpyHostToDevice));
-    return context_.synchronize();
-  }
+  return submit(to, from, host.total_bytes(), cudaMemcpyHostToDevice);
+}
+
+Status StreamCopies::upload_blocks(const Layout& device, const Layout& host) {
+  const std::uint64_t total = host.total_bytes();
+  Layout::Cursor to(device);
+  Layout::Cursor from(host);
   OB_RETURN_IF_ERROR(prepare(total));
-  unsigned number = 0;
-  for (std::uint64_t done = 0; done < total; ++number) {
-    const unsigned slot = number % kSlots;
-    if (number >= kSlots) OB_RETURN_IF_ERROR(wait(slot));
+  unsigned slot = 0;
+  for (std::uint64_t done = 0; done < total; slot = (slot + 1) % kSlots) {
+    OB_RETURN_IF_ERROR(wait(slot));
     const std::uint64_t n = std::min(total - done, kBlockBytes);
     (void)gather(from, {blocks_[slot].data(), n});
     const Layout packed = Layout::bytes(blocks_[slot].data(), n);
@@ -132,12 +145,18 @@ Status StreamCopies::upload(const Layout& device, const Layout& host) {
     OB_RETURN_IF_ERROR(mark(slot));
     done += n;
   }
-  return context_.synchronize();
+  return {};
 }
 
 Status StreamCopies::stream_out(const Layout& device, const Sink& sink) {
+  if (device.total_bytes() == 0) return {};
+  Status status = download_blocks(device, sink);
+  if (!status.ok()) (void)context_.synchronize();
+  return status;
+}
+
+Status StreamCopies::download_blocks(const Layout& device, const Sink& sink) {
   const std::uint64_t total = device.total_bytes();
-  if (total == 0) return {};
   OB_RETURN_IF_ERROR(prepare(total));
   Layout::Cursor from(device);
   const std::uint64_t count = (total + kBlockBytes - 1) / kBlockBytes;
@@ -166,8 +185,7 @@ Status StreamCopies::download(const Layout& host, const Layout& device) {
   Layout::Cursor to(host);
   if (reachable(host)) {
     Layout::Cursor from(device);
-    OB_RETURN_IF_ERROR(submit(to, from, host.total_bytes(), cudaMemcpyDeviceToHost));
-    return context_.synchronize();
+    return submit(to, from, host.total_bytes(), cudaMemcpyDeviceToHost);
   }
   return stream_out(device, [&](std::span<const std::byte> bytes) { (void)scatter(bytes, to); });
 }
@@ -175,8 +193,7 @@ Status StreamCopies::download(const Layout& host, const Layout& device) {
 Status StreamCopies::copy(const Layout& to_layout, const Layout& from_layout) {
   Layout::Cursor to(to_layout);
   Layout::Cursor from(from_layout);
-  OB_RETURN_IF_ERROR(submit(to, from, to_layout.total_bytes(), cudaMemcpyDeviceToDevice));
-  return context_.synchronize();
+  return submit(to, from, to_layout.total_bytes(), cudaMemcpyDeviceToDevice);
 }
 
 Status StreamCopies::digest(std::byte* base, const ChunkParts& parts, Digest& digest) {

@@ -1,6 +1,7 @@
 #include "backend/cuda/work_area.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "backend/cuda/device_memory.hpp"
@@ -10,8 +11,8 @@ namespace {
 
 // What the libraries' kernels want (cudaMalloc gives no less).
 constexpr std::uint64_t kAlignBytes = 256;
-// Between commands a queue keeps at most so much for itself; the rest is the device's again.
-constexpr std::uint64_t kKeptBytes = std::uint64_t{64} << 20;
+// Sizes up to here are rounded to powers of two, so that freed memory serves the next.
+constexpr std::uint64_t kRoundedBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20;
 
 std::uint64_t aligned(std::uint64_t size_bytes) noexcept {
@@ -20,17 +21,31 @@ std::uint64_t aligned(std::uint64_t size_bytes) noexcept {
 
 }  // namespace
 
-WorkArea::WorkArea(DeviceMemory& memory) : memory_(memory) {}
+WorkArea::WorkArea(DeviceMemory& memory, std::function<void()> catch_up)
+    : memory_(memory), catch_up_(std::move(catch_up)) {}
 WorkArea::~WorkArea() = default;
+
+// What earlier commands have they may still use, but the stream comes to this one after them.
+Result<std::shared_ptr<DeviceBuffer>> WorkArea::block(std::uint64_t size_bytes) {
+  if (blocks_.empty()) {
+    if (auto shared = earlier_.lock(); shared != nullptr && shared->size_bytes() >= size_bytes)
+      return shared;
+  }
+  const std::uint64_t rounded =
+      size_bytes <= kRoundedBytes ? std::bit_ceil(std::max(size_bytes, kLeastBytes)) : size_bytes;
+  if (auto fresh = memory_.scratch(rounded); fresh.ok()) return fresh;
+  if (auto fresh = memory_.scratch(size_bytes); fresh.ok()) return fresh;
+  catch_up_();
+  return memory_.scratch(size_bytes);
+}
 
 Result<std::byte*> WorkArea::device_bytes(std::uint64_t size_bytes) {
   if (size_bytes > UINT64_MAX / 2) return Status(Code::out_of_memory, "a workspace beyond reason");
   const std::uint64_t needed = aligned(size_bytes);
   if (blocks_.empty() || needed > blocks_.back()->size_bytes() - used_bytes_) {
-    auto block = memory_.scratch(std::max(needed, kLeastBytes));
-    if (!block.ok() && needed < kLeastBytes) block = memory_.scratch(needed);
-    OB_RETURN_IF_ERROR(block.status().in("workspace"));
-    blocks_.push_back(std::move(*block));
+    auto fresh = block(needed);
+    OB_RETURN_IF_ERROR(fresh.status().in("workspace"));
+    blocks_.push_back(std::move(*fresh));
     used_bytes_ = 0;
   }
   std::byte* const data = blocks_.back()->data() + used_bytes_;
@@ -38,17 +53,13 @@ Result<std::byte*> WorkArea::device_bytes(std::uint64_t size_bytes) {
   return data;
 }
 
-void WorkArea::reset() noexcept {
+std::vector<std::shared_ptr<DeviceBuffer>> WorkArea::hand_over() {
   used_bytes_ = 0;
-  if (blocks_.empty()) return;
-  const auto size = [](const auto& block) {
-    return block->size_bytes() <= kKeptBytes ? block->size_bytes() : 0;
-  };
-  const auto largest =
-      std::max_element(blocks_.begin(), blocks_.end(),
-                       [&](const auto& a, const auto& b) { return size(a) < size(b); });
-  std::swap(blocks_.front(), *largest);
-  blocks_.resize(size(blocks_.front()) == 0 ? 0 : 1);
+  const auto largest = std::max_element(
+      blocks_.begin(), blocks_.end(),
+      [](const auto& a, const auto& b) { return a->size_bytes() < b->size_bytes(); });
+  if (largest != blocks_.end()) earlier_ = *largest;
+  return std::exchange(blocks_, {});
 }
 
 }  // namespace ob::cuda

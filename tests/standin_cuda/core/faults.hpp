@@ -12,8 +12,9 @@ namespace standin {
 
 /// Counts calls and says which are to fail. The rules: `call:n` (the n-th, once), `call:n+` (it and
 /// all after it), `call:/n` (each n-th), any of them with `:error` (a number of the library that
-/// the call belongs to) behind; more rules after commas. Names are without _v2 and _64. Threads:
-/// any
+/// the call belongs to) behind; more rules after commas. Names are without _v2 and _64; `call@run`
+/// counts the work of a call when the device runs it, and its failure is the device's: it does
+/// nothing any more. Threads: any
 class Faults {
  public:
   /// With the rules of STANDIN_CUDA_FAIL and STANDIN_CUDA_FAIL_MALLOC.

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "devices.hpp"
+#include "faults.hpp"
 #include "memory.hpp"
 #include "report.hpp"
+#include "timeline.hpp"
 
 namespace standin {
 namespace {
@@ -80,8 +82,13 @@ std::uint64_t Order::submit(const std::shared_ptr<Stream>& stream, const Access&
     use.ticket = ticket;
     find_race(*stream, known, use);
   }
-  return stream->submit([behind = std::move(behind), work = std::move(work)] {
+  Timeline::instance().submitted(access.call());
+  return stream->submit([behind = std::move(behind), number = stream->number(),
+                         call = access.call(), work = std::move(work)] {
     for (const Behind& b : behind) b.stream->wait(b.ticket);
+    const Timeline::Running running(number, call);
+    const int fault = Faults::instance().next((plain_name(call) + "@run").c_str());
+    if (fault != 0) return fault > 0 ? static_cast<cudaError_t>(fault) : cudaErrorIllegalAddress;
     return work();
   });
 }

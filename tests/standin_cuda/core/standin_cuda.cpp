@@ -5,9 +5,11 @@
 #include "address_space.hpp"
 #include "faults.hpp"
 #include "report.hpp"
+#include "timeline.hpp"
 
 using standin::Faults;
 using standin::Report;
+using standin::Timeline;
 
 namespace {
 thread_local std::string t_text;
@@ -31,6 +33,16 @@ const char* standin_cuda_living() {
 
 void standin_cuda_fail(const char* rules) { Faults::instance().add(rules); }
 void standin_cuda_fail_no_more() { Faults::instance().clear(); }
+
+void standin_cuda_watch(const char* held) { Timeline::instance().watch(held); }
+void standin_cuda_release() { Timeline::instance().release(); }
+unsigned long long standin_cuda_held() { return Timeline::instance().held(); }
+unsigned long long standin_cuda_waiting(const char* function) {
+  return Timeline::instance().waiting(function);
+}
+unsigned long long standin_cuda_overlaps(const char* function, const char* other) {
+  return Timeline::instance().overlaps(function, other);
+}
 
 unsigned long long standin_cuda_calls(const char* function) {
   return Faults::instance().calls(function);

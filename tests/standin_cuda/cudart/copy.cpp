@@ -1,8 +1,10 @@
 // cudart: copies and fills.
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/address_space.hpp"
@@ -10,6 +12,7 @@
 #include "core/memory.hpp"
 #include "core/order.hpp"
 #include "core/report.hpp"
+#include "core/settings.hpp"
 #include "cudart/entry.hpp"
 
 using standin::Access;
@@ -69,6 +72,15 @@ void copy_rows(const Side& dst, const Side& src, Shape shape) {
     std::memmove(dst.bytes + row * dst.pitch, src.bytes + row * src.pitch, shape.width);
 }
 
+// What is on its way to the host is NaN until it is there, for those who do not wait for it.
+void spoil(const Side& dst, Shape shape) {
+  const unsigned delay_us = standin::settings().delay_us;
+  if (delay_us == 0) return;
+  for (std::size_t row = 0; row < shape.height; ++row)
+    std::memset(dst.bytes + row * dst.pitch, 0xFF, shape.width);
+  std::this_thread::sleep_for(std::chrono::microseconds(delay_us / 2));
+}
+
 // Copies between devices need no access of one to the other: the driver takes them through the
 // host.
 int reaching_device(const Side& side, int otherwise) {
@@ -87,6 +99,7 @@ cudaError_t submit_copy(const std::shared_ptr<Stream>& stream, const Access& acc
     src = stage;
   }
   const std::uint64_t ticket = Order::instance().submit(stream, access, [=] {
+    if (dst.place == Place::pinned && src.place == Place::device) spoil(dst, shape);
     copy_rows(dst, src, shape);
     (void)staged;
     return cudaSuccess;

@@ -1,0 +1,59 @@
+// A device that fails while it computes. Its process gets nothing of it any more, so that this is
+// a program of its own.
+
+#include <cmath>
+
+#include "backend/cuda/held_device.hpp"
+
+namespace ob::cuda {
+namespace {
+
+class FaultTest : public HeldDeviceTest {
+ protected:
+  // What the device cannot free any more is not lost by us.
+  void TearDown() override {
+    device_.reset();
+    EXPECT_EQ(standin_cuda_violations(), 0U) << standin_cuda_last_violation();
+  }
+};
+
+TEST_F(FaultTest, IsThatOfTheCallAndNothingBehindItIsTakenForAResult) {
+  const QueueId on = queue();
+  const QueueId other = queue();
+  const std::uint64_t earlier = warm_up(on);
+  const BufferId a = buffer();
+  const BufferId b = buffer();
+  const auto ones = filled(1);
+  const auto before = pinned();
+  const auto after = pinned();
+  std::vector<double> pageable(kElements, 7);
+  const auto event = device_->create_event();
+  ASSERT_TRUE(event.ok());
+  write(on, a, ones);         // the first
+  read(on, a, before.get());  // the second
+  ASSERT_TRUE(device_->synchronize(on).status.ok());
+  standin_cuda_watch("cublasDgemm");
+  standin_cuda_fail("cublasDgemm@run:1");
+  multiply(on, a, a, b);  // the third fails on the device, when all of these are submitted
+  multiply(on, a, a, b);
+  read(on, b, after.get());
+  EXPECT_TRUE(device_->record(on, *event).ok());
+  EXPECT_TRUE(device_->wait(other, *event).ok());
+  EXPECT_TRUE(eventually([] { return standin_cuda_waiting("cudaMemcpyAsync") == 1; }));
+  standin_cuda_release();
+  const QueueReport report = device_->synchronize(on);
+  EXPECT_EQ(report.status.code(), Code::device_error) << report.status.message();
+  EXPECT_EQ(report.failed_command, earlier + 3);
+  EXPECT_EQ(*before, 1);
+  EXPECT_TRUE(std::isnan(*after));
+  // A queue that waits for one that failed does not wait for ever, and learns of it by itself.
+  read(other, b, pageable.data());
+  EXPECT_FALSE(device_->synchronize(other).status.ok());
+  EXPECT_EQ(pageable, std::vector<double>(kElements, 7));
+  // Nor does the queue recover by itself: the device is gone.
+  multiply(on, a, a, b);
+  EXPECT_FALSE(device_->synchronize(on).status.ok());
+}
+
+}  // namespace
+}  // namespace ob::cuda

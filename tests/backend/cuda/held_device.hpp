@@ -1,0 +1,114 @@
+#pragma once
+// A device over the stand-in, whose work tests can hold up.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "backend/cuda/backend.hpp"
+#include "device/learnt_times.hpp"
+#include "standin_cuda/core/standin_cuda.h"
+#include "support/dgemm.hpp"
+
+namespace ob::cuda {
+
+/// Waits until it is so; false if that takes too long for any machine.
+template <class Condition>
+bool eventually(Condition condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// Small square matrices of doubles on a device, and dgemm on them.
+class HeldDeviceTest : public testing::Test {
+ protected:
+  static constexpr std::int64_t kN = 8;
+  static constexpr std::uint64_t kElements = kN * kN;
+  static constexpr std::uint64_t kBytes = kElements * sizeof(double);
+
+  void SetUp() override {
+    auto made =
+        create({.memory_bytes = std::uint64_t{64} << 20, .measure = false, .host = nullptr});
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    device_ = std::move(*made);
+  }
+  void TearDown() override {
+    standin_cuda_release();
+    device_.reset();
+    EXPECT_EQ(standin_cuda_violations(), 0U) << standin_cuda_last_violation();
+    EXPECT_STREQ(standin_cuda_living(), "");
+  }
+
+  QueueId queue() {
+    auto made = device_->create_queue();
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return *made;
+  }
+  BufferId buffer() {
+    auto made = device_->allocate(kBytes);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return *made;
+  }
+
+  /// Memory that the device reaches by itself, full of NaN.
+  std::shared_ptr<double> pinned() {
+    auto made = device_->staging(kBytes);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    auto* const data = reinterpret_cast<double*>(made->get());
+    std::fill_n(data, kElements, std::numeric_limits<double>::quiet_NaN());
+    return {*made, data};
+  }
+  /// The matrix whose elements are `value`.
+  std::shared_ptr<double> filled(double value) {
+    auto memory = pinned();
+    std::fill_n(memory.get(), kElements, value);
+    return memory;
+  }
+
+  static Region whole() { return {.rows = kBytes, .cols = 1, .ld = kBytes}; }
+  void write(QueueId queue, BufferId to, const std::shared_ptr<double>& from) {
+    auto* const bytes = reinterpret_cast<std::byte*>(from.get());
+    EXPECT_TRUE(device_->write(queue, to, whole(), Layout::bytes(bytes, kBytes)).ok());
+  }
+  void read(QueueId queue, BufferId from, double* to) {
+    auto* const bytes = reinterpret_cast<std::byte*>(to);
+    EXPECT_TRUE(device_->read(queue, from, whole(), Layout::bytes(bytes, kBytes)).ok());
+  }
+  /// C := A B
+  void multiply(QueueId queue, BufferId a, BufferId b, BufferId c) {
+    Argument arguments[kMaxArguments];
+    test::square_dgemm_on_device(kN, a, b, c, arguments);
+    EXPECT_TRUE(device_->call(queue, test::dgemm(), arguments).ok());
+  }
+  /// Starts the libraries, so that tests hold what they mean to hold: computes until the device has
+  /// seen that it takes next to nothing. @return commands that this took
+  std::uint64_t warm_up(QueueId queue) {
+    const BufferId a = buffer();
+    const BufferId b = buffer();
+    std::uint64_t commands = 0;
+    const auto quick = [&] {
+      multiply(queue, a, a, b);
+      ++commands;
+      const QueueReport report = device_->synchronize(queue);
+      EXPECT_TRUE(report.status.ok()) << report.status.message();
+      return static_cast<double>(report.compute_ns) * 1e-9 < LearntTimes::kShortestSeconds;
+    };
+    EXPECT_TRUE(eventually(quick));
+    EXPECT_TRUE(device_->free(a).ok());
+    EXPECT_TRUE(device_->free(b).ok());
+    return commands;
+  }
+
+  std::unique_ptr<Device> device_;
+};
+
+}  // namespace ob::cuda
