@@ -125,17 +125,16 @@ Seen run(const Options& options, const FactorShape& shape, const FabricModel& mo
   double nothing = 0;  // elements that nobody looks at
   const HostOperand a{&nothing, static_cast<std::int64_t>(options.n)};
   Seen seen;
+  const algorithms::ColumnDeal deal(options.n, plan.block, plan.devices);
   const auto measure = [&](auto&& factorization) {
     const auto start = Clock::now();
     or_exit(factorization.run());
     seen.seconds = seconds_since(start);
   };
   if (options.routine == "qr") {
-    measure(
-        algorithms::QrFactorization(*fabric, {Precision::d, options.n, options.n, a}, plan.block));
+    measure(algorithms::QrFactorization(*fabric, {Precision::d, options.n, options.n, a}, deal));
   } else {
-    measure(
-        algorithms::CholeskyFactorization(*fabric, {Precision::d, true, options.n, a}, plan.block));
+    measure(algorithms::CholeskyFactorization(*fabric, {Precision::d, true, options.n, a}, deal));
   }
   for (std::size_t at = 0; at < plan.devices; ++at) {
     seen.received_bytes += static_cast<double>(fabric->traffic(at).received);
@@ -165,7 +164,7 @@ void measure_all(const Options& options) {
                     options.n, options.n};
   for (const std::size_t count : options.devices) {
     const FabricModel model = model_of(options, count, call_s, late_s);
-    const FactorPlan best = algorithms::choose_block(shape, model, count, 0);
+    const FactorPlan best = algorithms::choose_block(shape, model, count);
     const auto plan_for = [&](std::uint64_t block) {
       FactorPlan plan{count, block, 0};
       plan.seconds = algorithms::play_factorization(shape, model, plan).seconds;

@@ -1,23 +1,27 @@
 #pragma once
-// What Cholesky, LU and QR over several devices share: who does what, and when.
+// What Cholesky, LU and QR over devices share: who does what, and when.
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "algorithms/cyclic_columns.hpp"
+#include "algorithms/column_deal.hpp"
 #include "algorithms/fabric.hpp"
 #include "algorithms/turnstile.hpp"
+#include "base/layout.hpp"
 #include "base/status.hpp"
 
 namespace ob::algorithms {
 
-/// A right-looking factorization of column blocks that are dealt out to the devices of a fabric.
-/// Each panel is made by its owner and goes round; with look-ahead 1, so that the next panel is
-/// made and is on its way while the rest is updated with this one. Blocks are sent in the order in
-/// which they become panels, and go home as soon as they are final.
+/// A factorization of column blocks that are dealt out to the devices of a fabric, right-looking
+/// within a slab: each panel is made by its owner and goes round; with look-ahead 1, so that the
+/// next panel is made and is on its way while the rest is updated with this one. Blocks are sent in
+/// the order in which they become panels, and go home as soon as they are final.
+/// What does not fit on the devices at once is done slab after slab, left-looking: panels of
+/// earlier slabs come back from home, one after the other, once for each slab and device.
 /// Threads: run() by one; the functions with an `at` are called by that rank alone
-/// Source:  algorithms 2; DAC V.B
+/// Source:  algorithms 1 (out of core), 2; DAC V.B
 class BlockedFactorization {
  public:
   BlockedFactorization(const BlockedFactorization&) = delete;
@@ -26,20 +30,25 @@ class BlockedFactorization {
 
   /// Errors: those of the devices and the fabric. Nothing is under way afterwards
   Status run();
+  /// Frees what the devices hold; results are at home.   @pre run() has returned
+  virtual void release_devices() = 0;
 
  protected:
   /// Parcels that a device holds besides what is its own: one is used, one arrives.
   static constexpr std::size_t kSlots = 2;
 
   /// @param panels of the blocks, how many are factored; the others are only updated
-  BlockedFactorization(Fabric& fabric, const CyclicColumns& blocks, std::size_t panels)
+  /// @pre deal.devices() == fabric.size()
+  BlockedFactorization(Fabric& fabric, ColumnDeal deal, std::size_t panels)
       : fabric_(fabric),
-        blocks_(blocks),
+        deal_(std::move(deal)),
         panels_(panels),
-        sent_(blocks.devices),
-        sending_(fabric.model().links_of_client()) {}
+        slab_(deal_.devices()),
+        sent_(deal_.devices()),
+        sending_(fabric.model().links_of_client()),
+        coming_home_(1) {}
 
-  /// Makes room on the device.
+  /// Makes room on the device, for all slabs.
   virtual Status allocate(std::size_t at) = 0;
   virtual Status send_block(std::size_t at, std::size_t block) = 0;
   /// Brings a final block home.
@@ -50,35 +59,46 @@ class BlockedFactorization {
   virtual Status before_delivery(std::size_t /*at*/, std::size_t /*panel*/) { return {}; }
   /// What others need of an own panel.
   virtual Parcel parcel(std::size_t at, std::size_t panel) const = 0;
-  /// Where a panel of another device comes to.
+  /// Where a panel that was made elsewhere, or for an earlier slab, comes to.
   virtual Parcel landing(std::size_t at, std::size_t panel, std::size_t slot) const = 0;
-  /// Updates the own blocks from `first` on, `count` of them, with a panel; in a slot if another
-  /// device has made it.
-  virtual Status update(std::size_t at, std::size_t panel, std::size_t first,
-                        std::size_t count) = 0;
+  /// Where a panel of an earlier slab lies here: of each region of landing().
+  virtual std::vector<Layout> at_home(std::size_t at, std::size_t panel) = 0;
+  /// Updates those of the own blocks that are in [first, end) with a panel; it is in a slot unless
+  /// the device has() it. @pre end is the end of the slab, or first + 1
+  virtual Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t end) = 0;
 
   Fabric& fabric() const { return fabric_; }
-  const CyclicColumns& blocks() const { return blocks_; }
+  const ColumnDeal& blocks() const { return deal_; }
   std::size_t panels() const { return panels_; }
-  bool owns(std::size_t at, std::size_t block) const { return blocks_.owner(block) == at; }
+  /// What a device is working on.
+  const Slab& slab(std::size_t at) const { return deal_.slab(slab_[at]); }
+  std::size_t slab_number(std::size_t at) const { return slab_[at]; }
+  bool has(std::size_t at, std::size_t block) const {
+    return slab(at).contains(block) && deal_.owner(block) == at;
+  }
   static std::size_t slot_of(std::size_t panel) { return panel % kSlots; }
 
  private:
   Status rank(std::size_t at);
+  Status run_slab(std::size_t at);
   Status ensure_sent(std::size_t at, std::size_t block);
   Status step(std::size_t at, std::size_t panel);
   Status make(std::size_t at, std::size_t panel);
   Status deliver(std::size_t at, std::size_t panel);
+  Status bring(std::size_t at, std::size_t panel);
   Status update_rest(std::size_t at, std::size_t panel, std::size_t first);
+  Status finish_slab(std::size_t at);
   bool needs(std::size_t at, std::size_t panel) const {
-    return blocks_.next_of(at, panel + 1) < blocks_.blocks();
+    return deal_.next_of(at, std::max(panel + 1, slab(at).first)) < slab(at).end;
   }
 
   Fabric& fabric_;
-  const CyclicColumns blocks_;
+  const ColumnDeal deal_;
   const std::size_t panels_;
+  std::vector<std::size_t> slab_;  // by each rank: where it is
   std::vector<std::size_t> sent_;  // by each rank: its blocks before that one
   Turnstile sending_;              // in the order of blocks
+  Turnstile coming_home_;          // panels, over when they are there
 };
 
 }  // namespace ob::algorithms

@@ -69,8 +69,17 @@ class Fabric {
   /// gets from now on finds it.
   /// @pre regions have the shapes of those offered; at is one of the receivers
   virtual Status take(std::size_t at, ParcelTag tag, const Parcel& parcel, std::size_t slot) = 0;
+  /// Holds what send() is told next until a slot is free.
+  virtual Status await_slot(std::size_t at, std::size_t slot) {
+    return stations_[at].in_after(slot);
+  }
   /// What compute(at) was given so far was the slot's last use.
   Status release(std::size_t at, std::size_t slot) { return stations_[at].release(slot); }
+
+  /// Waits for all that was fetched.
+  virtual Status await_home(std::size_t at) {
+    return device(at).synchronize(stations_[at].back()).status;
+  }
 
   /// Ends all waiting, of all ranks.   Threads: any
   virtual void abort(const Status& why) = 0;

@@ -2,15 +2,17 @@
 // What is known of devices that work together and of the ways between them.
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace ob::algorithms {
 
-/// One device.   Units: flop/s of real operations, s
+/// One device.   Units: flop/s of real operations, s, bytes
 struct RankModel {
-  double flop_per_s = 0;        ///< of large products and of what is made of them
-  double panel_flop_per_s = 0;  ///< of the factorization of a panel
-  double call_s = 0;            ///< each call, besides its operations
+  double flop_per_s = 0;           ///< of large products and of what is made of them
+  double panel_flop_per_s = 0;     ///< of the factorization of a panel
+  double call_s = 0;               ///< each call, besides its operations
+  std::uint64_t memory_bytes = 0;  ///< that a call may take; 0: no limit
 };
 
 /// How what one device has gets to the others.

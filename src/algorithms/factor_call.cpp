@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
+#include <string>
 #include <string_view>
 
 #include "algorithms/device_call.hpp"
 #include "algorithms/factor_cholesky.hpp"
 #include "algorithms/factor_lu.hpp"
 #include "algorithms/factor_qr.hpp"
-#include "algorithms/offload.hpp"
+#include "algorithms/factored_solve.hpp"
 #include "algorithms/panel_call.hpp"
 
 namespace ob::algorithms {
@@ -19,8 +19,8 @@ namespace {
 class FactorCall {
  public:
   FactorCall(Fabric& fabric, const Descriptor& routine, const Argument* arguments,
-             std::uint64_t block, Stages& stages)
-      : fabric_(fabric), routine_(routine), arguments_(arguments), block_(block), stages_(stages) {}
+             const ColumnDeal& deal, Stages& stages)
+      : fabric_(fabric), routine_(routine), arguments_(arguments), deal_(deal), stages_(stages) {}
 
   Status run() {
     const std::string_view base = routine_.base;
@@ -43,15 +43,12 @@ class FactorCall {
   Status cholesky() {
     const std::uint64_t n = dim("n");
     const bool lower = argument("uplo").flag == 'L';
-    CholeskyFactorization made(fabric_, {routine_.precision, lower, n, argument("a").host}, block_);
+    CholeskyFactorization made(fabric_, {routine_.precision, lower, n, argument("a").host}, deal_);
     OB_RETURN_IF_ERROR(factor(made));
     if (solves() && made.info() == 0) {
-      CallArguments solve;
-      solve.items[0] = argument("uplo");
-      solve.items[1] = argument("n");
-      solve.items[2] = argument("nrhs");
-      solve.items[3].host = {made.factor(), static_cast<std::int64_t>(n)};
-      OB_RETURN_IF_ERROR(this->solve("potrs", solve, 4));
+      FactoredSolve solve(fabric_, routine_, arguments_);
+      const HostOperand factor{made.factor(), static_cast<std::int64_t>(n)};
+      OB_RETURN_IF_ERROR(solve.with_cholesky(factor, lower, stages_));
     }
     report(made.commit());
     return {};
@@ -60,17 +57,13 @@ class FactorCall {
   Status lu() {
     const std::uint64_t n = dim("n");
     const std::uint64_t m = solves() ? n : dim("m");
-    LuFactorization made(fabric_, {routine_.precision, m, n, argument("a").host}, block_);
+    LuFactorization made(fabric_, {routine_.precision, m, n, argument("a").host}, deal_);
     OB_RETURN_IF_ERROR(factor(made));
     const std::int64_t info = made.complete();
     if (solves() && info == 0) {
-      CallArguments solve;
-      solve.items[0].flag = 'N';
-      solve.items[1] = argument("n");
-      solve.items[2] = argument("nrhs");
-      solve.items[3].host = {made.factors(), static_cast<std::int64_t>(n)};
-      solve.items[4].host = {made.pivots(), 0};
-      OB_RETURN_IF_ERROR(this->solve("getrs", solve, 5));
+      FactoredSolve solve(fabric_, routine_, arguments_);
+      const HostOperand factors{made.factors(), static_cast<std::int64_t>(n)};
+      OB_RETURN_IF_ERROR(solve.with_lu(factors, made.pivots(), stages_));
     }
     std::memcpy(argument("ipiv").host.data, made.pivots(), std::min(m, n) * sizeof(std::int64_t));
     made.commit();
@@ -80,7 +73,7 @@ class FactorCall {
 
   Status qr() {
     QrFactorization made(fabric_, {routine_.precision, dim("m"), dim("n"), argument("a").host},
-                         block_);
+                         deal_);
     OB_RETURN_IF_ERROR(factor(made));
     made.commit(argument("tau").host.data);
     report(0);
@@ -97,29 +90,14 @@ class FactorCall {
       stages_.compute_ns += fabric_.compute_ns(at);
     }
     stages_.more_devices = fabric_.size() - 1;
-    return {};
-  }
-
-  // X from B, with the factors that lie here, on the first device: n^2 operations per column. B
-  // itself is replaced when nothing can fail any more: offload_call() does so last, and all else
-  // that the call changes follows without errors.
-  Status solve(std::string_view base, CallArguments& arguments, std::size_t next) {
-    const Descriptor* routine = routine_of(base, routine_.precision);
-    if (routine == nullptr) return {Code::unsupported, "a routine is not in the table"};
-    std::int64_t info = 0;
-    arguments.items[next] = argument("b");
-    arguments.items[next + 1].host = {&info, 0};
-    Stages stages;
-    OB_RETURN_IF_ERROR(
-        offload_call(fabric_.device(0), fabric_.compute(0), *routine, arguments.items, stages));
-    stages_ += stages;
+    made.release_devices();  // whoever solves needs the memory
     return {};
   }
 
   Fabric& fabric_;
   const Descriptor& routine_;
   const Argument* const arguments_;
-  const std::uint64_t block_;
+  const ColumnDeal& deal_;
   Stages& stages_;
 };
 
@@ -146,9 +124,25 @@ FactorShape factor_shape(const Descriptor& routine, const Argument* arguments) {
   return shape;
 }
 
+double factor_bytes_at_once(const Descriptor& routine, const Argument* arguments) {
+  const FactorShape shape = factor_shape(routine, arguments);
+  double columns = static_cast<double>(shape.n);
+  if (routine.base.ends_with("sv")) {
+    columns += static_cast<double>(arguments[argument_position(routine, "nrhs")].dim);
+  }
+  return factor_memory_bytes(shape, 0, 0, 0) +
+         shape.element_bytes * static_cast<double>(shape.rows()) * columns;
+}
+
 Status offload_factorization(Fabric& fabric, const Descriptor& routine, const Argument* arguments,
-                             std::uint64_t block, Stages& stages) {
-  return FactorCall(fabric, routine, arguments, block, stages).run();
+                             const FactorPlan& plan, Stages& stages) {
+  const FabricModel model = fabric.model();
+  const auto deal = deal_columns(factor_shape(routine, arguments), model.ranks, plan);
+  if (!deal) {
+    return {Code::out_of_memory, "not even a block of " + std::to_string(plan.block) +
+                                     " columns fits on the device with two panels"};
+  }
+  return FactorCall(fabric, routine, arguments, *deal, stages).run();
 }
 
 }  // namespace ob::algorithms

@@ -1,11 +1,11 @@
 #pragma once
-// Calls of the program that factor a matrix, over several devices.
+// Calls of the program that factor a matrix, over devices.
 
 #include <cstdint>
 
 #include "algorithms/fabric.hpp"
+#include "algorithms/factor_plan.hpp"
 #include "algorithms/stages.hpp"
-#include "algorithms/step_model.hpp"
 #include "base/status.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
@@ -18,12 +18,16 @@ bool can_be_factored(const Descriptor& routine);
 /// @pre can_be_factored(routine), as for all below
 FactorShape factor_shape(const Descriptor& routine, const Argument* arguments);
 
-/// Runs the call on all devices of the fabric, in blocks of so many columns.
-/// Memory:  arguments hold Argument::host; what the call reads changes only when all results are in
-/// hand; as much as A on this side, and B
-/// Errors:  those of the devices; the caller's memory is intact then
-/// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments)
+/// What the call takes of a device that is given all of it.   Units: bytes
+double factor_bytes_at_once(const Descriptor& routine, const Argument* arguments);
+
+/// Runs the call on all devices of the fabric; slab after slab, if the model says that they have
+/// not the memory for all of A. Memory:  arguments hold Argument::host; what the call reads changes
+/// only when all results are in hand; as much as A on this side, and B Errors:  those of the
+/// devices; out_of_memory if not even a slab of one block fits. The caller's memory is intact then
+/// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments), plan.devices ==
+/// fabric.size()
 Status offload_factorization(Fabric& fabric, const Descriptor& routine, const Argument* arguments,
-                             std::uint64_t block, Stages& stages);
+                             const FactorPlan& plan, Stages& stages);
 
 }  // namespace ob::algorithms

@@ -5,10 +5,10 @@
 #include "algorithms/device_call.hpp"
 
 namespace ob::algorithms {
+
 CholeskyFactorization::CholeskyFactorization(Fabric& fabric, const Problem& problem,
-                                             std::uint64_t block)
-    : BlockedFactorization(fabric, {problem.n, block, fabric.size()},
-                           CyclicColumns{problem.n, block, fabric.size()}.blocks()),
+                                             const ColumnDeal& deal)
+    : BlockedFactorization(fabric, deal, deal.blocks()),
       problem_(problem),
       complex_(is_complex(problem.precision)),
       potrf_(routine_of("potrf", problem.precision)),
@@ -36,8 +36,10 @@ Region CholeskyFactorization::region(std::uint64_t offset_bytes, std::uint64_t l
 Region CholeskyFactorization::in_own(std::size_t at, std::size_t block, std::uint64_t from,
                                      std::uint64_t length) const {
   const std::uint64_t across = blocks().local_first(block);
-  const std::uint64_t ld = problem_.lower ? problem_.n : blocks().local_count(at);
-  const std::uint64_t index = problem_.lower ? from + across * ld : across + from * ld;
+  const std::uint64_t along = from - base(at);
+  const std::uint64_t ld =
+      problem_.lower ? problem_.n - base(at) : blocks().local_count(at, slab_number(at));
+  const std::uint64_t index = problem_.lower ? along + across * ld : across + along * ld;
   return region(index * element(), length, blocks().count(block), ld);
 }
 
@@ -58,10 +60,10 @@ DeviceOperand CholeskyFactorization::own_part(std::size_t at, std::size_t block,
 // Of a panel what lies behind its block of the diagonal, wherever it is.
 DeviceOperand CholeskyFactorization::panel_part(std::size_t at, std::size_t panel,
                                                 std::uint64_t from) const {
-  if (owns(at, panel)) return own_part(at, panel, from);
+  if (has(at, panel)) return own_part(at, panel, from);
   const Parcel there = landing(at, panel, slot_of(panel));
   const std::uint64_t step = problem_.lower ? 1 : there.regions[0].ld;
-  return {there.buffer, (from - blocks().end(panel)) * step * element(),
+  return {there.buffer, (from - behind(at, panel)) * step * element(),
           static_cast<std::int64_t>(there.regions[0].ld)};
 }
 
@@ -73,11 +75,16 @@ Status CholeskyFactorization::allocate(std::size_t at) {
   rooms_[at] = std::make_unique<Room>(fabric().device(at));
   Room& room = *rooms_[at];
   const std::uint64_t n = problem_.n;
-  OB_RETURN_IF_ERROR(room.own.allocate(n * blocks().local_count(at) * element()));
+  std::uint64_t most = 0;
+  for (std::size_t number = 0; number < blocks().slabs(); ++number) {
+    const std::uint64_t length = n - blocks().first(blocks().slab(number).first);
+    most = std::max(most, length * blocks().local_count(at, number));
+  }
+  OB_RETURN_IF_ERROR(room.own.allocate(most * element()));
   OB_RETURN_IF_ERROR(room.infos.allocate(panels() * sizeof(std::int64_t)));
-  if (fabric().size() == 1) return {};
+  if (fabric().size() == 1 && blocks().slabs() == 1) return {};
   for (DeviceBuffer& slot : room.slots) {
-    OB_RETURN_IF_ERROR(slot.allocate(n * blocks().width * element()));
+    OB_RETURN_IF_ERROR(slot.allocate(n * blocks().width() * element()));
   }
   return {};
 }
@@ -145,16 +152,22 @@ Parcel CholeskyFactorization::parcel(std::size_t at, std::size_t panel) const {
 }
 
 Parcel CholeskyFactorization::landing(std::size_t at, std::size_t panel, std::size_t slot) const {
-  const std::uint64_t length = problem_.n - blocks().end(panel);
+  const std::uint64_t length = problem_.n - behind(at, panel);
   const std::uint64_t width = blocks().count(panel);
   return {rooms_[at]->slots[slot].id(),
           {region(0, length, width, problem_.lower ? length : width)}};
 }
 
+std::vector<Layout> CholeskyFactorization::at_home(std::size_t at, std::size_t panel) {
+  const std::uint64_t from = behind(at, panel);
+  const Region part = in_matrix(panel, from, problem_.n - from, problem_.n);
+  return {Layout::matrix(results_.data(), part)};
+}
+
 Status CholeskyFactorization::update(std::size_t at, std::size_t panel, std::size_t first,
-                                     std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    OB_RETURN_IF_ERROR(update_block(at, panel, first + i * blocks().devices));
+                                     std::size_t end) {
+  for (std::size_t block = first; block < end; block = blocks().next_of(at, block + 1)) {
+    OB_RETURN_IF_ERROR(update_block(at, panel, block));
   }
   return {};
 }

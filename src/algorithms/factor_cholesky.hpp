@@ -1,6 +1,7 @@
 #pragma once
-// A = L L^H or U^H U over several devices.
+// A = L L^H or U^H U over devices.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -15,7 +16,8 @@ namespace ob::algorithms {
 
 /// One triangle of A n x n in host memory, which stays as it is until commit().
 /// Lower: columns are dealt out; upper: rows, so that both do the same on mirrored blocks.
-/// Memory:  on each device its part of A and two panels; here one n x n for the results
+/// Memory:  on each device its part of A, or of a slab of A, and two panels; here one n x n for the
+/// results
 class CholeskyFactorization final : public BlockedFactorization {
  public:
   struct Problem {
@@ -24,7 +26,8 @@ class CholeskyFactorization final : public BlockedFactorization {
     std::uint64_t n;
     HostOperand a;
   };
-  CholeskyFactorization(Fabric& fabric, const Problem& problem, std::uint64_t block);
+  CholeskyFactorization(Fabric& fabric, const Problem& problem, const ColumnDeal& deal);
+  void release_devices() override { rooms_.clear(); }
 
   /// The factor, without gaps between columns.   @pre run() returned without error
   std::byte* factor() const { return results_.data(); }
@@ -49,10 +52,17 @@ class CholeskyFactorization final : public BlockedFactorization {
   Status factor(std::size_t at, std::size_t panel) override;
   Parcel parcel(std::size_t at, std::size_t panel) const override;
   Parcel landing(std::size_t at, std::size_t panel, std::size_t slot) const override;
-  Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t count) override;
+  std::vector<Layout> at_home(std::size_t at, std::size_t panel) override;
+  Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t end) override;
   Status update_block(std::size_t at, std::size_t panel, std::size_t block);
 
   std::uint64_t element() const { return element_bytes(problem_.precision); }
+  /// Where a slab begins; nothing before that is on a device.
+  std::uint64_t base(std::size_t at) const { return blocks().first(slab(at).first); }
+  /// What of a panel lies behind its block of the diagonal, and behind that.
+  std::uint64_t behind(std::size_t at, std::size_t panel) const {
+    return std::max(blocks().end(panel), base(at));
+  }
   Region region(std::uint64_t offset_bytes, std::uint64_t length, std::uint64_t width,
                 std::uint64_t ld) const;
   Region in_own(std::size_t at, std::size_t block, std::uint64_t from, std::uint64_t length) const;

@@ -11,8 +11,8 @@ constexpr std::uint32_t kPivotBytes = sizeof(std::int64_t);
 
 }  // namespace
 
-LuFactorization::LuFactorization(Fabric& fabric, const Problem& problem, std::uint64_t block)
-    : GeneralFactorization(fabric, problem, block, kPivotBytes, kPivotBytes),
+LuFactorization::LuFactorization(Fabric& fabric, const Problem& problem, const ColumnDeal& deal)
+    : GeneralFactorization(fabric, problem, deal, kPivotBytes, kPivotBytes),
       getrf_(routine_of("getrf", problem.precision)),
       swap_(routine_of("swap", problem.precision)),
       trsm_(routine_of("trsm", problem.precision)),
@@ -65,12 +65,12 @@ Status LuFactorization::exchange_rows(std::size_t at, std::size_t panel, std::si
 }
 
 Status LuFactorization::update(std::size_t at, std::size_t panel, std::size_t first,
-                               std::size_t count) {
+                               std::size_t end) {
   Device& device = fabric().device(at);
   const QueueId queue = fabric().compute(at);
   const std::uint64_t row = blocks().first(panel);
   const std::uint64_t deep = depth(panel);
-  const std::uint64_t cols = columns(first, count);
+  const std::uint64_t cols = columns(at, first, end);
   OB_RETURN_IF_ERROR(exchange_rows(at, panel, first, cols));
   OB_RETURN_IF_ERROR(DeviceCall(trsm_)
                          .flag('L')

@@ -1,5 +1,5 @@
 #pragma once
-// P A = L U over several devices.
+// P A = L U over devices.
 
 #include "algorithms/general_factorization.hpp"
 
@@ -9,7 +9,7 @@ namespace ob::algorithms {
 /// gone home before.
 class LuFactorization final : public GeneralFactorization {
  public:
-  LuFactorization(Fabric& fabric, const Problem& problem, std::uint64_t block);
+  LuFactorization(Fabric& fabric, const Problem& problem, const ColumnDeal& deal);
 
   /// Makes what came home the factors, without gaps between columns, and returns LAPACK's info:
   /// the first column without a pivot, or 0.
@@ -24,7 +24,7 @@ class LuFactorization final : public GeneralFactorization {
  private:
   Status factor(std::size_t at, std::size_t panel) override;
   Status before_delivery(std::size_t at, std::size_t panel) override;
-  Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t count) override;
+  Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t end) override;
   Status exchange_rows(std::size_t at, std::size_t panel, std::size_t first, std::uint64_t cols);
 
   const Descriptor* const getrf_;

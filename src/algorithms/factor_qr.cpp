@@ -6,8 +6,8 @@
 
 namespace ob::algorithms {
 
-QrFactorization::QrFactorization(Fabric& fabric, const Problem& problem, std::uint64_t block)
-    : GeneralFactorization(fabric, problem, block, element_bytes(problem.precision),
+QrFactorization::QrFactorization(Fabric& fabric, const Problem& problem, const ColumnDeal& deal)
+    : GeneralFactorization(fabric, problem, deal, element_bytes(problem.precision),
                            static_cast<std::uint8_t>(real_bytes(problem.precision))),
       geqrf_(routine_of("geqrf", problem.precision)),
       ormqr_(routine_of(is_complex(problem.precision) ? "unmqr" : "ormqr", problem.precision)) {}
@@ -31,14 +31,14 @@ Status QrFactorization::factor(std::size_t at, std::size_t panel) {
 }
 
 Status QrFactorization::update(std::size_t at, std::size_t panel, std::size_t first,
-                               std::size_t count) {
+                               std::size_t end) {
   const DeviceOperand reflectors{room(at).slots[slot_of(panel)].id(), 0,
                                  static_cast<std::int64_t>(height(panel))};
   return DeviceCall(ormqr_)
       .flag('L')
       .flag(is_complex(problem().precision) ? 'C' : 'T')
       .dim(height(panel))
-      .dim(columns(first, count))
+      .dim(columns(at, first, end))
       .dim(depth(panel))
       .at(reflectors)
       .at(entries(at, panel))

@@ -1,5 +1,5 @@
 #pragma once
-// A = Q R over several devices.
+// A = Q R over devices.
 
 #include "algorithms/general_factorization.hpp"
 
@@ -8,7 +8,7 @@ namespace ob::algorithms {
 /// Panels of reflectors in compact form; each device applies them to its columns.
 class QrFactorization final : public GeneralFactorization {
  public:
-  QrFactorization(Fabric& fabric, const Problem& problem, std::uint64_t block);
+  QrFactorization(Fabric& fabric, const Problem& problem, const ColumnDeal& deal);
 
   /// Puts R and the reflectors in A's place, and their factors to `tau`, min(m, n) elements.
   /// @pre run() returned without error
@@ -16,7 +16,7 @@ class QrFactorization final : public GeneralFactorization {
 
  private:
   Status factor(std::size_t at, std::size_t panel) override;
-  Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t count) override;
+  Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t end) override;
 
   const Descriptor* const geqrf_;
   const Descriptor* const ormqr_;

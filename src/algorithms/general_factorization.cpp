@@ -7,14 +7,17 @@ namespace {
 
 constexpr std::uint32_t kInfoBytes = sizeof(std::int64_t);
 
+std::size_t panels_of(const GeneralFactorization::Problem& problem, const ColumnDeal& deal) {
+  return static_cast<std::size_t>((std::min(problem.m, problem.n) + deal.width() - 1) /
+                                  deal.width());
+}
+
 }  // namespace
 
 GeneralFactorization::GeneralFactorization(Fabric& fabric, const Problem& problem,
-                                           std::uint64_t block, std::uint32_t entry_bytes,
+                                           const ColumnDeal& deal, std::uint32_t entry_bytes,
                                            std::uint8_t entry_word_bytes)
-    : BlockedFactorization(
-          fabric, {problem.n, block, fabric.size()},
-          CyclicColumns{std::min(problem.m, problem.n), block, fabric.size()}.blocks()),
+    : BlockedFactorization(fabric, deal, panels_of(problem, deal)),
       problem_(problem),
       entry_bytes_(entry_bytes),
       entry_word_bytes_(entry_word_bytes),
@@ -38,9 +41,12 @@ Region GeneralFactorization::vector_part(std::uint64_t offset_bytes, std::uint64
   return {offset_bytes, entry_bytes_, Triangle::full, count, 1, count, entry_word_bytes_};
 }
 
-std::uint64_t GeneralFactorization::columns(std::size_t first, std::size_t count) const {
-  const std::size_t last = first + (count - 1) * blocks().devices;
-  return blocks().local_first(last) + blocks().count(last) - blocks().local_first(first);
+std::uint64_t GeneralFactorization::columns(std::size_t at, std::size_t first,
+                                            std::size_t end) const {
+  const std::size_t next = blocks().next_of(at, end);
+  const std::uint64_t until = slab(at).contains(next) ? blocks().local_first(next)
+                                                      : blocks().local_count(at, slab_number(at));
+  return until - blocks().local_first(first);
 }
 
 DeviceOperand GeneralFactorization::own_part(std::size_t at, std::size_t block,
@@ -51,14 +57,14 @@ DeviceOperand GeneralFactorization::own_part(std::size_t at, std::size_t block,
 
 DeviceOperand GeneralFactorization::panel_part(std::size_t at, std::size_t panel,
                                                std::uint64_t row) const {
-  if (owns(at, panel)) return own_part(at, panel, row);
+  if (has(at, panel)) return own_part(at, panel, row);
   const std::uint64_t index = row - blocks().first(panel);
   return {rooms_[at]->slots[slot_of(panel)].id(), index * element(),
           static_cast<std::int64_t>(height(panel))};
 }
 
 DeviceOperand GeneralFactorization::entries(std::size_t at, std::size_t panel) const {
-  if (!owns(at, panel)) return {rooms_[at]->slots[slot_of(panel)].id(), slot_vector_bytes(), 0};
+  if (!has(at, panel)) return {rooms_[at]->slots[slot_of(panel)].id(), slot_vector_bytes(), 0};
   return {rooms_[at]->own.id(), own_vector_bytes(at) + blocks().first(panel) * entry_bytes_, 0};
 }
 
@@ -78,7 +84,7 @@ Status GeneralFactorization::allocate(std::size_t at) {
   // one more, where what has no information to give puts it
   OB_RETURN_IF_ERROR(room.infos.allocate((panels() + 1) * kInfoBytes));
   for (DeviceBuffer& slot : room.slots) {
-    OB_RETURN_IF_ERROR(slot.allocate(slot_vector_bytes() + blocks().width * entry_bytes_));
+    OB_RETURN_IF_ERROR(slot.allocate(slot_vector_bytes() + blocks().width() * entry_bytes_));
   }
   return {};
 }
@@ -123,6 +129,14 @@ Parcel GeneralFactorization::landing(std::size_t at, std::size_t panel, std::siz
   return {rooms_[at]->slots[slot].id(),
           {matrix(0, height(panel), depth(panel), height(panel)),
            vector_part(slot_vector_bytes(), depth(panel))}};
+}
+
+std::vector<Layout> GeneralFactorization::at_home(std::size_t /*at*/, std::size_t panel) {
+  const std::uint64_t first = blocks().first(panel);
+  const Region part =
+      matrix((first + first * problem_.m) * element(), height(panel), depth(panel), problem_.m);
+  return {Layout::matrix(results_.data(), part),
+          Layout::bytes(&vector_[first * entry_bytes_], depth(panel) * entry_bytes_)};
 }
 
 void GeneralFactorization::put_home() const {

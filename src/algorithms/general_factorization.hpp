@@ -1,7 +1,8 @@
 #pragma once
-// What LU and QR over several devices share: the columns of a general matrix and a vector that
+// What LU and QR over devices share: the columns of a general matrix and a vector that
 // belongs to each panel.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -15,7 +16,8 @@
 namespace ob::algorithms {
 
 /// A m x n in host memory, which stays as it is until the derived class's commit().
-/// Memory: on each device its columns and two panels; here one m x n for the results
+/// Memory: on each device its columns, or those of a slab, and two panels; here one m x n for the
+/// results
 class GeneralFactorization : public BlockedFactorization {
  public:
   struct Problem {
@@ -24,6 +26,7 @@ class GeneralFactorization : public BlockedFactorization {
     std::uint64_t n;
     HostOperand a;
   };
+  void release_devices() override { rooms_.clear(); }
 
  protected:
   struct Room {  // on one device
@@ -34,7 +37,7 @@ class GeneralFactorization : public BlockedFactorization {
     DeviceBuffer slots[kSlots];  // a panel without gaps, then its part of the vector
   };
   /// @param entry_bytes of the vector, one for each column of a panel: tau or pivots
-  GeneralFactorization(Fabric& fabric, const Problem& problem, std::uint64_t block,
+  GeneralFactorization(Fabric& fabric, const Problem& problem, const ColumnDeal& deal,
                        std::uint32_t entry_bytes, std::uint8_t entry_word_bytes);
 
   Status allocate(std::size_t at) override;
@@ -43,6 +46,7 @@ class GeneralFactorization : public BlockedFactorization {
   Status fetch_block(std::size_t at, std::size_t block) override;
   Parcel parcel(std::size_t at, std::size_t panel) const override;
   Parcel landing(std::size_t at, std::size_t panel, std::size_t slot) const override;
+  std::vector<Layout> at_home(std::size_t at, std::size_t panel) override;
 
   const Problem& problem() const { return problem_; }
   std::uint64_t element() const { return element_bytes(problem_.precision); }
@@ -52,9 +56,8 @@ class GeneralFactorization : public BlockedFactorization {
   std::uint64_t depth(std::size_t panel) const {
     return std::min(blocks().count(panel), height(panel));
   }
-  /// Columns of `count` own blocks from `first` on. @pre the last one is the last of its device or
-  /// count is 1
-  std::uint64_t columns(std::size_t first, std::size_t count) const;
+  /// Columns of the own blocks in [first, end): they lie side by side. @pre first is one of them
+  std::uint64_t columns(std::size_t at, std::size_t first, std::size_t end) const;
 
   Room& room(std::size_t at) { return *rooms_[at]; }
   Region matrix(std::uint64_t offset_bytes, std::uint64_t rows, std::uint64_t cols,
@@ -76,10 +79,14 @@ class GeneralFactorization : public BlockedFactorization {
   // Vectors lie behind matrices, at multiples of what libraries load.
   static std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
   std::uint64_t own_vector_bytes(std::size_t at) const {
-    return aligned(problem_.m * blocks().local_count(at) * element());
+    std::uint64_t most = 0;
+    for (std::size_t number = 0; number < blocks().slabs(); ++number) {
+      most = std::max(most, blocks().local_count(at, number));
+    }
+    return aligned(problem_.m * most * element());
   }
   std::uint64_t slot_vector_bytes() const {
-    return aligned(problem_.m * blocks().width * element());
+    return aligned(problem_.m * blocks().width() * element());
   }
   Region vector_part(std::uint64_t offset_bytes, std::uint64_t count) const;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "algorithms/cyclic_columns.hpp"
+#include "algorithms/column_deal.hpp"
 #include "algorithms/link_clock.hpp"
 
 namespace ob::algorithms {
@@ -15,20 +15,23 @@ constexpr std::uint64_t kBlocks[] = {32, 64, 96, 128, 192, 256, 384, 512, 768, 1
 constexpr std::size_t kSlots = 2;
 // What another device must gain for it to be asked.
 constexpr double kClearly = 0.97;
+// Devices whose rates differ by less get equal parts: measurements are no better than that.
+constexpr double kUnequal = 1.1;
 
 // Operations and bytes of the parts, as the table's rows count them.
 class Parts {
  public:
-  Parts(const FactorShape& shape, const FactorPlan& plan)
-      : shape_(shape), blocks_{shape.n, plan.block, plan.devices}, scale_(shape.complex ? 4 : 1) {}
+  Parts(const FactorShape& shape, ColumnDeal blocks)
+      : shape_(shape), blocks_(std::move(blocks)), scale_(shape.complex ? 4 : 1) {}
 
-  const CyclicColumns& blocks() const { return blocks_; }
+  const ColumnDeal& blocks() const { return blocks_; }
   std::size_t panels() const {
-    return CyclicColumns{std::min(shape_.m, shape_.n), blocks_.width, 1}.blocks();
+    return static_cast<std::size_t>((std::min(shape_.m, shape_.n) + blocks_.width() - 1) /
+                                    blocks_.width());
   }
   double width(std::size_t block) const { return static_cast<double>(blocks_.count(block)); }
   double height(std::size_t block) const {
-    return static_cast<double>(rows() - std::min(rows(), blocks_.first(block)));
+    return static_cast<double>(shape_.rows() - std::min(shape_.rows(), blocks_.first(block)));
   }
   double depth(std::size_t panel) const { return std::min(width(panel), height(panel)); }
 
@@ -69,45 +72,66 @@ class Parts {
     if (shape_.kind == Kind::cholesky) return element() * (m - width(panel)) * k;
     return element() * m * k + k * (shape_.kind == Kind::lu ? 8 : element());
   }
+  // Of a panel of an earlier slab, for one that begins with block `first`.
+  double brought_bytes(std::size_t panel, std::size_t first) const {
+    if (shape_.kind != Kind::cholesky) return parcel_bytes(panel);
+    return element() * height(first) * depth(panel);
+  }
 
  private:
-  std::uint64_t rows() const { return shape_.kind == Kind::cholesky ? shape_.n : shape_.m; }
   double element() const { return shape_.element_bytes; }
 
   const FactorShape shape_;
-  const CyclicColumns blocks_;
+  const ColumnDeal blocks_;
   const double scale_;
 };
 
 // Plays one plan; the functions are those of BlockedFactorization.
 class Play {
  public:
-  Play(const FactorShape& shape, const FabricModel& model, const FactorPlan& plan)
-      : parts_(shape, plan),
+  Play(const FactorShape& shape, const FabricModel& model, ColumnDeal deal)
+      : parts_(shape, std::move(deal)),
         blocks_(parts_.blocks()),
         model_(model),
         links_(model),
-        ranks_(plan.devices),
+        ranks_(blocks_.devices()),
         width_(model.links_of_client()) {}
 
   FactorTimes run() {
-    for (std::size_t at = 0; at < ranks_.size() && at < blocks_.blocks(); ++at) send(at, at);
-    make(0, 0);
-    if (ranks_.size() < blocks_.blocks()) send(0, ranks_.size());
-    for (std::size_t panel = 0; panel < parts_.panels(); ++panel) step(panel);
-    for (std::size_t block = parts_.panels(); block < blocks_.blocks(); ++block) {
-      fetch(block, ranks_[blocks_.owner(block)].computed);
+    for (std::size_t number = 0; number < blocks_.slabs(); ++number) {
+      slab_ = blocks_.slab(number);
+      run_slab();
     }
-    return {home_, received_};
+    return {home_, received_, brought_};
   }
 
  private:
   struct Rank {
     double thread = 0;    // the rank itself: it waits for what it sends and takes
     double computed = 0;  // its device
+    double home = 0;      // what it has sent home so far
     double slot_free[kSlots] = {};
     std::size_t next_to_send = 0;
   };
+
+  void run_slab() {
+    for (std::size_t block = slab_.first; block < slab_.end; ++block) {
+      const std::size_t at = blocks_.owner(block);
+      if (blocks_.next_of(at, slab_.first) == block) send(at, block);
+    }
+    if (slab_.first == 0) {
+      const std::size_t at = blocks_.owner(0);
+      make(at, 0);
+      const std::size_t next = blocks_.next_of(at, 1);
+      if (next < slab_.end) send(at, next);
+    }
+    for (std::size_t panel = 0; panel < std::min(parts_.panels(), slab_.end); ++panel) step(panel);
+    for (std::size_t block = std::max(parts_.panels(), slab_.first); block < slab_.end; ++block) {
+      fetch(block, ranks_[blocks_.owner(block)].computed);
+    }
+    if (slab_.end == blocks_.blocks()) return;
+    for (Rank& rank : ranks_) rank.thread = std::max(rank.thread, rank.home);
+  }
 
   void send(std::size_t at, std::size_t block) {
     Rank& rank = ranks_[at];
@@ -120,7 +144,10 @@ class Play {
     sent_.push_back(std::max(rank.thread, sent_.empty() ? 0 : sent_.back()));
   }
   void fetch(std::size_t block, double ready) {
-    home_ = std::max(home_, links_.fetch(blocks_.owner(block), parts_.block_bytes(block), ready));
+    Rank& rank = ranks_[blocks_.owner(block)];
+    const double home = links_.fetch(blocks_.owner(block), parts_.block_bytes(block), ready);
+    rank.home = std::max(rank.home, home);
+    home_ = std::max(home_, home);
   }
   void compute(std::size_t at, double flop, double flop_per_s, double calls) {
     Rank& rank = ranks_[at];
@@ -134,7 +161,22 @@ class Play {
     ready_ = ranks_[at].computed;
   }
   bool needs(std::size_t at, std::size_t panel) const {
-    return blocks_.next_of(at, panel + 1) < blocks_.blocks();
+    return blocks_.next_of(at, std::max(panel + 1, slab_.first)) < slab_.end;
+  }
+  bool has(std::size_t at, std::size_t block) const {
+    return slab_.contains(block) && blocks_.owner(block) == at;
+  }
+
+  void bring(std::size_t panel) {
+    const double bytes = parts_.brought_bytes(panel, slab_.first);
+    for (std::size_t at = 0; at < ranks_.size(); ++at) {
+      if (!needs(at, panel)) continue;
+      Rank& rank = ranks_[at];
+      brought_ += bytes;
+      // from the last slab to end: they all are at home
+      const double ready = std::max(rank.thread, rank.slot_free[panel % kSlots]);
+      rank.thread = links_.send(at, bytes, ready) + model_.handover_s;
+    }
   }
 
   void go_round(std::size_t panel) {
@@ -165,41 +207,49 @@ class Play {
   }
 
   void step(std::size_t panel) {
-    go_round(panel);
+    if (slab_.contains(panel)) {
+      go_round(panel);
+    } else {
+      bring(panel);
+    }
     const std::size_t next = panel + 1;
-    if (next < parts_.panels()) {
+    const bool makes_next = next < parts_.panels() && slab_.contains(next);
+    if (makes_next) {
       const std::size_t at = blocks_.owner(next);
       if (panel == 0) send(at, next);
-      update(at, panel, next, 1);
+      update(at, panel, next, next + 1);
       make(at, next);
     }
     if (panel == 0) {
-      for (std::size_t block = next; block < blocks_.blocks(); ++block) {
-        if (block == next && next < parts_.panels()) continue;
+      for (std::size_t block = std::max(next, slab_.first); block < slab_.end; ++block) {
+        if (block == next && makes_next) continue;
         send(blocks_.owner(block), block);
-        update(blocks_.owner(block), panel, block, 1);
+        update(blocks_.owner(block), panel, block, block + 1);
       }
     }
     for (std::size_t at = 0; at < ranks_.size(); ++at) {
-      const bool made_next = next < parts_.panels() && blocks_.owner(next) == at;
-      const std::size_t first = blocks_.next_of(at, made_next ? next + 1 : next);
-      if (panel > 0 && first < blocks_.blocks()) {
-        update(at, panel, first, (blocks_.blocks() - 1 - first) / ranks_.size() + 1);
-      }
+      const bool made_next = makes_next && blocks_.owner(next) == at;
+      const std::size_t rest = std::max(made_next ? next + 1 : next, slab_.first);
+      if (panel > 0) update(at, panel, blocks_.next_of(at, rest), slab_.end);
       ranks_[at].slot_free[panel % kSlots] = ranks_[at].computed;
     }
   }
 
-  void update(std::size_t at, std::size_t panel, std::size_t first, std::size_t count) {
+  // Of the own blocks, those in [first, end).
+  void update(std::size_t at, std::size_t panel, std::size_t first, std::size_t end) {
+    if (first >= end) return;
     double flop = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      flop += parts_.update_flop(panel, first + i * ranks_.size());
+    std::size_t count = 0;
+    for (std::size_t block = first; block < end; block = blocks_.next_of(at, block + 1)) {
+      flop += parts_.update_flop(panel, block);
+      ++count;
     }
     compute(at, flop, model_.ranks[at].flop_per_s, parts_.update_calls(panel, count));
   }
 
   const Parts parts_;
-  const CyclicColumns blocks_;
+  const ColumnDeal& blocks_;
+  Slab slab_;
   const FabricModel& model_;
   LinkClock links_;
   std::vector<Rank> ranks_;
@@ -208,43 +258,41 @@ class Play {
   double ready_ = 0;          // when the last panel was made
   double home_ = 0;
   double received_ = 0;
+  double brought_ = 0;
 };
 
 }  // namespace
 
 FactorTimes play_factorization(const FactorShape& shape, const FabricModel& model,
                                const FactorPlan& plan) {
-  return Play(shape, model, plan).run();
+  const auto deal = deal_columns(shape, model.ranks, plan);
+  return deal ? Play(shape, model, *deal).run() : FactorTimes{};
 }
 
-double factor_memory_bytes(const FactorShape& shape, const FactorPlan& plan) {
-  const CyclicColumns blocks{shape.n, plan.block, plan.devices};
-  const auto own = static_cast<double>(blocks.local_count(0));
-  const double rows = static_cast<double>(shape.kind == Kind::cholesky ? shape.n : shape.m);
-  const double slots = static_cast<double>(kSlots * plan.block);
-  return shape.element_bytes * (rows * (own + slots) + 4.0 * static_cast<double>(shape.n));
-}
-
-FactorPlan choose_block(const FactorShape& shape, const FabricModel& model, std::size_t devices,
-                        std::uint64_t memory_bytes) {
-  FactorPlan fastest{0, 0, 0};
+FactorPlan choose_block(const FactorShape& shape, const FabricModel& model, std::size_t devices) {
+  const auto [slowest, fastest] = std::minmax_element(
+      model.ranks.begin(), model.ranks.begin() + static_cast<std::ptrdiff_t>(devices),
+      [](const RankModel& x, const RankModel& y) { return x.flop_per_s < y.flop_per_s; });
+  const bool are_equal = fastest->flop_per_s < kUnequal * slowest->flop_per_s;
+  FactorPlan best{0, 0, 0};
   for (const std::uint64_t block : kBlocks) {
     if (block > std::max<std::uint64_t>(shape.n / devices, kBlocks[0])) continue;
-    FactorPlan plan{devices, block, 0};
-    if (memory_bytes > 0 && factor_memory_bytes(shape, plan) > static_cast<double>(memory_bytes)) {
-      continue;
+    for (const bool by_rate : {false, true}) {
+      if (by_rate && are_equal) continue;
+      FactorPlan plan{devices, block, 0, by_rate};
+      const auto deal = deal_columns(shape, model.ranks, plan);
+      if (!deal) continue;
+      plan.seconds = Play(shape, model, *deal).run().seconds;
+      if (best.devices == 0 || plan.seconds < best.seconds) best = plan;
     }
-    plan.seconds = play_factorization(shape, model, plan).seconds;
-    if (fastest.devices == 0 || plan.seconds < fastest.seconds) fastest = plan;
   }
-  return fastest;
+  return best;
 }
 
-FactorPlan choose_factor_plan(const FactorShape& shape, const FabricModel& model,
-                              std::uint64_t memory_bytes) {
+FactorPlan choose_factor_plan(const FactorShape& shape, const FabricModel& model) {
   FactorPlan best{0, 0, 0};
   for (std::size_t devices = 1; devices <= model.ranks.size(); ++devices) {
-    const FactorPlan fastest = choose_block(shape, model, devices, memory_bytes);
+    const FactorPlan fastest = choose_block(shape, model, devices);
     if (fastest.devices == 0) continue;
     if (best.devices == 0 || fastest.seconds < kClearly * best.seconds) best = fastest;
   }

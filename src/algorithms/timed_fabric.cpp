@@ -157,8 +157,25 @@ void TimedFabric::abort(const Status& why) {
   changed_.notify_all();
 }
 
+Status TimedFabric::await_slot(std::size_t at, std::size_t slot) {
+  Station& here = station(at);
+  OB_RETURN_IF_ERROR(here.in_after(slot));
+  return here.device().synchronize(here.in()).status;
+}
+
+Status TimedFabric::await_home(std::size_t at) {
+  const Status status = Fabric::await_home(at);
+  sleep_until_home(at, status);
+  return status;
+}
+
 Status TimedFabric::finish(std::size_t at) {
   const Status status = Fabric::finish(at);
+  sleep_until_home(at, status);
+  return status;
+}
+
+void TimedFabric::sleep_until_home(std::size_t at, const Status& status) {
   double home = 0;
   {
     std::unique_lock lock(mutex_);
@@ -166,7 +183,6 @@ Status TimedFabric::finish(std::size_t at) {
     home = home_at_[at];
   }
   if (status.ok()) sleep_until(home);
-  return status;
 }
 
 }  // namespace ob::algorithms

@@ -30,6 +30,8 @@ class TimedFabric final : public Fabric {
                std::span<const std::size_t> receivers) override;
   Status deliver(std::size_t /*at*/) override { return {}; }
   Status take(std::size_t at, ParcelTag tag, const Parcel& parcel, std::size_t slot) override;
+  Status await_slot(std::size_t at, std::size_t slot) override;
+  Status await_home(std::size_t at) override;
   void abort(const Status& why) override;
   Status finish(std::size_t at) override;
 
@@ -48,6 +50,7 @@ class TimedFabric final : public Fabric {
   void set_off(ParcelTag tag, double bytes);
   void send_home(std::size_t at, double bytes, double ready);
   bool is_leaving(std::size_t at) const;
+  void sleep_until_home(std::size_t at, const Status& status);
   double pass_to(Journey& journey, std::size_t at, double bytes, double free);
 
   const FabricModel model_;

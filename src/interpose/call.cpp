@@ -53,7 +53,9 @@ void Call::decide(const Argument* arguments, std::size_t batch, const void* orig
   RoutineRecord& record = s->routine(routine_);
   ReportRow* row = s->row(record, routine_.name);
   if (row != nullptr) add(row->calls, 1);
-  work_ = work_of(routine_, arguments, batch);
+  const auto server = s->pool.preferred();
+  const ServerFacts* facts = server ? s->tuning.server(*server) : nullptr;
+  work_ = work_of(routine_, arguments, batch, facts != nullptr ? facts->memory_bytes : UINT64_MAX);
   const bool eligible = !routine_.trivial(arguments) && s->may_leave(record, routine_.name);
   if (eligible && row != nullptr) add(row->eligible, 1);
   const bool alone = batch == 1;

@@ -206,10 +206,10 @@ void explain(State& state, Asked& asked, Answer& answer) {
   const auto server = state.pool.preferred();
   const ServerFacts* facts = server ? meet(state, *server) : nullptr;
   if (facts != nullptr) acquaint(state, *asked.record, asked.name, nullptr, facts);
-  const policy::Work work =
-      asked.routine != nullptr
-          ? work_of(*asked.routine, asked.arguments.items)
-          : work_of(asked.plan, facts != nullptr ? facts->memory_bytes : UINT64_MAX);
+  const std::uint64_t memory_bytes = facts != nullptr ? facts->memory_bytes : UINT64_MAX;
+  const policy::Work work = asked.routine != nullptr
+                                ? work_of(*asked.routine, asked.arguments.items, 1, memory_bytes)
+                                : work_of(asked.plan, memory_bytes);
   const Question question{
       .record = *asked.record, .name = asked.name, .work = work, .original = asked.original};
   Outlook outlook;

@@ -199,11 +199,11 @@ double seconds_since(std::uint64_t began_ns) {
 
 std::optional<Status> run_on_several(State& state, client::Lease& first, const Descriptor& routine,
                                      const Argument* arguments, algorithms::Stages& stages) {
-  // Which devices take part, and with how much, changes sums.
-  if (accuracy_now(state.settings) == Accuracy::strict) return std::nullopt;
   if (algorithms::can_be_factored(routine)) {
     return factor_on_several(state, first, routine, arguments, stages);
   }
+  // Which devices take part, and with how much, changes sums.
+  if (accuracy_now(state.settings) == Accuracy::strict) return std::nullopt;
   if (!may_be_split(state.settings, routine, arguments)) return std::nullopt;
   DeviceTrials& trials = trials_kept(first, routine, arguments);
   const std::size_t wanted = trials.begun() ? trials.next() : state.settings.devices;
@@ -232,6 +232,10 @@ Status run_on_one(State& state, client::Lease& lease, const Descriptor& routine,
                   const Argument* arguments, algorithms::Stages& stages) {
   const std::uint64_t began_ns = now_ns();
   Status status = offload(state, lease, routine, arguments, stages);
+  if (status.code() == Code::out_of_memory && algorithms::can_be_factored(routine) &&
+      !lease.device().broken()) {
+    return factor_with_little(state, lease, routine, arguments, stages);
+  }
   if (!status.ok() || !may_be_split(state.settings, routine, arguments)) return status;
   trials_kept(lease, routine, arguments).took(1, seconds_since(began_ns));
   return status;

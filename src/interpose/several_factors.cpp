@@ -1,13 +1,16 @@
 #include "interpose/several_factors.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "algorithms/factor_call.hpp"
 #include "algorithms/host_fabric.hpp"
+#include "algorithms/step_model.hpp"
+#include "interpose/accuracy.hpp"
 #include "interpose/pipelined.hpp"
+#include "interpose/resident.hpp"
 
 namespace ob::interpose {
 namespace {
@@ -16,18 +19,51 @@ namespace {
 constexpr double kWorthAsking = 1e9;  // flop
 // Blocks of calls that are cut whether that gains or not.
 constexpr std::uint64_t kWidest = 256;
+// Of memory: what the blocks of a matrix do not get; what rounding up small buffers loses; what
+// there is if others have the rest.
+constexpr std::uint64_t kSpareBytes = 64 << 10;
+constexpr std::uint64_t kRoundingPart = 32;
+constexpr std::uint64_t kShareOfLittle = 4;
+
+using Leases = std::span<client::Lease* const>;
+
+double told(const client::Lease* lease) { return lease->device().info().gflops_double; }
+
+// Unless they are as good as equal: then they are in the order in which servers take turns.
+void put_fastest_first(std::vector<client::Lease*>& leases) {
+  const auto slower = [](const client::Lease* x, const client::Lease* y) {
+    return told(x) < told(y);
+  };
+  const auto [slowest, fastest] = std::minmax_element(leases.begin(), leases.end(), slower);
+  if (told(*fastest) < 1.1 * told(*slowest)) return;
+  std::stable_sort(leases.begin(), leases.end(),
+                   [&](const client::Lease* x, const client::Lease* y) { return slower(y, x); });
+}
+
+double mean_told(Leases leases) {
+  double sum = 0;
+  for (const client::Lease* lease : leases) sum += told(lease);
+  return sum / static_cast<double>(leases.size());
+}
 
 // What is known of the leased devices. Those of one server share its link.
-algorithms::FabricModel fabric_model(State& state, const std::vector<client::Lease*>& leases,
-                                     const Descriptor& routine, const Argument* arguments) {
+algorithms::FabricModel fabric_model(State& state, Leases leases, const Descriptor& routine,
+                                     const Argument* arguments, std::uint64_t share) {
   algorithms::FabricModel model;
+  const double mean = mean_told(leases);
+  const bool is_seen = state.routine(routine).remote.rate(routine.flops(arguments)) > 0;
   std::set<std::size_t> servers;
   for (const client::Lease* lease : leases) {
-    const algorithms::PipelineModel one = model_of(state, *lease, routine, arguments);
+    const DeviceInfo& info = lease->device().info();
+    algorithms::PipelineModel one = model_of(state, *lease, routine, arguments);
+    // Rates that were seen are those of all devices together: what tells them apart is what they
+    // say.
+    if (is_seen && mean > 0) one.flop_per_s *= told(lease) / mean;
     // a panel is made at the rate of the routine, the rest at that of products
-    const double products = lease->device().info().gflops_double * 1e9 * device_share(routine) /
-                            std::max(routine.efficiency, 0.01);
-    model.ranks.push_back({std::max(one.flop_per_s, 0.9 * products), one.flop_per_s, one.call_s});
+    const double products =
+        told(lease) * 1e9 * device_share(routine) / std::max(routine.efficiency, 0.01);
+    model.ranks.push_back({std::max(one.flop_per_s, 0.9 * products), one.flop_per_s, one.call_s,
+                           memory_to_factor(info.memory_bytes) / share});
     model.message_s = one.message_s;
     const bool is_first = model.link_bytes_per_s == 0;
     const double slower = std::min(one.to_bytes_per_s, one.from_bytes_per_s);
@@ -39,53 +75,130 @@ algorithms::FabricModel fabric_model(State& state, const std::vector<client::Lea
   return model;
 }
 
-algorithms::FactorPlan plan_of(const State& state, const algorithms::FactorShape& shape,
-                               const algorithms::FabricModel& model, std::uint64_t memory_bytes) {
-  if (!state.settings.always_several) {
-    if (!model.known()) return {1, 0, 0};
-    return choose_factor_plan(shape, model, memory_bytes);
+// Not measured: it always is the same.
+algorithms::FactorPlan plan_of_memory(const algorithms::FactorShape& shape,
+                                      const algorithms::FabricModel& model, std::size_t devices) {
+  std::uint64_t memory_bytes = UINT64_MAX;
+  for (const algorithms::RankModel& rank : model.ranks) {
+    memory_bytes = std::min(memory_bytes, rank.memory_bytes);
   }
+  const std::uint64_t even = std::clamp<std::uint64_t>(shape.n / (2 * devices), 1, kWidest);
+  return {devices, std::min(even, modest_block(shape, memory_bytes)), 0};
+}
+
+algorithms::FactorPlan plan_of(const State& state, const algorithms::FactorShape& shape,
+                               const algorithms::FabricModel& model, bool strict) {
   // at least one block for each device
-  const std::size_t devices = std::min<std::size_t>(model.ranks.size(), shape.n);
-  return {devices, std::clamp<std::uint64_t>(shape.n / (2 * devices), 1, kWidest), 0};
+  const std::size_t most = std::min<std::size_t>(model.ranks.size(), shape.n);
+  if (state.settings.always_several) return plan_of_memory(shape, model, most);
+  if (!strict && model.known()) return choose_factor_plan(shape, model);
+  return plan_of_memory(shape, model, 1);
+}
+
+// What stays on devices between calls gives way.
+Status make_room(State& state, Leases leases) {
+  for (client::Lease* lease : leases) {
+    algorithms::Residency* resident = residency_of(state, *lease);
+    if (resident == nullptr) continue;
+    OB_RETURN_IF_ERROR(resident->make_room(lease->device().info().memory_bytes));
+  }
+  return {};
+}
+
+// A call and the devices that it may have, the fastest first.
+class Attempt {
+ public:
+  Attempt(State& state, Leases leases, const Descriptor& routine, const Argument* arguments,
+          std::uint64_t share)
+      : state_(state),
+        leases_(leases.begin(), leases.end()),
+        routine_(routine),
+        arguments_(arguments),
+        shape_(algorithms::factor_shape(routine, arguments)),
+        strict_(accuracy_now(state.settings) == Accuracy::strict) {
+    put_fastest_first(leases_);
+    model_ = fabric_model(state, leases_, routine, arguments, share);
+    plan_ = plan_of(state, shape_, model_, strict_);
+  }
+
+  const algorithms::FactorPlan& plan() const { return plan_; }
+
+  Status run(algorithms::Stages& stages) {
+    if (plan_.devices == 0) return {Code::out_of_memory, "a slab of A does not fit on the device"};
+    model_.ranks.resize(plan_.devices);
+    leases_.resize(plan_.devices);
+    const auto deal = algorithms::deal_columns(shape_, model_.ranks, plan_);
+    if (!deal || deal->slabs() > 1) OB_RETURN_IF_ERROR(make_room(state_, leases_));
+    std::vector<Device*> devices;
+    for (client::Lease* lease : leases_) devices.push_back(&lease->device());
+    OB_ASSIGN_OR_RETURN(const auto fabric, algorithms::HostFabric::create(devices, model_));
+    return algorithms::offload_factorization(*fabric, routine_, arguments_, plan_, stages);
+  }
+
+ private:
+  State& state_;
+  std::vector<client::Lease*> leases_;
+  const Descriptor& routine_;
+  const Argument* const arguments_;
+  const algorithms::FactorShape shape_;
+  const bool strict_;
+  algorithms::FabricModel model_;
+  algorithms::FactorPlan plan_;
+};
+
+bool may_be_several(const State& state, const Descriptor& routine, const Argument* arguments) {
+  // Which devices take part, and with how much, changes sums.
+  if (accuracy_now(state.settings) == Accuracy::strict) return false;
+  if (state.settings.devices < 2) return false;
+  return state.settings.always_several || routine.flops(arguments) >= kWorthAsking;
 }
 
 }  // namespace
 
+std::uint64_t memory_to_factor(std::uint64_t memory_bytes) noexcept {
+  return memory_bytes - memory_bytes / kRoundingPart - std::min(memory_bytes / 8, kSpareBytes);
+}
+
+bool fits_to_factor(const Descriptor& routine, const Argument* arguments,
+                    std::uint64_t memory_bytes) noexcept {
+  if (memory_bytes == 0) return true;  // it does not say
+  const std::uint64_t spare_bytes = std::min(memory_bytes / 8, kSpareBytes);
+  return algorithms::factor_bytes_at_once(routine, arguments) <=
+         static_cast<double>(memory_bytes - spare_bytes);
+}
+
 std::optional<Status> factor_on_several(State& state, client::Lease& first,
                                         const Descriptor& routine, const Argument* arguments,
                                         algorithms::Stages& stages) {
-  const Settings& settings = state.settings;
-  if (settings.devices < 2) return std::nullopt;
-  if (!settings.always_several && routine.flops(arguments) < kWorthAsking) return std::nullopt;
-  std::vector<client::Lease> others = state.pool.lease_others(first, settings.devices - 1);
-  if (others.empty()) return std::nullopt;
+  const bool fits = fits_to_factor(routine, arguments, first.device().info().memory_bytes);
+  std::vector<client::Lease> others;
+  if (may_be_several(state, routine, arguments)) {
+    others = state.pool.lease_others(first, state.settings.devices - 1);
+  }
+  if (fits && others.empty()) return std::nullopt;
   std::vector<client::Lease*> leases{&first};
   for (client::Lease& other : others) leases.push_back(&other);
-  std::uint64_t memory_bytes = UINT64_MAX;
-  for (const client::Lease* lease : leases) {
-    memory_bytes = std::min(memory_bytes, lease->device().info().memory_bytes);
-  }
-  algorithms::FabricModel model = fabric_model(state, leases, routine, arguments);
-  const algorithms::FactorShape shape = algorithms::factor_shape(routine, arguments);
-  const algorithms::FactorPlan plan = plan_of(state, shape, model, memory_bytes);
-  if (plan.devices < 2) return std::nullopt;
-  model.ranks.resize(plan.devices);
-  std::vector<Device*> devices;
-  for (std::size_t i = 0; i < plan.devices; ++i) devices.push_back(&leases[i]->device());
-  Status status;
-  {
-    auto fabric = algorithms::HostFabric::create(devices, model);
-    status = fabric.ok() ? algorithms::offload_factorization(**fabric, routine, arguments,
-                                                             plan.block, stages)
-                         : fabric.status();
-  }
+  Attempt attempt(state, leases, routine, arguments, 1);
+  if (fits && attempt.plan().devices < 2) return std::nullopt;
+  Status status = attempt.run(stages);
+  if (status.ok() || first.device().broken()) return status;
   // Another one failed for good, or has not the memory: perhaps the first can do it all.
-  if (!status.ok() && !first.device().broken()) {
-    stages = {};
-    return std::nullopt;
+  stages = {};
+  if (fits) return std::nullopt;
+  if (status.code() == Code::out_of_memory) {
+    return factor_with_little(state, first, routine, arguments, stages);
   }
-  return status;
+  if (others.empty()) return status;
+  return Attempt(state, Leases(leases).first(1), routine, arguments, 1).run(stages);
+}
+
+Status factor_with_little(State& state, client::Lease& lease, const Descriptor& routine,
+                          const Argument* arguments, algorithms::Stages& stages) {
+  client::Lease* const leases[] = {&lease};
+  stages = {};
+  OB_RETURN_IF_ERROR(make_room(state, leases));
+  OB_RETURN_IF_ERROR(lease.device().drop_cached_buffers());
+  return Attempt(state, leases, routine, arguments, kShareOfLittle).run(stages);
 }
 
 }  // namespace ob::interpose

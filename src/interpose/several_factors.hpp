@@ -1,6 +1,7 @@
 #pragma once
-// Factorizations of the program on several devices.
+// Factorizations of the program on several devices, and of matrices larger than a device.
 
+#include <cstdint>
 #include <optional>
 
 #include "algorithms/stages.hpp"
@@ -12,11 +13,23 @@
 
 namespace ob::interpose {
 
-/// As run_on_several(). Devices do not know each other: panels go from one to the others through
-/// this process. A device that fails ends the attempt; nothing of the program's has changed then.
-/// @pre algorithms::can_be_factored(routine)
+/// True if a device of so much memory has room for the call as one routine.
+/// @pre algorithms::can_be_factored(routine), as for all below
+bool fits_to_factor(const Descriptor& routine, const Argument* arguments,
+                    std::uint64_t memory_bytes) noexcept;
+/// What blocks of the matrix may take of it.   Units: bytes
+std::uint64_t memory_to_factor(std::uint64_t memory_bytes) noexcept;
+
+/// As run_on_several(), and slab after slab where the memory of the devices does not suffice, be it
+/// of one. Devices do not know each other: panels go from one to the others through this process. A
+/// device that fails ends the attempt; nothing of the program's has changed then.
 std::optional<Status> factor_on_several(State& state, client::Lease& first,
                                         const Descriptor& routine, const Argument* arguments,
                                         algorithms::Stages& stages);
+
+/// Runs a call slab after slab that did not find the memory on the leased device which it should
+/// have had: with a part of it.   Errors: those of offload()
+Status factor_with_little(State& state, client::Lease& lease, const Descriptor& routine,
+                          const Argument* arguments, algorithms::Stages& stages);
 
 }  // namespace ob::interpose

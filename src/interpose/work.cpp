@@ -2,8 +2,10 @@
 
 #include <bit>
 
+#include "algorithms/factor_call.hpp"
 #include "algorithms/fft_traffic.hpp"
 #include "interpose/pipelined.hpp"
+#include "interpose/several_factors.hpp"
 #include "routines/cost.hpp"
 
 namespace ob::interpose {
@@ -28,10 +30,20 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325ULL;
 };
 
+// Of a matrix that the device has not the memory for.
+double brought_to_factor(const Descriptor& routine, const Argument* arguments,
+                         std::uint64_t memory_bytes) {
+  if (!algorithms::can_be_factored(routine)) return 0;
+  if (fits_to_factor(routine, arguments, memory_bytes)) return 0;
+  const algorithms::FactorShape shape = algorithms::factor_shape(routine, arguments);
+  const std::uint64_t memory = memory_to_factor(memory_bytes);
+  return algorithms::brought_bytes(shape, algorithms::modest_block(shape, memory), memory);
+}
+
 }  // namespace
 
-policy::Work work_of(const Descriptor& routine, const Argument* arguments,
-                     std::size_t batch) noexcept {
+policy::Work work_of(const Descriptor& routine, const Argument* arguments, std::size_t batch,
+                     std::uint64_t memory_bytes) noexcept {
   const auto calls = static_cast<double>(batch);
   const Cost cost = cost_of(routine, arguments);
   policy::Work work;
@@ -45,6 +57,12 @@ policy::Work work_of(const Descriptor& routine, const Argument* arguments,
     if (const auto bytes = bytes_in_panels(routine, arguments)) {
       work.overlaps = true;
       work.bytes_to = *bytes;
+    }
+    const double brought = brought_to_factor(routine, arguments, memory_bytes);
+    if (brought > 0) {
+      work.overlaps = true;
+      work.may_stay = false;
+      work.bytes_to += brought;
     }
   }
   Hash shape;

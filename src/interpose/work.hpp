@@ -2,6 +2,7 @@
 // What a call is about to do, for the decision.
 
 #include <cstddef>
+#include <cstdint>
 
 #include "policy/decision.hpp"
 #include "routines/argument.hpp"
@@ -10,10 +11,10 @@
 
 namespace ob::interpose {
 
-/// A call, or `batch` calls that are all as large as this one.
+/// A call, or `batch` calls that are all as large as this one, on a device with so much memory.
 /// @pre routine.legal(arguments, their lds)   Threads: any; operands are not touched
-policy::Work work_of(const Descriptor& routine, const Argument* arguments,
-                     std::size_t batch = 1) noexcept;
+policy::Work work_of(const Descriptor& routine, const Argument* arguments, std::size_t batch = 1,
+                     std::uint64_t memory_bytes = UINT64_MAX) noexcept;
 
 /// A transform on a device with so much memory.
 policy::Work work_of(const FftPlan& plan, std::uint64_t memory_bytes) noexcept;

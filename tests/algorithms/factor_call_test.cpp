@@ -27,8 +27,8 @@ TEST(FactorCall, GivesTheOriginalsResultAndTouchesNothingElse) {
                    std::to_string(devices));
       const auto fabric = host_fabric(cpu_devices(devices), 1024);
       algorithms::Stages stages;
-      const Status status =
-          algorithms::offload_factorization(*fabric, routine, actual.arguments, block, stages);
+      const Status status = algorithms::offload_factorization(*fabric, routine, actual.arguments,
+                                                              {devices, block}, stages);
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_EQ(difference(given, expected, actual), "");
       EXPECT_EQ(stages.more_devices, devices - 1);

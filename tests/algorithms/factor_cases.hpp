@@ -13,15 +13,13 @@ struct GeneralCase {
   std::uint64_t m = 1;
   std::uint64_t n = 1;
   std::uint64_t ld = 1;
-  std::uint64_t block = 1;
-  std::size_t devices = 1;
+  Deal deal{};
   double block_bytes = 0;
 
   std::uint64_t order() const { return std::min(m, n); }
   std::string text() const {
     return std::string(1, "sdcz"[static_cast<int>(precision)]) + " m=" + std::to_string(m) +
-           " n=" + std::to_string(n) + " lda=" + std::to_string(ld) +
-           " nb=" + std::to_string(block) + " on " + std::to_string(devices);
+           " n=" + std::to_string(n) + " lda=" + std::to_string(ld) + deal.text();
   }
 };
 
@@ -31,8 +29,7 @@ inline GeneralCase random_general_case(std::mt19937_64& random, std::uint64_t mo
   made.m = uniform<std::uint64_t>(random, 1, most);
   made.n = uniform<std::uint64_t>(random, 1, most);
   made.ld = made.m + uniform<std::uint64_t>(random, 0, 5);
-  made.block = uniform<std::uint64_t>(random, 1, 40);
-  made.devices = uniform<std::size_t>(random, 1, kMostDevices);
+  made.deal = random_deal(random, made.n);
   made.block_bytes = uniform<int>(random, 1, 4096);  // several to a parcel
   return made;
 }

@@ -14,13 +14,11 @@ struct Case {
   bool lower = true;
   std::uint64_t n = 1;
   std::uint64_t ld = 1;
-  std::uint64_t block = 1;
-  std::size_t devices = 1;
+  Deal deal{};
   double block_bytes = 0;
   std::string text() const {
     return std::string(1, "sdcz"[static_cast<int>(precision)]) + "potrf " + (lower ? "L" : "U") +
-           " n=" + std::to_string(n) + " lda=" + std::to_string(ld) +
-           " nb=" + std::to_string(block) + " on " + std::to_string(devices);
+           " n=" + std::to_string(n) + " lda=" + std::to_string(ld) + deal.text();
   }
 };
 
@@ -30,8 +28,7 @@ Case random_case(std::mt19937_64& random) {
   made.lower = uniform(random, 0, 1) == 1;
   made.n = uniform<std::uint64_t>(random, 1, 90);
   made.ld = made.n + uniform<std::uint64_t>(random, 0, 5);
-  made.block = uniform<std::uint64_t>(random, 1, 40);
-  made.devices = uniform<std::size_t>(random, 1, kMostDevices);
+  made.deal = random_deal(random, made.n);
   made.block_bytes = uniform<int>(random, 1, 4096);  // several to a parcel
   return made;
 }
@@ -58,8 +55,9 @@ double residual(const Case& what, const FactorMatrix& given, const FactorMatrix&
 class Job {
  public:
   Job(const Case& what, FactorMatrix& a)
-      : fabric_(host_fabric(cpu_devices(what.devices), what.block_bytes)),
-        factorization_(*fabric_, {what.precision, what.lower, what.n, a.operand()}, what.block) {}
+      : fabric_(host_fabric(cpu_devices(what.deal.devices()), what.block_bytes)),
+        factorization_(*fabric_, {what.precision, what.lower, what.n, a.operand()},
+                       what.deal.of(what.n)) {}
   Status run() { return factorization_.run(); }
   std::int64_t commit() { return factorization_.commit(); }
   const algorithms::HostFabric& fabric() const { return *fabric_; }
@@ -116,7 +114,7 @@ TEST(FactorCholesky, InfoNamesTheFirstMinorThatIsNotPositive) {
     Job run(what, a);
     ASSERT_TRUE(run.run().ok());
     ASSERT_EQ(run.commit(), static_cast<std::int64_t>(bad + 1));
-    const std::uint64_t blocks_before = bad / what.block * what.block;
+    const std::uint64_t blocks_before = bad / what.deal.block * what.deal.block;
     const double bound = 8.0 * static_cast<double>(what.n + 1) * unit_of(what.precision) *
                          static_cast<double>(2 * what.n + 1);
     ASSERT_LE(residual(what, given, a, blocks_before), bound);
@@ -126,7 +124,7 @@ TEST(FactorCholesky, InfoNamesTheFirstMinorThatIsNotPositive) {
 TEST(FactorCholesky, EachPanelIsReceivedOnceByThoseWhoNeedIt) {
   auto random = fresh_random();
   for (const std::size_t devices : {1, 2, 3, 4}) {
-    const Case what{Precision::d, true, 96, 96, 8, devices, 1024};
+    const Case what{Precision::d, true, 96, 96, {8, std::vector<double>(devices, 1.0)}, 1024};
     FactorMatrix a(what.precision, what.n, what.n, what.ld);
     a.fill_definite(random);
     Job run(what, a);
@@ -139,7 +137,7 @@ TEST(FactorCholesky, EachPanelIsReceivedOnceByThoseWhoNeedIt) {
       fetched += run.fabric().traffic(at).fetched;
       received += run.fabric().traffic(at).received;
     }
-    const std::uint64_t blocks = what.n / what.block;
+    const std::uint64_t blocks = what.n / what.deal.block;
     EXPECT_EQ(sent, what.n * (what.n + 1) / 2 * 8);
     EXPECT_EQ(fetched, sent + blocks * 8);  // and an info of each panel
     std::uint64_t expected = 0;
@@ -148,7 +146,7 @@ TEST(FactorCholesky, EachPanelIsReceivedOnceByThoseWhoNeedIt) {
       for (std::uint64_t j = k + 1; j < blocks; ++j) needs[j % devices] = true;
       needs[k % devices] = false;
       const auto takers = static_cast<std::uint64_t>(std::count(needs.begin(), needs.end(), true));
-      expected += takers * (what.n - (k + 1) * what.block) * what.block * 8;
+      expected += takers * (what.n - (k + 1) * what.deal.block) * what.deal.block * 8;
     }
     EXPECT_EQ(received, expected) << devices;
   }

@@ -15,21 +15,22 @@ using algorithms::HostFabric;
 enum class Routine { cholesky, lu, qr };
 
 // Runs it, and commits if it succeeds.
-Status run(Routine routine, HostFabric& fabric, FactorMatrix& a, std::uint64_t block) {
+Status run(Routine routine, HostFabric& fabric, FactorMatrix& a, const Deal& dealt) {
   const std::uint64_t n = a.rows();
+  const algorithms::ColumnDeal deal = dealt.of(n);
   if (routine == Routine::cholesky) {
-    algorithms::CholeskyFactorization made(fabric, {Precision::d, true, n, a.operand()}, block);
+    algorithms::CholeskyFactorization made(fabric, {Precision::d, true, n, a.operand()}, deal);
     OB_RETURN_IF_ERROR(made.run());
     return made.commit() == 0 ? Status() : Status(Code::internal, "info");
   }
   if (routine == Routine::lu) {
-    algorithms::LuFactorization made(fabric, {Precision::d, n, n, a.operand()}, block);
+    algorithms::LuFactorization made(fabric, {Precision::d, n, n, a.operand()}, deal);
     OB_RETURN_IF_ERROR(made.run());
     if (made.complete() != 0) return Status(Code::internal, "info");
     made.commit();
     return {};
   }
-  algorithms::QrFactorization made(fabric, {Precision::d, n, n, a.operand()}, block);
+  algorithms::QrFactorization made(fabric, {Precision::d, n, n, a.operand()}, deal);
   OB_RETURN_IF_ERROR(made.run());
   std::vector<double> tau(n);
   made.commit(tau.data());
@@ -46,7 +47,17 @@ double largest_difference(const FactorMatrix& x, const FactorMatrix& y) {
   return most;
 }
 
-class FactorFailure : public testing::TestWithParam<Routine> {};
+struct Way {
+  Routine routine;
+  bool in_slabs;
+  Deal deal(std::size_t devices, std::uint64_t block) const {
+    Deal made{block, std::vector<double>(devices, 1.0)};
+    if (in_slabs) made.most_columns = block;
+    return made;
+  }
+};
+
+class FactorFailure : public testing::TestWithParam<Way> {};
 
 TEST_P(FactorFailure, OfAnyOperationLeavesTheCallersMemoryAndNothingElse) {
   auto random = fresh_random();
@@ -69,7 +80,7 @@ TEST_P(FactorFailure, OfAnyOperationLeavesTheCallersMemoryAndNothingElse) {
       Status status;
       {
         const auto fabric = host_fabric(devices, 512);
-        status = run(GetParam(), *fabric, a, 7);
+        status = run(GetParam().routine, *fabric, a, GetParam().deal(3, 4));
       }
       failing.fail_operation(0, {});
       for (const auto& device : forwarding) ASSERT_EQ(device->buffers(), 0);
@@ -86,11 +97,12 @@ TEST_P(FactorFailure, ADeviceWithoutMemoryIsReportedAndNothingChanges) {
   FactorMatrix a(Precision::d, 60, 60, 60);
   a.fill_definite(random);
   const FactorMatrix given = a;
-  const auto small = cpu_device(16 << 10);
+  const auto small = cpu_device(8 << 10);
   std::vector<Device*> devices = cpu_devices(2);
   devices.push_back(small.get());
   const auto fabric = host_fabric(devices, 512);
-  EXPECT_EQ(run(GetParam(), *fabric, a, 8).code(), Code::out_of_memory);
+  const Status status = run(GetParam().routine, *fabric, a, GetParam().deal(3, 8));
+  EXPECT_EQ(status.code(), Code::out_of_memory);
   EXPECT_TRUE(a == given);
 }
 
@@ -100,30 +112,33 @@ TEST_P(FactorFailure, DevicesBehindConnectionsGiveTheSameFactors) {
   given.fill_definite(random);
   FactorMatrix expected = given;
   const auto one = host_fabric(cpu_devices(1), 512);
-  ASSERT_TRUE(run(GetParam(), *one, expected, 16).ok());
+  ASSERT_TRUE(run(GetParam().routine, *one, expected, Deal{16}).ok());
   DeviceAt tcp(Place::tcp);
   DeviceAt shm(Place::shm);
   DeviceAt local(Place::local);
   std::vector<Device*> devices{&tcp.device(), &shm.device(), &local.device()};
   FactorMatrix a = given;
   const auto fabric = host_fabric(devices, 512);
-  const Status status = run(GetParam(), *fabric, a, 16);
+  const Status status = run(GetParam().routine, *fabric, a, GetParam().deal(3, 8));
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_LE(largest_difference(a, expected), 1e-9);
 }
 
-std::string routine_name(const testing::TestParamInfo<Routine>& param) {
-  switch (param.param) {
-    case Routine::cholesky: return "cholesky";
-    case Routine::lu: return "lu";
-    case Routine::qr: return "qr";
+std::string way_name(const testing::TestParamInfo<Way>& param) {
+  const std::string slabs = param.param.in_slabs ? "_in_slabs" : "";
+  switch (param.param.routine) {
+    case Routine::cholesky: return "cholesky" + slabs;
+    case Routine::lu: return "lu" + slabs;
+    case Routine::qr: return "qr" + slabs;
   }
   return "";
 }
 
 INSTANTIATE_TEST_SUITE_P(of, FactorFailure,
-                         testing::Values(Routine::cholesky, Routine::lu, Routine::qr),
-                         routine_name);
+                         testing::Values(Way{Routine::cholesky, false}, Way{Routine::lu, false},
+                                         Way{Routine::qr, false}, Way{Routine::cholesky, true},
+                                         Way{Routine::lu, true}, Way{Routine::qr, true}),
+                         way_name);
 
 }  // namespace
 }  // namespace ob::test

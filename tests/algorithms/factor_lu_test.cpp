@@ -18,8 +18,8 @@ struct Factors {
 
 Factors factor(const GeneralCase& what, FactorMatrix& a) {
   const FactorMatrix given = a;
-  const auto fabric = host_fabric(cpu_devices(what.devices), what.block_bytes);
-  LuFactorization lu(*fabric, {what.precision, what.m, what.n, a.operand()}, what.block);
+  const auto fabric = host_fabric(cpu_devices(what.deal.devices()), what.block_bytes);
+  LuFactorization lu(*fabric, {what.precision, what.m, what.n, a.operand()}, what.deal.of(what.n));
   const Status status = lu.run();
   EXPECT_TRUE(status.ok()) << status.message();
   if (!status.ok()) return {.info = -1};

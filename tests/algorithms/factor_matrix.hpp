@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/column_deal.hpp"
 #include "algorithms/device_call.hpp"
 #include "algorithms/host_fabric.hpp"
 #include "backend/cpu/backend.hpp"
@@ -110,10 +111,49 @@ inline std::vector<Device*> cpu_devices(std::size_t count) {
   return devices;
 }
 
+/// Blocks that are dealt out in turn, or unevenly, in slabs of at most so many columns of each
+/// device.
+struct Deal {
+  std::uint64_t block = 1;
+  std::vector<double> shares{1.0};
+  std::uint64_t most_columns = UINT64_MAX;
+
+  std::size_t devices() const { return shares.size(); }
+  algorithms::ColumnDeal of(std::uint64_t length) const {
+    algorithms::ColumnDeal deal(length, block, shares);
+    const auto fits = [&](std::size_t, std::size_t, std::uint64_t columns) {
+      return columns <= std::max(block, most_columns);
+    };
+    EXPECT_TRUE(deal.cut(fits));
+    return deal;
+  }
+  std::string text() const {
+    std::string made = " nb=" + std::to_string(block) + " on";
+    for (const double share : shares) made += " " + std::to_string(static_cast<int>(share));
+    if (most_columns < UINT64_MAX) made += ", at most " + std::to_string(most_columns) + " columns";
+    return made;
+  }
+};
+
+/// A third of them unevenly, half of them in slabs.
+inline Deal random_deal(std::mt19937_64& random, std::uint64_t length) {
+  Deal made;
+  made.block = uniform<std::uint64_t>(random, 1, 40);
+  made.shares.assign(uniform<std::size_t>(random, 1, kMostDevices), 1.0);
+  if (uniform(random, 0, 2) == 0) {
+    for (double& share : made.shares) share = uniform(random, 1, 5);
+  }
+  if (uniform(random, 0, 1) == 0) made.most_columns = uniform<std::uint64_t>(random, 1, length);
+  return made;
+}
+
+/// @param memory_bytes of each device, 0: as much as it takes
 inline std::unique_ptr<algorithms::HostFabric> host_fabric(std::span<Device* const> devices,
-                                                           double block_bytes) {
+                                                           double block_bytes,
+                                                           std::uint64_t memory_bytes = 0) {
   algorithms::FabricModel model;
   model.block_bytes = block_bytes;
+  model.ranks.assign(devices.size(), {0, 0, 0, memory_bytes});
   auto made = algorithms::HostFabric::create(devices, model);
   if (!made.ok()) {
     std::fprintf(stderr, "%s\n", made.status().message().c_str());

@@ -33,8 +33,9 @@ TEST(FactorQr, GivesReflectorsAndR) {
     FactorMatrix tau(what.precision, what.order(), 1, what.order() + 3);
     const FactorMatrix tau_before = tau;
     const FactorMatrix given = a;
-    const auto fabric = host_fabric(cpu_devices(what.devices), what.block_bytes);
-    QrFactorization qr(*fabric, {what.precision, what.m, what.n, a.operand()}, what.block);
+    const auto fabric = host_fabric(cpu_devices(what.deal.devices()), what.block_bytes);
+    QrFactorization qr(*fabric, {what.precision, what.m, what.n, a.operand()},
+                       what.deal.of(what.n));
     const Status status = qr.run();
     ASSERT_TRUE(status.ok()) << status.message();
     ASSERT_EQ(a, given) << "before commit()";

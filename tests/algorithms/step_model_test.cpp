@@ -94,7 +94,7 @@ TEST(StepModel, ThePlanIsTheFastestThatFits) {
   for (const double link : {1e8, 1e9, 1e10}) {
     const FactorShape shape{Kind::cholesky, 6000, 6000};
     const FabricModel model = model_of(4, 1e12, link);
-    const FactorPlan plan = choose_factor_plan(shape, model, 0);
+    const FactorPlan plan = choose_factor_plan(shape, model);
     ASSERT_GE(plan.devices, 1u);
     for (std::size_t devices = 1; devices <= 4; ++devices) {
       for (const std::uint64_t block : {64, 128, 256, 512}) {
@@ -102,12 +102,73 @@ TEST(StepModel, ThePlanIsTheFastestThatFits) {
         EXPECT_LE(plan.seconds, 1.04 * seconds) << devices << ' ' << block;
       }
     }
-    // a third of the matrix: one device has not the room, all have
-    const std::uint64_t memory = 6000ULL * 6000 * 8 / 3;
-    const FactorPlan small = choose_factor_plan(shape, model, memory);
+    // a third of the matrix: one device would have to take it in slabs
+    FabricModel little = model;
+    for (algorithms::RankModel& rank : little.ranks) rank.memory_bytes = 6000ULL * 6000 * 8 / 3;
+    const FactorPlan small = choose_factor_plan(shape, little);
     EXPECT_GT(small.devices, 1u);
-    EXPECT_LE(factor_memory_bytes(shape, small), static_cast<double>(memory));
-    EXPECT_EQ(choose_factor_plan(shape, model, 1 << 20).devices, 0u);
+    EXPECT_LE(factor_memory_bytes(shape, small), 6000.0 * 6000 * 8 / 3);
+    for (algorithms::RankModel& rank : little.ranks) rank.memory_bytes = 1 << 20;
+    EXPECT_EQ(choose_factor_plan(shape, little).devices, 0u);
+  }
+}
+
+TEST(StepModel, DevicesOfDifferentRatesGetPartsByTheirRates) {
+  for (const Kind kind : {Kind::cholesky, Kind::lu, Kind::qr}) {
+    const FactorShape shape{kind, 8192, 8192};
+    FabricModel model = model_of(3, 1e12, kFast);
+    model.ranks[0] = {3e12, 3e12, 0};
+    const double equal = play_factorization(shape, model, {3, 64, 0, false}).seconds;
+    const double by_rate = play_factorization(shape, model, {3, 64, 0, true}).seconds;
+    // five devices' work by three: the slow ones do not hold the fast one up
+    EXPECT_LT(by_rate, 0.7 * equal);
+    EXPECT_NEAR(by_rate * 5e12, flop_of(kind, 8192), 0.25 * flop_of(kind, 8192));
+    const FactorPlan plan = choose_block(shape, model, 3);
+    EXPECT_TRUE(plan.by_rate);
+    EXPECT_LE(plan.seconds, by_rate);
+  }
+}
+
+TEST(StepModel, DevicesOfOneRateTakeTurns) {
+  const FactorShape shape{Kind::lu, 4096, 4096};
+  const FabricModel model = model_of(4, 1e12, 1e9);
+  EXPECT_EQ(play_factorization(shape, model, {4, 128, 0, true}).seconds,
+            play_factorization(shape, model, {4, 128, 0, false}).seconds);
+  EXPECT_FALSE(choose_factor_plan(shape, model).by_rate);
+}
+
+// algorithms 1: n^3 / (3 w) elements to each device with slabs of w columns.
+TEST(StepModel, WithoutRoomPanelsComeBack) {
+  const double n = 8192;
+  for (const std::size_t devices : {1, 4}) {
+    FabricModel model = model_of(devices, 1e12, 1e9);
+    const auto g = static_cast<double>(devices);
+    for (const double part : {1.0 / 8, 1.0 / 16}) {
+      const double columns = part * n / g + 2 * 32;
+      for (auto& rank : model.ranks) {
+        rank.memory_bytes = static_cast<std::uint64_t>(8 * n * columns + (1 << 20));
+      }
+      const FactorShape shape{Kind::lu, 8192, 8192};
+      const FactorPlan plan{devices, 32, 0};
+      const auto played = play_factorization(shape, model, plan);
+      EXPECT_NEAR(played.brought_bytes / 8, g * n * n / (3 * part), 0.2 * g * n * n / (3 * part));
+      EXPECT_GT(played.seconds, (8 * n * n + played.brought_bytes) / 1e9);
+      for (auto& rank : model.ranks) rank.memory_bytes = 0;
+      EXPECT_GT(played.seconds, play_factorization(shape, model, plan).seconds);
+      EXPECT_EQ(play_factorization(shape, model, plan).brought_bytes, 0);
+    }
+  }
+}
+
+TEST(StepModel, OnFastLinksSlabsCostLittle) {
+  for (const Kind kind : {Kind::cholesky, Kind::lu, Kind::qr}) {
+    const FactorShape shape{kind, 8192, 8192};
+    FabricModel model = model_of(1, 1e12, 1e12);
+    const double at_once = play_factorization(shape, model, {1, 64, 0}).seconds;
+    model.ranks[0].memory_bytes = 8192ULL * 8192 * 8 / 4;
+    const double in_slabs = play_factorization(shape, model, {1, 64, 0}).seconds;
+    EXPECT_GT(in_slabs, at_once);
+    EXPECT_LT(in_slabs, 1.1 * at_once);
   }
 }
 

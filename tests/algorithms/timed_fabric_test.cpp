@@ -46,12 +46,18 @@ FabricModel fast_model(std::size_t devices, Route route) {
 
 template <class Factorization, class Problem>
 void expect_traffic_of_model(FactorShape::Kind kind, std::size_t devices, Route route,
-                             const Problem& problem, double sent) {
+                             const Problem& problem, double matrix, std::uint64_t memory_bytes) {
   Devices made(devices);
-  const FabricModel model = fast_model(devices, route);
+  FabricModel model = fast_model(devices, route);
+  for (algorithms::RankModel& rank : model.ranks) rank.memory_bytes = memory_bytes;
   auto fabric = TimedFabric::create(made.all, model);
   ASSERT_TRUE(fabric.ok()) << fabric.status().message();
-  Factorization factorization(**fabric, problem, kBlock);
+  const FactorShape shape{kind, kOrder, kOrder};
+  const algorithms::FactorPlan plan{devices, kBlock, 0};
+  const auto deal = algorithms::deal_columns(shape, model.ranks, plan);
+  ASSERT_TRUE(deal);
+  EXPECT_EQ(deal->slabs() > 1, memory_bytes != 0);
+  Factorization factorization(**fabric, problem, *deal);
   const Status status = factorization.run();
   ASSERT_TRUE(status.ok()) << status.message();
   algorithms::Traffic all;
@@ -59,25 +65,31 @@ void expect_traffic_of_model(FactorShape::Kind kind, std::size_t devices, Route 
     all.sent += (*fabric)->traffic(at).sent;
     all.received += (*fabric)->traffic(at).received;
   }
-  const FactorShape shape{kind, kOrder, kOrder};
-  EXPECT_DOUBLE_EQ(static_cast<double>(all.received),
-                   play_factorization(shape, model, {devices, kBlock, 0}).received_bytes);
-  EXPECT_DOUBLE_EQ(static_cast<double>(all.sent), sent);
+  const algorithms::FactorTimes played = play_factorization(shape, model, plan);
+  EXPECT_DOUBLE_EQ(static_cast<double>(all.received), played.received_bytes);
+  // with panels of reflectors come their factors
+  EXPECT_DOUBLE_EQ(static_cast<double>(all.sent), matrix + played.brought_bytes);
 }
 
 TEST(TimedFabric, CarriesWhatTheModelSays) {
   double nothing = 0;  // elements that nobody looks at
   const HostOperand a{&nothing, kOrder};
   constexpr double kAll = 8.0 * kOrder * kOrder;
+  constexpr std::uint64_t kOne = 8 * kOrder * kBlock;
+  constexpr std::uint64_t kHalf = 8 * kOrder * kOrder / 2;
+  constexpr std::uint64_t kRest = 2 * kOne + (32 << 10);  // panels of others, and what is lost
   for (const Route route : {Route::ring, Route::relay}) {
     for (const std::size_t devices : {1, 2, 3, 5}) {
-      expect_traffic_of_model<algorithms::QrFactorization>(
-          FactorShape::Kind::qr, devices, route,
-          algorithms::QrFactorization::Problem{Precision::d, kOrder, kOrder, a}, kAll);
-      expect_traffic_of_model<algorithms::CholeskyFactorization>(
-          FactorShape::Kind::cholesky, devices, route,
-          algorithms::CholeskyFactorization::Problem{Precision::d, true, kOrder, a},
-          8.0 * kOrder * (kOrder + 1) / 2);
+      for (const std::uint64_t memory :
+           {std::uint64_t{0}, kRest + std::max(kOne, kHalf / devices)}) {
+        expect_traffic_of_model<algorithms::QrFactorization>(
+            FactorShape::Kind::qr, devices, route,
+            algorithms::QrFactorization::Problem{Precision::d, kOrder, kOrder, a}, kAll, memory);
+        expect_traffic_of_model<algorithms::CholeskyFactorization>(
+            FactorShape::Kind::cholesky, devices, route,
+            algorithms::CholeskyFactorization::Problem{Precision::d, true, kOrder, a},
+            8.0 * kOrder * (kOrder + 1) / 2, memory);
+      }
     }
   }
 }
@@ -90,7 +102,7 @@ TEST(TimedFabric, AFailingDeviceEndsIt) {
   ASSERT_TRUE(fabric.ok());
   double nothing = 0;
   algorithms::QrFactorization qr(**fabric, {Precision::d, kOrder, kOrder, {&nothing, kOrder}},
-                                 kBlock);
+                                 {kOrder, kBlock, 3});
   EXPECT_EQ(qr.run().code(), Code::out_of_memory);
 }
 

@@ -1,0 +1,123 @@
+// Blocks dealt out to devices and cut into slabs, against doing so one by one.
+
+#include "algorithms/column_deal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "support/random.hpp"
+
+namespace ob::test {
+namespace {
+
+using algorithms::ColumnDeal;
+using algorithms::Slab;
+
+std::vector<double> random_shares(std::mt19937_64& random) {
+  std::vector<double> shares(uniform<std::size_t>(random, 1, 9));
+  for (double& share : shares) share = uniform(random, 1, 20);
+  return shares;
+}
+
+TEST(ColumnDeal, EqualSharesGoRoundInTurn) {
+  auto random = fresh_random();
+  for (int round = 0; round < 200; ++round) {
+    const auto devices = uniform<std::size_t>(random, 1, 9);
+    const std::vector<double> shares(devices, uniform(random, 1, 1000) / 7.0);
+    const ColumnDeal deal(uniform<std::uint64_t>(random, 0, 500),
+                          uniform<std::uint64_t>(random, 1, 20), shares);
+    for (std::size_t block = 0; block < deal.blocks(); ++block) {
+      ASSERT_EQ(deal.owner(block), block % devices);
+    }
+  }
+}
+
+TEST(ColumnDeal, SharesAreKeptAllAlong) {
+  auto random = fresh_random();
+  for (int round = 0; round < 200; ++round) {
+    const std::vector<double> shares = random_shares(random);
+    const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+    const ColumnDeal deal(300, 1, shares);
+    std::vector<double> had(shares.size());
+    for (std::size_t block = 0; block < deal.blocks(); ++block) {
+      ++had[deal.owner(block)];
+      for (std::size_t at = 0; at < shares.size(); ++at) {
+        const double due = static_cast<double>(block + 1) * shares[at] / all;
+        ASSERT_LT(std::abs(had[at] - due), 2) << at << " after " << block;
+      }
+    }
+  }
+}
+
+TEST(ColumnDeal, EveryColumnHasOnePlaceInItsSlab) {
+  auto random = fresh_random();
+  for (int round = 0; round < 500; ++round) {
+    const std::vector<double> shares = random_shares(random);
+    ColumnDeal deal(uniform<std::uint64_t>(random, 0, 200), uniform<std::uint64_t>(random, 1, 50),
+                    shares);
+    const auto most = uniform<std::uint64_t>(random, deal.width(), 100);
+    ASSERT_TRUE(deal.cut([&](auto, auto, std::uint64_t columns) { return columns <= most; }));
+    std::uint64_t next = 0;
+    std::size_t next_block = 0;
+    for (std::size_t number = 0; number < deal.slabs(); ++number) {
+      const Slab& slab = deal.slab(number);
+      ASSERT_EQ(slab.first, next_block);
+      std::vector<std::uint64_t> had(shares.size());
+      for (std::size_t block = slab.first; block < slab.end; ++block) {
+        ASSERT_TRUE(slab.contains(block));
+        ASSERT_EQ(deal.first(block), next);
+        ASSERT_EQ(deal.local_first(block), had[deal.owner(block)]);
+        ASSERT_GT(deal.count(block), 0u);
+        next = deal.end(block);
+        had[deal.owner(block)] += deal.count(block);
+      }
+      for (std::size_t at = 0; at < shares.size(); ++at) {
+        ASSERT_EQ(deal.local_count(at, number), had[at]);
+        ASSERT_LE(had[at], most);
+      }
+      next_block = slab.end;
+    }
+    ASSERT_EQ(next, deal.length());
+    ASSERT_EQ(next_block, deal.blocks());
+    for (std::size_t at = 0; at < shares.size(); ++at) {
+      const auto from = uniform<std::size_t>(random, 0, deal.blocks() + 3);
+      std::size_t expected = from;
+      while (expected < deal.blocks() && deal.owner(expected) != at) ++expected;
+      ASSERT_EQ(deal.next_of(at, from), std::min(expected, deal.blocks()));
+    }
+  }
+}
+
+TEST(ColumnDeal, NoSlabCouldBeginEarlier) {
+  auto random = fresh_random();
+  for (int round = 0; round < 200; ++round) {
+    const auto devices = uniform<std::size_t>(random, 1, 5);
+    ColumnDeal deal(200, uniform<std::uint64_t>(random, 1, 9), devices);
+    // as of a triangle: what begins later is not as high
+    const auto memory = uniform<std::uint64_t>(random, 200 * deal.width(), 20000);
+    const auto fits = [&](std::size_t first, std::size_t, std::uint64_t columns) {
+      return (200 - deal.first(first)) * columns <= memory;
+    };
+    ASSERT_TRUE(deal.cut(fits));
+    for (std::size_t number = 0; number < deal.slabs(); ++number) {
+      const Slab& slab = deal.slab(number);
+      if (slab.first == 0) continue;
+      const std::size_t more = slab.first - 1;
+      bool all = true;
+      for (std::size_t at = 0; at < devices; ++at) {
+        const std::uint64_t own = deal.owner(more) == at ? deal.count(more) : 0;
+        const std::uint64_t columns = deal.local_count(at, number) + own;
+        all = all && (columns == 0 || fits(more, at, columns));
+      }
+      ASSERT_FALSE(all);
+    }
+  }
+  ColumnDeal none(10, 2, 2);
+  EXPECT_FALSE(none.cut([](auto, auto, auto) { return false; }));
+}
+
+}  // namespace
+}  // namespace ob::test
