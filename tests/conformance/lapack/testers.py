@@ -37,6 +37,8 @@ UNCALLED = {
 LEAST_SHARE = 0.4  # of each supported routine's calls; sizes of 0 and queries stay local
 # Factorizations, and level 3 that testers call, on several devices whether that gains or not.
 SPLIT = Way("split over shm", "remote", "shm")
+# Only what is done slab after slab where devices have too little memory: the rest would not fit.
+CAPPED = "potrf getrf geqrf posv gesv".split()
 TIMEOUT_S = 600.0  # a hang must end the test; the longest input takes about 20 s
 NOTES = 12  # lines for one input
 
@@ -104,6 +106,8 @@ def run(suite: Suite, program: Program, name: str, way: Way | None, server: str)
         source = pathlib.Path(work, "input")
         source.write_text(input_text(program, name, suite.arguments.all))
         extra = {"OUTBOARD_DEVICES": f"always:{suite.arguments.devices}"} if way is SPLIT else {}
+        if suite.arguments.device_memory:
+            extra["OUTBOARD_ROUTINES"] = ",".join(f"?{base}" for base in CAPPED)
         return suite.bench.run(
             [str(program.path)],
             way.mode if way else None,
@@ -148,7 +152,21 @@ class Subject:
         if way.remote:
             self.expect_gone_out(whole)
 
+    def expect_in_slabs(self, whole: Outcome) -> None:
+        """What fits nowhere at once went out all the same, and panels more than once."""
+        names = [self.program.precision + base for base in CAPPED]
+        called = sorted(linked(self.program) & set(names))
+        expect(called == sorted(names), f"{self.program.name} links {called} of {names}")
+        whole.expect_shares_out(dict.fromkeys(called, LEAST_SHARE)).expect_out({})
+        for name in called:
+            there, back = whole.total(name, "bytes_to"), whole.total(name, "bytes_from")
+            # all of these send as much as they return where nothing must come back
+            expect(there > 1.1 * back, f"{name}: {there} bytes there, {back} back")
+
     def expect_gone_out(self, whole: Outcome) -> None:
+        if self.suite.arguments.device_memory:
+            self.expect_in_slabs(whole)
+            return
         rows = {name: row for name, row in harness.table_rows().items() if row.level == 3}
         called = linked(self.program) & rows.keys() - UNCALLED.get(self.program.name, set())
         expect(len(called) >= 2, f"{self.program.name} links too few routines: {called}")
@@ -174,14 +192,21 @@ def body(suite: Suite) -> None:
     if devices:
         ways = [SPLIT]
     options = ["--devices", str(devices)] if devices else []
+    if suite.arguments.device_memory:
+        options += ["--device-memory", suite.arguments.device_memory]
+        ways = [way for way in ways if way.mode == "remote"]
     for precision in suite.arguments.precisions or ("sdcz" if everything else "dz"):
-        for program in programs(precision, everything):
+        found = programs(precision, everything)
+        if suite.arguments.device_memory:
+            found = found[:1]  # the tester of linear equations
+        for program in found:
             suite.each_way(program.name, Subject(suite, program).check, ways, options)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="every precision, input and group")
     parser.add_argument("--devices", type=int, help="split each call over so many")
+    parser.add_argument("--device-memory", help="of each device; only factorizations leave then")
     parser.add_argument("--precisions", default="", help="only these, of s, d, c and z")
 
 
