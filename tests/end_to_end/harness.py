@@ -256,7 +256,7 @@ class Daemon:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self.log,
-            env=clean_environment(),
+            env=clean_environment() | accelerator_environment(),
         )
         try:
             addresses = self._addresses(2 + list(options).count("--listen"))
@@ -328,6 +328,11 @@ def clean_environment() -> dict[str, str]:
         for key, value in os.environ.items()
         if not key.startswith("OUTBOARD_") and key not in ("RCPU_SERVER", "LD_PRELOAD")
     }
+
+
+def accelerator_environment() -> dict[str, str]:
+    """Where a daemon finds CUDA, as the caller says."""
+    return {key: value for key, value in os.environ.items() if key == "OUTBOARD_CUDA_PATH"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -485,7 +490,7 @@ class Suite:
 
     @contextlib.contextmanager
     def server(
-        self, options: collections.abc.Sequence[str] = ()
+        self, options: collections.abc.Sequence[str] = (), backend: str = "cpu"
     ) -> collections.abc.Iterator[Daemon | None]:
         """A daemon for the length of a block; None in a native run."""
         if self.bench.native:
@@ -493,7 +498,7 @@ class Suite:
             return
         for path in (self.bench.daemon, self.bench.preload):
             expect(path.exists(), f"{path} does not exist; build it first")
-        with Daemon(self.bench, options) as daemon:
+        with Daemon(self.bench, options, backend=backend) as daemon:
             yield daemon
 
     def each_way(
@@ -502,9 +507,10 @@ class Suite:
         body: collections.abc.Callable[[Way, str], object],
         ways: collections.abc.Sequence[Way] = WAYS,
         options: collections.abc.Sequence[str] = (),
+        backend: str = "cpu",
     ) -> None:
         """Runs `body(way, address)` for every way, all with one daemon."""
-        with self.server(options) as daemon:
+        with self.server(options, backend) as daemon:
             for way in ways:
                 address = daemon.address(way.transport) if daemon else ""
                 self.check(f"{name}, {way.name}", functools.partial(body, way, address))

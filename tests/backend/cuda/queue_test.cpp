@@ -176,6 +176,26 @@ TEST_F(QueueTest, FreedMemoryStaysUntilTheStreamHasPassed) {
   EXPECT_TRUE(device_->free(other).ok());
 }
 
+TEST_F(QueueTest, AnIdleQueueKeepsNoWorkspace) {
+  const QueueId on = queue();
+  const BufferId a = buffer();
+  const BufferId info = buffer();
+  const Descriptor& potrf = *routines::find("dpotrf");
+  Argument arguments[kMaxArguments];
+  test::argument_named(arguments, potrf, "uplo").flag = 'L';
+  test::argument_named(arguments, potrf, "n").dim = kN;
+  test::argument_named(arguments, potrf, "a").device = {a, 0, kN};
+  test::argument_named(arguments, potrf, "info").device = {info, 0, 0};
+  const std::uint64_t used_bytes = device_->memory_use().used_bytes;
+  EXPECT_TRUE(device_->call(on, potrf, arguments).ok());
+  const QueueReport report = device_->synchronize(on);
+  EXPECT_TRUE(report.status.ok()) << report.status.message();
+  EXPECT_EQ(device_->memory_use().used_bytes, used_bytes);
+  const auto rest = device_->allocate(device_->info().memory_bytes - used_bytes);
+  ASSERT_TRUE(rest.ok()) << rest.status().message();
+  EXPECT_TRUE(device_->free(*rest).ok());
+}
+
 // A call that cannot be submitted is known at once: what follows is skipped, what came before is
 // not.
 TEST_F(QueueTest, ACallThatIsRefusedFailsAloneAndEndsTheQueueUntilItIsHeard) {

@@ -148,10 +148,12 @@ def body(suite: Suite) -> None:
     folder()
     for level in (1, 2) if suite.arguments.vector else (3,):
         for fortran in (True, False):
-            for precision in "sdcz":
+            for precision in suite.arguments.precisions:
                 tester = Tester(level, fortran, precision)
                 run = functools.partial(compare, suite, tester)
-                suite.each_way(tester.title, run, ways(suite), daemon_options(suite))
+                suite.each_way(
+                    tester.title, run, ways(suite), daemon_options(suite), suite.arguments.backend
+                )
 
 
 def daemon_options(suite: Suite) -> list[str]:
@@ -173,6 +175,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vector", action="store_true", help="levels 1 and 2")
     parser.add_argument("--devices", type=int, help="split each call over so many")
     parser.add_argument("--device-memory", help="of each of them")
+    parser.add_argument("--backend", default="cpu", help="of the daemon")
+    parser.add_argument("--precisions", default="sdcz", help="those that are tested")
 
 
 if __name__ == "__main__":
