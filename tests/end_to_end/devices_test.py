@@ -74,6 +74,14 @@ def capped(suite: Suite, server: str, devices: str) -> None:
     expect(outcome.total("*", "bytes_to") > 0, "nothing travelled")
 
 
+def factored_in_slabs(suite: Suite, server: str, devices: str) -> None:
+    """Matrices that are several times the devices' memory: nothing falls back."""
+    program = suite.bench.program("e2e_poison")
+    command = [program, str(ROUNDS), "190", *FACTORS]
+    outcome = suite.bench.run(command, "remote", server, extra={"OUTBOARD_DEVICES": devices})
+    outcome.expect_ok().expect_stderr_lines(0).expect_out(dict.fromkeys(FACTORS, ROUNDS))
+
+
 def programs(suite: Suite) -> dict[str, tuple[list[str], dict[str, int]]]:
     """Threads, children and descriptors of programs do not mind ours."""
     program = suite.bench.program
@@ -175,6 +183,10 @@ def body(suite: Suite) -> None:
             suite.check(
                 f"{count} devices of 64 KiB over {transport}",
                 functools.partial(capped, suite, address, f"always:{count}"),
+            )
+            suite.check(
+                f"factorizations on {count} devices of 64 KiB over {transport}",
+                functools.partial(factored_in_slabs, suite, address, f"always:{count}"),
             )
     with suite.server() as daemon:
         if daemon is not None:
