@@ -3,7 +3,8 @@
 // Devices that compute nothing at a known rate, and links that exist only in time: what is measured
 // is how well computing, panels on their way, and the way to and fro overlap. Prints one line per
 // case: routine, n, devices, block, "chosen" or "tried", bytes of panels received by the model, and
-// seen, predicted seconds, then the seconds of each run.
+// seen, predicted seconds, then the seconds of each run. Devices may have too little memory for the
+// matrix, and different rates.
 
 #include <sched.h>
 
@@ -37,21 +38,26 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   std::string routine = "qr";
   std::uint64_t n = 10240;
-  double rate_gflops = 1000;
+  std::vector<double> rates_gflops{1000};
+  std::uint64_t memory_mib = 0;
   double gbit = 10;
   double latency_us = 10;
   bool relay = false;
   std::vector<std::size_t> devices{1, 2, 3, 4, 8};
   std::vector<std::uint64_t> blocks;
   int runs = 3;
+
+  double rate_gflops(std::size_t device) const {
+    return rates_gflops[device % rates_gflops.size()];
+  }
 };
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::unique_ptr<Device> timed_device(const Options& options, std::uint64_t memory_bytes) {
-  return or_exit(null::create({.memory_bytes = memory_bytes, .rate_gflops = options.rate_gflops}));
+std::unique_ptr<Device> timed_device(double rate_gflops, std::uint64_t memory_bytes) {
+  return or_exit(null::create({.memory_bytes = memory_bytes, .rate_gflops = rate_gflops}));
 }
 
 // Threads that sleep until something arrives are to wake up then, whoever else wants the cores:
@@ -64,9 +70,9 @@ bool be_first_in_line() {
 
 // What a call takes besides its operations: a thread that wakes up late.
 double call_seconds(const Options& options) {
-  const auto device = timed_device(options, std::uint64_t{1} << 32);
+  const auto device = timed_device(options.rate_gflops(0), std::uint64_t{1} << 32);
   const QueueId queue = or_exit(device->create_queue());
-  const double rate = options.rate_gflops * 1e9;
+  const double rate = options.rate_gflops(0) * 1e9;
   const auto n = static_cast<std::int64_t>(std::cbrt(2e-3 * rate / 2));  // 2 ms
   const BufferId buffer = or_exit(device->allocate(static_cast<std::uint64_t>(n * n) * 8));
   const Descriptor& gemm = *routines::find(std::string_view("dgemm"));
@@ -96,8 +102,10 @@ double late_seconds() {
 
 FabricModel model_of(const Options& options, std::size_t devices, double call_s, double late_s) {
   FabricModel model;
-  const double rate = options.rate_gflops * 1e9;
-  model.ranks.assign(devices, {rate, rate, call_s});
+  for (std::size_t i = 0; i < devices; ++i) {
+    const double rate = options.rate_gflops(i) * 1e9;
+    model.ranks.push_back({rate, rate, call_s, options.memory_mib << 20});
+  }
   model.to_bytes_per_s = model.from_bytes_per_s = model.link_bytes_per_s = options.gbit * 1e9 / 8;
   model.message_s = options.latency_us * 1e-6;
   model.handover_s = late_s;
@@ -112,20 +120,28 @@ struct Seen {
 
 Seen run(const Options& options, const FactorShape& shape, const FabricModel& model,
          const FactorPlan& plan) {
+  const auto dealt = algorithms::deal_columns(shape, model.ranks, plan);
+  if (!dealt) or_exit(Status(Code::out_of_memory, "no slab of one block fits; raise --memory"));
+  const algorithms::ColumnDeal& deal = *dealt;
   // Just as much memory as is needed: no device keeps, and clears, what it is given back.
-  const auto memory =
-      static_cast<std::uint64_t>(1.05 * factor_memory_bytes(shape, plan)) + (1 << 24);
+  std::uint64_t columns = 0;
+  for (std::size_t at = 0; at < plan.devices; ++at) {
+    for (std::size_t slab = 0; slab < deal.slabs(); ++slab) {
+      columns = std::max(columns, deal.local_count(at, slab));
+    }
+  }
+  const double needed = factor_memory_bytes(shape, plan.block, shape.rows(), columns);
+  const auto memory = static_cast<std::uint64_t>(1.05 * needed) + (1 << 24);
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<Device*> used;
   for (std::size_t i = 0; i < plan.devices; ++i) {
-    devices.push_back(timed_device(options, memory));
+    devices.push_back(timed_device(options.rate_gflops(i), memory));
     used.push_back(devices.back().get());
   }
   const auto fabric = or_exit(TimedFabric::create(used, model));
   double nothing = 0;  // elements that nobody looks at
   const HostOperand a{&nothing, static_cast<std::int64_t>(options.n)};
   Seen seen;
-  const algorithms::ColumnDeal deal(options.n, plan.block, plan.devices);
   const auto measure = [&](auto&& factorization) {
     const auto start = Clock::now();
     or_exit(factorization.run());
@@ -165,8 +181,9 @@ void measure_all(const Options& options) {
   for (const std::size_t count : options.devices) {
     const FabricModel model = model_of(options, count, call_s, late_s);
     const FactorPlan best = algorithms::choose_block(shape, model, count);
+    if (best.devices == 0) or_exit(Status(Code::out_of_memory, "nothing fits; raise --memory"));
     const auto plan_for = [&](std::uint64_t block) {
-      FactorPlan plan{count, block, 0};
+      FactorPlan plan{count, block, 0, best.by_rate};
       plan.seconds = algorithms::play_factorization(shape, model, plan).seconds;
       return plan;
     };
@@ -188,7 +205,11 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"qr", "cholesky"}))
       ->capture_default_str();
   app.add_option("--order", options.n, "of the matrix")->capture_default_str();
-  app.add_option("--rate", options.rate_gflops, "of each device [GFLOP/s]")->capture_default_str();
+  app.add_option("--rate", options.rates_gflops, "of the devices, in turn [GFLOP/s]")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--memory", options.memory_mib, "of each device [MiB]; 0: as much as it takes")
+      ->capture_default_str();
   app.add_option("--gbit", options.gbit, "of each link [Gb/s]")->capture_default_str();
   app.add_option("--latency", options.latency_us, "of each block sent [us]")->capture_default_str();
   app.add_flag("--relay", options.relay, "through the client, not from device to device");
