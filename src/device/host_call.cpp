@@ -127,22 +127,23 @@ Status resolve_call(const MemoryTable& memory, const Descriptor& routine, const 
   return {};
 }
 
-bool indices_in_range(const HostCall& call) {
-  const Operands operands = call.routine->operands(call.arguments);
+Status check_indices(const Descriptor& routine, const Argument* arguments) {
+  const Operands operands = routine.operands(arguments);
   for (const Operand& operand : operands.span()) {
-    if (!operand.read || call.routine->kinds[operand.argument] != Kind::index_vector) continue;
-    const std::string_view allowed = call.routine->values[operand.argument];
+    if (!operand.read || routine.kinds[operand.argument] != Kind::index_vector) continue;
+    const std::string_view allowed = routine.values[operand.argument];
     if (allowed == "any") continue;
-    const auto* indices =
-        static_cast<const std::int64_t*>(call.arguments[operand.argument].host.data);
+    const auto* indices = static_cast<const std::int64_t*>(arguments[operand.argument].host.data);
     const auto length = static_cast<std::int64_t>(operand.rows);
     const std::int64_t least = allowed == "signed" ? -length : 1;
     const bool good = std::all_of(indices, indices + length, [&](std::int64_t index) {
       return index >= least && index <= length && index != 0;
     });
-    if (!good) return false;
+    if (good) continue;
+    return {Code::invalid_argument,
+            std::string(routine.name) + ": a pivot index is outside 1..n (were they written?)"};
   }
-  return true;
+  return {};
 }
 
 Status check_plan(const FftPlan& plan) {

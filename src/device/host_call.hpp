@@ -32,9 +32,11 @@ struct HostCall {
 Status resolve_call(const MemoryTable& memory, const Descriptor& routine, const Argument* arguments,
                     HostCall& call);
 
-/// True if the pivots that the call reads point into their matrix (index vectors as the row's
-/// `indices` says). Looks at elements: call it when the call's turn has come.
-bool indices_in_range(const HostCall& call);
+/// Whether the pivots that a call reads point into their matrix (index vectors as the row's
+/// `indices` says). Looks at elements, which are in host memory: call it when the call's turn has
+/// come.
+/// Errors: invalid_argument if one does not
+Status check_indices(const Descriptor& routine, const Argument* arguments);
 
 /// Errors: invalid_argument for a plan that no backend could carry out (rank, precision, sign, zero
 /// sizes).

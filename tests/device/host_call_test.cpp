@@ -78,10 +78,10 @@ TEST_F(GetrsTest, ChecksPivotsWhenAsked) {
   ASSERT_TRUE(resolve().ok());
   const std::int64_t good[] = {1, 3, 3};
   std::memcpy(call_.arguments[4].host.data, good, sizeof good);
-  EXPECT_TRUE(indices_in_range(call_));
+  EXPECT_TRUE(check_indices(*call_.routine, call_.arguments).ok());
   const std::int64_t bad[] = {1, 3, 4};
   std::memcpy(call_.arguments[4].host.data, bad, sizeof bad);
-  EXPECT_FALSE(indices_in_range(call_));
+  EXPECT_FALSE(check_indices(*call_.routine, call_.arguments).ok());
 }
 
 // daxpy of 4 elements: x from byte 16 with increment -2 (7 elements), y from byte 0 with 3 (10).
@@ -244,7 +244,7 @@ class IndexTest : public HostCallTest {
     HostCall call;
     EXPECT_TRUE(resolve_call(memory_, routine, arguments, call).ok()) << name;
     std::memcpy(call.arguments[vector].host.data, indices, sizeof indices);
-    return indices_in_range(call);
+    return check_indices(*call.routine, call.arguments).ok();
   }
 };
 

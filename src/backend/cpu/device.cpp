@@ -22,12 +22,6 @@ Status no_such_plan(PlanId id) {
   return {Code::invalid_argument, "plan " + std::to_string(id.value) + " does not exist"};
 }
 
-Status check_indices(const HostCall& call) {
-  if (indices_in_range(call)) return {};
-  return {Code::invalid_argument,
-          std::string(call.routine->name) + ": a pivot index is outside 1..n (were they written?)"};
-}
-
 }  // namespace
 
 CpuDevice::CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads,
@@ -78,7 +72,7 @@ Status CpuDevice::call(QueueId queue_id, const Descriptor& routine, const Argume
   const TaskManner manner{.cheap = cheap(flop, rate, call.operand_bytes)};
   queue->submit(manner, [this, found, what = computation_of(routine, flop, queue->account()),
                          call = std::move(call)](QueueReport& report) {
-    OB_RETURN_IF_ERROR(check_indices(call));
+    OB_RETURN_IF_ERROR(check_indices(*call.routine, call.arguments));
     return time_.spend(what, report, [&] { return run(*found, call); });
   });
   return {};

@@ -7,6 +7,7 @@
 
 #include "backend/cuda/blas.hpp"
 #include "backend/cuda/device.hpp"
+#include "backend/cuda/memory_source.hpp"
 
 namespace ob::cuda {
 namespace {
@@ -96,7 +97,8 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   info.description = describe(*parts.libraries, parts.ordinal);
   info.accuracies = accuracies_of_blas();
   OB_ASSIGN_OR_RETURN(info.memory_bytes, memory_part(gpu, config, accelerators));
-  OB_ASSIGN_OR_RETURN(parts.memory, DeviceMemory::create(gpu, info.memory_bytes));
+  OB_ASSIGN_OR_RETURN(std::unique_ptr<MemorySource> source, CudaMemorySource::create(gpu));
+  parts.memory = std::make_unique<DeviceMemory>(std::move(source), info.memory_bytes);
   parts.memory->fail_allocations(config.fail_allocations);
   parts.pinned = std::make_shared<PinnedPool>(cuda, kPinnedIdleBytes);
   parts.events = EventPool::create(gpu);

@@ -88,7 +88,7 @@ bool blas_has(const Descriptor& routine) noexcept {
 
 Status run_blas(StreamContext& context, const Descriptor& routine, const Argument* arguments) {
   const Operands operands = routine.operands(arguments);
-  OB_ASSIGN_OR_RETURN(const bool done, quick_return(context, routine, arguments, operands));
+  OB_ASSIGN_OR_RETURN(const bool done, return_quickly(context, routine, arguments, operands));
   if (done) return {};
   if (is_gemmt(routine)) return run_gemmt(context, routine, arguments);
   OB_ASSIGN_OR_RETURN(const BlasTable* table, context.libraries.blas());

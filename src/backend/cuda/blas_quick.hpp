@@ -1,6 +1,5 @@
 #pragma once
-// Calls of the BLAS that compute no product: the reference's rules, so that they do not depend on
-// what a library makes of them.
+// Calls of the BLAS that compute no product, by kernels.
 
 #include "backend/cuda/stream_context.hpp"
 #include "routines/argument.hpp"
@@ -8,11 +7,10 @@
 
 namespace ob::cuda {
 
-/// True if nothing is left to do: empty results, sums over nothing, and alpha = 0, for which A and
-/// B are not read (a NaN there has no influence) and beta = 0 clears C whatever it held.
+/// Submits what is left of them (device/quick_return.hpp). True if nothing else is left to do.
 /// Memory: operands on the device   Errors: unavailable without driver or compiler; device_error
-Result<bool> quick_return(StreamContext& context, const Descriptor& routine,
-                          const Argument* arguments, const Operands& operands);
+Result<bool> return_quickly(StreamContext& context, const Descriptor& routine,
+                            const Argument* arguments, const Operands& operands);
 
 /// The kernels' number for a triangle.   @pre not a strict one
 int triangle_code(Triangle triangle) noexcept;

@@ -1,7 +1,6 @@
 #include "backend/cuda/indices.hpp"
 
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace ob::cuda {
@@ -42,9 +41,7 @@ Status check_indices(StreamContext& context, const HostCall& call) {
   if (here.call == nullptr) return status;
   Status waited = context.synchronize();  // whatever happened: blocks go back to their pool
   if (status.ok()) status = std::move(waited);
-  if (!status.ok() || indices_in_range(*here.call)) return status;
-  return {Code::invalid_argument,
-          std::string(call.routine->name) + ": a pivot index is outside 1..n (were they written?)"};
+  return status.ok() ? ob::check_indices(*call.routine, here.call->arguments) : status;
 }
 
 }  // namespace ob::cuda

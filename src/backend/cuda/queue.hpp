@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/device_memory.hpp"
 #include "backend/cuda/gpu.hpp"
 #include "backend/cuda/stream.hpp"
 #include "backend/cuda/stream_context.hpp"
 #include "backend/cuda/stream_copies.hpp"
 #include "backend/cuda/stream_event.hpp"
 #include "device/compute_time.hpp"
+#include "device/device_memory.hpp"
 #include "device/host_queue.hpp"
 
 namespace ob::cuda {

@@ -6,7 +6,7 @@
 #include "backend/cuda/blas.hpp"
 #include "backend/cuda/host_lapack.hpp"
 #include "backend/cuda/lapack.hpp"
-#include "backend/cuda/operand_copies.hpp"
+#include "device/operand_copies.hpp"
 
 namespace ob::cuda {
 namespace {
@@ -33,16 +33,17 @@ Status Routines::run(StreamContext& context, const Descriptor& routine, const Ar
   if (!on_device) return run_on_host(context, routine, arguments);
   Argument aligned[kMaxArguments];
   std::copy(arguments, arguments + routine.kinds.size(), aligned);
-  OperandCopies copies(context, routine, aligned);
+  OperandCopies copies(routine, aligned);
   const Operands operands = routine.operands(arguments);
   for (const Operand& operand : operands.span()) {
     if (!is_aligned(operand, arguments[operand.argument])) copies.add(operand);
   }
   if (copies.empty()) return run_on_device(context, routine, arguments);
   OB_ASSIGN_OR_RETURN(std::byte * memory, context.work.device_bytes(copies.size_bytes()));
-  OB_RETURN_IF_ERROR(copies.bring(memory, cudaMemcpyDeviceToDevice));
+  const CopyColumns move = context.copies(cudaMemcpyDeviceToDevice);
+  OB_RETURN_IF_ERROR(copies.bring(memory, move));
   OB_RETURN_IF_ERROR(run_on_device(context, routine, aligned));
-  return copies.take_back(cudaMemcpyDeviceToDevice);
+  return copies.take_back(move);
 }
 
 }  // namespace ob::cuda

@@ -4,9 +4,10 @@
 #include "backend/cuda/handles.hpp"
 #include "backend/cuda/libraries.hpp"
 #include "backend/cuda/pinned_pool.hpp"
-#include "backend/cuda/work_area.hpp"
 #include "base/accuracy.hpp"
+#include "device/column_copy.hpp"
 #include "device/host_routines.hpp"
+#include "device/work_area.hpp"
 
 namespace ob::cuda {
 
@@ -24,6 +25,8 @@ struct StreamContext {
   const Runtime& runtime() const noexcept { return libraries.runtime(); }
   /// Waits for all that was submitted to the stream.   Errors: device_error
   Status synchronize() const;
+  /// What submits copies of that kind.   Errors of that: device_error
+  CopyColumns copies(cudaMemcpyKind kind) const;
 };
 
 }  // namespace ob::cuda

@@ -8,46 +8,7 @@ namespace {
 // Where copying by the host and by the device overlap well (docs/backends.md).
 constexpr std::uint64_t kBlockBytes = std::uint64_t{4} << 20;
 // cudaMemcpy2D takes no larger pitch (cudaDevAttrMaxPitch of all devices so far).
-constexpr std::ptrdiff_t kMaxPitch = INT32_MAX;
-
-// Equal pieces at equal distances, which one call copies.
-struct Rectangle {
-  std::byte* to = nullptr;
-  const std::byte* from = nullptr;
-  std::uint64_t width = 0;
-  std::uint64_t rows = 0;
-  std::ptrdiff_t to_pitch = 0;
-  std::ptrdiff_t from_pitch = 0;
-
-  static bool good(std::ptrdiff_t pitch, std::uint64_t width) {
-    return pitch >= static_cast<std::ptrdiff_t>(width) && pitch <= kMaxPitch;
-  }
-  bool take(std::byte* next_to, const std::byte* next_from, std::uint64_t next_width) {
-    if (rows == 0) {
-      *this = {next_to, next_from, next_width, 1, 0, 0};
-      return true;
-    }
-    if (next_width != width) return false;
-    const auto past = static_cast<std::ptrdiff_t>(rows - 1);
-    const std::ptrdiff_t to_step = next_to - (to + past * to_pitch);
-    const std::ptrdiff_t from_step = next_from - (from + past * from_pitch);
-    if (rows == 1) {
-      if (!good(to_step, width) || !good(from_step, width)) return false;
-      to_pitch = to_step;
-      from_pitch = from_step;
-    } else if (to_step != to_pitch || from_step != from_pitch) {
-      return false;
-    }
-    ++rows;
-    return true;
-  }
-  cudaError_t submit(const Runtime& cuda, cudaMemcpyKind kind, cudaStream_t stream) const {
-    if (rows == 0) return cudaSuccess;
-    if (rows == 1) return cuda.cudaMemcpyAsync(to, from, width, kind, stream);
-    return cuda.cudaMemcpy2DAsync(to, static_cast<std::size_t>(to_pitch), from,
-                                  static_cast<std::size_t>(from_pitch), width, rows, kind, stream);
-  }
-};
+constexpr std::uint64_t kMaxPitch = INT32_MAX;
 
 }  // namespace
 
@@ -78,24 +39,7 @@ Status StreamCopies::prepare(std::uint64_t total_bytes) {
 
 Status StreamCopies::submit(Layout::Cursor& to, Layout::Cursor& from, std::uint64_t count_bytes,
                             cudaMemcpyKind kind) {
-  const Runtime& cuda = context_.runtime();
-  Rectangle rectangle;
-  for (std::uint64_t left = count_bytes; left > 0;) {
-    const std::uint64_t n =
-        std::min({left, std::uint64_t{to.piece().size()}, std::uint64_t{from.piece().size()}});
-    if (n == 0) return {Code::internal, "a copy between layouts of different sizes"};
-    std::byte* const next_to = to.piece().data();
-    const std::byte* const next_from = from.piece().data();
-    if (!rectangle.take(next_to, next_from, n)) {
-      OB_RETURN_IF_ERROR(cuda.check(rectangle.submit(cuda, kind, context_.stream), "a copy"));
-      rectangle = {};
-      (void)rectangle.take(next_to, next_from, n);
-    }
-    to.advance(n);
-    from.advance(n);
-    left -= n;
-  }
-  return cuda.check(rectangle.submit(cuda, kind, context_.stream), "a copy");
+  return copy_pieces(to, from, count_bytes, kMaxPitch, context_.copies(kind));
 }
 
 Status StreamCopies::mark(unsigned slot) {

@@ -10,15 +10,14 @@
 #include <mutex>
 #include <utility>
 
-#include "backend/cuda/gpu.hpp"
-#include "backend/cuda/stream.hpp"
 #include "base/ids.hpp"
 #include "base/status.hpp"
 #include "device/device.hpp"
 #include "device/handle_table.hpp"
+#include "device/memory_source.hpp"
 #include "device/memory_table.hpp"
 
-namespace ob::cuda {
+namespace ob {
 
 /// A piece of device memory, which its last holder gives back.
 class DeviceBuffer {
@@ -35,17 +34,16 @@ class DeviceBuffer {
 };
 
 /// Gives out buffers up to a cap, as HostMemory: a freed one lives, and counts, until the commands
-/// that hold it are done. Then it may be kept for the next who asks for that size, since the driver
-/// stops the whole device to take memory back. Buffers are zeroed before they are given out: what
-/// was in them may be another session's.
-/// Threads: any
+/// that hold it are done. Then it may be kept for the next who asks for that size, since drivers
+/// may stop the whole device to take memory back. Buffers are zeroed before they are given out:
+/// what was in them may be another session's. Threads: any
 class DeviceMemory final : public MemoryTable {
  public:
   /// What a buffer takes is its size rounded up to this.
   static constexpr std::uint64_t kUnitBytes = 4096;
 
-  /// Errors: device_error
-  static Result<std::unique_ptr<DeviceMemory>> create(const Gpu& gpu, std::uint64_t capacity_bytes);
+  DeviceMemory(std::unique_ptr<MemorySource> source, std::uint64_t capacity_bytes)
+      : source_(std::move(source)), capacity_bytes_(capacity_bytes) {}
   /// The device is idle.
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
@@ -73,20 +71,16 @@ class DeviceMemory final : public MemoryTable {
     std::uint64_t counted_bytes;
   };
 
-  DeviceMemory(const Gpu& gpu, std::uint64_t capacity_bytes, std::unique_ptr<Stream> cleaning)
-      : gpu_(gpu), capacity_bytes_(capacity_bytes), cleaning_(std::move(cleaning)) {}
   Result<std::shared_ptr<DeviceBuffer>> obtain(std::uint64_t size_bytes, bool may_wait);
   Status reserve(std::uint64_t counted_bytes, bool may_wait);
   Result<std::byte*> memory(std::uint64_t counted_bytes);
-  Status clean(const DeviceBuffer& buffer);
   void release(std::byte* data, std::uint64_t counted_bytes) noexcept;
   void drop(std::list<Idle>& gone) noexcept;
   std::list<Idle> shrink_to(std::uint64_t idle_bytes);
   void mark_freed(const DeviceBuffer& buffer);
 
-  const Gpu gpu_;
+  const std::unique_ptr<MemorySource> source_;
   const std::uint64_t capacity_bytes_;
-  const std::unique_ptr<Stream> cleaning_;
   HandleTable<BufferId, DeviceBuffer> buffers_;
   unsigned fail_every_ = 0;
   std::atomic<unsigned> asked_{0};
@@ -99,4 +93,4 @@ class DeviceMemory final : public MemoryTable {
   MemoryUse counts_;
 };
 
-}  // namespace ob::cuda
+}  // namespace ob

@@ -1,6 +1,6 @@
-#include "backend/cuda/operand_copies.hpp"
+#include "device/operand_copies.hpp"
 
-namespace ob::cuda {
+namespace ob {
 
 void OperandCopies::add(const Operand& operand) {
   const Kind kind = routine_.kinds[operand.argument];
@@ -24,37 +24,31 @@ void OperandCopies::add(const Operand& operand) {
   size_bytes_ += (width * region.cols + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-Status OperandCopies::move(const Copy& copy, bool back, cudaMemcpyKind kind) const {
-  std::byte* const to = back ? copy.original : copy.copy;
-  const std::byte* const from = back ? copy.copy : copy.original;
-  const Runtime& runtime = context_.runtime();
-  if (copy.columns == 1 || copy.pitch_bytes == copy.width_bytes) {
-    return runtime.check(
-        runtime.cudaMemcpyAsync(to, from, copy.width_bytes * copy.columns, kind, context_.stream),
-        "copying an operand");
-  }
-  return runtime.check(
-      runtime.cudaMemcpy2DAsync(to, back ? copy.pitch_bytes : copy.width_bytes, from,
-                                back ? copy.width_bytes : copy.pitch_bytes, copy.width_bytes,
-                                copy.columns, kind, context_.stream),
-      "copying an operand");
-}
-
-Status OperandCopies::bring(std::byte* memory, cudaMemcpyKind kind) {
+Status OperandCopies::bring(std::byte* memory, const CopyColumns& move) {
   for (Copy& copy : copies_) {
     copy.copy = memory + copy.offset_bytes;
     arguments_[copy.argument].host.data = copy.copy;
-    OB_RETURN_IF_ERROR(move(copy, false, kind));
+    OB_RETURN_IF_ERROR(move({.to = copy.copy,
+                             .to_pitch_bytes = copy.width_bytes,
+                             .from = copy.original,
+                             .from_pitch_bytes = copy.pitch_bytes,
+                             .width_bytes = copy.width_bytes,
+                             .columns = copy.columns}));
   }
   return {};
 }
 
-Status OperandCopies::take_back(cudaMemcpyKind kind) {
+Status OperandCopies::take_back(const CopyColumns& move) const {
   for (const Copy& copy : copies_) {
     if (!copy.written) continue;
-    OB_RETURN_IF_ERROR(move(copy, true, kind));
+    OB_RETURN_IF_ERROR(move({.to = copy.original,
+                             .to_pitch_bytes = copy.pitch_bytes,
+                             .from = copy.copy,
+                             .from_pitch_bytes = copy.width_bytes,
+                             .width_bytes = copy.width_bytes,
+                             .columns = copy.columns}));
   }
   return {};
 }
 
-}  // namespace ob::cuda
+}  // namespace ob

@@ -1,11 +1,11 @@
-#include "backend/cuda/device_memory.hpp"
+#include "device/device_memory.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <string>
 #include <utility>
 
-namespace ob::cuda {
+namespace ob {
 namespace {
 
 std::uint64_t counted(std::uint64_t size_bytes) noexcept {
@@ -15,12 +15,6 @@ std::uint64_t counted(std::uint64_t size_bytes) noexcept {
 }
 
 }  // namespace
-
-Result<std::unique_ptr<DeviceMemory>> DeviceMemory::create(const Gpu& gpu,
-                                                           std::uint64_t capacity_bytes) {
-  OB_ASSIGN_OR_RETURN(std::unique_ptr<Stream> cleaning, Stream::create(gpu));
-  return std::unique_ptr<DeviceMemory>(new DeviceMemory(gpu, capacity_bytes, std::move(cleaning)));
-}
 
 DeviceMemory::~DeviceMemory() {
   for (const auto& buffer : buffers_.take_all()) mark_freed(*buffer);
@@ -40,9 +34,10 @@ Result<BufferId> DeviceMemory::allocate(std::uint64_t size_bytes) {
     return Status(Code::out_of_memory, "this allocation was made to fail (--fail-allocations)");
   }
   OB_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> buffer, obtain(size_bytes, true));
-  if (Status cleaned = clean(*buffer); !cleaned.ok()) {
+  // Whole: what the user did not ask for may be read by routines that look beyond their operands.
+  if (Status cleared = source_->clear(buffer->data(), counted(size_bytes)); !cleared.ok()) {
     mark_freed(*buffer);
-    return cleaned;
+    return cleared;
   }
   return buffers_.add(std::move(buffer));
 }
@@ -74,7 +69,6 @@ Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::scratch(std::uint64_t size_b
 Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_bytes,
                                                            bool may_wait) {
   const std::uint64_t bytes = counted(size_bytes);
-  OB_RETURN_IF_ERROR(gpu_.make_current());
   OB_RETURN_IF_ERROR(reserve(bytes, may_wait));
   auto data = memory(bytes);
   if (!data.ok()) {
@@ -125,29 +119,14 @@ Result<std::byte*> DeviceMemory::memory(std::uint64_t counted_bytes) {
     gone = shrink_to(capacity_bytes_ - used_bytes_);
   }
   drop(gone);
-  void* data = nullptr;
-  cudaError_t result = gpu_.runtime().cudaMalloc(&data, counted_bytes);
-  if (result == cudaErrorMemoryAllocation) {  // others use the device, too
-    (void)gpu_.runtime().cudaGetLastError();
-    {
-      const std::lock_guard lock(mutex_);
-      gone = shrink_to(0);
-    }
-    drop(gone);
-    result = gpu_.runtime().cudaMalloc(&data, counted_bytes);
+  auto data = source_->obtain(counted_bytes);
+  if (data.ok() || data.status().code() != Code::out_of_memory) return data;
+  {  // others use the device, too
+    const std::lock_guard lock(mutex_);
+    gone = shrink_to(0);
   }
-  OB_RETURN_IF_ERROR(gpu_.runtime().check(
-      result, ("allocating " + std::to_string(counted_bytes) + " bytes").c_str()));
-  return static_cast<std::byte*>(data);
-}
-
-// Whole: what the user did not ask for may be read by routines that look beyond their operands.
-Status DeviceMemory::clean(const DeviceBuffer& buffer) {
-  const Runtime& cuda = gpu_.runtime();
-  OB_RETURN_IF_ERROR(cuda.check(
-      cuda.cudaMemsetAsync(buffer.data(), 0, counted(buffer.size_bytes()), cleaning_->get()),
-      "cleaning device memory"));
-  return cuda.check(cuda.cudaStreamSynchronize(cleaning_->get()), "cleaning device memory");
+  drop(gone);
+  return source_->obtain(counted_bytes);
 }
 
 void DeviceMemory::release(std::byte* data, std::uint64_t counted_bytes) noexcept {
@@ -176,8 +155,7 @@ std::list<DeviceMemory::Idle> DeviceMemory::shrink_to(std::uint64_t idle_bytes) 
 }
 
 void DeviceMemory::drop(std::list<Idle>& gone) noexcept {
-  if (gone.empty() || !gpu_.make_current().ok()) return;
-  for (const Idle& idle : gone) (void)gpu_.runtime().cudaFree(idle.data);
+  for (const Idle& idle : gone) source_->give_back(idle.data);
   gone.clear();
 }
 
@@ -186,4 +164,4 @@ void DeviceMemory::mark_freed(const DeviceBuffer& buffer) {
   freed_in_use_bytes_ += counted(buffer.size_bytes());
 }
 
-}  // namespace ob::cuda
+}  // namespace ob

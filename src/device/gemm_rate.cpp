@@ -1,11 +1,9 @@
-// How fast a device multiplies matrices.
+#include "device/gemm_rate.hpp"
 
 #include <algorithm>
 #include <string_view>
 
-#include "backend/cuda/device.hpp"
-
-namespace ob::cuda {
+namespace ob {
 namespace {
 
 // Long enough that starting does not count; beyond it larger matrices bring no higher rate.
@@ -38,22 +36,24 @@ double multiply(Device& device, QueueId queue, BufferId matrices, std::int64_t n
 
 }  // namespace
 
-void CudaDevice::measure() {
-  const auto queue = create_queue();
-  if (!queue.ok()) return;
+double measure_gflops(Device& device) {
+  const auto queue = device.create_queue();
+  if (!queue.ok()) return 0;
+  double gflops = 0;
   for (std::int64_t n = kLeast; n <= kMost; n *= 2) {
     const auto cube = static_cast<double>(n);
     const auto matrices =
-        allocate(static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n) * 24);
+        device.allocate(static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n) * 24);
     if (!matrices.ok()) break;
-    (void)multiply(*this, *queue, *matrices, n);  // the first one starts things
-    const double seconds = multiply(*this, *queue, *matrices, n);
-    (void)free(*matrices);
+    (void)multiply(device, *queue, *matrices, n);  // the first one starts things
+    const double seconds = multiply(device, *queue, *matrices, n);
+    (void)device.free(*matrices);
     if (seconds <= 0) break;
-    info_.gflops_double = std::max(info_.gflops_double, 2 * cube * cube * cube / seconds * 1e-9);
+    gflops = std::max(gflops, 2 * cube * cube * cube / seconds * 1e-9);
     if (seconds > kEnoughSeconds) break;
   }
-  (void)destroy_queue(*queue);
+  (void)device.destroy_queue(*queue);
+  return gflops;
 }
 
-}  // namespace ob::cuda
+}  // namespace ob

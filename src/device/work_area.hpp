@@ -9,7 +9,7 @@
 
 #include "base/status.hpp"
 
-namespace ob::cuda {
+namespace ob {
 
 class DeviceBuffer;
 class DeviceMemory;
@@ -43,4 +43,4 @@ class WorkArea {
   std::weak_ptr<DeviceBuffer> earlier_;                // of the commands before, while they run
 };
 
-}  // namespace ob::cuda
+}  // namespace ob

@@ -1,22 +1,24 @@
 #pragma once
 // Operands of a call somewhere else for as long as it runs.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "backend/cuda/stream_context.hpp"
+#include "base/status.hpp"
+#include "device/column_copy.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
-namespace ob::cuda {
+namespace ob {
 
-/// Packed copies of some operands of one call, in pinned or in other device memory.
-/// Threads: the one that submits
+/// Packed copies of some operands of one call, in host or in other device memory.
+/// Threads: one at a time
 class OperandCopies {
  public:
   /// @param arguments of the call: they get the places of the copies
-  OperandCopies(StreamContext& context, const Descriptor& routine, Argument* arguments)
-      : context_(context), routine_(routine), arguments_(arguments) {}
+  OperandCopies(const Descriptor& routine, Argument* arguments)
+      : routine_(routine), arguments_(arguments) {}
 
   /// An operand to be copied. One without elements gets no place at all.
   void add(const Operand& operand);
@@ -24,11 +26,11 @@ class OperandCopies {
   /// What the copies take.
   std::uint64_t size_bytes() const noexcept { return size_bytes_; }
 
-  /// Submits copies of all of them into `memory`. Those that are only written are copied, too:
-  /// a call that fails leaves them as they were.   Errors: device_error
-  Status bring(std::byte* memory, cudaMemcpyKind kind);
-  /// Submits copies of the results to where they belong.   Errors: device_error
-  Status take_back(cudaMemcpyKind kind);
+  /// Copies all of them into `memory`. Those that are only written are copied, too: a call that
+  /// fails leaves them as they were.   Errors: those of `move`
+  Status bring(std::byte* memory, const CopyColumns& move);
+  /// Copies the results to where they belong.   Errors: those of `move`
+  Status take_back(const CopyColumns& move) const;
 
  private:
   struct Copy {
@@ -41,13 +43,11 @@ class OperandCopies {
     std::uint64_t offset_bytes;
     std::byte* copy;
   };
-  Status move(const Copy& copy, bool back, cudaMemcpyKind kind) const;
 
-  StreamContext& context_;
   const Descriptor& routine_;
   Argument* const arguments_;
   std::vector<Copy> copies_;
   std::uint64_t size_bytes_ = 0;
 };
 
-}  // namespace ob::cuda
+}  // namespace ob

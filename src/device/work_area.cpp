@@ -1,15 +1,15 @@
-#include "backend/cuda/work_area.hpp"
+#include "device/work_area.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-#include "backend/cuda/device_memory.hpp"
+#include "device/device_memory.hpp"
 
-namespace ob::cuda {
+namespace ob {
 namespace {
 
-// What the libraries' kernels want (cudaMalloc gives no less).
+// What the libraries' kernels want; drivers give no less.
 constexpr std::uint64_t kAlignBytes = 256;
 // Sizes up to here are rounded to powers of two, so that freed memory serves the next.
 constexpr std::uint64_t kRoundedBytes = std::uint64_t{64} << 20;
@@ -62,4 +62,4 @@ std::vector<std::shared_ptr<DeviceBuffer>> WorkArea::hand_over() {
   return std::exchange(blocks_, {});
 }
 
-}  // namespace ob::cuda
+}  // namespace ob
