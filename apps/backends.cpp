@@ -8,10 +8,14 @@
 #include <utility>
 
 #include "backend/cpu/backend.hpp"
+#include "backend/cpu/host_routines.hpp"
+#include "backend/cpu/host_transforms.hpp"
 #include "backend/null/backend.hpp"
 #ifdef OUTBOARD_WITH_CUDA
-#include "backend/cpu/host_routines.hpp"
 #include "backend/cuda/backend.hpp"
+#endif
+#ifdef OUTBOARD_WITH_OPENCL
+#include "backend/opencl/backend.hpp"
 #endif
 
 namespace ob::apps {
@@ -75,17 +79,21 @@ Result<Devices> make_null(const DeviceOptions& options) {
   });
 }
 
+unsigned host_threads() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+// What the processor can do for a backend whose libraries lack it; nullptr: nothing.
+[[maybe_unused]] std::shared_ptr<const HostRoutines> host_routines(const char* backend) {
+  auto opened = cpu::open_host_routines(host_threads());
+  if (opened.ok()) return std::move(*opened);
+  spdlog::warn("routines that {} lacks are refused: {}", backend, opened.status().message());
+  return nullptr;
+}
+
 #ifdef OUTBOARD_WITH_CUDA
 Status cuda_usable() { return cuda::accelerators().status(); }
 
 Result<Devices> make_cuda(const DeviceOptions& options) {
-  std::shared_ptr<const HostRoutines> host;
-  if (auto opened = cpu::open_host_routines(std::max(1U, std::thread::hardware_concurrency()));
-      opened.ok()) {
-    host = std::move(*opened);
-  } else {
-    spdlog::warn("routines that CUDA lacks are refused: {}", opened.status().message());
-  }
+  const std::shared_ptr<const HostRoutines> host = host_routines("CUDA");
   return each(options, [&](unsigned index) {
     return cuda::create({.index = index,
                          .devices = options.devices,
@@ -106,18 +114,66 @@ Status cuda_usable() {
 Result<Devices> make_cuda(const DeviceOptions& /*options*/) { return cuda_usable(); }
 #endif
 
+#ifdef OUTBOARD_WITH_OPENCL
+Status opencl_usable() { return opencl::find().status(); }
+
+// A processor that OpenCL offers, too, is slower than the cpu backend on the same cores.
+Status opencl_accelerates() {
+  OB_ASSIGN_OR_RETURN(const opencl::Found found, opencl::find());
+  if (found.accelerators > 0) return {};
+  return {Code::unavailable, "OpenCL has no accelerator here, only the processor"};
+}
+
+Result<Devices> make_opencl(const DeviceOptions& options) {
+  const std::shared_ptr<const HostRoutines> host = host_routines("OpenCL");
+  const std::shared_ptr<const HostTransforms> transforms =
+      cpu::open_host_transforms(host_threads());
+  return each(options, [&](unsigned index) {
+    return opencl::create({.index = index,
+                           .devices = options.devices,
+                           .memory_bytes = options.memory_bytes,
+                           .longest_command_s = options.longest_command_s,
+                           .fail_allocations = options.fail_allocations,
+                           .measure = true,
+                           .host = host,
+                           .transforms = transforms});
+  });
+}
+#else
+Status opencl_usable() {
+  return {
+      Code::unavailable,
+      "this outboardd has no opencl backend (there were no headers of OpenCL, CLBlast and VkFFT "
+      "when it was built); install opencl-headers, libclblast-dev and libvkfft-dev and build "
+      "again"};
+}
+
+Status opencl_accelerates() { return opencl_usable(); }
+
+Result<Devices> make_opencl(const DeviceOptions& /*options*/) { return opencl_usable(); }
+#endif
+
 }  // namespace
 
 Result<Devices> make_devices(const DeviceOptions& options) {
   if (options.backend == "null") return make_null(options);
   if (options.backend == "cpu") return make_cpu(options);
+  if (options.backend == "opencl") {
+    const Status found = opencl_usable();
+    return found.ok() ? make_opencl(options) : found;
+  }
   const Status usable = cuda_usable();
   if (options.backend == "cuda") return usable.ok() ? make_cuda(options) : usable;
   if (usable.ok()) {
     spdlog::info("backend cuda: there is an accelerator");
     return make_cuda(options);
   }
-  spdlog::info("backend cpu: {}", usable.message());
+  const Status accelerates = opencl_accelerates();
+  if (accelerates.ok()) {
+    spdlog::info("backend opencl: there is an accelerator, and for cuda {}", usable.message());
+    return make_opencl(options);
+  }
+  spdlog::info("backend cpu: {}; {}", usable.message(), accelerates.message());
   return make_cpu(options);
 }
 

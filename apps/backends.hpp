@@ -13,7 +13,7 @@ namespace ob::apps {
 
 /// What the command line says of devices.
 struct DeviceOptions {
-  std::string backend = "cpu";  ///< auto, cpu, cuda, null
+  std::string backend = "cpu";  ///< auto, cpu, cuda, null, opencl
   unsigned devices = 1;
   std::uint64_t memory_bytes = 0;
   std::string device_rate;

@@ -69,12 +69,12 @@ void declare(CLI::App& app, Options& options) {
          "this machine, or ucx:HOST:PORT to carry data through UCX; may be repeated")
       ->capture_default_str();
   app.add_option("--backend", options.device.backend,
-                 "what computes; auto: cuda if there is an accelerator, else cpu")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda", "null"}))
+                 "what computes; auto: cuda or opencl if there is an accelerator, else cpu")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda", "null", "opencl"}))
       ->capture_default_str();
   app.add_option("--devices", options.device.devices,
-                 "devices to offer; cpu devices split the cores, cuda ones are dealt out to "
-                 "the accelerators")
+                 "devices to offer; cpu devices split the cores, cuda and opencl ones are dealt "
+                 "out to the accelerators")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
   app.add_option("--device-memory", options.device.memory_bytes,
@@ -104,8 +104,9 @@ void declare(CLI::App& app, Options& options) {
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(1u, 1u << 30))
       ->capture_default_str();
-  app.add_option("--fail-allocations", options.device.fail_allocations,
-                 "for tests: every so-many-th allocation of device memory fails (cpu, cuda)");
+  app.add_option(
+      "--fail-allocations", options.device.fail_allocations,
+      "for tests: every so-many-th allocation of device memory fails (cpu, cuda, opencl)");
   app.add_option("--corrupt", options.device.corrupt,
                  "for tests: every so-many-th result has a wrong element (cpu)");
   app.add_option("--log-level", options.log_level, "how much to say on stderr")

@@ -58,6 +58,21 @@ CUDA_LAPACK = {
 }
 
 
+# What src/backend/opencl runs on the device: level 3 with CLBlast's function of that name, but for
+# these. tests/routines/coverage_test.py compares it with that folder.
+OPENCL_BLAS3 = {
+    "gemm3m": "CLBlast (gemm)",
+    "gemmt": "CLBlast (gemm block by block)",
+    "gemmtr": "CLBlast (gemm block by block)",
+}
+
+
+def _opencl_cell(routine: table.Routine) -> str:
+    if routine.library == "blas" and routine.level == 3:
+        return OPENCL_BLAS3.get(routine.name, "CLBlast")
+    return _PROCESSOR
+
+
 def _cuda_cell(routine: table.Routine) -> str:
     if routine.library == "blas":
         return CUDA_BLAS.get(routine.name, "cuBLAS")
@@ -103,6 +118,15 @@ _DESCRIBED = (
         " memory, its BLAS and LAPACK library computes, and the results are copied back.",
         transforms="cuFFT",
         cells=_cuda_cell,
+    ),
+    Backend(
+        name="opencl",
+        computes_with="CLBlast, opened at run time, and VkFFT",
+        missing="What the opencl backend's column leaves to the processor, and double precision on"
+        " a device that has none, runs on the daemon's machine: operands are copied to host memory,"
+        " its BLAS and LAPACK library (or FFTW) computes, and the results are copied back.",
+        transforms="VkFFT",
+        cells=_opencl_cell,
     ),
 )
 

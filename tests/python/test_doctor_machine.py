@@ -169,6 +169,22 @@ def test_devices_are_only_notes() -> None:
     assert Level.PROBLEM not in {f.level for f in found.values()}
     assert (found["UCX"].level is Level.OK) == library_is_there("libucp.so.0")
     assert (found["CUDA"].level is Level.OK) == library_is_there("libcuda.so.1")
+    if not library_is_there("libOpenCL.so.1"):
+        assert found["OpenCL"].level is Level.NOTE
+
+
+def test_opencl_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not library_is_there("libOpenCL.so.1"):
+        pytest.skip("no libOpenCL.so.1")
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/nowhere")
+    found = by_check(machine.devices())["OpenCL"]
+    assert found.level is Level.NOTE
+    assert "no platform" in found.text
+
+
+def test_what_opencl_says() -> None:
+    assert machine._opencl(None).level is Level.NOTE
+    assert machine._opencl("Portable Computing Language: 1 devices").level is Level.OK
 
 
 def test_kernel_is_only_notes() -> None:

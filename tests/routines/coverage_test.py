@@ -198,6 +198,17 @@ class Backends(unittest.TestCase):
             alone = row.name not in backends.CUDA_BLAS
             self.assertEqual(bool(names & functions), alone, row.name)
 
+    def test_opencl_runs_what_its_column_says(self) -> None:
+        source = ROOT / "src" / "backend" / "opencl" / "blas_rows.hpp"
+        text = source.read_text("utf-8")
+        functions = set(re.findall(r"X\(p##(\w+),", text)) | set(re.findall(r"X\((\w+),", text))
+        for row in table.load(TABLES):
+            there = bool({row.name, *row.names().values()} & functions)
+            if row.library == "blas" and row.level == 3:
+                self.assertTrue(there or row.name in backends.OPENCL_BLAS3, row.name)
+            else:
+                self.assertFalse(there, row.name)
+
     def test_a_broken_table_is_named(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             broken = Path(folder) / "fftw.toml"

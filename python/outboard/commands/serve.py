@@ -22,7 +22,7 @@ LOG_LEVELS = ("debug", "info", "warn", "error")
     "for UCX; may be given more than once; port 0 picks a free one.  [default: 127.0.0.1:7770]",
 )
 @click.option(
-    "--backend", type=click.Choice(("auto", "cpu", "cuda", "null")), help="[default: cpu]"
+    "--backend", type=click.Choice(("auto", "cpu", "cuda", "null", "opencl")), help="[default: cpu]"
 )
 @click.option(
     "--devices", type=click.IntRange(1, 64), help="Devices; of cpu, they split the cores."

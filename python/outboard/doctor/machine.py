@@ -25,6 +25,20 @@ if sys.argv[1] == "ucx":
     ucp = ctypes.CDLL("libucp.so.0")
     ucp.ucp_get_version_string.restype = ctypes.c_char_p
     print(ucp.ucp_get_version_string().decode())
+elif sys.argv[1] == "opencl":
+    opencl = ctypes.CDLL("libOpenCL.so.1")
+    number = ctypes.c_uint()
+    opencl.clGetPlatformIDs(0, None, ctypes.byref(number))
+    platforms = (ctypes.c_void_p * max(1, number.value))()
+    opencl.clGetPlatformIDs(number, platforms, None)
+    found = []
+    for platform in platforms[:number.value]:
+        text, count = ctypes.create_string_buffer(1024), ctypes.c_uint()
+        opencl.clGetPlatformInfo(ctypes.c_void_p(platform), 0x0902, 1024, text, None)  # its name
+        every = ctypes.c_ulong(0xFFFFFFFF)  # CL_DEVICE_TYPE_ALL
+        opencl.clGetDeviceIDs(ctypes.c_void_p(platform), every, 0, None, ctypes.byref(count))
+        found.append(f"{text.value.decode()}: {count.value} devices")
+    print("; ".join(found) or "no platform")
 else:
     cuda = ctypes.CDLL("libcuda.so.1")
     status, version, count = cuda.cuInit(0), ctypes.c_int(), ctypes.c_int()
@@ -49,10 +63,12 @@ def _output(*command: str) -> str | None:
 
 
 def devices() -> list[Finding]:
-    """UCX and CUDA."""
+    """UCX, OpenCL and CUDA."""
     found = []
     version = _output(sys.executable, "-c", _ASK, "ucx")
     found.append(ok("UCX", f"libucp.so.0, {version}") if version else note("UCX", "not installed"))
+    platforms = _output(sys.executable, "-c", _ASK, "opencl")
+    found.append(_opencl(platforms))
     driver = _output(sys.executable, "-c", _ASK, "cuda")
     if driver is None:
         return [*found, note("CUDA", "no driver (libcuda.so.1): no GPU can be used here")]
@@ -61,6 +77,14 @@ def devices() -> list[Finding]:
         names = _output("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader")
         found += [ok("GPU", line) for line in (names or "").splitlines()]
     return found
+
+
+def _opencl(platforms: str | None) -> Finding:
+    if platforms is None:
+        return note("OpenCL", "no loader (libOpenCL.so.1)")
+    if platforms == "no platform":
+        return note("OpenCL", "libOpenCL.so.1, and no platform: no vendor's driver is installed")
+    return ok("OpenCL", platforms)
 
 
 def kernel() -> list[Finding]:

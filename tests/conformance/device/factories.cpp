@@ -6,6 +6,7 @@
 #include "backend/cpu/device.hpp"
 #include "backend/null/backend.hpp"
 #include "conformance/device/cuda_factories.hpp"
+#include "conformance/device/opencl_factories.hpp"
 #include "conformance/device/reached.hpp"
 
 namespace ob::test {
@@ -75,7 +76,9 @@ std::vector<DeviceFactory> device_factories() {
       {"cpu_over_tcp", true, remote_cpu<Transport::tcp>, false},
       {"cpu_over_shm", true, remote_cpu<Transport::shm>, false},
   };
-  for (DeviceFactory& factory : cuda_factories()) factories.push_back(std::move(factory));
+  for (const auto& more : {cuda_factories(), opencl_factories()}) {
+    factories.insert(factories.end(), more.begin(), more.end());
+  }
   return factories;
 }
 

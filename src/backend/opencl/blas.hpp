@@ -1,0 +1,20 @@
+#pragma once
+// Rows of the BLAS by CLBlast.
+
+#include "backend/opencl/queue_context.hpp"
+#include "routines/argument.hpp"
+#include "routines/descriptor.hpp"
+
+namespace ob::opencl {
+
+/// True if CLBlast is here and has a function for this call: on this device (double precision needs
+/// fp64), and with operands within the 32-bit indices of its kernels.
+/// Memory: operands on the device
+bool blas_takes(const QueueContext& context, const Descriptor& routine, const Argument* arguments);
+
+/// Submits a call with the reference's rules for what is empty, alpha = 0 and beta = 0.
+/// Memory: operands on the device, aligned to their elements
+/// @pre blas_takes(...)   Errors: out_of_memory; device_error
+Status run_blas(QueueContext& context, const Descriptor& routine, const Argument* arguments);
+
+}  // namespace ob::opencl

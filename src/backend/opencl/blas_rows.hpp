@@ -1,0 +1,32 @@
+#pragma once
+// Which function of CLBlast each row of the BLAS is: X(routine, function).
+//
+// Level 3 only: CLBlast has the others, too, but a call of level 1 or 2 on data that lie on a
+// device is rare, and the processor has it done with the reference's rules. gemm3m is gemm, which
+// is what callers of gemm3m want done faster.
+
+#define OB_CLBLAST_ROWS_OF(X, p, P) \
+  X(p##gemm, CLBlast##P##gemm)      \
+  X(p##symm, CLBlast##P##symm)      \
+  X(p##syr2k, CLBlast##P##syr2k)    \
+  X(p##syrk, CLBlast##P##syrk)      \
+  X(p##trmm, CLBlast##P##trmm)      \
+  X(p##trsm, CLBlast##P##trsm)
+
+#define OB_CLBLAST_COMPLEX_ROWS(X, p, P) \
+  X(p##hemm, CLBlast##P##hemm)           \
+  X(p##her2k, CLBlast##P##her2k)         \
+  X(p##herk, CLBlast##P##herk)
+
+#define OB_CLBLAST_ROWS(X)         \
+  OB_CLBLAST_ROWS_OF(X, s, S)      \
+  OB_CLBLAST_ROWS_OF(X, d, D)      \
+  OB_CLBLAST_ROWS_OF(X, c, C)      \
+  OB_CLBLAST_ROWS_OF(X, z, Z)      \
+  OB_CLBLAST_COMPLEX_ROWS(X, c, C) \
+  OB_CLBLAST_COMPLEX_ROWS(X, z, Z)
+
+/// Other names of the same functions.
+#define OB_CLBLAST_SAME_ROWS(X) \
+  X(cgemm3m, CLBlastCgemm)      \
+  X(zgemm3m, CLBlastZgemm)

@@ -1,0 +1,52 @@
+#include "backend/opencl/blas_table.hpp"
+
+#include <dlfcn.h>
+
+#include <string>
+
+namespace ob::opencl {
+namespace {
+
+constexpr const char* kSoname = "libclblast.so.1";
+
+Code code_of(CLBlastStatusCode result) {
+  switch (result) {
+    case CLBlastTempBufferAllocFailure:
+    case CLBlastOpenCLOutOfResources:
+    case CLBlastOpenCLOutOfHostMemory:
+    case CLBlastInvalidBufferSize: return Code::out_of_memory;
+    default: return Code::device_error;
+  }
+}
+
+}  // namespace
+
+// Never unloaded: it keeps what it compiled, which goes with the process.
+Result<BlasTable> BlasTable::open() {
+  void* const library = dlopen(kSoname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (library == nullptr) {
+    const char* reason = dlerror();
+    return Status(Code::unavailable, "no CLBlast here (" +
+                                         std::string(reason != nullptr ? reason : kSoname) +
+                                         "); install the Debian package libclblast1");
+  }
+  BlasTable table;
+  const char* missing = nullptr;
+#define OB_CLBLAST_FILL(routine, function)                                                \
+  table.function = reinterpret_cast<decltype(table.function)>(dlsym(library, #function)); \
+  if (table.function == nullptr && missing == nullptr) missing = #function;
+  OB_CLBLAST_ROWS(OB_CLBLAST_FILL)
+#undef OB_CLBLAST_FILL
+  if (missing != nullptr) {
+    return Status(Code::unavailable, std::string(kSoname) + " has no " + missing);
+  }
+  return table;
+}
+
+Status BlasTable::check(CLBlastStatusCode result, std::string_view what) {
+  if (result == CLBlastSuccess) return {};
+  return {code_of(result), std::string(what) + ": CLBlast failed (status " +
+                               std::to_string(static_cast<int>(result)) + " of clblast_c.h)"};
+}
+
+}  // namespace ob::opencl

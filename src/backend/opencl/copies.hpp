@@ -1,0 +1,40 @@
+#pragma once
+// Copies between the host and a device, and inside of it, on one queue.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "backend/opencl/queue_context.hpp"
+#include "base/chunks.hpp"
+#include "base/digest.hpp"
+#include "base/layout.hpp"
+
+namespace ob::opencl {
+
+/// All of these return when the copy is done. A Layout's addresses are the device's or the host's,
+/// as its name says.
+/// Threads: the queue's executor
+class Copies {
+ public:
+  explicit Copies(const QueueContext& context) : context_(context) {}
+
+  /// Errors: out_of_memory, device_error   @pre equal total_bytes()
+  Status upload(const Layout& device, const Layout& host);
+  Status download(const Layout& host, const Layout& device);
+  Status copy(const Layout& to, const Layout& from);
+  /// Of elements in device memory.   @param base their offsets count from here
+  Status digest(std::byte* base, const ChunkParts& parts, Digest& digest);
+
+ private:
+  using Sink = std::function<void(std::span<const std::byte>)>;
+  Status prepare(std::uint64_t total_bytes);
+  Status submit(Layout::Cursor& to, Layout::Cursor& from, std::uint64_t count_bytes,
+                QueueContext::Way way);
+  Status read_out(const Layout& device, const Sink& sink);
+
+  const QueueContext& context_;
+  HostBlock block_;
+};
+
+}  // namespace ob::opencl

@@ -1,0 +1,34 @@
+#pragma once
+// Complex and half-complex transforms by VkFFT.
+
+#include <memory>
+
+#include "backend/opencl/fft_plan.hpp"
+#include "backend/opencl/vkfft.hpp"
+
+namespace ob::opencl {
+
+/// In place, in the output if that can be: VkFFT's rows of real numbers are padded, which is what a
+/// packed spectrum takes, and its inverse overwrites what it reads. Dimensions of length 1 are left
+/// out.
+class DevicePlan final : public ClFftPlan {
+ public:
+  static bool takes(const Accelerator& accelerator, const FftPlan& plan) noexcept;
+  /// @pre takes(...)   Errors: as VkTransform::create
+  static Result<std::unique_ptr<ClFftPlan>> create(const Accelerator& accelerator,
+                                                   const FftPlan& plan);
+
+  Status execute(QueueContext& context, std::byte* input, std::byte* output) override;
+
+ private:
+  DevicePlan(const FftPlan& plan, const VkShape& shape, std::unique_ptr<VkTransform> transform)
+      : plan_(plan), shape_(shape), transform_(std::move(transform)) {}
+  ColumnCopy rows(std::byte* to, const std::byte* from, bool padded_to) const noexcept;
+  ColumnCopy all(std::byte* to, const std::byte* from) const noexcept;
+
+  const FftPlan plan_;
+  const VkShape shape_;
+  const std::unique_ptr<VkTransform> transform_;  // nullptr: a copy
+};
+
+}  // namespace ob::opencl

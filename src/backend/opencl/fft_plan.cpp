@@ -1,0 +1,24 @@
+#include "backend/opencl/fft_plan.hpp"
+
+#include "backend/opencl/device_plan.hpp"
+#include "backend/opencl/processor_plan.hpp"
+
+namespace ob::opencl {
+
+Result<std::unique_ptr<ClFftPlan>> ClFftPlan::make(const Accelerator& accelerator,
+                                                   const HostTransforms* host,
+                                                   const FftPlan& plan) {
+  if (DevicePlan::takes(accelerator, plan)) {
+    auto made = DevicePlan::create(accelerator, plan);
+    if (made.ok() || made.status().code() != Code::unsupported || host == nullptr) return made;
+  }
+  return ProcessorPlan::create(host, plan);
+}
+
+// What VkFFT writes and the driver compiles: a program of some 100 KB for each dimension.
+std::uint64_t ClFftPlan::host_bytes(const HostTransforms* host, const FftPlan& plan) noexcept {
+  constexpr std::uint64_t kProgramBytes = std::uint64_t{2} << 20;
+  return kProgramBytes + (host == nullptr ? 0 : host->plan_bytes(plan));
+}
+
+}  // namespace ob::opencl

@@ -1,0 +1,48 @@
+#pragma once
+// What work on one queue may use.
+
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "backend/opencl/kernels.hpp"
+#include "backend/opencl/libraries.hpp"
+#include "backend/opencl/memory.hpp"
+#include "device/column_copy.hpp"
+#include "device/host_routines.hpp"
+#include "device/work_area.hpp"
+
+namespace ob::opencl {
+
+/// One per queue. Threads: the queue's executor
+struct QueueContext {
+  const Cl& cl;
+  const Accelerator& accelerator;
+  const ClMemory& memory;
+  cl_command_queue queue;  ///< in order
+  WorkArea& work;
+  const Libraries& libraries;
+  const HostRoutines* host;  ///< what the processor can do; nullptr: nothing
+
+  enum class Way { to_device, to_host, inside };
+  /// What submits copies that way; host memory stays as it is until synchronize().
+  /// Errors of that: device_error
+  CopyColumns copies(Way way) const;
+  /// Waits for all that was submitted.   Errors: device_error
+  Status synchronize() const;
+};
+
+/// Host memory that a command needs, uninitialised.
+struct HostBlock {
+  static constexpr std::align_val_t kAlignment{64};
+  struct Free {
+    void operator()(std::byte* at) const { ::operator delete(at, kAlignment); }
+  };
+  std::unique_ptr<std::byte, Free> data;
+  std::uint64_t size_bytes = 0;
+
+  /// Errors: out_of_memory
+  static Result<HostBlock> allocate(std::uint64_t size_bytes);
+};
+
+}  // namespace ob::opencl

@@ -1,0 +1,9 @@
+// Where the opencl backend is not built.
+
+#include "conformance/device/opencl_factories.hpp"
+
+namespace ob::test {
+
+std::vector<DeviceFactory> opencl_factories() { return {}; }
+
+}  // namespace ob::test
