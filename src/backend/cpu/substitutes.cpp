@@ -23,8 +23,8 @@ constexpr std::int64_t kBlock = 256;
 
 class Steps final : public GemmtSteps {
  public:
-  Steps(Thunk gemm, void* function, std::uint32_t element_bytes)
-      : gemm_(gemm), function_(function), element_bytes_(element_bytes) {}
+  Steps(Thunk thunk, void* function, std::uint32_t element_bytes)
+      : gemm_(thunk), function_(function), element_bytes_(element_bytes) {}
 
   Result<std::byte*> scratch(std::uint64_t size_bytes) override {
     scratch_.reset(new (std::nothrow) std::byte[size_bytes]);
