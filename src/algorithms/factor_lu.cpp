@@ -40,6 +40,8 @@ Status LuFactorization::before_delivery(std::size_t at, std::size_t panel) {
   const auto rows = static_cast<std::int64_t>(height(panel));
   for (std::uint64_t i = 0; i < depth(panel); ++i) {
     if (here[i] < 1 || here[i] > rows) {
+      // what failed before, if anything did, is why
+      OB_RETURN_IF_ERROR(fabric().device(at).synchronize(fabric().compute(at)).status);
       return {Code::device_error, "a pivot is no row of its panel (" + std::to_string(here[i]) +
                                       " of " + std::to_string(rows) +
                                       "); the device's library is not to be trusted"};

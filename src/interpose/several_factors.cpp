@@ -91,8 +91,11 @@ algorithms::FactorPlan plan_of(const State& state, const algorithms::FactorShape
   // at least one block for each device
   const std::size_t most = std::min<std::size_t>(model.ranks.size(), shape.n);
   if (state.settings.always_several) return plan_of_memory(shape, model, most);
-  if (!strict && model.known()) return choose_factor_plan(shape, model);
-  return plan_of_memory(shape, model, 1);
+  if (!strict && model.known()) {
+    const algorithms::FactorPlan plan = choose_factor_plan(shape, model);
+    if (plan.devices > 0) return plan;
+  }
+  return plan_of_memory(shape, model, 1);  // also where only thin blocks fit
 }
 
 // What stays on devices between calls gives way.
@@ -124,7 +127,6 @@ class Attempt {
   const algorithms::FactorPlan& plan() const { return plan_; }
 
   Status run(algorithms::Stages& stages) {
-    if (plan_.devices == 0) return {Code::out_of_memory, "a slab of A does not fit on the device"};
     model_.ranks.resize(plan_.devices);
     leases_.resize(plan_.devices);
     const auto deal = algorithms::deal_columns(shape_, model_.ranks, plan_);

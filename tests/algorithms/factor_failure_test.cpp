@@ -92,18 +92,27 @@ TEST_P(FactorFailure, OfAnyOperationLeavesTheCallersMemoryAndNothingElse) {
   }
 }
 
+// Over a connection nobody hears of it before something else has failed for want of the memory.
 TEST_P(FactorFailure, ADeviceWithoutMemoryIsReportedAndNothingChanges) {
   auto random = fresh_random();
   FactorMatrix a(Precision::d, 60, 60, 60);
   a.fill_definite(random);
   const FactorMatrix given = a;
-  const auto small = cpu_device(8 << 10);
-  std::vector<Device*> devices = cpu_devices(2);
-  devices.push_back(small.get());
-  const auto fabric = host_fabric(devices, 512);
-  const Status status = run(GetParam().routine, *fabric, a, GetParam().deal(3, 8));
-  EXPECT_EQ(status.code(), Code::out_of_memory);
-  EXPECT_TRUE(a == given);
+  for (const Place place : {Place::local, Place::tcp, Place::shm}) {
+    // from no buffer at all to all but one
+    for (const std::uint64_t units : {0, 1, 2, 3}) {
+      DeviceAt small(place, cpu_device(units * 4096 + 4095));
+      for (const bool first : {false, true}) {
+        std::vector<Device*> devices = cpu_devices(2);
+        devices.insert(first ? devices.begin() : devices.end(), &small.device());
+        const auto fabric = host_fabric(devices, 512);
+        const Status status = run(GetParam().routine, *fabric, a, GetParam().deal(3, 8));
+        ASSERT_EQ(status.code(), Code::out_of_memory)
+            << units << " units at " << static_cast<int>(place) << ": " << status.message();
+        ASSERT_TRUE(a == given);
+      }
+    }
+  }
 }
 
 TEST_P(FactorFailure, DevicesBehindConnectionsGiveTheSameFactors) {

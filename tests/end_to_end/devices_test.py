@@ -188,6 +188,12 @@ def body(suite: Suite) -> None:
                 f"factorizations on {count} devices of 64 KiB over {transport}",
                 functools.partial(factored_in_slabs, suite, address, f"always:{count}"),
             )
+    with suite.server(["--device-memory", "512K", "--session-memory", "200K"]) as daemon:
+        address = daemon.tcp if daemon else ""
+        suite.check(
+            "factorizations that get less memory than they were told of",
+            functools.partial(factored_in_slabs, suite, address, "1"),
+        )
     with suite.server() as daemon:
         if daemon is not None:
             suite.check("there is only one", lambda: whole(suite, daemon.tcp, "always:3"))
