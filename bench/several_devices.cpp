@@ -24,6 +24,7 @@
 #include "algorithms/timed_fabric.hpp"
 #include "backend/null/backend.hpp"
 #include "bench/or_exit.hpp"
+#include "bench/samples.hpp"
 
 namespace {
 
@@ -81,23 +82,26 @@ double call_seconds(const Options& options) {
   a[2].dim = a[3].dim = a[4].dim = n;
   a[5].scalar = a[8].scalar = {1, 0};
   a[6].device = a[7].device = a[9].device = {buffer, 0, n};
-  constexpr int kCalls = 50;
-  const auto start = Clock::now();
-  for (int i = 0; i < kCalls; ++i) or_exit(device->call(queue, gemm, a));
-  or_exit(device->synchronize(queue).status);
-  return std::max(0.0, seconds_since(start) / kCalls - gemm.flops(a) / rate);
+  constexpr int kCalls = 10;
+  bench::Samples seconds;
+  for (int series = 0; series < 9; ++series) {
+    const auto start = Clock::now();
+    for (int i = 0; i < kCalls; ++i) or_exit(device->call(queue, gemm, a));
+    or_exit(device->synchronize(queue).status);
+    seconds.add(seconds_since(start) / kCalls);
+  }
+  return std::max(0.0, seconds.median() - gemm.flops(a) / rate);
 }
 
 // What a thread that waits wakes up late by.
 double late_seconds() {
-  constexpr int kTimes = 100;
-  double late = 0;
-  for (int i = 0; i < kTimes; ++i) {
+  bench::Samples late;
+  for (int i = 0; i < 100; ++i) {
     const auto until = Clock::now() + std::chrono::milliseconds(1);
     std::this_thread::sleep_until(until);
-    late += seconds_since(until);
+    late.add(seconds_since(until));
   }
-  return late / kTimes;
+  return late.median();
 }
 
 FabricModel model_of(const Options& options, std::size_t devices, double call_s, double late_s) {

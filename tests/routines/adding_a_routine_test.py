@@ -118,9 +118,9 @@ def build(options: argparse.Namespace, work: Path) -> tuple[Path, Path]:
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(compile_one, sources, objects))
     library, program = work / "libadded.so", work / "program"
-    archives = [options.build / "lib" / f"libob_{a}.a" for a in ("entries", "routines", "base")]
     # The stand-in's device has gemmt even if its library does not; its thunks are compiled above.
-    archives.insert(0, options.build / "lib" / "libob_backend_cpu.a")
+    parts = ("backend_cpu", "device", "entries", "routines", "base")
+    archives = [options.build / "lib" / f"libob_{a}.a" for a in parts]
     run(options.cxx, *flags, "-shared", *objects, *archives, "-o", library, "-ldl", "-pthread",
         "-Wl,-z,defs", f"-Wl,--version-script={work / 'exports.map'}")  # fmt: skip
     # As a program is linked: its xerbla_ is found by the library that calls it.

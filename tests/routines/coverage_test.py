@@ -169,7 +169,8 @@ class Backends(unittest.TestCase):
         self.assertNotIn("not described", emitted(), "describe it in codegen/backends.py")
 
     def test_substitutes_are_those_of_the_cpu_backend(self) -> None:
-        source = (ROOT / "src" / "backend" / "cpu" / "substitutes.cpp").read_text("utf-8")
+        files = ("backend/cpu/substitutes.cpp", "device/blocked_gemmt.cpp")
+        source = "".join((ROOT / "src" / file).read_text("utf-8") for file in files)
         replaced = set(re.findall(r'routine\.base [!=]= "(\w+)"', source))
         lines = {
             row["routine"]: row["cpu"]
