@@ -159,7 +159,6 @@ def body(suite: Suite) -> None:
 def daemon_options(suite: Suite) -> list[str]:
     given = suite.arguments
     options = {
-        "--backend": given.backend,
         "--devices": given.devices,
         "--device-memory": given.device_memory,
     }
@@ -170,7 +169,7 @@ def ways(suite: Suite) -> list[Way]:
     """Over tcp only on request: about twice the time for the same commands."""
     if suite.arguments.devices:
         return [SPLIT, SPLIT_TCP]
-    if suite.arguments.backend:
+    if suite.arguments.backend != "cpu":
         return [way for way in harness.WAYS if way.remote and way.transport == "shm"]
     usual = [way for way in harness.WAYS if way.transport != "tcp" or suite.arguments.all]
     return usual if suite.arguments.vector else [*usual, SHARED]
@@ -179,7 +178,9 @@ def ways(suite: Suite) -> list[Way]:
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="over tcp, too")
     parser.add_argument("--vector", action="store_true", help="levels 1 and 2")
-    parser.add_argument("--backend", help="of the daemon: only calls that go out to it")
+    parser.add_argument(
+        "--backend", default="cpu", help="of the daemon; other than cpu: only what goes out to it"
+    )
     parser.add_argument("--precisions", default="sdcz", help="of the testers, all by default")
     parser.add_argument("--devices", type=int, help="split each call over so many")
     parser.add_argument("--device-memory", help="of each of them")
