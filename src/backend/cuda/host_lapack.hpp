@@ -9,7 +9,7 @@ namespace ob::cuda {
 
 /// Copies the operands to pinned memory, has the daemon's CPU library run the routine there, and
 /// copies the results back; waits for all of it.
-/// Memory: operands on the device   Threads: the queue's executor
+/// Memory: operands on the device   Threads: the one that submits
 /// Errors: unsupported if that library lacks it, too; out_of_memory; device_error
 Status run_on_host(StreamContext& context, const Descriptor& routine, const Argument* arguments);
 

@@ -11,7 +11,7 @@ namespace ob::cuda {
 /// The kernels of kernels/*.cuh as a module of the driver. Compiled once per kind of device:
 /// machine code is kept in $XDG_CACHE_HOME/outboard (or ~/.cache/outboard), under a name made from
 /// all that it follows from.
-/// Threads: the queue's executor, with the device current
+/// Threads: the one that submits, with the device current
 class Kernels {
  public:
   /// Errors: unavailable without driver or compiler; device_error, with the compiler's words

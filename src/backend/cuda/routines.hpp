@@ -7,7 +7,7 @@
 
 namespace ob::cuda {
 
-/// Threads: the queue's executor
+/// Threads: the one that submits
 class Routines {
  public:
   /// True if run() knows the routine. Says nothing of whether the libraries are there.

@@ -14,11 +14,6 @@ namespace {
 // A block remembers so many uses; older ones are forgotten, and so are their races.
 constexpr std::size_t kUsesKept = 128;
 
-bool knows(const Clock& clock, const Use& use) {
-  const auto found = clock.find(use.stream);
-  return found != clock.end() && found->second >= use.ticket;
-}
-
 struct Behind {
   std::shared_ptr<Stream> stream;
   std::uint64_t ticket;
@@ -45,7 +40,22 @@ Order& Order::instance() {
   return *kOrder;
 }
 
-// Threads: with the lock
+// Threads: with the lock, as the next two
+bool Order::knows(const Clock& clock, const Use& use) const {
+  if (living_.count(use.stream) == 0) return true;
+  const auto found = clock.find(use.stream);
+  return found != clock.end() && found->second >= use.ticket;
+}
+
+void Order::learn(Clock& into, const Clock& from) const {
+  std::erase_if(into, [this](const auto& entry) { return living_.count(entry.first) == 0; });
+  for (const auto& [stream, ticket] : from) {
+    if (living_.count(stream) == 0) continue;
+    std::uint64_t& known = into[stream];
+    known = std::max(known, ticket);
+  }
+}
+
 void Order::find_race(const Stream& stream, const Clock& known, const Use& use) {
   const auto block = Memory::instance().find(reinterpret_cast<const void*>(use.region.address));
   if (block == nullptr) return;
@@ -72,8 +82,9 @@ std::uint64_t Order::submit(const std::shared_ptr<Stream>& stream, const Access&
                             Stream::Work work) {
   const std::lock_guard lock(mutex_);
   std::vector<Behind> behind = implicit_waits(*stream);
-  merge(stream->clock, host_);
-  for (const Behind& b : behind) merge(stream->clock, b.stream->clock);
+  living_.insert(stream->number());
+  learn(stream->clock, host_);
+  for (const Behind& b : behind) learn(stream->clock, b.stream->clock);
   const std::uint64_t ticket = stream->tail() + 1;
   const Clock known = stream->clock;
   stream->clock[stream->number()] = ticket;
@@ -95,7 +106,7 @@ std::uint64_t Order::submit(const std::shared_ptr<Stream>& stream, const Access&
 
 void Order::wait(Stream& stream, const Clock& clock) {
   const std::lock_guard lock(mutex_);
-  merge(stream.clock, clock);
+  learn(stream.clock, clock);
 }
 
 Clock Order::clock_of(Stream& stream) {
@@ -105,13 +116,20 @@ Clock Order::clock_of(Stream& stream) {
 
 void Order::host_knows(const Clock& clock) {
   const std::lock_guard lock(mutex_);
-  merge(host_, clock);
+  learn(host_, clock);
 }
 
 void Order::synchronize(Stream& stream) {
   const Clock clock = clock_of(stream);
   stream.wait(stream.tail());
   host_knows(clock);
+}
+
+void Order::finish(Stream& stream) {
+  synchronize(stream);
+  const std::lock_guard lock(mutex_);
+  living_.erase(stream.number());
+  host_.erase(stream.number());
 }
 
 void Order::synchronize_device(int device) {

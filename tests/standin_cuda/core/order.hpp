@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <set>
 
 #include "access.hpp"
 #include "stream.hpp"
@@ -27,6 +29,9 @@ class Order {
   /// The host has waited for all of that.
   void host_knows(const Clock& clock);
 
+  /// Waits for the stream, which is gone then: all know what it did, and clocks forget it.
+  void finish(Stream& stream);
+
   /// Waits for all work of a stream, or of a device.
   void synchronize(Stream& stream);
   void synchronize_device(int device);
@@ -34,9 +39,12 @@ class Order {
  private:
   Order() = default;
   void find_race(const Stream& stream, const Clock& known, const Use& use);
+  bool knows(const Clock& clock, const Use& use) const;
+  void learn(Clock& into, const Clock& from) const;
 
   std::mutex mutex_;
   Clock host_;
+  std::set<std::uint64_t> living_;  // numbers of streams that had work and are not gone
 };
 
 }  // namespace standin

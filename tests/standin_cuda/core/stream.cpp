@@ -1,6 +1,5 @@
 #include "stream.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -19,13 +18,6 @@ std::atomic<std::uint64_t> g_streams{0};
 std::atomic<std::uint64_t> g_ops{0};
 
 }  // namespace
-
-void merge(Clock& into, const Clock& from) {
-  for (const auto& [stream, ticket] : from) {
-    std::uint64_t& known = into[stream];
-    known = std::max(known, ticket);
-  }
-}
 
 struct Stream::State {
   int device = 0;

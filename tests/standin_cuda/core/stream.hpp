@@ -13,9 +13,6 @@ namespace standin {
 /// What has happened before, of each stream: the ticket up to which it is done.
 using Clock = std::map<std::uint64_t, std::uint64_t>;
 
-/// `into` knows what `from` knows, too.
-void merge(Clock& into, const Clock& from);
-
 /// Threads: any, unless said otherwise
 class Stream {
  public:
