@@ -68,6 +68,23 @@ class Tester:
         name = f"{p}blat{level}.in" if self.fortran else f"{p}in{level}"
         return str(folder() / name) if level > 1 else None
 
+    def input(self, sizes: list[int], work: pathlib.Path) -> str | None:
+        """Its input with other values of N, up to 65, and the last alpha and beta alone."""
+        if self.source is None or not sizes:
+            return self.source
+        text = pathlib.Path(self.source).read_text()
+        for name in ("N", "ALPHA", "BETA"):
+            pattern = rf"^\d+(\s+NUMBER OF VALUES OF {name}\s*\n)(.*\S)(\s+VALUES OF {name})\b"
+            found = re.search(pattern, text, re.MULTILINE)
+            if found is None:
+                raise harness.CheckError(f"{self.source} names no values of {name}")
+            values = [str(n) for n in sizes] if name == "N" else found[2].split()[-1:]
+            new = f"{len(values)}{found[1]}{' '.join(values)}{found[3]}"
+            text = text[: found.start()] + new + text[found.end() :]
+        path = work / "input"
+        path.write_text(text)
+        return str(path)
+
     @functools.cached_property
     def routines(self) -> set[str]:
         """What it links of the table, by the names that counters have."""
@@ -98,7 +115,7 @@ class Tester:
                 server,
                 extra=extra,
                 cwd=work,
-                stdin=self.source,
+                stdin=self.input(suite.arguments.sizes, pathlib.Path(work)),
             )
             for path in sorted(pathlib.Path(work).glob("*.out")):
                 outcome.stdout += path.read_text(errors="replace")
@@ -147,7 +164,7 @@ def expect_gone_out(tester: Tester, outcome: Outcome) -> None:
 def body(suite: Suite) -> None:
     folder()
     for level in (1, 2) if suite.arguments.vector else (3,):
-        for fortran in (True, False):
+        for fortran in (True,) if suite.arguments.fortran else (True, False):
             for precision in suite.arguments.precisions:
                 tester = Tester(level, fortran, precision)
                 run = functools.partial(compare, suite, tester)
@@ -168,7 +185,8 @@ def daemon_options(suite: Suite) -> list[str]:
 def ways(suite: Suite) -> list[Way]:
     """Over tcp only on request: about twice the time for the same commands."""
     if suite.arguments.devices:
-        return [SPLIT, SPLIT_TCP]
+        both = suite.arguments.backend == "cpu" or suite.arguments.all
+        return [SPLIT, SPLIT_TCP] if both else [SPLIT]
     if suite.arguments.backend != "cpu":
         return [way for way in harness.WAYS if way.remote and way.transport == "shm"]
     usual = [way for way in harness.WAYS if way.transport != "tcp" or suite.arguments.all]
@@ -177,6 +195,7 @@ def ways(suite: Suite) -> list[Way]:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="over tcp, too")
+    parser.add_argument("--fortran", action="store_true", help="without CBLAS")
     parser.add_argument("--vector", action="store_true", help="levels 1 and 2")
     parser.add_argument(
         "--backend", default="cpu", help="of the daemon; other than cpu: only what goes out to it"
@@ -184,8 +203,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--precisions", default="sdcz", help="of the testers, all by default")
     parser.add_argument("--devices", type=int, help="split each call over so many")
     parser.add_argument("--device-memory", help="of each of them")
-    parser.add_argument("--backend", default="cpu", help="of the daemon")
-    parser.add_argument("--precisions", default="sdcz", help="those that are tested")
+    parser.add_argument("--sizes", type=int, nargs="*", default=[], help="other values of N")
 
 
 if __name__ == "__main__":
