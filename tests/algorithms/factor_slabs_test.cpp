@@ -73,7 +73,7 @@ TEST(FactorSlabs, CallsGiveTheOriginalsResultInAQuarterOfTheMemory) {
   for (const Descriptor& routine : routines::all()) {
     if (!algorithms::can_be_factored(routine)) continue;
     for (const std::size_t devices : {1, 2, 4}) {
-      for (int round = 0; round < 4; ++round) {
+      for (int round = 0; round < 2; ++round) {
         const Problem given = random_work(routine, random, 160);
         Problem expected = given;
         run_original(expected);
@@ -96,7 +96,7 @@ TEST(FactorSlabs, CallsGiveTheOriginalsResultInAQuarterOfTheMemory) {
       }
     }
   }
-  EXPECT_GT(in_slabs, 120);  // of 240; some are small, or narrow
+  EXPECT_GT(in_slabs, 60);  // of 120; some are small, or narrow
 }
 
 // --- what travels --------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ TEST(FactorSlabs, ADeviceThatFailsAnywhereLeavesTheCallersMemory) {
     run_original(expected);
     const FactorShape shape = algorithms::factor_shape(routine, given.arguments);
     const std::uint64_t memory = memory_for(routine, shape, 1);
-    const algorithms::FactorPlan plan{1, algorithms::modest_block(shape, memory)};
+    const algorithms::FactorPlan plan{1, 8};
     DeviceAt at(Place::local, cpu_device(memory));
     std::vector<Device*> devices{&at.device()};
     int failures = 0;
