@@ -110,6 +110,17 @@ double largest(const Problem& problem, const Operand& o) {
   return most;
 }
 
+double largest_difference(const Problem& x, const Problem& y, const Operand& o) {
+  double most = 0;
+  for (std::uint64_t j = 0; j < o.cols; ++j) {
+    for (std::uint64_t i = 0; i < o.rows; ++i) {
+      if (referenced(o.written_triangle, i, j))
+        most = std::max(most, std::abs(x.value(o, i, j) - y.value(o, i, j)));
+    }
+  }
+  return most;
+}
+
 TEST(VerifyTest, TwentyFamiliesInAllTheirPrecisions) {
   std::map<std::string_view, int> bases;
   for (const Descriptor* routine : verifiable()) ++bases[routine->base];
@@ -257,6 +268,10 @@ TEST(VerifyTest, AForgottenBetaIsFound) {
       Ran ran{problem, without};
       run_original(ran.after);
       ran.after.arguments[beta].scalar = problem.arguments[beta].scalar;
+      // of a Hermitian result of order 1 only the real part counts, and may be next to nothing
+      const Operand& o = result_of(ran.after);
+      if (largest_difference(run(problem).after, ran.after, o) < 0.1 * largest(ran.after, o))
+        continue;
       ++damaged;
       EXPECT_EQ(check(ran, random()).verdict, Verdict::wrong) << ran.before.text();
     }
