@@ -177,16 +177,13 @@ def body(suite: Suite) -> None:
             suite.check("small calls", lambda d=daemon: whole(suite, d.tcp, "all"))
     # Of 190 x 190, three matrices are 0.4 to 1.7 MB. A daemon each: what a program had that has
     # just ended may be freed a little later.
-    for count, transport in itertools.product((1, 2, 4), ("shm", "tcp")):
+    small = {"products": capped, "factorizations": factored_in_slabs}
+    for count, transport, what in itertools.product((1, 2, 4), ("shm", "tcp"), small):
         with suite.server(["--devices", str(count), "--device-memory", "64K"]) as daemon:
             address = daemon.address(transport) if daemon else ""
             suite.check(
-                f"{count} devices of 64 KiB over {transport}",
-                functools.partial(capped, suite, address, f"always:{count}"),
-            )
-            suite.check(
-                f"factorizations on {count} devices of 64 KiB over {transport}",
-                functools.partial(factored_in_slabs, suite, address, f"always:{count}"),
+                f"{what} on {count} devices of 64 KiB over {transport}",
+                functools.partial(small[what], suite, address, f"always:{count}"),
             )
     with suite.server(["--device-memory", "512K", "--session-memory", "200K"]) as daemon:
         address = daemon.tcp if daemon else ""
