@@ -113,6 +113,17 @@ def level_of_core(core: str) -> str:
     return next((k for k, names in _LEVELS.items() if core.lower() in names.split()), "sse")
 
 
+def processor_level() -> str:
+    """The best kernels that this processor can run."""
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        return level_of_flags(processor_flags(file.read()))
+
+
+def best_core_type() -> str | None:
+    """What the daemon opens an OpenBLAS with; None: OpenBLAS's own choice."""
+    return _BEST.get(processor_level())
+
+
 def check(library: str, environment: Mapping[str, str], measure: bool) -> list[Finding]:
     """The core type that `library` chose on this processor."""
     name = Path(library).name
@@ -130,12 +141,10 @@ def check(library: str, environment: Mapping[str, str], measure: bool) -> list[F
         return [ok(name, "does not say which kernels it uses")]
     version = next((w for w in said.config.split() if w[:1].isdigit()), "")
     title = f"{version} uses kernels for {said.core}, {said.threads} threads".strip()
-    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-        able = level_of_flags(processor_flags(file.read()))
-    found = judge(name, title, level_of_core(said.core), able, chosen)
+    found = judge(name, title, level_of_core(said.core), processor_level(), chosen)
     if not measure:
         return [found]
-    return [found, *_measured(name, library, environment, said.core, able)]
+    return [found, *_measured(name, library, environment, said.core, processor_level())]
 
 
 def judge(name: str, title: str, used: str, able: str, chosen: str) -> Finding:
