@@ -49,8 +49,10 @@ class Place:
 
     def with_dense_axis(self, axis: int) -> Place:
         """The same with `axis` innermost and without gaps."""
-        order = (*(a for a in self.order if a != axis), axis)
-        return Place(order, (*self.steps[:-1], 1), (*self.padding[:-1], 0), self.offset)
+        axes = zip(self.order, self.steps, self.padding, strict=True)
+        others = (each for each in axes if each[0] != axis)
+        order, steps, padding = zip(*others, (axis, 1, 0), strict=True)
+        return Place(order, steps, padding, self.offset)
 
 
 @dataclasses.dataclass(frozen=True)
