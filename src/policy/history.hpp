@@ -113,8 +113,8 @@ class History {
     double lost_before_s = 0;   // when the present trial began
     unsigned doubts = 0;        // trials that ended without hope, in a row: perhaps a hiccup
     double trial_lost_s = 0;    // in the present trial
-    bool promised = false;      // by the model, that it gains
-    bool learns_there = false;  // in a trial of the other side
+    bool promised = false;      // when the trial began the model said that the device gains
+    bool learns_there = false;  // the present calls over there are to tell what it takes
     unsigned trial = 0;         // calls that are still to be made in the present one
     Choice trial_side = Choice::local;
     bool repeats = false;  // operands lie where those of the call before lay
