@@ -18,6 +18,7 @@
 
 #include "backends.hpp"
 #include "daemon/server.hpp"
+#include "transport/address.hpp"
 #include "transport/security.hpp"
 
 namespace {
@@ -31,6 +32,7 @@ struct Options {
   std::uint32_t stripe_bytes = ob::daemon::StripingConfig().block_bytes;
   std::string key_folder;
   bool plain = false;
+  bool no_peers = false;
   std::size_t max_connections = ob::daemon::ServerConfig().max_connections;
   std::uint64_t session_memory_bytes = UINT64_MAX;
   std::uint64_t session_host_memory_bytes = 0;
@@ -94,6 +96,9 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--plain", options.plain,
                "with --key, for networks nobody else can listen or write to: data travel "
                "unencrypted to clients that agree");
+  app.add_flag("--no-peers", options.no_peers,
+               "never connect to other daemons: what devices of several share passes through the "
+               "client");
   declare_limits(app, options);
   app.add_option("--max-streams", options.max_streams,
                  "TCP streams that a client may stripe a connection over")
@@ -121,17 +126,6 @@ void declare(CLI::App& app, Options& options) {
       "  outboardd --listen unix:/run/user/1000/ob.sock shared memory for programs on this "
       "machine\n"
       "\nThe first lines on stdout say 'listening on ADDRESS'. SIGTERM drains, then stops.");
-}
-
-// Without encryption and authentication nobody but this machine may connect.
-bool stays_on_this_machine(std::string address) {
-  if (address.rfind("ucx:", 0) == 0) address.erase(0, 4);  // then UCX's own ports do, too
-  // A name that only begins like a loopback address may mean any machine.
-  const std::string host = address.substr(0, address.find(':'));
-  const bool loopback =
-      host.rfind("127.", 0) == 0 && host.find_first_not_of("0123456789.") == std::string::npos;
-  return address.rfind("unix:", 0) == 0 || loopback || address.rfind("localhost:", 0) == 0 ||
-         address.rfind("[::1]:", 0) == 0;
 }
 
 int fail(const ob::Status& status) {
@@ -176,8 +170,9 @@ int serve(const Options& options) {
                  "--plain needs --key (without one nobody proves "
                  "anything, and nothing is encrypted)"});
   }
+  // Without encryption and authentication nobody but this machine may connect.
   for (const std::string& address : options.listen) {
-    if (!security && !stays_on_this_machine(address)) {
+    if (!security && !ob::transport::stays_on_this_machine(address)) {
       return fail({ob::Code::denied,
                    "will not listen on " + address +
                        " (without a key anybody could use it) make one with `outboard key "
@@ -197,6 +192,7 @@ int serve(const Options& options) {
        .security = security,
        .session = {.memory_bytes = options.session_memory_bytes,
                    .host_memory_bytes = options.session_host_memory_bytes},
+       .may_connect = !options.no_peers,
        .longest_idle = std::chrono::seconds(options.idle_seconds),
        .striping = {.max_streams = options.max_streams, .block_bytes = options.stripe_bytes}},
       std::move(devices));

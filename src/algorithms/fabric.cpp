@@ -14,6 +14,21 @@ Result<std::vector<Station>> Fabric::open_all(std::span<Device* const> devices) 
   return stations;
 }
 
+Status Fabric::send(std::size_t at, const Layout& source, BufferId buffer, const Region& region) {
+  Station& here = stations_[at];
+  account(at).sent += source.total_bytes();
+  OB_RETURN_IF_ERROR(here.device().write(here.in(), buffer, region, source));
+  return here.order(here.in(), here.compute());
+}
+
+Status Fabric::fetch(std::size_t at, BufferId buffer, const Region& region,
+                     const Layout& destination) {
+  Station& here = stations_[at];
+  account(at).fetched += destination.total_bytes();
+  OB_RETURN_IF_ERROR(here.order(here.compute(), here.back()));
+  return here.device().read(here.back(), buffer, region, destination);
+}
+
 Status Fabric::read_offered(std::size_t at, BufferId buffer, const Region& region,
                             const Layout& destination) {
   // offer() has ordered this queue behind what makes it.

@@ -48,11 +48,10 @@ class Fabric {
   virtual FabricModel model() const = 0;
 
   /// Brings an operand to the device; what compute(at) gets from now on finds it.
-  virtual Status send(std::size_t at, const Layout& source, BufferId buffer,
-                      const Region& region) = 0;
+  virtual Status send(std::size_t at, const Layout& source, BufferId buffer, const Region& region);
   /// Brings home what compute(at) has been given so far. Returns before it is here.
   virtual Status fetch(std::size_t at, BufferId buffer, const Region& region,
-                       const Layout& destination) = 0;
+                       const Layout& destination);
 
   /// Promises `receivers`, which get it in that order, what compute(at) has been given so far makes
   /// of the parcel.

@@ -25,22 +25,6 @@ HostFabric::HostFabric(std::vector<Station> stations, const FabricModel& model)
   model_.route = Route::relay;
 }
 
-Status HostFabric::send(std::size_t at, const Layout& source, BufferId buffer,
-                        const Region& region) {
-  Station& here = station(at);
-  account(at).sent += source.total_bytes();
-  OB_RETURN_IF_ERROR(here.device().write(here.in(), buffer, region, source));
-  return here.order(here.in(), here.compute());
-}
-
-Status HostFabric::fetch(std::size_t at, BufferId buffer, const Region& region,
-                         const Layout& destination) {
-  Station& here = station(at);
-  account(at).fetched += destination.total_bytes();
-  OB_RETURN_IF_ERROR(here.order(here.compute(), here.back()));
-  return here.device().read(here.back(), buffer, region, destination);
-}
-
 Status HostFabric::offer(std::size_t at, ParcelTag tag, const Parcel& parcel,
                          std::span<const std::size_t> receivers) {
   OB_RETURN_IF_ERROR(station(at).order(compute(at), station(at).out()));

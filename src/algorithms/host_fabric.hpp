@@ -24,9 +24,6 @@ class HostFabric final : public Fabric {
   ~HostFabric() override = default;
 
   FabricModel model() const override { return model_; }
-  Status send(std::size_t at, const Layout& source, BufferId buffer, const Region& region) override;
-  Status fetch(std::size_t at, BufferId buffer, const Region& region,
-               const Layout& destination) override;
   Status offer(std::size_t at, ParcelTag tag, const Parcel& parcel,
                std::span<const std::size_t> receivers) override;
   Status deliver(std::size_t at) override;

@@ -17,6 +17,8 @@ using BufferId = Id<struct BufferTag>;
 using QueueId = Id<struct QueueTag>;
 using EventId = Id<struct EventTag>;
 using PlanId = Id<struct PlanTag>;
+using PeerId = Id<struct PeerTag>;
+using ParcelId = Id<struct ParcelTag>;
 using UserId = Id<struct UserTag>;
 using SessionId = Id<struct SessionTag>;
 

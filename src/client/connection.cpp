@@ -20,6 +20,9 @@ std::string program_and_pid() {
   return std::string(program_invocation_short_name) + " pid " + std::to_string(::getpid());
 }
 
+// Answers to receives that nobody has waited for: what may be asked for on a connection, and more.
+constexpr std::size_t kMostReceived = 1 << 14;
+
 Status unexpected(const session::Message& message) {
   return Status(Code::protocol_error, "unexpected message " +
                                           std::to_string(static_cast<int>(message.header.opcode)) +
@@ -264,6 +267,24 @@ Status Connection::handle(const session::Message& message) {
       location_sequence_ = header.sequence;
       return {};
     }
+    case wire::Opcode::inbox: {
+      OB_ASSIGN_OR_RETURN(inbox_, wire::decode<wire::Inbox>(message.body));
+      inbox_sequence_ = header.sequence;
+      return {};
+    }
+    case wire::Opcode::peer: {
+      OB_ASSIGN_OR_RETURN(peer_, wire::decode<wire::Outcome>(message.body));
+      peer_sequence_ = header.sequence;
+      return {};
+    }
+    case wire::Opcode::received: {
+      // any number may come before the first is waited for, but only of those that were asked for
+      if (header.sequence > sequence_ || received_.size() > kMostReceived) {
+        return unexpected(message);
+      }
+      OB_ASSIGN_OR_RETURN(received_[header.sequence], wire::decode<wire::Outcome>(message.body));
+      return {};
+    }
     case wire::Opcode::pong:  // number 0 comes unasked, while the daemon holds a payload back
       pong_sequence_ = std::max(pong_sequence_, header.sequence);
       return {};
@@ -311,6 +332,29 @@ Result<wire::Location> Connection::wait_location(std::uint64_t sequence) {
   OB_RETURN_IF_ERROR(flush());
   OB_RETURN_IF_ERROR(receive_until([&] { return location_sequence_ >= sequence; }));
   return location_;
+}
+
+Result<wire::Inbox> Connection::wait_inbox(std::uint64_t sequence) {
+  OB_RETURN_IF_ERROR(flush());
+  OB_RETURN_IF_ERROR(receive_until([&] { return inbox_sequence_ >= sequence; }));
+  return inbox_;
+}
+
+Result<wire::Outcome> Connection::wait_peer(std::uint64_t sequence) {
+  OB_RETURN_IF_ERROR(flush());
+  OB_RETURN_IF_ERROR(receive_until([&] { return peer_sequence_ >= sequence; }));
+  return peer_;
+}
+
+Result<wire::Outcome> Connection::wait_received(std::uint64_t sequence,
+                                                const std::function<bool()>& give_up) {
+  OB_RETURN_IF_ERROR(flush());
+  bool given_up = false;
+  OB_RETURN_IF_ERROR(
+      receive_until([&] { return received_.count(sequence) != 0 || (given_up = give_up()); }));
+  if (given_up) return Status(Code::unavailable, "a parcel was given up");
+  auto answer = received_.extract(sequence);
+  return std::move(answer.mapped());
 }
 
 Result<std::uint64_t> Connection::ping() {

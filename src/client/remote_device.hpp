@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,13 +16,14 @@
 #include "client/buffer_cache.hpp"
 #include "client/connection.hpp"
 #include "device/device.hpp"
+#include "device/peering.hpp"
 
 namespace ob::client {
 
 /// Threads: one at a time (a connection is leased whole). Blocking calls wait for the daemon with
 /// Patience; after connection_lost, protocol_error or deadline_exceeded the device is broken for
 /// good.
-class RemoteDevice final : public Device {
+class RemoteDevice final : public Device, private Peering {
  public:
   static Result<std::unique_ptr<RemoteDevice>> open(const std::string& address,
                                                     const ConnectionConfig& config = {});
@@ -47,6 +49,7 @@ class RemoteDevice final : public Device {
               const Layout& destination) override;
   Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
               const Region& to) override;
+  Peering* peering() noexcept override { return this; }
   Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
                 std::span<Digest> digests) override;
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
@@ -110,6 +113,16 @@ class RemoteDevice final : public Device {
     Layout destination;
   };
 
+  // Peering
+  Result<Inbox> inbox() override;
+  Result<PeerId> connect(const Inbox& inbox) override;
+  Status send(QueueId queue, PeerId peer, ParcelId parcel, BufferId buffer,
+              const Region& region) override;
+  Status receive(QueueId queue, ParcelId parcel, BufferId buffer, const Region& region,
+                 PeerId next) override;
+  Status await(ParcelId parcel, const std::function<bool()>& give_up) override;
+  Status leave() override;
+
   explicit RemoteDevice(std::unique_ptr<Connection> connection);
   Result<BufferId> allocate_new(std::uint64_t class_bytes, std::uint64_t asked_bytes);
   Status usable() const;
@@ -150,6 +163,10 @@ class RemoteDevice final : public Device {
   std::vector<BufferId> unconfirmed_;
   BufferCache cache_;
   std::uint64_t keep_bytes_ = 0;
+  std::optional<Inbox> inbox_;
+  // what connecting to an inbox came to
+  std::vector<std::pair<Inbox, Result<PeerId>>> peers_;
+  std::unordered_map<ParcelId, std::uint64_t> awaited_;  // sequences of receives
   std::deque<std::pair<FftPlan, PlanId>> plans_;
   std::uint64_t planned_bytes_ = 0;  // what plans_ count for
   std::unordered_map<PlanId, std::pair<std::uint64_t, std::uint64_t>> plan_bytes_;  // input, output

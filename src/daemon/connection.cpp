@@ -67,6 +67,11 @@ Status Connection::run() {
   return status;
 }
 
+bool Connection::at_rest() const {
+  const Inbox* const inbox = delivers_to_;
+  return resting_ && replies_.owed == 0 && (inbox == nullptr || inbox->at_rest());
+}
+
 // Tells the client why it is cut off.
 void Connection::explain(const Status& why) {
   wire::Outcome outcome;
@@ -175,22 +180,26 @@ Status Connection::on_queue_command(const session::Message& message,
   if (header.opcode == Opcode::read) return on_read(message, queue);
   if (header.opcode == Opcode::digest) return on_digest(message, queue);
   if (header.opcode == Opcode::synchronize) return on_synchronize(message, queue);
-  if (!queue->failure.ok()) return drop_payload();
+  if (header.opcode == Opcode::receive) return on_receive(message, queue);
+  // a parcel that is not sent must be missed
+  if (!queue->failure.ok() && header.opcode != Opcode::send) return drop_payload();
   Status status;
   switch (header.opcode) {
     case Opcode::write: status = on_write(message, queue); break;
     case Opcode::copy: status = on_copy(message, queue); break;
     case Opcode::call: status = on_call(message, queue); break;
     case Opcode::execute_plan: status = on_execute(message, queue); break;
+    case Opcode::send: status = on_send(message, queue); break;
     default: status = on_event(message, queue); break;
   }
   if (status.ok()) {
-    if (header.opcode != Opcode::write) queue->note_on_device(header.sequence);
+    const bool on_device = header.opcode != Opcode::write && header.opcode != Opcode::send;
+    if (on_device) queue->note_on_device(header.sequence);
     return {};
   }
   if (status.code() == Code::protocol_error || status.code() == Code::connection_lost)
     return status;
-  queue->fail(status, header.sequence);
+  if (queue->failure.ok()) queue->fail(status, header.sequence);
   return drop_payload();
 }
 
@@ -213,6 +222,10 @@ Status Connection::on_object_command(const session::Message& message) {
       session_->free(free.buffer);
       return {};
     }
+    case Opcode::open_inbox:
+    case Opcode::close_inbox:
+    case Opcode::connect_peer:
+    case Opcode::disconnect_peer: return on_peer_command(message);
     case Opcode::make_plan: {
       OB_ASSIGN_OR_RETURN(const DecodedPlan decoded, decode_plan(message.body));
       return session_->make_plan(decoded.id, decoded.plan);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/inbox.hpp"
 #include "daemon/reply_channel.hpp"
 #include "daemon/session.hpp"
 #include "daemon/staging.hpp"
@@ -32,10 +33,16 @@ class SessionDirectory {
   virtual std::uint64_t make_room(const Session& wanting, std::uint64_t bytes) = 0;
   virtual std::uint32_t device_count() const noexcept = 0;
   virtual StripeGroups& stripes() noexcept = 0;
+  virtual Inboxes& inboxes() noexcept = 0;
+  /// A stream to another daemon that a client names.
+  /// Errors: denied or unsupported if this daemon does not go there; those of transport::connect()
+  virtual Result<std::unique_ptr<transport::Stream>> connect_to(const std::string& address,
+                                                                transport::Deadline deadline) = 0;
   /// How long a client may keep a connection without using it.
   virtual std::chrono::seconds longest_idle() const noexcept = 0;
 };
 
+/// One client's, or another daemon's that delivers to a session.
 /// Threads: run() by its own thread; at_rest() and shut_down() by any.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
@@ -45,7 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// goodbye.
   Status run();
   /// True if the client has sent nothing that is unanswered.
-  bool at_rest() const noexcept { return resting_ && replies_.owed == 0; }
+  bool at_rest() const;
   /// Since when the client has said nothing; meaningful while at_rest().
   transport::Clock::time_point resting_since() const noexcept { return resting_since_.load(); }
   /// Names the session that the client is in; nullptr before and after it is. Not to be followed.
@@ -85,6 +92,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status on_event(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_synchronize(const session::Message& message,
                         const std::shared_ptr<SessionQueue>& queue);
+  // What goes from device to device: connection_peers.cpp.
+  Status on_peer_command(const session::Message& message);
+  Status connect_peer(const wire::ConnectPeer& connect);
+  Status on_send(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status on_receive(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  Status join_as_peer(const wire::JoinPeer& join);
+  Status serve_peer(Inbox::Deliverer& deliverer);
+
   Status announce_credits(QueueId id, const std::shared_ptr<SessionQueue>& queue);
   Status wait_for(const std::vector<BufferUse>& uses);
   // While a payload is held back no ping is answered: the client hears this often that the daemon
@@ -116,6 +131,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   session::MessageReceiver receiver_;
   ReplyChannel replies_;
   std::shared_ptr<Session> session_;
+  std::shared_ptr<Inbox> inbox_;  // that another daemon delivers to
+  std::atomic<const Inbox*> delivers_to_{nullptr};
   std::string client_ = "unknown client";
   bool other_byte_order_ = false;  // the client's element data
   bool may_explain_ = false;       // the client speaks our protocol and was not refused

@@ -69,6 +69,11 @@ Status Connection::shake_hands() {
     OB_ASSIGN_OR_RETURN(const auto join_stream, wire::decode<wire::JoinStream>(message.body));
     return join(join_stream);
   }
+  if (message.header.opcode == Opcode::join_peer) {
+    may_explain_ = is_ours(message);
+    OB_ASSIGN_OR_RETURN(const auto join_peer, wire::decode<wire::JoinPeer>(message.body));
+    return join_as_peer(join_peer);
+  }
   if (message.header.opcode != Opcode::hello) {
     return Status(Code::protocol_error, "the first message must be hello");
   }
@@ -81,6 +86,9 @@ Status Connection::shake_hands() {
     return refuse(Code::unsupported,
                   "client has the other byte order (shared memory is not swapped) "
                   "connect over TCP (HOST:PORT)");
+  }
+  if (stream_->from_daemon()) {
+    return refuse(Code::denied, "a daemon's key opens no session (use a client's: outboard key)");
   }
   auto session = directory_.open(hello, stream_->user());
   if (!session.ok()) return refuse(session.status().code(), session.status().message());

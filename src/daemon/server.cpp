@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "daemon/token.hpp"
+#include "transport/address.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::daemon {
@@ -170,6 +171,22 @@ Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello, const st
                                            token, user, config_.session);
   sessions_.push_back({token, index, session, session.get(), session->memory()});
   return session;
+}
+
+// As far as this daemon listens: without a key nobody beyond this machine is talked to.
+Result<std::unique_ptr<transport::Stream>> Server::connect_to(const std::string& address,
+                                                              transport::Deadline deadline) {
+  if (!config_.may_connect) {
+    return Status(Code::denied, "this daemon connects to no others (--no-peers)");
+  }
+  OB_ASSIGN_OR_RETURN(const transport::Address parsed, transport::parse_address(address));
+  if (!std::holds_alternative<transport::TcpAddress>(parsed)) {
+    return Status(Code::unsupported, "daemons reach each other over TCP only");
+  }
+  if (config_.security == nullptr && !transport::stays_on_this_machine(address)) {
+    return Status(Code::denied, "without a key this daemon connects to none on other machines");
+  }
+  return transport::connect(address, deadline, config_.security.get());
 }
 
 // @pre mutex_ is held. No session is held here: the last to let go of one waits for its work.

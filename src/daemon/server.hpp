@@ -26,6 +26,7 @@ struct ServerConfig {
   /// What clients must prove, except over Unix sockets; nullptr: nothing.
   std::shared_ptr<const transport::Security> security;
   SessionLimits session;
+  bool may_connect = true;  ///< to other daemons, for clients that have sessions there
   std::chrono::seconds longest_idle = std::chrono::hours(24);  ///< then a connection is closed
   StripingConfig striping;
 };
@@ -75,6 +76,9 @@ class Server final : public SessionDirectory {
     return static_cast<std::uint32_t>(devices_.size());
   }
   StripeGroups& stripes() noexcept override { return stripes_; }
+  Inboxes& inboxes() noexcept override { return inboxes_; }
+  Result<std::unique_ptr<transport::Stream>> connect_to(const std::string& address,
+                                                        transport::Deadline deadline) override;
   std::chrono::seconds longest_idle() const noexcept override { return config_.longest_idle; }
   std::uint32_t least_used_device();
   std::vector<Connection*> if_idle(const Session* session, transport::Clock::time_point& since);
@@ -84,6 +88,7 @@ class Server final : public SessionDirectory {
   std::vector<std::unique_ptr<PlanCache>> plans_;     // of each device
   std::vector<std::unique_ptr<MemoryShare>> shares_;  // of each device
   StripeGroups stripes_;
+  Inboxes inboxes_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::vector<std::thread> acceptors_;
   std::atomic<bool> closing_{false};

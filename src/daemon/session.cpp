@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "daemon/inbox.hpp"
+#include "daemon/peer_link.hpp"
 #include "daemon/staging.hpp"
 
 namespace ob::daemon {
@@ -59,6 +61,7 @@ Session::Session(Device& device, PlanCache& plans, MemoryShare& share, std::uint
           std::make_shared<MemoryAccount>(host_limit(limits, device), "--session-host-memory")) {}
 
 Session::~Session() {
+  leave_peers();
   for (const auto& [id, queue] : queues_) destroy(*queue);
   for (const auto& [id, local] : events_) (void)device_.destroy_event(local);
 }

@@ -20,6 +20,10 @@
 
 namespace ob::daemon {
 
+class Inbox;
+class Inboxes;
+class PeerLink;
+class Route;
 class StagedWriter;
 
 /// A client's queue. Its commands are numbered from 1; `reached` trails `submitted`.
@@ -167,6 +171,19 @@ class Session {
   /// Something failed that a plan may be the reason of: no other session gets this one's plans.
   void doubt_plans();
 
+  /// What others deliver is taken from now on; the same inbox until it is closed.
+  Result<std::shared_ptr<Inbox>> open_inbox(Inboxes& inboxes);
+  /// nullptr if it is not open.
+  std::shared_ptr<Inbox> inbox();
+  /// Nothing that others deliver lands afterwards.
+  void close_inbox();
+  /// Errors: protocol_error if the id is taken; denied beyond the limit
+  Status check_new_peer(PeerId id);
+  Status add_peer(PeerId id, std::unique_ptr<Route> route);
+  /// nullptr if unknown.
+  std::shared_ptr<PeerLink> peer(PeerId id);
+  void remove_peer(PeerId id);
+
   /// Memory of the host for something of this session's.   Errors: out_of_memory beyond the limit
   Result<Reservation> reserve_host(std::uint64_t size_bytes) {
     return MemoryAccount::reserve(host_memory_, size_bytes);
@@ -184,6 +201,7 @@ class Session {
 
   Status insert(BufferId id, SessionBuffer buffer);
   void destroy(const SessionQueue& queue);
+  void leave_peers();
   Result<Plan> planned(const FftPlan& plan);
 
   Device& device_;
@@ -200,6 +218,9 @@ class Session {
   std::vector<BufferUse> freed_uses_;
   std::unordered_map<PlanId, Plan> plans_;
   std::unordered_map<EventId, EventId> events_;
+  std::mutex peer_mutex_;  // of both below
+  std::shared_ptr<Inbox> inbox_;
+  std::unordered_map<PeerId, std::shared_ptr<PeerLink>> peers_;
 };
 
 }  // namespace ob::daemon

@@ -65,6 +65,8 @@ struct QueueReport {
   std::uint64_t waited_ns = 0;   ///< calls and plan executions waiting for their turn to compute
 };
 
+class Peering;
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -109,6 +111,9 @@ class Device {
   /// Copies between buffers of this device. @pre equal packed bytes, no overlap
   virtual Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
                       const Region& to) = 0;
+
+  /// Copies to and from other devices, if they need not pass through this process; else nullptr.
+  virtual Peering* peering() noexcept { return nullptr; }
 
   /// Takes the digests of `region`, one for each of Chunks(region, chunk_bytes).
   /// Memory: valid once the queue has passed; undefined on failure. The work starts without

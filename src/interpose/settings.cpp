@@ -122,6 +122,17 @@ void read_devices(std::string_view text, Settings& settings) {
   }
 }
 
+void read_route(std::string_view text, Settings& settings) {
+  if (text.empty() || text == "auto") return;
+  if (text == "ring") {
+    settings.route = algorithms::Route::ring;
+  } else if (text == "relay") {
+    settings.route = algorithms::Route::relay;
+  } else {
+    complain(settings, "OUTBOARD_ROUTE", text, "is not auto, ring or relay (auto is used)");
+  }
+}
+
 // Where it is by default: the XDG base directory specification, version 0.8.
 void read_profile(std::string_view text, Settings& settings) {
   if (text == "off") return;
@@ -211,6 +222,7 @@ Settings read_settings() {
   read_resident(variable("OUTBOARD_RESIDENT"), settings);
   settings.track_pages = is_on(variable("OUTBOARD_TRACK_PAGES"));
   read_devices(variable("OUTBOARD_DEVICES"), settings);
+  read_route(variable("OUTBOARD_ROUTE"), settings);
   read_streams(variable("OUTBOARD_STREAMS"), settings);
   settings.key_folder = variable("OUTBOARD_KEY");
   settings.plain = is_on(variable("OUTBOARD_PLAIN"));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/fabric_model.hpp"
 #include "base/accuracy.hpp"
 
 namespace ob::interpose {
@@ -29,7 +30,9 @@ struct Settings {
   /// OUTBOARD_DEVICES: how many devices may work on one call
   std::size_t devices = 1;
   bool always_several = false;  ///< OUTBOARD_DEVICES=always:N: on every call that can be cut
-  unsigned streams = 1;         ///< OUTBOARD_STREAMS: that a connection over TCP is striped over
+  /// OUTBOARD_ROUTE: how devices of one call reach each other; empty: as it is fastest
+  std::optional<algorithms::Route> route;
+  unsigned streams = 1;  ///< OUTBOARD_STREAMS: that a connection over TCP is striped over
   /// OUTBOARD_TRACK_PAGES: the kernel's word that nobody wrote an operand is enough
   bool track_pages = false;
   std::string key_folder;      ///< OUTBOARD_KEY, see transport::load_key(); empty: none

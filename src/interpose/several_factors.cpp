@@ -7,6 +7,7 @@
 
 #include "algorithms/factor_call.hpp"
 #include "algorithms/host_fabric.hpp"
+#include "algorithms/ring_fabric.hpp"
 #include "algorithms/step_model.hpp"
 #include "interpose/accuracy.hpp"
 #include "interpose/pipelined.hpp"
@@ -133,11 +134,24 @@ class Attempt {
     if (!deal || deal->slabs() > 1) OB_RETURN_IF_ERROR(make_room(state_, leases_));
     std::vector<Device*> devices;
     for (client::Lease* lease : leases_) devices.push_back(&lease->device());
-    OB_ASSIGN_OR_RETURN(const auto fabric, algorithms::HostFabric::create(devices, model_));
+    OB_ASSIGN_OR_RETURN(const auto fabric, open_fabric(devices));
     return algorithms::offload_factorization(*fabric, routine_, arguments_, plan_, stages);
   }
 
  private:
+  using Fabric = std::unique_ptr<algorithms::Fabric>;
+
+  Result<Fabric> open_fabric(std::span<Device* const> devices) const {
+    const auto wanted = state_.settings.route;
+    if (wanted != algorithms::Route::relay && devices.size() > 1) {
+      auto ring = algorithms::RingFabric::create(devices, model_);
+      if (ring.ok()) return Fabric(std::move(*ring));
+      if (wanted) return ring.status();
+    }
+    OB_ASSIGN_OR_RETURN(auto relay, algorithms::HostFabric::create(devices, model_));
+    return Fabric(std::move(relay));
+  }
+
   State& state_;
   std::vector<client::Lease*> leases_;
   const Descriptor& routine_;

@@ -87,4 +87,16 @@ Result<Address> parse_address(const std::string& text) {
   return Address(std::move(address));
 }
 
+bool stays_on_this_machine(const std::string& text) {
+  const auto address = parse_address(text);
+  if (!address.ok()) return false;
+  if (std::holds_alternative<UnixAddress>(*address)) return true;
+  const auto* ucx = std::get_if<UcxAddress>(&*address);  // then UCX's own ports do, too
+  const std::string& host =
+      ucx != nullptr ? ucx->control.host : std::get<TcpAddress>(*address).host;
+  const bool loopback =
+      host.rfind("127.", 0) == 0 && host.find_first_not_of("0123456789.") == std::string::npos;
+  return loopback || host == "localhost" || host == "::1";
+}
+
 }  // namespace ob::transport

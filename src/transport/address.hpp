@@ -37,4 +37,8 @@ using Address = std::variant<TcpAddress, UnixAddress, UcxAddress>;
 /// Errors: invalid_argument, saying what is wrong and what is expected.
 Result<Address> parse_address(const std::string& text);
 
+/// True if only this machine can be meant: loopback numbers, localhost and Unix sockets. A name
+/// that only begins like a loopback address may mean any machine.
+bool stays_on_this_machine(const std::string& text);
+
 }  // namespace ob::transport

@@ -20,11 +20,12 @@ class Security {
   /// True if data may travel as they are.
   virtual bool plain() const noexcept = 0;
 
-  /// Proves both sides to each other.
+  /// Proves both sides to each other; the other one is to be a daemon.
   /// Errors: denied, saying which side was not believed; those of the stream.
   virtual Result<std::unique_ptr<Stream>> connect_over(std::unique_ptr<Stream> stream,
                                                        Deadline deadline) const = 0;
-  /// Returns at once: the proof is demanded by the first receive or send, which fail with denied.
+  /// From clients and daemons (Stream::from_daemon() tells). Returns at once: the proof is demanded
+  /// by the first receive or send, which fail with denied.
   virtual Result<std::unique_ptr<Stream>> accept_over(std::unique_ptr<Stream> stream) const = 0;
 };
 

@@ -73,6 +73,8 @@ class Stream {
   virtual std::string peer() const = 0;
   /// Whom the peer has proven to act for, "uid 1000" or "certificate ada"; empty if nobody asked.
   virtual std::string user() const { return {}; }
+  /// True if the peer has proven to be a daemon of the pool, which opens no sessions.
+  virtual bool from_daemon() const { return false; }
   /// False if the program closed our descriptor behind our back: its number may be a file of the
   /// program's by now, so the stream must not be used any more and leaves the number alone.
   virtual bool intact() const noexcept = 0;

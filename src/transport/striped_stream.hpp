@@ -49,6 +49,7 @@ class StripedStream final : public Stream {
   void shut_down() noexcept override;
   std::string peer() const override;
   std::string user() const override;
+  bool from_daemon() const override { return !parts_.empty() && parts_.front()->from_daemon(); }
   bool intact() const noexcept override;
   int descriptor() const noexcept override { return parts_.front()->descriptor(); }
   Descriptors descriptors() const noexcept override;

@@ -62,9 +62,9 @@ Result<Header> decode_header(std::span<const std::byte, kHeaderBytes> bytes);
 /// Specialised for every body of wire/message.hpp that is not empty.
 template <class Message>
 void encode(const Message& message, Body& body) noexcept;
-/// Errors: protocol_error, naming the message and what is wrong with it. Hello, Welcome, JoinStream
-/// decode whatever version they carry as long as magic and version can be read (the caller compares
-/// versions, so that a refusal can name both).
+/// Errors: protocol_error, naming the message and what is wrong with it. Hello, Welcome,
+/// JoinStream, JoinPeer decode whatever version they carry as long as magic and version can be read
+/// (the caller compares versions, so that a refusal can name both).
 template <class Message>
 Result<Message> decode(std::span<const std::byte> body);
 
@@ -91,6 +91,13 @@ OB_WIRE_BODY(DestroyPlan);
 OB_WIRE_BODY(ExecutePlan);
 OB_WIRE_BODY(Record);
 OB_WIRE_BODY(Wait);
+OB_WIRE_BODY(Inbox);
+OB_WIRE_BODY(ConnectPeer);
+OB_WIRE_BODY(DisconnectPeer);
+OB_WIRE_BODY(Send);
+OB_WIRE_BODY(Receive);
+OB_WIRE_BODY(JoinPeer);
+OB_WIRE_BODY(Parcel);
 OB_WIRE_BODY(Location);
 OB_WIRE_BODY(Outcome);
 OB_WIRE_BODY(Credit);

@@ -15,12 +15,15 @@ struct Traits {
 Traits traits_of(std::uint16_t opcode) noexcept {
   switch (static_cast<Opcode>(opcode)) {
     case Opcode::write:
+    case Opcode::parcel:
     case Opcode::data: return {true, true, true};
     case Opcode::create_queue:
     case Opcode::destroy_queue:
     case Opcode::synchronize:
     case Opcode::ping:
     case Opcode::goodbye:
+    case Opcode::open_inbox:
+    case Opcode::close_inbox:
     case Opcode::joined:
     case Opcode::pong: return {true, false, false};
     case Opcode::hello:
@@ -30,6 +33,11 @@ Traits traits_of(std::uint16_t opcode) noexcept {
     case Opcode::free:
     case Opcode::locate:
     case Opcode::set_accuracy:
+    case Opcode::connect_peer:
+    case Opcode::disconnect_peer:
+    case Opcode::send:
+    case Opcode::receive:
+    case Opcode::join_peer:
     case Opcode::read:
     case Opcode::copy:
     case Opcode::digest:
@@ -42,6 +50,9 @@ Traits traits_of(std::uint16_t opcode) noexcept {
     case Opcode::welcome:
     case Opcode::refused:
     case Opcode::location:
+    case Opcode::inbox:
+    case Opcode::peer:
+    case Opcode::received:
     case Opcode::done:
     case Opcode::credit:
     case Opcode::failed: return {true, true, false};
@@ -76,7 +87,7 @@ Status check(const Header& header) {
     return refuse(opcode, "body_bytes is not 0 (this message has no body)");
   }
   if (!traits.may_have_payload && header.payload_bytes != 0) {
-    return refuse(opcode, "payload_bytes is not 0 (only write and data carry elements)");
+    return refuse(opcode, "payload_bytes is not 0 (only write, data and parcel carry elements)");
   }
   return {};
 }

@@ -20,7 +20,7 @@ namespace ob::wire {
 
 /// In Hello and Welcome; also tells a foreign program early.
 inline constexpr std::uint32_t kMagic = 0x0B0A4D01;
-inline constexpr std::uint16_t kVersion = 4;
+inline constexpr std::uint16_t kVersion = 5;
 inline constexpr std::uint32_t kMaxBodyBytes = 4096;   ///< larger bodies are a protocol error
 inline constexpr std::uint32_t kInitialCredits = 256;  ///< commands in flight per queue
 inline constexpr std::uint64_t kMaxDigests = 1 << 16;  ///< chunks of one digest command
@@ -48,6 +48,15 @@ enum class Opcode : std::uint16_t {
   digest = 19,       ///< answered by data
   join_stream = 20,  ///< first message on a further stream; answered by joined or refused
   set_accuracy = 21,
+  open_inbox = 22,    ///< lets other devices deliver to this session; answered by inbox
+  close_inbox = 23,   ///< and no more
+  connect_peer = 24,  ///< to another session's inbox; answered by peer
+  disconnect_peer = 25,
+  send = 26,     ///< a region to a peer
+  receive = 27,  ///< a region from a peer; answered by received, in its own time
+  // daemon -> daemon
+  join_peer = 28,  ///< first message on a stream to an inbox; answered by joined or refused
+  parcel = 29,     ///< payload: the region that was sent
   // daemon -> client
   welcome = 64,
   refused = 65,
@@ -60,6 +69,9 @@ enum class Opcode : std::uint16_t {
   failed = 71,
   stripes = 72,  ///< follows welcome where hello asked for further streams
   joined = 73,
+  inbox = 74,
+  peer = 75,
+  received = 76,
 };
 
 /// Commands that a queue executes in order, bounded by its credits.
@@ -73,6 +85,8 @@ constexpr bool uses_credit(Opcode opcode) noexcept {
     case Opcode::execute_plan:
     case Opcode::record:
     case Opcode::wait:
+    case Opcode::send:
+    case Opcode::receive:
     case Opcode::synchronize: return true;
     default: return false;
   }
@@ -193,6 +207,46 @@ struct Wait {
   EventId event;
 };
 
+/// open_inbox's answer.
+struct Inbox {
+  Code code = Code::ok;
+  Token ticket{};  ///< lets its holder deliver to the session; unguessable
+};
+/// Answered by an Outcome of which code and message count, as receive is.
+struct ConnectPeer {
+  PeerId peer;  ///< its name from now on
+  Token ticket{};
+  std::string address;  ///< of the peer's daemon, as the client knows it; at most 255 bytes
+};
+struct DisconnectPeer {
+  PeerId peer;
+};
+struct Send {
+  PeerId peer;
+  ParcelId parcel;
+  BufferId buffer;
+  Region region;
+};
+struct Receive {
+  ParcelId parcel;
+  BufferId buffer;
+  Region region;
+  PeerId next;  ///< hands it on as it arrives; 0: to nobody
+};
+
+/// The first message from one daemon to another.
+struct JoinPeer {
+  std::uint16_t version = kVersion;
+  std::uint8_t big_endian = 0;  ///< byte order of the sender's element data
+  Token ticket{};
+  /// reserved for authentication; empty so far; at most 1024 bytes
+  std::string identity;
+};
+struct Parcel {
+  ParcelId parcel;
+  Region region;  ///< its shape: offset 0, ld as if packed
+};
+
 /// location: where a buffer lies. Over shm the segment's file descriptor comes beside the message.
 struct Location {
   Code code = Code::ok;
@@ -201,6 +255,7 @@ struct Location {
 };
 
 /// data and done: outcome of everything the queue did so far. failed: why the connection ends.
+/// peer and received: only code and message.
 struct Outcome {
   Code code = Code::ok;
   std::uint32_t credits = 0;          ///< commands completed since the last grant

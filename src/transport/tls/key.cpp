@@ -56,25 +56,21 @@ class Key final : public Security {
     ssl.SSL_CTX_set_ciphersuites(context, kCiphers);
     ssl.SSL_CTX_set_num_tickets(context, 0);  // every connection proves itself anew
     ssl.SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-    if (side_ == Side::client) {
-      ssl.SSL_CTX_set_alpn_protos(context, unsigned_bytes(protocols_),
-                                  static_cast<unsigned>(protocols_.size()));
-    } else {
-      ssl.SSL_CTX_set_alpn_select_cb(context, select_protocol,
-                                     const_cast<std::string*>(&protocols_));
-    }
+    ssl.SSL_CTX_set_alpn_protos(context, unsigned_bytes(protocols_),
+                                static_cast<unsigned>(protocols_.size()));
+    ssl.SSL_CTX_set_alpn_select_cb(context, select_protocol, const_cast<std::string*>(&protocols_));
     return load_files(folder, errors);
   }
 
   Result<std::unique_ptr<Stream>> connect_over(std::unique_ptr<Stream> stream,
                                                Deadline deadline) const override {
-    OB_ASSIGN_OR_RETURN(auto secure, over(std::move(stream)));
+    OB_ASSIGN_OR_RETURN(auto secure, over(std::move(stream), Side::client));
     OB_RETURN_IF_ERROR(secure->shake_hands(deadline));
     return std::unique_ptr<Stream>(std::move(secure));
   }
 
   Result<std::unique_ptr<Stream>> accept_over(std::unique_ptr<Stream> stream) const override {
-    OB_ASSIGN_OR_RETURN(auto secure, over(std::move(stream)));
+    OB_ASSIGN_OR_RETURN(auto secure, over(std::move(stream), Side::daemon));
     return std::unique_ptr<Stream>(std::move(secure));
   }
 
@@ -129,16 +125,18 @@ class Key final : public Security {
     return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
   }
 
-  Result<std::unique_ptr<tls::TlsStream>> over(std::unique_ptr<Stream> stream) const {
+  // A daemon opens streams, too: to other daemons.
+  Result<std::unique_ptr<tls::TlsStream>> over(std::unique_ptr<Stream> stream, Side side) const {
     const OpenSsl& ssl = OpenSsl::get();
     Session session(ssl.SSL_new(context_.get()));
     if (!session) return Status(Code::out_of_memory, "no memory for a TLS stream");
-    if (side_ == Side::client) {
+    if (side == Side::client) {
       ssl.SSL_set_connect_state(session.get());
     } else {
+      ssl.SSL_set_purpose(session.get(), X509_PURPOSE_ANY);  // TlsStream looks at it
       ssl.SSL_set_accept_state(session.get());
     }
-    return std::make_unique<tls::TlsStream>(std::move(session), std::move(stream), side_);
+    return std::make_unique<tls::TlsStream>(std::move(session), std::move(stream), side);
   }
 
   const Side side_;

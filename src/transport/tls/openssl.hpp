@@ -4,6 +4,7 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <memory>
 #include <string>
@@ -38,6 +39,7 @@ struct OpenSsl {
   F(SSL_set_accept_state)         \
   F(SSL_set_bio)                  \
   F(SSL_set_connect_state)        \
+  F(SSL_set_purpose)              \
   F(SSL_write_ex)                 \
   F(TLS_method)
 
@@ -58,6 +60,7 @@ struct OpenSsl {
   F(BIO_set_flags)                \
   F(BIO_set_init)                 \
   F(X509_NAME_get_text_by_NID)    \
+  F(X509_check_purpose)           \
   F(X509_get_subject_name)        \
   F(X509_verify_cert_error_string)
 

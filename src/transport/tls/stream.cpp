@@ -153,10 +153,24 @@ Status TlsStream::advance() {
     wants_to_send_ = blocked_ == Blocked::sending;
     return blocked_ != Blocked::no ? Status() : failure(errors);
   }
+  OB_RETURN_IF_ERROR(take_role());
   name_ = common_name(session_.get());
   may_have_more_ = true;
   state_ = agreed_on_plain(session_.get()) ? State::plain : State::encrypted;
   return {};
+}
+
+// Who opens a stream may be a client or another daemon: OpenSSL was told to believe either, since
+// it knows of one purpose only.
+Status TlsStream::take_role() {
+  if (side_ == Side::client) return {};
+  const OpenSsl& ssl = OpenSsl::get();
+  X509* const certificate = ssl.SSL_get0_peer_certificate(session_.get());
+  if (ssl.X509_check_purpose(certificate, X509_PURPOSE_SSL_CLIENT, 0) == 1) return {};
+  from_daemon_ = ssl.X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) == 1;
+  if (from_daemon_) return {};
+  return {Code::denied, inner_->peer() + " has a certificate that is neither for clients nor for " +
+                            "daemons (make keys with `outboard key`)"};
 }
 
 Status TlsStream::shake_hands(Deadline deadline) {

@@ -23,6 +23,7 @@ inline constexpr std::string_view kPlain = "outboard-plain";
 class TlsStream final : public Stream {
  public:
   /// @param session new, knows its side; @pre OpenSsl::load() succeeded
+  /// @param side what this end is to the other: client, if it opened the stream
   TlsStream(Session session, std::unique_ptr<Stream> inner, Side side);
 
   /// Errors: denied; deadline_exceeded; those of the stream below.
@@ -40,6 +41,7 @@ class TlsStream final : public Stream {
   /// With the name in the certificate of a proven peer: "10.0.0.3:7770 (ada)".
   std::string peer() const override;
   std::string user() const override;
+  bool from_daemon() const override { return from_daemon_; }
   bool intact() const noexcept override { return inner_->intact(); }
   int descriptor() const noexcept override { return inner_->descriptor(); }
 
@@ -47,6 +49,7 @@ class TlsStream final : public Stream {
   enum class State : std::uint8_t { shaking_hands, encrypted, plain };
 
   Status advance();
+  Status take_role();
   Status attach_to_inner();
   Status failure(const ErrorScope& errors) const;
   Result<std::size_t> send_encrypted(std::span<const iovec> parts);
@@ -65,6 +68,7 @@ class TlsStream final : public Stream {
   const Side side_;
   std::atomic<State> state_{State::shaking_hands};
   std::atomic<bool> wants_to_send_{false};  // the handshake
+  std::atomic<bool> from_daemon_{false};
   std::atomic<bool> may_have_more_{false};  // to be received without waiting
   mutable std::mutex mutex_;                // of session_ and all below
   Status broken_;                           // what the stream below said last, if that was the end

@@ -1,0 +1,213 @@
+// What goes from device to device: a client's commands for it, and another daemon at the far end.
+
+#include <chrono>
+#include <utility>
+
+#include "daemon/connection.hpp"
+#include "daemon/inbox.hpp"
+#include "daemon/peer_link.hpp"
+#include "session/join.hpp"
+#include "wire/byte_swap.hpp"
+#include "wire/codec.hpp"
+
+namespace ob::daemon {
+namespace {
+
+using transport::Clock;
+using wire::Opcode;
+
+// A client believes in a silent daemon for longer.
+constexpr auto kConnectTime = std::chrono::milliseconds(2000);
+
+wire::Outcome outcome_of(const Status& status) {
+  wire::Outcome outcome;
+  outcome.code = status.code();
+  outcome.message = status.message();
+  return outcome;
+}
+
+}  // namespace
+
+// --- the client's commands -----------------------------------------------------------------------
+
+Status Connection::on_peer_command(const session::Message& message) {
+  const wire::Header& header = message.header;
+  switch (header.opcode) {
+    case Opcode::open_inbox: {
+      const auto inbox = session_->open_inbox(directory_.inboxes());
+      wire::Inbox answer;
+      answer.code = inbox.status().code();
+      if (inbox.ok()) answer.ticket = (*inbox)->ticket();
+      return replies_.reply(Opcode::inbox, {}, header.sequence, answer);
+    }
+    case Opcode::close_inbox: session_->close_inbox(); return {};
+    case Opcode::connect_peer: {
+      OB_ASSIGN_OR_RETURN(const auto connect, wire::decode<wire::ConnectPeer>(message.body));
+      OB_RETURN_IF_ERROR(replies_.flush());  // this thread waits for the peer
+      const Status status = connect_peer(connect);
+      if (status.code() == Code::protocol_error) return status;
+      return replies_.reply(Opcode::peer, {}, header.sequence, outcome_of(status));
+    }
+    default: {
+      OB_ASSIGN_OR_RETURN(const auto disconnect, wire::decode<wire::DisconnectPeer>(message.body));
+      session_->remove_peer(disconnect.peer);
+      return {};
+    }
+  }
+}
+
+Status Connection::connect_peer(const wire::ConnectPeer& connect) {
+  OB_RETURN_IF_ERROR(session_->check_new_peer(connect.peer));
+  if (auto inbox = directory_.inboxes().find(connect.ticket)) {
+    if (inbox == session_->inbox()) {
+      return {Code::invalid_argument, "a session is no peer of its own"};
+    }
+    return session_->add_peer(connect.peer, make_route(std::move(inbox)));
+  }
+  const auto deadline = Clock::now() + kConnectTime;
+  const auto reach = [&]() -> Result<std::unique_ptr<transport::Stream>> {
+    OB_ASSIGN_OR_RETURN(auto stream, directory_.connect_to(connect.address, deadline));
+    wire::JoinPeer join;
+    join.big_endian = wire::kBigEndian;
+    join.ticket = connect.ticket;
+    wire::Body body;
+    wire::encode(join, body);
+    OB_RETURN_IF_ERROR(session::ask_to_join(*stream, Opcode::join_peer, body.bytes()));
+    OB_RETURN_IF_ERROR(session::take_joined(*stream, deadline));
+    return stream;
+  };
+  auto stream = reach();
+  if (stream.ok()) return session_->add_peer(connect.peer, make_route(std::move(*stream)));
+  // whatever a stranger answers is no fault of the client's
+  const bool foreign = stream.status().code() == Code::protocol_error;
+  const Code code = foreign ? Code::unavailable : stream.status().code();
+  return Status(code, stream.status().message()).in("cannot reach the peer " + connect.address);
+}
+
+// A parcel that cannot be sent is missing at the other end: it must know.
+Status Connection::on_send(const session::Message& message,
+                           const std::shared_ptr<SessionQueue>& queue) {
+  OB_ASSIGN_OR_RETURN(const auto send, wire::decode<wire::Send>(message.body));
+  const auto link = session_->peer(send.peer);
+  if (link == nullptr) {
+    return {Code::invalid_argument, "unknown peer " + std::to_string(send.peer.value)};
+  }
+  const auto submit = [&]() -> Status {
+    OB_RETURN_IF_ERROR(queue->failure);
+    OB_ASSIGN_OR_RETURN(const SessionBuffer buffer, session_->buffer(send.buffer));
+    if (!fits(send.region, buffer.size_bytes)) {
+      return {Code::invalid_argument, "send exceeds buffer " + std::to_string(send.buffer.value) +
+                                          " of " + std::to_string(buffer.size_bytes) + " bytes"};
+    }
+    OB_RETURN_IF_ERROR(session_->use(send.buffer, queue).status());
+    return session_->device().on_reached(
+        queue->local, false,
+        [link, parcel = Outgoing{send.parcel, buffer.memory, send.region, nullptr}](
+            const QueueReport& report) {
+          if (report.status.ok()) {
+            link->send(parcel);
+          } else {
+            link->fail();
+          }
+        });
+  };
+  if (!link->alive()) return {Code::unavailable, "the way to the peer is lost"};
+  Status status = submit();
+  if (!status.ok()) link->fail();
+  return status;
+}
+
+// Answered when the parcel is there, or cannot come; a failure of the queue before is one of them.
+Status Connection::on_receive(const session::Message& message,
+                              const std::shared_ptr<SessionQueue>& queue) {
+  OB_ASSIGN_OR_RETURN(const auto receive, wire::decode<wire::Receive>(message.body));
+  const auto inbox = session_->inbox();
+  ++replies_.owed;
+  auto self = shared_from_this();
+  const auto answer = [self, id = message.header.queue,
+                       sequence = message.header.sequence](const Status& status) {
+    (void)self->replies_.reply(Opcode::received, id, sequence, outcome_of(status));
+    --self->replies_.owed;
+  };
+  const auto submit = [&]() -> Status {
+    OB_RETURN_IF_ERROR(queue->failure);
+    if (inbox == nullptr) return {Code::invalid_argument, "there is no inbox to receive in"};
+    OB_ASSIGN_OR_RETURN(const SessionBuffer buffer, session_->buffer(receive.buffer));
+    if (!fits(receive.region, buffer.size_bytes)) {
+      return {Code::invalid_argument, "receive exceeds buffer " +
+                                          std::to_string(receive.buffer.value) + " of " +
+                                          std::to_string(buffer.size_bytes) + " bytes"};
+    }
+    OB_RETURN_IF_ERROR(check_words(receive.region));
+    std::shared_ptr<PeerLink> next;
+    if (receive.next) {
+      next = session_->peer(receive.next);
+      if (next == nullptr) {
+        return {Code::invalid_argument, "unknown peer " + std::to_string(receive.next.value)};
+      }
+    }
+    OB_RETURN_IF_ERROR(session_->use(receive.buffer, queue).status());
+    return inbox->expect(receive.parcel, {buffer.memory, receive.region, std::move(next), answer});
+  };
+  const Status status = submit();
+  if (!status.ok()) {
+    answer(status);
+    return status.code() == Code::protocol_error ? status : Status();
+  }
+  return session_->device().on_reached(queue->local, false,
+                                       [inbox, parcel = receive.parcel](const QueueReport& report) {
+                                         inbox->activate(parcel, report.status);
+                                       });
+}
+
+// --- another daemon ------------------------------------------------------------------------------
+
+Status Connection::join_as_peer(const wire::JoinPeer& join) {
+  client_ = "a daemon's device";
+  if (join.version != wire::kVersion) return refuse_version(join.version);
+  if (!stream_->user().empty() && !stream_->from_daemon()) {
+    return refuse(Code::denied, "only daemons deliver to an inbox");
+  }
+  const auto inbox = inbox_ = directory_.inboxes().find(join.ticket);
+  if (inbox == nullptr) {
+    return refuse(Code::denied, "no such inbox (it was closed, or the ticket is wrong)");
+  }
+  other_byte_order_ = join.big_endian != wire::kBigEndian;
+  Inbox::Deliverer deliverer(inbox, [this] { stream_->shut_down(); });
+  delivers_to_ = inbox.get();  // for good: others may ask at any time
+  OB_RETURN_IF_ERROR(replies_.send(Opcode::joined, {}, 0, {}));
+  Status status = serve_peer(deliverer);
+  if (inbox->closed()) return {};  // its client has left
+  return status;
+}
+
+Status Connection::serve_peer(Inbox::Deliverer& deliverer) {
+  for (;;) {
+    OB_ASSIGN_OR_RETURN(const auto message, receiver_.poll());
+    if (!message) {
+      OB_RETURN_IF_ERROR(wait_for_bytes());
+      continue;
+    }
+    if (message->header.opcode == Opcode::goodbye) {
+      deliverer.leave_in_peace();
+      return {};
+    }
+    if (message->header.opcode != Opcode::parcel) {
+      return {Code::protocol_error, "a peer sends parcels only"};
+    }
+    OB_ASSIGN_OR_RETURN(const auto parcel, wire::decode<wire::Parcel>(message->body));
+    if (packed_bytes(parcel.region) != message->header.payload_bytes) {
+      return {Code::protocol_error, "a parcel is not as long as its region"};
+    }
+    OB_RETURN_IF_ERROR(check_words(parcel.region));
+    const std::uint32_t word_bytes = other_byte_order_ ? parcel.region.word_bytes : 1;
+    OB_RETURN_IF_ERROR(deliverer.deliver(
+        parcel, [&](const Layout& room) { return take_payload(room, word_bytes); },
+        [] { return false; }));
+    if (receiver_.payload_left() != 0) {
+      return {Code::internal, "a parcel was not taken as a whole"};
+    }
+  }
+}
+
+}  // namespace ob::daemon

@@ -1,0 +1,126 @@
+#pragma once
+// What devices of other sessions, of this daemon or another, deliver to a session.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/layout.hpp"
+#include "base/status.hpp"
+#include "daemon/passage.hpp"
+#include "daemon/session.hpp"
+#include "device/device.hpp"
+#include "wire/message.hpp"
+
+namespace ob::daemon {
+
+class PeerLink;
+
+/// A parcel that the client has asked for.
+struct Awaited {
+  std::shared_ptr<DeviceBuffer> buffer;
+  Region region;
+  std::shared_ptr<PeerLink> next;  ///< hands it on; or nullptr
+  /// Called once, without locks, with what came of it.
+  std::function<void(const Status&)> done;
+};
+
+/// Fetches the next bytes of a parcel to where they belong: as many as there is room for.
+using Pull = std::function<Status(const Layout& room)>;
+
+/// Threads: any; a deliverer is used by one
+class Inbox {
+ public:
+  /// Who brings parcels: one connection of another daemon, or a link within this one. Its queue of
+  /// the device and its memory of the host serve one parcel after the other.
+  class Deliverer {
+   public:
+    /// @param stop ends whatever the deliverer waits for when the inbox closes
+    Deliverer(std::shared_ptr<Inbox> inbox, std::function<void()> stop);
+    /// Unless it left in peace, whoever waits for a parcel hears that who could have brought it is
+    /// gone.
+    ~Deliverer();
+    Deliverer(const Deliverer&) = delete;
+    Deliverer& operator=(const Deliverer&) = delete;
+
+    /// Waits until the client takes the parcel, then lands it.
+    /// @param left asked now and then while nobody takes it: true ends that
+    /// Errors: those of pull; protocol_error if it is not what was asked for; unavailable if the
+    /// inbox is closed
+    Status deliver(const wire::Parcel& parcel, const Pull& pull, const std::function<bool()>& left);
+    /// All that was to be brought has been.
+    void leave_in_peace() noexcept { left_in_peace_ = true; }
+
+   private:
+    friend class Inbox;
+    Status land(const Awaited& awaited, Passage& passage, const Pull& pull);
+    Status land_staged(const Awaited& awaited, Passage& passage, const Pull& pull);
+    Status open_queue();
+
+    const std::shared_ptr<Inbox> inbox_;
+    const std::function<void()> stop_;
+    std::shared_ptr<SessionQueue> queue_;  // if the host cannot see the device's memory
+    EventId landed_;
+    bool left_in_peace_ = false;
+  };
+
+  Inbox(Device& device, const wire::Token& ticket, std::shared_ptr<MemoryAccount> host_memory)
+      : device_(device), ticket_(ticket), host_memory_(std::move(host_memory)) {}
+
+  const wire::Token& ticket() const noexcept { return ticket_; }
+  /// Notes what the client asked for; it is taken from activate() on.
+  /// Errors: protocol_error if the number is taken; denied beyond the limit
+  Status expect(ParcelId parcel, Awaited awaited);
+  /// The queue got there, and may have failed before.
+  void activate(ParcelId parcel, const Status& queue);
+  /// True if the client waits for nothing.
+  bool at_rest() const;
+  bool closed() const noexcept { return closed_; }
+  /// Nothing is taken any more: waits for what is landing, tells whoever waits.
+  void close();
+
+ private:
+  struct Entry {
+    Awaited awaited;
+    bool active = false;
+  };
+  Result<Reservation> reserve_host(std::uint64_t size_bytes) {
+    return MemoryAccount::reserve(host_memory_, size_bytes);
+  }
+  Status claim(const wire::Parcel& parcel, Awaited& awaited, const std::function<bool()>& left);
+  void fail_all(std::unique_lock<std::mutex> lock, const Status& why);
+
+  Device& device_;
+  const wire::Token ticket_;
+  const std::shared_ptr<MemoryAccount> host_memory_;
+  std::atomic<bool> closed_{false};
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<ParcelId, Entry> expected_;
+  std::list<Deliverer*> deliverers_;
+  std::size_t landing_ = 0;
+  Status broken_;  // somebody who delivered is gone
+};
+
+/// The inboxes of a daemon, by their tickets.   Threads: any
+class Inboxes {
+ public:
+  /// Errors: internal if there are no random numbers
+  /// @param host_memory of the session, for what passes through the host
+  Result<std::shared_ptr<Inbox>> open(Device& device, std::shared_ptr<MemoryAccount> host_memory);
+  /// nullptr if no open inbox has this ticket.
+  std::shared_ptr<Inbox> find(const wire::Token& ticket);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<Inbox>> inboxes_;
+};
+
+}  // namespace ob::daemon

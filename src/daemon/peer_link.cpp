@@ -1,0 +1,261 @@
+#include "daemon/peer_link.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "daemon/staging.hpp"
+#include "session/message_sender.hpp"
+#include "wire/codec.hpp"
+
+namespace ob::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using transport::Clock;
+
+// How often an idle link looks whether its other end is there.
+constexpr milliseconds kLook{1000};
+// More than any client has in flight.
+constexpr std::size_t kMostWaiting = 4096;
+
+// What both ends must agree on.
+Region shape_of(Region region) noexcept {
+  region.offset_bytes = 0;
+  region.ld = std::max<std::uint64_t>(1, region.rows);
+  return region;
+}
+
+// --- to another daemon ---------------------------------------------------------------------------
+
+class StreamRoute final : public Route, private session::SendWaiter {
+ public:
+  explicit StreamRoute(std::unique_ptr<transport::Stream> stream)
+      : stream_(std::move(stream)), sender_(*stream_, *this) {}
+
+  Status carry(Departure& from, const Outgoing& parcel,
+               const std::function<bool()>& left) override {
+    std::byte* const memory = from.device.host_view(parcel.buffer->local);
+    const auto put = [&](const Layout& part) -> Status {
+      OB_RETURN_IF_ERROR(sender_.append_payload(part));
+      return parcel.passage == nullptr ? Status() : sender_.flush();
+    };
+    if (memory == nullptr) {
+      StagedReader reader(from.device, from.transfers, parcel.buffer, parcel.region);
+      const auto begin = [&](const Status& had) { return had.ok() ? announce(parcel) : had; };
+      OB_RETURN_IF_ERROR(reader.run(begin, put, {parcel.passage.get(), left}));
+      return sender_.flush();
+    }
+    OB_RETURN_IF_ERROR(announce(parcel));
+    std::uint64_t end_bytes = 0;
+    OB_RETURN_IF_ERROR(for_each_piece(
+        parcel.region, StagedReader::kBlockBytes, [&](const Region& piece) -> Status {
+          end_bytes += packed_bytes(piece);
+          if (parcel.passage != nullptr) {
+            OB_RETURN_IF_ERROR(parcel.passage->await(end_bytes, left));
+          }
+          return put(Layout::matrix(memory, piece));
+        }));
+    return sender_.flush();
+  }
+
+  // It says nothing after `joined`.
+  bool alive() override {
+    std::byte byte{};
+    const iovec part{&byte, 1};
+    const auto received = stream_->try_receive({&part, 1});
+    return received.ok() && *received == 0;
+  }
+
+  void farewell() override {
+    wire::Header header;
+    header.opcode = wire::Opcode::goodbye;
+    if (sender_.send(header, {}).ok()) (void)sender_.flush();
+  }
+
+  void stop() override { stream_->shut_down(); }
+
+ private:
+  Status announce(const Outgoing& parcel) {
+    wire::Body body;
+    wire::encode(wire::Parcel{parcel.parcel, shape_of(parcel.region)}, body);
+    wire::Header header;
+    header.opcode = wire::Opcode::parcel;
+    header.payload_bytes = packed_bytes(parcel.region);
+    return sender_.send(header, body.bytes());
+  }
+  // Until somebody stops it: a receiver may be busy for long.
+  Status wait_to_send() override {
+    const Status status = stream_->wait(false, true, Clock::now() + kLook);
+    return status.code() == Code::deadline_exceeded ? Status() : status;
+  }
+
+  const std::unique_ptr<transport::Stream> stream_;
+  session::MessageSender sender_;
+};
+
+// --- within this daemon --------------------------------------------------------------------------
+
+class LocalRoute final : public Route {
+ public:
+  explicit LocalRoute(std::shared_ptr<Inbox> inbox)
+      : inbox_(std::move(inbox)), deliverer_(std::make_unique<Inbox::Deliverer>(inbox_, [] {})) {}
+
+  Status carry(Departure& from, const Outgoing& parcel,
+               const std::function<bool()>& left) override {
+    std::byte* const memory = from.device.host_view(parcel.buffer->local);
+    std::vector<Region> pieces;
+    OB_RETURN_IF_ERROR(for_each_piece(parcel.region, StagedReader::kBlockBytes,
+                                      [&](const Region& piece) -> Status {
+                                        pieces.push_back(piece);
+                                        return {};
+                                      }));
+    const auto unwanted = [&] { return left() || inbox_->closed(); };
+    std::size_t next = 0;
+    std::uint64_t end_bytes = 0;
+    // the receiver has the same shape, so it asks for the same pieces
+    const auto pull = [&](const Layout& room) -> Status {
+      const Region& piece = pieces[next++];
+      end_bytes += packed_bytes(piece);
+      if (parcel.passage != nullptr) OB_RETURN_IF_ERROR(parcel.passage->await(end_bytes, unwanted));
+      if (memory == nullptr) return fetch(from, parcel, piece, room);
+      ob::copy(room, Layout::matrix(memory, piece));
+      return {};
+    };
+    const std::lock_guard lock(mutex_);
+    if (deliverer_ == nullptr) return {Code::unavailable, "the link was given up"};
+    return deliverer_->deliver({parcel.parcel, shape_of(parcel.region)}, pull, left);
+  }
+
+  bool alive() override { return !inbox_->closed(); }
+
+  void farewell() override {
+    const std::lock_guard lock(mutex_);
+    if (deliverer_ != nullptr) deliverer_->leave_in_peace();
+  }
+
+  void stop() override {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock.owns_lock()) deliverer_.reset();  // else carry() will end by itself, and say so
+  }
+
+ private:
+  static Status fetch(Departure& from, const Outgoing& parcel, const Region& piece,
+                      const Layout& room) {
+    if (parcel.passage != nullptr) {
+      OB_RETURN_IF_ERROR(from.device.wait(from.transfers, parcel.passage->landed()));
+    }
+    OB_RETURN_IF_ERROR(from.device.read(from.transfers, parcel.buffer->local, piece, room));
+    return from.device.synchronize(from.transfers).status;
+  }
+
+  const std::shared_ptr<Inbox> inbox_;
+  std::mutex mutex_;
+  std::unique_ptr<Inbox::Deliverer> deliverer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Route> make_route(std::unique_ptr<transport::Stream> stream) {
+  return std::make_unique<StreamRoute>(std::move(stream));
+}
+
+std::unique_ptr<Route> make_route(std::shared_ptr<Inbox> inbox) {
+  return std::make_unique<LocalRoute>(std::move(inbox));
+}
+
+// --- the link ------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<PeerLink>> PeerLink::open(Device& device,
+                                                 const std::shared_ptr<MemoryAccount>& host_memory,
+                                                 std::unique_ptr<Route> route) {
+  Departure from{device, {}, {}};
+  if (!device.info().host_visible) {
+    OB_ASSIGN_OR_RETURN(from.memory,
+                        MemoryAccount::reserve(host_memory, 2 * StagedReader::kBlockBytes));
+    OB_ASSIGN_OR_RETURN(from.transfers, device.create_queue());
+  }
+  std::shared_ptr<PeerLink> link(new PeerLink(std::move(from), std::move(route)));
+  link->thread_ = std::thread([raw = link.get()] { raw->run(); });
+  return link;
+}
+
+PeerLink::PeerLink(Departure from, std::unique_ptr<Route> route)
+    : from_(std::move(from)), route_(std::move(route)) {}
+
+PeerLink::~PeerLink() {
+  close();
+  if (from_.transfers) (void)from_.device.destroy_queue(from_.transfers);
+}
+
+void PeerLink::send(Outgoing parcel) {
+  const std::lock_guard lock(mutex_);
+  if (dead_ || closing_) return;
+  if (waiting_.size() >= kMostWaiting) {
+    dead_ = true;
+    route_->stop();
+    return;
+  }
+  waiting_.push_back(std::move(parcel));
+  changed_.notify_all();
+}
+
+void PeerLink::fail() {
+  const std::lock_guard lock(mutex_);
+  dead_ = true;
+  route_->stop();
+  changed_.notify_all();
+}
+
+void PeerLink::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    if (carrying_ || !waiting_.empty()) {
+      dead_ = true;
+      route_->stop();
+    }
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void PeerLink::run() {
+  const auto left = [this] { return closing_ || dead_; };
+  std::unique_lock lock(mutex_);
+  while (!left()) {
+    if (waiting_.empty()) {
+      if (changed_.wait_for(lock, kLook) == std::cv_status::timeout && !route_->alive()) {
+        dead_ = true;
+      }
+      continue;
+    }
+    const Outgoing parcel = std::move(waiting_.front());
+    waiting_.pop_front();
+    carrying_ = true;
+    lock.unlock();
+    Status status;
+    try {
+      status = route_->carry(from_, parcel, left);
+    } catch (const std::exception& error) {  // out of memory, most likely
+      status = Status(Code::internal, error.what());
+    }
+    lock.lock();
+    carrying_ = false;
+    if (!status.ok()) {
+      spdlog::info("a device's way to another ended: {}", status.message());
+      dead_ = true;
+    }
+  }
+  if (dead_) {
+    route_->stop();
+  } else {
+    route_->farewell();
+  }
+}
+
+}  // namespace ob::daemon

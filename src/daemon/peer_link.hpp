@@ -1,0 +1,92 @@
+#pragma once
+// The way from a session's device to one other, and what travels on it.
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/layout.hpp"
+#include "base/status.hpp"
+#include "daemon/inbox.hpp"
+#include "daemon/passage.hpp"
+#include "daemon/session.hpp"
+#include "device/device.hpp"
+#include "transport/stream.hpp"
+
+namespace ob::daemon {
+
+/// A parcel on its way out.
+struct Outgoing {
+  ParcelId parcel;
+  std::shared_ptr<DeviceBuffer> buffer;
+  Region region;
+  std::shared_ptr<const Passage> passage;  ///< how much of it there is; nullptr: all
+};
+
+/// Where a link's parcels leave the device, for whoever carries them on.
+struct Departure {
+  Device& device;
+  QueueId transfers;   ///< of the device, if the host cannot see its memory
+  Reservation memory;  ///< of the host, likewise
+};
+
+/// What a link leads to: a daemon at the other end of a stream, or a session of this one.
+class Route {
+ public:
+  virtual ~Route() = default;
+  /// Returns when the parcel's memory may change.   @param left true ends that
+  virtual Status carry(Departure& from, const Outgoing& parcel,
+                       const std::function<bool()>& left) = 0;
+  virtual bool alive() = 0;
+  /// Nothing more will come, and nothing is missing.
+  virtual void farewell() = 0;
+  /// Ends carry(), and lets the other end know that something is missing.   Threads: any
+  virtual void stop() = 0;
+};
+
+/// Over a stream on which the other daemon has answered `joined`.
+std::unique_ptr<Route> make_route(std::unique_ptr<transport::Stream> stream);
+/// Within this daemon.
+std::unique_ptr<Route> make_route(std::shared_ptr<Inbox> inbox);
+
+/// Carries one parcel after the other, on a thread of its own.
+/// Threads: any
+class PeerLink {
+ public:
+  /// Errors: those of the device and the account
+  static Result<std::shared_ptr<PeerLink>> open(Device& device,
+                                                const std::shared_ptr<MemoryAccount>& host_memory,
+                                                std::unique_ptr<Route> route);
+  /// What is under way is given up.
+  ~PeerLink();
+  PeerLink(const PeerLink&) = delete;
+  PeerLink& operator=(const PeerLink&) = delete;
+
+  /// Returns at once. A link that has failed carries nothing more: the other end knows.
+  void send(Outgoing parcel);
+  /// Gives the link up, so that the other end knows.
+  void fail();
+  /// Waits for what is being carried, and ends that if it lasts.
+  void close();
+  bool alive() const noexcept { return !dead_; }
+
+ private:
+  PeerLink(Departure from, std::unique_ptr<Route> route);
+  void run();
+
+  Departure from_;
+  const std::unique_ptr<Route> route_;
+  std::atomic<bool> closing_{false};
+  std::atomic<bool> dead_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Outgoing> waiting_;
+  bool carrying_ = false;
+  std::thread thread_;
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,87 @@
+// The ways between a session's device and others.
+
+#include <string>
+#include <utility>
+
+#include "daemon/inbox.hpp"
+#include "daemon/peer_link.hpp"
+#include "daemon/session.hpp"
+
+namespace ob::daemon {
+namespace {
+
+// Each is a thread, and to another daemon a connection.
+constexpr std::size_t kMaxPeers = 64;
+
+}  // namespace
+
+Result<std::shared_ptr<Inbox>> Session::open_inbox(Inboxes& inboxes) {
+  const std::lock_guard lock(peer_mutex_);
+  if (inbox_ == nullptr) {
+    OB_ASSIGN_OR_RETURN(inbox_, inboxes.open(device_, host_memory_));
+  }
+  return inbox_;
+}
+
+std::shared_ptr<Inbox> Session::inbox() {
+  const std::lock_guard lock(peer_mutex_);
+  return inbox_;
+}
+
+void Session::close_inbox() {
+  std::shared_ptr<Inbox> gone;  // waits for what is landing: not under the lock
+  {
+    const std::lock_guard lock(peer_mutex_);
+    gone = std::exchange(inbox_, nullptr);
+  }
+  if (gone != nullptr) gone->close();
+}
+
+Status Session::check_new_peer(PeerId id) {
+  const std::lock_guard lock(peer_mutex_);
+  if (!id || peers_.count(id) != 0) {
+    return {Code::protocol_error, "peer id " + std::to_string(id.value) + " is in use or 0"};
+  }
+  if (peers_.size() < kMaxPeers) return {};
+  std::erase_if(peers_, [](const auto& entry) { return !entry.second->alive(); });
+  if (peers_.size() < kMaxPeers) return {};
+  return {Code::denied, "session has too many peers (limit " + std::to_string(kMaxPeers) + ")"};
+}
+
+Status Session::add_peer(PeerId id, std::unique_ptr<Route> route) {
+  OB_RETURN_IF_ERROR(check_new_peer(id));
+  OB_ASSIGN_OR_RETURN(auto link, PeerLink::open(device_, host_memory_, std::move(route)));
+  const std::lock_guard lock(peer_mutex_);
+  peers_[id] = std::move(link);
+  return {};
+}
+
+std::shared_ptr<PeerLink> Session::peer(PeerId id) {
+  const std::lock_guard lock(peer_mutex_);
+  const auto at = peers_.find(id);
+  return at == peers_.end() ? nullptr : at->second;
+}
+
+void Session::remove_peer(PeerId id) {
+  std::shared_ptr<PeerLink> gone;  // its thread is waited for: not under the lock
+  {
+    const std::lock_guard lock(peer_mutex_);
+    const auto at = peers_.find(id);
+    if (at == peers_.end()) return;
+    gone = std::move(at->second);
+    peers_.erase(at);
+  }
+  gone->close();
+}
+
+void Session::leave_peers() {
+  close_inbox();
+  std::unordered_map<PeerId, std::shared_ptr<PeerLink>> gone;
+  {
+    const std::lock_guard lock(peer_mutex_);
+    gone = std::exchange(peers_, {});
+  }
+  for (const auto& [id, link] : gone) link->close();
+}
+
+}  // namespace ob::daemon
