@@ -27,6 +27,7 @@ struct FabricModel {
   double to_bytes_per_s = 0;    ///< out of this process, all devices together
   double from_bytes_per_s = 0;  ///< into this process, likewise
   double link_bytes_per_s = 0;  ///< of one device, each direction
+  double peer_bytes_per_s = 0;  ///< from one device to another in a ring; 0: as their links
   double message_s = 0;         ///< each block of a copy, besides its bytes
   double handover_s = 0;        ///< from one thread to another that waits
   double block_bytes = 2 << 20;

@@ -15,6 +15,7 @@ constexpr double kMostBlocks = 16;
 LinkClock::LinkClock(const FabricModel& model)
     : message_s_(model.message_s),
       block_bytes_(model.block_bytes),
+      peer_bytes_per_s_(model.peer_bytes_per_s),
       client_out_{model.to_bytes_per_s, {}},
       client_in_{model.from_bytes_per_s, {}},
       out_(model.ranks.size(), Link{model.link_bytes_per_s, {}}),
@@ -45,8 +46,8 @@ void LinkClock::Link::occupy(double from, double duration) {
 }
 
 LinkClock::Passing LinkClock::pass(Link& out, Link& in, double bytes, const Passing& there,
-                                   double free) {
-  const double rate = std::min(out.bytes_per_s, in.bytes_per_s);
+                                   double free, double bytes_per_s) {
+  const double rate = bytes_per_s > 0 ? bytes_per_s : std::min(out.bytes_per_s, in.bytes_per_s);
   const double messages = std::max(1.0, std::ceil(bytes / block_bytes_));
   const auto blocks = static_cast<std::size_t>(std::min(messages, kMostBlocks));
   const double one = (messages * message_s_ + bytes / rate) /
@@ -77,7 +78,7 @@ double LinkClock::fetch(std::size_t from, double bytes, double ready) {
 
 LinkClock::Passing LinkClock::forward(std::size_t from, std::size_t to, double bytes,
                                       const Passing& there, double free) {
-  return pass(out_[from], in_[to], bytes, there, free);
+  return pass(out_[from], in_[to], bytes, there, free, peer_bytes_per_s_);
 }
 
 LinkClock::Passing LinkClock::up(std::size_t from, double bytes, double ready) {

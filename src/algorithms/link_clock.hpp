@@ -46,10 +46,12 @@ class LinkClock {
     double free_at(double time, double duration) const;
     void occupy(double from, double duration);
   };
-  Passing pass(Link& out, Link& in, double bytes, const Passing& there, double free);
+  Passing pass(Link& out, Link& in, double bytes, const Passing& there, double free,
+               double bytes_per_s = 0);
 
   const double message_s_;
   const double block_bytes_;
+  const double peer_bytes_per_s_;
   Link client_out_;
   Link client_in_;
   std::vector<Link> out_;

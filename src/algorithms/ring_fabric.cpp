@@ -1,13 +1,19 @@
 #include "algorithms/ring_fabric.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
+
+#include "algorithms/device_buffer.hpp"
 
 namespace ob::algorithms {
 namespace {
 
 // Of one parcel.
 constexpr std::uint64_t kMostRegions = 16;
+
+// A number that no parcel of a call has.
+constexpr ParcelId kProbe{UINT64_MAX};
 
 ParcelId number_of(ParcelTag tag, std::size_t region) noexcept {
   return {tag * kMostRegions + region + 1};
@@ -41,6 +47,36 @@ RingFabric::RingFabric(std::vector<Station> stations, const FabricModel& model)
 
 Result<PeerId> RingFabric::peer(std::size_t at, std::size_t other) {
   return peering(at).connect(inboxes_[other]);
+}
+
+Result<double> RingFabric::measure(std::size_t at, std::uint64_t bytes) {
+  const std::size_t other = (at + 1) % size();
+  DeviceBuffer source(device(at));
+  DeviceBuffer target(device(other));
+  double best = 0;
+  const auto once = [&](std::uint64_t part) -> Status {
+    const Region region{0, 1, Triangle::full, part, 1, part, 1};
+    const auto start = std::chrono::steady_clock::now();
+    OB_ASSIGN_OR_RETURN(const PeerId next, peer(at, other));
+    OB_RETURN_IF_ERROR(
+        peering(other).receive(station(other).in(), kProbe, target.id(), region, {}));
+    OB_RETURN_IF_ERROR(peering(at).send(station(at).out(), next, kProbe, source.id(), region));
+    OB_RETURN_IF_ERROR(peering(other).await(kProbe, [] { return false; }));
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    best = std::max(best, static_cast<double>(part) / taken.count());
+    return device(at).synchronize(station(at).out()).status;
+  };
+  const auto all = [&]() -> Status {
+    OB_RETURN_IF_ERROR(source.allocate(bytes));
+    OB_RETURN_IF_ERROR(target.allocate(bytes));
+    for (const std::uint64_t part : {bytes / 16, bytes, bytes}) OB_RETURN_IF_ERROR(once(part));
+    return {};
+  };
+  const Status status = all();
+  if (status.ok()) return best;
+  (void)peering(at).leave();
+  (void)peering(other).leave();
+  return status;
 }
 
 bool RingFabric::is_aborted() const {

@@ -23,6 +23,10 @@ class RingFabric final : public Fabric {
   static Result<std::unique_ptr<RingFabric>> create(std::span<Device* const> devices,
                                                     const FabricModel& model);
 
+  /// How fast so many bytes go from a device to the next one.   @pre no rank runs
+  /// Units: bytes, bytes/s   Errors: those of the devices, which have forgotten each other then
+  Result<double> measure(std::size_t at, std::uint64_t bytes);
+
   FabricModel model() const override { return model_; }
   Status offer(std::size_t at, ParcelTag tag, const Parcel& parcel,
                std::span<const std::size_t> receivers) override;

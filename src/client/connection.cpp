@@ -255,6 +255,12 @@ Status Connection::handle(const session::Message& message) {
       OB_ASSIGN_OR_RETURN(done_, wire::decode<wire::Outcome>(message.body));
       done_sequence_ = header.sequence;
       note_credits(header.queue, done_.credits);
+      if (const auto failed = read_failures_.extract(header.queue.value);
+          !failed.empty() && done_.code == Code::ok) {
+        done_.code = failed.mapped().first.code();
+        done_.message = failed.mapped().first.message();
+        done_.failed_sequence = failed.mapped().second;
+      }
       return {};
     }
     case wire::Opcode::credit: {
@@ -304,10 +310,12 @@ Status Connection::handle_data(const session::Message& message) {
   if (at == expected_.end()) return unexpected(message);
   note_credits(at->queue, outcome.credits);
   const Layout destination = at->destination;
+  const QueueId at_queue = at->queue;
   landing_word_bytes_ = at->swapped_word_bytes;
   expected_.erase(at);
   if (outcome.code != Code::ok) {
-    if (read_failure_.ok()) read_failure_ = Status(outcome.code, outcome.message);
+    read_failures_.try_emplace(at_queue.value, Status(outcome.code, outcome.message),
+                               message.header.sequence);
     return message.header.payload_bytes == 0 ? Status() : unexpected(message);
   }
   if (message.header.payload_bytes != destination.total_bytes()) {
@@ -324,7 +332,6 @@ Status Connection::handle_data(const session::Message& message) {
 Result<wire::Outcome> Connection::wait_done(std::uint64_t sequence) {
   OB_RETURN_IF_ERROR(flush());
   OB_RETURN_IF_ERROR(receive_until([&] { return done_sequence_ >= sequence; }));
-  read_failure_ = Status();
   return done_;
 }
 

@@ -85,9 +85,6 @@ class Connection final : private session::SendWaiter {
   /// Round trip of a ping [ns].
   Result<std::uint64_t> ping();
 
-  /// First failure that replies to reads reported since the last wait_done().
-  const Status& read_failure() const noexcept { return read_failure_; }
-
  private:
   struct ExpectedData {
     std::uint64_t sequence;
@@ -129,7 +126,9 @@ class Connection final : private session::SendWaiter {
   std::optional<Layout::Cursor> landing_;  // of the payload that is arriving
   Layout landing_layout_;                  // what landing_ walks
   std::uint32_t landing_word_bytes_ = 1;
-  Status read_failure_;
+  // The first failure of each queue's reads since its last done, which says it then: a read may
+  // fail alone, on its way here.
+  std::unordered_map<std::uint64_t, std::pair<Status, std::uint64_t>> read_failures_;
   // Last reply of each sort; a connection waits for one at a time.
   std::uint64_t done_sequence_ = 0;
   wire::Outcome done_;

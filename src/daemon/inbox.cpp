@@ -123,14 +123,15 @@ Status Inbox::Deliverer::deliver(const wire::Parcel& parcel, const Pull& pull,
                                  const std::function<bool()>& left) {
   Awaited awaited;
   OB_RETURN_IF_ERROR(inbox_->claim(parcel, awaited, left));
-  Status status = open_queue();
+  std::byte* const memory = inbox_->device_.host_view(awaited.buffer->local);
+  Status status = memory == nullptr ? open_queue() : Status();
   const auto passage = std::make_shared<Passage>(landed_);
   if (awaited.next != nullptr) {
     awaited.next->send({parcel.parcel, awaited.buffer, awaited.region, passage});
   }
   if (status.ok()) {
-    status =
-        queue_ == nullptr ? land(awaited, *passage, pull) : land_staged(awaited, *passage, pull);
+    status = memory == nullptr ? land_staged(awaited, *passage, pull)
+                               : land(memory, awaited.region, *passage, pull);
   }
   if (!status.ok()) passage->fail(status);
   {
@@ -142,16 +143,15 @@ Status Inbox::Deliverer::deliver(const wire::Parcel& parcel, const Pull& pull,
   return status;
 }
 
-Status Inbox::Deliverer::land(const Awaited& awaited, Passage& passage, const Pull& pull) {
-  std::byte* const memory = inbox_->device_.host_view(awaited.buffer->local);
+Status Inbox::Deliverer::land(std::byte* memory, const Region& region, Passage& passage,
+                              const Pull& pull) {
   std::uint64_t landed_bytes = 0;
-  return for_each_piece(awaited.region, StagedWriter::kBlockBytes,
-                        [&](const Region& piece) -> Status {
-                          OB_RETURN_IF_ERROR(pull(Layout::matrix(memory, piece)));
-                          landed_bytes += packed_bytes(piece);
-                          passage.advance(landed_bytes);
-                          return {};
-                        });
+  return for_each_piece(region, StagedWriter::kBlockBytes, [&](const Region& piece) -> Status {
+    OB_RETURN_IF_ERROR(pull(Layout::matrix(memory, piece)));
+    landed_bytes += packed_bytes(piece);
+    passage.advance(landed_bytes);
+    return {};
+  });
 }
 
 // The device copies one block while the next one arrives.
@@ -176,7 +176,7 @@ Status Inbox::Deliverer::land_staged(const Awaited& awaited, Passage& passage, c
 
 Status Inbox::Deliverer::open_queue() {
   Device& device = inbox_->device_;
-  if (device.info().host_visible || queue_ != nullptr) return {};
+  if (queue_ != nullptr) return {};
   auto queue = std::make_shared<SessionQueue>();
   OB_ASSIGN_OR_RETURN(Reservation memory, inbox_->reserve_host(StagedWriter::kHostBytes));
   queue->writer = std::make_shared<StagedWriter>(device, std::move(memory));

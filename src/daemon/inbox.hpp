@@ -60,7 +60,7 @@ class Inbox {
 
    private:
     friend class Inbox;
-    Status land(const Awaited& awaited, Passage& passage, const Pull& pull);
+    static Status land(std::byte* memory, const Region& region, Passage& passage, const Pull& pull);
     Status land_staged(const Awaited& awaited, Passage& passage, const Pull& pull);
     Status open_queue();
 

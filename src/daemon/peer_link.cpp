@@ -40,6 +40,7 @@ class StreamRoute final : public Route, private session::SendWaiter {
   Status carry(Departure& from, const Outgoing& parcel,
                const std::function<bool()>& left) override {
     std::byte* const memory = from.device.host_view(parcel.buffer->local);
+    if (memory == nullptr) OB_RETURN_IF_ERROR(from.open_transfers());
     const auto put = [&](const Layout& part) -> Status {
       OB_RETURN_IF_ERROR(sender_.append_payload(part));
       return parcel.passage == nullptr ? Status() : sender_.flush();
@@ -52,15 +53,15 @@ class StreamRoute final : public Route, private session::SendWaiter {
     }
     OB_RETURN_IF_ERROR(announce(parcel));
     std::uint64_t end_bytes = 0;
-    OB_RETURN_IF_ERROR(for_each_piece(
+    const Status status = for_each_piece(
         parcel.region, StagedReader::kBlockBytes, [&](const Region& piece) -> Status {
           end_bytes += packed_bytes(piece);
           if (parcel.passage != nullptr) {
             OB_RETURN_IF_ERROR(parcel.passage->await(end_bytes, left));
           }
           return put(Layout::matrix(memory, piece));
-        }));
-    return sender_.flush();
+        });
+    return status.ok() ? sender_.flush() : status;
   }
 
   // It says nothing after `joined`.
@@ -108,6 +109,7 @@ class LocalRoute final : public Route {
   Status carry(Departure& from, const Outgoing& parcel,
                const std::function<bool()>& left) override {
     std::byte* const memory = from.device.host_view(parcel.buffer->local);
+    if (memory == nullptr) OB_RETURN_IF_ERROR(from.open_transfers());
     std::vector<Region> pieces;
     OB_RETURN_IF_ERROR(for_each_piece(parcel.region, StagedReader::kBlockBytes,
                                       [&](const Region& piece) -> Status {
@@ -170,22 +172,16 @@ std::unique_ptr<Route> make_route(std::shared_ptr<Inbox> inbox) {
 
 // --- the link ------------------------------------------------------------------------------------
 
-Result<std::shared_ptr<PeerLink>> PeerLink::open(Device& device,
-                                                 const std::shared_ptr<MemoryAccount>& host_memory,
-                                                 std::unique_ptr<Route> route) {
-  Departure from{device, {}, {}};
-  if (!device.info().host_visible) {
-    OB_ASSIGN_OR_RETURN(from.memory,
-                        MemoryAccount::reserve(host_memory, 2 * StagedReader::kBlockBytes));
-    OB_ASSIGN_OR_RETURN(from.transfers, device.create_queue());
-  }
-  std::shared_ptr<PeerLink> link(new PeerLink(std::move(from), std::move(route)));
-  link->thread_ = std::thread([raw = link.get()] { raw->run(); });
-  return link;
+Status Departure::open_transfers() {
+  if (transfers) return {};
+  OB_ASSIGN_OR_RETURN(memory, MemoryAccount::reserve(host_memory, 2 * StagedReader::kBlockBytes));
+  OB_ASSIGN_OR_RETURN(transfers, device.create_queue());
+  return {};
 }
 
-PeerLink::PeerLink(Departure from, std::unique_ptr<Route> route)
-    : from_(std::move(from)), route_(std::move(route)) {}
+PeerLink::PeerLink(Device& device, std::shared_ptr<MemoryAccount> host_memory,
+                   std::unique_ptr<Route> route)
+    : from_{device, std::move(host_memory)}, route_(std::move(route)), thread_([this] { run(); }) {}
 
 PeerLink::~PeerLink() {
   close();
@@ -196,29 +192,31 @@ void PeerLink::send(Outgoing parcel) {
   const std::lock_guard lock(mutex_);
   if (dead_ || closing_) return;
   if (waiting_.size() >= kMostWaiting) {
-    dead_ = true;
-    route_->stop();
+    give_up();
     return;
   }
   waiting_.push_back(std::move(parcel));
   changed_.notify_all();
 }
 
+// The link's thread does the rest: the caller may be one that must not wait.
+// @pre mutex_ is held
+void PeerLink::give_up() {
+  dead_ = true;
+  if (carrying_) route_->stop();
+  changed_.notify_all();
+}
+
 void PeerLink::fail() {
   const std::lock_guard lock(mutex_);
-  dead_ = true;
-  route_->stop();
-  changed_.notify_all();
+  give_up();
 }
 
 void PeerLink::close() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
-    if (carrying_ || !waiting_.empty()) {
-      dead_ = true;
-      route_->stop();
-    }
+    if (carrying_ || !waiting_.empty()) give_up();
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();

@@ -28,10 +28,15 @@ struct Outgoing {
 };
 
 /// Where a link's parcels leave the device, for whoever carries them on.
+/// Threads: the link's
 struct Departure {
   Device& device;
-  QueueId transfers;   ///< of the device, if the host cannot see its memory
-  Reservation memory;  ///< of the host, likewise
+  std::shared_ptr<MemoryAccount> host_memory;
+  QueueId transfers{};   ///< of the device, for memory that the host cannot see
+  Reservation memory{};  ///< of the host, likewise
+
+  /// Sees to it that there are transfers.   Errors: those of the device and the account
+  Status open_transfers();
 };
 
 /// What a link leads to: a daemon at the other end of a stream, or a session of this one.
@@ -57,10 +62,8 @@ std::unique_ptr<Route> make_route(std::shared_ptr<Inbox> inbox);
 /// Threads: any
 class PeerLink {
  public:
-  /// Errors: those of the device and the account
-  static Result<std::shared_ptr<PeerLink>> open(Device& device,
-                                                const std::shared_ptr<MemoryAccount>& host_memory,
-                                                std::unique_ptr<Route> route);
+  PeerLink(Device& device, std::shared_ptr<MemoryAccount> host_memory,
+           std::unique_ptr<Route> route);
   /// What is under way is given up.
   ~PeerLink();
   PeerLink(const PeerLink&) = delete;
@@ -75,8 +78,8 @@ class PeerLink {
   bool alive() const noexcept { return !dead_; }
 
  private:
-  PeerLink(Departure from, std::unique_ptr<Route> route);
   void run();
+  void give_up();
 
   Departure from_;
   const std::unique_ptr<Route> route_;

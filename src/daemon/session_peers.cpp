@@ -50,7 +50,7 @@ Status Session::check_new_peer(PeerId id) {
 
 Status Session::add_peer(PeerId id, std::unique_ptr<Route> route) {
   OB_RETURN_IF_ERROR(check_new_peer(id));
-  OB_ASSIGN_OR_RETURN(auto link, PeerLink::open(device_, host_memory_, std::move(route)));
+  auto link = std::make_shared<PeerLink>(device_, host_memory_, std::move(route));
   const std::lock_guard lock(peer_mutex_);
   peers_[id] = std::move(link);
   return {};

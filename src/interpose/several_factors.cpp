@@ -26,6 +26,11 @@ constexpr std::uint64_t kSpareBytes = 64 << 10;
 constexpr std::uint64_t kRoundingPart = 32;
 constexpr std::uint64_t kShareOfLittle = 4;
 
+// Enough for the rate of a link to show: 8 ms of 1 Gb/s.
+constexpr std::uint64_t kProbeBytes = 1 << 20;
+// Panels go past this process only where that is predicted to take so much of the time.
+constexpr double kClearly = 0.97;
+
 using Leases = std::span<client::Lease* const>;
 
 double told(const client::Lease* lease) { return lease->device().info().gflops_double; }
@@ -123,6 +128,8 @@ class Attempt {
     put_fastest_first(leases_);
     model_ = fabric_model(state, leases_, routine, arguments, share);
     plan_ = plan_of(state, shape_, model_, strict_);
+    const bool may_be_ring = state.settings.route != algorithms::Route::relay;
+    if (leases_.size() > 1 && may_be_ring) no_ring_ = look_for_ring();
   }
 
   const algorithms::FactorPlan& plan() const { return plan_; }
@@ -132,24 +139,83 @@ class Attempt {
     leases_.resize(plan_.devices);
     const auto deal = algorithms::deal_columns(shape_, model_.ranks, plan_);
     if (!deal || deal->slabs() > 1) OB_RETURN_IF_ERROR(make_room(state_, leases_));
-    std::vector<Device*> devices;
-    for (client::Lease* lease : leases_) devices.push_back(&lease->device());
-    OB_ASSIGN_OR_RETURN(const auto fabric, open_fabric(devices));
-    return algorithms::offload_factorization(*fabric, routine_, arguments_, plan_, stages);
+    // Who asks for the ring alone is told why there is none.
+    if (state_.settings.route == algorithms::Route::ring) OB_RETURN_IF_ERROR(no_ring_);
+    if (fabric_ == nullptr) {
+      OB_ASSIGN_OR_RETURN(fabric_,
+                          algorithms::HostFabric::create(first_devices(plan_.devices), model_));
+    }
+    return algorithms::offload_factorization(*fabric_, routine_, arguments_, plan_, stages);
   }
 
  private:
-  using Fabric = std::unique_ptr<algorithms::Fabric>;
+  std::vector<Device*> first_devices(std::size_t count) const {
+    std::vector<Device*> devices;
+    for (std::size_t i = 0; i < count; ++i) devices.push_back(&leases_[i]->device());
+    return devices;
+  }
 
-  Result<Fabric> open_fabric(std::span<Device* const> devices) const {
-    const auto wanted = state_.settings.route;
-    if (wanted != algorithms::Route::relay && devices.size() > 1) {
-      auto ring = algorithms::RingFabric::create(devices, model_);
-      if (ring.ok()) return Fabric(std::move(*ring));
-      if (wanted) return ring.status();
+  std::uint64_t connection(std::size_t at) const { return leases_[at]->connection_id(); }
+
+  // Calls that are cut whether that gains or not.
+  bool is_forced() const {
+    return state_.settings.always_several || state_.settings.route == algorithms::Route::ring;
+  }
+
+  // Between any of the devices, as far as it was measured; 0: nowhere.
+  double slowest_way() const {
+    double slowest = 0;
+    for (std::size_t from = 0; from < leases_.size(); ++from) {
+      for (std::size_t to = 0; to < leases_.size(); ++to) {
+        const double rate = state_.peer_rates.rate(connection(from), connection(to));
+        if (rate > 0 && (slowest == 0 || rate < slowest)) slowest = rate;
+      }
     }
-    OB_ASSIGN_OR_RETURN(auto relay, algorithms::HostFabric::create(devices, model_));
-    return Fabric(std::move(relay));
+    return slowest;
+  }
+
+  // True if there was nothing left to measure.
+  Result<bool> measure(algorithms::RingFabric& ring) {
+    bool known = true;
+    for (std::size_t at = 0; at < ring.size(); ++at) {
+      const std::size_t next = (at + 1) % ring.size();
+      if (state_.peer_rates.rate(connection(at), connection(next)) > 0) continue;
+      OB_ASSIGN_OR_RETURN(const double rate, ring.measure(at, kProbeBytes));
+      state_.peer_rates.note(connection(at), connection(next), rate);
+      known = false;
+    }
+    return known;
+  }
+
+  bool gains(const algorithms::FabricModel& ring, const algorithms::FactorPlan& plan) const {
+    if (is_forced()) return true;
+    const auto relay_deal = algorithms::deal_columns(shape_, model_.ranks, plan_);
+    if (!relay_deal) return true;
+    return play_factorization(shape_, ring, plan).seconds <
+           kClearly * play_factorization(shape_, model_, plan_).seconds;
+  }
+
+  // What was measured may change the plan, and with it what is to be measured.
+  Status look_for_ring() {
+    algorithms::FabricModel model = model_;
+    model.route = algorithms::Route::ring;
+    for (std::size_t round = 0; round <= leases_.size(); ++round) {
+      model.peer_bytes_per_s = slowest_way();
+      const algorithms::FactorPlan plan = plan_of(state_, shape_, model, strict_);
+      if (plan.devices < 2 || !gains(model, plan)) return {};
+      OB_ASSIGN_OR_RETURN(auto ring,
+                          algorithms::RingFabric::create(first_devices(plan.devices), model));
+      bool known = true;
+      if (!is_forced()) {
+        OB_ASSIGN_OR_RETURN(known, measure(*ring));
+      }
+      if (!known) continue;
+      fabric_ = std::move(ring);
+      model_ = model;
+      plan_ = plan;
+      return {};
+    }
+    return {};
   }
 
   State& state_;
@@ -160,6 +226,8 @@ class Attempt {
   const bool strict_;
   algorithms::FabricModel model_;
   algorithms::FactorPlan plan_;
+  std::unique_ptr<algorithms::Fabric> fabric_;  // a ring, if there is one and it gains
+  Status no_ring_;
 };
 
 bool may_be_several(const State& state, const Descriptor& routine, const Argument* arguments) {

@@ -11,6 +11,7 @@
 #include "base/page_tracker.hpp"
 #include "client/device_pool.hpp"
 #include "interpose/nesting.hpp"
+#include "interpose/peer_rates.hpp"
 #include "interpose/report.hpp"
 #include "interpose/settings.hpp"
 #include "interpose/trace.hpp"
@@ -49,6 +50,7 @@ struct State {
   Trace trace;
   client::DevicePool pool;
   PageTracker pages;
+  PeerRates peer_rates;
   Tuning tuning;
   /// Time of local runs that were too short each to make a first connection for.   Units: ns
   std::atomic<std::uint64_t> short_runs_ns{0};

@@ -1,91 +1,22 @@
-// The bodies of docs/wire.md, in the order of wire/message.hpp.
+// The bodies of docs/wire.md, in the order of wire/message.hpp; those for what goes from device to
+// device are in messages_peers.cpp.
 
-#include <bit>
 #include <cmath>
 #include <string>
 
-#include "wire/codec.hpp"
-#include "wire/fields.hpp"
+#include "wire/detail/body_parts.hpp"
 
 namespace ob::wire {
-namespace {
 
-// Limits of texts; docs/wire.md lists them.
-constexpr std::size_t kMaxNameBytes = 255;
-constexpr std::size_t kMaxTextBytes = 1024;
-
-void put(Body& body, const Token& token) noexcept {
-  body.u64(token[0]);
-  body.u64(token[1]);
-}
-
-Token take_token(Fields& fields, std::string_view field) {
-  const std::uint64_t first = fields.u64(field);
-  return {first, fields.u64(field)};
-}
-
-void put(Body& body, const Region& region) noexcept {
-  body.u64(region.offset_bytes);
-  body.u32(region.element_bytes);
-  body.u8(static_cast<std::uint8_t>(region.triangle));
-  body.u8(region.word_bytes);
-  body.pad_to_8();
-  body.u64(region.rows);
-  body.u64(region.cols);
-  body.u64(region.ld);
-}
-
-std::uint8_t take_word_bytes(Fields& fields, std::string_view field, std::uint32_t element_bytes) {
-  const std::uint8_t word_bytes = fields.u8(field);
-  if (word_bytes == 0) return 0;
-  if (word_bytes > 8 || !std::has_single_bit(word_bytes)) {
-    fields.refuse(field, "has words of " + std::to_string(word_bytes) + " bytes (1, 2, 4 or 8)");
-  } else if (element_bytes % word_bytes != 0) {
-    fields.refuse(field, "has elements that are not whole words");
-  }
-  return word_bytes;
-}
-
-// Whether the region lies in its buffer is for the session to check: only it knows the buffer.
-Region take_region(Fields& fields, std::string_view field) {
-  Region region;
-  region.offset_bytes = fields.u64(field);
-  region.element_bytes = fields.u32(field);
-  region.triangle = fields.up_to(field, Triangle::lower_strict);
-  region.word_bytes = take_word_bytes(fields, field, region.element_bytes);
-  fields.padding();
-  region.rows = fields.u64(field);
-  region.cols = fields.u64(field);
-  region.ld = fields.u64(field);
-  return region;
-}
-
-constexpr Code kLastCode = Code::busy;
-
-// The part of hello and welcome that no version changes.
-bool take_version(Fields& fields, std::uint16_t& version) {
-  if (fields.u32("magic") != kMagic) {
-    fields.refuse("magic", "is wrong (the peer is not an Outboard program) check address and port");
-  }
-  version = fields.u16("version");
-  return fields.ok() && version == kVersion;
-}
-
-template <class Message>
-Result<Message> finish(Fields& fields, Message& message) {
-  OB_RETURN_IF_ERROR(fields.finish());
-  return std::move(message);
-}
-
-template <class Message>
-Result<Message> only_version(Fields& fields, std::uint16_t version) {
-  if (!fields.ok()) return fields.finish();
-  Message message;  // the rest may mean anything in another version
-  message.version = version;
-  return message;
-}
-
-}  // namespace
+using detail::finish;
+using detail::kLastCode;
+using detail::kMaxNameBytes;
+using detail::kMaxTextBytes;
+using detail::only_version;
+using detail::put;
+using detail::take_region;
+using detail::take_token;
+using detail::take_version;
 
 template <>
 void encode(const Hello& message, Body& body) noexcept {
@@ -402,134 +333,6 @@ template <>
 Result<Wait> decode(std::span<const std::byte> bytes) {
   Fields fields("wait", bytes);
   Wait message{fields.id<EventId>("event")};
-  return finish(fields, message);
-}
-
-template <>
-void encode(const Inbox& message, Body& body) noexcept {
-  body.u8(static_cast<std::uint8_t>(message.code));
-  body.pad_to_8();
-  put(body, message.ticket);
-}
-
-template <>
-Result<Inbox> decode(std::span<const std::byte> bytes) {
-  Fields fields("inbox", bytes);
-  Inbox message;
-  message.code = fields.up_to("code", kLastCode);
-  fields.padding();
-  message.ticket = take_token(fields, "ticket");
-  const bool open = message.code == Code::ok;
-  if ((message.ticket != Token{}) != open) {
-    fields.refuse("ticket", open ? "is 0" : "is not 0 (there is no inbox)");
-  }
-  return finish(fields, message);
-}
-
-template <>
-void encode(const ConnectPeer& message, Body& body) noexcept {
-  body.u64(message.peer.value);
-  put(body, message.ticket);
-  body.text(message.address, kMaxNameBytes);
-}
-
-template <>
-Result<ConnectPeer> decode(std::span<const std::byte> bytes) {
-  Fields fields("connect_peer", bytes);
-  ConnectPeer message;
-  message.peer = fields.id<PeerId>("peer");
-  message.ticket = take_token(fields, "ticket");
-  message.address = fields.text("address", kMaxNameBytes);
-  return finish(fields, message);
-}
-
-template <>
-void encode(const DisconnectPeer& message, Body& body) noexcept {
-  body.u64(message.peer.value);
-}
-
-template <>
-Result<DisconnectPeer> decode(std::span<const std::byte> bytes) {
-  Fields fields("disconnect_peer", bytes);
-  DisconnectPeer message{fields.id<PeerId>("peer")};
-  return finish(fields, message);
-}
-
-template <>
-void encode(const Send& message, Body& body) noexcept {
-  body.u64(message.peer.value);
-  body.u64(message.parcel.value);
-  body.u64(message.buffer.value);
-  put(body, message.region);
-}
-
-template <>
-Result<Send> decode(std::span<const std::byte> bytes) {
-  Fields fields("send", bytes);
-  Send message;
-  message.peer = fields.id<PeerId>("peer");
-  message.parcel = fields.id<ParcelId>("parcel");
-  message.buffer = fields.id<BufferId>("buffer");
-  message.region = take_region(fields, "region");
-  return finish(fields, message);
-}
-
-template <>
-void encode(const Receive& message, Body& body) noexcept {
-  body.u64(message.parcel.value);
-  body.u64(message.buffer.value);
-  put(body, message.region);
-  body.u64(message.next.value);
-}
-
-template <>
-Result<Receive> decode(std::span<const std::byte> bytes) {
-  Fields fields("receive", bytes);
-  Receive message;
-  message.parcel = fields.id<ParcelId>("parcel");
-  message.buffer = fields.id<BufferId>("buffer");
-  message.region = take_region(fields, "region");
-  message.next = fields.id<PeerId>("next");
-  return finish(fields, message);
-}
-
-template <>
-void encode(const JoinPeer& message, Body& body) noexcept {
-  body.u32(kMagic);
-  body.u16(message.version);
-  body.u8(message.big_endian);
-  body.u8(0);
-  put(body, message.ticket);
-  body.text(message.identity, kMaxTextBytes);
-}
-
-template <>
-Result<JoinPeer> decode(std::span<const std::byte> bytes) {
-  Fields fields("join_peer", bytes);
-  JoinPeer message;
-  if (!take_version(fields, message.version)) {
-    return only_version<JoinPeer>(fields, message.version);
-  }
-  message.big_endian = fields.flag("big_endian");
-  if (fields.u8("reserved") != 0) fields.refuse("reserved", "is not 0");
-  message.ticket = take_token(fields, "ticket");
-  message.identity = fields.text("identity", kMaxTextBytes);
-  return finish(fields, message);
-}
-
-template <>
-void encode(const Parcel& message, Body& body) noexcept {
-  body.u64(message.parcel.value);
-  put(body, message.region);
-}
-
-template <>
-Result<Parcel> decode(std::span<const std::byte> bytes) {
-  Fields fields("parcel", bytes);
-  Parcel message;
-  message.parcel = fields.id<ParcelId>("parcel");
-  message.region = take_region(fields, "region");
-  if (message.region.offset_bytes != 0) fields.refuse("region", "has an offset (it is a shape)");
   return finish(fields, message);
 }
 

@@ -1,0 +1,145 @@
+// The bodies for what goes from device to device.
+
+#include "wire/detail/body_parts.hpp"
+
+namespace ob::wire {
+
+using detail::finish;
+using detail::kLastCode;
+using detail::kMaxNameBytes;
+using detail::kMaxTextBytes;
+using detail::only_version;
+using detail::put;
+using detail::take_region;
+using detail::take_token;
+using detail::take_version;
+
+template <>
+void encode(const Inbox& message, Body& body) noexcept {
+  body.u8(static_cast<std::uint8_t>(message.code));
+  body.pad_to_8();
+  put(body, message.ticket);
+}
+
+template <>
+Result<Inbox> decode(std::span<const std::byte> bytes) {
+  Fields fields("inbox", bytes);
+  Inbox message;
+  message.code = fields.up_to("code", kLastCode);
+  fields.padding();
+  message.ticket = take_token(fields, "ticket");
+  const bool open = message.code == Code::ok;
+  if ((message.ticket != Token{}) != open) {
+    fields.refuse("ticket", open ? "is 0" : "is not 0 (there is no inbox)");
+  }
+  return finish(fields, message);
+}
+
+template <>
+void encode(const ConnectPeer& message, Body& body) noexcept {
+  body.u64(message.peer.value);
+  put(body, message.ticket);
+  body.text(message.address, kMaxNameBytes);
+}
+
+template <>
+Result<ConnectPeer> decode(std::span<const std::byte> bytes) {
+  Fields fields("connect_peer", bytes);
+  ConnectPeer message;
+  message.peer = fields.id<PeerId>("peer");
+  message.ticket = take_token(fields, "ticket");
+  message.address = fields.text("address", kMaxNameBytes);
+  return finish(fields, message);
+}
+
+template <>
+void encode(const DisconnectPeer& message, Body& body) noexcept {
+  body.u64(message.peer.value);
+}
+
+template <>
+Result<DisconnectPeer> decode(std::span<const std::byte> bytes) {
+  Fields fields("disconnect_peer", bytes);
+  DisconnectPeer message{fields.id<PeerId>("peer")};
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Send& message, Body& body) noexcept {
+  body.u64(message.peer.value);
+  body.u64(message.parcel.value);
+  body.u64(message.buffer.value);
+  put(body, message.region);
+}
+
+template <>
+Result<Send> decode(std::span<const std::byte> bytes) {
+  Fields fields("send", bytes);
+  Send message;
+  message.peer = fields.id<PeerId>("peer");
+  message.parcel = fields.id<ParcelId>("parcel");
+  message.buffer = fields.id<BufferId>("buffer");
+  message.region = take_region(fields, "region");
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Receive& message, Body& body) noexcept {
+  body.u64(message.parcel.value);
+  body.u64(message.buffer.value);
+  put(body, message.region);
+  body.u64(message.next.value);
+}
+
+template <>
+Result<Receive> decode(std::span<const std::byte> bytes) {
+  Fields fields("receive", bytes);
+  Receive message;
+  message.parcel = fields.id<ParcelId>("parcel");
+  message.buffer = fields.id<BufferId>("buffer");
+  message.region = take_region(fields, "region");
+  message.next = fields.id<PeerId>("next");
+  return finish(fields, message);
+}
+
+template <>
+void encode(const JoinPeer& message, Body& body) noexcept {
+  body.u32(kMagic);
+  body.u16(message.version);
+  body.u8(message.big_endian);
+  body.u8(0);
+  put(body, message.ticket);
+  body.text(message.identity, kMaxTextBytes);
+}
+
+template <>
+Result<JoinPeer> decode(std::span<const std::byte> bytes) {
+  Fields fields("join_peer", bytes);
+  JoinPeer message;
+  if (!take_version(fields, message.version)) {
+    return only_version<JoinPeer>(fields, message.version);
+  }
+  message.big_endian = fields.flag("big_endian");
+  if (fields.u8("reserved") != 0) fields.refuse("reserved", "is not 0");
+  message.ticket = take_token(fields, "ticket");
+  message.identity = fields.text("identity", kMaxTextBytes);
+  return finish(fields, message);
+}
+
+template <>
+void encode(const Parcel& message, Body& body) noexcept {
+  body.u64(message.parcel.value);
+  put(body, message.region);
+}
+
+template <>
+Result<Parcel> decode(std::span<const std::byte> bytes) {
+  Fields fields("parcel", bytes);
+  Parcel message;
+  message.parcel = fields.id<ParcelId>("parcel");
+  message.region = take_region(fields, "region");
+  if (message.region.offset_bytes != 0) fields.refuse("region", "has an offset (it is a shape)");
+  return finish(fields, message);
+}
+
+}  // namespace ob::wire
