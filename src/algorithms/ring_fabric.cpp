@@ -41,7 +41,7 @@ Result<std::unique_ptr<RingFabric>> RingFabric::create(std::span<Device* const> 
 }
 
 RingFabric::RingFabric(std::vector<Station> stations, const FabricModel& model)
-    : Fabric(std::move(stations)), model_(model), handed_on_(size()), offered_(size()) {
+    : Fabric(std::move(stations)), model_(model), offered_(size()) {
   model_.route = Route::ring;
 }
 
@@ -118,14 +118,6 @@ Status RingFabric::deliver(std::size_t at) {
   return {};
 }
 
-// A slot is free when its next owner has what was handed on from it.
-Status RingFabric::await_handed_on(std::size_t at, std::size_t slot) {
-  auto& slots = handed_on_[at];
-  if (slots.size() <= slot) slots.resize(slot + 1);
-  const HandedOn before = std::exchange(slots[slot], {});
-  return before.next == 0 ? Status() : await_arrival(before.tag, before.next);
-}
-
 Status RingFabric::await_arrival(ParcelTag tag, std::size_t stop) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] {
@@ -142,11 +134,6 @@ Status RingFabric::await_home(std::size_t at) {
   return Fabric::await_home(at);
 }
 
-Status RingFabric::await_slot(std::size_t at, std::size_t slot) {
-  OB_RETURN_IF_ERROR(await_handed_on(at, slot));
-  return Fabric::await_slot(at, slot);
-}
-
 Status RingFabric::take(std::size_t at, ParcelTag tag, const Parcel& parcel, std::size_t slot) {
   OB_RETURN_IF_ERROR(await_slot(at, slot));
   std::size_t stop = 0;
@@ -159,7 +146,6 @@ Status RingFabric::take(std::size_t at, ParcelTag tag, const Parcel& parcel, std
     stop = static_cast<std::size_t>(std::find(stops.begin(), stops.end(), at) - stops.begin());
     if (stop + 1 < stops.size()) {
       const std::size_t other = stops[stop + 1];
-      handed_on_[at][slot] = {tag, stop + 1};
       lock.unlock();
       OB_ASSIGN_OR_RETURN(next, peer(at, other));
     }

@@ -33,7 +33,6 @@ class RingFabric final : public Fabric {
   /// The parcel has been on its way since offer(); take() returns after this.
   Status deliver(std::size_t at) override;
   Status take(std::size_t at, ParcelTag tag, const Parcel& parcel, std::size_t slot) override;
-  Status await_slot(std::size_t at, std::size_t slot) override;
   /// And until others have what this one offered: its memory may be used anew.
   Status await_home(std::size_t at) override;
   void abort(const Status& why) override;
@@ -48,24 +47,17 @@ class RingFabric final : public Fabric {
     bool delivered = false;
     std::size_t left = 0;  // stops that need this no more
   };
-  // What is handed on from a slot.
-  struct HandedOn {
-    ParcelTag tag = 0;
-    std::size_t next = 0;  // stop of its journey; 0: nothing is
-  };
 
   RingFabric(std::vector<Station> stations, const FabricModel& model);
   Peering& peering(std::size_t at) const { return *device(at).peering(); }
   Result<PeerId> peer(std::size_t at, std::size_t other);
-  Status await_handed_on(std::size_t at, std::size_t slot);
   Status await_arrival(ParcelTag tag, std::size_t stop);
   bool is_aborted() const;
 
   FabricModel model_;
   std::vector<Inbox> inboxes_;
-  std::vector<std::vector<HandedOn>> handed_on_;  // by rank and slot   Threads: the rank
-  std::vector<std::vector<ParcelTag>> offered_;   // by rank, since await_home()   Threads: the rank
-  mutable std::mutex mutex_;                      // of all below
+  std::vector<std::vector<ParcelTag>> offered_;  // by rank, since await_home()   Threads: the rank
+  mutable std::mutex mutex_;                     // of all below
   std::condition_variable changed_;
   std::map<ParcelTag, Journey> journeys_;
   Status aborted_;

@@ -100,16 +100,15 @@ Status Connection::on_send(const session::Message& message,
                                           " of " + std::to_string(buffer.size_bytes) + " bytes"};
     }
     OB_RETURN_IF_ERROR(session_->use(send.buffer, queue).status());
-    return session_->device().on_reached(
-        queue->local, false,
-        [link, parcel = Outgoing{send.parcel, buffer.memory, send.region, nullptr}](
-            const QueueReport& report) {
-          if (report.status.ok()) {
-            link->send(parcel);
-          } else {
-            link->fail();
-          }
-        });
+    return session_->device().on_reached(queue->local, false,
+                                         [link, id = send.parcel, memory = buffer.memory,
+                                          region = send.region](const QueueReport& report) {
+                                           if (report.status.ok()) {
+                                             link->send(id, memory, region);
+                                           } else {
+                                             link->fail();
+                                           }
+                                         });
   };
   if (!link->alive()) return {Code::unavailable, "the way to the peer is lost"};
   Status status = submit();

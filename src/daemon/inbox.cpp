@@ -95,7 +95,6 @@ Inbox::Deliverer::~Deliverer() {
     }
   }
   if (queue_ != nullptr) (void)inbox_->device_.destroy_queue(queue_->local);
-  if (landed_) (void)inbox_->device_.destroy_event(landed_);
 }
 
 Status Inbox::claim(const wire::Parcel& parcel, Awaited& awaited,
@@ -123,17 +122,14 @@ Status Inbox::Deliverer::deliver(const wire::Parcel& parcel, const Pull& pull,
                                  const std::function<bool()>& left) {
   Awaited awaited;
   OB_RETURN_IF_ERROR(inbox_->claim(parcel, awaited, left));
-  std::byte* const memory = inbox_->device_.host_view(awaited.buffer->local);
-  Status status = memory == nullptr ? open_queue() : Status();
-  const auto passage = std::make_shared<Passage>(landed_);
-  if (awaited.next != nullptr) {
-    awaited.next->send({parcel.parcel, awaited.buffer, awaited.region, passage});
-  }
-  if (status.ok()) {
-    status = memory == nullptr ? land_staged(awaited, *passage, pull)
-                               : land(memory, awaited.region, *passage, pull);
-  }
-  if (!status.ok()) passage->fail(status);
+  const std::shared_ptr<Passage> passage =
+      awaited.next == nullptr ? nullptr : awaited.next->hand_on(parcel.parcel, awaited.region);
+  const Pull pull_and_pass = [&](const Layout& room) -> Status {
+    OB_RETURN_IF_ERROR(pull(room));
+    return passage == nullptr ? Status() : passage->append(room);
+  };
+  const Status status = land(awaited, pull_and_pass);
+  if (!status.ok() && passage != nullptr) passage->fail(status);
   {
     const std::lock_guard lock(inbox_->mutex_);
     --inbox_->landing_;
@@ -143,32 +139,22 @@ Status Inbox::Deliverer::deliver(const wire::Parcel& parcel, const Pull& pull,
   return status;
 }
 
-Status Inbox::Deliverer::land(std::byte* memory, const Region& region, Passage& passage,
-                              const Pull& pull) {
-  std::uint64_t landed_bytes = 0;
-  return for_each_piece(region, StagedWriter::kBlockBytes, [&](const Region& piece) -> Status {
-    OB_RETURN_IF_ERROR(pull(Layout::matrix(memory, piece)));
-    landed_bytes += packed_bytes(piece);
-    passage.advance(landed_bytes);
-    return {};
-  });
-}
-
-// The device copies one block while the next one arrives.
-Status Inbox::Deliverer::land_staged(const Awaited& awaited, Passage& passage, const Pull& pull) {
+Status Inbox::Deliverer::land(const Awaited& awaited, const Pull& pull) {
   Device& device = inbox_->device_;
-  std::uint64_t landed_bytes = 0;
-  Status status =
+  std::byte* const memory = device.host_view(awaited.buffer->local);
+  if (memory != nullptr) {
+    return for_each_piece(awaited.region, StagedWriter::kBlockBytes,
+                          [&](const Region& piece) { return pull(Layout::matrix(memory, piece)); });
+  }
+  OB_RETURN_IF_ERROR(open_queue());
+  // The device copies one block while the next one arrives.
+  const Status status =
       for_each_piece(awaited.region, StagedWriter::kBlockBytes, [&](const Region& piece) -> Status {
         const std::uint64_t size_bytes = packed_bytes(piece);
         OB_ASSIGN_OR_RETURN(std::byte* const room,
                             queue_->writer->room(queue_, size_bytes, [] { return Status(); }));
         OB_RETURN_IF_ERROR(pull(Layout::bytes(room, size_bytes)));
-        OB_RETURN_IF_ERROR(queue_->writer->submit(*queue_, awaited.buffer->local, piece, 0));
-        OB_RETURN_IF_ERROR(device.record(queue_->local, landed_));
-        landed_bytes += size_bytes;
-        passage.advance(landed_bytes);
-        return {};
+        return queue_->writer->submit(*queue_, awaited.buffer->local, piece, 0);
       });
   const QueueReport report = device.synchronize(queue_->local);
   return status.ok() ? report.status : status;
@@ -180,7 +166,6 @@ Status Inbox::Deliverer::open_queue() {
   auto queue = std::make_shared<SessionQueue>();
   OB_ASSIGN_OR_RETURN(Reservation memory, inbox_->reserve_host(StagedWriter::kHostBytes));
   queue->writer = std::make_shared<StagedWriter>(device, std::move(memory));
-  OB_ASSIGN_OR_RETURN(landed_, device.create_event());
   OB_ASSIGN_OR_RETURN(queue->local, device.create_queue());
   queue_ = std::move(queue);
   return {};

@@ -60,14 +60,12 @@ class Inbox {
 
    private:
     friend class Inbox;
-    static Status land(std::byte* memory, const Region& region, Passage& passage, const Pull& pull);
-    Status land_staged(const Awaited& awaited, Passage& passage, const Pull& pull);
+    Status land(const Awaited& awaited, const Pull& pull);
     Status open_queue();
 
     const std::shared_ptr<Inbox> inbox_;
     const std::function<void()> stop_;
     std::shared_ptr<SessionQueue> queue_;  // if the host cannot see the device's memory
-    EventId landed_;
     bool left_in_peace_ = false;
   };
 

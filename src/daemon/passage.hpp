@@ -1,57 +1,80 @@
 #pragma once
-// How far a parcel has come that is handed on while it arrives.
+// A parcel that is handed on while it arrives, as it arrives: whatever its buffer is used for
+// meanwhile.
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
 
-#include "base/ids.hpp"
+#include "base/layout.hpp"
 #include "base/status.hpp"
+#include "daemon/memory_account.hpp"
 
 namespace ob::daemon {
 
-/// Threads: any
-class Passage {
+/// Host memory that parcels of one link pass through, used again and again.   Threads: any
+class PassageBlocks {
  public:
-  /// @param landed recorded behind what lands, if the device copies it; else empty
-  explicit Passage(EventId landed = {}) : landed_(landed) {}
+  static constexpr std::uint64_t kBlockBytes = std::uint64_t{1} << 20;
+  struct Block {
+    std::unique_ptr<std::byte[]> memory;
+    Reservation reserved;
+  };
 
-  EventId landed() const noexcept { return landed_; }
+  explicit PassageBlocks(std::shared_ptr<MemoryAccount> host_memory)
+      : host_memory_(std::move(host_memory)) {}
 
-  void advance(std::uint64_t to_bytes) {
-    const std::lock_guard lock(mutex_);
-    bytes_ = to_bytes;
-    changed_.notify_all();
-  }
-  void fail(const Status& why) {
-    const std::lock_guard lock(mutex_);
-    if (failure_.ok()) failure_ = why;
-    changed_.notify_all();
-  }
-  /// True if so many bytes have come.
-  bool has(std::uint64_t bytes) const {
-    const std::lock_guard lock(mutex_);
-    return bytes_ >= bytes;
-  }
-  /// Waits for so many bytes.   Errors: what it failed with; unavailable once `left` is true
-  Status await(std::uint64_t bytes, const std::function<bool()>& left) const {
-    std::unique_lock lock(mutex_);
-    while (failure_.ok() && bytes_ < bytes) {
-      changed_.wait_for(lock, kSlice);
-      if (left()) return {Code::unavailable, "nobody wants the parcel any more"};
-    }
-    return failure_;
-  }
+  /// Errors: out_of_memory, of the account
+  Result<Block> take();
+  void give_back(Block block);
 
  private:
-  static constexpr std::chrono::milliseconds kSlice{50};
+  const std::shared_ptr<MemoryAccount> host_memory_;
+  std::mutex mutex_;
+  std::vector<Block> spare_;
+};
 
-  const EventId landed_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  std::uint64_t bytes_ = 0;
+/// Threads: append() and fail() by whoever receives, the rest by whoever hands on
+class Passage {
+ public:
+  explicit Passage(std::shared_ptr<PassageBlocks> blocks) : blocks_(std::move(blocks)) {}
+  ~Passage() {
+    for (Part& part : parts_) blocks_->give_back(std::move(part.block));
+  }
+  Passage(const Passage&) = delete;
+  Passage& operator=(const Passage&) = delete;
+
+  /// Copies what has arrived.   Errors: those of the account
+  Status append(const Layout& part);
+  /// Nothing more comes.
+  void fail(const Status& why);
+
+  /// Waits for more; as much as there is of it in one piece.
+  /// @param left asked now and then: true ends that
+  /// Errors: what it failed with; unavailable
+  Result<std::span<const std::byte>> await(const std::function<bool()>& left);
+  /// So many bytes of that are not needed any more.
+  void consume(std::size_t count_bytes);
+
+ private:
+  struct Part {
+    PassageBlocks::Block block;
+    std::size_t filled_bytes = 0;
+  };
+
+  const std::shared_ptr<PassageBlocks> blocks_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Part> parts_;
+  std::size_t consumed_bytes_ = 0;  // of the first
   Status failure_;
 };
 

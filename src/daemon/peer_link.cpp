@@ -39,29 +39,19 @@ class StreamRoute final : public Route, private session::SendWaiter {
 
   Status carry(Departure& from, const Outgoing& parcel,
                const std::function<bool()>& left) override {
-    std::byte* const memory = from.device.host_view(parcel.buffer->local);
-    if (memory == nullptr) OB_RETURN_IF_ERROR(from.open_transfers());
-    const auto put = [&](const Layout& part) -> Status {
-      OB_RETURN_IF_ERROR(sender_.append_payload(part));
-      return parcel.passage == nullptr ? Status() : sender_.flush();
-    };
-    if (memory == nullptr) {
+    if (parcel.passage != nullptr) {
+      OB_RETURN_IF_ERROR(carry_on(parcel, left));
+    } else if (std::byte* const memory = from.device.host_view(parcel.buffer->local)) {
+      OB_RETURN_IF_ERROR(announce(parcel));
+      OB_RETURN_IF_ERROR(sender_.append_payload(Layout::matrix(memory, parcel.region)));
+    } else {
+      OB_RETURN_IF_ERROR(from.open_transfers());
       StagedReader reader(from.device, from.transfers, parcel.buffer, parcel.region);
       const auto begin = [&](const Status& had) { return had.ok() ? announce(parcel) : had; };
-      OB_RETURN_IF_ERROR(reader.run(begin, put, {parcel.passage.get(), left}));
-      return sender_.flush();
+      OB_RETURN_IF_ERROR(
+          reader.run(begin, [&](const Layout& part) { return sender_.append_payload(part); }));
     }
-    OB_RETURN_IF_ERROR(announce(parcel));
-    std::uint64_t end_bytes = 0;
-    const Status status = for_each_piece(
-        parcel.region, StagedReader::kBlockBytes, [&](const Region& piece) -> Status {
-          end_bytes += packed_bytes(piece);
-          if (parcel.passage != nullptr) {
-            OB_RETURN_IF_ERROR(parcel.passage->await(end_bytes, left));
-          }
-          return put(Layout::matrix(memory, piece));
-        });
-    return status.ok() ? sender_.flush() : status;
+    return sender_.flush();
   }
 
   // It says nothing after `joined`.
@@ -89,6 +79,18 @@ class StreamRoute final : public Route, private session::SendWaiter {
     header.payload_bytes = packed_bytes(parcel.region);
     return sender_.send(header, body.bytes());
   }
+  Status carry_on(const Outgoing& parcel, const std::function<bool()>& left) {
+    OB_RETURN_IF_ERROR(announce(parcel));
+    for (std::uint64_t remaining = packed_bytes(parcel.region); remaining > 0;) {
+      OB_ASSIGN_OR_RETURN(const auto part, parcel.passage->await(left));
+      OB_RETURN_IF_ERROR(
+          sender_.append_payload(Layout::bytes(const_cast<std::byte*>(part.data()), part.size())));
+      OB_RETURN_IF_ERROR(sender_.flush());
+      parcel.passage->consume(part.size());
+      remaining -= part.size();
+    }
+    return {};
+  }
   // Until somebody stops it: a receiver may be busy for long.
   Status wait_to_send() override {
     const Status status = stream_->wait(false, true, Clock::now() + kLook);
@@ -108,29 +110,27 @@ class LocalRoute final : public Route {
 
   Status carry(Departure& from, const Outgoing& parcel,
                const std::function<bool()>& left) override {
-    std::byte* const memory = from.device.host_view(parcel.buffer->local);
-    if (memory == nullptr) OB_RETURN_IF_ERROR(from.open_transfers());
+    const auto unwanted = [&] { return left() || inbox_->closed(); };
+    const wire::Parcel announced{parcel.parcel, shape_of(parcel.region)};
+    const std::lock_guard lock(mutex_);
+    if (deliverer_ == nullptr) return {Code::unavailable, "the link was given up"};
+    if (parcel.passage != nullptr) {
+      return deliverer_->deliver(
+          announced, [&](const Layout& room) { return take_on(*parcel.passage, room, unwanted); },
+          left);
+    }
+    // the receiver has the same shape, so it asks for the same pieces
     std::vector<Region> pieces;
     OB_RETURN_IF_ERROR(for_each_piece(parcel.region, StagedReader::kBlockBytes,
                                       [&](const Region& piece) -> Status {
                                         pieces.push_back(piece);
                                         return {};
                                       }));
-    const auto unwanted = [&] { return left() || inbox_->closed(); };
     std::size_t next = 0;
-    std::uint64_t end_bytes = 0;
-    // the receiver has the same shape, so it asks for the same pieces
-    const auto pull = [&](const Layout& room) -> Status {
-      const Region& piece = pieces[next++];
-      end_bytes += packed_bytes(piece);
-      if (parcel.passage != nullptr) OB_RETURN_IF_ERROR(parcel.passage->await(end_bytes, unwanted));
-      if (memory == nullptr) return fetch(from, parcel, piece, room);
-      ob::copy(room, Layout::matrix(memory, piece));
-      return {};
-    };
-    const std::lock_guard lock(mutex_);
-    if (deliverer_ == nullptr) return {Code::unavailable, "the link was given up"};
-    return deliverer_->deliver({parcel.parcel, shape_of(parcel.region)}, pull, left);
+    return deliverer_->deliver(
+        announced,
+        [&](const Layout& room) { return fetch(from, parcel.buffer->local, pieces[next++], room); },
+        left);
   }
 
   bool alive() override { return !inbox_->closed(); }
@@ -146,13 +146,22 @@ class LocalRoute final : public Route {
   }
 
  private:
-  static Status fetch(Departure& from, const Outgoing& parcel, const Region& piece,
-                      const Layout& room) {
-    if (parcel.passage != nullptr) {
-      OB_RETURN_IF_ERROR(from.device.wait(from.transfers, parcel.passage->landed()));
+  static Status fetch(Departure& from, BufferId buffer, const Region& piece, const Layout& room) {
+    if (std::byte* const memory = from.device.host_view(buffer)) {
+      ob::copy(room, Layout::matrix(memory, piece));
+      return {};
     }
-    OB_RETURN_IF_ERROR(from.device.read(from.transfers, parcel.buffer->local, piece, room));
+    OB_RETURN_IF_ERROR(from.open_transfers());
+    OB_RETURN_IF_ERROR(from.device.read(from.transfers, buffer, piece, room));
     return from.device.synchronize(from.transfers).status;
+  }
+
+  static Status take_on(Passage& passage, const Layout& room, const std::function<bool()>& left) {
+    for (Layout::Cursor to(room); !to.done();) {
+      OB_ASSIGN_OR_RETURN(const auto part, passage.await(left));
+      passage.consume(scatter(part, to));
+    }
+    return {};
   }
 
   const std::shared_ptr<Inbox> inbox_;
@@ -181,14 +190,23 @@ Status Departure::open_transfers() {
 
 PeerLink::PeerLink(Device& device, std::shared_ptr<MemoryAccount> host_memory,
                    std::unique_ptr<Route> route)
-    : from_{device, std::move(host_memory)}, route_(std::move(route)), thread_([this] { run(); }) {}
+    : from_{device, host_memory},
+      blocks_(std::make_shared<PassageBlocks>(std::move(host_memory))),
+      route_(std::move(route)),
+      thread_([this] { run(); }) {}
 
 PeerLink::~PeerLink() {
   close();
   if (from_.transfers) (void)from_.device.destroy_queue(from_.transfers);
 }
 
-void PeerLink::send(Outgoing parcel) {
+std::shared_ptr<Passage> PeerLink::hand_on(ParcelId parcel, const Region& region) {
+  auto passage = std::make_shared<Passage>(blocks_);
+  enqueue({parcel, region, nullptr, passage});
+  return passage;
+}
+
+void PeerLink::enqueue(Outgoing parcel) {
   const std::lock_guard lock(mutex_);
   if (dead_ || closing_) return;
   if (waiting_.size() >= kMostWaiting) {

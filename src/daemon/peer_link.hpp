@@ -22,9 +22,9 @@ namespace ob::daemon {
 /// A parcel on its way out.
 struct Outgoing {
   ParcelId parcel;
-  std::shared_ptr<DeviceBuffer> buffer;
   Region region;
-  std::shared_ptr<const Passage> passage;  ///< how much of it there is; nullptr: all
+  std::shared_ptr<DeviceBuffer> buffer;  ///< where it lies; or nullptr:
+  std::shared_ptr<Passage> passage;      ///< it arrives here
 };
 
 /// Where a link's parcels leave the device, for whoever carries them on.
@@ -70,7 +70,11 @@ class PeerLink {
   PeerLink& operator=(const PeerLink&) = delete;
 
   /// Returns at once. A link that has failed carries nothing more: the other end knows.
-  void send(Outgoing parcel);
+  void send(ParcelId parcel, std::shared_ptr<DeviceBuffer> buffer, const Region& region) {
+    enqueue({parcel, region, std::move(buffer), nullptr});
+  }
+  /// The same of a parcel that is arriving: to where whoever receives it copies what it gets.
+  std::shared_ptr<Passage> hand_on(ParcelId parcel, const Region& region);
   /// Gives the link up, so that the other end knows.
   void fail();
   /// Waits for what is being carried, and ends that if it lasts.
@@ -78,10 +82,12 @@ class PeerLink {
   bool alive() const noexcept { return !dead_; }
 
  private:
+  void enqueue(Outgoing parcel);
   void run();
   void give_up();
 
   Departure from_;
+  const std::shared_ptr<PassageBlocks> blocks_;
   const std::unique_ptr<Route> route_;
   std::atomic<bool> closing_{false};
   std::atomic<bool> dead_{false};

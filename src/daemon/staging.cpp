@@ -123,7 +123,7 @@ Status StagedReader::fetch(const Region& piece, std::byte* to) {
 }
 
 Status StagedReader::run(const std::function<Status(const Status&)>& first,
-                         const std::function<Status(const Layout&)>& take, const Pace& pace) {
+                         const std::function<Status(const Layout&)>& take) {
   std::array<std::shared_ptr<std::byte>, 2> blocks;
   std::uint64_t waiting_bytes = 0;  // in blocks[turn]
   std::uint64_t filled_bytes = 0;   // of the other one, being read
@@ -143,24 +143,8 @@ Status StagedReader::run(const std::function<Status(const Status&)>& first,
     const std::uint64_t n = std::exchange(waiting_bytes, 0);
     return n == 0 ? Status() : take(Layout::bytes(blocks[turn ^ 1U].get(), n));
   };
-  // What has come is on its way before the rest is waited for.
-  std::uint64_t end_bytes = 0;
-  const auto keep_pace = [&](std::uint64_t more_bytes) -> Status {
-    if (pace.passage == nullptr) return {};
-    end_bytes += more_bytes;
-    if (!pace.passage->has(end_bytes)) {
-      OB_RETURN_IF_ERROR(pass());
-      if (waiting_bytes != 0) {
-        OB_RETURN_IF_ERROR(say({}));
-        OB_RETURN_IF_ERROR(send());
-      }
-      OB_RETURN_IF_ERROR(pace.passage->await(end_bytes, pace.left));
-    }
-    return device_.wait(transfers_, pace.passage->landed());
-  };
   Status status = for_each_piece(region_, kBlockBytes, [&](const Region& piece) -> Status {
     const std::uint64_t n = packed_bytes(piece);
-    OB_RETURN_IF_ERROR(keep_pace(n));
     if (n > kBlockBytes - filled_bytes) OB_RETURN_IF_ERROR(pass());
     if (blocks[turn] == nullptr) {
       OB_ASSIGN_OR_RETURN(blocks[turn], device_.staging(kBlockBytes));

@@ -10,7 +10,6 @@
 
 #include "base/layout.hpp"
 #include "base/status.hpp"
-#include "daemon/passage.hpp"
 #include "daemon/session.hpp"
 #include "device/device.hpp"
 
@@ -61,12 +60,6 @@ class StagedWriter {
   std::byte* room_ = nullptr;
 };
 
-/// How fast a region may be read.
-struct Pace {
-  const Passage* passage = nullptr;  ///< of elements that are still coming; nullptr: all are there
-  std::function<bool()> left;        ///< true ends the waiting for them
-};
-
 /// Elements of a region on their way to the network: read by a queue of the device that does
 /// nothing else, while the one whose turn it is waits.
 /// Threads: one at a time, the answer's
@@ -83,7 +76,7 @@ class StagedReader {
   /// Calls `first` when the first elements are there (or could not be had: then it is all), then
   /// `take` with the elements in packed order, while the next are on their way.
   Status run(const std::function<Status(const Status&)>& first,
-             const std::function<Status(const Layout&)>& take, const Pace& pace = {});
+             const std::function<Status(const Layout&)>& take);
 
  private:
   Status fetch(const Region& piece, std::byte* to);
