@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 MAGIC = 0x54524F504552424F  # "OBREPORT"
-VERSION = 4
+VERSION = 5
 HEADER = struct.Struct("<QIIQQ64s128s16s256s")
-ROW = struct.Struct("<32s28Q")
+ROW = struct.Struct("<32s29Q")
 
 
 @dataclass
@@ -46,6 +46,7 @@ class Routine:
     strict: int = 0
     fast: int = 0
     emulated: int = 0
+    bytes_between: int = 0
 
     def add(self, other: Routine) -> None:
         for name in COUNTERS:

@@ -184,6 +184,7 @@ _DECIDED = (
 _SEVERAL = (
     Column("on several\ndevices", lambda r: str(r.several)),
     Column("devices\neach", lambda r: f"{r.devices / r.several:.3g}" if r.several else "-"),
+    Column("bytes\nbetween", lambda r: format_bytes(r.bytes_between)),
 )
 
 _ACCURACY = (Column("other\naccuracy", lambda r: _accuracies(r)),)

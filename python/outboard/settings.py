@@ -11,6 +11,7 @@ from outboard import paths, values
 from outboard.errors import OutboardError
 
 MODES = ("auto", "remote", "trace", "off")
+ROUTES = ("auto", "ring", "relay")
 ACCURACIES = ("standard", "strict", "fast", "emulated")
 NATIVE_PLANS = ("estimate", "as-asked")
 MAX_STREAMS = 16  # src/transport/striped_stream.hpp
@@ -38,6 +39,7 @@ class Settings:
     learn: bool = False
     share: str | None = None  # auto, off, or a part between 0 and 1
     devices: str | None = None  # a number, or all
+    route: str | None = None  # one of ROUTES
     accuracy: str | None = None  # one of ACCURACIES
 
     def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
@@ -61,6 +63,7 @@ class Settings:
             "OUTBOARD_LEARN": "1" if self.learn else None,
             "OUTBOARD_SHARE": self.share,
             "OUTBOARD_DEVICES": self.devices,
+            "OUTBOARD_ROUTE": self.route,
             "OUTBOARD_ACCURACY": self.accuracy,
         }
         result.update({name: value for name, value in chosen.items() if value is not None})
@@ -138,5 +141,6 @@ _LIBRARY_VARIABLES = {
     "OUTBOARD_PROFILE",
     "OUTBOARD_LEARN",
     "OUTBOARD_DEVICES",
+    "OUTBOARD_ROUTE",
     "OUTBOARD_ACCURACY",
 }

@@ -86,6 +86,7 @@ class FactorCall {
       const Traffic& traffic = fabric_.traffic(at);
       const bool relays = fabric_.model().route == Route::relay;
       stages_.bytes_to += traffic.sent + (relays ? traffic.received : 0);
+      stages_.bytes_between += relays ? 0 : traffic.received;
       stages_.bytes_from += traffic.fetched;
       stages_.compute_ns += fabric_.compute_ns(at);
     }

@@ -18,6 +18,7 @@ struct Stages {
   std::uint64_t compute_ns = 0;
   std::uint64_t from_server_ns = 0;
   std::uint64_t bytes_kept = 0;            ///< did not travel: were on the device already
+  std::uint64_t bytes_between = 0;         ///< from device to device, past this process
   std::uint64_t waited_ns = 0;             ///< for its turn, while others computed
   std::uint64_t more_devices = 0;          ///< than one, for the whole call
   Accuracy accuracy = Accuracy::standard;  ///< of what was computed
@@ -26,6 +27,7 @@ struct Stages {
     bytes_to += other.bytes_to;
     bytes_from += other.bytes_from;
     bytes_kept += other.bytes_kept;
+    bytes_between += other.bytes_between;
     to_server_ns += other.to_server_ns;
     plan_ns += other.plan_ns;
     compute_ns += other.compute_ns;

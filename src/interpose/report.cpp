@@ -126,8 +126,9 @@ void Report::print() const noexcept {
         scaled(row.to_server_ns, 1e9), scaled(row.plan_ns, 1e9), scaled(row.compute_ns, 1e9),
         scaled(row.from_server_ns, 1e9), scaled(row.local_ns, 1e9));
     if (row.several > 0) {
-      std::fprintf(stderr, "  %-12s %llu on several devices, %.1f each\n", "", count(row.several),
-                   scaled(row.devices, static_cast<double>(row.several.load())));
+      std::fprintf(stderr, "  %-12s %llu on several devices, %.1f each, %.1f MB between them\n", "",
+                   count(row.several), scaled(row.devices, static_cast<double>(row.several.load())),
+                   scaled(row.bytes_between, 1e6));
     }
     if (row.verified + row.mismatched + row.unchecked == 0) continue;
     std::fprintf(stderr, "  %-12s results: %llu verified, %llu wrong, %llu unchecked\n", "",
@@ -142,6 +143,7 @@ void count_remote(ReportRow* row, const algorithms::Stages& stages, std::uint64_
   add(row->bytes_to, stages.bytes_to);
   add(row->bytes_from, stages.bytes_from);
   add(row->bytes_kept, stages.bytes_kept);
+  add(row->bytes_between, stages.bytes_between);
   add(row->to_server_ns, stages.to_server_ns);
   add(row->plan_ns, stages.plan_ns);
   add(row->compute_ns, stages.compute_ns);

@@ -9,7 +9,7 @@
 namespace ob::interpose {
 
 inline constexpr std::uint64_t kReportMagic = 0x54524F504552424FULL;  // "OBREPORT"
-inline constexpr std::uint32_t kReportVersion = 4;
+inline constexpr std::uint32_t kReportVersion = 5;
 inline constexpr std::uint32_t kReportRows = 1024;
 
 using Counter = std::atomic<std::uint64_t>;
@@ -45,6 +45,7 @@ struct ReportRow {
   Counter strict;           ///< of the remote ones, computed in this mode of ob::Accuracy
   Counter fast;             ///< and in this
   Counter emulated;         ///< and in this
+  Counter bytes_between;    ///< element data that devices of one call gave each other
 };
 
 struct ReportBlock {
@@ -60,6 +61,6 @@ struct ReportBlock {
   ReportRow row[kReportRows];
 };
 
-static_assert(sizeof(ReportRow) == 32 + 28 * 8);
+static_assert(sizeof(ReportRow) == 32 + 29 * 8);
 
 }  // namespace ob::interpose

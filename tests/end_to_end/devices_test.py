@@ -49,18 +49,19 @@ def split(suite: Suite, daemon: Daemon, address: str, count: int, size: int) -> 
     expect(total > 0.8 * most, f"{total} devices worked on calls, of {most}")
 
 
-def factored(suite: Suite, address: str, count: int, size: int) -> None:
+def factored(suite: Suite, address: str, count: int, size: int, route: str) -> None:
     """Factorizations: all devices on each of them; nothing is lost that one device could do."""
     program = suite.bench.program("e2e_poison")
     command = [program, str(ROUNDS), str(size), *FACTORS]
-    outcome = suite.bench.run(
-        command, "remote", address, extra={"OUTBOARD_DEVICES": f"always:{count}"}
-    )
+    extra = {"OUTBOARD_DEVICES": f"always:{count}", "OUTBOARD_ROUTE": route}
+    outcome = suite.bench.run(command, "remote", address, extra=extra)
     outcome.expect_ok().expect_stderr_lines(0).expect_out(dict.fromkeys(FACTORS, ROUNDS))
     several, devices = outcome.total("*", "several"), outcome.total("*", "devices")
     calls = ROUNDS * len(FACTORS)
     expect(several > 0.8 * calls, f"{several} of {calls} were split\n{outcome.counters()}")
     expect(devices > 0.8 * count * several, f"{devices} devices for {several} calls")
+    between = outcome.total("*", "bytes_between")
+    expect((between > 0) == (route != "relay"), f"{between} bytes went from device to device")
 
 
 def whole(suite: Suite, server: str, devices: str) -> None:
@@ -120,6 +121,26 @@ def two_servers(suite: Suite) -> None:
         expect(split_calls > 100, f"{split_calls} calls were split\n{outcome.counters()}")
 
 
+def factored_on_servers(suite: Suite, transport: str, options: list[str]) -> None:
+    """Daemons reach each other over TCP, if they may; else panels come through us."""
+    with contextlib.ExitStack() as stack:
+        daemons = [stack.enter_context(Daemon(suite.bench, options)) for _ in range(3)]
+        servers = ",".join(daemon.address(transport) for daemon in daemons)
+        reached = transport == "tcp" and "--no-peers" not in options
+        factored(suite, servers, 3, 120, "auto" if reached else "relay")
+        if reached:
+            return
+        extra = {"OUTBOARD_DEVICES": "always:3", "OUTBOARD_ROUTE": "auto"}
+        program = suite.bench.program("e2e_poison")
+        command = [program, str(ROUNDS), "120", *FACTORS]
+        outcome = suite.bench.run(command, "remote", servers, extra=extra)
+        outcome.expect_ok().expect_stderr_lines(0).expect_out(dict.fromkeys(FACTORS, ROUNDS))
+        between = outcome.total("*", "bytes_between")
+        expect(between == 0, f"{between} bytes went where nothing could")
+        several = outcome.total("*", "several")
+        expect(several > 0.8 * ROUNDS * len(FACTORS), f"{several} calls were split")
+
+
 def wait_for_split_calls(process: subprocess.Popen[bytes], reports: pathlib.Path) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
@@ -132,7 +153,7 @@ def wait_for_split_calls(process: subprocess.Popen[bytes], reports: pathlib.Path
     raise harness.CheckError("no call was split within a minute")
 
 
-def one_dies(suite: Suite, transport: str, which: int) -> None:
+def one_dies(suite: Suite, transport: str, which: int, routines: list[str]) -> None:
     """A daemon is killed while calls are under way: the other one does its parts."""
     with Daemon(suite.bench) as one, Daemon(suite.bench) as other:
 
@@ -143,7 +164,7 @@ def one_dies(suite: Suite, transport: str, which: int) -> None:
         servers = ",".join(daemon.address(transport) for daemon in (one, other))
         program = suite.bench.program("e2e_poison")
         outcome = suite.bench.run(
-            [program, "120", "150", "dgemm", "zsyrk", "strsm"],
+            [program, "120", "150", *routines],
             "remote",
             servers,
             extra={"OUTBOARD_DEVICES": "always:2"},
@@ -168,10 +189,13 @@ def body(suite: Suite) -> None:
                             split, suite, daemon, daemon.address(transport), count, size
                         ),
                     )
-                suite.check(
-                    f"factorizations on {count} devices over {transport}",
-                    functools.partial(factored, suite, daemon.address(transport), count, 150),
-                )
+                for route in ("ring", "relay"):
+                    suite.check(
+                        f"factorizations on {count} devices over {transport}, {route}",
+                        functools.partial(
+                            factored, suite, daemon.address(transport), count, 150, route
+                        ),
+                    )
             for name in programs(suite) if count == 2 else ():
                 suite.check(
                     name, functools.partial(undisturbed, suite, daemon.address("tcp"), name)
@@ -198,12 +222,20 @@ def body(suite: Suite) -> None:
         if daemon is not None:
             suite.check("there is only one", lambda: whole(suite, daemon.tcp, "always:3"))
     suite.check("two servers", lambda: two_servers(suite))
-    for transport in ("tcp", "shm"):
-        for which in (0, 1):
-            suite.check(
-                f"server {which} dies, over {transport}",
-                functools.partial(one_dies, suite, transport, which),
-            )
+    for transport, options in itertools.product(("tcp", "shm"), ([], ["--no-peers"])):
+        suite.check(
+            f"factorizations on three servers over {transport} {' '.join(options)}",
+            functools.partial(factored_on_servers, suite, transport, options),
+        )
+    what = {
+        "products": ["dgemm", "zsyrk", "strsm"],
+        "factorizations": ["dpotrf", "zgetrf", "sgesv"],
+    }
+    for transport, which, name in itertools.product(("tcp", "shm"), (0, 1), what):
+        suite.check(
+            f"server {which} dies, over {transport}, {name}",
+            functools.partial(one_dies, suite, transport, which, what[name]),
+        )
 
 
 if __name__ == "__main__":

@@ -36,16 +36,16 @@ DEFAULT_TIMEOUT_S = (
 
 # src/interpose/report_block.hpp
 REPORT_MAGIC = 0x54524F504552424F
-REPORT_VERSION = 4
+REPORT_VERSION = 5
 REPORT_HEAD = struct.Struct("<QIIQQ64s128s16s256s")
-REPORT_ROW = struct.Struct("<32s28Q")
+REPORT_ROW = struct.Struct("<32s29Q")
 REPORT_FIELDS = (
     "calls remote fell_back bytes_to bytes_from "
     "to_server_ns plan_ns compute_ns from_server_ns remote_ns "
     "local_ns local_calls local_megaflop remote_megaflop eligible bytes_kept "
     "verified mismatched unchecked "
     "decided tried mispredicted lost_ns several devices "
-    "strict fast emulated"
+    "strict fast emulated bytes_between"
 ).split()
 
 

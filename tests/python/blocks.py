@@ -4,12 +4,12 @@ from __future__ import annotations
 
 ROWS = 1024
 HEADER_BYTES = 496
-ROW_BYTES = 256
+ROW_BYTES = 264
 COUNTER_NAMES = (
     "calls remote fell_back bytes_to bytes_from to_server_ns plan_ns compute_ns from_server_ns "
     "remote_ns local_ns local_calls local_megaflop remote_megaflop eligible bytes_kept "
     "verified mismatched unchecked decided tried mispredicted lost_ns several devices "
-    "strict fast emulated"
+    "strict fast emulated bytes_between"
 ).split()
 
 
@@ -31,7 +31,7 @@ def block(
         data[offset : offset + len(raw)] = raw
 
     put(0, 8, "OBREPORT")
-    put(8, 4, 4)
+    put(8, 4, 5)
     put(12, 4, ROWS)
     put(16, 8, pid)
     put(24, 8, started)

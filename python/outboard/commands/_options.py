@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from outboard import values
-from outboard.settings import ACCURACIES, MAX_STREAMS, MODES, NATIVE_PLANS
+from outboard.settings import ACCURACIES, MAX_STREAMS, MODES, NATIVE_PLANS, ROUTES
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -51,6 +51,12 @@ def _how_it_is_reached() -> list[Option]:
             type=values.Devices(),
             help="Devices that may work on one call; `run` starts its own daemon with so many.  "
             "[default: OUTBOARD_DEVICES, 1]",
+        ),
+        click.option(
+            "--route",
+            type=click.Choice(ROUTES),
+            help="How devices that factor a matrix together reach each other: ring, from device to "
+            "device; relay, through this machine.  [default: OUTBOARD_ROUTE, auto]",
         ),
         click.option(
             "--streams",

@@ -37,6 +37,7 @@ def command(
     learn: bool,
     share: str | None,
     devices: str | None,
+    route: str | None,
     accuracy: str | None,
     quiet: bool,
     report: str | None,
@@ -67,6 +68,7 @@ def command(
         learn=learn,
         share=share,
         devices=devices,
+        route=route,
         accuracy=accuracy,
         routines=routines,
     )

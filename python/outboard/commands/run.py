@@ -71,6 +71,7 @@ def command(
     learn: bool,
     share: str | None,
     devices: str | None,
+    route: str | None,
     accuracy: str | None,
     quiet: bool,
     report: str | None,
@@ -105,6 +106,7 @@ def command(
         learn=learn,
         share=share,
         devices=devices,
+        route=route,
         accuracy=accuracy,
         routines=routines,
     )

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from outboard import coverage, values
 from outboard.doctor.finding import Finding, note, ok, problem, some
-from outboard.settings import ACCURACIES, MODES, NATIVE_PLANS, SERVER_VARIABLES
+from outboard.settings import ACCURACIES, MODES, NATIVE_PLANS, ROUTES, SERVER_VARIABLES
 
 # Read by the library (src/interpose/), the daemon, this command line and ./outboard, in this order.
 KNOWN = (
     "OUTBOARD_ACCURACY OUTBOARD_CUDA_PATH OUTBOARD_DEVICES "
     "OUTBOARD_KEY OUTBOARD_LEARN OUTBOARD_MODE OUTBOARD_NATIVE_PLAN OUTBOARD_QUIET OUTBOARD_REPORT "
-    "OUTBOARD_PLAIN OUTBOARD_PROFILE OUTBOARD_RESIDENT OUTBOARD_ROUTINES OUTBOARD_SERVER "
+    "OUTBOARD_PLAIN OUTBOARD_PROFILE OUTBOARD_RESIDENT OUTBOARD_ROUTE OUTBOARD_ROUTINES "
+    "OUTBOARD_SERVER "
     "OUTBOARD_SHARE "
     "OUTBOARD_STREAMS OUTBOARD_TRACE OUTBOARD_TRACK_PAGES OUTBOARD_VERIFY "
     "OUTBOARD_BLAS "
@@ -36,6 +37,7 @@ def check(environment: Mapping[str, str]) -> list[Finding]:
         "OUTBOARD_MODE": partial(_one_of, "OUTBOARD_MODE", MODES),
         "OUTBOARD_NATIVE_PLAN": partial(_one_of, "OUTBOARD_NATIVE_PLAN", NATIVE_PLANS),
         "OUTBOARD_RESIDENT": _resident,
+        "OUTBOARD_ROUTE": partial(_one_of, "OUTBOARD_ROUTE", ROUTES),
         "OUTBOARD_REPORT": _report,
         "OUTBOARD_TRACE": _trace,
         "OUTBOARD_PROFILE": _profile,
