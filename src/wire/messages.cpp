@@ -1,22 +1,12 @@
-// The bodies of docs/wire.md, in the order of wire/message.hpp; those for what goes from device to
-// device are in messages_peers.cpp.
+// The bodies of docs/wire.md, in the order of wire/message.hpp; those of what goes from device to
+// device are in peer_messages.cpp.
 
 #include <cmath>
 #include <string>
 
-#include "wire/detail/body_parts.hpp"
+#include "wire/body_parts.hpp"
 
 namespace ob::wire {
-
-using detail::finish;
-using detail::kLastCode;
-using detail::kMaxNameBytes;
-using detail::kMaxTextBytes;
-using detail::only_version;
-using detail::put;
-using detail::take_region;
-using detail::take_token;
-using detail::take_version;
 
 template <>
 void encode(const Hello& message, Body& body) noexcept {

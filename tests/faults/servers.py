@@ -14,6 +14,7 @@ MAGIC = 0x0B0A4D01
 HEADER = struct.Struct("<HHIQQQ")  # docs/wire.md, section 1
 HELLO, WELCOME, REFUSED = 1, 64, 65
 VERSION_MISMATCH = 6
+VERSION, OTHER_VERSION = 5, 4
 
 
 def listener() -> socket.socket:
@@ -100,10 +101,10 @@ def http(peer: socket.socket) -> None:
 
 
 def refuses_version(peer: socket.socket) -> None:
-    """A daemon of version 5, as docs/wire.md wants it to behave."""
+    """A daemon of another version, as docs/wire.md wants it to behave."""
     read_hello(peer)
-    body = struct.pack("<BBH", VERSION_MISMATCH, 0, 5) + text(
-        "this daemon speaks version 5, the client version 4"
+    body = struct.pack("<BBH", VERSION_MISMATCH, 0, OTHER_VERSION) + text(
+        f"this daemon speaks version {OTHER_VERSION}, the client version {VERSION}"
     )
     peer.sendall(message(REFUSED, body))
 
@@ -112,12 +113,12 @@ def welcomes_in_another_version(peer: socket.socket) -> None:
     """A careless daemon: it goes on although the versions differ; the client must notice."""
     read_hello(peer)
     body = (
-        struct.pack("<IHBB", MAGIC, 5, 0, 0)
+        struct.pack("<IHBB", MAGIC, OTHER_VERSION, 0, 0)
         + b"\x11" * 16
         + struct.pack("<IIQd", 0, 1, 1 << 30, 0.0)
     )
     # Two texts, both starting where the message's table says: at 48, then right behind.
-    for value in ("cpu ", "a version 5 device  "):
+    for value in ("cpu ", "another device      "):
         raw = value.encode()
         body += struct.pack("<I", len(raw)) + raw
         body += b"\0" * (-len(body) % 8)

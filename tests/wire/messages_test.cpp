@@ -67,6 +67,18 @@ TEST(Messages, DecodedFieldsLandInTheirMembers) {
   EXPECT_EQ(welcome->gflops_double, 123.25);
   EXPECT_EQ(welcome->backend, "cpu");
   EXPECT_EQ(welcome->description, "fast");
+  const auto receive = decode_exactly<wire::Receive>(from_hex(test::kReceiveHex));
+  ASSERT_TRUE(receive.ok());
+  EXPECT_EQ(receive->parcel.value, 17u);
+  EXPECT_EQ(receive->buffer.value, 9u);
+  EXPECT_EQ(receive->region.triangle, Triangle::upper_strict);
+  EXPECT_EQ(receive->region.ld, UINT64_MAX);
+  EXPECT_EQ(receive->next.value, 0x8000000000000007u);
+  const auto send = decode_exactly<wire::Send>(from_hex(test::kSendHex));
+  ASSERT_TRUE(send.ok());
+  EXPECT_EQ(send->peer.value, 0x8000000000000007u);
+  EXPECT_EQ(send->parcel.value, 17u);
+  EXPECT_EQ(send->buffer.value, 9u);
 }
 
 TEST(Messages, EveryTruncationIsRefusedAndNamed) {
@@ -271,6 +283,59 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
       "00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00", "location",
       {{0, 13, "code"}, {1, 1, "padding"}, {15, 1, "offset_bytes"}});
   expect_refusals<wire::Credit>("04 03 02 01 00 00 00 00", "credit", {{4, 1, "padding"}});
+}
+
+TEST(Messages, WhatGoesFromDeviceToDeviceIsChecked) {
+  expect_refusals<wire::Inbox>(test::kInboxHex, "inbox",
+                               {{0, 13, "code"}, {0, 5, "ticket"}, {1, 1, "padding"}});
+  expect_refusals<wire::ConnectPeer>(
+      test::kConnectPeerHex, "connect_peer",
+      {{24, 99, "address"}, {25, 1, "address"}, {41, 1, "address"}, {47, 1, "address"}});
+  expect_refusals<wire::Send>(
+      test::kSendHex, "send",
+      {{8, 0, "parcel"}, {36, 5, "region"}, {37, 3, "region"}, {38, 1, "padding"}});
+  expect_refusals<wire::Receive>(
+      test::kReceiveHex, "receive",
+      {{0, 0, "parcel"}, {28, 5, "region"}, {29, 16, "region"}, {31, 1, "padding"}});
+  expect_refusals<wire::JoinPeer>(test::kJoinPeerHex, "join_peer",
+                                  {{0, 0, "magic"},
+                                   {6, 2, "big_endian"},
+                                   {7, 1, "reserved"},
+                                   {24, 8, "identity"},
+                                   {31, 1, "identity"}});
+  expect_refusals<wire::Parcel>(test::kParcelHex, "parcel",
+                                {{0, 0, "parcel"},
+                                 {8, 1, "region"},
+                                 {15, 1, "region"},
+                                 {20, 5, "region"},
+                                 {21, 3, "region"},
+                                 {22, 1, "padding"},
+                                 {16, 12, "region"},
+                                 {40, 4, "region"},
+                                 {40, 2, "region"}});
+}
+
+TEST(Messages, AnInboxThatIsNotOpenHasNoTicket) {
+  const std::string_view closed =
+      "05 00 00 00 00 00 00 00"
+      "00 00 00 00 00 00 00 00"
+      "00 00 00 00 00 00 00 00";
+  const auto inbox = decode_exactly<wire::Inbox>(from_hex(closed));
+  ASSERT_TRUE(inbox.ok()) << inbox.status().message();
+  EXPECT_EQ(inbox->code, Code::denied);
+  expect_refusals<wire::Inbox>(closed, "inbox",
+                               {{0, 0, "ticket"}, {8, 1, "ticket"}, {23, 1, "ticket"}});
+}
+
+TEST(Messages, AnotherVersionsJoinPeerTellsItsVersionWhateverFollows) {
+  auto bytes = from_hex(test::kJoinPeerHex);
+  bytes[4] = std::byte{4};
+  for (const std::size_t size : {bytes.size(), std::size_t{8}}) {
+    const auto join = decode_exactly<wire::JoinPeer>(std::span(bytes).first(size));
+    ASSERT_TRUE(join.ok()) << join.status().message();
+    EXPECT_EQ(join->version, 4);
+    EXPECT_EQ(join->ticket, wire::Token{});
+  }
 }
 
 TEST(Messages, StripesThatGrantNothingAreAllZero) {

@@ -26,7 +26,7 @@ inline constexpr std::string_view kOtherRegionHex = R"(
 inline const Region kOtherRegion{0x40, 8, Triangle::upper_strict, 0x100, 1, UINT64_MAX};
 
 inline constexpr std::string_view kHelloHex = R"(
-  01 4d 0a 0b 04 00 01 03   // magic, version, big_endian, extra_streams
+  01 4d 0a 0b 05 00 01 03   // magic, version, big_endian, extra_streams
   88 77 66 55 44 33 22 11   // join
   ef cd ab 89 67 45 23 01
   02 00 00 00 05 00 00 00   // device, length of client
@@ -34,7 +34,7 @@ inline constexpr std::string_view kHelloHex = R"(
   00 00 00 00 00 00 00 00   // length of identity, padding
 )";
 inline constexpr std::string_view kWelcomeHex = R"(
-  01 4d 0a 0b 04 00 00 01   // magic, version, big_endian, host_visible
+  01 4d 0a 0b 05 00 00 01   // magic, version, big_endian, host_visible
   01 00 00 00 00 00 00 80   // token
   02 00 00 00 00 00 00 c0
   01 00 00 00 03 00 00 00   // device, devices
@@ -45,7 +45,7 @@ inline constexpr std::string_view kWelcomeHex = R"(
   04 00 00 00 66 61 73 74   // description "fast"
 )";
 inline constexpr std::string_view kRefusedHex = R"(
-  06 00 04 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
+  06 00 05 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
   6e 6f 00 00 00 00 00 00   // "no"
 )";
 inline constexpr std::string_view kStripesHex = R"(
@@ -54,10 +54,57 @@ inline constexpr std::string_view kStripesHex = R"(
   02 00 00 00 00 00 00 c0
 )";
 inline constexpr std::string_view kJoinStreamHex = R"(
-  01 4d 0a 0b 04 00 03 00   // magic, version, index, reserved
+  01 4d 0a 0b 05 00 03 00   // magic, version, index, reserved
   01 00 00 00 00 00 00 80   // ticket
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
+)";
+inline constexpr std::string_view kInboxHex = R"(
+  00 00 00 00 00 00 00 00   // code ok, padding
+  01 00 00 00 00 00 00 80   // ticket
+  02 00 00 00 00 00 00 c0
+)";
+inline constexpr std::string_view kConnectPeerHex = R"(
+  07 00 00 00 00 00 00 80   // peer
+  01 00 00 00 00 00 00 80   // ticket
+  02 00 00 00 00 00 00 c0
+  0d 00 00 00 31 30 2e 30   // length of address, "10.0.0.3:7770", padding
+  2e 30 2e 33 3a 37 37 37
+  30 00 00 00 00 00 00 00
+)";
+inline constexpr std::string_view kSendHex = R"(
+  07 00 00 00 00 00 00 80   // peer
+  11 00 00 00 00 00 00 00   // parcel
+  09 00 00 00 00 00 00 00   // buffer
+  08 07 06 05 04 03 02 01   // region: offset_bytes
+  10 00 00 00 02 08 00 00   // element_bytes, triangle lower, word_bytes, padding
+  03 00 00 00 00 00 00 00   // rows
+  05 00 00 00 00 00 00 00   // cols
+  07 00 00 00 00 00 00 00   // ld
+)";
+inline constexpr std::string_view kReceiveHex = R"(
+  11 00 00 00 00 00 00 00   // parcel
+  09 00 00 00 00 00 00 00   // buffer
+  40 00 00 00 00 00 00 00   // region: offset_bytes
+  08 00 00 00 03 00 00 00   // element_bytes, upper without diagonal, words not said, padding
+  00 01 00 00 00 00 00 00   // rows
+  01 00 00 00 00 00 00 00   // cols
+  ff ff ff ff ff ff ff ff   // ld
+  07 00 00 00 00 00 00 80   // next
+)";
+inline constexpr std::string_view kJoinPeerHex = R"(
+  01 4d 0a 0b 05 00 01 00   // magic, version, big_endian, reserved
+  01 00 00 00 00 00 00 80   // ticket
+  02 00 00 00 00 00 00 c0
+  00 00 00 00 00 00 00 00   // length of identity, padding
+)";
+inline constexpr std::string_view kParcelHex = R"(
+  11 00 00 00 00 00 00 00   // parcel
+  00 00 00 00 00 00 00 00   // region: no offset
+  10 00 00 00 02 08 00 00   // element_bytes, triangle lower, word_bytes, padding
+  03 00 00 00 00 00 00 00   // rows
+  05 00 00 00 00 00 00 00   // cols
+  03 00 00 00 00 00 00 00   // ld: as if packed
 )";
 inline constexpr std::string_view kOutcomeHex = R"(
   03 00 00 00 80 00 00 00   // code out_of_memory, reserved, credits
@@ -77,10 +124,10 @@ void for_each_sample(Visit visit) {
   const std::string region(kRegionHex);
   const std::string id7 = "07 00 00 00 00 00 00 80 ";
   constexpr std::uint64_t k7 = 0x8000000000000007;
-  visit("hello", Hello{4, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
+  visit("hello", Hello{5, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
         kHelloHex);
   visit("welcome",
-        Welcome{4,
+        Welcome{5,
                 0,
                 1,
                 {0x8000000000000001, 0xc000000000000002},
@@ -92,9 +139,9 @@ void for_each_sample(Visit visit) {
                 "cpu",
                 "fast"},
         kWelcomeHex);
-  visit("refused", Refused{Code::version_mismatch, 4, "no"}, kRefusedHex);
+  visit("refused", Refused{Code::version_mismatch, 5, "no"}, kRefusedHex);
   visit("stripes", Stripes{3, 1 << 18, {0x8000000000000001, 0xc000000000000002}}, kStripesHex);
-  visit("join_stream", JoinStream{4, 3, {0x8000000000000001, 0xc000000000000002}, ""},
+  visit("join_stream", JoinStream{5, 3, {0x8000000000000001, 0xc000000000000002}, ""},
         kJoinStreamHex);
   visit("set_accuracy", SetAccuracy{Accuracy::fast}, "02 00 00 00 00 00 00 00");
   visit("allocate", Allocate{{k7}, 1ULL << 40}, id7 + "00 00 00 00 00 01 00 00");
@@ -111,6 +158,15 @@ void for_each_sample(Visit visit) {
           00 10 00 00 00 00 00 00   00 20 00 00 00 00 00 00)");
   visit("record", Record{{k7}}, id7);
   visit("wait", Wait{{k7}}, id7);
+  visit("inbox", Inbox{Code::ok, {0x8000000000000001, 0xc000000000000002}}, kInboxHex);
+  visit("connect_peer",
+        ConnectPeer{{k7}, {0x8000000000000001, 0xc000000000000002}, "10.0.0.3:7770"},
+        kConnectPeerHex);
+  visit("disconnect_peer", DisconnectPeer{{k7}}, id7);
+  visit("send", Send{{k7}, {17}, {9}, kRegion}, kSendHex);
+  visit("receive", Receive{{17}, {9}, kOtherRegion, {k7}}, kReceiveHex);
+  visit("join_peer", JoinPeer{5, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);
+  visit("parcel", Parcel{{17}, {0, 16, Triangle::lower, 3, 5, 3, 8}}, kParcelHex);
   visit("location", Location{Code::ok, 0x1000, 0x3000}, R"(
           00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00)");
   visit(

@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 
 MAGIC = 0x0B0A4D01
-VERSION = 4
+VERSION = 5
 HEADER = struct.Struct("<HHIQQQ")
 _ANY_DEVICE = 0xFFFFFFFF
 _MAX_BODY = 4096

@@ -1,18 +1,20 @@
-// The bodies for what goes from device to device.
+// Bodies of what goes from device to device, in the order of wire/message.hpp.
 
-#include "wire/detail/body_parts.hpp"
+#include <algorithm>
+#include <string>
+
+#include "wire/body_parts.hpp"
 
 namespace ob::wire {
+namespace {
 
-using detail::finish;
-using detail::kLastCode;
-using detail::kMaxNameBytes;
-using detail::kMaxTextBytes;
-using detail::only_version;
-using detail::put;
-using detail::take_region;
-using detail::take_token;
-using detail::take_version;
+ParcelId take_parcel(Fields& fields) {
+  const auto parcel = fields.id<ParcelId>("parcel");
+  if (!parcel) fields.refuse("parcel", "is 0");
+  return parcel;
+}
+
+}  // namespace
 
 template <>
 void encode(const Inbox& message, Body& body) noexcept {
@@ -77,7 +79,7 @@ Result<Send> decode(std::span<const std::byte> bytes) {
   Fields fields("send", bytes);
   Send message;
   message.peer = fields.id<PeerId>("peer");
-  message.parcel = fields.id<ParcelId>("parcel");
+  message.parcel = take_parcel(fields);
   message.buffer = fields.id<BufferId>("buffer");
   message.region = take_region(fields, "region");
   return finish(fields, message);
@@ -95,7 +97,7 @@ template <>
 Result<Receive> decode(std::span<const std::byte> bytes) {
   Fields fields("receive", bytes);
   Receive message;
-  message.parcel = fields.id<ParcelId>("parcel");
+  message.parcel = take_parcel(fields);
   message.buffer = fields.id<BufferId>("buffer");
   message.region = take_region(fields, "region");
   message.next = fields.id<PeerId>("next");
@@ -136,9 +138,12 @@ template <>
 Result<Parcel> decode(std::span<const std::byte> bytes) {
   Fields fields("parcel", bytes);
   Parcel message;
-  message.parcel = fields.id<ParcelId>("parcel");
+  message.parcel = take_parcel(fields);
   message.region = take_region(fields, "region");
   if (message.region.offset_bytes != 0) fields.refuse("region", "has an offset (it is a shape)");
+  if (message.region.ld != std::max<std::uint64_t>(1, message.region.rows)) {
+    fields.refuse("region", "has gaps between its columns (it is a shape)");
+  }
   return finish(fields, message);
 }
 
