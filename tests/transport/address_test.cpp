@@ -81,5 +81,18 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{std::string("unix:/tmp/a\0b", 13), "NUL"},
         Malformed{std::string("ho\0st:80", 8), "NUL"}));
 
+TEST(Address, SaysWhetherItStaysOnThisMachine) {
+  for (const char* here :
+       {"127.0.0.1:7770", "127.8.0.1:0", "localhost:7770", "[::1]:7770", "unix:/tmp/s",
+        "ucx:127.0.0.1:7770", "ucx:localhost:7770", "ucx:[::1]:7770"}) {
+    EXPECT_TRUE(stays_on_this_machine(here)) << here;
+  }
+  for (const char* elsewhere :
+       {"10.0.0.3:7770", "0.0.0.0:7770", "[::]:7770", "127.example.org:7770", "127.0.0.1.nip.io:1",
+        "localhost.example.org:7770", "ucx:10.0.0.3:7770", "127.0.0.1", "", "nonsense"}) {
+    EXPECT_FALSE(stays_on_this_machine(elsewhere)) << elsewhere;
+  }
+}
+
 }  // namespace
 }  // namespace ob::transport

@@ -200,16 +200,52 @@ TEST(Tls, WhatTravelsCannotBeRead) {
 
 TEST(Tls, WhoIsNotOfThePoolGetsNoStream) {
   for (const char* name : {"stranger", "swapped", "expired", "upstart"}) {
-    SecureLink client({key(name, Side::client), key("good", Side::daemon)});
-    EXPECT_FALSE(client.client_said.ok()) << name;
-    EXPECT_FALSE(client.server_said.ok()) << name;
-    EXPECT_TRUE(client.client_said.code() == Code::denied ||  // a stranger trusts nobody here
-                client.server_said.code() == Code::denied)
-        << name << client.server_said.message();
+    for (const Side side : {Side::client, Side::daemon}) {  // daemons open streams, too
+      if (name == std::string("swapped")) continue;         // of the pool, in another role
+      SecureLink client({key(name, side), key("good", Side::daemon)});
+      EXPECT_FALSE(client.client_said.ok()) << name;
+      EXPECT_FALSE(client.server_said.ok()) << name;
+      EXPECT_FALSE(client.server->from_daemon()) << name;
+      EXPECT_TRUE(client.client_said.code() == Code::denied ||  // a stranger trusts nobody here
+                  client.server_said.code() == Code::denied)
+          << name << client.server_said.message();
+    }
     SecureLink daemon({key("good", Side::client), key(name, Side::daemon)});
     EXPECT_EQ(daemon.client_said.code(), Code::denied) << name << daemon.client_said.message();
     EXPECT_FALSE(daemon.server_said.ok()) << name;
   }
+}
+
+// What it may say then is not for TLS to know.
+TEST(Tls, WhoOpensAStreamIsAClientOrADaemonAndTheOtherSideKnowsWhich) {
+  for (const bool plain : {false, true}) {
+    for (const Side side : {Side::client, Side::daemon}) {
+      const bool is_daemon = side == Side::daemon;
+      SecureLink link({key("good", side, plain), key("good", Side::daemon, plain)});
+      ASSERT_TRUE(link.client_said.ok()) << link.client_said.message();
+      ASSERT_TRUE(link.server_said.ok()) << link.server_said.message();
+      EXPECT_EQ(link.server->from_daemon(), is_daemon);
+      EXPECT_FALSE(link.client->from_daemon());  // nobody opened it
+      const std::string name = is_daemon ? "daemon of good" : "client of good";
+      EXPECT_EQ(link.server->user(), "certificate " + name);
+      expect_both_ways(*link.client, *link.server, 1 << 20);
+    }
+  }
+}
+
+TEST(Tls, WhatTheCertificateSaysCountsNotWhoseFileItIs) {
+  SecureLink client({key("swapped", Side::client), key("good", Side::daemon)});
+  ASSERT_TRUE(client.server_said.ok()) << client.server_said.message();
+  EXPECT_TRUE(client.server->from_daemon());
+  SecureLink daemon({key("swapped", Side::daemon), key("good", Side::daemon)});
+  ASSERT_TRUE(daemon.server_said.ok()) << daemon.server_said.message();
+  EXPECT_FALSE(daemon.server->from_daemon());
+}
+
+TEST(Tls, ADaemonConnectsToDaemonsOnly) {
+  SecureLink link({key("good", Side::daemon), key("swapped", Side::daemon)});
+  EXPECT_EQ(link.client_said.code(), Code::denied) << link.client_said.message();
+  EXPECT_FALSE(link.server_said.ok());
 }
 
 TEST(Tls, AClientWithoutAKeyIsToldSoInItsOwnWords) {
