@@ -165,6 +165,35 @@ void ClientScript::compute(client::RemoteDevice& device, unsigned operation, uns
   }
 }
 
+void ClientScript::reach_others(client::RemoteDevice& device, unsigned operation) {
+  Peering& peering = *device.peering();
+  const QueueId queue = one_of(queues_, operation);
+  const BufferId buffer = one_of(buffers_, operation);
+  const Region& region = kRegions[1];
+  int patience = 3;
+  switch (operation) {
+    case 0: (void)peering.inbox(); break;
+    case 1:
+    case 2:
+      if (const auto peer = peering.connect({"fuzz:" + std::to_string(operation), {5, operation}});
+          peer.ok()) {
+        peers_.push_back(*peer);
+      }
+      break;
+    case 3:
+    case 4:
+      (void)peering.send(queue, one_of(peers_, operation), {operation}, buffer, region);
+      break;
+    case 5: (void)peering.receive(queue, {1}, buffer, region, {}); break;
+    case 6: (void)peering.receive(queue, {2}, buffer, region, one_of(peers_, 0)); break;
+    case 7: (void)peering.await({1}, [&] { return --patience < 0; }); break;
+    default:
+      (void)peering.leave();
+      peers_.clear();
+      break;
+  }
+}
+
 void ClientScript::step(client::RemoteDevice& device, unsigned operation, unsigned argument) {
   const QueueId queue = one_of(queues_, argument);
   switch (operation) {
@@ -198,6 +227,7 @@ void ClientScript::step(client::RemoteDevice& device, unsigned operation, unsign
       if (argument == 5 && !events_.empty()) (void)device.destroy_event(events_.front());
       if (argument == 6) (void)device.on_reached(queue, true, [](const QueueReport&) {});
       (void)device.flush();
+      if (argument >= 7) reach_others(device, argument - 7);
       break;
     default: (void)device.destroy_queue(queue); break;
   }

@@ -23,6 +23,7 @@ class ClientScript {
   void step(client::RemoteDevice& device, unsigned operation, unsigned argument);
   void move(client::RemoteDevice& device, unsigned operation, unsigned argument);
   void compute(client::RemoteDevice& device, unsigned operation, unsigned argument);
+  void reach_others(client::RemoteDevice& device, unsigned operation);
   void read(client::RemoteDevice& device, unsigned argument);
   void digest(client::RemoteDevice& device, unsigned argument);
   Layout next_place(const Region& region);
@@ -43,6 +44,7 @@ class ClientScript {
   std::vector<BufferId> buffers_;
   std::vector<PlanId> plans_;
   std::vector<EventId> events_;
+  std::vector<PeerId> peers_;
 };
 
 }  // namespace ob::fuzz

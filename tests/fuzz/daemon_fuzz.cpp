@@ -3,7 +3,9 @@
 // well-formed messages, comes to an end, and holds no memory of it afterwards.
 
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <future>
 #include <optional>
 #include <utility>
 
@@ -21,7 +23,10 @@ namespace {
 constexpr unsigned kDevices = 2;
 // Above what one input can ask to be sent back many times over, little enough to run out of.
 constexpr std::uint64_t kMemoryBytes = std::uint64_t{512} << 10;
-constexpr std::size_t kTokenAt = 8;  // in the body of hello, as of all that opens a stream
+// In the body of hello, as of all that opens a stream; and of connect_peer.
+constexpr std::size_t kTokenAt = 8;
+// Then nobody will take what another daemon brings.
+constexpr std::chrono::milliseconds kUnwanted{20};
 
 // Lives as long as the program: an input meets a daemon that other clients have left.
 struct Daemon {
@@ -36,7 +41,8 @@ struct Daemon {
       devices[i] = device->get();
       made.push_back(std::move(*device));
     }
-    auto created = daemon::Server::create({}, std::move(made));
+    // An input must not make it connect to whatever listens on this machine.
+    auto created = daemon::Server::create({.may_connect = false}, std::move(made));
     expect(created.ok(), "a server can be made");
     server = std::move(*created);
   }
@@ -55,13 +61,17 @@ bool opens_stream(const Piece& piece) {
   return magic == wire::kMagic;
 }
 
-// An input cannot know the token of a session that it opens.
-void put_token(Piece& first, const wire::Token& token) {
+// An input cannot know the token of a session that it opens, nor the ticket of an inbox.
+void put_token(Piece& piece, const wire::Token& token) {
   wire::Token said;
-  if (first.body.size() < kTokenAt + sizeof said) return;
-  std::memcpy(&said, first.body.data() + kTokenAt, sizeof said);
+  if (piece.body.size() < kTokenAt + sizeof said) return;
+  std::memcpy(&said, piece.body.data() + kTokenAt, sizeof said);
   if (said == wire::Token{kAnyToken, kAnyToken})
-    std::memcpy(first.body.data() + kTokenAt, &token, sizeof token);
+    std::memcpy(piece.body.data() + kTokenAt, &token, sizeof token);
+}
+
+bool wants_ticket(const Piece& piece) {
+  return piece.opcode() == wire::Opcode::join_peer || piece.opcode() == wire::Opcode::connect_peer;
 }
 
 /// One after another on one daemon.
@@ -71,16 +81,28 @@ class Clients {
 
   void serve(std::vector<Piece> messages) {
     if (messages.empty()) return;
-    if (token_) put_token(messages.front(), *token_);
+    for (Piece& piece : messages) {
+      if (ticket_ && wants_ticket(piece)) put_token(piece, *ticket_);
+    }
+    const bool is_peer = wants_ticket(messages.front());
+    if (token_ && !is_peer) put_token(messages.front(), *token_);
     const Bytes says = join(messages);
     Speech speech(Speech::Side::daemon);
     speech.welcomed = [&](const wire::Token& token) { keep(token); };
+    speech.opened = [&](const wire::Token& ticket) { ticket_ = ticket; };
     const auto connection = std::make_shared<daemon::Connection>(
         std::make_unique<ByteStream>(manner_, says, speech), daemon_.sessions());
-    (void)connection->run();
+    is_peer ? run_peer(*connection) : (void)connection->run();
   }
 
  private:
+  // Another daemon waits until its parcels are wanted, or the session ends.
+  void run_peer(daemon::Connection& connection) {
+    auto done = std::async(std::launch::async, [&] { (void)connection.run(); });
+    if (done.wait_for(kUnwanted) != std::future_status::ready) session_.reset();
+    done.wait();
+  }
+
   // A session ends with its last connection, unless somebody else holds it.
   void keep(const wire::Token& token) {
     token_ = token;
@@ -93,6 +115,7 @@ class Clients {
   Daemon& daemon_;
   const Manner manner_;
   std::optional<wire::Token> token_;
+  std::optional<wire::Token> ticket_;
   std::shared_ptr<daemon::Session> session_;
 };
 
@@ -115,6 +138,7 @@ void run(View bytes) {
 std::vector<Piece> phrases() {
   std::vector<Piece> all = client_session();
   all.push_back(joining_hello());
+  for (Piece& piece : peer_sessions()) all.push_back(std::move(piece));
   return all;
 }
 

@@ -45,6 +45,8 @@ void daemon_seeds(const std::filesystem::path& folder) {
   twice.push_back(joining_hello());
   twice.insert(twice.end(), session.begin() + 1, session.end());
   seed("two-connections", {.flags = kKeepsSession | kSplitsAtHello}, twice);
+  seed("peers", {.flags = kKeepsSession | kSplitsAtHello}, peer_sessions());
+  seed("peers-in-pieces", {.pieces = 9, .flags = kKeepsSession | kSplitsAtHello}, peer_sessions());
   std::vector<Piece> golden = golden_messages();
   for (std::size_t i = 0; i < golden.size(); ++i) {
     std::vector<Piece> one(session.begin(), session.begin() + 4);
@@ -54,7 +56,7 @@ void daemon_seeds(const std::filesystem::path& folder) {
   }
   // As many as it takes for credits to be given unasked, and beyond the limit of queues.
   std::vector<Piece> many(session.begin(), session.begin() + 2);
-  many.insert(many.end(), 150, session[14]);  // record
+  many.insert(many.end(), 150, session[15]);  // record
   seed("many-commands", {}, many);
   many.resize(2);
   for (std::uint64_t queue = 2; queue < 260; ++queue) {
@@ -71,12 +73,14 @@ void daemon_seeds(const std::filesystem::path& folder) {
 
 void client_seeds(const std::filesystem::path& folder) {
   // Operations of ClientScript: 0 a queue, 1 a buffer, 3 write, 4 read, 5 digest, 7 call, 8 a plan,
-  // 9 execute, 10 destroy it, 11 record, 12 wait, 13 synchronize, 14 ping, 2 free.
+  // 9 execute, 10 destroy it, 11 record, 12 wait, 13 synchronize, 14 ping and, with large
+  // arguments, what goes to and from other devices, 2 free.
   const std::vector<std::string> scripts{
       "\x10\x01\x03\x04\x05\x0d\x02\x01",
       "\x10\x01\x01\x07\x08\x09\x0b\x0c\x0d\x0e\x0a",
       std::string("\x00\x00\x01\x13\x14\x24\x34\x44\x04\x1d\x06\x16\x0d\x4e\x0f", 15),
       std::string("\x00\x01\x44\x0d\x25\x35\x04\x14\x0d\x5e\x6e\x02\x01\x0d", 14),
+      std::string("\x00\x01\x7e\x8e\x9e\xae\xbe\xce\xde\xee\x0d\xfe\x7e\xce\xee", 15),
   };
   for (std::size_t i = 0; i < scripts.size(); ++i) {
     const View script = std::as_bytes(std::span(scripts[i]));

@@ -19,6 +19,9 @@ constexpr BufferId kFirst{1};
 constexpr BufferId kSecond{2};
 constexpr PlanId kPlan{1};
 constexpr EventId kEvent{1};
+constexpr PeerId kPeer{1};
+constexpr ParcelId kParcel{1};
+constexpr wire::Token kAnyTicket{kAnyToken, kAnyToken};
 
 template <class Message>
 Piece phrase(Opcode opcode, QueueId queue, const Message& message, std::size_t payload_bytes = 0) {
@@ -37,6 +40,11 @@ wire::Hello hello() {
   hello.big_endian = wire::kBigEndian;
   hello.client = "fuzz";
   return hello;
+}
+
+// As a connection's commands are; the first message is none.
+void number(std::vector<Piece>& said) {
+  for (std::size_t i = 1; i < said.size(); ++i) said[i].set_number(kSequenceAt, std::uint64_t{i});
 }
 
 Region columns(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld, Triangle triangle) {
@@ -102,6 +110,12 @@ std::vector<Piece> client_session() {
       phrase(Opcode::execute_plan, kQueue, wire::ExecutePlan{kPlan, kFirst, kSecond, 0, 0}),
       phrase(Opcode::record, kQueue, wire::Record{kEvent}),
       phrase(Opcode::wait, kQueue, wire::Wait{kEvent}),
+      phrase(Opcode::open_inbox),
+      phrase(Opcode::connect_peer, {}, wire::ConnectPeer{kPeer, kAnyTicket, "127.0.0.1:1"}),
+      phrase(Opcode::receive, kQueue, wire::Receive{kParcel, kSecond, gaps, {}}),
+      phrase(Opcode::send, kQueue, wire::Send{kPeer, kParcel, kFirst, gaps}),
+      phrase(Opcode::disconnect_peer, {}, wire::DisconnectPeer{kPeer}),
+      phrase(Opcode::close_inbox),
       phrase(Opcode::ping),
       phrase(Opcode::locate, {}, wire::Locate{kFirst}),
       phrase(Opcode::synchronize, kQueue),
@@ -110,8 +124,54 @@ std::vector<Piece> client_session() {
       phrase(Opcode::destroy_queue, kQueue),
       phrase(Opcode::goodbye),
   };
-  for (std::size_t i = 1; i < said.size(); ++i) said[i].set_number(kSequenceAt, std::uint64_t{i});
+  number(said);
   return said;
+}
+
+std::vector<Piece> peer_sessions() {
+  const Region gaps = columns(5, 3, 7, Triangle::upper);
+  const Region line = columns(500, 1, 500, Triangle::full);
+  std::vector<Piece> receiver{
+      phrase(Opcode::hello, {}, hello()),
+      phrase(Opcode::create_queue, kQueue),
+      phrase(Opcode::allocate, {}, wire::Allocate{kFirst, 4096}),
+      phrase(Opcode::open_inbox),
+      phrase(Opcode::receive, kQueue, wire::Receive{{1}, kFirst, gaps, {}}),
+      phrase(Opcode::receive, kQueue, wire::Receive{{2}, kFirst, line, {}}),
+      phrase(Opcode::receive, kQueue, wire::Receive{{3}, kFirst, gaps, {}}),
+      phrase(Opcode::synchronize, kQueue),
+  };
+  std::vector<Piece> sender{
+      phrase(Opcode::hello, {}, hello()),
+      phrase(Opcode::create_queue, kQueue),
+      phrase(Opcode::allocate, {}, wire::Allocate{kFirst, 4096}),
+      phrase(Opcode::connect_peer, {}, wire::ConnectPeer{kPeer, kAnyTicket, "127.0.0.1:1"}),
+      phrase(Opcode::send, kQueue, wire::Send{kPeer, {1}, kFirst, gaps}),
+      phrase(Opcode::synchronize, kQueue),
+      phrase(Opcode::disconnect_peer, {}, wire::DisconnectPeer{kPeer}),
+      phrase(Opcode::goodbye),
+  };
+  number(receiver);
+  number(sender);
+  Region packed = gaps;
+  packed.ld = packed.rows;
+  const std::vector<Piece> daemon{
+      joining_daemon(),
+      phrase(Opcode::parcel, {}, wire::Parcel{{2}, line}, packed_bytes(line)),
+      phrase(Opcode::parcel, {}, wire::Parcel{{3}, packed}, packed_bytes(packed)),
+      phrase(Opcode::goodbye),
+  };
+  std::vector<Piece> all = std::move(receiver);
+  all.insert(all.end(), sender.begin(), sender.end());
+  all.insert(all.end(), daemon.begin(), daemon.end());
+  return all;
+}
+
+Piece joining_daemon() {
+  wire::JoinPeer join;
+  join.big_endian = wire::kBigEndian;
+  join.ticket = kAnyTicket;
+  return phrase(Opcode::join_peer, {}, join);
 }
 
 Piece joining_hello() {
@@ -147,6 +207,12 @@ std::vector<Piece> daemon_phrases() {
       phrase(Opcode::done, kQueue, busy),
       phrase(Opcode::credit, kQueue, wire::Credit{1}),
       phrase(Opcode::pong),
+      phrase(Opcode::inbox, {}, wire::Inbox{Code::ok, {3, 4}}),
+      phrase(Opcode::inbox, {}, wire::Inbox{Code::denied, {}}),
+      phrase(Opcode::peer, {}, wire::Outcome{}),
+      phrase(Opcode::peer, {}, failure),
+      phrase(Opcode::received, kQueue, wire::Outcome{}),
+      phrase(Opcode::received, kQueue, failure),
       phrase(Opcode::failed, {}, failure),
   };
   for (Piece& piece : said) piece.set_number(kSequenceAt, std::uint64_t{1});
@@ -155,15 +221,30 @@ std::vector<Piece> daemon_phrases() {
 
 std::vector<Piece> golden_messages() {
   static const std::map<std::string_view, Opcode> opcodes{
-      {"hello", Opcode::hello},       {"allocate", Opcode::allocate},
-      {"free", Opcode::free},         {"locate", Opcode::locate},
-      {"write", Opcode::write},       {"read", Opcode::read},
-      {"copy", Opcode::copy},         {"digest", Opcode::digest},
-      {"record", Opcode::record},     {"destroy_plan", Opcode::destroy_plan},
-      {"wait", Opcode::wait},         {"execute_plan", Opcode::execute_plan},
-      {"welcome", Opcode::welcome},   {"refused", Opcode::refused},
-      {"location", Opcode::location}, {"outcome", Opcode::data},
+      {"hello", Opcode::hello},
+      {"allocate", Opcode::allocate},
+      {"free", Opcode::free},
+      {"locate", Opcode::locate},
+      {"write", Opcode::write},
+      {"read", Opcode::read},
+      {"copy", Opcode::copy},
+      {"digest", Opcode::digest},
+      {"record", Opcode::record},
+      {"destroy_plan", Opcode::destroy_plan},
+      {"wait", Opcode::wait},
+      {"execute_plan", Opcode::execute_plan},
+      {"welcome", Opcode::welcome},
+      {"refused", Opcode::refused},
+      {"location", Opcode::location},
+      {"outcome", Opcode::data},
       {"credit", Opcode::credit},
+      {"inbox", Opcode::inbox},
+      {"connect_peer", Opcode::connect_peer},
+      {"disconnect_peer", Opcode::disconnect_peer},
+      {"send", Opcode::send},
+      {"receive", Opcode::receive},
+      {"join_peer", Opcode::join_peer},
+      {"parcel", Opcode::parcel},
   };
   std::vector<Piece> golden;
   test::for_each_sample([&](std::string_view name, const auto&, std::string_view hex) {

@@ -5,7 +5,8 @@
 
 namespace ob::fuzz {
 
-/// As a join token in a client's bytes: stands for the token of the last welcome.
+/// As a join token in a client's bytes: stands for the token of the last welcome. As a ticket in
+/// join_peer and connect_peer: for that of the last inbox.
 inline constexpr std::uint64_t kAnyToken = 0x4E454B4F54594E41;
 
 /// Every message of a client, in an order that makes a session of them: queue 1, buffers 1 and 2,
@@ -13,6 +14,10 @@ inline constexpr std::uint64_t kAnyToken = 0x4E454B4F54594E41;
 std::vector<Piece> client_session();
 /// Hello to further connections of the session.
 Piece joining_hello();
+/// A session that receives from another one, and from another daemon: three connections.
+std::vector<Piece> peer_sessions();
+/// The first message of another daemon.
+Piece joining_daemon();
 /// Every message of a daemon; replies say sequence 1.
 std::vector<Piece> daemon_phrases();
 /// The golden bytes of every message, in host-readable order (tests/wire/samples.hpp). Messages

@@ -76,6 +76,13 @@ void Speech::hear_daemon(const wire::Header& header, View body) {
     case Opcode::done: (void)said<wire::Outcome>(body); break;
     case Opcode::credit: (void)said<wire::Credit>(body); break;
     case Opcode::location: (void)said<wire::Location>(body); break;
+    case Opcode::inbox: {
+      const auto inbox = said<wire::Inbox>(body);
+      if (opened && inbox.code == Code::ok) opened(inbox.ticket);
+      break;
+    }
+    case Opcode::peer:
+    case Opcode::received: (void)said<wire::Outcome>(body); break;
     default: break;
   }
   const bool may_be_first = over_ || header.opcode == Opcode::welcome ||
@@ -106,6 +113,12 @@ void Speech::hear_client(const wire::Header& header, View body) {
     case Opcode::execute_plan: (void)said<wire::ExecutePlan>(body); break;
     case Opcode::record: (void)said<wire::Record>(body); break;
     case Opcode::wait: (void)said<wire::Wait>(body); break;
+    case Opcode::connect_peer: (void)said<wire::ConnectPeer>(body); break;
+    case Opcode::disconnect_peer: (void)said<wire::DisconnectPeer>(body); break;
+    case Opcode::send: (void)said<wire::Send>(body); break;
+    case Opcode::receive: (void)said<wire::Receive>(body); break;
+    case Opcode::join_peer:
+    case Opcode::parcel: fail("daemons say that"); break;
     case Opcode::goodbye: over_ = true; break;
     default: break;
   }

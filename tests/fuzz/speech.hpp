@@ -19,6 +19,8 @@ class Speech {
   void hear(View bytes);
   /// Called with the session's token when a welcome was heard.
   std::function<void(const wire::Token&)> welcomed;
+  /// Called with an inbox's ticket when one was opened.
+  std::function<void(const wire::Token&)> opened;
 
  private:
   void hear(const wire::Header& header, View body);
