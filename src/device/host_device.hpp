@@ -20,14 +20,6 @@ class HostDevice : public QueuedDevice {
   std::byte* host_view(BufferId buffer) noexcept final;
   Result<SegmentView> segment(BufferId buffer) final;
 
-  Status write(QueueId queue, BufferId buffer, const Region& region, const Layout& source) final;
-  Status read(QueueId queue, BufferId buffer, const Region& region,
-              const Layout& destination) final;
-  Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
-              const Region& to) override;
-  Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
-                std::span<Digest> digests) final;
-
   /// See HostMemory.
   void fail_allocations(unsigned every) noexcept { memory_.fail_allocations(every); }
 
@@ -36,6 +28,9 @@ class HostDevice : public QueuedDevice {
   explicit HostDevice(DeviceInfo info);
 
   HostMemory& memory() noexcept { return memory_; }
+  const MemoryTable& buffers() const noexcept final { return memory_; }
+  void submit_copy(HostQueue& queue, CheckedCopy copy) override;
+  void submit_digest(HostQueue& queue, CheckedDigest digest) final;
 
  private:
   DeviceInfo info_;

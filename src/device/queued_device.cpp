@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "device/region_checks.hpp"
+
 namespace ob {
 namespace {
 
@@ -15,6 +17,10 @@ void QueuedDevice::finish_queues() { queues_.take_all().clear(); }
 
 Status QueuedDevice::no_such_queue(QueueId id) {
   return {Code::invalid_argument, "queue " + std::to_string(id.value) + " does not exist"};
+}
+
+Status QueuedDevice::no_such_plan(PlanId id) {
+  return {Code::invalid_argument, "plan " + std::to_string(id.value) + " does not exist"};
 }
 
 Result<QueueId> QueuedDevice::create_queue(const Account& account) {
@@ -64,6 +70,76 @@ Status QueuedDevice::wait(QueueId queue_id, EventId id) {
     return {};
   }
   queue->wait(event->last());
+  return {};
+}
+
+Status QueuedDevice::write(QueueId queue_id, BufferId id, const Region& region,
+                           const Layout& source) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  HeldMemory buffer = buffers().held(id);
+  Status status = check_region("write", id, buffer, region);
+  if (status.ok()) status = check_sizes("write", source.total_bytes(), packed_bytes(region));
+  if (!status.ok()) {
+    queue->fail(std::move(status));
+    return {};
+  }
+  submit_copy(
+      *queue,
+      {Way::to_device, Layout::matrix(buffer.data, region), source, {std::move(buffer.owner)}});
+  return {};
+}
+
+Status QueuedDevice::read(QueueId queue_id, BufferId id, const Region& region,
+                          const Layout& destination) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  HeldMemory buffer = buffers().held(id);
+  Status status = check_region("read", id, buffer, region);
+  if (status.ok()) status = check_sizes("read", packed_bytes(region), destination.total_bytes());
+  if (!status.ok()) {
+    queue->fail(std::move(status));
+    return {};
+  }
+  submit_copy(
+      *queue,
+      {Way::to_host, destination, Layout::matrix(buffer.data, region), {std::move(buffer.owner)}});
+  return {};
+}
+
+Status QueuedDevice::copy(QueueId queue_id, BufferId source_id, const Region& from,
+                          BufferId destination_id, const Region& to) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  HeldMemory source = buffers().held(source_id);
+  HeldMemory destination = buffers().held(destination_id);
+  Status status = check_region("copy", source_id, source, from);
+  if (status.ok()) status = check_region("copy", destination_id, destination, to);
+  if (status.ok()) status = check_sizes("copy", packed_bytes(from), packed_bytes(to));
+  if (!status.ok()) {
+    queue->fail(std::move(status));
+    return {};
+  }
+  submit_copy(*queue, {Way::inside,
+                       Layout::matrix(destination.data, to),
+                       Layout::matrix(source.data, from),
+                       {std::move(source.owner), std::move(destination.owner)}});
+  return {};
+}
+
+Status QueuedDevice::digest(QueueId queue_id, BufferId id, const Region& region,
+                            std::uint64_t chunk_bytes, std::span<Digest> digests) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  HeldMemory buffer = buffers().held(id);
+  Status status = check_region("digest", id, buffer, region);
+  const Chunks chunks(region, chunk_bytes);
+  if (status.ok()) status = check_chunks(chunks.count(), digests.size());
+  if (!status.ok()) {
+    queue->fail(std::move(status));
+    return {};
+  }
+  submit_digest(*queue, {std::move(buffer), packed_bytes(region), chunks, digests});
   return {};
 }
 

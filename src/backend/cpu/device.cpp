@@ -18,10 +18,6 @@ constexpr double kLeastGemmRate = 2e9;
 constexpr double kFftRate = 2e9;
 constexpr double kMemoryRate = 4e9;
 
-Status no_such_plan(PlanId id) {
-  return {Code::invalid_argument, "plan " + std::to_string(id.value) + " does not exist"};
-}
-
 }  // namespace
 
 CpuDevice::CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads,

@@ -2,23 +2,18 @@
 // One of NVIDIA's accelerators as a device.
 
 #include <memory>
+#include <string>
 
 #include "backend/cuda/fft_plan.hpp"
 #include "backend/cuda/queue.hpp"
-#include "device/compute_time.hpp"
-#include "device/device_memory.hpp"
-#include "device/gemm_rate.hpp"
-#include "device/host_call.hpp"
-#include "device/host_routines.hpp"
-#include "device/planner.hpp"
-#include "device/queued_device.hpp"
+#include "device/accelerator_device.hpp"
 
 namespace ob::cuda {
 
 /// Computes for one queue at a time, with all of the accelerator; copies of other queues go on
 /// meanwhile.
 /// Threads: any, as Device
-class CudaDevice final : public QueuedDevice {
+class CudaDevice final : public AcceleratorDevice<CudaQueue, CudaFftPlan> {
  public:
   /// What a device is made of.
   struct Parts {
@@ -30,57 +25,28 @@ class CudaDevice final : public QueuedDevice {
     std::shared_ptr<const HostRoutines> host;
   };
   /// @param longest_command_s as ComputeTime's
-  CudaDevice(DeviceInfo info, Parts parts, double longest_command_s);
-  ~CudaDevice() override;
+  CudaDevice(DeviceInfo info, Parts parts, double longest_command_s)
+      : AcceleratorDevice(std::move(info), *parts.memory, longest_command_s),
+        parts_(std::move(parts)) {}
+  ~CudaDevice() override { finish(); }
 
-  const DeviceInfo& info() const noexcept override { return info_; }
-  MemoryUse memory_use() const override { return parts_.memory->use(); }
   Status set_accuracy(QueueId queue, Accuracy accuracy) override;
-
-  Result<BufferId> allocate(std::uint64_t size_bytes) override;
-  Status free(BufferId buffer) override;
-  std::byte* host_view(BufferId /*buffer*/) noexcept override { return nullptr; }
-  Result<SegmentView> segment(BufferId buffer) override;
   /// Page-locked.
   Result<std::shared_ptr<std::byte>> staging(std::uint64_t size_bytes) override;
-
-  Status write(QueueId queue, BufferId buffer, const Region& region, const Layout& source) override;
-  Status read(QueueId queue, BufferId buffer, const Region& region,
-              const Layout& destination) override;
-  Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
-              const Region& to) override;
-  Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
-                std::span<Digest> digests) override;
-
-  Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
-  Result<PlanId> make_plan(const FftPlan& plan) override;
-  Status destroy_plan(PlanId plan) override;
-  std::uint64_t plan_host_bytes(const FftPlan& plan) const override;
-  Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
-
-  /// Measures the dgemm rate into info().   Threads: before others
-  void measure() { info_.gflops_double = measure_gflops(*this); }
 
  protected:
   Result<std::shared_ptr<HostQueue>> make_queue(const std::string& name,
                                                 const Account& account) override;
+  Status enter() const override { return gpu().make_current(); }
+  Status inspect(CudaQueue& queue, const HostCall& call) override;
+  Status run(CudaQueue& queue, const HostCall& call) override;
+  Result<std::unique_ptr<CudaFftPlan>> make_transform(const FftPlan& plan) const override;
+  std::uint64_t transform_host_bytes(const FftPlan& plan) const override;
 
  private:
-  struct Plan {
-    FftPlan shape;
-    EventMark made;
-    Status status;
-    std::unique_ptr<CudaFftPlan> plan;
-  };
-  std::shared_ptr<CudaQueue> find(QueueId id) const;
-  void build(Plan& plan) const;
   Gpu gpu() const noexcept { return {*parts_.libraries, parts_.ordinal}; }
 
-  DeviceInfo info_;
   const Parts parts_;
-  ComputeTime time_;
-  HandleTable<PlanId, Plan> plans_;
-  Planner planner_;
 };
 
 }  // namespace ob::cuda

@@ -60,6 +60,13 @@ CudaQueue::~CudaQueue() {
   (void)gpu_.make_current();  // for what goes with this object
 }
 
+void CudaQueue::set_accuracy(Accuracy accuracy) {
+  submit({.cheap = true, .always = true, .counted = false}, [this, accuracy](QueueReport&) {
+    context_.accuracy = accuracy;
+    return Status();
+  });
+}
+
 // --- computations ------------------------------------------------------------------------------
 
 bool CudaQueue::joins_turn(const ComputeTime& time, const Computation& what) {

@@ -47,8 +47,7 @@ class CudaQueue final : public HostQueue {
   StreamCopies& copies() noexcept { return copies_; }
 
   /// For what is submitted from now on.   Threads: the submitter
-  void set_accuracy(Accuracy accuracy) noexcept { accuracy_ = accuracy; }
-  Accuracy accuracy() const noexcept { return accuracy_; }
+  void set_accuracy(Accuracy accuracy);
 
   /// Runs `work` (a Status(CudaQueue&, QueueReport&) that submits to the stream) in its turn, with
   /// the device current. Memory: `work` lives until the stream has passed what it submitted
@@ -132,7 +131,6 @@ class CudaQueue final : public HostQueue {
   Handles handles_;
   StreamContext context_;
   StreamCopies copies_;
-  Accuracy accuracy_ = Accuracy::standard;
 
   // Callbacks that have not returned, behind which nothing is submitted.
   std::atomic<unsigned> held_{0};

@@ -3,9 +3,10 @@
 //
 // The skeleton of a backend: to write one, copy this folder, then
 //   backend.{hpp,cpp}  what can be configured, and how a device is made (open the vendor's
-//   libraries here) device.{hpp,cpp}   routine calls and transforms; memory, queues, events and
-//   copies come from HostDevice if the
-//                      elements lie in host memory, else implement ob::Device whole
+//                      libraries here)
+//   device.{hpp,cpp}   routine calls and transforms; memory, queues, events and copies come from
+//                      HostDevice if the elements lie in host memory, else from AcceleratorDevice,
+//                      which wants a queue of the backend's (as backend/opencl has)
 // and add it to the backends that outboardd lists and to the factories of tests/conformance/device.
 
 #include <cstdint>

@@ -1,20 +1,12 @@
 #include "backend/null/device.hpp"
 
 #include <chrono>
-#include <string>
 #include <thread>
 #include <utility>
 
 #include "device/host_call.hpp"
 
 namespace ob::null {
-namespace {
-
-Status no_such_plan(PlanId id) {
-  return {Code::invalid_argument, "plan " + std::to_string(id.value) + " does not exist"};
-}
-
-}  // namespace
 
 NullDevice::NullDevice(DeviceInfo info, const Config& config)
     : HostDevice(std::move(info)),
@@ -29,13 +21,12 @@ Status NullDevice::compute(const Computation& what, QueueReport& report) {
   });
 }
 
-Status NullDevice::copy(QueueId queue_id, BufferId source, const Region& from, BufferId destination,
-                        const Region& to) {
-  if (pace_.seconds(1) == 0) return HostDevice::copy(queue_id, source, from, destination, to);
-  const auto queue = find_queue(queue_id);
-  if (queue == nullptr) return no_such_queue(queue_id);
-  queue->submit({.cheap = true}, [](QueueReport&) { return Status(); });
-  return {};
+void NullDevice::submit_copy(HostQueue& queue, CheckedCopy copy) {
+  if (copy.way == Way::inside && pace_.seconds(1) > 0) {
+    queue.submit({.cheap = true}, [](QueueReport&) { return Status(); });
+  } else {
+    HostDevice::submit_copy(queue, std::move(copy));
+  }
 }
 
 Status NullDevice::call(QueueId queue_id, const Descriptor& routine, const Argument* arguments) {

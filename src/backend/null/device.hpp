@@ -14,14 +14,15 @@ class NullDevice final : public HostDevice {
   NullDevice(DeviceInfo info, const Config& config);
   ~NullDevice() override { finish_queues(); }
 
-  /// Copies nothing if the device keeps time: elements are garbage, and the processor's time is not
-  /// the device's.
-  Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
-              const Region& to) override;
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
   Result<PlanId> make_plan(const FftPlan& plan) override;
   Status destroy_plan(PlanId plan) override;
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
+
+ protected:
+  /// Copies nothing inside of a device that keeps time: elements are garbage, and the processor's
+  /// time is not the device's.
+  void submit_copy(HostQueue& queue, CheckedCopy copy) override;
 
  private:
   struct Plan {

@@ -26,6 +26,9 @@ class Copies {
   /// Of elements in device memory.   @param base their offsets count from here
   Status digest(std::byte* base, const ChunkParts& parts, Digest& digest);
 
+  /// True if the device copies to or from there by itself.   Threads: any
+  static bool reachable(const Layout& /*host*/) { return false; }
+
  private:
   using Sink = std::function<void(std::span<const std::byte>)>;
   Status prepare(std::uint64_t total_bytes);

@@ -7,6 +7,7 @@
 
 #include "backend/opencl/copies.hpp"
 #include "backend/opencl/queue_context.hpp"
+#include "device/compute_time.hpp"
 #include "device/device_memory.hpp"
 #include "device/host_queue.hpp"
 
@@ -35,14 +36,26 @@ class ClQueue final : public HostQueue {
   Copies& copies() noexcept { return copies_; }
 
   /// Runs `work` (a Status(ClQueue&, QueueReport&)) in its turn, on the queue's thread; waits for
-  /// OpenCL after it, whatever it says.
+  /// OpenCL after it, whatever it says. So nothing is quick here.
   template <class Work>
-  void submit_work(Work&& work) {
+  void submit_work(bool /*quick*/, Work&& work) {
     submit({}, [this, work = std::forward<Work>(work)](QueueReport& report) mutable {
       Status status = work(*this, report);
       Status passed = context_.synchronize();
       (void)work_.hand_over();  // the device's again
       return status.ok() ? passed : status;
+    });
+  }
+
+  /// As part of such work: submits a computation (a Status()) in a turn of its queue.
+  /// Errors: busy; those of compute
+  template <class Compute>
+  Status compute(ComputeTime& time, const Computation& what, QueueReport& report,
+                 Compute&& compute) {
+    return time.spend(what, report, [&] {
+      Status submitted = compute();
+      Status passed = context_.synchronize();  // its time is up only then
+      return submitted.ok() ? passed : submitted;
     });
   }
 

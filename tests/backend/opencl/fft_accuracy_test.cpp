@@ -62,7 +62,7 @@ class FftAccuracyTest : public OnDevice {
     const auto buffer = memory.allocate(size);
     ASSERT_TRUE(buffer.ok());
     const HeldMemory held = memory.held(*buffer);
-    (*queue)->submit_work([&](ClQueue& on, QueueReport&) -> Status {
+    (*queue)->submit_work(false, [&](ClQueue& on, QueueReport&) -> Status {
       const Layout host = Layout::bytes(data.data(), size);
       const Layout device = Layout::bytes(held.data, size);
       OB_RETURN_IF_ERROR(on.copies().upload(device, host));
