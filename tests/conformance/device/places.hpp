@@ -1,32 +1,28 @@
 #pragma once
-// A device behind a daemon, as a factory's product.
+// A backend's devices in the places from which the suite uses them.
 
+#include <functional>
 #include <memory>
-#include <utility>
+#include <string>
+#include <vector>
 
-#include "client/remote_device.hpp"
-#include "support/in_process_daemon.hpp"
+#include "conformance/device/factories.hpp"
+#include "device/host_routines.hpp"
 
 namespace ob::test {
 
-/// A daemon in this process and a client's device that reaches it.
-struct Reached {
-  std::unique_ptr<InProcessDaemon> daemon;
-  std::unique_ptr<client::RemoteDevice> device;
-};
+/// Makes a device with a cap of memory_bytes.
+using MakeDevice = std::function<Result<std::unique_ptr<Device>>(std::uint64_t memory_bytes)>;
 
-/// @param make (memory_bytes) the device that the daemon offers
-template <class Backend>
-Result<std::shared_ptr<Device>> reached(Transport transport, Backend make,
-                                        std::uint64_t memory_bytes) {
-  auto inner = make(memory_bytes);
-  if (!inner.ok()) return inner.status();
-  auto both = std::make_shared<Reached>();
-  both->daemon = std::make_unique<InProcessDaemon>(transport, one(std::move(inner).value()));
-  auto opened = client::RemoteDevice::open(both->daemon->address());
-  if (!opened.ok()) return opened.status();
-  both->device = std::move(opened).value();
-  return std::shared_ptr<Device>(both, both->device.get());
-}
+/// In this process.
+DeviceFactory here(const std::string& name, bool computes, const MakeDevice& make);
+
+/// In this process, and behind a daemon for each transport.
+std::vector<DeviceFactory> everywhere(const std::string& name, bool computes,
+                                      const MakeDevice& make);
+
+/// What the processor can do for an accelerator's backend. One library for all devices: opening
+/// takes longer than most tests.
+std::shared_ptr<const HostRoutines> host_routines();
 
 }  // namespace ob::test

@@ -1,0 +1,54 @@
+#include "conformance/device/places.hpp"
+
+#include <utility>
+
+#include "backend/cpu/host_routines.hpp"
+#include "client/remote_device.hpp"
+#include "support/in_process_daemon.hpp"
+
+namespace ob::test {
+namespace {
+
+// A daemon in this process and a client's device that reaches it.
+struct Reached {
+  std::unique_ptr<InProcessDaemon> daemon;
+  std::unique_ptr<client::RemoteDevice> device;
+};
+
+DeviceFactory behind(Transport transport, const std::string& name, bool computes,
+                     const MakeDevice& make) {
+  const auto create = [=](std::uint64_t memory_bytes) -> Result<std::shared_ptr<Device>> {
+    OB_ASSIGN_OR_RETURN(std::unique_ptr<Device> inner, make(memory_bytes));
+    auto both = std::make_shared<Reached>();
+    both->daemon = std::make_unique<InProcessDaemon>(transport, one(std::move(inner)));
+    OB_ASSIGN_OR_RETURN(both->device, client::RemoteDevice::open(both->daemon->address()));
+    return std::shared_ptr<Device>(both, both->device.get());
+  };
+  return {name, computes, create, false};
+}
+
+}  // namespace
+
+DeviceFactory here(const std::string& name, bool computes, const MakeDevice& make) {
+  const auto create = [=](std::uint64_t memory_bytes) -> Result<std::shared_ptr<Device>> {
+    OB_ASSIGN_OR_RETURN(std::unique_ptr<Device> made, make(memory_bytes));
+    return std::shared_ptr<Device>(std::move(made));
+  };
+  return {name, computes, create};
+}
+
+std::vector<DeviceFactory> everywhere(const std::string& name, bool computes,
+                                      const MakeDevice& make) {
+  return {here(name, computes, make), behind(Transport::tcp, name + "_over_tcp", computes, make),
+          behind(Transport::shm, name + "_over_shm", computes, make)};
+}
+
+std::shared_ptr<const HostRoutines> host_routines() {
+  static const auto opened = [] {
+    auto made = cpu::open_host_routines(1);
+    return made.ok() ? std::shared_ptr<const HostRoutines>(std::move(made).value()) : nullptr;
+  }();
+  return opened;
+}
+
+}  // namespace ob::test
