@@ -11,34 +11,24 @@ namespace {
 class FaultTest : public HeldDeviceTest {
  protected:
   // What the device cannot free any more is not lost by us.
-  void TearDown() override {
-    device_.reset();
-    EXPECT_EQ(standin_cuda_violations(), 0U) << standin_cuda_last_violation();
-  }
+  void TearDown() override { finish(); }
 };
 
 TEST_F(FaultTest, IsThatOfTheCallAndNothingBehindItIsTakenForAResult) {
   const QueueId on = queue();
   const QueueId other = queue();
   const std::uint64_t earlier = warm_up(on);
-  const BufferId a = buffer();
-  const BufferId b = buffer();
-  const auto ones = filled(1);
-  const auto before = pinned();
-  const auto after = pinned();
+  const auto [a, b] = buffers<2>();
   std::vector<double> pageable(kElements, 7);
-  const auto event = device_->create_event();
-  ASSERT_TRUE(event.ok());
-  write(on, a, ones);         // the first
-  read(on, a, before.get());  // the second
-  ASSERT_TRUE(device_->synchronize(on).status.ok());
+  write(on, a, 1);                  // the first
+  const auto before = read(on, a);  // the second
+  pass(on);
   standin_cuda_watch("cublasDgemm");
   standin_cuda_fail("cublasDgemm@run:1");
   multiply(on, a, a, b);  // the third fails on the device, when all of these are submitted
   multiply(on, a, a, b);
-  read(on, b, after.get());
-  EXPECT_TRUE(device_->record(on, *event).ok());
-  EXPECT_TRUE(device_->wait(other, *event).ok());
+  const auto after = read(on, b);
+  order(on, other);
   EXPECT_TRUE(eventually([] { return standin_cuda_waiting("cudaMemcpyAsync") == 1; }));
   standin_cuda_release();
   const QueueReport report = device_->synchronize(on);

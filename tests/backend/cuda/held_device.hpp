@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <limits>
@@ -42,10 +43,14 @@ class HeldDeviceTest : public testing::Test {
     device_ = std::move(*made);
   }
   void TearDown() override {
+    finish();
+    EXPECT_STREQ(standin_cuda_living(), "");
+  }
+  void finish() {
     standin_cuda_release();
+    written_.clear();
     device_.reset();
     EXPECT_EQ(standin_cuda_violations(), 0U) << standin_cuda_last_violation();
-    EXPECT_STREQ(standin_cuda_living(), "");
   }
 
   QueueId queue() {
@@ -53,10 +58,22 @@ class HeldDeviceTest : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *made;
   }
+  /// One that has started the libraries: see warm_up().
+  QueueId warm_queue() {
+    const QueueId made = queue();
+    warm_up(made);
+    return made;
+  }
   BufferId buffer() {
     auto made = device_->allocate(kBytes);
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *made;
+  }
+  template <std::size_t count>
+  std::array<BufferId, count> buffers() {
+    std::array<BufferId, count> made;
+    for (BufferId& id : made) id = buffer();
+    return made;
   }
 
   /// Memory that the device reaches by itself, full of NaN.
@@ -75,19 +92,60 @@ class HeldDeviceTest : public testing::Test {
   }
 
   static Region whole() { return {.rows = kBytes, .cols = 1, .ld = kBytes}; }
-  void write(QueueId queue, BufferId to, const std::shared_ptr<double>& from) {
-    auto* const bytes = reinterpret_cast<std::byte*>(from.get());
+  /// Writes the matrix whose elements are `value`.
+  void write(QueueId queue, BufferId to, double value) {
+    written_.push_back(filled(value));
+    auto* const bytes = reinterpret_cast<std::byte*>(written_.back().get());
     EXPECT_TRUE(device_->write(queue, to, whole(), Layout::bytes(bytes, kBytes)).ok());
   }
   void read(QueueId queue, BufferId from, double* to) {
     auto* const bytes = reinterpret_cast<std::byte*>(to);
     EXPECT_TRUE(device_->read(queue, from, whole(), Layout::bytes(bytes, kBytes)).ok());
   }
+  /// Into memory that the device reaches by itself, where NaN is until then.
+  std::shared_ptr<double> read(QueueId queue, BufferId from) {
+    auto result = pinned();
+    read(queue, from, result.get());
+    return result;
+  }
   /// C := A B
   void multiply(QueueId queue, BufferId a, BufferId b, BufferId c) {
     Argument arguments[kMaxArguments];
     test::square_dgemm_on_device(kN, a, b, c, arguments);
     EXPECT_TRUE(device_->call(queue, test::dgemm(), arguments).ok());
+  }
+  /// A := its Cholesky factor: with workspace, and with a wait of the host for `info`.
+  void factorize(QueueId queue, BufferId a, BufferId info) {
+    const Descriptor& potrf = *routines::find("dpotrf");
+    Argument arguments[kMaxArguments];
+    test::argument_named(arguments, potrf, "uplo").flag = 'L';
+    test::argument_named(arguments, potrf, "n").dim = kN;
+    test::argument_named(arguments, potrf, "a").device = {a, 0, kN};
+    test::argument_named(arguments, potrf, "info").device = {info, 0, 0};
+    EXPECT_TRUE(device_->call(queue, potrf, arguments).ok());
+  }
+  /// What `behind` gets from now on waits for what `before` got until now.
+  void order(QueueId before, QueueId behind) {
+    const auto event = device_->create_event();
+    ASSERT_TRUE(event.ok()) << event.status().message();
+    EXPECT_TRUE(device_->record(before, *event).ok());
+    EXPECT_TRUE(device_->wait(behind, *event).ok());
+  }
+  template <class Done>
+  void on_reached(QueueId queue, Done done) {
+    EXPECT_TRUE(device_->on_reached(queue, false, [=](const QueueReport&) { done(); }).ok());
+  }
+  /// Waits for the queue, where nothing has failed.
+  QueueReport pass(QueueId queue) {
+    QueueReport report = device_->synchronize(queue);
+    EXPECT_TRUE(report.status.ok()) << report.status.message();
+    return report;
+  }
+  /// Waits until so much work is held, and so much of a function waits for its stream.
+  static void expect_held(unsigned long long held, const char* function = "",
+                          unsigned long long waiting = 0) {
+    EXPECT_TRUE(eventually(
+        [&] { return standin_cuda_held() == held && standin_cuda_waiting(function) == waiting; }));
   }
   /// Starts the libraries, so that tests hold what they mean to hold: computes until the device has
   /// seen that it takes next to nothing. @return commands that this took
@@ -98,9 +156,7 @@ class HeldDeviceTest : public testing::Test {
     const auto quick = [&] {
       multiply(queue, a, a, b);
       ++commands;
-      const QueueReport report = device_->synchronize(queue);
-      EXPECT_TRUE(report.status.ok()) << report.status.message();
-      return static_cast<double>(report.compute_ns) * 1e-9 < LearntTimes::kShortestSeconds;
+      return static_cast<double>(pass(queue).compute_ns) * 1e-9 < LearntTimes::kShortestSeconds;
     };
     EXPECT_TRUE(eventually(quick));
     EXPECT_TRUE(device_->free(a).ok());
@@ -109,6 +165,9 @@ class HeldDeviceTest : public testing::Test {
   }
 
   std::unique_ptr<Device> device_;
+
+ private:
+  std::vector<std::shared_ptr<double>> written_;  // what is on its way
 };
 
 }  // namespace ob::cuda

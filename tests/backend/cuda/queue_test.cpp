@@ -12,119 +12,87 @@ namespace {
 using QueueTest = HeldDeviceTest;
 
 TEST_F(QueueTest, CommandsDoNotWaitForThoseBefore) {
-  const QueueId on = queue();
-  warm_up(on);
-  const BufferId a = buffer();
-  const BufferId b = buffer();
-  const BufferId c = buffer();
-  const auto ones = filled(1);
-  const auto result = pinned();
+  const QueueId on = warm_queue();
+  const auto [a, b, c] = buffers<3>();
   standin_cuda_watch("cublasDgemm");
-  write(on, a, ones);
+  write(on, a, 1);
   multiply(on, a, a, b);  // all 8
   multiply(on, a, b, c);  // all 64
   multiply(on, a, c, b);  // all 512
-  read(on, b, result.get());
-  EXPECT_TRUE(eventually([] {
-    return standin_cuda_held() == 1 && standin_cuda_waiting("cublasDgemm") == 2 &&
-           standin_cuda_waiting("cudaMemcpyAsync") == 1;
-  }));
+  const auto result = read(on, b);
+  expect_held(1, "cublasDgemm", 2);
+  expect_held(1, "cudaMemcpyAsync", 1);
   EXPECT_TRUE(std::isnan(*result));
   standin_cuda_release();
-  const QueueReport report = device_->synchronize(on);
-  EXPECT_TRUE(report.status.ok()) << report.status.message();
-  EXPECT_GT(report.compute_ns, 0U);
+  EXPECT_GT(pass(on).compute_ns, 0U);
   for (std::uint64_t i = 0; i < kElements; ++i) EXPECT_EQ(result.get()[i], 512) << i;
 }
 
 TEST_F(QueueTest, CopiesOfOneQueueRunWhileAnotherComputes) {
-  const QueueId computing = queue();
+  const QueueId computing = warm_queue();
   const QueueId copying = queue();
-  warm_up(computing);
-  const BufferId a = buffer();
-  const BufferId b = buffer();
-  const BufferId c = buffer();
-  const auto twos = filled(2);
+  const auto [a, b, c] = buffers<3>();
   standin_cuda_watch("cublasDgemm,cudaMemcpyAsync");
   multiply(computing, a, a, b);
-  write(copying, c, twos);
-  EXPECT_TRUE(eventually([] { return standin_cuda_held() == 2; }));
+  write(copying, c, 2);
+  expect_held(2);
   standin_cuda_release();
-  EXPECT_TRUE(device_->synchronize(computing).status.ok());
-  EXPECT_TRUE(device_->synchronize(copying).status.ok());
+  pass(computing);
+  pass(copying);
   EXPECT_EQ(standin_cuda_overlaps("cublasDgemm", "cudaMemcpyAsync"), 1U);
 }
 
 TEST_F(QueueTest, OneQueueComputesAtATime) {
-  const QueueId first = queue();
-  const QueueId second = queue();
-  warm_up(first);
-  warm_up(second);
-  const BufferId a = buffer();
-  const BufferId b = buffer();
-  const BufferId c = buffer();
+  const QueueId first = warm_queue();
+  const QueueId second = warm_queue();
+  const auto [a, b, c] = buffers<3>();
   standin_cuda_watch("");
   for (int round = 0; round < 20; ++round) {
     multiply(first, a, a, b);
     multiply(second, a, a, c);
   }
-  EXPECT_TRUE(device_->synchronize(first).status.ok());
-  EXPECT_TRUE(device_->synchronize(second).status.ok());
+  pass(first);
+  pass(second);
   EXPECT_EQ(standin_cuda_overlaps("cublasDgemm", "cublasDgemm"), 0U);
 }
 
 TEST_F(QueueTest, AQueueWaitsForAnotherInItsStream) {
-  const QueueId computing = queue();
+  const QueueId computing = warm_queue();
   const QueueId copying = queue();
-  warm_up(computing);
-  const BufferId a = buffer();
-  const BufferId b = buffer();
-  const auto ones = filled(1);
-  const auto result = pinned();
-  const auto event = device_->create_event();
-  ASSERT_TRUE(event.ok());
-  write(computing, a, ones);
-  ASSERT_TRUE(device_->synchronize(computing).status.ok());
+  const auto [a, b] = buffers<2>();
+  write(computing, a, 1);
+  pass(computing);
   standin_cuda_watch("cublasDgemm");
   multiply(computing, a, a, b);
-  EXPECT_TRUE(device_->record(computing, *event).ok());
-  EXPECT_TRUE(device_->wait(copying, *event).ok());
-  read(copying, b, result.get());
-  EXPECT_TRUE(eventually(
-      [] { return standin_cuda_held() == 1 && standin_cuda_waiting("cudaMemcpyAsync") == 1; }));
+  order(computing, copying);
+  const auto result = read(copying, b);
+  expect_held(1, "cudaMemcpyAsync", 1);
   standin_cuda_release();
-  EXPECT_TRUE(device_->synchronize(copying).status.ok());
+  pass(copying);
   EXPECT_EQ(*result, 8);
-  EXPECT_TRUE(device_->synchronize(computing).status.ok());
+  pass(computing);
 }
 
 TEST_F(QueueTest, NobodyHearsOfACommandBeforeItsEnd) {
-  const QueueId on = queue();
-  warm_up(on);
-  const BufferId a = buffer();
-  const BufferId b = buffer();
-  const auto ones = filled(1);
-  const auto result = pinned();
+  const QueueId on = warm_queue();
+  const auto [a, b] = buffers<2>();
   std::atomic<int> heard{0};
   standin_cuda_watch("cublasDgemm");
-  write(on, a, ones);
-  EXPECT_TRUE(device_->on_reached(on, false, [&](const QueueReport&) { heard = 1; }).ok());
+  write(on, a, 1);
+  on_reached(on, [&] { heard = 1; });
   multiply(on, a, a, b);
-  read(on, b, result.get());
+  const auto result = read(on, b);
   double seen = 0;
-  EXPECT_TRUE(device_
-                  ->on_reached(on, false,
-                               [&](const QueueReport&) {
-                                 seen = *result;
-                                 heard = 2;
-                               })
-                  .ok());
+  on_reached(on, [&] {
+    seen = *result;
+    heard = 2;
+  });
   // What is before the computation is heard of while that one is held.
-  EXPECT_TRUE(eventually([&] { return heard == 1 && standin_cuda_held() == 1; }));
-  EXPECT_TRUE(eventually([] { return standin_cuda_waiting("cudaMemcpyAsync") == 1; }));
+  EXPECT_TRUE(eventually([&] { return heard == 1; }));
+  expect_held(1, "cudaMemcpyAsync", 1);
   EXPECT_EQ(heard, 1);
   standin_cuda_release();
-  EXPECT_TRUE(device_->synchronize(on).status.ok());
+  pass(on);
   EXPECT_EQ(heard, 2);
   EXPECT_EQ(seen, 8);
 }
@@ -134,43 +102,35 @@ TEST_F(QueueTest, WhatIsBehindACallbackWaitsUntilItReturned) {
   const QueueId on = queue();
   const QueueId other = queue();
   const BufferId a = buffer();
-  const auto ones = filled(1);
-  const auto twos = filled(2);
-  const auto seen = pinned();
-  const auto result = pinned();
-  write(on, a, ones);
-  const auto read_elsewhere = [&](const QueueReport&) {
-    read(other, a, seen.get());
-    EXPECT_TRUE(device_->synchronize(other).status.ok());
-  };
-  EXPECT_TRUE(device_->on_reached(on, false, read_elsewhere).ok());
-  write(on, a, twos);
-  read(on, a, result.get());
-  EXPECT_TRUE(device_->synchronize(on).status.ok());
+  std::shared_ptr<double> seen;
+  write(on, a, 1);
+  on_reached(on, [&] {
+    seen = read(other, a);
+    pass(other);
+  });
+  write(on, a, 2);
+  const auto result = read(on, a);
+  pass(on);
   EXPECT_EQ(*seen, 1);
   EXPECT_EQ(*result, 2);
 }
 
 TEST_F(QueueTest, FreedMemoryStaysUntilTheStreamHasPassed) {
-  const QueueId on = queue();
-  warm_up(on);
-  const BufferId a = buffer();
-  const BufferId b = buffer();
-  const auto ones = filled(1);
-  const auto result = pinned();
-  write(on, a, ones);
-  ASSERT_TRUE(device_->synchronize(on).status.ok());
+  const QueueId on = warm_queue();
+  const auto [a, b] = buffers<2>();
+  write(on, a, 1);
+  pass(on);
   const std::uint64_t used_bytes = device_->memory_use().used_bytes;
   standin_cuda_watch("cublasDgemm");
   multiply(on, a, a, b);
-  read(on, b, result.get());
+  const auto result = read(on, b);
   EXPECT_TRUE(device_->free(a).ok());
   EXPECT_TRUE(device_->free(b).ok());
   EXPECT_TRUE(eventually([] { return standin_cuda_held() == 1; }));
   EXPECT_EQ(device_->memory_use().used_bytes, used_bytes);
   const BufferId other = buffer();  // cleaned: not what the computation still reads
   standin_cuda_release();
-  EXPECT_TRUE(device_->synchronize(on).status.ok());
+  pass(on);
   EXPECT_EQ(*result, 8);
   EXPECT_LT(device_->memory_use().used_bytes, used_bytes);
   EXPECT_TRUE(device_->free(other).ok());
@@ -178,18 +138,10 @@ TEST_F(QueueTest, FreedMemoryStaysUntilTheStreamHasPassed) {
 
 TEST_F(QueueTest, AnIdleQueueKeepsNoWorkspace) {
   const QueueId on = queue();
-  const BufferId a = buffer();
-  const BufferId info = buffer();
-  const Descriptor& potrf = *routines::find("dpotrf");
-  Argument arguments[kMaxArguments];
-  test::argument_named(arguments, potrf, "uplo").flag = 'L';
-  test::argument_named(arguments, potrf, "n").dim = kN;
-  test::argument_named(arguments, potrf, "a").device = {a, 0, kN};
-  test::argument_named(arguments, potrf, "info").device = {info, 0, 0};
+  const auto [a, info] = buffers<2>();
   const std::uint64_t used_bytes = device_->memory_use().used_bytes;
-  EXPECT_TRUE(device_->call(on, potrf, arguments).ok());
-  const QueueReport report = device_->synchronize(on);
-  EXPECT_TRUE(report.status.ok()) << report.status.message();
+  factorize(on, a, info);
+  pass(on);
   EXPECT_EQ(device_->memory_use().used_bytes, used_bytes);
   const auto rest = device_->allocate(device_->info().memory_bytes - used_bytes);
   ASSERT_TRUE(rest.ok()) << rest.status().message();
@@ -201,18 +153,13 @@ TEST_F(QueueTest, AnIdleQueueKeepsNoWorkspace) {
 TEST_F(QueueTest, ACallThatIsRefusedFailsAloneAndEndsTheQueueUntilItIsHeard) {
   const QueueId on = queue();
   const std::uint64_t before = warm_up(on);
-  const BufferId a = buffer();
-  const BufferId b = buffer();
-  const auto ones = filled(1);
-  const auto result = pinned();
-  const auto untouched = pinned();
-  ASSERT_TRUE(device_->synchronize(on).status.ok());
+  const auto [a, b] = buffers<2>();
   standin_cuda_fail("cublasDgemm:2");
-  write(on, a, ones);
-  multiply(on, a, a, b);         // the second
-  read(on, b, result.get());     // the third
-  multiply(on, a, b, b);         // the fourth fails
-  read(on, b, untouched.get());  // skipped
+  write(on, a, 1);
+  multiply(on, a, a, b);               // the second
+  const auto result = read(on, b);     // the third
+  multiply(on, a, b, b);               // the fourth fails
+  const auto untouched = read(on, b);  // skipped
   const QueueReport report = device_->synchronize(on);
   standin_cuda_fail_no_more();
   EXPECT_EQ(report.status.code(), Code::device_error) << report.status.message();
@@ -220,7 +167,7 @@ TEST_F(QueueTest, ACallThatIsRefusedFailsAloneAndEndsTheQueueUntilItIsHeard) {
   EXPECT_EQ(*result, 8);
   EXPECT_TRUE(std::isnan(*untouched));
   read(on, b, untouched.get());
-  EXPECT_TRUE(device_->synchronize(on).status.ok());
+  pass(on);
   EXPECT_EQ(*untouched, 8);
 }
 
