@@ -1,6 +1,7 @@
 // A device that fails while it computes. Its process gets nothing of it any more, so that this is
 // a program of its own.
 
+#include <atomic>
 #include <cmath>
 
 #include "backend/cuda/held_device.hpp"
@@ -8,11 +9,7 @@
 namespace ob::cuda {
 namespace {
 
-class FaultTest : public HeldDeviceTest {
- protected:
-  // What the device cannot free any more is not lost by us.
-  void TearDown() override { finish(); }
-};
+using FaultTest = FaultyDeviceTest;
 
 TEST_F(FaultTest, IsThatOfTheCallAndNothingBehindItIsTakenForAResult) {
   const QueueId on = queue();
@@ -31,6 +28,11 @@ TEST_F(FaultTest, IsThatOfTheCallAndNothingBehindItIsTakenForAResult) {
   order(on, other);
   EXPECT_TRUE(eventually([] { return standin_cuda_waiting("cudaMemcpyAsync") == 1; }));
   standin_cuda_release();
+  std::atomic<bool> failed{false};
+  const auto hear = [&](const QueueReport& so_far) { failed = !so_far.status.ok(); };
+  EXPECT_TRUE(device_->on_reached(on, false, hear).ok());
+  EXPECT_TRUE(eventually([&] { return failed.load(); }));
+  order(on, other);  // although nothing can be marked any more
   const QueueReport report = device_->synchronize(on);
   EXPECT_EQ(report.status.code(), Code::device_error) << report.status.message();
   EXPECT_EQ(report.failed_command, earlier + 3);

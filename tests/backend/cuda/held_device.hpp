@@ -36,9 +36,13 @@ class HeldDeviceTest : public testing::Test {
   static constexpr std::uint64_t kElements = kN * kN;
   static constexpr std::uint64_t kBytes = kElements * sizeof(double);
 
+  // Not the first: that one is current for threads that choose none.
   void SetUp() override {
-    auto made =
-        create({.memory_bytes = std::uint64_t{64} << 20, .measure = false, .host = nullptr});
+    auto made = create({.index = 1,
+                        .devices = 2,
+                        .memory_bytes = std::uint64_t{64} << 20,
+                        .measure = false,
+                        .host = nullptr});
     ASSERT_TRUE(made.ok()) << made.status().message();
     device_ = std::move(*made);
   }
@@ -147,6 +151,10 @@ class HeldDeviceTest : public testing::Test {
     EXPECT_TRUE(eventually(
         [&] { return standin_cuda_held() == held && standin_cuda_waiting(function) == waiting; }));
   }
+  /// Waits until a function was called again.
+  static void expect_called(const char* function, unsigned long long calls_before) {
+    EXPECT_TRUE(eventually([&] { return standin_cuda_calls(function) > calls_before; }));
+  }
   /// Starts the libraries, so that tests hold what they mean to hold: computes until the device has
   /// seen that it takes next to nothing. @return commands that this took
   std::uint64_t warm_up(QueueId queue) {
@@ -168,6 +176,13 @@ class HeldDeviceTest : public testing::Test {
 
  private:
   std::vector<std::shared_ptr<double>> written_;  // what is on its way
+};
+
+/// The same, of which a test makes the device fail: no other test can follow in that process.
+class FaultyDeviceTest : public HeldDeviceTest {
+ protected:
+  // What the device cannot free any more is not lost by us.
+  void TearDown() override { finish(); }
 };
 
 }  // namespace ob::cuda

@@ -25,6 +25,7 @@ TEST_F(QueueTest, CommandsDoNotWaitForThoseBefore) {
   EXPECT_TRUE(std::isnan(*result));
   standin_cuda_release();
   EXPECT_GT(pass(on).compute_ns, 0U);
+  EXPECT_EQ(pass(on).compute_ns, 0U);  // told once
   for (std::uint64_t i = 0; i < kElements; ++i) EXPECT_EQ(result.get()[i], 512) << i;
 }
 
@@ -115,6 +116,44 @@ TEST_F(QueueTest, WhatIsBehindACallbackWaitsUntilItReturned) {
   EXPECT_EQ(*result, 2);
 }
 
+// As the daemon's connections do, which callbacks answer.
+TEST_F(QueueTest, WhoSubmitsBehindACallbackDoesNotWaitForIt) {
+  const QueueId on = queue();
+  const QueueId other = queue();
+  const BufferId a = buffer();
+  std::atomic<bool> submitted{false};
+  standin_cuda_watch("cudaMemcpyAsync");
+  write(on, a, 1);
+  on_reached(on, [&] { EXPECT_TRUE(eventually([&] { return submitted.load(); })); });
+  standin_cuda_release();
+  order(on, other);
+  write(on, a, 2);
+  submitted = true;
+  pass(on);
+  pass(other);
+}
+
+TEST_F(QueueTest, AnEventBehindACallbackIsReachedWhenThatReturned) {
+  const QueueId on = queue();
+  const QueueId other = queue();
+  const QueueId third = queue();
+  const BufferId a = buffer();
+  std::shared_ptr<double> seen;
+  standin_cuda_watch("cudaMemcpyAsync");
+  write(on, a, 1);
+  on_reached(on, [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // for who does not wait
+    seen = read(third, a);
+    pass(third);
+  });
+  order(on, other);
+  write(other, a, 2);
+  standin_cuda_release();
+  pass(other);
+  pass(on);
+  EXPECT_EQ(*seen, 1);
+}
+
 TEST_F(QueueTest, FreedMemoryStaysUntilTheStreamHasPassed) {
   const QueueId on = warm_queue();
   const auto [a, b] = buffers<2>();
@@ -148,18 +187,88 @@ TEST_F(QueueTest, AnIdleQueueKeepsNoWorkspace) {
   EXPECT_TRUE(device_->free(*rest).ok());
 }
 
+TEST_F(QueueTest, AWorkspaceStaysUntilTheStreamHasPassed) {
+  const QueueId on = queue();
+  const auto [a, b] = buffers<2>();
+  FftPlan shape{.precision = Precision::z, .rank = 1};
+  shape.n[0] = kN;
+  const auto plan = device_->make_plan(shape);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_TRUE(device_->execute(on, *plan, {a}, {a}).ok());
+  pass(on);
+  const std::uint64_t used_bytes = device_->memory_use().used_bytes;
+  standin_cuda_watch("cudaMemcpyAsync");
+  write(on, a, 1);
+  EXPECT_TRUE(device_->execute(on, *plan, {a}, {a}).ok());
+  const auto behind = read(on, b);
+  expect_held(1, "cudaMemcpyAsync", 1);
+  EXPECT_GT(device_->memory_use().used_bytes, used_bytes);
+  standin_cuda_release();
+  pass(on);
+  EXPECT_EQ(device_->memory_use().used_bytes, used_bytes);
+}
+
+TEST_F(QueueTest, AWorkspaceWaitsForMemoryThatIsStillInUse) {
+  const QueueId on = queue();
+  const auto [a, b, info] = buffers<3>();
+  factorize(on, b, info);
+  pass(on);
+  const auto rest =
+      device_->allocate(device_->info().memory_bytes - device_->memory_use().used_bytes);
+  ASSERT_TRUE(rest.ok()) << rest.status().message();
+  standin_cuda_watch("cudaMemcpyAsync");
+  EXPECT_TRUE(device_->copy(on, *rest, whole(), a, whole()).ok());
+  EXPECT_TRUE(device_->free(*rest).ok());
+  expect_held(1);
+  const auto calls = standin_cuda_calls("cusolverDnXpotrf_bufferSize");
+  factorize(on, b, info);
+  expect_called("cusolverDnXpotrf_bufferSize", calls);
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));  // for who does not wait
+  standin_cuda_release();
+  pass(on);
+}
+
+// Then it is waited for at once, since nobody could do so later.
+TEST_F(QueueTest, ACommandThatCannotBeMarkedFailsWhenItHasPassed) {
+  const QueueId on = queue();
+  const QueueId other = queue();
+  const BufferId a = buffer();
+  write(on, a, 1);
+  pass(on);
+  standin_cuda_fail("cudaEventRecord:1");
+  write(on, a, 2);
+  QueueReport report = device_->synchronize(on);
+  EXPECT_EQ(report.status.code(), Code::device_error) << report.status.message();
+  EXPECT_EQ(report.failed_command, 2U);
+  const auto result = read(other, a);
+  pass(other);
+  EXPECT_EQ(*result, 2);
+  standin_cuda_fail("cudaEventRecord:1");
+  order(on, other);
+  pass(other);  // the event is reached nevertheless
+  report = device_->synchronize(on);
+  EXPECT_EQ(report.status.code(), Code::device_error) << report.status.message();
+  EXPECT_EQ(report.failed_command, 3U);
+  standin_cuda_fail_no_more();
+}
+
 // A call that cannot be submitted is known at once: what follows is skipped, what came before is
 // not.
 TEST_F(QueueTest, ACallThatIsRefusedFailsAloneAndEndsTheQueueUntilItIsHeard) {
   const QueueId on = queue();
+  const QueueId other = queue();
   const std::uint64_t before = warm_up(on);
-  const auto [a, b] = buffers<2>();
+  const auto [a, b, c, d] = buffers<4>();
+  const auto calls = standin_cuda_calls("cublasDgemm");
   standin_cuda_fail("cublasDgemm:2");
   write(on, a, 1);
   multiply(on, a, a, b);               // the second
   const auto result = read(on, b);     // the third
   multiply(on, a, b, b);               // the fourth fails
   const auto untouched = read(on, b);  // skipped
+  expect_called("cublasDgemm", calls + 1);
+  multiply(other, c, c, d);
+  pass(other);  // which waits for no turn of what failed
   const QueueReport report = device_->synchronize(on);
   standin_cuda_fail_no_more();
   EXPECT_EQ(report.status.code(), Code::device_error) << report.status.message();

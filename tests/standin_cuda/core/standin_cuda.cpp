@@ -36,6 +36,7 @@ void standin_cuda_fail_no_more() { Faults::instance().clear(); }
 
 void standin_cuda_watch(const char* held) { Timeline::instance().watch(held); }
 void standin_cuda_release() { Timeline::instance().release(); }
+void standin_cuda_release_one(const char* function) { Timeline::instance().release(function); }
 unsigned long long standin_cuda_held() { return Timeline::instance().held(); }
 unsigned long long standin_cuda_waiting(const char* function) {
   return Timeline::instance().waiting(function);

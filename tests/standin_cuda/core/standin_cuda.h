@@ -20,11 +20,12 @@ void standin_cuda_fail(const char* rules);
 void standin_cuda_fail_no_more(void);
 
 /** From now on holds the work of these functions (commas between) once its stream has come to it,
- * and remembers when work ran; then lets go of it. How much is held; how much work of a function
- * was submitted since, but not begun; pairs of work of two functions, in different streams, that
- * ran at the same time. */
+ * and remembers when work ran; then lets go of it, or of that of one function. How much is held;
+ * how much work of a function was submitted since, but not begun; pairs of work of two functions,
+ * in different streams, that ran at the same time. */
 void standin_cuda_watch(const char* held);
 void standin_cuda_release(void);
+void standin_cuda_release_one(const char* function);
 unsigned long long standin_cuda_held(void);
 unsigned long long standin_cuda_waiting(const char* function);
 unsigned long long standin_cuda_overlaps(const char* function, const char* other);

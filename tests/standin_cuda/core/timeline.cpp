@@ -30,6 +30,12 @@ void Timeline::release() {
   changed_.notify_all();
 }
 
+void Timeline::release(const std::string& call) {
+  const std::lock_guard lock(mutex_);
+  holding_.erase(call);
+  changed_.notify_all();
+}
+
 std::uint64_t Timeline::held() {
   const std::lock_guard lock(mutex_);
   return held_;

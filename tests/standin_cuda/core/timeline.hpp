@@ -22,6 +22,7 @@ class Timeline {
   void watch(const std::string& held);
   /// Lets go of what is held, and holds no more.
   void release();
+  void release(const std::string& call);
   /// How much work is held.
   std::uint64_t held();
   /// How much work of a function was submitted, but not yet begun, while it was watched.
