@@ -128,6 +128,14 @@ class HeldDeviceTest : public testing::Test {
     test::argument_named(arguments, potrf, "info").device = {info, 0, 0};
     EXPECT_TRUE(device_->call(queue, potrf, arguments).ok());
   }
+  /// Of a transform in place, with workspace.
+  PlanId made_plan() {
+    FftPlan shape{.precision = Precision::z, .rank = 1};
+    shape.n[0] = kN;
+    const auto made = device_->make_plan(shape);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return *made;
+  }
   /// What `behind` gets from now on waits for what `before` got until now.
   void order(QueueId before, QueueId behind) {
     const auto event = device_->create_event();

@@ -187,19 +187,26 @@ TEST_F(QueueTest, AnIdleQueueKeepsNoWorkspace) {
   EXPECT_TRUE(device_->free(*rest).ok());
 }
 
+// What libraries have for a device wants it current when it goes.
+TEST_F(QueueTest, QueuesAndPlansGoOnAnyThread) {
+  const QueueId on = warm_queue();
+  const BufferId a = buffer();
+  const PlanId plan = made_plan();
+  EXPECT_TRUE(device_->execute(on, plan, {a}, {a}).ok());
+  std::thread([&] { EXPECT_TRUE(device_->destroy_queue(on).ok()); }).join();
+  std::thread([&] { EXPECT_TRUE(device_->destroy_plan(plan).ok()); }).join();
+}
+
 TEST_F(QueueTest, AWorkspaceStaysUntilTheStreamHasPassed) {
   const QueueId on = queue();
   const auto [a, b] = buffers<2>();
-  FftPlan shape{.precision = Precision::z, .rank = 1};
-  shape.n[0] = kN;
-  const auto plan = device_->make_plan(shape);
-  ASSERT_TRUE(plan.ok()) << plan.status().message();
-  EXPECT_TRUE(device_->execute(on, *plan, {a}, {a}).ok());
+  const PlanId plan = made_plan();
+  EXPECT_TRUE(device_->execute(on, plan, {a}, {a}).ok());
   pass(on);
   const std::uint64_t used_bytes = device_->memory_use().used_bytes;
   standin_cuda_watch("cudaMemcpyAsync");
   write(on, a, 1);
-  EXPECT_TRUE(device_->execute(on, *plan, {a}, {a}).ok());
+  EXPECT_TRUE(device_->execute(on, plan, {a}, {a}).ok());
   const auto behind = read(on, b);
   expect_held(1, "cudaMemcpyAsync", 1);
   EXPECT_GT(device_->memory_use().used_bytes, used_bytes);

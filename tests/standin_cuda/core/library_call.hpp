@@ -60,8 +60,9 @@ struct Handling {
   }
 
   static Status destroy(const char* call, const void* handle) {
-    if (Library::handles().remove(handle) != nullptr) return Library::kSuccess;
-    Report::instance().violation(call, "no handle");
+    const auto object = Library::handles().remove(handle);
+    if (object != nullptr && object->device == Devices::current()) return Library::kSuccess;
+    Report::instance().violation(call, object == nullptr ? "no handle" : "of another device");
     return Library::kNotInitialized;
   }
 

@@ -113,6 +113,8 @@ cufftResult cufftCreate(cufftHandle* handle) {
 cufftResult cufftDestroy(cufftHandle handle) {
   const std::shared_ptr<Plan> plan = find(__func__, handle);
   if (plan == nullptr) return CUFFT_INVALID_PLAN;
+  if (plan->device() != Devices::current())
+    Report::instance().violation(__func__, "of another device");
   {
     const std::lock_guard lock(g_mutex);
     plans().erase(handle);
