@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <functional>
 
 #include "backend/cuda/held_device.hpp"
 
@@ -47,11 +48,15 @@ TEST_F(QueueTest, OneQueueComputesAtATime) {
   const QueueId first = warm_queue();
   const QueueId second = warm_queue();
   const auto [a, b, c] = buffers<3>();
-  standin_cuda_watch("");
+  const auto waits = standin_cuda_calls("cudaStreamSynchronize");
+  standin_cuda_watch("cublasDgemm");
   for (int round = 0; round < 20; ++round) {
     multiply(first, a, a, b);
     multiply(second, a, a, c);
   }
+  expect_called("cudaStreamSynchronize", waits);  // for the turn that the other one has
+  expect_held(1);
+  standin_cuda_release();
   pass(first);
   pass(second);
   EXPECT_EQ(standin_cuda_overlaps("cublasDgemm", "cublasDgemm"), 0U);
@@ -65,6 +70,7 @@ TEST_F(QueueTest, AQueueWaitsForAnotherInItsStream) {
   pass(computing);
   standin_cuda_watch("cublasDgemm");
   multiply(computing, a, a, b);
+  expect_held(1);
   order(computing, copying);
   const auto result = read(copying, b);
   expect_held(1, "cudaMemcpyAsync", 1);
@@ -121,16 +127,19 @@ TEST_F(QueueTest, WhoSubmitsBehindACallbackDoesNotWaitForIt) {
   const QueueId on = queue();
   const QueueId other = queue();
   const BufferId a = buffer();
-  std::atomic<bool> submitted{false};
-  standin_cuda_watch("cudaMemcpyAsync");
-  write(on, a, 1);
-  on_reached(on, [&] { EXPECT_TRUE(eventually([&] { return submitted.load(); })); });
-  standin_cuda_release();
-  order(on, other);
-  write(on, a, 2);
-  submitted = true;
-  pass(on);
-  pass(other);
+  const auto behind_callback = [&](const std::function<void()>& submit) {
+    std::atomic<bool> submitted{false};
+    standin_cuda_watch("cudaMemcpyAsync");
+    write(on, a, 1);
+    on_reached(on, [&] { EXPECT_TRUE(eventually([&] { return submitted.load(); })); });
+    standin_cuda_release();
+    submit();
+    submitted = true;
+    pass(on);
+    pass(other);
+  };
+  behind_callback([&] { write(on, a, 2); });
+  behind_callback([&] { order(on, other); });
 }
 
 TEST_F(QueueTest, AnEventBehindACallbackIsReachedWhenThatReturned) {
@@ -257,6 +266,27 @@ TEST_F(QueueTest, ACommandThatCannotBeMarkedFailsWhenItHasPassed) {
   EXPECT_EQ(report.status.code(), Code::device_error) << report.status.message();
   EXPECT_EQ(report.failed_command, 3U);
   standin_cuda_fail_no_more();
+}
+
+TEST_F(QueueTest, ACallIsAsExactAsWasAskedBeforeIt) {
+  const QueueId on = queue();
+  const auto [a, b] = buffers<2>();
+  const auto exact = [] { return standin_cuda_calls("cublasSetMathMode@pedantic"); };
+  standin_cuda_watch("cudaMemcpyAsync");
+  write(on, a, 1);
+  on_reached(on, [] {});
+  multiply(on, a, a, b);  // is submitted to the stream when that has returned
+  EXPECT_TRUE(device_->set_accuracy(on, Accuracy::strict).ok());
+  multiply(on, a, a, b);
+  standin_cuda_release();
+  pass(on);
+  EXPECT_EQ(exact(), 1U);
+  EXPECT_TRUE(device_->record(on, EventId{}).ok());  // of no event: fails, as the fourth command
+  EXPECT_TRUE(device_->set_accuracy(on, Accuracy::standard).ok());
+  EXPECT_EQ(device_->synchronize(on).failed_command, 4U);
+  multiply(on, a, a, b);
+  pass(on);
+  EXPECT_EQ(exact(), 1U);
 }
 
 // A call that cannot be submitted is known at once: what follows is skipped, what came before is

@@ -172,6 +172,19 @@ TEST_P(QueueTest, AnErrorSticksAndNamesItsCommand) {
   EXPECT_EQ(report.failed_command, 0u);
 }
 
+TEST_P(QueueTest, EventsHaveNumbersLikeOtherCommands) {
+  const QueueId fresh = another_queue();
+  const EventId done = event();
+  const BufferId buffer = allocate(64);
+  Bytes contents = random_bytes(64);
+  ASSERT_TRUE(device().wait(fresh, done).ok());  // for nothing
+  ASSERT_TRUE(device().record(fresh, done).ok());
+  ASSERT_TRUE(device().wait(fresh, done).ok());
+  ASSERT_TRUE(device().set_accuracy(fresh, Accuracy::strict).ok());  // no command
+  if (!bad_write(fresh, buffer, contents).ok()) GTEST_SKIP() << "refused before it was submitted";
+  EXPECT_EQ(device().synchronize(fresh).failed_command, 4U);
+}
+
 TEST_P(QueueTest, AnErrorStaysOnItsQueue) {
   const QueueId healthy = another_queue();
   const BufferId buffer = allocate(64);

@@ -28,6 +28,8 @@ cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* 
 }
 
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
+  if (mode == CUBLAS_PEDANTIC_MATH)  // for tests that count
+    (void)standin::Faults::instance().next("cublasSetMathMode@pedantic");
   return Handles::set(__func__, handle, &Handle::math, mode);
 }
 
