@@ -66,6 +66,24 @@ Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::scratch(std::uint64_t size_b
   return buffer;
 }
 
+Result<std::shared_ptr<const void>> DeviceMemory::set_aside(std::uint64_t size_bytes, Aside what) {
+  const std::uint64_t soon_free_bytes = what == Aside::for_a_command ? size_bytes : 0;
+  OB_RETURN_IF_ERROR(reserve(size_bytes, false));
+  std::list<Idle> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    freed_in_use_bytes_ += soon_free_bytes;
+    gone = shrink_to(capacity_bytes_ - used_bytes_);
+  }
+  drop(gone);
+  return std::shared_ptr<const void>(this, [this, size_bytes, soon_free_bytes](const void*) {
+    const std::lock_guard lock(mutex_);
+    used_bytes_ -= size_bytes;
+    freed_in_use_bytes_ -= soon_free_bytes;
+    released_.notify_all();
+  });
+}
+
 Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_bytes,
                                                            bool may_wait) {
   const std::uint64_t bytes = counted(size_bytes);
@@ -98,7 +116,6 @@ Status DeviceMemory::reserve(std::uint64_t counted_bytes, bool may_wait) {
     released_.wait(lock);
   }
   used_bytes_ += counted_bytes;
-  ++counts_.allocations;
   return {};
 }
 
@@ -106,6 +123,7 @@ Result<std::byte*> DeviceMemory::memory(std::uint64_t counted_bytes) {
   std::list<Idle> gone;
   {
     const std::lock_guard lock(mutex_);
+    ++counts_.allocations;
     const auto at = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) {
       return idle.counted_bytes == counted_bytes;
     });

@@ -62,6 +62,15 @@ class DeviceMemory final : public MemoryTable {
   /// Memory for the backend itself, as it comes; waits for nobody.   Errors: out_of_memory
   Result<std::shared_ptr<DeviceBuffer>> scratch(std::uint64_t size_bytes);
 
+  /// What memory that somebody else allocates is for.
+  enum class Aside {
+    for_a_command,  ///< and gone when that is done
+    for_long,
+  };
+  /// Counts memory that a library takes by itself, until the last holder lets go; the library finds
+  /// it free, as far as buffers are concerned. Waits for nobody.   Errors: out_of_memory
+  Result<std::shared_ptr<const void>> set_aside(std::uint64_t size_bytes, Aside what);
+
   /// From now on every so-many-th allocation fails, for tests; 0: none. Threads: before others
   void fail_allocations(unsigned every) noexcept { fail_every_ = every; }
 

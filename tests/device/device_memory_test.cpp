@@ -100,6 +100,37 @@ TEST_F(DeviceMemoryTest, TheCapCountsBuffersThatCommandsHold) {
   command.join();
 }
 
+TEST_F(DeviceMemoryTest, WhatIsSetAsideCountsAndIsNotKeptByOthers) {
+  make(10 * kUnit);
+  const auto idle = memory().allocate(4 * kUnit);
+  ASSERT_TRUE(idle.ok() && memory().free(*idle).ok());
+  EXPECT_EQ(memory().use().idle_bytes, 4 * kUnit);
+  EXPECT_EQ(memory().set_aside(10 * kUnit + 1, DeviceMemory::Aside::for_long).status().code(),
+            Code::out_of_memory);
+  EXPECT_EQ(memory().use().used_bytes, 0u);
+  auto aside = memory().set_aside(7 * kUnit + 1, DeviceMemory::Aside::for_long);
+  ASSERT_TRUE(aside.ok()) << aside.status().message();
+  EXPECT_EQ(memory().use().used_bytes, 7 * kUnit + 1);
+  EXPECT_EQ(memory().use().idle_bytes, 0u);  // with it there would be more than the cap
+  EXPECT_EQ(given().obtained, 1);            // nothing for what is only counted
+  EXPECT_EQ(memory().allocate(3 * kUnit).status().code(), Code::out_of_memory);
+  aside->reset();
+  EXPECT_EQ(memory().use().used_bytes, 0u);
+  EXPECT_TRUE(memory().allocate(10 * kUnit).ok());
+}
+
+TEST_F(DeviceMemoryTest, WhatIsSetAsideForACommandIsWaitedFor) {
+  make(4 * kUnit);
+  auto aside = memory().set_aside(3 * kUnit, DeviceMemory::Aside::for_a_command);
+  ASSERT_TRUE(aside.ok()) << aside.status().message();
+  std::thread command([&aside] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    aside->reset();
+  });
+  EXPECT_TRUE(memory().allocate(2 * kUnit).ok());
+  command.join();
+}
+
 TEST_F(DeviceMemoryTest, WhatIsIdleGoesWhenTheDriverHasNoneLeft) {
   make(100 * kUnit);
   const auto idle = memory().allocate(kUnit);

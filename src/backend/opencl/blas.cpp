@@ -1,8 +1,11 @@
 #include "backend/opencl/blas.hpp"
 
+#include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
+#include "backend/opencl/blas_scratch.hpp"
 #include "backend/opencl/gemmt.hpp"
 #include "backend/opencl/row_parameters.hpp"
 #include "device/blocked_gemmt.hpp"
@@ -85,7 +88,23 @@ bool blas_takes(const QueueContext& context, const Descriptor& routine, const Ar
   return context.libraries.blas().ok() && within_indices(context, routine, arguments);
 }
 
+// CLBlast allocates during a call, and lets go when its kernels are done.
 Status run_blas(QueueContext& context, const Descriptor& routine, const Argument* arguments) {
+  OB_ASSIGN_OR_RETURN(const BlasTable* table, context.libraries.blas());
+  OB_ASSIGN_OR_RETURN(const std::uint64_t scratch_bytes,
+                      blas_scratch_bytes(*table, context, routine, arguments));
+  std::shared_ptr<const void> scratch;
+  if (scratch_bytes > 0) {
+    auto set_aside = context.counted.set_aside(scratch_bytes, DeviceMemory::Aside::for_a_command);
+    OB_RETURN_IF_ERROR(set_aside.status().in("memory of CLBlast's own"));
+    scratch = std::move(*set_aside);
+  }
+  Status submitted = submit_blas(context, routine, arguments);
+  Status passed = context.synchronize();
+  return submitted.ok() ? passed : submitted;
+}
+
+Status submit_blas(QueueContext& context, const Descriptor& routine, const Argument* arguments) {
   const Operands operands = routine.operands(arguments);
   const QuickReturn quick = quick_return(routine, arguments, operands);
   if (quick.left == QuickReturn::Left::scaling) return scale(context, routine, arguments, quick);

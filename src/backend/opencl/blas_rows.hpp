@@ -30,3 +30,10 @@
 #define OB_CLBLAST_SAME_ROWS(X) \
   X(cgemm3m, CLBlastCgemm)      \
   X(zgemm3m, CLBlastZgemm)
+
+/// What says how much memory of its own a product takes, by precision.
+#define OB_CLBLAST_SIZES(X)            \
+  X(sgemm, CLBlastSGemmTempBufferSize) \
+  X(dgemm, CLBlastDGemmTempBufferSize) \
+  X(cgemm, CLBlastCGemmTempBufferSize) \
+  X(zgemm, CLBlastZGemmTempBufferSize)

@@ -36,6 +36,7 @@ Result<BlasTable> BlasTable::open() {
   table.function = reinterpret_cast<decltype(table.function)>(dlsym(library, #function)); \
   if (table.function == nullptr && missing == nullptr) missing = #function;
   OB_CLBLAST_ROWS(OB_CLBLAST_FILL)
+  OB_CLBLAST_SIZES(OB_CLBLAST_FILL)
 #undef OB_CLBLAST_FILL
   if (missing != nullptr) {
     return Status(Code::unavailable, std::string(kSoname) + " has no " + missing);

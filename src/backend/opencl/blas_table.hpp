@@ -15,6 +15,7 @@ namespace ob::opencl {
 struct BlasTable {
 #define OB_CLBLAST_MEMBER(routine, function) decltype(&::function) function = nullptr;
   OB_CLBLAST_ROWS(OB_CLBLAST_MEMBER)
+  OB_CLBLAST_SIZES(OB_CLBLAST_MEMBER)
 #undef OB_CLBLAST_MEMBER
 
   /// Errors: unavailable, if there is no library or it lacks a function

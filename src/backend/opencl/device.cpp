@@ -20,7 +20,7 @@ Status ClDevice::run(ClQueue& queue, const HostCall& call) {
 }
 
 Result<std::unique_ptr<ClFftPlan>> ClDevice::make_transform(const FftPlan& plan) const {
-  return ClFftPlan::make(parts_.accelerator, parts_.transforms.get(), plan);
+  return ClFftPlan::make(parts_.accelerator, *parts_.memory, parts_.transforms.get(), plan);
 }
 
 std::uint64_t ClDevice::transform_host_bytes(const FftPlan& plan) const {

@@ -36,11 +36,11 @@ bool DevicePlan::takes(const Accelerator& accelerator, const FftPlan& plan) noex
 }
 
 Result<std::unique_ptr<ClFftPlan>> DevicePlan::create(const Accelerator& accelerator,
-                                                      const FftPlan& plan) {
+                                                      DeviceMemory& memory, const FftPlan& plan) {
   const VkShape shape = shape_of(plan);
   std::unique_ptr<VkTransform> transform;
   if (shape.rank > 0) {
-    OB_ASSIGN_OR_RETURN(transform, VkTransform::create(accelerator, shape));
+    OB_ASSIGN_OR_RETURN(transform, VkTransform::create(accelerator, memory, shape));
   }
   return std::unique_ptr<ClFftPlan>(new DevicePlan(plan, shape, std::move(transform)));
 }

@@ -16,7 +16,7 @@ class DevicePlan final : public ClFftPlan {
   static bool takes(const Accelerator& accelerator, const FftPlan& plan) noexcept;
   /// @pre takes(...)   Errors: as VkTransform::create
   static Result<std::unique_ptr<ClFftPlan>> create(const Accelerator& accelerator,
-                                                   const FftPlan& plan);
+                                                   DeviceMemory& memory, const FftPlan& plan);
 
   Status execute(QueueContext& context, std::byte* input, std::byte* output) override;
 

@@ -6,10 +6,10 @@
 namespace ob::opencl {
 
 Result<std::unique_ptr<ClFftPlan>> ClFftPlan::make(const Accelerator& accelerator,
-                                                   const HostTransforms* host,
+                                                   DeviceMemory& memory, const HostTransforms* host,
                                                    const FftPlan& plan) {
   if (DevicePlan::takes(accelerator, plan)) {
-    auto made = DevicePlan::create(accelerator, plan);
+    auto made = DevicePlan::create(accelerator, memory, plan);
     if (made.ok() || made.status().code() != Code::unsupported || host == nullptr) return made;
   }
   return ProcessorPlan::create(host, plan);

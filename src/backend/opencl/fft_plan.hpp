@@ -17,10 +17,12 @@ namespace ob::opencl {
 class ClFftPlan {
  public:
   /// Plans; may take long.   @pre check_plan() accepts it
+  /// @param memory where what plans keep on the device counts; outlives them
   /// @param host what the processor can do; nullptr: nothing
   /// Errors: unsupported; out_of_memory; device_error
   static Result<std::unique_ptr<ClFftPlan>> make(const Accelerator& accelerator,
-                                                 const HostTransforms* host, const FftPlan& plan);
+                                                 DeviceMemory& memory, const HostTransforms* host,
+                                                 const FftPlan& plan);
   virtual ~ClFftPlan() = default;
 
   /// Submits the transform of packed arrays in device memory (equal if planned in place); workspace

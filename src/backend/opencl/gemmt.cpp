@@ -8,9 +8,6 @@
 namespace ob::opencl {
 namespace {
 
-// Large enough for gemm's full speed.
-constexpr std::int64_t kBlock = 1024;
-
 class Steps final : public GemmtSteps {
  public:
   Steps(QueueContext& context, const Descriptor& routine)
@@ -19,7 +16,9 @@ class Steps final : public GemmtSteps {
   Result<std::byte*> scratch(std::uint64_t size_bytes) override {
     return context_.work.device_bytes(size_bytes);
   }
-  Status gemm(const Argument* arguments) override { return run_blas(context_, gemm_, arguments); }
+  Status gemm(const Argument* arguments) override {
+    return submit_blas(context_, gemm_, arguments);
+  }
   Status copy_triangle(char uplo, std::int64_t n, HostOperand from, HostOperand to) override {
     OB_ASSIGN_OR_RETURN(const Kernels* kernels, context_.libraries.kernels());
     const auto offset = [&](const Place& place) {
@@ -43,7 +42,7 @@ class Steps final : public GemmtSteps {
 
 Status run_gemmt(QueueContext& context, const Descriptor& routine, const Argument* arguments) {
   Steps steps(context, routine);
-  return run_blocked_gemmt(steps, routine.precision, arguments, kBlock);
+  return run_blocked_gemmt(steps, routine.precision, arguments, kGemmtBlock);
 }
 
 }  // namespace ob::opencl

@@ -20,6 +20,7 @@ ClQueue::ClQueue(const Resources& resources, cl_command_queue queue, const std::
                .memory = resources.source,
                .queue = queue,
                .work = work_,
+               .counted = resources.memory,
                .libraries = resources.libraries,
                .host = resources.host},
       copies_(context_) {}

@@ -9,6 +9,7 @@
 #include "backend/opencl/libraries.hpp"
 #include "backend/opencl/memory.hpp"
 #include "device/column_copy.hpp"
+#include "device/device_memory.hpp"
 #include "device/host_routines.hpp"
 #include "device/work_area.hpp"
 
@@ -21,6 +22,7 @@ struct QueueContext {
   const ClMemory& memory;
   cl_command_queue queue;  ///< in order
   WorkArea& work;
+  DeviceMemory& counted;  ///< where memory that libraries take by themselves is set aside
   const Libraries& libraries;
   const HostRoutines* host;  ///< what the processor can do; nullptr: nothing
 

@@ -1,6 +1,7 @@
 // The only file that sees VkFFT, a header of 33,000 lines that calls OpenCL by its names. Macros
 // lead those calls to the table of what was opened at run time, so that nothing needs libOpenCL to
-// link or load; and away from the process's locale and output, which are not VkFFT's to change.
+// link or load; have what it allocates counted; and lead away from the process's locale and output,
+// which are not VkFFT's to change.
 #include "backend/opencl/vkfft.hpp"
 
 #include <inttypes.h>
@@ -12,15 +13,68 @@
 #include <string.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 
 namespace {
 // Only reached with a library: create() has asked for it.
 const ob::opencl::Cl& opened() { return **ob::opencl::Cl::get(); }
+
+// What VkFFT allocates for one transform.
+class Buffers {
+ public:
+  explicit Buffers(ob::DeviceMemory& memory) : memory_(memory) {}
+  // It leaves some behind where it fails.
+  ~Buffers() {
+    for (const auto& [buffer, counted] : counted_) (void)opened().clReleaseMemObject(buffer);
+  }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  cl_mem create(cl_context context, cl_mem_flags flags, std::size_t size, void* from,
+                cl_int* result) {
+    auto counted = memory_.set_aside(size, ob::DeviceMemory::Aside::for_long);
+    if (!counted.ok()) {
+      refused_ = counted.status();
+      *result = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+      return nullptr;
+    }
+    const cl_mem made = opened().clCreateBuffer(context, flags, size, from, result);
+    if (*result == CL_SUCCESS) {
+      counted_[made] = std::move(*counted);
+    } else {
+      refused_ = ob::opencl::Cl::check(*result, "allocating " + std::to_string(size) + " bytes");
+    }
+    return made;
+  }
+  cl_int release(cl_mem buffer) {
+    const cl_int result = opened().clReleaseMemObject(buffer);
+    counted_.erase(buffer);
+    return result;
+  }
+  // Why the last one that could not be had was not.
+  const ob::Status& refused() const { return refused_; }
+
+ private:
+  ob::DeviceMemory& memory_;
+  std::map<cl_mem, std::shared_ptr<const void>> counted_;
+  ob::Status refused_;
+};
+
+// Whose VkFFT's calls are, on this thread.
+thread_local Buffers* current = nullptr;
+class Calling {
+ public:
+  explicit Calling(Buffers& buffers) { current = &buffers; }
+  ~Calling() { current = nullptr; }
+  Calling(const Calling&) = delete;
+  Calling& operator=(const Calling&) = delete;
+};
 }  // namespace
 
 #define clBuildProgram opened().clBuildProgram
-#define clCreateBuffer opened().clCreateBuffer
+#define clCreateBuffer current->create
 #define clCreateCommandQueue opened().clCreateCommandQueue
 #define clCreateKernel opened().clCreateKernel
 #define clCreateProgramWithBinary opened().clCreateProgramWithBinary
@@ -33,7 +87,7 @@ const ob::opencl::Cl& opened() { return **ob::opencl::Cl::get(); }
 #define clGetProgramInfo opened().clGetProgramInfo
 #define clReleaseCommandQueue opened().clReleaseCommandQueue
 #define clReleaseKernel opened().clReleaseKernel
-#define clReleaseMemObject opened().clReleaseMemObject
+#define clReleaseMemObject current->release
 #define clReleaseProgram opened().clReleaseProgram
 #define clSetKernelArg opened().clSetKernelArg
 #define printf(...) ((void)0)
@@ -49,12 +103,14 @@ namespace {
 
 class Transform final : public VkTransform {
  public:
-  Transform(const Accelerator& accelerator, const VkShape& shape)
-      : device_(accelerator.device),
+  Transform(const Accelerator& accelerator, DeviceMemory& memory, const VkShape& shape)
+      : buffers_(memory),
+        device_(accelerator.device),
         context_(accelerator.context),
         forward_(shape.sign < 0),
         bytes_(shape.bytes()) {}
   ~Transform() override {
+    const Calling calling(buffers_);
     if (made_) deleteVkFFT(&app_);
   }
 
@@ -76,8 +132,10 @@ class Transform final : public VkTransform {
     // Sines from tables: those that devices compute are good to some 1e-6 only.
     wanted.useLUT = 1;
     wanted.useUint64 = bytes_ > UINT32_MAX ? 1 : 0;
+    const Calling calling(buffers_);
     const VkFFTResult result = initializeVkFFT(&app_, wanted);
     if (result != VKFFT_SUCCESS) {  // it has cleaned up
+      OB_RETURN_IF_ERROR(buffers_.refused().in("a plan's tables"));
       return {Code::unsupported, "VkFFT cannot plan this transform (its result " +
                                      std::to_string(static_cast<int>(result)) + ")"};
     }
@@ -99,6 +157,7 @@ class Transform final : public VkTransform {
       launch.tempBuffer = &work.buffer;
       launch.tempBufferOffset = work.offset_bytes;
     }
+    const Calling calling(buffers_);
     const VkFFTResult result = VkFFTAppend(&app_, forward_ ? -1 : 1, &launch);
     // It remembers pointers to what lies on this function's stack.
     app_.configuration.buffer = nullptr;
@@ -122,6 +181,7 @@ class Transform final : public VkTransform {
     app_.configuration.allocateTempBuffer = 0;
   }
 
+  Buffers buffers_;
   cl_device_id device_;  // VkFFT keeps pointers to these
   cl_context context_;
   const bool forward_;
@@ -143,8 +203,9 @@ std::uint64_t VkShape::bytes() const noexcept {
 }
 
 Result<std::unique_ptr<VkTransform>> VkTransform::create(const Accelerator& accelerator,
+                                                         DeviceMemory& memory,
                                                          const VkShape& shape) {
-  auto made = std::make_unique<Transform>(accelerator, shape);
+  auto made = std::make_unique<Transform>(accelerator, memory, shape);
   OB_RETURN_IF_ERROR(made->plan(shape));
   return std::unique_ptr<VkTransform>(std::move(made));
 }

@@ -7,6 +7,7 @@
 
 #include "backend/opencl/accelerator.hpp"
 #include "backend/opencl/memory.hpp"
+#include "device/device_memory.hpp"
 #include "routines/fft.hpp"
 
 namespace ob::opencl {
@@ -26,14 +27,17 @@ struct VkShape {
   std::uint64_t bytes() const noexcept;
 };
 
-/// VkFFT writes a program for each shape and has the driver compile it.
-/// Threads: create() one at a time; run() by one thread at a time
+/// VkFFT writes a program for each shape and has the driver compile it. Its tables count against
+/// the device's cap as long as the transform lives. Threads: create() one at a time; run() by one
+/// thread at a time
 class VkTransform {
  public:
   /// @pre the device has the precision
-  /// Errors: unsupported if VkFFT cannot, with its number of the reason; device_error
+  /// @param memory outlives the transform
+  /// Errors: out_of_memory; unsupported if VkFFT cannot, with its number of the reason;
+  /// device_error
   static Result<std::unique_ptr<VkTransform>> create(const Accelerator& accelerator,
-                                                     const VkShape& shape);
+                                                     DeviceMemory& memory, const VkShape& shape);
   virtual ~VkTransform() = default;
 
   /// What run() needs beside the array [bytes].

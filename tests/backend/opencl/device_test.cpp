@@ -127,6 +127,50 @@ TEST_F(DeviceTest, ClblastComputesWhatTheProcessorCouldHave) {
   EXPECT_TRUE(status().ok()) << status().message();
 }
 
+TEST_F(DeviceTest, ACallWhoseScratchIsBeyondTheCapComputesNothing) {
+  open(accelerator());
+  if (!accelerator().has_fp64) GTEST_SKIP() << "no double precision here";
+  // C has 10 MB of the 16 MiB, and CLBlast copies it.
+  constexpr std::int64_t kOrder = 1100;
+  constexpr std::int64_t kWidth = 8;
+  std::vector<double> factor(static_cast<std::size_t>(kOrder * kWidth), 1);
+  const std::vector<double> before(static_cast<std::size_t>(kOrder * kOrder), 1);
+  std::vector<double> c = before;
+  const Descriptor& dsyrk = *routines::find(std::string_view("dsyrk"));
+  Argument arguments[kMaxArguments];
+  arguments[0].flag = 'U';
+  arguments[1].flag = 'N';
+  arguments[2].dim = kOrder;
+  arguments[3].dim = kWidth;
+  arguments[4].scalar = arguments[6].scalar = {1, 0};
+  arguments[5].device = {upload(factor), 0, kOrder};
+  const BufferId result = upload(c);
+  arguments[7].device = {result, 0, kOrder};
+  EXPECT_TRUE(device().call(queue(), dsyrk, arguments).ok());
+  (void)download(result, 1);
+  EXPECT_EQ(status().code(), Code::out_of_memory) << status().message();
+  EXPECT_TRUE(download(result, before.size()) == before);
+  arguments[2].dim = 16;
+  EXPECT_TRUE(device().call(queue(), dsyrk, arguments).ok());
+  EXPECT_EQ(download(result, 1)[0], 1 + kWidth);
+  EXPECT_TRUE(status().ok()) << status().message();
+}
+
+TEST_F(DeviceTest, APlanWhoseTablesAreBeyondTheCapIsNone) {
+  open(accelerator());
+  if (!accelerator().has_fp64) GTEST_SKIP() << "no double precision here";
+  FftPlan plan{.precision = Precision::z, .rank = 1};
+  plan.n[0] = (std::uint64_t{1} << 19) + 21;  // a prime: tables of twice that length and more
+  const auto buffer = device().allocate(input_bytes(plan));
+  ASSERT_TRUE(buffer.ok()) << buffer.status().message();
+  const std::uint64_t used_bytes = device().memory_use().used_bytes;
+  const auto made = device().make_plan(plan);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_TRUE(device().execute(queue(), *made, {*buffer}, {*buffer}).ok());
+  EXPECT_EQ(device().synchronize(queue()).status.code(), Code::out_of_memory);
+  EXPECT_EQ(device().memory_use().used_bytes, used_bytes);
+}
+
 TEST_F(DeviceTest, DoublePrecisionIsTheProcessorsWhereTheDeviceHasNone) {
   Accelerator single = accelerator();
   single.has_fp64 = false;

@@ -48,12 +48,12 @@ class FftAccuracyTest : public OnDevice {
     FftPlan plan{.precision = precision, .rank = 1};
     plan.n[0] = data.size();
     ASSERT_TRUE(DevicePlan::takes(accelerator(), plan));
-    auto made = DevicePlan::create(accelerator(), plan);
-    ASSERT_TRUE(made.ok()) << made.status().message();
     auto source = ClMemory::create(cl(), accelerator());
     ASSERT_TRUE(source.ok());
     const ClMemory& addresses = **source;
     DeviceMemory memory(std::move(*source), std::uint64_t{1} << 30);
+    auto made = DevicePlan::create(accelerator(), memory, plan);
+    ASSERT_TRUE(made.ok()) << made.status().message();
     const Libraries libraries(cl(), accelerator());
     auto queue = ClQueue::create({cl(), accelerator(), addresses, memory, libraries, nullptr},
                                  "ob-test", {});
