@@ -18,12 +18,14 @@
 
 #include "backends.hpp"
 #include "daemon/server.hpp"
+#include "stop_signal.hpp"
 #include "transport/address.hpp"
 #include "transport/security.hpp"
 
 namespace {
 
-constexpr double kDrainSeconds = 30;
+// For what follows when clients are gone: plans in the making, memory to give back.
+constexpr double kEndingSeconds = 5;
 
 struct Options {
   std::vector<std::string> listen{"127.0.0.1:7770"};
@@ -37,6 +39,7 @@ struct Options {
   std::uint64_t session_memory_bytes = UINT64_MAX;
   std::uint64_t session_host_memory_bytes = 0;
   std::uint64_t idle_seconds = 24 * 3600;
+  double drain_seconds = 30;
   std::string log_level = "info";
   bool exit_with_parent = false;
 };
@@ -61,6 +64,11 @@ void declare_limits(CLI::App& app, Options& options) {
   app.add_option("--idle-time", options.idle_seconds,
                  "seconds after which a connection that nobody uses is closed")
       ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  app.add_option("--drain-time", options.drain_seconds,
+                 "seconds that calls in flight may take after SIGTERM; then clients are cut off, "
+                 "and what a device does not end is given up")
+      ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
 }
 
@@ -133,16 +141,6 @@ int fail(const ob::Status& status) {
   return 1;
 }
 
-sigset_t block_stop_signals() {
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTERM);
-  sigaddset(&stop, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // before any thread exists: all inherit it
-  signal(SIGPIPE, SIG_IGN);
-  return stop;
-}
-
 // Each connection and each buffer of a client takes a descriptor.
 void raise_descriptor_limit() {
   rlimit limit{};
@@ -152,7 +150,8 @@ void raise_descriptor_limit() {
 }
 
 int serve(const Options& options) {
-  const sigset_t stop = block_stop_signals();
+  ob::apps::StopSignal stop;
+  signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
   if (options.exit_with_parent) {
     const pid_t parent = getppid();
@@ -186,6 +185,7 @@ int serve(const Options& options) {
     spdlog::info("device {}: {} ({})", i, devices[i]->info().backend,
                  devices[i]->info().description);
   }
+  stop.serving(options.drain_seconds + kEndingSeconds);
   auto server = ob::daemon::Server::create(
       {.listen = options.listen,
        .max_connections = options.max_connections,
@@ -200,10 +200,10 @@ int serve(const Options& options) {
   for (const std::string& address : (*server)->addresses())
     std::printf("listening on %s\n", address.c_str());
   std::fflush(stdout);
-  int signal_number = 0;
-  sigwait(&stop, &signal_number);
-  spdlog::info("draining (signal {})", signal_number);
-  (*server)->drain(kDrainSeconds);
+  spdlog::info("draining (signal {})", stop.wait());
+  // What a device is at cannot be taken from it, but for ending the process.
+  if (!(*server)->drain(options.drain_seconds)) _exit(ob::apps::StopSignal::kGivenUp);
+  server->reset();
   spdlog::info("stopped");
   return 0;
 }

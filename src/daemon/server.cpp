@@ -18,6 +18,7 @@ using transport::Clock;
 
 // A client between two commands of one call is silent for less than this.
 constexpr auto kQuiet = std::chrono::milliseconds(50);
+constexpr auto kLookAgain = std::chrono::milliseconds(5);
 // A client that is turned away says hello at once, or misses the explanation.
 constexpr auto kHelloTime = std::chrono::milliseconds(200);
 // Who has said nothing for so long is not in the middle of anything, and pays little for a new
@@ -48,7 +49,11 @@ Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
   return server;
 }
 
-Server::~Server() { drain(0); }
+Server::~Server() {
+  stop_accepting();
+  shut_down_resting(true);
+  reap(true);
+}
 
 std::vector<std::string> Server::addresses() const {
   std::vector<std::string> all;
@@ -255,18 +260,65 @@ std::size_t Server::shut_down_resting(bool everybody) {
   return left;
 }
 
-void Server::drain(double patience_s) {
-  if (closing_.exchange(true)) return;
+void Server::stop_accepting() {
+  closing_ = true;
   for (const auto& listener : listeners_) listener->close();
   for (std::thread& acceptor : acceptors_) {
     if (acceptor.joinable()) acceptor.join();
   }
+}
+
+bool Server::drain(double patience_s) {
+  stop_accepting();
   const auto deadline = Clock::now() + std::chrono::duration<double>(patience_s);
   if (patience_s > 0) std::this_thread::sleep_for(kQuiet);
-  while (shut_down_resting(false) > 0 && Clock::now() < deadline)
+  std::size_t left = 0;
+  while ((left = shut_down_resting(false)) > 0 && Clock::now() < deadline)
     std::this_thread::sleep_for(kQuiet);
+  if (left > 0) spdlog::warn("{} connections are cut off after {} s", left, patience_s);
   shut_down_resting(true);
-  reap(true);
+  const auto end = Clock::now() + kEnding;
+  const auto working = [this] {
+    const std::vector<std::size_t> counts = unfinished();
+    return std::any_of(counts.begin(), counts.end(), [](std::size_t n) { return n > 0; });
+  };
+  while (working() && Clock::now() < end) std::this_thread::sleep_for(kLookAgain);
+  reap(false);
+  if (give_up()) return false;
+  log_memory_use();
+  return true;
+}
+
+// Connections whose threads still wait for what their clients asked for: by device, and last those
+// of no session.
+std::vector<std::size_t> Server::unfinished() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::size_t> counts(devices_.size() + 1);
+  for (const Client& client : clients_) {
+    if (client.over) continue;
+    const Session* name = client.connection->session_name();
+    const auto known = std::find_if(sessions_.begin(), sessions_.end(), [&](const Known& k) {
+      return name != nullptr && k.name == name;
+    });
+    ++counts[known == sessions_.end() ? devices_.size() : known->device];
+  }
+  return counts;
+}
+
+// Says what is left, if something is.
+bool Server::give_up() {
+  const std::vector<std::size_t> counts = unfinished();
+  bool any = false;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    any = true;
+    const std::string who = i < devices_.size() ? "device " + std::to_string(i) : "the daemon";
+    spdlog::error("given up: {} has not ended what {} connections asked for", who, counts[i]);
+  }
+  return any;
+}
+
+void Server::log_memory_use() const {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const MemoryUse use = devices_[i]->memory_use();
     if (use.allocations == 0) continue;

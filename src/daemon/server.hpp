@@ -34,18 +34,25 @@ struct ServerConfig {
 /// Threads: any.
 class Server final : public SessionDirectory {
  public:
+  /// How long what clients asked for may still take after they were cut off.
+  static constexpr std::chrono::seconds kEnding{1};
+
   /// Listens at once, so that addresses() are ready for clients. Devices must be at least one.
   /// Errors: those of transport::listen().
   static Result<std::unique_ptr<Server>> create(ServerConfig config,
                                                 std::vector<std::unique_ptr<Device>> devices);
+  /// Waits for what the devices still do.
   ~Server() override;
 
   /// The bound addresses, in the order asked for.
   std::vector<std::string> addresses() const;
 
   /// Takes no new clients, lets every client finish what it has asked for, closes, returns.
-  /// Bounded: after `patience_s` whoever is left is cut off.
-  void drain(double patience_s);
+  /// Bounded: after `patience_s` whoever is left is cut off, and what a device does not end within
+  /// kEnding after that is given up: a command that it runs cannot be taken back.
+  /// @returns false if something was given up. The server cannot be destroyed then before the
+  /// device ends it; the process can.   Threads: one
+  bool drain(double patience_s);
 
  private:
   struct Client {
@@ -69,6 +76,10 @@ class Server final : public SessionDirectory {
   void serve(Client& client) noexcept;
   void reap(bool all);
   std::size_t shut_down_resting(bool everybody);
+  void stop_accepting();
+  std::vector<std::size_t> unfinished();
+  bool give_up();
+  void log_memory_use() const;
 
   Result<std::shared_ptr<Session>> open(const wire::Hello& hello, const std::string& user) override;
   std::uint64_t make_room(const Session& wanting, std::uint64_t bytes) override;

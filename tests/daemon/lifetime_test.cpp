@@ -196,6 +196,20 @@ TEST_P(LifetimeTest, DrainFinishesWhatRunsAndRefusesTheRest) {
   draining.join();
 }
 
+TEST_P(LifetimeTest, DrainGivesUpWhatADeviceDoesNotEnd) {
+  RawClient client(daemon->address());
+  start(client);
+  call(client, 310);  // 3 s
+  client.command(Opcode::ping);
+  ASSERT_EQ(client.answer().opcode(), Opcode::pong);
+  const auto before = transport::Clock::now();
+  EXPECT_FALSE(daemon->server().drain(0.1));
+  const auto took = transport::Clock::now() - before;
+  EXPECT_GE(took, daemon::Server::kEnding);
+  EXPECT_LT(took, daemon::Server::kEnding + std::chrono::seconds(1));
+  EXPECT_EQ(client.receive().end.code(), Code::connection_lost);
+}
+
 INSTANTIATE_TEST_SUITE_P(over, LifetimeTest, testing::Values(Transport::tcp, Transport::shm), name);
 
 }  // namespace

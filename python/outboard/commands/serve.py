@@ -60,6 +60,12 @@ LOG_LEVELS = ("debug", "info", "warn", "error")
     "[default: 10]",
 )
 @click.option("--idle-time", type=click.IntRange(1), help="Seconds; then an unused one is closed.")
+@click.option(
+    "--drain-time",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="What calls in flight may take after SIGTERM.  [default: 30]",
+)
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="What to log on stderr.")
 @click.option("--exit-with-parent", is_flag=True, help="End when the starting process ends.")
 def command(
@@ -77,13 +83,14 @@ def command(
     session_host_memory: str | None,
     longest_command: float | None,
     idle_time: int | None,
+    drain_time: float | None,
     log_level: str | None,
     exit_with_parent: bool,
 ) -> None:
     """Run the accelerator daemon, outboardd, in the foreground.
 
     It prints `listening on ADDRESS` when it is ready; SIGTERM lets calls in flight finish, then
-    it ends with status 0.
+    it ends with status 0, or with 3 if a device did not end its work in time.
 
     \b
     Examples:
@@ -111,6 +118,7 @@ def command(
         "--session-host-memory": session_host_memory,
         "--longest-command": longest_command,
         "--idle-time": idle_time,
+        "--drain-time": drain_time,
         "--log-level": log_level,
     }
     arguments = [part for address in listen for part in ("--listen", address)]

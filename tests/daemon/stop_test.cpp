@@ -1,0 +1,148 @@
+// How the daemon's process ends after SIGTERM, whatever its device does.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "bench/child_process.hpp"
+#include "routines/codec.hpp"
+#include "support/dgemm.hpp"
+#include "support/raw_client.hpp"
+
+namespace ob::test {
+namespace {
+
+using wire::Opcode;
+
+constexpr QueueId kQueue{1};
+// What it may take beyond its bounds on a busy machine.
+constexpr std::chrono::seconds kLate{5};
+
+/// The daemon, with a device that takes 2000 s for a product of order 1000.
+class Daemon {
+ public:
+  explicit Daemon(const std::string& options = "")
+      : process_({"/bin/sh", "-c",
+                  "exec " OB_DAEMON " --listen 127.0.0.1:0 --backend null --device-rate 1MF "
+                  "--drain-time 0.2 --exit-with-parent " +
+                      options + " 2>&1"},
+                 {}) {}
+  ~Daemon() {
+    if (process_.pid() > 0) ::kill(process_.pid(), SIGKILL);  // still there only after a failure
+  }
+
+  /// Where it listens; empty if it does not.
+  std::string address() {
+    const std::string prefix = "listening on ";
+    for (std::string line = process_.line(); !line.empty(); line = process_.line()) {
+      if (line.rfind(prefix, 0) == 0) return line.substr(prefix.size());
+    }
+    return {};
+  }
+
+  /// The status of the daemon, which ends now; how long that took.
+  int stop(std::chrono::steady_clock::duration& took) {
+    const auto before = std::chrono::steady_clock::now();
+    ::kill(process_.pid(), SIGTERM);
+    siginfo_t info{};
+    // Left to be reaped by process_.
+    EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOWAIT), 0);
+    took = std::chrono::steady_clock::now() - before;
+    return info.si_code == CLD_EXITED ? info.si_status : -1;
+  }
+
+  /// All that it wrote to stderr and stdout since.
+  std::string log() {
+    std::string text;
+    for (std::string line = process_.line(); !line.empty(); line = process_.line()) {
+      text += line + "\n";
+    }
+    return text;
+  }
+
+ private:
+  bench::ChildProcess process_;
+};
+
+/// Submits such a product, and knows that it has arrived.
+void compute(RawClient& client) {
+  constexpr std::int64_t kOrder = 1000;
+  client.shake_hands();
+  client.command(Opcode::create_queue, kQueue);
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    client.command(Opcode::allocate, {}, wire::Allocate{BufferId{i}, 8 * kOrder * kOrder});
+  }
+  Argument arguments[kMaxArguments];
+  square_dgemm_on_device(kOrder, BufferId{1}, BufferId{2}, BufferId{3}, arguments);
+  wire::Body body;
+  encode_call(dgemm(), arguments, body);
+  client.command(Opcode::call, kQueue, body.bytes());
+  client.command(Opcode::ping);
+  ASSERT_EQ(client.answer().opcode(), Opcode::pong);
+}
+
+TEST(Stop, WhatTheDeviceDoesNotEndIsGivenUp) {
+  Daemon daemon;
+  const std::string address = daemon.address();
+  ASSERT_FALSE(address.empty());
+  RawClient client(address);
+  compute(client);
+  std::chrono::steady_clock::duration took{};
+  EXPECT_EQ(daemon.stop(took), 3);
+  EXPECT_LT(took, daemon::Server::kEnding + kLate);
+  const std::string text = daemon.log();
+  EXPECT_NE(text.find("given up: device 0 has not ended what 1 connections asked for"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Stop, WithNothingToDoItEndsAtOnce) {
+  Daemon daemon;
+  const std::string address = daemon.address();
+  ASSERT_FALSE(address.empty());
+  RawClient client(address);
+  client.shake_hands();
+  std::chrono::steady_clock::duration took{};
+  EXPECT_EQ(daemon.stop(took), 0);
+  EXPECT_LT(took, kLate);
+  EXPECT_EQ(daemon.log().find("given up"), std::string::npos);
+}
+
+// As one whose device compiles what is measured at start.
+TEST(Stop, OneThatDoesNotListenYetEndsAtOnce) {
+  std::string folder = "/tmp/ob-test-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string pool = folder + "/pool.pem";
+  ASSERT_EQ(::mkfifo(pool.c_str(), 0600), 0);  // whoever reads it waits for a writer
+  for (const char* name : {"/daemon.pem", "/daemon.key"}) {
+    std::ofstream(folder + name) << "none";
+    ASSERT_EQ(::chmod((folder + name).c_str(), 0600), 0);
+  }
+  {
+    Daemon daemon("--key " + folder);
+    // It reads, once somebody can write without waiting for it.
+    int writer = -1;
+    for (int i = 0; writer < 0 && i < 1000; ++i) {
+      writer = ::open(pool.c_str(), O_WRONLY | O_NONBLOCK);
+      if (writer < 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_GE(writer, 0);
+    std::chrono::steady_clock::duration took{};
+    EXPECT_EQ(daemon.stop(took), 0);
+    EXPECT_LT(took, kLate);
+    if (writer >= 0) ::close(writer);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace ob::test
