@@ -250,6 +250,9 @@ Status Connection::on_allocate(const session::Message& message) {
     OB_RETURN_IF_ERROR(wait_for(session_->open_uses_of_freed()));
     status = session_->allocate(allocate.buffer, allocate.bytes);
   }
+  if (status.code() == Code::out_of_memory && session_->drop_idle_plans() > 0) {
+    status = session_->allocate(allocate.buffer, allocate.bytes);
+  }
   if (status.code() == Code::out_of_memory && allocate.bytes <= session_->memory()->room_bytes() &&
       directory_.make_room(*session_, allocate.bytes) > 0) {
     status = allocate_in_place_of_others(allocate);

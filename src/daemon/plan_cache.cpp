@@ -100,6 +100,18 @@ PlanCache::Entries PlanCache::take_surplus() {
   return gone;
 }
 
+std::size_t PlanCache::drop_idle() {
+  Entries gone;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Entry& entry : idle_) known_.erase(entry.key);
+    gone.swap(idle_);
+    idle_bytes_ = 0;
+  }
+  destroy(gone);
+  return gone.size();
+}
+
 // Not under the lock: a library may take its time.
 void PlanCache::destroy(const Entries& gone) {
   for (const Entry& entry : gone) (void)device_.destroy_plan(entry.local);

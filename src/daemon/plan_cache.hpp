@@ -71,6 +71,8 @@ class PlanCache {
 
   /// Errors: those of Device::make_plan.
   Result<std::unique_ptr<const Plan>> plan_for(const FftPlan& plan);
+  /// Destroys those that nobody uses: what they hold on the device is needed.   @returns how many
+  std::size_t drop_idle();
   Counts counts() const;
 
  private:

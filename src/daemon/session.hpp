@@ -170,6 +170,8 @@ class Session {
   Result<PlanId> plan(PlanId id);
   /// Something failed that a plan may be the reason of: no other session gets this one's plans.
   void doubt_plans();
+  /// Gives up what plans that no session uses hold of the device.   @returns how many there were
+  std::size_t drop_idle_plans() { return plan_cache_.drop_idle(); }
 
   /// What others deliver is taken from now on; the same inbox until it is closed.
   Result<std::shared_ptr<Inbox>> open_inbox(Inboxes& inboxes);

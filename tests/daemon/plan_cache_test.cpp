@@ -124,6 +124,20 @@ TEST_F(PlanCacheTest, ADoubtedPlanServesItsHoldersOnly) {
   EXPECT_EQ(cache.plan_for(line(64)).value()->local(), fresh->local());
 }
 
+TEST_F(PlanCacheTest, IdleOnesGoWhenTheirMemoryIsNeeded) {
+  PlanCache cache(*device);
+  const PlanId idle = use_once(cache, line(64));
+  auto used = cache.plan_for(line(65));
+  ASSERT_TRUE(used.ok());
+  EXPECT_EQ(cache.drop_idle(), 1u);
+  EXPECT_FALSE(alive(idle));
+  EXPECT_EQ(cache.counts().idle_bytes, 0u);
+  const PlanId kept = (*used)->local();
+  used->reset();
+  EXPECT_EQ(use_once(cache, line(65)), kept);
+  EXPECT_NE(use_once(cache, line(64)), idle);
+}
+
 TEST_F(PlanCacheTest, ImpossiblePlansAreNotKept) {
   PlanCache cache(*device);
   FftPlan impossible = line(0);
