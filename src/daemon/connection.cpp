@@ -59,6 +59,7 @@ Connection::Connection(std::unique_ptr<transport::Stream> stream, SessionDirecto
 Status Connection::run() {
   replies_.adopt_io_thread();
   Status status = serve();
+  gone_ = true;
   if (!status.ok() && status.code() != Code::connection_lost && may_explain_) explain(status);
   stream_->shut_down();
   if (session_) session_->destroy_queues_of(this);  // whoever still answers finds the stream shut

@@ -53,6 +53,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status run();
   /// True if the client has sent nothing that is unanswered.
   bool at_rest() const;
+  /// True if the client has left, or was told to: nobody waits for what the device still does.
+  bool gone() const noexcept { return gone_; }
   /// Since when the client has said nothing; meaningful while at_rest().
   transport::Clock::time_point resting_since() const noexcept { return resting_since_.load(); }
   /// Names the session that the client is in; nullptr before and after it is. Not to be followed.
@@ -138,6 +140,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool may_explain_ = false;       // the client speaks our protocol and was not refused
   bool unanswered_ = false;        // a queue command came since the last synchronize
   std::atomic<bool> resting_{true};
+  std::atomic<bool> gone_{false};
   std::atomic<transport::Clock::time_point> resting_since_{transport::Clock::now()};
   std::atomic<const Session*> session_name_{nullptr};
 };

@@ -251,11 +251,13 @@ std::size_t Server::shut_down_resting(bool everybody) {
   std::size_t left = 0;
   for (Client& client : clients_) {
     if (client.over) continue;
-    if (everybody || client.connection->at_rest()) {
-      client.connection->shut_down();
-    } else {
+    const bool waits = !client.connection->at_rest() && !client.connection->gone();
+    if (waits && !everybody) {
       ++left;
+      continue;
     }
+    client.cut_off = waits;
+    client.connection->shut_down();
   }
   return left;
 }
@@ -268,54 +270,54 @@ void Server::stop_accepting() {
   }
 }
 
-bool Server::drain(double patience_s) {
+Drained Server::drain(double patience_s) {
   stop_accepting();
   const auto deadline = Clock::now() + std::chrono::duration<double>(patience_s);
   if (patience_s > 0) std::this_thread::sleep_for(kQuiet);
   std::size_t left = 0;
   while ((left = shut_down_resting(false)) > 0 && Clock::now() < deadline)
     std::this_thread::sleep_for(kQuiet);
-  if (left > 0) spdlog::warn("{} connections are cut off after {} s", left, patience_s);
-  shut_down_resting(true);
+  if (left > 0) {
+    spdlog::warn("cut off after {} s: {} connections", patience_s, left);
+    shut_down_resting(true);
+  }
   const auto end = Clock::now() + kEnding;
-  const auto working = [this] {
-    const std::vector<std::size_t> counts = unfinished();
-    return std::any_of(counts.begin(), counts.end(), [](std::size_t n) { return n > 0; });
-  };
-  while (working() && Clock::now() < end) std::this_thread::sleep_for(kLookAgain);
+  std::vector<std::size_t> connections;
+  Drained drained = unfinished(connections);
+  for (; drained != Drained::clean && Clock::now() < end; drained = unfinished(connections))
+    std::this_thread::sleep_for(kLookAgain);
   reap(false);
-  if (give_up()) return false;
-  log_memory_use();
-  return true;
+  if (drained == Drained::clean) {
+    log_memory_use();
+    return drained;
+  }
+  const char* const whose = drained == Drained::given_up ? "were cut off" : "went away";
+  for (std::size_t i = 0; i < connections.size(); ++i) {
+    if (connections[i] == 0) continue;
+    spdlog::warn("given up: device {} still works for {} connections that {}", i, connections[i],
+                 whose);
+  }
+  spdlog::warn("given up: not all that was begun has ended");
+  return drained;
 }
 
-// Connections whose threads still wait for what their clients asked for: by device, and last those
-// of no session.
-std::vector<std::size_t> Server::unfinished() {
+// Who still waits for a device, and the number of connections at each.
+Drained Server::unfinished(std::vector<std::size_t>& connections) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::size_t> counts(devices_.size() + 1);
+  connections.assign(devices_.size(), 0);
+  Drained drained = Drained::clean;
   for (const Client& client : clients_) {
     if (client.over) continue;
+    if (drained != Drained::given_up) {
+      drained = client.cut_off ? Drained::given_up : Drained::left;
+    }
     const Session* name = client.connection->session_name();
     const auto known = std::find_if(sessions_.begin(), sessions_.end(), [&](const Known& k) {
       return name != nullptr && k.name == name;
     });
-    ++counts[known == sessions_.end() ? devices_.size() : known->device];
+    if (known != sessions_.end()) ++connections[known->device];
   }
-  return counts;
-}
-
-// Says what is left, if something is.
-bool Server::give_up() {
-  const std::vector<std::size_t> counts = unfinished();
-  bool any = false;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0) continue;
-    any = true;
-    const std::string who = i < devices_.size() ? "device " + std::to_string(i) : "the daemon";
-    spdlog::error("given up: {} has not ended what {} connections asked for", who, counts[i]);
-  }
-  return any;
+  return drained;
 }
 
 void Server::log_memory_use() const {

@@ -31,10 +31,17 @@ struct ServerConfig {
   StripingConfig striping;
 };
 
+/// How a server was drained.
+enum class Drained {
+  clean,     ///< nothing is left
+  left,      ///< devices still work for clients that went away themselves
+  given_up,  ///< devices still work for clients that were cut off
+};
+
 /// Threads: any.
 class Server final : public SessionDirectory {
  public:
-  /// How long what clients asked for may still take after they were cut off.
+  /// How long what clients asked for may still take after they are gone.
   static constexpr std::chrono::seconds kEnding{1};
 
   /// Listens at once, so that addresses() are ready for clients. Devices must be at least one.
@@ -48,17 +55,18 @@ class Server final : public SessionDirectory {
   std::vector<std::string> addresses() const;
 
   /// Takes no new clients, lets every client finish what it has asked for, closes, returns.
-  /// Bounded: after `patience_s` whoever is left is cut off, and what a device does not end within
-  /// kEnding after that is given up: a command that it runs cannot be taken back.
-  /// @returns false if something was given up. The server cannot be destroyed then before the
-  /// device ends it; the process can.   Threads: one
-  bool drain(double patience_s);
+  /// Bounded: after `patience_s` whoever is left is cut off, and when all have been gone for
+  /// kEnding devices are not waited for any longer: a command that one runs cannot be taken back.
+  /// Unless it is clean then, the server cannot be destroyed before they end; the process can.
+  /// Threads: one
+  Drained drain(double patience_s);
 
  private:
   struct Client {
     std::shared_ptr<Connection> connection;
     std::thread thread;
     std::atomic<bool> over{false};
+    bool cut_off = false;  // while it waited for something
   };
 
   struct Known {
@@ -77,8 +85,7 @@ class Server final : public SessionDirectory {
   void reap(bool all);
   std::size_t shut_down_resting(bool everybody);
   void stop_accepting();
-  std::vector<std::size_t> unfinished();
-  bool give_up();
+  Drained unfinished(std::vector<std::size_t>& connections);
   void log_memory_use() const;
 
   Result<std::shared_ptr<Session>> open(const wire::Hello& hello, const std::string& user) override;

@@ -199,15 +199,28 @@ TEST_P(LifetimeTest, DrainFinishesWhatRunsAndRefusesTheRest) {
 TEST_P(LifetimeTest, DrainGivesUpWhatADeviceDoesNotEnd) {
   RawClient client(daemon->address());
   start(client);
-  call(client, 310);  // 3 s
+  call(client, 270);  // 2 s
   client.command(Opcode::ping);
   ASSERT_EQ(client.answer().opcode(), Opcode::pong);
   const auto before = transport::Clock::now();
-  EXPECT_FALSE(daemon->server().drain(0.1));
+  EXPECT_EQ(daemon->server().drain(0.1), daemon::Drained::given_up);
   const auto took = transport::Clock::now() - before;
   EXPECT_GE(took, daemon::Server::kEnding);
   EXPECT_LT(took, daemon::Server::kEnding + std::chrono::seconds(1));
   EXPECT_EQ(client.receive().end.code(), Code::connection_lost);
+}
+
+TEST_P(LifetimeTest, DrainDoesNotWaitForThoseWhoHaveLeft) {
+  RawClient client(daemon->address());
+  start(client);
+  call(client, 270);
+  client.command(Opcode::ping);
+  ASSERT_EQ(client.answer().opcode(), Opcode::pong);
+  client.disconnect();
+  const auto before = transport::Clock::now();
+  EXPECT_EQ(daemon->server().drain(60), daemon::Drained::left);
+  EXPECT_LT(transport::Clock::now() - before,
+            daemon::Server::kEnding + std::chrono::milliseconds(1500));
 }
 
 INSTANTIATE_TEST_SUITE_P(over, LifetimeTest, testing::Values(Transport::tcp, Transport::shm), name);

@@ -90,7 +90,7 @@ def command(
     """Run the accelerator daemon, outboardd, in the foreground.
 
     It prints `listening on ADDRESS` when it is ready; SIGTERM lets calls in flight finish, then
-    it ends with status 0, or with 3 if a device did not end its work in time.
+    it ends with status 0, or with 3 if clients had to be cut off from a device at work.
 
     \b
     Examples:
