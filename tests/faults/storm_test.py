@@ -56,9 +56,11 @@ class Tally:
         self.fell_back: collections.Counter[str] = collections.Counter()
         self.longest_s: dict[str, float] = {}
         self.striped = 0
+        self.between = 0
 
     def add(self, fault: Fault, way: Way, outcome: Outcome, seconds: float) -> None:
         with self._lock:
+            self.between += outcome.total("*", "bytes_between")
             for name in (fault.name, way.name):
                 self.runs[name] += 1
                 self.out[name] += outcome.total("*")
@@ -75,7 +77,8 @@ class Tally:
             for name in (each.name for each in kind if self.runs[each.name] > 0):
                 counts = f"{self.runs[name]:7d} {self.out[name]:7d} {self.fell_back[name]:10d}"
                 print(f"{counts} {self.longest_s[name]:6.1f} s  {name}")
-        print(f"{self.striped:7d} connections were striped\n")
+        print(f"{self.striped:7d} connections were striped")
+        print(f"{self.between:7d} bytes went from daemon to daemon\n")
 
 
 def daemon_options(suite: Suite, way: Way, transport: str) -> list[str]:
