@@ -68,7 +68,7 @@ Status BlockedFactorization::finish_slab(std::size_t at) {
 Status BlockedFactorization::ensure_sent(std::size_t at, std::size_t block) {
   if (block < sent_[at]) return {};
   sent_[at] = block + 1;
-  OB_RETURN_IF_ERROR(sending_.enter(block));
+  OB_RETURN_IF_ERROR(sending_.enter(block, looking_at(at)));
   OB_RETURN_IF_ERROR(send_block(at, block));
   sending_.leave(block);
   return {};
@@ -113,7 +113,7 @@ Status BlockedFactorization::deliver(std::size_t at, std::size_t panel) {
 }
 
 Status BlockedFactorization::bring(std::size_t at, std::size_t panel) {
-  OB_RETURN_IF_ERROR(coming_home_.enter(panel + 1));
+  OB_RETURN_IF_ERROR(coming_home_.enter(panel + 1, looking_at(at)));
   const std::size_t slot = slot_of(panel);
   OB_RETURN_IF_ERROR(fabric_.await_slot(at, slot));
   const Parcel there = landing(at, panel, slot);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,10 @@ class BlockedFactorization {
   Status bring(std::size_t at, std::size_t panel);
   Status update_rest(std::size_t at, std::size_t panel, std::size_t first);
   Status finish_slab(std::size_t at);
+  // What a rank does while it waits for others.
+  std::function<Status()> looking_at(std::size_t at) const {
+    return [this, at] { return fabric_.check(at); };
+  }
   bool needs(std::size_t at, std::size_t panel) const {
     return deal_.next_of(at, std::max(panel + 1, slab(at).first)) < slab(at).end;
   }

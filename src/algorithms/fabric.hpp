@@ -80,6 +80,10 @@ class Fabric {
     return device(at).synchronize(stations_[at].back()).status;
   }
 
+  /// What a rank does now and then that waits for other ranks, which may be waiting for its device.
+  /// Errors: those of a device that is gone
+  virtual Status check(std::size_t /*at*/) { return {}; }
+
   /// Ends all waiting, of all ranks.   Threads: any
   virtual void abort(const Status& why) = 0;
   /// Waits for all that `at` has under way; what failed first.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "algorithms/device_buffer.hpp"
+#include "algorithms/watchful_wait.hpp"
 
 namespace ob::algorithms {
 namespace {
@@ -118,18 +119,25 @@ Status RingFabric::deliver(std::size_t at) {
   return {};
 }
 
-Status RingFabric::await_arrival(ParcelTag tag, std::size_t stop) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] {
-    const auto found = journeys_.find(tag);  // none: it has arrived everywhere
-    return !aborted_.ok() || found == journeys_.end() || found->second.arrived > stop;
-  });
+template <class Predicate>
+Status RingFabric::await_others(std::size_t at, std::unique_lock<std::mutex>& lock,
+                                Predicate over) {
+  const auto ends = [&] { return !aborted_.ok() || over(); };
+  OB_RETURN_IF_ERROR(watchful_wait(changed_, lock, ends, [this, at] { return check(at); }));
   return aborted_;
+}
+
+Status RingFabric::await_arrival(std::size_t at, ParcelTag tag, std::size_t stop) {
+  std::unique_lock lock(mutex_);
+  return await_others(at, lock, [&] {
+    const auto found = journeys_.find(tag);  // none: it has arrived everywhere
+    return found == journeys_.end() || found->second.arrived > stop;
+  });
 }
 
 Status RingFabric::await_home(std::size_t at) {
   for (const ParcelTag tag : std::exchange(offered_[at], {})) {
-    OB_RETURN_IF_ERROR(await_arrival(tag, 1));
+    OB_RETURN_IF_ERROR(await_arrival(at, tag, 1));
   }
   return Fabric::await_home(at);
 }
@@ -140,8 +148,7 @@ Status RingFabric::take(std::size_t at, ParcelTag tag, const Parcel& parcel, std
   PeerId next;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !aborted_.ok() || journeys_.count(tag) != 0; });
-    if (!aborted_.ok()) return aborted_;
+    OB_RETURN_IF_ERROR(await_others(at, lock, [&] { return journeys_.count(tag) != 0; }));
     const std::vector<std::size_t>& stops = journeys_[tag].stops;
     stop = static_cast<std::size_t>(std::find(stops.begin(), stops.end(), at) - stops.begin());
     if (stop + 1 < stops.size()) {
@@ -163,9 +170,9 @@ Status RingFabric::take(std::size_t at, ParcelTag tag, const Parcel& parcel, std
   Journey& journey = journeys_[tag];
   journey.arrived = std::max(journey.arrived, stop + 1);
   changed_.notify_all();
-  changed_.wait(lock, [&] { return !aborted_.ok() || journey.delivered; });
+  OB_RETURN_IF_ERROR(await_others(at, lock, [&] { return journey.delivered; }));
   if (++journey.left == journey.stops.size()) journeys_.erase(tag);
-  return aborted_;
+  return {};
 }
 
 void RingFabric::abort(const Status& why) {

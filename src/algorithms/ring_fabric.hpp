@@ -35,6 +35,7 @@ class RingFabric final : public Fabric {
   Status take(std::size_t at, ParcelTag tag, const Parcel& parcel, std::size_t slot) override;
   /// And until others have what this one offered: its memory may be used anew.
   Status await_home(std::size_t at) override;
+  Status check(std::size_t at) override { return peering(at).check(); }
   void abort(const Status& why) override;
   /// After a failure the devices forget each other, so that nothing arrives late.
   Status finish(std::size_t at) override;
@@ -51,7 +52,9 @@ class RingFabric final : public Fabric {
   RingFabric(std::vector<Station> stations, const FabricModel& model);
   Peering& peering(std::size_t at) const { return *device(at).peering(); }
   Result<PeerId> peer(std::size_t at, std::size_t other);
-  Status await_arrival(ParcelTag tag, std::size_t stop);
+  Status await_arrival(std::size_t at, ParcelTag tag, std::size_t stop);
+  template <class Predicate>
+  Status await_others(std::size_t at, std::unique_lock<std::mutex>& lock, Predicate over);
   bool is_aborted() const;
 
   FabricModel model_;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <set>
 
+#include "algorithms/watchful_wait.hpp"
 #include "base/status.hpp"
 
 namespace ob::algorithms {
@@ -17,10 +19,12 @@ class Turnstile {
   /// @param width how many go on at the same time; at least 1
   explicit Turnstile(std::size_t width) : width_(std::max<std::size_t>(1, width)) {}
 
-  /// Errors: that of abort()
-  Status enter(std::size_t number) {
+  /// @param look called now and then while others are waited for
+  /// Errors: that of abort(); those of look
+  Status enter(std::size_t number, const std::function<Status()>& look) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !aborted_.ok() || number < over_ + width_; });
+    const auto may_begin = [&] { return !aborted_.ok() || number < over_ + width_; };
+    OB_RETURN_IF_ERROR(watchful_wait(changed_, lock, may_begin, look));
     return aborted_;
   }
   void leave(std::size_t number) {

@@ -121,6 +121,7 @@ class RemoteDevice final : public Device, private Peering {
   Status receive(QueueId queue, ParcelId parcel, BufferId buffer, const Region& region,
                  PeerId next) override;
   Status await(ParcelId parcel, const std::function<bool()>& give_up) override;
+  Status check() override;
   Status leave() override;
 
   explicit RemoteDevice(std::unique_ptr<Connection> connection);

@@ -84,6 +84,11 @@ Status RemoteDevice::await(ParcelId parcel, const std::function<bool()>& give_up
   return {answer->code, answer->message};
 }
 
+Status RemoteDevice::check() {
+  OB_RETURN_IF_ERROR(usable());
+  return note(connection_->ping().status());
+}
+
 Status RemoteDevice::leave() {
   OB_RETURN_IF_ERROR(usable());
   const auto closed = connection_->command(Opcode::close_inbox, {}, std::span<const std::byte>());

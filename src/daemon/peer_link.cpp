@@ -62,7 +62,9 @@ class StreamRoute final : public Route, private session::SendWaiter {
     return received.ok() && *received == 0;
   }
 
+  // Who takes no bytes now has no need of it.
   void farewell() override {
+    leaving_ = true;
     wire::Header header;
     header.opcode = wire::Opcode::goodbye;
     if (sender_.send(header, {}).ok()) (void)sender_.flush();
@@ -93,12 +95,14 @@ class StreamRoute final : public Route, private session::SendWaiter {
   }
   // Until somebody stops it: a receiver may be busy for long.
   Status wait_to_send() override {
+    if (leaving_) return {Code::unavailable, "the peer takes no bytes"};
     const Status status = stream_->wait(false, true, Clock::now() + kLook);
     return status.code() == Code::deadline_exceeded ? Status() : status;
   }
 
   const std::unique_ptr<transport::Stream> stream_;
   session::MessageSender sender_;
+  bool leaving_ = false;
 };
 
 // --- within this daemon --------------------------------------------------------------------------

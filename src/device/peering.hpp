@@ -50,6 +50,10 @@ class Peering {
   /// unavailable   Errors: connection_lost if who sends it is gone; those of the device
   virtual Status await(ParcelId parcel, const std::function<bool()>& give_up) = 0;
 
+  /// Asks for a sign of life, for whoever waits for others who may be waiting for this device.
+  /// Errors: those of a device that is gone
+  virtual Status check() = 0;
+
   /// Ends what is under way, and forgets inbox and peers: afterwards nothing is written to any
   /// buffer, and no number is taken.
   virtual Status leave() = 0;

@@ -29,7 +29,7 @@ TEST(Turnstile, ANumberWaitsForAllButTheLastBeforeIt) {
     std::vector<std::thread> threads;
     for (const std::size_t number : order) {
       threads.emplace_back([&, number] {
-        ASSERT_TRUE(turnstile.enter(number).ok());
+        ASSERT_TRUE(turnstile.enter(number, [] { return Status(); }).ok());
         {
           const std::lock_guard lock(mutex);
           for (std::size_t i = 0; i + width <= number; ++i) EXPECT_TRUE(over[i]) << number;
@@ -42,13 +42,25 @@ TEST(Turnstile, ANumberWaitsForAllButTheLastBeforeIt) {
   }
 }
 
+// As for a device that is gone, of which nobody but who waits would notice.
+TEST(Turnstile, WhoWaitsLooksElsewhereNowAndThen) {
+  Turnstile turnstile(1);
+  int looks = 0;
+  const Status status = turnstile.enter(
+      1, [&] { return ++looks < 2 ? Status() : Status(Code::device_error, "gone"); });
+  EXPECT_EQ(status.code(), Code::device_error);
+  EXPECT_EQ(looks, 2);
+  turnstile.leave(0);
+  EXPECT_TRUE(turnstile.enter(1, [] { return Status(Code::device_error, "gone"); }).ok());
+}
+
 TEST(Turnstile, AbortEndsAllWaiting) {
   Turnstile turnstile(1);
   std::atomic<int> ended{0};
   std::vector<std::thread> threads;
   for (std::size_t number = 1; number < 4; ++number) {
     threads.emplace_back([&, number] {
-      EXPECT_EQ(turnstile.enter(number).code(), Code::device_error);
+      EXPECT_EQ(turnstile.enter(number, [] { return Status(); }).code(), Code::device_error);
       ++ended;
     });
   }

@@ -66,6 +66,21 @@ TEST_F(SettingsTest, OneDeviceUnlessAskedForMore) {
   }
 }
 
+TEST_F(SettingsTest, DevicesReachEachOtherAsItIsFastestUnlessToldHow) {
+  using algorithms::Route;
+  EXPECT_EQ(read_settings().route, std::nullopt);
+  set("OUTBOARD_ROUTE", "ring");
+  EXPECT_EQ(read_settings().route, Route::ring);
+  set("OUTBOARD_ROUTE", "relay");
+  EXPECT_EQ(read_settings().route, Route::relay);
+  set("OUTBOARD_ROUTE", "auto");
+  EXPECT_EQ(read_settings().route, std::nullopt);
+  EXPECT_EQ(read_settings().complaint, "");
+  set("OUTBOARD_ROUTE", "rings");
+  EXPECT_EQ(read_settings().route, std::nullopt);
+  EXPECT_NE(read_settings().complaint.find("rings"), std::string::npos);
+}
+
 TEST_F(SettingsTest, ResultsAreCheckedIfAsked) {
   EXPECT_FALSE(read_settings().verify);
   set("OUTBOARD_VERIFY", "0");

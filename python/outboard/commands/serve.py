@@ -47,6 +47,11 @@ LOG_LEVELS = ("debug", "info", "warn", "error")
     help="With a key: unencrypted data to clients with --plain, on networks that nobody else can "
     "listen or write to.",
 )
+@click.option(
+    "--no-peers",
+    is_flag=True,
+    help="Never connect to other daemons: what devices of several share goes through the client.",
+)
 @click.option("--max-connections", type=click.IntRange(1, 65536), help="Clients.  [default: 256]")
 @click.option("--session-memory", type=values.Size(), help="Device memory of one client, e.g. 2G.")
 @click.option(
@@ -78,6 +83,7 @@ def command(
     plan_time: str | None,
     key: str | None,
     plain: bool,
+    no_peers: bool,
     max_connections: int | None,
     session_memory: str | None,
     session_host_memory: str | None,
@@ -127,6 +133,8 @@ def command(
             arguments += [name, str(value)]
     if plain:
         arguments.append("--plain")
+    if no_peers:
+        arguments.append("--no-peers")
     if exit_with_parent:
         arguments.append("--exit-with-parent")
     program = str(build.ensure_native().daemon)
