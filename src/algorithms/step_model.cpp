@@ -1,6 +1,8 @@
 #include "algorithms/step_model.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "algorithms/column_deal.hpp"
@@ -11,7 +13,12 @@ namespace {
 
 using Kind = FactorShape::Kind;
 
-constexpr std::uint64_t kBlocks[] = {32, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
+// From wide to narrow: the narrower, the longer it takes to play.
+constexpr std::uint64_t kBlocks[] = {1024, 768, 512, 384, 256, 192, 128, 96, 64, 32};
+// Time falls and then rises with the width, but for ripples: so many widths in a row that take
+// clearly longer than the best are on the far side.
+constexpr double kFarSide = 1.02;
+constexpr int kWorseInARow = 2;
 constexpr std::size_t kSlots = 2;
 // What another device must gain for it to be asked.
 constexpr double kClearly = 0.97;
@@ -275,16 +282,22 @@ FactorPlan choose_block(const FactorShape& shape, const FabricModel& model, std:
       [](const RankModel& x, const RankModel& y) { return x.flop_per_s < y.flop_per_s; });
   const bool are_equal = fastest->flop_per_s < kUnequal * slowest->flop_per_s;
   FactorPlan best{0, 0, 0};
+  int worse = 0;
   for (const std::uint64_t block : kBlocks) {
-    if (block > std::max<std::uint64_t>(shape.n / devices, kBlocks[0])) continue;
+    if (block > std::max<std::uint64_t>(shape.n / devices, *std::rbegin(kBlocks))) continue;
+    double seconds = HUGE_VAL;
     for (const bool by_rate : {false, true}) {
       if (by_rate && are_equal) continue;
       FactorPlan plan{devices, block, 0, by_rate};
       const auto deal = deal_columns(shape, model.ranks, plan);
       if (!deal) continue;
       plan.seconds = Play(shape, model, *deal).run().seconds;
+      seconds = std::min(seconds, plan.seconds);
       if (best.devices == 0 || plan.seconds < best.seconds) best = plan;
     }
+    // widths that do not fit say nothing
+    if (seconds < HUGE_VAL) worse = seconds > kFarSide * best.seconds ? worse + 1 : 0;
+    if (worse == kWorseInARow) break;
   }
   return best;
 }

@@ -92,13 +92,13 @@ algorithms::FactorPlan plan_of_memory(const algorithms::FactorShape& shape,
   return {devices, std::min(even, modest_block(shape, memory_bytes)), 0};
 }
 
-algorithms::FactorPlan plan_of(const State& state, const algorithms::FactorShape& shape,
+algorithms::FactorPlan plan_of(State& state, const algorithms::FactorShape& shape,
                                const algorithms::FabricModel& model, bool strict) {
   // at least one block for each device
   const std::size_t most = std::min<std::size_t>(model.ranks.size(), shape.n);
   if (state.settings.always_several) return plan_of_memory(shape, model, most);
   if (!strict && model.known()) {
-    const algorithms::FactorPlan plan = choose_factor_plan(shape, model);
+    const algorithms::FactorPlan plan = state.factor_plans.choose(shape, model);
     if (plan.devices > 0) return plan;
   }
   return plan_of_memory(shape, model, 1);  // also where only thin blocks fit
@@ -187,12 +187,9 @@ class Attempt {
     return known;
   }
 
-  bool gains(const algorithms::FabricModel& ring, const algorithms::FactorPlan& plan) const {
+  bool gains(const algorithms::FactorPlan& plan) const {
     if (is_forced()) return true;
-    const auto relay_deal = algorithms::deal_columns(shape_, model_.ranks, plan_);
-    if (!relay_deal) return true;
-    return play_factorization(shape_, ring, plan).seconds <
-           kClearly * play_factorization(shape_, model_, plan_).seconds;
+    return plan_.seconds <= 0 || plan.seconds < kClearly * plan_.seconds;
   }
 
   // What was measured may change the plan, and with it what is to be measured.
@@ -202,7 +199,7 @@ class Attempt {
     for (std::size_t round = 0; round <= leases_.size(); ++round) {
       model.peer_bytes_per_s = slowest_way();
       const algorithms::FactorPlan plan = plan_of(state_, shape_, model, strict_);
-      if (plan.devices < 2 || !gains(model, plan)) return {};
+      if (plan.devices < 2 || !gains(plan)) return {};
       OB_ASSIGN_OR_RETURN(auto ring,
                           algorithms::RingFabric::create(first_devices(plan.devices), model));
       bool known = true;

@@ -21,8 +21,9 @@ bool fits_to_factor(const Descriptor& routine, const Argument* arguments,
 std::uint64_t memory_to_factor(std::uint64_t memory_bytes) noexcept;
 
 /// As run_on_several(), and slab after slab where the memory of the devices does not suffice, be it
-/// of one. Panels go from device to device where they can reach each other and that gains, else through this
-/// process. A device that fails ends the attempt; nothing of the program's has changed then.
+/// of one. Panels go from device to device where they can reach each other and that gains, else
+/// through this process. A device that fails ends the attempt; nothing of the program's has changed
+/// then.
 std::optional<Status> factor_on_several(State& state, client::Lease& first,
                                         const Descriptor& routine, const Argument* arguments,
                                         algorithms::Stages& stages);

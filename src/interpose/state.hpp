@@ -10,6 +10,7 @@
 
 #include "base/page_tracker.hpp"
 #include "client/device_pool.hpp"
+#include "interpose/factor_plans.hpp"
 #include "interpose/nesting.hpp"
 #include "interpose/peer_rates.hpp"
 #include "interpose/report.hpp"
@@ -51,6 +52,7 @@ struct State {
   client::DevicePool pool;
   PageTracker pages;
   PeerRates peer_rates;
+  FactorPlans factor_plans;
   Tuning tuning;
   /// Time of local runs that were too short each to make a first connection for.   Units: ns
   std::atomic<std::uint64_t> short_runs_ns{0};

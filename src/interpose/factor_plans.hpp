@@ -1,0 +1,32 @@
+#pragma once
+// Plans of factorizations, made once for each shape while what is known stays about the same.
+
+#include <deque>
+#include <mutex>
+
+#include "algorithms/fabric_model.hpp"
+#include "algorithms/factor_plan.hpp"
+
+namespace ob::interpose {
+
+/// Making a plan takes milliseconds of the caller's time, which short calls do not have.
+/// Threads: any
+class FactorPlans {
+ public:
+  /// As algorithms::choose_factor_plan(), of this model or one like it.   @pre model.known()
+  algorithms::FactorPlan choose(const algorithms::FactorShape& shape,
+                                const algorithms::FabricModel& model);
+
+ private:
+  struct Made {
+    algorithms::FactorShape shape;
+    algorithms::FabricModel model;
+    algorithms::FactorPlan plan;
+  };
+  static constexpr std::size_t kMost = 64;
+
+  std::mutex mutex_;
+  std::deque<Made> made_;  // the last used first
+};
+
+}  // namespace ob::interpose

@@ -1,0 +1,70 @@
+// Plans are made once per shape, and again when what is known has changed.
+
+#include "interpose/factor_plans.hpp"
+
+#include <gtest/gtest.h>
+
+#include "algorithms/step_model.hpp"
+
+namespace ob::interpose {
+namespace {
+
+using algorithms::FabricModel;
+using algorithms::FactorPlan;
+using algorithms::FactorShape;
+
+FabricModel model_of(std::size_t devices, double flop_per_s, double bytes_per_s) {
+  FabricModel model;
+  model.ranks.assign(devices, {flop_per_s, flop_per_s, 1e-5, 0});
+  model.to_bytes_per_s = model.from_bytes_per_s = model.link_bytes_per_s = bytes_per_s;
+  return model;
+}
+
+bool are_same(const FactorPlan& x, const FactorPlan& y) {
+  return x.devices == y.devices && x.block == y.block && x.seconds == y.seconds;
+}
+
+TEST(FactorPlans, AreThoseOfTheStepModel) {
+  FactorPlans plans;
+  for (const auto kind : {FactorShape::Kind::cholesky, FactorShape::Kind::qr}) {
+    for (const double rate : {1e11, 1e13}) {
+      const FactorShape shape{kind, 2000, 2000};
+      const FabricModel model = model_of(4, rate, 1e9);
+      const FactorPlan made = choose_factor_plan(shape, model);
+      EXPECT_TRUE(are_same(plans.choose(shape, model), made));
+      EXPECT_TRUE(are_same(plans.choose(shape, model), made));
+    }
+  }
+}
+
+TEST(FactorPlans, StayWhileRatesMoveALittle) {
+  FactorPlans plans;
+  const FactorShape shape{FactorShape::Kind::qr, 2000, 2000};
+  const FactorPlan first = plans.choose(shape, model_of(4, 1e12, 1e9));
+  EXPECT_EQ(plans.choose(shape, model_of(4, 1.1e12, 1e9)).seconds, first.seconds);
+  EXPECT_EQ(plans.choose(shape, model_of(4, 1e12, 0.9e9)).seconds, first.seconds);
+  EXPECT_NE(plans.choose(shape, model_of(4, 2e12, 1e9)).seconds, first.seconds);
+  EXPECT_NE(plans.choose(shape, model_of(4, 1e12, 4e9)).seconds, first.seconds);
+  EXPECT_NE(plans.choose(shape, model_of(3, 1e12, 1e9)).seconds, first.seconds);
+  EXPECT_NE(plans.choose({FactorShape::Kind::lu, 2000, 2000}, model_of(4, 1e12, 1e9)).seconds,
+            first.seconds);
+  FabricModel small = model_of(4, 1e12, 1e9);
+  small.ranks[0].memory_bytes = 3 << 20;
+  EXPECT_NE(plans.choose(shape, small).seconds, first.seconds);
+  FabricModel ring = model_of(4, 1e12, 1e9);
+  ring.route = algorithms::Route::ring;
+  EXPECT_NE(plans.choose(shape, ring).seconds, first.seconds);
+  EXPECT_EQ(plans.choose(shape, model_of(4, 1e12, 1e9)).seconds, first.seconds);
+}
+
+TEST(FactorPlans, ManyShapesAreForgotten) {
+  FactorPlans plans;
+  const FabricModel model = model_of(2, 1e12, 1e9);
+  for (std::uint64_t n = 100; n < 400; ++n) {
+    const FactorShape shape{FactorShape::Kind::cholesky, n, n};
+    ASSERT_TRUE(are_same(plans.choose(shape, model), choose_factor_plan(shape, model))) << n;
+  }
+}
+
+}  // namespace
+}  // namespace ob::interpose
