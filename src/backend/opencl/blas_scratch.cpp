@@ -115,12 +115,30 @@ class Scratch {
     return own + copy_of_b() + inverses * element();
   }
 
-  // Both factors and C as a square, padded to whole tiles of the kernel's, whatever their size.
+  // A copy of C, and of factors that do not lie as the kernels want them, padded to whole tiles of
+  // theirs.
   Result<std::size_t> rank_update() const {
+    const std::size_t n = dim("n");
+    const bool two = routine_.base == "syr2k" || routine_.base == "her2k";
+    OB_ASSIGN_OR_RETURN(bool fits, factors_fit("a", two ? "b" : "a"));
+    if (two && fits) {
+      OB_ASSIGN_OR_RETURN(fits, factors_fit("b", "a"));
+    }
+    if (fits) return n * n * element();
     OB_ASSIGN_OR_RETURN(const std::size_t tiles, edges_of_tile());
-    const std::size_t n = dim("n") + tiles;
-    const std::size_t k = dim("k") + kThickest;
-    return (n * n + 2 * n * k) * element();
+    const std::size_t padded = n + tiles;
+    return (padded * padded + 2 * padded * (dim("k") + kThickest)) * element();
+  }
+  // True if a product of the first with the second transposed would copy its result only, unpadded.
+  Result<bool> factors_fit(std::string_view first, std::string_view second) const {
+    if (routine_.base.starts_with("he")) return false;  // one of them is conjugated
+    const bool plain = named("trans").flag == 'N';
+    const std::size_t n = dim("n");
+    OB_ASSIGN_OR_RETURN(const std::size_t size_bytes,
+                        product(plain ? CLBlastTransposeNo : CLBlastTransposeYes,
+                                plain ? CLBlastTransposeYes : CLBlastTransposeNo, n, n, dim("k"),
+                                matrix(first), matrix(second), kCopied));
+    return size_bytes == n * n * element();
   }
   // Rows and columns of a tile, together: of two factors that are one row and one column, padded to
   // tiles, each element of the sum takes so much.
