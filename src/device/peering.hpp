@@ -40,8 +40,8 @@ class Peering {
   virtual Status send(QueueId queue, PeerId peer, ParcelId parcel, BufferId buffer,
                       const Region& region) = 0;
   /// Takes the parcel from when the queue gets here; the queue does not wait for it.
-  /// @param next is handed the parcel as it arrives, whatever the region is used for meanwhile, under
-  /// the same number; 0: nobody is
+  /// @param next is handed the parcel as it arrives, under the same number, whatever the region is
+  /// used for meanwhile; 0: nobody is
   /// @pre the region has the shape of the one that was sent
   virtual Status receive(QueueId queue, ParcelId parcel, BufferId buffer, const Region& region,
                          PeerId next) = 0;

@@ -90,7 +90,7 @@ class ScratchTest : public OnDevice {
     allocated.peak_bytes = allocated.live_bytes;
     const std::size_t before = allocated.live_bytes;
     std::uint64_t predicted = 0;
-    queue_->submit_work([&](ClQueue& on, QueueReport&) -> Status {
+    queue_->submit_work(false, [&](ClQueue& on, QueueReport&) -> Status {
       OB_ASSIGN_OR_RETURN(const BlasTable* table, on.context().libraries.blas());
       OB_ASSIGN_OR_RETURN(predicted, blas_scratch_bytes(*table, on.context(), routine, arguments));
       return run_blas(on.context(), routine, arguments);
