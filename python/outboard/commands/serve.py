@@ -131,12 +131,8 @@ def command(
     for name, value in options.items():
         if value is not None:
             arguments += [name, str(value)]
-    if plain:
-        arguments.append("--plain")
-    if no_peers:
-        arguments.append("--no-peers")
-    if exit_with_parent:
-        arguments.append("--exit-with-parent")
+    flags = {"--plain": plain, "--no-peers": no_peers, "--exit-with-parent": exit_with_parent}
+    arguments += [name for name, given in flags.items() if given]
     program = str(build.ensure_native().daemon)
     try:
         os.execve(program, [program, *arguments], without_library(os.environ))
