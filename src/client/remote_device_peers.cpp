@@ -13,6 +13,11 @@ using wire::Opcode;
 // Inboxes that were connected to, or could not be.
 constexpr std::size_t kMostPeers = 64;
 
+// Who cannot be reached now cannot be so under another ticket; a ticket may just be an old one.
+bool cannot_be_reached(const Result<PeerId>& peer) {
+  return !peer.ok() && peer.status().code() != Code::invalid_argument;
+}
+
 }  // namespace
 
 Result<Inbox> RemoteDevice::inbox() {
@@ -30,9 +35,8 @@ Result<PeerId> RemoteDevice::connect(const Inbox& inbox) {
   OB_RETURN_IF_ERROR(usable());
   const auto known = std::find_if(peers_.begin(), peers_.end(), [&](const auto& peer) {
     const Inbox& other = peer.first;
-    if (other.ticket == inbox.ticket) return true;
-    // who cannot be reached now cannot be so under another ticket
-    return !peer.second.ok() && other.address == inbox.address;
+    return other.ticket == inbox.ticket ||
+           (cannot_be_reached(peer.second) && other.address == inbox.address);
   });
   if (known != peers_.end()) return known->second;
   if (peers_.size() >= kMostPeers) return Status(Code::denied, "too many peers");
@@ -101,10 +105,8 @@ Status RemoteDevice::leave() {
   }
   awaited_.clear();
   for (const auto& [inbox, peer] : std::exchange(peers_, {})) {
-    if (!peer.ok()) {
-      peers_.emplace_back(inbox, peer);
-      continue;
-    }
+    if (cannot_be_reached(peer)) peers_.emplace_back(inbox, peer);
+    if (!peer.ok()) continue;
     auto sent = connection_->command(Opcode::disconnect_peer, {}, wire::DisconnectPeer{*peer});
     if (!sent.ok()) return note(sent.status());
   }

@@ -99,6 +99,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status connect_peer(const wire::ConnectPeer& connect);
   Status on_send(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   Status on_receive(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
+  std::shared_ptr<const void> unrest();
   Status join_as_peer(const wire::JoinPeer& join);
   Status serve_peer(Inbox::Deliverer& deliverer);
 

@@ -84,6 +84,14 @@ Status Connection::connect_peer(const wire::ConnectPeer& connect) {
   return Status(code, stream.status().message()).in("cannot reach the peer " + connect.address);
 }
 
+// As long as it is held the connection is not at rest: what is sent goes on after its queue is done
+// with it.
+std::shared_ptr<const void> Connection::unrest() {
+  ++replies_.owed;
+  return std::shared_ptr<const void>(
+      this, [self = shared_from_this()](const void*) { --self->replies_.owed; });
+}
+
 // A parcel that cannot be sent is missing at the other end: it must know.
 Status Connection::on_send(const session::Message& message,
                            const std::shared_ptr<SessionQueue>& queue) {
@@ -100,15 +108,16 @@ Status Connection::on_send(const session::Message& message,
                                           " of " + std::to_string(buffer.size_bytes) + " bytes"};
     }
     OB_RETURN_IF_ERROR(session_->use(send.buffer, queue).status());
-    return session_->device().on_reached(queue->local, false,
-                                         [link, id = send.parcel, memory = buffer.memory,
-                                          region = send.region](const QueueReport& report) {
-                                           if (report.status.ok()) {
-                                             link->send(id, memory, region);
-                                           } else {
-                                             link->fail();
-                                           }
-                                         });
+    return session_->device().on_reached(
+        queue->local, false,
+        [link, parcel = Outgoing{send.parcel, send.region, buffer.memory, nullptr, unrest()}](
+            const QueueReport& report) {
+          if (report.status.ok()) {
+            link->send(parcel);
+          } else {
+            link->fail();
+          }
+        });
   };
   if (!link->alive()) return {Code::unavailable, "the way to the peer is lost"};
   Status status = submit();
@@ -146,7 +155,9 @@ Status Connection::on_receive(const session::Message& message,
       }
     }
     OB_RETURN_IF_ERROR(session_->use(receive.buffer, queue).status());
-    return inbox->expect(receive.parcel, {buffer.memory, receive.region, std::move(next), answer});
+    auto handing_on = next == nullptr ? nullptr : unrest();
+    return inbox->expect(receive.parcel, {buffer.memory, receive.region, std::move(next),
+                                          std::move(handing_on), answer});
   };
   const Status status = submit();
   if (!status.ok()) {
@@ -169,7 +180,7 @@ Status Connection::join_as_peer(const wire::JoinPeer& join) {
   }
   const auto inbox = inbox_ = directory_.inboxes().find(join.ticket);
   if (inbox == nullptr) {
-    return refuse(Code::denied, "no such inbox (it was closed, or the ticket is wrong)");
+    return refuse(Code::invalid_argument, "no such inbox (it was closed, or the ticket is wrong)");
   }
   other_byte_order_ = join.big_endian != wire::kBigEndian;
   Inbox::Deliverer deliverer(inbox, [this] { stream_->shut_down(); });

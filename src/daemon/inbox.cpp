@@ -82,6 +82,7 @@ Inbox::Deliverer::Deliverer(std::shared_ptr<Inbox> inbox, std::function<void()> 
     : inbox_(std::move(inbox)), stop_(std::move(stop)) {
   const std::lock_guard lock(inbox_->mutex_);
   inbox_->deliverers_.push_back(this);
+  if (inbox_->closed_) stop_();
 }
 
 Inbox::Deliverer::~Deliverer() {
@@ -123,7 +124,9 @@ Status Inbox::Deliverer::deliver(const wire::Parcel& parcel, const Pull& pull,
   Awaited awaited;
   OB_RETURN_IF_ERROR(inbox_->claim(parcel, awaited, left));
   const std::shared_ptr<Passage> passage =
-      awaited.next == nullptr ? nullptr : awaited.next->hand_on(parcel.parcel, awaited.region);
+      awaited.next == nullptr
+          ? nullptr
+          : awaited.next->hand_on(parcel.parcel, awaited.region, awaited.handing_on);
   const Pull pull_and_pass = [&](const Layout& room) -> Status {
     OB_RETURN_IF_ERROR(pull(room));
     return passage == nullptr ? Status() : passage->append(room);

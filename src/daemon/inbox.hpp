@@ -28,6 +28,8 @@ struct Awaited {
   std::shared_ptr<DeviceBuffer> buffer;
   Region region;
   std::shared_ptr<PeerLink> next;  ///< hands it on; or nullptr
+  /// Let go of when it has been handed on.
+  std::shared_ptr<const void> handing_on;
   /// Called once, without locks, with what came of it.
   std::function<void(const Status&)> done;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -70,7 +71,8 @@ class StreamRoute final : public Route, private session::SendWaiter {
     if (sender_.send(header, {}).ok()) (void)sender_.flush();
   }
 
-  void stop() override { stream_->shut_down(); }
+  void give_up() override { stream_->shut_down(); }
+  void interrupt() noexcept override { stream_->shut_down(); }
 
  private:
   Status announce(const Outgoing& parcel) {
@@ -93,11 +95,12 @@ class StreamRoute final : public Route, private session::SendWaiter {
     }
     return {};
   }
-  // Until somebody stops it: a receiver may be busy for long.
+  // Until somebody stops it, or the other end has left: a receiver may be busy for long.
   Status wait_to_send() override {
     if (leaving_) return {Code::unavailable, "the peer takes no bytes"};
-    const Status status = stream_->wait(false, true, Clock::now() + kLook);
-    return status.code() == Code::deadline_exceeded ? Status() : status;
+    const Status status = stream_->wait(true, true, Clock::now() + kLook);
+    if (!status.ok() && status.code() != Code::deadline_exceeded) return status;
+    return alive() ? Status() : Status(Code::connection_lost, "the peer takes no more");
   }
 
   const std::unique_ptr<transport::Stream> stream_;
@@ -116,8 +119,6 @@ class LocalRoute final : public Route {
                const std::function<bool()>& left) override {
     const auto unwanted = [&] { return left() || inbox_->closed(); };
     const wire::Parcel announced{parcel.parcel, shape_of(parcel.region)};
-    const std::lock_guard lock(mutex_);
-    if (deliverer_ == nullptr) return {Code::unavailable, "the link was given up"};
     if (parcel.passage != nullptr) {
       return deliverer_->deliver(
           announced, [&](const Layout& room) { return take_on(*parcel.passage, room, unwanted); },
@@ -140,14 +141,12 @@ class LocalRoute final : public Route {
   bool alive() override { return !inbox_->closed(); }
 
   void farewell() override {
-    const std::lock_guard lock(mutex_);
-    if (deliverer_ != nullptr) deliverer_->leave_in_peace();
+    deliverer_->leave_in_peace();
+    deliverer_.reset();
   }
 
-  void stop() override {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (lock.owns_lock()) deliverer_.reset();  // else carry() will end by itself, and say so
-  }
+  void give_up() override { deliverer_.reset(); }
+  void interrupt() noexcept override {}  // carry() looks at `left`
 
  private:
   static Status fetch(Departure& from, BufferId buffer, const Region& piece, const Layout& room) {
@@ -169,7 +168,6 @@ class LocalRoute final : public Route {
   }
 
   const std::shared_ptr<Inbox> inbox_;
-  std::mutex mutex_;
   std::unique_ptr<Inbox::Deliverer> deliverer_;
 };
 
@@ -204,13 +202,14 @@ PeerLink::~PeerLink() {
   if (from_.transfers) (void)from_.device.destroy_queue(from_.transfers);
 }
 
-std::shared_ptr<Passage> PeerLink::hand_on(ParcelId parcel, const Region& region) {
+std::shared_ptr<Passage> PeerLink::hand_on(ParcelId parcel, const Region& region,
+                                           std::shared_ptr<const void> sending) {
   auto passage = std::make_shared<Passage>(blocks_);
-  enqueue({parcel, region, nullptr, passage});
+  send({parcel, region, nullptr, passage, std::move(sending)});
   return passage;
 }
 
-void PeerLink::enqueue(Outgoing parcel) {
+void PeerLink::send(Outgoing parcel) {
   const std::lock_guard lock(mutex_);
   if (dead_ || closing_) return;
   if (waiting_.size() >= kMostWaiting) {
@@ -225,7 +224,7 @@ void PeerLink::enqueue(Outgoing parcel) {
 // @pre mutex_ is held
 void PeerLink::give_up() {
   dead_ = true;
-  if (carrying_) route_->stop();
+  route_->interrupt();
   changed_.notify_all();
 }
 
@@ -234,45 +233,52 @@ void PeerLink::fail() {
   give_up();
 }
 
-void PeerLink::close() {
+void PeerLink::close(transport::Deadline until) {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     closing_ = true;
-    if (carrying_ || !waiting_.empty()) give_up();
     changed_.notify_all();
+    const auto done = [&] { return dead_ || (waiting_.empty() && !carrying_); };
+    if (!changed_.wait_until(lock, until, done)) give_up();
   }
   if (thread_.joinable()) thread_.join();
 }
 
 void PeerLink::run() {
-  const auto left = [this] { return closing_ || dead_; };
+  const auto left = [this] { return dead_.load(); };
   std::unique_lock lock(mutex_);
-  while (!left()) {
+  while (!dead_) {
     if (waiting_.empty()) {
+      if (closing_) break;
       if (changed_.wait_for(lock, kLook) == std::cv_status::timeout && !route_->alive()) {
         dead_ = true;
       }
       continue;
     }
-    const Outgoing parcel = std::move(waiting_.front());
+    std::optional<Outgoing> parcel(std::move(waiting_.front()));
     waiting_.pop_front();
     carrying_ = true;
     lock.unlock();
     Status status;
     try {
-      status = route_->carry(from_, parcel, left);
+      status = route_->carry(from_, *parcel, left);
     } catch (const std::exception& error) {  // out of memory, most likely
       status = Status(Code::internal, error.what());
     }
+    parcel.reset();
     lock.lock();
     carrying_ = false;
+    changed_.notify_all();
     if (!status.ok()) {
       spdlog::info("a device's way to another ended: {}", status.message());
       dead_ = true;
     }
   }
-  if (dead_) {
-    route_->stop();
+  const auto unsent = std::exchange(waiting_, {});
+  const bool gave_up = dead_;
+  lock.unlock();
+  if (gave_up) {
+    route_->give_up();
   } else {
     route_->farewell();
   }

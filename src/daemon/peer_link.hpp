@@ -2,6 +2,7 @@
 // The way from a session's device to one other, and what travels on it.
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -25,6 +26,7 @@ struct Outgoing {
   Region region;
   std::shared_ptr<DeviceBuffer> buffer;  ///< where it lies; or nullptr:
   std::shared_ptr<Passage> passage;      ///< it arrives here
+  std::shared_ptr<const void> sending;   ///< let go of when it has been sent, or never will be
 };
 
 /// Where a link's parcels leave the device, for whoever carries them on.
@@ -40,6 +42,7 @@ struct Departure {
 };
 
 /// What a link leads to: a daemon at the other end of a stream, or a session of this one.
+/// Threads: the link's, but for interrupt()
 class Route {
  public:
   virtual ~Route() = default;
@@ -49,8 +52,10 @@ class Route {
   virtual bool alive() = 0;
   /// Nothing more will come, and nothing is missing.
   virtual void farewell() = 0;
-  /// Ends carry(), and lets the other end know that something is missing.   Threads: any
-  virtual void stop() = 0;
+  /// Nothing more will come, and something is missing.
+  virtual void give_up() = 0;
+  /// Ends what carry() waits for beside `left`, and what it would.   Threads: any
+  virtual void interrupt() noexcept = 0;
 };
 
 /// Over a stream on which the other daemon has answered `joined`.
@@ -62,6 +67,10 @@ std::unique_ptr<Route> make_route(std::shared_ptr<Inbox> inbox);
 /// Threads: any
 class PeerLink {
  public:
+  /// How long one that parts still carries: its client may have heard that all has arrived before
+  /// the link has.
+  static constexpr std::chrono::milliseconds kParting{100};
+
   PeerLink(Device& device, std::shared_ptr<MemoryAccount> host_memory,
            std::unique_ptr<Route> route);
   /// What is under way is given up.
@@ -70,19 +79,17 @@ class PeerLink {
   PeerLink& operator=(const PeerLink&) = delete;
 
   /// Returns at once. A link that has failed carries nothing more: the other end knows.
-  void send(ParcelId parcel, std::shared_ptr<DeviceBuffer> buffer, const Region& region) {
-    enqueue({parcel, region, std::move(buffer), nullptr});
-  }
+  void send(Outgoing parcel);
   /// The same of a parcel that is arriving: to where whoever receives it copies what it gets.
-  std::shared_ptr<Passage> hand_on(ParcelId parcel, const Region& region);
+  std::shared_ptr<Passage> hand_on(ParcelId parcel, const Region& region,
+                                   std::shared_ptr<const void> sending);
   /// Gives the link up, so that the other end knows.
   void fail();
-  /// Waits for what is being carried, and ends that if it lasts.
-  void close();
+  /// Waits for what is to be carried, and ends that if it lasts.
+  void close(transport::Deadline until = transport::Clock::now() + kParting);
   bool alive() const noexcept { return !dead_; }
 
  private:
-  void enqueue(Outgoing parcel);
   void run();
   void give_up();
 
