@@ -40,7 +40,7 @@ def with_key(suite: Suite, keys: pathlib.Path) -> None:
     refused = "this daemon takes only clients with its pool's key"
     cases = {
         "of another pool": ("stranger", "has no certificate of this key's pool"),
-        "of a daemon": ("swapped", "alert"),
+        "of a daemon": ("swapped", "opens no session"),
         "expired": ("expired", "alert"),
         "made by a member": ("upstart", "alert"),
         "that others may read": ("readable", "chmod 600"),

@@ -40,21 +40,21 @@ TEST(FactorPlans, AreThoseOfTheStepModel) {
 TEST(FactorPlans, StayWhileRatesMoveALittle) {
   FactorPlans plans;
   const FactorShape shape{FactorShape::Kind::qr, 2000, 2000};
-  const FactorPlan first = plans.choose(shape, model_of(4, 1e12, 1e9));
-  EXPECT_EQ(plans.choose(shape, model_of(4, 1.1e12, 1e9)).seconds, first.seconds);
-  EXPECT_EQ(plans.choose(shape, model_of(4, 1e12, 0.9e9)).seconds, first.seconds);
-  EXPECT_NE(plans.choose(shape, model_of(4, 2e12, 1e9)).seconds, first.seconds);
-  EXPECT_NE(plans.choose(shape, model_of(4, 1e12, 4e9)).seconds, first.seconds);
-  EXPECT_NE(plans.choose(shape, model_of(3, 1e12, 1e9)).seconds, first.seconds);
-  EXPECT_NE(plans.choose({FactorShape::Kind::lu, 2000, 2000}, model_of(4, 1e12, 1e9)).seconds,
+  const FactorPlan first = plans.choose(shape, model_of(4, 1e11, 1e10));
+  EXPECT_EQ(plans.choose(shape, model_of(4, 1.1e11, 1e10)).seconds, first.seconds);
+  EXPECT_EQ(plans.choose(shape, model_of(4, 1e11, 0.9e10)).seconds, first.seconds);
+  EXPECT_NE(plans.choose(shape, model_of(4, 2e11, 1e10)).seconds, first.seconds);
+  EXPECT_NE(plans.choose(shape, model_of(4, 1e11, 4e10)).seconds, first.seconds);
+  EXPECT_NE(plans.choose(shape, model_of(3, 1e11, 1e10)).seconds, first.seconds);
+  EXPECT_NE(plans.choose({FactorShape::Kind::lu, 2000, 2000}, model_of(4, 1e11, 1e10)).seconds,
             first.seconds);
-  FabricModel small = model_of(4, 1e12, 1e9);
+  FabricModel small = model_of(4, 1e11, 1e10);
   small.ranks[0].memory_bytes = 3 << 20;
   EXPECT_NE(plans.choose(shape, small).seconds, first.seconds);
-  FabricModel ring = model_of(4, 1e12, 1e9);
+  FabricModel ring = model_of(4, 1e11, 1e10);
   ring.route = algorithms::Route::ring;
   EXPECT_NE(plans.choose(shape, ring).seconds, first.seconds);
-  EXPECT_EQ(plans.choose(shape, model_of(4, 1e12, 1e9)).seconds, first.seconds);
+  EXPECT_EQ(plans.choose(shape, model_of(4, 1e11, 1e10)).seconds, first.seconds);
 }
 
 TEST(FactorPlans, ManyShapesAreForgotten) {
