@@ -200,10 +200,18 @@ TEST_F(QueueTest, AnIdleQueueKeepsNoWorkspace) {
 TEST_F(QueueTest, QueuesAndPlansGoOnAnyThread) {
   const QueueId on = warm_queue();
   const BufferId a = buffer();
-  const PlanId plan = made_plan();
-  EXPECT_TRUE(device_->execute(on, plan, {a}, {a}).ok());
+  const PlanId idle = made_plan();
+  const PlanId used = made_plan();
+  EXPECT_TRUE(device_->execute(on, idle, {a}, {a}).ok());
+  pass(on);
+  std::thread([&] { EXPECT_TRUE(device_->destroy_plan(idle).ok()); }).join();
+  standin_cuda_watch("cudaMemcpyAsync");
+  write(on, a, 1);
+  EXPECT_TRUE(device_->execute(on, used, {a}, {a}).ok());
+  EXPECT_TRUE(device_->destroy_plan(used).ok());  // goes when the stream has passed
+  standin_cuda_release();
+  pass(on);
   std::thread([&] { EXPECT_TRUE(device_->destroy_queue(on).ok()); }).join();
-  std::thread([&] { EXPECT_TRUE(device_->destroy_plan(plan).ok()); }).join();
 }
 
 TEST_F(QueueTest, AWorkspaceStaysUntilTheStreamHasPassed) {
