@@ -17,6 +17,7 @@ from outboard.bench import plot, raw_stream, rows
 from outboard.bench.netns import (
     FAR_ADDRESS,
     NEAR_ADDRESS,
+    Hosts,
     TwoHosts,
     ended_by_exception,
     inside,
@@ -69,7 +70,7 @@ class Link:
         self._each_flow = each_flow
         self.burst_bytes = burst_bytes or 0
         self._search = burst_bytes is None
-        self._hosts = TwoHosts(_JUMBO_MTU if gbit_per_s <= 1 else _LARGEST_MTU)
+        self._hosts = TwoHosts(mtu_at(gbit_per_s))
 
     @property
     def name(self) -> str:
@@ -91,7 +92,9 @@ class Link:
         self._hosts.__enter__()
         try:
             if self._search:
-                self._find_burst()
+                self.burst_bytes = limit_with_least_burst(
+                    self._hosts, self.gbit_per_s, self.near, self.far, FAR_ADDRESS
+                )
             else:
                 limit = self._hosts.limit_flows if self._each_flow else self._hosts.limit
                 limit(self.gbit_per_s, self.burst_bytes)
@@ -115,16 +118,25 @@ class Link:
             self.burst_bytes,
         )
 
-    def _find_burst(self) -> None:
-        reached: dict[int, float] = {}
-        for burst in _bursts(self._hosts.mtu):
-            self._hosts.limit(self.gbit_per_s, burst)
-            reached[burst] = statistics.median(stream(self.near, self.far, FAR_ADDRESS, 3, 0.1))
-            if reached[burst] >= NEAR_ENOUGH * self.gbit_per_s:
-                break
-        enough = NEAR_ENOUGH * min(max(reached.values()), self.gbit_per_s)
-        self.burst_bytes = next(burst for burst, rate in reached.items() if rate >= enough)
-        self._hosts.limit(self.gbit_per_s, self.burst_bytes)
+
+def mtu_at(gbit_per_s: float) -> int:
+    return _JUMBO_MTU if gbit_per_s <= 1 else _LARGEST_MTU
+
+
+def limit_with_least_burst(
+    hosts: Hosts, gbit_per_s: float, near: Wrap, far: Wrap, far_address: str
+) -> int:
+    """Holds links to a rate, with the smallest burst that lets a stream from `near` reach it."""
+    reached: dict[int, float] = {}
+    for burst in _bursts(hosts.mtu):
+        hosts.limit(gbit_per_s, burst)
+        reached[burst] = statistics.median(stream(near, far, far_address, 3, 0.1))
+        if reached[burst] >= NEAR_ENOUGH * gbit_per_s:
+            break
+    enough = NEAR_ENOUGH * min(max(reached.values()), gbit_per_s)
+    chosen = next(burst for burst, rate in reached.items() if rate >= enough)
+    hosts.limit(gbit_per_s, chosen)
+    return chosen
 
 
 def _bursts(mtu: int) -> list[int]:

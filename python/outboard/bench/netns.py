@@ -1,7 +1,9 @@
-"""Two hosts on this machine: network namespaces joined by a veth pair with limited rates."""
+"""Hosts on this machine: network namespaces joined by veth pairs with limited rates, two of them
+or a star of more."""
 
 from __future__ import annotations
 
+import abc
 import atexit
 import contextlib
 import itertools
@@ -10,21 +12,27 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import Self
 
 from outboard.errors import OutboardError
 
-# The daemon listens on loopback addresses only, so both ends have one. A /30 of its own: whoever
-# runs this may use 127.0.0.1 in the namespaces for something else.
-NEAR_ADDRESS, FAR_ADDRESS = "127.77.0.1", "127.77.0.2"
+# The daemon listens on loopback addresses only, so hosts have one each. In a net of their own:
+# whoever runs this may use 127.0.0.1 in the namespaces for something else.
+_NET = "127.77.0."
+NEAR_ADDRESS, FAR_ADDRESS = f"{_NET}1", f"{_NET}2"
 DEVICE = "veth0"
 # Ports of the programs inside where each flow has its own limit; a filter each.
 FLOW_PORTS = range(50000, 50064)
 # What may wait before tbf; TCP's own limit per socket is far below that.
 _QUEUE_MS = 50
-_NAME = re.compile(r"outboard-(\d+)-\d+-(near|far)")
+# What may wait in a switch, for a host that several others send to: 1.25 MB at 1 Gb/s, some times
+# what a port of a small one has, so that TCP seldom loses anything.
+_SWITCH_QUEUE_MS = 10
+_BRIDGE = "br0"
+_NAME = re.compile(r"outboard-(\d+)-\d+-[a-z]+\d*")
 _NAMESPACES = Path("/run/netns")  # ip-netns(8)
 _numbers = itertools.count()
 
@@ -58,25 +66,27 @@ def ended_by_exception() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-class TwoHosts:
-    """Context manager: the namespaces `near` and `far`; whatever happens, they are removed.
+class Hosts(abc.ABC):
+    """Context manager: namespaces of these names; whatever happens, they are removed.
 
     What was left behind by a process that was killed is removed by the next one. End the programs
     inside first: a namespace lives as long as a process in it.
     """
 
-    def __init__(self, mtu: int) -> None:
+    def __init__(self, mtu: int, names: Sequence[str]) -> None:
         self.mtu = mtu
         stem = f"outboard-{os.getpid()}-{next(_numbers)}"
-        self.near, self.far = f"{stem}-near", f"{stem}-far"
+        self.names = [f"{stem}-{name}" for name in names]
 
-    def __enter__(self) -> TwoHosts:
+    def __enter__(self) -> Self:
         require_root()
         atexit.register(self.remove)  # for a Ctrl-C between here and the body of the `with`
         try:
             with _uninterrupted():
                 remove_leftovers()
-                self._create()
+                for name in self.names:
+                    _run("ip", "netns", "add", name)
+                self._join()
         except BaseException:
             self.remove()
             raise
@@ -92,17 +102,42 @@ class TwoHosts:
 
     def remove(self) -> None:
         with _uninterrupted():
-            for name in (self.near, self.far):
+            for name in self.names:
                 if (_NAMESPACES / name).exists():
                     _run("ip", "netns", "del", name)
             atexit.unregister(self.remove)
 
     def limit(self, gbit_per_s: float, burst_bytes: int) -> None:
-        """Hold both directions to a rate; `burst_bytes` may pass at once after a pause."""
-        for name in (self.near, self.far):
-            words = f"rate {int(gbit_per_s * 1e9)}bit burst {burst_bytes} latency {_QUEUE_MS}ms"
+        """Hold all directions to a rate; `burst_bytes` may pass at once after a pause."""
+        for name, device, queue_ms in self._senders():
+            words = f"rate {int(gbit_per_s * 1e9)}bit burst {burst_bytes} latency {queue_ms}ms"
             shape = ["root", "tbf", *words.split()]
-            _run("tc", "-n", name, "qdisc", "replace", "dev", DEVICE, *shape)
+            _run("tc", "-n", name, "qdisc", "replace", "dev", device, *shape)
+
+    @abc.abstractmethod
+    def _join(self) -> None:
+        """Puts links between the namespaces."""
+
+    @abc.abstractmethod
+    def _senders(self) -> Iterable[tuple[str, str, int]]:
+        """Every end of a link: namespace, device, and how long something may wait there [ms]."""
+
+    def _address(self, name: str, address: str) -> None:
+        """The address of DEVICE there, which is up then."""
+        # Its own loopback device stays down: up, it would take all of 127.0.0.0/8 for itself.
+        for device in ("all", DEVICE):
+            setting = f"/proc/sys/net/ipv4/conf/{device}/route_localnet"
+            _run(*inside(name, ["sh", "-c", f"echo 1 > {setting}"]))
+        _run("ip", "-n", name, "addr", "add", address, "dev", DEVICE)
+        _run("ip", "-n", name, "link", "set", DEVICE, "mtu", str(self.mtu), "up")
+
+
+class TwoHosts(Hosts):
+    """The namespaces `near` and `far`, joined by a link."""
+
+    def __init__(self, mtu: int) -> None:
+        super().__init__(mtu, ("near", "far"))
+        self.near, self.far = self.names
 
     def limit_flows(self, gbit_per_s: float, burst_bytes: int) -> None:
         """Hold every TCP connection to a rate by itself. Flows are told apart by the ports that
@@ -121,18 +156,47 @@ class TwoHosts:
             _run(*inside(name, ["sh", "-c", f"echo {first} {last} > {setting}"]))
             _run("tc", "-n", name, "-batch", "-", text="\n".join(lines) + "\n")
 
-    def _create(self) -> None:
-        for name in (self.near, self.far):
-            _run("ip", "netns", "add", name)
+    def _join(self) -> None:
         ends = ["name", DEVICE, "netns", self.near, "type", "veth"]
         _run("ip", "link", "add", *ends, "peer", "name", DEVICE, "netns", self.far)
         for name, address in ((self.near, NEAR_ADDRESS), (self.far, FAR_ADDRESS)):
-            # Their own loopback device stays down: up, it would take all of 127.0.0.0/8 for itself.
-            for device in ("all", DEVICE):
-                setting = f"/proc/sys/net/ipv4/conf/{device}/route_localnet"
-                _run(*inside(name, ["sh", "-c", f"echo 1 > {setting}"]))
-            _run("ip", "-n", name, "addr", "add", f"{address}/30", "dev", DEVICE)
-            _run("ip", "-n", name, "link", "set", DEVICE, "mtu", str(self.mtu), "up")
+            self._address(name, f"{address}/30")
+
+    def _senders(self) -> Iterable[tuple[str, str, int]]:
+        return [(name, DEVICE, _QUEUE_MS) for name in (self.near, self.far)]
+
+
+class Star(Hosts):
+    """The namespaces `client` and so many `hosts`, each with a link of its own to a switch, a
+    bridge in one more namespace."""
+
+    def __init__(self, mtu: int, hosts: int) -> None:
+        super().__init__(mtu, ("switch", "client", *(f"host{i}" for i in range(hosts))))
+        self._switch, self.client, *self.hosts = self.names
+
+    def address(self, name: str) -> str:
+        """Of the client or one of the hosts."""
+        return f"{_NET}{self.names.index(name)}"
+
+    def _join(self) -> None:
+        switch = self._switch
+        _run("ip", "-n", switch, "link", "add", _BRIDGE, "type", "bridge")
+        _run("ip", "-n", switch, "link", "set", _BRIDGE, "mtu", str(self.mtu), "up")
+        for name in (self.client, *self.hosts):
+            port = self._port(name)
+            ends = ["name", DEVICE, "netns", name, "type", "veth"]
+            _run("ip", "link", "add", *ends, "peer", "name", port, "netns", switch)
+            into = ["master", _BRIDGE, "mtu", str(self.mtu), "up"]
+            _run("ip", "-n", switch, "link", "set", port, *into)
+            self._address(name, f"{self.address(name)}/24")
+
+    def _port(self, name: str) -> str:
+        return f"port{self.names.index(name)}"
+
+    def _senders(self) -> Iterable[tuple[str, str, int]]:
+        for name in (self.client, *self.hosts):
+            yield name, DEVICE, _QUEUE_MS
+            yield self._switch, self._port(name), _SWITCH_QUEUE_MS
 
 
 def inside(namespace: str, words: Sequence[str]) -> list[str]:
