@@ -3,8 +3,8 @@
 // Devices that compute nothing at a known rate, and links that exist only in time: what is measured
 // is how well computing, panels on their way, and the way to and fro overlap. Prints one line per
 // case: routine, n, devices, block, "chosen" or "tried", bytes of panels received by the model, and
-// seen, predicted seconds, then the seconds of each run. Devices may have too little memory for the
-// matrix, and different rates.
+// seen, predicted seconds, then the seconds of each run; without runs (--runs 0) what is seen is 0.
+// Devices may have too little memory for the matrix, and different rates.
 
 #include <sched.h>
 
@@ -170,7 +170,8 @@ void measure(const Options& options, const FactorShape& shape, const FabricModel
   std::printf("%s,%llu,%zu,%llu,%s,%.0f,%.0f,%.6f", options.routine.c_str(),
               static_cast<unsigned long long>(options.n), plan.devices,
               static_cast<unsigned long long>(plan.block), chosen ? "chosen" : "tried",
-              predicted.received_bytes, seen.front().received_bytes, predicted.seconds);
+              predicted.received_bytes, seen.empty() ? 0 : seen.front().received_bytes,
+              predicted.seconds);
   for (const Seen& one : seen) std::printf(",%.6f", one.seconds);
   std::printf("\n");
   std::fflush(stdout);
@@ -220,7 +221,7 @@ int main(int argc, char** argv) {
   app.add_option("--devices", options.devices, "how many, several numbers")->delimiter(',');
   app.add_option("--blocks", options.blocks, "widths to try besides the chosen one")
       ->delimiter(',');
-  app.add_option("--runs", options.runs, "of each")->capture_default_str();
+  app.add_option("--runs", options.runs, "of each; 0: the model alone")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   if (!be_first_in_line()) {
     std::fprintf(stderr, "no real-time priority (root has it): other work will be in the way\n");

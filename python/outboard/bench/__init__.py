@@ -17,6 +17,7 @@ from outboard.bench import (
     links,
     paper,
     products,
+    ring,
     startup,
 )
 from outboard.bench.compiled import PREFIX, Program
@@ -51,6 +52,7 @@ def written_here() -> dict[str, Benchmark]:
         links.Links(),
         paper.Paper(),
         products.Products(),
+        ring.Ring(),
         startup.Startup(),
     ]
     return {benchmark.name: benchmark for benchmark in all_of_them}
