@@ -78,9 +78,12 @@ Status Connection::connect_peer(const wire::ConnectPeer& connect) {
   };
   auto stream = reach();
   if (stream.ok()) return session_->add_peer(connect.peer, make_route(std::move(*stream)));
-  // whatever a stranger answers is no fault of the client's
-  const bool foreign = stream.status().code() == Code::protocol_error;
-  const Code code = foreign ? Code::unavailable : stream.status().code();
+  // whatever a stranger answers or leaves unsaid, the client's connection is as it was
+  Code code = stream.status().code();
+  if (code == Code::protocol_error || code == Code::connection_lost ||
+      code == Code::deadline_exceeded) {
+    code = Code::unavailable;
+  }
   return Status(code, stream.status().message()).in("cannot reach the peer " + connect.address);
 }
 

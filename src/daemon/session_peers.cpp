@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/inbox.hpp"
 #include "daemon/peer_link.hpp"
@@ -38,12 +39,17 @@ void Session::close_inbox() {
 }
 
 Status Session::check_new_peer(PeerId id) {
+  std::vector<std::shared_ptr<PeerLink>> gone;  // their threads are waited for: not under the lock
   const std::lock_guard lock(peer_mutex_);
   if (!id || peers_.count(id) != 0) {
     return {Code::protocol_error, "peer id " + std::to_string(id.value) + " is in use or 0"};
   }
   if (peers_.size() < kMaxPeers) return {};
-  std::erase_if(peers_, [](const auto& entry) { return !entry.second->alive(); });
+  std::erase_if(peers_, [&](auto& entry) {
+    if (entry.second->alive()) return false;
+    gone.push_back(std::move(entry.second));
+    return true;
+  });
   if (peers_.size() < kMaxPeers) return {};
   return {Code::denied, "session has too many peers (limit " + std::to_string(kMaxPeers) + ")"};
 }
@@ -81,7 +87,8 @@ void Session::leave_peers() {
     const std::lock_guard lock(peer_mutex_);
     gone = std::exchange(peers_, {});
   }
-  for (const auto& [id, link] : gone) link->close();
+  const auto until = transport::Clock::now() + PeerLink::kParting;
+  for (const auto& [id, link] : gone) link->close(until);
 }
 
 }  // namespace ob::daemon

@@ -1,6 +1,7 @@
 #pragma once
 // A device in front of another one, which fails the operation it is told to.
 
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -8,7 +9,7 @@
 
 namespace ob::test {
 
-/// Threads: one at a time
+/// Threads: as the other one, but for what tells it to behave: before it is used
 class ForwardingDevice final : public Device {
  public:
   explicit ForwardingDevice(Device& inner) : inner_(inner), info_(inner.info()) {}
@@ -22,6 +23,11 @@ class ForwardingDevice final : public Device {
   int operations() const { return operations_; }
   /// host_view() says nothing, as if the memory were elsewhere.
   void hide_memory() { hidden_ = true; }
+  /// And says so from the beginning, as a daemon needs it.
+  void be_elsewhere() {
+    hidden_ = true;
+    info_.host_visible = false;
+  }
 
   const DeviceInfo& info() const noexcept override { return info_; }
   Result<QueueId> create_queue(const Account& account = {}) override {
@@ -103,9 +109,9 @@ class ForwardingDevice final : public Device {
 
   Device& inner_;
   DeviceInfo info_;
-  int countdown_ = 0;
-  int operations_ = 0;
-  int buffers_ = 0;
+  std::atomic<int> countdown_ = 0;
+  std::atomic<int> operations_ = 0;
+  std::atomic<int> buffers_ = 0;
   bool hidden_ = false;
   std::vector<Accuracy> demands_;
   Status failure_;

@@ -50,14 +50,20 @@ class InProcessDaemon {
   explicit InProcessDaemon(Transport transport,
                            std::vector<std::unique_ptr<Device>> devices = one(null_device()),
                            std::size_t max_connections = 256,
-                           const daemon::StripingConfig& striping = {}) {
+                           const daemon::StripingConfig& striping = {})
+      : InProcessDaemon(transport, std::move(devices), [&] {
+          daemon::ServerConfig config;
+          config.max_connections = max_connections;
+          config.striping = striping;
+          return config;
+        }()) {}
+  /// @param config but for where to listen
+  InProcessDaemon(Transport transport, std::vector<std::unique_ptr<Device>> devices,
+                  daemon::ServerConfig config) {
     folder_ = "/tmp/ob-test-XXXXXX";
     if (::mkdtemp(folder_.data()) == nullptr) std::abort();
-    const std::string address =
-        transport == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder_ + "/socket";
-    server_ = require(daemon::Server::create(
-        {.listen = {address}, .max_connections = max_connections, .striping = striping},
-        std::move(devices)));
+    config.listen = {transport == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder_ + "/socket"};
+    server_ = require(daemon::Server::create(std::move(config), std::move(devices)));
     address_ = server_->addresses().front();
   }
   ~InProcessDaemon() {

@@ -1,0 +1,256 @@
+#pragma once
+// Sessions that send to each other, and a daemon that delivers to them, driven by hand.
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "daemon/peer_link.hpp"
+#include "support/forwarding_device.hpp"
+#include "support/raw_client.hpp"
+#include "wire/byte_swap.hpp"
+
+namespace ob::test {
+
+inline constexpr QueueId kPeerQueue{1};
+inline constexpr BufferId kPeerBuffer{1};
+/// Of all sessions that were told to make one; more than what sockets hold.
+inline constexpr BufferId kBigBuffer{2};
+inline constexpr std::uint64_t kBigBytes = std::uint64_t{32} << 20;
+inline constexpr std::byte kPoison{0xA5};
+
+inline Bytes random_bytes(std::mt19937_64& random, std::size_t size_bytes) {
+  Bytes bytes(size_bytes + 8);
+  for (std::size_t i = 0; i < size_bytes; i += 8) {
+    const std::uint64_t some = random();
+    std::memcpy(bytes.data() + i, &some, 8);
+  }
+  bytes.resize(size_bytes);
+  return bytes;
+}
+
+inline Region matrix(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld,
+                     Triangle triangle = Triangle::full, std::uint64_t offset_bytes = 0,
+                     std::uint32_t element_bytes = 8) {
+  return {.offset_bytes = offset_bytes,
+          .element_bytes = element_bytes,
+          .triangle = triangle,
+          .rows = rows,
+          .cols = cols,
+          .ld = ld,
+          .word_bytes = static_cast<std::uint8_t>(std::min<std::uint32_t>(element_bytes, 8))};
+}
+
+/// As a parcel says it.
+inline Region shape_of(Region region) {
+  region.offset_bytes = 0;
+  region.ld = std::max<std::uint64_t>(1, region.rows);
+  return region;
+}
+
+/// One session with one buffer and one queue.
+class PeerSession {
+ public:
+  PeerSession(std::unique_ptr<transport::Stream> stream, std::string address,
+              std::uint64_t buffer_bytes, std::uint32_t device = UINT32_MAX)
+      : client(std::move(stream)), address_(std::move(address)), buffer_bytes_(buffer_bytes) {
+    wire::Hello hello;
+    hello.device = device;
+    token_ = client.shake_hands(hello).token;
+    client.command(wire::Opcode::create_queue, kPeerQueue);
+    client.command(wire::Opcode::allocate, {}, wire::Allocate{kPeerBuffer, buffer_bytes});
+  }
+  PeerSession(const std::string& address, std::uint64_t buffer_bytes,
+              std::uint32_t device = UINT32_MAX)
+      : PeerSession(require(transport::connect(address, RawClient::deadline())), address,
+                    buffer_bytes, device) {}
+
+  const std::string& address() const { return address_; }
+  void make_big_buffer() {
+    client.command(wire::Opcode::allocate, {}, wire::Allocate{kBigBuffer, kBigBytes});
+  }
+  /// Without a word; returns when the daemon has let go of the session.
+  void die() {
+    client.disconnect();
+    for (const auto until = RawClient::deadline(); transport::Clock::now() < until;) {
+      RawClient next(address_);
+      wire::Hello hello;
+      hello.join = token_;
+      next.hello(hello);
+      if (next.receive().opcode() != wire::Opcode::refused) continue;
+      std::this_thread::sleep_for(2 * daemon::PeerLink::kParting);
+      return;
+    }
+    ADD_FAILURE() << "the session lives on";
+  }
+
+  /// The inbox's ticket.
+  wire::Token open_inbox() {
+    client.command(wire::Opcode::open_inbox);
+    const Received answer = next(wire::Opcode::inbox);
+    return answer.end.ok() ? answer.as<wire::Inbox>().ticket : wire::Token();
+  }
+  void close_inbox() { client.command(wire::Opcode::close_inbox); }
+  wire::Outcome connect(PeerId peer, const wire::Token& ticket, const std::string& address) {
+    client.command(wire::Opcode::connect_peer, {}, wire::ConnectPeer{peer, ticket, address});
+    const Received answer = next(wire::Opcode::peer);
+    return answer.end.ok() ? answer.as<wire::Outcome>() : no_answer();
+  }
+  /// @pre works
+  void connect(PeerId peer, PeerSession& other) {
+    const wire::Outcome outcome = connect(peer, other.open_inbox(), other.address());
+    EXPECT_EQ(outcome.code, Code::ok) << outcome.message;
+  }
+  void disconnect(PeerId peer) {
+    client.command(wire::Opcode::disconnect_peer, {}, wire::DisconnectPeer{peer});
+  }
+
+  std::uint64_t send(PeerId peer, std::uint64_t parcel, const Region& region,
+                     BufferId buffer = kPeerBuffer) {
+    return client.command(wire::Opcode::send, kPeerQueue,
+                          wire::Send{peer, {parcel}, buffer, region});
+  }
+  /// Its sequence, for await().
+  std::uint64_t receive(std::uint64_t parcel, const Region& region, PeerId next = {},
+                        BufferId buffer = kPeerBuffer) {
+    return client.command(wire::Opcode::receive, kPeerQueue,
+                          wire::Receive{{parcel}, buffer, region, next});
+  }
+  wire::Outcome await(std::uint64_t sequence) {
+    while (received_.count(sequence) == 0) {
+      const Received answer = client.answer();
+      if (!answer.end.ok()) return no_answer();
+      take(answer);
+    }
+    return received_.extract(sequence).mapped();
+  }
+  bool has_received(std::uint64_t sequence) const { return received_.count(sequence) != 0; }
+
+  void write(const Bytes& bytes, BufferId buffer = kPeerBuffer) {
+    client.command(wire::Opcode::write, kPeerQueue, wire::Write{buffer, line(bytes.size())}, bytes);
+  }
+  Bytes read() { return read(kPeerBuffer, buffer_bytes_); }
+  Bytes read(BufferId buffer, std::uint64_t size_bytes) {
+    client.command(wire::Opcode::read, kPeerQueue, wire::Read{buffer, line(size_bytes)});
+    return next(wire::Opcode::data).payload;
+  }
+  wire::Outcome synchronize() {
+    client.command(wire::Opcode::synchronize, kPeerQueue);
+    const Received answer = next(wire::Opcode::done);
+    return answer.end.ok() ? answer.as<wire::Outcome>() : no_answer();
+  }
+  /// What is in the buffer, known and not what was sent.
+  void poison() { write(Bytes(buffer_bytes_, kPoison)); }
+  /// Where `region` was filled with the elements that `from` has in `source`, and only there.
+  void expect_has(const Region& region, const Bytes& source, const Region& from) {
+    Bytes expected(buffer_bytes_, kPoison);
+    copy(Layout::matrix(expected.data(), region),
+         Layout::matrix(const_cast<std::byte*>(source.data()), from));
+    EXPECT_TRUE(read() == expected)
+        << region.rows << " x " << region.cols << ", ld " << region.ld << ", triangle "
+        << static_cast<int>(region.triangle) << ", elements of " << region.element_bytes;
+  }
+  void expect_untouched() { EXPECT_TRUE(read() == Bytes(buffer_bytes_, kPoison)); }
+  /// Still serves.
+  void expect_lives() {
+    poison();
+    expect_untouched();
+    EXPECT_EQ(synchronize().code, Code::ok);
+  }
+
+  /// The next message that is no answer to a receive.
+  Received next(wire::Opcode wanted) {
+    for (;;) {
+      Received answer = client.answer();
+      EXPECT_TRUE(answer.end.ok()) << answer.end.message();
+      if (answer.end.ok() && take(answer)) continue;
+      EXPECT_TRUE(!answer.end.ok() || answer.opcode() == wanted);
+      return answer;
+    }
+  }
+
+  RawClient client;
+
+ private:
+  static wire::Outcome no_answer() {
+    wire::Outcome outcome;
+    outcome.code = Code::internal;
+    outcome.message = "the connection is over";
+    return outcome;
+  }
+  bool take(const Received& answer) {
+    if (answer.opcode() != wire::Opcode::received) return false;
+    received_[answer.header.sequence] = answer.as<wire::Outcome>();
+    return true;
+  }
+
+  const std::string address_;
+  const std::uint64_t buffer_bytes_;
+  wire::Token token_{};
+  std::map<std::uint64_t, wire::Outcome> received_;
+};
+
+/// The sending end of a stream between daemons.
+class FakeSender {
+ public:
+  FakeSender(const std::string& address, const wire::Token& ticket, bool other_byte_order = false)
+      : stream(address) {
+    wire::JoinPeer join;
+    join.big_endian = wire::kBigEndian != other_byte_order;
+    join.ticket = ticket;
+    wire::Body body;
+    wire::encode(join, body);
+    EXPECT_TRUE(stream.send({.opcode = wire::Opcode::join_peer, .queue = {}}, body.bytes()));
+  }
+  void expect_joined() {
+    const Received answer = stream.receive();
+    ASSERT_TRUE(answer.end.ok()) << answer.end.message();
+    EXPECT_EQ(answer.opcode(), wire::Opcode::joined);
+  }
+  void expect_refused(Code code) {
+    const Received answer = stream.receive();
+    ASSERT_TRUE(answer.end.ok()) << answer.end.message();
+    ASSERT_EQ(answer.opcode(), wire::Opcode::refused);
+    EXPECT_EQ(answer.as<wire::Refused>().code, code) << answer.as<wire::Refused>().message;
+    EXPECT_EQ(stream.receive().end.code(), Code::connection_lost);
+  }
+  /// The first bytes of a parcel; what follows is the caller's.
+  bool begin(std::uint64_t parcel, const Region& shape, std::span<const std::byte> first) {
+    wire::Body body;
+    wire::encode(wire::Parcel{{parcel}, shape}, body);
+    return stream.send(
+        {.opcode = wire::Opcode::parcel, .queue = {}, .payload_bytes = packed_bytes(shape)},
+        body.bytes(), first);
+  }
+  void goodbye() { EXPECT_TRUE(stream.send({.opcode = wire::Opcode::goodbye, .queue = {}})); }
+  void expect_over() {
+    Received last = stream.receive();
+    if (last.end.ok() && last.opcode() == wire::Opcode::failed) last = stream.receive();
+    EXPECT_EQ(last.end.code(), Code::connection_lost);
+  }
+
+  RawClient stream;
+};
+
+/// Two devices: 0 lies in host memory, 1 where the host cannot see it.
+class TwoDevices {
+ public:
+  explicit TwoDevices(double rate_gflops = 0)
+      : hidden_(null_device(std::uint64_t{1} << 28)), rate_gflops_(rate_gflops) {}
+
+  std::vector<std::unique_ptr<Device>> devices() {
+    auto all = one(null_device(std::uint64_t{1} << 28, rate_gflops_));
+    auto elsewhere = std::make_unique<ForwardingDevice>(*hidden_);
+    elsewhere->be_elsewhere();
+    all.push_back(std::move(elsewhere));
+    return all;
+  }
+  Device& hidden() { return *hidden_; }
+
+ private:
+  std::unique_ptr<Device> hidden_;
+  double rate_gflops_;
+};
+
+}  // namespace ob::test
