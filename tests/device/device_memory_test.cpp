@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -18,6 +19,7 @@ constexpr std::uint64_t kUnit = DeviceMemory::kUnitBytes;
 
 // Host memory, counted; fails when it is told to.
 struct Given {
+  std::mutex mutex;  // commands give back on threads of their own
   std::set<std::byte*> out;
   int obtained = 0;
   int failures = 0;  ///< of the next requests
@@ -28,6 +30,7 @@ class Source final : public MemorySource {
   explicit Source(std::shared_ptr<Given> given) : given_(std::move(given)) {}
 
   Result<std::byte*> obtain(std::uint64_t size_bytes) override {
+    const std::lock_guard lock(given_->mutex);
     if (given_->failures > 0) {
       --given_->failures;
       return Status(Code::out_of_memory, "none left");
@@ -39,6 +42,7 @@ class Source final : public MemorySource {
     return data;
   }
   void give_back(std::byte* data) noexcept override {
+    const std::lock_guard lock(given_->mutex);
     EXPECT_EQ(given_->out.erase(data), 1u);
     delete[] data;
   }
