@@ -1,0 +1,108 @@
+// Devices that hand each other what they have, as their client sees it.
+
+#include <vector>
+
+#include "client/remote_device.hpp"
+#include "support/peer_session.hpp"
+#include "support/random.hpp"
+
+namespace ob::client {
+namespace {
+
+using test::Bytes;
+using test::InProcessDaemon;
+using test::line;
+using test::require;
+using test::Transport;
+
+constexpr std::uint64_t kBytes = std::uint64_t{3} << 20;
+
+struct End {
+  explicit End(const std::string& address) : device(require(RemoteDevice::open(address))) {}
+  Peering& peering() { return *device->peering(); }
+  void write(Bytes& bytes) {
+    const Layout source = Layout::bytes(bytes.data(), bytes.size());
+    EXPECT_TRUE(device->write(queue, buffer, line(bytes.size()), source).ok());
+  }
+  Bytes read() {
+    Bytes bytes(kBytes);
+    const Layout destination = Layout::bytes(bytes.data(), bytes.size());
+    EXPECT_TRUE(device->read(queue, buffer, line(bytes.size()), destination).ok());
+    EXPECT_TRUE(device->synchronize(queue).status.ok());
+    return bytes;
+  }
+  Status receive(std::uint64_t parcel, PeerId next = {}) {
+    return peering().receive(queue, {parcel}, buffer, line(kBytes), next);
+  }
+  Status send(PeerId peer, std::uint64_t parcel) {
+    return peering().send(queue, peer, {parcel}, buffer, line(kBytes));
+  }
+  Status await(std::uint64_t parcel) {
+    return peering().await({parcel}, [] { return false; });
+  }
+
+  std::unique_ptr<RemoteDevice> device;
+  QueueId queue = require(device->create_queue());
+  BufferId buffer = require(device->allocate(kBytes));
+};
+
+class PeeringTest : public testing::Test {
+ protected:
+  std::mt19937_64 random = test::fresh_random();
+  InProcessDaemon first{Transport::tcp};
+  InProcessDaemon second{Transport::tcp};
+  End a{first.address()};
+  End b{second.address()};
+  End c{first.address()};
+};
+
+TEST_F(PeeringTest, AParcelGoesRound) {
+  Bytes sent = test::random_bytes(random, kBytes);
+  a.write(sent);
+  const PeerId to_b = require(a.peering().connect(require(b.peering().inbox())));
+  const PeerId to_c = require(b.peering().connect(require(c.peering().inbox())));
+  EXPECT_EQ(require(a.peering().connect(require(b.peering().inbox()))), to_b);  // as it was
+  for (std::uint64_t parcel = 1; parcel <= 3; ++parcel) {
+    EXPECT_TRUE(c.receive(parcel).ok());
+    EXPECT_TRUE(b.receive(parcel, to_c).ok());
+    EXPECT_TRUE(a.send(to_b, parcel).ok());
+    EXPECT_TRUE(c.await(parcel).ok());
+    EXPECT_TRUE(b.await(parcel).ok());
+    EXPECT_TRUE(b.read() == sent);
+    EXPECT_TRUE(c.read() == sent);
+  }
+  EXPECT_EQ(c.await(3).code(), Code::invalid_argument);  // once
+}
+
+TEST_F(PeeringTest, WhoLeavesCanBeReachedAgain) {
+  const Inbox old = require(b.peering().inbox());
+  const PeerId to_b = require(a.peering().connect(old));
+  EXPECT_TRUE(b.receive(1).ok());
+  int asked = 0;
+  EXPECT_EQ(b.peering().await({1}, [&] { return ++asked > 1; }).code(), Code::unavailable);
+  EXPECT_TRUE(b.peering().leave().ok());
+  EXPECT_TRUE(a.peering().leave().ok());
+  EXPECT_EQ(b.await(1).code(), Code::invalid_argument);
+  // An old ticket is of no use, and says nothing about the next one.
+  EXPECT_EQ(a.peering().connect(old).status().code(), Code::invalid_argument);
+  const Inbox inbox = require(b.peering().inbox());
+  EXPECT_NE(inbox.ticket, old.ticket);
+  const PeerId again = require(a.peering().connect(inbox));
+  EXPECT_NE(again, to_b);
+  Bytes sent = test::random_bytes(random, kBytes);
+  a.write(sent);
+  EXPECT_TRUE(b.receive(1).ok());
+  EXPECT_TRUE(a.send(again, 1).ok());
+  EXPECT_TRUE(b.await(1).ok());
+  EXPECT_TRUE(b.read() == sent);
+}
+
+TEST_F(PeeringTest, AnAddressThatCannotBeReachedIsAskedOnce) {
+  const Inbox nowhere{"127.0.0.1:1", {1, 2}};
+  EXPECT_EQ(a.peering().connect(nowhere).status().code(), Code::unavailable);
+  EXPECT_EQ(a.peering().connect({nowhere.address, {3, 4}}).status().code(), Code::unavailable);
+  EXPECT_FALSE(a.device->broken());
+}
+
+}  // namespace
+}  // namespace ob::client
