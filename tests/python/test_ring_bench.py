@@ -35,6 +35,9 @@ def test_rows_of_a_call_on_several_devices() -> None:
     assert auto.ratio == pytest.approx(25 / 26)
     assert (gain.value, gain.ceiling, gain.unit, gain.runs) == (2, 2, "times", 3)
     assert rows.check([asdict(row) for row in found])
+    # what the picture shows: times
+    drawn = [match["way"] for row in found if (match := ring._CASE.fullmatch(row.case))]
+    assert drawn == ["relay", "ring", "auto (ring of 2)"]
 
 
 def test_rows_of_a_call_on_one_device() -> None:

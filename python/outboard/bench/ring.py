@@ -22,7 +22,9 @@ from outboard.errors import OutboardError
 SKIPPED = 77  # SKIP_RETURN_CODE of the test
 # Links of 1 and 10 Gb/s, with devices for which neither the links nor the rates are all.
 _MACHINES = (Machine(1, 50, 4096), Machine(10, 500, 4096))
-_CASE = re.compile(r"(?P<what>.*) g=(?P<devices>\d+) (?P<way>alone|relay|ring|auto)(?P<took>.*)")
+_CASE = re.compile(
+    r"(?P<what>.*) g=(?P<devices>\d+) (?P<way>alone|relay|ring|auto( \(.*\))?)"  # no relay / ring
+)
 _STYLES = {"relay": "C1", "ring": "C0", "auto": "0.2"}
 
 
@@ -65,7 +67,11 @@ class Ring:
         for axis, (what, group) in zip(axes, cases, strict=True):
             axis.set_title(what, fontsize=10)
             for way in ("relay", "ring", "auto"):
-                _draw_way(axis, way, [(m, r) for m, r in group if m["way"] in (way, "alone")])
+                _draw_way(
+                    axis,
+                    way,
+                    [(m, r) for m, r in group if m["way"].split(" ")[0] in (way, "alone")],
+                )
             axis.set_xlabel("devices")
             axis.set_xticks(sorted({int(match["devices"]) for match, _ in group}))
             axis.set_ylabel("ms")
