@@ -302,9 +302,10 @@ FactorPlan choose_block(const FactorShape& shape, const FabricModel& model, std:
   return best;
 }
 
-FactorPlan choose_factor_plan(const FactorShape& shape, const FabricModel& model) {
+FactorPlan choose_factor_plan(const FactorShape& shape, const FabricModel& model, double alone_s) {
   FactorPlan best{0, 0, 0};
-  for (std::size_t devices = 1; devices <= model.ranks.size(); ++devices) {
+  if (alone_s > 0) best = {1, shape.n, alone_s};
+  for (std::size_t devices = alone_s > 0 ? 2 : 1; devices <= model.ranks.size(); ++devices) {
     const FactorPlan fastest = choose_block(shape, model, devices);
     if (fastest.devices == 0) continue;
     if (best.devices == 0 || fastest.seconds < kClearly * best.seconds) best = fastest;

@@ -26,7 +26,10 @@ FactorTimes play_factorization(const FactorShape& shape, const FabricModel& mode
 
 /// The plan that takes least by the model, in the memory that devices have. More devices only where
 /// they gain clearly; devices = 0 if nothing fits.
-FactorPlan choose_factor_plan(const FactorShape& shape, const FabricModel& model);
+/// @param alone_s what the call takes that one device does as a whole, without blocks; 0: one
+/// device works in blocks, too   Units: s
+FactorPlan choose_factor_plan(const FactorShape& shape, const FabricModel& model,
+                              double alone_s = 0);
 
 /// The best plan for so many devices; devices = 0 if none fits.
 FactorPlan choose_block(const FactorShape& shape, const FabricModel& model, std::size_t devices);

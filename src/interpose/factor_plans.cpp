@@ -41,7 +41,7 @@ bool is_like(const FabricModel& x, const FabricModel& y) noexcept {
 
 }  // namespace
 
-FactorPlan FactorPlans::choose(const FactorShape& shape, const FabricModel& model) {
+FactorPlan FactorPlans::choose(const FactorShape& shape, const FabricModel& model, double alone_s) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(made_.begin(), made_.end(), [&](const Made& made) {
@@ -52,7 +52,7 @@ FactorPlan FactorPlans::choose(const FactorShape& shape, const FabricModel& mode
       return made_.front().plan;
     }
   }
-  const FactorPlan plan = choose_factor_plan(shape, model);
+  const FactorPlan plan = choose_factor_plan(shape, model, alone_s);
   const std::lock_guard lock(mutex_);
   made_.push_front({shape, model, plan});
   if (made_.size() > kMost) made_.pop_back();

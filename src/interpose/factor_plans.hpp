@@ -14,8 +14,9 @@ namespace ob::interpose {
 class FactorPlans {
  public:
   /// As algorithms::choose_factor_plan(), of this model or one like it.   @pre model.known()
+  /// @param alone_s follows from shape and model
   algorithms::FactorPlan choose(const algorithms::FactorShape& shape,
-                                const algorithms::FabricModel& model);
+                                const algorithms::FabricModel& model, double alone_s = 0);
 
  private:
   struct Made {

@@ -92,13 +92,29 @@ algorithms::FactorPlan plan_of_memory(const algorithms::FactorShape& shape,
   return {devices, std::min(even, modest_block(shape, memory_bytes)), 0};
 }
 
+// What one device takes for the call as a whole: nothing overlaps. 0 if it has not the memory.
+double alone_s(const Descriptor& routine, const Argument* arguments,
+               const algorithms::FactorShape& shape, const algorithms::FabricModel& model) {
+  const algorithms::RankModel& first = model.ranks.front();
+  const auto n = static_cast<double>(shape.n);
+  const bool is_triangle = shape.kind == algorithms::FactorShape::Kind::cholesky;
+  const double elements = is_triangle ? n * (n + 1) / 2 : static_cast<double>(shape.m) * n;
+  const double bytes = elements * shape.element_bytes;
+  const bool fits =
+      first.memory_bytes == 0 || algorithms::factor_bytes_at_once(routine, arguments) <=
+                                     static_cast<double>(first.memory_bytes);
+  if (!fits || first.panel_flop_per_s <= 0) return 0;
+  return 2 * bytes / model.link_bytes_per_s + routine.flops(arguments) / first.panel_flop_per_s;
+}
+
+/// @param alone_s as choose_factor_plan()
 algorithms::FactorPlan plan_of(State& state, const algorithms::FactorShape& shape,
-                               const algorithms::FabricModel& model, bool strict) {
+                               const algorithms::FabricModel& model, bool strict, double alone_s) {
   // at least one block for each device
   const std::size_t most = std::min<std::size_t>(model.ranks.size(), shape.n);
   if (state.settings.always_several) return plan_of_memory(shape, model, most);
   if (!strict && model.known()) {
-    const algorithms::FactorPlan plan = state.factor_plans.choose(shape, model);
+    const algorithms::FactorPlan plan = state.factor_plans.choose(shape, model, alone_s);
     if (plan.devices > 0) return plan;
   }
   return plan_of_memory(shape, model, 1);  // also where only thin blocks fit
@@ -127,7 +143,9 @@ class Attempt {
         strict_(accuracy_now(state.settings) == Accuracy::strict) {
     put_fastest_first(leases_);
     model_ = fabric_model(state, leases_, routine, arguments, share);
-    plan_ = plan_of(state, shape_, model_, strict_);
+    // of several devices one may be left, which then has the call as a whole
+    if (leases_.size() > 1) alone_s_ = alone_s(routine, arguments, shape_, model_);
+    plan_ = plan_of(state, shape_, model_, strict_, alone_s_);
     const bool may_be_ring = state.settings.route != algorithms::Route::relay;
     if (leases_.size() > 1 && may_be_ring) no_ring_ = look_for_ring();
   }
@@ -198,7 +216,7 @@ class Attempt {
     model.route = algorithms::Route::ring;
     for (std::size_t round = 0; round <= leases_.size(); ++round) {
       model.peer_bytes_per_s = slowest_way();
-      const algorithms::FactorPlan plan = plan_of(state_, shape_, model, strict_);
+      const algorithms::FactorPlan plan = plan_of(state_, shape_, model, strict_, alone_s_);
       if (plan.devices < 2 || !gains(plan)) return {};
       OB_ASSIGN_OR_RETURN(auto ring,
                           algorithms::RingFabric::create(first_devices(plan.devices), model));
@@ -221,6 +239,7 @@ class Attempt {
   const Argument* const arguments_;
   const algorithms::FactorShape shape_;
   const bool strict_;
+  double alone_s_ = 0;
   algorithms::FabricModel model_;
   algorithms::FactorPlan plan_;
   std::unique_ptr<algorithms::Fabric> fabric_;  // a ring, if there is one and it gains

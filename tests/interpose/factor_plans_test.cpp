@@ -57,6 +57,20 @@ TEST(FactorPlans, StayWhileRatesMoveALittle) {
   EXPECT_EQ(plans.choose(shape, model_of(4, 1e11, 1e10)).seconds, first.seconds);
 }
 
+// One device that overlaps nothing is worse than its blocks would be.
+TEST(FactorPlans, OneDeviceTakesWhatItTakesAlone) {
+  const FactorShape shape{FactorShape::Kind::cholesky, 4096, 4096};
+  const FabricModel model = model_of(4, 5e10, 1.2e8);
+  const FactorPlan blocks = choose_factor_plan(shape, model);
+  ASSERT_EQ(blocks.devices, 1u);
+  EXPECT_EQ(choose_factor_plan(shape, model, 0.5 * blocks.seconds).devices, 1u);
+  const FactorPlan several = choose_factor_plan(shape, model, 10 * blocks.seconds);
+  EXPECT_GT(several.devices, 1u);
+  EXPECT_LT(several.seconds, 10 * blocks.seconds);
+  FactorPlans plans;
+  EXPECT_TRUE(are_same(plans.choose(shape, model, 10 * blocks.seconds), several));
+}
+
 TEST(FactorPlans, ManyShapesAreForgotten) {
   FactorPlans plans;
   const FabricModel model = model_of(2, 1e12, 1e9);
