@@ -1,6 +1,7 @@
 #include "daemon/inbox.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "daemon/peer_link.hpp"
@@ -123,22 +124,30 @@ Status Inbox::Deliverer::deliver(const wire::Parcel& parcel, const Pull& pull,
                                  const std::function<bool()>& left) {
   Awaited awaited;
   OB_RETURN_IF_ERROR(inbox_->claim(parcel, awaited, left));
-  const std::shared_ptr<Passage> passage =
-      awaited.next == nullptr
-          ? nullptr
-          : awaited.next->hand_on(parcel.parcel, awaited.region, awaited.handing_on);
-  const Pull pull_and_pass = [&](const Layout& room) -> Status {
-    OB_RETURN_IF_ERROR(pull(room));
-    return passage == nullptr ? Status() : passage->append(room);
-  };
-  const Status status = land(awaited, pull_and_pass);
-  if (!status.ok() && passage != nullptr) passage->fail(status);
+  Status status;
+  try {
+    status = bring(parcel.parcel, awaited, pull);
+  } catch (const std::exception& error) {  // out of memory: whoever waits must hear of it
+    status = Status(Code::out_of_memory, error.what());
+  }
   {
     const std::lock_guard lock(inbox_->mutex_);
     --inbox_->landing_;
     inbox_->changed_.notify_all();
   }
   awaited.done(status);
+  return status;
+}
+
+// To where it belongs, and to whom it is handed on.
+Status Inbox::Deliverer::bring(ParcelId parcel, const Awaited& awaited, const Pull& pull) {
+  if (awaited.next == nullptr) return land(awaited, pull);
+  const auto passage = awaited.next->hand_on(parcel, awaited.region, awaited.handing_on);
+  const Status status = land(awaited, [&](const Layout& room) -> Status {
+    OB_RETURN_IF_ERROR(pull(room));
+    return passage->append(room);
+  });
+  if (!status.ok()) passage->fail(status);
   return status;
 }
 

@@ -62,6 +62,7 @@ class Inbox {
 
    private:
     friend class Inbox;
+    Status bring(ParcelId parcel, const Awaited& awaited, const Pull& pull);
     Status land(const Awaited& awaited, const Pull& pull);
     Status open_queue();
 
