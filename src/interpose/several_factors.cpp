@@ -92,19 +92,16 @@ algorithms::FactorPlan plan_of_memory(const algorithms::FactorShape& shape,
   return {devices, std::min(even, modest_block(shape, memory_bytes)), 0};
 }
 
-// What one device takes for the call as a whole: nothing overlaps. 0 if it has not the memory.
+// What a device takes for the call as a whole: nothing overlaps.
 double alone_s(const Descriptor& routine, const Argument* arguments,
-               const algorithms::FactorShape& shape, const algorithms::FabricModel& model) {
-  const algorithms::RankModel& first = model.ranks.front();
+               const algorithms::FactorShape& shape, const algorithms::FabricModel& model,
+               const algorithms::RankModel& device) {
+  if (device.panel_flop_per_s <= 0) return 0;
   const auto n = static_cast<double>(shape.n);
   const bool is_triangle = shape.kind == algorithms::FactorShape::Kind::cholesky;
   const double elements = is_triangle ? n * (n + 1) / 2 : static_cast<double>(shape.m) * n;
   const double bytes = elements * shape.element_bytes;
-  const bool fits =
-      first.memory_bytes == 0 || algorithms::factor_bytes_at_once(routine, arguments) <=
-                                     static_cast<double>(first.memory_bytes);
-  if (!fits || first.panel_flop_per_s <= 0) return 0;
-  return 2 * bytes / model.link_bytes_per_s + routine.flops(arguments) / first.panel_flop_per_s;
+  return 2 * bytes / model.link_bytes_per_s + routine.flops(arguments) / device.panel_flop_per_s;
 }
 
 /// @param alone_s as choose_factor_plan()
@@ -143,8 +140,14 @@ class Attempt {
         strict_(accuracy_now(state.settings) == Accuracy::strict) {
     put_fastest_first(leases_);
     model_ = fabric_model(state, leases_, routine, arguments, share);
-    // of several devices one may be left, which then has the call as a whole
-    if (leases_.size() > 1) alone_s_ = alone_s(routine, arguments, shape_, model_);
+    // else the first one has the call as a whole, if it has the memory
+    const client::Lease* const first = leases.front();
+    const auto at = std::find(leases_.begin(), leases_.end(), first) - leases_.begin();
+    if (leases_.size() > 1 &&
+        fits_to_factor(routine, arguments, first->device().info().memory_bytes)) {
+      alone_s_ =
+          alone_s(routine, arguments, shape_, model_, model_.ranks[static_cast<std::size_t>(at)]);
+    }
     plan_ = plan_of(state, shape_, model_, strict_, alone_s_);
     const bool may_be_ring = state.settings.route != algorithms::Route::relay;
     if (leases_.size() > 1 && may_be_ring) no_ring_ = look_for_ring();
