@@ -82,9 +82,10 @@ void declare(CLI::App& app, Options& options) {
                  "what computes; auto: cuda or opencl if there is an accelerator, else cpu")
       ->check(CLI::IsMember({"auto", "cpu", "cuda", "null", "opencl"}))
       ->capture_default_str();
-  app.add_option("--devices", options.device.devices,
-                 "devices to offer; cpu devices split the cores, cuda and opencl ones are dealt "
-                 "out to the accelerators")
+  app.add_option(
+         "--devices", options.device.devices,
+         "devices to offer; cpu devices split the cores, cuda and opencl ones are distributed "
+         "out to the accelerators")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
   app.add_option("--device-memory", options.device.memory_bytes,

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "algorithms/operand_digests.hpp"
+#include "algorithms/residency/operand_digests.hpp"
 #include "base/chunks.hpp"
 #include "bench/report.hpp"
 

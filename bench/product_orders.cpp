@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/gemm_pipeline.hpp"
 #include "algorithms/offload.hpp"
-#include "algorithms/panel_pipeline.hpp"
+#include "algorithms/panels/gemm_pipeline.hpp"
+#include "algorithms/panels/panel_pipeline.hpp"
 #include "bench/or_exit.hpp"
 #include "client/remote_device.hpp"
 
@@ -141,9 +141,9 @@ class Bench {
                       algorithms::predict(schedule, shape, model),
                       [schedule](Device& device, QueueId queue, const Descriptor& routine,
                                  const Argument* arguments) {
-                        algorithms::Stages stages;
+                        algorithms::CallTimings timings;
                         return algorithms::offload_product(device, queue, routine, arguments,
-                                                           schedule, nullptr, stages);
+                                                           schedule, nullptr, timings);
                       }});
     };
     for (const ProductOrder order : algorithms::kProductOrders) {
@@ -160,12 +160,12 @@ class Bench {
       made.push_back({name, schedule.panels.size(), algorithms::predict(schedule, shape, model),
                       [schedule](Device& device, QueueId queue, const Descriptor& routine,
                                  const Argument* arguments) {
-                        algorithms::Stages stages;
+                        algorithms::CallTimings timings;
                         return schedule.panels.size() == 1
                                    ? algorithms::offload_call(device, queue, routine, arguments,
-                                                              stages)
+                                                              timings)
                                    : algorithms::offload_panels(device, queue, routine, arguments,
-                                                                schedule, nullptr, stages);
+                                                                schedule, nullptr, timings);
                       }});
     };
     add("whole", algorithms::schedule_panels(shape, 1));

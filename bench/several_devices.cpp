@@ -18,10 +18,10 @@
 #include <thread>
 #include <vector>
 
-#include "algorithms/factor_cholesky.hpp"
-#include "algorithms/factor_qr.hpp"
-#include "algorithms/step_model.hpp"
-#include "algorithms/timed_fabric.hpp"
+#include "algorithms/exchange/simulated_exchange.hpp"
+#include "algorithms/factor/factor_cholesky.hpp"
+#include "algorithms/factor/factor_qr.hpp"
+#include "algorithms/factor/step_model.hpp"
 #include "backend/null/backend.hpp"
 #include "bench/or_exit.hpp"
 #include "bench/samples.hpp"
@@ -29,10 +29,10 @@
 namespace {
 
 using namespace ob;
-using algorithms::FabricModel;
+using algorithms::ExchangeModel;
 using algorithms::FactorPlan;
 using algorithms::FactorShape;
-using algorithms::TimedFabric;
+using algorithms::SimulatedExchange;
 using bench::or_exit;
 using Clock = std::chrono::steady_clock;
 
@@ -104,8 +104,8 @@ double late_seconds() {
   return late.median();
 }
 
-FabricModel model_of(const Options& options, std::size_t devices, double call_s, double late_s) {
-  FabricModel model;
+ExchangeModel model_of(const Options& options, std::size_t devices, double call_s, double late_s) {
+  ExchangeModel model;
   for (std::size_t i = 0; i < devices; ++i) {
     const double rate = options.rate_gflops(i) * 1e9;
     model.ranks.push_back({rate, rate, call_s, options.memory_mib << 20});
@@ -122,16 +122,17 @@ struct Seen {
   double received_bytes = 0;
 };
 
-Seen run(const Options& options, const FactorShape& shape, const FabricModel& model,
+Seen run(const Options& options, const FactorShape& shape, const ExchangeModel& model,
          const FactorPlan& plan) {
-  const auto dealt = algorithms::deal_columns(shape, model.ranks, plan);
-  if (!dealt) or_exit(Status(Code::out_of_memory, "no slab of one block fits; raise --memory"));
-  const algorithms::ColumnDeal& deal = *dealt;
+  const auto distributed = algorithms::distribute_columns(shape, model.ranks, plan);
+  if (!distributed)
+    or_exit(Status(Code::out_of_memory, "no slab of one block fits; raise --memory"));
+  const algorithms::ColumnDistribution& distribution = *distributed;
   // Just as much memory as is needed: no device keeps, and clears, what it is given back.
   std::uint64_t columns = 0;
   for (std::size_t at = 0; at < plan.devices; ++at) {
-    for (std::size_t slab = 0; slab < deal.slabs(); ++slab) {
-      columns = std::max(columns, deal.local_count(at, slab));
+    for (std::size_t slab = 0; slab < distribution.slabs(); ++slab) {
+      columns = std::max(columns, distribution.local_count(at, slab));
     }
   }
   const double needed = factor_memory_bytes(shape, plan.block, shape.rows(), columns);
@@ -142,7 +143,7 @@ Seen run(const Options& options, const FactorShape& shape, const FabricModel& mo
     devices.push_back(timed_device(options.rate_gflops(i), memory));
     used.push_back(devices.back().get());
   }
-  const auto fabric = or_exit(TimedFabric::create(used, model));
+  const auto exchange = or_exit(SimulatedExchange::create(used, model));
   double nothing = 0;  // elements that nobody looks at
   const HostOperand a{&nothing, static_cast<std::int64_t>(options.n)};
   Seen seen;
@@ -152,17 +153,19 @@ Seen run(const Options& options, const FactorShape& shape, const FabricModel& mo
     seen.seconds = seconds_since(start);
   };
   if (options.routine == "qr") {
-    measure(algorithms::QrFactorization(*fabric, {Precision::d, options.n, options.n, a}, deal));
+    measure(algorithms::QrFactorization(*exchange, {Precision::d, options.n, options.n, a},
+                                        distribution));
   } else {
-    measure(algorithms::CholeskyFactorization(*fabric, {Precision::d, true, options.n, a}, deal));
+    measure(algorithms::CholeskyFactorization(*exchange, {Precision::d, true, options.n, a},
+                                              distribution));
   }
   for (std::size_t at = 0; at < plan.devices; ++at) {
-    seen.received_bytes += static_cast<double>(fabric->traffic(at).received);
+    seen.received_bytes += static_cast<double>(exchange->traffic(at).received);
   }
   return seen;
 }
 
-void measure(const Options& options, const FactorShape& shape, const FabricModel& model,
+void measure(const Options& options, const FactorShape& shape, const ExchangeModel& model,
              const FactorPlan& plan, bool chosen) {
   const algorithms::FactorTimes predicted = algorithms::play_factorization(shape, model, plan);
   std::vector<Seen> seen;
@@ -184,7 +187,7 @@ void measure_all(const Options& options) {
   FactorShape shape{options.routine == "qr" ? FactorShape::Kind::qr : FactorShape::Kind::cholesky,
                     options.n, options.n};
   for (const std::size_t count : options.devices) {
-    const FabricModel model = model_of(options, count, call_s, late_s);
+    const ExchangeModel model = model_of(options, count, call_s, late_s);
     const FactorPlan best = algorithms::choose_block(shape, model, count);
     if (best.devices == 0) or_exit(Status(Code::out_of_memory, "nothing fits; raise --memory"));
     const auto plan_for = [&](std::uint64_t block) {

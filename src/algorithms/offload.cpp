@@ -8,7 +8,7 @@
 
 #include "algorithms/device_buffer.hpp"
 #include "algorithms/host_scratch.hpp"
-#include "algorithms/placed_operand.hpp"
+#include "algorithms/residency/placed_operand.hpp"
 #include "device/stopwatch.hpp"
 
 namespace ob::algorithms {
@@ -73,12 +73,12 @@ Status fetch_all(Device& device, QueueId queue, std::vector<Returning>& results)
   return {};
 }
 
-// The stages that follow the last byte sent: wait, take the results, commit if `check` agrees, tell
-// where the time went.
+// The timings that follow the last byte sent: wait, take the results, commit if `check` agrees,
+// tell where the time went.
 template <class Check>
 Status finish(Device& device, QueueId queue, std::vector<Returning>& results, const Check& check,
-              const Stopwatch& watch, Stages& stages, Commits* commits = nullptr) {
-  stages.to_server_ns = watch.elapsed_ns();
+              const Stopwatch& watch, CallTimings& timings, Commits* commits = nullptr) {
+  timings.to_server_ns = watch.elapsed_ns();
   if (const Status status = fetch_all(device, queue, results); !status.ok()) {
     return settle(device, queue, status);
   }
@@ -88,13 +88,13 @@ Status finish(Device& device, QueueId queue, std::vector<Returning>& results, co
   OB_RETURN_IF_ERROR(commit_or_wait(commits, [&] {
     for (const Returning& result : results) result.commit();
   }));
-  for (const Returning& result : results) stages.bytes_from += result.bytes();
-  const std::uint64_t after_ns = watch.elapsed_ns() - stages.to_server_ns;
-  stages.plan_ns = report.plan_ns;
-  stages.compute_ns = report.compute_ns;
-  stages.waited_ns = report.waited_ns;
+  for (const Returning& result : results) timings.bytes_from += result.bytes();
+  const std::uint64_t after_ns = watch.elapsed_ns() - timings.to_server_ns;
+  timings.plan_ns = report.plan_ns;
+  timings.compute_ns = report.compute_ns;
+  timings.waited_ns = report.waited_ns;
   const std::uint64_t named_ns = report.plan_ns + report.compute_ns + report.waited_ns;
-  stages.from_server_ns = after_ns - std::min(after_ns, named_ns);
+  timings.from_server_ns = after_ns - std::min(after_ns, named_ns);
   return {};
 }
 
@@ -148,7 +148,7 @@ bool is_shared(const Batch& batch, std::size_t i, int index) {
 
 // Where operand `o` of call `i` lies on the device; what stays there is brought up to date.
 Result<BufferId> place(Device& device, QueueId queue, const Batch& batch, std::size_t i, int o,
-                       Stages& stages) {
+                       CallTimings& timings) {
   OnDevice& call = batch.on_device[i];
   const Operand& operand = call.operands.items[o];
   if (batch.resident != nullptr) {
@@ -157,8 +157,8 @@ Result<BufferId> place(Device& device, QueueId queue, const Batch& batch, std::s
                         batch.resident->place(queue, placed_operand(batch.routine, operand, host)));
     if (placement) {
       call.placed[o] = true;
-      stages.bytes_to += placement->sent_bytes;
-      stages.bytes_kept += placement->kept_bytes;
+      timings.bytes_to += placement->sent_bytes;
+      timings.bytes_kept += placement->kept_bytes;
       return placement->buffer;
     }
   }
@@ -167,7 +167,8 @@ Result<BufferId> place(Device& device, QueueId queue, const Batch& batch, std::s
   return call.buffers[o]->id();
 }
 
-Status place(Device& device, QueueId queue, const Batch& batch, std::size_t i, Stages& stages) {
+Status place(Device& device, QueueId queue, const Batch& batch, std::size_t i,
+             CallTimings& timings) {
   OnDevice& call = batch.on_device[i];
   for (int o = 0; o < call.operands.count; ++o) {
     const Operand& operand = call.operands.items[o];
@@ -177,7 +178,7 @@ Status place(Device& device, QueueId queue, const Batch& batch, std::size_t i, S
       call.placed[o] = true;
       continue;
     }
-    OB_ASSIGN_OR_RETURN(const BufferId buffer, place(device, queue, batch, i, o, stages));
+    OB_ASSIGN_OR_RETURN(const BufferId buffer, place(device, queue, batch, i, o, timings));
     const std::int64_t ld = batch.given[i].items[operand.argument].host.ld;
     on_device = {buffer, 0, dense_ld(operand, batch.routine.kinds[operand.argument], ld)};
   }
@@ -185,7 +186,7 @@ Status place(Device& device, QueueId queue, const Batch& batch, std::size_t i, S
 }
 
 Status place_all(Device& device, QueueId queue, const Batch& batch, std::vector<Returning>& results,
-                 Stages& stages) {
+                 CallTimings& timings) {
   std::size_t operands = 0;
   for (std::size_t i = 0; i < batch.count; ++i) {
     OnDevice& call = batch.on_device[i];
@@ -196,13 +197,13 @@ Status place_all(Device& device, QueueId queue, const Batch& batch, std::vector<
   results.reserve(operands);  // nothing may fail between the first read and synchronize()
   OB_RETURN_IF_ERROR(check_room(device, batch));
   for (std::size_t i = 0; i < batch.count; ++i) {
-    OB_RETURN_IF_ERROR(place(device, queue, batch, i, stages));
+    OB_RETURN_IF_ERROR(place(device, queue, batch, i, timings));
   }
   return {};
 }
 
 Status submit(Device& device, QueueId queue, const Batch& batch, std::size_t i,
-              std::vector<Returning>& results, Stages& stages) {
+              std::vector<Returning>& results, CallTimings& timings) {
   const OnDevice& call = batch.on_device[i];
   for (int o = 0; o < call.operands.count; ++o) {
     const Operand& operand = call.operands.items[o];
@@ -211,7 +212,7 @@ Status submit(Device& device, QueueId queue, const Batch& batch, std::size_t i,
     if (operand.read && !call.placed[o]) {
       const Layout home = home_of(batch.routine, operand, host, kReading);
       OB_RETURN_IF_ERROR(device.write(queue, buffer, device_region(operand, kReading), home));
-      stages.bytes_to += home.total_bytes();
+      timings.bytes_to += home.total_bytes();
     }
     if (operand.written) {
       // Results that info may yet declare void wait, even if nobody reads what they replace.
@@ -225,10 +226,10 @@ Status submit(Device& device, QueueId queue, const Batch& batch, std::size_t i,
 }
 
 Status submit_all(Device& device, QueueId queue, const Batch& batch,
-                  std::vector<Returning>& results, Stages& stages) {
-  OB_RETURN_IF_ERROR(place_all(device, queue, batch, results, stages));
+                  std::vector<Returning>& results, CallTimings& timings) {
+  OB_RETURN_IF_ERROR(place_all(device, queue, batch, results, timings));
   for (std::size_t i = 0; i < batch.count; ++i) {
-    OB_RETURN_IF_ERROR(submit(device, queue, batch, i, results, stages));
+    OB_RETURN_IF_ERROR(submit(device, queue, batch, i, results, timings));
   }
   return {};
 }
@@ -248,13 +249,13 @@ Status check_info(const Descriptor& routine, const std::vector<Returning>& resul
 
 // @param results outlive the buffers of the batch: what may still land must outlive them
 Status offload(Device& device, QueueId queue, const Batch& batch, std::vector<Returning>& results,
-               Stages& stages, Commits* commits = nullptr) {
+               CallTimings& timings, Commits* commits = nullptr) {
   const Stopwatch watch;
-  if (const Status status = submit_all(device, queue, batch, results, stages); !status.ok()) {
+  if (const Status status = submit_all(device, queue, batch, results, timings); !status.ok()) {
     return settle(device, queue, status);
   }
   const auto check = [&] { return check_info(batch.routine, results); };
-  OB_RETURN_IF_ERROR(finish(device, queue, results, check, watch, stages, commits));
+  OB_RETURN_IF_ERROR(finish(device, queue, results, check, watch, timings, commits));
   if (batch.resident != nullptr) batch.resident->succeeded();
   return {};
 }
@@ -262,7 +263,7 @@ Status offload(Device& device, QueueId queue, const Batch& batch, std::vector<Re
 }  // namespace
 
 Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
-                    const Argument* arguments, Stages& stages, Residency* residency,
+                    const Argument* arguments, CallTimings& timings, Residency* residency,
                     Commits* commits) {
   std::vector<Returning> results;
   OnDevice on_device;
@@ -271,15 +272,15 @@ Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
   std::optional<Residency::Call> resident;
   if (residency != nullptr) resident.emplace(*residency);
   return offload(device, queue, {routine, &given, &on_device, 1, resident ? &*resident : nullptr},
-                 results, stages, commits);
+                 results, timings, commits);
 }
 
 Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
-                     std::span<const CallArguments> calls, Stages& stages) {
+                     std::span<const CallArguments> calls, CallTimings& timings) {
   std::vector<Returning> results;
   const std::unique_ptr<OnDevice[]> on_device(new OnDevice[calls.size()]);
   return offload(device, queue, {routine, calls.data(), on_device.get(), calls.size(), nullptr},
-                 results, stages);
+                 results, timings);
 }
 
 namespace {
@@ -297,19 +298,19 @@ Status submit_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& sha
 }  // namespace
 
 Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape,
-                   const Layout& input, const Layout& output, bool in_out, Stages& stages) {
+                   const Layout& input, const Layout& output, bool in_out, CallTimings& timings) {
   const Stopwatch watch;
   DeviceBuffer in(device);
   DeviceBuffer out(device);
   const Status status = submit_fft(device, queue, plan, shape, input, in, out);
   if (!status.ok()) return settle(device, queue, status);
-  stages.bytes_to += input.total_bytes();
+  timings.bytes_to += input.total_bytes();
   std::vector<Returning> results;
   results.reserve(1);
   results.emplace_back(shape.in_place ? in.id() : out.id(),
                        line(output_bytes(shape), shape.precision), output, in_out, Kind::vector);
   const auto check = [] { return Status(); };
-  return finish(device, queue, results, check, watch, stages);
+  return finish(device, queue, results, check, watch, timings);
 }
 
 }  // namespace ob::algorithms

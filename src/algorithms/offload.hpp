@@ -3,9 +3,9 @@
 
 #include <span>
 
-#include "algorithms/commit_gate.hpp"
-#include "algorithms/residency.hpp"
-#include "algorithms/stages.hpp"
+#include "algorithms/call_timings.hpp"
+#include "algorithms/residency/residency.hpp"
+#include "algorithms/tiles/commit_gate.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "device/device.hpp"
@@ -27,7 +27,7 @@ namespace ob::algorithms {
 /// @param   commits if it is a part of a call
 /// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments)
 Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
-                    const Argument* arguments, Stages& stages, Residency* residency = nullptr,
+                    const Argument* arguments, CallTimings& timings, Residency* residency = nullptr,
                     Commits* commits = nullptr);
 
 /// Runs several calls of one routine, as offload_call would each, but with all results in hand
@@ -35,11 +35,11 @@ Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
 /// one before it (a batch with one A) travels once. Cost:    device memory for the operands of all
 /// calls
 Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
-                     std::span<const CallArguments> calls, Stages& stages);
+                     std::span<const CallArguments> calls, CallTimings& timings);
 
 /// Runs an FFT whose data lie in host memory as `input` and `output` say (packed order, plan's
 /// sizes). The same guarantees; in_out says that the layouts share memory.
 Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape,
-                   const Layout& input, const Layout& output, bool in_out, Stages& stages);
+                   const Layout& input, const Layout& output, bool in_out, CallTimings& timings);
 
 }  // namespace ob::algorithms

@@ -18,7 +18,7 @@ using QueueId = Id<struct QueueTag>;
 using EventId = Id<struct EventTag>;
 using PlanId = Id<struct PlanTag>;
 using PeerId = Id<struct PeerTag>;
-using ParcelId = Id<struct ParcelTag>;
+using PeerMessageId = Id<struct MessageTag>;
 using UserId = Id<struct UserTag>;
 using SessionId = Id<struct SessionTag>;
 

@@ -273,8 +273,8 @@ Status Connection::handle(const session::Message& message) {
       location_sequence_ = header.sequence;
       return {};
     }
-    case wire::Opcode::inbox: {
-      OB_ASSIGN_OR_RETURN(inbox_, wire::decode<wire::Inbox>(message.body));
+    case wire::Opcode::mailbox: {
+      OB_ASSIGN_OR_RETURN(mailbox_, wire::decode<wire::Mailbox>(message.body));
       inbox_sequence_ = header.sequence;
       return {};
     }
@@ -341,10 +341,10 @@ Result<wire::Location> Connection::wait_location(std::uint64_t sequence) {
   return location_;
 }
 
-Result<wire::Inbox> Connection::wait_inbox(std::uint64_t sequence) {
+Result<wire::Mailbox> Connection::wait_inbox(std::uint64_t sequence) {
   OB_RETURN_IF_ERROR(flush());
   OB_RETURN_IF_ERROR(receive_until([&] { return inbox_sequence_ >= sequence; }));
-  return inbox_;
+  return mailbox_;
 }
 
 Result<wire::Outcome> Connection::wait_peer(std::uint64_t sequence) {
@@ -359,7 +359,7 @@ Result<wire::Outcome> Connection::wait_received(std::uint64_t sequence,
   bool given_up = false;
   OB_RETURN_IF_ERROR(
       receive_until([&] { return received_.count(sequence) != 0 || (given_up = give_up()); }));
-  if (given_up) return Status(Code::unavailable, "a parcel was given up");
+  if (given_up) return Status(Code::unavailable, "a peer message was given up");
   auto answer = received_.extract(sequence);
   return std::move(answer.mapped());
 }

@@ -77,7 +77,7 @@ class Connection final : private session::SendWaiter {
   /// Errors: those of the stream; deadline_exceeded if the daemon fell silent.
   Result<wire::Outcome> wait_done(std::uint64_t sequence);
   Result<wire::Location> wait_location(std::uint64_t sequence);
-  Result<wire::Inbox> wait_inbox(std::uint64_t sequence);
+  Result<wire::Mailbox> wait_inbox(std::uint64_t sequence);
   Result<wire::Outcome> wait_peer(std::uint64_t sequence);
   /// Waits for the answer to a receive, or until `give_up`, asked about every second, is true.
   /// Errors: unavailable if given up
@@ -135,7 +135,7 @@ class Connection final : private session::SendWaiter {
   std::uint64_t location_sequence_ = 0;
   wire::Location location_;
   std::uint64_t inbox_sequence_ = 0;
-  wire::Inbox inbox_;
+  wire::Mailbox mailbox_;
   std::uint64_t peer_sequence_ = 0;
   wire::Outcome peer_;
   std::unordered_map<std::uint64_t, wire::Outcome> received_;  // not waited for yet

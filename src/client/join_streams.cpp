@@ -16,7 +16,7 @@ Result<Streams> join_streams(const std::string& address, const wire::Stripes& te
   for (std::uint8_t index = 1; index <= terms.extra_streams; ++index) {
     OB_ASSIGN_OR_RETURN(auto stream, transport::connect(address, deadline));
     wire::Body body;
-    wire::encode(wire::JoinStream{wire::kVersion, index, terms.ticket, ""}, body);
+    wire::encode(wire::JoinStream{wire::kVersion, index, terms.access_key, ""}, body);
     OB_RETURN_IF_ERROR(session::ask_to_join(*stream, wire::Opcode::join_stream, body.bytes()));
     streams.push_back(std::move(stream));
   }

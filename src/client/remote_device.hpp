@@ -20,7 +20,7 @@
 
 namespace ob::client {
 
-/// Threads: one at a time (a connection is leased whole). Blocking calls wait for the daemon with
+/// Threads: one at a time (a connection is acquired whole). Blocking calls wait for the daemon with
 /// Patience; after connection_lost, protocol_error or deadline_exceeded the device is broken for
 /// good.
 class RemoteDevice final : public Device, private Peering {
@@ -114,13 +114,13 @@ class RemoteDevice final : public Device, private Peering {
   };
 
   // Peering
-  Result<Inbox> inbox() override;
-  Result<PeerId> connect(const Inbox& inbox) override;
-  Status send(QueueId queue, PeerId peer, ParcelId parcel, BufferId buffer,
+  Result<Mailbox> mailbox() override;
+  Result<PeerId> connect(const Mailbox& mailbox) override;
+  Status send(QueueId queue, PeerId peer, PeerMessageId peer_message, BufferId buffer,
               const Region& region) override;
-  Status receive(QueueId queue, ParcelId parcel, BufferId buffer, const Region& region,
+  Status receive(QueueId queue, PeerMessageId peer_message, BufferId buffer, const Region& region,
                  PeerId next) override;
-  Status await(ParcelId parcel, const std::function<bool()>& give_up) override;
+  Status await(PeerMessageId peer_message, const std::function<bool()>& give_up) override;
   Status check() override;
   Status leave() override;
 
@@ -164,10 +164,10 @@ class RemoteDevice final : public Device, private Peering {
   std::vector<BufferId> unconfirmed_;
   BufferCache cache_;
   std::uint64_t keep_bytes_ = 0;
-  std::optional<Inbox> inbox_;
-  // what connecting to an inbox came to
-  std::vector<std::pair<Inbox, Result<PeerId>>> peers_;
-  std::unordered_map<ParcelId, std::uint64_t> awaited_;  // sequences of receives
+  std::optional<Mailbox> mailbox_;
+  // what connecting to an mailbox came to
+  std::vector<std::pair<Mailbox, Result<PeerId>>> peers_;
+  std::unordered_map<PeerMessageId, std::uint64_t> awaited_;  // sequences of receives
   std::deque<std::pair<FftPlan, PlanId>> plans_;
   std::uint64_t planned_bytes_ = 0;  // what plans_ count for
   std::unordered_map<PlanId, std::pair<std::uint64_t, std::uint64_t>> plan_bytes_;  // input, output

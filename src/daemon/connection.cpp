@@ -69,8 +69,8 @@ Status Connection::run() {
 }
 
 bool Connection::at_rest() const {
-  const Inbox* const inbox = delivers_to_;
-  return resting_ && replies_.owed == 0 && (inbox == nullptr || inbox->at_rest());
+  const Mailbox* const mailbox = delivers_to_;
+  return resting_ && replies_.owed == 0 && (mailbox == nullptr || mailbox->at_rest());
 }
 
 // Tells the client why it is cut off.
@@ -182,7 +182,7 @@ Status Connection::on_queue_command(const session::Message& message,
   if (header.opcode == Opcode::digest) return on_digest(message, queue);
   if (header.opcode == Opcode::synchronize) return on_synchronize(message, queue);
   if (header.opcode == Opcode::receive) return on_receive(message, queue);
-  // a parcel that is not sent must be missed
+  // a peer message that is not sent must be missed
   if (!queue->failure.ok() && header.opcode != Opcode::send) return drop_payload();
   Status status;
   switch (header.opcode) {
@@ -223,8 +223,8 @@ Status Connection::on_object_command(const session::Message& message) {
       session_->free(free.buffer);
       return {};
     }
-    case Opcode::open_inbox:
-    case Opcode::close_inbox:
+    case Opcode::open_mailbox:
+    case Opcode::close_mailbox:
     case Opcode::connect_peer:
     case Opcode::disconnect_peer: return on_peer_command(message);
     case Opcode::make_plan: {

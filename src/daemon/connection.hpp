@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/inbox.hpp"
+#include "daemon/mailbox.hpp"
 #include "daemon/reply_channel.hpp"
 #include "daemon/session.hpp"
 #include "daemon/staging.hpp"
@@ -33,7 +33,7 @@ class SessionDirectory {
   virtual std::uint64_t make_room(const Session& wanting, std::uint64_t bytes) = 0;
   virtual std::uint32_t device_count() const noexcept = 0;
   virtual StripeGroups& stripes() noexcept = 0;
-  virtual Inboxes& inboxes() noexcept = 0;
+  virtual Mailboxes& mailboxes() noexcept = 0;
   /// A stream to another daemon that a client names.
   /// Errors: denied or unsupported if this daemon does not go there; those of transport::connect()
   virtual Result<std::unique_ptr<transport::Stream>> connect_to(const std::string& address,
@@ -101,7 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Status on_receive(const session::Message& message, const std::shared_ptr<SessionQueue>& queue);
   std::shared_ptr<const void> unrest();
   Status join_as_peer(const wire::JoinPeer& join);
-  Status serve_peer(Inbox::Deliverer& deliverer);
+  Status serve_peer(Mailbox::Deliverer& deliverer);
 
   Status announce_credits(QueueId id, const std::shared_ptr<SessionQueue>& queue);
   Status wait_for(const std::vector<BufferUse>& uses);
@@ -134,8 +134,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   session::MessageReceiver receiver_;
   ReplyChannel replies_;
   std::shared_ptr<Session> session_;
-  std::shared_ptr<Inbox> inbox_;  // that another daemon delivers to
-  std::atomic<const Inbox*> delivers_to_{nullptr};
+  std::shared_ptr<Mailbox> mailbox_;  // that another daemon delivers to
+  std::atomic<const Mailbox*> delivers_to_{nullptr};
   std::string client_ = "unknown client";
   bool other_byte_order_ = false;  // the client's element data
   bool may_explain_ = false;       // the client speaks our protocol and was not refused

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/connection.hpp"
-#include "daemon/inbox.hpp"
+#include "daemon/mailbox.hpp"
 #include "daemon/peer_link.hpp"
 #include "session/join.hpp"
 #include "wire/byte_swap.hpp"
@@ -33,14 +33,14 @@ wire::Outcome outcome_of(const Status& status) {
 Status Connection::on_peer_command(const session::Message& message) {
   const wire::Header& header = message.header;
   switch (header.opcode) {
-    case Opcode::open_inbox: {
-      const auto inbox = session_->open_inbox(directory_.inboxes());
-      wire::Inbox answer;
-      answer.code = inbox.status().code();
-      if (inbox.ok()) answer.ticket = (*inbox)->ticket();
-      return replies_.reply(Opcode::inbox, {}, header.sequence, answer);
+    case Opcode::open_mailbox: {
+      const auto mailbox = session_->open_mailbox(directory_.mailboxes());
+      wire::Mailbox answer;
+      answer.code = mailbox.status().code();
+      if (mailbox.ok()) answer.access_key = (*mailbox)->access_key();
+      return replies_.reply(Opcode::mailbox, {}, header.sequence, answer);
     }
-    case Opcode::close_inbox: session_->close_inbox(); return {};
+    case Opcode::close_mailbox: session_->close_mailbox(); return {};
     case Opcode::connect_peer: {
       OB_ASSIGN_OR_RETURN(const auto connect, wire::decode<wire::ConnectPeer>(message.body));
       OB_RETURN_IF_ERROR(replies_.flush());  // this thread waits for the peer
@@ -58,18 +58,18 @@ Status Connection::on_peer_command(const session::Message& message) {
 
 Status Connection::connect_peer(const wire::ConnectPeer& connect) {
   OB_RETURN_IF_ERROR(session_->check_new_peer(connect.peer));
-  if (auto inbox = directory_.inboxes().find(connect.ticket)) {
-    if (inbox == session_->inbox()) {
+  if (auto mailbox = directory_.mailboxes().find(connect.access_key)) {
+    if (mailbox == session_->mailbox()) {
       return {Code::invalid_argument, "a session is no peer of its own"};
     }
-    return session_->add_peer(connect.peer, make_route(std::move(inbox)));
+    return session_->add_peer(connect.peer, make_route(std::move(mailbox)));
   }
   const auto deadline = Clock::now() + kConnectTime;
   const auto reach = [&]() -> Result<std::unique_ptr<transport::Stream>> {
     OB_ASSIGN_OR_RETURN(auto stream, directory_.connect_to(connect.address, deadline));
     wire::JoinPeer join;
     join.big_endian = wire::kBigEndian;
-    join.ticket = connect.ticket;
+    join.access_key = connect.access_key;
     wire::Body body;
     wire::encode(join, body);
     OB_RETURN_IF_ERROR(session::ask_to_join(*stream, Opcode::join_peer, body.bytes()));
@@ -95,7 +95,7 @@ std::shared_ptr<const void> Connection::unrest() {
       this, [self = shared_from_this()](const void*) { --self->replies_.owed; });
 }
 
-// A parcel that cannot be sent is missing at the other end: it must know.
+// A peer message that cannot be sent is missing at the other end: it must know.
 Status Connection::on_send(const session::Message& message,
                            const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(const auto send, wire::decode<wire::Send>(message.body));
@@ -113,10 +113,10 @@ Status Connection::on_send(const session::Message& message,
     OB_RETURN_IF_ERROR(session_->use(send.buffer, queue).status());
     return session_->device().on_reached(
         queue->local, false,
-        [link, parcel = Outgoing{send.parcel, send.region, buffer.memory, nullptr, unrest()}](
-            const QueueReport& report) {
+        [link, peer_message = Outgoing{send.peer_message, send.region, buffer.memory, nullptr,
+                                       unrest()}](const QueueReport& report) {
           if (report.status.ok()) {
-            link->send(parcel);
+            link->send(peer_message);
           } else {
             link->fail();
           }
@@ -128,11 +128,12 @@ Status Connection::on_send(const session::Message& message,
   return status;
 }
 
-// Answered when the parcel is there, or cannot come; a failure of the queue before is one of them.
+// Answered when the peer message is there, or cannot come; a failure of the queue before is one of
+// them.
 Status Connection::on_receive(const session::Message& message,
                               const std::shared_ptr<SessionQueue>& queue) {
   OB_ASSIGN_OR_RETURN(const auto receive, wire::decode<wire::Receive>(message.body));
-  const auto inbox = session_->inbox();
+  const auto mailbox = session_->mailbox();
   ++replies_.owed;
   auto self = shared_from_this();
   const auto answer = [self, id = message.header.queue,
@@ -142,7 +143,7 @@ Status Connection::on_receive(const session::Message& message,
   };
   const auto submit = [&]() -> Status {
     OB_RETURN_IF_ERROR(queue->failure);
-    if (inbox == nullptr) return {Code::invalid_argument, "there is no inbox to receive in"};
+    if (mailbox == nullptr) return {Code::invalid_argument, "there is no mailbox to receive in"};
     OB_ASSIGN_OR_RETURN(const SessionBuffer buffer, session_->buffer(receive.buffer));
     if (!fits(receive.region, buffer.size_bytes)) {
       return {Code::invalid_argument, "receive exceeds buffer " +
@@ -159,18 +160,19 @@ Status Connection::on_receive(const session::Message& message,
     }
     OB_RETURN_IF_ERROR(session_->use(receive.buffer, queue).status());
     auto handing_on = next == nullptr ? nullptr : unrest();
-    return inbox->expect(receive.parcel, {buffer.memory, receive.region, std::move(next),
-                                          std::move(handing_on), answer});
+    return mailbox->expect(receive.peer_message, {buffer.memory, receive.region, std::move(next),
+                                                  std::move(handing_on), answer});
   };
   const Status status = submit();
   if (!status.ok()) {
     answer(status);
     return status.code() == Code::protocol_error ? status : Status();
   }
-  return session_->device().on_reached(queue->local, false,
-                                       [inbox, parcel = receive.parcel](const QueueReport& report) {
-                                         inbox->activate(parcel, report.status);
-                                       });
+  return session_->device().on_reached(
+      queue->local, false,
+      [mailbox, peer_message = receive.peer_message](const QueueReport& report) {
+        mailbox->activate(peer_message, report.status);
+      });
 }
 
 // --- another daemon ------------------------------------------------------------------------------
@@ -179,22 +181,23 @@ Status Connection::join_as_peer(const wire::JoinPeer& join) {
   client_ = "a daemon's device";
   if (join.version != wire::kVersion) return refuse_version(join.version);
   if (!stream_->user().empty() && !stream_->from_daemon()) {
-    return refuse(Code::denied, "only daemons deliver to an inbox");
+    return refuse(Code::denied, "only daemons deliver to an mailbox");
   }
-  const auto inbox = inbox_ = directory_.inboxes().find(join.ticket);
-  if (inbox == nullptr) {
-    return refuse(Code::invalid_argument, "no such inbox (it was closed, or the ticket is wrong)");
+  const auto mailbox = mailbox_ = directory_.mailboxes().find(join.access_key);
+  if (mailbox == nullptr) {
+    return refuse(Code::invalid_argument,
+                  "no such mailbox (it was closed, or the access key is wrong)");
   }
   other_byte_order_ = join.big_endian != wire::kBigEndian;
-  Inbox::Deliverer deliverer(inbox, [this] { stream_->shut_down(); });
-  delivers_to_ = inbox.get();  // for good: others may ask at any time
+  Mailbox::Deliverer deliverer(mailbox, [this] { stream_->shut_down(); });
+  delivers_to_ = mailbox.get();  // for good: others may ask at any time
   OB_RETURN_IF_ERROR(replies_.send(Opcode::joined, {}, 0, {}));
   Status status = serve_peer(deliverer);
-  if (inbox->closed()) return {};  // its client has left
+  if (mailbox->closed()) return {};  // its client has left
   return status;
 }
 
-Status Connection::serve_peer(Inbox::Deliverer& deliverer) {
+Status Connection::serve_peer(Mailbox::Deliverer& deliverer) {
   for (;;) {
     OB_ASSIGN_OR_RETURN(const auto message, receiver_.poll());
     if (!message) {
@@ -205,20 +208,20 @@ Status Connection::serve_peer(Inbox::Deliverer& deliverer) {
       deliverer.leave_in_peace();
       return {};
     }
-    if (message->header.opcode != Opcode::parcel) {
-      return {Code::protocol_error, "a peer sends parcels only"};
+    if (message->header.opcode != Opcode::peer_message) {
+      return {Code::protocol_error, "a peer sends peer messages only"};
     }
-    OB_ASSIGN_OR_RETURN(const auto parcel, wire::decode<wire::Parcel>(message->body));
-    if (packed_bytes(parcel.region) != message->header.payload_bytes) {
-      return {Code::protocol_error, "a parcel is not as long as its region"};
+    OB_ASSIGN_OR_RETURN(const auto peer_message, wire::decode<wire::PeerMessage>(message->body));
+    if (packed_bytes(peer_message.region) != message->header.payload_bytes) {
+      return {Code::protocol_error, "a peer message is not as long as its region"};
     }
-    OB_RETURN_IF_ERROR(check_words(parcel.region));
-    const std::uint32_t word_bytes = other_byte_order_ ? parcel.region.word_bytes : 1;
+    OB_RETURN_IF_ERROR(check_words(peer_message.region));
+    const std::uint32_t word_bytes = other_byte_order_ ? peer_message.region.word_bytes : 1;
     OB_RETURN_IF_ERROR(deliverer.deliver(
-        parcel, [&](const Layout& room) { return take_payload(room, word_bytes); },
+        peer_message, [&](const Layout& room) { return take_payload(room, word_bytes); },
         [] { return false; }));
     if (receiver_.payload_left() != 0) {
-      return {Code::internal, "a parcel was not taken as a whole"};
+      return {Code::internal, "a peer message was not taken as a whole"};
     }
   }
 }

@@ -22,7 +22,8 @@ Result<PassageBlocks::Block> PassageBlocks::take() {
   }
   OB_ASSIGN_OR_RETURN(Reservation reserved, MemoryAccount::reserve(host_memory_, kBlockBytes));
   std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[kBlockBytes]);
-  if (memory == nullptr) return Status(Code::out_of_memory, "no host memory to hand a parcel on");
+  if (memory == nullptr)
+    return Status(Code::out_of_memory, "no host memory to hand a peer message on");
   return Block{std::move(memory), std::move(reserved)};
 }
 
@@ -66,7 +67,7 @@ Result<std::span<const std::byte>> Passage::await(const std::function<bool()>& l
   };
   while (failure_.ok() && !is_there()) {
     changed_.wait_for(lock, kSlice);
-    if (left()) return Status(Code::unavailable, "nobody wants the parcel any more");
+    if (left()) return Status(Code::unavailable, "nobody wants the peer message any more");
   }
   OB_RETURN_IF_ERROR(failure_);
   const Part& part = parts_.front();

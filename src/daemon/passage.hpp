@@ -1,5 +1,5 @@
 #pragma once
-// A parcel that is handed on while it arrives, as it arrives: whatever its buffer is used for
+// A peer message that is handed on while it arrives, as it arrives: whatever its buffer is used for
 // meanwhile.
 
 #include <chrono>
@@ -20,7 +20,7 @@
 
 namespace ob::daemon {
 
-/// Host memory that parcels of one link pass through, used again and again.   Threads: any
+/// Host memory that peer messages of one link pass through, used again and again.   Threads: any
 class PassageBlocks {
  public:
   static constexpr std::uint64_t kBlockBytes = std::uint64_t{1} << 20;

@@ -38,17 +38,17 @@ class StreamRoute final : public Route, private session::SendWaiter {
   explicit StreamRoute(std::unique_ptr<transport::Stream> stream)
       : stream_(std::move(stream)), sender_(*stream_, *this) {}
 
-  Status carry(Departure& from, const Outgoing& parcel,
+  Status carry(Departure& from, const Outgoing& peer_message,
                const std::function<bool()>& left) override {
-    if (parcel.passage != nullptr) {
-      OB_RETURN_IF_ERROR(carry_on(parcel, left));
-    } else if (std::byte* const memory = from.device.host_view(parcel.buffer->local)) {
-      OB_RETURN_IF_ERROR(announce(parcel));
-      OB_RETURN_IF_ERROR(sender_.append_payload(Layout::matrix(memory, parcel.region)));
+    if (peer_message.passage != nullptr) {
+      OB_RETURN_IF_ERROR(carry_on(peer_message, left));
+    } else if (std::byte* const memory = from.device.host_view(peer_message.buffer->local)) {
+      OB_RETURN_IF_ERROR(announce(peer_message));
+      OB_RETURN_IF_ERROR(sender_.append_payload(Layout::matrix(memory, peer_message.region)));
     } else {
       OB_RETURN_IF_ERROR(from.open_transfers());
-      StagedReader reader(from.device, from.transfers, parcel.buffer, parcel.region);
-      const auto begin = [&](const Status& had) { return had.ok() ? announce(parcel) : had; };
+      StagedReader reader(from.device, from.transfers, peer_message.buffer, peer_message.region);
+      const auto begin = [&](const Status& had) { return had.ok() ? announce(peer_message) : had; };
       OB_RETURN_IF_ERROR(
           reader.run(begin, [&](const Layout& part) { return sender_.append_payload(part); }));
     }
@@ -75,22 +75,22 @@ class StreamRoute final : public Route, private session::SendWaiter {
   void interrupt() noexcept override { stream_->shut_down(); }
 
  private:
-  Status announce(const Outgoing& parcel) {
+  Status announce(const Outgoing& peer_message) {
     wire::Body body;
-    wire::encode(wire::Parcel{parcel.parcel, shape_of(parcel.region)}, body);
+    wire::encode(wire::PeerMessage{peer_message.peer_message, shape_of(peer_message.region)}, body);
     wire::Header header;
-    header.opcode = wire::Opcode::parcel;
-    header.payload_bytes = packed_bytes(parcel.region);
+    header.opcode = wire::Opcode::peer_message;
+    header.payload_bytes = packed_bytes(peer_message.region);
     return sender_.send(header, body.bytes());
   }
-  Status carry_on(const Outgoing& parcel, const std::function<bool()>& left) {
-    OB_RETURN_IF_ERROR(announce(parcel));
-    for (std::uint64_t remaining = packed_bytes(parcel.region); remaining > 0;) {
-      OB_ASSIGN_OR_RETURN(const auto part, parcel.passage->await(left));
+  Status carry_on(const Outgoing& peer_message, const std::function<bool()>& left) {
+    OB_RETURN_IF_ERROR(announce(peer_message));
+    for (std::uint64_t remaining = packed_bytes(peer_message.region); remaining > 0;) {
+      OB_ASSIGN_OR_RETURN(const auto part, peer_message.passage->await(left));
       OB_RETURN_IF_ERROR(
           sender_.append_payload(Layout::bytes(const_cast<std::byte*>(part.data()), part.size())));
       OB_RETURN_IF_ERROR(sender_.flush());
-      parcel.passage->consume(part.size());
+      peer_message.passage->consume(part.size());
       remaining -= part.size();
     }
     return {};
@@ -112,21 +112,22 @@ class StreamRoute final : public Route, private session::SendWaiter {
 
 class LocalRoute final : public Route {
  public:
-  explicit LocalRoute(std::shared_ptr<Inbox> inbox)
-      : inbox_(std::move(inbox)), deliverer_(std::make_unique<Inbox::Deliverer>(inbox_, [] {})) {}
+  explicit LocalRoute(std::shared_ptr<Mailbox> mailbox)
+      : mailbox_(std::move(mailbox)),
+        deliverer_(std::make_unique<Mailbox::Deliverer>(mailbox_, [] {})) {}
 
-  Status carry(Departure& from, const Outgoing& parcel,
+  Status carry(Departure& from, const Outgoing& peer_message,
                const std::function<bool()>& left) override {
-    const auto unwanted = [&] { return left() || inbox_->closed(); };
-    const wire::Parcel announced{parcel.parcel, shape_of(parcel.region)};
-    if (parcel.passage != nullptr) {
+    const auto unwanted = [&] { return left() || mailbox_->closed(); };
+    const wire::PeerMessage announced{peer_message.peer_message, shape_of(peer_message.region)};
+    if (peer_message.passage != nullptr) {
       return deliverer_->deliver(
-          announced, [&](const Layout& room) { return take_on(*parcel.passage, room, unwanted); },
-          left);
+          announced,
+          [&](const Layout& room) { return take_on(*peer_message.passage, room, unwanted); }, left);
     }
     // the receiver has the same shape, so it asks for the same pieces
     std::vector<Region> pieces;
-    OB_RETURN_IF_ERROR(for_each_piece(parcel.region, StagedReader::kBlockBytes,
+    OB_RETURN_IF_ERROR(for_each_piece(peer_message.region, StagedReader::kBlockBytes,
                                       [&](const Region& piece) -> Status {
                                         pieces.push_back(piece);
                                         return {};
@@ -134,11 +135,13 @@ class LocalRoute final : public Route {
     std::size_t next = 0;
     return deliverer_->deliver(
         announced,
-        [&](const Layout& room) { return fetch(from, parcel.buffer->local, pieces[next++], room); },
+        [&](const Layout& room) {
+          return fetch(from, peer_message.buffer->local, pieces[next++], room);
+        },
         left);
   }
 
-  bool alive() override { return !inbox_->closed(); }
+  bool alive() override { return !mailbox_->closed(); }
 
   void farewell() override {
     deliverer_->leave_in_peace();
@@ -167,8 +170,8 @@ class LocalRoute final : public Route {
     return {};
   }
 
-  const std::shared_ptr<Inbox> inbox_;
-  std::unique_ptr<Inbox::Deliverer> deliverer_;
+  const std::shared_ptr<Mailbox> mailbox_;
+  std::unique_ptr<Mailbox::Deliverer> deliverer_;
 };
 
 }  // namespace
@@ -177,8 +180,8 @@ std::unique_ptr<Route> make_route(std::unique_ptr<transport::Stream> stream) {
   return std::make_unique<StreamRoute>(std::move(stream));
 }
 
-std::unique_ptr<Route> make_route(std::shared_ptr<Inbox> inbox) {
-  return std::make_unique<LocalRoute>(std::move(inbox));
+std::unique_ptr<Route> make_route(std::shared_ptr<Mailbox> mailbox) {
+  return std::make_unique<LocalRoute>(std::move(mailbox));
 }
 
 // --- the link ------------------------------------------------------------------------------------
@@ -202,21 +205,21 @@ PeerLink::~PeerLink() {
   if (from_.transfers) (void)from_.device.destroy_queue(from_.transfers);
 }
 
-std::shared_ptr<Passage> PeerLink::hand_on(ParcelId parcel, const Region& region,
+std::shared_ptr<Passage> PeerLink::hand_on(PeerMessageId peer_message, const Region& region,
                                            std::shared_ptr<const void> sending) {
   auto passage = std::make_shared<Passage>(blocks_);
-  send({parcel, region, nullptr, passage, std::move(sending)});
+  send({peer_message, region, nullptr, passage, std::move(sending)});
   return passage;
 }
 
-void PeerLink::send(Outgoing parcel) {
+void PeerLink::send(Outgoing peer_message) {
   const std::lock_guard lock(mutex_);
   if (dead_ || closing_) return;
   if (waiting_.size() >= kMostWaiting) {
     give_up();
     return;
   }
-  waiting_.push_back(std::move(parcel));
+  waiting_.push_back(std::move(peer_message));
   changed_.notify_all();
 }
 
@@ -255,17 +258,17 @@ void PeerLink::run() {
       }
       continue;
     }
-    std::optional<Outgoing> parcel(std::move(waiting_.front()));
+    std::optional<Outgoing> peer_message(std::move(waiting_.front()));
     waiting_.pop_front();
     carrying_ = true;
     lock.unlock();
     Status status;
     try {
-      status = route_->carry(from_, *parcel, left);
+      status = route_->carry(from_, *peer_message, left);
     } catch (const std::exception& error) {  // out of memory, most likely
       status = Status(Code::internal, error.what());
     }
-    parcel.reset();
+    peer_message.reset();
     lock.lock();
     carrying_ = false;
     changed_.notify_all();

@@ -12,7 +12,7 @@
 
 #include "base/layout.hpp"
 #include "base/status.hpp"
-#include "daemon/inbox.hpp"
+#include "daemon/mailbox.hpp"
 #include "daemon/passage.hpp"
 #include "daemon/session.hpp"
 #include "device/device.hpp"
@@ -20,16 +20,16 @@
 
 namespace ob::daemon {
 
-/// A parcel on its way out.
+/// A peer message on its way out.
 struct Outgoing {
-  ParcelId parcel;
+  PeerMessageId peer_message;
   Region region;
   std::shared_ptr<DeviceBuffer> buffer;  ///< where it lies; or nullptr:
   std::shared_ptr<Passage> passage;      ///< it arrives here
   std::shared_ptr<const void> sending;   ///< let go of when it has been sent, or never will be
 };
 
-/// Where a link's parcels leave the device, for whoever carries them on.
+/// Where a link's peer messages leave the device, for whoever carries them on.
 /// Threads: the link's
 struct Departure {
   Device& device;
@@ -46,8 +46,8 @@ struct Departure {
 class Route {
  public:
   virtual ~Route() = default;
-  /// Returns when the parcel's memory may change.   @param left true ends that
-  virtual Status carry(Departure& from, const Outgoing& parcel,
+  /// Returns when the peer message's memory may change.   @param left true ends that
+  virtual Status carry(Departure& from, const Outgoing& peer_message,
                        const std::function<bool()>& left) = 0;
   virtual bool alive() = 0;
   /// Nothing more will come, and nothing is missing.
@@ -61,9 +61,9 @@ class Route {
 /// Over a stream on which the other daemon has answered `joined`.
 std::unique_ptr<Route> make_route(std::unique_ptr<transport::Stream> stream);
 /// Within this daemon.
-std::unique_ptr<Route> make_route(std::shared_ptr<Inbox> inbox);
+std::unique_ptr<Route> make_route(std::shared_ptr<Mailbox> mailbox);
 
-/// Carries one parcel after the other, on a thread of its own.
+/// Carries one peer message after the other, on a thread of its own.
 /// Threads: any
 class PeerLink {
  public:
@@ -79,9 +79,9 @@ class PeerLink {
   PeerLink& operator=(const PeerLink&) = delete;
 
   /// Returns at once. A link that has failed carries nothing more: the other end knows.
-  void send(Outgoing parcel);
-  /// The same of a parcel that is arriving: to where whoever receives it copies what it gets.
-  std::shared_ptr<Passage> hand_on(ParcelId parcel, const Region& region,
+  void send(Outgoing peer_message);
+  /// The same of a peer message that is arriving: to where whoever receives it copies what it gets.
+  std::shared_ptr<Passage> hand_on(PeerMessageId peer_message, const Region& region,
                                    std::shared_ptr<const void> sending);
   /// Gives the link up, so that the other end knows.
   void fail();

@@ -94,7 +94,7 @@ class Server final : public SessionDirectory {
     return static_cast<std::uint32_t>(devices_.size());
   }
   StripeGroups& stripes() noexcept override { return stripes_; }
-  Inboxes& inboxes() noexcept override { return inboxes_; }
+  Mailboxes& mailboxes() noexcept override { return mailboxes_; }
   Result<std::unique_ptr<transport::Stream>> connect_to(const std::string& address,
                                                         transport::Deadline deadline) override;
   std::chrono::seconds longest_idle() const noexcept override { return config_.longest_idle; }
@@ -106,7 +106,7 @@ class Server final : public SessionDirectory {
   std::vector<std::unique_ptr<PlanCache>> plans_;     // of each device
   std::vector<std::unique_ptr<MemoryShare>> shares_;  // of each device
   StripeGroups stripes_;
-  Inboxes inboxes_;
+  Mailboxes mailboxes_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::vector<std::thread> acceptors_;
   std::atomic<bool> closing_{false};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "daemon/inbox.hpp"
+#include "daemon/mailbox.hpp"
 #include "daemon/peer_link.hpp"
 #include "daemon/staging.hpp"
 

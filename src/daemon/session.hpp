@@ -20,8 +20,8 @@
 
 namespace ob::daemon {
 
-class Inbox;
-class Inboxes;
+class Mailbox;
+class Mailboxes;
 class PeerLink;
 class Route;
 class StagedWriter;
@@ -173,12 +173,12 @@ class Session {
   /// Gives up what plans that no session uses hold of the device.   @returns how many there were
   std::size_t drop_idle_plans() { return plan_cache_.drop_idle(); }
 
-  /// What others deliver is taken from now on; the same inbox until it is closed.
-  Result<std::shared_ptr<Inbox>> open_inbox(Inboxes& inboxes);
+  /// What others deliver is taken from now on; the same mailbox until it is closed.
+  Result<std::shared_ptr<Mailbox>> open_mailbox(Mailboxes& mailboxes);
   /// nullptr if it is not open.
-  std::shared_ptr<Inbox> inbox();
+  std::shared_ptr<Mailbox> mailbox();
   /// Nothing that others deliver lands afterwards.
-  void close_inbox();
+  void close_mailbox();
   /// Errors: protocol_error if the id is taken; denied beyond the limit
   Status check_new_peer(PeerId id);
   Status add_peer(PeerId id, std::unique_ptr<Route> route);
@@ -221,7 +221,7 @@ class Session {
   std::unordered_map<PlanId, Plan> plans_;
   std::unordered_map<EventId, EventId> events_;
   std::mutex peer_mutex_;  // of both below
-  std::shared_ptr<Inbox> inbox_;
+  std::shared_ptr<Mailbox> mailbox_;
   std::unordered_map<PeerId, std::shared_ptr<PeerLink>> peers_;
 };
 

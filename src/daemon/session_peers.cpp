@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/inbox.hpp"
+#include "daemon/mailbox.hpp"
 #include "daemon/peer_link.hpp"
 #include "daemon/session.hpp"
 
@@ -16,24 +16,24 @@ constexpr std::size_t kMaxPeers = 64;
 
 }  // namespace
 
-Result<std::shared_ptr<Inbox>> Session::open_inbox(Inboxes& inboxes) {
+Result<std::shared_ptr<Mailbox>> Session::open_mailbox(Mailboxes& mailboxes) {
   const std::lock_guard lock(peer_mutex_);
-  if (inbox_ == nullptr) {
-    OB_ASSIGN_OR_RETURN(inbox_, inboxes.open(device_, host_memory_));
+  if (mailbox_ == nullptr) {
+    OB_ASSIGN_OR_RETURN(mailbox_, mailboxes.open(device_, host_memory_));
   }
-  return inbox_;
+  return mailbox_;
 }
 
-std::shared_ptr<Inbox> Session::inbox() {
+std::shared_ptr<Mailbox> Session::mailbox() {
   const std::lock_guard lock(peer_mutex_);
-  return inbox_;
+  return mailbox_;
 }
 
-void Session::close_inbox() {
-  std::shared_ptr<Inbox> gone;  // waits for what is landing: not under the lock
+void Session::close_mailbox() {
+  std::shared_ptr<Mailbox> gone;  // waits for what is landing: not under the lock
   {
     const std::lock_guard lock(peer_mutex_);
-    gone = std::exchange(inbox_, nullptr);
+    gone = std::exchange(mailbox_, nullptr);
   }
   if (gone != nullptr) gone->close();
 }
@@ -81,7 +81,7 @@ void Session::remove_peer(PeerId id) {
 }
 
 void Session::leave_peers() {
-  close_inbox();
+  close_mailbox();
   std::unordered_map<PeerId, std::shared_ptr<PeerLink>> gone;
   {
     const std::lock_guard lock(peer_mutex_);

@@ -95,8 +95,8 @@ Result<std::shared_ptr<StripeGroup>> StripeGroups::open(std::uint8_t extra_strea
   const unsigned granted =
       std::min<unsigned>(extra_streams, std::clamp(config_.max_streams, 1U, kMost) - 1);
   if (granted == 0) return std::shared_ptr<StripeGroup>();
-  OB_ASSIGN_OR_RETURN(const wire::Token ticket, new_token());
-  const wire::Stripes terms{static_cast<std::uint8_t>(granted), config_.block_bytes, ticket};
+  OB_ASSIGN_OR_RETURN(const wire::Token access_key, new_token());
+  const wire::Stripes terms{static_cast<std::uint8_t>(granted), config_.block_bytes, access_key};
   auto group = std::make_shared<StripeGroup>(config_, terms);
   const std::lock_guard lock(mutex_);
   std::erase_if(groups_, [](const auto& known) { return known.expired(); });
@@ -109,10 +109,11 @@ Status StripeGroups::join(const wire::JoinStream& message, transport::StripedStr
   std::unique_lock lock(mutex_);
   for (const auto& known : groups_) {
     auto group = known.lock();
-    if (group && same(group->terms().ticket, message.ticket)) found = std::move(group);
+    if (group && same(group->terms().access_key, message.access_key)) found = std::move(group);
   }
   lock.unlock();
-  if (!found) return {Code::denied, "no connection waits for this stream (wrong or used ticket)"};
+  if (!found)
+    return {Code::denied, "no connection waits for this stream (wrong or used access key)"};
   return found->join(message.index, from);
 }
 

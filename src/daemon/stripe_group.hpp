@@ -57,7 +57,7 @@ class StripeGroups {
   /// Errors: internal if there are no random numbers
   Result<std::shared_ptr<StripeGroup>> open(std::uint8_t extra_streams);
 
-  /// Errors: denied for an unknown ticket; those of StripeGroup::join().
+  /// Errors: denied for an unknown access key; those of StripeGroup::join().
   Status join(const wire::JoinStream& message, transport::StripedStream& from);
 
  private:

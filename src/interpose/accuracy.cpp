@@ -14,11 +14,11 @@ Accuracy accuracy_now(const Settings& settings) noexcept {
 
 void wish_accuracy(std::optional<Accuracy> accuracy) noexcept { t_accuracy = accuracy; }
 
-Result<Accuracy> demand(client::Lease& lease, Accuracy accuracy) {
+Result<Accuracy> demand(client::AcquiredDevice& acquired, Accuracy accuracy) {
   const bool differs =
-      (lease.device().info().accuracies >> static_cast<unsigned>(accuracy) & 1) != 0;
+      (acquired.device().info().accuracies >> static_cast<unsigned>(accuracy) & 1) != 0;
   const Accuracy used = differs ? accuracy : Accuracy::standard;
-  OB_RETURN_IF_ERROR(lease.device().set_accuracy(lease.queue(), used));
+  OB_RETURN_IF_ERROR(acquired.device().set_accuracy(acquired.queue(), used));
   return used;
 }
 

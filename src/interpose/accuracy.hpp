@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/accuracy.hpp"
-#include "client/device_pool.hpp"
+#include "client/connection_cache.hpp"
 #include "interpose/settings.hpp"
 
 namespace ob::interpose {
@@ -15,8 +15,8 @@ Accuracy accuracy_now(const Settings& settings) noexcept;
 /// What outboard_accuracy() says on this thread from now on; empty: nothing.
 void wish_accuracy(std::optional<Accuracy> accuracy) noexcept;
 
-/// Has what follows on the lease's queue be as exact as that.
+/// Has what follows on the acquired's queue be as exact as that.
 /// @returns what the device will do: standard where the mode makes no difference to it
-Result<Accuracy> demand(client::Lease& lease, Accuracy accuracy);
+Result<Accuracy> demand(client::AcquiredDevice& acquired, Accuracy accuracy);
 
 }  // namespace ob::interpose

@@ -7,10 +7,10 @@
 #include "interpose/choice.hpp"
 #include "interpose/learning.hpp"
 #include "interpose/pipelined.hpp"
+#include "interpose/preserve_errno.hpp"
 #include "interpose/remote_run.hpp"
 #include "interpose/several.hpp"
 #include "interpose/state.hpp"
-#include "interpose/undisturbed.hpp"
 #include "interpose/verified.hpp"
 #include "interpose/work.hpp"
 
@@ -21,9 +21,11 @@ class CallJob final : public RemoteJob {
  public:
   CallJob(const Descriptor& routine, const Argument* arguments)
       : routine_(routine), arguments_(arguments) {}
-  Status run(State& state, client::Lease& lease, algorithms::Stages& stages) override {
-    if (const auto done = run_on_several(state, lease, routine_, arguments_, stages)) return *done;
-    return run_on_one(state, lease, routine_, arguments_, stages);
+  Status run(State& state, client::AcquiredDevice& acquired,
+             algorithms::CallTimings& timings) override {
+    if (const auto done = run_on_several(state, acquired, routine_, arguments_, timings))
+      return *done;
+    return run_on_one(state, acquired, routine_, arguments_, timings);
   }
 
  private:
@@ -35,8 +37,9 @@ class BatchJob final : public RemoteJob {
  public:
   BatchJob(const Descriptor& routine, std::span<const CallArguments> calls)
       : routine_(routine), calls_(calls) {}
-  Status run(State&, client::Lease& lease, algorithms::Stages& stages) override {
-    return algorithms::offload_calls(lease.device(), lease.queue(), routine_, calls_, stages);
+  Status run(State&, client::AcquiredDevice& acquired, algorithms::CallTimings& timings) override {
+    return algorithms::offload_calls(acquired.device(), acquired.queue(), routine_, calls_,
+                                     timings);
   }
 
  private:
@@ -84,7 +87,7 @@ void Call::decide(const Argument* arguments, std::size_t batch, const void* orig
 Call::Call(const Descriptor& routine, const Argument* arguments, const void* original) noexcept
     : routine_(routine) {
   if (!nesting_.outermost()) return;
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   decide(arguments, 1, original);
 }
 
@@ -92,7 +95,7 @@ Call::Call(const Descriptor& routine, std::span<const CallArguments> calls,
            const void* original) noexcept
     : routine_(routine) {
   if (!nesting_.outermost()) return;
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   // Groups of different sizes are rare; the smallest call decides.
   const auto smallest =
       std::min_element(calls.begin(), calls.end(), [&](const auto& a, const auto& b) {
@@ -103,7 +106,7 @@ Call::Call(const Descriptor& routine, std::span<const CallArguments> calls,
 
 bool Call::run(RemoteJob& job, std::span<const CallArguments> calls,
                const Argument* single) noexcept {
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   State* s = state();
   if (s == nullptr) return false;
   RoutineRecord& record = s->routine(routine_);
@@ -121,7 +124,7 @@ bool Call::run(RemoteJob& job, std::span<const CallArguments> calls,
 
 // The part counts as the call that went out.
 bool Call::run_part(const Argument* part) noexcept {
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   State* s = state();
   if (s == nullptr) return false;
   CallJob job(routine_, part);
@@ -129,7 +132,7 @@ bool Call::run_part(const Argument* part) noexcept {
 }
 
 void Call::shared(bool remotely) noexcept {
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   State* s = state();
   if (s == nullptr || !remotely) return;
   const double seconds = static_cast<double>(now_ns() - share_began_ns_) * 1e-9;
@@ -152,7 +155,7 @@ void Call::begin_local() noexcept {
 
 Call::~Call() {
   if (started_ns_ == 0) return;
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   if (State* s = state()) count_local(*s, s->routine(routine_), routine_.name, work_, started_ns_);
 }
 

@@ -60,13 +60,13 @@ const ServerFacts* meet(State& state, std::size_t server) noexcept {
     std::string complaint;
     const ServerFacts* facts = state.tuning.meet(server, complaint);
     if (facts == nullptr) {
-      const auto lease = state.pool.lease();
-      if (!lease.ok()) {
-        state.notice(lease.status().message() + "; calls stay local");
+      const auto acquired = state.pool.acquire();
+      if (!acquired.ok()) {
+        state.notice(acquired.status().message() + "; calls stay local");
         return nullptr;
       }
-      state.report.set_server(state.pool.servers()[lease->server()]);
-      facts = state.tuning.meet(lease->server(), complaint);
+      state.report.set_server(state.pool.servers()[acquired->server()]);
+      facts = state.tuning.meet(acquired->server(), complaint);
     }
     if (!complaint.empty()) state.notice(complaint);
     return facts;

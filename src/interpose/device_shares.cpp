@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "algorithms/panel_call.hpp"
-#include "algorithms/products_split.hpp"
-#include "algorithms/tiles.hpp"
+#include "algorithms/panels/panel_call.hpp"
+#include "algorithms/tiles/products_split.hpp"
+#include "algorithms/tiles/tiles.hpp"
 #include "interpose/pipelined.hpp"
 #include "routines/cost.hpp"
 
@@ -17,7 +17,7 @@ using algorithms::PipelineModel;
 // Panels of a part: what the shorter of sending, computing and returning adds to the longest is
 // about one panel's.
 constexpr double kPanels = 8;
-// To lease another connection and to start and end its thread.
+// To acquired another connection and to start and end its thread.
 constexpr double kPartSeconds = 200e-6;
 
 struct Amount {

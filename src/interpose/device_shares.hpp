@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/pipeline_model.hpp"
+#include "algorithms/panels/pipeline_model.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 

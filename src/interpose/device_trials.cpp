@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algorithms/pipeline_model.hpp"
+#include "algorithms/panels/pipeline_model.hpp"
 
 namespace ob::interpose {
 namespace {

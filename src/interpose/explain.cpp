@@ -14,7 +14,7 @@
 #include "interpose/choice.hpp"
 #include "interpose/learning.hpp"
 #include "interpose/nesting.hpp"
-#include "interpose/undisturbed.hpp"
+#include "interpose/preserve_errno.hpp"
 #include "interpose/work.hpp"
 #include "outboard/outboard.h"
 
@@ -266,7 +266,7 @@ extern "C" __attribute__((visibility("default"))) int outboard_explain(const cha
                                                                        char* text,
                                                                        std::size_t text_bytes) {
   using namespace ob::interpose;
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   const Nesting nesting;
   State* s = state();
   if (s == nullptr || routine == nullptr || sizes == nullptr)

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "algorithms/step_model.hpp"
+#include "algorithms/factor/step_model.hpp"
 
 namespace ob::interpose {
 namespace {
 
-using algorithms::FabricModel;
+using algorithms::ExchangeModel;
 using algorithms::FactorPlan;
 using algorithms::FactorShape;
 using algorithms::RankModel;
@@ -30,7 +30,7 @@ bool is_like(const RankModel& x, const RankModel& y) noexcept {
          x.memory_bytes == y.memory_bytes;
 }
 
-bool is_like(const FabricModel& x, const FabricModel& y) noexcept {
+bool is_like(const ExchangeModel& x, const ExchangeModel& y) noexcept {
   return x.route == y.route && is_about(x.to_bytes_per_s, y.to_bytes_per_s) &&
          is_about(x.from_bytes_per_s, y.from_bytes_per_s) &&
          is_about(x.link_bytes_per_s, y.link_bytes_per_s) &&
@@ -41,7 +41,8 @@ bool is_like(const FabricModel& x, const FabricModel& y) noexcept {
 
 }  // namespace
 
-FactorPlan FactorPlans::choose(const FactorShape& shape, const FabricModel& model, double alone_s) {
+FactorPlan FactorPlans::choose(const FactorShape& shape, const ExchangeModel& model,
+                               double alone_s) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(made_.begin(), made_.end(), [&](const Made& made) {

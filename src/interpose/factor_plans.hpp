@@ -4,8 +4,8 @@
 #include <deque>
 #include <mutex>
 
-#include "algorithms/fabric_model.hpp"
-#include "algorithms/factor_plan.hpp"
+#include "algorithms/exchange/exchange_model.hpp"
+#include "algorithms/factor/factor_plan.hpp"
 
 namespace ob::interpose {
 
@@ -16,12 +16,12 @@ class FactorPlans {
   /// As algorithms::choose_factor_plan(), of this model or one like it.   @pre model.known()
   /// @param alone_s follows from shape and model
   algorithms::FactorPlan choose(const algorithms::FactorShape& shape,
-                                const algorithms::FabricModel& model, double alone_s = 0);
+                                const algorithms::ExchangeModel& model, double alone_s = 0);
 
  private:
   struct Made {
     algorithms::FactorShape shape;
-    algorithms::FabricModel model;
+    algorithms::ExchangeModel model;
     algorithms::FactorPlan plan;
   };
   static constexpr std::size_t kMost = 64;

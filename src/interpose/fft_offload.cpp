@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "algorithms/fft_large.hpp"
+#include "algorithms/fft/fft_large.hpp"
 #include "interpose/choice.hpp"
 #include "interpose/learning.hpp"
 #include "interpose/nesting.hpp"
+#include "interpose/preserve_errno.hpp"
 #include "interpose/remote_run.hpp"
 #include "interpose/resident.hpp"
 #include "interpose/state.hpp"
-#include "interpose/undisturbed.hpp"
 #include "interpose/verified.hpp"
 #include "interpose/work.hpp"
 
@@ -62,19 +62,20 @@ class FftJob final : public RemoteJob {
  public:
   FftJob(const FftTransform& transform, void* input, void* output)
       : transform_(transform), input_(input), output_(output) {}
-  Status run(State& state, client::Lease& lease, algorithms::Stages& stages) override {
-    client::RemoteDevice& device = lease.device();
-    if (auto* resident = residency_of(state, lease)) {
+  Status run(State& state, client::AcquiredDevice& acquired,
+             algorithms::CallTimings& timings) override {
+    client::RemoteDevice& device = acquired.device();
+    if (auto* resident = residency_of(state, acquired)) {
       const FftPlan plan = on_device(transform_.plan);
       OB_RETURN_IF_ERROR(resident->make_room(std::max(input_bytes(plan), output_bytes(plan))));
     }
     const algorithms::FftPlanner planner{[&](const FftPlan& plan) { return device.plan_for(plan); },
                                          [&] { return device.flush(); }};
     Status status =
-        algorithms::offload_fft(device, lease.queue(), planner, on_device(transform_.plan),
+        algorithms::offload_fft(device, acquired.queue(), planner, on_device(transform_.plan),
                                 array_of(transform_.input, input_),
-                                array_of(transform_.output, output_), input_ == output_, stages);
-    if (!status.ok() && !lease.device().broken()) (void)lease.device().drop_cached_plans();
+                                array_of(transform_.output, output_), input_ == output_, timings);
+    if (!status.ok() && !acquired.device().broken()) (void)acquired.device().drop_cached_plans();
     return status;
   }
 
@@ -91,9 +92,9 @@ bool sendable(State& state, RoutineRecord& record, const FftPlan& plan) noexcept
 // A plan counts as going out only if somebody is there to take it.
 FftDecision remote_if_reachable(State& state, const FftPlan& plan) noexcept {
   try {
-    const auto lease = state.pool.lease();
-    if (lease.ok()) return FftDecision::remote;
-    state.notice(lease.status().message() + "; " + std::string(name_of(plan)) + " runs locally");
+    const auto acquired = state.pool.acquire();
+    if (acquired.ok()) return FftDecision::remote;
+    state.notice(acquired.status().message() + "; " + std::string(name_of(plan)) + " runs locally");
   } catch (...) {
   }
   return FftDecision::open;  // somebody may be there at a later execute
@@ -103,7 +104,7 @@ FftDecision remote_if_reachable(State& state, const FftPlan& plan) noexcept {
 
 FftDecision decide_fft(const FftTransform& transform, FftMoment moment,
                        const void* original) noexcept {
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   State* s = state();
   if (s == nullptr) return FftDecision::local;
   RoutineRecord& record = s->fft(transform.plan);
@@ -115,15 +116,16 @@ FftDecision decide_fft(const FftTransform& transform, FftMoment moment,
 }
 
 std::uint64_t plan_ahead(const FftTransform& transform) noexcept {
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   State* s = state();
   if (s == nullptr) return 0;
   try {
-    auto lease = s->pool.lease();
+    auto acquired = s->pool.acquire();
     const FftPlan plan = on_device(transform.plan);
-    if (!lease.ok() || !algorithms::fits(lease->device(), plan)) return 0;  // parts have own plans
-    if (!lease->device().plan_for(plan).ok()) return 0;
-    return lease->device().flush().ok() ? kPlanned : 0;
+    if (!acquired.ok() || !algorithms::fits(acquired->device(), plan))
+      return 0;  // parts have own plans
+    if (!acquired->device().plan_for(plan).ok()) return 0;
+    return acquired->device().flush().ok() ? kPlanned : 0;
   } catch (...) {
     return 0;
   }
@@ -133,7 +135,7 @@ std::uint64_t plan_ahead(const FftTransform& transform) noexcept {
 void forget_plan(std::uint64_t) noexcept {}
 
 bool execute_fft(const FftTransform& transform, std::uint64_t, void* input, void* output) noexcept {
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   State* s = state();
   if (s == nullptr) return false;
   const Nesting nesting;
@@ -152,7 +154,7 @@ bool execute_fft(const FftTransform& transform, std::uint64_t, void* input, void
 
 LocalFft::LocalFft(const FftTransform& transform, const void* original) noexcept
     : transform_(transform) {
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   State* s = state();
   if (s == nullptr) return;
   counted_ = true;
@@ -168,7 +170,7 @@ LocalFft::LocalFft(const FftTransform& transform, const void* original) noexcept
 
 LocalFft::~LocalFft() {
   if (!counted_) return;
-  const Undisturbed undisturbed;
+  const PreserveErrno preserve_errno;
   if (State* s = state()) {
     count_local(*s, s->fft(transform_.plan), name_of(transform_.plan),
                 work_here(*s, transform_.plan), started_ns_);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "algorithms/gemm_pipeline.hpp"
 #include "algorithms/offload.hpp"
-#include "algorithms/panel_pipeline.hpp"
-#include "algorithms/products_split.hpp"
-#include "algorithms/tiles.hpp"
+#include "algorithms/panels/gemm_pipeline.hpp"
+#include "algorithms/panels/panel_pipeline.hpp"
+#include "algorithms/tiles/products_split.hpp"
+#include "algorithms/tiles/tiles.hpp"
 #include "interpose/accuracy.hpp"
 #include "interpose/resident.hpp"
 
@@ -50,11 +50,11 @@ double device_share(const Descriptor& routine) noexcept {
   return (single ? 2.0 : 1.0) * routine.efficiency;
 }
 
-algorithms::PipelineModel model_of(State& state, const client::Lease& lease,
+algorithms::PipelineModel model_of(State& state, const client::AcquiredDevice& acquired,
                                    const Descriptor& routine, const Argument* arguments) {
-  const Link link = state.pool.link(lease.server());
+  const Link link = state.pool.link(acquired.server());
   const double seen = state.routine(routine).remote.rate(routine.flops(arguments));
-  const double told = lease.device().info().gflops_double * 1e9 * device_share(routine);
+  const double told = acquired.device().info().gflops_double * 1e9 * device_share(routine);
   return {.to_bytes_per_s = link.to_bytes_per_s,
           .from_bytes_per_s = link.from_bytes_per_s,
           .message_s = algorithms::kMessageSeconds,
@@ -82,68 +82,69 @@ bool fits_at_once(const Device& device, const Descriptor& routine, const Argumen
 }
 
 // With a part of the device's memory: one in `share`.
-Status offload_tiles(client::Lease& lease, const Descriptor& routine, const Argument* arguments,
-                     algorithms::Residency* resident, unsigned share, algorithms::Stages& stages,
-                     const Part& part) {
-  Device& device = lease.device();
+Status offload_tiles(client::AcquiredDevice& acquired, const Descriptor& routine,
+                     const Argument* arguments, algorithms::Residency* resident, unsigned share,
+                     algorithms::CallTimings& timings, const Part& part) {
+  Device& device = acquired.device();
   const std::uint64_t memory_bytes = device.info().memory_bytes / share;
   if (resident != nullptr) OB_RETURN_IF_ERROR(resident->make_room(memory_bytes));
-  return algorithms::offload_tiles(device, lease.queue(), routine, arguments, part.diagonal,
-                                   memory_bytes, stages, part.commits);
+  return algorithms::offload_tiles(device, acquired.queue(), routine, arguments, part.diagonal,
+                                   memory_bytes, timings, part.commits);
 }
 
-Status offload_at_once(State& state, client::Lease& lease, const Descriptor& routine,
+Status offload_at_once(State& state, client::AcquiredDevice& acquired, const Descriptor& routine,
                        const Argument* arguments, algorithms::Residency* resident,
-                       algorithms::Stages& stages, algorithms::Commits* commits) {
-  Device& device = lease.device();
+                       algorithms::CallTimings& timings, algorithms::Commits* commits) {
+  Device& device = acquired.device();
   // How panels are cut follows what was measured.
   const bool strict = accuracy_now(state.settings) == Accuracy::strict;
   if (strict) {
-    return algorithms::offload_call(device, lease.queue(), routine, arguments, stages, resident,
+    return algorithms::offload_call(device, acquired.queue(), routine, arguments, timings, resident,
                                     commits);
   }
   if (const auto shape = product(routine, arguments)) {
-    if (const auto model = model_of(state, lease, routine, arguments); model.known()) {
-      const algorithms::ProductSchedule& schedule = schedule_of(lease, *shape, model);
+    if (const auto model = model_of(state, acquired, routine, arguments); model.known()) {
+      const algorithms::ProductSchedule& schedule = schedule_of(acquired, *shape, model);
       if (schedule.a.size() + schedule.b.size() > 2) {
-        return algorithms::offload_product(device, lease.queue(), routine, arguments, schedule,
-                                           resident, stages, commits);
+        return algorithms::offload_product(device, acquired.queue(), routine, arguments, schedule,
+                                           resident, timings, commits);
       }
     }
   } else if (const auto panel_shape = panels(routine, arguments)) {
-    if (const auto model = model_of(state, lease, routine, arguments); model.known()) {
-      const algorithms::PanelSchedule& schedule = schedule_of(lease, routine, *panel_shape, model);
+    if (const auto model = model_of(state, acquired, routine, arguments); model.known()) {
+      const algorithms::PanelSchedule& schedule =
+          schedule_of(acquired, routine, *panel_shape, model);
       if (schedule.panels.size() > 1) {
-        return algorithms::offload_panels(device, lease.queue(), routine, arguments, schedule,
-                                          resident, stages, commits);
+        return algorithms::offload_panels(device, acquired.queue(), routine, arguments, schedule,
+                                          resident, timings, commits);
       }
     }
   }
-  return algorithms::offload_call(device, lease.queue(), routine, arguments, stages, resident,
+  return algorithms::offload_call(device, acquired.queue(), routine, arguments, timings, resident,
                                   commits);
 }
 
 }  // namespace
 
-Status offload(State& state, client::Lease& lease, const Descriptor& routine,
-               const Argument* arguments, algorithms::Stages& stages, const Part& part) {
-  algorithms::Residency* resident = residency_of(state, lease);
+Status offload(State& state, client::AcquiredDevice& acquired, const Descriptor& routine,
+               const Argument* arguments, algorithms::CallTimings& timings, const Part& part) {
+  algorithms::Residency* resident = residency_of(state, acquired);
   const bool can_be_tiled = algorithms::can_be_split(routine);
-  const bool fits = !can_be_tiled || fits_at_once(lease.device(), routine, arguments);
+  const bool fits = !can_be_tiled || fits_at_once(acquired.device(), routine, arguments);
   Status status;
   if (fits && part.diagonal.count == 0) {
-    status = offload_at_once(state, lease, routine, arguments, resident, stages, part.commits);
+    status = offload_at_once(state, acquired, routine, arguments, resident, timings, part.commits);
   } else {
     const unsigned share = fits ? 2 : 1;
-    status = offload_tiles(lease, routine, arguments, resident, share, stages, part);
+    status = offload_tiles(acquired, routine, arguments, resident, share, timings, part);
   }
-  if (status.code() != Code::out_of_memory || lease.device().broken()) return status;
+  if (status.code() != Code::out_of_memory || acquired.device().broken()) return status;
   if (resident != nullptr) OB_RETURN_IF_ERROR(resident->release());
-  if (!can_be_tiled || lease.device().info().memory_bytes == 0) return status;
+  if (!can_be_tiled || acquired.device().info().memory_bytes == 0) return status;
   // Others have much of the memory, or more buffers lie there than it seemed: with little, then.
-  OB_RETURN_IF_ERROR(lease.device().drop_cached_buffers());
-  stages = {};
-  return offload_tiles(lease, routine, arguments, resident, kShareOfLittle, stages, part);
+  OB_RETURN_IF_ERROR(acquired.device().drop_cached_buffers());
+  timings = {};
+  return offload_tiles(acquired, routine, arguments, resident, kShareOfLittle, timings, part);
 }
 
 }  // namespace ob::interpose

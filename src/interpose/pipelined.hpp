@@ -3,11 +3,11 @@
 
 #include <optional>
 
-#include "algorithms/commit_gate.hpp"
-#include "algorithms/pipeline_model.hpp"
-#include "algorithms/residency.hpp"
-#include "algorithms/stages.hpp"
-#include "client/device_pool.hpp"
+#include "algorithms/call_timings.hpp"
+#include "algorithms/panels/pipeline_model.hpp"
+#include "algorithms/residency/residency.hpp"
+#include "algorithms/tiles/commit_gate.hpp"
+#include "client/connection_cache.hpp"
 #include "interpose/state.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
@@ -22,8 +22,8 @@ double device_share(const Descriptor& routine) noexcept;
 std::optional<double> bytes_in_panels(const Descriptor& routine,
                                       const Argument* arguments) noexcept;
 
-/// What is known of the way to a leased device and of what it does with such a call.
-algorithms::PipelineModel model_of(State& state, const client::Lease& lease,
+/// What is known of the way to a acquired device and of what it does with such a call.
+algorithms::PipelineModel model_of(State& state, const client::AcquiredDevice& acquired,
                                    const Descriptor& routine, const Argument* arguments);
 
 /// What makes a call a part of another one.
@@ -32,10 +32,10 @@ struct Part {
   algorithms::Range diagonal;  ///< as algorithms::CallPart's
 };
 
-/// Runs any call, or a part of one, over a leased device: in panels if it is large enough, if what
-/// it takes is known well enough to cut it up, and if that is predicted to help. Memory, errors: as
-/// algorithms::offload_call()   Threads: as the lease
-Status offload(State& state, client::Lease& lease, const Descriptor& routine,
-               const Argument* arguments, algorithms::Stages& stages, const Part& part = {});
+/// Runs any call, or a part of one, over a acquired device: in panels if it is large enough, if
+/// what it takes is known well enough to cut it up, and if that is predicted to help. Memory,
+/// errors: as algorithms::offload_call()   Threads: as the acquired
+Status offload(State& state, client::AcquiredDevice& acquired, const Descriptor& routine,
+               const Argument* arguments, algorithms::CallTimings& timings, const Part& part = {});
 
 }  // namespace ob::interpose

@@ -15,12 +15,13 @@ namespace {
 constexpr std::uint64_t kUnsupportedPauseNs = 30'000'000'000ULL;
 constexpr int kAttempts = 3;
 
-std::string describe(const client::DevicePool& pool, const client::Lease* lease,
+std::string describe(const client::ConnectionCache& pool, const client::AcquiredDevice* acquired,
                      const Status& status, std::string_view name) {
-  std::string where = lease != nullptr ? pool.servers()[lease->server()] + ": " : std::string();
+  std::string where =
+      acquired != nullptr ? pool.servers()[acquired->server()] + ": " : std::string();
   // Most failures of a stream name the peer themselves.
-  if (lease != nullptr &&
-      status.message().find(pool.servers()[lease->server()]) != std::string::npos)
+  if (acquired != nullptr &&
+      status.message().find(pool.servers()[acquired->server()]) != std::string::npos)
     where.clear();
   return where + status.message() + "; " + std::string(name) + " runs locally";
 }
@@ -32,38 +33,38 @@ struct Attempt {
   std::uint64_t started_ns = 0;  ///< with the connection there
 };
 
-Status attempt(State& state, std::string_view name, RemoteJob& job, algorithms::Stages& stages,
-               Attempt& outcome) {
-  auto lease = state.pool.lease();
-  if (!lease.ok()) {
-    state.notice(describe(state.pool, nullptr, lease.status(), name));
-    return lease.status();
+Status attempt(State& state, std::string_view name, RemoteJob& job,
+               algorithms::CallTimings& timings, Attempt& outcome) {
+  auto acquired = state.pool.acquire();
+  if (!acquired.ok()) {
+    state.notice(describe(state.pool, nullptr, acquired.status(), name));
+    return acquired.status();
   }
-  state.report.set_server(state.pool.servers()[lease->server()]);
+  state.report.set_server(state.pool.servers()[acquired->server()]);
   outcome.sent = true;
-  outcome.server = lease->server();
+  outcome.server = acquired->server();
   outcome.started_ns = now_ns();
   Status status;
   try {
-    const Result<Accuracy> accuracy = demand(*lease, accuracy_now(state.settings));
-    status = accuracy.ok() ? job.run(state, *lease, stages) : accuracy.status();
-    if (status.ok()) stages.accuracy = *accuracy;
+    const Result<Accuracy> accuracy = demand(*acquired, accuracy_now(state.settings));
+    status = accuracy.ok() ? job.run(state, *acquired, timings) : accuracy.status();
+    if (status.ok()) timings.accuracy = *accuracy;
   } catch (...) {  // out of host memory, most likely; answers may still be under way
-    lease->device().abandon();
+    acquired->device().abandon();
     return Status(Code::out_of_memory, "no memory on this side");
   }
   if (status.ok() || status.code() == Code::declined) return status;
   // Somebody else has the accelerator's time: no failure, and no news to the program's user.
   if (status.code() == Code::busy) return status;
   if (status.code() == Code::out_of_memory) {
-    outcome.again = release_kept(*lease);
+    outcome.again = release_kept(*acquired);
   } else {
     // A connection that died while it was idle says little: the daemon may have been restarted.
-    if (status.code() == Code::deadline_exceeded) lease->blame_server();
-    outcome.again =
-        lease->device().broken() && (!lease->blames_server() || state.pool.servers().size() > 1);
+    if (status.code() == Code::deadline_exceeded) acquired->blame_server();
+    outcome.again = acquired->device().broken() &&
+                    (!acquired->blames_server() || state.pool.servers().size() > 1);
   }
-  if (!outcome.again) state.notice(describe(state.pool, &*lease, status, name));
+  if (!outcome.again) state.notice(describe(state.pool, &*acquired, status, name));
   return status;
 }
 
@@ -86,11 +87,11 @@ void count_outcome(ReportRow* row, const policy::Outcome& outcome) noexcept {
 
 // What the call took, against what the model says of what travelled.
 void learn(State& state, RoutineRecord& record, std::string_view name, const policy::Work& work,
-           const algorithms::Stages& stages, double seconds, const policy::Outcome& went,
+           const algorithms::CallTimings& timings, double seconds, const policy::Outcome& went,
            std::size_t server) {
   const double each = work.flop / work.calls;
-  const double waited_s = static_cast<double>(stages.waited_ns) * 1e-9;
-  record.remote.observe(each, static_cast<double>(stages.compute_ns) * 1e-9 / work.calls);
+  const double waited_s = static_cast<double>(timings.waited_ns) * 1e-9;
+  record.remote.observe(each, static_cast<double>(timings.compute_ns) * 1e-9 / work.calls);
   std::string complaint;
   const ServerFacts* facts = state.tuning.server(server);
   if (facts == nullptr && state.tuning.learns()) facts = state.tuning.meet(server, complaint);
@@ -100,12 +101,12 @@ void learn(State& state, RoutineRecord& record, std::string_view name, const pol
   seconds = std::max(seconds - waited_s, 0.0);
   acquaint(state, record, name, nullptr, facts);
   policy::Work sent = work;
-  sent.bytes_to = static_cast<double>(stages.bytes_to + stages.bytes_kept);
-  sent.bytes_from = static_cast<double>(stages.bytes_from);
+  sent.bytes_to = static_cast<double>(timings.bytes_to + timings.bytes_kept);
+  sent.bytes_from = static_cast<double>(timings.bytes_from);
   const policy::Prediction found =
       policy::predict(sent, {.link = facts->link,
                              .flop_per_s = device_rate(record, work, *facts),
-                             .bytes_there = static_cast<double>(stages.bytes_kept)});
+                             .bytes_there = static_cast<double>(timings.bytes_kept)});
   if (!(found.whole_s > 0)) return;
   // The first call of a size touches memory and makes plans: what is much faster is the rule.
   const bool replaces = seconds < 0.5 * record.seen.in_bucket(work.flop);
@@ -124,21 +125,21 @@ bool run_remotely(State& state, RoutineRecord& record, std::string_view name,
   try {
     Status status;
     for (int i = 0; i < kAttempts; ++i) {
-      algorithms::Stages stages;
+      algorithms::CallTimings timings;
       Attempt outcome;
-      status = attempt(state, name, job, stages, outcome);
+      status = attempt(state, name, job, timings, outcome);
       lost = lost || (outcome.sent && status.code() != Code::declined);
       if (status.ok()) {
         const std::uint64_t ended = now_ns();
         const double seconds = static_cast<double>(ended - outcome.started_ns) * 1e-9;
-        count_remote(row, stages, ended - started, work.flop);
-        const double waited_s = static_cast<double>(stages.waited_ns) * 1e-9;
+        count_remote(row, timings, ended - started, work.flop);
+        const double waited_s = static_cast<double>(timings.waited_ns) * 1e-9;
         const policy::Outcome went =
             record.history.ran(work.shape, policy::Choice::remote, seconds, waited_s);
         count_outcome(row, went);
-        learn(state, record, name, work, stages, seconds, went, outcome.server);
+        learn(state, record, name, work, timings, seconds, went, outcome.server);
         learn_share(record, work, false, seconds);
-        state.trace.span(name, "remote", started, ended, stages.bytes_to + stages.bytes_from);
+        state.trace.span(name, "remote", started, ended, timings.bytes_to + timings.bytes_from);
         return true;
       }
       if (status.code() == Code::busy) wait_a_while(state, outcome.server);

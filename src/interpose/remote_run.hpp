@@ -1,24 +1,25 @@
 #pragma once
-// What every offloaded call does around the algorithm: lease a connection, try again where that
+// What every offloaded call does around the algorithm: acquired a connection, try again where that
 // helps, count, and report failures without disturbing the program.
 
 #include <cstdint>
 #include <string_view>
 
-#include "algorithms/stages.hpp"
+#include "algorithms/call_timings.hpp"
 #include "base/status.hpp"
-#include "client/device_pool.hpp"
+#include "client/connection_cache.hpp"
 #include "interpose/state.hpp"
 #include "policy/decision.hpp"
 
 namespace ob::interpose {
 
-/// A job for a leased device. May be run again after a failure: until it succeeds nothing of the
+/// A job for a acquired device. May be run again after a failure: until it succeeds nothing of the
 /// caller changed that a rerun would not put right.
 class RemoteJob {
  public:
   virtual ~RemoteJob() = default;
-  virtual Status run(State& state, client::Lease& lease, algorithms::Stages& stages) = 0;
+  virtual Status run(State& state, client::AcquiredDevice& acquired,
+                     algorithms::CallTimings& timings) = 0;
 };
 
 /// Runs the job on the first server that completes it. True if it did.

@@ -136,22 +136,22 @@ void Report::print() const noexcept {
   }
 }
 
-void count_remote(ReportRow* row, const algorithms::Stages& stages, std::uint64_t whole_ns,
+void count_remote(ReportRow* row, const algorithms::CallTimings& timings, std::uint64_t whole_ns,
                   double flops) noexcept {
   if (row == nullptr) return;
   add(row->remote, 1);
-  add(row->bytes_to, stages.bytes_to);
-  add(row->bytes_from, stages.bytes_from);
-  add(row->bytes_kept, stages.bytes_kept);
-  add(row->bytes_between, stages.bytes_between);
-  add(row->to_server_ns, stages.to_server_ns);
-  add(row->plan_ns, stages.plan_ns);
-  add(row->compute_ns, stages.compute_ns);
-  add(row->from_server_ns, stages.from_server_ns);
+  add(row->bytes_to, timings.bytes_to);
+  add(row->bytes_from, timings.bytes_from);
+  add(row->bytes_kept, timings.bytes_kept);
+  add(row->bytes_between, timings.bytes_between);
+  add(row->to_server_ns, timings.to_server_ns);
+  add(row->plan_ns, timings.plan_ns);
+  add(row->compute_ns, timings.compute_ns);
+  add(row->from_server_ns, timings.from_server_ns);
   add(row->remote_ns, whole_ns);
-  add(row->several, stages.more_devices > 0 ? 1 : 0);
-  add(row->devices, stages.more_devices > 0 ? 1 + stages.more_devices : 0);
-  switch (stages.accuracy) {
+  add(row->several, timings.more_devices > 0 ? 1 : 0);
+  add(row->devices, timings.more_devices > 0 ? 1 + timings.more_devices : 0);
+  switch (timings.accuracy) {
     case Accuracy::standard: break;
     case Accuracy::strict: add(row->strict, 1); break;
     case Accuracy::fast: add(row->fast, 1); break;

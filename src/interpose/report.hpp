@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "algorithms/stages.hpp"
+#include "algorithms/call_timings.hpp"
 #include "interpose/report_block.hpp"
 #include "interpose/settings.hpp"
 
@@ -42,8 +42,8 @@ inline void add(Counter& counter, std::uint64_t amount) noexcept {
   counter.fetch_add(amount, std::memory_order_relaxed);
 }
 
-/// Adds one remote call's stages to a row. nullptr rows are ignored.
-void count_remote(ReportRow* row, const algorithms::Stages& stages, std::uint64_t whole_ns,
+/// Adds one remote call's timings to a row. nullptr rows are ignored.
+void count_remote(ReportRow* row, const algorithms::CallTimings& timings, std::uint64_t whole_ns,
                   double flops) noexcept;
 
 }  // namespace ob::interpose

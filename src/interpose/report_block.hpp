@@ -22,7 +22,7 @@ struct ReportRow {
   Counter fell_back;     ///< of these, sent out but completed locally after a failure
   Counter bytes_to;      ///< element data to the device
   Counter bytes_from;    ///< element data back
-  Counter to_server_ns;  ///< stages of the RCPU thesis, section 4.1, of remote calls
+  Counter to_server_ns;  ///< timings of the RCPU thesis, section 4.1, of remote calls
   Counter plan_ns;
   Counter compute_ns;
   Counter from_server_ns;

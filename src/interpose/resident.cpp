@@ -23,8 +23,8 @@ constexpr std::size_t kMostSchedules = 256;
 constexpr std::size_t kCounters = 256;
 std::atomic<unsigned> g_keepers[kCounters]{};
 
-std::atomic<unsigned>& keepers_of(const client::Lease& lease) {
-  return g_keepers[(lease.server() * 16 + lease.device_index()) % kCounters];
+std::atomic<unsigned>& keepers_of(const client::AcquiredDevice& acquired) {
+  return g_keepers[(acquired.server() * 16 + acquired.device_index()) % kCounters];
 }
 
 struct Kept final : client::Attachment {
@@ -42,8 +42,8 @@ struct Kept final : client::Attachment {
   std::map<std::uint64_t, DeviceTrials> trials;  // by a call's shape
 };
 
-Kept& kept_with(client::Lease& lease) {
-  std::unique_ptr<client::Attachment>& attachment = lease.attachment();
+Kept& kept_with(client::AcquiredDevice& acquired) {
+  std::unique_ptr<client::Attachment>& attachment = acquired.attachment();
   if (attachment == nullptr) attachment = std::make_unique<Kept>();
   return static_cast<Kept&>(*attachment);
 }
@@ -71,44 +71,44 @@ PageTracker* tracker_of(State& state) {
 
 }  // namespace
 
-algorithms::Residency* residency_of(State& state, client::Lease& lease) {
+algorithms::Residency* residency_of(State& state, client::AcquiredDevice& acquired) {
   const std::optional<std::uint64_t>& wanted = state.settings.resident_bytes;
   if (wanted == 0) return nullptr;
-  Kept& kept = kept_with(lease);
+  Kept& kept = kept_with(acquired);
   if (!kept.residency) {
     algorithms::Residency::Config config;
-    kept.keepers = &keepers_of(lease);
-    config.capacity_bytes = wanted ? *wanted : share_of(lease.device().info(), *kept.keepers);
+    kept.keepers = &keepers_of(acquired);
+    config.capacity_bytes = wanted ? *wanted : share_of(acquired.device().info(), *kept.keepers);
     // Who asks for copies gets them, also where comparing takes as long as sending.
-    if (!wanted) config.link_bytes_per_s = state.pool.link(lease.server()).to_bytes_per_s;
+    if (!wanted) config.link_bytes_per_s = state.pool.link(acquired.server()).to_bytes_per_s;
     config.tracking.tracker = tracker_of(state);
-    kept.residency.emplace(lease.device(), config);
+    kept.residency.emplace(acquired.device(), config);
     ++*kept.keepers;
   }
   // What the user asked for stays; the daemon lets whoever holds much go if it must.
-  if (!wanted && !kept.residency->keep_at_most(lease.device().keep_bytes() / 2).ok())
+  if (!wanted && !kept.residency->keep_at_most(acquired.device().keep_bytes() / 2).ok())
     return nullptr;
   return &*kept.residency;
 }
 
-bool release_kept(client::Lease& lease) {
-  bool released = lease.device().has_cached_buffers();
-  if (lease.attachment() != nullptr) {
-    auto& kept = static_cast<Kept&>(*lease.attachment());
+bool release_kept(client::AcquiredDevice& acquired) {
+  bool released = acquired.device().has_cached_buffers();
+  if (acquired.attachment() != nullptr) {
+    auto& kept = static_cast<Kept&>(*acquired.attachment());
     if (kept.residency && kept.residency->copies() > 0) {
       released = kept.residency->release().ok();
     }
   }
-  return released && lease.device().drop_cached_buffers().ok();
+  return released && acquired.device().drop_cached_buffers().ok();
 }
 
 double bytes_there(State& state, std::size_t server, const Descriptor& routine,
                    const Argument* arguments) noexcept {
   if (state.settings.resident_bytes == 0) return 0;
   try {
-    auto lease = state.pool.idle_lease(server);
-    if (!lease || lease->attachment() == nullptr) return 0;
-    const auto& kept = static_cast<const Kept&>(*lease->attachment());
+    auto acquired = state.pool.acquire_idle(server);
+    if (!acquired || acquired->attachment() == nullptr) return 0;
+    const auto& kept = static_cast<const Kept&>(*acquired->attachment());
     if (!kept.residency) return 0;
     double found = 0;
     const Operands operands = routine.operands(arguments);
@@ -127,25 +127,26 @@ double bytes_there(State& state, std::size_t server, const Descriptor& routine,
   }
 }
 
-DeviceTrials& trials_kept(client::Lease& lease, const Descriptor& routine,
+DeviceTrials& trials_kept(client::AcquiredDevice& acquired, const Descriptor& routine,
                           const Argument* arguments) {
-  auto& trials = kept_with(lease).trials;
+  auto& trials = kept_with(acquired).trials;
   if (trials.size() >= kMostSchedules) trials.clear();
   return trials[work_of(routine, arguments).shape ^ routine.id];
 }
 
-const algorithms::ProductSchedule& schedule_of(client::Lease& lease,
+const algorithms::ProductSchedule& schedule_of(client::AcquiredDevice& acquired,
                                                const algorithms::ProductShape& shape,
                                                const algorithms::PipelineModel& model) {
   const Kept::Product key{shape.m, shape.n, shape.k, shape.element_bytes, shape.flop_per_term};
-  return kept_or_chosen(kept_with(lease).products, key,
+  return kept_or_chosen(kept_with(acquired).products, key,
                         [&] { return algorithms::choose_schedule(shape, model); });
 }
 
-const algorithms::PanelSchedule& schedule_of(client::Lease& lease, const Descriptor& routine,
+const algorithms::PanelSchedule& schedule_of(client::AcquiredDevice& acquired,
+                                             const Descriptor& routine,
                                              const algorithms::PanelShape& shape,
                                              const algorithms::PipelineModel& model) {
-  return kept_or_chosen(kept_with(lease).panels, {routine.id, shape},
+  return kept_or_chosen(kept_with(acquired).panels, {routine.id, shape},
                         [&] { return algorithms::choose_panels(shape, model); });
 }
 

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "algorithms/gemm_schedule.hpp"
-#include "algorithms/panel_schedule.hpp"
-#include "algorithms/residency.hpp"
-#include "client/device_pool.hpp"
+#include "algorithms/panels/gemm_schedule.hpp"
+#include "algorithms/panels/panel_schedule.hpp"
+#include "algorithms/residency/residency.hpp"
+#include "client/connection_cache.hpp"
 #include "interpose/device_trials.hpp"
 #include "interpose/state.hpp"
 #include "routines/descriptor.hpp"
@@ -16,12 +16,12 @@ namespace ob::interpose {
 
 /// The copies kept over this connection; nullptr if OUTBOARD_RESIDENT forbids any. Unknown rates of
 /// the link count as slow.
-/// Threads: as the lease   Memory: lives as long as the connection
-algorithms::Residency* residency_of(State& state, client::Lease& lease);
+/// Threads: as the acquired   Memory: lives as long as the connection
+algorithms::Residency* residency_of(State& state, client::AcquiredDevice& acquired);
 
 /// Frees all that the connection keeps on the device between calls, as far as no call uses it.
-/// @returns false if that was nothing, or the connection is broken   Threads: as the lease
-bool release_kept(client::Lease& lease);
+/// @returns false if that was nothing, or the connection is broken   Threads: as the acquired
+bool release_kept(client::AcquiredDevice& acquired);
 
 /// Of what the call reads, bytes that are expected to be on the device of an idle connection to
 /// `server` already; 0 if nothing is known.   Threads: any
@@ -29,16 +29,17 @@ double bytes_there(State& state, std::size_t server, const Descriptor& routine,
                    const Argument* arguments) noexcept;
 
 /// How such calls are split over this device and others.   Threads, memory: as above
-DeviceTrials& trials_kept(client::Lease& lease, const Descriptor& routine,
+DeviceTrials& trials_kept(client::AcquiredDevice& acquired, const Descriptor& routine,
                           const Argument* arguments);
 
 /// The schedule that products of this shape have over this connection, chosen by the first
 /// model that was known.   Threads, memory: as above
-const algorithms::ProductSchedule& schedule_of(client::Lease& lease,
+const algorithms::ProductSchedule& schedule_of(client::AcquiredDevice& acquired,
                                                const algorithms::ProductShape& shape,
                                                const algorithms::PipelineModel& model);
 /// The same of other routines: rates differ, so each has its own.
-const algorithms::PanelSchedule& schedule_of(client::Lease& lease, const Descriptor& routine,
+const algorithms::PanelSchedule& schedule_of(client::AcquiredDevice& acquired,
+                                             const Descriptor& routine,
                                              const algorithms::PanelShape& shape,
                                              const algorithms::PipelineModel& model);
 

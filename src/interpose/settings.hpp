@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/fabric_model.hpp"
+#include "algorithms/exchange/exchange_model.hpp"
 #include "base/accuracy.hpp"
 
 namespace ob::interpose {

@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "algorithms/factor_call.hpp"
-#include "algorithms/products_split.hpp"
+#include "algorithms/factor/factor_call.hpp"
+#include "algorithms/tiles/products_split.hpp"
 #include "base/quiet_thread.hpp"
 #include "interpose/accuracy.hpp"
 #include "interpose/device_shares.hpp"
@@ -28,63 +28,63 @@ constexpr int kAttempts = 3;
 // A part and the device that it is on.
 class PartRun {
  public:
-  PartRun(State& state, const Descriptor& routine, const CallPart& part, client::Lease& lease,
-          CommitGate& gate)
+  PartRun(State& state, const Descriptor& routine, const CallPart& part,
+          client::AcquiredDevice& acquired, CommitGate& gate)
       : state_(state),
         routine_(routine),
         part_(part),
-        lease_(&lease),
+        acquired_(&acquired),
         gate_(gate),
         accuracy_(accuracy_now(state.settings)) {}
 
   void run() noexcept {
     try {
       for (int i = 0; i < kAttempts; ++i) {
-        stages_ = {};
+        timings_ = {};
         status_ = attempt();
         if (status_.ok() || status_.code() == Code::declined || !again()) break;
       }
     } catch (...) {  // no memory on this side; answers may still be under way
-      lease_->device().abandon();
+      acquired_->device().abandon();
       status_ = Status(Code::out_of_memory, {});
     }
     if (!status_.ok()) gate_.give_up();
   }
 
   const Status& status() const { return status_; }
-  const algorithms::Stages& stages() const { return stages_; }
+  const algorithms::CallTimings& timings() const { return timings_; }
 
  private:
   Status attempt() {
-    OB_RETURN_IF_ERROR(demand(*lease_, accuracy_).status());
-    return offload(state_, *lease_, routine_, part_.arguments.items, stages_,
+    OB_RETURN_IF_ERROR(demand(*acquired_, accuracy_).status());
+    return offload(state_, *acquired_, routine_, part_.arguments.items, timings_,
                    {&gate_, part_.diagonal});
   }
 
   // True if another attempt may help.
   bool again() {
-    client::RemoteDevice& device = lease_->device();
+    client::RemoteDevice& device = acquired_->device();
     if (status_.code() == Code::out_of_memory) {
       return device.has_cached_buffers() && device.drop_cached_buffers().ok();
     }
     if (!device.broken()) return false;
-    if (status_.code() == Code::deadline_exceeded) lease_->blame_server();
-    state_.pool.suspect(*lease_);
+    if (status_.code() == Code::deadline_exceeded) acquired_->blame_server();
+    state_.pool.suspect(*acquired_);
     other_.reset();
-    auto other = state_.pool.lease();
+    auto other = state_.pool.acquire();
     if (!other.ok()) return false;
-    lease_ = &other_.emplace(std::move(other).value());
+    acquired_ = &other_.emplace(std::move(other).value());
     return true;
   }
 
   State& state_;
   const Descriptor& routine_;
   const CallPart& part_;
-  client::Lease* lease_;
-  std::optional<client::Lease> other_;  // in place of the first one
+  client::AcquiredDevice* acquired_;
+  std::optional<client::AcquiredDevice> other_;  // in place of the first one
   CommitGate& gate_;
   const Accuracy accuracy_;  // of the thread that makes the call
-  algorithms::Stages stages_;
+  algorithms::CallTimings timings_;
   Status status_;
 };
 
@@ -99,10 +99,10 @@ Status outcome_of(const std::vector<PartRun>& runs) {
 }
 
 // Bytes and the devices' time are those of all parts; the rest is the slowest one's.
-algorithms::Stages together(const std::vector<PartRun>& runs) {
-  algorithms::Stages all;
+algorithms::CallTimings together(const std::vector<PartRun>& runs) {
+  algorithms::CallTimings all;
   for (const PartRun& run : runs) {
-    const algorithms::Stages& one = run.stages();
+    const algorithms::CallTimings& one = run.timings();
     all.bytes_to += one.bytes_to;
     all.bytes_from += one.bytes_from;
     all.bytes_kept += one.bytes_kept;
@@ -136,26 +136,28 @@ std::optional<Status> run_parts(std::vector<PartRun>& runs, CommitGate& gate) {
   return started ? std::optional(outcome_of(runs)) : std::nullopt;
 }
 
-std::vector<Candidate> candidates_of(State& state, std::span<client::Lease* const> leases,
+std::vector<Candidate> candidates_of(State& state,
+                                     std::span<client::AcquiredDevice* const> acquired_devices,
                                      const Descriptor& routine, const Argument* arguments) {
   std::vector<Candidate> candidates;
-  for (const client::Lease* lease : leases) {
-    candidates.push_back({model_of(state, *lease, routine, arguments), lease->server(),
-                          lease->device().info().memory_bytes});
+  for (const client::AcquiredDevice* acquired : acquired_devices) {
+    candidates.push_back({model_of(state, *acquired, routine, arguments), acquired->server(),
+                          acquired->device().info().memory_bytes});
   }
   // Rates that were seen are those of all devices together: what tells them apart is what they say.
   double told = 0;
-  for (const client::Lease* lease : leases) told += lease->device().info().gflops_double;
-  told /= static_cast<double>(leases.size());
-  for (std::size_t i = 0; told > 0 && i < leases.size(); ++i) {
-    const double own = leases[i]->device().info().gflops_double;
+  for (const client::AcquiredDevice* acquired : acquired_devices)
+    told += acquired->device().info().gflops_double;
+  told /= static_cast<double>(acquired_devices.size());
+  for (std::size_t i = 0; told > 0 && i < acquired_devices.size(); ++i) {
+    const double own = acquired_devices[i]->device().info().gflops_double;
     const bool is_seen = state.routine(routine).remote.rate(routine.flops(arguments)) > 0;
     if (is_seen) candidates[i].model.flop_per_s *= own / told;
   }
   return candidates;
 }
 
-// How many there may be is said by what could be leased when the shape was first seen.
+// How many there may be is said by what could be acquired when the shape was first seen.
 void begin(DeviceTrials& trials, const Settings& settings, const Descriptor& routine,
            const Argument* arguments, std::span<const Candidate> candidates) {
   std::vector<double> seconds;
@@ -167,22 +169,23 @@ void begin(DeviceTrials& trials, const Settings& settings, const Descriptor& rou
 }
 
 // Splits the call over all of them. Empty: see run_on_several().
-std::optional<Status> run_split(State& state, std::span<client::Lease* const> leases,
+std::optional<Status> run_split(State& state,
+                                std::span<client::AcquiredDevice* const> acquired_devices,
                                 const Descriptor& routine, const Argument* arguments,
-                                std::span<const double> weights, algorithms::Stages& stages) {
+                                std::span<const double> weights, algorithms::CallTimings& timings) {
   const std::vector<CallPart> parts = algorithms::split_call(routine, arguments, weights);
   if (parts.size() < 2) return std::nullopt;
   CommitGate gate(parts.size());
   std::vector<PartRun> runs;
   runs.reserve(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    runs.emplace_back(state, routine, parts[i], *leases[i], gate);
+    runs.emplace_back(state, routine, parts[i], *acquired_devices[i], gate);
   }
   const std::optional<Status> status = run_parts(runs, gate);
   if (!status) return std::nullopt;
   // The others failed for good: perhaps this one can do it all.
-  if (!status->ok() && !leases[0]->device().broken()) return std::nullopt;
-  if (status->ok()) stages = together(runs);
+  if (!status->ok() && !acquired_devices[0]->device().broken()) return std::nullopt;
+  if (status->ok()) timings = together(runs);
   return status;
 }
 
@@ -197,10 +200,11 @@ double seconds_since(std::uint64_t began_ns) {
 
 }  // namespace
 
-std::optional<Status> run_on_several(State& state, client::Lease& first, const Descriptor& routine,
-                                     const Argument* arguments, algorithms::Stages& stages) {
+std::optional<Status> run_on_several(State& state, client::AcquiredDevice& first,
+                                     const Descriptor& routine, const Argument* arguments,
+                                     algorithms::CallTimings& timings) {
   if (algorithms::can_be_factored(routine)) {
-    return factor_on_several(state, first, routine, arguments, stages);
+    return factor_on_several(state, first, routine, arguments, timings);
   }
   // Which devices take part, and with how much, changes sums.
   if (accuracy_now(state.settings) == Accuracy::strict) return std::nullopt;
@@ -208,36 +212,36 @@ std::optional<Status> run_on_several(State& state, client::Lease& first, const D
   DeviceTrials& trials = trials_kept(first, routine, arguments);
   const std::size_t wanted = trials.begun() ? trials.next() : state.settings.devices;
   if (wanted == 1) return std::nullopt;
-  std::vector<client::Lease> others = state.pool.lease_others(first, wanted - 1);
+  std::vector<client::AcquiredDevice> others = state.pool.acquire_others(first, wanted - 1);
   if (others.empty()) return std::nullopt;
-  std::vector<client::Lease*> leases{&first};
-  for (client::Lease& other : others) leases.push_back(&other);
-  const auto candidates = candidates_of(state, leases, routine, arguments);
+  std::vector<client::AcquiredDevice*> acquired_devices{&first};
+  for (client::AcquiredDevice& other : others) acquired_devices.push_back(&other);
+  const auto candidates = candidates_of(state, acquired_devices, routine, arguments);
   if (!trials.begun()) begin(trials, state.settings, routine, arguments, candidates);
   // Some may be missing today.
-  const std::size_t count = std::min(trials.next(), leases.size());
+  const std::size_t count = std::min(trials.next(), acquired_devices.size());
   if (count == 1) return std::nullopt;
   std::vector<double>& weights = trials.weights[count];
-  const std::span<client::Lease* const> used = std::span(leases).first(count);
+  const std::span<client::AcquiredDevice* const> used = std::span(acquired_devices).first(count);
   if (weights.empty()) {
     weights = shares_of_all(routine, arguments, std::span(candidates).first(count));
   }
   const std::uint64_t began_ns = now_ns();
-  const auto status = run_split(state, used, routine, arguments, weights, stages);
+  const auto status = run_split(state, used, routine, arguments, weights, timings);
   if (status && status->ok()) trials.took(count, seconds_since(began_ns));
   return status;
 }
 
-Status run_on_one(State& state, client::Lease& lease, const Descriptor& routine,
-                  const Argument* arguments, algorithms::Stages& stages) {
+Status run_on_one(State& state, client::AcquiredDevice& acquired, const Descriptor& routine,
+                  const Argument* arguments, algorithms::CallTimings& timings) {
   const std::uint64_t began_ns = now_ns();
-  Status status = offload(state, lease, routine, arguments, stages);
+  Status status = offload(state, acquired, routine, arguments, timings);
   if (status.code() == Code::out_of_memory && algorithms::can_be_factored(routine) &&
-      !lease.device().broken()) {
-    return factor_with_little(state, lease, routine, arguments, stages);
+      !acquired.device().broken()) {
+    return factor_with_little(state, acquired, routine, arguments, timings);
   }
   if (!status.ok() || !may_be_split(state.settings, routine, arguments)) return status;
-  trials_kept(lease, routine, arguments).took(1, seconds_since(began_ns));
+  trials_kept(acquired, routine, arguments).took(1, seconds_since(began_ns));
   return status;
 }
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "algorithms/stages.hpp"
+#include "algorithms/call_timings.hpp"
 #include "base/status.hpp"
-#include "client/device_pool.hpp"
+#include "client/connection_cache.hpp"
 #include "interpose/state.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
@@ -24,13 +24,13 @@ std::uint64_t memory_to_factor(std::uint64_t memory_bytes) noexcept;
 /// of one. Panels go from device to device where they can reach each other and that gains, else
 /// through this process. A device that fails ends the attempt; nothing of the program's has changed
 /// then.
-std::optional<Status> factor_on_several(State& state, client::Lease& first,
+std::optional<Status> factor_on_several(State& state, client::AcquiredDevice& first,
                                         const Descriptor& routine, const Argument* arguments,
-                                        algorithms::Stages& stages);
+                                        algorithms::CallTimings& timings);
 
-/// Runs a call slab after slab that did not find the memory on the leased device which it should
+/// Runs a call slab after slab that did not find the memory on the acquired device which it should
 /// have had: with a part of it.   Errors: those of offload()
-Status factor_with_little(State& state, client::Lease& lease, const Descriptor& routine,
-                          const Argument* arguments, algorithms::Stages& stages);
+Status factor_with_little(State& state, client::AcquiredDevice& acquired, const Descriptor& routine,
+                          const Argument* arguments, algorithms::CallTimings& timings);
 
 }  // namespace ob::interpose

@@ -74,8 +74,8 @@ void make_state() noexcept {
   g_phase.compare_exchange_strong(making, kReady, std::memory_order_release);
 }
 
-client::DevicePool::Config pool_config(const Settings& settings) {
-  client::DevicePool::Config config;
+client::ConnectionCache::Config pool_config(const Settings& settings) {
+  client::ConnectionCache::Config config;
   config.servers = settings.servers;
   config.connection.streams = settings.streams;
   config.key_folder = settings.key_folder;

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/page_tracker.hpp"
-#include "client/device_pool.hpp"
+#include "client/connection_cache.hpp"
 #include "interpose/factor_plans.hpp"
 #include "interpose/nesting.hpp"
 #include "interpose/peer_rates.hpp"
@@ -49,7 +49,7 @@ struct State {
   Settings settings;
   Report report;
   Trace trace;
-  client::DevicePool pool;
+  client::ConnectionCache pool;
   PageTracker pages;
   PeerRates peer_rates;
   FactorPlans factor_plans;

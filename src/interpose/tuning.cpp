@@ -62,7 +62,7 @@ void ServerFacts::waited(double seconds, std::uint64_t now_ns) const noexcept {
   waited_at_ns_.store(now_ns, std::memory_order_relaxed);
 }
 
-Tuning::Tuning(const Settings& settings, const client::DevicePool& pool)
+Tuning::Tuning(const Settings& settings, const client::ConnectionCache& pool)
     : pool_(pool),
       folder_(host_folder(settings.profile_folder)),
       learns_(settings.learn && !folder_.empty()),

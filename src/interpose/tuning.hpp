@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/link.hpp"
-#include "client/device_pool.hpp"
+#include "client/connection_cache.hpp"
 #include "interpose/settings.hpp"
 #include "policy/profile.hpp"
 
@@ -45,7 +45,7 @@ struct ServerFacts {
 /// Threads: any
 class Tuning {
  public:
-  Tuning(const Settings& settings, const client::DevicePool& pool);
+  Tuning(const Settings& settings, const client::ConnectionCache& pool);
 
   /// The library that holds `function`; nullptr without memory, or if there are too many.
   /// `complaint` gets what is wrong with its profile.
@@ -63,7 +63,7 @@ class Tuning {
  private:
   policy::Profile load(const char* kind, const std::string& key, std::string& complaint) const;
 
-  const client::DevicePool& pool_;
+  const client::ConnectionCache& pool_;
   const std::string folder_;  ///< of this host's profiles; empty: none are used
   const bool learns_;
   std::mutex mutex_;  // of making what is below

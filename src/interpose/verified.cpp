@@ -44,10 +44,11 @@ Layout copy_of(const Operand& operand, void* data) noexcept {
 
 }  // namespace
 
-Status VerifiedJob::run(State& state, client::Lease& lease, algorithms::Stages& stages) {
+Status VerifiedJob::run(State& state, client::AcquiredDevice& acquired,
+                        algorithms::CallTimings& timings) {
   if (!asked_) saved_ = try_to_save();
   asked_ = true;
-  OB_RETURN_IF_ERROR(job_.run(state, lease, stages));
+  OB_RETURN_IF_ERROR(job_.run(state, acquired, timings));
   Verification found;
   try {
     if (saved_) found = verify();

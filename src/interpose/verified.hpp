@@ -20,7 +20,8 @@ namespace ob::interpose {
 /// Memory: keeps copies of what the job reads as well as writes, from before it ran
 class VerifiedJob : public RemoteJob {
  public:
-  Status run(State& state, client::Lease& lease, algorithms::Stages& stages) final;
+  Status run(State& state, client::AcquiredDevice& acquired,
+             algorithms::CallTimings& timings) final;
 
  protected:
   VerifiedJob(RemoteJob& job, RoutineRecord& record, std::string_view name)

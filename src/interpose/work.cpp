@@ -2,8 +2,8 @@
 
 #include <bit>
 
-#include "algorithms/factor_call.hpp"
-#include "algorithms/fft_traffic.hpp"
+#include "algorithms/factor/factor_call.hpp"
+#include "algorithms/fft/fft_traffic.hpp"
 #include "interpose/pipelined.hpp"
 #include "interpose/several_factors.hpp"
 #include "routines/cost.hpp"

@@ -5,7 +5,7 @@
 namespace ob::policy {
 namespace {
 
-// Of what overlaps, a part as long as one panel's stages is not hidden; more panels hide more.
+// Of what overlaps, a part as long as one panel's timings is not hidden; more panels hide more.
 constexpr double kLeastPanels = 4.0;
 constexpr double kCommands = 2.0;  // round trips of a call: its commands, its results
 
@@ -26,8 +26,8 @@ Prediction predict(const Work& work, const Remote& remote) noexcept {
   found.waiting_s = remote.waiting_s;
   const double sum = found.to_s + found.compute_s + found.from_s;
   const double longest = std::max({found.to_s, found.compute_s, found.from_s});
-  const double stages = work.overlaps ? longest + (sum - longest) / kLeastPanels : sum;
-  found.whole_s = (found.fixed_s + stages) * remote.correction + found.waiting_s;
+  const double timings = work.overlaps ? longest + (sum - longest) / kLeastPanels : sum;
+  found.whole_s = (found.fixed_s + timings) * remote.correction + found.waiting_s;
   return found;
 }
 

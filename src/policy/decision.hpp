@@ -37,7 +37,7 @@ struct Prediction {
   double compute_s = 0;
   double from_s = 0;
   double waiting_s = 0;
-  double whole_s = 0;  ///< corrected; stages may overlap. 0: unknown
+  double whole_s = 0;  ///< corrected; timings may overlap. 0: unknown
 };
 
 /// An unknown link or device rate gives 0: nothing is guessed.

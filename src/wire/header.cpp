@@ -15,15 +15,15 @@ struct Traits {
 Traits traits_of(std::uint16_t opcode) noexcept {
   switch (static_cast<Opcode>(opcode)) {
     case Opcode::write:
-    case Opcode::parcel:
+    case Opcode::peer_message:
     case Opcode::data: return {true, true, true};
     case Opcode::create_queue:
     case Opcode::destroy_queue:
     case Opcode::synchronize:
     case Opcode::ping:
     case Opcode::goodbye:
-    case Opcode::open_inbox:
-    case Opcode::close_inbox:
+    case Opcode::open_mailbox:
+    case Opcode::close_mailbox:
     case Opcode::joined:
     case Opcode::pong: return {true, false, false};
     case Opcode::hello:
@@ -50,7 +50,7 @@ Traits traits_of(std::uint16_t opcode) noexcept {
     case Opcode::welcome:
     case Opcode::refused:
     case Opcode::location:
-    case Opcode::inbox:
+    case Opcode::mailbox:
     case Opcode::peer:
     case Opcode::received:
     case Opcode::done:
@@ -87,7 +87,8 @@ Status check(const Header& header) {
     return refuse(opcode, "body_bytes is not 0 (this message has no body)");
   }
   if (!traits.may_have_payload && header.payload_bytes != 0) {
-    return refuse(opcode, "payload_bytes is not 0 (only write, data and parcel carry elements)");
+    return refuse(opcode,
+                  "payload_bytes is not 0 (only write, data and peer message carry elements)");
   }
   return {};
 }

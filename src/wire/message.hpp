@@ -48,15 +48,15 @@ enum class Opcode : std::uint16_t {
   digest = 19,       ///< answered by data
   join_stream = 20,  ///< first message on a further stream; answered by joined or refused
   set_accuracy = 21,
-  open_inbox = 22,    ///< lets other devices deliver to this session; answered by inbox
-  close_inbox = 23,   ///< and no more
-  connect_peer = 24,  ///< to another session's inbox; answered by peer
+  open_mailbox = 22,   ///< lets other devices deliver to this session; answered by mailbox
+  close_mailbox = 23,  ///< and no more
+  connect_peer = 24,   ///< to another session's mailbox; answered by peer
   disconnect_peer = 25,
   send = 26,     ///< a region to a peer
   receive = 27,  ///< a region from a peer; answered by received, in its own time
   // daemon -> daemon
-  join_peer = 28,  ///< first message on a stream to an inbox; answered by joined or refused
-  parcel = 29,     ///< payload: the region that was sent
+  join_peer = 28,     ///< first message on a stream to an mailbox; answered by joined or refused
+  peer_message = 29,  ///< payload: the region that was sent
   // daemon -> client
   welcome = 64,
   refused = 65,
@@ -69,7 +69,7 @@ enum class Opcode : std::uint16_t {
   failed = 71,
   stripes = 72,  ///< follows welcome where hello asked for further streams
   joined = 73,
-  inbox = 74,
+  mailbox = 74,
   peer = 75,
   received = 76,
 };
@@ -144,13 +144,13 @@ struct Stripes {
   std::uint8_t extra_streams = 0;  ///< 0: the connection stays as it is, all else is 0
   /// bytes that travel on one stream before the next one's turn
   std::uint32_t block_bytes = 0;
-  Token ticket{};  ///< to be shown by the further streams; unguessable, good for one connection
+  Token access_key{};  ///< to be shown by the further streams; unguessable, good for one connection
 };
 
 struct JoinStream {
   std::uint16_t version = kVersion;
   std::uint8_t index = 1;  ///< 1 to extra_streams
-  Token ticket{};
+  Token access_key{};
   /// reserved for authentication; empty so far; at most 1024 bytes
   std::string identity;
 };
@@ -207,15 +207,15 @@ struct Wait {
   EventId event;
 };
 
-/// open_inbox's answer.
-struct Inbox {
+/// open_mailbox's answer.
+struct Mailbox {
   Code code = Code::ok;
-  Token ticket{};  ///< lets its holder deliver to the session; unguessable
+  Token access_key{};  ///< lets its holder deliver to the session; unguessable
 };
 /// Answered by an Outcome of which code and message count, as receive is.
 struct ConnectPeer {
   PeerId peer;  ///< its name from now on
-  Token ticket{};
+  Token access_key{};
   std::string address;  ///< of the peer's daemon, as the client knows it; at most 255 bytes
 };
 struct DisconnectPeer {
@@ -223,12 +223,12 @@ struct DisconnectPeer {
 };
 struct Send {
   PeerId peer;
-  ParcelId parcel;
+  PeerMessageId peer_message;
   BufferId buffer;
   Region region;
 };
 struct Receive {
-  ParcelId parcel;
+  PeerMessageId peer_message;
   BufferId buffer;
   Region region;
   PeerId next;  ///< hands it on as it arrives; 0: to nobody
@@ -238,12 +238,12 @@ struct Receive {
 struct JoinPeer {
   std::uint16_t version = kVersion;
   std::uint8_t big_endian = 0;  ///< byte order of the sender's element data
-  Token ticket{};
+  Token access_key{};
   /// reserved for authentication; empty so far; at most 1024 bytes
   std::string identity;
 };
-struct Parcel {
-  ParcelId parcel;
+struct PeerMessage {
+  PeerMessageId peer_message;
   Region region;  ///< its shape: offset 0, ld as if packed
 };
 

@@ -100,7 +100,7 @@ void encode(const Stripes& message, Body& body) noexcept {
   body.u8(0);
   body.u16(0);
   body.u32(message.block_bytes);
-  put(body, message.ticket);
+  put(body, message.access_key);
 }
 
 template <>
@@ -112,13 +112,13 @@ Result<Stripes> decode(std::span<const std::byte> bytes) {
     fields.refuse("reserved", "is not 0");
   }
   message.block_bytes = fields.u32("block_bytes");
-  message.ticket = take_token(fields, "ticket");
+  message.access_key = take_token(fields, "access key");
   const bool striped = message.extra_streams != 0;
   if ((message.block_bytes != 0) != striped) {
     fields.refuse("block_bytes", striped ? "is 0" : "is not 0 (nothing is striped)");
   }
-  if ((message.ticket != Token{}) != striped) {
-    fields.refuse("ticket", striped ? "is 0" : "is not 0 (nothing is striped)");
+  if ((message.access_key != Token{}) != striped) {
+    fields.refuse("access key", striped ? "is 0" : "is not 0 (nothing is striped)");
   }
   return finish(fields, message);
 }
@@ -129,7 +129,7 @@ void encode(const JoinStream& message, Body& body) noexcept {
   body.u16(message.version);
   body.u8(message.index);
   body.u8(0);
-  put(body, message.ticket);
+  put(body, message.access_key);
   body.text(message.identity, kMaxTextBytes);
 }
 
@@ -142,7 +142,7 @@ Result<JoinStream> decode(std::span<const std::byte> bytes) {
   }
   message.index = fields.u8("index");
   if (fields.u8("reserved") != 0) fields.refuse("reserved", "is not 0");
-  message.ticket = take_token(fields, "ticket");
+  message.access_key = take_token(fields, "access key");
   message.identity = fields.text("identity", kMaxTextBytes);
   return finish(fields, message);
 }

@@ -8,31 +8,31 @@
 namespace ob::wire {
 namespace {
 
-ParcelId take_parcel(Fields& fields) {
-  const auto parcel = fields.id<ParcelId>("parcel");
-  if (!parcel) fields.refuse("parcel", "is 0");
-  return parcel;
+PeerMessageId take_peer_message(Fields& fields) {
+  const auto peer_message = fields.id<PeerMessageId>("peer_message");
+  if (!peer_message) fields.refuse("peer_message", "is 0");
+  return peer_message;
 }
 
 }  // namespace
 
 template <>
-void encode(const Inbox& message, Body& body) noexcept {
+void encode(const Mailbox& message, Body& body) noexcept {
   body.u8(static_cast<std::uint8_t>(message.code));
   body.pad_to_8();
-  put(body, message.ticket);
+  put(body, message.access_key);
 }
 
 template <>
-Result<Inbox> decode(std::span<const std::byte> bytes) {
-  Fields fields("inbox", bytes);
-  Inbox message;
+Result<Mailbox> decode(std::span<const std::byte> bytes) {
+  Fields fields("mailbox", bytes);
+  Mailbox message;
   message.code = fields.up_to("code", kLastCode);
   fields.padding();
-  message.ticket = take_token(fields, "ticket");
+  message.access_key = take_token(fields, "access key");
   const bool open = message.code == Code::ok;
-  if ((message.ticket != Token{}) != open) {
-    fields.refuse("ticket", open ? "is 0" : "is not 0 (there is no inbox)");
+  if ((message.access_key != Token{}) != open) {
+    fields.refuse("access key", open ? "is 0" : "is not 0 (there is no mailbox)");
   }
   return finish(fields, message);
 }
@@ -40,7 +40,7 @@ Result<Inbox> decode(std::span<const std::byte> bytes) {
 template <>
 void encode(const ConnectPeer& message, Body& body) noexcept {
   body.u64(message.peer.value);
-  put(body, message.ticket);
+  put(body, message.access_key);
   body.text(message.address, kMaxNameBytes);
 }
 
@@ -49,7 +49,7 @@ Result<ConnectPeer> decode(std::span<const std::byte> bytes) {
   Fields fields("connect_peer", bytes);
   ConnectPeer message;
   message.peer = fields.id<PeerId>("peer");
-  message.ticket = take_token(fields, "ticket");
+  message.access_key = take_token(fields, "access key");
   message.address = fields.text("address", kMaxNameBytes);
   return finish(fields, message);
 }
@@ -69,7 +69,7 @@ Result<DisconnectPeer> decode(std::span<const std::byte> bytes) {
 template <>
 void encode(const Send& message, Body& body) noexcept {
   body.u64(message.peer.value);
-  body.u64(message.parcel.value);
+  body.u64(message.peer_message.value);
   body.u64(message.buffer.value);
   put(body, message.region);
 }
@@ -79,7 +79,7 @@ Result<Send> decode(std::span<const std::byte> bytes) {
   Fields fields("send", bytes);
   Send message;
   message.peer = fields.id<PeerId>("peer");
-  message.parcel = take_parcel(fields);
+  message.peer_message = take_peer_message(fields);
   message.buffer = fields.id<BufferId>("buffer");
   message.region = take_region(fields, "region");
   return finish(fields, message);
@@ -87,7 +87,7 @@ Result<Send> decode(std::span<const std::byte> bytes) {
 
 template <>
 void encode(const Receive& message, Body& body) noexcept {
-  body.u64(message.parcel.value);
+  body.u64(message.peer_message.value);
   body.u64(message.buffer.value);
   put(body, message.region);
   body.u64(message.next.value);
@@ -97,7 +97,7 @@ template <>
 Result<Receive> decode(std::span<const std::byte> bytes) {
   Fields fields("receive", bytes);
   Receive message;
-  message.parcel = take_parcel(fields);
+  message.peer_message = take_peer_message(fields);
   message.buffer = fields.id<BufferId>("buffer");
   message.region = take_region(fields, "region");
   message.next = fields.id<PeerId>("next");
@@ -110,7 +110,7 @@ void encode(const JoinPeer& message, Body& body) noexcept {
   body.u16(message.version);
   body.u8(message.big_endian);
   body.u8(0);
-  put(body, message.ticket);
+  put(body, message.access_key);
   body.text(message.identity, kMaxTextBytes);
 }
 
@@ -123,22 +123,22 @@ Result<JoinPeer> decode(std::span<const std::byte> bytes) {
   }
   message.big_endian = fields.flag("big_endian");
   if (fields.u8("reserved") != 0) fields.refuse("reserved", "is not 0");
-  message.ticket = take_token(fields, "ticket");
+  message.access_key = take_token(fields, "access key");
   message.identity = fields.text("identity", kMaxTextBytes);
   return finish(fields, message);
 }
 
 template <>
-void encode(const Parcel& message, Body& body) noexcept {
-  body.u64(message.parcel.value);
+void encode(const PeerMessage& message, Body& body) noexcept {
+  body.u64(message.peer_message.value);
   put(body, message.region);
 }
 
 template <>
-Result<Parcel> decode(std::span<const std::byte> bytes) {
-  Fields fields("parcel", bytes);
-  Parcel message;
-  message.parcel = take_parcel(fields);
+Result<PeerMessage> decode(std::span<const std::byte> bytes) {
+  Fields fields("peer_message", bytes);
+  PeerMessage message;
+  message.peer_message = take_peer_message(fields);
   message.region = take_region(fields, "region");
   if (message.region.offset_bytes != 0) fields.refuse("region", "has an offset (it is a shape)");
   if (message.region.ld != std::max<std::uint64_t>(1, message.region.rows)) {

@@ -1,6 +1,6 @@
 // Parts of a call go home together or not at all.
 
-#include "algorithms/commit_gate.hpp"
+#include "algorithms/tiles/commit_gate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Calls that factor, over several devices, against the original library.
 
-#include "algorithms/factor_call.hpp"
+#include "algorithms/factor/factor_call.hpp"
 
 #include "algorithms/factor_matrix.hpp"
 #include "algorithms/original.hpp"
@@ -25,14 +25,14 @@ TEST(FactorCall, GivesTheOriginalsResultAndTouchesNothingElse) {
       const auto block = uniform<std::uint64_t>(random, 1, 30);
       SCOPED_TRACE(given.text() + " nb=" + std::to_string(block) + " on " +
                    std::to_string(devices));
-      const auto fabric = host_fabric(cpu_devices(devices), 1024);
-      algorithms::Stages stages;
-      const Status status = algorithms::offload_factorization(*fabric, routine, actual.arguments,
-                                                              {devices, block}, stages);
+      const auto exchange = host_exchange(cpu_devices(devices), 1024);
+      algorithms::CallTimings timings;
+      const Status status = algorithms::offload_factorization(*exchange, routine, actual.arguments,
+                                                              {devices, block}, timings);
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_EQ(difference(given, expected, actual), "");
-      EXPECT_EQ(stages.more_devices, devices - 1);
-      EXPECT_GT(stages.bytes_to, 0u);
+      EXPECT_EQ(timings.more_devices, devices - 1);
+      EXPECT_GT(timings.bytes_to, 0u);
     }
   }
   EXPECT_EQ(routines, 20);

@@ -13,13 +13,13 @@ struct GeneralCase {
   std::uint64_t m = 1;
   std::uint64_t n = 1;
   std::uint64_t ld = 1;
-  Deal deal{};
+  Deal distribution{};
   double block_bytes = 0;
 
   std::uint64_t order() const { return std::min(m, n); }
   std::string text() const {
     return std::string(1, "sdcz"[static_cast<int>(precision)]) + " m=" + std::to_string(m) +
-           " n=" + std::to_string(n) + " lda=" + std::to_string(ld) + deal.text();
+           " n=" + std::to_string(n) + " lda=" + std::to_string(ld) + distribution.text();
   }
 };
 
@@ -29,8 +29,8 @@ inline GeneralCase random_general_case(std::mt19937_64& random, std::uint64_t mo
   made.m = uniform<std::uint64_t>(random, 1, most);
   made.n = uniform<std::uint64_t>(random, 1, most);
   made.ld = made.m + uniform<std::uint64_t>(random, 0, 5);
-  made.deal = random_deal(random, made.n);
-  made.block_bytes = uniform<int>(random, 1, 4096);  // several to a parcel
+  made.distribution = random_deal(random, made.n);
+  made.block_bytes = uniform<int>(random, 1, 4096);  // several to a message
   return made;
 }
 

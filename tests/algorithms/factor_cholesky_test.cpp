@@ -1,6 +1,6 @@
 // Cholesky over several devices: the residual, what is not to be touched, LAPACK's info, volume.
 
-#include "algorithms/factor_cholesky.hpp"
+#include "algorithms/factor/factor_cholesky.hpp"
 
 #include "algorithms/factor_matrix.hpp"
 
@@ -14,11 +14,11 @@ struct Case {
   bool lower = true;
   std::uint64_t n = 1;
   std::uint64_t ld = 1;
-  Deal deal{};
+  Deal distribution{};
   double block_bytes = 0;
   std::string text() const {
     return std::string(1, "sdcz"[static_cast<int>(precision)]) + "potrf " + (lower ? "L" : "U") +
-           " n=" + std::to_string(n) + " lda=" + std::to_string(ld) + deal.text();
+           " n=" + std::to_string(n) + " lda=" + std::to_string(ld) + distribution.text();
   }
 };
 
@@ -28,8 +28,8 @@ Case random_case(std::mt19937_64& random) {
   made.lower = uniform(random, 0, 1) == 1;
   made.n = uniform<std::uint64_t>(random, 1, 90);
   made.ld = made.n + uniform<std::uint64_t>(random, 0, 5);
-  made.deal = random_deal(random, made.n);
-  made.block_bytes = uniform<int>(random, 1, 4096);  // several to a parcel
+  made.distribution = random_deal(random, made.n);
+  made.block_bytes = uniform<int>(random, 1, 4096);  // several to a message
   return made;
 }
 
@@ -55,15 +55,15 @@ double residual(const Case& what, const FactorMatrix& given, const FactorMatrix&
 class Job {
  public:
   Job(const Case& what, FactorMatrix& a)
-      : fabric_(host_fabric(cpu_devices(what.deal.devices()), what.block_bytes)),
-        factorization_(*fabric_, {what.precision, what.lower, what.n, a.operand()},
-                       what.deal.of(what.n)) {}
+      : exchange_(host_exchange(cpu_devices(what.distribution.devices()), what.block_bytes)),
+        factorization_(*exchange_, {what.precision, what.lower, what.n, a.operand()},
+                       what.distribution.of(what.n)) {}
   Status run() { return factorization_.run(); }
   std::int64_t commit() { return factorization_.commit(); }
-  const algorithms::HostFabric& fabric() const { return *fabric_; }
+  const algorithms::HostExchange& exchange() const { return *exchange_; }
 
  private:
-  std::unique_ptr<algorithms::HostFabric> fabric_;
+  std::unique_ptr<algorithms::HostExchange> exchange_;
   CholeskyFactorization factorization_;
 };
 
@@ -114,7 +114,7 @@ TEST(FactorCholesky, InfoNamesTheFirstMinorThatIsNotPositive) {
     Job run(what, a);
     ASSERT_TRUE(run.run().ok());
     ASSERT_EQ(run.commit(), static_cast<std::int64_t>(bad + 1));
-    const std::uint64_t blocks_before = bad / what.deal.block * what.deal.block;
+    const std::uint64_t blocks_before = bad / what.distribution.block * what.distribution.block;
     const double bound = 8.0 * static_cast<double>(what.n + 1) * unit_of(what.precision) *
                          static_cast<double>(2 * what.n + 1);
     ASSERT_LE(residual(what, given, a, blocks_before), bound);
@@ -133,11 +133,11 @@ TEST(FactorCholesky, EachPanelIsReceivedOnceByThoseWhoNeedIt) {
     std::uint64_t fetched = 0;
     std::uint64_t received = 0;
     for (std::size_t at = 0; at < devices; ++at) {
-      sent += run.fabric().traffic(at).sent;
-      fetched += run.fabric().traffic(at).fetched;
-      received += run.fabric().traffic(at).received;
+      sent += run.exchange().traffic(at).sent;
+      fetched += run.exchange().traffic(at).fetched;
+      received += run.exchange().traffic(at).received;
     }
-    const std::uint64_t blocks = what.n / what.deal.block;
+    const std::uint64_t blocks = what.n / what.distribution.block;
     EXPECT_EQ(sent, what.n * (what.n + 1) / 2 * 8);
     EXPECT_EQ(fetched, sent + blocks * 8);  // and an info of each panel
     std::uint64_t expected = 0;
@@ -146,7 +146,8 @@ TEST(FactorCholesky, EachPanelIsReceivedOnceByThoseWhoNeedIt) {
       for (std::uint64_t j = k + 1; j < blocks; ++j) needs[j % devices] = true;
       needs[k % devices] = false;
       const auto takers = static_cast<std::uint64_t>(std::count(needs.begin(), needs.end(), true));
-      expected += takers * (what.n - (k + 1) * what.deal.block) * what.deal.block * 8;
+      expected +=
+          takers * (what.n - (k + 1) * what.distribution.block) * what.distribution.block * 8;
     }
     EXPECT_EQ(received, expected) << devices;
   }

@@ -1,36 +1,37 @@
 // Any operation of any device may fail: the caller's memory stays, nothing is left behind, nobody
 // waits for ever. Devices behind connections give the same factors.
 
+#include "algorithms/factor/factor_cholesky.hpp"
+#include "algorithms/factor/factor_lu.hpp"
+#include "algorithms/factor/factor_qr.hpp"
 #include "algorithms/factor_cases.hpp"
-#include "algorithms/factor_cholesky.hpp"
-#include "algorithms/factor_lu.hpp"
-#include "algorithms/factor_qr.hpp"
 #include "algorithms/place.hpp"
 
 namespace ob::test {
 namespace {
 
-using algorithms::HostFabric;
+using algorithms::HostExchange;
 
 enum class Routine { cholesky, lu, qr };
 
 // Runs it, and commits if it succeeds.
-Status run(Routine routine, HostFabric& fabric, FactorMatrix& a, const Deal& dealt) {
+Status run(Routine routine, HostExchange& exchange, FactorMatrix& a, const Deal& distributed) {
   const std::uint64_t n = a.rows();
-  const algorithms::ColumnDeal deal = dealt.of(n);
+  const algorithms::ColumnDistribution distribution = distributed.of(n);
   if (routine == Routine::cholesky) {
-    algorithms::CholeskyFactorization made(fabric, {Precision::d, true, n, a.operand()}, deal);
+    algorithms::CholeskyFactorization made(exchange, {Precision::d, true, n, a.operand()},
+                                           distribution);
     OB_RETURN_IF_ERROR(made.run());
     return made.commit() == 0 ? Status() : Status(Code::internal, "info");
   }
   if (routine == Routine::lu) {
-    algorithms::LuFactorization made(fabric, {Precision::d, n, n, a.operand()}, deal);
+    algorithms::LuFactorization made(exchange, {Precision::d, n, n, a.operand()}, distribution);
     OB_RETURN_IF_ERROR(made.run());
     if (made.complete() != 0) return Status(Code::internal, "info");
     made.commit();
     return {};
   }
-  algorithms::QrFactorization made(fabric, {Precision::d, n, n, a.operand()}, deal);
+  algorithms::QrFactorization made(exchange, {Precision::d, n, n, a.operand()}, distribution);
   OB_RETURN_IF_ERROR(made.run());
   std::vector<double> tau(n);
   made.commit(tau.data());
@@ -50,7 +51,7 @@ double largest_difference(const FactorMatrix& x, const FactorMatrix& y) {
 struct Way {
   Routine routine;
   bool in_slabs;
-  Deal deal(std::size_t devices, std::uint64_t block) const {
+  Deal distribution(std::size_t devices, std::uint64_t block) const {
     Deal made{block, std::vector<double>(devices, 1.0)};
     if (in_slabs) made.most_columns = block;
     return made;
@@ -79,8 +80,8 @@ TEST_P(FactorFailure, OfAnyOperationLeavesTheCallersMemoryAndNothingElse) {
       failing.fail_operation(n, Status(Code::device_error, "injected"));
       Status status;
       {
-        const auto fabric = host_fabric(devices, 512);
-        status = run(GetParam().routine, *fabric, a, GetParam().deal(3, 4));
+        const auto exchange = host_exchange(devices, 512);
+        status = run(GetParam().routine, *exchange, a, GetParam().distribution(3, 4));
       }
       failing.fail_operation(0, {});
       for (const auto& device : forwarding) ASSERT_EQ(device->buffers(), 0);
@@ -105,8 +106,8 @@ TEST_P(FactorFailure, ADeviceWithoutMemoryIsReportedAndNothingChanges) {
       for (const bool first : {false, true}) {
         std::vector<Device*> devices = cpu_devices(2);
         devices.insert(first ? devices.begin() : devices.end(), &small.device());
-        const auto fabric = host_fabric(devices, 512);
-        const Status status = run(GetParam().routine, *fabric, a, GetParam().deal(3, 8));
+        const auto exchange = host_exchange(devices, 512);
+        const Status status = run(GetParam().routine, *exchange, a, GetParam().distribution(3, 8));
         ASSERT_EQ(status.code(), Code::out_of_memory)
             << units << " units at " << static_cast<int>(place) << ": " << status.message();
         ASSERT_TRUE(a == given);
@@ -120,15 +121,15 @@ TEST_P(FactorFailure, DevicesBehindConnectionsGiveTheSameFactors) {
   FactorMatrix given(Precision::d, 75, 75, 77);
   given.fill_definite(random);
   FactorMatrix expected = given;
-  const auto one = host_fabric(cpu_devices(1), 512);
+  const auto one = host_exchange(cpu_devices(1), 512);
   ASSERT_TRUE(run(GetParam().routine, *one, expected, Deal{16}).ok());
   DeviceAt tcp(Place::tcp);
   DeviceAt shm(Place::shm);
   DeviceAt local(Place::local);
   std::vector<Device*> devices{&tcp.device(), &shm.device(), &local.device()};
   FactorMatrix a = given;
-  const auto fabric = host_fabric(devices, 512);
-  const Status status = run(GetParam().routine, *fabric, a, GetParam().deal(3, 8));
+  const auto exchange = host_exchange(devices, 512);
+  const Status status = run(GetParam().routine, *exchange, a, GetParam().distribution(3, 8));
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_LE(largest_difference(a, expected), 1e-9);
 }

@@ -1,6 +1,6 @@
 // LU over several devices: the residual, pivots, LAPACK's info, what is not to be touched.
 
-#include "algorithms/factor_lu.hpp"
+#include "algorithms/factor/factor_lu.hpp"
 
 #include "algorithms/factor_cases.hpp"
 
@@ -18,8 +18,9 @@ struct Factors {
 
 Factors factor(const GeneralCase& what, FactorMatrix& a) {
   const FactorMatrix given = a;
-  const auto fabric = host_fabric(cpu_devices(what.deal.devices()), what.block_bytes);
-  LuFactorization lu(*fabric, {what.precision, what.m, what.n, a.operand()}, what.deal.of(what.n));
+  const auto exchange = host_exchange(cpu_devices(what.distribution.devices()), what.block_bytes);
+  LuFactorization lu(*exchange, {what.precision, what.m, what.n, a.operand()},
+                     what.distribution.of(what.n));
   const Status status = lu.run();
   EXPECT_TRUE(status.ok()) << status.message();
   if (!status.ok()) return {.info = -1};

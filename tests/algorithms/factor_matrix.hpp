@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/column_deal.hpp"
 #include "algorithms/device_call.hpp"
-#include "algorithms/host_fabric.hpp"
+#include "algorithms/exchange/host_exchange.hpp"
+#include "algorithms/factor/column_distribution.hpp"
 #include "backend/cpu/backend.hpp"
 #include "routines/descriptor.hpp"
 #include "support/random.hpp"
@@ -111,21 +111,21 @@ inline std::vector<Device*> cpu_devices(std::size_t count) {
   return devices;
 }
 
-/// Blocks that are dealt out in turn, or unevenly, in slabs of at most so many columns of each
-/// device.
+/// Blocks that are distributed out in turn, or unevenly, in slabs of at most so many columns of
+/// each device.
 struct Deal {
   std::uint64_t block = 1;
   std::vector<double> shares{1.0};
   std::uint64_t most_columns = UINT64_MAX;
 
   std::size_t devices() const { return shares.size(); }
-  algorithms::ColumnDeal of(std::uint64_t length) const {
-    algorithms::ColumnDeal deal(length, block, shares);
+  algorithms::ColumnDistribution of(std::uint64_t length) const {
+    algorithms::ColumnDistribution distribution(length, block, shares);
     const auto fits = [&](std::size_t, std::size_t, std::uint64_t columns) {
       return columns <= std::max(block, most_columns);
     };
-    EXPECT_TRUE(deal.cut(fits));
-    return deal;
+    EXPECT_TRUE(distribution.cut(fits));
+    return distribution;
   }
   std::string text() const {
     std::string made = " nb=" + std::to_string(block) + " on";
@@ -148,13 +148,13 @@ inline Deal random_deal(std::mt19937_64& random, std::uint64_t length) {
 }
 
 /// @param memory_bytes of each device, 0: as much as it takes
-inline std::unique_ptr<algorithms::HostFabric> host_fabric(std::span<Device* const> devices,
-                                                           double block_bytes,
-                                                           std::uint64_t memory_bytes = 0) {
-  algorithms::FabricModel model;
+inline std::unique_ptr<algorithms::HostExchange> host_exchange(std::span<Device* const> devices,
+                                                               double block_bytes,
+                                                               std::uint64_t memory_bytes = 0) {
+  algorithms::ExchangeModel model;
   model.block_bytes = block_bytes;
   model.ranks.assign(devices.size(), {0, 0, 0, memory_bytes});
-  auto made = algorithms::HostFabric::create(devices, model);
+  auto made = algorithms::HostExchange::create(devices, model);
   if (!made.ok()) {
     std::fprintf(stderr, "%s\n", made.status().message().c_str());
     std::abort();

@@ -1,6 +1,6 @@
 // QR over several devices: the residual, orthogonality, what is not to be touched.
 
-#include "algorithms/factor_qr.hpp"
+#include "algorithms/factor/factor_qr.hpp"
 
 #include "algorithms/factor_cases.hpp"
 
@@ -33,9 +33,9 @@ TEST(FactorQr, GivesReflectorsAndR) {
     FactorMatrix tau(what.precision, what.order(), 1, what.order() + 3);
     const FactorMatrix tau_before = tau;
     const FactorMatrix given = a;
-    const auto fabric = host_fabric(cpu_devices(what.deal.devices()), what.block_bytes);
-    QrFactorization qr(*fabric, {what.precision, what.m, what.n, a.operand()},
-                       what.deal.of(what.n));
+    const auto exchange = host_exchange(cpu_devices(what.distribution.devices()), what.block_bytes);
+    QrFactorization qr(*exchange, {what.precision, what.m, what.n, a.operand()},
+                       what.distribution.of(what.n));
     const Status status = qr.run();
     ASSERT_TRUE(status.ok()) << status.message();
     ASSERT_EQ(a, given) << "before commit()";

@@ -4,15 +4,15 @@
 #include <cmath>
 #include <set>
 
-#include "algorithms/factor_call.hpp"
+#include "algorithms/factor/factor_call.hpp"
+#include "algorithms/factor/factor_cholesky.hpp"
+#include "algorithms/factor/factor_lu.hpp"
+#include "algorithms/factor/factor_plan.hpp"
+#include "algorithms/factor/factor_qr.hpp"
+#include "algorithms/factor/step_model.hpp"
 #include "algorithms/factor_cases.hpp"
-#include "algorithms/factor_cholesky.hpp"
-#include "algorithms/factor_lu.hpp"
-#include "algorithms/factor_plan.hpp"
-#include "algorithms/factor_qr.hpp"
 #include "algorithms/original.hpp"
 #include "algorithms/place.hpp"
-#include "algorithms/step_model.hpp"
 #include "routines/agreement.hpp"
 #include "routines/random_problem.hpp"
 
@@ -47,24 +47,24 @@ class Devices {
       made_.push_back(cpu_device(memory_bytes));
       used_.push_back(made_.back().get());
     }
-    fabric_ = host_fabric(used_, 1024, memory_bytes);
+    exchange_ = host_exchange(used_, 1024, memory_bytes);
   }
-  algorithms::HostFabric& fabric() { return *fabric_; }
+  algorithms::HostExchange& exchange() { return *exchange_; }
   std::uint64_t sent() const {
     std::uint64_t bytes = 0;
-    for (std::size_t at = 0; at < used_.size(); ++at) bytes += fabric_->traffic(at).sent;
+    for (std::size_t at = 0; at < used_.size(); ++at) bytes += exchange_->traffic(at).sent;
     return bytes;
   }
   std::uint64_t fetched() const {
     std::uint64_t bytes = 0;
-    for (std::size_t at = 0; at < used_.size(); ++at) bytes += fabric_->traffic(at).fetched;
+    for (std::size_t at = 0; at < used_.size(); ++at) bytes += exchange_->traffic(at).fetched;
     return bytes;
   }
 
  private:
   std::vector<std::unique_ptr<Device>> made_;
   std::vector<Device*> used_;
-  std::unique_ptr<algorithms::HostFabric> fabric_;
+  std::unique_ptr<algorithms::HostExchange> exchange_;
 };
 
 TEST(FactorSlabs, CallsGiveTheOriginalsResultInAQuarterOfTheMemory) {
@@ -84,13 +84,13 @@ TEST(FactorSlabs, CallsGiveTheOriginalsResultInAQuarterOfTheMemory) {
         SCOPED_TRACE(given.text() + " nb=" + std::to_string(block) + " on " +
                      std::to_string(devices) + " of " + std::to_string(memory));
         Devices there(devices, memory);
-        const auto ranks = there.fabric().model().ranks;
-        const auto deal = algorithms::deal_columns(shape, ranks, {devices, block});
-        ASSERT_TRUE(deal);
-        if (deal->slabs() > 1) ++in_slabs;
-        algorithms::Stages stages;
+        const auto ranks = there.exchange().model().ranks;
+        const auto distribution = algorithms::distribute_columns(shape, ranks, {devices, block});
+        ASSERT_TRUE(distribution);
+        if (distribution->slabs() > 1) ++in_slabs;
+        algorithms::CallTimings timings;
         const Status status = algorithms::offload_factorization(
-            there.fabric(), routine, actual.arguments, {devices, block}, stages);
+            there.exchange(), routine, actual.arguments, {devices, block}, timings);
         ASSERT_TRUE(status.ok()) << status.message();
         ASSERT_EQ(difference(given, expected, actual), "");
       }
@@ -112,21 +112,21 @@ double brought(Kind kind, std::size_t devices, double part, std::uint64_t block)
   FactorMatrix a(Precision::d, kOrder, kOrder, kOrder);
   a.fill_definite(random);
   const algorithms::FactorPlan plan{devices, block};
-  algorithms::FabricModel model = there.fabric().model();
-  const auto deal = algorithms::deal_columns(shape, model.ranks, plan);
-  EXPECT_TRUE(deal && deal->slabs() > 1);
+  algorithms::ExchangeModel model = there.exchange().model();
+  const auto distribution = algorithms::distribute_columns(shape, model.ranks, plan);
+  EXPECT_TRUE(distribution && distribution->slabs() > 1);
   Status status;
   if (kind == Kind::cholesky) {
-    algorithms::CholeskyFactorization made(there.fabric(),
-                                           {Precision::d, true, kOrder, a.operand()}, *deal);
+    algorithms::CholeskyFactorization made(
+        there.exchange(), {Precision::d, true, kOrder, a.operand()}, *distribution);
     status = made.run();
   } else if (kind == Kind::lu) {
-    algorithms::LuFactorization made(there.fabric(), {Precision::d, kOrder, kOrder, a.operand()},
-                                     *deal);
+    algorithms::LuFactorization made(there.exchange(), {Precision::d, kOrder, kOrder, a.operand()},
+                                     *distribution);
     status = made.run();
   } else {
-    algorithms::QrFactorization made(there.fabric(), {Precision::d, kOrder, kOrder, a.operand()},
-                                     *deal);
+    algorithms::QrFactorization made(there.exchange(), {Precision::d, kOrder, kOrder, a.operand()},
+                                     *distribution);
     status = made.run();
   }
   EXPECT_TRUE(status.ok()) << status.message();
@@ -203,13 +203,13 @@ TEST(FactorSlabs, PivotsOfAllSlabsAreTheOriginals) {
   CallArguments calls[2];
   call(a, pivots[0], infos[0], calls[0]);
   call(b, pivots[1], infos[1], calls[1]);
-  const auto whole = host_fabric(cpu_devices(1), 1024);
+  const auto whole = host_exchange(cpu_devices(1), 1024);
   Devices little(2, memory_for({Kind::lu, kN, kN}, 2, 0.25));
-  algorithms::Stages stages;
+  algorithms::CallTimings timings;
   ASSERT_TRUE(
-      algorithms::offload_factorization(*whole, getrf, calls[0].items, {1, 96}, stages).ok());
+      algorithms::offload_factorization(*whole, getrf, calls[0].items, {1, 96}, timings).ok());
   ASSERT_TRUE(
-      algorithms::offload_factorization(little.fabric(), getrf, calls[1].items, {2, 3}, stages)
+      algorithms::offload_factorization(little.exchange(), getrf, calls[1].items, {2, 3}, timings)
           .ok());
   EXPECT_EQ(pivots[0], pivots[1]);
   EXPECT_EQ(infos[0], 0);
@@ -224,9 +224,9 @@ TEST(FactorSlabs, WhatDoesNotFitAtAllIsSaid) {
     const Problem given = random_work(routine, random, 50);
     Problem actual = given;
     Devices there(1, 16384);
-    algorithms::Stages stages;
-    const Status status = algorithms::offload_factorization(there.fabric(), routine,
-                                                            actual.arguments, {1, 64}, stages);
+    algorithms::CallTimings timings;
+    const Status status = algorithms::offload_factorization(there.exchange(), routine,
+                                                            actual.arguments, {1, 64}, timings);
     EXPECT_EQ(status.code(), Code::out_of_memory);
     EXPECT_TRUE(actual.memory == given.memory);
   }
@@ -254,10 +254,10 @@ TEST(FactorSlabs, ADeviceThatFailsAnywhereLeavesTheCallersMemory) {
       at.device().fail_operation(n, Status(Code::device_error, "injected"));
       Status status;
       {
-        const auto fabric = host_fabric(devices, 512, memory);
-        algorithms::Stages stages;
+        const auto exchange = host_exchange(devices, 512, memory);
+        algorithms::CallTimings timings;
         status =
-            algorithms::offload_factorization(*fabric, routine, actual.arguments, plan, stages);
+            algorithms::offload_factorization(*exchange, routine, actual.arguments, plan, timings);
       }
       at.device().fail_operation(0, {});
       ASSERT_EQ(at.device().buffers(), 0);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/fft_large.hpp"
+#include "algorithms/fft/fft_large.hpp"
 #include "support/random.hpp"
 #include "support/raw_client.hpp"
 

@@ -6,10 +6,10 @@
 // and twiddle factors off by 2.5 eps. c = 1 (found: 0.25). A prime length takes three transforms of
 // up to four times the length and products with three chirps: c = 4 (found: 0.27).
 
-#include "algorithms/fft_large.hpp"
+#include "algorithms/fft/fft_large.hpp"
 
+#include "algorithms/fft/fft_traffic.hpp"
 #include "algorithms/fft_arrays.hpp"
-#include "algorithms/fft_traffic.hpp"
 #include "algorithms/metered_device.hpp"
 #include "algorithms/offload.hpp"
 #include "algorithms/place.hpp"
@@ -41,10 +41,10 @@ Bytes expected(FftProblem& problem) {
   const PlanId id = require(device->make_plan(plan));
   Bytes input = problem.input.packed();
   Bytes output(output_bytes(plan));
-  algorithms::Stages stages;
+  algorithms::CallTimings timings;
   const Status status =
       algorithms::offload_fft(*device, queue, id, plan, Layout::bytes(input.data(), input.size()),
-                              Layout::bytes(output.data(), output.size()), false, stages);
+                              Layout::bytes(output.data(), output.size()), false, timings);
   EXPECT_TRUE(status.ok()) << status.message();
   return output;
 }
@@ -58,12 +58,12 @@ struct Capped {
   Capped(Place place, std::uint64_t memory_bytes)
       : at(place, std::make_unique<MeteredDevice>(cpu_device(memory_bytes), meter)) {}
 
-  Status run(FftProblem& problem, algorithms::Stages& stages) {
+  Status run(FftProblem& problem, algorithms::CallTimings& timings) {
     FftPlan plan = problem.plan;
     plan.in_place = true;
     const algorithms::FftPlanner planner{[&](const FftPlan& part) { return plan_for(part); }, {}};
     return algorithms::offload_fft(at.device(), at.queue(), planner, plan, problem.input.array(),
-                                   problem.output_array(), problem.in_place, stages);
+                                   problem.output_array(), problem.in_place, timings);
   }
 
   // A plan of each sort, as connections keep them: planning takes longer than these transforms.
@@ -95,8 +95,8 @@ class FftLargeTest : public testing::TestWithParam<Place> {
     SCOPED_TRACE(problem.describe() + ", device of " + std::to_string(cap) + " bytes");
     const Bytes wanted = expected(problem);
     Capped capped(GetParam(), cap);
-    algorithms::Stages stages;
-    const Status status = capped.run(problem, stages);
+    algorithms::CallTimings timings;
+    const Status status = capped.run(problem, timings);
     ASSERT_TRUE(status.ok()) << status.message();
     ASSERT_LT(distance(plan, problem.packed_result(), wanted), bound(plan, c));
     EXPECT_TRUE(problem.rest_is_kept());
@@ -106,11 +106,11 @@ class FftLargeTest : public testing::TestWithParam<Place> {
     FftPlan there = problem.plan;
     there.in_place = true;
     const algorithms::FftTraffic foretold = algorithms::bytes_moved(there, cap);
-    EXPECT_EQ(static_cast<double>(stages.bytes_to), foretold.bytes_to);
-    EXPECT_EQ(static_cast<double>(stages.bytes_from), foretold.bytes_from);
+    EXPECT_EQ(static_cast<double>(timings.bytes_to), foretold.bytes_to);
+    EXPECT_EQ(static_cast<double>(timings.bytes_from), foretold.bytes_from);
     if (GetParam() != Place::local_hidden) return;  // elsewhere memory may be mapped
-    EXPECT_EQ(capped.meter->written_bytes, stages.bytes_to);
-    EXPECT_EQ(capped.meter->read_bytes, stages.bytes_from);
+    EXPECT_EQ(capped.meter->written_bytes, timings.bytes_to);
+    EXPECT_EQ(capped.meter->read_bytes, timings.bytes_from);
   }
   std::uint64_t share() { return std::uint64_t{1} << uniform(random, 1, 6); }
   std::uint64_t any_share() { return uniform<std::uint64_t>(random, 2, 100); }
@@ -199,15 +199,15 @@ TEST_P(FftLargeFailureTest, AnyOperationMayFail) {
         int failures = 0;
         for (int k = 1;; ++k) {
           device.fail_operation(k, Status(Code::device_error, "injected"));
-          algorithms::Stages stages;
-          const Status status = capped.run(p, stages);
+          algorithms::CallTimings timings;
+          const Status status = capped.run(p, timings);
           ASSERT_EQ(device.buffers(), 0);
           if (status.ok()) break;
           ++failures;
           ASSERT_EQ(status.code(), Code::device_error) << status.message();
           ASSERT_TRUE(p.input.memory() == p.before) << "operation " << k << " failed";
           ASSERT_TRUE(in_place || p.output.only_elements_changed());
-          EXPECT_EQ(stages.bytes_to, 0u);
+          EXPECT_EQ(timings.bytes_to, 0u);
           device.fail_operation(0, {});
           ASSERT_TRUE(device.synchronize(capped.at.queue()).status.ok());
         }
@@ -223,8 +223,8 @@ TEST_P(FftLargeFailureTest, ADeviceThatOthersFilledGetsSmallerParts) {
   const Bytes wanted = expected(p);
   Capped capped(GetParam(), 65536);
   const BufferId taken = require(capped.at.device().allocate(40000));
-  algorithms::Stages stages;
-  const Status status = capped.run(p, stages);
+  algorithms::CallTimings timings;
+  const Status status = capped.run(p, timings);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_LT(distance(p.plan, p.packed_result(), wanted), bound(p.plan, 1));
   EXPECT_GT(capped.meter->refusals, 0);
@@ -237,8 +237,8 @@ TEST_P(FftLargeFailureTest, WhatCannotBeCutSmallEnoughIsOutOfMemory) {
   FftProblem plane = problem(FftKind::c2c, {64, 128}, true);
   const auto refused = [&](FftProblem& p, std::uint64_t cap) {
     Capped capped(GetParam(), cap);
-    algorithms::Stages stages;
-    const Status status = capped.run(p, stages);
+    algorithms::CallTimings timings;
+    const Status status = capped.run(p, timings);
     EXPECT_EQ(status.code(), Code::out_of_memory) << status.message();
     EXPECT_TRUE(p.input.memory() == p.before);
     EXPECT_EQ(capped.meter->peak_bytes, 0u);
@@ -253,8 +253,8 @@ TEST_P(FftLargeFailureTest, ADaemonThatGoesLeavesTheInput) {
   Capped capped(GetParam(), 16384);
   if (capped.at.daemon() == nullptr) return;
   capped.at.daemon()->stop();
-  algorithms::Stages stages;
-  EXPECT_FALSE(capped.run(p, stages).ok());
+  algorithms::CallTimings timings;
+  EXPECT_FALSE(capped.run(p, timings).ok());
   EXPECT_TRUE(p.input.memory() == p.before);
 }
 

@@ -1,6 +1,6 @@
 // Products by every order against the original library: results, what travels, failures.
 
-#include "algorithms/gemm_pipeline.hpp"
+#include "algorithms/panels/gemm_pipeline.hpp"
 
 #include "algorithms/original.hpp"
 #include "algorithms/place.hpp"
@@ -23,9 +23,9 @@ class GemmPipelineTest : public testing::TestWithParam<Place> {
   }
   Status offload(Problem& problem, const ProductSchedule& schedule,
                  algorithms::Residency* residency = nullptr) {
-    stages = {};
+    timings = {};
     return algorithms::offload_product(at.device(), at.queue(), *problem.routine, problem.arguments,
-                                       schedule, residency, stages);
+                                       schedule, residency, timings);
   }
   static std::uint64_t bytes_of(const Problem& problem, std::string_view operand) {
     const Operand& o = problem.operand(operand);
@@ -33,7 +33,7 @@ class GemmPipelineTest : public testing::TestWithParam<Place> {
   }
 
   DeviceAt at{GetParam()};
-  algorithms::Stages stages;
+  algorithms::CallTimings timings;
 };
 
 TEST_P(GemmPipelineTest, EveryOrderGivesTheOriginalsResult) {
@@ -50,8 +50,8 @@ TEST_P(GemmPipelineTest, EveryOrderGivesTheOriginalsResult) {
       ASSERT_TRUE(status.ok()) << given.text() << ": " << status.message();
       ASSERT_EQ(difference(given, expected, actual), "") << name_of(order);
       EXPECT_EQ(at.device().buffers(), 0);
-      EXPECT_EQ(stages.bytes_to, bytes_of(given, "a") + bytes_of(given, "b"));
-      EXPECT_EQ(stages.bytes_from, bytes_of(given, "c"));
+      EXPECT_EQ(timings.bytes_to, bytes_of(given, "a") + bytes_of(given, "b"));
+      EXPECT_EQ(timings.bytes_from, bytes_of(given, "c"));
     }
   }
 }
@@ -74,8 +74,8 @@ TEST_P(GemmPipelineTest, PanelsStay) {
       ASSERT_TRUE(offload(actual, schedule, &residency).ok());
       ASSERT_EQ(difference(given, expected, actual), "") << again;
       const std::uint64_t inputs = bytes_of(given, "a") + bytes_of(given, "b");
-      EXPECT_EQ(stages.bytes_to, again == 0 ? inputs : 0) << name_of(order);
-      EXPECT_EQ(stages.bytes_kept, again == 0 ? 0 : inputs);
+      EXPECT_EQ(timings.bytes_to, again == 0 ? inputs : 0) << name_of(order);
+      EXPECT_EQ(timings.bytes_kept, again == 0 ? 0 : inputs);
     }
   }
 }
@@ -116,7 +116,7 @@ TEST_P(GemmPipelineTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
   for (const char* name : {"m", "n", "k"}) given.arguments[given.position(name)].dim = 64;
   const ProductSchedule schedule = some_schedule(given, ProductOrder::alternating, random);
   const int before = small.device().operations();
-  algorithms::Stages counts;
+  algorithms::CallTimings counts;
   const Status status = algorithms::offload_product(small.device(), small.queue(), *given.routine,
                                                     given.arguments, schedule, nullptr, counts);
   EXPECT_EQ(status.code(), Code::out_of_memory) << status.message();

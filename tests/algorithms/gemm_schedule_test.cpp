@@ -1,6 +1,6 @@
 // Orders of a product: complete, causal, and as fast as the formulas say.
 
-#include "algorithms/gemm_schedule.hpp"
+#include "algorithms/panels/gemm_schedule.hpp"
 
 #include <gtest/gtest.h>
 

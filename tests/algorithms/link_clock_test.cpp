@@ -1,18 +1,18 @@
 // When things arrive, against what can be said by hand.
 
-#include "algorithms/link_clock.hpp"
+#include "algorithms/exchange/link_clock.hpp"
 
 #include <gtest/gtest.h>
 
 namespace ob::test {
 namespace {
 
-using algorithms::FabricModel;
+using algorithms::ExchangeModel;
 using algorithms::LinkClock;
 
 // 100 bytes a second, blocks of 100 bytes, half a second for each message.
-FabricModel slow_model(std::size_t devices) {
-  FabricModel model;
+ExchangeModel slow_model(std::size_t devices) {
+  ExchangeModel model;
   model.ranks.assign(devices, {1, 1, 0});
   model.to_bytes_per_s = model.from_bytes_per_s = model.link_bytes_per_s = 100;
   model.message_s = 0.5;

@@ -40,10 +40,10 @@ TEST_P(OffloadFailureTest, AnyOperationMayFail) {
       int failures = 0;
       for (int n = 1;; ++n) {
         Problem actual = given;
-        algorithms::Stages stages;
+        algorithms::CallTimings timings;
         at.device().fail_operation(n, Status(code, "injected"));
         const Status status =
-            algorithms::offload_call(at.device(), at.queue(), routine, actual.arguments, stages);
+            algorithms::offload_call(at.device(), at.queue(), routine, actual.arguments, timings);
         if (status.ok() || status.code() == Code::declined) {
           ASSERT_EQ(status.ok(), expected.info() == 0 || !routine.rerun) << given.text();
           if (status.ok()) {
@@ -86,10 +86,10 @@ TEST_P(OffloadFailureTest, ABatchChangesNothingUntilAllOfItIsInHand) {
   for (int n = 1;; ++n) {
     Batch batch(random);
     const std::vector<Problem> given = batch.problems;
-    algorithms::Stages stages;
+    algorithms::CallTimings timings;
     at.device().fail_operation(n, Status(Code::device_error, "injected"));
     const Status status =
-        algorithms::offload_calls(at.device(), at.queue(), *given[0].routine, batch.calls, stages);
+        algorithms::offload_calls(at.device(), at.queue(), *given[0].routine, batch.calls, timings);
     at.device().fail_operation(0, {});
     ASSERT_TRUE(at.device().synchronize(at.queue()).status.ok());
     ASSERT_EQ(at.device().buffers(), 0);
@@ -112,14 +112,14 @@ TEST_P(OffloadFailureTest, ABatchChangesNothingUntilAllOfItIsInHand) {
 TEST_P(OffloadFailureTest, WhatCallsOfABatchShareTravelsOnce) {
   auto random = fresh_random();
   Batch batch(random);
-  algorithms::Stages all;
+  algorithms::CallTimings all;
   const Descriptor& dgemm = *batch.problems[0].routine;
   ASSERT_TRUE(algorithms::offload_calls(at.device(), at.queue(), dgemm, batch.calls, all).ok());
   std::uint64_t one_by_one = 0;
   for (const CallArguments& call : batch.calls) {
-    algorithms::Stages stages;
-    ASSERT_TRUE(algorithms::offload_call(at.device(), at.queue(), dgemm, call.items, stages).ok());
-    one_by_one += stages.bytes_to;
+    algorithms::CallTimings timings;
+    ASSERT_TRUE(algorithms::offload_call(at.device(), at.queue(), dgemm, call.items, timings).ok());
+    one_by_one += timings.bytes_to;
   }
   const Operand& a = batch.problems[0].operand("a");
   EXPECT_EQ(all.bytes_to + a.rows * a.cols * a.element_bytes, one_by_one);
@@ -131,9 +131,9 @@ TEST_P(OffloadFailureTest, ADaemonThatGoesLeavesTheOperandsAlone) {
   const Problem given = random_work(*routines::find("dgesv"), random, 50);
   Problem actual = given;
   at.daemon()->stop();
-  algorithms::Stages stages;
+  algorithms::CallTimings timings;
   EXPECT_FALSE(
-      algorithms::offload_call(at.device(), at.queue(), *given.routine, actual.arguments, stages)
+      algorithms::offload_call(at.device(), at.queue(), *given.routine, actual.arguments, timings)
           .ok());
   EXPECT_EQ(damage(given, actual), "");
   EXPECT_EQ(at.device().buffers(), 0);

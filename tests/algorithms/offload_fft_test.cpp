@@ -76,10 +76,10 @@ TEST_P(OffloadFftTest, StridedArraysAreTransformedAndTheGapsKept) {
     if (!plan.ok()) GTEST_SKIP() << plan.status().message();
     const Arrays before = input;
     Arrays output = arrays(3, 5, 8, in_place);
-    algorithms::Stages stages;
+    algorithms::CallTimings timings;
     const Status status =
         algorithms::offload_fft(at.device(), at.queue(), *plan, input.plan, input.layout,
-                                in_place ? input.layout : output.layout, in_place, stages);
+                                in_place ? input.layout : output.layout, in_place, timings);
     if (status.code() == Code::unavailable) GTEST_SKIP() << status.message();
     ASSERT_TRUE(status.ok()) << status.message();
     Arrays& result = in_place ? input : output;
@@ -93,8 +93,8 @@ TEST_P(OffloadFftTest, StridedArraysAreTransformedAndTheGapsKept) {
     if (!in_place) {
       EXPECT_EQ(input.memory, before.memory);
     }
-    EXPECT_EQ(stages.bytes_to, 3u * 5 * 8 * 16);
-    EXPECT_EQ(stages.bytes_from, stages.bytes_to);
+    EXPECT_EQ(timings.bytes_to, 3u * 5 * 8 * 16);
+    EXPECT_EQ(timings.bytes_from, timings.bytes_to);
     EXPECT_EQ(at.device().buffers(), 0);
   }
 }
@@ -105,11 +105,11 @@ TEST_P(OffloadFftTest, AnyOperationMayFail) {
   const std::vector<Point> before = input.memory;
   auto plan = at.device().make_plan(input.plan);
   if (!plan.ok()) GTEST_SKIP() << plan.status().message();
-  algorithms::Stages stages;
+  algorithms::CallTimings timings;
   for (int n = 1;; ++n) {
     at.device().fail_operation(n, Status(Code::device_error, "injected"));
     const Status status = algorithms::offload_fft(at.device(), at.queue(), *plan, input.plan,
-                                                  input.layout, input.layout, true, stages);
+                                                  input.layout, input.layout, true, timings);
     if (status.code() == Code::unavailable) GTEST_SKIP() << status.message();
     if (status.ok()) {
       EXPECT_GT(n, 3);

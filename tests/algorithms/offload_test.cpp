@@ -16,13 +16,13 @@ namespace {
 class OffloadTest : public testing::TestWithParam<Place> {
  protected:
   Status offload(Problem& problem, algorithms::Residency* residency = nullptr) {
-    stages = {};
+    timings = {};
     return algorithms::offload_call(at.device(), at.queue(), *problem.routine, problem.arguments,
-                                    stages, residency);
+                                    timings, residency);
   }
 
   DeviceAt at{GetParam()};
-  algorithms::Stages stages;
+  algorithms::CallTimings timings;
 };
 
 // Bytes of the elements that travel in one direction, counted one by one.
@@ -68,8 +68,8 @@ TEST_P(OffloadTest, EveryRoutineGivesTheOriginalsResultAndTouchesNothingElse) {
       EXPECT_EQ(difference(given, expected, actual), "");
       EXPECT_EQ(changed_input(given, actual), "");
       EXPECT_EQ(at.device().buffers(), 0);
-      EXPECT_EQ(stages.bytes_to, travelling(given, false)) << given.text();
-      EXPECT_EQ(stages.bytes_from, travelling(given, true)) << given.text();
+      EXPECT_EQ(timings.bytes_to, travelling(given, false)) << given.text();
+      EXPECT_EQ(timings.bytes_from, travelling(given, true)) << given.text();
     }
   }
 }
@@ -84,7 +84,7 @@ TEST_P(OffloadTest, IncrementsBelowZeroStartAtTheEnd) {
   arguments[3].host = {y, 1};
   const Descriptor& daxpy = *routines::find("daxpy");
   const auto run = [&] {
-    return algorithms::offload_call(at.device(), at.queue(), daxpy, arguments, stages);
+    return algorithms::offload_call(at.device(), at.queue(), daxpy, arguments, timings);
   };
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(std::vector<double>(y, y + 3), std::vector<double>({110, 220, 330}));
@@ -121,8 +121,8 @@ TEST_P(OffloadTest, EveryRoutineGivesTheSameFromWhatStayedOnTheDevice) {
         ASSERT_TRUE(status.ok()) << given.text() << ": " << status.message();
         ASSERT_EQ(difference(given, expected, actual), "") << again;
         EXPECT_EQ(changed_input(given, actual), "");
-        EXPECT_EQ(stages.bytes_to + stages.bytes_kept, travelling(given, false)) << given.text();
-        kept += stages.bytes_kept;
+        EXPECT_EQ(timings.bytes_to + timings.bytes_kept, travelling(given, false)) << given.text();
+        kept += timings.bytes_kept;
       }
     }
     EXPECT_TRUE(residency.release().ok());
@@ -207,7 +207,7 @@ TEST_P(OffloadTest, WhatDoesNotFitIsSaidBeforeAnythingTravels) {
   }
   small.device().fail_operation(0, {});
   const Status status = algorithms::offload_call(small.device(), small.queue(), *problem.routine,
-                                                 problem.arguments, stages);
+                                                 problem.arguments, timings);
   EXPECT_EQ(status.code(), Code::out_of_memory) << status.message();
   EXPECT_LE(small.device().operations(), 1);
   EXPECT_TRUE(problem.memory == given.memory);

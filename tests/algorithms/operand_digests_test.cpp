@@ -1,7 +1,7 @@
 // Digests that are remembered: they are those of memory as it is, whatever was written in between
 // and when.
 
-#include "algorithms/operand_digests.hpp"
+#include "algorithms/residency/operand_digests.hpp"
 
 #include <cstring>
 

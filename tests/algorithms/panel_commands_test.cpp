@@ -28,7 +28,7 @@ class PanelCommandsTest : public testing::Test {
   Status offload(Problem& problem, unsigned parts) {
     meter->commands.clear();
     return algorithms::offload_panels(device, queue, *problem.routine, problem.arguments,
-                                      in_parts(problem, parts), nullptr, stages);
+                                      in_parts(problem, parts), nullptr, timings);
   }
   std::string commands(const char* name, unsigned parts) {
     Problem problem = square(name, 9);
@@ -41,7 +41,7 @@ class PanelCommandsTest : public testing::Test {
   std::shared_ptr<Meter> meter = std::make_shared<Meter>();
   MeteredDevice device{cpu_device(), meter};
   QueueId queue = require(device.create_queue());
-  algorithms::Stages stages;
+  algorithms::CallTimings timings;
 };
 
 // Each part is called for, and asked back on another queue, before the next one is sent.
@@ -66,8 +66,9 @@ TEST_F(PanelCommandsTest, AFailureWaitsForBothQueues) {
     meter->commands.clear();
     ForwardingDevice failing(device);
     failing.fail_operation(12, Status(Code::device_error, "injected"));
-    const Status status = algorithms::offload_panels(
-        failing, queue, *problem.routine, problem.arguments, in_parts(problem, 4), nullptr, stages);
+    const Status status =
+        algorithms::offload_panels(failing, queue, *problem.routine, problem.arguments,
+                                   in_parts(problem, 4), nullptr, timings);
     EXPECT_EQ(status.code(), Code::device_error);
     EXPECT_NE(meter->commands.find('R'), std::string::npos);
     EXPECT_EQ(meter->commands.substr(meter->commands.size() - 2), "sS") << meter->commands;
@@ -85,7 +86,7 @@ TEST_F(PanelCommandsTest, WhatFitsAsAWholeFitsInPanels) {
     meter->peak_bytes = 0;
     const PanelSchedule schedule = some_schedule(problem, random);
     ASSERT_TRUE(algorithms::offload_panels(device, queue, *routine, problem.arguments, schedule,
-                                           nullptr, stages)
+                                           nullptr, timings)
                     .ok());
     constexpr std::uint64_t kBuffers = 2 * 6 + 2;  // of 8 bytes at least
     EXPECT_LE(meter->peak_bytes, bytes + 8 * kBuffers) << problem.text();
@@ -135,7 +136,7 @@ TEST_F(PanelCommandsTest, OtherRoutinesAreRefused) {
   Problem problem = square("dgemm", 9);
   EXPECT_FALSE(algorithms::panel_shape(*problem.routine, problem.arguments));
   const Status status = algorithms::offload_panels(device, queue, *problem.routine,
-                                                   problem.arguments, {}, nullptr, stages);
+                                                   problem.arguments, {}, nullptr, timings);
   EXPECT_EQ(status.code(), Code::invalid_argument);
 }
 

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "algorithms/metered_device.hpp"
-#include "algorithms/panel_pipeline.hpp"
+#include "algorithms/panels/panel_pipeline.hpp"
 #include "algorithms/place.hpp"
 #include "conformance/device/oracle.hpp"
 
@@ -38,11 +38,11 @@ class PanellingDevice final : public MeteredDevice {
     strips_ = strips_ != (parts_ == 1);
     const bool strips = strips_ && shape->form == algorithms::PanelShape::Form::one_side;
     ++(strips ? g_in_strips : g_in_panels);
-    algorithms::Stages stages;
+    algorithms::CallTimings timings;
     return algorithms::offload_panels(
         *worker_, queue_, routine, here,
         strips ? schedule_strips(*shape, parts_) : schedule_panels(*shape, parts_), nullptr,
-        stages);
+        timings);
   }
 
  private:

@@ -1,7 +1,7 @@
 // Calls in panels against the original library, everywhere: results, what travels and stays,
 // failures.
 
-#include "algorithms/panel_pipeline.hpp"
+#include "algorithms/panels/panel_pipeline.hpp"
 
 #include "algorithms/original.hpp"
 #include "algorithms/panel_problems.hpp"
@@ -16,13 +16,13 @@ class PanelPipelineTest : public testing::TestWithParam<Place> {
  protected:
   Status offload(Problem& problem, const PanelSchedule& schedule,
                  algorithms::Residency* residency = nullptr) {
-    stages = {};
+    timings = {};
     return algorithms::offload_panels(at.device(), at.queue(), *problem.routine, problem.arguments,
-                                      schedule, residency, stages);
+                                      schedule, residency, timings);
   }
 
   DeviceAt at{GetParam()};
-  algorithms::Stages stages;
+  algorithms::CallTimings timings;
 };
 
 TEST_P(PanelPipelineTest, EveryRoutineGivesTheOriginalsResultAndTouchesNothingElse) {
@@ -39,8 +39,8 @@ TEST_P(PanelPipelineTest, EveryRoutineGivesTheOriginalsResultAndTouchesNothingEl
       ASSERT_TRUE(status.ok()) << given.text() << ": " << status.message();
       ASSERT_EQ(difference(given, expected, actual), "") << text_of(schedule);
       EXPECT_EQ(at.device().buffers(), 0);
-      EXPECT_EQ(stages.bytes_to, sent_bytes(given)) << given.text();
-      EXPECT_EQ(stages.bytes_from, result_bytes(given)) << given.text();
+      EXPECT_EQ(timings.bytes_to, sent_bytes(given)) << given.text();
+      EXPECT_EQ(timings.bytes_from, result_bytes(given)) << given.text();
     }
   }
 }
@@ -60,10 +60,10 @@ TEST_P(PanelPipelineTest, OperandsStay) {
       restore(actual, given);
       ASSERT_TRUE(offload(actual, schedule, &residency).ok());
       ASSERT_EQ(difference(given, expected, actual), "") << again;
-      EXPECT_EQ(stages.bytes_to + stages.bytes_kept, sent_bytes(given)) << given.text();
+      EXPECT_EQ(timings.bytes_to + timings.bytes_kept, sent_bytes(given)) << given.text();
       const std::uint64_t sent = again == 0 ? sent_bytes(given) : 0;
       if (!is_in_place(given)) {
-        EXPECT_EQ(stages.bytes_to, sent) << given.text();
+        EXPECT_EQ(timings.bytes_to, sent) << given.text();
       }
     }
     EXPECT_TRUE(residency.release().ok());
@@ -87,7 +87,7 @@ TEST_P(PanelPipelineTest, ResultsInPlaceAreFoundByTheNextCall) {
       run_original(expected);
       ASSERT_TRUE(offload(actual, schedule, &residency).ok());
       ASSERT_EQ(difference(given, expected, actual), "") << again;
-      EXPECT_EQ(stages.bytes_to, again == 0 ? sent_bytes(given) : 0) << given.text();
+      EXPECT_EQ(timings.bytes_to, again == 0 ? sent_bytes(given) : 0) << given.text();
     }
   }
 }
@@ -136,7 +136,7 @@ TEST_P(PanelPipelineTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
       if (given.has(dim)) given.arguments[given.position(dim)].dim = 100;
     }
     const int before = small.device().operations();
-    algorithms::Stages counts;
+    algorithms::CallTimings counts;
     const Status status =
         algorithms::offload_panels(small.device(), small.queue(), *given.routine, given.arguments,
                                    in_parts(given, 4), nullptr, counts);

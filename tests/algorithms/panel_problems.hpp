@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/panel_pipeline.hpp"
+#include "algorithms/panels/panel_pipeline.hpp"
 #include "routines/problem.hpp"
 #include "support/random.hpp"
 

@@ -1,6 +1,6 @@
 // Schedules of calls in panels: complete, causal, and as fast as the formulas say.
 
-#include "algorithms/panel_schedule.hpp"
+#include "algorithms/panels/panel_schedule.hpp"
 
 #include <gtest/gtest.h>
 

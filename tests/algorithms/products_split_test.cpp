@@ -1,13 +1,13 @@
 // How calls are cut into parts: that parts are right is tiles_test's business.
 
-#include "algorithms/products_split.hpp"
+#include "algorithms/tiles/products_split.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string_view>
 #include <vector>
 
-#include "algorithms/panel_call.hpp"
+#include "algorithms/panels/panel_call.hpp"
 #include "support/random.hpp"
 
 namespace ob::test {

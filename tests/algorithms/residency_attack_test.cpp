@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "algorithms/residency.hpp"
+#include "algorithms/residency/residency.hpp"
 #include "attack_arena.hpp"
 #include "backend/null/backend.hpp"
 #include "support/forwarding_device.hpp"

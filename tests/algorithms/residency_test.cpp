@@ -1,6 +1,6 @@
 // Copies that stay on the device: what travels, and that a copy never passes for what it is not.
 
-#include "algorithms/residency.hpp"
+#include "algorithms/residency/residency.hpp"
 
 #include <gtest/gtest.h>
 

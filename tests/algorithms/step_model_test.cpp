@@ -1,6 +1,6 @@
 // The step model against formulas for cases that have one.
 
-#include "algorithms/step_model.hpp"
+#include "algorithms/factor/step_model.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,14 +9,14 @@
 namespace ob::test {
 namespace {
 
-using algorithms::FabricModel;
+using algorithms::ExchangeModel;
 using algorithms::FactorPlan;
 using algorithms::FactorShape;
 using algorithms::play_factorization;
 using Kind = FactorShape::Kind;
 
-FabricModel model_of(std::size_t devices, double flop_per_s, double bytes_per_s) {
-  FabricModel model;
+ExchangeModel model_of(std::size_t devices, double flop_per_s, double bytes_per_s) {
+  ExchangeModel model;
   model.ranks.assign(devices, {flop_per_s, flop_per_s, 0});
   model.to_bytes_per_s = model.from_bytes_per_s = model.link_bytes_per_s = bytes_per_s;
   model.route = algorithms::Route::ring;
@@ -83,7 +83,7 @@ TEST(StepModel, PanelsAreReceivedOnce) {
 TEST(StepModel, ThroughTheClientIsNeverFasterThanRound) {
   for (const std::size_t devices : {2, 4, 8}) {
     const FactorShape shape{Kind::qr, 4096, 4096};
-    FabricModel model = model_of(devices, 5e12, 1e9);
+    ExchangeModel model = model_of(devices, 5e12, 1e9);
     const double ring = play_factorization(shape, model, {devices, 128, 0}).seconds;
     model.route = algorithms::Route::relay;
     EXPECT_GE(play_factorization(shape, model, {devices, 128, 0}).seconds, 0.999 * ring);
@@ -93,7 +93,7 @@ TEST(StepModel, ThroughTheClientIsNeverFasterThanRound) {
 TEST(StepModel, ThePlanIsTheFastestThatFits) {
   for (const double link : {1e8, 1e9, 1e10}) {
     const FactorShape shape{Kind::cholesky, 6000, 6000};
-    const FabricModel model = model_of(4, 1e12, link);
+    const ExchangeModel model = model_of(4, 1e12, link);
     const FactorPlan plan = choose_factor_plan(shape, model);
     ASSERT_GE(plan.devices, 1u);
     for (std::size_t devices = 1; devices <= 4; ++devices) {
@@ -103,7 +103,7 @@ TEST(StepModel, ThePlanIsTheFastestThatFits) {
       }
     }
     // a third of the matrix: one device would have to take it in slabs
-    FabricModel little = model;
+    ExchangeModel little = model;
     for (algorithms::RankModel& rank : little.ranks) rank.memory_bytes = 6000ULL * 6000 * 8 / 3;
     const FactorPlan small = choose_factor_plan(shape, little);
     EXPECT_GT(small.devices, 1u);
@@ -116,7 +116,7 @@ TEST(StepModel, ThePlanIsTheFastestThatFits) {
 TEST(StepModel, DevicesOfDifferentRatesGetPartsByTheirRates) {
   for (const Kind kind : {Kind::cholesky, Kind::lu, Kind::qr}) {
     const FactorShape shape{kind, 8192, 8192};
-    FabricModel model = model_of(3, 1e12, kFast);
+    ExchangeModel model = model_of(3, 1e12, kFast);
     model.ranks[0] = {3e12, 3e12, 0};
     const double equal = play_factorization(shape, model, {3, 64, 0, false}).seconds;
     const double by_rate = play_factorization(shape, model, {3, 64, 0, true}).seconds;
@@ -131,7 +131,7 @@ TEST(StepModel, DevicesOfDifferentRatesGetPartsByTheirRates) {
 
 TEST(StepModel, DevicesOfOneRateTakeTurns) {
   const FactorShape shape{Kind::lu, 4096, 4096};
-  const FabricModel model = model_of(4, 1e12, 1e9);
+  const ExchangeModel model = model_of(4, 1e12, 1e9);
   EXPECT_EQ(play_factorization(shape, model, {4, 128, 0, true}).seconds,
             play_factorization(shape, model, {4, 128, 0, false}).seconds);
   EXPECT_FALSE(choose_factor_plan(shape, model).by_rate);
@@ -141,7 +141,7 @@ TEST(StepModel, DevicesOfOneRateTakeTurns) {
 TEST(StepModel, WithoutRoomPanelsComeBack) {
   const double n = 8192;
   for (const std::size_t devices : {1, 4}) {
-    FabricModel model = model_of(devices, 1e12, 1e9);
+    ExchangeModel model = model_of(devices, 1e12, 1e9);
     const auto g = static_cast<double>(devices);
     for (const double part : {1.0 / 8, 1.0 / 16}) {
       const double columns = part * n / g + 2 * 32;
@@ -163,7 +163,7 @@ TEST(StepModel, WithoutRoomPanelsComeBack) {
 TEST(StepModel, OnFastLinksSlabsCostLittle) {
   for (const Kind kind : {Kind::cholesky, Kind::lu, Kind::qr}) {
     const FactorShape shape{kind, 8192, 8192};
-    FabricModel model = model_of(1, 1e12, 1e12);
+    ExchangeModel model = model_of(1, 1e12, 1e12);
     const double at_once = play_factorization(shape, model, {1, 64, 0}).seconds;
     model.ranks[0].memory_bytes = 8192ULL * 8192 * 8 / 4;
     const double in_slabs = play_factorization(shape, model, {1, 64, 0}).seconds;

@@ -1,6 +1,6 @@
 // Calls whose operands are more than the device's memory, against the original library.
 
-#include "algorithms/tiles.hpp"
+#include "algorithms/tiles/tiles.hpp"
 
 #include <cmath>
 
@@ -8,8 +8,8 @@
 #include "algorithms/original.hpp"
 #include "algorithms/panel_problems.hpp"
 #include "algorithms/place.hpp"
-#include "algorithms/products_split.hpp"
-#include "algorithms/tile_sizes.hpp"
+#include "algorithms/tiles/products_split.hpp"
+#include "algorithms/tiles/tile_sizes.hpp"
 #include "routines/agreement.hpp"
 #include "routines/random_problem.hpp"
 
@@ -44,9 +44,9 @@ TEST_P(TilesTest, GiveTheOriginalsResult) {
       const std::uint64_t memory = little_memory(given, 0.05 + 0.1 * (round % 4));
       DeviceAt at(GetParam(), cpu_device(memory));
       Problem actual = given;
-      algorithms::Stages stages;
+      algorithms::CallTimings timings;
       const Status status = algorithms::offload_tiles(at.device(), at.queue(), *routine,
-                                                      actual.arguments, {}, memory, stages);
+                                                      actual.arguments, {}, memory, timings);
       ASSERT_TRUE(status.ok()) << given.text() << " in " << memory << ": " << status.message();
       ASSERT_EQ(difference(given, expected, actual), "") << memory;
       EXPECT_EQ(at.device().buffers(), 0);
@@ -71,10 +71,10 @@ TEST_P(TilesTest, PartsMakeTheWhole) {
       ASSERT_LE(parts.size(), weights.size());
       std::shuffle(parts.begin(), parts.end(), random);
       for (const auto& part : parts) {
-        algorithms::Stages stages;
+        algorithms::CallTimings timings;
         const Status status =
             algorithms::offload_tiles(at.device(), at.queue(), *routine, part.arguments.items,
-                                      part.diagonal, std::uint64_t{1} << 26, stages);
+                                      part.diagonal, std::uint64_t{1} << 26, timings);
         ASSERT_TRUE(status.ok()) << given.text() << ": " << status.message();
       }
       ASSERT_EQ(difference(given, expected, actual), "") << weights.size() << " weights";
@@ -96,9 +96,9 @@ TEST_P(TilesTest, AnyOperationMayFail) {
     for (int n = 1;; ++n, ++failures) {
       Problem actual = given;
       at.device().fail_operation(n, Status(Code::device_error, "injected"));
-      algorithms::Stages stages;
+      algorithms::CallTimings timings;
       const Status status = algorithms::offload_tiles(at.device(), at.queue(), routine,
-                                                      actual.arguments, {}, memory, stages);
+                                                      actual.arguments, {}, memory, timings);
       at.device().fail_operation(0, {});
       if (status.ok()) {
         ASSERT_EQ(difference(given, expected, actual), "");
@@ -129,12 +129,12 @@ Measured run_on_little_memory(const Problem& problem, std::uint64_t memory) {
   auto meter = std::make_shared<Meter>();
   MeteredDevice device(null_device(memory), meter);
   const QueueId queue = require(device.create_queue());
-  algorithms::Stages stages;
+  algorithms::CallTimings timings;
   const Status status = algorithms::offload_tiles(device, queue, *problem.routine,
-                                                  problem.arguments, {}, memory, stages);
+                                                  problem.arguments, {}, memory, timings);
   EXPECT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(stages.bytes_to, meter->written_bytes);
-  EXPECT_EQ(stages.bytes_from, meter->read_bytes);
+  EXPECT_EQ(timings.bytes_to, meter->written_bytes);
+  EXPECT_EQ(timings.bytes_from, meter->read_bytes);
   return {static_cast<double>(meter->written_bytes), static_cast<double>(meter->read_bytes),
           meter->peak_bytes};
 }

@@ -31,14 +31,14 @@ struct End {
     EXPECT_TRUE(device->synchronize(queue).status.ok());
     return bytes;
   }
-  Status receive(std::uint64_t parcel, PeerId next = {}) {
-    return peering().receive(queue, {parcel}, buffer, line(kBytes), next);
+  Status receive(std::uint64_t peer_message, PeerId next = {}) {
+    return peering().receive(queue, {peer_message}, buffer, line(kBytes), next);
   }
-  Status send(PeerId peer, std::uint64_t parcel) {
-    return peering().send(queue, peer, {parcel}, buffer, line(kBytes));
+  Status send(PeerId peer, std::uint64_t peer_message) {
+    return peering().send(queue, peer, {peer_message}, buffer, line(kBytes));
   }
-  Status await(std::uint64_t parcel) {
-    return peering().await({parcel}, [] { return false; });
+  Status await(std::uint64_t peer_message) {
+    return peering().await({peer_message}, [] { return false; });
   }
 
   std::unique_ptr<RemoteDevice> device;
@@ -59,15 +59,15 @@ class PeeringTest : public testing::Test {
 TEST_F(PeeringTest, AParcelGoesRound) {
   Bytes sent = test::random_bytes(random, kBytes);
   a.write(sent);
-  const PeerId to_b = require(a.peering().connect(require(b.peering().inbox())));
-  const PeerId to_c = require(b.peering().connect(require(c.peering().inbox())));
-  EXPECT_EQ(require(a.peering().connect(require(b.peering().inbox()))), to_b);  // as it was
-  for (std::uint64_t parcel = 1; parcel <= 3; ++parcel) {
-    EXPECT_TRUE(c.receive(parcel).ok());
-    EXPECT_TRUE(b.receive(parcel, to_c).ok());
-    EXPECT_TRUE(a.send(to_b, parcel).ok());
-    EXPECT_TRUE(c.await(parcel).ok());
-    EXPECT_TRUE(b.await(parcel).ok());
+  const PeerId to_b = require(a.peering().connect(require(b.peering().mailbox())));
+  const PeerId to_c = require(b.peering().connect(require(c.peering().mailbox())));
+  EXPECT_EQ(require(a.peering().connect(require(b.peering().mailbox()))), to_b);  // as it was
+  for (std::uint64_t peer_message = 1; peer_message <= 3; ++peer_message) {
+    EXPECT_TRUE(c.receive(peer_message).ok());
+    EXPECT_TRUE(b.receive(peer_message, to_c).ok());
+    EXPECT_TRUE(a.send(to_b, peer_message).ok());
+    EXPECT_TRUE(c.await(peer_message).ok());
+    EXPECT_TRUE(b.await(peer_message).ok());
     EXPECT_TRUE(b.read() == sent);
     EXPECT_TRUE(c.read() == sent);
   }
@@ -75,7 +75,7 @@ TEST_F(PeeringTest, AParcelGoesRound) {
 }
 
 TEST_F(PeeringTest, WhoLeavesCanBeReachedAgain) {
-  const Inbox old = require(b.peering().inbox());
+  const Mailbox old = require(b.peering().mailbox());
   const PeerId to_b = require(a.peering().connect(old));
   EXPECT_TRUE(b.receive(1).ok());
   int asked = 0;
@@ -83,11 +83,11 @@ TEST_F(PeeringTest, WhoLeavesCanBeReachedAgain) {
   EXPECT_TRUE(b.peering().leave().ok());
   EXPECT_TRUE(a.peering().leave().ok());
   EXPECT_EQ(b.await(1).code(), Code::invalid_argument);
-  // An old ticket is of no use, and says nothing about the next one.
+  // An old access key is of no use, and says nothing about the next one.
   EXPECT_EQ(a.peering().connect(old).status().code(), Code::invalid_argument);
-  const Inbox inbox = require(b.peering().inbox());
-  EXPECT_NE(inbox.ticket, old.ticket);
-  const PeerId again = require(a.peering().connect(inbox));
+  const Mailbox mailbox = require(b.peering().mailbox());
+  EXPECT_NE(mailbox.access_key, old.access_key);
+  const PeerId again = require(a.peering().connect(mailbox));
   EXPECT_NE(again, to_b);
   Bytes sent = test::random_bytes(random, kBytes);
   a.write(sent);
@@ -98,7 +98,7 @@ TEST_F(PeeringTest, WhoLeavesCanBeReachedAgain) {
 }
 
 TEST_F(PeeringTest, AnAddressThatCannotBeReachedIsAskedOnce) {
-  const Inbox nowhere{"127.0.0.1:1", {1, 2}};
+  const Mailbox nowhere{"127.0.0.1:1", {1, 2}};
   EXPECT_EQ(a.peering().connect(nowhere).status().code(), Code::unavailable);
   EXPECT_EQ(a.peering().connect({nowhere.address, {3, 4}}).status().code(), Code::unavailable);
   EXPECT_FALSE(a.device->broken());

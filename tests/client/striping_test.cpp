@@ -7,7 +7,7 @@
 
 #include <future>
 
-#include "client/device_pool.hpp"
+#include "client/connection_cache.hpp"
 #include "client/remote_device.hpp"
 #include "support/random.hpp"
 #include "support/stub_server.hpp"
@@ -172,30 +172,30 @@ TEST(Striping, MoreThanWasAskedForIsNoGrant) {
 
 TEST(Striping, APoolStripesAndUsesItsConnectionsAgain) {
   InProcessDaemon daemon(Transport::tcp);
-  DevicePool::Config config;
+  ConnectionCache::Config config;
   config.servers = {daemon.address()};
   config.connection.streams = 3;
-  DevicePool pool(config);
+  ConnectionCache pool(config);
   std::uint64_t id = 0;
   {
-    auto lease = require(pool.lease());
-    EXPECT_EQ(streams_of(lease.device()), 3u);
-    expect_works(lease.device());
-    id = lease.connection_id();
+    auto acquired = require(pool.acquire());
+    EXPECT_EQ(streams_of(acquired.device()), 3u);
+    expect_works(acquired.device());
+    id = acquired.connection_id();
   }
-  auto again = require(pool.lease());
+  auto again = require(pool.acquire());
   EXPECT_EQ(again.connection_id(), id);
   EXPECT_TRUE(pool.link(0).known());
 }
 
 TEST(Striping, AForkedChildClosesAllStreamsOfItsParent) {
   InProcessDaemon daemon(Transport::tcp);
-  DevicePool::Config config;
+  ConnectionCache::Config config;
   config.servers = {daemon.address()};
   config.connection.streams = 4;
-  DevicePool pool(config);
-  auto lease = require(pool.lease());
-  const transport::Descriptors descriptors = lease.device().connection().stream().descriptors();
+  ConnectionCache pool(config);
+  auto acquired = require(pool.acquire());
+  const transport::Descriptors descriptors = acquired.device().connection().stream().descriptors();
   ASSERT_EQ(descriptors.count, 4u);
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -209,24 +209,24 @@ TEST(Striping, AForkedChildClosesAllStreamsOfItsParent) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0) << "descriptors left open";
-  expect_works(lease.device());
+  expect_works(acquired.device());
 }
 
 TEST(Striping, ADescriptorThatTheProgramClosedCostsTheConnectionOnly) {
   InProcessDaemon daemon(Transport::tcp);
-  DevicePool::Config config;
+  ConnectionCache::Config config;
   config.servers = {daemon.address()};
   config.connection.streams = 3;
-  DevicePool pool(config);
+  ConnectionCache pool(config);
   std::uint64_t id = 0;
   {
-    auto lease = require(pool.lease());
-    id = lease.connection_id();
-    ::close(lease.device().connection().stream().descriptors().numbers[2]);
+    auto acquired = require(pool.acquire());
+    id = acquired.connection_id();
+    ::close(acquired.device().connection().stream().descriptors().numbers[2]);
   }
-  auto lease = require(pool.lease());
-  EXPECT_NE(lease.connection_id(), id);
-  expect_works(lease.device());
+  auto acquired = require(pool.acquire());
+  EXPECT_NE(acquired.connection_id(), id);
+  expect_works(acquired.device());
 }
 
 }  // namespace

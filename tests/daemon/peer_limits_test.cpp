@@ -54,25 +54,25 @@ class PeerLimitsTest : public testing::TestWithParam<bool> {
 };
 
 TEST_P(PeerLimitsTest, ATicketIsNeeded) {
-  const wire::Token ticket = receiver.open_inbox();
-  EXPECT_NE(ticket, wire::Token{});
-  EXPECT_EQ(receiver.open_inbox(), ticket);  // it is the same inbox
-  const wire::Token wrong{ticket[0], ticket[1] ^ 1};
+  const wire::Token access_key = receiver.open_mailbox();
+  EXPECT_NE(access_key, wire::Token{});
+  EXPECT_EQ(receiver.open_mailbox(), access_key);  // it is the same mailbox
+  const wire::Token wrong{access_key[0], access_key[1] ^ 1};
   for (const wire::Token& token : {wrong, wire::Token{}, wire::Token{1, 2}}) {
     expect_refusal(sender.connect(kPeer, token, receiver.address()), Code::invalid_argument,
-                   "no such inbox");
+                   "no such mailbox");
   }
-  receiver.close_inbox();
+  receiver.close_mailbox();
   EXPECT_EQ(receiver.synchronize().code, Code::ok);
-  expect_refusal(sender.connect(kPeer, ticket, receiver.address()), Code::invalid_argument,
-                 "no such inbox");
-  const wire::Token next = receiver.open_inbox();
-  EXPECT_NE(next, ticket);
+  expect_refusal(sender.connect(kPeer, access_key, receiver.address()), Code::invalid_argument,
+                 "no such mailbox");
+  const wire::Token next = receiver.open_mailbox();
+  EXPECT_NE(next, access_key);
   EXPECT_EQ(sender.connect(kPeer, next, receiver.address()).code, Code::ok);
 }
 
 TEST_P(PeerLimitsTest, ASessionIsNoPeerOfItsOwn) {
-  expect_refusal(sender.connect(kPeer, sender.open_inbox(), sender.address()),
+  expect_refusal(sender.connect(kPeer, sender.open_mailbox(), sender.address()),
                  Code::invalid_argument, "no peer of its own");
 }
 
@@ -83,8 +83,8 @@ TEST_P(PeerLimitsTest, WhatDoesNotExistIsSaid) {
     expect_refusal(receiver.await(asked), Code::invalid_argument, words);
     EXPECT_EQ(receiver.synchronize().code, Code::ok);  // its queue has not failed
   };
-  refused(receiver.receive(1, line(8)), "no inbox");
-  (void)receiver.open_inbox();
+  refused(receiver.receive(1, line(8)), "no mailbox");
+  (void)receiver.open_mailbox();
   refused(receiver.receive(1, line(8), PeerId{9}), "unknown peer 9");
   refused(receiver.receive(1, line(8), {}, BufferId{9}), "9");
   refused(receiver.receive(1, line(kBufferBytes + 1)), "exceeds buffer 1");
@@ -96,7 +96,7 @@ TEST_P(PeerLimitsTest, WhatDoesNotExistIsSaid) {
   EXPECT_EQ(receiver.await(asked).code, Code::ok);  // none of it was in the way
 }
 
-// Whoever waits for a parcel must not wait for ever.
+// Whoever waits for a peer message must not wait for ever.
 TEST_P(PeerLimitsTest, AParcelThatCannotBeSentIsMissed) {
   sender.connect(kPeer, receiver);
   const std::uint64_t asked = receiver.receive(1, line(kBufferBytes));
@@ -105,7 +105,7 @@ TEST_P(PeerLimitsTest, AParcelThatCannotBeSentIsMissed) {
   EXPECT_EQ(receiver.await(asked).code, Code::connection_lost);
   sender.send(kPeer, 1, line(8));
   expect_failure(sender, Code::unavailable, "lost");
-  receiver.close_inbox();
+  receiver.close_mailbox();
   sender.disconnect(kPeer);
   sender.connect(kPeer, receiver);
   const std::uint64_t again = receiver.receive(1, line(8));
@@ -129,7 +129,7 @@ TEST_P(PeerLimitsTest, AParcelOfAnotherShapeIsNotTaken) {
     receiver.expect_untouched();
     EXPECT_EQ(sender.synchronize().code, Code::ok);
     sender.disconnect(kPeer);
-    receiver.close_inbox();
+    receiver.close_mailbox();
   }
 }
 
@@ -142,38 +142,40 @@ TEST_P(PeerLimitsTest, ANumberIsAwaitedOnceAtATime) {
   }
   (void)receiver.receive(5, line(8));
   (void)receiver.receive(5, line(8));
-  expect_cut_off(receiver, "parcel 5 is awaited already");
+  expect_cut_off(receiver, "peer message 5 is awaited already");
 }
 
 TEST_P(PeerLimitsTest, APeersNameIsTakenOnce) {
   sender.connect(kPeer, receiver);
-  (void)sender.client.command(Opcode::connect_peer, {},
-                              wire::ConnectPeer{kPeer, receiver.open_inbox(), receiver.address()});
+  (void)sender.client.command(
+      Opcode::connect_peer, {},
+      wire::ConnectPeer{kPeer, receiver.open_mailbox(), receiver.address()});
   expect_cut_off(sender, "peer id 1 is in use");
 }
 
 TEST_P(PeerLimitsTest, ThereAreSoManyPeersAndNoMore) {
-  const wire::Token ticket = receiver.open_inbox();
+  const wire::Token access_key = receiver.open_mailbox();
   for (std::uint64_t id = 1; id <= 64; ++id) {
-    ASSERT_EQ(sender.connect({id}, ticket, receiver.address()).code, Code::ok) << id;
+    ASSERT_EQ(sender.connect({id}, access_key, receiver.address()).code, Code::ok) << id;
   }
-  expect_refusal(sender.connect({65}, ticket, receiver.address()), Code::denied, "too many peers");
+  expect_refusal(sender.connect({65}, access_key, receiver.address()), Code::denied,
+                 "too many peers");
   sender.disconnect({7});
-  EXPECT_EQ(sender.connect({65}, ticket, receiver.address()).code, Code::ok);
+  EXPECT_EQ(sender.connect({65}, access_key, receiver.address()).code, Code::ok);
   const std::uint64_t asked = receiver.receive(1, line(8));
   sender.send({65}, 1, line(8));
   EXPECT_EQ(receiver.await(asked).code, Code::ok);
 }
 
 TEST_P(PeerLimitsTest, SoManyParcelsAreAwaitedAndNoMore) {
-  (void)receiver.open_inbox();
+  (void)receiver.open_mailbox();
   std::uint64_t last = 0;
-  for (std::uint64_t parcel = 1; parcel <= 4097; ++parcel) {
-    last = receiver.receive(parcel, line(8));
-    if (parcel % 100 == 0) (void)receiver.synchronize();  // credits
+  for (std::uint64_t peer_message = 1; peer_message <= 4097; ++peer_message) {
+    last = receiver.receive(peer_message, line(8));
+    if (peer_message % 100 == 0) (void)receiver.synchronize();  // credits
   }
   expect_refusal(receiver.await(last), Code::denied, "4096");
-  receiver.close_inbox();
+  receiver.close_mailbox();
   EXPECT_EQ(receiver.await(last - 1).code, Code::unavailable);
 }
 
@@ -190,19 +192,19 @@ class StrangerTest : public testing::Test {
 };
 
 TEST_F(StrangerTest, WithoutTheTicketNothingIsTaken) {
-  const wire::Token ticket = session.open_inbox();
+  const wire::Token access_key = session.open_mailbox();
   session.poison();
   const std::uint64_t asked = session.receive(1, line(100));
-  for (const wire::Token& wrong : {wire::Token{}, wire::Token{ticket[1], ticket[0]}}) {
+  for (const wire::Token& wrong : {wire::Token{}, wire::Token{access_key[1], access_key[0]}}) {
     FakeSender stranger(daemon.address(), wrong);
     (void)stranger.begin(1, line(100), Bytes(100));
     stranger.expect_refused(Code::invalid_argument);
   }
   PeerSession client(daemon.address(), kBufferBytes);  // nor from a client
   wire::Body body;
-  wire::encode(wire::Parcel{{1}, line(100)}, body);
-  (void)client.client.send({.opcode = Opcode::parcel, .queue = {}, .sequence = 3}, body.bytes(),
-                           Bytes(100));
+  wire::encode(wire::PeerMessage{{1}, line(100)}, body);
+  (void)client.client.send({.opcode = Opcode::peer_message, .queue = {}, .sequence = 3},
+                           body.bytes(), Bytes(100));
   EXPECT_EQ(client.client.answer().opcode(), Opcode::failed);
   session.expect_untouched();
   EXPECT_FALSE(session.has_received(asked));
@@ -223,14 +225,14 @@ TEST_F(StrangerTest, OfAnotherVersionIsRefusedNamingBoth) {
 
 TEST_F(StrangerTest, APeerSaysParcelsAndNothingElse) {
   const auto breaks = [&](auto&& speak) {
-    FakeSender sender(daemon.address(), session.open_inbox());
+    FakeSender sender(daemon.address(), session.open_mailbox());
     sender.expect_joined();
     const std::uint64_t asked = session.receive(1, line(100));
     speak(sender);
     EXPECT_EQ(session.await(asked).code, Code::connection_lost);
     sender.expect_over();
     session.expect_lives();
-    session.close_inbox();
+    session.close_mailbox();
   };
   breaks([](FakeSender& sender) { sender.stream.hello(); });
   breaks([](FakeSender& sender) { sender.stream.command(Opcode::ping); });
@@ -240,20 +242,22 @@ TEST_F(StrangerTest, APeerSaysParcelsAndNothingElse) {
   });
   breaks([](FakeSender& sender) {  // longer than it says
     wire::Body body;
-    wire::encode(wire::Parcel{{1}, line(100)}, body);
-    (void)sender.stream.send({.opcode = Opcode::parcel, .queue = {}}, body.bytes(), Bytes(101));
+    wire::encode(wire::PeerMessage{{1}, line(100)}, body);
+    (void)sender.stream.send({.opcode = Opcode::peer_message, .queue = {}}, body.bytes(),
+                             Bytes(101));
   });
   breaks([](FakeSender& sender) {
     wire::Body body;
-    wire::encode(wire::Parcel{{1}, line(100, 8)}, body);
-    (void)sender.stream.send({.opcode = Opcode::parcel, .queue = {}}, body.bytes(), Bytes(100));
+    wire::encode(wire::PeerMessage{{1}, line(100, 8)}, body);
+    (void)sender.stream.send({.opcode = Opcode::peer_message, .queue = {}}, body.bytes(),
+                             Bytes(100));
   });
 }
 
 TEST_F(StrangerTest, GoodbyeBreaksNothing) {
-  FakeSender sender(daemon.address(), session.open_inbox());
+  FakeSender sender(daemon.address(), session.open_mailbox());
   sender.expect_joined();
-  FakeSender other(daemon.address(), session.open_inbox());
+  FakeSender other(daemon.address(), session.open_mailbox());
   other.expect_joined();
   sender.goodbye();
   EXPECT_EQ(sender.stream.receive().end.code(), Code::connection_lost);
@@ -301,7 +305,7 @@ TEST_F(StrangerTest, WhatMayNotConnectDoesNot) {
   config.may_connect = false;
   InProcessDaemon recluse(Transport::tcp, one(null_device()), config);
   PeerSession inside(recluse.address(), kBufferBytes);
-  const wire::Outcome outcome = inside.connect(kPeer, session.open_inbox(), daemon.address());
+  const wire::Outcome outcome = inside.connect(kPeer, session.open_mailbox(), daemon.address());
   EXPECT_EQ(outcome.code, Code::denied);
   EXPECT_NE(outcome.message.find("--no-peers"), std::string::npos);
   // Others may come to it, and its own sessions need no connection.
@@ -334,10 +338,10 @@ TEST(PeerEnds, HostMemoryIsGivenBack) {
       const wire::Outcome outcome = b->await(asked);
       ASSERT_EQ(outcome.code, Code::ok) << i << outcome.message;
       a.disconnect(kPeer);
-      if (i % 2 == 0) b->close_inbox();
+      if (i % 2 == 0) b->close_mailbox();
     }
   }
-  EXPECT_EQ(a.connect({2}, a.open_inbox(), a.address()).code, Code::invalid_argument);
+  EXPECT_EQ(a.connect({2}, a.open_mailbox(), a.address()).code, Code::invalid_argument);
   a.expect_lives();
 }
 

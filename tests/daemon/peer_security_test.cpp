@@ -68,10 +68,10 @@ TEST_P(PeerSecurityTest, DaemonsOfAPoolReachEachOther) {
 
 TEST_P(PeerSecurityTest, AClientDeliversNothing) {
   PeerSession receiver = session_on(*second);
-  const wire::Token ticket = receiver.open_inbox();
+  const wire::Token access_key = receiver.open_mailbox();
   RawClient client(reach(*second, "good", Side::client));
   wire::JoinPeer join;
-  join.ticket = ticket;
+  join.access_key = access_key;
   wire::Body body;
   wire::encode(join, body);
   (void)client.send({.opcode = Opcode::join_peer, .queue = {}}, body.bytes());

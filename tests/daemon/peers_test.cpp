@@ -59,15 +59,16 @@ class PeersTest : public testing::TestWithParam<Places> {
 
   // From the first to the last; all others hand it on.
   void expect_arrives(const Region& shape) {
-    const std::uint64_t parcel = ++parcels_;
+    const std::uint64_t peer_message = ++parcels_;
     const Region from = somewhere(shape);
     std::vector<Region> to;
     std::vector<std::uint64_t> asked;
-    at(0).send(kNext, parcel, from);
+    at(0).send(kNext, peer_message, from);
     for (std::size_t i = 1; i < sessions.size(); ++i) {
       to.push_back(somewhere(shape));
       at(i).poison();
-      asked.push_back(at(i).receive(parcel, to.back(), i + 1 < sessions.size() ? kNext : PeerId{}));
+      asked.push_back(
+          at(i).receive(peer_message, to.back(), i + 1 < sessions.size() ? kNext : PeerId{}));
     }
     for (std::size_t i = 1; i < sessions.size(); ++i) {
       const wire::Outcome outcome = at(i).await(asked[i - 1]);
@@ -109,19 +110,19 @@ TEST_P(PeersTest, ParcelsArriveBitForBit) {
 TEST_P(PeersTest, ManyUnderWayArriveInTheOrderInWhichTheyWereSent) {
   constexpr std::uint64_t kMany = 100;
   const Region piece = matrix(100, 50, 100);
-  const auto place = [&](std::uint64_t parcel) {
+  const auto place = [&](std::uint64_t peer_message) {
     Region region = piece;
-    region.offset_bytes = (parcel - 1) * packed_bytes(piece);
+    region.offset_bytes = (peer_message - 1) * packed_bytes(piece);
     return region;
   };
   last().poison();
   std::vector<std::vector<std::uint64_t>> asked(sessions.size());
-  for (std::uint64_t parcel = 1; parcel <= kMany; ++parcel) {
+  for (std::uint64_t peer_message = 1; peer_message <= kMany; ++peer_message) {
     for (std::size_t i = sessions.size() - 1; i > 0; --i) {
       const PeerId next = i + 1 < sessions.size() ? kNext : PeerId{};
-      asked[i].push_back(at(i).receive(parcel, place(parcel), next));
+      asked[i].push_back(at(i).receive(peer_message, place(peer_message), next));
     }
-    at(0).send(kNext, parcel, place(parcel));
+    at(0).send(kNext, peer_message, place(peer_message));
   }
   for (std::size_t i = 1; i < sessions.size(); ++i) {
     for (const std::uint64_t sequence : asked[i]) EXPECT_EQ(at(i).await(sequence).code, Code::ok);
@@ -194,9 +195,9 @@ TEST_P(PeersTest, ASenderThatDiesInMidParcelIsMissed) {
   EXPECT_EQ(at(1).await(first).code, Code::connection_lost);
   EXPECT_EQ(at(1).await(other).code, Code::connection_lost);
   at(1).expect_lives();
-  // For good, until the inbox is another one.
+  // For good, until the mailbox is another one.
   EXPECT_EQ(at(1).await(at(1).receive(3, line(8))).code, Code::connection_lost);
-  at(1).close_inbox();
+  at(1).close_mailbox();
   PeerSession again(at(0).address(), kBufferBytes);
   again.connect(kNext, at(1));
   again.send(kNext, 3, line(8));
@@ -232,7 +233,7 @@ TEST_P(PeersTest, AClosedInboxIsWrittenToNoMore) {
     at(0).send(kNext, 1, region);
     const std::uint64_t asked = at(1).receive(1, region);
     if (round % 2 == 0) (void)at(1).synchronize();
-    at(1).close_inbox();
+    at(1).close_mailbox();
     const Code code = at(1).await(asked).code;
     EXPECT_TRUE(code == Code::ok || code == Code::unavailable || code == Code::connection_lost)
         << to_string(code);
@@ -271,7 +272,7 @@ TEST_P(DeliveryTest, WhatHasArrivedIsHandedOnBeforeTheRestHas) {
     RawClient receiver(require(listener->accept(RawClient::deadline())));
     const Received join = receiver.receive();
     EXPECT_EQ(join.opcode(), Opcode::join_peer);
-    EXPECT_EQ(join.as<wire::JoinPeer>().ticket, (wire::Token{7, 8}));
+    EXPECT_EQ(join.as<wire::JoinPeer>().access_key, (wire::Token{7, 8}));
     EXPECT_EQ(join.as<wire::JoinPeer>().big_endian, wire::kBigEndian);
     EXPECT_TRUE(receiver.send({.opcode = Opcode::joined, .queue = {}}));
     return receiver.release();
@@ -279,7 +280,7 @@ TEST_P(DeliveryTest, WhatHasArrivedIsHandedOnBeforeTheRestHas) {
   const wire::Outcome outcome = session.connect(kNext, {7, 8}, listener->address());
   ASSERT_EQ(outcome.code, Code::ok) << outcome.message;
   const auto receiver = accepted.get();
-  FakeSender sender(daemon.address(), session.open_inbox());
+  FakeSender sender(daemon.address(), session.open_mailbox());
   sender.expect_joined();
   const Region region = line(4 << 20);
   const Bytes sent = random_bytes(random, 4 << 20);
@@ -297,7 +298,7 @@ TEST_P(DeliveryTest, WhatHasArrivedIsHandedOnBeforeTheRestHas) {
     return bytes;
   };
   const Bytes head = take(wire::kHeaderBytes + 48);
-  EXPECT_EQ(head[0], static_cast<std::byte>(Opcode::parcel));
+  EXPECT_EQ(head[0], static_cast<std::byte>(Opcode::peer_message));
   Bytes heard = take(2 << 20);  // a whole piece
   EXPECT_FALSE(session.has_received(asked));
   ASSERT_TRUE(sender.stream.send_bytes(std::span(sent).subspan(3 << 20)));
@@ -309,9 +310,9 @@ TEST_P(DeliveryTest, WhatHasArrivedIsHandedOnBeforeTheRestHas) {
 }
 
 TEST_P(DeliveryTest, WordsOfTheOtherByteOrderAreSwappedAsTheyArrive) {
-  FakeSender sender(daemon.address(), session.open_inbox(), true);
+  FakeSender sender(daemon.address(), session.open_mailbox(), true);
   sender.expect_joined();
-  std::uint64_t parcel = 0;
+  std::uint64_t peer_message = 0;
   for (const std::uint8_t word_bytes : {1, 2, 4, 8}) {
     Region region = matrix(301, 203, 305, static_cast<Triangle>(random() % 5), 64, 2U * word_bytes);
     region.word_bytes = word_bytes;
@@ -323,14 +324,14 @@ TEST_P(DeliveryTest, WordsOfTheOtherByteOrderAreSwappedAsTheyArrive) {
     Bytes memory(kBufferBytes);
     copy(Layout::matrix(memory.data(), region), Layout::bytes(swapped.data(), swapped.size()));
     session.poison();
-    const std::uint64_t asked = session.receive(++parcel, region);
-    ASSERT_TRUE(sender.begin(parcel, shape_of(region), said));
+    const std::uint64_t asked = session.receive(++peer_message, region);
+    ASSERT_TRUE(sender.begin(peer_message, shape_of(region), said));
     ASSERT_EQ(session.await(asked).code, Code::ok);
     session.expect_has(region, memory, region);
   }
   const Region unsaid{.element_bytes = 8, .rows = 10, .cols = 1, .ld = 10};
-  const std::uint64_t asked = session.receive(++parcel, unsaid);
-  ASSERT_TRUE(sender.begin(parcel, unsaid, Bytes(80)));
+  const std::uint64_t asked = session.receive(++peer_message, unsaid);
+  ASSERT_TRUE(sender.begin(peer_message, unsaid, Bytes(80)));
   EXPECT_EQ(session.await(asked).code, Code::connection_lost);
   sender.expect_over();
 }
@@ -338,11 +339,11 @@ TEST_P(DeliveryTest, WordsOfTheOtherByteOrderAreSwappedAsTheyArrive) {
 TEST_P(DeliveryTest, AClosedInboxEndsAParcelThatIsHalfThere) {
   const Region region = line(4 << 20);
   const Bytes half(2 << 20, std::byte{1});
-  FakeSender sender(daemon.address(), session.open_inbox());
+  FakeSender sender(daemon.address(), session.open_mailbox());
   sender.expect_joined();
   const std::uint64_t asked = session.receive(1, region);
   ASSERT_TRUE(sender.begin(1, region, half));
-  session.close_inbox();
+  session.close_mailbox();
   EXPECT_NE(session.await(asked).code, Code::ok);
   session.poison();
   const iovec more{const_cast<std::byte*>(half.data()), half.size()};
@@ -353,7 +354,7 @@ TEST_P(DeliveryTest, AClosedInboxEndsAParcelThatIsHalfThere) {
 
 TEST_P(DeliveryTest, ASenderThatDiesInMidParcelIsMissedAtOnce) {
   const Region region = line(4 << 20);
-  FakeSender sender(daemon.address(), session.open_inbox());
+  FakeSender sender(daemon.address(), session.open_mailbox());
   sender.expect_joined();
   const std::uint64_t half = session.receive(1, region);
   const std::uint64_t next = session.receive(2, region);

@@ -34,11 +34,11 @@ class StripingTest : public testing::Test {
     return stripes.end.ok() ? stripes.as<wire::Stripes>() : wire::Stripes();
   }
 
-  std::unique_ptr<RawClient> knock(std::uint8_t index, const wire::Token& ticket,
+  std::unique_ptr<RawClient> knock(std::uint8_t index, const wire::Token& access_key,
                                    std::uint16_t version = wire::kVersion) {
     auto client = std::make_unique<RawClient>(daemon.address());
     wire::Body body;
-    wire::encode(wire::JoinStream{version, index, ticket, ""}, body);
+    wire::encode(wire::JoinStream{version, index, access_key, ""}, body);
     EXPECT_TRUE(client->send({.opcode = Opcode::join_stream, .queue = {}}, body.bytes()));
     return client;
   }
@@ -53,7 +53,8 @@ class StripingTest : public testing::Test {
 
   Clients knock_all(const wire::Stripes& terms) {
     Clients all;
-    for (std::uint8_t i = 1; i <= terms.extra_streams; ++i) all.push_back(knock(i, terms.ticket));
+    for (std::uint8_t i = 1; i <= terms.extra_streams; ++i)
+      all.push_back(knock(i, terms.access_key));
     return all;
   }
 
@@ -102,7 +103,7 @@ TEST_F(StripingTest, AConnectionTravelsOverAllItsStreams) {
   const wire::Stripes terms = ask(first, 3);
   EXPECT_EQ(terms.extra_streams, 3);
   EXPECT_EQ(terms.block_bytes, kBlockBytes);
-  EXPECT_NE(terms.ticket, wire::Token{});
+  EXPECT_NE(terms.access_key, wire::Token{});
   RawClient client = striped(first, knock_all(terms));
   expect_works(client);
   client.command(Opcode::goodbye);
@@ -113,7 +114,7 @@ TEST_F(StripingTest, TheOrderOfJoiningDoesNotMatter) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 3);
   Clients others(3);
-  for (const std::uint8_t index : {3, 1, 2}) others[index - 1U] = knock(index, terms.ticket);
+  for (const std::uint8_t index : {3, 1, 2}) others[index - 1U] = knock(index, terms.access_key);
   RawClient client = striped(first, std::move(others));
   expect_works(client);
 }
@@ -149,10 +150,10 @@ TEST_F(StripingTest, TicketsAreFreshAndNoSessionTokens) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 1);
   RawClient second(daemon.address());
-  EXPECT_NE(ask(second, 1).ticket, terms.ticket);
+  EXPECT_NE(ask(second, 1).access_key, terms.access_key);
   RawClient confused(daemon.address());
   wire::Hello hello;
-  hello.join = terms.ticket;
+  hello.join = terms.access_key;
   confused.hello(hello);
   expect_refused(confused, Code::denied);
 }
@@ -161,7 +162,7 @@ TEST_F(StripingTest, WrongTicketsAreRefusedAndDisturbNobody) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 2);
   for (int bit = 0; bit < 128; bit += 9) {
-    wire::Token wrong = terms.ticket;
+    wire::Token wrong = terms.access_key;
     wrong[static_cast<std::size_t>(bit / 64)] ^= std::uint64_t{1} << bit % 64;
     expect_refused(*knock(1, wrong), Code::denied);
   }
@@ -173,9 +174,9 @@ TEST_F(StripingTest, WrongTicketsAreRefusedAndDisturbNobody) {
 TEST_F(StripingTest, WrongIndicesAreRefusedAndDisturbNobody) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 2);
-  expect_refused(*knock(0, terms.ticket), Code::invalid_argument);
-  expect_refused(*knock(3, terms.ticket), Code::invalid_argument);
-  expect_refused(*knock(255, terms.ticket), Code::invalid_argument);
+  expect_refused(*knock(0, terms.access_key), Code::invalid_argument);
+  expect_refused(*knock(3, terms.access_key), Code::invalid_argument);
+  expect_refused(*knock(255, terms.access_key), Code::invalid_argument);
   RawClient client = striped(first, knock_all(terms));
   expect_works(client);
 }
@@ -184,13 +185,13 @@ TEST_F(StripingTest, OfTwoWithOneIndexOneIsRefused) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 2);
   Clients same;
-  for (int i = 0; i < 2; ++i) same.push_back(knock(1, terms.ticket));
+  for (int i = 0; i < 2; ++i) same.push_back(knock(1, terms.access_key));
   auto late = std::async(std::launch::async, [&] { return same[1]->receive(); });
   Clients others;
   // Whichever of the two is served first joins; that is answered when the other stream has, too.
   auto last = std::async(std::launch::async, [&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // for both to be served
-    return knock(2, terms.ticket);
+    return knock(2, terms.access_key);
   });
   const Received answers[] = {same[0]->receive(), late.get()};
   const bool first_joined = answers[0].opcode() == Opcode::joined;
@@ -210,7 +211,7 @@ TEST_F(StripingTest, ATicketIsGoodForOneConnection) {
   const wire::Stripes terms = ask(first, 2);
   RawClient client = striped(first, knock_all(terms));
   for (const std::uint8_t index : {1, 2, 3}) {
-    expect_refused(*knock(index, terms.ticket), Code::denied);
+    expect_refused(*knock(index, terms.access_key), Code::denied);
   }
   expect_works(client);
 }
@@ -218,7 +219,7 @@ TEST_F(StripingTest, ATicketIsGoodForOneConnection) {
 TEST_F(StripingTest, AnotherVersionIsRefused) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 1);
-  expect_refused(*knock(1, terms.ticket, 77), Code::version_mismatch);
+  expect_refused(*knock(1, terms.access_key, 77), Code::version_mismatch);
   RawClient client = striped(first, knock_all(terms));
   expect_works(client);
 }
@@ -246,7 +247,7 @@ TEST_F(StripingTest, StreamsThatDoNotComeEndTheConnection) {
   const wire::Stripes terms = ask(first, 2);
   RawClient second(impatient.address());
   wire::Body body;
-  wire::encode(wire::JoinStream{wire::kVersion, 1, terms.ticket, ""}, body);
+  wire::encode(wire::JoinStream{wire::kVersion, 1, terms.access_key, ""}, body);
   second.send({.opcode = Opcode::join_stream, .queue = {}}, body.bytes());
   const Received failed = first.receive();
   ASSERT_EQ(failed.opcode(), Opcode::failed);
@@ -254,7 +255,7 @@ TEST_F(StripingTest, StreamsThatDoNotComeEndTheConnection) {
   EXPECT_EQ(first.receive().end.code(), Code::connection_lost);
   EXPECT_EQ(second.receive().end.code(), Code::connection_lost);
   RawClient late(impatient.address());
-  wire::encode(wire::JoinStream{wire::kVersion, 2, terms.ticket, ""}, body = {});
+  wire::encode(wire::JoinStream{wire::kVersion, 2, terms.access_key, ""}, body = {});
   late.send({.opcode = Opcode::join_stream, .queue = {}}, body.bytes());
   expect_refused(late, Code::denied);
   RawClient other(impatient.address());
@@ -265,7 +266,7 @@ TEST_F(StripingTest, StreamsThatDoNotComeEndTheConnection) {
 TEST_F(StripingTest, AClientThatGoesOnTooEarlyIsCutOff) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 2);
-  const auto second = knock(1, terms.ticket);
+  const auto second = knock(1, terms.access_key);
   first.command(Opcode::ping);
   const Received failed = first.receive();
   ASSERT_EQ(failed.opcode(), Opcode::failed);
@@ -276,10 +277,10 @@ TEST_F(StripingTest, AClientThatGoesOnTooEarlyIsCutOff) {
 TEST_F(StripingTest, AClientThatLeavesTakesItsStreamsAlong) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 2);
-  const auto second = knock(1, terms.ticket);
+  const auto second = knock(1, terms.access_key);
   first.disconnect();
   EXPECT_EQ(second->receive().end.code(), Code::connection_lost);
-  expect_refused(*knock(2, terms.ticket), Code::denied);
+  expect_refused(*knock(2, terms.access_key), Code::denied);
 }
 
 TEST_F(StripingTest, TheEndOfOneStreamEndsTheSession) {
@@ -310,7 +311,7 @@ TEST_F(StripingTest, TheEndOfOneStreamEndsTheSession) {
 TEST_F(StripingTest, DrainingDoesNotWaitForStreamsThatDoNotCome) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 2);
-  const auto second = knock(1, terms.ticket);
+  const auto second = knock(1, terms.access_key);
   daemon.server().drain(3600);
   EXPECT_EQ(first.answer().end.code(), Code::connection_lost);
   EXPECT_EQ(second->receive().end.code(), Code::connection_lost);

@@ -90,13 +90,13 @@ def programs(suite: Suite) -> dict[str, tuple[list[str], dict[str, int]]]:
     return {
         "threads": ([program("e2e_threads"), "8", "40", "60"], {"*": 280}),
         "fork": ([program("e2e_fork"), "80", "busy"], {"dgemm": 7, "dgesv": 7, "fftw*": 7}),
-        "closed": ([program("e2e_undisturbed"), "closed"], {"dgemm": 4}),
-        "first": ([program("e2e_undisturbed"), "first"], {"dgemm": 2}),
-        "cancel": ([program("e2e_undisturbed"), "cancel"], {"dgemm": 2}),
+        "closed": ([program("e2e_preserve_errno"), "closed"], {"dgemm": 4}),
+        "first": ([program("e2e_preserve_errno"), "first"], {"dgemm": 2}),
+        "cancel": ([program("e2e_preserve_errno"), "cancel"], {"dgemm": 2}),
     }
 
 
-def undisturbed(suite: Suite, server: str, name: str) -> None:
+def preserve_errno(suite: Suite, server: str, name: str) -> None:
     command, least = programs(suite)[name]
     outcome = suite.bench.run(command, "remote", server, extra={"OUTBOARD_DEVICES": "always:2"})
     outcome.expect_ok().expect_stderr_lines(0).expect_out(least)
@@ -198,7 +198,7 @@ def body(suite: Suite) -> None:
                     )
             for name in programs(suite) if count == 2 else ():
                 suite.check(
-                    name, functools.partial(undisturbed, suite, daemon.address("tcp"), name)
+                    name, functools.partial(preserve_errno, suite, daemon.address("tcp"), name)
                 )
             suite.check("verified", functools.partial(checked, suite, daemon.shm))
             suite.check("small calls", lambda d=daemon: whole(suite, d.tcp, "all"))

@@ -141,10 +141,10 @@ def illegal(bench: Bench, way: Way, server: str) -> None:
     )
 
 
-def undisturbed(bench: Bench, way: Way, server: str) -> None:
+def preserve_errno(bench: Bench, way: Way, server: str) -> None:
     """Descriptors and threads of the program are left alone."""
     for what, least in (("closed", 4), ("first", 2), ("cancel", 2)):
-        outcome = bench.run([bench.program("e2e_undisturbed"), what], way.mode, server)
+        outcome = bench.run([bench.program("e2e_preserve_errno"), what], way.mode, server)
         judge(outcome, way, {"dgemm": least})
 
 
@@ -207,7 +207,7 @@ CASES = {
         early,
         two_blas,
         illegal,
-        undisturbed,
+        preserve_errno,
         ilp64,
         lapacke,
         fft_plans,

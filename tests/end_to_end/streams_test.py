@@ -25,7 +25,7 @@ def programs(suite: Suite) -> dict[str, tuple[list[str], dict[str, int]]]:
         "poison": ([program("e2e_poison"), "3", "60"], {"dgemm": 3, "zgesv": 3, "fftw*": 12}),
         "threads": ([program("e2e_threads"), "8", "40", "60"], {"*": 280}),
         "fork": ([program("e2e_fork"), "80", "busy"], {"dgemm": 7, "dgesv": 7, "fftw*": 7}),
-        "closed": ([program("e2e_undisturbed"), "closed"], {"dgemm": 4}),
+        "closed": ([program("e2e_preserve_errno"), "closed"], {"dgemm": 4}),
     }
 
 

@@ -172,7 +172,7 @@ void ClientScript::reach_others(client::RemoteDevice& device, unsigned operation
   const Region& region = kRegions[1];
   int patience = 3;
   switch (operation) {
-    case 0: (void)peering.inbox(); break;
+    case 0: (void)peering.mailbox(); break;
     case 1:
     case 2:
       if (const auto peer = peering.connect({"fuzz:" + std::to_string(operation), {5, operation}});

@@ -61,7 +61,7 @@ bool opens_stream(const Piece& piece) {
   return magic == wire::kMagic;
 }
 
-// An input cannot know the token of a session that it opens, nor the ticket of an inbox.
+// An input cannot know the token of a session that it opens, nor the access key of an mailbox.
 void put_token(Piece& piece, const wire::Token& token) {
   wire::Token said;
   if (piece.body.size() < kTokenAt + sizeof said) return;
@@ -82,21 +82,21 @@ class Clients {
   void serve(std::vector<Piece> messages) {
     if (messages.empty()) return;
     for (Piece& piece : messages) {
-      if (ticket_ && wants_ticket(piece)) put_token(piece, *ticket_);
+      if (access_key_ && wants_ticket(piece)) put_token(piece, *access_key_);
     }
     const bool is_peer = wants_ticket(messages.front());
     if (token_ && !is_peer) put_token(messages.front(), *token_);
     const Bytes says = join(messages);
     Speech speech(Speech::Side::daemon);
     speech.welcomed = [&](const wire::Token& token) { keep(token); };
-    speech.opened = [&](const wire::Token& ticket) { ticket_ = ticket; };
+    speech.opened = [&](const wire::Token& access_key) { access_key_ = access_key; };
     const auto connection = std::make_shared<daemon::Connection>(
         std::make_unique<ByteStream>(manner_, says, speech), daemon_.sessions());
     is_peer ? run_peer(*connection) : (void)connection->run();
   }
 
  private:
-  // Another daemon waits until its parcels are wanted, or the session ends.
+  // Another daemon waits until its peer messages are wanted, or the session ends.
   void run_peer(daemon::Connection& connection) {
     auto done = std::async(std::launch::async, [&] { (void)connection.run(); });
     if (done.wait_for(kUnwanted) != std::future_status::ready) session_.reset();
@@ -115,7 +115,7 @@ class Clients {
   Daemon& daemon_;
   const Manner manner_;
   std::optional<wire::Token> token_;
-  std::optional<wire::Token> ticket_;
+  std::optional<wire::Token> access_key_;
   std::shared_ptr<daemon::Session> session_;
 };
 

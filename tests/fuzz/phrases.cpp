@@ -20,7 +20,7 @@ constexpr BufferId kSecond{2};
 constexpr PlanId kPlan{1};
 constexpr EventId kEvent{1};
 constexpr PeerId kPeer{1};
-constexpr ParcelId kParcel{1};
+constexpr PeerMessageId kParcel{1};
 constexpr wire::Token kAnyTicket{kAnyToken, kAnyToken};
 
 template <class Message>
@@ -110,12 +110,12 @@ std::vector<Piece> client_session() {
       phrase(Opcode::execute_plan, kQueue, wire::ExecutePlan{kPlan, kFirst, kSecond, 0, 0}),
       phrase(Opcode::record, kQueue, wire::Record{kEvent}),
       phrase(Opcode::wait, kQueue, wire::Wait{kEvent}),
-      phrase(Opcode::open_inbox),
+      phrase(Opcode::open_mailbox),
       phrase(Opcode::connect_peer, {}, wire::ConnectPeer{kPeer, kAnyTicket, "127.0.0.1:1"}),
       phrase(Opcode::receive, kQueue, wire::Receive{kParcel, kSecond, gaps, {}}),
       phrase(Opcode::send, kQueue, wire::Send{kPeer, kParcel, kFirst, gaps}),
       phrase(Opcode::disconnect_peer, {}, wire::DisconnectPeer{kPeer}),
-      phrase(Opcode::close_inbox),
+      phrase(Opcode::close_mailbox),
       phrase(Opcode::ping),
       phrase(Opcode::locate, {}, wire::Locate{kFirst}),
       phrase(Opcode::synchronize, kQueue),
@@ -135,7 +135,7 @@ std::vector<Piece> peer_sessions() {
       phrase(Opcode::hello, {}, hello()),
       phrase(Opcode::create_queue, kQueue),
       phrase(Opcode::allocate, {}, wire::Allocate{kFirst, 4096}),
-      phrase(Opcode::open_inbox),
+      phrase(Opcode::open_mailbox),
       phrase(Opcode::receive, kQueue, wire::Receive{{1}, kFirst, gaps, {}}),
       phrase(Opcode::receive, kQueue, wire::Receive{{2}, kFirst, line, {}}),
       phrase(Opcode::receive, kQueue, wire::Receive{{3}, kFirst, gaps, {}}),
@@ -157,8 +157,8 @@ std::vector<Piece> peer_sessions() {
   packed.ld = packed.rows;
   const std::vector<Piece> daemon{
       joining_daemon(),
-      phrase(Opcode::parcel, {}, wire::Parcel{{2}, line}, packed_bytes(line)),
-      phrase(Opcode::parcel, {}, wire::Parcel{{3}, packed}, packed_bytes(packed)),
+      phrase(Opcode::peer_message, {}, wire::PeerMessage{{2}, line}, packed_bytes(line)),
+      phrase(Opcode::peer_message, {}, wire::PeerMessage{{3}, packed}, packed_bytes(packed)),
       phrase(Opcode::goodbye),
   };
   std::vector<Piece> all = std::move(receiver);
@@ -170,7 +170,7 @@ std::vector<Piece> peer_sessions() {
 Piece joining_daemon() {
   wire::JoinPeer join;
   join.big_endian = wire::kBigEndian;
-  join.ticket = kAnyTicket;
+  join.access_key = kAnyTicket;
   return phrase(Opcode::join_peer, {}, join);
 }
 
@@ -207,8 +207,8 @@ std::vector<Piece> daemon_phrases() {
       phrase(Opcode::done, kQueue, busy),
       phrase(Opcode::credit, kQueue, wire::Credit{1}),
       phrase(Opcode::pong),
-      phrase(Opcode::inbox, {}, wire::Inbox{Code::ok, {3, 4}}),
-      phrase(Opcode::inbox, {}, wire::Inbox{Code::denied, {}}),
+      phrase(Opcode::mailbox, {}, wire::Mailbox{Code::ok, {3, 4}}),
+      phrase(Opcode::mailbox, {}, wire::Mailbox{Code::denied, {}}),
       phrase(Opcode::peer, {}, wire::Outcome{}),
       phrase(Opcode::peer, {}, failure),
       phrase(Opcode::received, kQueue, wire::Outcome{}),
@@ -238,13 +238,13 @@ std::vector<Piece> golden_messages() {
       {"location", Opcode::location},
       {"outcome", Opcode::data},
       {"credit", Opcode::credit},
-      {"inbox", Opcode::inbox},
+      {"mailbox", Opcode::mailbox},
       {"connect_peer", Opcode::connect_peer},
       {"disconnect_peer", Opcode::disconnect_peer},
       {"send", Opcode::send},
       {"receive", Opcode::receive},
       {"join_peer", Opcode::join_peer},
-      {"parcel", Opcode::parcel},
+      {"peer_message", Opcode::peer_message},
   };
   std::vector<Piece> golden;
   test::for_each_sample([&](std::string_view name, const auto&, std::string_view hex) {

@@ -5,8 +5,8 @@
 
 namespace ob::fuzz {
 
-/// As a join token in a client's bytes: stands for the token of the last welcome. As a ticket in
-/// join_peer and connect_peer: for that of the last inbox.
+/// As a join token in a client's bytes: stands for the token of the last welcome. As a access key
+/// in join_peer and connect_peer: for that of the last mailbox.
 inline constexpr std::uint64_t kAnyToken = 0x4E454B4F54594E41;
 
 /// Every message of a client, in an order that makes a session of them: queue 1, buffers 1 and 2,

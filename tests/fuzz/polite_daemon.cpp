@@ -59,7 +59,7 @@ void PoliteDaemon::answer(const Piece& asked) {
       say(Opcode::data, header, outcome, 16 * Chunks(digest.region, digest.chunk_bytes).count());
       break;
     }
-    case Opcode::open_inbox: say(Opcode::inbox, header, wire::Inbox{Code::ok, {3, 4}}); break;
+    case Opcode::open_mailbox: say(Opcode::mailbox, header, wire::Mailbox{Code::ok, {3, 4}}); break;
     case Opcode::connect_peer: say(Opcode::peer, header, wire::Outcome{}); break;
     case Opcode::receive: say(Opcode::received, header, wire::Outcome{}); break;
     case Opcode::synchronize: say(Opcode::done, header, outcome); break;

@@ -76,9 +76,9 @@ void Speech::hear_daemon(const wire::Header& header, View body) {
     case Opcode::done: (void)said<wire::Outcome>(body); break;
     case Opcode::credit: (void)said<wire::Credit>(body); break;
     case Opcode::location: (void)said<wire::Location>(body); break;
-    case Opcode::inbox: {
-      const auto inbox = said<wire::Inbox>(body);
-      if (opened && inbox.code == Code::ok) opened(inbox.ticket);
+    case Opcode::mailbox: {
+      const auto mailbox = said<wire::Mailbox>(body);
+      if (opened && mailbox.code == Code::ok) opened(mailbox.access_key);
       break;
     }
     case Opcode::peer:
@@ -118,7 +118,7 @@ void Speech::hear_client(const wire::Header& header, View body) {
     case Opcode::send: (void)said<wire::Send>(body); break;
     case Opcode::receive: (void)said<wire::Receive>(body); break;
     case Opcode::join_peer:
-    case Opcode::parcel: fail("daemons say that"); break;
+    case Opcode::peer_message: fail("daemons say that"); break;
     case Opcode::goodbye: over_ = true; break;
     default: break;
   }

@@ -19,7 +19,7 @@ class Speech {
   void hear(View bytes);
   /// Called with the session's token when a welcome was heard.
   std::function<void(const wire::Token&)> welcomed;
-  /// Called with an inbox's ticket when one was opened.
+  /// Called with an mailbox's access key when one was opened.
   std::function<void(const wire::Token&)> opened;
 
  private:

@@ -4,17 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include "algorithms/step_model.hpp"
+#include "algorithms/factor/step_model.hpp"
 
 namespace ob::interpose {
 namespace {
 
-using algorithms::FabricModel;
+using algorithms::ExchangeModel;
 using algorithms::FactorPlan;
 using algorithms::FactorShape;
 
-FabricModel model_of(std::size_t devices, double flop_per_s, double bytes_per_s) {
-  FabricModel model;
+ExchangeModel model_of(std::size_t devices, double flop_per_s, double bytes_per_s) {
+  ExchangeModel model;
   model.ranks.assign(devices, {flop_per_s, flop_per_s, 1e-5, 0});
   model.to_bytes_per_s = model.from_bytes_per_s = model.link_bytes_per_s = bytes_per_s;
   return model;
@@ -29,7 +29,7 @@ TEST(FactorPlans, AreThoseOfTheStepModel) {
   for (const auto kind : {FactorShape::Kind::cholesky, FactorShape::Kind::qr}) {
     for (const double rate : {1e11, 1e13}) {
       const FactorShape shape{kind, 2000, 2000};
-      const FabricModel model = model_of(4, rate, 1e9);
+      const ExchangeModel model = model_of(4, rate, 1e9);
       const FactorPlan made = choose_factor_plan(shape, model);
       EXPECT_TRUE(are_same(plans.choose(shape, model), made));
       EXPECT_TRUE(are_same(plans.choose(shape, model), made));
@@ -48,10 +48,10 @@ TEST(FactorPlans, StayWhileRatesMoveALittle) {
   EXPECT_NE(plans.choose(shape, model_of(3, 1e11, 1e10)).seconds, first.seconds);
   EXPECT_NE(plans.choose({FactorShape::Kind::lu, 2000, 2000}, model_of(4, 1e11, 1e10)).seconds,
             first.seconds);
-  FabricModel small = model_of(4, 1e11, 1e10);
+  ExchangeModel small = model_of(4, 1e11, 1e10);
   small.ranks[0].memory_bytes = 3 << 20;
   EXPECT_NE(plans.choose(shape, small).seconds, first.seconds);
-  FabricModel ring = model_of(4, 1e11, 1e10);
+  ExchangeModel ring = model_of(4, 1e11, 1e10);
   ring.route = algorithms::Route::ring;
   EXPECT_NE(plans.choose(shape, ring).seconds, first.seconds);
   EXPECT_EQ(plans.choose(shape, model_of(4, 1e11, 1e10)).seconds, first.seconds);
@@ -60,7 +60,7 @@ TEST(FactorPlans, StayWhileRatesMoveALittle) {
 // One device that overlaps nothing is worse than its blocks would be.
 TEST(FactorPlans, OneDeviceTakesWhatItTakesAlone) {
   const FactorShape shape{FactorShape::Kind::cholesky, 4096, 4096};
-  const FabricModel model = model_of(4, 5e10, 1.2e8);
+  const ExchangeModel model = model_of(4, 5e10, 1.2e8);
   const FactorPlan blocks = choose_factor_plan(shape, model);
   ASSERT_EQ(blocks.devices, 1u);
   EXPECT_EQ(choose_factor_plan(shape, model, 0.5 * blocks.seconds).devices, 1u);
@@ -73,7 +73,7 @@ TEST(FactorPlans, OneDeviceTakesWhatItTakesAlone) {
 
 TEST(FactorPlans, ManyShapesAreForgotten) {
   FactorPlans plans;
-  const FabricModel model = model_of(2, 1e12, 1e9);
+  const ExchangeModel model = model_of(2, 1e12, 1e9);
   for (std::uint64_t n = 100; n < 400; ++n) {
     const FactorShape shape{FactorShape::Kind::cholesky, n, n};
     ASSERT_TRUE(are_same(plans.choose(shape, model), choose_factor_plan(shape, model))) << n;

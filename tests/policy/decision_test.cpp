@@ -30,7 +30,7 @@ TEST(Predict, AddsUpTheModel) {
 TEST(Predict, WhatOverlapsIsHiddenButForAPanel) {
   Work work = work_of(2e12, 3e9, 1e9);
   work.overlaps = true;
-  // stages of 3, 2 and 1 s: the longest, and a quarter of the others
+  // timings of 3, 2 and 1 s: the longest, and a quarter of the others
   EXPECT_NEAR(predict(work, {.link = kLink, .flop_per_s = 1e12}).whole_s, 2e-4 + 3 + 3.0 / 4, 1e-9);
 }
 

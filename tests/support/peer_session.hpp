@@ -42,7 +42,7 @@ inline Region matrix(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld,
           .word_bytes = static_cast<std::uint8_t>(std::min<std::uint32_t>(element_bytes, 8))};
 }
 
-/// As a parcel says it.
+/// As a peer message says it.
 inline Region shape_of(Region region) {
   region.offset_bytes = 0;
   region.ld = std::max<std::uint64_t>(1, region.rows);
@@ -85,37 +85,37 @@ class PeerSession {
     ADD_FAILURE() << "the session lives on";
   }
 
-  /// The inbox's ticket.
-  wire::Token open_inbox() {
-    client.command(wire::Opcode::open_inbox);
-    const Received answer = next(wire::Opcode::inbox);
-    return answer.end.ok() ? answer.as<wire::Inbox>().ticket : wire::Token();
+  /// The mailbox's access key.
+  wire::Token open_mailbox() {
+    client.command(wire::Opcode::open_mailbox);
+    const Received answer = next(wire::Opcode::mailbox);
+    return answer.end.ok() ? answer.as<wire::Mailbox>().access_key : wire::Token();
   }
-  void close_inbox() { client.command(wire::Opcode::close_inbox); }
-  wire::Outcome connect(PeerId peer, const wire::Token& ticket, const std::string& address) {
-    client.command(wire::Opcode::connect_peer, {}, wire::ConnectPeer{peer, ticket, address});
+  void close_mailbox() { client.command(wire::Opcode::close_mailbox); }
+  wire::Outcome connect(PeerId peer, const wire::Token& access_key, const std::string& address) {
+    client.command(wire::Opcode::connect_peer, {}, wire::ConnectPeer{peer, access_key, address});
     const Received answer = next(wire::Opcode::peer);
     return answer.end.ok() ? answer.as<wire::Outcome>() : no_answer();
   }
   /// @pre works
   void connect(PeerId peer, PeerSession& other) {
-    const wire::Outcome outcome = connect(peer, other.open_inbox(), other.address());
+    const wire::Outcome outcome = connect(peer, other.open_mailbox(), other.address());
     EXPECT_EQ(outcome.code, Code::ok) << outcome.message;
   }
   void disconnect(PeerId peer) {
     client.command(wire::Opcode::disconnect_peer, {}, wire::DisconnectPeer{peer});
   }
 
-  std::uint64_t send(PeerId peer, std::uint64_t parcel, const Region& region,
+  std::uint64_t send(PeerId peer, std::uint64_t peer_message, const Region& region,
                      BufferId buffer = kPeerBuffer) {
     return client.command(wire::Opcode::send, kPeerQueue,
-                          wire::Send{peer, {parcel}, buffer, region});
+                          wire::Send{peer, {peer_message}, buffer, region});
   }
   /// Its sequence, for await().
-  std::uint64_t receive(std::uint64_t parcel, const Region& region, PeerId next = {},
+  std::uint64_t receive(std::uint64_t peer_message, const Region& region, PeerId next = {},
                         BufferId buffer = kPeerBuffer) {
     return client.command(wire::Opcode::receive, kPeerQueue,
-                          wire::Receive{{parcel}, buffer, region, next});
+                          wire::Receive{{peer_message}, buffer, region, next});
   }
   wire::Outcome await(std::uint64_t sequence) {
     while (received_.count(sequence) == 0) {
@@ -194,11 +194,12 @@ class PeerSession {
 /// The sending end of a stream between daemons.
 class FakeSender {
  public:
-  FakeSender(const std::string& address, const wire::Token& ticket, bool other_byte_order = false)
+  FakeSender(const std::string& address, const wire::Token& access_key,
+             bool other_byte_order = false)
       : stream(address) {
     wire::JoinPeer join;
     join.big_endian = wire::kBigEndian != other_byte_order;
-    join.ticket = ticket;
+    join.access_key = access_key;
     wire::Body body;
     wire::encode(join, body);
     EXPECT_TRUE(stream.send({.opcode = wire::Opcode::join_peer, .queue = {}}, body.bytes()));
@@ -215,12 +216,12 @@ class FakeSender {
     EXPECT_EQ(answer.as<wire::Refused>().code, code) << answer.as<wire::Refused>().message;
     EXPECT_EQ(stream.receive().end.code(), Code::connection_lost);
   }
-  /// The first bytes of a parcel; what follows is the caller's.
-  bool begin(std::uint64_t parcel, const Region& shape, std::span<const std::byte> first) {
+  /// The first bytes of a peer_message; what follows is the caller's.
+  bool begin(std::uint64_t peer_message, const Region& shape, std::span<const std::byte> first) {
     wire::Body body;
-    wire::encode(wire::Parcel{{parcel}, shape}, body);
+    wire::encode(wire::PeerMessage{{peer_message}, shape}, body);
     return stream.send(
-        {.opcode = wire::Opcode::parcel, .queue = {}, .payload_bytes = packed_bytes(shape)},
+        {.opcode = wire::Opcode::peer_message, .queue = {}, .payload_bytes = packed_bytes(shape)},
         body.bytes(), first);
   }
   void goodbye() { EXPECT_TRUE(stream.send({.opcode = wire::Opcode::goodbye, .queue = {}})); }

@@ -69,7 +69,7 @@ TEST(Messages, DecodedFieldsLandInTheirMembers) {
   EXPECT_EQ(welcome->description, "fast");
   const auto receive = decode_exactly<wire::Receive>(from_hex(test::kReceiveHex));
   ASSERT_TRUE(receive.ok());
-  EXPECT_EQ(receive->parcel.value, 17u);
+  EXPECT_EQ(receive->peer_message.value, 17u);
   EXPECT_EQ(receive->buffer.value, 9u);
   EXPECT_EQ(receive->region.triangle, Triangle::upper_strict);
   EXPECT_EQ(receive->region.ld, UINT64_MAX);
@@ -77,7 +77,7 @@ TEST(Messages, DecodedFieldsLandInTheirMembers) {
   const auto send = decode_exactly<wire::Send>(from_hex(test::kSendHex));
   ASSERT_TRUE(send.ok());
   EXPECT_EQ(send->peer.value, 0x8000000000000007u);
-  EXPECT_EQ(send->parcel.value, 17u);
+  EXPECT_EQ(send->peer_message.value, 17u);
   EXPECT_EQ(send->buffer.value, 9u);
 }
 
@@ -286,33 +286,33 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
 }
 
 TEST(Messages, WhatGoesFromDeviceToDeviceIsChecked) {
-  expect_refusals<wire::Inbox>(test::kInboxHex, "inbox",
-                               {{0, 13, "code"}, {0, 5, "ticket"}, {1, 1, "padding"}});
+  expect_refusals<wire::Mailbox>(test::kInboxHex, "mailbox",
+                                 {{0, 13, "code"}, {0, 5, "access key"}, {1, 1, "padding"}});
   expect_refusals<wire::ConnectPeer>(
       test::kConnectPeerHex, "connect_peer",
       {{24, 99, "address"}, {25, 1, "address"}, {41, 1, "address"}, {47, 1, "address"}});
   expect_refusals<wire::Send>(
       test::kSendHex, "send",
-      {{8, 0, "parcel"}, {36, 5, "region"}, {37, 3, "region"}, {38, 1, "padding"}});
+      {{8, 0, "peer_message"}, {36, 5, "region"}, {37, 3, "region"}, {38, 1, "padding"}});
   expect_refusals<wire::Receive>(
       test::kReceiveHex, "receive",
-      {{0, 0, "parcel"}, {28, 5, "region"}, {29, 16, "region"}, {31, 1, "padding"}});
+      {{0, 0, "peer_message"}, {28, 5, "region"}, {29, 16, "region"}, {31, 1, "padding"}});
   expect_refusals<wire::JoinPeer>(test::kJoinPeerHex, "join_peer",
                                   {{0, 0, "magic"},
                                    {6, 2, "big_endian"},
                                    {7, 1, "reserved"},
                                    {24, 8, "identity"},
                                    {31, 1, "identity"}});
-  expect_refusals<wire::Parcel>(test::kParcelHex, "parcel",
-                                {{0, 0, "parcel"},
-                                 {8, 1, "region"},
-                                 {15, 1, "region"},
-                                 {20, 5, "region"},
-                                 {21, 3, "region"},
-                                 {22, 1, "padding"},
-                                 {16, 12, "region"},
-                                 {40, 4, "region"},
-                                 {40, 2, "region"}});
+  expect_refusals<wire::PeerMessage>(test::kParcelHex, "peer_message",
+                                     {{0, 0, "peer_message"},
+                                      {8, 1, "region"},
+                                      {15, 1, "region"},
+                                      {20, 5, "region"},
+                                      {21, 3, "region"},
+                                      {22, 1, "padding"},
+                                      {16, 12, "region"},
+                                      {40, 4, "region"},
+                                      {40, 2, "region"}});
 }
 
 TEST(Messages, AnInboxThatIsNotOpenHasNoTicket) {
@@ -320,11 +320,11 @@ TEST(Messages, AnInboxThatIsNotOpenHasNoTicket) {
       "05 00 00 00 00 00 00 00"
       "00 00 00 00 00 00 00 00"
       "00 00 00 00 00 00 00 00";
-  const auto inbox = decode_exactly<wire::Inbox>(from_hex(closed));
-  ASSERT_TRUE(inbox.ok()) << inbox.status().message();
-  EXPECT_EQ(inbox->code, Code::denied);
-  expect_refusals<wire::Inbox>(closed, "inbox",
-                               {{0, 0, "ticket"}, {8, 1, "ticket"}, {23, 1, "ticket"}});
+  const auto mailbox = decode_exactly<wire::Mailbox>(from_hex(closed));
+  ASSERT_TRUE(mailbox.ok()) << mailbox.status().message();
+  EXPECT_EQ(mailbox->code, Code::denied);
+  expect_refusals<wire::Mailbox>(
+      closed, "mailbox", {{0, 0, "access key"}, {8, 1, "access key"}, {23, 1, "access key"}});
 }
 
 TEST(Messages, AnotherVersionsJoinPeerTellsItsVersionWhateverFollows) {
@@ -334,7 +334,7 @@ TEST(Messages, AnotherVersionsJoinPeerTellsItsVersionWhateverFollows) {
     const auto join = decode_exactly<wire::JoinPeer>(std::span(bytes).first(size));
     ASSERT_TRUE(join.ok()) << join.status().message();
     EXPECT_EQ(join->version, 4);
-    EXPECT_EQ(join->ticket, wire::Token{});
+    EXPECT_EQ(join->access_key, wire::Token{});
   }
 }
 
@@ -342,8 +342,9 @@ TEST(Messages, StripesThatGrantNothingAreAllZero) {
   const auto nothing = decode_exactly<wire::Stripes>(from_hex(std::string(48, '0')));
   ASSERT_TRUE(nothing.ok()) << nothing.status().message();
   EXPECT_EQ(nothing->extra_streams, 0);
-  expect_refusals<wire::Stripes>(std::string(48, '0'), "stripes",
-                                 {{0, 2, "block_bytes"}, {4, 1, "block_bytes"}, {8, 1, "ticket"}});
+  expect_refusals<wire::Stripes>(
+      std::string(48, '0'), "stripes",
+      {{0, 2, "block_bytes"}, {4, 1, "block_bytes"}, {8, 1, "access key"}});
 }
 
 TEST(Messages, ARateThatIsNoNumberIsRefused) {

@@ -50,23 +50,23 @@ inline constexpr std::string_view kRefusedHex = R"(
 )";
 inline constexpr std::string_view kStripesHex = R"(
   03 00 00 00 00 00 04 00   // extra_streams, reserved, block_bytes: 256 KiB
-  01 00 00 00 00 00 00 80   // ticket
+  01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
 )";
 inline constexpr std::string_view kJoinStreamHex = R"(
   01 4d 0a 0b 05 00 03 00   // magic, version, index, reserved
-  01 00 00 00 00 00 00 80   // ticket
+  01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
 )";
 inline constexpr std::string_view kInboxHex = R"(
   00 00 00 00 00 00 00 00   // code ok, padding
-  01 00 00 00 00 00 00 80   // ticket
+  01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
 )";
 inline constexpr std::string_view kConnectPeerHex = R"(
   07 00 00 00 00 00 00 80   // peer
-  01 00 00 00 00 00 00 80   // ticket
+  01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
   0d 00 00 00 31 30 2e 30   // length of address, "10.0.0.3:7770", padding
   2e 30 2e 33 3a 37 37 37
@@ -74,7 +74,7 @@ inline constexpr std::string_view kConnectPeerHex = R"(
 )";
 inline constexpr std::string_view kSendHex = R"(
   07 00 00 00 00 00 00 80   // peer
-  11 00 00 00 00 00 00 00   // parcel
+  11 00 00 00 00 00 00 00   // peer_message
   09 00 00 00 00 00 00 00   // buffer
   08 07 06 05 04 03 02 01   // region: offset_bytes
   10 00 00 00 02 08 00 00   // element_bytes, triangle lower, word_bytes, padding
@@ -83,7 +83,7 @@ inline constexpr std::string_view kSendHex = R"(
   07 00 00 00 00 00 00 00   // ld
 )";
 inline constexpr std::string_view kReceiveHex = R"(
-  11 00 00 00 00 00 00 00   // parcel
+  11 00 00 00 00 00 00 00   // peer_message
   09 00 00 00 00 00 00 00   // buffer
   40 00 00 00 00 00 00 00   // region: offset_bytes
   08 00 00 00 03 00 00 00   // element_bytes, upper without diagonal, words not said, padding
@@ -94,12 +94,12 @@ inline constexpr std::string_view kReceiveHex = R"(
 )";
 inline constexpr std::string_view kJoinPeerHex = R"(
   01 4d 0a 0b 05 00 01 00   // magic, version, big_endian, reserved
-  01 00 00 00 00 00 00 80   // ticket
+  01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
 )";
 inline constexpr std::string_view kParcelHex = R"(
-  11 00 00 00 00 00 00 00   // parcel
+  11 00 00 00 00 00 00 00   // peer_message
   00 00 00 00 00 00 00 00   // region: no offset
   10 00 00 00 02 08 00 00   // element_bytes, triangle lower, word_bytes, padding
   03 00 00 00 00 00 00 00   // rows
@@ -158,7 +158,7 @@ void for_each_sample(Visit visit) {
           00 10 00 00 00 00 00 00   00 20 00 00 00 00 00 00)");
   visit("record", Record{{k7}}, id7);
   visit("wait", Wait{{k7}}, id7);
-  visit("inbox", Inbox{Code::ok, {0x8000000000000001, 0xc000000000000002}}, kInboxHex);
+  visit("mailbox", Mailbox{Code::ok, {0x8000000000000001, 0xc000000000000002}}, kInboxHex);
   visit("connect_peer",
         ConnectPeer{{k7}, {0x8000000000000001, 0xc000000000000002}, "10.0.0.3:7770"},
         kConnectPeerHex);
@@ -166,7 +166,7 @@ void for_each_sample(Visit visit) {
   visit("send", Send{{k7}, {17}, {9}, kRegion}, kSendHex);
   visit("receive", Receive{{17}, {9}, kOtherRegion, {k7}}, kReceiveHex);
   visit("join_peer", JoinPeer{5, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);
-  visit("parcel", Parcel{{17}, {0, 16, Triangle::lower, 3, 5, 3, 8}}, kParcelHex);
+  visit("peer_message", PeerMessage{{17}, {0, 16, Triangle::lower, 3, 5, 3, 8}}, kParcelHex);
   visit("location", Location{Code::ok, 0x1000, 0x3000}, R"(
           00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00)");
   visit(

@@ -13,8 +13,8 @@
 namespace ob::transport::shm {
 
 // Bytes copied between two publications: long enough to hide their cost (a locked store and a cache
-// line's journey), short enough that the other side copies one chunk out while this side copies the
-// next one in.
+// line's broadcast), short enough that the other side copies one chunk out while this side copies
+// the next one in.
 inline constexpr std::size_t kChunkBytes = std::size_t{128} * 1024;
 inline constexpr std::size_t kCorrupt = SIZE_MAX;
 

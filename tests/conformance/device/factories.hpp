@@ -20,7 +20,7 @@ struct DeviceFactory {
   /// A fresh device with a cap of memory_bytes. It may hold whatever must live as long (a daemon,
   /// say). Errors: unavailable skips the tests of this factory; anything else fails them.
   std::function<Result<std::shared_ptr<Device>>(std::uint64_t memory_bytes)> create;
-  /// False: one thread at a time (a remote device is leased whole, with its connection).
+  /// False: one thread at a time (a remote device is acquired whole, with its connection).
   bool any_thread = true;
   /// Descriptor::base of routines that its library does not have: calls of them must be
   /// `unsupported`, and calls of all others must work.

@@ -42,7 +42,7 @@ class QueueTest : public DeviceTest {
 };
 
 // What on_reached's callback was told, possibly on another thread.
-class Inbox {
+class Mailbox {
  public:
   std::function<void(const QueueReport&)> receiver() {
     return [this](const QueueReport& report) {
@@ -213,11 +213,11 @@ TEST_P(QueueTest, OnReachedComesAfterWhatWasSubmitted) {
   const BufferId buffer = allocate(kSize);
   Bytes contents = random_bytes(kSize);
   Bytes received(kSize, kPoison);
-  Inbox inbox;
+  Mailbox mailbox;
   ASSERT_TRUE(write(queue(), buffer, contents).ok());
   ASSERT_TRUE(read(queue(), buffer, received).ok());
-  ASSERT_TRUE(device().on_reached(queue(), true, inbox.receiver()).ok());
-  const QueueReport report = inbox.wait_for(0);
+  ASSERT_TRUE(device().on_reached(queue(), true, mailbox.receiver()).ok());
+  const QueueReport report = mailbox.wait_for(0);
   EXPECT_TRUE(report.status.ok()) << report.status.message();
   EXPECT_TRUE(received == contents);
 }
@@ -227,13 +227,13 @@ TEST_P(QueueTest, OnReachedClearsOnlyIfTold) {
   Bytes contents = random_bytes(64);
   ASSERT_TRUE(device().synchronize(queue()).status.ok());
   if (!bad_write(queue(), buffer, contents).ok()) GTEST_SKIP() << "refused before it was submitted";
-  Inbox inbox;
-  ASSERT_TRUE(device().on_reached(queue(), false, inbox.receiver()).ok());
-  ASSERT_TRUE(device().on_reached(queue(), true, inbox.receiver()).ok());
-  ASSERT_TRUE(device().on_reached(queue(), true, inbox.receiver()).ok());
-  EXPECT_EQ(inbox.wait_for(0).status.code(), Code::invalid_argument);
-  EXPECT_EQ(inbox.wait_for(1).status.code(), Code::invalid_argument);
-  EXPECT_TRUE(inbox.wait_for(2).status.ok());
+  Mailbox mailbox;
+  ASSERT_TRUE(device().on_reached(queue(), false, mailbox.receiver()).ok());
+  ASSERT_TRUE(device().on_reached(queue(), true, mailbox.receiver()).ok());
+  ASSERT_TRUE(device().on_reached(queue(), true, mailbox.receiver()).ok());
+  EXPECT_EQ(mailbox.wait_for(0).status.code(), Code::invalid_argument);
+  EXPECT_EQ(mailbox.wait_for(1).status.code(), Code::invalid_argument);
+  EXPECT_TRUE(mailbox.wait_for(2).status.ok());
   EXPECT_TRUE(device().synchronize(queue()).status.ok());
 }
 

@@ -1,0 +1,57 @@
+#pragma once
+// Devices that know nothing of each other: what one has gets to the others through this process.
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "algorithms/exchange/panel_exchange.hpp"
+#include "algorithms/host_scratch.hpp"
+
+namespace ob::algorithms {
+
+/// Any mix of devices. A message is read once, block by block, and written to each receiver while
+/// later blocks are still on their way here.
+/// Threads: as PanelExchange      Memory: each message under way, in this process
+class HostExchange final : public PanelExchange {
+ public:
+  /// @param model what is known of the devices; `route` is relay whatever it says
+  static Result<std::unique_ptr<HostExchange>> create(std::span<Device* const> devices,
+                                                      const ExchangeModel& model);
+  ~HostExchange() override = default;
+
+  ExchangeModel model() const override { return model_; }
+  Status offer(std::size_t at, MessageTag tag, const PanelMessage& message,
+               std::span<const std::size_t> receivers) override;
+  Status deliver(std::size_t at) override;
+  Status take(std::size_t at, MessageTag tag, const PanelMessage& message,
+              std::size_t slot) override;
+  void abort(const Status& why) override;
+  Status finish(std::size_t at) override;
+
+ private:
+  // One message in this process.
+  struct Staged {
+    PanelMessage message;             // at its owner
+    std::vector<HostScratch> memory;  // of each region
+    std::size_t blocks_here = 0;      // of all regions, in order
+    std::size_t receivers_left = 0;
+  };
+  HostExchange(std::vector<DeviceQueues> device_queues, const ExchangeModel& model);
+  Status wait_for(MessageTag tag, std::shared_ptr<Staged>& staged);
+  Status wait_for_block(const Staged& staged, std::size_t block);
+
+  ExchangeModel model_;
+  std::vector<std::shared_ptr<Staged>> offered_;  // by each rank, not delivered yet
+  // What a rank's device may still be reading from.   Threads: the rank
+  std::vector<std::deque<std::shared_ptr<Staged>>> in_use_;
+  std::mutex mutex_;  // of all below, and of the counters of what is staged
+  std::condition_variable changed_;
+  std::map<MessageTag, std::shared_ptr<Staged>> staged_;
+  Status aborted_;
+};
+
+}  // namespace ob::algorithms

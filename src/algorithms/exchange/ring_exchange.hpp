@@ -1,0 +1,70 @@
+#pragma once
+// Devices that reach each other: what one has goes from device to device, past this process.
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "algorithms/exchange/panel_exchange.hpp"
+#include "device/peering.hpp"
+
+namespace ob::algorithms {
+
+/// A message goes from its owner to the first receiver and from each to the next, which hands it on
+/// while it arrives; this process only says so.
+/// Threads: as PanelExchange      Source: DAC III, V.B; algorithms 2, point 2
+class RingExchange final : public PanelExchange {
+ public:
+  /// Connects each device to the next one.
+  /// @param model what is known of the devices; `route` is ring whatever it says
+  /// Errors: unsupported, unavailable or denied if they cannot reach each other
+  static Result<std::unique_ptr<RingExchange>> create(std::span<Device* const> devices,
+                                                      const ExchangeModel& model);
+
+  /// How fast so many bytes go from a device to the next one.   @pre no rank runs
+  /// Units: bytes, bytes/s   Errors: those of the devices, which have forgotten each other then
+  Result<double> measure(std::size_t at, std::uint64_t bytes);
+
+  ExchangeModel model() const override { return model_; }
+  Status offer(std::size_t at, MessageTag tag, const PanelMessage& message,
+               std::span<const std::size_t> receivers) override;
+  /// The message has been on its way since offer(); take() returns after this.
+  Status deliver(std::size_t at) override;
+  Status take(std::size_t at, MessageTag tag, const PanelMessage& message,
+              std::size_t slot) override;
+  /// And until others have what this one offered: its memory may be used anew.
+  Status await_home(std::size_t at) override;
+  Status check(std::size_t at) override { return peering(at).check(); }
+  void abort(const Status& why) override;
+  /// After a failure the devices forget each other, so that nothing arrives late.
+  Status finish(std::size_t at) override;
+
+ private:
+  // One message on its way round.
+  struct Broadcast {
+    std::vector<std::size_t> stops;  // its owner first
+    std::size_t arrived = 1;         // at so many of them, in order
+    bool delivered = false;
+    std::size_t left = 0;  // stops that need this no more
+  };
+
+  RingExchange(std::vector<DeviceQueues> device_queues, const ExchangeModel& model);
+  Peering& peering(std::size_t at) const { return *device(at).peering(); }
+  Result<PeerId> peer(std::size_t at, std::size_t other);
+  Status await_arrival(std::size_t at, MessageTag tag, std::size_t stop);
+  template <class Predicate>
+  Status await_others(std::size_t at, std::unique_lock<std::mutex>& lock, Predicate over);
+  bool is_aborted() const;
+
+  ExchangeModel model_;
+  std::vector<Mailbox> mailboxes_;
+  std::vector<std::vector<MessageTag>> offered_;  // by rank, since await_home()   Threads: the rank
+  mutable std::mutex mutex_;                      // of all below
+  std::condition_variable changed_;
+  std::map<MessageTag, Broadcast> broadcasts_;
+  Status aborted_;
+};
+
+}  // namespace ob::algorithms

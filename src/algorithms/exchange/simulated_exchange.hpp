@@ -1,0 +1,67 @@
+#pragma once
+// A exchange whose links exist only in time, for devices that compute nothing.
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "algorithms/exchange/link_clock.hpp"
+#include "algorithms/exchange/panel_exchange.hpp"
+
+namespace ob::algorithms {
+
+/// Copies nothing; everything arrives when it would over the links of the model. With devices that
+/// keep time as well, an algorithm runs as it would on machines that are not there.
+/// Threads: as PanelExchange
+class SimulatedExchange final : public PanelExchange {
+ public:
+  /// @param model of which the links are simulated; ranks for the devices
+  static Result<std::unique_ptr<SimulatedExchange>> create(std::span<Device* const> devices,
+                                                           const ExchangeModel& model);
+
+  ExchangeModel model() const override { return model_; }
+  Status send(std::size_t at, const Layout& source, BufferId buffer, const Region& region) override;
+  Status fetch(std::size_t at, BufferId buffer, const Region& region,
+               const Layout& destination) override;
+  Status offer(std::size_t at, MessageTag tag, const PanelMessage& message,
+               std::span<const std::size_t> receivers) override;
+  Status deliver(std::size_t /*at*/) override { return {}; }
+  Status take(std::size_t at, MessageTag tag, const PanelMessage& message,
+              std::size_t slot) override;
+  Status await_slot(std::size_t at, std::size_t slot) override;
+  Status await_home(std::size_t at) override;
+  void abort(const Status& why) override;
+  Status finish(std::size_t at) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // One message on its way round.
+  struct Broadcast {
+    std::vector<std::size_t> stops;            // its owner first
+    std::vector<LinkClock::Passing> passings;  // of stops that it has reached or will
+    LinkClock::Passing relayed;                // in this process
+    std::vector<double> behind_bytes;          // what its owner sends home behind it
+  };
+  SimulatedExchange(std::vector<DeviceQueues> device_queues, const ExchangeModel& model);
+  double now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  void sleep_until(double time) const;
+  void set_off(MessageTag tag, double bytes);
+  void send_home(std::size_t at, double bytes, double ready);
+  bool is_leaving(std::size_t at) const;
+  void sleep_until_home(std::size_t at, const Status& status);
+  double pass_to(Broadcast& broadcast, std::size_t at, double bytes, double free);
+
+  const ExchangeModel model_;
+  const Clock::time_point start_ = Clock::now();
+  std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  LinkClock links_;
+  std::map<MessageTag, Broadcast> broadcasts_;
+  std::vector<double> home_at_;  // what each device has sent home
+  Status aborted_;
+};
+
+}  // namespace ob::algorithms

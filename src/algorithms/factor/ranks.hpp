@@ -1,0 +1,18 @@
+#pragma once
+// One thread for each device of a exchange.
+
+#include <cstddef>
+#include <functional>
+
+#include "algorithms/exchange/panel_exchange.hpp"
+#include "base/status.hpp"
+
+namespace ob::algorithms {
+
+/// Runs `program` once for each device, at the same time, the first one on this thread, and waits
+/// for all that they leave under way. When one fails the others stop waiting for it.
+/// Errors: the first failure, in time; out_of_memory if there are no threads
+/// @pre    the exchange was not aborted before
+Status run_ranks(PanelExchange& exchange, const std::function<Status(std::size_t at)>& program);
+
+}  // namespace ob::algorithms

@@ -1,0 +1,317 @@
+#include "algorithms/factor/step_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <vector>
+
+#include "algorithms/exchange/link_clock.hpp"
+#include "algorithms/factor/column_distribution.hpp"
+
+namespace ob::algorithms {
+namespace {
+
+using Kind = FactorShape::Kind;
+
+// From wide to narrow: the narrower, the longer it takes to play.
+constexpr std::uint64_t kBlocks[] = {1024, 768, 512, 384, 256, 192, 128, 96, 64, 32};
+// Time falls and then rises with the width, but for ripples: so many widths in a row that take
+// clearly longer than the best are on the far side.
+constexpr double kFarSide = 1.02;
+constexpr int kWorseInARow = 2;
+constexpr std::size_t kSlots = 2;
+// What another device must gain for it to be asked.
+constexpr double kClearly = 0.97;
+// Devices whose rates differ by less get equal parts: measurements are no better than that.
+constexpr double kUnequal = 1.1;
+
+// Operations and bytes of the parts, as the table's rows count them.
+class Parts {
+ public:
+  Parts(const FactorShape& shape, ColumnDistribution blocks)
+      : shape_(shape), blocks_(std::move(blocks)), scale_(shape.complex ? 4 : 1) {}
+
+  const ColumnDistribution& blocks() const { return blocks_; }
+  std::size_t panels() const {
+    return static_cast<std::size_t>((std::min(shape_.m, shape_.n) + blocks_.width() - 1) /
+                                    blocks_.width());
+  }
+  double width(std::size_t block) const { return static_cast<double>(blocks_.count(block)); }
+  double height(std::size_t block) const {
+    return static_cast<double>(shape_.rows() - std::min(shape_.rows(), blocks_.first(block)));
+  }
+  double depth(std::size_t panel) const { return std::min(width(panel), height(panel)); }
+
+  double panel_flop(std::size_t panel) const {
+    const double m = height(panel);
+    const double w = width(panel);
+    if (shape_.kind == Kind::cholesky) return scale_ * (w * w * w / 3 + (m - w) * w * w);
+    const double least = std::min(m, w);
+    const double flop = least * least * (std::max(m, w) - least / 3);
+    return scale_ * flop * (shape_.kind == Kind::qr ? 2 : 1);
+  }
+  double panel_calls() const { return shape_.kind == Kind::cholesky ? 2 : 1; }
+  // Of one block with a panel.
+  double update_flop(std::size_t panel, std::size_t block) const {
+    const double m = height(panel);
+    const double k = depth(panel);
+    const double w = width(block);
+    switch (shape_.kind) {
+      case Kind::cholesky: return scale_ * (w * (w + 1) * k + 2 * (height(block) - w) * w * k);
+      case Kind::lu: return scale_ * (k * k * w + 2 * (m - k) * w * k);
+      case Kind::qr: return scale_ * 2 * w * k * (2 * m - k);
+    }
+    return 0;
+  }
+  // Of `count` blocks at once.
+  double update_calls(std::size_t panel, std::size_t count) const {
+    if (shape_.kind == Kind::cholesky) return 2 * static_cast<double>(count);
+    return shape_.kind == Kind::qr ? 1 : 2 + depth(panel);
+  }
+  double block_bytes(std::size_t block) const {
+    const double w = width(block);
+    if (shape_.kind != Kind::cholesky) return element() * w * static_cast<double>(shape_.m);
+    return element() * (w * height(block) - w * (w - 1) / 2);
+  }
+  double peer_message_bytes(std::size_t panel) const {
+    const double m = height(panel);
+    const double k = depth(panel);
+    if (shape_.kind == Kind::cholesky) return element() * (m - width(panel)) * k;
+    return element() * m * k + k * (shape_.kind == Kind::lu ? 8 : element());
+  }
+  // Of a panel of an earlier slab, for one that begins with block `first`.
+  double brought_bytes(std::size_t panel, std::size_t first) const {
+    if (shape_.kind != Kind::cholesky) return peer_message_bytes(panel);
+    return element() * height(first) * depth(panel);
+  }
+
+ private:
+  double element() const { return shape_.element_bytes; }
+
+  const FactorShape shape_;
+  const ColumnDistribution blocks_;
+  const double scale_;
+};
+
+// Plays one plan; the functions are those of BlockedFactorization.
+class Play {
+ public:
+  Play(const FactorShape& shape, const ExchangeModel& model, ColumnDistribution distribution)
+      : parts_(shape, std::move(distribution)),
+        blocks_(parts_.blocks()),
+        model_(model),
+        links_(model),
+        ranks_(blocks_.devices()),
+        width_(model.links_of_client()) {}
+
+  FactorTimes run() {
+    for (std::size_t number = 0; number < blocks_.slabs(); ++number) {
+      slab_ = blocks_.slab(number);
+      run_slab();
+    }
+    return {home_, received_, brought_};
+  }
+
+ private:
+  struct Rank {
+    double thread = 0;    // the rank itself: it waits for what it sends and takes
+    double computed = 0;  // its device
+    double home = 0;      // what it has sent home so far
+    double slot_free[kSlots] = {};
+    std::size_t next_to_send = 0;
+  };
+
+  void run_slab() {
+    for (std::size_t block = slab_.first; block < slab_.end; ++block) {
+      const std::size_t at = blocks_.owner(block);
+      if (blocks_.next_of(at, slab_.first) == block) send(at, block);
+    }
+    if (slab_.first == 0) {
+      const std::size_t at = blocks_.owner(0);
+      make(at, 0);
+      const std::size_t next = blocks_.next_of(at, 1);
+      if (next < slab_.end) send(at, next);
+    }
+    for (std::size_t panel = 0; panel < std::min(parts_.panels(), slab_.end); ++panel) step(panel);
+    for (std::size_t block = std::max(parts_.panels(), slab_.first); block < slab_.end; ++block) {
+      fetch(block, ranks_[blocks_.owner(block)].computed);
+    }
+    if (slab_.end == blocks_.blocks()) return;
+    for (Rank& rank : ranks_) rank.thread = std::max(rank.thread, rank.home);
+  }
+
+  void send(std::size_t at, std::size_t block) {
+    Rank& rank = ranks_[at];
+    if (block < rank.next_to_send) return;
+    rank.next_to_send = block + 1;
+    // in the order of blocks, so many at a time
+    const double turn = sent_.size() < width_ ? 0 : sent_[sent_.size() - width_];
+    rank.thread =
+        links_.send(at, parts_.block_bytes(block), std::max(turn, rank.thread)) + model_.handover_s;
+    sent_.push_back(std::max(rank.thread, sent_.empty() ? 0 : sent_.back()));
+  }
+  void fetch(std::size_t block, double ready) {
+    Rank& rank = ranks_[blocks_.owner(block)];
+    const double home = links_.fetch(blocks_.owner(block), parts_.block_bytes(block), ready);
+    rank.home = std::max(rank.home, home);
+    home_ = std::max(home_, home);
+  }
+  void compute(std::size_t at, double flop, double flop_per_s, double calls) {
+    Rank& rank = ranks_[at];
+    rank.computed =
+        std::max(rank.computed, rank.thread) + calls * model_.ranks[at].call_s + flop / flop_per_s;
+  }
+  void make(std::size_t at, std::size_t panel) {
+    const RankModel& rank = model_.ranks[at];
+    const double rate = rank.panel_flop_per_s > 0 ? rank.panel_flop_per_s : rank.flop_per_s;
+    compute(at, parts_.panel_flop(panel), rate, parts_.panel_calls());
+    ready_ = ranks_[at].computed;
+  }
+  bool needs(std::size_t at, std::size_t panel) const {
+    return blocks_.next_of(at, std::max(panel + 1, slab_.first)) < slab_.end;
+  }
+  bool has(std::size_t at, std::size_t block) const {
+    return slab_.contains(block) && blocks_.owner(block) == at;
+  }
+
+  void bring(std::size_t panel) {
+    const double bytes = parts_.brought_bytes(panel, slab_.first);
+    for (std::size_t at = 0; at < ranks_.size(); ++at) {
+      if (!needs(at, panel)) continue;
+      Rank& rank = ranks_[at];
+      brought_ += bytes;
+      // from the last slab to end: they all are at home
+      const double ready = std::max(rank.thread, rank.slot_free[panel % kSlots]);
+      rank.thread = links_.send(at, bytes, ready) + model_.handover_s;
+    }
+  }
+
+  void go_round(std::size_t panel) {
+    const std::size_t owner = blocks_.owner(panel);
+    const double bytes = parts_.peer_message_bytes(panel);
+    LinkClock::Passing there{ready_ + model_.handover_s, {}};
+    std::size_t from = owner;
+    for (std::size_t i = 1; i < ranks_.size(); ++i) {
+      const std::size_t at = (owner + i) % ranks_.size();
+      if (!needs(at, panel)) continue;
+      Rank& rank = ranks_[at];
+      const double free = std::max(rank.thread, rank.slot_free[panel % kSlots]);
+      received_ += bytes;
+      LinkClock::Passing here;
+      if (model_.route == Route::relay) {
+        if (from == owner) there = links_.up(owner, bytes, there.ready);
+        here = links_.down(at, bytes, there, free);
+      } else {
+        here = there = links_.forward(from, at, bytes, there, free);
+      }
+      rank.thread = here.last() + model_.handover_s;
+      from = at;
+    }
+    if (model_.route == Route::relay && from != owner) {
+      ranks_[owner].thread = std::max(ranks_[owner].thread, there.last());  // it delivers
+    }
+    fetch(panel, ready_);
+  }
+
+  void step(std::size_t panel) {
+    if (slab_.contains(panel)) {
+      go_round(panel);
+    } else {
+      bring(panel);
+    }
+    const std::size_t next = panel + 1;
+    const bool makes_next = next < parts_.panels() && slab_.contains(next);
+    if (makes_next) {
+      const std::size_t at = blocks_.owner(next);
+      if (panel == 0) send(at, next);
+      update(at, panel, next, next + 1);
+      make(at, next);
+    }
+    if (panel == 0) {
+      for (std::size_t block = std::max(next, slab_.first); block < slab_.end; ++block) {
+        if (block == next && makes_next) continue;
+        send(blocks_.owner(block), block);
+        update(blocks_.owner(block), panel, block, block + 1);
+      }
+    }
+    for (std::size_t at = 0; at < ranks_.size(); ++at) {
+      const bool made_next = makes_next && blocks_.owner(next) == at;
+      const std::size_t rest = std::max(made_next ? next + 1 : next, slab_.first);
+      if (panel > 0) update(at, panel, blocks_.next_of(at, rest), slab_.end);
+      ranks_[at].slot_free[panel % kSlots] = ranks_[at].computed;
+    }
+  }
+
+  // Of the own blocks, those in [first, end).
+  void update(std::size_t at, std::size_t panel, std::size_t first, std::size_t end) {
+    if (first >= end) return;
+    double flop = 0;
+    std::size_t count = 0;
+    for (std::size_t block = first; block < end; block = blocks_.next_of(at, block + 1)) {
+      flop += parts_.update_flop(panel, block);
+      ++count;
+    }
+    compute(at, flop, model_.ranks[at].flop_per_s, parts_.update_calls(panel, count));
+  }
+
+  const Parts parts_;
+  const ColumnDistribution& blocks_;
+  Slab slab_;
+  const ExchangeModel& model_;
+  LinkClock links_;
+  std::vector<Rank> ranks_;
+  const std::size_t width_;
+  std::vector<double> sent_;  // when each block and those before it were
+  double ready_ = 0;          // when the last panel was made
+  double home_ = 0;
+  double received_ = 0;
+  double brought_ = 0;
+};
+
+}  // namespace
+
+FactorTimes play_factorization(const FactorShape& shape, const ExchangeModel& model,
+                               const FactorPlan& plan) {
+  const auto distribution = distribute_columns(shape, model.ranks, plan);
+  return distribution ? Play(shape, model, *distribution).run() : FactorTimes{};
+}
+
+FactorPlan choose_block(const FactorShape& shape, const ExchangeModel& model, std::size_t devices) {
+  const auto [slowest, fastest] = std::minmax_element(
+      model.ranks.begin(), model.ranks.begin() + static_cast<std::ptrdiff_t>(devices),
+      [](const RankModel& x, const RankModel& y) { return x.flop_per_s < y.flop_per_s; });
+  const bool are_equal = fastest->flop_per_s < kUnequal * slowest->flop_per_s;
+  FactorPlan best{0, 0, 0};
+  int worse = 0;
+  for (const std::uint64_t block : kBlocks) {
+    if (block > std::max<std::uint64_t>(shape.n / devices, *std::rbegin(kBlocks))) continue;
+    double seconds = HUGE_VAL;
+    for (const bool by_rate : {false, true}) {
+      if (by_rate && are_equal) continue;
+      FactorPlan plan{devices, block, 0, by_rate};
+      const auto distribution = distribute_columns(shape, model.ranks, plan);
+      if (!distribution) continue;
+      plan.seconds = Play(shape, model, *distribution).run().seconds;
+      seconds = std::min(seconds, plan.seconds);
+      if (best.devices == 0 || plan.seconds < best.seconds) best = plan;
+    }
+    // widths that do not fit say nothing
+    if (seconds < HUGE_VAL) worse = seconds > kFarSide * best.seconds ? worse + 1 : 0;
+    if (worse == kWorseInARow) break;
+  }
+  return best;
+}
+
+FactorPlan choose_factor_plan(const FactorShape& shape, const ExchangeModel& model,
+                              double alone_s) {
+  FactorPlan best{0, 0, 0};
+  if (alone_s > 0) best = {1, shape.n, alone_s};
+  for (std::size_t devices = alone_s > 0 ? 2 : 1; devices <= model.ranks.size(); ++devices) {
+    const FactorPlan fastest = choose_block(shape, model, devices);
+    if (fastest.devices == 0) continue;
+    if (best.devices == 0 || fastest.seconds < kClearly * best.seconds) best = fastest;
+  }
+  return best;
+}
+
+}  // namespace ob::algorithms

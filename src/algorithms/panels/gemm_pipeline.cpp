@@ -1,0 +1,138 @@
+#include "algorithms/panels/gemm_pipeline.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/gemm_arguments.hpp"
+#include "algorithms/panels/op_matrix.hpp"
+#include "algorithms/panels/pipeline.hpp"
+#include "algorithms/panels/result_landing.hpp"
+#include "algorithms/residency/placed_operand.hpp"
+
+namespace ob::algorithms {
+namespace {
+
+using namespace gemm_argument;
+
+class Product {
+ public:
+  Product(Device& device, QueueId queue, const Descriptor& gemm, const Argument* arguments,
+          const ProductSchedule& schedule, Residency* residency, CallTimings& timings,
+          Commits* commits)
+      : gemm_(gemm),
+        arguments_(arguments),
+        schedule_(schedule),
+        shape_(product_shape(gemm, arguments)),
+        operands_(gemm.operands(arguments)),
+        a_{placed(kA), is_transposed(kTransA)},
+        b_{placed(kB), is_transposed(kTransB)},
+        c_(placed(kC)),
+        landing_(c_.data, c_.home),
+        a_parts_(schedule.a.size()),
+        b_parts_(schedule.b.size()),
+        pipeline_(device, queue, residency, timings, commits) {}
+
+  Status run() {
+    return pipeline_.run(
+        needed_bytes(), [this] { return submit(); }, [this] { commit(); });
+  }
+
+ private:
+  PlacedOperand placed(Position position) const {
+    const auto operands = operands_.span();
+    const auto at = std::find_if(operands.begin(), operands.end(),
+                                 [&](const Operand& o) { return o.argument == position; });
+    return placed_operand(gemm_, *at, arguments_[position].host);
+  }
+  bool is_transposed(Position flag) const {
+    return arguments_[flag].flag != 'N' && arguments_[flag].flag != 'n';
+  }
+
+  double needed_bytes() const {
+    const double c = static_cast<double>(shape_.m) * static_cast<double>(shape_.n);
+    return bytes_sent(shape_) + c * shape_.element_bytes;
+  }
+
+  Status submit() {
+    OB_RETURN_IF_ERROR(place_c());
+    for (const ProductStep& step : schedule_.steps) {
+      switch (step.kind) {
+        case ProductStep::Kind::send_a:
+          OB_RETURN_IF_ERROR(pipeline_.place(a_.placed(schedule_.a[step.a]), a_parts_[step.a]));
+          break;
+        case ProductStep::Kind::send_b:
+          OB_RETURN_IF_ERROR(pipeline_.place(b_.placed(schedule_.b[step.b]), b_parts_[step.b]));
+          break;
+        case ProductStep::Kind::multiply: OB_RETURN_IF_ERROR(multiply(step)); break;
+        case ProductStep::Kind::fetch: OB_RETURN_IF_ERROR(fetch(step.c)); break;
+      }
+    }
+    return {};
+  }
+
+  // The product alone stays on the device where it is all of C; else nobody could use it there.
+  Status place_c() {
+    if (!c_.read) return pipeline_.place(c_, c_part_);
+    OB_RETURN_IF_ERROR(pipeline_.allocate(extent_bytes(c_.there), c_part_));
+    return landing_.wait();
+  }
+
+  Status multiply(const ProductStep& step) {
+    Argument arguments[kMaxArguments];
+    std::copy_n(arguments_, gemm_.kinds.size(), arguments);
+    const Block& a = schedule_.a[step.a];
+    const Block& b = schedule_.b[step.b];
+    arguments[kM].dim = static_cast<std::int64_t>(step.c.rows);
+    arguments[kN].dim = static_cast<std::int64_t>(step.c.cols);
+    arguments[kK].dim = static_cast<std::int64_t>(a.cols);
+    arguments[kBeta].scalar = {step.adds ? 1.0 : 0.0, 0};
+    arguments[kA].device = {a_parts_[step.a].buffer, a_.offset_bytes(a, step.c.row - a.row),
+                            a_.ld(a)};
+    arguments[kB].device = {b_parts_[step.b].buffer, 0, b_.ld(b)};
+    arguments[kC].device = {c_part_.buffer, landing_.dense(step.c).offset_bytes,
+                            static_cast<std::int64_t>(c_.there.ld)};
+    return pipeline_.call(gemm_, arguments);
+  }
+
+  Status fetch(const Block& c) {
+    return pipeline_.fetch(c_part_.buffer, landing_.dense(c), landing_.landing(c));
+  }
+
+  void commit() {
+    if (c_.read) landing_.add(gemm_.precision, arguments_[kBeta].scalar, false);
+  }
+
+  const Descriptor& gemm_;
+  const Argument* const arguments_;
+  const ProductSchedule& schedule_;
+  const ProductShape shape_;
+  const Operands operands_;
+  const OpMatrix a_;
+  const OpMatrix b_;
+  const PlacedOperand c_;
+  ResultLanding landing_;
+  std::vector<Pipeline::Part> a_parts_;
+  std::vector<Pipeline::Part> b_parts_;
+  Pipeline::Part c_part_;
+  Pipeline pipeline_;  // last: what may still land goes after it
+};
+
+}  // namespace
+
+ProductShape product_shape(const Descriptor& gemm, const Argument* arguments) {
+  ProductShape shape;
+  shape.m = static_cast<std::uint64_t>(arguments[kM].dim);
+  shape.n = static_cast<std::uint64_t>(arguments[kN].dim);
+  shape.k = static_cast<std::uint64_t>(arguments[kK].dim);
+  shape.element_bytes = element_bytes(gemm.precision);
+  shape.flop_per_term = gemm.precision == Precision::c || gemm.precision == Precision::z ? 8 : 2;
+  return shape;
+}
+
+Status offload_product(Device& device, QueueId queue, const Descriptor& gemm,
+                       const Argument* arguments, const ProductSchedule& schedule,
+                       Residency* residency, CallTimings& timings, Commits* commits) {
+  return Product(device, queue, gemm, arguments, schedule, residency, timings, commits).run();
+}
+
+}  // namespace ob::algorithms

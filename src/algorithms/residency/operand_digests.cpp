@@ -1,0 +1,125 @@
+#include "algorithms/residency/operand_digests.hpp"
+
+#include <algorithm>
+
+#include "base/chunks.hpp"
+
+namespace ob::algorithms {
+namespace {
+
+// Where elements lie farther apart, most of what tracking would look after is not the operand's.
+constexpr std::uint64_t kWidestSpread = 4;
+// Looks between two tries to arm memory of a kind that cannot be armed.
+constexpr unsigned kLongestPause = 1023;
+// Of the looks that a chunk must have been quiet for.
+constexpr unsigned kMostDoublings = 6;
+
+bool same(const Region& a, const Region& b) noexcept {
+  return a.offset_bytes == b.offset_bytes && a.element_bytes == b.element_bytes &&
+         a.triangle == b.triangle && a.rows == b.rows && a.cols == b.cols && a.ld == b.ld;
+}
+
+AddressRange extent_of(const std::byte* data, const Region& region) noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data) + region.offset_bytes;
+  return {begin, begin + extent_bytes(region)};
+}
+
+}  // namespace
+
+void OperandDigests::look(const PageTracking& tracking, const std::byte* data, const Region& home,
+                          std::uint64_t chunk_bytes, bool stays) {
+  if (data != data_ || !same(home, home_) || chunk_bytes != chunk_bytes_) {
+    seen_.clear();
+    data_ = data;
+    home_ = home;
+    chunk_bytes_ = chunk_bytes;
+  }
+  seen_.resize(Chunks(home, chunk_bytes).count());
+  for (Seen& seen : seen_) {
+    seen.current = seen.unread = false;
+    seen.armed = 0;
+  }
+  const std::uint64_t bytes = packed_bytes(home);
+  if (tracking.tracker == nullptr || bytes < tracking.least_bytes ||
+      extent_bytes(home) / kWidestSpread > bytes) {
+    return;
+  }
+  recall(*tracking.tracker);
+  if (stays) arm(tracking);
+}
+
+// Chunks that nobody wrote have the digests that they had.
+void OperandDigests::recall(PageTracker& tracker) {
+  if (std::none_of(seen_.begin(), seen_.end(), [](const Seen& s) { return s.since != 0; })) return;
+  const PageTracker::View view = tracker.look(extent_of(data_, home_));
+  for (std::uint64_t i = 0; i < seen_.size(); ++i) {
+    Seen& seen = seen_[i];
+    if (seen.since == 0) continue;
+    seen.current = seen.unread = view.unwritten(range_of(i), seen.since);
+    if (seen.current) {
+      seen.in_vain = 0;
+      continue;
+    }
+    seen.since = 0;
+    seen.quiet = 0;
+    seen.in_vain = std::min(seen.in_vain + 1, kMostDoublings);
+  }
+}
+
+bool OperandDigests::is_quiet(const PageTracking& tracking, const Seen& seen) noexcept {
+  return !seen.current && seen.quiet >= tracking.quiet_looks << seen.in_vain;
+}
+
+// Before any digest is taken: what is written between the two counts as written.
+void OperandDigests::arm(const PageTracking& tracking) {
+  if (looks_to_skip_ > 0) {
+    --looks_to_skip_;
+    return;
+  }
+  std::vector<AddressRange> ranges;
+  for (std::uint64_t i = 0; i < seen_.size(); ++i) {
+    if (!is_quiet(tracking, seen_[i])) continue;
+    const AddressRange range = range_of(i);
+    if (range.begin == range.end) continue;
+    if (!ranges.empty() && ranges.back().end >= range.begin && ranges.back().begin <= range.begin) {
+      ranges.back().end = std::max(ranges.back().end, range.end);
+    } else {
+      ranges.push_back(range);
+    }
+  }
+  if (ranges.empty()) return;
+  const PageTracker::Epoch armed = tracking.tracker->arm(ranges);
+  pause_ = armed != 0 ? 0 : std::min(2 * pause_ + 1, kLongestPause);
+  looks_to_skip_ = pause_;
+  for (Seen& seen : seen_) {
+    if (is_quiet(tracking, seen)) seen.armed = armed;
+  }
+}
+
+const Digest& OperandDigests::at(std::uint64_t chunk) noexcept {
+  Seen& seen = seen_[chunk];
+  if (seen.current) return seen.digest;
+  const ChunkParts parts = Chunks(home_, chunk_bytes_).at(chunk);
+  seen.digest = digest_of(data_, parts.span());
+  seen.since = seen.armed;
+  seen.current = true;
+  return seen.digest;
+}
+
+void OperandDigests::compared(std::uint64_t chunk, bool equal) noexcept {
+  Seen& seen = seen_[chunk];
+  seen.quiet = equal ? seen.quiet + 1 : 0;
+}
+
+AddressRange OperandDigests::range_of(std::uint64_t chunk) const noexcept {
+  const ChunkParts parts = Chunks(home_, chunk_bytes_).at(chunk);
+  AddressRange range{UINTPTR_MAX, 0};
+  for (const Region& part : parts.span()) {
+    const AddressRange one = extent_of(data_, part);
+    range.begin = std::min(range.begin, one.begin);
+    range.end = std::max(range.end, one.end);
+  }
+  return range.begin < range.end ? range : AddressRange{};  // behind a triangle there is nothing
+}
+
+}  // namespace ob::algorithms

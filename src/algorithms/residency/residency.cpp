@@ -1,0 +1,260 @@
+#include "algorithms/residency/residency.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/chunks.hpp"
+
+namespace ob::algorithms {
+namespace {
+
+// A digest takes memory in at about 10 GB/s, one core, beyond the caches (XXH3). Links that seem up
+// to twice as fast were measured inside the caches: shared memory, whose copies of large operands
+// are slower than digests.
+constexpr double kFastestLink = 20e9;
+// More copies than a program has operands; a search goes through all of them.
+constexpr std::size_t kMostCopies = 128;
+// Chunks that may differ, none equal, before the rest is sent without a look.
+constexpr std::uint64_t kHopeless = 2;
+// Doublings of the looks that are skipped after one that found nothing.
+constexpr unsigned kMostPatience = 6;
+
+Region shape_of(Region region) noexcept {
+  region.triangle = Triangle::full;
+  return region;
+}
+
+bool same(const Region& a, const Region& b) noexcept {
+  return a.offset_bytes == b.offset_bytes && a.element_bytes == b.element_bytes &&
+         a.rows == b.rows && a.cols == b.cols && a.ld == b.ld && a.word_bytes == b.word_bytes &&
+         a.triangle == b.triangle;
+}
+
+bool covers(Triangle valid, Triangle wanted) noexcept {
+  if (valid == Triangle::full || valid == wanted) return true;
+  return (valid == Triangle::upper && wanted == Triangle::upper_strict) ||
+         (valid == Triangle::lower && wanted == Triangle::lower_strict);
+}
+
+}  // namespace
+
+std::uint64_t Residency::expected_bytes(const std::byte* begin,
+                                        const std::byte* end) const noexcept {
+  std::uint64_t found = 0;
+  for (const Copy& copy : copies_) {
+    const bool inside = copy.data >= begin && copy.data < end;
+    if (inside && copy.defined && copy.mismatches == 0) found += copy.bytes;
+  }
+  return found;
+}
+
+// --- the calls -----------------------------------------------------------------------------------
+
+Residency::Call::~Call() {
+  for (const Use& use : uses_) {
+    try {
+      (void)residency_.forget(use.copy);
+    } catch (...) {  // no memory to tell the device by: it frees everything with the connection
+    }
+  }
+}
+
+Result<std::optional<Residency::Placement>> Residency::Call::place(QueueId queue,
+                                                                   const PlacedOperand& operand) {
+  using Nowhere = std::optional<Placement>;
+  const std::uint64_t travels = packed_bytes(operand.there);
+  const bool pays = residency_.config_.link_bytes_per_s < kFastestLink;
+  if (!residency_.can_look_ || !pays || travels < residency_.config_.least_bytes) return Nowhere();
+  const bool changes = operand.written || operand.consumed;
+  Placement placement;
+  Place at = residency_.find(operand);
+  if (at != residency_.copies_.end() && at->used) {
+    // Two operands in one place: both only look, or the second is none of ours.
+    const bool looks = operand.read && !changes && !at->changes;
+    if (!looks || !covers(at->current, operand.there.triangle)) return Nowhere();
+    placement.buffer = at->buffer;
+    placement.kept_bytes = travels;
+    return std::optional(placement);
+  }
+  if (at == residency_.copies_.end()) {
+    OB_ASSIGN_OR_RETURN(const std::optional<Place> made, residency_.make(operand));
+    if (!made) return Nowhere();
+    at = *made;
+  }
+  uses_.push_back({at, operand.written, operand.consumed, operand.written_triangle});
+  at->used = true;
+  at->changes = changes;
+  at->current = operand.there.triangle;
+  if (operand.read) OB_RETURN_IF_ERROR(residency_.update(queue, operand, *at, placement));
+  if (changes) at->stale_labels = true;
+  placement.buffer = at->buffer;
+  return std::optional(placement);
+}
+
+void Residency::Call::succeeded() {
+  for (const Use& use : uses_) {
+    Copy& copy = *use.copy;
+    copy.used = false;
+    if (use.written || use.consumed) {
+      copy.defined = use.written;
+      copy.valid = use.written_triangle;
+    }
+    residency_.copies_.splice(residency_.copies_.begin(), residency_.copies_, use.copy);
+  }
+  uses_.clear();
+}
+
+// --- the copies ----------------------------------------------------------------------------------
+
+Residency::Place Residency::find(const PlacedOperand& operand) {
+  const Region home = shape_of(operand.home);
+  const Region there = shape_of(operand.there);
+  return std::find_if(copies_.begin(), copies_.end(), [&](const Copy& copy) {
+    return copy.data == operand.data && same(copy.home, home) && same(copy.there, there);
+  });
+}
+
+Result<std::optional<Residency::Place>> Residency::make(const PlacedOperand& operand) {
+  const std::uint64_t bytes = std::max<std::uint64_t>(extent_bytes(operand.there), 8);
+  if (bytes > capacity_bytes_) return std::optional<Place>();
+  OB_RETURN_IF_ERROR(evict(capacity_bytes_ - bytes, kMostCopies - 1));
+  if (resident_bytes_ + bytes > capacity_bytes_ || copies_.size() >= kMostCopies) {
+    return std::optional<Place>();  // the rest is in use by this call
+  }
+  auto buffer = device_.allocate(bytes);
+  if (!buffer.ok() && buffer.status().code() == Code::out_of_memory) {
+    OB_RETURN_IF_ERROR(release());
+    buffer = device_.allocate(bytes);
+  }
+  if (!buffer.ok()) return buffer.status();
+  Copy copy;
+  copy.data = operand.data;
+  copy.home = shape_of(operand.home);
+  copy.there = shape_of(operand.there);
+  copy.buffer = *buffer;
+  copy.bytes = bytes;
+  copies_.push_front(std::move(copy));
+  resident_bytes_ += bytes;
+  return std::optional(copies_.begin());
+}
+
+Status Residency::forget(Place place) {
+  const BufferId buffer = place->buffer;
+  resident_bytes_ -= place->bytes;
+  copies_.erase(place);
+  return device_.free(buffer);
+}
+
+Status Residency::evict(std::uint64_t down_to_bytes, std::size_t down_to_copies) {
+  for (auto at = copies_.end(); at != copies_.begin();) {
+    if (resident_bytes_ <= down_to_bytes && copies_.size() <= down_to_copies) return {};
+    const Place last = --at;
+    if (last->used) continue;
+    ++at;
+    OB_RETURN_IF_ERROR(forget(last));
+  }
+  return {};
+}
+
+Status Residency::release() { return evict(0, 0); }
+
+Status Residency::keep_at_most(std::uint64_t bytes) {
+  capacity_bytes_ = std::min(config_.capacity_bytes, bytes);
+  return evict(capacity_bytes_, kMostCopies);
+}
+
+Status Residency::make_room(std::uint64_t needed_bytes) {
+  const std::uint64_t memory_bytes = device_.info().memory_bytes;
+  return evict(memory_bytes - std::min(memory_bytes, needed_bytes), kMostCopies);
+}
+
+// --- what travels --------------------------------------------------------------------------------
+
+Status Residency::update(QueueId queue, const PlacedOperand& operand, Copy& copy,
+                         Placement& placement) {
+  const Triangle wanted = operand.there.triangle;
+  const bool comparable = copy.defined && covers(copy.valid, wanted);
+  if (!comparable || copy.looks_to_skip > 0) {
+    if (comparable) --copy.looks_to_skip;
+    return send_all(queue, operand, copy, placement);
+  }
+  if (copy.labelled != wanted) copy.stale_labels = true;
+  const Status status = send_differing(queue, operand, copy, placement);
+  if (status.code() == Code::unsupported) {
+    can_look_ = false;
+    return send_all(queue, operand, copy, placement);
+  }
+  OB_RETURN_IF_ERROR(status);
+  // A program that fills the same array anew for every call is looked at ever more rarely.
+  copy.mismatches = placement.kept_bytes > 0 ? 0 : std::min(copy.mismatches + 1, kMostPatience);
+  copy.looks_to_skip = copy.mismatches > 0 ? (1U << copy.mismatches) - 1 : 0;
+  return {};
+}
+
+Status Residency::send_all(QueueId queue, const PlacedOperand& operand, Copy& copy,
+                           Placement& placement) {
+  const Layout home = Layout::matrix(operand.data, operand.home);
+  OB_RETURN_IF_ERROR(device_.write(queue, copy.buffer, operand.there, home));
+  copy.defined = true;
+  copy.valid = operand.there.triangle;
+  copy.stale_labels = true;
+  placement.sent_bytes += home.total_bytes();
+  return {};
+}
+
+// Has the device take the labels, and takes those of the operand meanwhile.
+Status Residency::label(QueueId queue, const PlacedOperand& operand, Copy& copy,
+                        Placement& placement) {
+  const Region& there = operand.there;
+  const Chunks chunks(operand.home, config_.chunk_bytes);
+  copy.labels.assign(chunks.count(), {});
+  copy.labelled = there.triangle;
+  copy.stale_labels = true;  // until they are here
+  const Status asked = device_.digest(queue, copy.buffer, there, config_.chunk_bytes, copy.labels);
+  if (asked.ok()) {  // nothing may throw while the labels are under way
+    for (std::uint64_t i = 0; i < chunks.count(); ++i) (void)copy.host.at(i);
+  }
+  const QueueReport report = device_.synchronize(queue);
+  placement.compute_ns += report.compute_ns;
+  placement.waited_ns += report.waited_ns;
+  OB_RETURN_IF_ERROR(asked);
+  copy.stale_labels = !report.status.ok();
+  return report.status;
+}
+
+Status Residency::send_differing(QueueId queue, const PlacedOperand& operand, Copy& copy,
+                                 Placement& placement) {
+  copy.host.look(config_.tracking, operand.data, operand.home, config_.chunk_bytes,
+                 !operand.written && !operand.consumed);
+  if (copy.stale_labels) OB_RETURN_IF_ERROR(label(queue, operand, copy, placement));
+  const Chunks home(operand.home, config_.chunk_bytes);
+  const Chunks there(operand.there, config_.chunk_bytes);
+  std::uint64_t differing = 0;
+  for (std::uint64_t i = 0; i < home.count(); ++i) {
+    const ChunkParts from = home.at(i);
+    const ChunkParts to = there.at(i);
+    std::uint64_t bytes = 0;
+    for (const Region& part : from.span()) bytes += packed_bytes(part);
+    const bool hopeless = differing >= kHopeless && placement.kept_bytes == 0;
+    if (copy.host.known(i) || !hopeless) {
+      const bool equal = copy.host.at(i) == copy.labels[i];
+      copy.host.compared(i, equal);
+      if (equal) {
+        placement.kept_bytes += bytes;
+        placement.unread_bytes += copy.host.unread(i) ? bytes : 0;
+        continue;
+      }
+    }
+    ++differing;
+    copy.stale_labels = true;
+    placement.sent_bytes += bytes;
+    for (int p = 0; p < from.count; ++p) {
+      const auto at = static_cast<std::size_t>(p);
+      OB_RETURN_IF_ERROR(device_.write(queue, copy.buffer, to.items[at],
+                                       Layout::matrix(operand.data, from.items[at])));
+    }
+  }
+  return {};
+}
+
+}  // namespace ob::algorithms

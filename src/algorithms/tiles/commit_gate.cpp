@@ -1,0 +1,23 @@
+#include "algorithms/tiles/commit_gate.hpp"
+
+namespace ob::algorithms {
+
+Status CommitGate::in_hand(std::function<void()> commit) {
+  {
+    std::unique_lock lock(mutex_);
+    if (missing_ > 0) --missing_;
+    if (missing_ == 0) changed_.notify_all();
+    changed_.wait(lock, [this] { return given_up_ || missing_ == 0; });
+    if (given_up_) return {Code::declined, "another part of the call failed"};
+  }
+  commit();  // all at the same time: parts do not overlap
+  return {};
+}
+
+void CommitGate::give_up() noexcept {
+  const std::lock_guard lock(mutex_);
+  given_up_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace ob::algorithms

@@ -1,0 +1,309 @@
+#include "client/connection_cache.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "client/link_probe.hpp"
+#include "transport/security.hpp"
+
+namespace ob::client {
+namespace {
+
+std::int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+// Descriptors of open connections, for close_inherited_connections(): fixed memory, no locks. The
+// inode tells whether the number still is our connection.
+struct OpenDescriptor {
+  std::atomic<int> number_plus_1{0};  // 0: free
+  std::atomic<std::uint64_t> inode{0};
+};
+constexpr std::size_t kMaxDescriptors = 1024;  // 64 connections of 16 streams
+constinit std::array<OpenDescriptor, kMaxDescriptors> g_descriptors{};
+
+std::uint64_t inode_of(int descriptor) noexcept {
+  struct stat file {};
+  return ::fstat(descriptor, &file) == 0 ? file.st_ino : 0;
+}
+
+void remember(int descriptor) noexcept {
+  for (auto& slot : g_descriptors) {
+    int expected = 0;
+    if (!slot.number_plus_1.compare_exchange_strong(expected, descriptor + 1)) continue;
+    slot.inode = inode_of(descriptor);
+    return;
+  }
+}
+
+void forget(int descriptor) noexcept {
+  for (auto& slot : g_descriptors) {
+    int expected = descriptor + 1;
+    if (slot.number_plus_1.compare_exchange_strong(expected, 0)) return;
+  }
+}
+
+void remember(const transport::Stream& stream) noexcept {
+  for (const int descriptor : stream.descriptors()) remember(descriptor);
+}
+
+void forget(const transport::Stream& stream) noexcept {
+  for (const int descriptor : stream.descriptors()) forget(descriptor);
+}
+
+}  // namespace
+
+void close_inherited_connections() noexcept {
+  for (auto& slot : g_descriptors) {
+    const int descriptor = slot.number_plus_1.exchange(0) - 1;
+    if (descriptor >= 0 && inode_of(descriptor) == slot.inode) ::close(descriptor);
+  }
+}
+
+AcquiredDevice::~AcquiredDevice() {
+  if (device_ && pool_ != nullptr) pool_->give_back(*this);
+}
+
+ConnectionCache::ConnectionCache(Config config)
+    : config_(std::move(config)), servers_(config_.servers.size()) {
+  idle_.reserve(config_.max_connections);  // give_back() must not fail
+}
+
+ConnectionCache::~ConnectionCache() {
+  for (const AcquiredDevice& acquired : idle_) forget(acquired.device_->connection().stream());
+}
+
+std::optional<std::size_t> ConnectionCache::preferred() const noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now = now_ms();
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    if (servers_[i].down_until_ms <= now) return i;
+  }
+  return std::nullopt;
+}
+
+Link ConnectionCache::link(std::size_t server) const {
+  const std::lock_guard lock(mutex_);
+  return servers_[server].link;
+}
+
+DeviceInfo ConnectionCache::device_info(std::size_t server) const {
+  const std::lock_guard lock(mutex_);
+  return servers_[server].info;
+}
+
+void ConnectionCache::set_aside(std::size_t server) noexcept {
+  constexpr int kMaxDoublings = 6;
+  const std::lock_guard lock(mutex_);
+  Server& failed = servers_[server];
+  const std::int64_t pause_ms = std::int64_t{config_.retry_after_ms}
+                                << std::min(failed.failures++, kMaxDoublings);
+  failed.down_until_ms = now_ms() + pause_ms;
+}
+
+// Counts a new connection to `server` in, if need be in place of an idle one to another.
+bool ConnectionCache::make_room(std::size_t server) noexcept {
+  AcquiredDevice unwanted;  // closed without the lock
+  const std::lock_guard lock(mutex_);
+  if (open_ < config_.max_connections) {
+    ++open_;
+    return true;
+  }
+  const auto at = std::find_if(idle_.begin(), idle_.end(),
+                               [&](const AcquiredDevice& l) { return l.server_ != server; });
+  if (at == idle_.end()) return false;
+  unwanted = std::move(*at);
+  idle_.erase(at);
+  forget(unwanted.device_->connection().stream());
+  return true;
+}
+
+// The most recently used idle connection to `server` whose descriptor is still ours.
+std::optional<AcquiredDevice> ConnectionCache::take_idle(std::size_t server, std::uint32_t device) {
+  for (;;) {
+    AcquiredDevice acquired;  // one that is of no use any more is closed without the lock
+    const std::lock_guard lock(mutex_);
+    const auto at = std::find_if(idle_.rbegin(), idle_.rend(), [&](const AcquiredDevice& l) {
+      return l.server_ == server && (device == kAnyDevice || l.device_index() == device);
+    });
+    if (at == idle_.rend()) return std::nullopt;
+    acquired = std::move(*at);
+    idle_.erase(std::next(at).base());
+    const transport::Stream& stream = acquired.device_->connection().stream();
+    if (stream.intact()) {
+      acquired.pool_ = this;
+      acquired.blames_server_ = false;
+      return acquired;
+    }
+    forget(stream);
+    acquired.device_->abandon();
+    --open_;
+  }
+}
+
+Result<AcquiredDevice> ConnectionCache::acquire() {
+  if (config_.servers.empty()) {
+    return Status(Code::unavailable, "no server named (set OUTBOARD_SERVER=HOST:PORT)");
+  }
+  Status first_failure;
+  for (std::size_t i = 0; i < config_.servers.size(); ++i) {
+    if (is_set_aside(i)) continue;
+    bool full = false;
+    auto acquired = idle_or_new(i, kAnyDevice, full);
+    if (acquired.ok() || full) return acquired;
+    if (first_failure.ok()) first_failure = acquired.status();
+  }
+  if (first_failure.ok()) {
+    first_failure =
+        Status(Code::unavailable, "no server answered a moment ago (tried again shortly)");
+  }
+  return first_failure;
+}
+
+bool ConnectionCache::is_set_aside(std::size_t server) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return servers_[server].down_until_ms > now_ms();
+}
+
+std::uint32_t ConnectionCache::devices_of(std::size_t server) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return servers_[server].devices;
+}
+
+// A server that cannot be connected to is set aside; `full`: there are too many connections.
+Result<AcquiredDevice> ConnectionCache::idle_or_new(std::size_t server, std::uint32_t device,
+                                                    bool& full) {
+  if (auto idle = take_idle(server, device)) return std::move(*idle);
+  full = !make_room(server);
+  if (full) {
+    return Status(Code::unavailable,
+                  "all " + std::to_string(config_.max_connections) + " connections are busy");
+  }
+  auto fresh = connect(server, device);
+  if (fresh.ok()) return fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    --open_;
+  }
+  set_aside(server);
+  return fresh;
+}
+
+std::vector<AcquiredDevice> ConnectionCache::acquire_others(const AcquiredDevice& first,
+                                                            std::size_t count) {
+  std::vector<AcquiredDevice> found;
+  const std::size_t servers = config_.servers.size();
+  std::vector<std::uint32_t> next(servers, 0);  // the device to try there
+  std::size_t server = first.server();
+  for (std::size_t idle_turns = 0; found.size() < count && idle_turns < servers; ++idle_turns) {
+    server = (server + 1) % servers;
+    if (is_set_aside(server)) continue;
+    const bool known = devices_of(server) > 0;
+    std::uint32_t& device = next[server];
+    if (server == first.server() && device == first.device_index()) ++device;
+    if (known && device >= devices_of(server)) continue;
+    bool full = false;
+    auto acquired = idle_or_new(server, device, full);
+    if (full) break;
+    ++device;
+    if (!acquired.ok()) continue;
+    found.push_back(std::move(acquired).value());
+    idle_turns = SIZE_MAX;  // everybody gets another turn
+  }
+  return found;
+}
+
+// A key that cannot be used is never left out. It is loaded when it is first needed.
+Result<ConnectionConfig> ConnectionCache::connection_to(const std::string& server,
+                                                        std::uint32_t device) {
+  ConnectionConfig config = config_.connection;
+  config.device = device;
+  if (config_.key_folder.empty() || server.starts_with("unix:")) return config;
+  std::call_once(key_loaded_, [&] {
+    key_ = transport::load_key(config_.key_folder, transport::Side::client, config_.plain);
+  });
+  OB_ASSIGN_OR_RETURN(config.security, key_);
+  return config;
+}
+
+Result<AcquiredDevice> ConnectionCache::connect(std::size_t server, std::uint32_t device_index) {
+  OB_ASSIGN_OR_RETURN(const ConnectionConfig config,
+                      connection_to(config_.servers[server], device_index));
+  OB_ASSIGN_OR_RETURN(auto device, RemoteDevice::open(config_.servers[server], config));
+  AcquiredDevice
+      acquired;  // pool_ stays unset until all is well, so that a failure simply destroys it
+  acquired.server_ = server;
+  acquired.device_ = std::move(device);
+  OB_ASSIGN_OR_RETURN(acquired.queue_, acquired.device_->create_queue());
+  OB_RETURN_IF_ERROR(get_acquainted(acquired));
+  remember(acquired.device_->connection().stream());
+  const std::lock_guard lock(mutex_);
+  servers_[server].failures = 0;
+  servers_[server].devices = acquired.device_->connection().welcome().devices;
+  acquired.connection_id_ = next_connection_++;
+  acquired.pool_ = this;
+  return acquired;
+}
+
+// The first connection to a server is measured, by one thread; others go without meanwhile.
+Status ConnectionCache::get_acquainted(AcquiredDevice& acquired) {
+  if (!config_.measure_links) return {};
+  {
+    const std::lock_guard lock(mutex_);
+    Server& server = servers_[acquired.server_];
+    if (server.known || server.measuring) return {};
+    server.measuring = true;
+  }
+  auto link = measure_link(*acquired.device_, acquired.queue_, config_.how_measured);
+  const std::lock_guard lock(mutex_);
+  Server& server = servers_[acquired.server_];
+  server.measuring = false;
+  if (!link.ok()) return link.status();
+  server.known = true;
+  server.link = *link;
+  server.info = acquired.device_->info();
+  return {};
+}
+
+// A server that broke one connection has broken the idle ones, too.
+void ConnectionCache::drop_idle(std::size_t server) noexcept {
+  for (;;) {
+    AcquiredDevice lost;  // closed without the lock
+    const std::lock_guard lock(mutex_);
+    const auto at = std::find_if(idle_.begin(), idle_.end(),
+                                 [&](const AcquiredDevice& l) { return l.server_ == server; });
+    if (at == idle_.end()) return;
+    lost = std::move(*at);
+    idle_.erase(at);
+    --open_;
+    forget(lost.device_->connection().stream());
+    lost.device_->abandon();  // nobody there to say goodbye to
+  }
+}
+
+void ConnectionCache::suspect(const AcquiredDevice& broken) noexcept {
+  if (broken.blames_server_) set_aside(broken.server_);
+  drop_idle(broken.server_);
+}
+
+void ConnectionCache::give_back(AcquiredDevice& acquired) noexcept {
+  if (acquired.device_->broken()) {
+    suspect(acquired);
+    forget(acquired.device_->connection().stream());
+    acquired.device_.reset();
+    const std::lock_guard lock(mutex_);
+    --open_;
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  AcquiredDevice kept = std::move(acquired);
+  kept.pool_ = nullptr;  // idle acquired_devices die quietly with the pool
+  idle_.push_back(std::move(kept));
+}
+
+}  // namespace ob::client

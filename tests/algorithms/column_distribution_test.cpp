@@ -1,0 +1,124 @@
+// Blocks distributed out to devices and cut into slabs, against doing so one by one.
+
+#include "algorithms/factor/column_distribution.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "support/random.hpp"
+
+namespace ob::test {
+namespace {
+
+using algorithms::ColumnDistribution;
+using algorithms::Slab;
+
+std::vector<double> random_shares(std::mt19937_64& random) {
+  std::vector<double> shares(uniform<std::size_t>(random, 1, 9));
+  for (double& share : shares) share = uniform(random, 1, 20);
+  return shares;
+}
+
+TEST(ColumnDistribution, EqualSharesGoRoundInTurn) {
+  auto random = fresh_random();
+  for (int round = 0; round < 200; ++round) {
+    const auto devices = uniform<std::size_t>(random, 1, 9);
+    const std::vector<double> shares(devices, uniform(random, 1, 1000) / 7.0);
+    const ColumnDistribution distribution(uniform<std::uint64_t>(random, 0, 500),
+                                          uniform<std::uint64_t>(random, 1, 20), shares);
+    for (std::size_t block = 0; block < distribution.blocks(); ++block) {
+      ASSERT_EQ(distribution.owner(block), block % devices);
+    }
+  }
+}
+
+TEST(ColumnDistribution, SharesAreKeptAllAlong) {
+  auto random = fresh_random();
+  for (int round = 0; round < 200; ++round) {
+    const std::vector<double> shares = random_shares(random);
+    const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+    const ColumnDistribution distribution(300, 1, shares);
+    std::vector<double> had(shares.size());
+    for (std::size_t block = 0; block < distribution.blocks(); ++block) {
+      ++had[distribution.owner(block)];
+      for (std::size_t at = 0; at < shares.size(); ++at) {
+        const double due = static_cast<double>(block + 1) * shares[at] / all;
+        ASSERT_LT(std::abs(had[at] - due), 2) << at << " after " << block;
+      }
+    }
+  }
+}
+
+TEST(ColumnDistribution, EveryColumnHasOnePlaceInItsSlab) {
+  auto random = fresh_random();
+  for (int round = 0; round < 500; ++round) {
+    const std::vector<double> shares = random_shares(random);
+    ColumnDistribution distribution(uniform<std::uint64_t>(random, 0, 200),
+                                    uniform<std::uint64_t>(random, 1, 50), shares);
+    const auto most = uniform<std::uint64_t>(random, distribution.width(), 100);
+    ASSERT_TRUE(
+        distribution.cut([&](auto, auto, std::uint64_t columns) { return columns <= most; }));
+    std::uint64_t next = 0;
+    std::size_t next_block = 0;
+    for (std::size_t number = 0; number < distribution.slabs(); ++number) {
+      const Slab& slab = distribution.slab(number);
+      ASSERT_EQ(slab.first, next_block);
+      std::vector<std::uint64_t> had(shares.size());
+      for (std::size_t block = slab.first; block < slab.end; ++block) {
+        ASSERT_TRUE(slab.contains(block));
+        ASSERT_EQ(distribution.first(block), next);
+        ASSERT_EQ(distribution.local_first(block), had[distribution.owner(block)]);
+        ASSERT_GT(distribution.count(block), 0u);
+        next = distribution.end(block);
+        had[distribution.owner(block)] += distribution.count(block);
+      }
+      for (std::size_t at = 0; at < shares.size(); ++at) {
+        ASSERT_EQ(distribution.local_count(at, number), had[at]);
+        ASSERT_LE(had[at], most);
+      }
+      next_block = slab.end;
+    }
+    ASSERT_EQ(next, distribution.length());
+    ASSERT_EQ(next_block, distribution.blocks());
+    for (std::size_t at = 0; at < shares.size(); ++at) {
+      const auto from = uniform<std::size_t>(random, 0, distribution.blocks() + 3);
+      std::size_t expected = from;
+      while (expected < distribution.blocks() && distribution.owner(expected) != at) ++expected;
+      ASSERT_EQ(distribution.next_of(at, from), std::min(expected, distribution.blocks()));
+    }
+  }
+}
+
+TEST(ColumnDistribution, NoSlabCouldBeginEarlier) {
+  auto random = fresh_random();
+  for (int round = 0; round < 200; ++round) {
+    const auto devices = uniform<std::size_t>(random, 1, 5);
+    ColumnDistribution distribution(200, uniform<std::uint64_t>(random, 1, 9), devices);
+    // as of a triangle: what begins later is not as high
+    const auto memory = uniform<std::uint64_t>(random, 200 * distribution.width(), 20000);
+    const auto fits = [&](std::size_t first, std::size_t, std::uint64_t columns) {
+      return (200 - distribution.first(first)) * columns <= memory;
+    };
+    ASSERT_TRUE(distribution.cut(fits));
+    for (std::size_t number = 0; number < distribution.slabs(); ++number) {
+      const Slab& slab = distribution.slab(number);
+      if (slab.first == 0) continue;
+      const std::size_t more = slab.first - 1;
+      bool all = true;
+      for (std::size_t at = 0; at < devices; ++at) {
+        const std::uint64_t own = distribution.owner(more) == at ? distribution.count(more) : 0;
+        const std::uint64_t columns = distribution.local_count(at, number) + own;
+        all = all && (columns == 0 || fits(more, at, columns));
+      }
+      ASSERT_FALSE(all);
+    }
+  }
+  ColumnDistribution none(10, 2, 2);
+  EXPECT_FALSE(none.cut([](auto, auto, auto) { return false; }));
+}
+
+}  // namespace
+}  // namespace ob::test
