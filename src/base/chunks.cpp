@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/contract.hpp"
+
 namespace ob {
 namespace {
 
@@ -28,6 +30,7 @@ Chunks::Chunks(const Region& region, std::uint64_t target_bytes) noexcept
 }
 
 ChunkParts Chunks::at(std::uint64_t index) const noexcept {
+  OB_EXPECT(index < count());
   const Region& all = region_;
   const std::uint64_t first = index * step_;
   ChunkParts parts;

@@ -1,8 +1,9 @@
 #include "base/layout.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
+
+#include "base/contract.hpp"
 
 namespace ob {
 namespace {
@@ -104,7 +105,7 @@ Layout Layout::matrix(void* base, const Region& region) noexcept {
 
 Layout Layout::strided(void* base, std::uint32_t element_bytes,
                        std::span<const Dimension> dimensions) noexcept {
-  assert(dimensions.size() <= kMaxDimensions);
+  OB_EXPECT(dimensions.size() <= kMaxDimensions);
   Layout layout;
   layout.base_ = static_cast<std::byte*>(base);
   layout.run_bytes_ = element_bytes;
@@ -170,7 +171,7 @@ void Layout::Cursor::load() noexcept {
 }
 
 void Layout::Cursor::advance(std::uint64_t count_bytes) noexcept {
-  assert(count_bytes <= left_);
+  OB_EXPECT(count_bytes <= piece().size());
   at_ += count_bytes;
   left_ -= count_bytes;
   if (left_ != 0 || end_) return;
@@ -186,7 +187,7 @@ void Layout::Cursor::advance(std::uint64_t count_bytes) noexcept {
 }
 
 void copy(const Layout& destination, const Layout& source) noexcept {
-  assert(destination.total_bytes() == source.total_bytes());
+  OB_EXPECT(source.total_bytes() == destination.total_bytes());
   Layout::Cursor to(destination);
   Layout::Cursor from(source);
   while (!to.done() && !from.done()) {

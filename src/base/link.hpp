@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <span>
 
+#include "base/contract.hpp"
+
 namespace ob {
 
 /// Seconds by size of a transfer, one way. Empty: not measured by size.
@@ -28,6 +30,7 @@ class TransferTimes {
 
   /// @pre known()
   double seconds(double bytes) const noexcept {
+    OB_EXPECT(known());
     std::size_t above = 1;
     while (above + 1 < count_ && samples_[above].bytes < bytes) ++above;
     const Sample& low = samples_[above - 1];
@@ -55,9 +58,12 @@ struct Link {
   bool known() const noexcept { return to_bytes_per_s > 0; }
   /// @pre known()
   double seconds_to(double bytes) const noexcept {
+    OB_EXPECT(known());
     return to.known() ? to.seconds(bytes) : bytes / to_bytes_per_s;
   }
+  /// @pre known()
   double seconds_from(double bytes) const noexcept {
+    OB_EXPECT(known());
     return from.known() ? from.seconds(bytes) : bytes / from_bytes_per_s;
   }
 };

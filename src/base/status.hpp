@@ -2,11 +2,12 @@
 // Expected failures as values. Nothing in Outboard throws; a function that can fail returns Status
 // or Result<T>, and sets its outputs only on success.
 
-#include <cassert>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
+
+#include "base/contract.hpp"
 
 namespace ob {
 
@@ -63,23 +64,35 @@ template <class T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {
-    assert(!std::get<1>(state_).ok());
-  }
+  /// @pre !status.ok()
+  Result(Status status) : state_(std::in_place_index<1>, checked(std::move(status))) {}
 
   bool ok() const noexcept { return state_.index() == 0; }
   Status status() const { return ok() ? Status() : std::get<1>(state_); }
 
   /// @pre ok()
-  T& value() & { return std::get<0>(state_); }
-  const T& value() const& { return std::get<0>(state_); }
-  T&& value() && { return std::get<0>(std::move(state_)); }
+  T& value() & {
+    OB_EXPECT(ok());
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    OB_EXPECT(ok());
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    OB_EXPECT(ok());
+    return std::get<0>(std::move(state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
  private:
+  static Status checked(Status status) noexcept {
+    OB_EXPECT(!status.ok());
+    return status;
+  }
   std::variant<T, Status> state_;
 };
 
