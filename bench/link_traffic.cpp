@@ -1,5 +1,5 @@
 // Host memory to a daemon's device and back, over as many streams as are asked for, in Gb/s; driven
-// by python/outboard/bench/streams.py, which makes the links.
+// by bench/outboard_bench/streams.py, which makes the links.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -22,7 +22,8 @@ from harness import Daemon, MissingError, Suite, expect
 from storm_test import CALLS, LARGEST, NOTICED_S, PROGRAM_S, ROUTINES
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
-from outboard.bench.netns import DEVICE, FAR_ADDRESS, TwoHosts, inside
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+from outboard_bench.netns import DEVICE, FAR_ADDRESS, TwoHosts, inside
 
 Pause = collections.abc.Callable[[float], object]
 

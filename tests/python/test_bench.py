@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from outboard import bench, paths
-from outboard.bench import plot, rows, startup
+import outboard_bench
+from outboard import paths
 from outboard.errors import OutboardError
+from outboard_bench import plot, rows, startup
 
 ROW: dict[str, Any] = {
     "bench": "transport",
@@ -77,8 +78,8 @@ def test_compiled_benchmarks_are_found_and_checked(tmp_path: Path) -> None:
     program(tmp_path, "bench_good", write.format([ROW]) + "assert sys.argv[3:] == ['-n', '3']")
     program(tmp_path, "bench_bad", write.format([{}]))
     program(tmp_path, "bench_fails", "sys.exit(9)")
-    found = bench.available(tmp_path)
-    assert list(found) == ["bad", "fails", "good", *bench.written_here()]
+    found = outboard_bench.available(tmp_path)
+    assert list(found) == ["bad", "fails", "good", *outboard_bench.written_here()]
     assert {"fft", "links", "paper", "products", "startup"} <= found.keys()
     assert found["good"].run(["-n", "3"], tmp_path / "kept.json") == 0
     assert json.loads((tmp_path / "kept.json").read_text()) == [ROW]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from outboard import paths
-from outboard.bench import blas, copies, fft, fftw_flops, native_program, products
-from outboard.bench.blas_problems import SIZES, Call, calls
-from outboard.bench.fft_problems import Problem
 from outboard.errors import OutboardError
+from outboard_bench import blas, copies, fft, fftw_flops, native_program, products
+from outboard_bench.blas_problems import SIZES, Call, calls
+from outboard_bench.fft_problems import Problem
 
 
 def test_bytes_and_flops_by_hand() -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from outboard import paths
-from outboard.bench import decide, decide_measure, decide_plot, decide_rows, decide_tune, rows
-from outboard.bench.decide_measure import How, measure
-from outboard.bench.decide_places import Server
-from outboard.bench.decide_point import AGAIN, KINDS, LOCAL, REMOTE, TUNED, UNTUNED, Point, Timed
-from outboard.bench.decide_problems import (
+from outboard.errors import OutboardError
+from outboard_bench import decide, decide_measure, decide_plot, decide_rows, decide_tune, rows
+from outboard_bench.decide_measure import How, measure
+from outboard_bench.decide_places import Server
+from outboard_bench.decide_point import AGAIN, KINDS, LOCAL, REMOTE, TUNED, UNTUNED, Point, Timed
+from outboard_bench.decide_problems import (
     EDGES,
     PROGRAMS,
     ROUTINES,
@@ -23,8 +24,7 @@ from outboard.bench.decide_problems import (
     problems,
     program_of,
 )
-from outboard.bench.fft_problems import Problem
-from outboard.errors import OutboardError
+from outboard_bench.fft_problems import Problem
 
 MS = 1_000_000
 

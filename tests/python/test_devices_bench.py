@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from outboard.bench import devices
 from outboard.errors import OutboardError
+from outboard_bench import devices
 
 LINE = "qr,100,3,32,chosen,1000,990,0.5,1.0,2.0,3.0"
 

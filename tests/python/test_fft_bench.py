@@ -12,12 +12,12 @@ import pytest
 from rich.console import Console
 
 from outboard import paths
-from outboard.bench import fft, fft_plot, fft_rows, rows
-from outboard.bench.fft_measure import How, Result, measure, shares
-from outboard.bench.fft_problems import Problem, cubes, of_check
-from outboard.bench.fft_program import PROGRAM_NAME, Place, Stages
-from outboard.bench.links import Speed
 from outboard.errors import OutboardError
+from outboard_bench import fft, fft_plot, fft_rows, rows
+from outboard_bench.fft_measure import How, Result, measure, shares
+from outboard_bench.fft_problems import Problem, cubes, of_check
+from outboard_bench.fft_program import PROGRAM_NAME, Place, Stages
+from outboard_bench.links import Speed
 
 C2C = Problem("c2c", (8, 8))  # 1024 bytes each way
 LOCAL = Place("local 1 thread")

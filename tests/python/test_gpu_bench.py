@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from outboard import paths
-from outboard.bench import gpu, gpu_measure, gpu_model, gpu_table, rows
-from outboard.bench.fft_problems import Problem as Transform
-from outboard.bench.gpu_measure import Measured
-from outboard.bench.gpu_problems import CHECK, FULL, Call, Problem, device_arguments
 from outboard.errors import OutboardError
+from outboard_bench import gpu, gpu_measure, gpu_model, gpu_table, rows
+from outboard_bench.fft_problems import Problem as Transform
+from outboard_bench.gpu_measure import Measured
+from outboard_bench.gpu_problems import CHECK, FULL, Call, Problem, device_arguments
 
 CHECKER = Path(__file__).resolve().parents[2] / "bench" / "gpu" / "check"
 

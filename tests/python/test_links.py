@@ -17,10 +17,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from conftest import clean_environment
-from outboard.bench import links, netns, rows, streams
-from outboard.bench.links import Link, Speed
+from conftest import ROOT, clean_environment
 from outboard.errors import OutboardError
+from outboard_bench import links, netns, rows, streams
+from outboard_bench.links import Link, Speed
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
@@ -84,8 +84,8 @@ def holding_a_link() -> Iterator[subprocess.Popen[str]]:
         "import signal, time\n"
         # a test that runs in the background was told to ignore it
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from outboard.bench.links import Link\n"
-        "from outboard.bench.netns import ended_by_exception\n"
+        "from outboard_bench.links import Link\n"
+        "from outboard_bench.netns import ended_by_exception\n"
         "with ended_by_exception(), Link(1.0, burst_bytes=81920):\n"
         "    print('up', flush=True)\n"
         "    time.sleep(600)\n"
@@ -95,7 +95,7 @@ def holding_a_link() -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env=clean_environment(),
+        env=clean_environment(PYTHONPATH=f"{ROOT / 'python'}:{ROOT / 'bench'}"),
     )
     assert child.stdout is not None
     try:
@@ -193,7 +193,7 @@ def test_rows_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_daemon(*_: object) -> Iterator[list[str]]:
         yield ["here:1"]
 
-    monkeypatch.setattr("outboard.bench.native_program.require", lambda *_: Path("program"))
+    monkeypatch.setattr("outboard_bench.native_program.require", lambda *_: Path("program"))
     monkeypatch.setattr(streams, "_plain", lambda _, count, __: ([count, 9 * count], [5.0]))
     monkeypatch.setattr(streams, "_ours", lambda _, count, __: ([2.0], [4.0, 4.0 * count]))
     monkeypatch.setattr(streams, "daemon", no_daemon)

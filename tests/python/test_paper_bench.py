@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from outboard import bench
-from outboard.bench import (
+import outboard_bench
+from outboard.errors import OutboardError
+from outboard_bench import (
     blas,
     copies,
     fft,
@@ -23,12 +24,11 @@ from outboard.bench import (
     products,
     rows,
 )
-from outboard.bench.fft_measure import Result
-from outboard.bench.fft_problems import Problem
-from outboard.bench.fft_program import Place, Stages
-from outboard.bench.paper_figures import Stated
-from outboard.bench.paper_points import Point
-from outboard.errors import OutboardError
+from outboard_bench.fft_measure import Result
+from outboard_bench.fft_problems import Problem
+from outboard_bench.fft_program import Place, Stages
+from outboard_bench.paper_figures import Stated
+from outboard_bench.paper_points import Point
 
 SOURCES, FIGURES = paper_figures.load()
 COMPILED = {"plan_ahead", "byte_swap"}
@@ -85,7 +85,7 @@ def test_what_is_run_is_understood(name: str) -> None:
         elif source.bench == "products":
             products.parse(given)
         else:
-            assert source.bench in COMPILED | bench.written_here().keys()
+            assert source.bench in COMPILED | outboard_bench.written_here().keys()
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from outboard.bench import links, netns, ring, rows
-from outboard.bench.netns import Star, inside
-from outboard.bench.ring_measure import Factorization, Machine, Way
 from outboard.errors import OutboardError
+from outboard_bench import links, netns, ring, rows
+from outboard_bench.netns import Star, inside
+from outboard_bench.ring_measure import Factorization, Machine, Way
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 

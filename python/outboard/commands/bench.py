@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from outboard import bench, paths
-from outboard.bench import rows
+from outboard import paths
 from outboard.build import Build
 
 
@@ -44,9 +43,14 @@ def command(
       outboard bench fft --kinds c2c --json fft.json --plot fft.svg
       outboard bench paper --figure rcpu-4.1,dac --out figures
     """
-    work = Build(paths.require_repository("bench"))
+    root = paths.require_repository("bench")
+    sys.path.append(str(root / "bench"))  # benchmarks are no part of an installed package
+    import outboard_bench
+    from outboard_bench import rows
+
+    work = Build(root)
     work.run(parts=("BENCH",))
-    benchmarks = bench.available(work.folder / "bin")
+    benchmarks = outboard_bench.available(work.folder / "bin")
     if name == "list":
         for known in benchmarks.values():
             click.echo(f"{known.name:16} {known.summary}")

@@ -15,7 +15,7 @@ _CPP_FOLDERS = ("src", "apps", "bench", "tests", "examples", "include")
 _CPP_SUFFIXES = {".cpp", ".hpp", ".c", ".h", ".inc"}
 _PYTHON_PLACES = ("python", "codegen", "tools", "tests", "examples", "bench")
 # Checked with the types of mypy --strict; tests and examples are scripts.
-_TYPED_PLACES = ("python/outboard", "codegen", "tools")
+_TYPED_PLACES = ("python/outboard", "bench/outboard_bench", "codegen", "tools")
 
 
 @dataclass(frozen=True)

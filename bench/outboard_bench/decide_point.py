@@ -1,0 +1,97 @@
+"""What was measured of one call at one server, and what follows from it."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+
+from outboard_bench.problem import Problem
+
+LOCAL, AGAIN, REMOTE, UNTUNED, TUNED = KINDS = (
+    "local",
+    "local again",
+    "remote",
+    "auto untuned",
+    "auto tuned",
+)
+LIMITS = {UNTUNED: 1.25, TUNED: 1.05}
+WRONG = 1.05  # a side that takes so many times the other's time is the wrong one
+
+
+@dataclass
+class Timed:
+    """One process: its counted calls [ns] by round, and of each round which part went out."""
+
+    rounds: list[list[int]] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
+    distance: float = 0.0  # of results from the local ones, the largest
+
+    @property
+    def ns(self) -> list[int]:
+        return [ns for calls in self.rounds for ns in calls]
+
+    @property
+    def medians(self) -> list[float]:
+        return [statistics.median(calls) for calls in self.rounds]
+
+    @property
+    def median(self) -> float:
+        """Of the medians of rounds: a fast round has more calls than a slow one."""
+        return statistics.median(self.medians)
+
+    @property
+    def out(self) -> float:
+        return statistics.mean(self.shares) if self.shares else 0.0
+
+
+@dataclass
+class Point:
+    """One call at one server."""
+
+    problem: Problem
+    place: str
+    device: str
+    timed: dict[str, Timed]
+    repeated: bool = False  # above a limit at first; these are the figures of a longer second run
+
+    @property
+    def local(self) -> float:
+        """Of both local processes: their memory lies differently, which no round evens out."""
+        return statistics.median(self.timed[LOCAL].medians + self.timed[AGAIN].medians)
+
+    @property
+    def remote(self) -> float:
+        return self.timed[REMOTE].median
+
+    @property
+    def winner(self) -> str:
+        return REMOTE if self.remote < self.local else LOCAL
+
+    @property
+    def best(self) -> float:
+        return min(self.local, self.remote)
+
+    @property
+    def noise(self) -> float:
+        """What a second local process takes, by what the first takes; as ratio()."""
+        pairs = zip(self.timed[AGAIN].medians, self.timed[LOCAL].medians, strict=False)
+        return statistics.median(again / first for again, first in pairs)
+
+    def ratio(self, kind: str) -> float:
+        """Its time by that of the better side, of each round, in the median: where other programs
+        slow a machine down for a while, they slow a whole round down."""
+        pairs = zip(self.timed[kind].medians, self._best_by_round(), strict=False)
+        return statistics.median(mine / best for mine, best in pairs)
+
+    def _best_by_round(self) -> list[float]:
+        if self.winner == REMOTE:
+            return self.timed[REMOTE].medians
+        both = zip(self.timed[LOCAL].rounds, self.timed[AGAIN].rounds, strict=False)
+        return [statistics.median(first + again) for first, again in both]
+
+    def above(self, kind: str) -> bool:
+        return self.ratio(kind) > LIMITS[kind]
+
+    def is_wrong(self, kind: str) -> bool:
+        """Whether most of its calls went to the side that is slower by more than noise."""
+        return (self.remote if self.timed[kind].out > 0.5 else self.local) > WRONG * self.best

@@ -1,0 +1,153 @@
+"""One run of a program that knows nothing of Outboard (fft_transforms, blas_calls), and what the
+drop-in library counted meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from outboard import counters
+from outboard.errors import OutboardError
+from outboard_bench.links import Wrap
+from outboard_bench.problem import Problem
+
+PROGRAM_NAME = "fft_transforms"
+_END_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where transforms run: with what in the environment, on which host."""
+
+    name: str
+    threads: int = 1
+    variables: Mapping[str, str] = field(default_factory=dict)
+    counters: Path | None = None  # the folder that OUTBOARD_REPORT names; None: a local run
+    wrap: Wrap = list
+
+    @property
+    def remote(self) -> bool:
+        return self.counters is not None
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Times of remote calls by stage, summed [ns]; the rest of `whole` has no name."""
+
+    to_device: int = 0
+    plan: int = 0
+    compute: int = 0
+    back: int = 0
+    whole: int = 0
+    calls: int = 0
+    bytes_to: int = 0
+    bytes_from: int = 0
+
+    def __sub__(self, before: Stages) -> Stages:
+        return Stages(*(getattr(self, f) - getattr(before, f) for f in _STAGE_FIELDS))
+
+
+_STAGE_FIELDS = tuple(Stages.__dataclass_fields__)
+
+
+class Transform:
+    """The program, with its plan made if it needs one; the end of its input ends it."""
+
+    def __init__(
+        self, process: subprocess.Popen[str], name: str, problem: Problem, place: Place
+    ) -> None:
+        self._name = name
+        self.problem = problem
+        self.place = place
+        self._process = process
+        self.plan_ns = int(self._answer().removeprefix("planned "))
+
+    def run(self, times: int) -> list[int]:
+        """ns of each of `times` executions."""
+        return [int(word) for word in self._ask(f"run {times}").split()]
+
+    def save(self, file: Path) -> None:
+        self._ask(f"save {file}")
+
+    def distance(self, file: Path) -> float:
+        """Of the last results from those in `file`: relative, in the 2-norm."""
+        return float(self._ask(f"compare {file}"))
+
+    def fresh(self, on: bool) -> None:
+        """Of blas_calls: whether each call finds new contents in its operands, or the first."""
+        self._ask(f"fresh {'on' if on else 'off'}")
+
+    def stages(self) -> Stages:
+        """All calls so far. Raises OutboardError if one of them did not go out."""
+        counted, notice = self.counted()
+        if counted.remote != counted.calls or counted.fell_back:
+            raise OutboardError(
+                f"{self.problem} over {self.place.name}: {counted.calls - counted.remote} of "
+                f"{counted.calls} calls stayed local ({notice or 'no reason was given'}); is the "
+                "daemon alive?"
+            )
+        return Stages(
+            counted.to_server_ns,
+            counted.plan_ns,
+            counted.compute_ns,
+            counted.from_server_ns,
+            counted.remote_ns,
+            counted.remote,
+            counted.bytes_to,
+            counted.bytes_from,
+        )
+
+    def counted(self) -> tuple[counters.Routine, str]:
+        """The library's counters of the problem's routine, and what it gave notice of."""
+        assert self.place.counters is not None
+        processes, _ = counters.read_folder(self.place.counters)
+        mine = [p for p in processes if p.pid == self._process.pid]
+        found = [r for r in counters.merged(mine) if r.name == self.problem.routine]
+        notice = "; ".join(p.notice for p in mine if p.notice)
+        return (found[0] if found else counters.Routine(self.problem.routine)), notice
+
+    def _ask(self, line: str) -> str:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # the missing answer tells
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().strip()
+        if not line:
+            raise OutboardError(
+                f"{self._name} ended early at {self.problem} over {self.place.name} (its message "
+                "is above); is there enough memory?"
+            )
+        return line
+
+
+@contextlib.contextmanager
+def transform(
+    program: Path, problem: Problem, place: Place, planner: str, seed: int
+) -> Iterator[Transform]:
+    """The program for the block. env(1) sets the variables: what wraps it is not to see them."""
+    variables = [f"{name}={value}" for name, value in place.variables.items()]
+    command = ["env", *variables, str(program), *problem.arguments(planner)]
+    command += [str(place.threads), str(seed)]
+    with subprocess.Popen(
+        place.wrap(command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield Transform(process, program.name, problem, place)
+            process.communicate(timeout=_END_TIMEOUT_S)
+        except subprocess.TimeoutExpired as error:
+            raise OutboardError(
+                f"{program.name} does not end ({problem} over {place.name}); is its daemon alive?"
+            ) from error
+        finally:
+            process.kill()
