@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "backends.hpp"
-#include "daemon/server.hpp"
+#include "daemon/server/server.hpp"
 #include "stop_signal.hpp"
 #include "transport/address.hpp"
 #include "transport/security.hpp"

@@ -1,6 +1,6 @@
 // Clients that keep memory of a device, and clients that want it.
 
-#include "daemon/memory_share.hpp"
+#include "daemon/memory/memory_share.hpp"
 
 #include <chrono>
 #include <thread>

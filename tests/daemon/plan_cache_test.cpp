@@ -1,4 +1,4 @@
-#include "daemon/plan_cache.hpp"
+#include "daemon/session/plan_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "backend/null/backend.hpp"
-#include "daemon/connection.hpp"
-#include "daemon/server.hpp"
+#include "daemon/server/connection.hpp"
+#include "daemon/server/server.hpp"
 #include "fuzz/byte_stream.hpp"
 #include "fuzz/failure.hpp"
 #include "fuzz/mutator.hpp"

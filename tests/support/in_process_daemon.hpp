@@ -14,7 +14,7 @@
 
 #include "backend/cpu/backend.hpp"
 #include "backend/null/backend.hpp"
-#include "daemon/server.hpp"
+#include "daemon/server/server.hpp"
 #include "device/device.hpp"
 
 namespace ob::test {

@@ -6,7 +6,7 @@
 #include <random>
 #include <thread>
 
-#include "daemon/peer_link.hpp"
+#include "daemon/peers/peer_link.hpp"
 #include "support/forwarding_device.hpp"
 #include "support/raw_client.hpp"
 #include "wire/byte_swap.hpp"

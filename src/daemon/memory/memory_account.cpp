@@ -1,4 +1,4 @@
-#include "daemon/memory_account.hpp"
+#include "daemon/memory/memory_account.hpp"
 
 #include <string>
 

@@ -14,8 +14,8 @@
 #include "base/ids.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
-#include "daemon/passage.hpp"
-#include "daemon/session.hpp"
+#include "daemon/peers/passage.hpp"
+#include "daemon/session/session.hpp"
 #include "device/device.hpp"
 #include "wire/message.hpp"
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "daemon/mailbox.hpp"
-#include "daemon/reply_channel.hpp"
-#include "daemon/session.hpp"
-#include "daemon/staging.hpp"
-#include "daemon/stripe_group.hpp"
+#include "daemon/io/reply_channel.hpp"
+#include "daemon/memory/staging.hpp"
+#include "daemon/peers/mailbox.hpp"
+#include "daemon/server/stripe_group.hpp"
+#include "daemon/session/session.hpp"
 #include "session/message_receiver.hpp"
 #include "transport/striped_stream.hpp"
 

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <utility>
 
-#include "daemon/connection.hpp"
-#include "daemon/mailbox.hpp"
-#include "daemon/peer_link.hpp"
+#include "daemon/peers/mailbox.hpp"
+#include "daemon/peers/peer_link.hpp"
+#include "daemon/server/connection.hpp"
 #include "session/join.hpp"
 #include "wire/byte_swap.hpp"
 #include "wire/codec.hpp"

@@ -12,9 +12,9 @@
 
 #include "base/layout.hpp"
 #include "base/status.hpp"
-#include "daemon/mailbox.hpp"
-#include "daemon/passage.hpp"
-#include "daemon/session.hpp"
+#include "daemon/peers/mailbox.hpp"
+#include "daemon/peers/passage.hpp"
+#include "daemon/session/session.hpp"
 #include "device/device.hpp"
 #include "transport/stream.hpp"
 

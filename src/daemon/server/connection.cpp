@@ -1,4 +1,4 @@
-#include "daemon/connection.hpp"
+#include "daemon/server/connection.hpp"
 
 #include <array>
 #include <chrono>

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/connection.hpp"
-#include "daemon/plan_cache.hpp"
-#include "daemon/stripe_group.hpp"
+#include "daemon/server/connection.hpp"
+#include "daemon/server/stripe_group.hpp"
+#include "daemon/session/plan_cache.hpp"
 #include "device/device.hpp"
 #include "transport/security.hpp"
 #include "transport/stream.hpp"

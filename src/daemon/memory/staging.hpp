@@ -10,7 +10,7 @@
 
 #include "base/layout.hpp"
 #include "base/status.hpp"
-#include "daemon/session.hpp"
+#include "daemon/session/session.hpp"
 #include "device/device.hpp"
 
 namespace ob::daemon {

@@ -12,9 +12,9 @@
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
-#include "daemon/memory_account.hpp"
-#include "daemon/memory_share.hpp"
-#include "daemon/plan_cache.hpp"
+#include "daemon/memory/memory_account.hpp"
+#include "daemon/memory/memory_share.hpp"
+#include "daemon/session/plan_cache.hpp"
 #include "device/device.hpp"
 #include "wire/message.hpp"
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "daemon/connection.hpp"
+#include "daemon/server/connection.hpp"
 #include "wire/byte_swap.hpp"
 #include "wire/codec.hpp"
 

@@ -1,4 +1,4 @@
-#include "daemon/token.hpp"
+#include "daemon/io/token.hpp"
 
 #include <sys/random.h>
 

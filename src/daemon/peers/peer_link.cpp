@@ -1,4 +1,4 @@
-#include "daemon/peer_link.hpp"
+#include "daemon/peers/peer_link.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/staging.hpp"
+#include "daemon/memory/staging.hpp"
 #include "session/message_sender.hpp"
 #include "wire/codec.hpp"
 

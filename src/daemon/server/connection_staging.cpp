@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "daemon/connection.hpp"
+#include "daemon/server/connection.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::daemon {

@@ -1,4 +1,4 @@
-#include "daemon/server.hpp"
+#include "daemon/server/server.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -7,7 +7,7 @@
 #include <chrono>
 #include <exception>
 
-#include "daemon/token.hpp"
+#include "daemon/io/token.hpp"
 #include "transport/address.hpp"
 #include "wire/codec.hpp"
 

@@ -1,4 +1,4 @@
-#include "daemon/passage.hpp"
+#include "daemon/peers/passage.hpp"
 
 #include <new>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "daemon/staging.hpp"
+#include "daemon/memory/staging.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,12 +1,12 @@
-#include "daemon/mailbox.hpp"
+#include "daemon/peers/mailbox.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <utility>
 
-#include "daemon/peer_link.hpp"
-#include "daemon/staging.hpp"
-#include "daemon/token.hpp"
+#include "daemon/io/token.hpp"
+#include "daemon/memory/staging.hpp"
+#include "daemon/peers/peer_link.hpp"
 
 namespace ob::daemon {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/mailbox.hpp"
-#include "daemon/peer_link.hpp"
-#include "daemon/session.hpp"
+#include "daemon/peers/mailbox.hpp"
+#include "daemon/peers/peer_link.hpp"
+#include "daemon/session/session.hpp"
 
 namespace ob::daemon {
 namespace {

@@ -1,11 +1,11 @@
-#include "daemon/stripe_group.hpp"
+#include "daemon/server/stripe_group.hpp"
 
 #include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 
-#include "daemon/token.hpp"
+#include "daemon/io/token.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::daemon {

@@ -16,7 +16,7 @@
 
 #include "base/layout.hpp"
 #include "base/status.hpp"
-#include "daemon/memory_account.hpp"
+#include "daemon/memory/memory_account.hpp"
 
 namespace ob::daemon {
 

@@ -1,11 +1,11 @@
-#include "daemon/session.hpp"
+#include "daemon/session/session.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "daemon/mailbox.hpp"
-#include "daemon/peer_link.hpp"
-#include "daemon/staging.hpp"
+#include "daemon/memory/staging.hpp"
+#include "daemon/peers/mailbox.hpp"
+#include "daemon/peers/peer_link.hpp"
 
 namespace ob::daemon {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/reply_channel.hpp"
+#include "daemon/io/reply_channel.hpp"
 
 #include <chrono>
 
