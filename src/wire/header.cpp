@@ -6,60 +6,6 @@
 namespace ob::wire {
 namespace {
 
-struct Traits {
-  bool known = false;
-  bool has_body = false;
-  bool may_have_payload = false;
-};
-
-Traits traits_of(std::uint16_t opcode) noexcept {
-  switch (static_cast<Opcode>(opcode)) {
-    case Opcode::write:
-    case Opcode::peer_message:
-    case Opcode::data: return {true, true, true};
-    case Opcode::create_queue:
-    case Opcode::destroy_queue:
-    case Opcode::synchronize:
-    case Opcode::ping:
-    case Opcode::goodbye:
-    case Opcode::open_mailbox:
-    case Opcode::close_mailbox:
-    case Opcode::joined:
-    case Opcode::pong: return {true, false, false};
-    case Opcode::hello:
-    case Opcode::join_stream:
-    case Opcode::stripes:
-    case Opcode::allocate:
-    case Opcode::free:
-    case Opcode::locate:
-    case Opcode::set_accuracy:
-    case Opcode::connect_peer:
-    case Opcode::disconnect_peer:
-    case Opcode::send:
-    case Opcode::receive:
-    case Opcode::join_peer:
-    case Opcode::read:
-    case Opcode::copy:
-    case Opcode::digest:
-    case Opcode::call:
-    case Opcode::make_plan:
-    case Opcode::destroy_plan:
-    case Opcode::execute_plan:
-    case Opcode::record:
-    case Opcode::wait:
-    case Opcode::welcome:
-    case Opcode::refused:
-    case Opcode::location:
-    case Opcode::mailbox:
-    case Opcode::peer:
-    case Opcode::received:
-    case Opcode::done:
-    case Opcode::credit:
-    case Opcode::failed: return {true, true, false};
-  }
-  return {};
-}
-
 Status refuse(std::uint16_t opcode, const std::string& problem) {
   return Status(Code::protocol_error,
                 "header of opcode " + std::to_string(opcode) + ": " + problem);
@@ -68,8 +14,8 @@ Status refuse(std::uint16_t opcode, const std::string& problem) {
 // Builds no string unless something is wrong: every message passes here.
 Status check(const Header& header) {
   const auto opcode = static_cast<std::uint16_t>(header.opcode);
-  const Traits traits = traits_of(opcode);
-  if (!traits.known) {
+  const OpcodeFacts& facts = facts_of(header.opcode);
+  if (!facts.known()) {
     return refuse(opcode, "the opcode is unknown (docs/wire.md lists those of version " +
                               std::to_string(kVersion) + ") check that the peer is an Outboard " +
                               "program and that the port is right");
@@ -83,10 +29,10 @@ Status check(const Header& header) {
     return refuse(opcode, "body_bytes is " + std::to_string(header.body_bytes) +
                               " (bodies are multiples of 8)");
   }
-  if (!traits.has_body && header.body_bytes != 0) {
+  if (!facts.has_body() && header.body_bytes != 0) {
     return refuse(opcode, "body_bytes is not 0 (this message has no body)");
   }
-  if (!traits.may_have_payload && header.payload_bytes != 0) {
+  if (!facts.has_payload() && header.payload_bytes != 0) {
     return refuse(opcode,
                   "payload_bytes is not 0 (only write, data and peer message carry elements)");
   }

@@ -15,6 +15,7 @@
 #include "base/ids.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
+#include "wire/opcode.hpp"
 
 namespace ob::wire {
 
@@ -24,73 +25,6 @@ inline constexpr std::uint16_t kVersion = 5;
 inline constexpr std::uint32_t kMaxBodyBytes = 4096;   ///< larger bodies are a protocol error
 inline constexpr std::uint32_t kInitialCredits = 256;  ///< commands in flight per queue
 inline constexpr std::uint64_t kMaxDigests = 1 << 16;  ///< chunks of one digest command
-
-enum class Opcode : std::uint16_t {
-  // client -> daemon
-  hello = 1,
-  create_queue = 2,
-  destroy_queue = 3,
-  allocate = 4,
-  free = 5,
-  locate = 6,  ///< asks where a buffer lies in shared memory; answered by location
-  write = 7,   ///< payload: the region's elements
-  read = 8,    ///< answered by data
-  copy = 9,
-  call = 10,
-  make_plan = 11,
-  destroy_plan = 12,
-  execute_plan = 13,
-  record = 14,
-  wait = 15,
-  synchronize = 16,  ///< answered by done
-  ping = 17,         ///< answered by pong, ahead of any queue
-  goodbye = 18,
-  digest = 19,       ///< answered by data
-  join_stream = 20,  ///< first message on a further stream; answered by joined or refused
-  set_accuracy = 21,
-  open_mailbox = 22,   ///< lets other devices deliver to this session; answered by mailbox
-  close_mailbox = 23,  ///< and no more
-  connect_peer = 24,   ///< to another session's mailbox; answered by peer
-  disconnect_peer = 25,
-  send = 26,     ///< a region to a peer
-  receive = 27,  ///< a region from a peer; answered by received, in its own time
-  // daemon -> daemon
-  join_peer = 28,     ///< first message on a stream to an mailbox; answered by joined or refused
-  peer_message = 29,  ///< payload: the region that was sent
-  // daemon -> client
-  welcome = 64,
-  refused = 65,
-  location = 66,
-  data = 67,  ///< payload: what was asked for, or none if status is not ok
-  done = 68,
-  credit = 69,
-  pong = 70,
-  /// the connection is beyond repair (protocol error); the last message before closing
-  failed = 71,
-  stripes = 72,  ///< follows welcome where hello asked for further streams
-  joined = 73,
-  mailbox = 74,
-  peer = 75,
-  received = 76,
-};
-
-/// Commands that a queue executes in order, bounded by its credits.
-constexpr bool uses_credit(Opcode opcode) noexcept {
-  switch (opcode) {
-    case Opcode::write:
-    case Opcode::read:
-    case Opcode::copy:
-    case Opcode::digest:
-    case Opcode::call:
-    case Opcode::execute_plan:
-    case Opcode::record:
-    case Opcode::wait:
-    case Opcode::send:
-    case Opcode::receive:
-    case Opcode::synchronize: return true;
-    default: return false;
-  }
-}
 
 struct Header {
   Opcode opcode{};

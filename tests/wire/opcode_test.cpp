@@ -1,0 +1,60 @@
+// The opcode table against the table of docs/wire.md, section 4, copied here by hand.
+
+#include "wire/opcode.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace ob::wire {
+namespace {
+
+template <class Predicate>
+std::set<int> numbers_if(Predicate predicate) {
+  std::set<int> numbers;
+  for (const OpcodeFacts& facts : kOpcodes) {
+    if (predicate(facts)) numbers.insert(static_cast<int>(facts.opcode));
+  }
+  return numbers;
+}
+
+TEST(Opcode, QueueUseIsThatOfTheSpecification) {
+  const auto with = [](QueueUse queue) {
+    return numbers_if([&](const OpcodeFacts& facts) { return facts.queue == queue; });
+  };
+  EXPECT_EQ(with(QueueUse::executes), (std::set<int>{7, 8, 9, 10, 13, 14, 15, 16, 19, 26, 27}));
+  EXPECT_EQ(with(QueueUse::named), (std::set<int>{2, 3, 21, 67, 68, 69, 76}));
+  EXPECT_EQ(with(QueueUse::failures), (std::set<int>{4, 5, 6, 11, 12, 66}));
+}
+
+TEST(Opcode, CommandsComeFromTheClientAfterItsHandshake) {
+  EXPECT_EQ(numbers_if([](const OpcodeFacts& facts) { return facts.is_command(); }),
+            (std::set<int>{2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
+                           15, 16, 17, 18, 19, 21, 22, 23, 24, 25, 26, 27}));
+  EXPECT_EQ(numbers_if([](const OpcodeFacts& facts) { return facts.opens_stream(); }),
+            (std::set<int>{1, 20, 28}));
+}
+
+TEST(Opcode, RepliesComeFromTheOtherSide) {
+  for (const OpcodeFacts& facts : kOpcodes) {
+    if (facts.reply == Opcode::none) continue;
+    EXPECT_EQ(facts_of(facts.reply).direction, Direction::daemon_to_client) << facts.name;
+  }
+  EXPECT_EQ(facts_of(Opcode::synchronize).reply, Opcode::done);
+  EXPECT_EQ(facts_of(Opcode::digest).reply, Opcode::data);
+  EXPECT_EQ(facts_of(Opcode::write).reply, Opcode::none);
+}
+
+TEST(Opcode, EveryNumberHasItsNameAndOthersAreUnknown) {
+  EXPECT_EQ(to_string(Opcode::execute_plan), "execute_plan");
+  EXPECT_EQ(to_string(static_cast<Opcode>(71)), "failed");
+  for (const int number : {0, 30, 63, 77, 65535}) {
+    const auto opcode = static_cast<Opcode>(number);
+    EXPECT_FALSE(facts_of(opcode).known()) << number;
+    EXPECT_FALSE(uses_credit(opcode)) << number;
+    EXPECT_EQ(to_string(opcode), "unknown") << number;
+  }
+}
+
+}  // namespace
+}  // namespace ob::wire
