@@ -27,7 +27,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "client": ("session", "device"),
     "algorithms": ("device",),
     "policy": ("base",),
-    "interpose": ("client", "algorithms", "policy"),
+    "offload": ("client", "algorithms", "policy"),
+    "interpose": ("offload",),
     "sial": ("device",),
     "overlap": ("base",),
 }

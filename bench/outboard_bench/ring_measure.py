@@ -24,7 +24,7 @@ from outboard_bench.netns import Star, inside
 
 PROGRAM_NAME, MODEL_NAME = "blas_calls", "several_devices"
 KINDS = {"dpotrf": "cholesky", "dgeqrf": "qr"}
-# Of calls that are cut whether that gains or not (src/interpose/several_factors.cpp).
+# Of calls that are cut whether that gains or not (src/offload/several_factors.cpp).
 _WIDEST = 256
 _DAEMON_PORT = 7770
 # Not timed: one connects; after some more the library knows the rates it decides by.

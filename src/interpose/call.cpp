@@ -1,23 +1,26 @@
 #include "interpose/call.hpp"
-#include "interpose/accuracy.hpp"
+#include "offload/accuracy.hpp"
 
 #include <algorithm>
 
 #include "algorithms/offload.hpp"
-#include "interpose/choice.hpp"
-#include "interpose/learning.hpp"
-#include "interpose/pipelined.hpp"
 #include "interpose/preserve_errno.hpp"
-#include "interpose/remote_run.hpp"
-#include "interpose/several.hpp"
-#include "interpose/state.hpp"
-#include "interpose/verified.hpp"
-#include "interpose/work.hpp"
+#include "interpose/process_engine.hpp"
+#include "offload/attempts.hpp"
+#include "offload/decide.hpp"
+#include "offload/one_device.hpp"
+#include "offload/profiles.hpp"
+#include "offload/several_products.hpp"
+#include "offload/verified.hpp"
+#include "offload/work.hpp"
 
 namespace ob::interpose {
+
+using namespace offload;
+
 namespace {
 
-class CallJob final : public RemoteJob {
+class CallJob final : public offload::RemoteJob {
  public:
   CallJob(const Descriptor& routine, const Argument* arguments)
       : routine_(routine), arguments_(arguments) {}
@@ -33,7 +36,7 @@ class CallJob final : public RemoteJob {
   const Argument* arguments_;
 };
 
-class BatchJob final : public RemoteJob {
+class BatchJob final : public offload::RemoteJob {
  public:
   BatchJob(const Descriptor& routine, std::span<const CallArguments> calls)
       : routine_(routine), calls_(calls) {}
@@ -62,15 +65,15 @@ void Call::decide(const Argument* arguments, std::size_t batch, const void* orig
   const bool eligible = !routine_.trivial(arguments) && s->may_leave(record, routine_.name);
   if (eligible && row != nullptr) add(row->eligible, 1);
   const bool alone = batch == 1;
-  const bool strict = accuracy_now(s->settings) == Accuracy::strict;  // no two libraries then
-  const bool may_share = alone && routine_.base == "gemm" && !s->settings.verify && !strict;
-  if (eligible && s->settings.mode == Mode::remote) {
+  const bool strict = accuracy_now(s->config) == Accuracy::strict;  // no two libraries then
+  const bool may_share = alone && routine_.base == "gemm" && !s->config.verify && !strict;
+  if (eligible && s->config.mode == Mode::remote) {
     leaves_ = true;
-    share_ = may_share ? s->settings.share.value_or(0) : 0;
+    share_ = may_share ? s->config.share.value_or(0) : 0;
   }
   if (s->tuning.learns()) acquaint(*s, record, routine_.name, original, nullptr);
   // Vectors and matrix-vector products move as much as they compute: never for data on this side.
-  const bool may_gain = routine_.level == 3 && s->settings.mode == Mode::automatic;
+  const bool may_gain = routine_.level == 3 && s->config.mode == Mode::automatic;
   if (!eligible || !may_gain || s->pool.servers().empty()) return;
   const Question question{.record = record,
                           .name = routine_.name,
@@ -104,13 +107,13 @@ Call::Call(const Descriptor& routine, std::span<const CallArguments> calls,
   decide(smallest->items, calls.size(), original);
 }
 
-bool Call::run(RemoteJob& job, std::span<const CallArguments> calls,
+bool Call::run(offload::RemoteJob& job, std::span<const CallArguments> calls,
                const Argument* single) noexcept {
   const PreserveErrno preserve_errno;
   State* s = state();
   if (s == nullptr) return false;
   RoutineRecord& record = s->routine(routine_);
-  if (!s->settings.verify) return run_remotely(*s, record, routine_.name, work_, job);
+  if (!s->config.verify) return run_remotely(*s, record, routine_.name, work_, job);
   try {
     std::vector<const Argument*> all;
     for (const CallArguments& call : calls) all.push_back(call.items);

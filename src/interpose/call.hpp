@@ -10,6 +10,10 @@
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
+namespace ob::offload {
+class RemoteJob;
+}
+
 namespace ob::interpose {
 
 /// Calls with fewer floating-point operations than this go straight to the original, uncounted. 0
@@ -17,8 +21,6 @@ namespace ob::interpose {
 /// off +infinity; remote, trace or with a report 0; auto the size below which no accelerator can
 /// win.
 extern constinit std::atomic<double> g_min_flops;
-
-class RemoteJob;
 
 /// Takes one call through counting, decision and, if that says so, the accelerator.
 /// The entry's slow path:
@@ -65,7 +67,8 @@ class Call {
 
  private:
   void decide(const Argument* arguments, std::size_t batch, const void* original) noexcept;
-  bool run(RemoteJob& job, std::span<const CallArguments> calls, const Argument* single) noexcept;
+  bool run(offload::RemoteJob& job, std::span<const CallArguments> calls,
+           const Argument* single) noexcept;
 
   const Descriptor& routine_;
   Nesting nesting_;

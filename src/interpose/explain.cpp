@@ -11,14 +11,18 @@
 #include <vector>
 
 #include "base/decimal.hpp"
-#include "interpose/choice.hpp"
-#include "interpose/learning.hpp"
 #include "interpose/nesting.hpp"
 #include "interpose/preserve_errno.hpp"
-#include "interpose/work.hpp"
+#include "interpose/process_engine.hpp"
+#include "offload/decide.hpp"
+#include "offload/profiles.hpp"
+#include "offload/work.hpp"
 #include "outboard/outboard.h"
 
 namespace ob::interpose {
+
+using namespace offload;
+
 namespace {
 
 using policy::Choice;
@@ -169,7 +173,7 @@ class Answer {
 };
 
 void add_profiles(const Asked& asked, const ServerFacts* facts, Answer& answer) {
-  const Library* library = asked.record->library.load();
+  const offload::Library* library = asked.record->library.load();
   if (library != nullptr) {
     answer.add("library", library->key);
     if (library->profile.exists()) {
@@ -229,7 +233,7 @@ void explain(State& state, Asked& asked, Answer& answer) {
   answer.add("bytes_to", work.bytes_to);
   answer.add("bytes_from", work.bytes_from);
   answer.add("overlaps", work.overlaps ? "1" : "0");
-  const Library* library = asked.record->library.load();
+  const offload::Library* library = asked.record->library.load();
   const double rate = asked.record->local.rate(work.flop);
   answer.add_known("local_s", rate > 0 ? work.flop / rate : 0);
   answer.add("local_from",

@@ -3,17 +3,20 @@
 #include <algorithm>
 
 #include "algorithms/fft/fft_large.hpp"
-#include "interpose/choice.hpp"
-#include "interpose/learning.hpp"
 #include "interpose/nesting.hpp"
 #include "interpose/preserve_errno.hpp"
-#include "interpose/remote_run.hpp"
-#include "interpose/resident.hpp"
-#include "interpose/state.hpp"
-#include "interpose/verified.hpp"
-#include "interpose/work.hpp"
+#include "interpose/process_engine.hpp"
+#include "offload/attempts.hpp"
+#include "offload/decide.hpp"
+#include "offload/profiles.hpp"
+#include "offload/residents.hpp"
+#include "offload/verified.hpp"
+#include "offload/work.hpp"
 
 namespace ob::interpose {
+
+using namespace offload;
+
 namespace {
 
 // connections keep their plans themselves: a handle only says "planned"
@@ -109,8 +112,8 @@ FftDecision decide_fft(const FftTransform& transform, FftMoment moment,
   if (s == nullptr) return FftDecision::local;
   RoutineRecord& record = s->fft(transform.plan);
   if (!sendable(*s, record, transform.plan)) return FftDecision::local;
-  if (s->settings.mode == Mode::remote) return remote_if_reachable(*s, transform.plan);
-  if (s->settings.mode != Mode::automatic || s->pool.servers().empty()) return FftDecision::local;
+  if (s->config.mode == Mode::remote) return remote_if_reachable(*s, transform.plan);
+  if (s->config.mode != Mode::automatic || s->pool.servers().empty()) return FftDecision::local;
   const policy::Choice choice = choice_of(*s, record, transform.plan, moment, original);
   return choice == policy::Choice::remote ? FftDecision::likely : FftDecision::open;
 }
@@ -144,7 +147,7 @@ bool execute_fft(const FftTransform& transform, std::uint64_t, void* input, void
   ReportRow* row = s->row(record, name_of(transform.plan));
   FftJob job(transform, input, output);
   VerifiedFft verified(job, record, name_of(transform.plan), transform, input, output);
-  RemoteJob& run = s->settings.verify ? static_cast<RemoteJob&>(verified) : job;
+  RemoteJob& run = s->config.verify ? static_cast<RemoteJob&>(verified) : job;
   const policy::Work work = work_here(*s, transform.plan);
   const bool done = run_remotely(*s, record, name_of(transform.plan), work, run);
   if (done && row != nullptr) add(row->calls, 1);  // a failed one is counted by its local run

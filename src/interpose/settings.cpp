@@ -1,7 +1,5 @@
 #include "interpose/settings.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -11,6 +9,9 @@
 
 namespace ob::interpose {
 namespace {
+
+using offload::Config;
+using offload::Mode;
 
 // Connections of one process are bounded, and each device takes one for every thread that calls.
 constexpr std::size_t kMaxDevices = 16;
@@ -61,13 +62,12 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
 }
 
 // The first thing that made no sense is what the program's user hears of.
-void complain(Settings& settings, const char* name, std::string_view value,
-              const std::string& why) {
+void complain(Config& settings, const char* name, std::string_view value, const std::string& why) {
   if (settings.complaint.empty())
     settings.complaint = std::string(name) + "=" + std::string(value) + " " + why;
 }
 
-void read_report(std::string_view text, Settings& settings) {
+void read_report(std::string_view text, Config& settings) {
   if (text.starts_with("dir:")) {
     settings.report_directory = text.substr(4);
     return;
@@ -81,7 +81,7 @@ void read_report(std::string_view text, Settings& settings) {
   complain(settings, "OUTBOARD_REPORT", text, "is not stderr or dir:PATH (stderr is used)");
 }
 
-void read_resident(std::string_view text, Settings& settings) {
+void read_resident(std::string_view text, Config& settings) {
   if (text.empty() || text == "auto") return;
   settings.resident_bytes = text == "off" ? 0 : parse_size(text);
   if (settings.resident_bytes) return;
@@ -89,7 +89,7 @@ void read_resident(std::string_view text, Settings& settings) {
            "is no size, off or auto (write 512M or 4GiB; auto is used)");
 }
 
-void read_streams(std::string_view text, Settings& settings) {
+void read_streams(std::string_view text, Config& settings) {
   if (text.empty()) return;
   unsigned streams = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), streams);
@@ -104,7 +104,7 @@ void read_streams(std::string_view text, Settings& settings) {
 }
 
 // "3", "all" or, for tests, "always:3".
-void read_devices(std::string_view text, Settings& settings) {
+void read_devices(std::string_view text, Config& settings) {
   constexpr std::string_view kAlways = "always:";
   if (text.empty()) return;
   std::string_view number = text;
@@ -122,7 +122,7 @@ void read_devices(std::string_view text, Settings& settings) {
   }
 }
 
-void read_route(std::string_view text, Settings& settings) {
+void read_route(std::string_view text, Config& settings) {
   if (text.empty() || text == "auto") return;
   if (text == "ring") {
     settings.route = algorithms::Route::ring;
@@ -134,7 +134,7 @@ void read_route(std::string_view text, Settings& settings) {
 }
 
 // Where it is by default: the XDG base directory specification, version 0.8.
-void read_profile(std::string_view text, Settings& settings) {
+void read_profile(std::string_view text, Config& settings) {
   if (text == "off") return;
   settings.profile_folder = text;
   if (!text.empty()) return;
@@ -148,7 +148,7 @@ void read_profile(std::string_view text, Settings& settings) {
   }
 }
 
-void read_share(std::string_view text, Settings& settings) {
+void read_share(std::string_view text, Config& settings) {
   if (text.empty() || text == "auto") return;
   const auto part = text == "off" ? std::optional(0.0) : from_decimal(text);
   if (part && *part >= 0 && *part < 1) {
@@ -159,9 +159,9 @@ void read_share(std::string_view text, Settings& settings) {
   }
 }
 
-void read_accuracy(std::string_view text, Settings& settings) {
+void read_accuracy(std::string_view text, Config& settings) {
   if (text.empty()) return;
-  if (const auto accuracy = accuracy_named(text)) {
+  if (const auto accuracy = offload::accuracy_named(text)) {
     settings.accuracy = *accuracy;
   } else {
     complain(settings, "OUTBOARD_ACCURACY", text,
@@ -169,7 +169,7 @@ void read_accuracy(std::string_view text, Settings& settings) {
   }
 }
 
-void read_verify(std::string_view text, Settings& settings) {
+void read_verify(std::string_view text, Config& settings) {
   settings.verify = text == "1";
   if (text.empty() || text == "0" || text == "1") return;
   complain(settings, "OUTBOARD_VERIFY", text, "is not 0 or 1 (0 is used: nothing is checked)");
@@ -177,27 +177,8 @@ void read_verify(std::string_view text, Settings& settings) {
 
 }  // namespace
 
-std::optional<Accuracy> accuracy_named(std::string_view name) noexcept {
-  constexpr std::string_view kNames[kAccuracies] = {"standard", "strict", "fast", "emulated"};
-  for (unsigned i = 0; i < kAccuracies; ++i) {
-    if (name == kNames[i]) return static_cast<Accuracy>(i);
-  }
-  return std::nullopt;
-}
-
-bool Settings::allows(std::string_view routine) const noexcept {
-  const std::string name(routine);
-  bool any_allowance = false;
-  for (auto at = routines.rbegin(); at != routines.rend(); ++at) {
-    const bool denies = at->front() == '-';
-    any_allowance = any_allowance || !denies;
-    if (::fnmatch(at->c_str() + (denies ? 1 : 0), name.c_str(), FNM_CASEFOLD) == 0) return !denies;
-  }
-  return !any_allowance;
-}
-
-Settings read_settings() {
-  Settings settings;
+offload::Config read_settings() {
+  Config settings;
   const std::string_view mode = variable("OUTBOARD_MODE");
   if (mode == "off")
     settings.mode = Mode::off;

@@ -36,7 +36,7 @@ DEFAULT_TIMEOUT_S = (
 
 DRAIN_TIMEOUT_S = 45.0  # a daemon has ended 35 s after SIGTERM whatever its device does
 
-# src/interpose/report_block.hpp
+# src/offload/report_block.hpp
 REPORT_MAGIC = 0x54524F504552424F
 REPORT_VERSION = 5
 REPORT_HEAD = struct.Struct("<QIIQQ64s128s16s256s")

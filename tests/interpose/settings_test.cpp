@@ -6,6 +6,8 @@
 namespace ob::interpose {
 namespace {
 
+using offload::Mode;
+
 class SettingsTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -23,7 +25,7 @@ class SettingsTest : public testing::Test {
 using Names = std::vector<std::string>;
 
 TEST_F(SettingsTest, AnEmptyEnvironmentGivesDefaults) {
-  const Settings s = read_settings();
+  const offload::Config s = read_settings();
   EXPECT_EQ(s.mode, Mode::automatic);
   EXPECT_TRUE(s.servers.empty());
   EXPECT_FALSE(s.quiet || s.report_to_stderr);
@@ -128,7 +130,7 @@ TEST_F(SettingsTest, ReportsGoToStderrOrADirectory) {
 }
 
 TEST_F(SettingsTest, TheLastMatchingPatternDecides) {
-  Settings s;
+  offload::Config s;
   s.routines = {"-dgemm"};
   EXPECT_FALSE(s.allows("dgemm"));
   EXPECT_TRUE(s.allows("sgemm"));

@@ -17,7 +17,7 @@ WRITER = """
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include "interpose/report_block.hpp"
+#include "offload/report_block.hpp"
 using namespace ob::interpose;
 int main() {
   auto block = std::make_unique<ReportBlock>();

@@ -1,0 +1,14 @@
+#pragma once
+// The clock of all measurements.
+
+#include <chrono>
+#include <cstdint>
+
+namespace ob::offload {
+
+/// Nanoseconds of the steady clock.   Threads: any
+inline std::uint64_t now_ns() noexcept {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+}  // namespace ob::offload

@@ -1,0 +1,36 @@
+#pragma once
+// A transform of the caller, with the places of its data in the caller's memory.
+
+#include <array>
+#include <cstdint>
+
+#include "base/layout.hpp"
+#include "routines/fft.hpp"
+
+namespace ob::offload {
+
+/// How the packed data of one side of a transform lies in the caller's memory: first dimension
+/// slowest, batch (howmany) dimensions before those of the transform.
+/// Units: strides in bytes
+struct FftSide {
+  std::uint32_t element_bytes = 0;
+  int dimensions = 0;
+  std::array<Layout::Dimension, Layout::kMaxDimensions> dims{};
+
+  /// The data if the side begins at `array`.
+  Layout layout(void* array) const noexcept {
+    return Layout::strided(array, element_bytes,
+                           {dims.data(), static_cast<std::size_t>(dimensions)});
+  }
+};
+
+/// One plan as the accelerator sees it. Pure data, no pointers: the arrays come with each call.
+/// Split arrays are a side of reals whose last dimension, of 2, steps from the real array to the
+/// imaginary one.
+struct FftTransform {
+  FftPlan plan;  ///< the packed problem
+  FftSide input;
+  FftSide output;
+};
+
+}  // namespace ob::offload

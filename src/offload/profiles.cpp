@@ -1,0 +1,117 @@
+#include "offload/profiles.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ob::offload {
+namespace {
+
+using policy::Profile;
+
+// A routine's lines of a file; nullptr if there are none.
+template <class Entry>
+const std::vector<Entry>* lines_of(const Profile::ByRoutine<Entry>& all, std::string_view name) {
+  const auto at = all.find(name);
+  return at == all.end() ? nullptr : &at->second;
+}
+
+void suppose(policy::RateTable& rates, const std::vector<Profile::Run>* runs) {
+  if (runs == nullptr) return;
+  for (const Profile::Run& run : *runs) rates.suppose(run.flop, run.flop / run.seconds);
+}
+
+template <class Key, class Entry>
+void put(Profile::ByRoutine<Entry>& all, const Key& name, std::vector<Entry> entries) {
+  if (!entries.empty()) all.emplace(name, std::move(entries));
+}
+
+std::vector<Profile::Run> runs_of(const policy::RateTable& rates) {
+  std::vector<Profile::Run> runs;
+  rates.each([&](double flop, double rate) { runs.push_back({flop, flop / rate}); });
+  return runs;
+}
+
+std::vector<Profile::Whole> calls_of(const RoutineRecord& record) {
+  std::vector<Profile::Whole> calls;
+  record.seen.each([&](double flop, double seen_s) {
+    const double predicted_s = record.predicted.in_bucket(flop);
+    if (predicted_s > 0) calls.push_back({flop, predicted_s, seen_s});
+  });
+  return calls;
+}
+
+struct Learnt {
+  std::map<const Library*, Profile> libraries;
+  std::map<const ServerFacts*, Profile> servers;
+
+  void add(const RoutineRecord& record, std::string_view name) {
+    if (const Library* library = record.library.load())
+      put(libraries[library].local, name, runs_of(record.local));
+    if (const ServerFacts* server = record.server.load()) {
+      Profile& profile = servers[server];
+      put(profile.device, name, runs_of(record.remote));
+      put(profile.whole, name, calls_of(record));
+    }
+  }
+};
+
+Status save(const Tuning& tuning, Learnt& learnt) {
+  Status status;
+  for (auto& [library, profile] : learnt.libraries) {
+    profile.key = library->key;
+    const Status saved = tuning.save("library", std::move(profile));
+    if (!saved.ok()) status = saved;
+  }
+  for (auto& [server, profile] : learnt.servers) {
+    profile.key = server->key;
+    profile.link = server->link;
+    const Status saved = tuning.save("server", std::move(profile));
+    if (!saved.ok()) status = saved;
+  }
+  return status;
+}
+
+}  // namespace
+
+void acquaint(State& state, RoutineRecord& record, std::string_view name, const void* original,
+              const ServerFacts* server) noexcept {
+  const bool library_is_new =
+      original != nullptr && record.library.load(std::memory_order_relaxed) == nullptr;
+  const bool server_is_new =
+      server != nullptr && record.server.load(std::memory_order_relaxed) == nullptr;
+  if (!library_is_new && !server_is_new) return;
+  try {
+    std::string complaint;
+    const Library* library = library_is_new ? state.tuning.library(original, complaint) : nullptr;
+    if (!complaint.empty()) state.notice(complaint);
+    if (library != nullptr) {
+      suppose(record.local, lines_of(library->profile.local, name));
+      record.library.store(library, std::memory_order_relaxed);
+    }
+    if (!server_is_new) return;
+    suppose(record.remote, lines_of(server->profile.device, name));
+    if (const auto* calls = lines_of(server->profile.whole, name)) {
+      for (const Profile::Whole& call : *calls) {
+        record.predicted.blend(call.flop, call.predicted_s, 1);
+        record.seen.blend(call.flop, call.seen_s, 1);
+      }
+    }
+    record.server.store(server, std::memory_order_relaxed);
+  } catch (...) {  // no memory: as if there were no profiles
+  }
+}
+
+void save_profiles(State& state) noexcept {
+  if (!state.tuning.learns()) return;
+  try {
+    Learnt learnt;
+    state.each_record(
+        [&](const RoutineRecord& record, std::string_view name) { learnt.add(record, name); });
+    const Status status = save(state.tuning, learnt);
+    if (!status.ok()) state.notice(status.message());
+  } catch (...) {  // no memory: nothing is kept
+  }
+}
+
+}  // namespace ob::offload

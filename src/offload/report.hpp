@@ -1,0 +1,49 @@
+#pragma once
+// Counters of this process: where they live, how rows are found, how they are printed.
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+
+#include "algorithms/call_timings.hpp"
+#include "offload/config.hpp"
+#include "offload/report_block.hpp"
+
+namespace ob::offload {
+
+/// Threads: any. Rows are added under a lock, counters are relaxed atomics.
+class Report {
+ public:
+  /// Maps PATH/report.<pid>.bin (or .<pid>.<n>.bin after an exec) if the config name a directory,
+  /// else uses private memory.
+  explicit Report(const Config& config) noexcept;
+
+  /// True if somebody wants the counters, i.e. every call is to be counted.
+  bool wanted() const noexcept { return wanted_; }
+  /// The routine's row, made on first use; nullptr once kReportRows are in use.
+  ReportRow* row(std::string_view name) noexcept;
+  /// Memory: `address` outlives the report
+  void set_server(std::string_view address) noexcept;
+  void set_notice(std::string_view text) noexcept;
+  /// Prints a plain table to stderr, if OUTBOARD_REPORT=stderr asked for one and there is something
+  /// to tell.
+  void print() const noexcept;
+
+ private:
+  ReportBlock* block_ = nullptr;  // never freed: late destructors still count
+  bool wanted_ = false;
+  bool to_stderr_ = false;
+  std::atomic<const char*> server_{nullptr};  // what the block says
+  std::mutex mutex_;                          // of the texts and of making rows
+};
+
+inline void add(Counter& counter, std::uint64_t amount) noexcept {
+  counter.fetch_add(amount, std::memory_order_relaxed);
+}
+
+/// Adds one remote call's timings to a row. nullptr rows are ignored.
+void count_remote(ReportRow* row, const algorithms::CallTimings& timings, std::uint64_t whole_ns,
+                  double flops) noexcept;
+
+}  // namespace ob::offload

@@ -1,0 +1,136 @@
+#include "offload/tuning.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <new>
+
+#include "offload/library_key.hpp"
+
+namespace ob::offload {
+namespace {
+
+// What calls waited at a busy server counts half after so long.
+constexpr double kHalfLifeS = 20;
+constexpr double kBlend = 0.5;
+// A link that differs so much from its profile is another one by now. The quick measurement on
+// connecting takes less than a busy machine's hiccup: seeming slower says little.
+constexpr double kMostFaster = 1.5;
+constexpr double kMostSlower = 4;
+
+std::string host_folder(const std::string& folder) {
+  if (folder.empty()) return {};
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) != 0 || host[0] == 0) return {};
+  return folder + "/" + host;
+}
+
+// Measured by both at the largest size of the quick measurement.
+bool agree(const Link& profile, const Link& now) {
+  const auto same = [](const TransferTimes& a, const TransferTimes& b) {
+    if (!a.known() || !b.known()) return false;
+    const auto& last = b.samples().back();
+    const double slower = last.seconds / a.seconds(last.bytes);
+    return slower < kMostSlower && slower > 1 / kMostFaster;
+  };
+  return same(profile.to, now.to) && same(profile.from, now.from);
+}
+
+// Remote devices say in their description where they are; that comes first here.
+std::string key_of(const std::string& server, const DeviceInfo& device) {
+  std::string key = server;
+  key.append(" ").append(device.backend).append(" ").append(device.description);
+  const std::string place = " at " + server;
+  if (key.ends_with(place)) key.resize(key.size() - place.size());
+  return key;
+}
+
+}  // namespace
+
+double ServerFacts::waiting_s(std::uint64_t now_ns) const noexcept {
+  const double last = waited_s_.load(std::memory_order_relaxed);
+  if (last <= 0) return 0;
+  const std::uint64_t at = waited_at_ns_.load(std::memory_order_relaxed);
+  const double age_s = now_ns > at ? static_cast<double>(now_ns - at) * 1e-9 : 0;
+  return last * kHalfLifeS / (kHalfLifeS + age_s);
+}
+
+void ServerFacts::waited(double seconds, std::uint64_t now_ns) const noexcept {
+  const double before = waiting_s(now_ns);
+  waited_s_.store(before + kBlend * (seconds - before), std::memory_order_relaxed);
+  waited_at_ns_.store(now_ns, std::memory_order_relaxed);
+}
+
+Tuning::Tuning(const Config& config, const client::ConnectionCache& pool)
+    : pool_(pool),
+      folder_(host_folder(config.profile_folder)),
+      learns_(config.learn && !folder_.empty()),
+      servers_(config.servers.size()) {}
+
+policy::Profile Tuning::load(const char* kind, const std::string& key,
+                             std::string& complaint) const {
+  if (folder_.empty() || key.empty()) return {};
+  auto found = policy::read_profile(policy::profile_path(folder_, kind, key), key);
+  if (found.ok()) return std::move(found).value();
+  complaint = found.status().message();
+  return {};
+}
+
+const Library* Tuning::library(const void* function, std::string& complaint) noexcept {
+  Dl_info object{};
+  if (function == nullptr || ::dladdr(function, &object) == 0) return nullptr;
+  for (const auto& slot : libraries_) {
+    const Library* known = slot.load(std::memory_order_acquire);
+    if (known == nullptr) break;
+    if (known->base == object.dli_fbase) return known;
+  }
+  try {
+    auto made = std::make_unique<Library>();
+    made->base = object.dli_fbase;
+    made->key = library_key(function);
+    made->profile = load("library", made->key, complaint);
+    const std::lock_guard lock(mutex_);
+    for (auto& slot : libraries_) {
+      const Library* known = slot.load(std::memory_order_relaxed);
+      if (known != nullptr && known->base == object.dli_fbase) return known;
+      if (known != nullptr) continue;
+      slot.store(made.get(), std::memory_order_release);
+      return made.release();
+    }
+  } catch (...) {  // no memory: as if nothing were known
+  }
+  return nullptr;
+}
+
+const ServerFacts* Tuning::meet(std::size_t index, std::string& complaint) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (const ServerFacts* known = servers_[index].load()) return known;
+    const Link now = pool_.link(index);
+    if (!now.known()) return nullptr;
+    const DeviceInfo device = pool_.device_info(index);
+    auto made = std::make_unique<ServerFacts>();
+    made->key = key_of(pool_.servers()[index], device);
+    made->profile = load("server", made->key, complaint);
+    made->link_from_profile = !learns_ && agree(made->profile.link, now);
+    made->link = made->link_from_profile ? made->profile.link : now;
+    made->flop_per_s = device.gflops_double * 1e9;
+    made->memory_bytes = device.memory_bytes;
+    servers_[index].store(made.get());
+    return made.release();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+Status Tuning::save(const char* kind, policy::Profile fresh) const {
+  fresh.written_unix_s = static_cast<std::int64_t>(std::time(nullptr));
+  const std::string path = policy::profile_path(folder_, kind, fresh.key);
+  policy::Profile all;
+  if (auto kept = policy::read_profile(path, fresh.key); kept.ok()) all = std::move(kept).value();
+  policy::merge(all, fresh);
+  return policy::write_profile(path, all);
+}
+
+}  // namespace ob::offload

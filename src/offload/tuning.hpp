@@ -1,0 +1,74 @@
+#pragma once
+// What is known of servers and libraries beyond this process: profiles of `outboard tune`, read
+// when they are first asked for, and written at the end by a process that is to learn.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/link.hpp"
+#include "client/connection_cache.hpp"
+#include "offload/config.hpp"
+#include "policy/profile.hpp"
+
+namespace ob::offload {
+
+/// A library that computes here.   Memory: as long as the process
+struct Library {
+  const void* base = nullptr;  ///< of the object
+  std::string key;
+  policy::Profile profile;
+};
+
+/// A server that was connected to.   Memory: as long as the process
+struct ServerFacts {
+  std::string key;
+  Link link;  ///< of the profile, or as measured on connecting where they disagree
+  bool link_from_profile = false;
+  double flop_per_s = 0;  ///< the device's own figure, of dgemm
+  std::uint64_t memory_bytes = 0;
+  policy::Profile profile;
+
+  /// Calls that wait for others' work: what the last ones waited, fading.   Units: seconds
+  double waiting_s(std::uint64_t now_ns) const noexcept;
+  void waited(double seconds, std::uint64_t now_ns) const noexcept;
+
+ private:
+  mutable std::atomic<double> waited_s_{0};
+  mutable std::atomic<std::uint64_t> waited_at_ns_{0};
+};
+
+/// Threads: any
+class Tuning {
+ public:
+  Tuning(const Config& config, const client::ConnectionCache& pool);
+
+  /// The library that holds `function`; nullptr without memory, or if there are too many.
+  /// `complaint` gets what is wrong with its profile.
+  const Library* library(const void* function, std::string& complaint) noexcept;
+  /// nullptr until the server was connected to and measured.
+  const ServerFacts* server(std::size_t index) const noexcept { return servers_[index].load(); }
+  /// The same, made if the pool knows the server meanwhile; `complaint` as above.
+  const ServerFacts* meet(std::size_t index, std::string& complaint) noexcept;
+
+  bool learns() const noexcept { return learns_; }
+  const std::string& folder() const noexcept { return folder_; }
+  /// Merges what was learnt into the profile of `kind` ("library", "server").
+  Status save(const char* kind, policy::Profile fresh) const;
+
+ private:
+  policy::Profile load(const char* kind, const std::string& key, std::string& complaint) const;
+
+  const client::ConnectionCache& pool_;
+  const std::string folder_;  ///< of this host's profiles; empty: none are used
+  const bool learns_;
+  std::mutex mutex_;  // of making what is below
+  std::array<std::atomic<const Library*>, 16> libraries_{};
+  std::vector<std::atomic<const ServerFacts*>> servers_;
+};
+
+}  // namespace ob::offload

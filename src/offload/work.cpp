@@ -1,0 +1,109 @@
+#include "offload/work.hpp"
+
+#include <bit>
+
+#include "algorithms/factor/factor_call.hpp"
+#include "algorithms/fft/fft_traffic.hpp"
+#include "offload/one_device.hpp"
+#include "offload/several_factors.hpp"
+#include "routines/cost.hpp"
+
+namespace ob::offload {
+namespace {
+
+// FFTs run at a few per cent of a processor's dgemm rate (FFTW against OpenBLAS, 2^22 points: 8 of
+// 198 GFLOP/s).
+constexpr double kFftShare = 0.04;
+
+// FNV-1a by words, with a final mix; never 0.
+class Hash {
+ public:
+  Hash& add(std::uint64_t word) noexcept {
+    value_ = (value_ ^ word) * 0x100000001b3ULL;
+    value_ ^= value_ >> 29;
+    return *this;
+  }
+  Hash& add(const void* address) noexcept { return add(std::bit_cast<std::uintptr_t>(address)); }
+  std::uint64_t value() const noexcept { return value_ | 1; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325ULL;
+};
+
+// Of a matrix that the device has not the memory for.
+double brought_to_factor(const Descriptor& routine, const Argument* arguments,
+                         std::uint64_t memory_bytes) {
+  if (!algorithms::can_be_factored(routine)) return 0;
+  if (fits_to_factor(routine, arguments, memory_bytes)) return 0;
+  const algorithms::FactorShape shape = algorithms::factor_shape(routine, arguments);
+  const std::uint64_t memory = memory_to_factor(memory_bytes);
+  return algorithms::brought_bytes(shape, algorithms::modest_block(shape, memory), memory);
+}
+
+}  // namespace
+
+policy::Work work_of(const Descriptor& routine, const Argument* arguments, std::size_t batch,
+                     std::uint64_t memory_bytes) noexcept {
+  const auto calls = static_cast<double>(batch);
+  const Cost cost = cost_of(routine, arguments);
+  policy::Work work;
+  work.calls = calls;
+  work.flop = cost.flop * calls;
+  work.bytes_to = cost.bytes_to * calls;
+  work.bytes_from = cost.bytes_from * calls;
+  work.device_share = device_share(routine);
+  work.may_stay = batch == 1;
+  if (batch == 1) {
+    if (const auto bytes = bytes_in_panels(routine, arguments)) {
+      work.overlaps = true;
+      work.bytes_to = *bytes;
+    }
+    const double brought = brought_to_factor(routine, arguments, memory_bytes);
+    if (brought > 0) {
+      work.overlaps = true;
+      work.may_stay = false;
+      work.bytes_to += brought;
+    }
+  }
+  Hash shape;
+  Hash operands;
+  shape.add(batch);
+  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+    const Argument& argument = arguments[i];
+    switch (routine.kinds[i]) {
+      case Kind::flag: shape.add(static_cast<unsigned char>(argument.flag)); break;
+      case Kind::dim: shape.add(static_cast<std::uint64_t>(argument.dim)); break;
+      case Kind::scalar:
+      case Kind::real_scalar:  // C is not read if beta is 0
+        shape.add(argument.scalar.re == 0 && argument.scalar.im == 0 ? 1 : 2);
+        break;
+      case Kind::matrix:
+      case Kind::vector:
+      case Kind::strided: operands.add(argument.host.data); break;
+      case Kind::index_vector:
+      case Kind::info:
+      case Kind::character:
+      case Kind::result: break;
+    }
+  }
+  work.shape = shape.value();
+  work.operands = operands.value();
+  return work;
+}
+
+policy::Work work_of(const FftPlan& plan, std::uint64_t memory_bytes) noexcept {
+  const auto [bytes_to, bytes_from] = algorithms::bytes_moved(plan, memory_bytes);
+  policy::Work work;
+  work.flop = flops(plan);
+  work.bytes_to = bytes_to;
+  work.bytes_from = bytes_from;
+  work.device_share = kFftShare;
+  Hash shape;
+  shape.add(static_cast<std::uint64_t>(plan.sign + 2)).add(plan.batch);
+  for (unsigned i = 0; i < plan.rank; ++i)
+    shape.add(plan.n[i]).add(static_cast<std::uint64_t>(plan.real[i]));
+  work.shape = shape.value();
+  return work;
+}
+
+}  // namespace ob::offload

@@ -1,0 +1,71 @@
+// Which calls travel in panels, and what the decision is told of them.
+
+#include "offload/one_device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include "routines/cost.hpp"
+
+namespace ob::offload {
+namespace {
+
+// A legal call with these dimensions, alpha and beta 1.
+struct Given {
+  const Descriptor& routine;
+  Argument arguments[kMaxArguments];
+
+  Given(std::string_view name, std::initializer_list<std::pair<std::string_view, int>> dims)
+      : routine(*routines::find(name)) {
+    for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+      const std::string_view argument = routine.argument_names[i];
+      if (routine.kinds[i] == Kind::flag) arguments[i].flag = routine.values[i].front();
+      if (argument == "side") arguments[i].flag = 'L';
+      if (argument == "alpha" || argument == "beta") arguments[i].scalar = {1, 0};
+      for (const auto& [dim, value] : dims) {
+        if (argument == dim) arguments[i].dim = value;
+      }
+    }
+  }
+  std::optional<double> bytes() const { return bytes_in_panels(routine, arguments); }
+  double bytes_whole() const { return cost_of(routine, arguments).bytes_to; }
+};
+
+TEST(Pipelined, LargeCallsLeaveCHere) {
+  const double n = 600;
+  const double k = 700;
+  const double triangle = n * (n + 1) / 2;
+  EXPECT_EQ(Given("dgemm", {{"m", 600}, {"n", 600}, {"k", 700}}).bytes(), 8 * 2 * n * k);
+  EXPECT_EQ(Given("zhemm", {{"m", 600}, {"n", 700}}).bytes(), 16 * (triangle + n * k));
+  EXPECT_EQ(Given("dsyrk", {{"n", 600}, {"k", 700}}).bytes(), 8 * n * k);
+  EXPECT_EQ(Given("cher2k", {{"n", 600}, {"k", 700}}).bytes(), 8 * 2 * n * k);
+  const Given whole("dsyrk", {{"n", 600}, {"k", 700}});
+  EXPECT_EQ(whole.bytes_whole() - *whole.bytes(), 8 * triangle);
+  const Given in_place("strsm", {{"m", 600}, {"n", 700}});
+  EXPECT_EQ(in_place.bytes(), in_place.bytes_whole());
+}
+
+TEST(Pipelined, ShortEdgesAreNotCut) {
+  EXPECT_FALSE(Given("dgemm", {{"m", 600}, {"n", 600}, {"k", 511}}).bytes());
+  // what is cut has 512, the other edge 128
+  EXPECT_TRUE(Given("dsyr2k", {{"n", 512}, {"k", 128}}).bytes());
+  EXPECT_FALSE(Given("dsyr2k", {{"n", 511}, {"k", 5000}}).bytes());
+  EXPECT_FALSE(Given("dsyr2k", {{"n", 5000}, {"k", 127}}).bytes());
+  // either operand may be the one that is cut
+  EXPECT_TRUE(Given("dtrsm", {{"m", 128}, {"n", 512}}).bytes());
+  EXPECT_TRUE(Given("dtrsm", {{"m", 512}, {"n", 128}}).bytes());
+  EXPECT_FALSE(Given("dtrsm", {{"m", 511}, {"n", 511}}).bytes());
+  EXPECT_FALSE(Given("dtrsm", {{"m", 127}, {"n", 5000}}).bytes());
+}
+
+TEST(Pipelined, OtherRoutinesGoWhole) {
+  EXPECT_FALSE(Given("dgemmt", {{"n", 5000}, {"k", 5000}}).bytes());
+  EXPECT_FALSE(Given("dpotrf", {{"n", 5000}}).bytes());
+  EXPECT_FALSE(Given("dgemv", {{"m", 5000}, {"n", 5000}}).bytes());
+}
+
+}  // namespace
+}  // namespace ob::offload

@@ -1,0 +1,62 @@
+// What the decision is told of factorizations that do not fit on the device.
+
+#include "offload/work.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+#include "offload/several_factors.hpp"
+#include "routines/cost.hpp"
+
+namespace ob::offload {
+namespace {
+
+constexpr std::int64_t kOrder = 4096;
+
+CallArguments call_of(const Descriptor& routine) {
+  CallArguments call;
+  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+    if (routine.kinds[i] == Kind::flag) call.items[i].flag = routine.values[i].front();
+    if (routine.kinds[i] == Kind::dim) call.items[i].dim = kOrder;
+    if (is_memory(routine.kinds[i])) call.items[i].host = {nullptr, kOrder};
+  }
+  return call;
+}
+
+policy::Work work_on(const Descriptor& routine, double memory_bytes) {
+  const CallArguments call = call_of(routine);
+  return work_of(routine, call.items, 1, static_cast<std::uint64_t>(memory_bytes));
+}
+
+TEST(Work, PanelsThatComeBackAreCounted) {
+  constexpr double kN = kOrder;
+  for (const char* name : {"dpotrf", "dgetrf", "dgeqrf", "zgetrf", "sposv", "cgesv"}) {
+    const Descriptor& routine = *routines::find(std::string_view(name));
+    const CallArguments call = call_of(routine);
+    const double element = element_bytes(routine.precision);
+    const double once = cost_of(routine, call.items).bytes_to;
+    EXPECT_EQ(work_on(routine, 3 * element * kN * kN).bytes_to, once) << name;
+    double before = once;
+    for (const double part : {1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16}) {
+      const policy::Work work = work_on(routine, part * element * kN * kN);
+      EXPECT_TRUE(work.overlaps);
+      EXPECT_FALSE(work.may_stay);
+      EXPECT_GT(work.bytes_to, before) << name << ' ' << part;
+      const bool triangle = routine.base.starts_with("po");
+      // docs/factorizations.md; two panels take a fifth of the memory
+      const double expected = once + element * kN * kN / ((triangle ? 12 : 3) * 0.8 * part);
+      const double tolerance = part < 0.2 ? 0.2 : 0.5;  // leading terms only
+      EXPECT_NEAR(work.bytes_to, expected, tolerance * expected) << name << ' ' << part;
+      before = work.bytes_to;
+    }
+  }
+}
+
+TEST(Work, MemoryIsOfNoAccountToOtherRoutines) {
+  const Descriptor& routine = *routines::find(std::string_view("dpotri"));
+  EXPECT_EQ(work_on(routine, 1 << 20).bytes_to, work_on(routine, 1e15).bytes_to);
+}
+
+}  // namespace
+}  // namespace ob::offload
