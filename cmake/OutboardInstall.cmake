@@ -1,6 +1,6 @@
-# What is installed: the drop-in library and the daemon, as component "outboard", and the coverage page
-# (docs/CMakeLists.txt). `cmake --install` puts them below its prefix; `pip install .` puts them into the Python
-# package (pyproject.toml).
+# What is installed, as component "outboard": the drop-in library and the daemon, the coverage page
+# (docs/CMakeLists.txt), and the table of settings, which the Python package reads. `cmake --install`
+# puts them below its prefix; `pip install .` puts them into the Python package (pyproject.toml).
 
 if(TARGET outboard_preload)
   install(TARGETS outboard_preload LIBRARY DESTINATION lib COMPONENT outboard)
@@ -8,3 +8,4 @@ endif()
 if(TARGET outboardd)
   install(TARGETS outboardd RUNTIME DESTINATION bin COMPONENT outboard)
 endif()
+install(FILES ${CMAKE_SOURCE_DIR}/settings/settings.toml DESTINATION share/outboard COMPONENT outboard)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from outboard import settings_table
 from outboard.errors import OutboardError
-from outboard.settings import MAX_STREAMS
 from outboard_bench import plot, raw_stream, rows
 from outboard_bench.netns import (
     FAR_ADDRESS,
@@ -230,7 +230,8 @@ def rate_list(text: str) -> tuple[float, ...]:
 def stream_counts(text: str) -> tuple[int, ...]:
     """ "1,2,4" as numbers of streams, for argparse."""
     numbers = tuple(int(word) if word.isdecimal() else 0 for word in text.split(","))
-    if not all(1 <= number <= MAX_STREAMS for number in numbers):
+    bounds = settings_table.row("streams")
+    if not all(bounds.min <= number <= bounds.max for number in numbers):
         raise argparse.ArgumentTypeError(f"'{text}' has no numbers of streams (write 1,2,4)")
     return numbers
 

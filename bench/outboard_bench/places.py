@@ -8,7 +8,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from outboard import paths
@@ -78,7 +78,7 @@ def measured(link: Link, *, check: bool) -> Speed:
 def _remote(name: str, address: str, wanted: Wanted, wrap: Wrap = list) -> Place:
     counted = wanted.folder / name.replace("/", " per ").replace(" ", "-")
     counted.mkdir()
-    settings = replace(wanted.settings, servers=(address,), report=f"dir:{counted}")
+    settings = wanted.settings.replaced(servers=(address,), report=f"dir:{counted}")
     variables = settings.variables(wanted.preload, without_library(os.environ))
     return Place(name, variables=variables, counters=counted, wrap=wrap)
 

@@ -15,6 +15,7 @@ from outboard.errors import OutboardError
 from outboard.process import interrupted
 from outboard.settings import without_library
 
+MAX_DEVICES = 64  # apps/outboardd.cpp
 # A daemon opens OpenBLAS and FFTW before it listens; on a busy machine that has taken seconds.
 START_TIMEOUT_S = 30.0
 # After this a daemon that does not drain is killed: the command it served has ended.

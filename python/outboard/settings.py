@@ -1,77 +1,82 @@
-"""What the drop-in library reads from its environment, made from options and existing variables."""
+"""The environment of the drop-in library, made from options and inherited variables."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from outboard import paths, values
+from outboard import paths, settings_table, values
 from outboard.errors import OutboardError
 
-MODES = ("auto", "remote", "trace", "off")
-ROUTES = ("auto", "ring", "relay")
-ACCURACIES = ("standard", "strict", "fast", "emulated")
-NATIVE_PLANS = ("estimate", "as-asked")
-MAX_STREAMS = 16  # src/transport/striped_stream.hpp
-SERVER_VARIABLES = ("OUTBOARD_SERVER", "RCPU_SERVER")  # the second is the older spelling
+Value = str | int | bool | tuple[str, ...] | None
 
 
-@dataclass(frozen=True)
 class Settings:
-    """One field per OUTBOARD_* variable of the library; None leaves the variable as it is."""
+    """Values for settings of the library, by their names in settings/settings.toml.
 
-    mode: str | None = None
-    servers: tuple[str, ...] = ()
-    quiet: bool = False
-    report: str | None = None  # "stderr" or "dir:PATH"
-    trace: str | None = None
-    native_plan: str | None = None
-    routines: str | None = None
-    resident: str | None = None
-    track_pages: bool = False
-    streams: int | None = None
-    key: str | None = None  # a folder
-    plain: bool = False
-    verify: bool = False
-    profile: str | None = None  # a folder, or "off"
-    learn: bool = False
-    share: str | None = None  # auto, off, or a part between 0 and 1
-    devices: str | None = None  # a number, or all
-    route: str | None = None  # one of ROUTES
-    accuracy: str | None = None  # one of ACCURACIES
+    None, False and an empty tuple leave the variable as it is.
+    """
+
+    def __init__(self, mode: Value = None, **others: Value) -> None:
+        chosen: dict[str, Value] = {"mode": mode, **others}
+        known = {row.name for row in settings_table.rows() if row.of_library}
+        if unknown := chosen.keys() - known:
+            raise TypeError(f"there is no setting {', '.join(sorted(unknown))}")
+        self._chosen = {
+            name: value
+            for name, value in chosen.items()
+            if value is not None and value is not False and value != ()
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and self._chosen == other._chosen
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._chosen.items()))
+
+    def __repr__(self) -> str:
+        return f"Settings({', '.join(f'{n}={v!r}' for n, v in self._chosen.items())})"
+
+    @property
+    def mode(self) -> str | None:
+        return self.text("mode")
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        value = self._chosen.get("servers", ())
+        assert isinstance(value, tuple)
+        return value
+
+    @property
+    def quiet(self) -> bool:
+        return bool(self._chosen.get("quiet"))
+
+    def text(self, name: str) -> str | None:
+        """The text that the variable of `name` gets; None if it is left as it is."""
+        value = self._chosen.get(name)
+        if value is None:
+            return None
+        if value is True:
+            return "1"
+        return ",".join(value) if isinstance(value, tuple) else str(value)
+
+    def replaced(self, **changes: Value) -> Settings:
+        """These settings, with other values for `changes`."""
+        return Settings(**{**self._chosen, **changes})
 
     def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
-        """The variables to set, LD_PRELOAD included, in a fixed order."""
+        """The variables to set, LD_PRELOAD first, the others in the order of the table."""
         result = {"LD_PRELOAD": preload_value(preload, inherited.get("LD_PRELOAD", ""))}
-        chosen = {
-            "OUTBOARD_MODE": self.mode,
-            "OUTBOARD_SERVER": ",".join(self.servers) or None,
-            "OUTBOARD_QUIET": "1" if self.quiet else None,
-            "OUTBOARD_REPORT": self.report,
-            "OUTBOARD_TRACE": self.trace,
-            "OUTBOARD_NATIVE_PLAN": self.native_plan,
-            "OUTBOARD_ROUTINES": self.routines,
-            "OUTBOARD_RESIDENT": self.resident,
-            "OUTBOARD_TRACK_PAGES": "1" if self.track_pages else None,
-            "OUTBOARD_STREAMS": None if self.streams is None else str(self.streams),
-            "OUTBOARD_KEY": self.key,
-            "OUTBOARD_PLAIN": "1" if self.plain else None,
-            "OUTBOARD_VERIFY": "1" if self.verify else None,
-            "OUTBOARD_PROFILE": self.profile,
-            "OUTBOARD_LEARN": "1" if self.learn else None,
-            "OUTBOARD_SHARE": self.share,
-            "OUTBOARD_DEVICES": self.devices,
-            "OUTBOARD_ROUTE": self.route,
-            "OUTBOARD_ACCURACY": self.accuracy,
-        }
-        result.update({name: value for name, value in chosen.items() if value is not None})
+        for row in settings_table.rows():
+            text = self.text(row.name)
+            if text is not None:
+                result[row.variable] = text
         return result
 
 
 def preload_value(preload: Path, existing: str) -> str:
-    """`preload` in front of what LD_PRELOAD holds already, without other copies of the library."""
+    """`preload` in front of the entries of LD_PRELOAD, without other copies of the library."""
     path = str(preload)
     if any(c in path for c in ": \t\n"):
         raise OutboardError(
@@ -96,16 +101,19 @@ def preloadable(preload: Path, folder: Path) -> Path:
 
 
 def inherited_mode(environment: Mapping[str, str]) -> str | None:
-    """OUTBOARD_MODE as it is set already, checked."""
-    mode = environment.get("OUTBOARD_MODE")
-    if mode and mode not in MODES:
-        raise OutboardError(f"OUTBOARD_MODE={mode} is no mode (there are {', '.join(MODES)})")
+    """The mode that `environment` sets, checked."""
+    row = settings_table.row("mode")
+    mode = environment.get(row.variable)
+    if mode and mode not in row.choices:
+        raise OutboardError(
+            f"{row.variable}={mode} is no mode (there are {', '.join(row.choices)})"
+        )
     return mode or None
 
 
 def inherited_servers(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Servers named by OUTBOARD_SERVER, else by RCPU_SERVER, checked; empty if neither is set."""
-    for name in SERVER_VARIABLES:
+    """The servers that `environment` names, checked; empty if it names none."""
+    for name in settings_table.row("servers").variables:
         text = environment.get(name)
         if text:
             try:
@@ -117,30 +125,8 @@ def inherited_servers(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def without_library(environment: Mapping[str, str]) -> dict[str, str]:
     """`environment` for programs of ours: nothing preloaded, no settings of the library."""
-    return {
-        name: value
-        for name, value in environment.items()
-        if name != "LD_PRELOAD" and (name not in _LIBRARY_VARIABLES)
-    }
-
-
-_LIBRARY_VARIABLES = {
-    *SERVER_VARIABLES,
-    "OUTBOARD_MODE",
-    "OUTBOARD_QUIET",
-    "OUTBOARD_REPORT",
-    "OUTBOARD_TRACE",
-    "OUTBOARD_NATIVE_PLAN",
-    "OUTBOARD_ROUTINES",
-    "OUTBOARD_RESIDENT",
-    "OUTBOARD_TRACK_PAGES",
-    "OUTBOARD_STREAMS",
-    "OUTBOARD_KEY",
-    "OUTBOARD_PLAIN",
-    "OUTBOARD_VERIFY",
-    "OUTBOARD_PROFILE",
-    "OUTBOARD_LEARN",
-    "OUTBOARD_DEVICES",
-    "OUTBOARD_ROUTE",
-    "OUTBOARD_ACCURACY",
-}
+    removed = {"LD_PRELOAD"}
+    for row in settings_table.rows():
+        if row.of_library:
+            removed.update(row.variables)
+    return {name: value for name, value in environment.items() if name not in removed}

@@ -242,6 +242,7 @@ def test_environment_of_the_child() -> None:
         LD_PRELOAD="/x/liboutboard-preload.so:/other.so",
         OUTBOARD_MODE="off",
         OUTBOARD_VERIFY="1",
+        OUTBOARD_SHARE="0.5",
         OUTBOARD_STREAMS="4",
         OUTBOARD_KEY="/keys",
         RCPU_SERVER="z:9",
@@ -252,7 +253,7 @@ def test_environment_of_the_child() -> None:
     assert (made["OUTBOARD_MODE"], made["OUTBOARD_SERVER"]) == ("remote", "a:1")
     assert (made["OUTBOARD_LEARN"], made["OUTBOARD_PROFILE"]) == ("1", "/p")
     assert (made["OUTBOARD_STREAMS"], made["OUTBOARD_KEY"]) == ("4", "/keys")
-    assert not {"OUTBOARD_VERIFY", "RCPU_SERVER"} & set(made)
+    assert not {"OUTBOARD_VERIFY", "OUTBOARD_SHARE", "RCPU_SERVER"} & set(made)
     inherited |= {"OUTBOARD_LEARN": "1", "OUTBOARD_PROFILE": "/other"}
     made = stage.environment_for(Settings(mode="auto"), Path("/y/l.so"), (), inherited)
     assert not {"OUTBOARD_LEARN", "OUTBOARD_PROFILE"} & set(made)

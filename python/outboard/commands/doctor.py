@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 
-from outboard import values
+from outboard import settings_table, values
 from outboard.errors import OutboardError
-from outboard.settings import SERVER_VARIABLES
 
 
 @click.command("doctor", context_settings={"allow_interspersed_args": False})
@@ -77,7 +76,7 @@ def command(
 
 def _servers(given: tuple[str, ...] | None) -> tuple[str, ...]:
     """Those named by the option, else by a variable; one that makes no sense is a finding."""
-    texts = (os.environ.get(name) for name in SERVER_VARIABLES)
+    texts = (os.environ.get(name) for name in settings_table.row("servers").variables)
     named = next((text for text in texts if text), "")
     if given or not named:
         return given or ()

@@ -23,23 +23,7 @@ from outboard.settings import Settings
 )
 @click.option("--trace", metavar="FILE", help="Each process writes FILE.<pid>; see `trace`.")
 def command(
-    server: tuple[str, ...] | None,
-    mode: str | None,
-    routines: str | None,
-    native_plan: str | None,
-    resident: str | None,
-    track_pages: bool,
-    streams: int | None,
-    key: str | None,
-    plain: bool,
-    verify: bool,
-    profile: str | None,
-    learn: bool,
-    share: str | None,
-    devices: str | None,
-    route: str | None,
-    accuracy: str | None,
-    quiet: bool,
+    settings: Settings,
     report: str | None,
     trace: str | None,
 ) -> None:
@@ -51,26 +35,8 @@ def command(
       eval "$(outboard env --server node7:7770 --mode remote)"
       eval "$(outboard env --server a:7770,b:7770 --report dir:/tmp/counters)"
     """
-    settings = Settings(
-        mode=mode,
-        servers=server or (),
-        quiet=quiet,
-        report=_report_target(report),
-        trace=os.path.abspath(trace) if trace else None,
-        native_plan=native_plan,
-        resident=resident,
-        track_pages=track_pages,
-        streams=streams,
-        key=key,
-        plain=plain,
-        verify=verify,
-        profile=profile,
-        learn=learn,
-        share=share,
-        devices=devices,
-        route=route,
-        accuracy=accuracy,
-        routines=routines,
+    settings = settings.replaced(
+        report=_report_target(report), trace=os.path.abspath(trace) if trace else None
     )
     native = paths.require_native()
     for name, value in settings.variables(native.preload, os.environ).items():

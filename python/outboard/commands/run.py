@@ -7,19 +7,18 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
 from outboard import build, process, trace, values
 from outboard.commands._options import library_options
-from outboard.daemon import EmbeddedDaemon
+from outboard.daemon import MAX_DEVICES, EmbeddedDaemon
 from outboard.errors import OutboardError
 from outboard.report import Report
 from outboard.settings import Settings, inherited_mode, inherited_servers, preloadable
 
-MAX_DEVICES = 64  # apps/outboardd.cpp
 OWN_FAILURE = 125  # as env(1) and timeout(1): we failed, not the command
 
 
@@ -57,23 +56,7 @@ class Plan:
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
-    server: tuple[str, ...] | None,
-    mode: str | None,
-    routines: str | None,
-    native_plan: str | None,
-    resident: str | None,
-    track_pages: bool,
-    streams: int | None,
-    key: str | None,
-    plain: bool,
-    verify: bool,
-    profile: str | None,
-    learn: bool,
-    share: str | None,
-    devices: str | None,
-    route: str | None,
-    accuracy: str | None,
-    quiet: bool,
+    settings: Settings,
     report: str | None,
     trace_file: Path | None,
     device_memory: int | None,
@@ -91,26 +74,11 @@ def command(
       outboard run --server node7:7770 --report -- octave --no-gui solve.m
       outboard run --mode remote --report json:report.json --trace trace.json -- ./transform
     """
-    settings = Settings(
-        mode=mode or inherited_mode(os.environ) or "auto",
-        servers=server or inherited_servers(os.environ),
-        quiet=quiet,
-        native_plan=native_plan,
-        resident=resident,
-        track_pages=track_pages,
-        streams=streams,
-        key=key,
-        plain=plain,
-        verify=verify,
-        profile=profile,
-        learn=learn,
-        share=share,
-        devices=devices,
-        route=route,
-        accuracy=accuracy,
-        routines=routines,
+    settings = settings.replaced(
+        mode=settings.mode or inherited_mode(os.environ) or "auto",
+        servers=settings.servers or inherited_servers(os.environ),
     )
-    daemon_options = _daemon_options(settings, devices, device_memory)
+    daemon_options = _daemon_options(settings, device_memory)
     if report and report.startswith("json:"):
         _check_writable(Path(report.removeprefix("json:")))
     if trace_file:
@@ -118,12 +86,10 @@ def command(
     sys.exit(execute(Plan(command, settings, report, trace_file, tuple(daemon_options))))
 
 
-def _daemon_options(
-    settings: Settings, devices: str | None, device_memory: int | None
-) -> list[str]:
-    """Of the embedded daemon, if there will be one."""
+def _daemon_options(settings: Settings, device_memory: int | None) -> list[str]:
+    """The options of the embedded daemon, if there will be one."""
     options = []
-    wanted = (devices or "").removeprefix("always:")
+    wanted = (settings.text("devices") or "").removeprefix("always:")
     if wanted.isdigit() and not settings.servers:
         if int(wanted) > MAX_DEVICES:
             raise click.UsageError(
@@ -158,7 +124,7 @@ def execute(plan: Plan) -> int:
                 daemon = stack.enter_context(
                     EmbeddedDaemon(native.daemon, folder, options, restore)
                 )
-                settings = replace(settings, servers=(daemon.address,))
+                settings = settings.replaced(servers=(daemon.address,))
             watch = _DaemonWatch(daemon, plan.settings.quiet)
             environment = {**os.environ, **settings.variables(preload, os.environ)}
             status = process.run_command(plan.command, environment, restore, watch)
@@ -204,9 +170,9 @@ def _collecting(plan: Plan, folder: Path) -> Settings:
     settings = plan.settings
     if plan.report:
         (folder / "report").mkdir()
-        settings = replace(settings, report=f"dir:{folder / 'report'}")
+        settings = settings.replaced(report=f"dir:{folder / 'report'}")
     if plan.trace:
-        settings = replace(settings, trace=str(folder / "trace"))
+        settings = settings.replaced(trace=str(folder / "trace"))
     return settings
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
-from outboard import build, values
+from outboard import build, settings_table, values
+from outboard.daemon import MAX_DEVICES
 from outboard.errors import OutboardError
-from outboard.settings import MAX_STREAMS, without_library
+from outboard.settings import without_library
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
+MAX_STREAMS = settings_table.row("streams").max
 
 
 @click.command("serve")
@@ -25,16 +29,16 @@ LOG_LEVELS = ("debug", "info", "warn", "error")
     "--backend", type=click.Choice(("auto", "cpu", "cuda", "null", "opencl")), help="[default: cpu]"
 )
 @click.option(
-    "--devices", type=click.IntRange(1, 64), help="Devices; of cpu, they split the cores."
+    "--devices", type=click.IntRange(1, MAX_DEVICES), help="Devices; of cpu, they split the cores."
 )
 @click.option("--device-memory", type=values.Size(), help="Memory of each device, e.g. 4G.")
+@click.option("--device-rate", type=values.Rate(), help="Speed of a null device, e.g. 500GF.")
+@click.option("--plan-time", type=values.Time(), help="A null device's for a plan, e.g. 20ms.")
 @click.option(
     "--max-streams",
     type=click.IntRange(1, MAX_STREAMS),
     help=f"TCP streams that a client may stripe a connection over.  [default: {MAX_STREAMS}]",
 )
-@click.option("--device-rate", type=values.Rate(), help="Speed of a null device, e.g. 500GF.")
-@click.option("--plan-time", type=values.Time(), help="A null device's for a plan, e.g. 20ms.")
 @click.option(
     "--key",
     type=click.Path(exists=True, file_okay=False),
@@ -73,26 +77,8 @@ LOG_LEVELS = ("debug", "info", "warn", "error")
 )
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="What to log on stderr.")
 @click.option("--exit-with-parent", is_flag=True, help="End when the starting process ends.")
-def command(
-    listen: tuple[str, ...],
-    backend: str | None,
-    devices: int | None,
-    device_memory: int | None,
-    max_streams: int | None,
-    device_rate: str | None,
-    plan_time: str | None,
-    key: str | None,
-    plain: bool,
-    no_peers: bool,
-    max_connections: int | None,
-    session_memory: str | None,
-    session_host_memory: str | None,
-    longest_command: float | None,
-    idle_time: int | None,
-    drain_time: float | None,
-    log_level: str | None,
-    exit_with_parent: bool,
-) -> None:
+@click.pass_context
+def command(context: click.Context, /, **given: Any) -> None:
     """Run the accelerator daemon, outboardd, in the foreground.
 
     It prints `listening on ADDRESS` when it is ready; SIGTERM lets calls in flight finish, then
@@ -105,34 +91,12 @@ def command(
       outboard serve --key ~/pool --listen 0.0.0.0:7770 --session-memory 4G
       outboard serve --listen 127.0.0.1:0 --backend null --device-rate 500GF
     """
-    for option, given in (("--device-rate", device_rate), ("--plan-time", plan_time)):
-        if given and backend != "null":
-            raise click.UsageError(
-                f"{option} is for a simulated device (the backend is {backend or 'cpu'}); "
-                "add --backend null"
-            )
-    options = {
-        "--backend": backend,
-        "--devices": devices,
-        "--device-memory": device_memory,
-        "--device-rate": device_rate,
-        "--plan-time": plan_time,
-        "--max-streams": max_streams,
-        "--key": key,
-        "--max-connections": max_connections,
-        "--session-memory": session_memory,
-        "--session-host-memory": session_host_memory,
-        "--longest-command": longest_command,
-        "--idle-time": idle_time,
-        "--drain-time": drain_time,
-        "--log-level": log_level,
-    }
-    arguments = [part for address in listen for part in ("--listen", address)]
-    for name, value in options.items():
-        if value is not None:
-            arguments += [name, str(value)]
-    flags = {"--plain": plain, "--no-peers": no_peers, "--exit-with-parent": exit_with_parent}
-    arguments += [name for name, given in flags.items() if given]
+    _check_simulated(given)
+    arguments = [
+        word
+        for option in context.command.params
+        for word in _words(option, given[option.name or ""])
+    ]
     program = str(build.ensure_native().daemon)
     try:
         os.execve(program, [program, *arguments], without_library(os.environ))
@@ -140,3 +104,25 @@ def command(
         raise OutboardError(
             f"cannot start {program} ({error.strerror}); build again with `outboard build`"
         ) from error
+
+
+def _check_simulated(given: Mapping[str, Any]) -> None:
+    """Options of a simulated device need one."""
+    backend = given["backend"]
+    for name in ("device_rate", "plan_time"):
+        if given[name] and backend != "null":
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is for a simulated device (the backend is "
+                f"{backend or 'cpu'}); add --backend null"
+            )
+
+
+def _words(option: click.Parameter, value: Any) -> list[str]:
+    """`value` of `option` as outboardd takes it, under the same name."""
+    name = option.opts[0]
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [name]
+    values_given = value if isinstance(value, tuple) else (value,)
+    return [word for one in values_given for word in (name, str(one))]

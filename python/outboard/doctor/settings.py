@@ -6,160 +6,140 @@ import difflib
 import fnmatch
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
-from outboard import coverage, values
+from outboard import coverage, settings_table, values
 from outboard.doctor.finding import Finding, note, ok, problem, some
-from outboard.settings import ACCURACIES, MODES, NATIVE_PLANS, ROUTES, SERVER_VARIABLES
+from outboard.settings_table import Row
 
-# Read by the library (src/interpose/), the daemon, this command line and ./outboard, in this order.
-KNOWN = (
-    "OUTBOARD_ACCURACY OUTBOARD_CUDA_PATH OUTBOARD_DEVICES "
-    "OUTBOARD_KEY OUTBOARD_LEARN OUTBOARD_MODE OUTBOARD_NATIVE_PLAN OUTBOARD_QUIET OUTBOARD_REPORT "
-    "OUTBOARD_PLAIN OUTBOARD_PROFILE OUTBOARD_RESIDENT OUTBOARD_ROUTE OUTBOARD_ROUTINES "
-    "OUTBOARD_SERVER "
-    "OUTBOARD_SHARE "
-    "OUTBOARD_STREAMS OUTBOARD_TRACE OUTBOARD_TRACK_PAGES OUTBOARD_VERIFY "
-    "OUTBOARD_BLAS "
-    "OUTBOARD_BUILD_DIR OUTBOARD_NATIVE_DIR "
-    "OUTBOARD_NO_APT OUTBOARD_PYTHON"
-).split()
 TRANSFORMS = tuple(f"{p} {kind}" for p in ("fftw", "fftwf") for kind in "c2c r2c c2r r2r".split())
 _PREFIX = "OUTBOARD_"
 _OFF = ("", "0", "no", "off", "false")
 _STDERR = ("1", "yes", "on", "true", "stderr")
 
 
+def known() -> list[str]:
+    """The variables that something reads, by their present spelling."""
+    return [row.variable for row in settings_table.rows()]
+
+
 def check(environment: Mapping[str, str]) -> list[Finding]:
-    """Everything that is set."""
-    checks: dict[str, Callable[[str], Finding | None]] = {
-        "OUTBOARD_MODE": partial(_one_of, "OUTBOARD_MODE", MODES),
-        "OUTBOARD_NATIVE_PLAN": partial(_one_of, "OUTBOARD_NATIVE_PLAN", NATIVE_PLANS),
-        "OUTBOARD_RESIDENT": _resident,
-        "OUTBOARD_ROUTE": partial(_one_of, "OUTBOARD_ROUTE", ROUTES),
-        "OUTBOARD_REPORT": _report,
-        "OUTBOARD_TRACE": _trace,
-        "OUTBOARD_PROFILE": _profile,
-        "OUTBOARD_ROUTINES": _routines,
-        "OUTBOARD_SHARE": _share,
-        "OUTBOARD_DEVICES": _devices,
-        "OUTBOARD_ACCURACY": _accuracy,
-        "LD_PRELOAD": _preload,
-        **{name: partial(_servers, name) for name in SERVER_VARIABLES},
-    }
+    """Findings about the variables that are set."""
     found = unknown(environment)
-    for name, look in checks.items():
-        if value := environment.get(name):
-            finding = look(value)
-            found += [finding] if finding else []
-    if all(environment.get(name) for name in SERVER_VARIABLES):
-        first, second = SERVER_VARIABLES
+    for row in filter(lambda row: row.of_library, settings_table.rows()):
+        look = _CHECKS.get(row.name) or _CHECKS_OF_TYPE.get(row.type)
+        for name in row.variables:
+            if look and (value := environment.get(name)):
+                finding = look(replace(row, variable=name), value)
+                found += [finding] if finding else []
+    if value := environment.get("LD_PRELOAD"):
+        finding = _preload(value)
+        found += [finding] if finding else []
+    first, second = settings_table.row("servers").variables
+    if environment.get(first) and environment.get(second):
         found.append(note(second, f"is not used, because {first} is set", f"unset {second}"))
     return found or [ok("variables", _summary(environment))]
 
 
 def _summary(environment: Mapping[str, str]) -> str:
-    names = sorted(n for n in environment if n.startswith(_PREFIX) or n in SERVER_VARIABLES)
+    older = [row.older_variable for row in settings_table.rows()]
+    names = sorted(n for n in environment if n.startswith(_PREFIX) or n in older)
     return f"set: {', '.join(names)}" if names else "none is set"
 
 
 def unknown(environment: Mapping[str, str]) -> list[Finding]:
     """Variables with our prefix that nothing reads."""
     found = []
+    words = [name.removeprefix(_PREFIX) for name in known()]
     for name in sorted(environment):
-        if name.startswith(_PREFIX) and name not in KNOWN:
-            words = [known.removeprefix(_PREFIX) for known in KNOWN]
+        if name.startswith(_PREFIX) and name not in known():
             near = difflib.get_close_matches(name.removeprefix(_PREFIX), words, 1)
             advice = f"did you mean {_PREFIX}{near[0]}?" if near else f"unset {name}"
             found.append(problem(name, "is no variable of Outboard: nothing reads it", advice))
     return found
 
 
-def _one_of(name: str, allowed: tuple[str, ...], value: str) -> Finding | None:
-    """`allowed` begins with the default."""
-    if value in allowed:
-        return None
-    text = f"'{value}' is unknown ({allowed[0]} is used instead)"
-    return problem(name, text, f"write {', '.join(allowed)}")
+def _wrong(row: Row, value: str) -> Finding:
+    """The library does not take `value`."""
+    what = row.wrong or "is unknown"
+    text = f"'{value}' {what} ({row.used_instead} is used instead)"
+    return problem(row.variable, text, f"write {row.write or ', '.join(row.choices)}")
 
 
-def _resident(value: str) -> Finding | None:
-    if value in ("auto", "off") or value == "0":
+def _choice(row: Row, value: str) -> Finding | None:
+    return None if value in row.choices else _wrong(row, value)
+
+
+def _strict_flag(row: Row, value: str) -> Finding | None:
+    return None if value in ("0", "1") else _wrong(row, value)
+
+
+def _count(row: Row, value: str) -> Finding | None:
+    good = value.isascii() and value.isdigit() and (row.min <= int(value) <= (row.max or 1 << 64))
+    return None if good else _wrong(row, value)
+
+
+def _size(row: Row, value: str) -> Finding | None:
+    if value == "0":  # the same as off
         return None
+    return _parsed(values.ResidentSize().check, row, value)
+
+
+def _part(row: Row, value: str) -> Finding | None:
+    return _parsed(values.check_share, row, value)
+
+
+def _devices(row: Row, value: str) -> Finding | None:
+    return _parsed(values.check_devices, row, value)
+
+
+def _parsed(parse: Callable[[str], object], row: Row, value: str) -> Finding | None:
     try:
-        values.parse_size(value)
+        parse(value)
     except ValueError:
-        return problem(
-            "OUTBOARD_RESIDENT",
-            f"'{value}' is no size, off or auto (auto is used instead)",
-            "write for example 512M or 4GiB",
-        )
+        return _wrong(row, value)
     return None
 
 
-def _share(value: str) -> Finding | None:
-    try:
-        values.check_share(value)
-    except ValueError as error:
-        return problem("OUTBOARD_SHARE", f"{error} (auto is used instead)", "write auto or off")
-    return None
-
-
-def _accuracy(value: str) -> Finding | None:
-    if value in ACCURACIES:
-        return None
-    words = ", ".join(ACCURACIES)
-    return problem("OUTBOARD_ACCURACY", f"'{value}' is none of {words} (standard is used)", "")
-
-
-def _devices(value: str) -> Finding | None:
-    try:
-        values.check_devices(value)
-    except ValueError as error:
-        return problem("OUTBOARD_DEVICES", f"{error} (1 is used instead)", "write 2 or all")
-    return None
-
-
-def _servers(name: str, value: str) -> Finding | None:
+def _servers(row: Row, value: str) -> Finding | None:
     try:
         values.check_servers(value)
     except ValueError as error:
         return problem(
-            name, str(error), "correct it, or unset it: without a server calls are local"
+            row.variable, str(error), "correct it, or unset it: without a server calls are local"
         )
     return None
 
 
-def _report(value: str) -> Finding | None:
-    name = "OUTBOARD_REPORT"
+def _report(row: Row, value: str) -> Finding | None:
     if value.startswith("dir:"):
         folder = Path(value.removeprefix("dir:"))
         if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
             return None
         why = "may not be written by this user" if folder.exists() else "does not exist"
         return problem(
-            name,
+            row.variable,
             f"{folder} {why}: programs leave no counters",
             f"mkdir -p {folder}, or name another",
         )
     if value in _OFF or value in _STDERR:
         return None
-    return note(name, f"'{value}' is taken for stderr", "write stderr, or dir:FOLDER")
+    return note(row.variable, f"'{value}' is taken for {row.used_instead}", f"write {row.write}")
 
 
-def _trace(value: str) -> Finding | None:
+def _trace(row: Row, value: str) -> Finding | None:
     folder = Path(value).absolute().parent
     if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
         return None
-    return problem("OUTBOARD_TRACE", f"{folder} cannot be written", "name a file elsewhere")
+    return problem(row.variable, f"{folder} cannot be written", "name a file elsewhere")
 
 
-def _profile(value: str) -> Finding | None:
+def _profile(row: Row, value: str) -> Finding | None:
     if value == "off" or Path(value).is_dir():
         return None
     text = f"{value} does not exist: calls are decided without profiles"
-    return note("OUTBOARD_PROFILE", text, "`outboard tune` makes it")
+    return note(row.variable, text, "`outboard tune` makes it")
 
 
 def _preload(value: str) -> Finding | None:
@@ -181,7 +161,7 @@ def routine_names() -> set[str]:
     return blas | set(TRANSFORMS)
 
 
-def _routines(value: str) -> Finding | None:
+def _routines(row: Row, value: str) -> Finding | None:
     """Entries of OUTBOARD_ROUTINES that fit no routine."""
     names = routine_names()
     entries = [e.strip() for e in value.split(",") if e.strip()]
@@ -195,8 +175,23 @@ def _routines(value: str) -> Finding | None:
         text += ": none may go out"
     near = difflib.get_close_matches(idle[0].removeprefix("-").lower(), sorted(names), 1)
     advice = f"did you mean {near[0]}? " if near else ""
-    return problem("OUTBOARD_ROUTINES", text, f"{advice}`outboard coverage` lists the names")
+    return problem(row.variable, text, f"{advice}`outboard coverage` lists the names")
 
 
 def _fits(pattern: str, names: set[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+
+
+_CHECKS_OF_TYPE: dict[str, Callable[[Row, str], Finding | None]] = {
+    "addresses": _servers,
+    "choice": _choice,
+    "count": _count,
+    "devices": _devices,
+    "part": _part,
+    "patterns": _routines,
+    "report": _report,
+    "size": _size,
+    "strict flag": _strict_flag,
+}
+# These files are looked for where the library would use them.
+_CHECKS = {"profile": _profile, "trace": _trace}

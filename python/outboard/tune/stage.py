@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import outboard
+from outboard import settings_table
 from outboard.errors import OutboardError
 from outboard.settings import Settings, without_library
 from outboard.tune.calls import Job
 
-_KEPT = ("OUTBOARD_STREAMS", "OUTBOARD_KEY", "OUTBOARD_PLAIN")  # they say how a server is reached
 _TAIL = 5  # lines
 _END_S = 30.0  # the child writes its profile when all is said
 Progress = Callable[[str, float], None]
@@ -36,7 +36,11 @@ def environment_for(
     settings: Settings, preload: Path, libraries: tuple[str, ...], inherited: Mapping[str, str]
 ) -> dict[str, str]:
     """That of a child with the drop-in library in front of `libraries`."""
-    kept = {name: inherited[name] for name in _KEPT if name in inherited}
+    kept = {
+        row.variable: inherited[row.variable]
+        for row in settings_table.rows()
+        if row.reaches_server and row.variable in inherited
+    }
     behind = ":".join((inherited.get("LD_PRELOAD", ""), *libraries)).strip(":")
     ours = settings.variables(preload, {"LD_PRELOAD": behind})
     package = str(Path(outboard.__file__).resolve().parents[1])
