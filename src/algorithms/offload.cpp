@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "algorithms/device_buffer.hpp"
-#include "algorithms/host_scratch.hpp"
 #include "algorithms/residency/placed_operand.hpp"
+#include "base/host_scratch.hpp"
 #include "device/stopwatch.hpp"
 
 namespace ob::algorithms {

@@ -13,8 +13,8 @@
 namespace ob::offload {
 namespace {
 
-using algorithms::Verdict;
-using algorithms::Verification;
+using verify::Verdict;
+using verify::Verification;
 
 // Not to be guessed by those who are checked.
 std::uint64_t fresh_seed() noexcept {
@@ -74,7 +74,7 @@ bool VerifiedJob::try_to_save() noexcept {
 }
 
 bool VerifiedCalls::save() {
-  if (!algorithms::is_verifiable(routine_)) return false;
+  if (!verify::is_verifiable(routine_)) return false;
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     const Operands operands = routine_.operands(calls_[i]);
     for (const Operand& operand : operands.span()) {
@@ -83,7 +83,7 @@ bool VerifiedCalls::save() {
       std::uint64_t bytes = 0;
       if (__builtin_mul_overflow(operand.rows * operand.element_bytes, operand.cols, &bytes))
         return false;
-      originals_.push_back({i, operand, algorithms::HostScratch(bytes)});
+      originals_.push_back({i, operand, HostScratch(bytes)});
       void* const data = originals_.back().memory.data();
       if (data == nullptr) return false;
       copy(copy_of(operand, data), home_of(operand, calls_[i][operand.argument].host));
@@ -95,12 +95,11 @@ bool VerifiedCalls::save() {
 Verification VerifiedCalls::verify() {
   Verification all{Verdict::right, 0, 0};
   for (std::size_t i = 0; i < calls_.size(); ++i) {
-    std::vector<algorithms::SavedOperand> saved_operands;
+    std::vector<verify::SavedOperand> saved_operands;
     for (const Saved& saved : originals_) {
       if (saved.call == i) saved_operands.push_back({saved.operand.argument, saved.memory.data()});
     }
-    const Verification one =
-        algorithms::verify_call(routine_, calls_[i], saved_operands, fresh_seed());
+    const Verification one = verify::verify_call(routine_, calls_[i], saved_operands, fresh_seed());
     if (one.verdict == Verdict::wrong) return one;
     if (one.verdict == Verdict::unchecked) all = one;
   }
@@ -170,13 +169,12 @@ Verification VerifiedFft::verify() {
                      : side.dims[axes_of(transform_, input)].stride_bytes;
   };
   const void* const given = memory_.empty() ? input_ : memory_.back().data();
-  const algorithms::VerifyArray before{static_cast<const std::byte*>(given),
-                                       std::span(in_strides).first(axes),
-                                       apart(true, !memory_.empty())};
-  const algorithms::VerifyArray after{static_cast<const std::byte*>(output_),
-                                      std::span(out_strides).first(axes), apart(false, false)};
-  return algorithms::verify_fft(transform_.plan, std::span(batch).first(batch_axes), before, after,
-                                fresh_seed());
+  const verify::FftArray before{static_cast<const std::byte*>(given),
+                                std::span(in_strides).first(axes), apart(true, !memory_.empty())};
+  const verify::FftArray after{static_cast<const std::byte*>(output_),
+                               std::span(out_strides).first(axes), apart(false, false)};
+  return verify::verify_fft(transform_.plan, std::span(batch).first(batch_axes), before, after,
+                            fresh_seed());
 }
 
 void VerifiedFft::restore() noexcept {

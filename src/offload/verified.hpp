@@ -7,12 +7,12 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/host_scratch.hpp"
-#include "algorithms/verify.hpp"
+#include "base/host_scratch.hpp"
 #include "offload/attempts.hpp"
 #include "offload/fft_transform.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
+#include "verify/verification.hpp"
 
 namespace ob::offload {
 
@@ -30,7 +30,7 @@ class VerifiedJob : public RemoteJob {
  private:
   /// Copies aside what the call will overwrite. False if there is no check, or no memory.
   virtual bool save() = 0;
-  virtual algorithms::Verification verify() = 0;
+  virtual verify::Verification verify() = 0;
   /// Puts the copies back.
   virtual void restore() noexcept = 0;
 
@@ -56,11 +56,11 @@ class VerifiedCalls final : public VerifiedJob {
   struct Saved {
     std::size_t call;
     Operand operand;
-    algorithms::HostScratch memory;
+    HostScratch memory;
   };
 
   bool save() override;
-  algorithms::Verification verify() override;
+  verify::Verification verify() override;
   void restore() noexcept override;
 
   const Descriptor& routine_;
@@ -76,13 +76,13 @@ class VerifiedFft final : public VerifiedJob {
 
  private:
   bool save() override;
-  algorithms::Verification verify() override;
+  verify::Verification verify() override;
   void restore() noexcept override;
 
   const FftTransform& transform_;
   void* input_;
   void* output_;
-  std::vector<algorithms::HostScratch> memory_;  // the input, packed, if it is the output as well
+  std::vector<HostScratch> memory_;  // the input, packed, if it is the output as well
 };
 
 }  // namespace ob::offload

@@ -3,9 +3,9 @@
 #include "algorithms/factor/factor_call.hpp"
 
 #include "algorithms/factor_matrix.hpp"
-#include "algorithms/original.hpp"
 #include "routines/agreement.hpp"
 #include "routines/random_problem.hpp"
+#include "support/original.hpp"
 
 namespace ob::test {
 namespace {

@@ -11,10 +11,10 @@
 #include "algorithms/factor/factor_qr.hpp"
 #include "algorithms/factor/step_model.hpp"
 #include "algorithms/factor_cases.hpp"
-#include "algorithms/original.hpp"
 #include "algorithms/place.hpp"
 #include "routines/agreement.hpp"
 #include "routines/random_problem.hpp"
+#include "support/original.hpp"
 
 namespace ob::test {
 namespace {

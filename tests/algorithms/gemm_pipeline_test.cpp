@@ -2,10 +2,10 @@
 
 #include "algorithms/panels/gemm_pipeline.hpp"
 
-#include "algorithms/original.hpp"
 #include "algorithms/place.hpp"
 #include "routines/agreement.hpp"
 #include "routines/random_problem.hpp"
+#include "support/original.hpp"
 
 namespace ob::test {
 namespace {

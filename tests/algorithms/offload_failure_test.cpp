@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "algorithms/offload.hpp"
-#include "algorithms/original.hpp"
 #include "algorithms/place.hpp"
 #include "routines/agreement.hpp"
 #include "routines/random_problem.hpp"
+#include "support/original.hpp"
 
 namespace ob::test {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "algorithms/original.hpp"
 #include "algorithms/place.hpp"
 #include "routines/agreement.hpp"
 #include "routines/random_problem.hpp"
+#include "support/original.hpp"
 
 namespace ob::test {
 namespace {

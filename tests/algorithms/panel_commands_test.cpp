@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "algorithms/metered_device.hpp"
-#include "algorithms/original.hpp"
 #include "algorithms/panel_problems.hpp"
 #include "algorithms/place.hpp"
 #include "routines/agreement.hpp"
 #include "routines/random_problem.hpp"
+#include "support/original.hpp"
 
 namespace ob::test {
 namespace {

@@ -3,11 +3,11 @@
 
 #include "algorithms/panels/panel_pipeline.hpp"
 
-#include "algorithms/original.hpp"
 #include "algorithms/panel_problems.hpp"
 #include "algorithms/place.hpp"
 #include "routines/agreement.hpp"
 #include "routines/random_problem.hpp"
+#include "support/original.hpp"
 
 namespace ob::test {
 namespace {

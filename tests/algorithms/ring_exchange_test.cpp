@@ -12,10 +12,10 @@
 #include "algorithms/factor/factor_plan.hpp"
 #include "algorithms/factor/step_model.hpp"
 #include "algorithms/factor_matrix.hpp"
-#include "algorithms/original.hpp"
 #include "algorithms/place.hpp"
 #include "routines/agreement.hpp"
 #include "routines/random_problem.hpp"
+#include "support/original.hpp"
 
 namespace ob::test {
 namespace {

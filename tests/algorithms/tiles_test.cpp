@@ -5,13 +5,13 @@
 #include <cmath>
 
 #include "algorithms/metered_device.hpp"
-#include "algorithms/original.hpp"
 #include "algorithms/panel_problems.hpp"
 #include "algorithms/place.hpp"
 #include "algorithms/tiles/products_split.hpp"
 #include "algorithms/tiles/tile_sizes.hpp"
 #include "routines/agreement.hpp"
 #include "routines/random_problem.hpp"
+#include "support/original.hpp"
 
 namespace ob::test {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/exchange/panel_exchange.hpp"
-#include "algorithms/host_scratch.hpp"
+#include "base/host_scratch.hpp"
 
 namespace ob::algorithms {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "algorithms/device_call.hpp"
-#include "algorithms/host_scratch.hpp"
 #include "algorithms/offload.hpp"
 #include "algorithms/panels/panel_call.hpp"
 #include "algorithms/tiles/tiles.hpp"
+#include "base/host_scratch.hpp"
 
 namespace ob::algorithms {
 namespace {

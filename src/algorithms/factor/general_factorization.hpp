@@ -9,7 +9,7 @@
 
 #include "algorithms/device_buffer.hpp"
 #include "algorithms/factor/blocked_factorization.hpp"
-#include "algorithms/host_scratch.hpp"
+#include "base/host_scratch.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 

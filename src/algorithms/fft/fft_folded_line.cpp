@@ -1,7 +1,7 @@
 // One long dimension of real-to-real data: by way of a real or complex transform.
 
 #include "algorithms/fft/fft_split.hpp"
-#include "algorithms/host_scratch.hpp"
+#include "base/host_scratch.hpp"
 #include "device/real_transform.hpp"
 #include "device/strided_line.hpp"
 

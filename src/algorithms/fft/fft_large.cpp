@@ -7,9 +7,9 @@
 
 #include "algorithms/fft/fft_passes.hpp"
 #include "algorithms/fft/fft_split.hpp"
-#include "algorithms/host_scratch.hpp"
 #include "algorithms/offload.hpp"
 #include "algorithms/strided_copy.hpp"
+#include "base/host_scratch.hpp"
 
 namespace ob::algorithms {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "algorithms/fft/fft_cut.hpp"
 #include "algorithms/fft/fft_split.hpp"
-#include "algorithms/host_scratch.hpp"
+#include "base/host_scratch.hpp"
 #include "device/strided_line.hpp"
 #include "device/unit_roots.hpp"
 

@@ -8,7 +8,7 @@
 #include "algorithms/call_timings.hpp"
 #include "algorithms/device_buffer.hpp"
 #include "algorithms/fft/fft_task.hpp"
-#include "algorithms/host_scratch.hpp"
+#include "base/host_scratch.hpp"
 #include "device/device.hpp"
 
 namespace ob::algorithms {

@@ -3,8 +3,8 @@
 // for the even lengths.
 
 #include "algorithms/fft/fft_split.hpp"
-#include "algorithms/host_scratch.hpp"
 #include "algorithms/strided_copy.hpp"
+#include "base/host_scratch.hpp"
 #include "device/strided_line.hpp"
 #include "device/unit_roots.hpp"
 

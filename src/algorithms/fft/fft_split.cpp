@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "algorithms/fft/fft_cut.hpp"
-#include "algorithms/host_scratch.hpp"
+#include "base/host_scratch.hpp"
 
 namespace ob::algorithms {
 namespace {

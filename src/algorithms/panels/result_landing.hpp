@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "algorithms/host_scratch.hpp"
 #include "algorithms/panels/pipeline_model.hpp"
+#include "base/host_scratch.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "routines/argument.hpp"

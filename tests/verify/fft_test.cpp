@@ -8,14 +8,14 @@
 #include <numbers>
 #include <vector>
 
-#include "algorithms/verify.hpp"
 #include "support/random.hpp"
+#include "verify/verification.hpp"
 
 namespace ob::test {
 namespace {
 
-using algorithms::Verdict;
-using algorithms::Verification;
+using verify::Verdict;
+using verify::Verification;
 using Complexes = std::vector<std::complex<double>>;
 
 // A transform with its data in full, complex, in packed order: computed by definition.
@@ -127,7 +127,7 @@ class Side {
     put(p, v.real());
     if (!real_) put(p + imaginary_, v.imag());
   }
-  algorithms::VerifyArray array() const {
+  verify::FftArray array() const {
     return {reinterpret_cast<const std::byte*>(memory_.data()), strides_, imaginary_};
   }
 
@@ -186,7 +186,7 @@ Sides sides_of(const Case& c, std::mt19937_64& random) {
 }
 
 Verification check(const Case& c, const Sides& s, std::mt19937_64& random) {
-  return algorithms::verify_fft(c.plan, c.batch, s.input.array(), s.output.array(), random());
+  return verify::verify_fft(c.plan, c.batch, s.input.array(), s.output.array(), random());
 }
 
 std::string tell(const Case& c, const Verification& v) {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace ob::algorithms {
+namespace ob::verify {
 
 inline bool is_finite(double v) noexcept { return v - v == 0; }
 
@@ -17,4 +17,4 @@ inline double square_root(double v) noexcept {
   return root;
 }
 
-}  // namespace ob::algorithms
+}  // namespace ob::verify

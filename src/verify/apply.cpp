@@ -1,12 +1,12 @@
-#include "algorithms/verify_apply.hpp"
+#include "verify/apply.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace ob::algorithms::detail {
+namespace ob::verify::detail {
 namespace {
 
-using Mirror = VerifyMatrix::Mirror;
+using Mirror = Matrix::Mirror;
 
 bool is_strict(Triangle t) noexcept {
   return t == Triangle::upper_strict || t == Triangle::lower_strict;
@@ -21,14 +21,14 @@ struct Rows {
 };
 
 // The rows of column j that are in memory, without the diagonal where `strict` says so.
-Rows rows_of(const VerifyMatrix& m, std::uint64_t j, bool strict) noexcept {
+Rows rows_of(const Matrix& m, std::uint64_t j, bool strict) noexcept {
   if (m.triangle == Triangle::full) return {0, m.rows};
   if (is_upper(m.triangle)) return {0, std::min(m.rows, j + (strict ? 0 : 1))};
   return {std::min(m.rows, j + (strict ? 1 : 0)), m.rows};
 }
 
 template <class Element>
-const Element* column(const VerifyMatrix& m, std::uint64_t j) noexcept {
+const Element* column(const Matrix& m, std::uint64_t j) noexcept {
   return static_cast<const Element*>(m.data) + j * m.ld;
 }
 
@@ -39,7 +39,7 @@ void add_element(Vector<Value>& y, const Vector<Value>& x, std::uint64_t i) noex
 }
 
 template <bool kConjugate, class Element, class Value>
-void apply_stored(const VerifyMatrix& m, bool transposed, const Vector<Value>& x,
+void apply_stored(const Matrix& m, bool transposed, const Vector<Value>& x,
                   Vector<Value>& y) noexcept {
   const bool unit = is_strict(m.triangle);
   for (std::uint64_t j = 0; j < m.cols; ++j) {
@@ -61,7 +61,7 @@ inline Pair without_imaginary(const Pair& v) noexcept { return {v.re, 0}; }
 
 // Each element off the diagonal stands for two; a Hermitian diagonal is real, whatever is there.
 template <bool kConjugate, bool kHermitian, class Element, class Value>
-void apply_mirrored(const VerifyMatrix& m, const Vector<Value>& x, Vector<Value>& y) noexcept {
+void apply_mirrored(const Matrix& m, const Vector<Value>& x, Vector<Value>& y) noexcept {
   for (std::uint64_t j = 0; j < m.cols; ++j) {
     const auto [begin, end] = rows_of(m, j, true);
     const Element* a = column<Element>(m, j);
@@ -77,7 +77,7 @@ void apply_mirrored(const VerifyMatrix& m, const Vector<Value>& x, Vector<Value>
 }
 
 template <class Element, class Value>
-Vector<Value> apply_matrix(const VerifyMatrix& m, char op, const Vector<Value>& x) {
+Vector<Value> apply_matrix(const Matrix& m, char op, const Vector<Value>& x) {
   const bool transposed = m.mirror == Mirror::none && transposes(op);
   Vector<Value> y(transposed ? m.cols : m.rows);
   if (m.mirror == Mirror::hermitian) {  // its transpose is its conjugate
@@ -102,7 +102,7 @@ void exchange(Vector<Value>& x, std::uint64_t i, std::int64_t pivot) noexcept {
 }
 
 template <class Value>
-void apply_exchanges(const VerifyFactor& factor, char op, Vector<Value>& x) noexcept {
+void apply_exchanges(const Factor& factor, char op, Vector<Value>& x) noexcept {
   const std::uint64_t n = factor.pivot_count;
   for (std::uint64_t i = 0; i < n; ++i) {
     const std::uint64_t at = transposes(op) ? i : n - 1 - i;
@@ -111,8 +111,8 @@ void apply_exchanges(const VerifyFactor& factor, char op, Vector<Value>& x) noex
 }
 
 template <bool kConjugate, class Element, class Value>
-void add_row(const VerifyMatrix& m, bool transposed, std::uint64_t i, const Vector<Value>& x,
-             Value& y, double& magnitude) noexcept {
+void add_row(const Matrix& m, bool transposed, std::uint64_t i, const Vector<Value>& x, Value& y,
+             double& magnitude) noexcept {
   if (transposed) {
     add_dot<kConjugate>(column<Element>(m, i), m.rows, x.value.data(), x.magnitude.data(), y,
                         magnitude);
@@ -127,8 +127,8 @@ void add_row(const VerifyMatrix& m, bool transposed, std::uint64_t i, const Vect
 
 // w += op(m)(:, j) * x_j
 template <bool kConjugate, class Element, class Value>
-void add_scaled(const VerifyMatrix& m, bool transposed, std::uint64_t j, Value x,
-                double x_magnitude, Vector<Value>& w) noexcept {
+void add_scaled(const Matrix& m, bool transposed, std::uint64_t j, Value x, double x_magnitude,
+                Vector<Value>& w) noexcept {
   if (!transposed) {
     add_column<kConjugate>(column<Element>(m, j), m.rows, x, x_magnitude, w.value.data(),
                            w.magnitude.data());
@@ -144,9 +144,9 @@ void add_scaled(const VerifyMatrix& m, bool transposed, std::uint64_t j, Value x
 // Row i of a triangle of A B has the columns up to (from) i: B's part of x grows by one column per
 // row. @pre op is N or T
 template <class Element, class Value>
-Vector<Value> apply_triangle(const VerifyFactor& factor, char op, const Vector<Value>& x) {
-  VerifyMatrix left = factor.first;
-  VerifyMatrix right = factor.second;
+Vector<Value> apply_triangle(const Factor& factor, char op, const Vector<Value>& x) {
+  Matrix left = factor.first;
+  Matrix right = factor.second;
   char left_op = factor.op;
   char right_op = factor.second_op;
   bool upper = is_upper(factor.triangle);
@@ -175,18 +175,18 @@ Vector<Value> apply_triangle(const VerifyFactor& factor, char op, const Vector<V
 }  // namespace
 
 template <class Element>
-Vector<ValueOf<Element>> apply(const VerifyFactor& factor, char op, Vector<ValueOf<Element>> x) {
+Vector<ValueOf<Element>> apply(const Factor& factor, char op, Vector<ValueOf<Element>> x) {
   switch (factor.kind) {
-    case VerifyFactor::Kind::exchanges: apply_exchanges(factor, op, x); return x;
-    case VerifyFactor::Kind::triangle_of_product: return apply_triangle<Element>(factor, op, x);
-    case VerifyFactor::Kind::matrix: break;
+    case Factor::Kind::exchanges: apply_exchanges(factor, op, x); return x;
+    case Factor::Kind::triangle_of_product: return apply_triangle<Element>(factor, op, x);
+    case Factor::Kind::matrix: break;
   }
   return apply_matrix<Element>(factor.first, op, x);
 }
 
-template Vector<double> apply<float>(const VerifyFactor&, char, Vector<double>);
-template Vector<double> apply<double>(const VerifyFactor&, char, Vector<double>);
-template Vector<Pair> apply<std::complex<float>>(const VerifyFactor&, char, Vector<Pair>);
-template Vector<Pair> apply<std::complex<double>>(const VerifyFactor&, char, Vector<Pair>);
+template Vector<double> apply<float>(const Factor&, char, Vector<double>);
+template Vector<double> apply<double>(const Factor&, char, Vector<double>);
+template Vector<Pair> apply<std::complex<float>>(const Factor&, char, Vector<Pair>);
+template Vector<Pair> apply<std::complex<double>>(const Factor&, char, Vector<Pair>);
 
-}  // namespace ob::algorithms::detail
+}  // namespace ob::verify::detail

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-namespace ob::algorithms {
+namespace ob::verify {
 
 /// A sequence of its own for each seed.   Source: Steele, Lea, Flood 2014 (SplitMix64)
-class VerifyRandom {
+class Random {
  public:
-  explicit VerifyRandom(std::uint64_t seed) noexcept : state_(seed) {}
+  explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
 
   std::uint64_t next() noexcept {
     state_ += 0x9E3779B97F4A7C15ULL;
@@ -29,4 +29,4 @@ class VerifyRandom {
   std::uint64_t state_;
 };
 
-}  // namespace ob::algorithms
+}  // namespace ob::verify

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ob::algorithms {
+namespace ob {
 
 /// Memory from a small process-wide pool, so that a large result does not pay for first touch on
 /// every call. Empty if the memory could not be had.   Threads: any
@@ -22,4 +22,4 @@ class HostScratch {
   std::uint64_t capacity_bytes_ = 0;
 };
 
-}  // namespace ob::algorithms
+}  // namespace ob

@@ -10,7 +10,7 @@
 #include "routines/descriptor.hpp"
 #include "routines/fft.hpp"
 
-namespace ob::algorithms {
+namespace ob::verify {
 
 enum class Verdict : std::uint8_t {
   right,      ///< within the error bound of a correct library
@@ -47,7 +47,7 @@ Verification verify_call(const Descriptor& routine, const Argument* arguments,
 
 /// One side of a transform: base address, and strides in bytes of each dimension, batch dimensions
 /// first; complex numbers are two reals, imaginary_offset bytes apart.
-struct VerifyArray {
+struct FftArray {
   const std::byte* data = nullptr;
   std::span<const std::int64_t> strides;
   std::int64_t imaginary_offset = 0;
@@ -58,6 +58,6 @@ struct VerifyArray {
 /// Threads: any; throws std::bad_alloc    Cost: O(N) where the transform is O(N log N)
 /// Source:  Higham, section 24.1 (error of a transform, in the 2-norm)
 Verification verify_fft(const FftPlan& plan, std::span<const std::uint64_t> batch,
-                        const VerifyArray& input, const VerifyArray& output, std::uint64_t seed);
+                        const FftArray& input, const FftArray& output, std::uint64_t seed);
 
-}  // namespace ob::algorithms
+}  // namespace ob::verify

@@ -7,11 +7,11 @@
 #include <limits>
 #include <vector>
 
-#include "algorithms/verify.hpp"
-#include "algorithms/verify_arithmetic.hpp"
-#include "algorithms/verify_random.hpp"
+#include "verify/arithmetic.hpp"
+#include "verify/random.hpp"
+#include "verify/verification.hpp"
 
-namespace ob::algorithms {
+namespace ob::verify {
 namespace {
 
 // Of a right result, the mean over z of |error of the sum|^2 is the squared 2-norm of its error: a
@@ -101,7 +101,7 @@ class Series {
  public:
   static constexpr std::uint64_t kParts = 1 << 20;
 
-  Series(std::uint64_t n, VerifyRandom& random)
+  Series(std::uint64_t n, Random& random)
       : n_(n), turn_(random.next() % n * kParts + kParts / 4 + random.next() % (kParts / 2)) {}
 
   // z^k
@@ -133,7 +133,7 @@ bool is_single(const FftPlan& plan) {
 // One side: element counts of the transform's dimensions, and how elements are read.
 struct Side {
   const FftPlan& plan;
-  const VerifyArray& array;
+  const FftArray& array;
   std::vector<std::uint64_t> counts;
   bool real;
 
@@ -183,13 +183,13 @@ Pair of_line(const Weights& weights, const std::vector<std::uint64_t>& index) {
 
 class FftTest {
  public:
-  FftTest(const FftPlan& plan, const VerifyArray& input, const VerifyArray& output)
+  FftTest(const FftPlan& plan, const FftArray& input, const FftArray& output)
       : plan_(plan),
         input_{plan, input, counts(plan.kind == FftKind::c2r), plan.kind == FftKind::r2c},
         output_{plan, output, counts(plan.kind == FftKind::r2c), plan.kind == FftKind::c2r} {}
 
   // New weights: the same for all transforms of the batch.
-  void draw(VerifyRandom& random) {
+  void draw(Random& random) {
     const std::size_t rank = plan_.rank;
     const int sign = plan_.kind == FftKind::c2c ? plan_.sign : plan_.kind == FftKind::r2c ? -1 : 1;
     in_.assign(rank, {});
@@ -325,7 +325,7 @@ class FftTest {
   Weights out_;
 };
 
-Verification verify_one(FftTest& test, VerifyRandom& random, const std::byte* input,
+Verification verify_one(FftTest& test, Random& random, const std::byte* input,
                         const std::byte* output) {
   Verification verification = test.judge(input, output);
   for (int i = 1; i < kDraws && verification.verdict == Verdict::wrong; ++i) {
@@ -338,12 +338,12 @@ Verification verify_one(FftTest& test, VerifyRandom& random, const std::byte* in
 }  // namespace
 
 Verification verify_fft(const FftPlan& plan, std::span<const std::uint64_t> batch,
-                        const VerifyArray& input, const VerifyArray& output, std::uint64_t seed) {
+                        const FftArray& input, const FftArray& output, std::uint64_t seed) {
   if (plan.kind == FftKind::r2r || plan.rank == 0 || points(plan) == 0) return {};
   for (int d = 0; d < plan.rank; ++d) {
     if (plan.n[static_cast<std::size_t>(d)] >= 1ULL << 48U) return {};
   }
-  VerifyRandom random(seed);
+  Random random(seed);
   FftTest test(plan, input, output);
   test.draw(random);
   std::vector<std::uint64_t> index(batch.size(), 0);
@@ -368,4 +368,4 @@ Verification verify_fft(const FftPlan& plan, std::span<const std::uint64_t> batc
   }
 }
 
-}  // namespace ob::algorithms
+}  // namespace ob::verify

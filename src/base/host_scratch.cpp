@@ -1,10 +1,10 @@
-#include "algorithms/host_scratch.hpp"
+#include "base/host_scratch.hpp"
 
 #include <atomic>
 #include <cstdlib>
 #include <utility>
 
-namespace ob::algorithms {
+namespace ob {
 namespace {
 
 // What the pool keeps: a few blocks, none above the limit (larger calls run long enough to pay for
@@ -67,4 +67,4 @@ HostScratch::~HostScratch() {
   std::free(unwanted);
 }
 
-}  // namespace ob::algorithms
+}  // namespace ob

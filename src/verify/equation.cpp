@@ -1,14 +1,14 @@
-#include "algorithms/verify_equation.hpp"
+#include "verify/equation.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "algorithms/verify_apply.hpp"
-#include "algorithms/verify_arithmetic.hpp"
-#include "algorithms/verify_random.hpp"
+#include "verify/apply.hpp"
+#include "verify/arithmetic.hpp"
+#include "verify/random.hpp"
 
-namespace ob::algorithms {
+namespace ob::verify {
 namespace {
 
 using detail::Pair;
@@ -38,7 +38,7 @@ Value value_of(const Complex& scale) {
 
 /// What the precision's arithmetic allows.
 struct Limits {
-  explicit Limits(const VerifyEquation& equation)
+  explicit Limits(const Equation& equation)
       : parts(is_complex(equation.precision) ? 2 : 1),
         roundoff(is_single(equation.precision) ? 0x1p-24 : 0x1p-53),
         smallest(is_single(equation.precision) ? 0x1p-126 : 0x1p-1022),
@@ -59,11 +59,11 @@ class Test {
  public:
   using Value = detail::ValueOf<Element>;
 
-  explicit Test(const VerifyEquation& equation) : equation_(equation), limits_(equation) {}
+  explicit Test(const Equation& equation) : equation_(equation), limits_(equation) {}
 
   Verification run(std::uint64_t seed) {
     Vector<Value> x(equation_.cols);
-    VerifyRandom random(seed);
+    Random random(seed);
     for (std::uint64_t j = 0; j < equation_.cols; ++j) {
       const double value = random.away_from_zero();
       if constexpr (std::is_same_v<Value, double>) {
@@ -95,11 +95,11 @@ class Test {
  private:
   enum Which { kGiven, kResults, kAll };
 
-  Vector<Value> apply(const VerifyTerm& term, bool transposed, Vector<Value> x) const {
+  Vector<Value> apply(const Term& term, bool transposed, Vector<Value> x) const {
     const std::size_t n = term.factors.size();
     for (std::size_t i = 0; i < n; ++i) {
-      const VerifyFactor& factor = term.factors[transposed ? i : n - 1 - i];
-      const char own = factor.kind == VerifyFactor::Kind::triangle_of_product ? 'N' : factor.op;
+      const Factor& factor = term.factors[transposed ? i : n - 1 - i];
+      const char own = factor.kind == Factor::Kind::triangle_of_product ? 'N' : factor.op;
       x = detail::apply<Element>(factor, transposed ? detail::transposed(own) : own, std::move(x));
     }
     return x;
@@ -108,7 +108,7 @@ class Test {
   Vector<Value> sum(const Vector<Value>& x, bool transposed, Which which) const {
     const std::uint64_t n = transposed ? equation_.cols : equation_.rows;
     Vector<Value> total(n);
-    for (const VerifyTerm& term : equation_.terms) {
+    for (const Term& term : equation_.terms) {
       if (which != kAll && term.result != (which == kResults)) continue;
       const Vector<Value> part = apply(term, transposed, x);
       const auto scale = value_of<Value>(term.scale);
@@ -163,9 +163,9 @@ class Test {
   // with afterwards.
   double absolute_bound() const {
     double amplified = 1;
-    for (const VerifyTerm& term : equation_.terms) {
+    for (const Term& term : equation_.terms) {
       double factor = 1 + detail::absolute(value_of<Value>(term.scale));
-      for (const VerifyFactor& f : term.factors) {
+      for (const Factor& f : term.factors) {
         factor *= std::max(1.0, largest_of(f.first));
         if (f.second.data != nullptr) factor *= std::max(1.0, largest_of(f.second));
       }
@@ -174,7 +174,7 @@ class Test {
     return 4 * limits_.parts * limits_.roundings * limits_.smallest * amplified;
   }
 
-  static double largest_of(const VerifyMatrix& m) {
+  static double largest_of(const Matrix& m) {
     if (m.data == nullptr) return 1;
     double largest = 0;
     for (std::uint64_t j = 0; j < m.cols; ++j) {
@@ -188,13 +188,13 @@ class Test {
     return largest;
   }
 
-  const VerifyEquation& equation_;
+  const Equation& equation_;
   const Limits limits_;
 };
 
 }  // namespace
 
-Verification verify_equation(const VerifyEquation& equation, std::uint64_t seed) {
+Verification verify_equation(const Equation& equation, std::uint64_t seed) {
   switch (equation.precision) {
     case Precision::s: return Test<float>(equation).run(seed);
     case Precision::d: return Test<double>(equation).run(seed);
@@ -204,4 +204,4 @@ Verification verify_equation(const VerifyEquation& equation, std::uint64_t seed)
   return {};
 }
 
-}  // namespace ob::algorithms
+}  // namespace ob::verify

@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "algorithms/verify_equation.hpp"
+#include "verify/equation.hpp"
 
-namespace ob::algorithms::detail {
+namespace ob::verify::detail {
 
 /// A complex number whose products are what they say: no calls for the sake of infinities.
 struct Pair {
@@ -95,7 +95,7 @@ void add_dot(const Element* a, std::uint64_t n, const Value* x, const double* x_
 
 /// factor * x; `op` replaces the factor's.
 template <class Element>
-Vector<ValueOf<Element>> apply(const VerifyFactor& factor, char op, Vector<ValueOf<Element>> x);
+Vector<ValueOf<Element>> apply(const Factor& factor, char op, Vector<ValueOf<Element>> x);
 
 /// The op of a factor that comes to stand in the transposed product.
 constexpr char transposed(char op) noexcept {
@@ -107,9 +107,9 @@ constexpr char transposed(char op) noexcept {
   }
 }
 
-extern template Vector<double> apply<float>(const VerifyFactor&, char, Vector<double>);
-extern template Vector<double> apply<double>(const VerifyFactor&, char, Vector<double>);
-extern template Vector<Pair> apply<std::complex<float>>(const VerifyFactor&, char, Vector<Pair>);
-extern template Vector<Pair> apply<std::complex<double>>(const VerifyFactor&, char, Vector<Pair>);
+extern template Vector<double> apply<float>(const Factor&, char, Vector<double>);
+extern template Vector<double> apply<double>(const Factor&, char, Vector<double>);
+extern template Vector<Pair> apply<std::complex<float>>(const Factor&, char, Vector<Pair>);
+extern template Vector<Pair> apply<std::complex<double>>(const Factor&, char, Vector<Pair>);
 
-}  // namespace ob::algorithms::detail
+}  // namespace ob::verify::detail

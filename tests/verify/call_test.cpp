@@ -1,6 +1,6 @@
 // Checks of results: those of a library pass whatever the call, damaged ones do not.
 
-#include "algorithms/verify.hpp"
+#include "verify/verification.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,15 +11,15 @@
 #include <map>
 #include <string>
 
-#include "algorithms/original.hpp"
 #include "routines/random_problem.hpp"
+#include "support/original.hpp"
 
 namespace ob::test {
 namespace {
 
-using algorithms::SavedOperand;
-using algorithms::Verdict;
-using algorithms::Verification;
+using verify::SavedOperand;
+using verify::Verdict;
+using verify::Verification;
 
 // A call before and after it ran.
 struct Ran {
@@ -57,7 +57,7 @@ std::vector<std::vector<unsigned char>> save(const Problem& before,
 Verification check(const Ran& ran, std::uint64_t seed) {
   std::vector<SavedOperand> saved;
   const auto memory = save(ran.before, saved);
-  return algorithms::verify_call(*ran.after.routine, ran.after.arguments, saved, seed);
+  return verify::verify_call(*ran.after.routine, ran.after.arguments, saved, seed);
 }
 
 std::string tell(const Ran& ran, const Verification& v) {
@@ -68,7 +68,7 @@ std::string tell(const Ran& ran, const Verification& v) {
 std::vector<const Descriptor*> verifiable() {
   std::vector<const Descriptor*> found;
   for (const Descriptor& routine : routines::all()) {
-    if (algorithms::is_verifiable(routine)) found.push_back(&routine);
+    if (verify::is_verifiable(routine)) found.push_back(&routine);
   }
   return found;
 }
@@ -360,7 +360,7 @@ TEST(VerifyTest, NaNFromFiniteOperandsIsWrong) {
 TEST(VerifyTest, OtherRoutinesAreNotChecked) {
   auto random = fresh_random();
   for (const Descriptor& routine : routines::all()) {
-    if (algorithms::is_verifiable(routine)) continue;
+    if (verify::is_verifiable(routine)) continue;
     const Ran ran = run(random_work(routine, random, 6));
     EXPECT_EQ(check(ran, 1).verdict, Verdict::unchecked) << routine.name;
   }

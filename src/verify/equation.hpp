@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/verify.hpp"
 #include "base/layout.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
+#include "verify/verification.hpp"
 
-namespace ob::algorithms {
+namespace ob::verify {
 
 /// A matrix in host memory, column-major; what a triangle leaves out is 0, or mirrored.
-struct VerifyMatrix {
+struct Matrix {
   enum class Mirror : std::uint8_t { none, symmetric, hermitian };
   const void* data = nullptr;
   std::uint64_t rows = 0;
@@ -24,33 +24,33 @@ struct VerifyMatrix {
 };
 
 /// One factor of a term.
-struct VerifyFactor {
+struct Factor {
   enum class Kind : std::uint8_t {
     matrix,               ///< op(first)
     exchanges,            ///< P = P_0 P_1 ..., where P_i exchanges rows i and pivots[i] - 1
     triangle_of_product,  ///< a triangle of op(first) second_op(second); the rest is 0
   };
-  VerifyMatrix first;
+  Matrix first;
   char op = 'N';  ///< N, T, C, or R: conjugated, not transposed
   Kind kind = Kind::matrix;
   const std::int64_t* pivots = nullptr;
   std::uint64_t pivot_count = 0;
-  VerifyMatrix second;
+  Matrix second;
   char second_op = 'N';
   Triangle triangle = Triangle::full;
 };
 
-struct VerifyTerm {
+struct Term {
   Complex scale{1, 0};
-  std::vector<VerifyFactor> factors;  ///< none: the identity
-  bool result = false;                ///< has no finite values only if it is wrong
+  std::vector<Factor> factors;  ///< none: the identity
+  bool result = false;          ///< has no finite values only if it is wrong
 };
 
-struct VerifyEquation {
+struct Equation {
   Precision precision = Precision::d;
   std::uint64_t rows = 0;
   std::uint64_t cols = 0;
-  std::vector<VerifyTerm> terms;
+  std::vector<Term> terms;
   std::uint64_t roundings = 0;  ///< of a library, one after another, for one element
 };
 
@@ -60,6 +60,6 @@ struct VerifyEquation {
 /// |im|). First r = sum * x for a random x; rows of r that rounding hardly explains are then
 /// computed element by element, so a right result never fails however unlucky x is.
 /// Cost: a pass over each matrix, and a few more over the rows' ones only where r is suspicious
-Verification verify_equation(const VerifyEquation& equation, std::uint64_t seed);
+Verification verify_equation(const Equation& equation, std::uint64_t seed);
 
-}  // namespace ob::algorithms
+}  // namespace ob::verify

@@ -3,12 +3,12 @@
 #include <array>
 #include <string_view>
 
-#include "algorithms/verify_equation.hpp"
+#include "verify/equation.hpp"
 
-namespace ob::algorithms {
+namespace ob::verify {
 namespace {
 
-using Mirror = VerifyMatrix::Mirror;
+using Mirror = Matrix::Mirror;
 
 constexpr std::array kVerifiable = {
     std::string_view("gemm"),   std::string_view("gemm3m"), std::string_view("gemmt"),
@@ -49,14 +49,14 @@ class Subject {
   }
 
   /// As it is now.
-  VerifyMatrix matrix(std::string_view name, Mirror mirror = Mirror::none) const {
+  Matrix matrix(std::string_view name, Mirror mirror = Mirror::none) const {
     const Operand& o = operand(name);
     const HostOperand& host = arguments_[o.argument].host;
     return {host.data, o.rows, o.cols, static_cast<std::uint64_t>(host.ld), o.triangle, mirror};
   }
   /// As it was before the call.
-  VerifyMatrix original(std::string_view name, Mirror mirror = Mirror::none) const {
-    VerifyMatrix m = matrix(name, mirror);
+  Matrix original(std::string_view name, Mirror mirror = Mirror::none) const {
+    Matrix m = matrix(name, mirror);
     for (const SavedOperand& saved : saved_) {
       if (saved.argument != position(name)) continue;
       m.data = saved.data;
@@ -92,29 +92,27 @@ class Subject {
 
 Complex minus(const Complex& v) { return {-v.re, -v.im}; }
 
-VerifyFactor factor(const VerifyMatrix& matrix, char op = 'N') {
-  VerifyFactor f;
+Factor factor(const Matrix& matrix, char op = 'N') {
+  Factor f;
   f.first = matrix;
   f.op = op;
   return f;
 }
 
-VerifyFactor exchanges(std::span<const std::int64_t> pivots, char op = 'N') {
-  VerifyFactor f;
-  f.kind = VerifyFactor::Kind::exchanges;
+Factor exchanges(std::span<const std::int64_t> pivots, char op = 'N') {
+  Factor f;
+  f.kind = Factor::Kind::exchanges;
   f.pivots = pivots.data();
   f.pivot_count = pivots.size();
   f.op = op;
   return f;
 }
 
-VerifyTerm term(Complex scale, std::vector<VerifyFactor> factors) {
-  return {scale, std::move(factors), false};
-}
-VerifyTerm result(std::vector<VerifyFactor> factors) { return {{1, 0}, std::move(factors), true}; }
+Term term(Complex scale, std::vector<Factor> factors) { return {scale, std::move(factors), false}; }
+Term result(std::vector<Factor> factors) { return {{1, 0}, std::move(factors), true}; }
 
-VerifyEquation equation(const Subject& s, const VerifyMatrix& shape, std::uint64_t roundings) {
-  VerifyEquation e;
+Equation equation(const Subject& s, const Matrix& shape, std::uint64_t roundings) {
+  Equation e;
   e.precision = s.precision();
   e.rows = shape.rows;
   e.cols = shape.cols;
@@ -130,25 +128,25 @@ char op_of(const Subject& s, std::string_view flag) {
 bool is_left(const Subject& s) { return s.flag("side") == 'L'; }
 
 // C - (alpha ... + beta C0), but for the products.
-VerifyEquation update(const Subject& s, Mirror mirror, std::uint64_t roundings) {
-  VerifyEquation e = equation(s, s.matrix("c"), roundings);
+Equation update(const Subject& s, Mirror mirror, std::uint64_t roundings) {
+  Equation e = equation(s, s.matrix("c"), roundings);
   e.terms.push_back(result({factor(s.matrix("c", mirror))}));
   if (s.operand("c").read)
     e.terms.push_back(term(minus(s.scalar("beta")), {factor(s.original("c", mirror))}));
   return e;
 }
 
-VerifyEquation product_of(const Subject& s) {
-  VerifyEquation e = update(s, Mirror::none, s.dim("k"));
+Equation product_of(const Subject& s) {
+  Equation e = update(s, Mirror::none, s.dim("k"));
   e.terms.push_back(term(minus(s.scalar("alpha")), {factor(s.matrix("a"), op_of(s, "transa")),
                                                     factor(s.matrix("b"), op_of(s, "transb"))}));
   return e;
 }
 
-VerifyEquation triangle_of_product(const Subject& s) {
-  VerifyEquation e = update(s, Mirror::none, s.dim("k"));
-  VerifyFactor f = factor(s.matrix("a"), op_of(s, "transa"));
-  f.kind = VerifyFactor::Kind::triangle_of_product;
+Equation triangle_of_product(const Subject& s) {
+  Equation e = update(s, Mirror::none, s.dim("k"));
+  Factor f = factor(s.matrix("a"), op_of(s, "transa"));
+  f.kind = Factor::Kind::triangle_of_product;
   f.second = s.matrix("b");
   f.second_op = op_of(s, "transb");
   f.triangle = s.operand("c").triangle;
@@ -156,29 +154,28 @@ VerifyEquation triangle_of_product(const Subject& s) {
   return e;
 }
 
-VerifyEquation product_with_mirrored(const Subject& s) {
-  const VerifyFactor a =
-      factor(s.matrix("a", s.is("hemm") ? Mirror::hermitian : Mirror::symmetric));
-  const VerifyFactor b = factor(s.matrix("b"));
-  VerifyEquation e = update(s, Mirror::none, a.first.rows);
+Equation product_with_mirrored(const Subject& s) {
+  const Factor a = factor(s.matrix("a", s.is("hemm") ? Mirror::hermitian : Mirror::symmetric));
+  const Factor b = factor(s.matrix("b"));
+  Equation e = update(s, Mirror::none, a.first.rows);
   e.terms.push_back(is_left(s) ? term(minus(s.scalar("alpha")), {a, b})
                                : term(minus(s.scalar("alpha")), {b, a}));
   return e;
 }
 
 // C := alpha op(A) op(A)^T, or with B the sum of two products.
-VerifyEquation rank_update(const Subject& s) {
+Equation rank_update(const Subject& s) {
   const bool hermitian = s.is("herk") || s.is("her2k");
   const bool two = s.is("syr2k") || s.is("her2k");
   const char back = hermitian ? 'C' : 'T';
   const bool plain = s.flag("trans") == 'N';
   const char first = plain ? 'N' : back;
   const char second = plain ? back : 'N';
-  VerifyEquation e =
+  Equation e =
       update(s, hermitian ? Mirror::hermitian : Mirror::symmetric, s.dim("k") * (two ? 2 : 1));
-  const VerifyMatrix a = s.matrix("a");
+  const Matrix a = s.matrix("a");
   const Complex alpha = s.scalar("alpha");
-  const VerifyMatrix b = two ? s.matrix("b") : a;
+  const Matrix b = two ? s.matrix("b") : a;
   e.terms.push_back(term(minus(alpha), {factor(a, first), factor(b, second)}));
   if (two) {
     const Complex other = hermitian ? Complex{alpha.re, -alpha.im} : alpha;
@@ -187,10 +184,10 @@ VerifyEquation rank_update(const Subject& s) {
   return e;
 }
 
-VerifyEquation triangular_product(const Subject& s) {
-  const VerifyFactor a = factor(s.matrix("a"), op_of(s, "transa"));
-  const VerifyFactor b = factor(s.original("b"));
-  VerifyEquation e = equation(s, b.first, a.first.rows);
+Equation triangular_product(const Subject& s) {
+  const Factor a = factor(s.matrix("a"), op_of(s, "transa"));
+  const Factor b = factor(s.original("b"));
+  Equation e = equation(s, b.first, a.first.rows);
   e.terms.push_back(result({factor(s.matrix("b"))}));
   e.terms.push_back(is_left(s) ? term(minus(s.scalar("alpha")), {a, b})
                                : term(minus(s.scalar("alpha")), {b, a}));
@@ -198,11 +195,11 @@ VerifyEquation triangular_product(const Subject& s) {
 }
 
 // op(A) X - alpha B
-VerifyEquation triangular_solution(const Subject& s) {
+Equation triangular_solution(const Subject& s) {
   const bool lapack = s.is("trtrs");
-  const VerifyFactor a = factor(s.matrix("a"), op_of(s, lapack ? "trans" : "transa"));
-  const VerifyFactor x = factor(s.matrix("b"));
-  VerifyEquation e = equation(s, x.first, a.first.rows);
+  const Factor a = factor(s.matrix("a"), op_of(s, lapack ? "trans" : "transa"));
+  const Factor x = factor(s.matrix("b"));
+  Equation e = equation(s, x.first, a.first.rows);
   e.terms.push_back(lapack || is_left(s) ? term({1, 0}, {a, x}) : term({1, 0}, {x, a}));
   e.terms.push_back(
       term(lapack ? Complex{-1, 0} : minus(s.scalar("alpha")), {factor(s.original("b"))}));
@@ -210,38 +207,38 @@ VerifyEquation triangular_solution(const Subject& s) {
 }
 
 // P, L and U as getrf leaves them.
-std::vector<VerifyFactor> lu_factors(const Subject& s) {
-  const VerifyMatrix a = s.matrix("a");
+std::vector<Factor> lu_factors(const Subject& s) {
+  const Matrix a = s.matrix("a");
   const std::uint64_t least = a.rows < a.cols ? a.rows : a.cols;
-  VerifyMatrix l = a;
+  Matrix l = a;
   l.cols = least;
   l.triangle = Triangle::lower_strict;
-  VerifyMatrix u = a;
+  Matrix u = a;
   u.rows = least;
   u.triangle = Triangle::upper;
   return {exchanges(s.pivots()), factor(l), factor(u)};
 }
 
-std::vector<VerifyFactor> cholesky_factors(const Subject& s) {
-  const VerifyMatrix a = s.matrix("a");
+std::vector<Factor> cholesky_factors(const Subject& s) {
+  const Matrix a = s.matrix("a");
   const char back = s.is_complex() ? 'C' : 'T';
   if (a.triangle == Triangle::upper) return {factor(a, back), factor(a)};
   return {factor(a), factor(a, back)};
 }
 
 // Factors - A
-VerifyEquation factorisation(const Subject& s, std::vector<VerifyFactor> factors, Mirror mirror) {
-  const VerifyMatrix a = s.original("a", mirror);
-  VerifyEquation e = equation(s, a, a.rows < a.cols ? a.rows : a.cols);
+Equation factorisation(const Subject& s, std::vector<Factor> factors, Mirror mirror) {
+  const Matrix a = s.original("a", mirror);
+  Equation e = equation(s, a, a.rows < a.cols ? a.rows : a.cols);
   e.terms.push_back(result(std::move(factors)));
   e.terms.push_back(term({-1, 0}, {factor(a)}));
   return e;
 }
 
 // Factors X - B
-VerifyEquation solution(const Subject& s, std::vector<VerifyFactor> factors) {
-  const VerifyFactor x = factor(s.matrix("b"));
-  VerifyEquation e = equation(s, x.first, 3 * x.first.rows);
+Equation solution(const Subject& s, std::vector<Factor> factors) {
+  const Factor x = factor(s.matrix("b"));
+  Equation e = equation(s, x.first, 3 * x.first.rows);
   factors.push_back(x);
   e.terms.push_back(term({1, 0}, std::move(factors)));
   e.terms.push_back(term({-1, 0}, {factor(s.original("b"))}));
@@ -250,10 +247,10 @@ VerifyEquation solution(const Subject& s, std::vector<VerifyFactor> factors) {
 
 // X A - I, or A X - I: which of them is small depends on the order of the algorithm's loops
 // (Higham, section 14.2).
-VerifyEquation inverse(const Subject& s, bool left) {
-  const VerifyFactor x = factor(s.matrix("a"));
-  const VerifyFactor a = factor(s.original("a"));
-  VerifyEquation e = equation(s, a.first, a.first.rows);
+Equation inverse(const Subject& s, bool left) {
+  const Factor x = factor(s.matrix("a"));
+  const Factor a = factor(s.original("a"));
+  Equation e = equation(s, a.first, a.first.rows);
   e.terms.push_back(left ? term({1, 0}, {x, a}) : term({1, 0}, {a, x}));
   e.terms.push_back(term({-1, 0}, {}));
   return e;
@@ -269,7 +266,7 @@ bool are_pivots(std::span<const std::int64_t> pivots, std::uint64_t rows) {
 }
 
 // The worse of two.
-Verification both(const VerifyEquation& first, const VerifyEquation& second, std::uint64_t seed) {
+Verification both(const Equation& first, const Equation& second, std::uint64_t seed) {
   const Verification one = verify_equation(first, seed);
   if (one.verdict == Verdict::wrong) return one;
   const Verification other = verify_equation(second, seed + 1);
@@ -277,11 +274,11 @@ Verification both(const VerifyEquation& first, const VerifyEquation& second, std
 }
 
 Verification verify_lu(const Subject& s, std::uint64_t seed) {
-  std::vector<VerifyFactor> factors = lu_factors(s);
+  std::vector<Factor> factors = lu_factors(s);
   if (s.is("getrs")) {
     const char op = op_of(s, "trans");
     if (op == 'N') return verify_equation(solution(s, std::move(factors)), seed);
-    std::vector<VerifyFactor> reversed;
+    std::vector<Factor> reversed;
     for (std::size_t i = factors.size(); i-- > 0;) {
       factors[i].op = op;
       reversed.push_back(factors[i]);
@@ -291,17 +288,17 @@ Verification verify_lu(const Subject& s, std::uint64_t seed) {
   // An exact zero on U's diagonal leaves factors all the same, but no solution.
   if (s.info() < 0 || (s.info() > 0 && !s.is("getrf"))) return {};
   if (!are_pivots(s.pivots(), s.matrix("a").rows)) return {Verdict::wrong, 1, 0};
-  const VerifyEquation factored = factorisation(s, factors, Mirror::none);
+  const Equation factored = factorisation(s, factors, Mirror::none);
   if (s.is("getrf")) return verify_equation(factored, seed);
   return both(factored, solution(s, std::move(factors)), seed);
 }
 
 Verification verify_cholesky(const Subject& s, std::uint64_t seed) {
   if (s.info() != 0) return {};
-  const std::vector<VerifyFactor> factors = cholesky_factors(s);
+  const std::vector<Factor> factors = cholesky_factors(s);
   if (s.is("potrs")) return verify_equation(solution(s, factors), seed);
   const Mirror mirror = s.is_complex() ? Mirror::hermitian : Mirror::symmetric;
-  const VerifyEquation factored = factorisation(s, factors, mirror);
+  const Equation factored = factorisation(s, factors, mirror);
   if (s.is("potrf")) return verify_equation(factored, seed);
   return both(factored, solution(s, factors), seed);
 }
@@ -312,7 +309,7 @@ Verification verify_inverse(const Subject& s, std::uint64_t seed) {
   return left.verdict == Verdict::wrong ? verify_equation(inverse(s, false), seed) : left;
 }
 
-VerifyEquation blas_equation(const Subject& s) {
+Equation blas_equation(const Subject& s) {
   if (s.is("gemm") || s.is("gemm3m")) return product_of(s);
   if (s.is("gemmt") || s.is("gemmtr")) return triangle_of_product(s);
   if (s.is("symm") || s.is("hemm")) return product_with_mirrored(s);
@@ -344,4 +341,4 @@ Verification verify_call(const Descriptor& routine, const Argument* arguments,
   return verify_equation(blas_equation(s), seed);
 }
 
-}  // namespace ob::algorithms
+}  // namespace ob::verify
