@@ -1,10 +1,14 @@
 #include "interpose/settings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
+#include <utility>
 
 #include "base/decimal.hpp"
+#include "interpose/setting_table.hpp"
 #include "transport/striped_stream.hpp"
 
 namespace ob::interpose {
@@ -12,14 +16,18 @@ namespace {
 
 using offload::Config;
 using offload::Mode;
+using setting_table::Setting;
 
-// Connections of one process are bounded, and each device takes one for every thread that calls.
-constexpr std::size_t kMaxDevices = 16;
-constexpr auto kMaxStreams = static_cast<unsigned>(transport::StripedStream::kMaxStreams);
+static_assert(setting_table::kStreamsMax == transport::StripedStream::kMaxStreams);
 
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+std::string_view text_of(const Setting& setting) {
+  const std::string_view text = variable(setting.variable);
+  return text.empty() ? variable(setting.older_variable) : text;
 }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -61,158 +69,178 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return value > UINT64_MAX >> shift ? UINT64_MAX : value << shift;
 }
 
-// The first thing that made no sense is what the program's user hears of.
-void complain(Config& settings, const char* name, std::string_view value, const std::string& why) {
-  if (settings.complaint.empty())
-    settings.complaint = std::string(name) + "=" + std::string(value) + " " + why;
+// The user reads about the first wrong value.
+void complain(Config& config, const Setting& setting, std::string_view text) {
+  if (!config.complaint.empty()) return;
+  config.complaint.append(setting.variable).append("=").append(text);
+  config.complaint.append(" ").append(setting.complaint);
 }
 
-void read_report(std::string_view text, Config& settings) {
+template <class Value>
+struct Word {
+  std::string_view text;
+  Value value;
+};
+
+constexpr Word<Mode> kModes[] = {{"auto", Mode::automatic},
+                                 {"remote", Mode::remote},
+                                 {"trace", Mode::trace},
+                                 {"off", Mode::off}};
+constexpr Word<std::optional<algorithms::Route>> kRoutes[] = {
+    {"auto", std::nullopt}, {"ring", algorithms::Route::ring}, {"relay", algorithms::Route::relay}};
+constexpr Word<Accuracy> kAccuracyModes[] = {{"standard", Accuracy::standard},
+                                             {"strict", Accuracy::strict},
+                                             {"fast", Accuracy::fast},
+                                             {"emulated", Accuracy::emulated}};
+
+template <class Value, std::size_t kWords, std::size_t kChoices>
+consteval bool cover(const Word<Value> (&words)[kWords],
+                     const std::array<std::string_view, kChoices>& choices) {
+  return std::equal(
+      std::begin(words), std::end(words), choices.begin(), choices.end(),
+      [](const Word<Value>& word, std::string_view choice) { return word.text == choice; });
+}
+static_assert(cover(kModes, setting_table::kModeChoices));
+static_assert(cover(kRoutes, setting_table::kRouteChoices));
+static_assert(cover(kAccuracyModes, setting_table::kAccuracyChoices));
+
+template <class Value, std::size_t kWords>
+void read_choice(const Setting& setting, const Word<Value> (&words)[kWords], Value& value,
+                 Config& config) {
+  const std::string_view text = text_of(setting);
+  if (text.empty()) return;
+  const auto* const word = std::find_if(std::begin(words), std::end(words),
+                                        [text](const auto& known) { return known.text == text; });
+  if (word == std::end(words)) return complain(config, setting, text);
+  value = word->value;
+}
+
+// The value is read by fftw_entry.cpp.
+void check_native_plan(Config& config) {
+  const auto& choices = setting_table::kNativePlanChoices;
+  const std::string_view text = text_of(setting_table::kNativePlan);
+  if (text.empty() || std::find(choices.begin(), choices.end(), text) != choices.end()) return;
+  complain(config, setting_table::kNativePlan, text);
+}
+
+void read_flags(Config& config) {
+  constexpr std::pair<const Setting*, bool Config::*> kFlags[] = {
+      {&setting_table::kQuiet, &Config::quiet},
+      {&setting_table::kTrackPages, &Config::track_pages},
+      {&setting_table::kPlain, &Config::plain},
+      {&setting_table::kLearn, &Config::learn}};
+  for (const auto& [setting, flag] : kFlags) config.*flag = is_on(text_of(*setting));
+}
+
+// The whole of `text` as a number.
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  std::uint64_t count = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, count);
+  return error == std::errc() && end == last ? std::optional(count) : std::nullopt;
+}
+
+void read_report(Config& config) {
+  const std::string_view text = text_of(setting_table::kReport);
   if (text.starts_with("dir:")) {
-    settings.report_directory = text.substr(4);
+    config.report_directory = text.substr(4);
     return;
   }
-  settings.report_to_stderr = is_on(text);
+  config.report_to_stderr = is_on(text);
   constexpr std::string_view kMeaningful[] = {"",     "stderr", "1",  "yes", "on",
                                               "true", "0",      "no", "off", "false"};
   for (const std::string_view known : kMeaningful) {
     if (text == known) return;
   }
-  complain(settings, "OUTBOARD_REPORT", text, "is not stderr or dir:PATH (stderr is used)");
+  complain(config, setting_table::kReport, text);
 }
 
-void read_resident(std::string_view text, Config& settings) {
+void read_resident(Config& config) {
+  const std::string_view text = text_of(setting_table::kResident);
   if (text.empty() || text == "auto") return;
-  settings.resident_bytes = text == "off" ? 0 : parse_size(text);
-  if (settings.resident_bytes) return;
-  complain(settings, "OUTBOARD_RESIDENT", text,
-           "is no size, off or auto (write 512M or 4GiB; auto is used)");
+  config.resident_bytes = text == "off" ? 0 : parse_size(text);
+  if (!config.resident_bytes) complain(config, setting_table::kResident, text);
 }
 
-void read_streams(std::string_view text, Config& settings) {
+void read_streams(Config& config) {
+  using setting_table::kStreamsMax;
+  using setting_table::kStreamsMin;
+  const std::string_view text = text_of(setting_table::kStreams);
   if (text.empty()) return;
-  unsigned streams = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), streams);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (whole && streams >= 1 && streams <= kMaxStreams) {
-    settings.streams = streams;
-  } else {
-    const std::string why =
-        "is no number of streams (write 1 to " + std::to_string(kMaxStreams) + "; 1 is used)";
-    complain(settings, "OUTBOARD_STREAMS", text, why);
-  }
+  const auto streams = parse_count(text);
+  const bool allowed = streams && *streams >= kStreamsMin && *streams <= kStreamsMax;
+  if (!allowed) return complain(config, setting_table::kStreams, text);
+  config.streams = static_cast<unsigned>(*streams);
 }
 
-// "3", "all" or, for tests, "always:3".
-void read_devices(std::string_view text, Config& settings) {
+// "3", "all" or, for tests, "always:3". The library uses kDevicesMax of more devices.
+void read_devices(Config& config) {
+  using setting_table::kDevicesMax;
+  using setting_table::kDevicesMin;
   constexpr std::string_view kAlways = "always:";
+  const std::string_view text = text_of(setting_table::kDevices);
   if (text.empty()) return;
   std::string_view number = text;
   const bool always = text.starts_with(kAlways);
   if (always) number.remove_prefix(kAlways.size());
-  std::size_t devices = 0;
-  const char* const last = number.data() + number.size();
-  const auto [end, error] = std::from_chars(number.data(), last, devices);
-  const bool is_number = error == std::errc() && end == last && devices > 0;
-  if (number == "all" || is_number) {
-    settings.devices = is_number ? std::min(devices, kMaxDevices) : kMaxDevices;
-    settings.always_several = always;
-  } else {
-    complain(settings, "OUTBOARD_DEVICES", text, "is no number of devices, or all (1 is used)");
-  }
+  const auto devices = number == "all" ? std::uint64_t{kDevicesMax} : parse_count(number);
+  if (!devices || *devices < kDevicesMin) return complain(config, setting_table::kDevices, text);
+  config.devices = std::min<std::uint64_t>(*devices, kDevicesMax);
+  config.always_several = always;
 }
 
-void read_route(std::string_view text, Config& settings) {
-  if (text.empty() || text == "auto") return;
-  if (text == "ring") {
-    settings.route = algorithms::Route::ring;
-  } else if (text == "relay") {
-    settings.route = algorithms::Route::relay;
-  } else {
-    complain(settings, "OUTBOARD_ROUTE", text, "is not auto, ring or relay (auto is used)");
-  }
-}
-
-// Where it is by default: the XDG base directory specification, version 0.8.
-void read_profile(std::string_view text, Config& settings) {
+// The default folder follows the XDG base directory specification, version 0.8.
+void read_profile(Config& config) {
+  const std::string_view text = text_of(setting_table::kProfile);
   if (text == "off") return;
-  settings.profile_folder = text;
+  config.profile_folder = text;
   if (!text.empty()) return;
   constexpr std::string_view kInside = "/outboard/profiles";
   const std::string_view state = variable("XDG_STATE_HOME");
   const std::string_view home = variable("HOME");
   if (state.starts_with('/')) {
-    settings.profile_folder.append(state).append(kInside);
+    config.profile_folder.append(state).append(kInside);
   } else if (home.starts_with('/')) {
-    settings.profile_folder.append(home).append("/.local/state").append(kInside);
+    config.profile_folder.append(home).append("/.local/state").append(kInside);
   }
 }
 
-void read_share(std::string_view text, Config& settings) {
+void read_share(Config& config) {
+  const std::string_view text = text_of(setting_table::kShare);
   if (text.empty() || text == "auto") return;
   const auto part = text == "off" ? std::optional(0.0) : from_decimal(text);
-  if (part && *part >= 0 && *part < 1) {
-    settings.share = part;
-  } else {
-    complain(settings, "OUTBOARD_SHARE", text,
-             "is not auto, off or between 0 and 1 (auto is used)");
-  }
+  const bool allowed = part && *part >= 0 && *part < 1;
+  if (!allowed) return complain(config, setting_table::kShare, text);
+  config.share = part;
 }
 
-void read_accuracy(std::string_view text, Config& settings) {
-  if (text.empty()) return;
-  if (const auto accuracy = offload::accuracy_named(text)) {
-    settings.accuracy = *accuracy;
-  } else {
-    complain(settings, "OUTBOARD_ACCURACY", text,
-             "is not standard, strict, fast or emulated (standard is used)");
-  }
-}
-
-void read_verify(std::string_view text, Config& settings) {
-  settings.verify = text == "1";
-  if (text.empty() || text == "0" || text == "1") return;
-  complain(settings, "OUTBOARD_VERIFY", text, "is not 0 or 1 (0 is used: nothing is checked)");
+void read_verify(Config& config) {
+  const std::string_view text = text_of(setting_table::kVerify);
+  config.verify = text == "1";
+  if (!text.empty() && text != "0" && text != "1") complain(config, setting_table::kVerify, text);
 }
 
 }  // namespace
 
-offload::Config read_settings() {
-  Config settings;
-  const std::string_view mode = variable("OUTBOARD_MODE");
-  if (mode == "off")
-    settings.mode = Mode::off;
-  else if (mode == "trace")
-    settings.mode = Mode::trace;
-  else if (mode == "remote")
-    settings.mode = Mode::remote;
-  else if (!mode.empty() && mode != "auto") {
-    complain(settings, "OUTBOARD_MODE", mode, "is not off, trace, auto or remote (auto is used)");
-  }
-  const std::string_view servers = variable("OUTBOARD_SERVER");
-  settings.servers = split(servers.empty() ? variable("RCPU_SERVER") : servers);
-  settings.quiet = is_on(variable("OUTBOARD_QUIET"));
-  read_report(variable("OUTBOARD_REPORT"), settings);
-  const std::string_view native_plan = variable("OUTBOARD_NATIVE_PLAN");  // read by fftw_entry.cpp
-  if (!native_plan.empty() && native_plan != "estimate" && native_plan != "as-asked") {
-    complain(settings, "OUTBOARD_NATIVE_PLAN", native_plan,
-             "is not estimate or as-asked (estimate is used)");
-  }
-  settings.trace_path = variable("OUTBOARD_TRACE");
-  settings.routines = split(variable("OUTBOARD_ROUTINES"));
-  read_resident(variable("OUTBOARD_RESIDENT"), settings);
-  settings.track_pages = is_on(variable("OUTBOARD_TRACK_PAGES"));
-  read_devices(variable("OUTBOARD_DEVICES"), settings);
-  read_route(variable("OUTBOARD_ROUTE"), settings);
-  read_streams(variable("OUTBOARD_STREAMS"), settings);
-  settings.key_folder = variable("OUTBOARD_KEY");
-  settings.plain = is_on(variable("OUTBOARD_PLAIN"));
-  read_profile(variable("OUTBOARD_PROFILE"), settings);
-  settings.learn = is_on(variable("OUTBOARD_LEARN"));
-  read_share(variable("OUTBOARD_SHARE"), settings);
-  read_accuracy(variable("OUTBOARD_ACCURACY"), settings);
-  read_verify(variable("OUTBOARD_VERIFY"), settings);
-  return settings;
+Config read_settings() {
+  Config config;
+  read_choice(setting_table::kMode, kModes, config.mode, config);
+  config.servers = split(text_of(setting_table::kServers));
+  read_flags(config);
+  read_report(config);
+  check_native_plan(config);
+  config.trace_path = text_of(setting_table::kTrace);
+  config.routines = split(text_of(setting_table::kRoutines));
+  read_resident(config);
+  read_devices(config);
+  read_choice(setting_table::kRoute, kRoutes, config.route, config);
+  read_streams(config);
+  config.key_folder = text_of(setting_table::kKey);
+  read_profile(config);
+  read_share(config);
+  read_choice(setting_table::kAccuracy, kAccuracyModes, config.accuracy, config);
+  read_verify(config);
+  return config;
 }
 
 }  // namespace ob::interpose

@@ -3,6 +3,12 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "interpose/setting_table.hpp"
+
 namespace ob::interpose {
 namespace {
 
@@ -11,12 +17,9 @@ using offload::Mode;
 class SettingsTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name :
-         {"OUTBOARD_MODE", "OUTBOARD_SERVER", "RCPU_SERVER", "OUTBOARD_QUIET", "OUTBOARD_REPORT",
-          "OUTBOARD_TRACE", "OUTBOARD_NATIVE_PLAN", "OUTBOARD_ROUTINES", "OUTBOARD_RESIDENT",
-          "OUTBOARD_TRACK_PAGES", "OUTBOARD_STREAMS", "OUTBOARD_VERIFY", "OUTBOARD_KEY",
-          "OUTBOARD_PLAIN", "OUTBOARD_DEVICES", "OUTBOARD_ROUTE", "OUTBOARD_ACCURACY"}) {
-      ::unsetenv(name);
+    for (const setting_table::Setting* setting : setting_table::kAll) {
+      ::unsetenv(setting->variable);
+      if (*setting->older_variable != 0) ::unsetenv(setting->older_variable);
     }
   }
   void set(const char* name, const char* value) { ::setenv(name, value, 1); }
@@ -31,6 +34,30 @@ TEST_F(SettingsTest, AnEmptyEnvironmentGivesDefaults) {
   EXPECT_FALSE(s.quiet || s.report_to_stderr);
   EXPECT_TRUE(s.report_directory.empty() && s.trace_path.empty() && s.complaint.empty());
   EXPECT_TRUE(s.allows("dgemm"));
+}
+
+template <std::size_t kCount>
+void expect_words(const setting_table::Setting& setting,
+                  const std::array<std::string_view, kCount>& choices) {
+  for (const std::string_view choice : choices) {
+    ::setenv(setting.variable, std::string(choice).c_str(), 1);
+    EXPECT_EQ(read_settings().complaint, "");
+  }
+  ::setenv(setting.variable, "a word", 1);
+  EXPECT_EQ(read_settings().complaint,
+            std::string(setting.variable) + "=a word " + std::string(setting.complaint));
+  ::unsetenv(setting.variable);
+}
+
+TEST_F(SettingsTest, EachWordOfTheTableIsAllowedAndNoOther) {
+  using namespace setting_table;
+  expect_words(kMode, kModeChoices);
+  expect_words(kRoute, kRouteChoices);
+  expect_words(kNativePlan, kNativePlanChoices);
+  expect_words(kAccuracy, kAccuracyChoices);
+  for (const std::string_view word : kAccuracyChoices) {
+    EXPECT_TRUE(offload::accuracy_named(word)) << word;  // the words of outboard_accuracy()
+  }
 }
 
 TEST_F(SettingsTest, ModesByName) {
