@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include "verify/equation.hpp"
+#include "verify/freivalds.hpp"
+#include "verify/verification.hpp"
 
 namespace ob::verify {
 namespace {

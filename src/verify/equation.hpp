@@ -1,6 +1,6 @@
 #pragma once
-// An equation between matrices that holds if a call's results are right, and the test whether it
-// does: sum over terms of scale * M1 M2 ... = 0, each element to within what rounding explains.
+// An equation between matrices that holds if the results of a call are right:
+// sum over terms of scale * M1 M2 ... = 0.
 
 #include <cstdint>
 #include <vector>
@@ -8,11 +8,10 @@
 #include "base/layout.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
-#include "verify/verification.hpp"
 
 namespace ob::verify {
 
-/// A matrix in host memory, column-major; what a triangle leaves out is 0, or mirrored.
+/// A matrix in host memory, column-major. Elements outside the triangle are 0, or mirror it.
 struct Matrix {
   enum class Mirror : std::uint8_t { none, symmetric, hermitian };
   const void* data = nullptr;
@@ -28,7 +27,7 @@ struct Factor {
   enum class Kind : std::uint8_t {
     matrix,               ///< op(first)
     exchanges,            ///< P = P_0 P_1 ..., where P_i exchanges rows i and pivots[i] - 1
-    triangle_of_product,  ///< a triangle of op(first) second_op(second); the rest is 0
+    triangle_of_product,  ///< one triangle of op(first) second_op(second); the rest is 0
   };
   Matrix first;
   char op = 'N';  ///< N, T, C, or R: conjugated, not transposed
@@ -51,15 +50,7 @@ struct Equation {
   std::uint64_t rows = 0;
   std::uint64_t cols = 0;
   std::vector<Term> terms;
-  std::uint64_t roundings = 0;  ///< of a library, one after another, for one element
+  std::uint64_t roundings = 0;  ///< successive roundings of one element in a library
 };
-
-/// right if every element of the sum that was looked at is within
-///     4 c (roundings + 16) (u + u_double) * (sum over terms of |scale| |M1| |M2| ...)_ij
-/// with the unit roundoff u of the precision, and c = 2 for complex ones (magnitudes are |re| +
-/// |im|). First r = sum * x for a random x; rows of r that rounding hardly explains are then
-/// computed element by element, so a right result never fails however unlucky x is.
-/// Cost: a pass over each matrix, and a few more over the rows' ones only where r is suspicious
-Verification verify_equation(const Equation& equation, std::uint64_t seed);
 
 }  // namespace ob::verify

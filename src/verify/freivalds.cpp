@@ -1,4 +1,4 @@
-#include "verify/equation.hpp"
+#include "verify/freivalds.hpp"
 
 #include <algorithm>
 #include <limits>
