@@ -16,7 +16,7 @@ from outboard import paths
 from outboard.errors import OutboardError
 from outboard_bench import native_program, places, plot, rows
 from outboard_bench.daemons import daemon
-from outboard_bench.links import Link, Speed, Wrap
+from outboard_bench.link import Link, Speed, Wrap
 from outboard_bench.netns import FAR_ADDRESS, ended_by_exception
 
 PROGRAM_NAME = "copy_blocks"

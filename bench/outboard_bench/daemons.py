@@ -10,7 +10,7 @@ from pathlib import Path
 
 from outboard.errors import OutboardError
 from outboard.settings import without_library
-from outboard_bench.links import Wrap
+from outboard_bench.link import Wrap
 
 _PREFIX = "listening on "
 _DRAIN_TIMEOUT_S = 5.0

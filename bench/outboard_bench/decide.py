@@ -28,7 +28,7 @@ from outboard_bench import (
 from outboard_bench.decide_measure import How, measure
 from outboard_bench.decide_places import CPU, Server, Wanted, servers
 from outboard_bench.decide_point import KINDS, LIMITS, Point
-from outboard_bench.links import NOMINAL_GBIT
+from outboard_bench.link import NOMINAL_GBIT
 from outboard_bench.netns import ended_by_exception
 from outboard_bench.problem import Problem
 

@@ -12,7 +12,7 @@ from outboard import paths
 from outboard.settings import Settings, without_library
 from outboard_bench.daemons import daemon
 from outboard_bench.fft_program import Place
-from outboard_bench.links import Link, Wrap
+from outboard_bench.link import Link, Wrap
 from outboard_bench.native_program import CHECK_BURST
 from outboard_bench.netns import FAR_ADDRESS
 from outboard_bench.places import measured

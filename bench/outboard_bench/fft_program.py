@@ -11,7 +11,7 @@ from pathlib import Path
 
 from outboard import counters
 from outboard.errors import OutboardError
-from outboard_bench.links import Wrap
+from outboard_bench.link import Wrap
 from outboard_bench.problem import Problem
 
 PROGRAM_NAME = "fft_transforms"

@@ -8,7 +8,7 @@ from typing import Any
 
 from outboard_bench.fft_measure import Result, best_local, shares
 from outboard_bench.fft_program import Stages
-from outboard_bench.links import Speed
+from outboard_bench.link import Speed
 from outboard_bench.problem import Problem
 from outboard_bench.rows import Row, console
 

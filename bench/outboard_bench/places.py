@@ -15,7 +15,7 @@ from outboard import paths
 from outboard.settings import Settings, without_library
 from outboard_bench.daemons import daemon
 from outboard_bench.fft_program import Place
-from outboard_bench.links import NOMINAL_GBIT, Link, Speed, Wrap, rate_list
+from outboard_bench.link import NOMINAL_GBIT, Link, Speed, Wrap, rate_list
 from outboard_bench.native_program import CHECK_BURST
 from outboard_bench.netns import FAR_ADDRESS, require_root
 

@@ -13,7 +13,7 @@ from outboard import paths
 from outboard.errors import OutboardError
 from outboard_bench import native_program, plot, rows
 from outboard_bench.daemons import daemon
-from outboard_bench.links import Link, Wrap
+from outboard_bench.link import Link, Wrap
 from outboard_bench.netns import FAR_ADDRESS, ended_by_exception, require_root
 
 PROGRAM_NAME = "product_orders"

@@ -18,7 +18,7 @@ from outboard.settings import Settings, without_library
 from outboard_bench import native_program
 from outboard_bench.daemons import daemon
 from outboard_bench.fft_program import Place, Transform, transform
-from outboard_bench.links import Wrap, limit_with_least_burst, mtu_at, stream
+from outboard_bench.link import Wrap, limit_with_least_burst, mtu_at, stream
 from outboard_bench.native_program import CHECK_BURST
 from outboard_bench.netns import Star, inside
 

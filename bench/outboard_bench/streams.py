@@ -15,7 +15,7 @@ from outboard import paths
 from outboard.errors import OutboardError
 from outboard_bench import native_program, rows
 from outboard_bench.daemons import daemon
-from outboard_bench.links import BURSTS, Link, Wrap, row, stream
+from outboard_bench.link import BURSTS, Link, Wrap, stream
 from outboard_bench.netns import FAR_ADDRESS, NEAR_ADDRESS
 
 TRAFFIC, RELAY = "link_traffic", "delay_relay"
@@ -130,3 +130,21 @@ def run(options: argparse.Namespace) -> list[rows.Row]:
     relay = native_program.require(paths.require_native(), RELAY)
     place = over_relay(relay, options.delay)
     return measured + measure(place, options.streams, options.windows)
+
+
+def row(case: str, measured: list[float], beside: float | None, name: str = "") -> rows.Row:
+    """A rate, beside another one of that name."""
+    value = statistics.median(measured)
+    return rows.Row(
+        bench="links",
+        case=case,
+        bytes=0,
+        value=value,
+        unit="Gb/s",
+        ceiling=beside,
+        ceiling_name=name if beside else None,
+        ratio=value / beside if beside else None,
+        min=min(measured),
+        max=max(measured),
+        runs=len(measured),
+    )

@@ -17,7 +17,7 @@ from outboard_bench import fft, fft_plot, fft_rows, rows
 from outboard_bench.fft_measure import How, Result, measure, shares
 from outboard_bench.fft_problems import Problem, cubes, of_check
 from outboard_bench.fft_program import PROGRAM_NAME, Place, Stages
-from outboard_bench.links import Speed
+from outboard_bench.link import Speed
 
 C2C = Problem("c2c", (8, 8))  # 1024 bytes each way
 LOCAL = Place("local 1 thread")

@@ -20,7 +20,7 @@ import pytest
 from conftest import ROOT, clean_environment
 from outboard.errors import OutboardError
 from outboard_bench import links, netns, rows, streams
-from outboard_bench.links import Link, Speed
+from outboard_bench.link import Link, Speed, rate_list, stream
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
@@ -41,9 +41,9 @@ def sent_bytes(link: Link) -> int:
 def test_the_stream_passes_the_device_and_its_limit() -> None:
     with Link(1.0, burst_bytes=80 << 10) as link:
         before = sent_bytes(link)
-        (rate,) = links.stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4)
+        (rate,) = stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4)
         passed = sent_bytes(link) - before
-        (back,) = links.stream(link.far, link.near, netns.NEAR_ADDRESS, 1, 0.4)
+        (back,) = stream(link.far, link.near, netns.NEAR_ADDRESS, 1, 0.4)
     assert passed >= rate * 0.4e9 / 8
     # What waits in buffers may come in one window of a machine that is busy; no limit at all would
     # be far more.
@@ -84,7 +84,7 @@ def holding_a_link() -> Iterator[subprocess.Popen[str]]:
         "import signal, time\n"
         # a test that runs in the background was told to ignore it
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from outboard_bench.links import Link\n"
+        "from outboard_bench.link import Link\n"
         "from outboard_bench.netns import ended_by_exception\n"
         "with ended_by_exception(), Link(1.0, burst_bytes=81920):\n"
         "    print('up', flush=True)\n"
@@ -150,7 +150,7 @@ def test_transfer_time_leaves_out_what_passes_at_once() -> None:
 @pytest.mark.parametrize("text", ["", "fast", "1,,2", "0", "-1", "nan", "1000"])
 def test_bad_rates(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="no rates"):
-        links.rate_list(text)
+        rate_list(text)
 
 
 @needs_root
@@ -179,9 +179,9 @@ def classes_in_use(link: Link) -> int:
 @needs_root
 def test_a_limit_per_flow_is_that_of_each_stream() -> None:
     with Link(0.5, burst_bytes=1 << 20, each_flow=True) as link:
-        (one,) = links.stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4)
+        (one,) = stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4)
         assert classes_in_use(link) == 1
-        (four,) = links.stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4, streams=4)
+        (four,) = stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4, streams=4)
         assert classes_in_use(link) >= 4  # one of them may be that of before
     # Without a limit they would be far above.
     assert 0 < one < 1

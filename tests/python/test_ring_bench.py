@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from outboard.errors import OutboardError
-from outboard_bench import links, netns, ring, rows
+from outboard_bench import netns, ring, rows
+from outboard_bench.link import Wrap, stream
 from outboard_bench.netns import Star, inside
 from outboard_bench.ring_measure import Factorization, Machine, Way
 
@@ -104,7 +105,7 @@ def test_the_picture_has_both_routes_and_the_model(tmp_path: Path) -> None:
 
 @needs_root
 def test_each_host_of_a_star_has_a_link_of_its_own() -> None:
-    def on(name: str) -> links.Wrap:
+    def on(name: str) -> Wrap:
         return lambda words: inside(name, words)
 
     with Star(9000, 2) as star:
@@ -112,7 +113,7 @@ def test_each_host_of_a_star_has_a_link_of_its_own() -> None:
         one, other = star.hosts
         # to a host from the client, and from the other host
         for source, sink in ((star.client, one), (one, other), (other, star.client)):
-            (rate,) = links.stream(on(source), on(sink), star.address(sink), 1, 0.2)
+            (rate,) = stream(on(source), on(sink), star.address(sink), 1, 0.2)
             assert 0 < rate < 1  # without a limit it would be far above
         assert len({star.address(name) for name in (star.client, one, other)}) == 3
         names = star.names

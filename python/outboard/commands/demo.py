@@ -10,8 +10,8 @@ import click
 
 from outboard import demo, paths
 from outboard.build import NATIVE_TARGETS, Build
-from outboard.commands.run import Plan, execute, private_folder
 from outboard.errors import OutboardError
+from outboard.launch import Plan, execute, private_folder
 from outboard.settings import Settings
 
 

@@ -59,7 +59,7 @@ def cpp_files(root: Path) -> list[Path]:
 def checks(root: Path) -> list[Check]:
     """Every check there is something for, the cheap ones first."""
     found = []
-    for tool in ("check_layers", "check_sizes"):
+    for tool in ("check_layers", "check_python_layers", "check_sizes"):
         if (root / "tools" / f"{tool}.py").is_file():
             found.append(Check(tool, [sys.executable, f"tools/{tool}.py"], root))
     places = [place for place in _PYTHON_PLACES if any((root / place).rglob("*.py"))]

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Checks the import arrows between and inside the Python packages.
+
+A unit of python/outboard is a module or a package right below it. A unit imports what its arrows
+reach; commands do not import each other; the installed package imports no benchmark, but for the
+command `bench`; modules do not import each other in cycles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from check_layers import cycles
+
+PACKAGE, BENCHMARKS = "outboard", "outboard_bench"
+PLACES = {PACKAGE: "python", BENCHMARKS: "bench"}  # where the packages lie
+
+# From the lowest unit to the highest. A unit reaches what its arrows reach.
+ARROWS: dict[str, tuple[str, ...]] = {
+    # Values, errors and places.
+    "errors": (),
+    "settings_table": (),
+    "values": (),
+    "progress": (),
+    "counters": (),
+    "trace": (),
+    "profile": (),
+    "paths": ("errors",),
+    "version": ("paths",),
+    "settings": ("paths", "settings_table", "values"),
+    # Parts of several commands.
+    "process": ("errors",),
+    "build": ("paths", "progress"),
+    "daemon": ("process", "settings"),
+    "report": ("counters",),
+    "coverage": ("paths",),
+    "keys": ("errors",),
+    # A command's work.
+    "testing": ("build", "settings"),
+    "demo": ("settings",),
+    "launch": ("build", "daemon", "report", "trace"),
+    "doctor": ("counters", "coverage", "keys", "settings", "version"),
+    "explain": ("report", "errors"),
+    "tune": ("build", "doctor", "explain", "profile"),
+    # The command line.
+    "commands": ("demo", "doctor", "explain", "launch", "testing", "tune"),
+    "cli": ("commands", "version"),
+    "__main__": ("cli",),
+}
+# The module that commands share, and the one command that may import the benchmarks.
+SHARED_BY_COMMANDS = "outboard.commands._options"
+BENCH_COMMAND = "outboard.commands.bench"
+
+
+def reach(unit: str) -> set[str]:
+    """Units that `unit` may import, itself among them."""
+    reached: set[str] = set()
+    waiting = [unit]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting.extend(ARROWS[name])
+    return reached
+
+
+def modules(root: Path) -> dict[str, Path]:
+    """The modules of both packages by their dotted names; a package's name is its __init__.py."""
+    found = {}
+    for package, place in PLACES.items():
+        for file in sorted((root / place / package).rglob("*.py")):
+            parts = file.relative_to(root / place).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def imports(file: Path, known: dict[str, Path]) -> Iterator[tuple[int, str]]:
+    """Line and target of each import of a known module, those inside functions included."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            beneath = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in known else node.module for name in beneath]
+        else:
+            continue
+        for name in dict.fromkeys(names):
+            if name in known:
+                yield node.lineno, name
+
+
+def unit(module: str) -> str:
+    """The unit that a module of `outboard` belongs to; empty for the package itself."""
+    return ".".join(module.split(".")[1:2])
+
+
+def problem(importer: str, target: str) -> str | None:
+    """Why `importer` must not import `target`, or None if it may."""
+    if importer.split(".")[0] == BENCHMARKS:
+        high = target.split(".")[0] == PACKAGE and unit(target) in ("commands", "cli", "__main__")
+        return "benchmarks start commands as programs" if high else None
+    if target.split(".")[0] == BENCHMARKS:
+        return None if importer == BENCH_COMMAND else f"only {BENCH_COMMAND} may import benchmarks"
+    source, aim = unit(importer), unit(target)
+    if not source or not aim:  # the package itself holds nothing
+        return None
+    if aim not in reach(source):
+        return f"{source} may not import {aim}"
+    if source == aim == "commands" and target != SHARED_BY_COMMANDS:
+        return "commands do not import each other"
+    return None
+
+
+def check(root: Path) -> list[str]:
+    """All complaints about the tree at `root`."""
+    complaints: list[str] = []
+    known = modules(root)
+    graph: dict[str, set[str]] = {}
+    for name, file in known.items():
+        place = file.relative_to(root).as_posix()
+        graph[name] = set()
+        if name.startswith(f"{PACKAGE}.") and unit(name) not in ARROWS:
+            complaints.append(f"{place}: unknown unit (give it arrows in {Path(__file__).name})")
+            continue
+        for line, target in imports(file, known):
+            if name != target:
+                graph[name].add(target)
+            if why := problem(name, target):
+                complaints.append(f"{place}:{line}: imports {target} ({why})")
+    complaints += [f"{path[0]}: cycle {' -> '.join(path)}" for _, path in cycles(graph)]
+    return complaints
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    root = Path(__file__).resolve().parent.parent
+    parser.add_argument("root", nargs="?", type=Path, default=root)
+    complaints = check(parser.parse_args().root.resolve())
+    for complaint in complaints:
+        print(complaint)
+    summary = f"{len(complaints)} complaint(s)" if complaints else "ok"
+    print(f"check_python_layers: {summary}")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
