@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the documents: every link, path and file name in them exists.
+"""Checks the documents: every link, path and file name in them exists, and prose wraps.
 
 A code span is a path if it begins with a folder of the repository, and a file name if it has no
 folder and ends like a source file. Names in capitals (`tests/fuzz/NAME_fuzz.cpp`) and the letters
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
+COLUMNS = 100
 DOCUMENTS = ("*.md", "*/*.md", "docs/**/*.md", "examples/**/README*", "tests/**/README*")
 # Top folders whose files are generated or fetched.
 IGNORED = {".git", ".venv", "build"}
@@ -107,6 +108,8 @@ def complaints_of(document: Path, tree: Tree) -> Iterator[str]:
         for span in CODE_SPAN.findall(line):
             if bad_span(span, tree):
                 yield f"{name}:{number}: {span} does not exist (was it moved or renamed?)"
+        if len(line) > COLUMNS and " " in line.strip() and line[0] not in "|#!":
+            yield f"{name}:{number}: {len(line)} columns (the limit is {COLUMNS})"
 
 
 def check(root: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Documents may name files that exist, and placeholders; other names and links are found."""
+"""Missing files, broken links and long lines are found; placeholders and tables are left alone."""
 
 from __future__ import annotations
 
@@ -52,6 +52,15 @@ class CheckDocPathsTest(TreeTest):
             "    src/gone.cpp `src/gone.cpp`\n\n```\n`src/gone.cpp`\n```\n",
         )
         self.assertEqual(self.complaints(), [])
+
+    def test_prose_wraps_but_tables_code_and_links_need_not(self) -> None:
+        words = "word " * 20
+        self.write(
+            "README.md",
+            f"{words[:-1]}.\n{words}x\n| {words}|\n![{words}](docs/wire.md)\n\n    {words}\n"
+            f"https://example.com/{'x' * 100}\n",
+        )
+        self.assertEqual(self.complaints(), ["README.md:2: 101 columns (the limit is 100)"])
 
     def test_generated_folders_are_not_searched(self) -> None:
         self.write("build/release/docs/coverage.md", "`src/gone.cpp`\n")
