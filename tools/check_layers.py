@@ -143,10 +143,10 @@ def check(src: Path) -> list[str]:
                     targets.add(module(target))
                 if why := problem(name, target):
                     complaints.append(f"src/{name}:{line}: includes {target} ({why})")
-    for group, path in cycles(graph):
+    for group, cycle in cycles(graph):
         if not known(group):
             complaints.append(
-                f"src/{path[0]}: cycle {' -> '.join(path)} (of {len(group)}: {', '.join(group)})"
+                f"src/{cycle[0]}: cycle {' -> '.join(cycle)} (of {len(group)}: {', '.join(group)})"
             )
     return complaints
 

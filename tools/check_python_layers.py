@@ -2,8 +2,8 @@
 """Checks the import arrows between and inside the Python packages.
 
 A unit of python/outboard is a module or a package right below it. A unit imports what its arrows
-reach; commands do not import each other; the installed package imports no benchmark, but for the
-command `bench`; modules do not import each other in cycles.
+reach; commands do not import each other; packages that are not installed are imported by one
+command each; modules do not import each other in cycles.
 """
 
 from __future__ import annotations
@@ -16,8 +16,14 @@ from pathlib import Path
 
 from check_layers import cycles
 
-PACKAGE, BENCHMARKS = "outboard", "outboard_bench"
-PLACES = {PACKAGE: "python", BENCHMARKS: "bench"}  # where the packages lie
+PACKAGE = "outboard"
+# Where the packages lie.
+PLACES = {PACKAGE: "python", "outboard_bench": "bench", "outboard_testing": "tools"}
+# Packages that are not installed, and the one command that may import each.
+NOT_INSTALLED = {
+    "outboard_bench": "outboard.commands.bench",
+    "outboard_testing": "outboard.commands.test",
+}
 
 # From the lowest unit to the highest. A unit reaches what its arrows reach.
 ARROWS: dict[str, tuple[str, ...]] = {
@@ -40,20 +46,17 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "coverage": ("paths",),
     "keys": ("errors",),
     # A command's work.
-    "testing": ("build", "settings"),
     "demo": ("settings",),
     "launch": ("build", "daemon", "report", "trace"),
     "doctor": ("counters", "coverage", "keys", "settings", "version"),
     "explain": ("report", "errors"),
     "tune": ("build", "doctor", "explain", "profile"),
     # The command line.
-    "commands": ("demo", "doctor", "explain", "launch", "testing", "tune"),
+    "commands": ("demo", "doctor", "explain", "launch", "tune"),
     "cli": ("commands", "version"),
     "__main__": ("cli",),
 }
-# The module that commands share, and the one command that may import the benchmarks.
 SHARED_BY_COMMANDS = "outboard.commands._options"
-BENCH_COMMAND = "outboard.commands.bench"
 
 
 def reach(unit: str) -> set[str]:
@@ -69,7 +72,7 @@ def reach(unit: str) -> set[str]:
 
 
 def modules(root: Path) -> dict[str, Path]:
-    """The modules of both packages by their dotted names; a package's name is its __init__.py."""
+    """The modules of all packages by their dotted names; a package's name is its __init__.py."""
     found = {}
     for package, place in PLACES.items():
         for file in sorted((root / place / package).rglob("*.py")):
@@ -100,11 +103,15 @@ def unit(module: str) -> str:
 
 def problem(importer: str, target: str) -> str | None:
     """Why `importer` must not import `target`, or None if it may."""
-    if importer.split(".")[0] == BENCHMARKS:
-        high = target.split(".")[0] == PACKAGE and unit(target) in ("commands", "cli", "__main__")
-        return "benchmarks start commands as programs" if high else None
-    if target.split(".")[0] == BENCHMARKS:
-        return None if importer == BENCH_COMMAND else f"only {BENCH_COMMAND} may import benchmarks"
+    package, aimed = importer.split(".")[0], target.split(".")[0]
+    if package == aimed != PACKAGE:
+        return None
+    if aimed != PACKAGE:
+        command = NOT_INSTALLED[aimed]
+        return None if importer == command else f"only {command} may import {aimed}"
+    if package != PACKAGE:
+        high = unit(target) in ("commands", "cli", "__main__")
+        return f"{package} starts commands as programs" if high else None
     source, aim = unit(importer), unit(target)
     if not source or not aim:  # the package itself holds nothing
         return None

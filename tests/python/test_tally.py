@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from outboard.testing.tally import Tally, from_junit
+from outboard_testing.tally import Tally, from_junit
 
 CTEST = """<testsuite name="x" tests="4" failures="1" disabled="1" skipped="1">
   <testcase name="base.status" status="run"/>

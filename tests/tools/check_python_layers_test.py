@@ -13,7 +13,7 @@ class CheckPythonLayersTest(TreeTest):
     def complaints(self, files: dict[str, str]) -> list[str]:
         """What is wrong with packages whose modules hold the given lines."""
         for path, text in files.items():
-            place = "bench" if path.startswith("outboard_bench/") else "python"
+            place = check_python_layers.PLACES[path.split("/")[0]]
             self.write(f"{place}/{path}", text)
         return check_python_layers.check(self.root)
 
@@ -29,6 +29,8 @@ class CheckPythonLayersTest(TreeTest):
             "outboard/commands/bench.py": "def f():\n    import outboard_bench\n",
             "outboard_bench/__init__.py": "from outboard_bench import rows\n",
             "outboard_bench/rows.py": "from outboard import paths\n",
+            "outboard/commands/test.py": "from outboard_testing import tally\n",
+            "outboard_testing/tally.py": "",
         }
         self.assertEqual(self.complaints(files), [])
 
@@ -44,6 +46,7 @@ class CheckPythonLayersTest(TreeTest):
             ("commands/demo", "from outboard.commands.run import f", "outboard.commands.run"),
             ("commands/run", "from outboard import cli", "outboard.cli"),
             ("launch", "import outboard_bench", "outboard_bench"),
+            ("commands/test", "import outboard_bench", "outboard_bench"),
             ("errors", "def f():\n    from outboard import paths", "outboard.paths"),
         ]:
             with self.subTest(importer=importer, target=target):

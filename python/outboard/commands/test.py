@@ -7,15 +7,6 @@ import sys
 import click
 
 from outboard import paths
-from outboard.build import PARTS, Build
-from outboard.errors import OutboardError
-from outboard.testing import checks, cuda_headers, runners
-from outboard.testing.tally import Tally, one
-from outboard.testing.tidy import Tidy
-
-_SLOW = ("slow",)
-# What --fast leaves out: everything that starts daemons, runs whole suites or waits.
-_NOT_FAST = ("slow", "conformance", "faults", "end_to_end")
 
 
 @click.command("test")
@@ -44,41 +35,7 @@ def command(labels: tuple[str, ...], everything: bool, fast: bool) -> None:
     if everything and fast:
         raise click.UsageError("--all and --fast exclude each other; give one of them")
     root = paths.require_repository("test")
-    work = Build(root)
-    without = () if everything else _NOT_FAST if fast else _SLOW
-    labels_of_ctest = [label for label in labels if label not in ("checks", "python")]
-    total = Tally()
-    if not labels or "checks" in labels:
-        for check in checks.checks(root):
-            total.add(check.run(_say))
-    if not fast:
-        cuda_headers.provide(root, _say)
-    try:
-        work.run(parts=PARTS)
-    except OutboardError as error:
-        error.show()
-        total.add(one("build", False))
-        _finish(total)
-    if everything:
-        total.add(Tidy(root, work.folder).run(_say))
-    if not labels or labels_of_ctest:
-        kept_out = [label for label in without if label not in labels]
-        total.add(runners.ctest(work.folder, only=labels_of_ctest, without=kept_out))
-    if (not labels or "python" in labels) and (root / "tests" / "python").is_dir():
-        total.add(runners.pytest(root, work.folder, without=without))
-    _finish(total)
+    sys.path.append(str(root / "tools"))  # the tests' runner is no part of an installed package
+    from outboard_testing.everything import Wanted, run
 
-
-def _say(text: str) -> None:
-    click.echo(text)
-    sys.stdout.flush()
-
-
-def _finish(total: Tally) -> None:
-    """Name what failed, close with the one line that counts, and end."""
-    if total.failures:
-        _say("\nFailed:\n" + "\n".join(f"  {name}" for name in total.failures))
-    if total.passed + total.failed == 0:
-        total.add(one("no test ran", False))
-    _say("\n" + total.line())
-    sys.exit(1 if total.failed else 0)
+    sys.exit(run(root, Wanted(labels, everything, fast)))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from outboard.build import default_jobs
 from outboard.settings import without_library
-from outboard.testing.tally import Tally, from_junit
+from outboard_testing.tally import Tally, from_junit
 
 # The labels of ctest that tests/python uses as marks too (pyproject.toml).
 _MARKS = ("slow", "end_to_end")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from outboard.testing.tally import Tally, one
+from outboard_testing.tally import Tally, one
 
 _CPP_FOLDERS = ("src", "apps", "bench", "tests", "examples", "include")
 _CPP_SUFFIXES = {".cpp", ".hpp", ".c", ".h", ".inc"}

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from outboard.build import default_jobs
-from outboard.testing.tally import Tally, one
+from outboard_testing.tally import Tally, one
 
 _ERROR_LINES = 60
 

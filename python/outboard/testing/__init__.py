@@ -1,1 +1,0 @@
-"""What `outboard test` runs: checks of the sources, ctest, and pytest."""

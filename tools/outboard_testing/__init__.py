@@ -1,0 +1,1 @@
+"""The runner of `outboard test`: checks of the sources, ctest, and pytest."""

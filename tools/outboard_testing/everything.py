@@ -1,0 +1,78 @@
+"""One `outboard test`: the checks, the build, the tests, and the line that counts."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from outboard.build import PARTS, Build
+from outboard.errors import OutboardError
+from outboard_testing import checks, cuda_headers, runners
+from outboard_testing.tally import Tally, one
+from outboard_testing.tidy import Tidy
+
+_SLOW = ("slow",)
+# --fast leaves out everything that starts daemons, runs whole suites or waits.
+_NOT_FAST = ("slow", "conformance", "faults", "end_to_end")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of `outboard test`."""
+
+    labels: tuple[str, ...] = ()
+    everything: bool = False
+    fast: bool = False
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """Labels of the tests that are left out."""
+        return () if self.everything else _NOT_FAST if self.fast else _SLOW
+
+    def part(self, name: str) -> bool:
+        """Whether the checks or the tests in Python are wanted."""
+        return not self.labels or name in self.labels
+
+
+def run(root: Path, wanted: Wanted) -> int:
+    """Run all that is wanted in the checkout at `root`; returns the exit status."""
+    total = Tally()
+    if wanted.part("checks"):
+        for check in checks.checks(root):
+            total.add(check.run(_say))
+    if not wanted.fast:
+        cuda_headers.provide(root, _say)
+    work = Build(root)
+    try:
+        work.run(parts=PARTS)
+    except OutboardError as error:
+        error.show()
+        total.add(one("build", False))
+        return _finish(total)
+    if wanted.everything:
+        total.add(Tidy(root, work.folder).run(_say))
+    labels = [label for label in wanted.labels if label not in ("checks", "python")]
+    if not wanted.labels or labels:
+        left_out = [label for label in wanted.without if label not in wanted.labels]
+        total.add(runners.ctest(work.folder, only=labels, without=left_out))
+    if wanted.part("python") and (root / "tests" / "python").is_dir():
+        total.add(runners.pytest(root, work.folder, without=wanted.without))
+    return _finish(total)
+
+
+def _say(text: str) -> None:
+    click.echo(text)
+    sys.stdout.flush()
+
+
+def _finish(total: Tally) -> int:
+    """Name what failed, close with the one line that counts, and return the exit status."""
+    if total.failures:
+        _say("\nFailed:\n" + "\n".join(f"  {name}" for name in total.failures))
+    if total.passed + total.failed == 0:
+        total.add(one("no test ran", False))
+    _say("\n" + total.line())
+    return 1 if total.failed else 0
