@@ -1,15 +1,18 @@
 #pragma once
 // Encoding and decoding of headers and bodies (wire/message.hpp). Decoding treats bytes as hostile:
 // every length, enumerator and flag is checked, nothing is read past the end, trailing bytes are an
-// error.
+// error. Nothing here allocates, except decode() for long texts and for errors.
 
 #include <array>
+#include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "base/status.hpp"
+#include "wire/detail/bytes.hpp"
 #include "wire/message.hpp"
 
 namespace ob::wire {
@@ -19,16 +22,26 @@ namespace ob::wire {
 class Body {
  public:
   std::span<const std::byte> bytes() const noexcept { return {data_.data(), size_}; }
-  void u8(std::uint8_t v) noexcept;
-  void u16(std::uint16_t v) noexcept;
-  void u32(std::uint32_t v) noexcept;
-  void u64(std::uint64_t v) noexcept;
-  void f64(double v) noexcept;
+  void u8(std::uint8_t v) noexcept { append(v); }
+  void u16(std::uint16_t v) noexcept { append(v); }
+  void u32(std::uint32_t v) noexcept { append(v); }
+  void u64(std::uint64_t v) noexcept { append(v); }
+  void f64(double v) noexcept { append(std::bit_cast<std::uint64_t>(v)); }
   /// u32 length, the characters, zeros up to the next multiple of 8. Cut to max_bytes.
   void text(std::string_view v, std::size_t max_bytes) noexcept;
   void pad_to_8() noexcept;
 
  private:
+  // A body that overflows is a bug of this program (every text is cut to its limit, and the largest
+  // message is a third of kMaxBodyBytes); release builds drop the excess.
+  template <class T>
+  void append(T value) noexcept {
+    assert(size_ + sizeof(T) <= data_.size());
+    if (size_ + sizeof(T) > data_.size()) return;
+    detail::store(data_.data() + size_, value);
+    size_ += sizeof(T);
+  }
+
   std::array<std::byte, kMaxBodyBytes> data_;  // only the first size_ bytes are meaningful
   std::size_t size_ = 0;
 };
@@ -37,11 +50,11 @@ class Body {
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
-  std::uint8_t u8() noexcept;
-  std::uint16_t u16() noexcept;
-  std::uint32_t u32() noexcept;
-  std::uint64_t u64() noexcept;
-  double f64() noexcept;
+  std::uint8_t u8() noexcept { return take<std::uint8_t>(); }
+  std::uint16_t u16() noexcept { return take<std::uint16_t>(); }
+  std::uint32_t u32() noexcept { return take<std::uint32_t>(); }
+  std::uint64_t u64() noexcept { return take<std::uint64_t>(); }
+  double f64() noexcept { return std::bit_cast<double>(u64()); }
   std::string_view text(std::size_t max_bytes) noexcept;
   void skip_pad_to_8() noexcept;
   bool ok() const noexcept { return ok_; }
@@ -49,6 +62,17 @@ class Reader {
   bool finished() const noexcept { return ok_ && at_ == bytes_.size(); }
 
  private:
+  template <class T>
+  T take() noexcept {
+    if (!ok_ || bytes_.size() - at_ < sizeof(T)) {
+      ok_ = false;
+      return 0;
+    }
+    const T value = detail::load<T>(bytes_.data() + at_);
+    at_ += sizeof(T);
+    return value;
+  }
+
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
   bool ok_ = true;
@@ -59,7 +83,8 @@ void encode_header(const Header& header, std::span<std::byte, kHeaderBytes> out)
 /// flags != 0, a body or a payload on a message that has none.
 Result<Header> decode_header(std::span<const std::byte, kHeaderBytes> bytes);
 
-/// Specialised for every body of wire/message.hpp that is not empty.
+/// Both are instantiated in messages.cpp for every body of wire/message.hpp that is not empty, from
+/// its field list (wire/message_fields.hpp).
 template <class Message>
 void encode(const Message& message, Body& body) noexcept;
 /// Errors: protocol_error, naming the message and what is wrong with it. Hello, Welcome,
@@ -67,40 +92,5 @@ void encode(const Message& message, Body& body) noexcept;
 /// (the caller compares versions, so that a refusal can name both).
 template <class Message>
 Result<Message> decode(std::span<const std::byte> body);
-
-#define OB_WIRE_BODY(Message)                               \
-  template <>                                               \
-  void encode(const Message& message, Body& body) noexcept; \
-  template <>                                               \
-  Result<Message> decode(std::span<const std::byte> body)
-
-OB_WIRE_BODY(Hello);
-OB_WIRE_BODY(Welcome);
-OB_WIRE_BODY(Refused);
-OB_WIRE_BODY(Stripes);
-OB_WIRE_BODY(JoinStream);
-OB_WIRE_BODY(SetAccuracy);
-OB_WIRE_BODY(Allocate);
-OB_WIRE_BODY(Free);
-OB_WIRE_BODY(Locate);
-OB_WIRE_BODY(Write);
-OB_WIRE_BODY(Read);
-OB_WIRE_BODY(Digest);
-OB_WIRE_BODY(Copy);
-OB_WIRE_BODY(DestroyPlan);
-OB_WIRE_BODY(ExecutePlan);
-OB_WIRE_BODY(Record);
-OB_WIRE_BODY(Wait);
-OB_WIRE_BODY(Mailbox);
-OB_WIRE_BODY(ConnectPeer);
-OB_WIRE_BODY(DisconnectPeer);
-OB_WIRE_BODY(Send);
-OB_WIRE_BODY(Receive);
-OB_WIRE_BODY(JoinPeer);
-OB_WIRE_BODY(PeerMessage);
-OB_WIRE_BODY(Location);
-OB_WIRE_BODY(Outcome);
-OB_WIRE_BODY(Credit);
-#undef OB_WIRE_BODY
 
 }  // namespace ob::wire

@@ -1,0 +1,287 @@
+#pragma once
+// The bodies of docs/wire.md, sections 4.1 to 4.26, as field lists. encode(), decode() and the
+// fuzzers read these lists; the bodies of call and make_plan, which depend on the routine and on
+// the plan, are in routines/codec.hpp.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "wire/field.hpp"
+#include "wire/message.hpp"
+
+namespace ob::wire {
+
+// Limits of texts (docs/wire.md).
+inline constexpr std::size_t kMaxNameBytes = 255;
+inline constexpr std::size_t kMaxTextBytes = 1024;
+
+inline constexpr Code kLastCode = Code::busy;
+inline constexpr auto kLastAccuracy = static_cast<Accuracy>(kAccuracies - 1);
+
+// --- checks that concern more than one member ----------------------------------------------------
+
+inline void check_word_bytes(Fields& in, const Region& region, std::string_view label) {
+  const std::uint8_t word_bytes = region.word_bytes;
+  if (word_bytes == 0) return;
+  if (word_bytes > 8 || !std::has_single_bit(word_bytes)) {
+    in.refuse(label, "has words of " + std::to_string(word_bytes) + " bytes (1, 2, 4 or 8)");
+  } else if (region.element_bytes % word_bytes != 0) {
+    in.refuse(label, "has elements that are not whole words");
+  }
+}
+
+inline void check_rate(Fields& in, const Welcome& message, std::string_view) {
+  if (std::isfinite(message.gflops_double) && message.gflops_double >= 0) return;
+  in.refuse("gflops_double", "is not a rate (finite and not negative; 0 if unknown)");
+}
+
+inline void check_modes(Fields& in, const Welcome& message, std::string_view) {
+  if (message.accuracies >> kAccuracies != 0) in.refuse("accuracies", "names unknown modes");
+}
+
+inline void check_reason(Fields& in, const Refused& message, std::string_view) {
+  if (message.code == Code::ok) in.refuse("code", "is 0 (a refusal says why)");
+}
+
+inline void check_grant(Fields& in, const Stripes& message, std::string_view) {
+  const bool striped = message.extra_streams != 0;
+  const char* const why = striped ? "is 0" : "is not 0 (nothing is striped)";
+  if ((message.block_bytes != 0) != striped) in.refuse("block_bytes", why);
+  if ((message.access_key != Token{}) != striped) in.refuse("access key", why);
+}
+
+inline void check_mailbox(Fields& in, const Mailbox& message, std::string_view) {
+  const bool open = message.code == Code::ok;
+  if ((message.access_key != Token{}) == open) return;
+  in.refuse("access key", open ? "is 0" : "is not 0 (there is no mailbox)");
+}
+
+template <class Message>
+void check_peer_message_id(Fields& in, const Message& message, std::string_view) {
+  if (!message.peer_message) in.refuse("peer_message", "is 0");
+}
+
+inline void check_shape(Fields& in, const PeerMessage& message, std::string_view) {
+  const Region& region = message.region;
+  if (region.offset_bytes != 0) in.refuse("region", "has an offset (it is a shape)");
+  if (region.ld != std::max<std::uint64_t>(1, region.rows)) {
+    in.refuse("region", "has gaps between its columns (it is a shape)");
+  }
+}
+
+inline void check_location(Fields& in, const Location& message, std::string_view) {
+  if (message.offset_bytes > message.segment_bytes) {
+    in.refuse("offset_bytes", "lies beyond segment_bytes");
+  }
+}
+
+// --- lists ---------------------------------------------------------------------------------------
+
+// Whether a region lies in its buffer is for the session to check: only it knows the buffer.
+template <>
+inline constexpr auto kFields<Region> = fields_of(
+    {}, Number{"offset_bytes", &Region::offset_bytes},
+    Number{"element_bytes", &Region::element_bytes},
+    UpTo{"triangle", &Region::triangle, Triangle::lower_strict},
+    Number{"word_bytes", &Region::word_bytes}, Check<Region>{check_word_bytes}, Padding{},
+    Number{"rows", &Region::rows}, Number{"cols", &Region::cols}, Number{"ld", &Region::ld});
+
+template <>
+inline constexpr auto kFields<Hello> = fields_of({Opcode::hello}, VersionStart{&Hello::version},
+                                                 flag("big_endian", &Hello::big_endian),
+                                                 Number{"extra_streams", &Hello::extra_streams},
+                                                 Number{"join", &Hello::join},
+                                                 Number{"device", &Hello::device},
+                                                 Text{"client", &Hello::client, kMaxNameBytes},
+                                                 Text{"identity", &Hello::identity, kMaxTextBytes});
+
+template <>
+inline constexpr auto kFields<Welcome> = fields_of(
+    {Opcode::welcome}, VersionStart{&Welcome::version}, flag("big_endian", &Welcome::big_endian),
+    flag("host_visible", &Welcome::host_visible), Number{"token", &Welcome::token},
+    Number{"device", &Welcome::device}, Number{"devices", &Welcome::devices},
+    Number{"memory_bytes", &Welcome::memory_bytes},
+    Number{"gflops_double", &Welcome::gflops_double}, Check<Welcome>{check_rate},
+    Number{"accuracies", &Welcome::accuracies}, Check<Welcome>{check_modes}, Padding{},
+    Text{"backend", &Welcome::backend, kMaxNameBytes},
+    Text{"description", &Welcome::description, kMaxTextBytes});
+
+template <>
+inline constexpr auto kFields<Refused> =
+    fields_of({Opcode::refused}, UpTo{"code", &Refused::code, kLastCode},
+              Check<Refused>{check_reason}, Reserved{1}, Number{"version", &Refused::version},
+              Text{"message", &Refused::message, kMaxTextBytes});
+
+template <>
+inline constexpr auto kFields<Stripes> = fields_of({Opcode::stripes},
+                                                   Number{"extra_streams", &Stripes::extra_streams},
+                                                   Reserved{3},
+                                                   Number{"block_bytes", &Stripes::block_bytes},
+                                                   Number{"access key", &Stripes::access_key},
+                                                   Check<Stripes>{check_grant});
+
+template <>
+inline constexpr auto kFields<JoinStream> = fields_of(
+    {Opcode::join_stream}, VersionStart{&JoinStream::version}, Number{"index", &JoinStream::index},
+    Reserved{1}, Number{"access key", &JoinStream::access_key},
+    Text{"identity", &JoinStream::identity, kMaxTextBytes});
+
+template <>
+inline constexpr auto kFields<SetAccuracy> = fields_of(
+    {Opcode::set_accuracy}, UpTo{"accuracy", &SetAccuracy::accuracy, kLastAccuracy}, Padding{});
+
+template <>
+inline constexpr auto kFields<Allocate> = fields_of({Opcode::allocate},
+                                                    Number{"buffer", &Allocate::buffer},
+                                                    Number{"bytes", &Allocate::bytes});
+
+template <>
+inline constexpr auto kFields<Free> = fields_of({Opcode::free}, Number{"buffer", &Free::buffer});
+
+template <>
+inline constexpr auto kFields<Locate> = fields_of({Opcode::locate},
+                                                  Number{"buffer", &Locate::buffer});
+
+template <>
+inline constexpr auto kFields<Write> = fields_of({Opcode::write}, Number{"buffer", &Write::buffer},
+                                                 Part{"region", &Write::region});
+
+template <>
+inline constexpr auto kFields<Read> = fields_of({Opcode::read}, Number{"buffer", &Read::buffer},
+                                                Part{"region", &Read::region});
+
+template <>
+inline constexpr auto kFields<Digest> = fields_of({Opcode::digest},
+                                                  Number{"buffer", &Digest::buffer},
+                                                  Part{"region", &Digest::region},
+                                                  Number{"chunk_bytes", &Digest::chunk_bytes});
+
+template <>
+inline constexpr auto kFields<Copy> = fields_of({Opcode::copy}, Number{"source", &Copy::source},
+                                                Number{"destination", &Copy::destination},
+                                                Part{"from", &Copy::from}, Part{"to", &Copy::to});
+
+template <>
+inline constexpr auto kFields<DestroyPlan> = fields_of({Opcode::destroy_plan},
+                                                       Number{"plan", &DestroyPlan::plan});
+
+template <>
+inline constexpr auto kFields<ExecutePlan> =
+    fields_of({Opcode::execute_plan}, Number{"plan", &ExecutePlan::plan},
+              Number{"input", &ExecutePlan::input}, Number{"output", &ExecutePlan::output},
+              Number{"input_offset_bytes", &ExecutePlan::input_offset_bytes},
+              Number{"output_offset_bytes", &ExecutePlan::output_offset_bytes});
+
+template <>
+inline constexpr auto kFields<Record> = fields_of({Opcode::record},
+                                                  Number{"event", &Record::event});
+
+template <>
+inline constexpr auto kFields<Wait> = fields_of({Opcode::wait}, Number{"event", &Wait::event});
+
+template <>
+inline constexpr auto kFields<Mailbox> = fields_of({Opcode::mailbox},
+                                                   UpTo{"code", &Mailbox::code, kLastCode},
+                                                   Padding{},
+                                                   Number{"access key", &Mailbox::access_key},
+                                                   Check<Mailbox>{check_mailbox});
+
+template <>
+inline constexpr auto kFields<ConnectPeer> =
+    fields_of({Opcode::connect_peer}, Number{"peer", &ConnectPeer::peer},
+              Number{"access key", &ConnectPeer::access_key},
+              Text{"address", &ConnectPeer::address, kMaxNameBytes});
+
+template <>
+inline constexpr auto kFields<DisconnectPeer> = fields_of({Opcode::disconnect_peer},
+                                                          Number{"peer", &DisconnectPeer::peer});
+
+template <>
+inline constexpr auto kFields<Send> = fields_of({Opcode::send}, Number{"peer", &Send::peer},
+                                                Number{"peer_message", &Send::peer_message},
+                                                Check<Send>{check_peer_message_id<Send>},
+                                                Number{"buffer", &Send::buffer},
+                                                Part{"region", &Send::region});
+
+template <>
+inline constexpr auto kFields<Receive> = fields_of({Opcode::receive},
+                                                   Number{"peer_message", &Receive::peer_message},
+                                                   Check<Receive>{check_peer_message_id<Receive>},
+                                                   Number{"buffer", &Receive::buffer},
+                                                   Part{"region", &Receive::region},
+                                                   Number{"next", &Receive::next});
+
+template <>
+inline constexpr auto kFields<JoinPeer> =
+    fields_of({Opcode::join_peer}, VersionStart{&JoinPeer::version},
+              flag("big_endian", &JoinPeer::big_endian), Reserved{1},
+              Number{"access key", &JoinPeer::access_key},
+              Text{"identity", &JoinPeer::identity, kMaxTextBytes});
+
+template <>
+inline constexpr auto kFields<PeerMessage> =
+    fields_of({Opcode::peer_message}, Number{"peer_message", &PeerMessage::peer_message},
+              Check<PeerMessage>{check_peer_message_id<PeerMessage>},
+              Part{"region", &PeerMessage::region}, Check<PeerMessage>{check_shape});
+
+template <>
+inline constexpr auto kFields<Location> =
+    fields_of({Opcode::location}, UpTo{"code", &Location::code, kLastCode}, Padding{},
+              Number{"offset_bytes", &Location::offset_bytes},
+              Number{"segment_bytes", &Location::segment_bytes}, Check<Location>{check_location});
+
+template <>
+inline constexpr auto kFields<Outcome> = fields_of(
+    {Opcode::data, Opcode::done, Opcode::failed, Opcode::peer, Opcode::received},
+    UpTo{"code", &Outcome::code, kLastCode}, Reserved{3}, Number{"credits", &Outcome::credits},
+    Number{"failed_sequence", &Outcome::failed_sequence},
+    Number{"compute_ns", &Outcome::compute_ns}, Number{"plan_ns", &Outcome::plan_ns},
+    Number{"waited_ns", &Outcome::waited_ns}, Number{"keep_bytes", &Outcome::keep_bytes},
+    Text{"message", &Outcome::message, kMaxTextBytes});
+
+template <>
+inline constexpr auto kFields<Credit> = fields_of({Opcode::credit},
+                                                  Number{"credits", &Credit::credits}, Padding{});
+
+// --- all of them ---------------------------------------------------------------------------------
+
+#define OB_WIRE_BODIES(X)                                                                   \
+  X(Hello)                                                                                  \
+  X(Welcome)                                                                                \
+  X(Refused) X(Stripes) X(JoinStream) X(SetAccuracy) X(Allocate) X(Free) X(Locate) X(Write) \
+      X(Read) X(Digest) X(Copy) X(DestroyPlan) X(ExecutePlan) X(Record) X(Wait) X(Mailbox)  \
+          X(ConnectPeer) X(DisconnectPeer) X(Send) X(Receive) X(JoinPeer) X(PeerMessage)    \
+              X(Location) X(Outcome) X(Credit)
+
+/// Calls visit.template operator()<Message>() with the type of every body that has a field list.
+template <class Visit>
+constexpr void for_each_body(Visit&& visit) {
+#define OB_WIRE_VISIT(Message) visit.template operator()<Message>();
+  OB_WIRE_BODIES(OB_WIRE_VISIT)
+#undef OB_WIRE_VISIT
+}
+
+/// True if messages of this opcode have a body of type Message.
+template <class Message>
+constexpr bool has_body(Opcode opcode) noexcept {
+  return kFields<Message>.belongs_to(opcode);
+}
+
+constexpr int bodies_of(Opcode opcode) {
+  int bodies = 0;
+  for_each_body([&]<class Message>() { bodies += has_body<Message>(opcode) ? 1 : 0; });
+  return bodies;
+}
+
+constexpr bool every_body_has_one_list() {
+  for (const OpcodeFacts& facts : kOpcodes) {
+    const bool elsewhere = facts.opcode == Opcode::call || facts.opcode == Opcode::make_plan;
+    if (bodies_of(facts.opcode) != (facts.has_body() && !elsewhere ? 1 : 0)) return false;
+  }
+  return true;
+}
+static_assert(every_body_has_one_list());
+
+}  // namespace ob::wire
