@@ -40,7 +40,7 @@ class Benchmark(Protocol):
 
 
 def written_here() -> dict[str, Benchmark]:
-    """Those in Python, by name."""
+    """The benchmarks in Python, by name."""
     all_of_them: list[Benchmark] = [
         blas.Blas(),
         copies.Copies(),

@@ -62,7 +62,7 @@ class Call:
 
 
 def calls(routines: Sequence[str], most: Mapping[str, int]) -> Iterator[Call]:
-    """Of the usual sizes those up to a limit, by routine."""
+    """The usual sizes up to a limit, by routine."""
     for routine in routines:
         for n in SIZES[routine]:
             if n <= most[routine]:

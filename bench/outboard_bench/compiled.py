@@ -30,7 +30,7 @@ class Program:
         return f"{self.path.name} (its own options: outboard bench {self.name} -- --help)"
 
     def run(self, arguments: Sequence[str], json_file: Path | None, *, quiet: bool = False) -> int:
-        """As a Benchmark's; `quiet`: without the table."""
+        """The same as for a Benchmark; `quiet` leaves out the table."""
         output = subprocess.DEVNULL if quiet else None
         with tempfile.TemporaryDirectory(prefix="outboard-bench-") as folder:
             written = json_file or Path(folder) / "rows.json"

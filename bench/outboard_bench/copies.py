@@ -53,7 +53,7 @@ class Copies:
 
 @dataclass(frozen=True)
 class _Way:
-    """How a device is reached, and what the way can carry at best."""
+    """A way to reach a device, and the most that it can carry."""
 
     name: str
     address: str

@@ -129,7 +129,7 @@ def _measure_all(chosen: Chosen, how: How, points: list[Point], *, check: bool) 
 
 
 def _check(written: Sequence[rows.Row], points: Sequence[Point], links: int) -> None:
-    """What --check asserts beyond what every run does: right results, forced calls all out."""
+    """Assertions of --check in addition to those of every run: right results, forced calls out."""
     # Two devices, 2 places and the links, every second of 4 problems; a row for each kind, and one
     # more for each that decides.
     expected = 2 * (2 + links) * 2 * (len(KINDS) + len(LIMITS))

@@ -45,7 +45,7 @@ _MORE = 2  # times as many rounds, and as much time, where a ratio is above its 
 
 @dataclass(frozen=True)
 class How:
-    """What is the same for all points."""
+    """The options that are the same for all points."""
 
     programs: Path  # the folder of the compiled ones
     preload: Path
@@ -151,14 +151,14 @@ def _turns(running: dict[str, Transform], point: Point, expected: dict[str, int]
 
 
 def hopeless_of(point: Point) -> set[str]:
-    """Who need not be measured any longer."""
+    """The processes that need not be measured any longer."""
     if point.local > _HOPELESS * point.remote:
         return {LOCAL, AGAIN}
     return {REMOTE} if point.remote > _HOPELESS * point.local else set()
 
 
 def times(expected_ns: int) -> int:
-    """How many calls of a round."""
+    """The number of calls in a round."""
     return max(1, min(_MOST_PER_ROUND, _ROUND_NS // max(1, expected_ns)))
 
 

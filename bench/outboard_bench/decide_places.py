@@ -1,4 +1,4 @@
-"""Where `outboard bench decide` measures: places by devices, all of them up at the same time."""
+"""The places of `outboard bench decide`: places by devices, all running at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured of one call at one server, and what follows from it."""
+"""The measurements of one call at one server, and the conclusions from them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Timed:
 
     @property
     def median(self) -> float:
-        """Of the medians of rounds: a fast round has more calls than a slow one."""
+        """The median over the medians of rounds: a fast round has more calls than a slow one."""
         return statistics.median(self.medians)
 
     @property
@@ -56,7 +56,7 @@ class Point:
 
     @property
     def local(self) -> float:
-        """Of both local processes: their memory lies differently, which no round evens out."""
+        """The time of both local processes: their memory lies differently, also between rounds."""
         return statistics.median(self.timed[LOCAL].medians + self.timed[AGAIN].medians)
 
     @property
@@ -73,7 +73,7 @@ class Point:
 
     @property
     def noise(self) -> float:
-        """What a second local process takes, by what the first takes; as ratio()."""
+        """The time of a second local process over that of the first; as ratio()."""
         pairs = zip(self.timed[AGAIN].medians, self.timed[LOCAL].medians, strict=False)
         return statistics.median(again / first for again, first in pairs)
 
@@ -93,5 +93,5 @@ class Point:
         return self.ratio(kind) > LIMITS[kind]
 
     def is_wrong(self, kind: str) -> bool:
-        """Whether most of its calls went to the side that is slower by more than noise."""
+        """True if most of its calls went to the side that is slower by more than noise."""
         return (self.remote if self.timed[kind].out > 0.5 else self.local) > WRONG * self.best

@@ -32,7 +32,7 @@ _THIN = 64
 # Operands that a call reads and writes, in n x n matrices; whole ones, also where a triangle
 # travels.
 _READ = {"dgemm": 2, "sgemm": 2, "zgemm": 2, "dtrsm": 2}
-# Of n^3. Source: LAPACK Working Note 41, appendix C; dsyev with vectors: about 9 n^3.
+# Flops over n^3. Source: LAPACK Working Note 41, appendix C; dsyev with vectors: about 9 n^3.
 _FLOPS = {
     "dgemm": 2.0,
     "sgemm": 2.0,
@@ -116,7 +116,7 @@ def program_of(problem: Problem) -> str:
 def problems(
     routines: Sequence[str], edges: Sequence[int] = (), shapes: Sequence[tuple[int, ...]] = ()
 ) -> Iterator[list[Problem]]:
-    """Of each of these routines the usual sizes, or just these edges and shapes."""
+    """The usual sizes of each of these routines, or just these edges and shapes."""
     for routine in routines:
         name, _, fresh = routine.partition(" ")
         if routine == TRANSFORMS:
@@ -134,7 +134,7 @@ def of_check() -> list[list[Problem]]:
 def chosen(
     groups: Sequence[Sequence[Problem]], place: int, device: int, share: int
 ) -> Iterator[Problem]:
-    """Those of one place and device where only one of `share` combinations is measured: of each
+    """The problems of one place and device if one of `share` combinations is measured: of each
     routine another size, of each size another place and device."""
     for g, group in enumerate(groups):
         for i, problem in enumerate(group):

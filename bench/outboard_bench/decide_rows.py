@@ -66,7 +66,7 @@ def _ms(point: Point, kind: str) -> str:
 
 
 def summary(points: Sequence[Point]) -> Iterator[str]:
-    """What there is to know about all points."""
+    """A summary of all points."""
     wins = sum(point.winner == REMOTE for point in points)
     yield f"{len(points)} points; remote wins at {wins} ({100 * wins / len(points):.0f} %)"
     for kind, limit in LIMITS.items():

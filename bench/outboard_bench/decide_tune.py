@@ -15,7 +15,7 @@ from outboard_bench.decide_measure import How
 from outboard_bench.decide_places import ONE_THREAD, Server
 from outboard_bench.decide_problems import PROGRAMS
 
-# Of the local library and of each server: a bit less than `outboard tune --quick` takes
+# Time for the local library and for each server: a bit less than `outboard tune --quick` takes
 _SECONDS = 8.0
 _CHECK_SECONDS = 1.0
 _TIMEOUT_S = 600.0
@@ -43,7 +43,7 @@ def tune(servers: Sequence[Server], how: How, *, check: bool) -> None:
 
 
 def _libraries(programs: Path) -> Iterator[str]:
-    """Those that our programs are linked with: a profile is one library's."""
+    """The libraries that our programs are linked with: a profile belongs to one library."""
     for program in PROGRAMS:
         yield from libraries_in(_run(["ldd", str(programs / program)]).stdout)
 

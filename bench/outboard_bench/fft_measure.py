@@ -19,7 +19,7 @@ _MOST_PER_ROUND = 64
 
 @dataclass
 class Result:
-    """What one place needed for a problem. Times in ns; a round's are per execution."""
+    """The times of one place for a problem [ns]; those of a round are per execution."""
 
     place: Place
     first_plan: int = 0  # with connecting, where there is anything to connect to
@@ -40,7 +40,7 @@ class Result:
 
 @dataclass(frozen=True)
 class How:
-    """What is the same for all problems."""
+    """The options that are the same for all problems."""
 
     program: Path
     folder: Path  # for results on their way from one process to another

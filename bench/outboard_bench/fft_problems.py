@@ -62,7 +62,7 @@ class Problem:
 
     @property
     def error_bound(self) -> float:
-        """How far two good results may be apart, relative, in the 2-norm: each is within
+        """The largest relative difference of two good results, in the 2-norm: each is within
         log2(N) eps of the exact one (docs/large-transforms.md), with some room for tiny N."""
         return 2 * max(math.log2(self.points), 4.0) * PRECISIONS[self.precision][1]
 

@@ -20,7 +20,7 @@ _END_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class Place:
-    """Where transforms run: with what in the environment, on which host."""
+    """A place for transforms: the environment and the host."""
 
     name: str
     threads: int = 1
@@ -73,11 +73,11 @@ class Transform:
         self._ask(f"save {file}")
 
     def distance(self, file: Path) -> float:
-        """Of the last results from those in `file`: relative, in the 2-norm."""
+        """The relative difference of the last results from those in `file`, in the 2-norm."""
         return float(self._ask(f"compare {file}"))
 
     def fresh(self, on: bool) -> None:
-        """Of blas_calls: whether each call finds new contents in its operands, or the first."""
+        """For blas_calls: each call finds new contents in its operands, or those of the first."""
         self._ask(f"fresh {'on' if on else 'off'}")
 
     def stages(self) -> Stages:

@@ -15,7 +15,7 @@ from outboard_bench import paper_plot, rows
 from outboard_bench.fft_problems import Problem, cubes
 
 _FORWARD = -1  # these from fftw3.h
-# Of plans with SIMD FFTW counts instructions, each for several numbers.
+# For plans with SIMD, FFTW counts instructions, each for several numbers.
 _ESTIMATE, _NO_SIMD = 1 << 6, 1 << 17
 _QUICK_POINTS, _FULL_POINTS, _CHECK_POINTS = 1 << 20, 1 << 24, 1 << 12
 

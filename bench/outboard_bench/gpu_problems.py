@@ -1,4 +1,4 @@
-"""What `outboard bench gpu` measures: the problems of the papers and larger ones."""
+"""The problems of `outboard bench gpu`: those of the papers and larger ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from outboard_bench import fft_problems
 _SINGLE, _DOUBLE = 4, 8  # bytes
 _EPSILON = {_SINGLE: 2.0**-23, _DOUBLE: 2.0**-52}
 _INDEX = 4
-# Of each routine: bytes of an element; flops over n^3 (LAPACK Working Note 41).
+# For each routine: bytes of an element; flops over n^3 (LAPACK Working Note 41).
 _ROUTINES = {
     "dgemm": (_DOUBLE, 2.0),
     "sgesv": (_SINGLE, 2 / 3),
@@ -55,7 +55,7 @@ class Call:
 
     @property
     def error_bound(self) -> float:
-        """As blas_problems.Call's: factors have elements of one sign or a dominant diagonal."""
+        """The same as for blas_problems.Call: factors have one sign or a dominant diagonal."""
         return 2 * (self.n + 4) * _EPSILON[_ROUTINES[self.routine][0]]
 
     def arguments(self, planner: str) -> list[str]:
@@ -101,7 +101,7 @@ CHECK = _all(
 
 
 def device_arguments(problem: Problem) -> list[str]:
-    """What bench/gpu/device_calls is told."""
+    """Arguments of bench/gpu/device_calls."""
     if isinstance(problem, Call):
         return [problem.routine, str(problem.n)]
     return [problem.kind, problem.lengths]

@@ -77,8 +77,8 @@ def _rows(measured: Mapping[Problem, list[Result]], setting: Setting) -> list[ro
 
 
 def _check(written: Sequence[rows.Row], measured: Measured, setting: Setting) -> None:
-    """What --check asserts beyond what every run does: right results, all calls out, all bytes."""
-    # Of each problem and place: the median, the first, and where remote 5 stages of each. These
+    """Assertions of --check in addition to those of every run: right results, calls out, bytes."""
+    # Each problem and place has the median and the first, and 5 stages of each if remote. These
     # are too small for a link's limit, so none has a row for its transfer.
     remote = sum(place.remote for place in setting.places)
     expected = len(measured) * (2 * len(setting.places) + 10 * remote)

@@ -24,11 +24,11 @@ from outboard_bench.netns import (
 )
 
 NOMINAL_GBIT = (1.0, 10.0, 25.0)
-# Of jumbo frames, whose headers cost 1 %, at 1 Gb/s; above, the largest: every packet costs time of
-# this machine's cores.
+# At 1 Gb/s, links have jumbo frames, whose headers cost 1 %; faster links have the largest frames,
+# because every packet costs time of this machine's cores.
 _JUMBO_MTU, _LARGEST_MTU = 9000, 65535
-# What passes at once after a pause also passes when the timer of tbf was late: the more, the closer
-# to the nominal rate under load, and the larger the messages that never feel the limit.
+# A burst passes at once after a pause, and also when the timer of tbf is late. A larger burst keeps
+# the link closer to its nominal rate under load, but lets larger messages pass without a limit.
 BURSTS = tuple(kib << 10 for kib in (16, 32, 80, 128, 256, 512, 1024))
 _PACKET_HEADER = 14  # Ethernet's; a packet that is larger than the burst never passes
 NEAR_ENOUGH = 0.97
@@ -61,8 +61,8 @@ class Link:
     def __init__(
         self, gbit_per_s: float, burst_bytes: int | None = None, each_flow: bool = False
     ) -> None:
-        """Without `burst_bytes` the smallest is looked for that reaches the rate. Of `each_flow`
-        the rate is that of every TCP connection by itself."""
+        """Without `burst_bytes` the link takes the smallest burst that reaches the rate. With
+        `each_flow` the rate limits every TCP connection by itself."""
         self.gbit_per_s = gbit_per_s
         self._each_flow = each_flow
         self.burst_bytes = burst_bytes or 0
@@ -82,7 +82,7 @@ class Link:
         return inside(self._hosts.near, words)
 
     def far(self, words: Sequence[str]) -> list[str]:
-        """On the far host, at FAR_ADDRESS, where daemons are."""
+        """The command that runs `words` on the far host, at FAR_ADDRESS, where daemons are."""
         return inside(self._hosts.far, words)
 
     def __enter__(self) -> Link:
@@ -123,7 +123,7 @@ def mtu_at(gbit_per_s: float) -> int:
 def limit_with_least_burst(
     hosts: Hosts, gbit_per_s: float, near: Wrap, far: Wrap, far_address: str
 ) -> int:
-    """Holds links to a rate, with the smallest burst that lets a stream from `near` reach it."""
+    """Limit links to a rate, with the smallest burst that lets a stream from `near` reach it."""
     reached: dict[int, float] = {}
     for burst in _bursts(hosts.mtu):
         hosts.limit(gbit_per_s, burst)

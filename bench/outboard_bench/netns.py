@@ -26,10 +26,10 @@ NEAR_ADDRESS, FAR_ADDRESS = f"{_NET}1", f"{_NET}2"
 DEVICE = "veth0"
 # Ports of the programs inside where each flow has its own limit; a filter each.
 FLOW_PORTS = range(50000, 50064)
-# What may wait before tbf; TCP's own limit per socket is far below that.
+# Time that bytes may wait before tbf; TCP's own limit per socket is far below that.
 _QUEUE_MS = 50
-# What may wait in a switch, for a host that several others send to: 1.25 MB at 1 Gb/s, some times
-# what a port of a small one has, so that TCP seldom loses anything.
+# Time that bytes may wait in a switch for a host that several others send to: 1.25 MB at 1 Gb/s,
+# some times the buffer of a port of a small switch, so that TCP seldom loses anything.
 _SWITCH_QUEUE_MS = 10
 _BRIDGE = "br0"
 _NAME = re.compile(r"outboard-(\d+)-\d+-[a-z]+\d*")
@@ -175,7 +175,7 @@ class Star(Hosts):
         self._switch, self.client, *self.hosts = self.names
 
     def address(self, name: str) -> str:
-        """Of the client or one of the hosts."""
+        """The address of the client or of one of the hosts."""
         return f"{_NET}{self.names.index(name)}"
 
     def _join(self) -> None:

@@ -84,7 +84,7 @@ def _points(
 
 
 def _by_source(chosen: Sequence[str], figures: Mapping[str, Figure]) -> list[str]:
-    """Those with the same source one after the other, else in their order."""
+    """Put figures with the same source one after the other; otherwise keep their order."""
     order = list(dict.fromkeys(figures[id_].measured_by for id_ in chosen))
     return sorted(chosen, key=lambda id_: order.index(figures[id_].measured_by))
 

@@ -1,4 +1,4 @@
-"""Which figures of the papers are measured again, what the papers say, and by what: paper.toml."""
+"""The figures of the papers that are measured again, and their stated numbers: paper.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rows of a benchmark say in a figure's terms: series of points."""
+"""The rows of a benchmark as a figure shows them: series of points."""
 
 from __future__ import annotations
 

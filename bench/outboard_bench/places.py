@@ -1,5 +1,5 @@
-"""Where a benchmark's program runs: on this machine alone, or with a daemon over each transport and
-link, all of them up at the same time."""
+"""Places where a benchmark's program runs: on this machine alone, or with a daemon over each
+transport and link, all of them running at the same time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to set up."""
+    """The places to set up."""
 
     preload: Path
     daemon: Path
@@ -64,7 +64,7 @@ def setting(wanted: Wanted) -> Iterator[Setting]:
 
 
 def measured(link: Link, *, check: bool) -> Speed:
-    """What the link carries, also said on stderr."""
+    """Measure the rate of the link, and print it on stderr."""
     speed = link.measure(*((1, 0.1) if check else ()))
     print(
         f"{link.name} ({link.burst}): a plain TCP stream of {min(speed.to_far):.3g} to "
@@ -84,7 +84,7 @@ def _remote(name: str, address: str, wanted: Wanted, wrap: Wrap = list) -> Place
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Those of a benchmark that measures in all places."""
+    """Add the options of a benchmark that measures in all places."""
     add = parser.add_argument
     add("--rounds", type=int, default=5, help="measurements of each, in turns")
     add_links(parser)
@@ -119,7 +119,7 @@ def complete_links(options: argparse.Namespace, usual: Sequence[float]) -> None:
 def wanted_by(
     options: argparse.Namespace, native: paths.Native, folder: Path, settings: Settings
 ) -> Wanted:
-    """What these options ask for, with the usual library."""
+    """The places that these options ask for, with the usual library."""
     served: list[str] = []
     if options.device_rate is not None:
         served = ["--backend", "null", "--device-rate", options.device_rate]

@@ -65,7 +65,7 @@ def _draw_case(axis: Any, case: str, group: Sequence[Mapping[str, Any]]) -> None
 
 
 def _spread(sizes: Sequence[int]) -> list[int]:
-    """Those of the sizes that are far enough apart for their names: a factor of 16."""
+    """Choose sizes that are far enough apart for their labels: a factor of 16."""
     ticks: list[int] = []
     for size in sizes:
         if not ticks or size >= 16 * ticks[-1]:

@@ -1,4 +1,4 @@
-"""What can be measured in several places: see fft_problems.py, blas_problems.py."""
+"""A problem that can be measured in several places: see fft_problems.py, blas_problems.py."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Problem(Protocol):
 
     @property
     def error_bound(self) -> float:
-        """How far two good results may be apart, relative, in the 2-norm."""
+        """The largest relative difference of two good results, in the 2-norm."""
 
     def arguments(self, planner: str) -> list[str]:
-        """What the program that runs it is told, before threads and seed."""
+        """Arguments of the program that runs it, before threads and seed."""

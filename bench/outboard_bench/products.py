@@ -51,7 +51,7 @@ class Products:
 
 @contextlib.contextmanager
 def _place(options: argparse.Namespace) -> Iterator[tuple[str, Wrap, Wrap, str]]:
-    """Where the daemon listens, how both ends are run, and what lies between them."""
+    """The address of the daemon, the way to run both ends, and the link between them."""
     if options.loopback:
         yield "127.0.0.1:0", list, list, "loopback"
         return

@@ -24,7 +24,7 @@ from outboard_bench.netns import Star, inside
 
 PROGRAM_NAME, MODEL_NAME = "blas_calls", "several_devices"
 KINDS = {"dpotrf": "cholesky", "dgeqrf": "qr"}
-# Of calls that are cut whether that gains or not (src/offload/several_factors.cpp).
+# Panels of calls that are cut whether that gains or not: kWidest, src/offload/several_factors.cpp.
 _WIDEST = 256
 _DAEMON_PORT = 7770
 # Not timed: one connects; after some more the library knows the rates it decides by.
@@ -211,7 +211,7 @@ def _count(way: Way, process: Transform, before: counters.Routine, problem: Fact
 
 
 def _predicted(problem: Factorization, here: Running, *, relay: bool) -> float:
-    """What the step model says of the same blocks over links of the rate that was measured [ms]."""
+    """The step model's times for the same blocks over links of the measured rate [ms]."""
     model = native_program.require(here.native, MODEL_NAME)
     m = problem.machine
     command = [str(model), "--routine", KINDS[problem.routine], "--order", str(m.order)]

@@ -72,7 +72,7 @@ def write(rows: Iterable[Row], file: Path) -> None:
 
 
 def console() -> Any:
-    """Where tables go. A file or pipe has no width: there, lines are as long as they need to be."""
+    """The console of tables. In a file or pipe, lines are as long as they need to be."""
     from rich.console import Console
 
     console = Console(highlight=False)

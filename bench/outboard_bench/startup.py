@@ -1,4 +1,4 @@
-"""What the preloaded library adds to the start of a process that never calls it."""
+"""The time that the preloaded library adds to the start of a process that never calls it."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from outboard_bench.netns import FAR_ADDRESS, NEAR_ADDRESS
 TRAFFIC, RELAY = "link_traffic", "delay_relay"
 # Outside of the ports that a limit per flow tells apart.
 DAEMON_PORT = 7770
-# What a stream may have under way: the usual limit of a socket's send buffer (tcp_wmem).
+# The most bytes that a stream has in flight: the usual limit of a socket's send buffer (tcp_wmem).
 RELAY_WINDOW = 4 << 20
 _SECONDS = 0.3
 _MEASURE_TIMEOUT_S = 300.0

@@ -23,7 +23,7 @@ Row = dict[str, str]  # heading of a column -> cell
 
 @dataclass
 class Section:
-    """What stands under one heading."""
+    """The text and the tables below one heading."""
 
     title: str
     tables: list[list[Row]] = field(default_factory=list)

@@ -20,7 +20,7 @@ MAX_DEVICES = 64  # apps/outboardd.cpp
 START_TIMEOUT_S = 30.0
 # After this a daemon that does not drain is killed: the command it served has ended.
 DRAIN_TIMEOUT_S = 5.0
-# How long a Ctrl-C, held back while the daemon starts, may go unnoticed.
+# A Ctrl-C that is held back while the daemon starts is noticed within this time.
 _SIGNAL_CHECK_S = 0.2
 
 

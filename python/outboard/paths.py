@@ -1,4 +1,4 @@
-"""Where things are: the checkout, its build folder, and the native library and daemon."""
+"""Paths of the checkout, its build folder, the native library and the daemon."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Native:
 
     @property
     def coverage_page(self) -> Path:
-        """Where an installation has it."""
+        """The path of the page in an installation."""
         return self.root / "share" / "doc" / "outboard" / "coverage.md"
 
     def complete(self) -> bool:

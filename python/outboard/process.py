@@ -45,7 +45,7 @@ def signals_held() -> Iterator[Callable[[], None]]:
 
 
 def interrupted() -> bool:
-    """Whether a forwarded signal waits for a command that has not started yet."""
+    """True if a forwarded signal waits for a command that has not started yet."""
     return bool(signal.sigpending() & set(FORWARDED))
 
 

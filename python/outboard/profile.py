@@ -20,7 +20,7 @@ class DamagedError(ValueError):
 
 @dataclass(frozen=True)
 class Rate:
-    """What `flop` of one routine took."""
+    """The time that `flop` of one routine took."""
 
     routine: str
     flop: float
@@ -33,7 +33,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Transfer:
-    """What sending or fetching `count` bytes took, the round trip included."""
+    """The time to send or fetch `count` bytes, the round trip included."""
 
     count: float
     seconds: float
@@ -138,7 +138,7 @@ def _number(text: str) -> float:
 
 
 def default_folder(environment: Mapping[str, str]) -> Path:
-    """Where profiles are if OUTBOARD_PROFILE does not say it."""
+    """The folder of profiles if OUTBOARD_PROFILE names none."""
     state = environment.get("XDG_STATE_HOME")
     base = Path(state) if state else Path(environment.get("HOME") or Path.home()) / ".local/state"
     return base / "outboard" / "profiles"

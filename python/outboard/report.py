@@ -43,7 +43,7 @@ class Report:
 
     @classmethod
     def read(cls, folder: Path) -> Report:
-        """What the processes left in `folder`; files that make no sense become notes."""
+        """Read the files that processes left in `folder`; files that are not valid become notes."""
         return cls(*counters.read_folder(folder))
 
     def lines(self) -> list[Line]:
@@ -191,7 +191,7 @@ _ACCURACY = (Column("other\naccuracy", lambda r: _accuracies(r)),)
 
 
 def _accuracies(routine: Routine) -> str:
-    """Of the calls that went out, how many the device computed in which mode."""
+    """Count the calls that went out by the mode in which the device computed them."""
     modes = {"strict": routine.strict, "fast": routine.fast, "emulated": routine.emulated}
     return ", ".join(f"{count} {mode}" for mode, count in modes.items() if count) or "-"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass
 class TraceSummary:
-    """What went into a joined trace."""
+    """The contents of a joined trace."""
 
     files: int = 0
     events: int = 0

@@ -47,7 +47,7 @@ def check_time(text: str) -> str:
 
 
 def check_devices(text: str) -> str:
-    """How many devices may work on one call: "all", or a number; tests write "always:2"."""
+    """The number of devices that may work on one call, or "all"; tests write "always:2"."""
     number = text.removeprefix("always:")
     if number == "all" or (number.isascii() and number.isdigit() and int(number) > 0):
         return text

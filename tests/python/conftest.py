@@ -1,4 +1,4 @@
-"""What the tests of the Python side share: the command, a stand-in daemon, and the real build."""
+"""Fixtures of the Python tests: the command, a stand-in daemon, and the real build."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def assert_gone(pid: int) -> None:
 
 
 def command_line(*arguments: str) -> list[str]:
-    """How to start the command line under test."""
+    """The words that start the command line under test."""
     return [sys.executable, "-P", "-m", "outboard", *arguments]
 
 

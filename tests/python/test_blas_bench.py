@@ -103,7 +103,7 @@ def test_products_by_parts(tmp_path: Path) -> None:
 
 
 def test_operations_of_small_transforms_by_hand() -> None:
-    """Of two points: a sum and a difference of complex numbers; of four: eight of those."""
+    """Two points are a sum and a difference of complex numbers; four points are eight of those."""
     library = fftw_flops._library()
     assert fftw_flops.operations(library, Problem("c2c", (2,))) == (4, 0, 0)
     assert fftw_flops.operations(library, Problem("c2c", (4,))) == (16, 0, 0)

@@ -70,7 +70,7 @@ def test_a_share_of_the_combinations_is_spread() -> None:
 
 
 def point(**ms: list[float]) -> Point:
-    """Of each kind ("auto_tuned") a call in each round; what is left out takes 1 ms."""
+    """A call of each kind ("auto_tuned") in each round; a kind that is left out takes 1 ms."""
     rounds = max(len(values) for values in ms.values())
     timed = {}
     for kind in KINDS:

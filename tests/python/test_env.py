@@ -12,7 +12,7 @@ Environment = dict[str, str]
 
 
 def exported(lines: str, environment: Environment) -> Environment:
-    """What a POSIX shell has in its environment after eval of `lines`."""
+    """The environment of a POSIX shell after eval of `lines`."""
     script = 'eval "$1"; exec python3 -c "import json, os; print(json.dumps(dict(os.environ)))"'
     # The real variables would make python3 load the library; reading them needs no loading.
     guarded = lines.replace("export LD_PRELOAD=", "export SEEN_PRELOAD=")

@@ -54,7 +54,7 @@ def test_arguments_of_the_program_on_the_device() -> None:
     ],
 )
 def test_floors(problem: Problem, compute_ms: float, pcie_ms: float) -> None:
-    """Those that were worked out by hand, with two digits."""
+    """Compare with figures that were worked out by hand, with two digits."""
     assert gpu_model.compute_s(problem) * 1e3 == pytest.approx(compute_ms, rel=0.05)
     assert gpu_model.pcie_s(problem) * 1e3 == pytest.approx(pcie_ms, rel=0.05)
 

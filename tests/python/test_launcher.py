@@ -13,7 +13,7 @@ import pytest
 
 from conftest import ROOT
 
-# What the launcher may use of a minimal system.
+# The programs of a minimal system that the launcher may use.
 TOOLS = "sh cat cksum dirname env flock mkdir readlink sed tail touch tr true".split()
 PYPROJECT = """
 [project]

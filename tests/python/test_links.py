@@ -45,8 +45,8 @@ def test_the_stream_passes_the_device_and_its_limit() -> None:
         passed = sent_bytes(link) - before
         (back,) = stream(link.far, link.near, netns.NEAR_ADDRESS, 1, 0.4)
     assert passed >= rate * 0.4e9 / 8
-    # What waits in buffers may come in one window of a machine that is busy; no limit at all would
-    # be far more.
+    # On a busy machine, bytes that wait in buffers may come in one window; without a limit, far
+    # more would come.
     for measured in (rate, back):
         assert 0 < measured < 2
 
@@ -170,7 +170,7 @@ def test_bad_numbers_of_streams(text: str) -> None:
 
 
 def classes_in_use(link: Link) -> int:
-    """Of the near host's flows, those that more than acknowledgements passed in."""
+    """Count the near host's flows that carried more than acknowledgements."""
     words = ["tc", "-s", "class", "show", "dev", netns.DEVICE]
     text = subprocess.run(link.near(words), capture_output=True, text=True, check=True).stdout
     return sum(int(sent) > 1 << 20 for sent in re.findall(r"Sent (\d+) bytes", text))

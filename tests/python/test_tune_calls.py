@@ -1,4 +1,4 @@
-"""What `outboard tune` calls: every routine with the system's own library, small."""
+"""The calls of `outboard tune`: every routine, small, with the system's own library."""
 
 from __future__ import annotations
 

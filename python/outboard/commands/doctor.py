@@ -75,7 +75,7 @@ def command(
 
 
 def _servers(given: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Those named by the option, else by a variable; one that makes no sense is a finding."""
+    """Servers named by the option, or else by a variable. Another check reports wrong addresses."""
     texts = (os.environ.get(name) for name in settings_table.row("servers").variables)
     named = next((text for text in texts if text), "")
     if given or not named:

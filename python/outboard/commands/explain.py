@@ -84,7 +84,7 @@ def command(
 
 
 def _crossing(asker: answer.Asker, answers: list[answer.Answer]) -> str:
-    """From which of several plain sizes on calls go out."""
+    """Say from which of several plain sizes on calls go out."""
     plain = sorted(int(a.sizes) for a in answers if a.sizes.isascii() and a.sizes.isdigit())
     if len(plain) < 2 or len(plain) != len(answers):
         return ""

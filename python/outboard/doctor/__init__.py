@@ -1,1 +1,1 @@
-"""What `outboard doctor` looks at: each module has one group of checks and returns findings."""
+"""The checks of `outboard doctor`: each module has one group and returns findings."""

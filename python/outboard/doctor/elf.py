@@ -76,7 +76,7 @@ def _names(elf: ELFFile, section: str) -> tuple[set[str], set[str]]:
     return defined, wanted
 
 
-# What a library compiled into a program leaves in it even where its names were stripped.
+# Texts that a statically linked library leaves in a program even if its names are stripped.
 _MARKS = {
     "MKL": b"Math Kernel Library",
     "OpenBLAS": b"OpenBLAS 0.",

@@ -24,7 +24,7 @@ _SYSTEM_BLAS = "libopenblas.so.0"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to look at."""
+    """The options of `outboard doctor`."""
 
     command: tuple[str, ...]
     servers: tuple[str, ...]
@@ -56,7 +56,7 @@ def all_groups(wanted: Wanted, environment: dict[str, str]) -> Groups:
 def _daemon(
     address: str, wanted: Wanted, native: paths.Native | None, environment: dict[str, str]
 ) -> list[Finding]:
-    """What it says, and a product through it if that was good."""
+    """Ask the daemon, and run a product on it if its answer is good."""
     usable = wanted.key if wanted.key and is_usable(wanted.key) else None
     found = servers.check(address, usable)
     if native and all(f.level is not Level.PROBLEM for f in found):
@@ -65,12 +65,12 @@ def _daemon(
 
 
 def is_usable(folder: Path) -> bool:
-    """Whether it holds what a client needs; if not, the key's own group says so."""
+    """True if `folder` holds a client's key; otherwise the group of the key names the problem."""
     return all((folder / f).is_file() for f in ("pool.pem", "client.pem", "client.key"))
 
 
 def _blas(libraries: list[Path], measure: bool, environment: dict[str, str]) -> list[Finding]:
-    """Those that the command uses, else the system's."""
+    """The libraries that the command uses, or else those of the system."""
     names = [str(p) for p in libraries if "openblas" in p.name] or [_SYSTEM_BLAS]
     found = [one for name in names for one in openblas.check(name, environment, measure)]
     found = found or [ok("OpenBLAS", "is not installed here")]

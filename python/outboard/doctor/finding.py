@@ -1,4 +1,4 @@
-"""What a check has found."""
+"""The result of a check."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How bad it is; only a problem changes the exit status."""
+    """The severity of a finding; only a problem changes the exit status."""
 
     OK = "ok"
     NOTE = "note"

@@ -88,7 +88,7 @@ class Judge:
     # --- bindings --------------------------------------------------------------------------------
 
     def _users(self) -> dict[str, set[str]]:
-        """Who binds to us, with the names; libraries of routines among themselves do not count."""
+        """The objects that bind to our library, with the names, but for libraries of routines."""
         users: dict[str, set[str]] = defaultdict(set)
         for b in self._trial.bindings:
             if b.provider == self._library and b.user not in self._providers:
@@ -234,7 +234,7 @@ def base(name: str) -> str:
 
 
 def elf_exports(objects: list[elf.Object], path: str) -> frozenset[str]:
-    """What the object at `path` exports."""
+    """The names that the object at `path` exports."""
     return next((o.exports for o in objects if str(o.path) == path), frozenset())
 
 

@@ -41,7 +41,7 @@ def secure(peer: socket.socket, key: Path) -> ssl.SSLSocket:
 
 
 def demands_key(address: str) -> bool:
-    """Whether a daemon with a key listens there. In TLS 1.3 it agrees on the protocol before it
+    """True if a daemon with a key listens there. In TLS 1.3 it agrees on the protocol before it
     asks for the certificate that we do not have. (RFC 8446, section 2)"""
     anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     anybody.check_hostname = False
@@ -56,7 +56,7 @@ def demands_key(address: str) -> bool:
 
 
 def without_tls(error: ssl.SSLError) -> bool:
-    """Whether the handshake failed because the other side does not speak TLS."""
+    """True if the handshake failed because the other side does not speak TLS."""
     return error.reason in (
         "WRONG_VERSION_NUMBER",
         "RECORD_LAYER_FAILURE",

@@ -1,4 +1,4 @@
-"""What this machine has that Outboard can use: accelerators, fabrics, the kernel. Notes only."""
+"""Notes on the accelerators, the fabrics and the kernel of this machine that Outboard can use."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from outboard.settings import without_library
 
 _TIMEOUT_S = 60.0
 _AVX512 = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
-# What the kernels of a core type use; OpenBLAS, kernel/x86_64/KERNEL.*.
+# The instructions that the kernels of a core type use; OpenBLAS, kernel/x86_64/KERNEL.*.
 _LEVELS = {
     "avx512": "skylakex cooperlake sapphirerapids",
     "avx2": "haswell zen excavator",
@@ -64,7 +64,7 @@ print(json.dumps(answer))
 
 @dataclass(frozen=True)
 class OpenBlas:
-    """What a library says of itself."""
+    """A library's description of itself."""
 
     config: str
     core: str
@@ -73,7 +73,7 @@ class OpenBlas:
 
 
 def ask(library: str, environment: Mapping[str, str], size: int = 0) -> OpenBlas | int | None:
-    """What `library` answers in a process of its own; with `size`, after some products.
+    """Ask `library` in a process of its own; with `size`, after some products.
     A negative number if the process died of that signal; None if there is no such library."""
     try:
         result = subprocess.run(
@@ -94,7 +94,7 @@ def ask(library: str, environment: Mapping[str, str], size: int = 0) -> OpenBlas
 
 
 def processor_flags(cpuinfo: str) -> set[str]:
-    """Those of /proc/cpuinfo; none on processors that have no such line."""
+    """The flags in /proc/cpuinfo; none on processors that have no such line."""
     lines = (line for line in cpuinfo.splitlines() if line.startswith("flags"))
     return set(next(lines, ":").partition(":")[2].split())
 
@@ -109,7 +109,7 @@ def level_of_flags(flags: set[str]) -> str:
 
 
 def level_of_core(core: str) -> str:
-    """What the kernels of an OpenBLAS core type use."""
+    """The instructions that the kernels of an OpenBLAS core type use."""
     return next((k for k, names in _LEVELS.items() if core.lower() in names.split()), "sse")
 
 
@@ -120,7 +120,7 @@ def processor_level() -> str:
 
 
 def best_core_type() -> str | None:
-    """What the daemon opens an OpenBLAS with; None: OpenBLAS's own choice."""
+    """The core type that the daemon asks OpenBLAS for; None: OpenBLAS chooses."""
     return _BEST.get(processor_level())
 
 

@@ -70,7 +70,7 @@ def check(
 
 
 def judge(address: str, status: int, processes: list[counters.Process]) -> Finding:
-    """What the program's status and the library's counters say."""
+    """Judge the program's status and the library's counters."""
     if status != 0:
         why = "gave a wrong result" if status == 4 else f"ended with status {status}"
         return problem(address, f"a product through the library {why}", "please report this")

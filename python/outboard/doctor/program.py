@@ -1,4 +1,4 @@
-"""Whether the loader would preload anything into a program: ld.so(8)."""
+"""Checks that the loader preloads libraries into a program: ld.so(8)."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _ask(address: str, peer: socket.socket, key: Path | None) -> list[Finding]:
 
 
 def tls_failed(address: str, error: ssl.SSLError) -> Finding:
-    """What an error of TLS means."""
+    """Explain an error of TLS."""
     if isinstance(error, ssl.SSLCertVerificationError):
         text = f"its certificate is not one of this key's pool ({error.verify_message})"
         return problem(

@@ -155,7 +155,7 @@ def _preload(value: str) -> Finding | None:
 
 
 def routine_names() -> set[str]:
-    """What OUTBOARD_ROUTINES can name."""
+    """The names that OUTBOARD_ROUTINES can have."""
     page = coverage.Page.parse(coverage.text())
     blas = {n for r in page.routines() if "routine" in r.row and r.is_exported for n in r.names}
     return blas | set(TRANSFORMS)

@@ -21,7 +21,7 @@ from outboard.settings import Settings
 _POLL_S = 0.02
 _END_S = 2.0  # after SIGTERM
 _TAIL = 5
-# As glibc prints them under LD_DEBUG=bindings,files.
+# The lines that glibc prints under LD_DEBUG=bindings,files.
 _BINDING = re.compile(r"binding file (.+) \[\d+\] to (.+) \[\d+\]: \w+ symbol `([^']+)'")
 _LOADED = re.compile(r"calling init: (.+)$")
 _PROGRAM = re.compile(r"initialize program: (.+)$")
@@ -38,7 +38,7 @@ class Binding:
 
 @dataclass
 class Trial:
-    """What a run showed."""
+    """The results of a run."""
 
     status: int | None = None  # None: it was stopped when the time was over
     seconds: float = 0.0
@@ -141,7 +141,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _read_loader(folder: Path, trial: Trial, library: Path, names: frozenset[str]) -> None:
-    """What the loader wrote, of all processes that have the library."""
+    """The lines that the loader wrote, for all processes that have the library."""
     for file in folder.glob("loader.*"):
         with file.open(errors="replace") as lines:
             objects, bindings, program = _parse(lines, names)

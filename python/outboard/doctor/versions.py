@@ -35,7 +35,7 @@ def check(environment: dict[str, str]) -> tuple[list[Finding], paths.Native | No
 
 
 def daemon(program: Path, environment: dict[str, str]) -> Finding:
-    """What `outboardd --version` says, against ours."""
+    """Compare the version that `outboardd --version` prints with ours."""
     try:
         said = subprocess.run(
             [program, "--version"],

@@ -1,4 +1,4 @@
-"""As much of the data-plane protocol as asking a daemon takes; docs/wire.md.
+"""The part of the data-plane protocol that a question to a daemon needs; docs/wire.md.
 
 A second implementation on purpose: it works where nothing is built, and it can say what a daemon of
 another version answers.
@@ -50,7 +50,7 @@ class CommandError(Exception):
 
 @dataclass(frozen=True)
 class Welcome:
-    """What a daemon says of itself and the session's device."""
+    """A daemon's description of itself and of the session's device."""
 
     version: int
     big_endian: bool

@@ -1,4 +1,4 @@
-"""What the drop-in library says of one call, and the conversation in which it says it."""
+"""The drop-in library's answer about one call, and the process that gives it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Answer:
 
     @property
     def faster(self) -> float | None:
-        """How many times faster the remote run is expected to be."""
+        """The local time over the remote time, as expected."""
         here, there = self.number("local_s"), self.number("remote_s")
         return here / there if here and there else None
 
@@ -117,7 +117,7 @@ def _ended(status: int) -> str:
 
 
 def crossing(asker: Asker, routine: str, sizes: Sequence[int]) -> str:
-    """Which of the calls of these sizes, and of those between them, go out: "never", "always",
+    """Say which calls of these sizes, and of those between them, go out: "never", "always",
     "from 740", "100 to 300", "only 100"; "" if nothing is known of both sides."""
     answers = [asker.ask(routine, str(size)) for size in sorted(sizes)]
     known = [one for one in answers if one.faster is not None]

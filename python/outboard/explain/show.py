@@ -29,7 +29,7 @@ def choice(answer: Answer) -> str:
 
 
 def ratio(answer: Answer) -> str:
-    """How the two sides compare, "" if one of them is not known."""
+    """Compare the two sides in words; "" if one of them is not known."""
     times = answer.faster
     if times is None:
         return ""
@@ -108,7 +108,7 @@ def day(written: float) -> str:
 
 
 def advices(answer: Answer) -> list[str]:
-    """What would make the choice a better one."""
+    """Advice that would make the choice a better one."""
     if not answer.text("server"):
         return ["without a daemon every call runs here: name one with --server ADDRESS"]
     here = "profile_library_written" not in answer.values

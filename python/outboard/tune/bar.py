@@ -1,4 +1,4 @@
-"""What is being measured and how much time is left: a bar in a terminal, lines in a log."""
+"""Progress of the measurements and the time that is left: a bar in a terminal, lines in a log."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Bar:
         self.update("", 0.0)
 
     def update(self, what: str, part: float) -> None:
-        """Of the present stage the part that is done, 0 to 1."""
+        """Show that `part` of the present stage (0 to 1) is done."""
         title, seconds = self._stages[self._index]
         done = sum(s for _, s in self._stages[: self._index]) + part * seconds
         left = f"{self._whole - done:.0f} s left at most"

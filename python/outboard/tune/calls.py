@@ -52,7 +52,7 @@ _AFFIXED = (
 
 @dataclass(frozen=True)
 class Job:
-    """What the child has to do."""
+    """The task of the child process."""
 
     libraries: tuple[str, ...]  # the ones behind the drop-in library
     remote: bool
@@ -185,7 +185,7 @@ def measure(job: Job, libraries: list[Any]) -> None:
 
 
 def main(text: str) -> None:
-    # Whoever waits for this process may be killed: then nobody wants its results.
+    # This process ends with its parent: nobody reads its results then.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     job = Job(**json.loads(text))
     libraries, complaints = load(job.libraries)

@@ -1,4 +1,4 @@
-"""Which local libraries are measured."""
+"""The choice of the local libraries that are measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from outboard import paths
 from outboard.errors import OutboardError
 
-# What programs are linked with, in the order of their link lines; of each group the first there is.
+# Libraries that programs are linked with, in the order of link lines; each group gives its first.
 _USUAL = (
     (("liblapack.so.3", "lapack"), ("libopenblas.so.0", "openblas")),
     (("libblas.so.3", "blas"), ("libopenblas.so.0", "openblas")),
@@ -24,7 +24,7 @@ _LEARN = (
 
 
 def usual() -> tuple[str, ...]:
-    """Those that this system's loader finds."""
+    """The usual libraries that this system's loader finds."""
     found = []
     for group in _USUAL:
         names = [soname for soname, short in group if ctypes.util.find_library(short)]
@@ -43,7 +43,7 @@ def named(given: Sequence[str]) -> tuple[str, ...]:
 def of_command(
     command: Sequence[str], native: paths.Native, seconds: float, environment: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Those that COMMAND binds: it is run under the drop-in library for `seconds` at most."""
+    """Run `command` under the drop-in library for `seconds` at most; the libraries it binds."""
     try:
         from outboard.doctor import elf, interposition
         from outboard.doctor.finding import Level
@@ -70,7 +70,7 @@ def of_command(
 
 
 def is_plain(exports: frozenset[str]) -> bool:
-    """Whether routines have the names that every program knows."""
+    """True if the routines have their standard names."""
     return bool(exports & {"dgemm_", "dgetrf_", "fftw_execute", "fftwf_execute"})
 
 

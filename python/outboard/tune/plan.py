@@ -1,4 +1,4 @@
-"""Which sizes of which routines are measured within a given time."""
+"""The choice of the routines and sizes that are measured within a given time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Series(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """How much may be used."""
+    """Limits of time and memory."""
 
     seconds: float
     longest_s: float  # a call that takes longer is the last of its series
@@ -59,7 +59,7 @@ class SkippedError(Exception):
 
 @dataclass
 class Outcome:
-    """What was measured, and what not."""
+    """The measurements, and the routines that were left out."""
 
     measured: dict[str, list[tuple[Size, float]]] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What the size before took."""
+    """The times of the size before."""
 
     size: Size
     best_s: float  # of its calls

@@ -41,7 +41,7 @@ _SAVED_S = 2.0  # clocks of file systems
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to measure."""
+    """The options of `outboard tune`."""
 
     servers: tuple[str, ...] | None
     libraries: tuple[str, ...]
@@ -97,7 +97,7 @@ def tune(wanted: Wanted, json_file: Path | None) -> None:
 
 
 def show(wanted: Wanted, json_file: Path | None) -> None:
-    """What profiles hold already."""
+    """Print the contents of the profiles."""
     found = _read(wanted.folder)
     if not found:
         raise OutboardError(

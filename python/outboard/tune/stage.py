@@ -24,7 +24,7 @@ Progress = Callable[[str, float], None]
 
 @dataclass
 class Result:
-    """What a stage measured, and what not."""
+    """The measurements of a stage, and the routines that it left out."""
 
     measured: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Result:
 def environment_for(
     settings: Settings, preload: Path, libraries: tuple[str, ...], inherited: Mapping[str, str]
 ) -> dict[str, str]:
-    """That of a child with the drop-in library in front of `libraries`."""
+    """The environment of a child with the drop-in library in front of `libraries`."""
     kept = {
         row.variable: inherited[row.variable]
         for row in settings_table.rows()

@@ -1,4 +1,4 @@
-"""What profiles hold, as tables and as JSON."""
+"""The contents of profiles as tables and as JSON."""
 
 from __future__ import annotations
 

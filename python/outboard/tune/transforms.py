@@ -20,7 +20,7 @@ _FEW_POWERS = (14, 17, 20, 23)
 
 @dataclass(frozen=True)
 class Kind:
-    """How plans of one kind are made."""
+    """A maker of plans of one kind."""
 
     maker: str  # fftw_plan_...
     dimensions: int
