@@ -5,8 +5,10 @@ from __future__ import annotations
 import emit
 import names
 import parameters
+import signatures
 import table
 from parameters import Parameter
+from signatures import Signature
 
 
 def _grouped(routine: table.Routine) -> list[Parameter]:
@@ -29,22 +31,16 @@ def _strided(routine: table.Routine, precision: str) -> list[Parameter]:
     return [*result, Parameter("batch_size", "std::int64_t")]
 
 
-def _invoke(symbol: str, got: list[Parameter]) -> list[str]:
-    members = {
-        "void*": "pointer", "float": "single_value", "double": "double_value",
-        "std::int64_t": "integer", "int": "integer",
-    }  # fmt: skip
-    passed = [
-        f"static_cast<int>(r[{i}].integer)" if p.type == "int" else f"r[{i}].{members[p.type]}"
-        for i, p in enumerate(got)
-    ]
-    return [
-        f"static std::int64_t invoke_{symbol}(void* f, const Raw* r, void*) {{",
-        f"  using Function = void (*)({', '.join(p.type for p in got)});",
-        f"  reinterpret_cast<Function>(f)({', '.join(passed)});",
-        "  return 0;",
-        "}",
-    ]
+def _signature(got: list[Parameter]) -> Signature:
+    return Signature(signatures.letters(got), signatures.LETTERS["void"])
+
+
+def signatures_of(routine: table.Routine) -> list[Signature]:
+    """Those of all batches of a routine."""
+    if not routine.batched:
+        return []
+    strided = [_signature(_strided(routine, precision)) for precision in routine.precisions]
+    return [_signature(_grouped(routine)), *strided]
 
 
 def _entry(routine: table.Routine, precision: str, name: names.Name) -> list[str]:
@@ -55,7 +51,6 @@ def _entry(routine: table.Routine, precision: str, name: names.Name) -> list[str
     return [
         "",
         f'constinit Symbol s_{symbol}{{"{symbol}"}};',
-        *_invoke(symbol, got),
         f"OB_ENTRY void {symbol}({', '.join(f'{p.type} {p.name}' for p in got)}) {{",
         "  const void* const caller = __builtin_return_address(0);",
         "  if (is_small(std::numeric_limits<double>::max())) [[likely]] {",
@@ -64,7 +59,7 @@ def _entry(routine: table.Routine, precision: str, name: names.Name) -> list[str
         "  }",
         f"  const Raw raw[] = {{{passed}}};",
         f"  const Entry entry{{s_{symbol}, k{emit.camel(routine.key)}, {position}, Abi::cblas,"
-        f" Integers::{name.integers}, invoke_{symbol}}};",
+        f" Integers::{name.integers}, {_signature(got).invoke}}};",
         f"  take_{'strided' if is_strided else 'grouped'}_batch(entry, raw, caller);",
         "}",
     ]

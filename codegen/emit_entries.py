@@ -8,11 +8,14 @@ import dataclasses
 import batches
 import emit
 import expressions
+import lean
 import names
 import parameters
+import signatures
 import table
 from arguments import Argument
 from parameters import Parameter
+from signatures import Signature
 
 _HEAD = """
 #include <complex>
@@ -22,6 +25,7 @@ _HEAD = """
 
 #include "interpose/entry.hpp"
 #include "interpose/gemm_batch.hpp"
+#include "interpose/lean_entry.hpp"
 
 // Fast path: too small to go out, so the original is jumped to with every register and stack slot
 // as it came, hidden lengths included. Aliases first make sure that the function behind the name is
@@ -31,7 +35,7 @@ _HEAD = """
 // OB_LEAN_ENTRIES (x86-64, optimised; src/interpose/CMakeLists.txt): an entry declares only the
 // arguments that come in registers (and those it reads). Both ways out of it are jumps, so those on
 // the stack stay where they are; declared, compilers copy each of them to itself, which costs more
-// than all the rest.
+// than all the rest. The slow path is one body for all entries (interpose/lean_entry.hpp).
 
 using namespace ob;
 using namespace ob::interpose;
@@ -101,43 +105,11 @@ def row_constant(routine: table.Routine, first: int) -> list[str]:
     return [
         *lengths_function(routine),
         f"constexpr std::int8_t k{camel}Slots[] = {{{', '.join(parameters.slots(routine))}}};",
-        f"constexpr EntryRow k{camel}{{{first}, k{camel}Slots, {lengths},"
+        f'[[gnu::used]] constexpr EntryRow k{camel} asm("row_{routine.key}"){{'
+        f"{first}, k{camel}Slots, {lengths},"
         f" {truth(parameters.has_layout(routine))}, {truth(rule.local)}, {truth(is_index)},",
         f"    {{{flags}}},",
         f"    {swaps}, {len(pairs)}, {mask(rule.flip):#x}, {mask(rule.transpose):#x}}};",
-    ]
-
-
-def invoke_name(routine: table.Routine, precision: str, abi: str) -> str:
-    return f"invoke_{abi}_{routine.names()[precision]}"
-
-
-def invoke_function(routine: table.Routine, precision: str, abi: str) -> list[str]:
-    """The function that calls a C original with arguments as they came."""
-    members = {
-        "void*": "pointer", "float": "single_value", "double": "double_value",
-        "std::int64_t": "integer", "int": "integer", "char": "integer",
-    }  # fmt: skip
-    got = parameters.c(routine, precision, abi)
-    passed = []
-    for index, p in enumerate(got):
-        text = f"r[{index}].{members[p.type]}"
-        passed.append(f"static_cast<{p.type}>({text})" if p.type in ("int", "char") else text)
-    result = parameters.value_type(routine, precision, abi)
-    call = f"reinterpret_cast<Function>(f)({', '.join(passed)});"
-    if abi != "cblas":
-        end = [f"  return {call}"]
-    elif result == "void":
-        end = [f"  {call}", "  return 0;"]
-    else:
-        end = [f"  *static_cast<{result}*>(value) = {call}", "  return 0;"]
-    types = ", ".join(p.type for p in got)
-    return [
-        f"std::int64_t {invoke_name(routine, precision, abi)}(void* f, const Raw* r,"
-        " [[maybe_unused]] void* value) {",
-        f"  using Function = {result} (*)({types});",
-        *end,
-        "}",
     ]
 
 
@@ -173,22 +145,34 @@ class Entry:
             result += [Parameter(f"X{i}", "double") for i in range(8)]
         return result
 
-    def invoke(self) -> str:
-        if self.name.abi == "fortran":
-            lengths = len(self.routine.texts)
-            return f"invoke_fortran<{self.result}, {len(self.arguments())}, {lengths}>"
-        return invoke_name(self.routine, self.precision, self.name.abi)
+    @property
+    def signature(self) -> Signature:
+        return signatures.of_entry(self.routine, self.precision, self.name.abi)
+
+    def record(self) -> lean.Record:
+        return lean.Record(
+            self.name,
+            row=f"row_{self.routine.key}",
+            position=self.routine.precisions.index(self.precision),
+            signature=self.signature,
+            operations=f"operations_{self.routine.names()[self.precision]}",
+        )
 
 
 def declare(chosen: list[Parameter]) -> str:
     return ", ".join(f"{p.type} {p.name}" for p in chosen)
 
 
-def lean(routine: table.Routine, everything: list[Parameter]) -> list[Parameter]:
+def counted(routine: table.Routine) -> set[str]:
+    """Names that the operation count reads."""
+    return {n.id for n in ast.walk(ast.parse(routine.flops)) if isinstance(n, ast.Name)}
+
+
+def in_registers(routine: table.Routine, everything: list[Parameter]) -> list[Parameter]:
     """Those that x86-64 passes in registers (six integers or pointers, eight floating-point
     numbers), and those on the stack as far as the operation count reads."""
-    counted = {n.id for n in ast.walk(ast.parse(routine.flops)) if isinstance(n, ast.Name)}
-    last = max((i for i, p in enumerate(everything) if p.name in counted), default=-1)
+    used = counted(routine)
+    last = max((i for i, p in enumerate(everything) if p.name in used), default=-1)
     result = []
     left = {True: 8, False: 6}
     for index, parameter in enumerate(everything):
@@ -205,7 +189,7 @@ def slow_body(e: Entry) -> list[str]:
     lines = [
         f"  const Raw raw[] = {{{', '.join(p.name for p in e.arguments())}}};",
         f"  const Entry entry{{{e.symbol}, {row}, {position}, Abi::{e.name.abi},"
-        f" Integers::{e.name.integers}, {e.invoke()}}};",
+        f" Integers::{e.name.integers}, {e.signature.invoke}}};",
     ]
     if e.name.abi.startswith("lapacke"):
         return [*lines, "  return take_call(entry, raw, caller);"]
@@ -233,23 +217,62 @@ def fast_body(e: Entry, chosen: list[Parameter]) -> list[str]:
     ]
 
 
+def lean_body(e: Entry, chosen: list[Parameter]) -> list[str]:
+    """Calls nothing, so that it needs no stack."""
+    passed = ", ".join(p.name for p in chosen)
+    symbol = e.name.symbol
+    small = f"is_small({flops(e.routine, e.name, e.precision)})"
+    jump = f"return reinterpret_cast<decltype(&{symbol})>(function)({passed});"
+    slow = f"  return slow_{symbol}({passed});"
+    if e.name.alias_of:
+        return [
+            "  void* function = nullptr;",
+            f"  const Alias alias = known_alias({e.symbol}, caller, function);",
+            f"  if (alias == Alias::yes) [[likely]] {{ if ({small}) [[likely]] {jump} }}",
+            f"  else if (alias == Alias::no) {jump}",
+            f"  else return find_{symbol}({passed});",
+            slow,
+        ]
+    return [
+        f"  if ({small}) [[likely]] {{",
+        f"    void* const function = known_original({e.symbol}, caller);",
+        f"    if (function == nullptr) [[unlikely]] return find_{symbol}({passed});",
+        f"    {jump}",
+        "  }",
+        slow,
+    ]
+
+
+def operations_function(routine: table.Routine, precision: str) -> list[str]:
+    """The operation count of a call by a Fortran name, from its arguments."""
+    got = parameters.fortran(routine)
+    name = names.Name("", "fortran", "unasked")
+    used = counted(routine)
+    reads = [
+        f"  void* const {p.name} = r[{i}].pointer;" for i, p in enumerate(got) if p.name in used
+    ]
+    return [
+        f"[[gnu::used]] static double operations_{routine.names()[precision]}"
+        "([[maybe_unused]] const Raw* r) {",
+        *reads,
+        f"  return {flops(routine, name, precision)};",
+        "}",
+    ]
+
+
 def entry(e: Entry) -> list[str]:
     everything = e.parameters()
-    registers = lean(e.routine, everything)
+    registers = in_registers(e.routine, everything)
     symbol, caller = e.name.symbol, "  const void* const caller = __builtin_return_address(0);"
-    passed = ", ".join(p.name for p in registers)
     return [
         "",
         f'constinit Symbol {e.symbol}{{"{symbol}"}};',
         "#if OB_LEAN_ENTRIES",
-        f"OB_SLOW {e.result} slow_{symbol}({declare(e.arguments())}) {{",
-        caller,
-        *slow_body(e),
-        "}",
+        f"OB_ELSEWHERE {e.result} slow_{symbol}({declare(registers)});",
+        f"OB_ELSEWHERE {e.result} find_{symbol}({declare(registers)});",
         f"OB_ENTRY {e.result} {symbol}({declare(registers)}) {{",
         caller,
-        *fast_body(e, registers),
-        f"  return opaque<decltype(&{symbol})>(&slow_{symbol})({passed});",
+        *lean_body(e, registers),
         "}",
         "#else",
         f"OB_ENTRY {e.result} {symbol}({declare(everything)}) {{",
@@ -267,18 +290,23 @@ def emit_entries(routines: list[table.Routine], file: str) -> str:
     first = 0
     for routine in routines:
         if routine.file == file:
-            lines += row_constant(routine, first)
-            for precision in routine.precisions:
-                for abi in ("cblas",) if routine.library == "blas" else ("lapacke", "lapacke_work"):
-                    lines += ["", *invoke_function(routine, precision, abi)]
-            lines.append("")
+            lines += [*row_constant(routine, first), ""]
         first += len(routine.precisions)
-    lines += ["}  // namespace"]
-    for routine in (r for r in routines if r.file == file):
-        for precision in routine.precisions:
-            for name in names.names(routine, precision):
-                lines += entry(Entry(routine, precision, name))
+    lines += ["}  // namespace", ""]
+    rows = [r for r in routines if r.file == file]
+    entries = [Entry(r, p, n) for r in rows for p in r.precisions for n in names.names(r, p)]
+    lines += signatures.invoke_functions(
+        [e.signature for e in entries] + [s for r in rows for s in batches.signatures_of(r)]
+    )
+    for e in entries:
+        lines += entry(e)
+    for routine in rows:
         lines += batches.emit_batches(routine)
+    lines += ["", "#if OB_LEAN_ENTRIES", *lean.assertions(), 'extern "C" {']
+    for routine in rows:
+        for precision in routine.precisions:
+            lines += operations_function(routine, precision)
+    lines += ['}  // extern "C"', *lean.assembly([e.record() for e in entries]), "#endif"]
     return "\n".join([*lines, ""])
 
 

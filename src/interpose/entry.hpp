@@ -8,8 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
-#include <utility>
 
 #include "interpose/call.hpp"
 #include "interpose/original.hpp"
@@ -17,7 +15,7 @@
 #include "routines/expression.hpp"
 
 #define OB_ENTRY extern "C" [[gnu::visibility("default")]]
-#define OB_SLOW [[gnu::noinline]] static
+#define OB_ELSEWHERE extern "C" [[gnu::visibility("hidden")]]
 
 namespace ob::interpose {
 
@@ -98,35 +96,6 @@ struct Entry {
 /// through; nothing here throws
 std::int64_t take_call(const Entry& entry, const Raw* arguments, const void* caller,
                        void* value = nullptr);
-
-/// Fortran's: `kPointers` references, then hidden lengths of `kLengths` CHARACTER arguments. C
-/// callers may not have passed any, so the caller's are not read; all arguments are CHARACTER*1.
-template <class Value, std::size_t kPointers, std::size_t kLengths>
-std::int64_t invoke_fortran(void* function, const Raw* arguments, [[maybe_unused]] void* value) {
-  const auto call = [&]<std::size_t... I, std::size_t... L>(std::index_sequence<I...>,
-                                                            std::index_sequence<L...>) {
-    using Function = Value (*)(std::enable_if_t<(I < kPointers), void*>...,
-                               std::enable_if_t<(L < kLengths), std::size_t>...);
-    return reinterpret_cast<Function>(function)(arguments[I].pointer..., (L * 0 + 1)...);
-  };
-  constexpr auto kI = std::make_index_sequence<kPointers>();
-  constexpr auto kL = std::make_index_sequence<kLengths>();
-  if constexpr (std::is_void_v<Value>) {
-    call(kI, kL);
-  } else {
-    *static_cast<Value*>(value) = call(kI, kL);
-  }
-  return 0;
-}
-
-/// `function` as another type, of which the compiler must not know what it is: its arguments are in
-/// their places already, and nothing may be concluded from the different types.
-template <class As, class Function>
-As opaque(Function* function) noexcept {
-  void* address = reinterpret_cast<void*>(function);
-  asm("" : "+r"(address));
-  return reinterpret_cast<As>(address);
-}
 
 /// True if a call with so few operations goes to the original at once.
 inline bool is_small(double flops) noexcept {

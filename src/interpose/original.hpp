@@ -36,12 +36,6 @@ struct Scope {
 struct Symbol {
   static constexpr std::size_t kNameBytes = 48;
 
-  template <std::size_t N>
-  constexpr explicit Symbol(const char (&text)[N]) noexcept {
-    static_assert(N <= kNameBytes);
-    for (std::size_t i = 0; i < N; ++i) name[i] = text[i];
-  }
-
   char name[kNameBytes] = {};
   std::atomic<void*> function{nullptr};  ///< found in the global scope, so good for every caller
   std::atomic<Integers> integers{Integers::unasked};
@@ -53,15 +47,22 @@ struct Symbol {
 /// Errors: if no loaded object has the function, prints a line that names it and aborts
 void* find_original(Symbol& symbol, const void* caller) noexcept;
 
-/// The original of `symbol` for a call that returns to `caller`; never ourselves, never null.
+/// The original of `symbol` for a call that returns to `caller` if it is at hand, else nullptr.
 /// Cost: one load for programs linked to their library
-inline void* original(Symbol& symbol, const void* caller) noexcept {
+inline void* known_original(const Symbol& symbol, const void* caller) noexcept {
   if (void* function = symbol.function.load(std::memory_order_relaxed)) [[likely]]
     return function;
   const Scope* scope = symbol.scopes.load(std::memory_order_acquire);
   const auto address = reinterpret_cast<std::uintptr_t>(caller);
-  if (scope != nullptr && address - scope->begin < scope->bytes) return scope->function;
-  return find_original(symbol, caller);
+  const bool here = scope != nullptr && address - scope->begin < scope->bytes;
+  return here ? scope->function : nullptr;
+}
+
+/// The original of `symbol` for a call that returns to `caller`; never ourselves, never null.
+/// Cost: that of known_original once it is at hand
+inline void* original(Symbol& symbol, const void* caller) noexcept {
+  void* const function = known_original(symbol, caller);
+  return function != nullptr ? function : find_original(symbol, caller);
 }
 
 /// Integers of the library that `function`, an original of `symbol`, belongs to; lp64, ilp64 or
@@ -73,5 +74,18 @@ Integers integers_of(Symbol& symbol, const void* function) noexcept;
 /// that also has `fortran_name`. A function that merely shares the alias's name may take anything,
 /// and passes through unread.
 bool is_alias(Symbol& symbol, const void* function, const char* fortran_name) noexcept;
+
+/// What is known of the alias `symbol` for a call that returns to `caller`; sets `function` to its
+/// original unless the answer is `unasked`.
+inline Alias known_alias(const Symbol& symbol, const void* caller, void*& function) noexcept {
+  function = symbol.function.load(std::memory_order_relaxed);
+  if (function != nullptr) [[likely]]
+    return symbol.alias.load(std::memory_order_relaxed);
+  const Scope* scope = symbol.scopes.load(std::memory_order_acquire);
+  const auto address = reinterpret_cast<std::uintptr_t>(caller);
+  if (scope == nullptr || address - scope->begin >= scope->bytes) return Alias::unasked;
+  function = scope->function;
+  return scope->alias.load(std::memory_order_relaxed);
+}
 
 }  // namespace ob::interpose
