@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +22,8 @@ from outboard_bench import (
     startup,
 )
 from outboard_bench.compiled import PREFIX, Program
+
+_TARGET = re.compile(rf"^\s*add_executable\(({PREFIX}\w+)", re.MULTILINE)
 
 
 class Benchmark(Protocol):
@@ -58,7 +61,11 @@ def written_here() -> dict[str, Benchmark]:
     return {benchmark.name: benchmark for benchmark in all_of_them}
 
 
-def available(programs: Path) -> dict[str, Benchmark]:
-    """All benchmarks by name: compiled ones found in `programs`, then those in Python."""
-    compiled = [Program(path) for path in sorted(programs.glob(PREFIX + "*"))]
+def available(sources: Path, programs: Path) -> dict[str, Benchmark]:
+    """All benchmarks by name: the programs that the CMake files in `sources` make, which lie in
+    `programs` once they are built, then those in Python."""
+    files = [sources / "CMakeLists.txt", *sorted(sources.glob("*.cmake"))]
+    text = "".join(file.read_text() for file in files)
+    names = sorted(set(_TARGET.findall(text)))
+    compiled = [Program(programs / name) for name in names]
     return {program.name: program for program in compiled} | written_here()

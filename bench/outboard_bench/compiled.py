@@ -31,6 +31,11 @@ class Program:
 
     def run(self, arguments: Sequence[str], json_file: Path | None, *, quiet: bool = False) -> int:
         """The same as for a Benchmark; `quiet` leaves out the table."""
+        if not self.path.exists():
+            raise OutboardError(
+                f"{self.path.name} was not built (this machine lacks a library that it needs); "
+                "the output of CMake names it"
+            )
         output = subprocess.DEVNULL if quiet else None
         with tempfile.TemporaryDirectory(prefix="outboard-bench-") as folder:
             written = json_file or Path(folder) / "rows.json"

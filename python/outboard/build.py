@@ -20,6 +20,14 @@ PRESET = "release"
 NATIVE_TARGETS = ("outboard_preload", "outboardd")
 # Switches OUTBOARD_<part> of CMakeLists.txt. Once on in a build folder they stay on.
 PARTS = ("TESTS", "BENCH")
+# Targets and parts in the words of the progress line.
+_SUBJECTS = {
+    "outboard_preload": "the library",
+    "outboardd": "the daemon",
+    "example_fft": "an example",
+    "TESTS": "the tests",
+    "BENCH": "the benchmarks",
+}
 # What one compiler process may need; more jobs than memory / this end in the kernel's OOM killer.
 _BYTES_PER_JOB = 1 << 30
 _STATUS = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
@@ -57,8 +65,14 @@ class Build:
         command = ["cmake", "--build", str(self.folder), "-j", str(jobs or default_jobs())]
         if targets:
             command += ["--target", *targets]
-        with ProgressLine("building") as progress:
+        with ProgressLine("building", self._subject(targets)) as progress:
             self._execute(command, progress, verbose)
+
+    def _subject(self, targets: Sequence[str]) -> str:
+        """What a build of `targets` makes, for people."""
+        cache = self.cache()
+        parts = [part for part in PARTS if cache.get(f"OUTBOARD_{part}") == "ON"]
+        return ", ".join(_SUBJECTS.get(name, name) for name in targets or (*NATIVE_TARGETS, *parts))
 
     def cache(self) -> dict[str, str]:
         """Variables of CMakeCache.txt; empty before the first configuration."""

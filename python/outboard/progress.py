@@ -1,4 +1,8 @@
-"""One line of progress: it is rewritten on a terminal, and comes every 10 % in a log."""
+"""One line of progress: it is rewritten on a terminal, and comes every 10 % in a log.
+
+It names the work, the part of the steps that is done, and the time that the rest takes at the rate
+of the steps so far.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +12,36 @@ import time
 from types import TracebackType
 
 _STEP_PERCENT = 10
+# Earlier the rate of the steps says little.
+_ESTIMATE_AFTER_S = 10.0
+_ESTIMATE_AFTER_STEPS = 5
 
 
 class ProgressLine:
-    """Context manager; writes to stderr. Says nothing when there was nothing to do."""
+    """Context manager; writes to stderr. Says nothing when there was nothing to do.
 
-    def __init__(self, title: str) -> None:
+    A `subject` ("the library and the daemon") is named once, with the number of steps.
+    """
+
+    def __init__(self, title: str, subject: str = "") -> None:
         self.title = title
+        self._subject = subject
         self._terminal = sys.stderr.isatty()
         self._started = time.monotonic()
         self._last_percent = -_STEP_PERCENT
         self._shown = False
 
     def update(self, done: int, total: int, what: str) -> None:
+        if self._subject:
+            self._announce(f"outboard: {self.title} {self._subject} ({total} steps)")
         percent = 100 * done // max(1, total)
         if self._terminal:
-            self._rewrite(f"outboard: {self.title} {percent:3d} % ({done}/{total}) {what}")
+            rest = self._rest(done, total)
+            self._rewrite(f"outboard: {self.title} {percent:3d} % ({done}/{total}{rest}) {what}")
         elif percent >= self._last_percent + _STEP_PERCENT or (done == total and total > 1):
             if percent != self._last_percent:
-                print(f"outboard: {self.title} {percent} % ({done}/{total})", file=sys.stderr)
+                rest = self._rest(done, total)
+                print(f"outboard: {self.title} {percent} % ({done}/{total}{rest})", file=sys.stderr)
             self._last_percent = percent - percent % _STEP_PERCENT if percent < 100 else 100
         self._shown = True
 
@@ -49,7 +64,29 @@ class ProgressLine:
     ) -> None:
         self.close()
 
+    def _rest(self, done: int, total: int) -> str:
+        """The time left, as text; empty while it is unknown."""
+        elapsed_s = time.monotonic() - self._started
+        known = elapsed_s >= _ESTIMATE_AFTER_S and done >= _ESTIMATE_AFTER_STEPS
+        if not known or done >= total:
+            return ""
+        return f", about {duration(elapsed_s * (total - done) / done)} left"
+
+    def _announce(self, line: str) -> None:
+        if self._terminal:
+            self._rewrite("")
+        print(line, file=sys.stderr)
+        self._subject = ""
+
     def _rewrite(self, text: str) -> None:
         columns = shutil.get_terminal_size().columns
         sys.stderr.write(f"\r\x1b[K{text[: columns - 1]}")
         sys.stderr.flush()
+
+
+def duration(seconds: float) -> str:
+    """Rounded for people: "40 s", "6 min", "1 h 20 min"."""
+    if seconds < 55:
+        return f"{max(5, 5 * round(seconds / 5))} s"
+    minutes = round(max(60, seconds) / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import outboard_bench
 from outboard import paths
+from outboard.build import Build
+from outboard.commands import bench
 from outboard.errors import OutboardError
 from outboard_bench import plot, rows, startup
 
@@ -78,14 +81,34 @@ def test_compiled_benchmarks_are_found_and_checked(tmp_path: Path) -> None:
     program(tmp_path, "bench_good", write.format([ROW]) + "assert sys.argv[3:] == ['-n', '3']")
     program(tmp_path, "bench_bad", write.format([{}]))
     program(tmp_path, "bench_fails", "sys.exit(9)")
-    found = outboard_bench.available(tmp_path)
-    assert list(found) == ["bad", "fails", "good", *outboard_bench.written_here()]
+    lines = "".join(f"add_executable(bench_{name} x.cpp)\n" for name in ("good", "bad"))
+    (tmp_path / "CMakeLists.txt").write_text(lines + "add_executable(other x.cpp)\n")
+    (tmp_path / "more.cmake").write_text("  add_executable(bench_fails x.cpp)\n")
+    (tmp_path / "last.cmake").write_text("add_executable(bench_unbuilt x.cpp)\n")
+    found = outboard_bench.available(tmp_path, tmp_path)
+    assert list(found) == ["bad", "fails", "good", "unbuilt", *outboard_bench.written_here()]
     assert {"fft", "links", "paper", "products", "startup"} <= found.keys()
     assert found["good"].run(["-n", "3"], tmp_path / "kept.json") == 0
     assert json.loads((tmp_path / "kept.json").read_text()) == [ROW]
     with pytest.raises(OutboardError, match="rows of the wrong form"):
         found["bad"].run([], None)
     assert found["fails"].run([], None) == 9
+    with pytest.raises(OutboardError, match="was not built"):
+        found["unbuilt"].run([], None)
+
+
+def test_list_and_unknown_names_build_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_arguments: object, **_options: object) -> None:
+        raise AssertionError("it builds")
+
+    monkeypatch.setattr(Build, "run", forbidden)
+    listed = CliRunner().invoke(bench.command, ["list"])
+    assert listed.exit_code == 0, listed.output
+    names = [line.split()[0] for line in listed.output.splitlines()]
+    assert {"entry_overhead", "small_calls", "startup", "transport"} <= set(names)
+    unknown = CliRunner().invoke(bench.command, ["nonsense"])
+    assert unknown.exit_code == 2
+    assert "there is no 'nonsense'" in unknown.output
 
 
 def test_startup_measures_two_rows(empty_library: Path, tmp_path: Path) -> None:

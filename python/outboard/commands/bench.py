@@ -49,8 +49,7 @@ def command(
     from outboard_bench import rows
 
     work = Build(root)
-    work.run(parts=("BENCH",))
-    benchmarks = outboard_bench.available(work.folder / "bin")
+    benchmarks = outboard_bench.available(root / "bench", work.folder / "bin")
     if name == "list":
         for known in benchmarks.values():
             click.echo(f"{known.name:16} {known.summary}")
@@ -59,6 +58,7 @@ def command(
         raise click.BadParameter(
             f"there is no '{name}' (there are {', '.join(benchmarks)})", param_hint="NAME"
         )
+    work.run(parts=("BENCH",))
     with tempfile.TemporaryDirectory(prefix="outboard-bench-") as folder:
         kept = json_file or (Path(folder) / "rows.json" if plot_file else None)
         status = benchmarks[name].run(arguments, kept)
