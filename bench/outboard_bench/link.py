@@ -110,8 +110,8 @@ class Link:
 
     def measure(self, windows: int = 5, seconds: float = 0.2) -> Speed:
         return Speed(
-            stream(self.near, self.far, FAR_ADDRESS, windows, seconds),
-            stream(self.far, self.near, NEAR_ADDRESS, windows, seconds),
+            stream(self.near, self.far, FAR_ADDRESS, Load(windows, seconds)),
+            stream(self.far, self.near, NEAR_ADDRESS, Load(windows, seconds)),
             self.burst_bytes,
         )
 
@@ -127,7 +127,7 @@ def limit_with_least_burst(
     reached: dict[int, float] = {}
     for burst in _bursts(hosts.mtu):
         hosts.limit(gbit_per_s, burst)
-        reached[burst] = statistics.median(stream(near, far, far_address, 3, 0.1))
+        reached[burst] = statistics.median(stream(near, far, far_address, Load(3, 0.1)))
         if reached[burst] >= NEAR_ENOUGH * gbit_per_s:
             break
     enough = NEAR_ENOUGH * min(max(reached.values()), gbit_per_s)
@@ -140,35 +140,43 @@ def _bursts(mtu: int) -> list[int]:
     return [burst for burst in BURSTS if burst > mtu + _PACKET_HEADER]
 
 
+@dataclass(frozen=True)
+class Load:
+    """Plain TCP streams at the same time, and the stretches of time in which they are counted."""
+
+    windows: int
+    seconds: float  # each
+    streams: int = 1
+
+
 def stream(
     source: Wrap,
     sink: Wrap,
     address: str,
-    windows: int,
-    seconds: float,
-    streams: int = 1,
+    load: Load,
     through: Callable[[str], AbstractContextManager[str]] = contextlib.nullcontext,
 ) -> list[float]:
     """Gb/s of each window of plain TCP streams to a sink that listens on `address`, or is reached
     `through` something that is in front of it."""
     program = [sys.executable, "-P", str(Path(raw_stream.__file__))]
-    to_sink = sink([*program, "sink", address, str(windows), str(seconds), str(streams)])
+    words = [str(load.windows), str(load.seconds), str(load.streams)]
+    to_sink = sink([*program, "sink", address, *words])
     with contextlib.ExitStack() as stack:
         receiver = stack.enter_context(_child(to_sink, subprocess.PIPE))
         assert receiver.stdout is not None
         port = receiver.stdout.readline().strip()
         host, port = stack.enter_context(through(f"{address}:{port or 0}")).rsplit(":", 1)
-        from_source = source([*program, "source", host, port, str(streams)])
+        from_source = source([*program, "source", host, port, str(load.streams)])
         stack.enter_context(_child(from_source, subprocess.DEVNULL))
         try:
-            text, _ = receiver.communicate(timeout=windows * seconds + _MEASURE_TIMEOUT_S)
+            text, _ = receiver.communicate(timeout=load.windows * load.seconds + _MEASURE_TIMEOUT_S)
         except subprocess.TimeoutExpired as error:
             raise OutboardError(
                 "a plain TCP stream over the link does not move (no end in "
                 f"{_MEASURE_TIMEOUT_S:.0f} s); is this machine busy?"
             ) from error
     measured = [float(line) for line in text.split()]
-    if len(measured) != windows:
+    if len(measured) != load.windows:
         raise OutboardError(f"a plain TCP stream to {address} failed (its message is above)")
     return measured
 

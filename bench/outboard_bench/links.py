@@ -8,7 +8,7 @@ from pathlib import Path
 
 from outboard import settings_table
 from outboard_bench import plot, rows, streams
-from outboard_bench.link import BURSTS, NOMINAL_GBIT, Link, rate_list, stream
+from outboard_bench.link import BURSTS, NOMINAL_GBIT, Link, Load, rate_list, stream
 from outboard_bench.netns import ended_by_exception, require_root
 from outboard_bench.streams import row
 
@@ -68,7 +68,7 @@ def _loopback(windows: int) -> rows.Row:
     def here(words: Sequence[str]) -> list[str]:
         return list(words)
 
-    measured = stream(here, here, "127.0.0.1", windows, 0.2)
+    measured = stream(here, here, "127.0.0.1", Load(windows, 0.2))
     return row("loopback, no limit", measured, None)
 
 

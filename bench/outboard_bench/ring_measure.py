@@ -18,7 +18,7 @@ from outboard.settings import Settings, without_library
 from outboard_bench import native_program
 from outboard_bench.daemons import daemon
 from outboard_bench.fft_program import Place, Transform, transform
-from outboard_bench.link import Wrap, limit_with_least_burst, mtu_at, stream
+from outboard_bench.link import Load, Wrap, limit_with_least_burst, mtu_at, stream
 from outboard_bench.native_program import CHECK_BURST
 from outboard_bench.netns import Star, inside
 
@@ -142,7 +142,7 @@ def _limit(star: Star, gbit_per_s: float, *, check: bool) -> float:
         star.limit(gbit_per_s, burst)
     else:
         burst = limit_with_least_burst(star, gbit_per_s, *ends)
-    windows = stream(*ends, *((1, 0.1) if check else (5, 0.2)))
+    windows = stream(*ends, Load(1, 0.1) if check else Load(5, 0.2))
     print(
         f"links of {gbit_per_s:g} Gb/s (burst {burst >> 10} KiB): a plain TCP stream of "
         f"{min(windows):.3g} to {max(windows):.3g} Gb/s",

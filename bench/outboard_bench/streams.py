@@ -15,7 +15,7 @@ from outboard import paths
 from outboard.errors import OutboardError
 from outboard_bench import native_program, rows
 from outboard_bench.daemons import daemon
-from outboard_bench.link import BURSTS, Link, Wrap, stream
+from outboard_bench.link import BURSTS, Link, Load, Wrap, stream
 from outboard_bench.netns import FAR_ADDRESS, NEAR_ADDRESS
 
 TRAFFIC, RELAY = "link_traffic", "delay_relay"
@@ -95,12 +95,9 @@ def measure(place: Place, counts: Sequence[int], windows: int) -> list[rows.Row]
 
 
 def _plain(place: Place, count: int, windows: int) -> tuple[list[float], list[float]]:
-    there = stream(
-        place.near, place.far, place.far_address, windows, _SECONDS, count, place.through
-    )
-    back = stream(
-        place.far, place.near, place.near_address, windows, _SECONDS, count, place.through
-    )
+    load = Load(windows, _SECONDS, count)
+    there = stream(place.near, place.far, place.far_address, load, place.through)
+    back = stream(place.far, place.near, place.near_address, load, place.through)
     return there, back
 
 

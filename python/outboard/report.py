@@ -189,6 +189,14 @@ _SEVERAL = (
 
 _ACCURACY = (Column("other\naccuracy", lambda r: _accuracies(r)),)
 
+# Columns that appear where one of the counters is not zero.
+_OPTIONAL = (
+    (_CHECKED, ("verified", "mismatched", "unchecked")),
+    (_DECIDED, ("decided", "tried", "mispredicted", "lost_ns")),
+    (_SEVERAL, ("several",)),
+    (_ACCURACY, ("strict", "fast", "emulated")),
+)
+
 
 def _accuracies(routine: Routine) -> str:
     """Count the calls that went out by the mode in which the device computed them."""
@@ -201,14 +209,9 @@ def _tables(lines: list[Line], width: int, counting: bool) -> list[Table]:
     if counting:
         counts.insert(1, _COULD_GO)
     routines = [line.routine for line in lines]
-    if any(r.verified or r.mismatched or r.unchecked for r in routines):
-        counts += _CHECKED
-    if any(r.decided or r.tried or r.mispredicted or r.lost_ns for r in routines):
-        counts += _DECIDED
-    if any(r.several for r in routines):
-        counts += _SEVERAL
-    if any(r.strict or r.fast or r.emulated for r in routines):
-        counts += _ACCURACY
+    for columns, fields in _OPTIONAL:
+        if any(getattr(routine, field) for routine in routines for field in fields):
+            counts += columns
     rows = [*lines, _total(lines)] if len(lines) > 1 else lines
     whole = _table([*counts, *_TIMES], rows, estimate=True)
     if _natural_width(whole) <= width:

@@ -20,7 +20,7 @@ import pytest
 from conftest import ROOT, clean_environment
 from outboard.errors import OutboardError
 from outboard_bench import links, netns, rows, streams
-from outboard_bench.link import Link, Speed, rate_list, stream
+from outboard_bench.link import Link, Load, Speed, rate_list, stream
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
@@ -41,9 +41,9 @@ def sent_bytes(link: Link) -> int:
 def test_the_stream_passes_the_device_and_its_limit() -> None:
     with Link(1.0, burst_bytes=80 << 10) as link:
         before = sent_bytes(link)
-        (rate,) = stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4)
+        (rate,) = stream(link.near, link.far, netns.FAR_ADDRESS, Load(1, 0.4))
         passed = sent_bytes(link) - before
-        (back,) = stream(link.far, link.near, netns.NEAR_ADDRESS, 1, 0.4)
+        (back,) = stream(link.far, link.near, netns.NEAR_ADDRESS, Load(1, 0.4))
     assert passed >= rate * 0.4e9 / 8
     # On a busy machine, bytes that wait in buffers may come in one window; without a limit, far
     # more would come.
@@ -179,9 +179,9 @@ def classes_in_use(link: Link) -> int:
 @needs_root
 def test_a_limit_per_flow_is_that_of_each_stream() -> None:
     with Link(0.5, burst_bytes=1 << 20, each_flow=True) as link:
-        (one,) = stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4)
+        (one,) = stream(link.near, link.far, netns.FAR_ADDRESS, Load(1, 0.4))
         assert classes_in_use(link) == 1
-        (four,) = stream(link.near, link.far, netns.FAR_ADDRESS, 1, 0.4, streams=4)
+        (four,) = stream(link.near, link.far, netns.FAR_ADDRESS, Load(1, 0.4, streams=4))
         assert classes_in_use(link) >= 4  # one of them may be that of before
     # Without a limit they would be far above.
     assert 0 < one < 1

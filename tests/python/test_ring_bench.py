@@ -11,7 +11,7 @@ import pytest
 
 from outboard.errors import OutboardError
 from outboard_bench import netns, ring, rows
-from outboard_bench.link import Wrap, stream
+from outboard_bench.link import Load, Wrap, stream
 from outboard_bench.netns import Star, inside
 from outboard_bench.ring_measure import Factorization, Machine, Way
 
@@ -113,7 +113,7 @@ def test_each_host_of_a_star_has_a_link_of_its_own() -> None:
         one, other = star.hosts
         # to a host from the client, and from the other host
         for source, sink in ((star.client, one), (one, other), (other, star.client)):
-            (rate,) = stream(on(source), on(sink), star.address(sink), 1, 0.2)
+            (rate,) = stream(on(source), on(sink), star.address(sink), Load(1, 0.2))
             assert 0 < rate < 1  # without a limit it would be far above
         assert len({star.address(name) for name in (star.client, one, other)}) == 3
         names = star.names

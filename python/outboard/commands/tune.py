@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from outboard import values
 from outboard.errors import OutboardError
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options of the command, under the names that click gives them."""
+
+    server: tuple[str, ...] | None
+    libraries: tuple[str, ...]
+    profile: str | None
+    quick: bool
+    seconds: float | None
+    json_file: Path | None
+    show: bool
+    forget: bool
+    command: tuple[str, ...]
+
+    def check(self) -> None:
+        """Refuse options that exclude each other."""
+        if self.forget and (self.show or self.command or self.libraries):
+            raise click.UsageError("--forget only removes; leave the other options out")
+        if self.libraries and self.command:
+            raise click.UsageError("--library and COMMAND both say which library; leave one out")
 
 
 @click.command("tune", context_settings={"allow_interspersed_args": False})
@@ -43,17 +67,7 @@ from outboard.errors import OutboardError
 @click.option("--show", is_flag=True, help="Print what the profiles hold; measure nothing.")
 @click.option("--forget", is_flag=True, help="Remove the profiles of this host.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-def command(
-    server: tuple[str, ...] | None,
-    libraries: tuple[str, ...],
-    profile: str | None,
-    quick: bool,
-    seconds: float | None,
-    json_file: Path | None,
-    show: bool,
-    forget: bool,
-    command: tuple[str, ...],
-) -> None:
+def command(**given: Any) -> None:
     """Measure the link to each daemon, its device, and the local library.
 
     What is found is kept in profiles, by which mode auto decides from the first call on. With
@@ -70,19 +84,19 @@ def command(
     from outboard import profile as profiles
     from outboard.tune import session
 
-    folder = profiles.folder_in_use(profile, os.environ)
+    options = _Options(**given)
+    folder = profiles.folder_in_use(options.profile, os.environ)
     if folder is None:
         raise OutboardError("OUTBOARD_PROFILE is off (so there is no folder); name one: --profile")
-    if forget and (show or command or libraries):
-        raise click.UsageError("--forget only removes; leave the other options out")
-    if libraries and command:
-        raise click.UsageError("--library and COMMAND both say which library; leave one out")
-    if forget:
+    options.check()
+    if options.forget:
         count = profiles.forget(folder)
         click.echo(f"{count} profile{'' if count == 1 else 's'} removed from {folder}")
         return
-    wanted = session.Wanted(server, libraries, folder, quick, seconds, command)
-    if show:
-        session.show(wanted, json_file)
+    wanted = session.Wanted(
+        options.server, options.libraries, folder, options.quick, options.seconds, options.command
+    )
+    if options.show:
+        session.show(wanted, options.json_file)
     else:
-        session.tune(wanted, json_file)
+        session.tune(wanted, options.json_file)
