@@ -12,7 +12,7 @@
 
 namespace ob::client {
 
-/// Threads: owner only.   Source: pool with size classes and eviction, SIA 5.3.3
+/// Threads: owner only.   Source: buffers with size classes and eviction, SIA 5.3.3
 class BufferCache {
  public:
   struct Entry {
@@ -28,10 +28,10 @@ class BufferCache {
 
   /// A cached buffer of exactly this class, if there is one.
   std::optional<BufferId> take(std::uint64_t class_bytes) noexcept;
-  /// Caches the buffer; returns those that had to go (maybe itself).
+  /// Caches the buffer; returns the buffers that are evicted for it (maybe the buffer itself).
   std::vector<BufferId> put(BufferId buffer, std::uint64_t class_bytes);
   bool empty() const noexcept { return entries_.empty(); }
-  /// Takes out what is beyond the capacity.
+  /// Takes out the buffers beyond the capacity.
   std::vector<BufferId> trim();
   /// Empties the cache.
   std::vector<BufferId> take_all();

@@ -1,13 +1,11 @@
 #include "client/connection.hpp"
 
-#include <errno.h>  // program_invocation_short_name
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
-#include "client/join_streams.hpp"
+#include "client/handshake.hpp"
+#include "client/unexpected.hpp"
 #include "wire/byte_swap.hpp"
 
 namespace ob::client {
@@ -16,31 +14,16 @@ namespace {
 using std::chrono::milliseconds;
 using transport::Clock;
 
-std::string program_and_pid() {
-  return std::string(program_invocation_short_name) + " pid " + std::to_string(::getpid());
-}
-
-// Answers to receives that nobody has waited for: what may be asked for on a connection, and more.
-constexpr std::size_t kMostReceived = 1 << 14;
-
-Status unexpected(const session::Message& message) {
-  return Status(Code::protocol_error, "unexpected message " +
-                                          std::to_string(static_cast<int>(message.header.opcode)) +
-                                          " from the daemon (it answers nothing that was asked)");
-}
-
-Status refusal(const session::Message& message) {
-  OB_ASSIGN_OR_RETURN(const wire::Refused refused, wire::decode<wire::Refused>(message.body));
-  return Status(refused.code == Code::ok ? Code::denied : refused.code, refused.message);
-}
+// Answers to receives that nobody has waited for; more than a daemon lets a connection ask for.
+constexpr std::size_t kMaxReceived = 1 << 14;
 
 }  // namespace
 
 Connection::Connection(std::unique_ptr<transport::Stream> stream, std::string address,
-                       const Patience& patience)
+                       const Timeouts& timeouts)
     : stream_(std::make_unique<transport::StripedStream>(std::move(stream))),
       address_(std::move(address)),
-      patience_(patience),
+      timeouts_(timeouts),
       receiver_(*stream_),
       sender_(*stream_, *this) {}
 
@@ -48,20 +31,17 @@ Connection::~Connection() = default;
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& address,
                                                      const ConnectionConfig& config) {
-  const Patience& patience = config.patience;
-  const auto deadline = Clock::now() + milliseconds(patience.connect_ms);
+  const Timeouts& timeouts = config.timeouts;
+  const auto deadline = Clock::now() + milliseconds(timeouts.connect_ms);
   OB_ASSIGN_OR_RETURN(auto stream, transport::connect(address, deadline, config.security.get()));
-  std::unique_ptr<Connection> connection(new Connection(std::move(stream), address, patience));
+  std::unique_ptr<Connection> connection(new Connection(std::move(stream), address, timeouts));
   const bool striped = config.streams > 1 && connection->stream_->can_be_striped();
   const unsigned most = transport::StripedStream::kMaxStreams;
   const auto extra = static_cast<std::uint8_t>(striped ? std::min(config.streams, most) - 1 : 0);
   Status status = connection->shake_hands(extra, config.device);
   const bool understood = status.code() != Code::protocol_error;  // an older daemon does not
-  if (striped && status.ok()) {
-    status = connection->add_streams(extra, Clock::now() + milliseconds(patience.connect_ms));
-  } else if (!striped || understood) {
-    OB_RETURN_IF_ERROR(status);
-  }
+  if (!status.ok() && (!striped || understood)) return status;
+  if (status.ok() && striped) status = add_streams(connection->new_stream(), extra);
   if (status.ok()) return connection;
   connection.reset();
   ConnectionConfig single = config;
@@ -69,54 +49,13 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& address,
   return open(address, single);
 }
 
-Result<session::Message> Connection::next_of_handshake(transport::Deadline deadline) {
-  for (;;) {
-    OB_ASSIGN_OR_RETURN(const auto message, receiver_.poll());
-    if (message) return *message;
-    OB_RETURN_IF_ERROR(stream_->wait(true, false, deadline));
-  }
+NewStream Connection::new_stream() {
+  return {*stream_, sender_, receiver_, Clock::now() + milliseconds(timeouts_.connect_ms)};
 }
 
 Status Connection::shake_hands(std::uint8_t extra_streams, std::uint32_t device) {
-  wire::Hello hello;
-  hello.big_endian = wire::kBigEndian;
-  hello.client = program_and_pid();
-  hello.extra_streams = extra_streams;
-  hello.device = device;
-  wire::Body body;
-  wire::encode(hello, body);
-  wire::Header header;
-  header.opcode = wire::Opcode::hello;
-  OB_RETURN_IF_ERROR(sender_.send(header, body.bytes()));
-  OB_RETURN_IF_ERROR(sender_.flush());
-  const auto deadline = Clock::now() + milliseconds(patience_.connect_ms);
-  OB_ASSIGN_OR_RETURN(const session::Message answer, next_of_handshake(deadline));
-  return take_welcome(answer);
-}
-
-Status Connection::take_welcome(const session::Message& message) {
-  if (message.header.opcode == wire::Opcode::refused) return refusal(message);
-  if (message.header.opcode != wire::Opcode::welcome) return unexpected(message);
-  OB_ASSIGN_OR_RETURN(welcome_, wire::decode<wire::Welcome>(message.body));
-  if (welcome_.version != wire::kVersion) {
-    return Status(Code::version_mismatch,
-                  "daemon speaks version " + std::to_string(welcome_.version) +
-                      ", this library version " + std::to_string(wire::kVersion) +
-                      " (install matching releases)");
-  }
+  OB_ASSIGN_OR_RETURN(welcome_, client::shake_hands(new_stream(), extra_streams, device));
   other_byte_order_ = welcome_.big_endian != wire::kBigEndian;
-  return {};
-}
-
-// What the daemon says here is the last that comes on the first stream alone.
-Status Connection::add_streams(std::uint8_t asked_for, transport::Deadline deadline) {
-  OB_ASSIGN_OR_RETURN(const session::Message message, next_of_handshake(deadline));
-  if (message.header.opcode != wire::Opcode::stripes) return unexpected(message);
-  OB_ASSIGN_OR_RETURN(const auto terms, wire::decode<wire::Stripes>(message.body));
-  if (terms.extra_streams == 0) return {};
-  if (terms.extra_streams > asked_for || !receiver_.idle()) return unexpected(message);
-  OB_ASSIGN_OR_RETURN(auto others, join_streams(stream_->peer(), terms, deadline));
-  stream_->stripe(std::move(others), terms.block_bytes);
   return {};
 }
 
@@ -163,8 +102,8 @@ Result<std::uint64_t> Connection::write(QueueId queue, const wire::Write& messag
 Result<std::uint64_t> Connection::read(QueueId queue, const wire::Read& message,
                                        const Layout& destination) {
   OB_RETURN_IF_ERROR(check_words(message.region));
-  expected_.push_back({next_sequence(), queue, destination,
-                       other_byte_order_ ? message.region.word_bytes : std::uint32_t{1}});
+  expected_.expect({next_sequence(), queue, destination,
+                    other_byte_order_ ? message.region.word_bytes : std::uint32_t{1}});
   return command(wire::Opcode::read, queue, message);
 }
 
@@ -174,41 +113,37 @@ Result<std::uint64_t> Connection::digest(QueueId queue, const wire::Digest& mess
     return Status(Code::unsupported, "digests of memory in the other byte order (" + address_ +
                                          ") say nothing about memory here");
   }
-  expected_.push_back({next_sequence(), queue, Layout::bytes(digests.data(), digests.size_bytes()),
-                       std::uint32_t{1}});
+  expected_.expect({next_sequence(), queue, Layout::bytes(digests.data(), digests.size_bytes()),
+                    std::uint32_t{1}});
   OB_ASSIGN_OR_RETURN(const std::uint64_t sent, command(wire::Opcode::digest, queue, message));
   OB_RETURN_IF_ERROR(flush());
   return sent;
 }
 
-// Whoever receives the region's elements must know what to swap.
+// The side that receives the elements of the region must know which words to swap.
 Status Connection::check_words(const Region& region) const {
   if (!other_byte_order_ || region.word_bytes != 0) return {};
   return Status(Code::invalid_argument,
                 "the region's word_bytes is 0 (" + address_ + " has the other byte order)");
 }
 
-// Waits for the stream; asks a silent daemon whether it lives, and gives it up if it stays silent.
-// Silence counts from the asking: before, nothing may have been due.
+// Waits for the stream. A silent daemon is sent a ping, and the connection is closed if the daemon
+// stays silent. Silence counts from the ping on: before it, nothing may have been due.
 Status Connection::wait_for_bytes(bool want_send) {
-  const auto wake = Clock::now() + milliseconds(patience_.ping_after_ms);
+  const auto wake = Clock::now() + milliseconds(timeouts_.ping_after_ms);
   Status status = stream_->wait(true, want_send, wake);
   if (status.ok() && want_send) asked_.reset();  // a peer that takes bytes is alive
   if (status.code() != Code::deadline_exceeded) return status;
   const auto now = Clock::now();
   if (!asked_) asked_ = now;
-  if (now - *asked_ >= milliseconds(patience_.dead_after_ms - patience_.ping_after_ms)) {
-    stream_->shut_down();  // whatever still comes must not land any more
+  if (now - *asked_ >= milliseconds(timeouts_.dead_after_ms - timeouts_.ping_after_ms)) {
+    stream_->shut_down();  // late payloads must not reach the caller's memory
     return Status(Code::deadline_exceeded, address_ + " has been silent for " +
-                                               std::to_string(patience_.dead_after_ms) +
+                                               std::to_string(timeouts_.dead_after_ms) +
                                                " ms (stopped, overloaded or cut off)");
   }
-  if (want_send) return {};  // the unsent bytes are question enough
-  wire::Header header;
-  header.opcode = wire::Opcode::ping;
-  header.sequence = ++ping_sequence_;
-  OB_RETURN_IF_ERROR(sender_.send(header, {}));
-  return sender_.flush();
+  if (want_send) return {};  // the unsent bytes already ask the daemon
+  return send_ping();
 }
 
 Status Connection::wait_to_send() {
@@ -229,13 +164,10 @@ Status Connection::receive_until(Predicate arrived) {
 Result<bool> Connection::receive() {
   bool any = false;
   for (;;) {
-    if (landing_) {
-      const std::uint64_t before = receiver_.payload_left();
-      OB_ASSIGN_OR_RETURN(const bool complete,
-                          receiver_.poll_payload(*landing_, landing_word_bytes_));
-      any = any || receiver_.payload_left() != before;
-      if (!complete) break;
-      landing_.reset();
+    if (expected_.receiving()) {
+      OB_ASSIGN_OR_RETURN(const bool some, expected_.receive(receiver_));
+      any = any || some;
+      if (expected_.receiving()) break;
     }
     OB_ASSIGN_OR_RETURN(const auto message, receiver_.poll());
     if (!message) break;
@@ -246,51 +178,32 @@ Result<bool> Connection::receive() {
   return any;
 }
 
+template <class Message>
+Status Connection::take_reply(const session::Message& message, Reply<Message>& reply) {
+  OB_ASSIGN_OR_RETURN(reply.message, wire::decode<Message>(message.body));
+  reply.sequence = message.header.sequence;
+  return {};
+}
+
 Status Connection::handle(const session::Message& message) {
   const wire::Header& header = message.header;
-  if (header.opcode != wire::Opcode::data && header.payload_bytes != 0) return unexpected(message);
   switch (header.opcode) {
-    case wire::Opcode::data: return handle_data(message);
-    case wire::Opcode::done: {
-      OB_ASSIGN_OR_RETURN(done_, wire::decode<wire::Outcome>(message.body));
-      done_sequence_ = header.sequence;
-      note_credits(header.queue, done_.credits);
-      if (const auto failed = read_failures_.extract(header.queue.value);
-          !failed.empty() && done_.code == Code::ok) {
-        done_.code = failed.mapped().first.code();
-        done_.message = failed.mapped().first.message();
-        done_.failed_sequence = failed.mapped().second;
-      }
+    case wire::Opcode::data: {
+      std::uint32_t credits = 0;
+      OB_ASSIGN_OR_RETURN(const QueueId queue, expected_.take(message, credits));
+      note_credits(queue, credits);
       return {};
     }
+    case wire::Opcode::done: return handle_done(message);
     case wire::Opcode::credit: {
       OB_ASSIGN_OR_RETURN(const wire::Credit credit, wire::decode<wire::Credit>(message.body));
       note_credits(header.queue, credit.credits);
       return {};
     }
-    case wire::Opcode::location: {
-      OB_ASSIGN_OR_RETURN(location_, wire::decode<wire::Location>(message.body));
-      location_sequence_ = header.sequence;
-      return {};
-    }
-    case wire::Opcode::mailbox: {
-      OB_ASSIGN_OR_RETURN(mailbox_, wire::decode<wire::Mailbox>(message.body));
-      inbox_sequence_ = header.sequence;
-      return {};
-    }
-    case wire::Opcode::peer: {
-      OB_ASSIGN_OR_RETURN(peer_, wire::decode<wire::Outcome>(message.body));
-      peer_sequence_ = header.sequence;
-      return {};
-    }
-    case wire::Opcode::received: {
-      // any number may come before the first is waited for, but only of those that were asked for
-      if (header.sequence > sequence_ || received_.size() > kMostReceived) {
-        return unexpected(message);
-      }
-      OB_ASSIGN_OR_RETURN(received_[header.sequence], wire::decode<wire::Outcome>(message.body));
-      return {};
-    }
+    case wire::Opcode::location: return take_reply(message, location_);
+    case wire::Opcode::mailbox: return take_reply(message, mailbox_);
+    case wire::Opcode::peer: return take_reply(message, peer_);
+    case wire::Opcode::received: return handle_received(message);
     case wire::Opcode::pong:  // number 0 comes unasked, while the daemon holds a payload back
       pong_sequence_ = std::max(pong_sequence_, header.sequence);
       return {};
@@ -302,55 +215,43 @@ Status Connection::handle(const session::Message& message) {
   }
 }
 
-Status Connection::handle_data(const session::Message& message) {
-  OB_ASSIGN_OR_RETURN(const wire::Outcome outcome, wire::decode<wire::Outcome>(message.body));
-  const auto at = std::find_if(expected_.begin(), expected_.end(), [&](const ExpectedData& e) {
-    return e.sequence == message.header.sequence;
-  });
-  if (at == expected_.end()) return unexpected(message);
-  note_credits(at->queue, outcome.credits);
-  const Layout destination = at->destination;
-  const QueueId at_queue = at->queue;
-  landing_word_bytes_ = at->swapped_word_bytes;
-  expected_.erase(at);
-  if (outcome.code != Code::ok) {
-    read_failures_.try_emplace(at_queue.value, Status(outcome.code, outcome.message),
-                               message.header.sequence);
-    return message.header.payload_bytes == 0 ? Status() : unexpected(message);
-  }
-  if (message.header.payload_bytes != destination.total_bytes()) {
-    return Status(Code::protocol_error,
-                  "daemon answered a read of " + std::to_string(destination.total_bytes()) +
-                      " bytes with " + std::to_string(message.header.payload_bytes));
-  }
-  if (destination.total_bytes() == 0) return {};
-  landing_layout_ = destination;
-  landing_.emplace(landing_layout_);
+Status Connection::handle_done(const session::Message& message) {
+  OB_RETURN_IF_ERROR(take_reply(message, done_));
+  note_credits(message.header.queue, done_.message.credits);
+  expected_.add_failure(message.header.queue, done_.message);
   return {};
 }
 
-Result<wire::Outcome> Connection::wait_done(std::uint64_t sequence) {
+// Any number of answers may come before the first is waited for, but only to receives that were
+// sent.
+Status Connection::handle_received(const session::Message& message) {
+  const std::uint64_t sequence = message.header.sequence;
+  if (sequence > sequence_ || received_.size() > kMaxReceived) return unexpected(message);
+  OB_ASSIGN_OR_RETURN(received_[sequence], wire::decode<wire::Outcome>(message.body));
+  return {};
+}
+
+template <class Message>
+Result<Message> Connection::wait_for_reply(std::uint64_t sequence, const Reply<Message>& reply) {
   OB_RETURN_IF_ERROR(flush());
-  OB_RETURN_IF_ERROR(receive_until([&] { return done_sequence_ >= sequence; }));
-  return done_;
+  OB_RETURN_IF_ERROR(receive_until([&] { return reply.sequence >= sequence; }));
+  return reply.message;
+}
+
+Result<wire::Outcome> Connection::wait_done(std::uint64_t sequence) {
+  return wait_for_reply(sequence, done_);
 }
 
 Result<wire::Location> Connection::wait_location(std::uint64_t sequence) {
-  OB_RETURN_IF_ERROR(flush());
-  OB_RETURN_IF_ERROR(receive_until([&] { return location_sequence_ >= sequence; }));
-  return location_;
+  return wait_for_reply(sequence, location_);
 }
 
-Result<wire::Mailbox> Connection::wait_inbox(std::uint64_t sequence) {
-  OB_RETURN_IF_ERROR(flush());
-  OB_RETURN_IF_ERROR(receive_until([&] { return inbox_sequence_ >= sequence; }));
-  return mailbox_;
+Result<wire::Mailbox> Connection::wait_mailbox(std::uint64_t sequence) {
+  return wait_for_reply(sequence, mailbox_);
 }
 
 Result<wire::Outcome> Connection::wait_peer(std::uint64_t sequence) {
-  OB_RETURN_IF_ERROR(flush());
-  OB_RETURN_IF_ERROR(receive_until([&] { return peer_sequence_ >= sequence; }));
-  return peer_;
+  return wait_for_reply(sequence, peer_);
 }
 
 Result<wire::Outcome> Connection::wait_received(std::uint64_t sequence,
@@ -364,14 +265,18 @@ Result<wire::Outcome> Connection::wait_received(std::uint64_t sequence,
   return std::move(answer.mapped());
 }
 
-Result<std::uint64_t> Connection::ping() {
-  const auto start = Clock::now();
+Status Connection::send_ping() {
   wire::Header header;
   header.opcode = wire::Opcode::ping;
   header.sequence = ++ping_sequence_;
-  const std::uint64_t asked = header.sequence;
   OB_RETURN_IF_ERROR(sender_.send(header, {}));
-  OB_RETURN_IF_ERROR(flush());
+  return sender_.flush();
+}
+
+Result<std::uint64_t> Connection::ping() {
+  const auto start = Clock::now();
+  OB_RETURN_IF_ERROR(send_ping());
+  const std::uint64_t asked = ping_sequence_;
   OB_RETURN_IF_ERROR(receive_until([&] { return pong_sequence_ >= asked; }));
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());

@@ -1,12 +1,9 @@
 #include "client/connection_cache.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 
+#include "client/inherited_connections.hpp"
 #include "client/link_probe.hpp"
 #include "transport/security.hpp"
 
@@ -18,55 +15,10 @@ std::int64_t now_ms() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-// Descriptors of open connections, for close_inherited_connections(): fixed memory, no locks. The
-// inode tells whether the number still is our connection.
-struct OpenDescriptor {
-  std::atomic<int> number_plus_1{0};  // 0: free
-  std::atomic<std::uint64_t> inode{0};
-};
-constexpr std::size_t kMaxDescriptors = 1024;  // 64 connections of 16 streams
-constinit std::array<OpenDescriptor, kMaxDescriptors> g_descriptors{};
-
-std::uint64_t inode_of(int descriptor) noexcept {
-  struct stat file {};
-  return ::fstat(descriptor, &file) == 0 ? file.st_ino : 0;
-}
-
-void remember(int descriptor) noexcept {
-  for (auto& slot : g_descriptors) {
-    int expected = 0;
-    if (!slot.number_plus_1.compare_exchange_strong(expected, descriptor + 1)) continue;
-    slot.inode = inode_of(descriptor);
-    return;
-  }
-}
-
-void forget(int descriptor) noexcept {
-  for (auto& slot : g_descriptors) {
-    int expected = descriptor + 1;
-    if (slot.number_plus_1.compare_exchange_strong(expected, 0)) return;
-  }
-}
-
-void remember(const transport::Stream& stream) noexcept {
-  for (const int descriptor : stream.descriptors()) remember(descriptor);
-}
-
-void forget(const transport::Stream& stream) noexcept {
-  for (const int descriptor : stream.descriptors()) forget(descriptor);
-}
-
 }  // namespace
 
-void close_inherited_connections() noexcept {
-  for (auto& slot : g_descriptors) {
-    const int descriptor = slot.number_plus_1.exchange(0) - 1;
-    if (descriptor >= 0 && inode_of(descriptor) == slot.inode) ::close(descriptor);
-  }
-}
-
 AcquiredDevice::~AcquiredDevice() {
-  if (device_ && pool_ != nullptr) pool_->give_back(*this);
+  if (device_ && cache_ != nullptr) cache_->give_back(*this);
 }
 
 ConnectionCache::ConnectionCache(Config config)
@@ -106,7 +58,8 @@ void ConnectionCache::set_aside(std::size_t server) noexcept {
   failed.down_until_ms = now_ms() + pause_ms;
 }
 
-// Counts a new connection to `server` in, if need be in place of an idle one to another.
+// Counts a new connection to `server`; if there are too many, an idle one to another server is
+// closed.
 bool ConnectionCache::make_room(std::size_t server) noexcept {
   AcquiredDevice unwanted;  // closed without the lock
   const std::lock_guard lock(mutex_);
@@ -115,7 +68,7 @@ bool ConnectionCache::make_room(std::size_t server) noexcept {
     return true;
   }
   const auto at = std::find_if(idle_.begin(), idle_.end(),
-                               [&](const AcquiredDevice& l) { return l.server_ != server; });
+                               [&](const AcquiredDevice& idle) { return idle.server_ != server; });
   if (at == idle_.end()) return false;
   unwanted = std::move(*at);
   idle_.erase(at);
@@ -126,18 +79,18 @@ bool ConnectionCache::make_room(std::size_t server) noexcept {
 // The most recently used idle connection to `server` whose descriptor is still ours.
 std::optional<AcquiredDevice> ConnectionCache::take_idle(std::size_t server, std::uint32_t device) {
   for (;;) {
-    AcquiredDevice acquired;  // one that is of no use any more is closed without the lock
+    AcquiredDevice acquired;  // a broken one is closed without the lock
     const std::lock_guard lock(mutex_);
-    const auto at = std::find_if(idle_.rbegin(), idle_.rend(), [&](const AcquiredDevice& l) {
-      return l.server_ == server && (device == kAnyDevice || l.device_index() == device);
+    const auto at = std::find_if(idle_.rbegin(), idle_.rend(), [&](const AcquiredDevice& idle) {
+      return idle.server_ == server && (device == kAnyDevice || idle.device_index() == device);
     });
     if (at == idle_.rend()) return std::nullopt;
     acquired = std::move(*at);
     idle_.erase(std::next(at).base());
     const transport::Stream& stream = acquired.device_->connection().stream();
     if (stream.intact()) {
-      acquired.pool_ = this;
-      acquired.blames_server_ = false;
+      acquired.cache_ = this;
+      acquired.counts_against_server_ = false;
       return acquired;
     }
     forget(stream);
@@ -175,7 +128,8 @@ std::uint32_t ConnectionCache::devices_of(std::size_t server) const noexcept {
   return servers_[server].devices;
 }
 
-// A server that cannot be connected to is set aside; `full`: there are too many connections.
+// A server that cannot be connected to is set aside. `full` says that there are too many
+// connections.
 Result<AcquiredDevice> ConnectionCache::idle_or_new(std::size_t server, std::uint32_t device,
                                                     bool& full) {
   if (auto idle = take_idle(server, device)) return std::move(*idle);
@@ -213,12 +167,12 @@ std::vector<AcquiredDevice> ConnectionCache::acquire_others(const AcquiredDevice
     ++device;
     if (!acquired.ok()) continue;
     found.push_back(std::move(acquired).value());
-    idle_turns = SIZE_MAX;  // everybody gets another turn
+    idle_turns = SIZE_MAX;  // every server gets another turn
   }
   return found;
 }
 
-// A key that cannot be used is never left out. It is loaded when it is first needed.
+// The key is loaded when it is first needed. Without a usable key there is no connection.
 Result<ConnectionConfig> ConnectionCache::connection_to(const std::string& server,
                                                         std::uint32_t device) {
   ConnectionConfig config = config_.connection;
@@ -235,23 +189,22 @@ Result<AcquiredDevice> ConnectionCache::connect(std::size_t server, std::uint32_
   OB_ASSIGN_OR_RETURN(const ConnectionConfig config,
                       connection_to(config_.servers[server], device_index));
   OB_ASSIGN_OR_RETURN(auto device, RemoteDevice::open(config_.servers[server], config));
-  AcquiredDevice
-      acquired;  // pool_ stays unset until all is well, so that a failure simply destroys it
+  AcquiredDevice acquired;  // cache_ stays unset until it is complete: a failure destroys it
   acquired.server_ = server;
   acquired.device_ = std::move(device);
   OB_ASSIGN_OR_RETURN(acquired.queue_, acquired.device_->create_queue());
-  OB_RETURN_IF_ERROR(get_acquainted(acquired));
+  OB_RETURN_IF_ERROR(probe(acquired));
   remember(acquired.device_->connection().stream());
   const std::lock_guard lock(mutex_);
   servers_[server].failures = 0;
   servers_[server].devices = acquired.device_->connection().welcome().devices;
   acquired.connection_id_ = next_connection_++;
-  acquired.pool_ = this;
+  acquired.cache_ = this;
   return acquired;
 }
 
-// The first connection to a server is measured, by one thread; others go without meanwhile.
-Status ConnectionCache::get_acquainted(AcquiredDevice& acquired) {
+// Measures the first connection to a server, in one thread; others do not wait for it.
+Status ConnectionCache::probe(AcquiredDevice& acquired) {
   if (!config_.measure_links) return {};
   {
     const std::lock_guard lock(mutex_);
@@ -270,30 +223,31 @@ Status ConnectionCache::get_acquainted(AcquiredDevice& acquired) {
   return {};
 }
 
-// A server that broke one connection has broken the idle ones, too.
+// A server that broke one connection has broken its idle connections, too.
 void ConnectionCache::drop_idle(std::size_t server) noexcept {
   for (;;) {
     AcquiredDevice lost;  // closed without the lock
     const std::lock_guard lock(mutex_);
-    const auto at = std::find_if(idle_.begin(), idle_.end(),
-                                 [&](const AcquiredDevice& l) { return l.server_ == server; });
+    const auto at = std::find_if(idle_.begin(), idle_.end(), [&](const AcquiredDevice& idle) {
+      return idle.server_ == server;
+    });
     if (at == idle_.end()) return;
     lost = std::move(*at);
     idle_.erase(at);
     --open_;
     forget(lost.device_->connection().stream());
-    lost.device_->abandon();  // nobody there to say goodbye to
+    lost.device_->abandon();  // no goodbye: the server is gone
   }
 }
 
-void ConnectionCache::suspect(const AcquiredDevice& broken) noexcept {
-  if (broken.blames_server_) set_aside(broken.server_);
+void ConnectionCache::report_failure(const AcquiredDevice& broken) noexcept {
+  if (broken.counts_against_server_) set_aside(broken.server_);
   drop_idle(broken.server_);
 }
 
 void ConnectionCache::give_back(AcquiredDevice& acquired) noexcept {
   if (acquired.device_->broken()) {
-    suspect(acquired);
+    report_failure(acquired);
     forget(acquired.device_->connection().stream());
     acquired.device_.reset();
     const std::lock_guard lock(mutex_);
@@ -302,7 +256,7 @@ void ConnectionCache::give_back(AcquiredDevice& acquired) noexcept {
   }
   const std::lock_guard lock(mutex_);
   AcquiredDevice kept = std::move(acquired);
-  kept.pool_ = nullptr;  // idle acquired_devices die quietly with the pool
+  kept.cache_ = nullptr;  // idle devices are destroyed with the cache
   idle_.push_back(std::move(kept));
 }
 

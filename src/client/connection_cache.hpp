@@ -1,6 +1,6 @@
 #pragma once
-// The connections of one process: acquired whole to the thread that makes a call, reused by the
-// next.
+// The connections of one process: the thread that makes a call acquires a whole connection, and the
+// next call uses it again.
 
 #include <atomic>
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/link.hpp"
+#include "client/inherited_connections.hpp"
 #include "client/link_probe.hpp"
 #include "client/remote_device.hpp"
 
@@ -18,12 +19,13 @@ namespace ob::client {
 
 class ConnectionCache;
 
-/// What the user of a connection keeps with it, and loses with it.
+/// State that the user of a connection keeps with it; destroyed with the connection.
 struct Attachment {
   virtual ~Attachment() = default;
 };
 
-/// One acquired device with its queue. Returned to the pool on destruction, dropped if broken.
+/// One acquired device with its queue. Its destructor returns it to the cache, which drops a broken
+/// one.
 class AcquiredDevice {
  public:
   AcquiredDevice() = default;
@@ -34,27 +36,28 @@ class AcquiredDevice {
   RemoteDevice& device() const noexcept { return *device_; }
   QueueId queue() const noexcept { return queue_; }
   std::size_t server() const noexcept { return server_; }
-  /// Of the server's devices.
+  /// The index of the device in its server.
   std::uint32_t device_index() const noexcept { return device_->connection().welcome().device; }
-  /// True if a failure speaks against the server and not only against a connection that may have
-  /// died while it was idle: the connection is new, or somebody said so.
-  bool blames_server() const noexcept { return blames_server_; }
-  void blame_server() noexcept { blames_server_ = true; }
-  /// Names the connection; plans made on another one are unknown here. Never reused.
+  /// True if a failure counts against the server, because the connection is new or
+  /// count_against_server() was called. Else it counts only against a connection that may have
+  /// broken while it was idle.
+  bool counts_against_server() const noexcept { return counts_against_server_; }
+  void count_against_server() noexcept { counts_against_server_ = true; }
+  /// The number of the connection, never used again; plans of another connection are unknown here.
   std::uint64_t connection_id() const noexcept { return connection_id_; }
-  /// Empty on a new connection; later acquired_devices of it find what is put here. Its destructor
-  /// must not use the device.
+  /// Empty on a new connection; the next user of the connection finds what is put here. Its
+  /// destructor must not use the device.
   std::unique_ptr<Attachment>& attachment() noexcept { return attachment_; }
 
  private:
   friend class ConnectionCache;
-  ConnectionCache* pool_ = nullptr;
+  ConnectionCache* cache_ = nullptr;
   std::unique_ptr<RemoteDevice> device_;
   std::unique_ptr<Attachment> attachment_;
   QueueId queue_;
   std::size_t server_ = 0;
   std::uint64_t connection_id_ = 0;
-  bool blames_server_ = true;
+  bool counts_against_server_ = true;
 };
 
 /// Threads: any.
@@ -65,14 +68,14 @@ class ConnectionCache {
     ConnectionConfig connection;       ///< security is added from the key
     std::string key_folder;            ///< of this client, see transport::load_key(); empty: none
     bool plain = false;                ///< as load_key()
-    int retry_after_ms = 5000;         ///< a failed server is left alone; doubles up to 64-fold
+    int retry_after_ms = 5000;         ///< pause after a failure; doubles up to 64-fold
     bool measure_links = true;         ///< measure the first connection to each server
     Thoroughness how_measured = Thoroughness::quick;
     std::size_t max_connections = 64;  ///< per process; calls beyond stay local
   };
 
   explicit ConnectionCache(Config config);
-  /// @pre all acquired_devices were given back
+  /// @pre all acquired devices were given back
   ~ConnectionCache();
   ConnectionCache(const ConnectionCache&) = delete;
   ConnectionCache& operator=(const ConnectionCache&) = delete;
@@ -81,25 +84,25 @@ class ConnectionCache {
   /// Errors: unavailable if there is no server, none answers, or all connections are busy.
   Result<AcquiredDevice> acquire();
 
-  /// Connections to `count` more devices beside that of `first`, all different: idle ones, or new.
-  /// Fewer if there are not so many, or servers do not answer. Servers take turns, since devices of
-  /// one share its link.
+  /// Connections to `count` more devices, idle ones or new ones, all different and none that of
+  /// `first`. Returns fewer if there are fewer devices or servers do not answer. Servers take
+  /// turns, since the devices of one server share its link.
   std::vector<AcquiredDevice> acquire_others(const AcquiredDevice& first, std::size_t count);
   /// An idle connection to `server`, if there is one; nothing is connected.
   std::optional<AcquiredDevice> acquire_idle(std::size_t server) { return take_idle(server); }
 
-  /// What the pool does when a broken acquired comes back, for one that is kept: its server is left
-  /// alone if it is to blame, and its idle connections are dropped.
-  void suspect(const AcquiredDevice& broken) noexcept;
+  /// Does for a broken device that its user keeps what returning it would do: sets the server aside
+  /// if the failure counts against it, and drops the server's idle connections.
+  void report_failure(const AcquiredDevice& broken) noexcept;
 
-  /// The server that acquire() would turn to now.
+  /// The server that acquire() would use now.
   std::optional<std::size_t> preferred() const noexcept;
-  /// True if a acquire() would probably succeed without waiting for a dead server.
+  /// True if acquire() would probably succeed without waiting for a dead server.
   bool usable() const noexcept { return preferred().has_value(); }
   const std::vector<std::string>& servers() const noexcept { return config_.servers; }
   /// Measured when the first connection to a server was made; zeros before.
   Link link(std::size_t server) const;
-  /// What the daemon said of its device when the first connection was made.
+  /// What the daemon said about its device when the first connection was made.
   DeviceInfo device_info(std::size_t server) const;
 
  private:
@@ -108,9 +111,9 @@ class ConnectionCache {
   struct Server {
     std::int64_t down_until_ms = 0;
     int failures = 0;           ///< connections that failed in a row
-    std::uint32_t devices = 0;  ///< it has; 0: nobody connected yet
+    std::uint32_t devices = 0;  ///< of the server; 0: not connected yet
     bool known = false;         ///< link and info are valid
-    bool measuring = false;     ///< by one thread; several at once would measure each other
+    bool measuring = false;     ///< by one thread: several would disturb each other
     Link link;
     DeviceInfo info;
   };
@@ -119,7 +122,7 @@ class ConnectionCache {
   std::optional<AcquiredDevice> take_idle(std::size_t server, std::uint32_t device = kAnyDevice);
   void drop_idle(std::size_t server) noexcept;
   bool make_room(std::size_t server) noexcept;
-  Status get_acquainted(AcquiredDevice& acquired);
+  Status probe(AcquiredDevice& acquired);
   Result<AcquiredDevice> idle_or_new(std::size_t server, std::uint32_t device, bool& full);
   Result<AcquiredDevice> connect(std::size_t server, std::uint32_t device_index);
   Result<ConnectionConfig> connection_to(const std::string& server, std::uint32_t device);
@@ -136,10 +139,5 @@ class ConnectionCache {
   std::size_t open_ = 0;
   std::uint64_t next_connection_ = 1;
 };
-
-/// Closes, in a forked child, the descriptors of all connections of its parent, without touching
-/// anything else.
-/// Threads: the child's only one; async-signal-safe.
-void close_inherited_connections() noexcept;
 
 }  // namespace ob::client

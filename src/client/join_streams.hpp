@@ -12,7 +12,7 @@
 namespace ob::client {
 
 /// Opens the further streams that the daemon granted, and returns them once all have joined.
-/// Errors: those of transport::connect; what the daemon refuses one with; protocol_error
+/// Errors: those of transport::connect; the daemon's refusal of a stream; protocol_error
 Result<std::vector<std::unique_ptr<transport::Stream>>> join_streams(const std::string& address,
                                                                      const wire::Stripes& terms,
                                                                      transport::Deadline deadline);

@@ -8,7 +8,7 @@
 namespace ob::client {
 namespace {
 
-// What is sent and fetched, in steps of four.
+// The sizes that are sent and fetched, in steps of four.
 struct Plan {
   std::uint64_t least_bytes;
   std::uint64_t most_bytes;  // large enough to leave the socket buffers behind
@@ -18,17 +18,25 @@ struct Plan {
 constexpr Plan kQuick{64 << 10, 4 << 20, 3, 10e-3};
 constexpr Plan kThorough{4 << 10, 64 << 20, 5, 0.5};
 constexpr int kPings = 5;
-// Of the rounds of one size together, in long rounds: one that was held up for a moment is no
-// measure of the link.
-constexpr double kPatience = 5;
+// The rounds of one size take this many long rounds at most. It is more than one, because a round
+// that was held up for a moment says nothing about the link.
+constexpr double kMaxLongRounds = 5;
 
 double seconds_since(transport::Clock::time_point start) {
   return std::chrono::duration<double>(transport::Clock::now() - start).count();
 }
 
+// The ends of a measured transfer.
+struct Ends {
+  RemoteDevice& device;
+  QueueId queue;
+  BufferId buffer;
+  std::byte* host;
+};
+
 // Sends and fetches size_bytes once.
-Status measure_round(RemoteDevice& device, QueueId queue, BufferId buffer, std::byte* host,
-                     std::uint64_t size_bytes, double& to_s, double& from_s) {
+Status measure_round(const Ends& ends, std::uint64_t size_bytes, double& to_s, double& from_s) {
+  const auto& [device, queue, buffer, host] = ends;
   const Region region{0, 1, Triangle::full, size_bytes, 1, size_bytes, 1};
   const Layout layout = Layout::bytes(host, size_bytes);
   const auto start = transport::Clock::now();
@@ -53,13 +61,13 @@ Status measure_transfers(RemoteDevice& device, QueueId queue, BufferId buffer, c
     double from_s = 1e30;
     const auto start = transport::Clock::now();
     for (int i = 0; i < plan.rounds; ++i) {  // the best: the first touches the memory
-      OB_RETURN_IF_ERROR(measure_round(device, queue, buffer, host.get(), size, to_s, from_s));
-      if (seconds_since(start) > kPatience * plan.long_round_s) break;
+      OB_RETURN_IF_ERROR(measure_round({device, queue, buffer, host.get()}, size, to_s, from_s));
+      if (seconds_since(start) > kMaxLongRounds * plan.long_round_s) break;
     }
     const auto bytes = static_cast<double>(size);
     link.to_bytes_per_s = bytes / to_s;
     link.from_bytes_per_s = bytes / from_s;
-    // Never all of it: the round trip was another one.
+    // Not the whole round trip: that of the ping was another one.
     link.to.add(bytes, std::max(to_s - link.round_trip_s, 0.1 * to_s));
     link.from.add(bytes, std::max(from_s - link.round_trip_s, 0.1 * from_s));
     if (to_s + from_s > plan.long_round_s) break;
@@ -80,8 +88,8 @@ Result<Link> measure_link(RemoteDevice& device, QueueId queue, Thoroughness how)
     }
     link.round_trip_s = std::min(link.round_trip_s, static_cast<double>(*ns) * 1e-9);
   }
-  // A small or crowded device is measured with what it has, or counts as unknown: calls may still
-  // fit.
+  // A small or crowded device is measured with the memory that it has, or its link stays unknown:
+  // calls may still fit.
   Plan plan = how == Thoroughness::thorough ? kThorough : kQuick;
   plan.most_bytes = std::min(plan.most_bytes, device.info().memory_bytes / 4);
   if (plan.most_bytes < plan.least_bytes) return link;

@@ -60,9 +60,9 @@ Status attempt(State& state, std::string_view name, RemoteJob& job,
     outcome.again = release_kept(*acquired);
   } else {
     // A connection that died while it was idle says little: the daemon may have been restarted.
-    if (status.code() == Code::deadline_exceeded) acquired->blame_server();
+    if (status.code() == Code::deadline_exceeded) acquired->count_against_server();
     outcome.again = acquired->device().broken() &&
-                    (!acquired->blames_server() || state.pool.servers().size() > 1);
+                    (!acquired->counts_against_server() || state.pool.servers().size() > 1);
   }
   if (!outcome.again) state.notice(describe(state.pool, &*acquired, status, name));
   return status;

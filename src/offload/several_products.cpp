@@ -68,8 +68,8 @@ class PartRun {
       return device.has_cached_buffers() && device.drop_cached_buffers().ok();
     }
     if (!device.broken()) return false;
-    if (status_.code() == Code::deadline_exceeded) acquired_->blame_server();
-    state_.pool.suspect(*acquired_);
+    if (status_.code() == Code::deadline_exceeded) acquired_->count_against_server();
+    state_.pool.report_failure(*acquired_);
     other_.reset();
     auto other = state_.pool.acquire();
     if (!other.ok()) return false;

@@ -39,7 +39,7 @@ class DeviceAt {
       daemon_ = std::make_unique<InProcessDaemon>(
           place == Place::tcp ? Transport::tcp : Transport::shm, one(std::move(device)));
       inner_ = require(
-          client::RemoteDevice::open(daemon_->address(), {.patience = {.connect_ms = 30000}}));
+          client::RemoteDevice::open(daemon_->address(), {.timeouts = {.connect_ms = 30000}}));
     } else {
       inner_ = std::move(device);
     }

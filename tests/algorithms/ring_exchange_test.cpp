@@ -97,7 +97,7 @@ class Ring {
     daemons_.push_back(std::make_unique<InProcessDaemon>(transport, std::move(devices)));
     for (std::uint32_t i = 0; i < count; ++i) {
       remote_.push_back(require(client::RemoteDevice::open(
-          daemons_.back()->address(), {.patience = {.connect_ms = 30000}, .device = i})));
+          daemons_.back()->address(), {.timeouts = {.connect_ms = 30000}, .device = i})));
     }
   }
 

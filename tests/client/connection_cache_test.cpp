@@ -15,44 +15,44 @@ using test::Transport;
 ConnectionCache::Config config_of(std::vector<std::string> servers) {
   ConnectionCache::Config config;
   config.servers = std::move(servers);
-  config.connection.patience.connect_ms = 500;
+  config.connection.timeouts.connect_ms = 500;
   return config;
 }
 
-class DevicePoolTest : public testing::TestWithParam<Transport> {};
+class ConnectionCacheTest : public testing::TestWithParam<Transport> {};
 
-TEST_P(DevicePoolTest, ConnectionsAreUsedAgainAndMeasured) {
+TEST_P(ConnectionCacheTest, ConnectionsAreUsedAgainAndMeasured) {
   InProcessDaemon daemon(GetParam());
-  ConnectionCache pool(config_of({daemon.address()}));
-  EXPECT_FALSE(pool.link(0).known());
+  ConnectionCache cache(config_of({daemon.address()}));
+  EXPECT_FALSE(cache.link(0).known());
   std::uint64_t id = 0;
   {
-    auto acquired = pool.acquire();
+    auto acquired = cache.acquire();
     ASSERT_TRUE(acquired.ok()) << acquired.status().message();
     id = acquired->connection_id();
-    auto second = pool.acquire();
+    auto second = cache.acquire();
     ASSERT_TRUE(second.ok());
     EXPECT_NE(second->connection_id(), id);
   }
-  EXPECT_TRUE(pool.link(0).known());
-  EXPECT_GT(pool.link(0).round_trip_s, 0);
-  EXPECT_EQ(pool.device_info(0).backend, "null");
-  auto again = pool.acquire();
+  EXPECT_TRUE(cache.link(0).known());
+  EXPECT_GT(cache.link(0).round_trip_s, 0);
+  EXPECT_EQ(cache.device_info(0).backend, "null");
+  auto again = cache.acquire();
   ASSERT_TRUE(again.ok());
   EXPECT_LE(again->connection_id(), id + 1);
 }
 
-TEST_P(DevicePoolTest, MoreThanAllowedAreRefused) {
+TEST_P(ConnectionCacheTest, MoreThanAllowedAreRefused) {
   InProcessDaemon daemon(GetParam());
   auto config = config_of({daemon.address()});
   config.max_connections = 1;
-  ConnectionCache pool(config);
+  ConnectionCache cache(config);
   {
-    auto acquired = pool.acquire();
+    auto acquired = cache.acquire();
     ASSERT_TRUE(acquired.ok());
-    EXPECT_EQ(pool.acquire().status().code(), Code::unavailable);
+    EXPECT_EQ(cache.acquire().status().code(), Code::unavailable);
   }
-  EXPECT_TRUE(pool.acquire().ok());
+  EXPECT_TRUE(cache.acquire().ok());
 }
 
 std::vector<std::unique_ptr<Device>> null_devices(int count) {
@@ -69,19 +69,19 @@ std::set<Pair> pairs_of(const AcquiredDevice& first, const std::vector<AcquiredD
   return pairs;
 }
 
-TEST_P(DevicePoolTest, OthersAreOtherDevices) {
+TEST_P(ConnectionCacheTest, OthersAreOtherDevices) {
   InProcessDaemon two(GetParam(), null_devices(2));
   InProcessDaemon three(GetParam(), null_devices(3));
-  ConnectionCache pool(config_of({two.address(), three.address()}));
-  auto first = pool.acquire();
+  ConnectionCache cache(config_of({two.address(), three.address()}));
+  auto first = cache.acquire();
   ASSERT_TRUE(first.ok());
   {
-    const auto one = pool.acquire_others(*first, 1);
+    const auto one = cache.acquire_others(*first, 1);
     ASSERT_EQ(one.size(), 1u);
     EXPECT_EQ(one[0].server(), 1u) << "servers take turns";
   }
   for (int again = 0; again < 3; ++again) {
-    const auto others = pool.acquire_others(*first, 9);
+    const auto others = cache.acquire_others(*first, 9);
     EXPECT_EQ(others.size(), 4u);
     EXPECT_EQ(pairs_of(*first, others).size(), 5u);
     for (const AcquiredDevice& other : others)
@@ -89,7 +89,7 @@ TEST_P(DevicePoolTest, OthersAreOtherDevices) {
   }
 }
 
-TEST_P(DevicePoolTest, OthersOfServersThatAreThere) {
+TEST_P(ConnectionCacheTest, OthersOfServersThatAreThere) {
   InProcessDaemon gone(GetParam());
   const std::string dead = gone.address();
   gone.stop();
@@ -97,73 +97,73 @@ TEST_P(DevicePoolTest, OthersOfServersThatAreThere) {
   for (const int retry_after_ms : {0, 60000}) {
     auto config = config_of({two.address(), dead});
     config.retry_after_ms = retry_after_ms;
-    ConnectionCache pool(config);
-    auto first = pool.acquire();
+    ConnectionCache cache(config);
+    auto first = cache.acquire();
     ASSERT_TRUE(first.ok());
-    const auto others = pool.acquire_others(*first, 3);
+    const auto others = cache.acquire_others(*first, 3);
     ASSERT_EQ(others.size(), 1u);
     EXPECT_EQ(others[0].server(), 0u);
     EXPECT_NE(others[0].device_index(), first->device_index());
   }
 }
 
-TEST_P(DevicePoolTest, OthersAreNoMoreThanConnectionsMayBe) {
+TEST_P(ConnectionCacheTest, OthersAreNoMoreThanConnectionsMayBe) {
   InProcessDaemon daemon(GetParam(), null_devices(4));
   auto config = config_of({daemon.address()});
   config.max_connections = 2;
-  ConnectionCache pool(config);
-  auto first = pool.acquire();
+  ConnectionCache cache(config);
+  auto first = cache.acquire();
   ASSERT_TRUE(first.ok());
-  EXPECT_EQ(pool.acquire_others(*first, 3).size(), 1u);
+  EXPECT_EQ(cache.acquire_others(*first, 3).size(), 1u);
 }
 
-TEST_P(DevicePoolTest, ADeadServerIsSetAsideAndTheNextTaken) {
+TEST_P(ConnectionCacheTest, ADeadServerIsSetAsideAndTheNextTaken) {
   InProcessDaemon gone(GetParam());
   const std::string dead = gone.address();
   gone.stop();
   InProcessDaemon alive(GetParam());
-  ConnectionCache pool(config_of({dead, alive.address()}));
-  auto acquired = pool.acquire();
+  ConnectionCache cache(config_of({dead, alive.address()}));
+  auto acquired = cache.acquire();
   ASSERT_TRUE(acquired.ok()) << acquired.status().message();
   EXPECT_EQ(acquired->server(), 1u);
-  EXPECT_TRUE(pool.usable());
+  EXPECT_TRUE(cache.usable());
   ConnectionCache hopeless(config_of({dead}));
   EXPECT_FALSE(hopeless.acquire().ok());
   EXPECT_FALSE(hopeless.usable());
   EXPECT_EQ(hopeless.acquire().status().code(), Code::unavailable);
 }
 
-TEST_P(DevicePoolTest, ABrokenConnectionTakesItsIdleBrothersAlong) {
+TEST_P(ConnectionCacheTest, ABrokenConnectionTakesItsIdleBrothersAlong) {
   InProcessDaemon daemon(GetParam());
   auto config = config_of({daemon.address()});
   config.max_connections = 3;
   config.retry_after_ms = 0;
-  ConnectionCache pool(config);
+  ConnectionCache cache(config);
   {
-    auto a = pool.acquire();
-    auto b = pool.acquire();
-    auto c = pool.acquire();
+    auto a = cache.acquire();
+    auto b = cache.acquire();
+    auto c = cache.acquire();
     ASSERT_TRUE(a.ok() && b.ok() && c.ok());
     c->device().abandon();
   }
   std::vector<AcquiredDevice> all;
   for (int i = 0; i < 3; ++i) {  // the count of open connections is right
-    auto acquired = pool.acquire();
+    auto acquired = cache.acquire();
     ASSERT_TRUE(acquired.ok()) << acquired.status().message();
     all.push_back(std::move(*acquired));
   }
-  EXPECT_FALSE(pool.acquire().ok());
+  EXPECT_FALSE(cache.acquire().ok());
 }
 
-TEST_P(DevicePoolTest, ThreadsLeaseAtOnce) {
+TEST_P(ConnectionCacheTest, ThreadsAcquireAtOnce) {
   InProcessDaemon daemon(GetParam());
-  ConnectionCache pool(config_of({daemon.address()}));
+  ConnectionCache cache(config_of({daemon.address()}));
   std::atomic<int> good{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 30; ++i) {
-        auto acquired = pool.acquire();
+        auto acquired = cache.acquire();
         if (acquired.ok() && acquired->device().synchronize(acquired->queue()).status.ok()) ++good;
       }
     });
@@ -172,13 +172,13 @@ TEST_P(DevicePoolTest, ThreadsLeaseAtOnce) {
   EXPECT_EQ(good, 120);
 }
 
-TEST(ConnectionCache, WithoutServersThereIsNothingToLease) {
-  ConnectionCache pool(config_of({}));
-  EXPECT_FALSE(pool.usable());
-  EXPECT_EQ(pool.acquire().status().code(), Code::unavailable);
+TEST(ConnectionCache, WithoutServersNothingCanBeAcquired) {
+  ConnectionCache cache(config_of({}));
+  EXPECT_FALSE(cache.usable());
+  EXPECT_EQ(cache.acquire().status().code(), Code::unavailable);
 }
 
-INSTANTIATE_TEST_SUITE_P(over, DevicePoolTest, testing::Values(Transport::tcp, Transport::shm),
+INSTANTIATE_TEST_SUITE_P(over, ConnectionCacheTest, testing::Values(Transport::tcp, Transport::shm),
                          test::name);
 
 }  // namespace

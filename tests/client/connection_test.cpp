@@ -16,7 +16,7 @@ using test::StubServer;
 using test::Transport;
 using wire::Opcode;
 
-constexpr Patience kShort{.connect_ms = 2000, .ping_after_ms = 50, .dead_after_ms = 200};
+constexpr Timeouts kShort{.connect_ms = 2000, .ping_after_ms = 50, .dead_after_ms = 200};
 
 class ConnectionTest : public testing::TestWithParam<Transport> {
  protected:
@@ -77,7 +77,7 @@ TEST_P(ConnectionTest, PingsAreAnswered) {
 TEST_P(ConnectionTest, ALostDaemonIsReported) {
   daemon.stop();
   EXPECT_EQ(connection->ping().status().code(), Code::connection_lost);
-  EXPECT_EQ(Connection::open(daemon.address(), {.patience = kShort}).status().code(),
+  EXPECT_EQ(Connection::open(daemon.address(), {.timeouts = kShort}).status().code(),
             Code::unavailable);
 }
 
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(over, ConnectionTest, testing::Values(Transport::tcp, T
 
 TEST(Connection, ASilentDaemonIsGivenUp) {
   StubServer server([](transport::Stream&) {});
-  auto connection = require(Connection::open(server.address(), {.patience = kShort}));
+  auto connection = require(Connection::open(server.address(), {.timeouts = kShort}));
   const auto asked =
       require(connection->command(Opcode::synchronize, QueueId{1}, std::span<const std::byte>()));
   EXPECT_EQ(connection->wait_done(asked).status().code(), Code::deadline_exceeded);
@@ -94,7 +94,7 @@ TEST(Connection, ASilentDaemonIsGivenUp) {
 
 TEST(Connection, ADaemonThatTakesNothingIsGivenUp) {
   StubServer server([](transport::Stream&) {});
-  auto connection = require(Connection::open(server.address(), {.patience = kShort}));
+  auto connection = require(Connection::open(server.address(), {.timeouts = kShort}));
   Bytes large(64 << 20);
   const auto sent = connection->write(QueueId{1}, {BufferId{1}, line(large.size())},
                                       Layout::bytes(large.data(), large.size()));
@@ -115,7 +115,7 @@ TEST(Connection, DataNobodyAskedForIsRefused) {
                          {const_cast<std::byte*>(body.bytes().data()), body.bytes().size()}};
     (void)stream.try_send(out);
   });
-  auto connection = require(Connection::open(server.address(), {.patience = kShort}));
+  auto connection = require(Connection::open(server.address(), {.timeouts = kShort}));
   const auto asked =
       require(connection->command(Opcode::synchronize, QueueId{1}, std::span<const std::byte>()));
   EXPECT_EQ(connection->wait_done(asked).status().code(), Code::protocol_error);
@@ -130,7 +130,7 @@ TEST(Connection, AStrangerIsNoDaemon) {
     (void)stream->try_send({&part, 1});
     (void)stream->wait(true, false, test::RawClient::deadline());
   });
-  EXPECT_EQ(Connection::open(listener->address(), {.patience = kShort}).status().code(),
+  EXPECT_EQ(Connection::open(listener->address(), {.timeouts = kShort}).status().code(),
             Code::protocol_error);
   stranger.join();
 }

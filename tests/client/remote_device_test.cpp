@@ -336,8 +336,8 @@ INSTANTIATE_TEST_SUITE_P(over, RemoteDeviceTest, testing::Values(Transport::tcp,
 
 TEST(RemoteDevice, ASilentDaemonBreaksIt) {
   test::StubServer server([](transport::Stream&) {});
-  const Patience patience{.connect_ms = 2000, .ping_after_ms = 50, .dead_after_ms = 150};
-  auto device = require(RemoteDevice::open(server.address(), {.patience = patience}));
+  const Timeouts timeouts{.connect_ms = 2000, .ping_after_ms = 50, .dead_after_ms = 150};
+  auto device = require(RemoteDevice::open(server.address(), {.timeouts = timeouts}));
   const QueueId queue = require(device->create_queue());
   Bytes got(64, std::byte{0xA5});
   const BufferId buffer = require(device->allocate(64));

@@ -170,22 +170,22 @@ TEST(Striping, MoreThanWasAskedForIsNoGrant) {
   EXPECT_EQ(daemon.get(), 0);
 }
 
-TEST(Striping, APoolStripesAndUsesItsConnectionsAgain) {
+TEST(Striping, ACacheStripesAndUsesItsConnectionsAgain) {
   InProcessDaemon daemon(Transport::tcp);
   ConnectionCache::Config config;
   config.servers = {daemon.address()};
   config.connection.streams = 3;
-  ConnectionCache pool(config);
+  ConnectionCache cache(config);
   std::uint64_t id = 0;
   {
-    auto acquired = require(pool.acquire());
+    auto acquired = require(cache.acquire());
     EXPECT_EQ(streams_of(acquired.device()), 3u);
     expect_works(acquired.device());
     id = acquired.connection_id();
   }
-  auto again = require(pool.acquire());
+  auto again = require(cache.acquire());
   EXPECT_EQ(again.connection_id(), id);
-  EXPECT_TRUE(pool.link(0).known());
+  EXPECT_TRUE(cache.link(0).known());
 }
 
 TEST(Striping, AForkedChildClosesAllStreamsOfItsParent) {
@@ -193,8 +193,8 @@ TEST(Striping, AForkedChildClosesAllStreamsOfItsParent) {
   ConnectionCache::Config config;
   config.servers = {daemon.address()};
   config.connection.streams = 4;
-  ConnectionCache pool(config);
-  auto acquired = require(pool.acquire());
+  ConnectionCache cache(config);
+  auto acquired = require(cache.acquire());
   const transport::Descriptors descriptors = acquired.device().connection().stream().descriptors();
   ASSERT_EQ(descriptors.count, 4u);
   const pid_t child = ::fork();
@@ -217,14 +217,14 @@ TEST(Striping, ADescriptorThatTheProgramClosedCostsTheConnectionOnly) {
   ConnectionCache::Config config;
   config.servers = {daemon.address()};
   config.connection.streams = 3;
-  ConnectionCache pool(config);
+  ConnectionCache cache(config);
   std::uint64_t id = 0;
   {
-    auto acquired = require(pool.acquire());
+    auto acquired = require(cache.acquire());
     id = acquired.connection_id();
     ::close(acquired.device().connection().stream().descriptors().numbers[2]);
   }
-  auto acquired = require(pool.acquire());
+  auto acquired = require(cache.acquire());
   EXPECT_NE(acquired.connection_id(), id);
   expect_works(acquired.device());
 }

@@ -98,7 +98,7 @@ TEST_F(DaemonMemory, StaysUnderItsCapWhateverIsPushedThrough) {
   std::vector<std::thread> clients;
   for (unsigned c = 0; c < kClients; ++c) {
     clients.emplace_back([&, c] {
-      auto device = client::RemoteDevice::open(address_, {.patience = {.connect_ms = 30000}});
+      auto device = client::RemoteDevice::open(address_, {.timeouts = {.connect_ms = 30000}});
       ASSERT_TRUE(device.ok()) << device.status().message();
       auto& remote = **device;
       const QueueId queue = *remote.create_queue();

@@ -61,9 +61,9 @@ ClientScript::ClientScript() : memory_(kMemoryBytes), may_change_(kMemoryBytes) 
 void ClientScript::run(View script) {
   std::vector<std::byte> at_break;
   {
-    // Patience that has run out: a silent daemon is given up when it was asked once.
+    // The timeouts have run out: one ping is sent, then a silent daemon counts as dead.
     auto device = client::RemoteDevice::open(
-        "fuzz:1", {.patience = {.connect_ms = 1000, .ping_after_ms = 0, .dead_after_ms = 0}});
+        "fuzz:1", {.timeouts = {.connect_ms = 1000, .ping_after_ms = 0, .dead_after_ms = 0}});
     if (!device.ok()) return check();
     for (const std::byte b : script) {
       const auto word = std::to_integer<unsigned>(b);
@@ -170,7 +170,7 @@ void ClientScript::reach_others(client::RemoteDevice& device, unsigned operation
   const QueueId queue = one_of(queues_, operation);
   const BufferId buffer = one_of(buffers_, operation);
   const Region& region = kRegions[1];
-  int patience = 3;
+  int polls_left = 3;
   switch (operation) {
     case 0: (void)peering.mailbox(); break;
     case 1:
@@ -186,7 +186,7 @@ void ClientScript::reach_others(client::RemoteDevice& device, unsigned operation
       break;
     case 5: (void)peering.receive(queue, {1}, buffer, region, {}); break;
     case 6: (void)peering.receive(queue, {2}, buffer, region, one_of(peers_, 0)); break;
-    case 7: (void)peering.await({1}, [&] { return --patience < 0; }); break;
+    case 7: (void)peering.await({1}, [&] { return --polls_left < 0; }); break;
     default:
       (void)peering.leave();
       peers_.clear();

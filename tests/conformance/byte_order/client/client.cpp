@@ -434,9 +434,9 @@ void Client::transforms() {
 }
 
 int run(const std::string& address, std::uint64_t seed) {
-  client::Patience patience;
-  patience.connect_ms = 30000;  // an emulated processor is slow
-  auto device = client::RemoteDevice::open(address, {.patience = patience});
+  client::Timeouts timeouts;
+  timeouts.connect_ms = 30000;  // an emulated processor is slow
+  auto device = client::RemoteDevice::open(address, {.timeouts = timeouts});
   if (!device.ok()) {
     std::printf("BAD  %s\n", std::string(device.status().message()).c_str());
     return 1;

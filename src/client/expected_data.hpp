@@ -1,0 +1,54 @@
+#pragma once
+// The data messages that a connection waits for, and where their payloads go.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/ids.hpp"
+#include "base/layout.hpp"
+#include "base/status.hpp"
+#include "session/message_receiver.hpp"
+#include "wire/message.hpp"
+
+namespace ob::client {
+
+/// Threads: one at a time.
+class ExpectedData {
+ public:
+  struct Entry {
+    std::uint64_t sequence;
+    QueueId queue;
+    Layout destination;
+    std::uint32_t swapped_word_bytes;  ///< 1: the payload lands as it is
+  };
+
+  /// Expects the answer to a command that is sent next.
+  void expect(const Entry& entry) { entries_.push_back(entry); }
+
+  /// Takes the header and body of a data message, and adds the credits that it returns to
+  /// `credits`. The payload follows with receive().
+  /// Returns the queue of the command.   Errors: protocol_error if the message was not expected
+  Result<QueueId> take(const session::Message& message, std::uint32_t& credits);
+  /// True if a payload is arriving.
+  bool receiving() const noexcept { return cursor_.has_value(); }
+  /// Receives what has arrived of the payload; true if any byte had.   @pre receiving()
+  Result<bool> receive(session::MessageReceiver& receiver);
+
+  /// Puts the first failure of the queue's reads since its last outcome into `outcome`, unless the
+  /// outcome has an own failure: a read may fail alone, on its way here.
+  void add_failure(QueueId queue, wire::Outcome& outcome);
+
+ private:
+  Status begin(const session::Message& message, const Entry& entry);
+
+  std::deque<Entry> entries_;
+  std::optional<Layout::Cursor> cursor_;  // of the payload that is arriving
+  Layout destination_;                    // of the same payload
+  std::uint32_t word_bytes_ = 1;
+  std::unordered_map<std::uint64_t, std::pair<Status, std::uint64_t>> failures_;  // by queue
+};
+
+}  // namespace ob::client

@@ -1,0 +1,76 @@
+#include "client/handshake.hpp"
+
+#include <errno.h>  // program_invocation_short_name
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "client/join_streams.hpp"
+#include "client/unexpected.hpp"
+#include "wire/byte_swap.hpp"
+#include "wire/codec.hpp"
+
+namespace ob::client {
+namespace {
+
+std::string program_and_pid() {
+  return std::string(program_invocation_short_name) + " pid " + std::to_string(::getpid());
+}
+
+Status refusal(const session::Message& message) {
+  OB_ASSIGN_OR_RETURN(const wire::Refused refused, wire::decode<wire::Refused>(message.body));
+  return Status(refused.code == Code::ok ? Code::denied : refused.code, refused.message);
+}
+
+Result<session::Message> next_message(const NewStream& with) {
+  for (;;) {
+    OB_ASSIGN_OR_RETURN(const auto message, with.receiver.poll());
+    if (message) return *message;
+    OB_RETURN_IF_ERROR(with.stream.wait(true, false, with.deadline));
+  }
+}
+
+Result<wire::Welcome> welcome_of(const session::Message& message) {
+  if (message.header.opcode == wire::Opcode::refused) return refusal(message);
+  if (message.header.opcode != wire::Opcode::welcome) return unexpected(message);
+  OB_ASSIGN_OR_RETURN(wire::Welcome welcome, wire::decode<wire::Welcome>(message.body));
+  if (welcome.version == wire::kVersion) return welcome;
+  return Status(Code::version_mismatch, "daemon speaks version " + std::to_string(welcome.version) +
+                                            ", this library version " +
+                                            std::to_string(wire::kVersion) +
+                                            " (install matching releases)");
+}
+
+}  // namespace
+
+Result<wire::Welcome> shake_hands(const NewStream& with, std::uint8_t extra_streams,
+                                  std::uint32_t device) {
+  wire::Hello hello;
+  hello.big_endian = wire::kBigEndian;
+  hello.client = program_and_pid();
+  hello.extra_streams = extra_streams;
+  hello.device = device;
+  wire::Body body;
+  wire::encode(hello, body);
+  wire::Header header;
+  header.opcode = wire::Opcode::hello;
+  OB_RETURN_IF_ERROR(with.sender.send(header, body.bytes()));
+  OB_RETURN_IF_ERROR(with.sender.flush());
+  OB_ASSIGN_OR_RETURN(const session::Message answer, next_message(with));
+  return welcome_of(answer);
+}
+
+Status add_streams(const NewStream& with, std::uint8_t extra_streams) {
+  // `stripes` is the last message that travels on the first stream alone
+  OB_ASSIGN_OR_RETURN(const session::Message message, next_message(with));
+  if (message.header.opcode != wire::Opcode::stripes) return unexpected(message);
+  OB_ASSIGN_OR_RETURN(const auto granted, wire::decode<wire::Stripes>(message.body));
+  if (granted.extra_streams == 0) return {};
+  if (granted.extra_streams > extra_streams || !with.receiver.idle()) return unexpected(message);
+  OB_ASSIGN_OR_RETURN(auto others, join_streams(with.stream.peer(), granted, with.deadline));
+  with.stream.stripe(std::move(others), granted.block_bytes);
+  return {};
+}
+
+}  // namespace ob::client

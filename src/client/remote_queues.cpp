@@ -1,0 +1,141 @@
+#include "client/remote_queues.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace ob::client {
+namespace {
+
+using wire::Opcode;
+
+Status unknown_queue(QueueId queue) {
+  return Status(Code::invalid_argument, "queue " + std::to_string(queue.value) + " does not exist");
+}
+
+}  // namespace
+
+Result<QueueId> RemoteQueues::create() {
+  OB_RETURN_IF_ERROR(link_.usable());
+  const QueueId queue{link_.next_id()};
+  OB_RETURN_IF_ERROR(link_.command(Opcode::create_queue, queue).status());
+  queues_[queue];
+  return queue;
+}
+
+Status RemoteQueues::destroy(QueueId queue) {
+  if (queues_.count(queue) == 0) return unknown_queue(queue);
+  (void)synchronize(queue);  // nobody is left who wants to know of its failure
+  OB_RETURN_IF_ERROR(link_.usable());
+  queues_.erase(queue);
+  return link_.command(Opcode::destroy_queue, queue).status();
+}
+
+Status RemoteQueues::set_accuracy(QueueId id, Accuracy accuracy) {
+  OB_RETURN_IF_ERROR(link_.usable());
+  const auto at = queues_.find(id);
+  if (at == queues_.end()) return unknown_queue(id);
+  if (at->second.accuracy == accuracy) return {};
+  at->second.accuracy = accuracy;
+  return link_.command(Opcode::set_accuracy, id, wire::SetAccuracy{accuracy}).status();
+}
+
+Result<bool> RemoteQueues::enter(QueueId id) {
+  OB_RETURN_IF_ERROR(link_.usable());
+  const auto at = queues_.find(id);
+  if (at == queues_.end()) return unknown_queue(id);
+  at->second.sequences.push_back(link_.connection().next_sequence());
+  return at->second.report.status.ok();
+}
+
+bool RemoteQueues::is_over(QueueId queue, std::uint64_t sequence) const {
+  const auto at = queues_.find(queue);
+  return at == queues_.end() || sequence <= at->second.reached;
+}
+
+// --- waiting -------------------------------------------------------------------------------------
+
+// The number, counted from 1, of the queue's command that has this sequence; 0 if none has.
+std::uint64_t RemoteQueues::Queue::number_of(std::uint64_t sequence) const {
+  // Commands that sent nothing bear the sequence of the one that follows them.
+  const auto after = std::upper_bound(sequences.begin(), sequences.end(), sequence);
+  if (sequence == 0 || after == sequences.begin() || *std::prev(after) != sequence) return 0;
+  return passed + static_cast<std::uint64_t>(after - sequences.begin());
+}
+
+// Asks the daemon for the outcome of the queue, and adds it to the report.
+Status RemoteQueues::wait_for(QueueId id, Queue& queue, QueuePass& pass) {
+  OB_RETURN_IF_ERROR(link_.usable());
+  OB_ASSIGN_OR_RETURN(const std::uint64_t sent, link_.command(Opcode::synchronize, id));
+  const auto done = link_.connection().wait_done(sent);
+  if (!done.ok()) return link_.note(done.status());
+  queue.report.compute_ns += done->compute_ns;
+  queue.report.plan_ns += done->plan_ns;
+  queue.report.waited_ns += done->waited_ns;
+  pass.answered = true;
+  pass.confirmed = done->code == Code::ok;
+  if (!pass.confirmed && queue.report.status.ok()) {
+    queue.report.status = Status(done->code, done->message);
+    queue.report.failed_command = queue.number_of(done->failed_sequence);
+  }
+  queue.reached = sent;
+  link_.set_keep_bytes(done->keep_bytes);
+  return {};
+}
+
+Status RemoteQueues::pass(QueueId id) {
+  const auto at = queues_.find(id);
+  if (at == queues_.end()) return unknown_queue(id);
+  Queue& queue = at->second;
+  QueuePass pass{.queue = id, .from = queue.reached};
+  const Status status = wait_for(id, queue, pass);
+  queue.passed += queue.sequences.size();
+  queue.sequences.clear();
+  pass.successful = status.ok() && queue.report.status.ok();
+  const Status heard = listener_->on_passed(pass);
+  return status.ok() ? heard : status;
+}
+
+QueueReport RemoteQueues::synchronize(QueueId queue) {
+  QueueReport report;
+  report.status = pass(queue);
+  if (!report.status.ok()) return report;
+  return std::exchange(queues_[queue].report, QueueReport{});
+}
+
+Status RemoteQueues::on_reached(QueueId queue, bool clear,
+                                const std::function<void(const QueueReport&)>& done) {
+  OB_RETURN_IF_ERROR(pass(queue));
+  const QueueReport report = queues_[queue].report;
+  if (clear) queues_[queue].report = QueueReport{};
+  done(report);
+  return {};
+}
+
+// --- events --------------------------------------------------------------------------------------
+
+Result<EventId> RemoteQueues::create_event() {
+  EventId event{next_event_};
+  if (spare_events_.empty()) {
+    ++next_event_;
+  } else {
+    event = spare_events_.back();
+    spare_events_.pop_back();
+  }
+  events_.insert(event);
+  return event;
+}
+
+Status RemoteQueues::destroy_event(EventId event) {
+  OB_RETURN_IF_ERROR(check_event(event));
+  events_.erase(event);
+  spare_events_.push_back(event);
+  return {};
+}
+
+Status RemoteQueues::check_event(EventId event) const {
+  if (events_.count(event) != 0) return {};
+  return Status(Code::invalid_argument, "event " + std::to_string(event.value) + " does not exist");
+}
+
+}  // namespace ob::client

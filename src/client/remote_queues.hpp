@@ -1,0 +1,86 @@
+#pragma once
+// The queues and events of a remote device, and the commands of each queue that nobody has waited
+// for yet.
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/accuracy.hpp"
+#include "client/daemon_link.hpp"
+#include "device/device.hpp"
+
+namespace ob::client {
+
+/// The end of a wait for a queue.
+struct QueuePass {
+  QueueId queue;
+  std::uint64_t from = 0;   ///< the wait was for the commands after this sequence
+  bool answered = false;    ///< the daemon has answered: all of them are over
+  bool confirmed = false;   ///< all of them have succeeded
+  bool successful = false;  ///< no command of the queue has failed since its last report
+};
+
+/// Hears about every wait for a queue.
+class QueuePassListener {
+ public:
+  virtual ~QueuePassListener() = default;
+  /// Errors: those of the connection
+  virtual Status on_passed(const QueuePass& pass) = 0;
+};
+
+/// Threads: one at a time.
+class RemoteQueues {
+ public:
+  explicit RemoteQueues(DaemonLink& link) : link_(link) {}
+  /// @pre called before the first queue is created; the listener outlives the queues
+  void set_listener(QueuePassListener& listener) noexcept { listener_ = &listener; }
+
+  Result<QueueId> create();
+  /// Waits for the queue and destroys it.
+  Status destroy(QueueId queue);
+  Status set_accuracy(QueueId queue, Accuracy accuracy);
+
+  /// Counts one command, which is sent next. Returns false if the command is to be skipped: an
+  /// earlier one failed, and the daemon cleared the queue when this side heard of it.
+  Result<bool> enter(QueueId queue);
+  /// The failure for which enter() returns false.   @pre the queue exists
+  const Status& failure(QueueId queue) const { return queues_.at(queue).report.status; }
+  /// True if the command is known to be over, or its queue is gone.
+  bool is_over(QueueId queue, std::uint64_t sequence) const;
+
+  /// Waits for the queue. Failures of its commands are kept for synchronize().
+  /// Errors: those of the connection
+  Status pass(QueueId queue);
+  QueueReport synchronize(QueueId queue);
+  Status on_reached(QueueId queue, bool clear, const std::function<void(const QueueReport&)>& done);
+
+  Result<EventId> create_event();
+  Status destroy_event(EventId event);
+  /// Errors: invalid_argument if the event does not exist
+  Status check_event(EventId event) const;
+
+ private:
+  struct Queue {
+    std::uint64_t reached = 0;               // last sequence known to be done
+    std::uint64_t passed = 0;                // commands before those below
+    std::vector<std::uint64_t> sequences;    // of the commands since the last pass()
+    QueueReport report;                      // what synchronize() has not reported yet
+    Accuracy accuracy = Accuracy::standard;  // as the daemon was told
+    std::uint64_t number_of(std::uint64_t sequence) const;
+  };
+
+  Status wait_for(QueueId id, Queue& queue, QueuePass& pass);
+
+  DaemonLink& link_;
+  QueuePassListener* listener_ = nullptr;
+  std::unordered_map<QueueId, Queue> queues_;
+  // The session remembers event numbers for good, so they are used again.
+  std::unordered_set<EventId> events_;
+  std::vector<EventId> spare_events_;
+  std::uint64_t next_event_ = 1;
+};
+
+}  // namespace ob::client
