@@ -21,9 +21,13 @@ std::size_t piece_size(std::minstd_rand& random, std::uint8_t n) {
 
 }  // namespace
 
-ByteStream::ByteStream(const Manner& manner, View says, Speech& speech)
-    : manner_(manner), says_(says), pieces_(manner.pieces), speech_(speech), sends_(manner.sends) {
-  if (manner.sends >= 128) takes_ = (manner.sends - std::size_t{128}) * 64;
+ByteStream::ByteStream(const Delivery& delivery, View says, MessageChecker& checker)
+    : delivery_(delivery),
+      says_(says),
+      pieces_(delivery.pieces),
+      checker_(checker),
+      sends_(delivery.sends) {
+  if (delivery.sends >= 128) takes_ = (delivery.sends - std::size_t{128}) * 64;
 }
 
 Status ByteStream::lost() const {
@@ -33,15 +37,15 @@ Status ByteStream::lost() const {
 Result<std::size_t> ByteStream::try_send(std::span<const iovec> parts) {
   if (over_ || takes_ == 0) return lost();
   std::size_t room = takes_;
-  if (manner_.sends > 0 && manner_.sends < 128) {
+  if (delivery_.sends > 0 && delivery_.sends < 128) {
     full_ = !full_ && sends_() % 4 == 0;
     if (full_) return std::size_t{0};
-    room = piece_size(sends_, manner_.sends);
+    room = piece_size(sends_, delivery_.sends);
   }
   std::size_t sent = 0;
   for (const iovec& part : parts) {
     const std::size_t size = std::min(part.iov_len, room - sent);
-    speech_.hear({static_cast<const std::byte*>(part.iov_base), size});
+    checker_.check({static_cast<const std::byte*>(part.iov_base), size});
     sent += size;
   }
   if (takes_ != SIZE_MAX) takes_ -= sent;
@@ -51,14 +55,14 @@ Result<std::size_t> ByteStream::try_send(std::span<const iovec> parts) {
 Result<std::size_t> ByteStream::try_receive(std::span<const iovec> parts) {
   if (over_) return lost();
   if (says_.empty()) {
-    if (silences_left_ > 0 && (manner_.flags & kFallsSilent) != 0) return std::size_t{0};
+    if (silences_left_ > 0 && (delivery_.flags & kFallsSilent) != 0) return std::size_t{0};
     return lost();
   }
   std::size_t room = says_.size();
-  if (manner_.pieces > 0) {
+  if (delivery_.pieces > 0) {
     dry_ = !dry_ && pieces_() % 4 == 0;
     if (dry_) return std::size_t{0};
-    room = std::min(room, piece_size(pieces_, manner_.pieces));
+    room = std::min(room, piece_size(pieces_, delivery_.pieces));
   }
   std::size_t received = 0;
   for (const iovec& part : parts) {
@@ -74,7 +78,7 @@ Status ByteStream::wait(bool want_receive, bool want_send, transport::Deadline) 
   if (over_) return lost();
   if (want_send) return takes_ == 0 ? lost() : Status();
   if (!want_receive || !says_.empty()) return {};
-  if ((manner_.flags & kFallsSilent) == 0 || silences_left_-- <= 0) return lost();
+  if ((delivery_.flags & kFallsSilent) == 0 || silences_left_-- <= 0) return lost();
   return {Code::deadline_exceeded, "the input is silent"};
 }
 
@@ -86,7 +90,7 @@ Status ByteStream::send_segment(int fd) {
 
 Result<transport::Segment> ByteStream::receive_segment(transport::Deadline) {
   if (over_) return lost();
-  const unsigned kind = (manner_.flags & kSegmentKinds) >> kSegmentShift;
+  const unsigned kind = (delivery_.flags & kSegmentKinds) >> kSegmentShift;
   if (kind == 3) return Status(Code::protocol_error, "no segment came");
   if (kind == 2) {
     const int unsealed = ::memfd_create("fuzz", MFD_CLOEXEC);

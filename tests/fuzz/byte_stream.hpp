@@ -5,22 +5,22 @@
 #include <random>
 
 #include "fuzz/input.hpp"
-#include "fuzz/speech.hpp"
+#include "fuzz/message_checker.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::fuzz {
 
 /// Never blocks: where a real stream would wait for more than the input has, the peer is gone, or
 /// silent three times and then gone.
-/// Memory: the bytes and `speech` outlive it
+/// Memory: the bytes and `checker` outlive it
 class ByteStream final : public transport::Stream {
  public:
-  ByteStream(const Manner& manner, View says, Speech& speech);
+  ByteStream(const Delivery& delivery, View says, MessageChecker& checker);
 
   Result<std::size_t> try_send(std::span<const iovec> parts) override;
   Result<std::size_t> try_receive(std::span<const iovec> parts) override;
   Status wait(bool want_receive, bool want_send, transport::Deadline deadline) override;
-  bool shares_memory() const noexcept override { return (manner_.flags & kSharesMemory) != 0; }
+  bool shares_memory() const noexcept override { return (delivery_.flags & kSharesMemory) != 0; }
   Status send_segment(int fd) override;
   Result<transport::Segment> receive_segment(transport::Deadline deadline) override;
   void shut_down() noexcept override { over_ = true; }
@@ -31,12 +31,12 @@ class ByteStream final : public transport::Stream {
  private:
   Status lost() const;
 
-  const Manner manner_;
+  const Delivery delivery_;
   View says_;  // the receiver's
   std::minstd_rand pieces_;
   bool dry_ = false;
   int silences_left_ = 3;
-  Speech& speech_;  // the sender's
+  MessageChecker& checker_;  // the sender's
   std::minstd_rand sends_;
   bool full_ = false;
   std::size_t takes_ = SIZE_MAX;

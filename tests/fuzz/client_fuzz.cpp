@@ -4,17 +4,17 @@
 
 #include "fuzz/byte_stream.hpp"
 #include "fuzz/client_script.hpp"
-#include "fuzz/connect_seam.hpp"
+#include "fuzz/connect_stub.hpp"
 #include "fuzz/mutator.hpp"
-#include "fuzz/phrases.hpp"
+#include "fuzz/vocabulary.hpp"
 
-OB_FUZZ_MESSAGES(ob::fuzz::daemon_phrases())
+OB_FUZZ_MESSAGES(ob::fuzz::daemon_messages())
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ob::fuzz;
   const Input input = parse({reinterpret_cast<const std::byte*>(data), size});
-  Speech speech(Speech::Side::client);
-  set_next_stream(std::make_unique<ByteStream>(input.manner, input.stream, speech));
+  MessageChecker checker(MessageChecker::Side::client);
+  set_next_stream(std::make_unique<ByteStream>(input.delivery, input.stream, checker));
   ClientScript().run(input.script);
   return 0;
 }

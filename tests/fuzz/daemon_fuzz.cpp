@@ -15,7 +15,7 @@
 #include "fuzz/byte_stream.hpp"
 #include "fuzz/failure.hpp"
 #include "fuzz/mutator.hpp"
-#include "fuzz/phrases.hpp"
+#include "fuzz/vocabulary.hpp"
 
 namespace ob::fuzz {
 namespace {
@@ -23,9 +23,9 @@ namespace {
 constexpr unsigned kDevices = 2;
 // Above what one input can ask to be sent back many times over, little enough to run out of.
 constexpr std::uint64_t kMemoryBytes = std::uint64_t{512} << 10;
-// In the body of hello, as of all that opens a stream; and of connect_peer.
+// Offset in the body of hello, join_stream, join_peer and connect_peer.
 constexpr std::size_t kTokenAt = 8;
-// Then nobody will take what another daemon brings.
+// After this time nobody asks for the messages of another daemon any more.
 constexpr std::chrono::milliseconds kUnwanted{20};
 
 // Lives as long as the program: an input meets a daemon that other clients have left.
@@ -54,15 +54,15 @@ struct Daemon {
   }
 };
 
-// Hello, and whatever else is the first message of a stream, says what protocol it speaks.
-bool opens_stream(const Piece& piece) {
+// The first message of a stream begins with the magic.
+bool opens_stream(const RawMessage& piece) {
   std::uint32_t magic = 0;
   if (piece.body.size() >= sizeof magic) std::memcpy(&magic, piece.body.data(), sizeof magic);
   return magic == wire::kMagic;
 }
 
-// An input cannot know the token of a session that it opens, nor the access key of an mailbox.
-void put_token(Piece& piece, const wire::Token& token) {
+// An input cannot know the token of a session that it opens, nor the access key of a mailbox.
+void put_token(RawMessage& piece, const wire::Token& token) {
   wire::Token said;
   if (piece.body.size() < kTokenAt + sizeof said) return;
   std::memcpy(&said, piece.body.data() + kTokenAt, sizeof said);
@@ -70,28 +70,28 @@ void put_token(Piece& piece, const wire::Token& token) {
     std::memcpy(piece.body.data() + kTokenAt, &token, sizeof token);
 }
 
-bool wants_ticket(const Piece& piece) {
+bool carries_access_key(const RawMessage& piece) {
   return piece.opcode() == wire::Opcode::join_peer || piece.opcode() == wire::Opcode::connect_peer;
 }
 
 /// One after another on one daemon.
 class Clients {
  public:
-  Clients(Daemon& daemon, const Manner& manner) : daemon_(daemon), manner_(manner) {}
+  Clients(Daemon& daemon, const Delivery& delivery) : daemon_(daemon), delivery_(delivery) {}
 
-  void serve(std::vector<Piece> messages) {
+  void serve(std::vector<RawMessage> messages) {
     if (messages.empty()) return;
-    for (Piece& piece : messages) {
-      if (access_key_ && wants_ticket(piece)) put_token(piece, *access_key_);
+    for (RawMessage& piece : messages) {
+      if (access_key_ && carries_access_key(piece)) put_token(piece, *access_key_);
     }
-    const bool is_peer = wants_ticket(messages.front());
+    const bool is_peer = carries_access_key(messages.front());
     if (token_ && !is_peer) put_token(messages.front(), *token_);
     const Bytes says = join(messages);
-    Speech speech(Speech::Side::daemon);
-    speech.welcomed = [&](const wire::Token& token) { keep(token); };
-    speech.opened = [&](const wire::Token& access_key) { access_key_ = access_key; };
+    MessageChecker checker(MessageChecker::Side::daemon);
+    checker.on_welcome = [&](const wire::Token& token) { keep(token); };
+    checker.on_mailbox = [&](const wire::Token& access_key) { access_key_ = access_key; };
     const auto connection = std::make_shared<daemon::Connection>(
-        std::make_unique<ByteStream>(manner_, says, speech), daemon_.sessions());
+        std::make_unique<ByteStream>(delivery_, says, checker), daemon_.sessions());
     is_peer ? run_peer(*connection) : (void)connection->run();
   }
 
@@ -106,14 +106,14 @@ class Clients {
   // A session ends with its last connection, unless somebody else holds it.
   void keep(const wire::Token& token) {
     token_ = token;
-    if ((manner_.flags & kKeepsSession) == 0 || session_) return;
+    if ((delivery_.flags & kKeepsSession) == 0 || session_) return;
     wire::Hello hello;
     hello.join = token;
     if (auto session = daemon_.sessions().open(hello, {}); session.ok()) session_ = *session;
   }
 
   Daemon& daemon_;
-  const Manner manner_;
+  const Delivery delivery_;
   std::optional<wire::Token> token_;
   std::optional<wire::Token> access_key_;
   std::shared_ptr<daemon::Session> session_;
@@ -123,10 +123,10 @@ void run(View bytes) {
   static Daemon& daemon = *new Daemon;  // threads of it may run until the end
   const Input input = parse(bytes);
   {
-    Clients clients(daemon, input.manner);
-    std::vector<Piece> messages;
-    for (Piece& piece : split(input.stream)) {
-      const bool next = (input.manner.flags & kSplitsAtHello) != 0 && opens_stream(piece);
+    Clients clients(daemon, input.delivery);
+    std::vector<RawMessage> messages;
+    for (RawMessage& piece : split(input.stream)) {
+      const bool next = (input.delivery.flags & kSplitsAtHello) != 0 && opens_stream(piece);
       if (next) clients.serve(std::exchange(messages, {}));
       messages.push_back(std::move(piece));
     }
@@ -135,17 +135,17 @@ void run(View bytes) {
   expect(daemon.used_bytes() == 0, "nothing is held of clients that left");
 }
 
-std::vector<Piece> phrases() {
-  std::vector<Piece> all = client_session();
+std::vector<RawMessage> vocabulary() {
+  std::vector<RawMessage> all = client_session();
   all.push_back(joining_hello());
-  for (Piece& piece : peer_sessions()) all.push_back(std::move(piece));
+  for (RawMessage& piece : peer_sessions()) all.push_back(std::move(piece));
   return all;
 }
 
 }  // namespace
 }  // namespace ob::fuzz
 
-OB_FUZZ_MESSAGES(ob::fuzz::phrases())
+OB_FUZZ_MESSAGES(ob::fuzz::vocabulary())
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ob::fuzz::run({reinterpret_cast<const std::byte*>(data), size});

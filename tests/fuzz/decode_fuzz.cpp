@@ -8,14 +8,13 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
-#include <vector>
 
 #include "base/chunks.hpp"
 #include "fuzz/failure.hpp"
 #include "fuzz/input.hpp"
 #include "routines/codec.hpp"
 #include "wire/codec.hpp"
-#include "wire/samples.hpp"
+#include "wire/message_fields.hpp"
 
 namespace ob::fuzz {
 namespace {
@@ -110,18 +109,6 @@ void header(View bytes) {
   expect_equal(fixed, again);
 }
 
-// Of every message with golden bytes, so of every message.
-const std::vector<void (*)(View)>& bodies() {
-  static const std::vector<void (*)(View)> all = [] {
-    std::vector<void (*)(View)> found;
-    test::for_each_sample([&]<class Message>(std::string_view, const Message&, std::string_view) {
-      found.push_back(&body<Message>);
-    });
-    return found;
-  }();
-  return all;
-}
-
 }  // namespace
 }  // namespace ob::fuzz
 
@@ -131,6 +118,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   header(bytes);
   call(bytes);
   plan(bytes);
-  for (const auto decode : bodies()) decode(bytes);
+  ob::wire::for_each_body([&]<class Message>() { body<Message>(bytes); });
   return 0;
 }

@@ -11,7 +11,7 @@
 namespace ob::fuzz {
 
 /// One message as it lies in the bytes. What its header says of lengths may be wrong.
-struct Piece {
+struct RawMessage {
   Bytes header;  ///< fewer than kHeaderBytes at the end of the input
   Bytes body;
   Bytes payload;
@@ -41,15 +41,15 @@ inline constexpr std::size_t kSequenceAt = 16;
 inline constexpr std::size_t kPayloadBytesAt = 24;
 
 /// Cuts at the lengths that headers say, as far as there are bytes.
-inline std::vector<Piece> split(View bytes) {
-  std::vector<Piece> pieces;
+inline std::vector<RawMessage> split(View bytes) {
+  std::vector<RawMessage> pieces;
   const auto take = [&](std::uint64_t wanted) {
     const View taken = bytes.first(std::min<std::uint64_t>(wanted, bytes.size()));
     bytes = bytes.subspan(taken.size());
     return Bytes(taken.begin(), taken.end());
   };
   while (!bytes.empty()) {
-    Piece piece;
+    RawMessage piece;
     piece.header = take(wire::kHeaderBytes);
     if (piece.whole()) {
       piece.body = take(piece.number<std::uint32_t>(kBodyBytesAt));
@@ -62,23 +62,23 @@ inline std::vector<Piece> split(View bytes) {
 
 inline void append(Bytes& bytes, View more) { bytes.insert(bytes.end(), more.begin(), more.end()); }
 
-inline void append(Bytes& bytes, const Piece& piece) {
+inline void append(Bytes& bytes, const RawMessage& piece) {
   append(bytes, View(piece.header));
   append(bytes, View(piece.body));
   append(bytes, View(piece.payload));
 }
 
-inline Bytes join(const std::vector<Piece>& pieces) {
+inline Bytes join(const std::vector<RawMessage>& pieces) {
   Bytes bytes;
-  for (const Piece& piece : pieces) append(bytes, piece);
+  for (const RawMessage& piece : pieces) append(bytes, piece);
   return bytes;
 }
 
 /// A message with right lengths.
-inline Piece piece_of(wire::Header header, View body, View payload = {}) {
+inline RawMessage raw_message(wire::Header header, View body, View payload = {}) {
   header.body_bytes = static_cast<std::uint32_t>(body.size());
   header.payload_bytes = payload.size();
-  Piece piece;
+  RawMessage piece;
   piece.header.resize(wire::kHeaderBytes);
   wire::encode_header(header, std::span<std::byte, wire::kHeaderBytes>(piece.header));
   piece.body.assign(body.begin(), body.end());

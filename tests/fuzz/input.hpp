@@ -14,7 +14,7 @@ using Bytes = std::vector<std::byte>;
 using View = std::span<const std::byte>;
 
 /// How a stream behaves. Any bytes mean something.
-struct Manner {
+struct Delivery {
   std::uint8_t pieces = 0;  ///< 0: all there is at once; else seeds the sizes of the pieces
   /// 0: everything is taken; below 128: seeds how much is taken at a time; else the peer is gone
   /// after 64 bytes for each above 128
@@ -32,7 +32,7 @@ enum Flag : std::uint8_t {
 inline constexpr unsigned kSegmentShift = 4;
 
 struct Input {
-  Manner manner;
+  Delivery delivery;
   View script;
   View stream;
 };
@@ -42,7 +42,7 @@ inline Input parse(View bytes) noexcept {
     return i < bytes.size() ? std::to_integer<std::uint8_t>(bytes[i]) : std::uint8_t{0};
   };
   Input input;
-  input.manner = {at(0), at(1), at(2)};
+  input.delivery = {at(0), at(1), at(2)};
   const std::size_t script = at(3);
   bytes = bytes.subspan(std::min<std::size_t>(4, bytes.size()));
   input.script = bytes.first(std::min(script, bytes.size()));
@@ -51,6 +51,6 @@ inline Input parse(View bytes) noexcept {
 }
 
 /// The inverse of parse().   @pre script.size() < 256
-Bytes assemble(const Manner& manner, View script, View stream);
+Bytes assemble(const Delivery& delivery, View script, View stream);
 
 }  // namespace ob::fuzz

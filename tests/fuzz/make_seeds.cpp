@@ -7,10 +7,10 @@
 #include <string>
 
 #include "fuzz/client_script.hpp"
-#include "fuzz/connect_seam.hpp"
+#include "fuzz/connect_stub.hpp"
 #include "fuzz/failure.hpp"
-#include "fuzz/phrases.hpp"
-#include "fuzz/polite_daemon.hpp"
+#include "fuzz/scripted_daemon.hpp"
+#include "fuzz/vocabulary.hpp"
 
 namespace ob::fuzz {
 namespace {
@@ -24,38 +24,38 @@ void write(const std::filesystem::path& file, View bytes) {
 
 void decode_seeds(const std::filesystem::path& folder) {
   int number = 0;
-  const auto both = [&](const Piece& piece) {
+  const auto both = [&](const RawMessage& piece) {
     write(folder / ("body-" + std::to_string(number)), piece.body);
     write(folder / ("header-" + std::to_string(number++)), piece.header);
   };
-  for (const Piece& piece : golden_messages()) both(piece);
-  for (const Piece& piece : client_session()) both(piece);
+  for (const RawMessage& piece : golden_messages()) both(piece);
+  for (const RawMessage& piece : client_session()) both(piece);
 }
 
 void daemon_seeds(const std::filesystem::path& folder) {
-  const std::vector<Piece> session = client_session();
-  const auto seed = [&](const std::string& name, const Manner& manner,
-                        const std::vector<Piece>& messages) {
-    write(folder / name, assemble(manner, {}, join(messages)));
+  const std::vector<RawMessage> session = client_session();
+  const auto seed = [&](const std::string& name, const Delivery& delivery,
+                        const std::vector<RawMessage>& messages) {
+    write(folder / name, assemble(delivery, {}, join(messages)));
   };
   seed("session", {}, session);
   seed("session-shared-memory", {.flags = kSharesMemory}, session);
   seed("session-in-pieces", {.pieces = 5, .sends = 6}, session);
-  std::vector<Piece> twice(session.begin(), session.end() - 3);
+  std::vector<RawMessage> twice(session.begin(), session.end() - 3);
   twice.push_back(joining_hello());
   twice.insert(twice.end(), session.begin() + 1, session.end());
   seed("two-connections", {.flags = kKeepsSession | kSplitsAtHello}, twice);
   seed("peers", {.flags = kKeepsSession | kSplitsAtHello}, peer_sessions());
   seed("peers-in-pieces", {.pieces = 9, .flags = kKeepsSession | kSplitsAtHello}, peer_sessions());
-  std::vector<Piece> golden = golden_messages();
+  std::vector<RawMessage> golden = golden_messages();
   for (std::size_t i = 0; i < golden.size(); ++i) {
-    std::vector<Piece> one(session.begin(), session.begin() + 4);
+    std::vector<RawMessage> one(session.begin(), session.begin() + 4);
     one.push_back(golden[i]);
     one.push_back(session[session.size() - 5]);  // synchronize
     seed("golden-" + std::to_string(i), {}, one);
   }
   // As many as it takes for credits to be given unasked, and beyond the limit of queues.
-  std::vector<Piece> many(session.begin(), session.begin() + 2);
+  std::vector<RawMessage> many(session.begin(), session.begin() + 2);
   many.insert(many.end(), 150, session[15]);  // record
   seed("many-commands", {}, many);
   many.resize(2);
@@ -64,7 +64,7 @@ void daemon_seeds(const std::filesystem::path& folder) {
     many.back().set_number(kQueueAt, queue);
   }
   seed("many-queues", {}, many);
-  std::vector<Piece> swapped = session;
+  std::vector<RawMessage> swapped = session;
   swapped[0].body[6] ^= std::byte{1};  // of the other byte order
   seed("other-byte-order", {}, swapped);
   swapped[0].body[4] ^= std::byte{1};
@@ -86,21 +86,22 @@ void client_seeds(const std::filesystem::path& folder) {
     const View script = std::as_bytes(std::span(scripts[i]));
     for (const bool shares_memory : {false, true}) {
       Bytes said;
-      set_next_stream(std::make_unique<PoliteDaemon>(said, shares_memory));
+      set_next_stream(std::make_unique<ScriptedDaemon>(said, shares_memory));
       ClientScript().run(script);
-      const Manner manner{.pieces = static_cast<std::uint8_t>(i % 2 * 5),
-                          .flags = static_cast<std::uint8_t>(shares_memory ? kSharesMemory : 0)};
+      const Delivery delivery{
+          .pieces = static_cast<std::uint8_t>(i % 2 * 5),
+          .flags = static_cast<std::uint8_t>(shares_memory ? kSharesMemory : 0)};
       write(folder / ("script-" + std::to_string(i) + (shares_memory ? "-shared" : "")),
-            assemble(manner, script, said));
+            assemble(delivery, script, said));
     }
   }
   const View script = std::as_bytes(std::span(scripts[0]));
-  std::vector<Piece> phrases = daemon_phrases();
-  for (std::size_t i = 1; i < phrases.size(); ++i) {
+  std::vector<RawMessage> vocabulary = daemon_messages();
+  for (std::size_t i = 1; i < vocabulary.size(); ++i) {
     write(folder / ("phrase-" + std::to_string(i)),
-          assemble({.flags = kFallsSilent}, script, join({phrases[0], phrases[i]})));
+          assemble({.flags = kFallsSilent}, script, join({vocabulary[0], vocabulary[i]})));
   }
-  write(folder / "refused", assemble({}, script, join({phrases[1]})));
+  write(folder / "refused", assemble({}, script, join({vocabulary[1]})));
 }
 
 // Bytes are actions of shm_fuzz.cpp; odd ones are the peer's.

@@ -3,6 +3,8 @@
 #include <array>
 #include <random>
 
+#include "fuzz/body_fields.hpp"
+
 // libFuzzer's own mutations, of the fuzzer or of replay_main.cpp.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
@@ -14,30 +16,16 @@ using wire::Opcode;
 constexpr std::size_t kLongestPayload = 4096;
 
 struct Mutant {
-  Manner manner;
+  Delivery delivery;
   Bytes script;
-  std::vector<Piece> messages;
+  std::vector<RawMessage> messages;
   std::minstd_rand random;
-  const std::vector<Piece>& phrases;
+  const std::vector<RawMessage>& vocabulary;
 
   std::size_t below(std::size_t n) { return n == 0 ? 0 : random() % n; }
   bool one_in(std::size_t n) { return below(n) == 0; }
-  Piece& any() { return messages[below(messages.size())]; }
+  RawMessage& any() { return messages[below(messages.size())]; }
 };
-
-// What a wire decoder accepts as an opcode: new ones are found without being listed here.
-const std::vector<std::uint16_t>& opcodes() {
-  static const std::vector<std::uint16_t> known = [] {
-    std::vector<std::uint16_t> found;
-    for (std::uint16_t opcode = 0; opcode < 256; ++opcode) {
-      std::array<std::byte, wire::kHeaderBytes> bytes;
-      wire::encode_header({.opcode = static_cast<Opcode>(opcode), .queue = {}}, bytes);
-      if (wire::decode_header(bytes).ok()) found.push_back(opcode);
-    }
-    return found;
-  }();
-  return known;
-}
 
 std::uint64_t interesting(Mutant& mutant) {
   constexpr std::array<std::uint64_t, 6> kLarge{
@@ -61,7 +49,20 @@ void mutate_bytes(Bytes& bytes, std::size_t longest) {
   bytes.resize(LLVMFuzzerMutate(reinterpret_cast<std::uint8_t*>(bytes.data()), size, bytes.size()));
 }
 
-void mutate_body(Mutant& mutant, Piece& piece) {
+// A field that the message's field list names. False if there is none.
+bool mutate_field(Mutant& mutant, RawMessage& piece) {
+  const std::vector<BodyField> fields = body_fields(piece.opcode());
+  if (fields.empty()) return false;
+  const BodyField field = fields[mutant.below(fields.size())];
+  const std::uint64_t value = interesting(mutant);
+  const std::size_t bytes = std::min(field.bytes, sizeof value);
+  if (field.offset + bytes > piece.body.size()) return false;
+  std::memcpy(piece.body.data() + field.offset, &value, bytes);
+  return true;
+}
+
+void mutate_body(Mutant& mutant, RawMessage& piece) {
+  if (mutant.one_in(2) && mutate_field(mutant, piece)) return;
   if (piece.body.size() < 8 || mutant.one_in(8)) {
     mutate_bytes(piece.body, std::max<std::size_t>(piece.body.size(), 64));
   } else if (mutant.one_in(4)) {
@@ -75,10 +76,14 @@ void mutate_body(Mutant& mutant, Piece& piece) {
   }
 }
 
-void mutate_header(Mutant& mutant, Piece& piece) {
+Opcode any_opcode(Mutant& mutant) {
+  return wire::kOpcodes[mutant.below(wire::kOpcodes.size())].opcode;
+}
+
+void mutate_header(Mutant& mutant, RawMessage& piece) {
   if (!piece.whole()) return mutate_bytes(piece.header, wire::kHeaderBytes);
   switch (mutant.below(5)) {
-    case 0: piece.set_number(kOpcodeAt, opcodes()[mutant.below(opcodes().size())]); break;
+    case 0: piece.set_number(kOpcodeAt, static_cast<std::uint16_t>(any_opcode(mutant))); break;
     case 1: piece.set_number(kQueueAt, std::uint64_t{mutant.below(4)}); break;
     case 2: piece.set_number(kSequenceAt, std::uint64_t{mutant.below(24)}); break;
     case 3: piece.set_number(kSequenceAt, interesting(mutant)); break;
@@ -86,9 +91,9 @@ void mutate_header(Mutant& mutant, Piece& piece) {
   }
 }
 
-void mutate_manner(Mutant& mutant) {
-  std::uint8_t* const fields[] = {&mutant.manner.pieces, &mutant.manner.sends,
-                                  &mutant.manner.flags};
+void mutate_delivery(Mutant& mutant) {
+  std::uint8_t* const fields[] = {&mutant.delivery.pieces, &mutant.delivery.sends,
+                                  &mutant.delivery.flags};
   std::uint8_t& field = *fields[mutant.below(3)];
   field = mutant.one_in(3) ? 0 : static_cast<std::uint8_t>(mutant.random());
 }
@@ -98,33 +103,33 @@ void mutate_script(Mutant& mutant) {
   mutate_bytes(mutant.script, std::min<std::size_t>(mutant.script.size() + 4, 255));
 }
 
-void insert(Mutant& mutant, const Piece& piece) {
+void insert(Mutant& mutant, const RawMessage& piece) {
   const auto at = static_cast<long>(mutant.below(mutant.messages.size() + 1));
   mutant.messages.insert(mutant.messages.begin() + at, piece);
 }
 
 void mutate_order(Mutant& mutant) {
   switch (mutant.below(6)) {
-    case 0: insert(mutant, Piece(mutant.any())); break;
+    case 0: insert(mutant, RawMessage(mutant.any())); break;
     case 1:
       mutant.messages.erase(mutant.messages.begin() +
                             static_cast<long>(mutant.below(mutant.messages.size())));
       break;
     case 2: std::swap(mutant.any(), mutant.any()); break;
     case 3: {  // so many that limits are met
-      const Piece piece = mutant.any();
+      const RawMessage piece = mutant.any();
       const std::size_t many = piece.size() < 128 ? 1 + mutant.below(16) : 1;
       for (std::size_t i = 0; i < many; ++i) insert(mutant, piece);
       break;
     }
-    default: insert(mutant, mutant.phrases[mutant.below(mutant.phrases.size())]); break;
+    default: insert(mutant, mutant.vocabulary[mutant.below(mutant.vocabulary.size())]); break;
   }
 }
 
 void mutate_once(Mutant& mutant) {
-  if (mutant.messages.empty()) return insert(mutant, mutant.phrases.front());
+  if (mutant.messages.empty()) return insert(mutant, mutant.vocabulary.front());
   switch (mutant.below(12)) {
-    case 0: mutate_manner(mutant); break;
+    case 0: mutate_delivery(mutant); break;
     case 1: mutate_script(mutant); break;
     case 2:
     case 3: mutate_header(mutant, mutant.any()); break;
@@ -137,14 +142,14 @@ void mutate_once(Mutant& mutant) {
 }
 
 // A write whose region and payload do not agree ends the connection.
-void fit_payload(Piece& piece) {
+void fit_payload(RawMessage& piece) {
   const auto write = wire::decode<wire::Write>(View(piece.body));
   if (!write.ok()) return;
   const std::uint64_t bytes = packed_bytes(write->region);
   if (bytes <= kLongestPayload) piece.payload.resize(bytes, std::byte{0x3F});
 }
 
-void fit(Mutant& mutant, Piece& piece) {
+void fit(Mutant& mutant, RawMessage& piece) {
   if (!piece.whole() || mutant.one_in(64)) return;
   piece.body.resize(std::min<std::size_t>((piece.body.size() + 7) / 8 * 8, wire::kMaxBodyBytes));
   const Opcode opcode = piece.opcode();
@@ -164,21 +169,21 @@ std::size_t put(const Bytes& bytes, std::span<std::uint8_t> out) {
 }  // namespace
 
 std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed,
-                   const std::vector<Piece>& phrases) {
+                   const std::vector<RawMessage>& vocabulary) {
   const Input input = parse({reinterpret_cast<const std::byte*>(data), size});
-  Mutant mutant{input.manner, Bytes(input.script.begin(), input.script.end()), split(input.stream),
-                std::minstd_rand(seed), phrases};
+  Mutant mutant{input.delivery, Bytes(input.script.begin(), input.script.end()),
+                split(input.stream), std::minstd_rand(seed), vocabulary};
   if (mutant.one_in(32)) return LLVMFuzzerMutate(data, size, max_size);
   for (std::size_t left = 1 + mutant.below(3); left > 0; --left) mutate_once(mutant);
-  for (Piece& piece : mutant.messages) fit(mutant, piece);
-  return put(assemble(mutant.manner, mutant.script, join(mutant.messages)), {data, max_size});
+  for (RawMessage& piece : mutant.messages) fit(mutant, piece);
+  return put(assemble(mutant.delivery, mutant.script, join(mutant.messages)), {data, max_size});
 }
 
 std::size_t cross_over(View first, View second, std::span<std::uint8_t> out, unsigned seed) {
   std::minstd_rand random(seed);
   const Input base = parse(first);
-  std::vector<Piece> messages = split(base.stream);
-  const std::vector<Piece> others = split(parse(second).stream);
+  std::vector<RawMessage> messages = split(base.stream);
+  const std::vector<RawMessage> others = split(parse(second).stream);
   if (!others.empty()) {
     const std::size_t from = random() % others.size();
     const std::size_t count = 1 + random() % (others.size() - from);
@@ -186,7 +191,7 @@ std::size_t cross_over(View first, View second, std::span<std::uint8_t> out, uns
     const auto begin = others.begin() + static_cast<long>(from);
     messages.insert(messages.begin() + at, begin, begin + static_cast<long>(count));
   }
-  return put(assemble(base.manner, base.script, join(messages)), out);
+  return put(assemble(base.delivery, base.script, join(messages)), out);
 }
 
 }  // namespace ob::fuzz

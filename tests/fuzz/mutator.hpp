@@ -10,9 +10,9 @@
 namespace ob::fuzz {
 
 /// As LLVMFuzzerCustomMutator.
-/// @param phrases messages that may be put in
+/// @param vocabulary messages that may be put in
 std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed,
-                   const std::vector<Piece>& phrases);
+                   const std::vector<RawMessage>& vocabulary);
 
 /// As LLVMFuzzerCustomCrossOver: messages of `second` among those of `first`.
 std::size_t cross_over(View first, View second, std::span<std::uint8_t> out, unsigned seed);
@@ -20,10 +20,10 @@ std::size_t cross_over(View first, View second, std::span<std::uint8_t> out, uns
 }  // namespace ob::fuzz
 
 // Defines what libFuzzer looks for.
-#define OB_FUZZ_MESSAGES(phrases)                                                          \
+#define OB_FUZZ_MESSAGES(vocabulary)                                                       \
   extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,     \
                                                  std::size_t max_size, unsigned seed) {    \
-    static const std::vector<ob::fuzz::Piece> known = phrases;                             \
+    static const std::vector<ob::fuzz::RawMessage> known = vocabulary;                     \
     return ob::fuzz::mutate(data, size, max_size, seed, known);                            \
   }                                                                                        \
   extern "C" std::size_t LLVMFuzzerCustomCrossOver(                                        \

@@ -1,6 +1,6 @@
 #pragma once
-// A daemon that answers everything at once, with zeros, and remembers what it said: the bytes that
-// inputs for clients are made of.
+// A daemon that answers every command at once, with zeros, and records its answers: inputs for
+// clients are made of them.
 
 #include "fuzz/framing.hpp"
 #include "transport/stream.hpp"
@@ -8,10 +8,10 @@
 namespace ob::fuzz {
 
 /// Memory: `said` outlives it
-class PoliteDaemon final : public transport::Stream {
+class ScriptedDaemon final : public transport::Stream {
  public:
   /// @param shares_memory a location and a segment answer locate; else a refusal
-  PoliteDaemon(Bytes& said, bool shares_memory) : said_(said), shares_memory_(shares_memory) {}
+  ScriptedDaemon(Bytes& said, bool shares_memory) : said_(said), shares_memory_(shares_memory) {}
 
   Result<std::size_t> try_send(std::span<const iovec> parts) override;
   Result<std::size_t> try_receive(std::span<const iovec> parts) override;
@@ -20,12 +20,12 @@ class PoliteDaemon final : public transport::Stream {
   Status send_segment(int fd) override;
   Result<transport::Segment> receive_segment(transport::Deadline deadline) override;
   void shut_down() noexcept override {}
-  std::string peer() const override { return "a polite daemon"; }
+  std::string peer() const override { return "a scripted daemon"; }
   bool intact() const noexcept override { return true; }
   int descriptor() const noexcept override { return -1; }
 
  private:
-  void answer(const Piece& asked);
+  void answer(const RawMessage& asked);
   template <class Message>
   void say(wire::Opcode opcode, const wire::Header& to, const Message& message,
            std::size_t payload_bytes = 0);

@@ -1,4 +1,4 @@
-#include "fuzz/connect_seam.hpp"
+#include "fuzz/connect_stub.hpp"
 
 #include <utility>
 

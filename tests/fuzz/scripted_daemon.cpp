@@ -1,4 +1,4 @@
-#include "fuzz/polite_daemon.hpp"
+#include "fuzz/scripted_daemon.hpp"
 
 #include "base/chunks.hpp"
 #include "fuzz/failure.hpp"
@@ -13,7 +13,7 @@ using wire::Opcode;
 constexpr std::uint64_t kSegmentBytes = std::uint64_t{64} << 10;
 
 template <class Message>
-Message asked_for(const Piece& asked) {
+Message asked_for(const RawMessage& asked) {
   auto message = wire::decode<Message>(View(asked.body));
   expect(message.ok(), "our own client speaks well");
   return std::move(message).value();
@@ -22,16 +22,16 @@ Message asked_for(const Piece& asked) {
 }  // namespace
 
 template <class Message>
-void PoliteDaemon::say(Opcode opcode, const wire::Header& to, const Message& message,
-                       std::size_t payload_bytes) {
+void ScriptedDaemon::say(Opcode opcode, const wire::Header& to, const Message& message,
+                         std::size_t payload_bytes) {
   wire::Body body;
   wire::encode(message, body);
   const Bytes payload(payload_bytes);
-  append(said_, piece_of({.opcode = opcode, .queue = to.queue, .sequence = to.sequence},
-                         body.bytes(), payload));
+  append(said_, raw_message({.opcode = opcode, .queue = to.queue, .sequence = to.sequence},
+                            body.bytes(), payload));
 }
 
-void PoliteDaemon::answer(const Piece& asked) {
+void ScriptedDaemon::answer(const RawMessage& asked) {
   const auto header =
       *wire::decode_header(std::span<const std::byte, wire::kHeaderBytes>(asked.header));
   wire::Outcome outcome;
@@ -65,21 +65,21 @@ void PoliteDaemon::answer(const Piece& asked) {
     case Opcode::synchronize: say(Opcode::done, header, outcome); break;
     case Opcode::ping:
       append(said_,
-             piece_of({.opcode = Opcode::pong, .queue = {}, .sequence = header.sequence}, {}));
+             raw_message({.opcode = Opcode::pong, .queue = {}, .sequence = header.sequence}, {}));
       break;
     default: break;
   }
 }
 
-Result<std::size_t> PoliteDaemon::try_send(std::span<const iovec> parts) {
+Result<std::size_t> ScriptedDaemon::try_send(std::span<const iovec> parts) {
   std::size_t sent = 0;
   for (const iovec& part : parts) {
     append(heard_, View(static_cast<const std::byte*>(part.iov_base), part.iov_len));
     sent += part.iov_len;
   }
-  std::vector<Piece> pieces = split(heard_);
+  std::vector<RawMessage> pieces = split(heard_);
   heard_.clear();
-  for (const Piece& piece : pieces) {
+  for (const RawMessage& piece : pieces) {
     const bool complete = piece.whole() &&
                           piece.body.size() == piece.number<std::uint32_t>(kBodyBytesAt) &&
                           piece.payload.size() == piece.number<std::uint64_t>(kPayloadBytesAt);
@@ -88,7 +88,7 @@ Result<std::size_t> PoliteDaemon::try_send(std::span<const iovec> parts) {
   return sent;
 }
 
-Result<std::size_t> PoliteDaemon::try_receive(std::span<const iovec> parts) {
+Result<std::size_t> ScriptedDaemon::try_receive(std::span<const iovec> parts) {
   std::size_t received = 0;
   for (const iovec& part : parts) {
     const std::size_t size = std::min(part.iov_len, said_.size() - told_);
@@ -99,14 +99,14 @@ Result<std::size_t> PoliteDaemon::try_receive(std::span<const iovec> parts) {
   return received;
 }
 
-Status PoliteDaemon::wait(bool, bool want_send, transport::Deadline) {
+Status ScriptedDaemon::wait(bool, bool want_send, transport::Deadline) {
   if (want_send || told_ < said_.size()) return {};
   return {Code::connection_lost, "the client waits for what nobody owes it"};
 }
 
-Status PoliteDaemon::send_segment(int) { return {Code::unsupported, "clients send none"}; }
+Status ScriptedDaemon::send_segment(int) { return {Code::unsupported, "clients send none"}; }
 
-Result<transport::Segment> PoliteDaemon::receive_segment(transport::Deadline) {
+Result<transport::Segment> ScriptedDaemon::receive_segment(transport::Deadline) {
   auto memory = transport::create_sealed_memory("fuzz", kSegmentBytes);
   if (!memory.ok()) return memory.status();
   return transport::Segment{memory->release()};

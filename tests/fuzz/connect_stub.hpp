@@ -1,5 +1,6 @@
 #pragma once
-// Programs that link connect_seam.cpp connect to nobody: transport::connect() is ours.
+// Programs that link connect_stub.cpp open no connection: its transport::connect() returns the
+// stream that set_next_stream() was given.
 
 #include <memory>
 
