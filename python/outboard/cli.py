@@ -19,10 +19,10 @@ COMMANDS = {
     "bench": "Run a benchmark.",
     "report": "Show the counters that programs left in a folder.",
     "trace": "Join trace files of several processes into one.",
-    "coverage": "Show which routines can go out, and what stays local.",
+    "coverage": "Show which routines can go out, and which calls stay local.",
     "tune": "Measure links, devices and the local library, for mode auto to decide by.",
-    "explain": "Say where a call would run, what it would take, and why.",
-    "doctor": "Say what is wrong with an installation, and what to do about it.",
+    "explain": "Say where a call would run, its time, and the reason.",
+    "doctor": "Say what is wrong with an installation, and how to repair it.",
 }
 
 

@@ -38,7 +38,7 @@ class Routine:
 
     @property
     def names(self) -> list[str]:
-        """In all precisions, or with all prefixes."""
+        """The names of the routine in all precisions, or with all prefixes."""
         if "routine" in self.row:
             return [self.row[p] for p in PRECISIONS if self.row[p]]
         return [n for key, cell in self.row.items() if key.startswith("fftw") for n in cell.split()]
@@ -52,7 +52,7 @@ class Routine:
         return self.row.get("Fortran") != "tests"
 
     def backends(self) -> Row:
-        """Name -> whether, and how, it runs the routine."""
+        """Backends by name, with how they run the routine; empty: they do not."""
         columns = list(self.row)
         last = columns.index("computes" if "routine" in self.row else "does")
         start = columns.index("Fortran") + 2 if "routine" in self.row else 2
@@ -61,7 +61,7 @@ class Routine:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Names that an interface has of a routine, such as `cblas_<name>64_`."""
+    """Names that an interface gives a routine, such as `cblas_<name>64_`."""
 
     interface: str
     integers: str
@@ -79,7 +79,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Page:
-    """The page, read."""
+    """The page, parsed."""
 
     sections: list[Section]
 
@@ -167,7 +167,7 @@ def text() -> str:
 
 
 def _emitted(root: Path) -> str:
-    """From the tables of a checkout."""
+    """The page, made from the tables of a checkout."""
     routines = root / "routines"
     with tempfile.TemporaryDirectory(prefix="outboard-coverage-") as folder:
         page = Path(folder) / "coverage.md"

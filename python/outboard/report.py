@@ -27,7 +27,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its heading and what stands in it."""
+    """One column: its heading and its cells."""
 
     heading: str
     cell: Callable[[Routine], str]
@@ -47,7 +47,7 @@ class Report:
         return cls(*counters.read_folder(folder))
 
     def lines(self) -> list[Line]:
-        """One per routine, the busiest first."""
+        """One line per routine, the busiest first."""
         return [Line(r, self._local_would_take(r)) for r in counters.merged(self.processes)]
 
     def local_rates(self) -> dict[str, float]:
@@ -101,7 +101,7 @@ class Report:
                 console.print(table)
 
     def headlines(self) -> list[str]:
-        """The lines above the table: who ran, with which daemon, and what went wrong."""
+        """The lines above the table: the processes, their daemon, and failures."""
         if not self.processes:
             return ["outboard: no BLAS, LAPACK or FFTW call was seen", *self.notes]
         many = len(self.processes)
@@ -220,7 +220,7 @@ def _tables(lines: list[Line], width: int, counting: bool) -> list[Table]:
 
 
 def _total(lines: list[Line]) -> Line:
-    """Sums; the estimate only where every routine that went out has one."""
+    """The line of sums; it has an estimate only if every routine that went out has one."""
     total = Routine(_TOTAL)
     for line in lines:
         total.add(line.routine)

@@ -18,7 +18,7 @@ WRITER = """
 #include <cstring>
 #include <memory>
 #include "offload/report_block.hpp"
-using namespace ob::interpose;
+using namespace ob::offload;
 int main() {
   auto block = std::make_unique<ReportBlock>();
   block->magic = kReportMagic;

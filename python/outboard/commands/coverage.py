@@ -30,7 +30,7 @@ _HINT = (
 )
 @click.option("--routine", metavar="NAME", help="Show one routine with all its names.")
 def command(markdown: IO[str] | None, routine: str | None) -> None:
-    """Show which routines can go out, to which backends, and what stays local.
+    """Show which routines can go out, to which backends, and which calls stay local.
 
     NAME is a routine (dgesv), one without its precision (gesv), or any name that a program calls
     (LAPACKE_dgesv_work64_).

@@ -22,7 +22,8 @@ from outboard.settings import Settings, inherited_mode, inherited_servers
     type=values.ReportTarget(),
     is_flag=False,
     flag_value="text",
-    help="At the end, what went out and how long it took: on stderr, or as JSON to a file.",
+    help="At the end, show the calls that went out and their times: on stderr, or as JSON in a "
+    "file.",
 )
 @click.option(
     "--trace",

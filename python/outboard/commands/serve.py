@@ -29,11 +29,15 @@ MAX_STREAMS = settings_table.row("streams").max
     "--backend", type=click.Choice(("auto", "cpu", "cuda", "null", "opencl")), help="[default: cpu]"
 )
 @click.option(
-    "--devices", type=click.IntRange(1, MAX_DEVICES), help="Devices; of cpu, they split the cores."
+    "--devices",
+    type=click.IntRange(1, MAX_DEVICES),
+    help="Number of devices; those of cpu split the cores.",
 )
 @click.option("--device-memory", type=values.Size(), help="Memory of each device, e.g. 4G.")
 @click.option("--device-rate", type=values.Rate(), help="Speed of a null device, e.g. 500GF.")
-@click.option("--plan-time", type=values.Time(), help="A null device's for a plan, e.g. 20ms.")
+@click.option(
+    "--plan-time", type=values.Time(), help="Time of a null device for a plan, e.g. 20ms."
+)
 @click.option(
     "--max-streams",
     type=click.IntRange(1, MAX_STREAMS),
@@ -54,26 +58,35 @@ MAX_STREAMS = settings_table.row("streams").max
 @click.option(
     "--no-peers",
     is_flag=True,
-    help="Never connect to other daemons: what devices of several share goes through the client.",
+    help="Never connect to other daemons. Devices of several daemons then exchange data through "
+    "the client.",
 )
-@click.option("--max-connections", type=click.IntRange(1, 65536), help="Clients.  [default: 256]")
+@click.option(
+    "--max-connections", type=click.IntRange(1, 65536), help="Most clients.  [default: 256]"
+)
 @click.option("--session-memory", type=values.Size(), help="Device memory of one client, e.g. 2G.")
 @click.option(
-    "--session-host-memory", type=values.Size(), help="This machine's for one client, e.g. 1G."
+    "--session-host-memory",
+    type=values.Size(),
+    help="Memory of this machine for one client, e.g. 1G.",
 )
 @click.option(
     "--longest-command",
     type=click.FloatRange(0),
     metavar="SECONDS",
-    help="A call that is expected to take longer is refused while others wait; 0: none is.  "
+    help="A call that is expected to take longer is refused while others wait; 0: no limit.  "
     "[default: 10]",
 )
-@click.option("--idle-time", type=click.IntRange(1), help="Seconds; then an unused one is closed.")
+@click.option(
+    "--idle-time",
+    type=click.IntRange(1),
+    help="Seconds after which an unused connection is closed.",
+)
 @click.option(
     "--drain-time",
     type=click.FloatRange(0),
     metavar="SECONDS",
-    help="What calls in flight may take after SIGTERM.  [default: 30]",
+    help="Time for calls in flight after SIGTERM.  [default: 30]",
 )
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="What to log on stderr.")
 @click.option("--exit-with-parent", is_flag=True, help="End when the starting process ends.")

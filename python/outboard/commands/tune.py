@@ -64,14 +64,14 @@ class _Options:
 @click.option(
     "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write JSON there."
 )
-@click.option("--show", is_flag=True, help="Print what the profiles hold; measure nothing.")
+@click.option("--show", is_flag=True, help="Print the profiles; measure nothing.")
 @click.option("--forget", is_flag=True, help="Remove the profiles of this host.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def command(**given: Any) -> None:
     """Measure the link to each daemon, its device, and the local library.
 
-    What is found is kept in profiles, by which mode auto decides from the first call on. With
-    COMMAND, the libraries that COMMAND uses are measured: it is run for some seconds to see them.
+    The measurements are kept in profiles, by which mode auto decides from the first call on. With
+    COMMAND, the libraries that COMMAND uses are measured: it runs for some seconds to find them.
     Without a daemon only the local library is measured.
 
     \b

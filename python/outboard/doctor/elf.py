@@ -20,7 +20,7 @@ _STEMS = (b"gemm", b"fftw", b"getrf", b"syrk", b"trsm", b"potrf", b"gesv", b"axp
 
 @dataclass(frozen=True)
 class Object:
-    """An ELF file, as far as it matters here."""
+    """The parts of an ELF file that the checks use."""
 
     path: Path
     machine: str
@@ -85,7 +85,7 @@ _MARKS = {
 
 
 def marks(path: Path) -> Iterator[str]:
-    """Libraries whose version text lies in the file."""
+    """Libraries whose version text is in the file."""
     try:
         with (
             path.open("rb") as file,

@@ -34,7 +34,7 @@ class Wanted:
 
 
 def all_groups(wanted: Wanted, environment: dict[str, str]) -> Groups:
-    """Every group that applies, with its findings."""
+    """The groups of checks that apply, with their findings."""
     installed, native = versions.check(environment)
     groups: Groups = [("Installation", installed), ("Settings", settings.check(environment))]
     if wanted.key:

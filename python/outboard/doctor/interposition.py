@@ -34,7 +34,7 @@ def check(
 
 
 class Judge:
-    """Turns what a run showed into findings."""
+    """Turns the results of a run into findings."""
 
     def __init__(self, one: Trial, library: Path, executable: Path, names: frozenset[str]) -> None:
         self._trial = one
@@ -47,13 +47,13 @@ class Judge:
         self._providers = {str(o.path) for o in self._objects if self._provides(o)}
 
     def _provides(self, one: elf.Object) -> bool:
-        """A library of routines, not a program with its own copy of some."""
+        """True for a library of routines, and not for a program with its own copy of some."""
         if one.path == self._executable:
             return False
         return bool(one.exports & self._names) or one.path.name.startswith("libfftw3")
 
     def findings(self) -> tuple[list[Finding], list[Path]]:
-        """All of them, and the providers."""
+        """All findings, and the libraries that provide routines."""
         found = [*self._ending(), *self._unreached()]
         found += [*self._caught(), *self._by_handle(), *self._around(), *self._inside()]
         found += [*self._renamed(), *self._elsewhere(), *self._calls(bool(found))]
@@ -110,7 +110,7 @@ class Judge:
         return found
 
     def _by_handle(self) -> list[Finding]:
-        """Names that somebody looked up in a library of routines itself."""
+        """Names that the program looked up in a library of routines itself."""
         if self._around():
             return []  # libraries in a scope of their own bind their own names, too
         caught = set().union(*self._users().values())
@@ -131,7 +131,7 @@ class Judge:
         ]
 
     def _around(self) -> list[Finding]:
-        """Names that an object binds to another one than us."""
+        """Names that an object binds to another library than ours."""
         users = self._users()
         around: dict[tuple[str, str], list[str]] = defaultdict(list)
         for b in self._trial.bindings:
@@ -153,7 +153,7 @@ class Judge:
     # --- symbol tables ---------------------------------------------------------------------------
 
     def _inside(self) -> list[Finding]:
-        """Routines linked into a program or a module, which calls them without asking anybody."""
+        """Routines linked into a program or a module, which calls them without the loader."""
         found = []
         for one in self._objects:
             own = one.inner | (one.exports if one.path == self._executable else frozenset())
@@ -184,7 +184,7 @@ class Judge:
         return match is not None and match[1] not in _OWN_AFFIXES and match[2] in bases
 
     def _elsewhere(self) -> list[Finding]:
-        """Routines that are there without any of the names."""
+        """Libraries whose code is in an object although none of their names are."""
         found = []
         for one in self._objects:
             name = short(one.path)
@@ -224,12 +224,12 @@ class Judge:
 
 
 def short(path: str | Path) -> str:
-    """A file's name, of a Python module without the part that all have."""
+    """A file's name; for a Python module without the suffix that all modules have."""
     return re.sub(r"\.cpython-\d+-[\w-]+(?=\.so)", "", Path(path).name)
 
 
 def base(name: str) -> str:
-    """A routine's name without what interfaces and libraries put around it."""
+    """A routine's name without the affixes of interfaces and libraries."""
     return re.sub(r"^(scipy_)?(cblas_|LAPACKE_)?|(_?64)?_?$", "", name)
 
 

@@ -21,7 +21,7 @@ _INIT = "make one with `outboard key init`, or ask who keeps your pool for a cop
 
 
 def check(folder: Path, now: datetime.datetime | None = None) -> list[Finding]:
-    """Everything about the key in `folder`."""
+    """Check the key in `folder`."""
     now = now or datetime.datetime.now(datetime.UTC)
     if not folder.is_dir():
         return [problem("key", f"{folder} is no folder", _INIT)]
@@ -64,7 +64,7 @@ def _has(folder: Path, role: str) -> bool:
 def _member(
     folder: Path, role: str, pool: x509.Certificate, now: datetime.datetime
 ) -> list[Finding]:
-    """One role's certificate and private key."""
+    """Check the certificate and the private key of one role."""
     from outboard import keys
 
     found = private_key(folder / f"{role}.key")

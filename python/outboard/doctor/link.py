@@ -36,7 +36,7 @@ def context(key: Path) -> ssl.SSLContext:
 
 
 def secure(peer: socket.socket, key: Path) -> ssl.SSLSocket:
-    """`peer` with both sides proven. Raises ssl.SSLError or OSError."""
+    """TLS over `peer`, with both certificates checked. Raises ssl.SSLError or OSError."""
     return context(key).wrap_socket(peer)
 
 

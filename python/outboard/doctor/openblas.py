@@ -125,7 +125,7 @@ def best_core_type() -> str | None:
 
 
 def check(library: str, environment: Mapping[str, str], measure: bool) -> list[Finding]:
-    """The core type that `library` chose on this processor."""
+    """Check the core type that `library` chose on this processor."""
     name = Path(library).name
     chosen = environment.get("OPENBLAS_CORETYPE", "")
     said = ask(library, environment)
@@ -148,7 +148,7 @@ def check(library: str, environment: Mapping[str, str], measure: bool) -> list[F
 
 
 def judge(name: str, title: str, used: str, able: str, chosen: str) -> Finding:
-    """Kernels used, against what the processor is able to run."""
+    """Compare the kernels in use with those that the processor can run."""
     behind = _ORDER.index(able) - _ORDER.index(used)
     if behind <= 0:
         return ok(name, title)
@@ -167,7 +167,7 @@ _MEASURE_N = 1000
 def _measured(
     name: str, library: str, environment: Mapping[str, str], core: str, able: str
 ) -> list[Finding]:
-    """Products with the core type as it is, and with the one we would advise."""
+    """Time products with the present core type, and with the one that is advised."""
     now = ask(library, environment, _MEASURE_N)
     if not isinstance(now, OpenBlas) or not now.gflops:
         return []
@@ -203,7 +203,7 @@ def _quota() -> str:
 
 
 def threads(environment: Mapping[str, str], available: float) -> list[Finding]:
-    """Variables that set a number of threads, against the processors there are."""
+    """Compare variables that set a number of threads with the number of processors."""
     found = []
     for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         value = environment.get(name)

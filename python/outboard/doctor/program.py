@@ -44,7 +44,7 @@ def _shebang(path: Path) -> list[str]:
 
 
 def out_of_reach(path: Path, library: Path) -> str | None:
-    """Why the library is not preloaded into the program at `path`; None if it is."""
+    """The reason why the loader does not preload into the program at `path`; None if it does."""
     program, ours = elf.read(path.resolve()), elf.read(library)
     if program is None:
         return "is no program that this machine's loader starts"
@@ -63,7 +63,7 @@ def _plain(one: elf.Object) -> str:
 
 
 def _privileged(path: Path) -> str | None:
-    """Why the loader would not trust the environment with this program."""
+    """The reason why the loader ignores the environment of this program."""
     about = path.stat()
     if about.st_mode & stat.S_ISUID and about.st_uid != os.getuid():
         return "runs with its owner's privileges (setuid): the loader ignores LD_PRELOAD"
@@ -77,7 +77,7 @@ def _privileged(path: Path) -> str | None:
 
 
 def check(command: str, library: Path) -> tuple[Path | None, list[Finding]]:
-    """The program behind `command`, and what keeps the library out of it."""
+    """The program behind `command`, and the finding that keeps the library out of it."""
     path = executable(command)
     if path is None:
         text = f"'{command}' was not found, or may not be run"

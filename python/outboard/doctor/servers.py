@@ -1,4 +1,4 @@
-"""Checks of the daemons: do they answer, in our version, and how fast is the way to them."""
+"""Checks of the daemons: their answer, its version, and the speed of the connection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _START = "is the daemon running there? `outboard serve --listen ADDRESS` starts 
 
 
 def check(address: str, key: Path | None) -> list[Finding]:
-    """One daemon."""
+    """Check one daemon."""
     if address.startswith("unix:"):
         return [socket_file(address, Path(address.removeprefix("unix:")))]
     try:
@@ -43,7 +43,7 @@ def check(address: str, key: Path | None) -> list[Finding]:
 
 
 def socket_file(address: str, path: Path) -> Finding:
-    """A daemon on this machine; its streams run through shared memory, which we do not speak."""
+    """Check the socket of a daemon on this machine; its streams run through shared memory."""
     try:
         if not stat.S_ISSOCK(path.stat().st_mode):
             return problem(address, "is no socket", "name the one that the daemon listens on")
@@ -69,7 +69,7 @@ def socket_file(address: str, path: Path) -> Finding:
 
 
 def _ask(address: str, peer: socket.socket, key: Path | None) -> list[Finding]:
-    """With the handshake of TLS, if there is a key, and that of the protocol."""
+    """Check with the handshake of TLS, if there is a key, and that of the protocol."""
     try:
         secured = link.secure(peer, key) if key else peer
         with closing(secured):
@@ -110,7 +110,7 @@ def tls_failed(address: str, error: ssl.SSLError) -> Finding:
 
 
 def refused(address: str, refusal: wire.RefusedError, key: Path | None) -> Finding:
-    """A daemon that says no."""
+    """The finding for a daemon that refuses."""
     if refusal.code == wire.VERSION_MISMATCH:
         return _versions(address, refusal.version)
     if refusal.code == wire.DENIED and key is None and "key" in refusal.message:

@@ -1,4 +1,4 @@
-"""Checks of the environment: settings that nobody reads, or that make no sense."""
+"""Checks of the environment: variables that nothing reads, and values that are not valid."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def unknown(environment: Mapping[str, str]) -> list[Finding]:
 
 
 def _wrong(row: Row, value: str) -> Finding:
-    """The library does not take `value`."""
+    """The finding for a value that the library does not accept."""
     what = row.wrong or "is unknown"
     text = f"'{value}' {what} ({row.used_instead} is used instead)"
     return problem(row.variable, text, f"write {row.write or ', '.join(row.choices)}")
@@ -193,5 +193,5 @@ _CHECKS_OF_TYPE: dict[str, Callable[[Row, str], Finding | None]] = {
     "size": _size,
     "strict flag": _strict_flag,
 }
-# These files are looked for where the library would use them.
+# Checks of one setting, which replace those of its type.
 _CHECKS = {"profile": _profile, "trace": _trace}

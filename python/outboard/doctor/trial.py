@@ -90,7 +90,7 @@ def run(
 
 
 def _watch(process: subprocess.Popen[bytes], until: float, library: Path) -> set[Path]:
-    """Wait for the end; programs of the command that were seen without the library."""
+    """Wait for the end; returns the programs of the command that ran without the library."""
     without: set[Path] = set()
     while process.poll() is None and time.monotonic() < until:
         for pid in _members(process.pid):
@@ -129,7 +129,7 @@ def _without_library(pid: int, library: Path) -> Path | None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the command with all that it started."""
+    """End the command and all processes that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -168,5 +168,5 @@ def _parse(
 
 
 def _normal(path: str) -> str:
-    """One spelling per file; a program's own name may have no folder."""
+    """The absolute path of a file; a program's own name may have no folder."""
     return os.path.realpath(path) if "/" in path else path

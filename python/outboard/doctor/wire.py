@@ -27,7 +27,7 @@ DENIED, VERSION_MISMATCH = 5, 6
 
 
 class NotOutboardError(Exception):
-    """The other side sent what no daemon sends; `first` holds its first bytes."""
+    """The other side is no daemon; `first` holds the first bytes that it sent."""
 
     def __init__(self, text: str, first: bytes = b"") -> None:
         super().__init__(text)
@@ -74,7 +74,7 @@ def hello() -> bytes:
 
 
 def _text(raw: bytes, offset: int) -> bytes:
-    """text(n) in a body at `offset`."""
+    """The text(n) in a body at `offset`."""
     return struct.pack("<I", len(raw)) + raw + bytes(-(offset + 4 + len(raw)) % 8)
 
 
@@ -90,7 +90,7 @@ def _untext(body: bytes, offset: int) -> tuple[str, int]:
 
 
 def parse_welcome(body: bytes) -> Welcome:
-    """A welcome of our version; of another one as far as all versions have it."""
+    """Decode a welcome of our version; of another version, the fields that all versions have."""
     if len(body) < 8:
         raise NotOutboardError("a welcome cut short", body)
     magic, version, big_endian, _ = struct.unpack_from("<IHBB", body)
@@ -145,7 +145,7 @@ class Session:
         return data, time.perf_counter() - begin
 
     def close(self) -> None:
-        """A clean end, as far as the daemon is still there."""
+        """End the session cleanly, if the daemon still answers."""
         with contextlib.suppress(OSError):
             self._send(_GOODBYE, b"", 0, sequence=self._next())
         self._peer.close()

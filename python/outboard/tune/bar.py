@@ -61,7 +61,7 @@ class Bar:
 
 
 class Stopwatch:
-    """For the last line."""
+    """Keeps the time since its creation, for the last line."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()

@@ -70,7 +70,7 @@ def say(event: str, **values: object) -> None:
 
 
 class Witness:
-    """Looks into this process's own counters whether a call went out."""
+    """Reads from this process's own counters whether a call went out."""
 
     def __init__(self, folder: str) -> None:
         self._file = Path(folder) / f"report.{os.getpid()}.bin"
@@ -142,7 +142,7 @@ def series_of(job: Job, libraries: list[Any], names: Sequence[str]) -> list[Seri
 
 
 def first_contact(witness: Witness, candidates: list[Series]) -> None:
-    """One call: the connection is made, and the link is measured."""
+    """Make one call, which connects and measures the link."""
     for series in candidates:
         try:
             call = series.prepare(next(iter(series.sizes())))

@@ -48,7 +48,7 @@ class Operands:
         return (self.real * (count * self.parts))()
 
     def overwritten(self, operand: Any) -> Any:
-        """`operand`, which the call changes: restore() puts it back."""
+        """Note that the call changes `operand`: restore() puts it back."""
         copy = type(operand)()
         ctypes.memmove(copy, operand, ctypes.sizeof(operand))
         self._overwritten.append((operand, copy))
@@ -59,7 +59,7 @@ class Operands:
             ctypes.memmove(operand, copy, ctypes.sizeof(operand))
 
     def scalar(self, value: float) -> Any:
-        """An element."""
+        """A scalar of the routine's element type."""
         return (self.real * self.parts)(value)
 
     def real_scalar(self, value: float) -> Any:
@@ -67,7 +67,7 @@ class Operands:
 
 
 def integer(value: int) -> Any:
-    """By reference, in 64 bits: where a library reads 32 of them, they are the same number."""
+    """Pass by reference, in 64 bits: a library that reads 32 of them reads the same number."""
     return ctypes.byref(ctypes.c_int64(value))
 
 
@@ -76,7 +76,7 @@ def text(letter: str) -> Any:
 
 
 def fill(made: Any, block: array[float]) -> None:
-    """Repeats `block` all over `made`."""
+    """Fill `made` with repetitions of `block`."""
     whole = ctypes.sizeof(made)
     done = min(whole, block.itemsize * len(block))
     ctypes.memmove(made, block.buffer_info()[0], done)

@@ -25,11 +25,11 @@ class Call(Protocol):
     """A routine with operands that are ready."""
 
     def __call__(self) -> float:
-        """Calls it once: seconds. What it overwrites is put back before, untimed."""
+        """Restore the operands that a call overwrites, then call once; returns the seconds."""
         ...
 
     def close(self) -> None:
-        """Lets operands and plans go."""
+        """Free operands and plans."""
         ...
 
 
@@ -75,7 +75,7 @@ class _Seen:
     whole_s: float  # with making operands and plans
 
     def expected_s(self, next_size: Size) -> float:
-        """Calls grow with the work, all else with the operands."""
+        """Expect that calls grow with the work, and all else with the operands."""
         calls_s = CALLS * self.best_s
         rest_s = max(0.0, self.whole_s - calls_s)
         work, operands = (
@@ -121,7 +121,7 @@ class Planner:
                 self.outcome.skipped[one.name] = str(error)
 
     def _measure(self, one: Series, until: float) -> None:
-        """Sizes of one series, as long as the next is expected to end in time."""
+        """Measure the sizes of one series, as long as the next one should end in time."""
         last: _Seen | None = None
         for size in one.sizes():
             if size.bytes > self._limits.bytes:

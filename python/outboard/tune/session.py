@@ -1,4 +1,4 @@
-"""One `outboard tune`: the stages, one after the other, and what they found."""
+"""One `outboard tune`: the stages, one after the other, and their results."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Wanted:
 
 
 def tune(wanted: Wanted, json_file: Path | None) -> None:
-    """Measure, and show what was found."""
+    """Measure, and show the results."""
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))  # with cleaning up
     native = build.ensure_native()
     with suppress(OSError):
@@ -127,7 +127,7 @@ def _write_json(found: Sequence[Profile], wins: table.Wins, file: Path | None) -
 def reach(
     servers: Sequence[str], wanted: Wanted, native: paths.Native, chosen: tuple[str, ...]
 ) -> None:
-    """One call goes out to each, before anything long starts. Raises OutboardError."""
+    """Send one call to each server before anything long starts. Raises OutboardError."""
     for address in servers:
         with tempfile.TemporaryDirectory(prefix="outboard-") as name:
             one = _Session(wanted, native, Path(name), chosen)
@@ -139,13 +139,13 @@ def reach(
 
 
 def expect_writable(folder: Path, option: str) -> None:
-    """Find out before the measuring, not after it. Raises OutboardError."""
+    """Check that `folder` can be written before the measurements start. Raises OutboardError."""
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise OutboardError(f"{folder} cannot be written (it is not ours); name another: {option}")
 
 
 def expect_written(found: Sequence[Profile], servers: Sequence[str], folder: Path) -> None:
-    """The libraries write profiles themselves when the programs end. Raises OutboardError."""
+    """Check that the programs have written profiles when they ended. Raises OutboardError."""
     missing = [a for a in servers if not any(p.server[0] == a for p in found if not p.of_library)]
     if not any(p.of_library for p in found):
         missing.insert(0, "the local library")
@@ -158,7 +158,7 @@ def expect_written(found: Sequence[Profile], servers: Sequence[str], folder: Pat
 
 
 class _Session:
-    """The stages, with what they say besides figures."""
+    """The stages, with their notes."""
 
     def __init__(
         self, wanted: Wanted, native: paths.Native, folder: Path, chosen: tuple[str, ...]
@@ -229,7 +229,7 @@ class _Session:
         return stage.environment_for(settings, self._preload, self._libraries, os.environ)
 
     def wins(self, found: Sequence[Profile], servers: tuple[str, ...]) -> dict[str, dict[str, str]]:
-        """By server and routine, from which size on calls go out: what the library itself says."""
+        """By server and routine, the library's own answer from which size on calls go out."""
         wins: dict[str, dict[str, str]] = {}
         for address in servers:
             mine = [p for p in found if not p.of_library and p.server[0] == address]
@@ -258,7 +258,7 @@ def _wins_from(asker: answer.Asker, routine: str) -> str:
 
 
 def available_memory() -> float:
-    """Bytes that can be had without pushing others out: proc(5), MemAvailable."""
+    """Bytes of memory that are available without swapping: proc(5), MemAvailable."""
     try:
         text = Path("/proc/meminfo").read_text()
         return next(

@@ -24,7 +24,7 @@ Wins = Mapping[str, Mapping[str, str]]  # by server and routine: from which size
 
 
 def print_all(profiles: Sequence[Profile], wins: Wins, file: IO[str]) -> None:
-    """The link to each server, then the rates."""
+    """Print the link to each server, then the rates."""
     probe = Console(file=file)
     console = Console(file=file, highlight=False, width=probe.width if probe.is_terminal else _WIDE)
     libraries = [p for p in profiles if p.of_library]
@@ -112,7 +112,7 @@ def _by_routine(rates: Sequence[Rate]) -> dict[str, list[Rate]]:
 
 
 def at(rates: Sequence[Rate], decade: int) -> Rate | None:
-    """The one nearest to 10^decade flop, if it is within half a decade."""
+    """The rate nearest to 10^decade flop, if it is within half a decade."""
     work = 10.0**decade
     near = [r for r in rates if work / _NEAR <= r.flop < work * _NEAR]
     return min(near, key=lambda r: abs(math.log(r.flop / work)), default=None)
@@ -129,7 +129,7 @@ def _gflops(rate: Rate | None) -> str:
 
 
 def to_json(profiles: Sequence[Profile], wins: Wins) -> dict[str, Any]:
-    """All that the profiles hold."""
+    """The contents of the profiles."""
     return {
         "version": JSON_VERSION,
         "libraries": [
