@@ -1,27 +1,23 @@
 #pragma once
-// One FFTW plan for one FftPlan.
+// Transforms of one FftPlan by a library with FFTW's interface.
 
 #include <cstdint>
 #include <memory>
 
+#include "backend/cpu/dense_plan.hpp"
 #include "backend/cpu/fft_library.hpp"
+#include "backend/cpu/real_plan.hpp"
 #include "base/status.hpp"
-#include "device/host_buffer.hpp"
 #include "device/host_event.hpp"
 #include "routines/fft.hpp"
 
 namespace ob::cpu {
 
-class CpuRealPlan;
-
-/// Planned for aligned arrays; a second plan for others is made when first needed. Complex-to-real
-/// transforms keep their input, and real ones work in place on packed rows, through scratch memory:
-/// FFTW itself does neither. Real-to-real ones that the library lacks go by way of others.
+/// By the library's own plans, or by way of others: real-to-real transforms that it lacks.
 /// Threads: build() once; wait() any; execute() by one thread at a time
 class CpuFftPlan {
  public:
   CpuFftPlan(const FftPlan& plan, std::shared_ptr<const FftLibrary> library, unsigned threads);
-  ~CpuFftPlan();
   CpuFftPlan(const CpuFftPlan&) = delete;
   CpuFftPlan& operator=(const CpuFftPlan&) = delete;
 
@@ -38,20 +34,14 @@ class CpuFftPlan {
 
  private:
   Status prepare();
-  Result<FftLibrary::Plan> make(unsigned flags, bool in_place) const;
-  Result<FftLibrary::Plan> plan_for(void* input, void* output);
-  Status run(void* input, void* output);
 
   const FftPlan plan_;
-  const bool halves_;  // one side is a half spectrum: the two sides differ in size
   const std::shared_ptr<const FftLibrary> library_;
   const unsigned threads_;
   EventMark built_;
   Status build_status_;
-  FftLibrary::Plan aligned_ = nullptr;
-  FftLibrary::Plan unaligned_ = nullptr;
-  std::shared_ptr<HostBuffer> scratch_;
-  std::unique_ptr<CpuRealPlan> by_others_;  // instead of plans of its own
+  std::unique_ptr<CpuDensePlan> dense_;  // one of the two
+  std::unique_ptr<CpuRealPlan> real_;
 };
 
 }  // namespace ob::cpu

@@ -6,13 +6,11 @@
 namespace ob::cpu {
 namespace {
 
-Result<std::unique_ptr<CpuFftPlan>> planned(const FftPlan& plan,
-                                            const std::shared_ptr<const FftLibrary>& library,
-                                            unsigned threads) {
-  auto made = std::make_unique<CpuFftPlan>(plan, library, threads);
-  made->build();
-  std::uint64_t waited_ns = 0;
-  OB_RETURN_IF_ERROR(made->wait(waited_ns));
+Result<std::unique_ptr<CpuDensePlan>> planned(const FftPlan& plan,
+                                              const std::shared_ptr<const FftLibrary>& library,
+                                              unsigned threads) {
+  auto made = std::make_unique<CpuDensePlan>(plan, library, threads);
+  OB_RETURN_IF_ERROR(made->prepare());
   return made;
 }
 
@@ -69,7 +67,7 @@ Status CpuRealPlan::run(const Pass& pass, std::byte* input, std::byte* output) {
   };
   const std::uint64_t step = pass.block->plan().batch;
   for (std::uint64_t first = 0; first < pass.lines; first += step) {
-    CpuFftPlan& transforms = pass.lines - first < step ? *pass.rest : *pass.block;
+    CpuDensePlan& transforms = pass.lines - first < step ? *pass.rest : *pass.block;
     const FftPlan& through = transforms.plan();
     const std::uint64_t input_step = input_bytes(through) / through.batch;
     const std::uint64_t output_step = output_bytes(through) / through.batch;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "backend/cpu/fft_plan.hpp"
+#include "backend/cpu/dense_plan.hpp"
 #include "device/real_transform.hpp"
 
 namespace ob::cpu {
@@ -13,17 +13,17 @@ namespace ob::cpu {
 /// One r2r plan: dimension by dimension, blocks of lines at a time, by way of real or complex
 /// transforms (device/real_transform.hpp).
 /// Memory:  two blocks of at most kBlockBytes or one line each, from the first execute() on
-/// Threads: as CpuFftPlan
+/// Threads: one at a time
 class CpuRealPlan {
  public:
   /// What a block takes before and after its transforms: both stay in a second-level cache.
   static constexpr std::uint64_t kBlockBytes = std::uint64_t{256} << 10;
 
-  /// @pre plan.kind == FftKind::r2r && plan.rank > 0   Errors: those of CpuFftPlan::wait
+  /// @pre plan.kind == FftKind::r2r && plan.rank > 0   Errors: those of CpuDensePlan
   static Result<std::unique_ptr<CpuRealPlan>> create(const FftPlan& plan,
                                                      std::shared_ptr<const FftLibrary> library,
                                                      unsigned threads);
-  /// @pre arrays as planned   Errors: out_of_memory, those of CpuFftPlan::execute
+  /// @pre arrays as planned   Errors: out_of_memory, those of CpuDensePlan
   Status execute(std::byte* input, std::byte* output);
 
  private:
@@ -33,8 +33,8 @@ class CpuRealPlan {
     std::uint64_t lines = 0;
     std::uint64_t points = 0;  // of a line
     std::uint64_t inner = 0;   // elements between neighbours of a line
-    std::unique_ptr<CpuFftPlan> block;
-    std::unique_ptr<CpuFftPlan> rest;  // of the lines after the last whole block; may be absent
+    std::unique_ptr<CpuDensePlan> block;
+    std::unique_ptr<CpuDensePlan> rest;  // of the lines after the last whole block; may be absent
   };
 
   explicit CpuRealPlan(const FftPlan& plan) : plan_(plan) {}

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/cuda/blas.hpp"
+#include "backend/cuda/blas_call.hpp"
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/memory_source.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of the BLAS by cuBLAS.
+// Rows of the BLAS, by cuBLAS.
 
 #include "backend/cuda/stream_context.hpp"
 #include "routines/argument.hpp"
@@ -7,18 +7,11 @@
 
 namespace ob::cuda {
 
-/// The modes that cuBLAS is asked for, as DeviceInfo::accuracies. Whether it then emulates a
-/// product is its own decision, by the device and the matrices.
-std::uint8_t accuracies_of_blas() noexcept;
-
-/// True if cuBLAS has a function for it, or several together do (gemmt).
+/// True if cuBLAS has a function for the row, or several together compute it (gemmt).
 bool blas_has(const Descriptor& routine) noexcept;
 
-/// Submits a call with the reference's rules for what is empty, alpha = 0 and beta = 0.
-/// Memory: operands on the device, complex ones aligned to their size
+/// Submits a call, as run_cublas() does.
 /// @pre blas_has(routine)
-/// Errors: unavailable without the library; unsupported if this version lacks it; out_of_memory;
-/// device_error
 Status run_blas(StreamContext& context, const Descriptor& routine, const Argument* arguments);
 
 }  // namespace ob::cuda

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backend/cuda/indices.hpp"
+#include "backend/cuda/make_plan.hpp"
 #include "backend/cuda/routines.hpp"
 
 namespace ob::cuda {
@@ -42,11 +43,11 @@ Status CudaDevice::run(CudaQueue& queue, const HostCall& call) {
 }
 
 Result<std::unique_ptr<CudaFftPlan>> CudaDevice::make_transform(const FftPlan& plan) const {
-  return CudaFftPlan::make(*parts_.libraries, parts_.ordinal, plan);
+  return make_fft_plan(*parts_.libraries, plan);
 }
 
 std::uint64_t CudaDevice::transform_host_bytes(const FftPlan& plan) const {
-  return CudaFftPlan::host_bytes(plan);
+  return fft_plan_host_bytes(plan);
 }
 
 }  // namespace ob::cuda

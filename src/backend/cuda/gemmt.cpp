@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "backend/cuda/blas.hpp"
+#include "backend/cuda/blas_call.hpp"
 #include "device/blocked_gemmt.hpp"
 
 namespace ob::cuda {
@@ -19,7 +19,7 @@ class Steps final : public GemmtSteps {
   Result<std::byte*> scratch(std::uint64_t size_bytes) override {
     return context_.work.device_bytes(size_bytes);
   }
-  Status gemm(const Argument* arguments) override { return run_blas(context_, gemm_, arguments); }
+  Status gemm(const Argument* arguments) override { return run_cublas(context_, gemm_, arguments); }
   Status copy_triangle(char uplo, std::int64_t n, HostOperand from, HostOperand to) override {
     OB_ASSIGN_OR_RETURN(const Kernels* kernels, context_.handles.kernels(context_.device));
     const auto size = static_cast<long long>(n);

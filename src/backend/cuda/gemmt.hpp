@@ -7,7 +7,7 @@
 
 namespace ob::cuda {
 
-/// Submits products of whole blocks.   @pre is_gemmt(routine) && n > 0   Errors: as run_blas
+/// Submits products of whole blocks.   @pre is_gemmt(routine) && n > 0   Errors: as run_cublas
 Status run_gemmt(StreamContext& context, const Descriptor& routine, const Argument* arguments);
 
 }  // namespace ob::cuda

@@ -1,7 +1,7 @@
 #pragma once
 // The null device: checks everything a device checks, then computes nothing.
 
-#include "backend/null/backend.hpp"
+#include "backend/null/config.hpp"
 #include "backend/null/pace.hpp"
 #include "device/compute_time.hpp"
 #include "device/host_device.hpp"

@@ -12,14 +12,11 @@ namespace ob::opencl {
 /// Memory: operands on the device
 bool blas_takes(const QueueContext& context, const Descriptor& routine, const Argument* arguments);
 
-/// Runs a call with the reference's rules for what is empty, alpha = 0 and beta = 0.
-/// Memory: operands on the device, aligned to their elements. What CLBlast allocates counts against
-/// the device's cap while it runs.
-/// @pre blas_takes(...)   Errors: out_of_memory, then nothing was computed; device_error
+/// Runs a call to its end with the reference's rules for what is empty, alpha = 0 and beta = 0.
+/// Memory: operands on the device, aligned to their elements; CLBlast's own memory counts against
+///         the device's cap while the call runs
+/// Errors: out_of_memory, then nothing was computed; device_error
+/// @pre blas_takes(context, routine, arguments)
 Status run_blas(QueueContext& context, const Descriptor& routine, const Argument* arguments);
-
-/// The same without waiting for it.
-/// @pre blas_scratch_bytes() were set aside, until the queue has passed it
-Status submit_blas(QueueContext& context, const Descriptor& routine, const Argument* arguments);
 
 }  // namespace ob::opencl

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "backend/opencl/make_plan.hpp"
 #include "backend/opencl/routines.hpp"
 
 namespace ob::opencl {
@@ -20,11 +21,11 @@ Status ClDevice::run(ClQueue& queue, const HostCall& call) {
 }
 
 Result<std::unique_ptr<ClFftPlan>> ClDevice::make_transform(const FftPlan& plan) const {
-  return ClFftPlan::make(parts_.accelerator, *parts_.memory, parts_.transforms.get(), plan);
+  return make_fft_plan(parts_.accelerator, *parts_.memory, parts_.transforms.get(), plan);
 }
 
 std::uint64_t ClDevice::transform_host_bytes(const FftPlan& plan) const {
-  return ClFftPlan::host_bytes(parts_.transforms.get(), plan);
+  return fft_plan_host_bytes(parts_.transforms.get(), plan);
 }
 
 }  // namespace ob::opencl

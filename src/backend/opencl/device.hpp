@@ -7,6 +7,7 @@
 #include "backend/opencl/fft_plan.hpp"
 #include "backend/opencl/queue.hpp"
 #include "device/accelerator_device.hpp"
+#include "device/host_transforms.hpp"
 
 namespace ob::opencl {
 

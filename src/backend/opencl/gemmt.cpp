@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "backend/opencl/blas.hpp"
+#include "backend/opencl/blas_call.hpp"
 #include "device/blocked_gemmt.hpp"
 
 namespace ob::opencl {
@@ -17,7 +17,7 @@ class Steps final : public GemmtSteps {
     return context_.work.device_bytes(size_bytes);
   }
   Status gemm(const Argument* arguments) override {
-    return submit_blas(context_, gemm_, arguments);
+    return submit_clblast(context_, gemm_, arguments);
   }
   Status copy_triangle(char uplo, std::int64_t n, HostOperand from, HostOperand to) override {
     OB_ASSIGN_OR_RETURN(const Kernels* kernels, context_.libraries.kernels());

@@ -13,7 +13,7 @@ namespace ob::opencl {
 inline constexpr std::int64_t kGemmtBlock = 1024;
 
 /// Submits products of whole blocks (device/blocked_gemmt.hpp).
-/// @pre as submit_blas; is_gemmt(routine) && n > 0   Errors: as submit_blas
+/// @pre is_gemmt(routine) && n > 0   Errors: as submit_clblast
 Status run_gemmt(QueueContext& context, const Descriptor& routine, const Argument* arguments);
 
 }  // namespace ob::opencl

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "backend/opencl/fft_plan.hpp"
+#include "device/host_transforms.hpp"
 
 namespace ob::opencl {
 

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "backend/cpu/fft_plan.hpp"
 #include "support/random.hpp"
 
 namespace ob::cpu {
