@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "support/random.hpp"
+
 namespace ob::daemon {
 namespace {
 
@@ -19,9 +21,7 @@ Bytes packed(Bytes& memory, const Region& region) {
 
 // Oracle: the region's own packed order, by Layout.
 TEST(Staging, PiecesFollowOneAnotherInTheRegionsOrder) {
-  const unsigned seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  std::mt19937_64 random = test::fresh_random();
   for (int i = 0; i < 2000; ++i) {
     Region region;
     region.element_bytes = 1U << (random() % 5);

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/random.hpp"
+
 namespace ob {
 namespace {
 
@@ -154,9 +156,7 @@ TEST(HostQueueTest, TheDestructorRunsWhatWasSubmitted) {
 
 // Meant for the thread sanitizer as well: plain ints, ordered by the queue alone.
 TEST(HostQueueTest, NeverLosesOrReordersUnderStress) {
-  const unsigned seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::minstd_rand engine(seed);
+  std::minstd_rand engine(static_cast<unsigned>(test::test_seed()));
   for (int round = 0; round < 200; ++round) {
     HostQueue queue("test");
     int next = 0;

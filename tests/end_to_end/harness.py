@@ -460,17 +460,22 @@ class Suite:
             "--native", action="store_true", help="run the programs without Outboard"
         )
         parser.add_argument(
-            "--seed", type=int, default=0, help="repeat a run with the seed it printed"
+            "--seed",
+            type=int,
+            default=0,
+            help="as OUTBOARD_TEST_SEED: repeats a run with the seed it printed",
         )
         if arguments:
             arguments(parser)
         self.arguments = parser.parse_args()
-        seed = self.arguments.seed or random.SystemRandom().randrange(1, 2**31)
+        given = self.arguments.seed or int(os.environ.get("OUTBOARD_TEST_SEED", "0"))
+        seed = given or random.SystemRandom().randrange(1, 2**31)
         self.bench = Bench(self.arguments.build.resolve(), self.arguments.native, seed)
         self.random = random.Random(seed)
         self.passed, self.failed, self.skipped = 0, 0, 0
         print(
-            f"seed {seed}" + (" (native only: nothing goes out)" if self.bench.native else ""),
+            f"seed: OUTBOARD_TEST_SEED={seed}"
+            + (" (native only: nothing goes out)" if self.bench.native else ""),
             flush=True,
         )
 

@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "support/random.hpp"
+
 namespace ob::interpose {
 namespace {
 
@@ -70,9 +72,7 @@ TEST(FftwPlanTable, CleanupTakesOneProvidersPlans) {
 
 // Oracle: std::unordered_map. Keys close together and few, so that runs form, wrap and close again.
 TEST(FftwPlanTable, AgreesWithAMap) {
-  const auto seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random = test::fresh_random();
   FftwPlanTable& table = new_table();
   std::vector<FftwPlan> plans(64);
   std::unordered_map<const void*, FftwPlan*> oracle;

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "support/random.hpp"
+
 namespace ob::interpose {
 namespace {
 
@@ -234,9 +236,7 @@ TEST(Offload, NineDimensionsDoNotFitALayout) {
 class Gather : public testing::TestWithParam<int> {};
 
 TEST_P(Gather, LayoutAgreesWithLoops) {
-  const auto seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  std::mt19937 random(seed);
+  std::mt19937_64 random = test::fresh_random();
   const auto pick = [&](int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(random);
   };

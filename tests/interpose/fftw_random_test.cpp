@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "interpose/fftw_outcome.hpp"
+#include "support/random.hpp"
 
 namespace {
 
@@ -88,7 +88,7 @@ class FftwRandom : public testing::TestWithParam<Program> {
   std::string command(const std::string& arguments) const {
     return std::string(GetParam().path) + " " + seed_ + " " + arguments;
   }
-  const std::string seed_ = std::to_string(std::random_device{}());
+  const std::string seed_ = std::to_string(ob::test::test_seed());
 };
 
 TEST_P(FftwRandom, RemoteRunsAgreeWithNative) {

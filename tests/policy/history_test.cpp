@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <functional>
 #include <random>
+
+#include "support/random.hpp"
 
 namespace ob::policy {
 namespace {
@@ -65,8 +66,7 @@ Forecast forecast_of(double here_s, double there_s) {
 
 class Histories : public testing::Test {
  protected:
-  Histories() { std::printf("seed %llu\n", static_cast<unsigned long long>(seed_)); }
-  std::uint64_t seed_ = std::random_device{}();
+  std::uint64_t seed_ = test::test_seed();
   Program program_{seed_};
   History history_;
 };

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <random>
 
+#include "support/random.hpp"
+
 namespace ob::policy {
 namespace {
 
@@ -90,9 +92,7 @@ TEST_F(Profiles, DamageIsSaidWithItsLine) {
 
 // Cut or changed anywhere, it is refused or read; never more than that.
 TEST_F(Profiles, NoiseIsSurvived) {
-  const auto seed = std::random_device{}();
-  std::printf("seed %u\n", seed);
-  std::mt19937 numbers(seed);
+  std::mt19937_64 numbers = test::fresh_random();
   const std::string good = format_profile(example());
   for (int i = 0; i < 5000; ++i) {
     std::string text = good.substr(0, numbers() % (good.size() + 1));

@@ -49,8 +49,8 @@ def environment(native: paths.Native) -> dict[str, str]:
 
 @pytest.fixture
 def seed() -> int:
-    value = int.from_bytes(os.urandom(4), "little")
-    print(f"seed {value}")
+    value = int(os.environ.get("OUTBOARD_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
+    print(f"seed: OUTBOARD_TEST_SEED={value}")
     return value
 
 

@@ -229,8 +229,8 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = parse_arguments()
-    seed: Any = os.environ.get("OB_TEST_SEED") or random.SystemRandom().getrandbits(63) | 1
-    print(f"seed {seed} (OB_TEST_SEED={seed} repeats it)")
+    seed: Any = os.environ.get("OUTBOARD_TEST_SEED") or random.SystemRandom().getrandbits(63) | 1
+    print(f"seed: OUTBOARD_TEST_SEED={seed}")
     shutil.rmtree(options.work, ignore_errors=True)
     try:
         found = check(options, options.work, int(seed))

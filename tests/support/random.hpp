@@ -8,14 +8,18 @@
 
 namespace ob::test {
 
-/// A generator whose seed is printed; OB_TEST_SEED repeats a run.
-inline std::mt19937_64 fresh_random() {
-  const char* fixed = std::getenv("OB_TEST_SEED");
+/// The seed of this run: OUTBOARD_TEST_SEED, or a fresh one. Prints it, so that a run can be
+/// repeated.
+inline std::uint64_t test_seed() {
+  const char* fixed = std::getenv("OUTBOARD_TEST_SEED");
   const std::uint64_t seed = fixed ? std::strtoull(fixed, nullptr, 0) : std::random_device{}();
-  std::printf("seed: OB_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  std::printf("seed: OUTBOARD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   std::fflush(stdout);  // seen even if the test crashes
-  return std::mt19937_64(seed);
+  return seed;
 }
+
+/// A generator that starts with test_seed().
+inline std::mt19937_64 fresh_random() { return std::mt19937_64(test_seed()); }
 
 /// Uniform in [low, high].
 template <class T>

@@ -1,7 +1,6 @@
 #include "conformance/device/fixture.hpp"
 
-#include <cstdlib>
-#include <iostream>
+#include "support/random.hpp"
 
 namespace ob::test {
 
@@ -19,11 +18,7 @@ void DeviceTest::SetUp() {
   auto queue = device_->create_queue();
   ASSERT_TRUE(queue.ok()) << queue.status().message();
   queue_ = *queue;
-  const char* wanted = std::getenv("OUTBOARD_TEST_SEED");
-  const std::uint64_t seed =
-      wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : std::random_device()();
-  engine_.seed(seed);
-  std::cout << "seed: OUTBOARD_TEST_SEED=" << seed << "\n";
+  engine_.seed(test_seed());
 }
 
 Status DeviceTest::outcome(QueueId queue, const Status& submitted) {

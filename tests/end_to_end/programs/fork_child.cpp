@@ -76,7 +76,7 @@ int fork_beside_busy_thread(int size, std::uint64_t seed) {
 int main(int argc, char** argv) {
   const int size = argc > 1 ? std::atoi(argv[1]) : 80;
   const auto seed = workload::seed();
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  std::printf("seed: OUTBOARD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   std::fflush(stdout);
   int wrong = calls("before fork", size, seed);
   const pid_t pid = fork();

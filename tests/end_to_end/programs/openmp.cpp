@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   const int calls = argc > 1 ? std::atoi(argv[1]) : 92;
   const int size = argc > 2 ? std::atoi(argv[2]) : 60;
   const auto seed = workload::seed();
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  std::printf("seed: OUTBOARD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   int wrong = region(calls, size, seed);
   workload::Rng rng(seed);
   const std::string serial = workload::run("dgemm", size, rng);

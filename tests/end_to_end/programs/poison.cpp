@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
       argc > 3 ? std::vector<std::string>(argv + 3, argv + argc) : workload::routines();
   const auto seed = workload::seed();
   workload::Rng rng(seed);
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  std::printf("seed: OUTBOARD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   int wrong = 0;
   for (int round = 0; round < rounds; ++round)
     for (const std::string& name : names) {

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   const bool timed = std::strchr(argv[3], 's') != nullptr;
   const auto seed = workload::seed();
   workload::Rng rng(seed);
-  std::printf("seed %llu\nready\n", static_cast<unsigned long long>(seed));
+  std::printf("seed: OUTBOARD_TEST_SEED=%llu\nready\n", static_cast<unsigned long long>(seed));
   std::fflush(stdout);
   int wrong = 0;
   int call = 0;

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   const int calls = argc > 2 ? std::atoi(argv[2]) : 30;
   const int size = argc > 3 ? std::atoi(argv[3]) : 60;
   const auto seed = workload::seed();
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  std::printf("seed: OUTBOARD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   std::atomic<int> wrong = 0;
   std::barrier start(threads);  // so that even the very first calls of the process are concurrent
   std::vector<std::jthread> running;

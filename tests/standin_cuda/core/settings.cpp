@@ -1,5 +1,6 @@
 #include "settings.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <random>
 
@@ -30,7 +31,11 @@ Settings read() {
   s.abort_on_violation = number("STANDIN_CUDA_ABORT", 0) != 0;
   s.exit_code = number("STANDIN_CUDA_EXIT", 0) != 0;
   s.quiet = number("STANDIN_CUDA_QUIET", 0) != 0;
-  s.seed = number("STANDIN_CUDA_SEED", std::random_device{}());
+  s.seed = number("OUTBOARD_TEST_SEED", std::random_device{}());
+  if (s.delay_us > 0 && !s.quiet) {
+    std::fprintf(stderr, "standin_cuda: seed: OUTBOARD_TEST_SEED=%llu\n",
+                 static_cast<unsigned long long>(s.seed));
+  }
   return s;
 }
 

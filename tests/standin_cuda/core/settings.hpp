@@ -16,7 +16,7 @@ struct Settings {
   bool abort_on_violation = false;          ///< STANDIN_CUDA_ABORT: stop where it happens
   bool exit_code = false;                   ///< STANDIN_CUDA_EXIT: end with kDirtyExit if dirty
   bool quiet = false;                       ///< STANDIN_CUDA_QUIET: nothing on standard error
-  std::uint64_t seed = 0;                   ///< STANDIN_CUDA_SEED, else fresh
+  std::uint64_t seed = 0;                   ///< OUTBOARD_TEST_SEED, else fresh
 };
 
 /// The exit code of a process that broke a rule or leaked, where STANDIN_CUDA_EXIT is set.
