@@ -1,19 +1,19 @@
 #pragma once
-// How exact the arithmetic of library calls is to be.
+// The accuracy modes of library calls.
 
 #include <cstdint>
 
 namespace ob {
 
-/// What a device may do to be faster. A device that cannot do what a mode allows does what
-/// standard says, which every mode allows.
+/// The liberties that a device may take to be faster. A device without the means of a mode computes
+/// as in `standard`, which every mode allows.
 enum class Accuracy : std::uint8_t {
   standard,  ///< the arithmetic of the operands' precision; sums in any order
   strict,    ///< as standard, and the same call gives the same bits again
   fast,      ///< lower precision inside (TF32), iterative refinement
-  emulated,  ///< the operands' precision put together from lower ones, with error bounds like it
+  emulated,  ///< lower precisions emulate that of the operands, with error bounds like its own
 };
 
-inline constexpr unsigned kAccuracies = 4;  ///< modes that there are
+inline constexpr unsigned kAccuracies = 4;  ///< the number of modes
 
 }  // namespace ob

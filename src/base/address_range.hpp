@@ -4,7 +4,7 @@
 
 namespace ob {
 
-/// Addresses from begin up to, not including, end.
+/// The addresses from begin up to, but not including, end.
 struct AddressRange {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;

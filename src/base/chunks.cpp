@@ -46,7 +46,7 @@ ChunkParts Chunks::at(std::uint64_t index) const noexcept {
     case Triangle::full: add(part(all, 0, first, all.rows, cols, Triangle::full)); break;
     case Triangle::upper:
     case Triangle::upper_strict: {
-      // above the diagonal's block everything is referenced
+      // every element above the diagonal block is referenced
       const std::uint64_t above = std::min(first, all.rows);
       add(part(all, 0, first, above, cols, Triangle::full));
       add(part(all, above, first, std::min(cols, all.rows - above), cols, all.triangle));

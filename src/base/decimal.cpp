@@ -8,7 +8,7 @@
 namespace ob {
 namespace {
 
-// Not std::to_chars() and std::from_chars(): with them the drop-in library would need libm.
+// std::to_chars() and std::from_chars() would make the drop-in library depend on libm.
 locale_t c_locale() {
   static const locale_t made = ::newlocale(LC_ALL_MASK, "C", nullptr);
   return made;
@@ -18,7 +18,7 @@ locale_t c_locale() {
 
 std::string to_decimal(double value) {
   char digits[40];
-  const locale_t before = ::uselocale(c_locale());  // of this thread
+  const locale_t before = ::uselocale(c_locale());  // affects this thread only
   const int length = std::snprintf(digits, sizeof digits, "%.9g", value);
   ::uselocale(before);
   return length > 0 ? std::string(digits, static_cast<std::size_t>(length)) : std::string();

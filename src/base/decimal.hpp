@@ -1,5 +1,5 @@
 #pragma once
-// Numbers as text, whatever the host program's locale says of them.
+// Numbers as text, independent of the host program's locale.
 
 #include <optional>
 #include <string>
@@ -7,11 +7,10 @@
 
 namespace ob {
 
-/// The shortest of up to 9 digits that tells `value` apart from its neighbours well enough for
-/// measurements: "1.25e-05".
+/// Formats a measurement with up to 9 significant digits: "1.25e-05".
 std::string to_decimal(double value);
 
-/// All of `text` as a number; empty if it is none.
+/// Parses the whole of `text` as a number; returns nothing if it is none.
 std::optional<double> from_decimal(std::string_view text);
 
 }  // namespace ob

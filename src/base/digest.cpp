@@ -13,7 +13,7 @@ extern "C" void ob_xxh3_update_avx512(void* state, const void* data, std::size_t
 namespace ob {
 namespace {
 
-// Shorter pieces are gathered first: a column of a few bytes costs less than a call.
+// Shorter pieces are gathered first: to copy a few bytes costs less than a call.
 constexpr std::size_t kShortPiece = 1024;
 
 using Update = void (*)(void* state, const void* data, std::size_t size_bytes);
@@ -22,7 +22,7 @@ void update_anywhere(void* state, const void* data, std::size_t size_bytes) {
   XXH3_128bits_update(static_cast<XXH3_state_t*>(state), data, size_bytes);
 }
 
-// A state may be fed by any of them: they differ in speed only.
+// All variants work on the same state; they differ in speed only.
 Update fastest() noexcept {
 #ifdef __x86_64__
   __builtin_cpu_init();
@@ -57,7 +57,7 @@ Digest digest_of(const void* base, std::span<const Region> parts) noexcept {
   XXH3_128bits_reset(&state);
   std::byte gathered[4 * kShortPiece];
   for (const Region& part : parts) {
-    // Layouts are for writing, too; nothing is written here.
+    // A Layout has a writable base; this function only reads.
     const Layout elements = Layout::matrix(const_cast<void*>(base), part);
     Layout::Cursor at(elements);
     while (!at.done()) {

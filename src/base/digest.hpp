@@ -1,5 +1,5 @@
 #pragma once
-// Telling whether memory still holds what it held: digests of its contents.
+// Digests of memory, which tell whether its contents have changed.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace ob {
 
-/// 128 bits of XXH3. Different contents have equal digests with a probability of about 2^-128 per
-/// pair; nobody is kept from constructing such contents.
+/// 128 bits of XXH3. Two different contents have equal digests with a probability of about 2^-128.
+/// XXH3 is not cryptographic: an attacker can construct such contents.
 /// Source: xxHash, XXH3 128-bit variant, seed 0 (the same value on every processor)
 struct Digest {
   std::uint64_t low = 0;
@@ -19,7 +19,7 @@ struct Digest {
   friend bool operator==(const Digest&, const Digest&) = default;
 };
 
-/// The digest of bytes that come one after another, however they are cut.
+/// Computes the digest of a byte sequence that arrives in pieces of any size.
 /// Threads: one at a time
 class Digester {
  public:
@@ -36,8 +36,8 @@ class Digester {
   const std::unique_ptr<State> state_;
 };
 
-/// The digest of the parts' elements, one after another in packed order.
-/// @param base their offsets count from here
+/// Returns the digest of the parts' elements, one after another in packed order.
+/// @param base the address that the parts' offsets count from
 Digest digest_of(const void* base, std::span<const Region> parts) noexcept;
 
 }  // namespace ob

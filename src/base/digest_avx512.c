@@ -1,5 +1,5 @@
-// XXH3 for processors with AVX-512. C, and nothing else included: no inline function of the program
-// may be compiled for more than the least processor.
+// XXH3 for processors with AVX-512. This file is C and includes nothing else: no inline function
+// that other files share may be compiled for more than the baseline processor.
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,5 +1,5 @@
 #pragma once
-// Owning a file descriptor in somebody else's process.
+// Ownership of file descriptors inside somebody else's process.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -33,8 +33,8 @@ class Fd {
   int fd_ = -1;
 };
 
-/// The same file under a number that programs do not count on: 0, 1 and 2 may be free because the
-/// program closed them, and it will expect to get them next. Unchanged if there is none.
+/// Moves a descriptor to a high number, or returns it unchanged if none is free. The numbers 0, 1
+/// and 2 may be free because the program closed them and expects to get them again.
 inline Fd out_of_the_way(Fd fd) noexcept {
   constexpr int kUsuallyFree = 200;
   for (const int from : {kUsuallyFree, 3}) {

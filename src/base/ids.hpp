@@ -1,5 +1,5 @@
 #pragma once
-// Every id and index space is a type of its own, so that a buffer cannot be freed as a plan.
+// Ids. Every id space is a type of its own, so that a buffer cannot be freed as a plan.
 
 #include <cstdint>
 #include <functional>

@@ -25,7 +25,7 @@ struct Rows {
   std::uint64_t count = 0;
 };
 
-// Referenced rows of one column.
+// Returns the referenced rows of one column.
 Rows rows_of_column(const Region& region, std::uint64_t column) noexcept {
   const std::uint64_t rows = region.rows;
   switch (region.triangle) {
@@ -39,7 +39,7 @@ Rows rows_of_column(const Region& region, std::uint64_t column) noexcept {
   return {};
 }
 
-// Elements in the upper triangle (diagonal included) of rows x cols.
+// Returns the number of elements in the upper triangle of rows x cols, diagonal included.
 std::uint64_t upper_elements(std::uint64_t rows, std::uint64_t cols) noexcept {
   const std::uint64_t square = std::min(rows, cols);
   const std::uint64_t triangle =
@@ -112,8 +112,8 @@ Layout Layout::strided(void* base, std::uint32_t element_bytes,
   layout.total_bytes_ = element_bytes;
   for (const Dimension& d : dimensions) layout.total_bytes_ *= d.count;
   if (layout.total_bytes_ == 0) return layout;
-  // From the fastest dimension outwards: absorb what continues the run, merge what continues the
-  // loop.
+  // From the fastest dimension outwards: a dimension that continues the run is absorbed into it,
+  // and one that continues the next outer loop is merged with that loop.
   std::array<Dimension, kMaxDimensions> outer{};
   int rank = 0;
   for (std::size_t i = dimensions.size(); i-- > 0;) {
@@ -163,7 +163,7 @@ void Layout::Cursor::load() noexcept {
   }
   if (column_ == 0 && rows_of_column(l.region_, 0).count == 0) column_ = 1;  // upper_strict
   const Rows rows = column_ < l.region_.cols ? rows_of_column(l.region_, column_) : Rows{};
-  // a lower triangle has nothing further right, however many columns there are
+  // a lower triangle ends at the diagonal, however many columns follow
   end_ = rows.count == 0;
   if (end_) return;
   at_ = l.base_ + (column_ * l.region_.ld + rows.first) * l.region_.element_bytes;

@@ -1,10 +1,10 @@
 #pragma once
-// Where the elements of an operand lie, on the host and on a device, and the order in which they
+// The places of an operand's elements, on the host and on a device, and the order in which they
 // travel.
 //
 // On the wire an operand is always packed: its referenced elements and nothing else, column by
 // column (a matrix) or first dimension slowest (an FFT array). A Layout lists those elements as
-// contiguous pieces of memory in that order; two Layouts of one operand (the caller's array, the
+// contiguous pieces of memory in that order. Two Layouts of one operand (the caller's array, the
 // device buffer) list the same bytes, usually cut into different pieces.
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace ob {
 
-/// Which elements of a matrix are referenced. `*_strict` leaves out the diagonal (diag = 'U').
+/// The referenced elements of a matrix. `*_strict` leaves out the diagonal (diag = 'U').
 enum class Triangle : std::uint8_t {
   full = 0,
   upper = 1,
@@ -23,11 +23,10 @@ enum class Triangle : std::uint8_t {
   lower_strict = 4
 };
 
-/// A matrix inside a device buffer, column-major.
+/// A matrix inside a device buffer, column-major. A vector has cols = 1; plain bytes have
+/// element_bytes = 1 and cols = 1. A receiver of the other byte order reverses the bytes of every
+/// word. An element is one word, or two if it is complex; word_bytes = 1 means plain bytes.
 /// Shapes: rows x cols, ld >= max(1, rows)   Units: offset in bytes, rows, cols and ld in elements
-/// A vector is a matrix with cols = 1; bytes without structure are element_bytes = 1, cols = 1.
-/// Receivers of the other byte order reverse the bytes of every word: an element is one or two of
-/// them (a complex number: its parts), and word_bytes divides element_bytes. 1: plain bytes.
 struct Region {
   std::uint64_t offset_bytes = 0;
   std::uint32_t element_bytes = 1;
@@ -35,23 +34,24 @@ struct Region {
   std::uint64_t rows = 0;
   std::uint64_t cols = 0;
   std::uint64_t ld = 0;
-  std::uint8_t word_bytes = 0;  ///< 1, 2, 4, 8; 0 not said: refused between different byte orders
+  std::uint8_t word_bytes = 0;  ///< 1, 2, 4, 8; 0: unknown, refused between different byte orders
 };
 
-/// Bytes of `region` that are referenced, i.e. that travel. Saturates at UINT64_MAX.
+/// Returns the referenced bytes of `region`: those that travel. Saturates at UINT64_MAX.
 std::uint64_t packed_bytes(const Region& region) noexcept;
 
-/// Bytes from offset_bytes to the end of element (rows - 1, cols - 1), referenced or not: libraries
-/// may touch what a triangle leaves out. 0 without elements.
-/// Saturates at UINT64_MAX, so that a hostile region never looks small.
+/// Returns the bytes from offset_bytes to the end of element (rows - 1, cols - 1), or 0 without
+/// elements. Unreferenced elements count, because libraries may touch the part that a triangle
+/// leaves out. Saturates at UINT64_MAX, so that a hostile region never looks small.
 std::uint64_t extent_bytes(const Region& region) noexcept;
 
-/// True if rows, cols, ld and element_bytes make sense and the region lies in a buffer of
+/// True if rows, cols, ld and element_bytes are consistent and the region lies inside a buffer of
 /// buffer_bytes.
 bool fits(const Region& region, std::uint64_t buffer_bytes) noexcept;
 
-/// The pieces of an operand in host-visible memory. Either a (possibly triangular) column-major
-/// matrix, or an array of up to kMaxDimensions strided dimensions, first dimension slowest.
+/// The pieces of an operand in host-visible memory. The operand is a (possibly triangular)
+/// column-major matrix, or an array of up to kMaxDimensions strided dimensions, first dimension
+/// slowest.
 /// Memory: does not own; base must outlive every use.   Threads: any
 class Layout {
  public:
@@ -63,30 +63,32 @@ class Layout {
 
   Layout() = default;
 
-  /// Contiguous bytes.
+  /// Describes contiguous bytes.
   static Layout bytes(void* base, std::uint64_t size_bytes) noexcept;
-  /// The matrix `region` describes, with region.offset_bytes taken from base.
+  /// Describes the matrix `region` at offset region.offset_bytes from base.
   static Layout matrix(void* base, const Region& region) noexcept;
-  /// dimensions[0] slowest. Neighbouring dimensions that are contiguous in memory are merged.
+  /// Describes a strided array; dimensions[0] is the slowest. Neighbouring dimensions that are
+  /// contiguous in memory are merged.
   /// @pre dimensions.size() <= kMaxDimensions
   static Layout strided(void* base, std::uint32_t element_bytes,
                         std::span<const Dimension> dimensions) noexcept;
 
   std::uint64_t total_bytes() const noexcept { return total_bytes_; }
-  /// Bytes of the longest contiguous piece; tells small-piece (copy) from large-piece
-  /// (scatter/gather) transfers.
+  /// Returns the bytes of the longest contiguous piece. Transfers copy small pieces and
+  /// scatter/gather large ones.
   std::uint64_t piece_bytes() const noexcept;
   /// True if all bytes are one contiguous piece.
   bool contiguous() const noexcept { return piece_bytes() >= total_bytes_; }
 
-  /// Walks the pieces in order. Copyable; resuming from a copy repeats from there.
+  /// Walks the pieces in order. A copy continues from the place where it was made.
   class Cursor {
    public:
     explicit Cursor(const Layout& layout) noexcept;
-    explicit Cursor(const Layout&&) = delete;  // of a temporary: it would dangle
-    /// The unread rest of the current piece; empty at the end.
+    explicit Cursor(const Layout&&) = delete;  // a temporary would dangle
+    /// Returns the unread rest of the current piece; empty at the end.
     std::span<std::byte> piece() const noexcept { return {at_, left_}; }
     bool done() const noexcept { return left_ == 0; }
+    /// Skips bytes of the current piece; moves to the next piece at its end.
     /// @pre count_bytes <= piece().size()
     void advance(std::uint64_t count_bytes) noexcept;
 
@@ -117,7 +119,7 @@ void copy(const Layout& destination, const Layout& source) noexcept;
 /// Copies from the cursor into `destination` until either ends; returns the bytes copied.
 std::uint64_t gather(Layout::Cursor& source, std::span<std::byte> destination) noexcept;
 
-/// Copies `source` to the cursor's places until either ends; returns the bytes copied.
+/// Copies from `source` to the cursor's pieces until either ends; returns the bytes copied.
 std::uint64_t scatter(std::span<const std::byte> source, Layout::Cursor& destination) noexcept;
 
 }  // namespace ob

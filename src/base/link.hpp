@@ -1,5 +1,5 @@
 #pragma once
-// What a connection costs.
+// The measured cost of a connection.
 
 #include <array>
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace ob {
 
-/// Seconds by size of a transfer, one way. Empty: not measured by size.
-/// Source: measured; between two sizes linear, beyond the largest at the rate of its last step
+/// Seconds of a one-way transfer as a function of its size. Times between two measured sizes are
+/// interpolated linearly; beyond the largest size the last slope continues. Empty if not measured.
 class TransferTimes {
  public:
   struct Sample {
@@ -19,7 +19,7 @@ class TransferTimes {
   };
   static constexpr std::size_t kMost = 12;
 
-  /// Sizes come in rising order; further ones than kMost, and those that do not rise, are left out.
+  /// Adds a measurement. Sizes must rise; others, and those beyond the first kMost, are ignored.
   void add(double bytes, double seconds) noexcept {
     if (count_ == kMost || !(bytes > 0) || !(seconds > 0)) return;
     if (count_ > 0 && bytes <= samples_[count_ - 1].bytes) return;
@@ -28,6 +28,7 @@ class TransferTimes {
   std::span<const Sample> samples() const noexcept { return {samples_.data(), count_}; }
   bool known() const noexcept { return count_ > 1; }
 
+  /// Returns the time of a transfer of `bytes`.
   /// @pre known()
   double seconds(double bytes) const noexcept {
     OB_EXPECT(known());
@@ -37,7 +38,7 @@ class TransferTimes {
     const Sample& high = samples_[above];
     const double slope = (high.seconds - low.seconds) / (high.bytes - low.bytes);
     const double found = low.seconds + (bytes - low.bytes) * (slope > 0 ? slope : 0);
-    // below the smallest: never less than its share
+    // below the smallest size, the time is proportional to the size
     const double share = samples_[0].seconds * bytes / samples_[0].bytes;
     return bytes < samples_[0].bytes ? share : found;
   }
@@ -47,20 +48,22 @@ class TransferTimes {
   std::size_t count_ = 0;
 };
 
-/// Measured, never guessed; all zero if not measured yet.
+/// Latency and rates of a connection. They are measured, never guessed; zero until then.
 struct Link {
   double round_trip_s = 0;
-  double to_bytes_per_s = 0;    ///< of large transfers
-  double from_bytes_per_s = 0;  ///< of large transfers
-  TransferTimes to;             ///< besides the round trip
-  TransferTimes from;           ///< besides the round trip
+  double to_bytes_per_s = 0;    ///< rate of large transfers
+  double from_bytes_per_s = 0;  ///< rate of large transfers
+  TransferTimes to;             ///< without the round trip
+  TransferTimes from;           ///< without the round trip
 
   bool known() const noexcept { return to_bytes_per_s > 0; }
+  /// Returns the time of a transfer to the device, without the round trip.
   /// @pre known()
   double seconds_to(double bytes) const noexcept {
     OB_EXPECT(known());
     return to.known() ? to.seconds(bytes) : bytes / to_bytes_per_s;
   }
+  /// Returns the time of a transfer from the device, without the round trip.
   /// @pre known()
   double seconds_from(double bytes) const noexcept {
     OB_EXPECT(known());

@@ -5,12 +5,13 @@
 namespace ob {
 namespace {
 
-// A program that closes all descriptors does so once or twice, when it becomes a daemon.
+// A program that becomes a daemon closes all descriptors once or twice.
 constexpr int kMostOpenings = 8;
-// What lies behind so many runs counts as written: memory that is written all over is not worth
-// asking about.
+// Pages behind this many runs count as written: for memory that is written all over, the query
+// costs more than it saves.
 constexpr std::size_t kMostRuns = 256;
-// About 5 MB of the tracker's own; beyond, everything counts as written once.
+// The map takes about 5 MB at this size. Beyond it the map is cleared: everything counts as
+// written.
 constexpr std::size_t kMostParts = 1U << 16;
 
 AddressRange whole_pages(AddressRange range, std::uintptr_t page_bytes) noexcept {
@@ -31,7 +32,7 @@ bool PageTracker::View::unwritten(AddressRange range, Epoch since) const noexcep
   return true;
 }
 
-// --- the kernel's side ---------------------------------------------------------------------------
+// --- the kernel's watch --------------------------------------------------------------------------
 
 PageTracker::~PageTracker() { delete watch_.load(); }
 
@@ -45,7 +46,7 @@ void PageTracker::close_inherited() noexcept {
   if (watch != nullptr) watch->close_inherited();
 }
 
-// The watch, if its descriptors are still there.
+// Returns the watch if its descriptors are still open.
 detail::WriteWatch* PageTracker::current() {
   detail::WriteWatch* const watch = watch_.load(std::memory_order_relaxed);
   if (watch == nullptr || watch->intact()) return watch;
@@ -84,9 +85,10 @@ std::string PageTracker::why_not() const {
 
 // --- arming and looking --------------------------------------------------------------------------
 
-// What must be protected anew: pages that the kernel calls written, and pages of which nothing is
-// known here. Their protection may be a remnant that lets writes pass: Linux 6.18 leaves it in a
-// mapping that mremap() enlarged by another watched one, and takes the watch away.
+// Finds the pages that must be protected again: those that the kernel reports as written, and those
+// that are not in armed_. The protection of the latter may be a remnant that lets writes pass:
+// Linux 6.18 leaves one in a mapping that mremap() enlarged by another watched one, without the
+// watch.
 void PageTracker::find_gaps(const detail::WriteWatch& watch, AddressRange range) {
   watch.unwritten(range, kMostRuns, runs_);
   gaps_.clear();
@@ -100,8 +102,8 @@ void PageTracker::find_gaps(const detail::WriteWatch& watch, AddressRange range)
   if (range.end > at) gaps_.push_back({at, range.end});
 }
 
-// They leave the map before they are protected: if this ends halfway, they are unknown and not
-// unwritten.
+// The gaps leave the map before they are protected: if protection fails halfway, they are unknown
+// rather than unwritten.
 bool PageTracker::protect_gaps(detail::WriteWatch& watch) {
   fresh_.clear();
   if (gaps_.empty()) return true;
@@ -140,7 +142,7 @@ PageTracker::Epoch PageTracker::arm(std::span<const AddressRange> ranges) {
       if (range.begin >= range.end) continue;
       any = arm_one(*watch, whole_pages(range, watch->page_bytes()), now) || any;
     }
-  } catch (...) {  // no memory: what is known may not be what was protected
+  } catch (...) {  // out of memory: the map may differ from the protection
     armed_.clear();
     throw;
   }
@@ -155,7 +157,7 @@ PageTracker::View PageTracker::look(AddressRange range) {
   if (watch == nullptr || armed_.size() == 0) return view;
   watch->unwritten(whole_pages(range, watch->page_bytes()), kMostRuns, runs_);
   for (const AddressRange& run : runs_) {
-    // Somebody else's protection says nothing: it may be set anew after a write.
+    // Protection by another watch proves nothing: its owner may set it again after a write.
     if (!watch->owns(run)) {
       armed_.erase(run);
       continue;

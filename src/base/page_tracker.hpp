@@ -1,10 +1,10 @@
 #pragma once
-// Which memory of this process was written since it was last read, asked of the kernel, so that
-// what nobody wrote need not be read again.
+// Tracking of written pages. The kernel tells which memory of this process was written since it was
+// last read, so that unwritten memory need not be read again.
 //
 // The kernel does not see writes through pinned pages (RDMA, DMA of a GPU, registered buffers,
-// direct I/O under way) nor through a second mapping: this is for memory of which the user vouches
-// that it is not written so. docs/decisions/0010-kernel-page-tracking.md has the argument.
+// direct I/O under way) nor through a second mapping. The tracker is only for memory that the user
+// declares free of such writes: see docs/decisions/0010-kernel-page-tracking.md.
 
 #include <atomic>
 #include <cstdint>
@@ -20,16 +20,16 @@
 
 namespace ob {
 
-/// One per process: all of its users see the same writes, whoever armed the pages.
-/// Private anonymous memory only; of any other, and wherever the kernel cannot say, everything
-/// counts as written.
-/// Threads: any. In a forked child nothing counts as unwritten for ever; it needs its own tracker
+/// Tracks private anonymous memory; all other memory, and every page that the kernel cannot answer
+/// for, counts as written. There is one tracker per process: all users see the same writes, whoever
+/// armed the pages.
+/// Threads: any; in a forked child everything counts as written, and it needs its own tracker
 class PageTracker {
  public:
-  /// When something was armed. 0: never
+  /// The time of an arm(); 0: never.
   using Epoch = std::uint64_t;
 
-  /// What look() found.   Threads: owner only
+  /// The result of a look().   Threads: owner only
   class View {
    public:
     /// True if nobody wrote the range between the arm() that returned `since` and the look.
@@ -49,19 +49,21 @@ class PageTracker {
   PageTracker(const PageTracker&) = delete;
   PageTracker& operator=(const PageTracker&) = delete;
 
-  /// False if the kernel cannot, or does not let this process: why_not() says what lacks.
+  /// False if the kernel lacks the interfaces or this process may not use them; why_not() says
+  /// what is missing.
   bool available();
   std::string why_not() const;
 
-  /// Has writes from now on noticed, in all pages that the ranges touch. Bytes that are read after
-  /// this are what memory holds as long as a look finds them unwritten since the value returned.
-  /// 0 if nothing could be armed. Ranges of other kinds of memory are left alone, silently.
+  /// Starts to track writes to all pages that the ranges touch. Bytes read after this call are
+  /// current as long as a look() finds them unwritten since the returned epoch. Returns 0 if
+  /// nothing was armed. Ranges of other kinds of memory are skipped silently.
   /// Cost: some us and a search in /proc/self/maps; about 1 us for the next write to each page
   Epoch arm(std::span<const AddressRange> ranges);
+  /// Finds the unwritten pages.
   /// Cost: some us, and about 1 ms for a GiB of small pages
   View look(AddressRange range);
 
-  /// Closes, in a forked child, what belongs to its parent.
+  /// Closes the parent's descriptors in a forked child.
   /// Threads: the child's only one; async-signal-safe
   void close_inherited() noexcept;
 
@@ -78,7 +80,7 @@ class PageTracker {
   int openings_ = 0;
   std::string why_not_;
   Epoch epoch_ = 0;
-  detail::EpochMap armed_;  // pages that were armed, and not seen written since
+  detail::EpochMap armed_;  // pages that were armed and not found written since
   bool mappings_read_ = false;
   std::vector<AddressRange> runs_;
   std::vector<AddressRange> gaps_;

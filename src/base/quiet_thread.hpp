@@ -1,5 +1,5 @@
 #pragma once
-// A thread of ours in a program that knows nothing of it.
+// Threads of Outboard inside a program that does not know about them.
 
 #include <pthread.h>
 #include <signal.h>
@@ -10,7 +10,8 @@
 
 namespace ob {
 
-/// A thread that takes none of the program's signals; an empty one if there are too many.
+/// Starts a thread that blocks all signals, so that the program's handlers run elsewhere. Returns
+/// an empty thread if the system has no more.
 template <class Work>
 std::thread quiet_thread(Work&& work) {
   sigset_t all;
@@ -20,7 +21,7 @@ std::thread quiet_thread(Work&& work) {
   std::thread made;
   try {
     made = std::thread(std::forward<Work>(work));
-  } catch (const std::system_error&) {  // the empty one says so
+  } catch (const std::system_error&) {  // the empty thread reports it
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return made;

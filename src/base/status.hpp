@@ -11,8 +11,8 @@
 
 namespace ob {
 
-/// What a failure breaks, from the narrowest to the widest. Values travel on the wire
-/// (docs/wire.md).
+/// Codes of failures, grouped by what they break, from the narrowest to the widest. The values
+/// travel on the wire (docs/wire.md).
 enum class Code : std::uint8_t {
   ok = 0,
   // this call
@@ -30,16 +30,16 @@ enum class Code : std::uint8_t {
   // this daemon
   unavailable = 10,
   internal = 11,
-  // this call, now: it would hold others up for too long
+  // this call, now: it would delay others for too long
   busy = 12,
-  // nothing is broken: the results are not what the caller would have got here (never travels)
+  // nothing: the results would differ from those of the local library (never travels)
   declined = 13,
 };
 
-/// The field's word for a code, e.g. "out of memory".
+/// Returns the name of a code, e.g. "out of memory".
 const char* to_string(Code code) noexcept;
 
-/// Outcome of an operation without a value. Message wording: problem (why) suggestion.
+/// The outcome of an operation without a value. Message wording: problem (why) suggestion.
 class [[nodiscard]] Status {
  public:
   Status() noexcept = default;
@@ -49,7 +49,7 @@ class [[nodiscard]] Status {
   Code code() const noexcept { return code_; }
   const std::string& message() const noexcept { return message_; }
 
-  /// The same failure with "context: " in front of its message.
+  /// Returns the same failure with "context: " in front of its message.
   Status in(const std::string& context) const {
     return ok() ? *this : Status(code_, context + ": " + message_);
   }
@@ -59,7 +59,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-/// A value or the Status that says why there is none.
+/// A value, or the Status that tells why there is none.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -110,7 +110,7 @@ class [[nodiscard]] Result {
 /// Declares `target` from the value of `expression` (a Result), or returns its failure.
 #define OB_ASSIGN_OR_RETURN(target, expression) \
   OB_ASSIGN_OR_RETURN_IMPL(OB_CONCAT(ob_result_, __LINE__), target, expression)
-// A declaration and a name cannot stand in parentheses.
+// A declaration and a name cannot be written in parentheses.
 // NOLINTBEGIN(bugprone-macro-parentheses)
 #define OB_ASSIGN_OR_RETURN_IMPL(result, target, expression) \
   auto result = (expression);                                \

@@ -1,6 +1,5 @@
 #pragma once
-// The part of a device that all backends share whose memory is an accelerator's: buffers, copies,
-// calls and plans.
+// The common part of devices with memory of their own: buffers, copies, calls and plans.
 
 #include <memory>
 #include <string>
@@ -15,18 +14,19 @@
 
 namespace ob {
 
-/// Leaves to the backend that derives from it what its libraries compute.
-/// @tparam Queue a HostQueue whose `submit_work(quick, work)` runs a Status(Queue&, QueueReport&)
-/// in its turn, whose `compute(time, what, report, compute)` runs a Status() in a turn of the
-/// device as part of that, and which has `copies()` and a `context()` for what computes
-/// @tparam Transform what one FftPlan becomes: `execute(context, input, output)`
+/// A backend derives from this class and adds the computations of its libraries.
+/// @tparam Queue a HostQueue with four more members: `submit_work(quick, work)` runs a
+/// Status(Queue&, QueueReport&) in order; `compute(time, what, report, compute)` runs a Status()
+/// in a turn of the device, as part of such work; `copies()`; and a `context()` for computations
+/// @tparam Transform the plan of a transform, with `execute(context, input, output)`
 template <class Queue, class Transform>
 class AcceleratorDevice : public QueuedDevice {
  public:
   const DeviceInfo& info() const noexcept final { return info_; }
   MemoryUse memory_use() const final { return memory_.use(); }
 
-  /// Waits for submitted commands if only freed buffers that they still use stand in the way.
+  /// Waits for submitted commands if the buffers that they still use, though freed, leave too
+  /// little memory.
   Result<BufferId> allocate(std::uint64_t size_bytes) final { return memory_.allocate(size_bytes); }
   Status free(BufferId buffer) final { return memory_.free(buffer); }
   std::byte* host_view(BufferId /*buffer*/) noexcept final { return nullptr; }
@@ -52,21 +52,21 @@ class AcceleratorDevice : public QueuedDevice {
         memory_(memory),
         time_(longest_command_s),
         planner_(info_.memory_bytes) {}
-  /// Runs all that was submitted, and lets go of plans. The destructor of a derived class calls it
-  /// first: commands and plans use that class's members.
+  /// Runs all submitted commands and destroys all plans. The destructor of a derived class calls
+  /// it first, because commands and plans use that class's members.
   void finish();
 
   std::shared_ptr<Queue> find(QueueId id) const {
     return std::static_pointer_cast<Queue>(find_queue(id));  // make_queue() makes no others
   }
 
-  /// Of a thread that makes plans or lets go of them: what the device's libraries want first.
+  /// Prepares a thread that makes or destroys plans for the device's libraries.
   virtual Status enter() const { return {}; }
-  /// What a call needs to have looked at before it waits for its turn.
+  /// Checks a call before it waits for its turn.
   virtual Status inspect(Queue& /*queue*/, const HostCall& /*call*/) { return {}; }
-  /// Submits a call, as part of its queue's work.
+  /// Submits a call as part of its queue's work.
   virtual Status run(Queue& queue, const HostCall& call) = 0;
-  /// As Transform's own.
+  /// Makes the plan of a transform.
   virtual Result<std::unique_ptr<Transform>> make_transform(const FftPlan& plan) const = 0;
   virtual std::uint64_t transform_host_bytes(const FftPlan& plan) const = 0;
 
@@ -168,7 +168,7 @@ template <class Queue, class Transform>
 Status AcceleratorDevice<Queue, Transform>::destroy_plan(PlanId id) {
   const auto plan = plans_.take(id);
   if (plan == nullptr) return no_such_plan(id);
-  return enter();  // it may go here
+  return enter();  // the plan may be destroyed here
 }
 
 template <class Queue, class Transform>

@@ -4,7 +4,7 @@
 
 namespace ob {
 
-/// Who a device computes for: a user, and one of the user's sessions.
+/// The client of a computation: a user, and one of the user's sessions.
 struct Account {
   UserId user;
   SessionId session;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/contract.hpp"
+
 namespace ob {
 namespace {
 
@@ -76,8 +78,11 @@ bool is_gemmt(const Descriptor& routine) noexcept {
   return routine.base == "gemmt" || routine.base == "gemmtr";
 }
 
+std::int64_t gemmt_order(const Argument* arguments) noexcept { return arguments[kN].dim; }
+
 Status run_blocked_gemmt(GemmtSteps& steps, Precision precision, const Argument* arguments,
                          std::int64_t block) {
+  OB_EXPECT(gemmt_order(arguments) > 0 && block > 0);
   return BlockedGemmt(steps, precision, arguments).run(block);
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "base/contract.hpp"
+
 namespace ob {
 namespace {
 
-// Makes one copy of a piece and the last ones, if it can.
+// Merges a piece into the copy of the pieces before it, if their distances allow.
 class Collected {
  public:
   explicit Collected(std::uint64_t max_pitch_bytes)
@@ -35,6 +37,7 @@ class Collected {
 
   Status submit(const CopyColumns& copy) {
     if (copy_.columns == 0) return {};
+    OB_ASSERT(copy_.disjoint());
     Status status = copy(copy_);
     copy_ = {};
     return status;

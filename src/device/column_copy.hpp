@@ -1,5 +1,5 @@
 #pragma once
-// Copies in the form that devices' libraries know: equal pieces at equal distances.
+// Copies in the form of device libraries: equal pieces at equal distances.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace ob {
 
-/// Columns of equal length, at equal distances there and here. Addresses may be a device's.
-/// Units: bytes   @pre columns == 1 or both pitches >= width_bytes
+/// A copy of columns of equal length, at equal distances on both sides. Addresses may be those of
+/// a device.   Units: bytes
 struct ColumnCopy {
   std::byte* to = nullptr;
   std::uint64_t to_pitch_bytes = 0;
@@ -20,18 +20,23 @@ struct ColumnCopy {
   std::uint64_t width_bytes = 0;
   std::uint64_t columns = 0;
 
+  /// True if columns do not overlap: what copy functions expect.
+  bool disjoint() const noexcept {
+    return columns <= 1 || (to_pitch_bytes >= width_bytes && from_pitch_bytes >= width_bytes);
+  }
   bool contiguous() const noexcept {
     return columns == 1 || (to_pitch_bytes == width_bytes && from_pitch_bytes == width_bytes);
   }
 };
 
-/// Copies, or submits a copy.
+/// Copies at once, or submits a copy.
+/// @pre copy.disjoint()
 using CopyColumns = std::function<Status(const ColumnCopy&)>;
 
-/// Copies the next count_bytes of two lists of pieces, as few copies as the order of the pieces
-/// allows.
-/// @param max_pitch_bytes of one copy
-/// Errors: internal if either ends before; those of `copy`
+/// Copies the next count_bytes of one list of pieces to another, with as few copies as the order of
+/// the pieces allows.
+/// @param max_pitch_bytes the largest pitch of one copy
+/// Errors: internal if a list ends early; those of `copy`
 Status copy_pieces(Layout::Cursor& to, Layout::Cursor& from, std::uint64_t count_bytes,
                    std::uint64_t max_pitch_bytes, const CopyColumns& copy);
 

@@ -19,7 +19,7 @@ Computation computation_of(const Descriptor& routine, double flop,
   return {account, routine.id, flop, routine.name};
 }
 
-// Kinds of transforms lie beyond the routines' ids, which have 32 bits.
+// Kinds of transforms lie above the routine ids, which have 32 bits.
 Computation computation_of(const FftPlan& plan, const Account& account) noexcept {
   const std::uint64_t kind = (std::uint64_t{1} << 32) +
                              static_cast<std::uint64_t>(plan.kind) * 256 +

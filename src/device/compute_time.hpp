@@ -1,5 +1,5 @@
 #pragma once
-// The time of a device that computes one thing at a time.
+// Shares out the time of a device that runs one computation at a time.
 
 #include <cstdint>
 #include <memory>
@@ -14,32 +14,31 @@
 
 namespace ob {
 
-/// One call or transform.
+/// A call or a transform.
 struct Computation {
-  Account account;         ///< for whom
+  Account account;         ///< the client that it is for
   std::uint64_t kind = 0;  ///< computations of equal kind and work take about as long
   double flop = 0;
-  std::string_view name;  ///< for people; lives as long as the device
+  std::string_view name;  ///< shown to people; lives as long as the device
 };
 Computation computation_of(const Descriptor& routine, double flop, const Account& account) noexcept;
 Computation computation_of(const FftPlan& plan, const Account& account) noexcept;
 
-/// Gives out the device's time in fair turns, measures what was done with it, and refuses what
-/// would hold others up for too long: a computation whose turn has come while other sessions wait
-/// for theirs, and that takes longer than the bound by what was seen of its kind.
+/// Gives out the device's time in fair turns and measures how it is used. Refuses a computation
+/// whose turn has come while other sessions wait, if its predicted time exceeds a bound.
 /// Threads: any
 class ComputeTime {
  public:
-  /// @param longest_s the bound; 0: none
+  /// @param longest_s the bound of predicted times; 0: none
   explicit ComputeTime(double longest_s) : longest_s_(longest_s) {}
 
-  /// True while somebody computes or waits for it.
+  /// True while a session computes or waits for a turn.
   bool wanted() const noexcept { return turns_.wanted(); }
-  /// True while somebody but one who computes waits for it.
+  /// True while a session other than the computing one waits for a turn.
   bool waited_for() const noexcept { return turns_.waited_for(); }
 
-  /// Runs compute (a Status()) when its turn has come; adds its times to the report.
-  /// Errors: busy, then nothing was run; those of compute
+  /// Waits for a turn, runs compute (a Status()) and adds its times to the report.
+  /// Errors: busy, then compute did not run; those of compute
   template <class Compute>
   Status spend(const Computation& what, QueueReport& report, Compute&& compute) {
     const FairTurns::Turn turn(turns_, what.account);
@@ -50,16 +49,16 @@ class ComputeTime {
     return status;
   }
 
-  /// The same in three steps, for computations that go on by themselves after they were begun:
-  /// waits for a turn, which lasts as long as somebody holds it.   Errors: busy
+  /// Waits for a turn, which lasts as long as the returned object. begin(), predict() and the end
+  /// of a computation are separate for devices that compute asynchronously.   Errors: busy
   Result<std::shared_ptr<FairTurns::Turn>> take_turn(const Computation& what, QueueReport& report) {
     auto turn = std::make_shared<FairTurns::Turn>(turns_, what.account);
     OB_RETURN_IF_ERROR(admit(*turn, what, report));
     return turn;
   }
-  /// As LearntTimes::predict.
+  /// Predicts a time as LearntTimes::predict does.
   double predict(const Computation& what) const { return times_.predict(what.kind, what.flop); }
-  /// What was begun is done.
+  /// Records that a computation has finished.
   void count(const Computation& what, std::uint64_t took_ns, const Status& status,
              QueueReport& report) {
     report.compute_ns += took_ns;

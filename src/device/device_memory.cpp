@@ -34,7 +34,7 @@ Result<BufferId> DeviceMemory::allocate(std::uint64_t size_bytes) {
     return Status(Code::out_of_memory, "this allocation was made to fail (--fail-allocations)");
   }
   OB_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> buffer, obtain(size_bytes, true));
-  // Whole: what the user did not ask for may be read by routines that look beyond their operands.
+  // Clear the whole buffer: some routines read beyond their operands.
   if (Status cleared = source_->clear(buffer->data(), counted(size_bytes)); !cleared.ok()) {
     mark_freed(*buffer);
     return cleared;
@@ -62,7 +62,7 @@ HeldMemory DeviceMemory::held(BufferId id) const {
 
 Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::scratch(std::uint64_t size_bytes) {
   OB_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> buffer, obtain(size_bytes, false));
-  mark_freed(*buffer);  // whoever holds it is a command
+  mark_freed(*buffer);  // the remaining holders are commands
   return buffer;
 }
 
@@ -95,7 +95,7 @@ Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_by
     released_.notify_all();
     return data.status();
   }
-  // The last holder, often the command that used the buffer last, gives the memory back.
+  // Runs when the last holder, often the command that used the buffer last, lets go.
   return std::shared_ptr<DeviceBuffer>(new DeviceBuffer(*data, size_bytes),
                                        [this, bytes](DeviceBuffer* buffer) {
                                          release(buffer->data(), bytes);
@@ -106,8 +106,8 @@ Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_by
 Status DeviceMemory::reserve(std::uint64_t counted_bytes, bool may_wait) {
   std::unique_lock lock(mutex_);
   while (counted_bytes > capacity_bytes_ - used_bytes_) {
-    const std::uint64_t kept = used_bytes_ - freed_in_use_bytes_;
-    if (!may_wait || counted_bytes > capacity_bytes_ - kept) {
+    const std::uint64_t live_bytes = used_bytes_ - freed_in_use_bytes_;
+    if (!may_wait || counted_bytes > capacity_bytes_ - live_bytes) {
       return {Code::out_of_memory, "no room for " + std::to_string(counted_bytes) +
                                        " bytes on the device (" + std::to_string(used_bytes_) +
                                        " of its " + std::to_string(capacity_bytes_) +
@@ -139,7 +139,7 @@ Result<std::byte*> DeviceMemory::memory(std::uint64_t counted_bytes) {
   drop(gone);
   auto data = source_->obtain(counted_bytes);
   if (data.ok() || data.status().code() != Code::out_of_memory) return data;
-  {  // others use the device, too
+  {  // other programs use the device, too
     const std::lock_guard lock(mutex_);
     gone = shrink_to(0);
   }
@@ -161,8 +161,7 @@ void DeviceMemory::release(std::byte* data, std::uint64_t counted_bytes) noexcep
   drop(gone);
 }
 
-// The least recently freed until at most so many bytes are idle.
-// @pre mutex_ is held
+// Removes the least recently freed buffers until at most idle_bytes are idle. mutex_ is held.
 std::list<DeviceMemory::Idle> DeviceMemory::shrink_to(std::uint64_t idle_bytes) {
   std::list<Idle> gone;
   while (counts_.idle_bytes > idle_bytes) {

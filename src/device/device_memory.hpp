@@ -1,5 +1,5 @@
 #pragma once
-// The memory of an accelerator: buffers by id, counted against a cap.
+// The memory of an accelerator: its buffers by id, and a cap on their total size.
 
 #include <atomic>
 #include <condition_variable>
@@ -19,7 +19,7 @@
 
 namespace ob {
 
-/// A piece of device memory, which its last holder gives back.
+/// A piece of device memory. Its last holder returns it.
 class DeviceBuffer {
  public:
   std::byte* data() const noexcept { return data_; }
@@ -33,45 +33,45 @@ class DeviceBuffer {
   const std::uint64_t size_bytes_;
 };
 
-/// Gives out buffers up to a cap, as HostMemory: a freed one lives, and counts, until the commands
-/// that hold it are done. Then it may be kept for the next who asks for that size, since drivers
-/// may stop the whole device to take memory back. Buffers are zeroed before they are given out:
-/// what was in them may be another session's. Threads: any
+/// Allocates buffers up to a cap, as HostMemory does. A freed buffer lives, and counts, until the
+/// commands that hold it are done. It may then stay idle for the next allocation of its size,
+/// because some drivers stop the whole device to release memory. Buffers are zeroed before reuse,
+/// since their contents may belong to another session.   Threads: any
 class DeviceMemory final : public MemoryTable {
  public:
-  /// What a buffer takes is its size rounded up to this.
+  /// Sizes are rounded up to a multiple of this.
   static constexpr std::uint64_t kUnitBytes = 4096;
 
   DeviceMemory(std::unique_ptr<MemorySource> source, std::uint64_t capacity_bytes)
       : source_(std::move(source)), capacity_bytes_(capacity_bytes) {}
-  /// The device is idle.
+  /// Waits until the device is idle.
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   MemoryUse use() const;
 
-  /// If memory lacks only because freed buffers are still in use by submitted commands, waits for
-  /// those.
+  /// Allocates a buffer. Waits for submitted commands if the buffers that they still use, though
+  /// freed, leave too little memory.
   /// Errors: out_of_memory; device_error
   Result<BufferId> allocate(std::uint64_t size_bytes);
   /// Errors: invalid_argument if unknown
   Status free(BufferId id);
   HeldMemory held(BufferId id) const override;
 
-  /// Memory for the backend itself, as it comes; waits for nobody.   Errors: out_of_memory
+  /// Allocates uncleared memory for the backend itself; never waits.   Errors: out_of_memory
   Result<std::shared_ptr<DeviceBuffer>> scratch(std::uint64_t size_bytes);
 
-  /// What memory that somebody else allocates is for.
+  /// The purpose of memory that a library allocates by itself.
   enum class Aside {
-    for_a_command,  ///< and gone when that is done
+    for_a_command,  ///< released when the command is done
     for_long,
   };
-  /// Counts memory that a library takes by itself, until the last holder lets go; the library finds
-  /// it free, as far as buffers are concerned. Waits for nobody.   Errors: out_of_memory
+  /// Reserves room for memory that a library allocates by itself, until the last holder lets go.
+  /// Never waits.   Errors: out_of_memory
   Result<std::shared_ptr<const void>> set_aside(std::uint64_t size_bytes, Aside what);
 
-  /// From now on every so-many-th allocation fails, for tests; 0: none. Threads: before others
+  /// Makes every n-th allocation fail, for tests; 0: none.   Threads: before others
   void fail_allocations(unsigned every) noexcept { fail_every_ = every; }
 
  private:
@@ -94,7 +94,7 @@ class DeviceMemory final : public MemoryTable {
   unsigned fail_every_ = 0;
   std::atomic<unsigned> asked_{0};
 
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // guards all below
   std::condition_variable released_;
   std::uint64_t used_bytes_ = 0;
   std::uint64_t freed_in_use_bytes_ = 0;  // part of used_bytes_

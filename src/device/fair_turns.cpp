@@ -10,8 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Users, and sessions of each, that are looked after at least; beyond, those that have nothing to
-// compute go, and what they had is forgotten.
+// Numbers of users, and of sessions per user, that are always remembered. Beyond them, idle ones
+// are forgotten.
 constexpr std::size_t kRemembered = 1024;
 
 }  // namespace
@@ -83,7 +83,7 @@ void FairTurns::call_next() {
     return other->account != waiter->account;
   });
   waiter->called = true;
-  waiter->changed.notify_one();  // under the lock: the waiter is gone once it is free
+  waiter->changed.notify_one();  // under the lock: afterwards the waiter may be destroyed
 }
 
 void FairTurns::forget_idle(User& user) {

@@ -1,5 +1,5 @@
 #pragma once
-// Whose turn it is to compute, where one thing is computed at a time.
+// Fair turns on a device that runs one computation at a time.
 
 #include <atomic>
 #include <chrono>
@@ -14,17 +14,17 @@
 namespace ob {
 
 /// Gives turns so that users who always have work compute for equal times, however many sessions
-/// they have and however long their single turns are, and so do the sessions of one user among
-/// themselves: the next turn goes to the waiting user who computed least, and among that user's
-/// sessions to the one that did. Who had nothing to compute saves nothing up, but starts level with
-/// the least served of those who had.
+/// they have and however long single turns are. The sessions of one user share that user's time in
+/// the same way. The next turn goes to the waiting user with the least computed time, and to the
+/// session of that user with the least. An idle user saves nothing up: a new request starts level
+/// with the least served user that is busy.
 /// Threads: any
 /// Source: start-time fair queueing (Goyal, Vin, Cheng 1996) with equal weights, in two levels
-/// (there: hierarchical link sharing); like deficit round robin (Shreedhar, Varghese 1995) it
-/// bounds how far two who are busy drift apart by one turn of each, and needs no quantum
+///         (there: hierarchical link sharing). Like deficit round robin (Shreedhar, Varghese 1995)
+///         it bounds the difference between two busy users by one turn of each, without a quantum.
 class FairTurns {
  public:
-  /// A turn, from construction (which waits for it) to destruction.
+  /// Waits for a turn in the constructor, and ends it in the destructor.
   class Turn {
    public:
     Turn(FairTurns& turns, const Account& account);
@@ -32,9 +32,9 @@ class FairTurns {
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    /// How long it was waited for; 0 if it was free.
+    /// Returns the time that the constructor waited; 0 if the device was free.
     std::uint64_t waited_ns() const noexcept { return waited_ns_; }
-    /// True if other sessions waited for theirs when this one began.
+    /// True if other sessions were waiting when this turn began.
     bool holds_others_up() const noexcept { return holds_others_up_; }
 
    private:
@@ -46,16 +46,16 @@ class FairTurns {
     std::chrono::steady_clock::time_point began_;
   };
 
-  /// True while somebody has a turn or waits for one.
+  /// True while a session has a turn or waits for one.
   bool wanted() const noexcept { return wanted_.load(std::memory_order_relaxed) != 0; }
-  /// True while somebody but one who has a turn waits for one.
+  /// True while a session other than the one with the turn waits.
   bool waited_for() const noexcept { return wanted_.load(std::memory_order_relaxed) > 1; }
 
  private:
-  /// What a user has of the device, or a session of what its user has.
+  /// The share of a user in the device, or of a session in its user's share.
   struct Share {
-    std::chrono::nanoseconds served{0};  // since the one with the least began, so to speak
-    unsigned interested = 0;             // turns that are had or waited for
+    std::chrono::nanoseconds served{0};  // virtual time, comparable among the busy ones
+    unsigned interested = 0;             // turns held or waited for
     void enter(std::chrono::nanoseconds level);
     void leave(std::chrono::nanoseconds took);
   };
@@ -79,7 +79,7 @@ class FairTurns {
   void forget_idle(User& user);
 
   std::atomic<int> wanted_{0};
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all below
   bool taken_ = false;
   std::chrono::nanoseconds level_{0};  // served time of the user whose turn began last
   std::unordered_map<UserId, User> users_;

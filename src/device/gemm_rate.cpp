@@ -6,12 +6,12 @@
 namespace ob {
 namespace {
 
-// Long enough that starting does not count; beyond it larger matrices bring no higher rate.
+// A product this long hides the start-up time; larger matrices bring no higher rate.
 constexpr double kEnoughSeconds = 2e-3;
 constexpr std::int64_t kLeast = 512;
 constexpr std::int64_t kMost = 8192;
 
-// Seconds of C := A B of order n; 0 if it cannot be done.
+// Returns the seconds of C := A B of order n; 0 if it fails.
 double multiply(Device& device, QueueId queue, BufferId matrices, std::int64_t n) {
   const Descriptor* dgemm = routines::find("dgemm");
   const auto bytes = static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n) * 8;
@@ -45,7 +45,7 @@ double measure_gflops(Device& device) {
     const auto matrices =
         device.allocate(static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n) * 24);
     if (!matrices.ok()) break;
-    (void)multiply(device, *queue, *matrices, n);  // the first one starts things
+    (void)multiply(device, *queue, *matrices, n);  // the first product starts the library
     const double seconds = multiply(device, *queue, *matrices, n);
     (void)device.free(*matrices);
     if (seconds <= 0) break;

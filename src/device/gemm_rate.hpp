@@ -1,12 +1,13 @@
 #pragma once
-// How fast a device multiplies matrices.
+// Measurement of a device's rate of matrix products.
 
 #include "device/device.hpp"
 
 namespace ob {
 
-/// The rate of dgemm of matrices as large as bring more, up to 8192 [GFLOP/s]; 0 if it cannot be
-/// had. Takes some 10 ms, and what starting the device's library takes.
+/// Measures the rate of dgemm [GFLOP/s]; 0 if that fails. The order of the matrices grows up to
+/// 8192 as long as the rate rises.
+/// Cost: some 10 ms, and the start of the device's library
 double measure_gflops(Device& device);
 
 }  // namespace ob

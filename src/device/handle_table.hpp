@@ -1,5 +1,5 @@
 #pragma once
-// The objects behind one kind of id.
+// A table from ids of one kind to objects.
 
 #include <cstdint>
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace ob {
 
-/// Gives out ids 1, 2, 3 ... for objects and finds them again. Whoever found an object keeps it
-/// alive.
+/// Gives objects the ids 1, 2, 3 ... and finds them by id. A found object stays alive while the
+/// caller holds it.
 /// Threads: any
 template <class IdType, class Object>
 class HandleTable {
@@ -23,14 +23,14 @@ class HandleTable {
     return IdType{id};
   }
 
-  /// nullptr if unknown.
+  /// Finds an object; nullptr if unknown.
   std::shared_ptr<Object> find(IdType id) const {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(id.value);
     return found == objects_.end() ? nullptr : found->second;
   }
 
-  /// Forgets the id; nullptr if unknown.
+  /// Removes an object and returns it; nullptr if unknown.
   std::shared_ptr<Object> take(IdType id) {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(id.value);
@@ -40,7 +40,7 @@ class HandleTable {
     return object;
   }
 
-  /// Forgets all ids.
+  /// Removes all objects and returns them.
   std::vector<std::shared_ptr<Object>> take_all() {
     const std::lock_guard lock(mutex_);
     std::vector<std::shared_ptr<Object>> all;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kHugePageBytes = 2 << 20;
-// Beyond any machine's address space; keeps the rounding below from overflowing.
+// Larger than any machine's address space, and small enough that rounding cannot overflow.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;
 
 Status failure(const char* step, std::uint64_t size_bytes) {
@@ -26,7 +26,8 @@ Status failure(const char* step, std::uint64_t size_bytes) {
 
 }  // namespace
 
-// Whole pages, whole huge pages for large buffers, so that the last one can be huge too.
+// Rounds up to whole pages, or to whole huge pages for large buffers, so that the last page can be
+// huge, too.
 std::uint64_t HostBuffer::segment_bytes_for(std::uint64_t size_bytes) noexcept {
   const std::uint64_t unit = size_bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes;
   if (size_bytes > kMaxBytes) return kMaxBytes;
@@ -52,14 +53,14 @@ Result<std::shared_ptr<HostBuffer>> HostBuffer::create(std::uint64_t size_bytes)
     return failure("seal", size_bytes);
   }
   if (Status status = buffer->map(); !status.ok()) return status;
-  // Only a wish: without huge pages everything works, more slowly.
+  // Errors are ignored: without huge pages the buffer works, but more slowly.
   if (buffer->segment_bytes_ >= kHugePageBytes) {
     (void)madvise(buffer->data_, buffer->segment_bytes_, MADV_HUGEPAGE);
   }
   return buffer;
 }
 
-// Address space for buffer and guards, then the file in its middle.
+// Reserves address space for buffer and guards, then maps the file in its middle.
 Status HostBuffer::map() {
   // Large buffers keep the alignment that huge pages need.
   const std::uint64_t guard = segment_bytes_ >= kHugePageBytes ? kHugePageBytes : kGuardBytes;

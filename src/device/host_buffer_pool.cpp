@@ -16,10 +16,11 @@ namespace {
 
 // Each idle buffer holds a file descriptor and two mappings.
 constexpr std::size_t kMostIdle = 256;
-// Between two looks whether the memory is wanted meanwhile: a millisecond or so.
+// The cleaner checks between two pieces whether the memory is wanted: about every millisecond.
 constexpr std::uint64_t kPieceBytes = 4 << 20;
 
-// Gives way to computing threads, but not altogether: it holds the pool's lock now and then.
+// The cleaner yields to computing threads, but not completely, since it holds the pool's lock at
+// times.
 void be_modest() noexcept {
   constexpr int kNice = 10;
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
@@ -32,7 +33,7 @@ HostBufferPool::~HostBufferPool() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
-    give_up_ = true;
+    stop_cleaning_ = true;
   }
   changed_.notify_all();
   if (cleaner_.joinable()) cleaner_.join();
@@ -94,7 +95,8 @@ HostBufferPool::Buffers HostBufferPool::drop_down_to(std::uint64_t idle_bytes) n
   while (!idle_.empty() && (use_.idle_bytes > idle_bytes || idle_.size() > kMostIdle)) {
     forget_last(gone);
   }
-  if (use_.idle_bytes > idle_bytes) give_up_ = true;  // the cleaner frees it within a piece
+  if (use_.idle_bytes > idle_bytes)
+    stop_cleaning_ = true;  // the cleaner frees its buffer after the current piece
   return gone;
 }
 
@@ -104,7 +106,8 @@ HostBufferPool::Buffers HostBufferPool::drop_older_than(Clock::time_point time) 
   return gone;
 }
 
-// The cleaner's thread: cleans what was put last first, lets go what nobody wanted for long.
+// The cleaner's thread: cleans the buffer that was put last first, and frees buffers that stayed
+// idle for long.
 void HostBufferPool::keep_clean() noexcept {
   be_modest();
   std::unique_lock lock(mutex_);
@@ -122,7 +125,7 @@ void HostBufferPool::keep_clean() noexcept {
       }
       continue;
     }
-    give_up_ = false;
+    stop_cleaning_ = false;
     lock.unlock();
     gone.clear();
     if (!cleaning.empty()) {
@@ -130,7 +133,7 @@ void HostBufferPool::keep_clean() noexcept {
       const std::uint64_t bytes = idle.buffer->segment_bytes();
       try {
         idle.buffer = cleaned(std::move(idle.buffer));
-      } catch (const std::exception&) {  // no memory for another
+      } catch (const std::exception&) {  // out of memory
         idle.buffer.reset();
       }
       idle.clean = idle.buffer != nullptr;
@@ -142,10 +145,10 @@ void HostBufferPool::keep_clean() noexcept {
   }
 }
 
-// To its place by time, unless there is nothing to take back.
+// Inserts a cleaned buffer at its place by time, if there is one.
 void HostBufferPool::take_back(Buffers& one, std::uint64_t size_bytes) noexcept {
   const Idle& idle = one.front();
-  if (!idle.clean || give_up_) {
+  if (!idle.clean || stop_cleaning_) {
     use_.idle_bytes -= size_bytes;
     return;
   }
@@ -154,11 +157,11 @@ void HostBufferPool::take_back(Buffers& one, std::uint64_t size_bytes) noexcept 
   idle_.splice(older, one);
 }
 
-// nullptr if it was given up, or there is no memory for another.
+// Cleans or replaces a buffer; nullptr if its memory is wanted, or memory for another is lacking.
 std::shared_ptr<HostBuffer> HostBufferPool::cleaned(std::shared_ptr<HostBuffer> buffer) const {
   if (buffer == nullptr) return nullptr;
   const bool fresh = buffer->exported();
-  const std::uint64_t size_bytes = buffer->size_bytes();  // nobody touched what is behind
+  const std::uint64_t size_bytes = buffer->size_bytes();  // the rest was never touched
   if (fresh) {
     buffer.reset();
     auto made = HostBuffer::create(size_bytes);
@@ -166,7 +169,7 @@ std::shared_ptr<HostBuffer> HostBufferPool::cleaned(std::shared_ptr<HostBuffer> 
     buffer = std::move(made).value();
   }
   for (std::uint64_t done = 0; done < size_bytes; done += kPieceBytes) {
-    if (give_up_) return nullptr;
+    if (stop_cleaning_) return nullptr;
     const std::uint64_t count = std::min(kPieceBytes, size_bytes - done);
     if (fresh) {
       (void)::madvise(buffer->data() + done, count, MADV_POPULATE_WRITE);  // Linux 5.14

@@ -1,8 +1,9 @@
 #pragma once
-// Freed buffers, kept for the next allocation of their size, cleaned and with their pages in place.
+// A pool of freed buffers for later allocations of their size. They are cleaned, and their pages
+// are present.
 //
-// The first touch of fresh memory runs at 1 to 3 GB/s (the kernel clears page by page), moving data
-// into memory that was touched before at 10 and more.
+// The first touch of fresh memory runs at 1 to 3 GB/s, because the kernel clears page by page. Data
+// move into memory that was touched before at 10 GB/s and more.
 
 #include <atomic>
 #include <chrono>
@@ -17,23 +18,24 @@
 
 namespace ob {
 
-/// Nothing of what a buffer held is seen by who gets it next: a thread that runs only when a core
-/// is idle clears it, or replaces it if another process may still have it mapped. Threads: any
+/// The next user of a buffer sees nothing of its old contents: a thread of idle priority clears the
+/// buffer, or replaces it if another process may still have it mapped.
+/// Threads: any
 /// Source: pool with size classes and eviction, SIA 5.3.3
 class HostBufferPool {
  public:
   struct Limits {
-    std::uint64_t capacity_bytes = 0;       ///< of idle buffers; 0: keeps none
-    std::chrono::seconds longest_idle{60};  ///< then a buffer's memory goes back to the system
+    std::uint64_t capacity_bytes = 0;       ///< largest total of idle buffers; 0: no pool
+    std::chrono::seconds longest_idle{60};  ///< afterwards a buffer's memory returns to the system
   };
   struct Use {
-    std::uint64_t asked = 0;   ///< take() of a size that is kept
-    std::uint64_t reused = 0;  ///< of those, how often there was one
+    std::uint64_t asked = 0;   ///< calls of take() for pooled sizes
+    std::uint64_t reused = 0;  ///< the part of `asked` that found a buffer
     std::uint64_t idle_bytes = 0;
-    std::uint64_t clean_bytes = 0;  ///< of those, ready to be taken
+    std::uint64_t clean_bytes = 0;  ///< the part of idle_bytes that is ready to be taken
   };
 
-  /// A kept buffer.
+  /// An idle buffer.
   struct Idle {
     std::shared_ptr<HostBuffer> buffer;
     std::chrono::steady_clock::time_point since;
@@ -41,7 +43,7 @@ class HostBufferPool {
   };
   using Buffers = std::list<Idle>;
 
-  /// Smaller buffers are made as fast as they are cleaned.
+  /// Smaller buffers are not pooled: a new one costs no more than cleaning.
   static constexpr std::uint64_t kLeastBytes = 64 << 10;
 
   explicit HostBufferPool(Limits limits) : limits_(limits) {}
@@ -49,12 +51,12 @@ class HostBufferPool {
   HostBufferPool(const HostBufferPool&) = delete;
   HostBufferPool& operator=(const HostBufferPool&) = delete;
 
-  /// A buffer with a segment of exactly the size that `size_bytes` takes; nullptr if there is none.
+  /// Takes a buffer with a segment of exactly the size for `size_bytes`; nullptr if there is none.
   std::shared_ptr<HostBuffer> take(std::uint64_t size_bytes);
-  /// Keeps the buffer, if that leaves at most `room_bytes` idle; returns what had to go. Without
-  /// memory or a thread for it the buffer goes.
+  /// Adds a buffer if at most `room_bytes` are idle then; returns the buffers that must go for it.
+  /// Without memory or a thread for it the buffer itself is returned.
   Buffers put(std::shared_ptr<HostBuffer> buffer, std::uint64_t room_bytes) noexcept;
-  /// Lets the least recently used go until at most so many bytes are idle; returns them.
+  /// Removes the least recently used buffers until at most idle_bytes are idle, and returns them.
   Buffers shrink_to(std::uint64_t idle_bytes) noexcept;
 
   Use use() const;
@@ -73,7 +75,7 @@ class HostBufferPool {
   std::condition_variable changed_;
   Buffers idle_;  // front: most recently freed
   Use use_;
-  std::atomic<bool> give_up_{false};  // the buffer that is being cleaned: its memory is wanted
+  std::atomic<bool> stop_cleaning_{false};  // the memory of the buffer in cleaning is wanted
   bool closing_ = false;
   std::thread cleaner_;  // started by the first put()
 };

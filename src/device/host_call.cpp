@@ -6,7 +6,7 @@
 namespace ob {
 namespace {
 
-// "argument a of dgemm"
+// Names an argument for a message: "argument a of dgemm".
 std::string place(const Descriptor& routine, std::size_t position) {
   return "argument " + std::string(routine.argument_names[position]) + " of " +
          std::string(routine.name);
@@ -27,7 +27,7 @@ Status check_legal(const Descriptor& routine, const Argument* arguments) {
   if (routine.kinds.size() > kMaxArguments) {
     return {Code::unsupported, std::string(routine.name) + " has too many arguments"};
   }
-  // The largest n with n (n + 1) below 2^63: within it the table's expressions stay countable.
+  // The largest n with n (n + 1) below 2^63: up to it the table's expressions do not overflow.
   constexpr std::int64_t kLargestDim = 3037000498;
   std::int64_t lds[kMaxArguments] = {};
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
@@ -104,6 +104,42 @@ Status resolve_array(const MemoryTable& memory, const char* name, const BufferRe
   return {};
 }
 
+Status check_plan_header(const FftPlan& plan) {
+  const bool complex_precision = plan.precision == Precision::c || plan.precision == Precision::z;
+  if (plan.rank <= FftPlan::kMaxRank && complex_precision && (plan.sign == -1 || plan.sign == 1) &&
+      static_cast<std::size_t>(plan.kind) < kFftKinds) {
+    return {};
+  }
+  return {Code::invalid_argument, "impossible transform plan (rank " + std::to_string(plan.rank) +
+                                      ", sign " + std::to_string(plan.sign) +
+                                      "; at most rank 7, sign -1 or 1, precision c or z)"};
+}
+
+Status check_plan_sizes(const FftPlan& plan) {
+  const bool zero = std::any_of(plan.n.begin(), plan.n.begin() + plan.rank,
+                                [](std::uint64_t n) { return n == 0; });
+  // Libraries use signed numbers for strides and sizes in bytes.
+  if (zero || plan.batch == 0 || std::max(input_bytes(plan), output_bytes(plan)) > INT64_MAX) {
+    return {Code::invalid_argument,
+            "impossible transform plan (a size is zero or beyond 2^63 bytes)"};
+  }
+  if (plan.kind != FftKind::c2c && plan.rank == 0) {
+    return {Code::invalid_argument, "impossible transform plan (real transforms need a dimension)"};
+  }
+  return {};
+}
+
+Status check_real_kinds(const FftPlan& plan) {
+  for (std::size_t i = 0; plan.kind == FftKind::r2r && i < plan.rank; ++i) {
+    if (plan.real[i] > RealTransform::rodft11 ||
+        (plan.real[i] == RealTransform::redft00 && plan.n[i] == 1)) {
+      return {Code::invalid_argument,
+              "impossible transform plan (an unknown real kind, or REDFT00 of one point)"};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status resolve_call(const MemoryTable& memory, const Descriptor& routine, const Argument* arguments,
@@ -119,8 +155,8 @@ Status resolve_call(const MemoryTable& memory, const Descriptor& routine, const 
     OB_RETURN_IF_ERROR(resolve_operand(memory, operands.items[i], i, call));
     resolved[operands.items[i].argument] = true;
   }
-  // Whatever the table does not list is not referenced; no device id may reach a library as a
-  // pointer.
+  // Operands that the table does not list are not referenced. They become null, because no device
+  // id may reach a library as a pointer.
   for (std::size_t i = 0; i < count; ++i) {
     if (is_memory(routine.kinds[i]) && !resolved[i]) call.arguments[i].host = {nullptr, 1};
   }
@@ -147,31 +183,9 @@ Status check_indices(const Descriptor& routine, const Argument* arguments) {
 }
 
 Status check_plan(const FftPlan& plan) {
-  const bool complex_precision = plan.precision == Precision::c || plan.precision == Precision::z;
-  if (plan.rank > FftPlan::kMaxRank || !complex_precision || (plan.sign != -1 && plan.sign != 1) ||
-      static_cast<std::size_t>(plan.kind) >= kFftKinds) {
-    return {Code::invalid_argument, "impossible transform plan (rank " + std::to_string(plan.rank) +
-                                        ", sign " + std::to_string(plan.sign) +
-                                        "; at most rank 7, sign -1 or 1, precision c or z)"};
-  }
-  const bool zero = std::any_of(plan.n.begin(), plan.n.begin() + plan.rank,
-                                [](std::uint64_t n) { return n == 0; });
-  // Strides and sizes in bytes must stay countable for the libraries, which use signed numbers.
-  if (zero || plan.batch == 0 || std::max(input_bytes(plan), output_bytes(plan)) > INT64_MAX) {
-    return {Code::invalid_argument,
-            "impossible transform plan (a size is zero or beyond 2^63 bytes)"};
-  }
-  if (plan.kind != FftKind::c2c && plan.rank == 0) {
-    return {Code::invalid_argument, "impossible transform plan (real transforms need a dimension)"};
-  }
-  for (std::size_t i = 0; plan.kind == FftKind::r2r && i < plan.rank; ++i) {
-    if (plan.real[i] > RealTransform::rodft11 ||
-        (plan.real[i] == RealTransform::redft00 && plan.n[i] == 1)) {
-      return {Code::invalid_argument,
-              "impossible transform plan (an unknown real kind, or REDFT00 of one point)"};
-    }
-  }
-  return {};
+  OB_RETURN_IF_ERROR(check_plan_header(plan));
+  OB_RETURN_IF_ERROR(check_plan_sizes(plan));
+  return check_real_kinds(plan);
 }
 
 Status resolve_transform(const MemoryTable& memory, const FftPlan& plan, const BufferRef& input,

@@ -1,5 +1,5 @@
 #pragma once
-// A routine call or a transform whose operands were found in memory and checked.
+// Routine calls and transforms with resolved and checked operands.
 
 #include <memory>
 #include <string>
@@ -20,26 +20,25 @@ struct HostCall {
   const Descriptor* routine = nullptr;
   Argument arguments[kMaxArguments];
   std::shared_ptr<const void> buffers[kMaxOperands];
-  std::uint64_t operand_bytes = 0;  ///< all elements it can touch
+  std::uint64_t operand_bytes = 0;  ///< of all elements that the call can access
 
   double flops() const { return routine->flops(arguments); }
 };
 
-/// Finds the operands of a call whose memory arguments are Argument::device. Checks everything that
-/// does not need the elements: wire bytes arrive here.
-/// Errors: invalid_argument if the call is illegal, an operand is not inside its buffer or not
-/// aligned
+/// Resolves the operands of a call, whose memory arguments are Argument::device, and checks all
+/// that can be checked without the elements. The arguments may come from the wire.
+/// Errors: invalid_argument if the call is illegal, or an operand is outside its buffer or not
+///         aligned
 Status resolve_call(const MemoryTable& memory, const Descriptor& routine, const Argument* arguments,
                     HostCall& call);
 
-/// Whether the pivots that a call reads point into their matrix (index vectors as the row's
-/// `indices` says). Looks at elements, which are in host memory: call it when the call's turn has
-/// come.
+/// Checks that the pivots that a call reads point into their matrix (index vectors, as the row's
+/// `indices` says). It reads elements in host memory, and so must run in the call's turn.
 /// Errors: invalid_argument if one does not
 Status check_indices(const Descriptor& routine, const Argument* arguments);
 
-/// Errors: invalid_argument for a plan that no backend could carry out (rank, precision, sign, zero
-/// sizes).
+/// Checks a plan.
+/// Errors: invalid_argument if no backend could carry it out (rank, precision, sign, zero sizes)
 Status check_plan(const FftPlan& plan);
 
 /// The input and output of one plan execution.
@@ -51,8 +50,9 @@ struct HostTransform {
   std::byte* output = nullptr;
 };
 
-/// Errors: invalid_argument if an array is not inside its buffer, not aligned, overlaps, or is not
-/// in place as planned
+/// Resolves the arrays of a plan execution.
+/// Errors: invalid_argument if an array is outside its buffer, not aligned, overlaps, or is not in
+///         place as planned
 Status resolve_transform(const MemoryTable& memory, const FftPlan& plan, const BufferRef& input,
                          const BufferRef& output, HostTransform& transform);
 

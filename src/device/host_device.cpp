@@ -6,8 +6,8 @@
 namespace ob {
 namespace {
 
-// Copying runs at several GB/s, and starting on a piece (a column) costs some 20 ns; both roughly,
-// on the slow side: fresh memory is touched here for the first time.
+// Estimates on the slow side, because copies may touch fresh memory for the first time: several
+// GB/s, and some 20 ns for each piece (a column).
 bool cheap_copy(const Layout& a, const Layout& b) {
   const std::uint64_t piece =
       std::max<std::uint64_t>(1, std::min(a.piece_bytes(), b.piece_bytes()));

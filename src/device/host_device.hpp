@@ -1,5 +1,5 @@
 #pragma once
-// The part of a device that all backends in host memory share: buffers and copies.
+// The common part of devices in host memory: buffers and copies.
 
 #include <memory>
 
@@ -8,13 +8,14 @@
 
 namespace ob {
 
-/// Leaves routine calls and transforms to the backend that derives from it.
+/// A backend derives from this class and adds routine calls and transforms.
 class HostDevice : public QueuedDevice {
  public:
   MemoryUse memory_use() const final;
   const DeviceInfo& info() const noexcept final { return info_; }
 
-  /// Waits for submitted commands if only freed buffers that they still use stand in the way.
+  /// Waits for submitted commands if the buffers that they still use, though freed, leave too
+  /// little memory.
   Result<BufferId> allocate(std::uint64_t size_bytes) final;
   Status free(BufferId buffer) final;
   std::byte* host_view(BufferId buffer) noexcept final;

@@ -1,5 +1,5 @@
 #pragma once
-// Events of backends in host memory.
+// Events that the host's threads set and wait for.
 
 #include <atomic>
 #include <condition_variable>
@@ -9,13 +9,13 @@
 
 namespace ob {
 
-/// One record() of an event: not yet reached, then done for ever.
+/// One record() of an event. It is first pending, and then done for ever.
 /// Threads: any
 class EventMark {
  public:
   void set();
   bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-  /// @returns nanoseconds it waited; 0 if it was done
+  /// Waits until the mark is done.   @returns the nanoseconds waited; 0 if it was done before
   std::uint64_t wait();
 
  private:
@@ -24,14 +24,14 @@ class EventMark {
   std::condition_variable changed_;
 };
 
-/// Remembers the last record() submitted. A queue that waits for an earlier one is not held by a
-/// later one.
+/// Remembers the last submitted record(). A queue that waits for an earlier record() does not wait
+/// for a later one.
 /// Threads: any
 class HostEvent {
  public:
-  /// @param mark a new one, which the recording queue sets when it gets there
+  /// Remembers a record().   @param mark a new mark, which the recording queue will set
   void record(std::shared_ptr<EventMark> mark);
-  /// The last one; nullptr if the event was never recorded.
+  /// Returns the mark of the last record(); nullptr if there is none.
   std::shared_ptr<EventMark> last() const;
 
  private:

@@ -8,7 +8,7 @@
 namespace ob {
 
 Status run_on_host(const HostRoutines* host, std::string_view lacking, const Descriptor& routine,
-                   const Argument* arguments, const HostPassage& passage) {
+                   const Argument* arguments, const HostStaging& staging) {
   if (host == nullptr || !host->has(routine)) {
     return {Code::unsupported,
             std::string(routine.name) + " is in none of " + std::string(lacking) +
@@ -20,15 +20,15 @@ Status run_on_host(const HostRoutines* host, std::string_view lacking, const Des
   const Operands operands = routine.operands(arguments);
   OperandCopies copies(routine, there);
   for (const Operand& operand : operands.span()) copies.add(operand);
-  OB_ASSIGN_OR_RETURN(std::byte * memory, passage.memory(copies.size_bytes()));
-  Status status = copies.bring(memory, passage.down);
-  const Status arrived = passage.finish();  // whatever was submitted uses the memory
+  OB_ASSIGN_OR_RETURN(std::byte * memory, staging.memory(copies.size_bytes()));
+  Status status = copies.bring(memory, staging.down);
+  const Status arrived = staging.finish();  // submitted copies use the memory
   OB_RETURN_IF_ERROR(status);
   OB_RETURN_IF_ERROR(arrived);
   OB_RETURN_IF_ERROR(check_indices(routine, there));
   status = host->run(routine, there);
-  if (status.ok()) status = copies.take_back(passage.up);
-  const Status waited = passage.finish();
+  if (status.ok()) status = copies.take_back(staging.up);
+  const Status waited = staging.finish();
   return status.ok() ? waited : status;
 }
 

@@ -10,7 +10,7 @@ namespace ob {
 
 namespace {
 
-// Of the cap, for buffers that wait to be used again.
+// The part of the cap that idle buffers may take.
 constexpr std::uint64_t kIdlePart = 4;
 
 }  // namespace
@@ -30,7 +30,7 @@ struct HostMemory::Account {
 };
 
 Status HostMemory::Account::reserve(std::uint64_t count_bytes) {
-  HostBufferPool::Buffers gone;  // unmapped without the lock
+  HostBufferPool::Buffers gone;  // destroyed after the lock is released
   std::unique_lock lock(mutex);
   for (;;) {
     if (count_bytes <= capacity_bytes - used_bytes) break;
@@ -48,7 +48,7 @@ Status HostMemory::Account::reserve(std::uint64_t count_bytes) {
   return {};
 }
 
-// Without a buffer: it was never made.
+// There is no buffer if its creation failed.
 void HostMemory::Account::release(std::uint64_t count_bytes, std::shared_ptr<HostBuffer> freed) {
   HostBufferPool::Buffers gone;
   const std::lock_guard lock(mutex);
@@ -101,7 +101,7 @@ Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes) {
     }
     inner = std::move(made).value();
   }
-  // The last holder, often the command that used the buffer last, gives the memory back.
+  // Runs when the last holder, often the command that used the buffer last, lets go.
   HostBuffer* const buffer = inner.get();
   std::shared_ptr<HostBuffer> counted_buffer(
       buffer, [inner = std::move(inner), account = account_, counted](HostBuffer*) mutable {

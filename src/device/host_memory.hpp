@@ -1,5 +1,5 @@
 #pragma once
-// The memory of a device in host memory: buffers by id, counted against a cap.
+// The memory of a device in host memory: its buffers by id, and a cap on their total size.
 
 #include <atomic>
 #include <condition_variable>
@@ -16,12 +16,12 @@
 
 namespace ob {
 
-/// Gives out buffers up to a cap. A freed buffer lives, and counts, until the commands that hold it
-/// are done; then it may wait in a pool for the next allocation. Idle and used buffers together
-/// stay below the cap. Threads: any
+/// Allocates buffers up to a cap. A freed buffer lives, and counts, until the commands that hold it
+/// are done; it may then stay in a pool for the next allocation. Idle and used buffers together
+/// stay below the cap.   Threads: any
 class HostMemory final : public MemoryTable {
  public:
-  /// What a buffer counts is its size rounded up to this.
+  /// Sizes count rounded up to a multiple of this.
   static constexpr std::uint64_t kUnitBytes = 4096;
 
   explicit HostMemory(std::uint64_t capacity_bytes);
@@ -30,22 +30,22 @@ class HostMemory final : public MemoryTable {
   HostMemory& operator=(const HostMemory&) = delete;
 
   std::uint64_t capacity_bytes() const noexcept;
-  /// Of live buffers, and of freed ones still in use.
+  /// Returns the bytes of live buffers, and of freed ones still in use.
   std::uint64_t used_bytes() const;
 
-  /// How often allocations found memory that was touched before.
+  /// Returns the counts of the pool.
   HostBufferPool::Use pool_use() const;
 
-  /// If memory lacks only because freed buffers are still in use by submitted commands, waits for
-  /// those.
+  /// Allocates a buffer. Waits for submitted commands if the buffers that they still use, though
+  /// freed, leave too little memory.
   /// Errors: out_of_memory
   Result<BufferId> allocate(std::uint64_t size_bytes);
   /// Errors: invalid_argument if unknown
   Status free(BufferId id);
-  /// From now on every so-many-th allocation fails, for tests; 0: none. Threads: before others
+  /// Makes every n-th allocation fail, for tests; 0: none.   Threads: before others
   void fail_allocations(unsigned every) noexcept { fail_every_ = every; }
   HeldMemory held(BufferId id) const override;
-  /// nullptr if unknown.
+  /// Finds a buffer; nullptr if unknown.
   std::shared_ptr<HostBuffer> find(BufferId id) const { return buffers_.find(id); }
 
  private:
@@ -58,8 +58,8 @@ class HostMemory final : public MemoryTable {
   HandleTable<BufferId, HostBuffer> buffers_;
 };
 
-/// The default cap of one of `devices` devices that share this machine's memory: three quarters in
-/// equal parts.
+/// Returns the default cap of one of `devices` devices that share this machine's memory: three
+/// quarters of it, in equal parts.
 std::uint64_t share_of_host_memory(unsigned devices);
 
 }  // namespace ob

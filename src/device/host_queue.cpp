@@ -4,6 +4,8 @@
 
 #include <system_error>
 
+#include "base/contract.hpp"
+
 namespace ob {
 
 HostQueue::~HostQueue() {
@@ -21,6 +23,7 @@ void HostQueue::fail(Status status) {
 }
 
 void HostQueue::record(std::shared_ptr<EventMark> mark) {
+  OB_EXPECT(mark != nullptr);
   submit({.cheap = true, .always = true}, [mark = std::move(mark)](QueueReport&) {
     mark->set();
     return Status();
@@ -43,8 +46,7 @@ QueueReport HostQueue::synchronize() {
     QueueReport report;
   } arrival;
   reach(true, false, [&arrival](const QueueReport& report) {
-    // Notified under the lock: the waiter, and arrival with it, is gone as soon as the lock is
-    // free.
+    // Notify under the lock: once it is free, the waiter may destroy `arrival`.
     const std::lock_guard lock(arrival.mutex);
     arrival.report = report;
     arrival.reached = true;
@@ -70,7 +72,7 @@ void HostQueue::end() {
                                      std::memory_order_acquire)) {
     return;
   }
-  // Somebody (a callback, or a thread that took over the queue) submitted meanwhile.
+  // A callback, or a thread that took over the queue, has submitted a command meanwhile.
   std::unique_lock lock(mutex_);
   state_.store(kBusy, std::memory_order_release);
   start_draining(lock);
@@ -93,13 +95,14 @@ void HostQueue::enqueue(const TaskManner& manner, InlineTask task) {
 }
 
 void HostQueue::start_draining(std::unique_lock<std::mutex>& lock) {
+  OB_EXPECT(lock.owns_lock() && state_ != kIdle);
   draining_ = true;
   if (!executor_.joinable()) {
     try {
       executor_ = std::thread([this] { execute(); });
       pthread_setname_np(executor_.native_handle(), name_.substr(0, 15).c_str());
     } catch (const std::system_error&) {
-      drain(lock);  // no threads left: slower, still right
+      drain(lock);  // the system has no more threads: run the commands here
       return;
     }
   }
@@ -120,7 +123,7 @@ void HostQueue::drain(std::unique_lock<std::mutex>& lock) {
     auto entry = pending_.pop();
     lock.unlock();
     run({.always = entry.always, .counted = entry.counted}, entry.task);
-    // Lets go of its buffers before anybody hears that the queue is idle.
+    // Release the command's buffers before the queue is reported idle.
     entry.task = InlineTask();
     lock.lock();
   }

@@ -1,5 +1,5 @@
 #pragma once
-// An ordered queue whose commands the host's processor runs: of every backend in host memory.
+// An ordered queue whose commands run on threads of the host.
 
 #include <atomic>
 #include <condition_variable>
@@ -18,36 +18,34 @@
 
 namespace ob {
 
-/// How a command is to be run.
+/// The way in which a command runs.
 struct TaskManner {
   bool cheap = false;   ///< takes less than about kCheapSeconds: may run on the submitting thread
   bool always = false;  ///< runs even after an earlier command failed
   bool counted = true;  ///< has a number, which failed_command can name
 };
 
-/// Runs commands in order: a cheap one at once on the submitting thread if the queue is idle, so
-/// that small calls need no hand-over between threads; everything else on the queue's executor
-/// thread, which starts when first needed. After a failure commands are skipped until
-/// synchronize().
+/// Runs commands in order. A cheap command runs at once on the submitting thread if the queue is
+/// idle, so that small calls do not change threads. All others run on the queue's executor thread,
+/// which starts when it is first needed. After a failure, commands are skipped until synchronize().
 /// Threads: one submitter at a time; commands run on one thread at a time
 class HostQueue {
  public:
-  /// A hand-over to a sleeping thread and back costs 10 to 100 us; work below that is not worth
-  /// one.
+  /// To wake another thread and wait for it costs 10 to 100 us; shorter work runs at once.
   static constexpr double kCheapSeconds = 100e-6;
 
-  /// `name` is the executor thread's, cut to 15 characters.
+  /// @param name that of the executor thread, cut to 15 characters
   explicit HostQueue(std::string name, const Account& account = {})
       : name_(std::move(name)), account_(account) {}
-  /// Runs what was submitted, then stops.
+  /// Runs all submitted commands, then stops the executor.
   virtual ~HostQueue();
   HostQueue(const HostQueue&) = delete;
   HostQueue& operator=(const HostQueue&) = delete;
 
-  /// Whose work it is.
+  /// Returns the client that the queue works for.
   const Account& account() const noexcept { return account_; }
 
-  /// Runs `work` (a Status(QueueReport&), which adds its times to the report) in its turn.
+  /// Submits `work`, a Status(QueueReport&) that adds its times to the report.
   template <class Work>
   void submit(const TaskManner& manner, Work&& work) {
     if (manner.cheap && try_begin()) {
@@ -58,34 +56,36 @@ class HostQueue {
     }
   }
 
-  /// A command that was found impossible: fails when its turn comes.
+  /// Submits a command that was found impossible: it fails in its turn.
   void fail(Status status);
 
-  /// Sets the mark when the queue gets here, even after a failure.   @pre mark is of make_mark()
+  /// Sets the mark when the queue reaches this command, even after a failure.
+  /// @param mark made by make_mark()
+  /// @pre mark != nullptr
   virtual void record(std::shared_ptr<EventMark> mark);
   virtual std::shared_ptr<EventMark> make_mark() const { return std::make_shared<EventMark>(); }
   /// Holds the queue until the mark is set; nullptr holds nothing.
-  /// @pre mark is of a queue of the same device
+  /// @param mark made by a queue of the same device
   virtual void wait(std::shared_ptr<EventMark> mark);
 
-  /// Waits until the queue gets here; the report since the last synchronize, which it clears.
+  /// Waits until the queue is empty; returns the report since the last synchronize and clears it.
   QueueReport synchronize();
 
-  /// Calls `done` with the report when the queue gets here, at once if it is idle. What comes
-  /// behind runs when `done` has returned, which may use what is in its buffers now.
+  /// Calls `done` with the report when the queue reaches this command, at once if it is idle. Later
+  /// commands run after `done` has returned, so that it may use the buffers' present contents.
   void on_reached(bool clear, std::function<void(const QueueReport&)> done) {
     reach(clear, true, std::move(done));
   }
 
  protected:
   using Done = std::function<void(const QueueReport&)>;
-  /// on_reached().   @param hold false: what comes behind need not wait for `done`
+  /// Implements on_reached().   @param hold false: later commands need not wait for `done`
   virtual void reach(bool clear, bool hold, Done done);
-  /// The number of the command that runs.   Threads: the one that runs it
+  /// Returns the number of the running command.   Threads: the one that runs it
   std::uint64_t number() const noexcept { return passed_; }
 
  private:
-  // Who may run commands and touch passed_ and report_.
+  // The thread that may run commands and access passed_ and report_.
   enum State : std::uint32_t {
     kIdle,          // nobody
     kBusy,          // the submitter or, if draining_, the executor
@@ -99,8 +99,8 @@ class HostQueue {
   }
   void end();
   void enqueue(const TaskManner& manner, InlineTask task);
-  void start_draining(
-      std::unique_lock<std::mutex>& lock);  // @pre lock holds mutex_, state is kBusy
+  // Lets the executor run the pending commands.   @pre lock.owns_lock() && state_ != kIdle
+  void start_draining(std::unique_lock<std::mutex>& lock);
   void drain(std::unique_lock<std::mutex>& lock);
   void execute();  // the executor thread
 
@@ -121,7 +121,7 @@ class HostQueue {
   std::uint64_t passed_ = 0;  // counted commands that were run or skipped
   QueueReport report_;
 
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all below
   std::condition_variable wake_;
   detail::TaskRing pending_;
   bool draining_ = false;

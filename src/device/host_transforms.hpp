@@ -1,5 +1,5 @@
 #pragma once
-// Transforms of host memory, for devices that have the processor do what their own library lacks.
+// Transforms of host memory. Devices use them for transforms that their own libraries lack.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ class HostPlan {
  public:
   virtual ~HostPlan() = default;
 
-  /// Transforms packed arrays in host memory, as planned; keeps the input unless in place.
+  /// Transforms packed arrays in host memory as planned; keeps the input unless in place.
   /// Errors: out_of_memory; device_error
   virtual Status execute(std::byte* input, std::byte* output) = 0;
 };
@@ -25,10 +25,10 @@ class HostTransforms {
  public:
   virtual ~HostTransforms() = default;
 
-  /// Plans; may take long.   @pre check_plan() accepts it
-  /// Errors: unsupported without a library; out_of_memory
+  /// Makes a plan; may take long.   Errors: unsupported without a library; out_of_memory
+  /// @pre check_plan(plan).ok()
   virtual Result<std::unique_ptr<HostPlan>> plan(const FftPlan& plan) const = 0;
-  /// About what such a plan takes of the host's memory at most [bytes].
+  /// Returns an upper estimate of the host memory that a plan takes [bytes].
   virtual std::uint64_t plan_bytes(const FftPlan& plan) const noexcept = 0;
 };
 

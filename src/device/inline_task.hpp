@@ -1,5 +1,5 @@
 #pragma once
-// A command of a host queue, held without malloc.
+// A command of a host queue, stored without malloc.
 
 #include <cstddef>
 #include <new>
@@ -11,15 +11,16 @@
 
 namespace ob {
 
-/// A move-only `Status(QueueReport&)` whose captures lie inside the object.
+/// A move-only `Status(QueueReport&)` that stores its captures inside the object.
 class InlineTask {
  public:
-  /// Holds a routine call, the largest command: 24 arguments of 24 bytes and its buffers.
+  /// Room for a routine call, the largest command: 24 arguments of 24 bytes and its buffers.
   static constexpr std::size_t kCaptureBytes = 960;
 
   InlineTask() noexcept = default;
 
-  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): the constraint keeps our own type out
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): the constraint excludes InlineTask
+  // itself
   template <class Work>
   requires(!std::is_same_v<std::remove_cvref_t<Work>, InlineTask>) explicit InlineTask(
       Work&& work) {
@@ -41,8 +42,13 @@ class InlineTask {
   }
   ~InlineTask() { reset(); }
 
-  /// @pre not empty
-  Status operator()(QueueReport& report) { return operations_->run(storage_, report); }
+  bool empty() const noexcept { return operations_ == nullptr; }
+  /// Runs the command.
+  /// @pre !empty()
+  Status operator()(QueueReport& report) {
+    OB_EXPECT(!empty());
+    return operations_->run(storage_, report);
+  }
 
  private:
   struct Operations {

@@ -7,8 +7,8 @@ namespace ob {
 namespace {
 
 constexpr double kFarthest = 8;
-// What a slower time than expected contributes. A faster one counts at once: what is slow once (the
-// first call, a busy machine) says little of what is possible.
+// The weight of a time that is slower than expected. A faster time counts at once: a single slow
+// run (the first call, a busy machine) says little about the possible speed.
 constexpr double kFresh = 0.25;
 
 }  // namespace
@@ -25,7 +25,7 @@ void LearntTimes::observe(std::uint64_t kind, double flop, double seconds) {
   known = rate < known ? rate : known + kFresh * (rate - known);
 }
 
-// A first time that was slow must not be remembered for ever.
+// A slow first time must not be remembered for ever.
 void LearntTimes::forget(std::uint64_t kind, int exponent) {
   const auto of_kind = seen_.find(kind);
   if (of_kind == seen_.end()) return;

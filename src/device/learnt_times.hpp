@@ -1,5 +1,5 @@
 #pragma once
-// How long a device takes for what it computes, from what it has computed.
+// Predicted times of computations, learnt from earlier ones.
 
 #include <cstdint>
 #include <map>
@@ -8,20 +8,19 @@
 
 namespace ob {
 
-/// Remembers, for each kind of computation and size of work (in powers of two), the time per flop:
-/// a running mean that follows faster times at once. Threads: any
+/// Remembers the time per flop for each kind of computation and size of work (in powers of two): a
+/// running mean that follows faster times at once.   Threads: any
 class LearntTimes {
  public:
-  /// Shorter ones are not worth remembering, nor is what was seen of such work before: nobody asks
-  /// about what takes so little.
+  /// Shorter computations are not remembered: nobody needs a prediction for them.
   static constexpr double kShortestSeconds = 1e-3;
 
   void observe(std::uint64_t kind, double flop, double seconds);
 
-  /// The time [s] that so much work will take; 0 if nothing like it was seen. From the nearest
-  /// smaller work that was seen, or else the nearest larger one, at its rate; but of smaller work
-  /// no more than its eightfold is concluded, for rates rise with the size. So the prediction for
-  /// what is far larger than all that was seen is a lower bound, roughly.
+  /// Predicts the time of some work [s]; 0 if nothing similar was seen. It uses the rate of the
+  /// nearest smaller work that was seen, or else of the nearest larger one. Smaller work supports a
+  /// prediction of at most eight times its own time, because rates rise with the size. The result
+  /// for work far larger than any seen is therefore about a lower bound.
   double predict(std::uint64_t kind, double flop) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Where a device's memory comes from.
+// The driver's allocator of device memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace ob {
 
-/// What a driver gives. Addresses are the device's; the host cannot touch them.   Threads: any
+/// Allocates memory of a device. The host cannot access its addresses.   Threads: any
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
 
-  /// Uninitialised memory.   Errors: out_of_memory; device_error
+  /// Allocates uninitialised memory.   Errors: out_of_memory; device_error
   virtual Result<std::byte*> obtain(std::uint64_t size_bytes) = 0;
-  /// No command uses it any more.
+  /// Frees memory that no command uses any more.
   virtual void give_back(std::byte* data) noexcept = 0;
-  /// Zeroes memory, and waits for it.   Errors: device_error
+  /// Zeroes memory and waits until that is done.   Errors: device_error
   virtual Status clear(std::byte* data, std::uint64_t size_bytes) = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Memory that commands name by their buffers, wherever it is.
+// Look-up of memory by buffer id.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace ob {
 
-/// Memory of a buffer, for as long as it is held. `data` may be an address that only the device
-/// understands.
+/// The memory of a buffer, alive as long as it is held. `data` may be an address that only the
+/// device can access.
 struct HeldMemory {
   std::shared_ptr<const void> owner;  ///< nullptr: no such buffer
   std::byte* data = nullptr;

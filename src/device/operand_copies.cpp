@@ -10,7 +10,7 @@ void OperandCopies::add(const Operand& operand) {
     place = {nullptr, dense_ld(operand, kind, place.ld)};
     return;
   }
-  constexpr std::uint64_t kAlignment = 256;  // whatever loads libraries use
+  constexpr std::uint64_t kAlignment = 256;  // enough for every load of the libraries
   const std::uint64_t width = region.rows * region.element_bytes;
   copies_.push_back({.argument = operand.argument,
                      .written = operand.written,

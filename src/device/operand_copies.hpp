@@ -1,5 +1,5 @@
 #pragma once
-// Operands of a call somewhere else for as long as it runs.
+// Temporary copies of a call's operands.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,20 +16,20 @@ namespace ob {
 /// Threads: one at a time
 class OperandCopies {
  public:
-  /// @param arguments of the call: they get the places of the copies
+  /// @param arguments those of the call; they receive the addresses of the copies
   OperandCopies(const Descriptor& routine, Argument* arguments)
       : routine_(routine), arguments_(arguments) {}
 
-  /// An operand to be copied. One without elements gets no place at all.
+  /// Adds an operand. One without elements becomes null.
   void add(const Operand& operand);
   bool empty() const noexcept { return copies_.empty(); }
-  /// What the copies take.
+  /// Returns the total size of the copies.
   std::uint64_t size_bytes() const noexcept { return size_bytes_; }
 
-  /// Copies all of them into `memory`. Those that are only written are copied, too: a call that
-  /// fails leaves them as they were.   Errors: those of `move`
+  /// Copies the operands into `memory`. Operands that are only written are copied, too, because a
+  /// failed call must leave them unchanged.   Errors: those of `move`
   Status bring(std::byte* memory, const CopyColumns& move);
-  /// Copies the results to where they belong.   Errors: those of `move`
+  /// Copies the results back to the operands.   Errors: those of `move`
   Status take_back(const CopyColumns& move) const;
 
  private:
@@ -38,7 +38,7 @@ class OperandCopies {
     bool written;
     std::byte* original;
     std::uint64_t pitch_bytes;  // of the original
-    std::uint64_t width_bytes;  // of a column; packed, they follow each other
+    std::uint64_t width_bytes;  // of a column; the copy has no gaps
     std::uint64_t columns;
     std::uint64_t offset_bytes;
     std::byte* copy;

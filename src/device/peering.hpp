@@ -1,5 +1,5 @@
 #pragma once
-// Copies from device to device that do not pass through this process.
+// Direct copies from device to device, which do not pass through this process.
 
 #include <array>
 #include <cstdint>
@@ -12,51 +12,52 @@
 
 namespace ob {
 
-/// Where a device receives what others send it.
+/// The address at which a device receives peer messages.
 struct Mailbox {
-  std::string address;                        ///< of its daemon, as this process knows it
-  std::array<std::uint64_t, 2> access_key{};  ///< lets its holder send; unguessable
+  std::string address;                        ///< address of the daemon, as this process knows it
+  std::array<std::uint64_t, 2> access_key{};  ///< permits its holder to send; unguessable
 };
 
-/// What a Device can do that other devices can reach. Who sends is told the receiver's mailbox, by
-/// whoever has both: nobody else can send there, and only what receive() asks for is taken.
-/// A peer message is one region; its number is chosen by whoever has both devices, and is free
-/// again once it has arrived. Messages to one peer travel in the order in which they were sent, and
-/// one that is not asked for yet holds up those behind it. Threads: as the Device's      Source:
-/// DAC III (copies from accelerator to accelerator)
+/// Messages between devices. The process that has both devices gives the receiver's mailbox to the
+/// sender: nobody else can send there, and the receiver takes only messages that receive() asks
+/// for. A peer message is one region. The process that has both devices chooses its number, which
+/// is free again after the message has arrived. Messages to one peer travel in the order in which
+/// they were sent; one that the receiver has not asked for yet holds up those behind it.
+/// Threads: as the Device's
+/// Source:  DAC III (copies from accelerator to accelerator)
 class Peering {
  public:
   virtual ~Peering() = default;
 
-  /// Opens it on first use.   Errors: unsupported if the device cannot
+  /// Returns the mailbox, which the first call opens.   Errors: unsupported if the device has none
   virtual Result<Mailbox> mailbox() = 0;
-  /// Waits until the other device can be sent to. The same mailbox gives the same peer again.
-  /// Errors: unavailable, unsupported or denied if it cannot be reached, then at once when asked
-  /// again
+  /// Connects to another device's mailbox. The same mailbox gives the same peer again.
+  /// Errors: unavailable, unsupported or denied if it cannot be reached; later calls fail at once
   virtual Result<PeerId> connect(const Mailbox& mailbox) = 0;
 
-  /// Sends the region, as it is when the queue gets here, to a peer. It must not change before the
-  /// peer message has arrived. What fails here is told to those who receive, and sticks to the
-  /// queue.
+  /// Sends the region to a peer, with its contents when the queue reaches this command. The region
+  /// must not change before the message has arrived. A failure sticks to the queue and is reported
+  /// to the receiver.
   virtual Status send(QueueId queue, PeerId peer, PeerMessageId peer_message, BufferId buffer,
                       const Region& region) = 0;
-  /// Takes the peer message from when the queue gets here; the queue does not wait for it.
-  /// @param next is handed the peer message as it arrives, under the same number, whatever the
-  /// region is used for meanwhile; 0: nobody is
+  /// Posts a receive into the region when the queue reaches this command; the queue does not wait
+  /// for the message.
+  /// @param next the peer to which the message is forwarded as it arrives, under the same number;
+  /// 0: none. The region may be used for other things meanwhile.
   /// @pre the region has the shape of the one that was sent
   virtual Status receive(QueueId queue, PeerMessageId peer_message, BufferId buffer,
                          const Region& region, PeerId next) = 0;
-  /// Waits until a peer message that receive() asked for is there.
-  /// @param give_up asked now and then, about every second: true ends the waiting, with
-  /// unavailable   Errors: connection_lost if who sends it is gone; those of the device
+  /// Waits for a message that receive() asked for.
+  /// @param give_up is called about every second; true aborts the wait with unavailable
+  /// Errors: connection_lost if the sender is gone; those of the device
   virtual Status await(PeerMessageId peer_message, const std::function<bool()>& give_up) = 0;
 
-  /// Asks for a sign of life, for whoever waits for others who may be waiting for this device.
-  /// Errors: those of a device that is gone
+  /// Checks that the device still answers. A thread that waits for another device calls it, because
+  /// that device may be waiting for this one.   Errors: those of a lost device
   virtual Status check() = 0;
 
-  /// Ends what is under way, and forgets mailbox and peers: afterwards nothing is written to any
-  /// buffer, and no number is taken.
+  /// Aborts all messages and closes mailbox and peers. Afterwards no buffer is written and all
+  /// numbers are free.
   virtual Status leave() = 0;
 };
 

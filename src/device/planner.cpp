@@ -8,7 +8,8 @@
 namespace ob {
 namespace {
 
-// Those who ask for plans faster than they can be made are told so: each takes 1 KiB of the host.
+// A client that asks for plans faster than they can be made gets an error: each waiting plan takes
+// 1 KiB of host memory.
 constexpr unsigned kMaxWaiting = 4096;
 
 }  // namespace

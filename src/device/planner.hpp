@@ -1,5 +1,5 @@
 #pragma once
-// Plans of a device that are made while data may be on its way.
+// A thread that makes the plans of a device while their data may still be travelling.
 
 #include <atomic>
 #include <cstdint>
@@ -16,30 +16,36 @@ namespace ob {
 /// Threads: any
 class Planner {
  public:
-  /// @param memory_bytes the device's
+  /// @param memory_bytes the memory of the device
   explicit Planner(std::uint64_t memory_bytes) : memory_bytes_(memory_bytes) {}
 
-  /// Errors: invalid_argument if no backend could carry the plan out; out_of_memory if its arrays
-  /// are larger than the device
+  /// Checks a plan.
+  /// Errors: invalid_argument if no backend could carry it out; out_of_memory if its arrays are
+  ///         larger than the device's memory
   Status check(const FftPlan& plan) const;
 
-  /// A place among those that wait, before there is a plan.   Errors: out_of_memory if too many do
+  /// Reserves a place among the waiting plans.   Errors: out_of_memory if there are too many
   Status admit();
 
-  /// Calls make(Plan&) in its turn, on the planner's thread or, if it is idle and the plan `quick`,
-  /// on this one; not if nobody but the planner holds the plan by then: it was destroyed.
-  /// @pre admit() was ok, for each once
+  /// Calls make(Plan&) in its turn: on the planner's thread or, if that is idle and the plan is
+  /// `quick`, on this one. Skips a plan that only the planner still holds, because its owner has
+  /// destroyed it.
+  /// @pre waiting() > 0: a call of admit() was ok, one for each call of submit()
   template <class Plan, class Make>
   void submit(bool quick, std::shared_ptr<Plan> plan, Make make) {
+    OB_EXPECT(waiting() > 0);
     queue_.submit({.cheap = quick, .always = true},
                   [this, plan = std::move(plan), make = std::move(make)](QueueReport&) {
                     if (plan.use_count() > 1) make(*plan);
+                    OB_ASSERT(waiting() > 0);
                     --waiting_;
                     return Status();
                   });
   }
 
-  /// Waits until all that were submitted are made.
+  /// Returns the number of admitted plans that are not made yet.
+  unsigned waiting() const noexcept { return waiting_; }
+  /// Waits until all submitted plans are made.
   void finish() { (void)queue_.synchronize(); }
 
  private:

@@ -1,6 +1,5 @@
 #pragma once
-// The part of a device that all backends whose queues the processor runs share: queues, events, and
-// the checks of copies.
+// The common part of all devices of this process: queues, events, and the checks of copies.
 
 #include <array>
 #include <atomic>
@@ -16,11 +15,11 @@
 
 namespace ob {
 
-/// Leaves memory, calls and transforms to who derives from it, and how to copy.
+/// Derived classes add memory, copies, calls and transforms.
 /// A command that is found impossible when it is submitted (out of bounds, unknown buffer) fails in
-/// its turn, like one that fails while running: submitting returns an error only if the queue
-/// itself does not exist. Commands that have a number: write, read, copy, digest, call, execute,
-/// record, wait. record() takes effect after a failure too, so that no other queue waits for ever.
+/// its turn, like one that fails while it runs. To submit returns an error only if the queue does
+/// not exist. These commands have a number: write, read, copy, digest, call, execute, record, wait.
+/// record() takes effect even after a failure, so that no other queue waits for ever.
 class QueuedDevice : public Device {
  public:
   Result<QueueId> create_queue(const Account& account = {}) final;
@@ -44,14 +43,14 @@ class QueuedDevice : public Device {
 
  protected:
   enum class Way { to_device, to_host, inside };
-  /// A copy that was checked.   Memory: keeps its buffers alive
+  /// A checked copy.   Memory: keeps its buffers alive
   struct CheckedCopy {
     Way way;
     Layout to;
     Layout from;
     std::array<std::shared_ptr<const void>, 2> buffers;
   };
-  /// The same of a digest.
+  /// A checked digest.   Memory: keeps its buffer alive
   struct CheckedDigest {
     HeldMemory buffer;
     std::uint64_t total_bytes;
@@ -59,22 +58,22 @@ class QueuedDevice : public Device {
     std::span<Digest> digests;
   };
 
-  /// Where commands find their buffers.
+  /// Returns the table of the device's buffers.
   virtual const MemoryTable& buffers() const noexcept = 0;
-  /// Hands what is left of a command to its queue, which is of make_queue().
+  /// Submits a checked command to its queue, which make_queue() has made.
   virtual void submit_copy(HostQueue& queue, CheckedCopy copy) = 0;
   virtual void submit_digest(HostQueue& queue, CheckedDigest digest) = 0;
 
-  /// A queue of the device's own kind. @param name of its thread
+  /// Makes a queue of the device's own kind.   @param name that of its thread
   virtual Result<std::shared_ptr<HostQueue>> make_queue(const std::string& name,
                                                         const Account& account);
-  /// Runs all that was submitted and ends the queues' threads. The destructor of a derived class
-  /// calls it first: commands use that class's members.
+  /// Runs all submitted commands and ends the queues' threads. The destructor of a derived class
+  /// calls it first, because commands use that class's members.
   void finish_queues();
 
-  /// nullptr if unknown.
+  /// Finds a queue; nullptr if unknown.
   std::shared_ptr<HostQueue> find_queue(QueueId id) const { return queues_.find(id); }
-  /// What every submitting function returns for an unknown queue.
+  /// Returns the error for an unknown queue.
   static Status no_such_queue(QueueId id);
   static Status no_such_plan(PlanId id);
 

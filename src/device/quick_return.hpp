@@ -1,13 +1,13 @@
 #pragma once
-// Calls of the BLAS that compute no product: the reference's rules, so that they do not depend on
-// what a library makes of them.
+// The reference's rules for BLAS calls that compute no product. They are applied here, so that the
+// results do not depend on the library.
 
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
 namespace ob {
 
-/// What is left to do of a call.
+/// The remaining work of a call.
 struct QuickReturn {
   enum class Left {
     everything,
@@ -16,7 +16,7 @@ struct QuickReturn {
     zero,     ///< the result of a function: a sum over nothing
   };
   Left left = Left::everything;
-  Operand result = {};  ///< of scaling and zero
+  Operand result = {};  ///< the operand that scaling or zero writes
   Complex factor{1, 0};
   bool hermitian = false;  ///< scaling makes the diagonal real
 
@@ -26,9 +26,10 @@ struct QuickReturn {
   }
 };
 
-/// Empty results, sums over nothing, and alpha = 0, for which A and B are not read (a NaN there has
-/// no influence) and beta = 0 clears C.
-/// @pre a legal call of the BLAS; memory operands are Argument::host
+/// Recognises empty results, empty sums and alpha = 0. With alpha = 0, A and B are not read (a NaN
+/// there has no influence) and beta = 0 clears C.
+/// @param arguments those of a legal call, memory operands as Argument::host
+/// @pre routine.library == Library::blas
 QuickReturn quick_return(const Descriptor& routine, const Argument* arguments,
                          const Operands& operands) noexcept;
 

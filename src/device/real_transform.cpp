@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "base/contract.hpp"
 #include "device/detail/real_formulas.hpp"
 
 namespace ob {
@@ -49,6 +50,8 @@ std::uint64_t length_of(RealTransform real, std::uint64_t n) noexcept {
 
 FftPlan embedding(RealTransform real, std::uint64_t n, Precision precision,
                   std::uint64_t batch) noexcept {
+  OB_EXPECT(n >= (real == RealTransform::redft00 ? 2 : 1) && n <= kMaxPoints);
+  OB_EXPECT(precision == Precision::c || precision == Precision::z);
   FftPlan plan;
   plan.kind = kind_of(real, n);
   plan.precision = precision;
@@ -64,7 +67,9 @@ RealFolds::RealFolds(RealTransform real, std::uint64_t n)
     : real_(real),
       n_(n),
       through_(embedding(real, n, Precision::z)),
-      roots_(detail::root_order(real, n), +1) {}
+      roots_(detail::root_order(real, n), +1) {
+  OB_EXPECT(n >= (real == RealTransform::redft00 ? 2 : 1) && n <= kMaxPoints);
+}
 
 template <class Real>
 void RealFolds::fold_in(const StridedLine<Real>& line, std::byte* input) const noexcept {
@@ -88,7 +93,8 @@ void RealFolds::fold_in(const StridedLine<Real>& line, std::byte* input) const n
 
 template <class Real>
 void RealFolds::fold_out(const std::byte* output, const StridedLine<Real>& line) const noexcept {
-  auto* const data = const_cast<std::byte*>(output);  // lines serve both directions
+  auto* const data =
+      const_cast<std::byte*>(output);  // a StridedLine can be written; this one is only read
   with_kind(real_, [&](auto real) {
     if (through_.kind == FftKind::c2r) {
       const StridedLine<Real> from{data, sizeof(Real)};

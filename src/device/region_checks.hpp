@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with the region that a command names.
+// Checks of the regions that commands name.
 
 #include <cstdint>
 
@@ -14,7 +14,8 @@ Status check_region(const char* command, BufferId id, const HeldMemory& buffer,
                     const Region& region);
 /// Errors: invalid_argument if they differ
 Status check_sizes(const char* command, std::uint64_t from_bytes, std::uint64_t to_bytes);
-/// Of a digest.   Errors: invalid_argument if there is not one digest for each chunk
+/// Checks the arguments of a digest.
+/// Errors: invalid_argument if there is not one digest for each chunk
 Status check_chunks(std::uint64_t chunks, std::uint64_t digests);
 
 }  // namespace ob

@@ -5,7 +5,7 @@
 
 namespace ob {
 
-/// Nanoseconds since its creation.
+/// Measures the nanoseconds since its creation.
 class Stopwatch {
  public:
   std::uint64_t elapsed_ns() const noexcept {

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of one precision at equal distances, seen as double.
+// Real numbers of one precision at equal distances, read and written as double.
 
 #include <cstddef>
 #include <cstdint>

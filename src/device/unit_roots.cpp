@@ -8,8 +8,8 @@ struct Angle {
   long double sine = 0;
 };
 
-// Taylor series for 0 <= x <= pi/4, 21 terms: the first one left out is below 1e-23. The drop-in
-// library does without libm.
+// Taylor series for 0 <= x <= pi/4, 21 terms: the first omitted term is below 1e-23. The drop-in
+// library must not depend on libm.
 Angle angle(long double x) noexcept {
   Angle sum{1, 0};
   long double term = 1;
@@ -24,6 +24,7 @@ Angle angle(long double x) noexcept {
 }  // namespace
 
 Complex unit_root(std::uint64_t k, std::uint64_t n) noexcept {
+  OB_EXPECT(k < n && n <= kMaxRootOrder);
   constexpr long double kQuarterPi = 0.785398163397448309615660845819875721L;
   const std::uint64_t eighths = 8 * k;
   const std::uint64_t octant = eighths / n;
@@ -45,7 +46,8 @@ Complex unit_root(std::uint64_t k, std::uint64_t n) noexcept {
   }
 }
 
-UnitRoots::UnitRoots(std::uint64_t n, int sign) {
+UnitRoots::UnitRoots(std::uint64_t n, int sign) : n_(n) {
+  OB_EXPECT(n > 0 && n <= kMaxRootOrder && (sign == 1 || sign == -1));
   while (bits_ < 30 && (std::uint64_t{1} << (2 * bits_)) < n) ++bits_;
   const std::uint64_t fine = std::uint64_t{1} << bits_;
   mask_ = fine - 1;

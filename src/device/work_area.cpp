@@ -9,9 +9,9 @@
 namespace ob {
 namespace {
 
-// What the libraries' kernels want; drivers give no less.
+// The alignment that the libraries' kernels need; drivers give at least as much.
 constexpr std::uint64_t kAlignBytes = 256;
-// Sizes up to here are rounded to powers of two, so that freed memory serves the next.
+// Sizes up to this are rounded to powers of two, so that freed memory fits the next request.
 constexpr std::uint64_t kRoundedBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20;
 
@@ -25,7 +25,7 @@ WorkArea::WorkArea(DeviceMemory& memory, std::function<void()> catch_up)
     : memory_(memory), catch_up_(std::move(catch_up)) {}
 WorkArea::~WorkArea() = default;
 
-// What earlier commands have they may still use, but the stream comes to this one after them.
+// Earlier commands may still use their memory, but the stream runs this command after them.
 Result<std::shared_ptr<DeviceBuffer>> WorkArea::block(std::uint64_t size_bytes) {
   if (blocks_.empty()) {
     if (auto shared = earlier_.lock(); shared != nullptr && shared->size_bytes() >= size_bytes)

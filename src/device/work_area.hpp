@@ -1,5 +1,5 @@
 #pragma once
-// Device memory that a command needs beside its operands.
+// Device memory that commands need besides their operands.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,23 +14,24 @@ namespace ob {
 class DeviceBuffer;
 class DeviceMemory;
 
-/// Workspaces of one stream. Commands that follow each other in it use the same memory; when the
-/// stream has passed them it is the device's again.
+/// Workspaces of one stream. Consecutive commands of the stream use the same memory, which returns
+/// to the device when the stream has run them.
 /// Threads: the one that submits
 class WorkArea {
  public:
-  /// @param catch_up waits until the stream has passed what was submitted, and let go of it
+  /// @param catch_up waits until the stream has run and released all submitted commands
   WorkArea(DeviceMemory& memory, std::function<void()> catch_up);
   ~WorkArea();
   WorkArea(const WorkArea&) = delete;
   WorkArea& operator=(const WorkArea&) = delete;
 
-  /// So many bytes of device memory, uninitialised, apart from what this command got before.
-  /// Memory: aligned to 256 bytes, valid until the stream has passed the command; never nullptr if
-  /// ok   Errors: out_of_memory
+  /// Allocates uninitialised device memory that overlaps no other memory of this command.
+  /// Memory: aligned to 256 bytes, valid until the stream has run the command; never nullptr if ok
+  /// Errors: out_of_memory
   Result<std::byte*> device_bytes(std::uint64_t size_bytes);
 
-  /// The command is submitted: what is to be held until the stream has passed it.
+  /// Ends the allocations of a submitted command; returns the memory, which the caller must hold
+  /// until the stream has run the command.
   std::vector<std::shared_ptr<DeviceBuffer>> hand_over();
 
  private:
@@ -38,9 +39,9 @@ class WorkArea {
 
   DeviceMemory& memory_;
   const std::function<void()> catch_up_;
-  std::vector<std::shared_ptr<DeviceBuffer>> blocks_;  // the last one is given out from
-  std::uint64_t used_bytes_ = 0;                       // of the last
-  std::weak_ptr<DeviceBuffer> earlier_;                // of the commands before, while they run
+  std::vector<std::shared_ptr<DeviceBuffer>> blocks_;  // the last one has free room
+  std::uint64_t used_bytes_ = 0;                       // of the last block
+  std::weak_ptr<DeviceBuffer> earlier_;                // that of running earlier commands
 };
 
 }  // namespace ob

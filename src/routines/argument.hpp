@@ -1,7 +1,7 @@
 #pragma once
-// A library call in the one normal form that entry points produce, the wire carries and backends
-// consume: column-major, flags upper case, dimensions 64-bit, scalars as double pairs (float to
-// double is exact).
+// The arguments of a library call in normal form: column-major, flags in upper case, 64-bit
+// dimensions, scalars as pairs of double (float to double is exact). Entry points produce this
+// form, the wire carries it and backends consume it.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace ob {
 
-/// Role of an argument; the row in routines/*.toml says which.
+/// The role of an argument, as the row in routines/*.toml names it.
 enum class Kind : std::uint8_t {
   flag,          ///< CHARACTER*1, upper case
   dim,           ///< integer input
@@ -18,13 +18,13 @@ enum class Kind : std::uint8_t {
   matrix,        ///< column-major, with leading dimension
   index_vector,  ///< integers (ipiv): always 64-bit on the wire and on devices
   info,          ///< one 64-bit integer output
-  vector,     ///< contiguous elements, or real numbers of their precision (tau, w; packed matrices)
-  strided,    ///< x of the BLAS, with increment: not 0; negative: the last element lies first
+  vector,   ///< contiguous elements, or real numbers of their precision (tau, w; packed matrices)
+  strided,  ///< x of the BLAS; its increment is not 0, and the last element lies first if negative
   character,  ///< one character that the routine sets (equed)
   result,     ///< the value of a function (dot); integers have 64 bits
 };
 
-/// True for operands: what lies in memory.
+/// True for operands: arguments that lie in memory.
 constexpr bool is_memory(Kind kind) noexcept { return kind >= Kind::matrix; }
 /// True for operands with a leading dimension or an increment.
 constexpr bool has_ld(Kind kind) noexcept { return kind == Kind::matrix || kind == Kind::strided; }
@@ -47,13 +47,13 @@ struct Complex {
   double im;
 };
 
-/// One argument; which member holds is said by the Kind at the same position of the descriptor.
+/// One argument. The Kind at the same position of the descriptor names the active member.
 union Argument {
   char flag;
   std::int64_t dim;
   Complex scalar;
-  HostOperand host;      ///< operands in host memory
-  DeviceOperand device;  ///< the same on a device
+  HostOperand host;      ///< an operand in host memory
+  DeviceOperand device;  ///< an operand on a device
 
   Argument() : scalar{0, 0} {}
 };

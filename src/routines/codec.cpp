@@ -145,8 +145,7 @@ void encode_plan(PlanId id, const FftPlan& plan, Body& body) noexcept {
 
 namespace {
 
-// What no device could plan, whatever its library.
-void check_plan(Fields& fields, const FftPlan& plan) {
+void check_plan_kind(Fields& fields, const FftPlan& plan) {
   if (plan.precision != Precision::c && plan.precision != Precision::z) {
     fields.refuse("precision", "is real (a transform has precision c = 2 or z = 3)");
   }
@@ -155,12 +154,14 @@ void check_plan(Fields& fields, const FftPlan& plan) {
   if (plan.kind == FftKind::c2r && plan.sign != 1) fields.refuse("sign", "of c2r is not +1");
   if (plan.kind != FftKind::c2c && plan.rank == 0)
     fields.refuse("rank", "of a real transform is 0");
+}
 
+void check_plan_sizes(Fields& fields, const FftPlan& plan) {
   if (plan.batch == 0) fields.refuse("batch", "is 0 (nothing to transform)");
   for (int i = 0; i < plan.rank; ++i) {
     if (plan.n[i] == 0) fields.refuse("n", "has a dimension of size 0");
   }
-  // Half of the address space: offsets may then be added without overflow.
+  // At most half of the address space: then sums of offsets cannot overflow.
   if (input_bytes(plan) > INT64_MAX || output_bytes(plan) > INT64_MAX) {
     fields.refuse("n", "and batch give more bytes than memory can have");
   }
@@ -187,7 +188,10 @@ Result<DecodedPlan> decode_plan(std::span<const std::byte> bytes) {
       fields.refuse("real", "is " + std::to_string(real) + " (kinds are 0 to 10)");
     plan.real[i] = static_cast<RealTransform>(real & 0xF);
   }
-  if (fields.ok()) check_plan(fields, plan);
+  if (fields.ok()) {
+    check_plan_kind(fields, plan);
+    check_plan_sizes(fields, plan);
+  }
   OB_RETURN_IF_ERROR(fields.finish());
   return decoded;
 }

@@ -5,9 +5,10 @@ namespace ob {
 Cost cost_of(const Descriptor& routine, const Argument* arguments) noexcept {
   Cost cost;
   cost.flop = routine.flops(arguments);
-  const Operands operands = routine.operands(arguments);  // a temporary would be gone in the loop
+  const Operands operands =
+      routine.operands(arguments);  // a temporary would not outlive the loop's header
   for (const Operand& operand : operands.span()) {
-    // Bytes do not depend on how far apart columns lie: as on a device, without gaps.
+    // Only elements travel, so that gaps between columns do not count.
     const auto bytes = [&operand](bool written) {
       return static_cast<double>(packed_bytes(region_of(operand, Kind::vector, 0, written)));
     };

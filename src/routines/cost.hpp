@@ -1,20 +1,20 @@
 #pragma once
-// What a call costs, wherever it runs.
+// The cost of a call, independent of where it runs.
 
 #include "routines/descriptor.hpp"
 
 namespace ob {
 
-/// Units: floating-point operations as the row counts them; bytes of the elements that travel, each
-/// once (a triangle is half a matrix, C with beta = 0 is not sent, what a call destroys does not
-/// come back)
+/// Operations and traffic of a call. Each element that travels counts once: a triangle is half a
+/// matrix, C with beta = 0 is not sent, and operands that a call destroys are not returned.
+/// Units: floating-point operations as the row counts them; bytes
 struct Cost {
   double flop = 0;
   double bytes_to = 0;
   double bytes_from = 0;
 };
 
-/// @pre routine.legal(arguments, their lds)
+/// Returns the cost of a call.   @param arguments those of a legal call
 Cost cost_of(const Descriptor& routine, const Argument* arguments) noexcept;
 
 }  // namespace ob

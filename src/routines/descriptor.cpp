@@ -14,7 +14,7 @@ Region region_of(const Operand& operand, Kind kind, std::int64_t ld, bool writte
                 .cols = operand.cols,
                 .ld = std::max<std::uint64_t>(1, operand.rows),
                 .word_bytes = operand.word_bytes};
-  // Unsigned negation: the magnitude of the smallest integer, too, is a number.
+  // Negates as unsigned, so that the magnitude of the smallest integer is defined, too.
   const auto bits = static_cast<std::uint64_t>(ld);
   if (kind == Kind::matrix) region.ld = bits;
   if (kind == Kind::strided) region.ld = ld < 0 ? 0 - bits : bits;

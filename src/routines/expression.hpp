@@ -1,8 +1,9 @@
 #pragma once
-// What expressions of the table may call once they are C++. Only emitted code includes this.
+// Functions that the table's expressions call once they are C++. Only emitted code includes this.
 
 #include <cstdint>
 
+#include "base/contract.hpp"
 #include "routines/descriptor.hpp"
 
 namespace ob::expression {
@@ -22,7 +23,7 @@ inline Triangle triangle(char uplo, char diag) noexcept {
   return uplo == 'U' ? Triangle::upper : Triangle::lower;
 }
 
-/// floor(log2(n)); 0 for n < 2.
+/// Returns floor(log2(n)); 0 for n < 2.
 inline std::int64_t log2(std::int64_t n) noexcept {
   return n < 2 ? 0 : 63 - __builtin_clzll(static_cast<unsigned long long>(n));
 }
@@ -30,8 +31,10 @@ inline double log2(double n) noexcept {
   return static_cast<double>(log2(static_cast<std::int64_t>(n)));
 }
 
-/// @pre operand.rows and cols were >= 0 as signed numbers (Descriptor::legal was true)
+/// Appends an operand.
+/// @pre operand.rows <= INT64_MAX && operand.cols <= INT64_MAX: the call is legal
 inline void add(Operands& operands, const Operand& operand) noexcept {
+  OB_EXPECT(operand.rows <= INT64_MAX && operand.cols <= INT64_MAX);
   operands.items[operands.count++] = operand;
 }
 inline std::uint64_t extent(std::int64_t count) noexcept {

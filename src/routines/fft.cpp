@@ -12,7 +12,7 @@ std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) noexcept {
                                                 : product;
 }
 
-// log2 for x >= 1, to about 1e-10: the drop-in library does without libm.
+// Returns log2 of x >= 1 to about 1e-10. The drop-in library must not depend on libm.
 double log2_of(double x) noexcept {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const auto exponent = static_cast<int>(bits >> 52U) - 1023;
@@ -26,7 +26,8 @@ double log2_of(double x) noexcept {
   return exponent + 2 * s * sum / kLn2;
 }
 
-// Elements of a half spectrum: the last dimension keeps n/2 + 1 (FFTW 3.3 manual, section 4.8.4).
+// Returns the elements of a half spectrum: the last dimension has n/2 + 1 (FFTW 3.3 manual, section
+// 4.8.4).
 std::uint64_t half_points(const FftPlan& plan) noexcept {
   if (points(plan) == 0) return 0;
   std::uint64_t count = 1;

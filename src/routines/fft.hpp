@@ -1,5 +1,5 @@
 #pragma once
-// An FFT as devices see it: packed data, first dimension slowest, transforms one after another.
+// FFT plans of devices: packed data, first dimension slowest, transforms one after another.
 
 #include <array>
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace ob {
 enum class FftKind : std::uint8_t { c2c = 0, r2c = 1, c2r = 2, r2r = 3 };
 inline constexpr std::size_t kFftKinds = 4;
 
-/// Transforms of one dimension of real data: half-complex ones, Hartley, cosine and sine
-/// transforms. Numbers are those of fftw3.h.   Source: FFTW 3.3 manual, sections 2.5 and 4.8.2
-/// to 4.8.5
+/// One-dimensional transforms of real data: half-complex, Hartley, cosine and sine transforms. The
+/// numbers are those of fftw3.h.
+/// Source: FFTW 3.3 manual, sections 2.5 and 4.8.2 to 4.8.5
 enum class RealTransform : std::uint8_t {
   r2hc = 0,
   hc2r = 1,
@@ -28,9 +28,9 @@ enum class RealTransform : std::uint8_t {
   rodft11 = 10,
 };
 
-/// Unnormalised DFT, FFTW's definition and sign.
-/// Shapes: n[0] x ... x n[rank-1] (row-major), batch of them, packed   Source: FFTW 3.3 manual,
-/// section 4.8
+/// An unnormalised DFT with FFTW's definition and sign.
+/// Shapes: n[0] x ... x n[rank-1] (row-major), batch of them, packed
+/// Source: FFTW 3.3 manual, section 4.8
 struct FftPlan {
   static constexpr int kMaxRank = 7;
   FftKind kind = FftKind::c2c;
@@ -40,18 +40,19 @@ struct FftPlan {
   std::uint8_t rank = 0;               ///< 0: a copy
   std::array<std::uint64_t, kMaxRank> n{};
   std::uint64_t batch = 1;
-  std::array<RealTransform, kMaxRank> real{};  ///< r2r: of each dimension
+  std::array<RealTransform, kMaxRank> real{};  ///< r2r: the kind of each dimension
 
   friend bool operator==(const FftPlan&, const FftPlan&) = default;
 };
 
-/// Elements of one transform: product of n. Saturates.
+/// Returns the elements of one transform: the product of n. Saturates.
 std::uint64_t points(const FftPlan& plan) noexcept;
-/// Bytes of all packed input. Saturates.
+/// Returns the bytes of all packed input. Saturates.
 std::uint64_t input_bytes(const FftPlan& plan) noexcept;
-/// Bytes of all packed output. Saturates.
+/// Returns the bytes of all packed output. Saturates.
 std::uint64_t output_bytes(const FftPlan& plan) noexcept;
-/// 5 N log2 N per complex transform, half of it for real ones.   Source: FFTW's benchFFT convention
+/// Returns 5 N log2 N for each complex transform, and half of it for each real one.
+/// Source: FFTW's benchFFT convention
 double flops(const FftPlan& plan) noexcept;
 
 }  // namespace ob

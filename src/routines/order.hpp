@@ -1,5 +1,5 @@
 #pragma once
-// Sorted positions in routines::all(), emitted with it, for the look-ups of descriptor.cpp.
+// Sorted positions in routines::all(), for the look-ups of descriptor.cpp. They are emitted, too.
 
 #include <cstdint>
 #include <span>

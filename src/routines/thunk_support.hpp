@@ -1,6 +1,6 @@
 #pragma once
-// Conversions from the normal form to what a Fortran routine takes. Only emitted thunks include
-// this.
+// Conversions from the normal form to the parameters of a Fortran routine. Only emitted thunks
+// include this.
 
 #include <algorithm>
 #include <complex>
@@ -8,12 +8,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <utility>
 
+#include "base/contract.hpp"
 #include "routines/argument.hpp"
 
 namespace ob::thunk_support {
 
-/// The library's INTEGER. Libraries with 64-bit ones are called by tests only.
+/// The library's INTEGER. Only tests call libraries with 64-bit integers.
 #ifdef OB_THUNK_ILP64
 using Integer = std::int64_t;
 #else
@@ -21,8 +23,12 @@ using Integer = std::int32_t;
 #endif
 inline constexpr bool kSameWidth = sizeof(Integer) == sizeof(std::int64_t);
 
-/// @pre value fits (the caller of the thunk checks)
-inline Integer narrow(std::int64_t value) noexcept { return static_cast<Integer>(value); }
+/// Converts to the library's INTEGER. The caller of the thunk has checked the range.
+/// @pre std::in_range<Integer>(value)
+inline Integer narrow(std::int64_t value) noexcept {
+  OB_EXPECT(std::in_range<Integer>(value));
+  return static_cast<Integer>(value);
+}
 
 template <class T>
 struct Scalar {
@@ -44,8 +50,8 @@ T scalar(const Argument& argument) noexcept {
   return Scalar<T>::make(argument.scalar);
 }
 
-// Index vectors are moved with memcpy: the same memory holds 32-bit and 64-bit integers one after
-// the other.
+// Index vectors are moved with memcpy, because the same memory holds 32-bit integers first and
+// 64-bit ones later.
 
 inline void widen_in_place(void* data, std::int64_t count) noexcept {
   auto* bytes = static_cast<char*>(data);
@@ -66,8 +72,8 @@ inline void narrow_to(void* destination, const void* source, std::int64_t count)
   }
 }
 
-/// An integer vector the routine writes: 32-bit inside the caller's 64-bit memory, widened at the
-/// end.
+/// An integer vector that the routine writes: 32-bit inside the caller's 64-bit memory, widened at
+/// the end.
 class IndexOut {
  public:
   IndexOut(void* data, std::int64_t count) noexcept : data_(data), count_(count) {}
@@ -83,9 +89,8 @@ class IndexOut {
   std::int64_t count_;
 };
 
-/// An integer vector the routine reads: a narrowed copy, since other queues may read the original
-/// meanwhile. Without memory for the copy it is narrowed where it lies and widened again at the
-/// end.
+/// An integer vector that the routine reads: a narrowed copy, since other queues may read the
+/// original meanwhile. Without memory for the copy it is narrowed in place and widened at the end.
 class IndexIn {
  public:
   IndexIn(void* data, std::int64_t count) noexcept : data_(data), count_(count) {
@@ -107,7 +112,7 @@ class IndexIn {
   void* copy_ = nullptr;
 };
 
-/// An integer vector the routine reads and writes.
+/// An integer vector that the routine reads and writes.
 class IndexInOut {
  public:
   IndexInOut(void* data, std::int64_t count) noexcept : data_(data), count_(count) {
@@ -131,8 +136,8 @@ double real_part(std::complex<R> value) noexcept {
   return static_cast<double>(value.real());
 }
 
-/// Workspace. Until it is allocated its length is -1, so that a call is a query, and get() points
-/// to one element, which takes the answer.
+/// Workspace. Before it is allocated its length is -1, so that a call is a workspace query, and
+/// get() points to one element for the answer.
 template <class T>
 class Workspace {
  public:
@@ -145,7 +150,7 @@ class Workspace {
   const Integer* length() const noexcept { return &length_; }
   T first() const noexcept { return *data_; }
 
-  /// The documented minimum, or more if the routine asked for more. False without memory.
+  /// Allocates the documented minimum, or more if the routine asked for more; false without memory.
   bool allocate() noexcept {
     const double wanted = real_part(answer_);
     constexpr double kMost = static_cast<double>(std::numeric_limits<std::int32_t>::max());
@@ -164,7 +169,7 @@ class Workspace {
   Integer length_ = -1;
 };
 
-/// Puts a function's value into the caller's memory; integers as 64-bit ones.
+/// Stores a function's value in the caller's memory; integers become 64-bit ones.
 template <class T>
 void store(void* data, T value) noexcept {
   std::memcpy(data, &value, sizeof value);

@@ -32,7 +32,7 @@ class Doubler final : public HostRoutines {
 // "Device" memory is other host memory; copies are done in finish().
 class HostFallbackTest : public testing::Test {
  protected:
-  HostPassage passage() {
+  HostStaging staging() {
     const CopyColumns later = [this](const ColumnCopy& copy) {
       waiting_.push_back(copy);
       return Status();
@@ -79,7 +79,7 @@ TEST_F(HostFallbackTest, OperandsArePackedAndOnlyResultsComeBack) {
   Doubler host;
   Argument arguments[kMaxArguments];
   dgemm(arguments);
-  ASSERT_TRUE(run_on_host(&host, "x", of("dgemm"), arguments, passage()).ok());
+  ASSERT_TRUE(run_on_host(&host, "x", of("dgemm"), arguments, staging()).ok());
   EXPECT_EQ(c_, (Doubles{202, 4, -1, 6, 8, -1}));  // ld 2 there; the padding is as it was
   EXPECT_EQ(a_, (Doubles{1, 2, -1, 3, 4, -1}));
 }
@@ -88,7 +88,7 @@ TEST_F(HostFallbackTest, ACallThatFailsLeavesTheResultAsItWas) {
   Doubler host(Status(Code::invalid_argument, "refused"));
   Argument arguments[kMaxArguments];
   dgemm(arguments);
-  EXPECT_EQ(run_on_host(&host, "x", of("dgemm"), arguments, passage()).code(),
+  EXPECT_EQ(run_on_host(&host, "x", of("dgemm"), arguments, staging()).code(),
             Code::invalid_argument);
   EXPECT_EQ(c_, (Doubles{1, 2, -1, 3, 4, -1}));
 }
@@ -97,10 +97,10 @@ TEST_F(HostFallbackTest, WhatTheHostLacksIsUnsupported) {
   Doubler host;
   Argument arguments[kMaxArguments];
   dgemm(arguments);
-  const Status status = run_on_host(&host, "these libraries", of("dsymm"), arguments, passage());
+  const Status status = run_on_host(&host, "these libraries", of("dsymm"), arguments, staging());
   EXPECT_EQ(status.code(), Code::unsupported);
   EXPECT_NE(status.message().find("dsymm is in none of these libraries"), std::string::npos);
-  EXPECT_EQ(run_on_host(nullptr, "x", of("dgemm"), arguments, passage()).code(), Code::unsupported);
+  EXPECT_EQ(run_on_host(nullptr, "x", of("dgemm"), arguments, staging()).code(), Code::unsupported);
   EXPECT_EQ(host.calls, 0);
 }
 
@@ -108,7 +108,7 @@ TEST_F(HostFallbackTest, ACopyThatFailsEndsIt) {
   Doubler host;
   Argument arguments[kMaxArguments];
   dgemm(arguments);
-  HostPassage broken = passage();
+  HostStaging broken = staging();
   broken.down = [](const ColumnCopy&) { return Status(Code::device_error, "broken"); };
   EXPECT_EQ(run_on_host(&host, "x", of("dgemm"), arguments, broken).code(), Code::device_error);
   EXPECT_EQ(host.calls, 0);
@@ -129,10 +129,10 @@ TEST_F(HostFallbackTest, PivotsOutsideTheirMatrixAreRefused) {
       default: arguments[i].host = {a_.data(), 3}; break;
     }
   }
-  EXPECT_EQ(run_on_host(&host, "x", getrs, arguments, passage()).code(), Code::invalid_argument);
+  EXPECT_EQ(run_on_host(&host, "x", getrs, arguments, staging()).code(), Code::invalid_argument);
   EXPECT_EQ(host.calls, 0);
   pivots[1] = 2;
-  EXPECT_TRUE(run_on_host(&host, "x", getrs, arguments, passage()).ok());
+  EXPECT_TRUE(run_on_host(&host, "x", getrs, arguments, staging()).ok());
 }
 
 }  // namespace

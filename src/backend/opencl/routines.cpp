@@ -13,14 +13,14 @@ using Way = QueueContext::Way;
 
 Status run_here(const QueueContext& context, const Descriptor& routine, const Argument* arguments) {
   HostBlock block;
-  const HostPassage passage{.memory = [&](std::uint64_t size_bytes) -> Result<std::byte*> {
+  const HostStaging staging{.memory = [&](std::uint64_t size_bytes) -> Result<std::byte*> {
                               OB_ASSIGN_OR_RETURN(block, HostBlock::allocate(size_bytes));
                               return block.data.get();
                             },
                             .down = context.copies(Way::to_host),
                             .up = context.copies(Way::to_device),
                             .finish = [&] { return context.synchronize(); }};
-  return run_on_host(context.host, "this device's libraries", routine, arguments, passage);
+  return run_on_host(context.host, "this device's libraries", routine, arguments, staging);
 }
 
 // CLBlast counts in whole elements; operands need only be aligned to their real and imaginary

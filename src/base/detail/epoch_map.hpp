@@ -1,5 +1,5 @@
 #pragma once
-// A number for each part of the address space that has one.
+// A map from address ranges to epochs.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace ob::detail {
 
-/// Ranges without overlap; neighbours of equal epoch are one.   Threads: one at a time
+/// Holds ranges that do not overlap, and merges neighbours of equal epoch.
+/// Threads: one at a time
 class EpochMap {
  public:
   using Epoch = std::uint64_t;
@@ -19,7 +20,7 @@ class EpochMap {
   void clear() noexcept { parts_.clear(); }
   std::size_t size() const noexcept { return parts_.size(); }
 
-  /// The range has no epoch from now on.
+  /// Removes the epochs of the range.
   void erase(AddressRange range) {
     if (range.begin >= range.end) return;
     split(range.begin);
@@ -39,7 +40,7 @@ class EpochMap {
     if (after != parts_.end() && joins(at, after)) join(at, after);
   }
 
-  /// Parts of the range that have an epoch, in order: visit(AddressRange, Epoch).
+  /// Calls visit(AddressRange, Epoch) for the parts of the range that have an epoch, in order.
   template <class Visit>
   void visit(AddressRange range, Visit visit) const {
     auto at = parts_.upper_bound(range.begin);
@@ -57,7 +58,7 @@ class EpochMap {
   };
   using Parts = std::map<std::uintptr_t, Part>;
 
-  // No part has the address inside it.
+  // Splits the part that contains the address, so that a part begins there.
   void split(std::uintptr_t address) {
     auto at = parts_.lower_bound(address);
     if (at == parts_.begin()) return;

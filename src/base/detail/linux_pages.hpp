@@ -1,6 +1,6 @@
 #pragma once
-// What <linux/userfaultfd.h> and <linux/fs.h> of Linux 6.7 say: headers of build machines are older
-// than kernels that programs run on.
+// Definitions from <linux/userfaultfd.h> and <linux/fs.h> of Linux 6.7. The headers of a build
+// machine may be older than the kernel that the program runs on.
 // Source: Linux UAPI, userfaultfd(2), ioctl_userfaultfd(2), PAGEMAP_SCAN(2const)
 
 #include <sys/ioctl.h>
@@ -10,7 +10,7 @@
 namespace ob::detail::kernel {
 
 constexpr int kWipeOnFork = 18;   // MADV_WIPEONFORK
-constexpr int kUserModeOnly = 1;  // UFFD_USER_MODE_ONLY: what an ordinary user may ask for
+constexpr int kUserModeOnly = 1;  // UFFD_USER_MODE_ONLY: allowed for ordinary users
 constexpr std::uint64_t kApi = 0xAA;
 constexpr std::uint64_t kFeatureWpUnpopulated = 1ULL << 13;
 constexpr std::uint64_t kFeatureWpAsync = 1ULL << 15;

@@ -13,6 +13,7 @@
 #include <new>
 #include <string_view>
 
+#include "base/contract.hpp"
 #include "base/detail/linux_pages.hpp"
 
 namespace ob::detail {
@@ -29,8 +30,8 @@ Fd open_own(const char* path) noexcept {
   return out_of_the_way(Fd(::open(path, O_RDONLY | O_CLOEXEC)));
 }
 
-// "7f00-7f80 rw-p 00000000 00:00 0   [heap]": anonymous memory has inode 0 and at most a name of
-// these. A stack moves its own bounds.
+// Example of a line: "7f00-7f80 rw-p 00000000 00:00 0   [heap]". Anonymous memory has inode 0 and
+// no name, or one of those below. Stacks are left out because they move their own bounds.
 bool is_suitable(std::string_view permissions, std::string_view inode, std::string_view name) {
   return permissions.starts_with("rw") && permissions.ends_with("p") && inode == "0" &&
          (name.empty() || name == "[heap]" || name.starts_with("[anon:"));
@@ -69,14 +70,14 @@ kernel::PageScan scan_of(AddressRange range, kernel::PageRegion* found,
 
 // --- descriptors ---------------------------------------------------------------------------------
 
-KeptFd::KeptFd(Fd fd) noexcept : fd_(std::move(fd)) {
+CheckedFd::CheckedFd(Fd fd) noexcept : fd_(std::move(fd)) {
   struct stat file {};
   if (!fd_ || ::fstat(fd_.get(), &file) != 0) return;
   device_ = file.st_dev;
   inode_ = file.st_ino;
 }
 
-KeptFd& KeptFd::operator=(KeptFd&& other) noexcept {
+CheckedFd& CheckedFd::operator=(CheckedFd&& other) noexcept {
   close();
   fd_ = std::move(other.fd_);
   device_ = other.device_;
@@ -84,12 +85,12 @@ KeptFd& KeptFd::operator=(KeptFd&& other) noexcept {
   return *this;
 }
 
-bool KeptFd::intact() const noexcept {
+bool CheckedFd::intact() const noexcept {
   struct stat file {};
   return fd_ && ::fstat(fd_.get(), &file) == 0 && file.st_dev == device_ && file.st_ino == inode_;
 }
 
-void KeptFd::close() noexcept {
+void CheckedFd::close() noexcept {
   const bool ours = intact();
   const int fd = fd_.release();
   if (ours) ::close(fd);
@@ -119,10 +120,10 @@ Status WriteWatch::start() {
   if (::ioctl(faults.get(), kernel::kIoctlApi, &api) != 0) {
     return unsupported("userfaultfd without asynchronous write protection, which Linux 6.7 has");
   }
-  faults_ = KeptFd(out_of_the_way(std::move(faults)));
-  pages_ = KeptFd(open_own("/proc/self/pagemap"));
+  faults_ = CheckedFd(out_of_the_way(std::move(faults)));
+  pages_ = CheckedFd(open_own("/proc/self/pagemap"));
   if (!pages_) return unsupported("no /proc/self/pagemap");
-  maps_ = KeptFd(open_own("/proc/self/maps"));
+  maps_ = CheckedFd(open_own("/proc/self/maps"));
   if (!maps_) return unsupported("no /proc/self/maps");
   const std::uintptr_t mark = reinterpret_cast<std::uintptr_t>(page);
   kernel::PageScan scan = scan_of({mark, mark + page_bytes_}, nullptr, 0);
@@ -144,12 +145,12 @@ bool WriteWatch::intact() const noexcept {
 
 void WriteWatch::close_inherited() noexcept {
   if (!inherited()) return;
-  for (KeptFd* fd : {&faults_, &pages_, &maps_}) fd->close();
+  for (CheckedFd* fd : {&faults_, &pages_, &maps_}) fd->close();
 }
 
-// A page counts as unwritten only if the kernel says three things of it: its mapping is watched, it
-// is there (in memory, on swap, or a mark that it was protected before it had any), and it is
-// protected. So nothing rests on what the kernel says of pages that went.
+// A page counts as unwritten only if the kernel reports three things: its mapping is watched, the
+// page exists (in memory, on swap, or as a marker that it was protected before it had memory), and
+// it is protected. The result never depends on reports about pages that no longer exist.
 void WriteWatch::unwritten(AddressRange range, std::size_t most,
                            std::vector<AddressRange>& runs) const {
   runs.clear();
@@ -212,13 +213,14 @@ bool WriteWatch::read_mappings() {
 }
 
 bool WriteWatch::protect(AddressRange range, std::vector<AddressRange>& fresh) {
+  OB_EXPECT(has_mappings());
   auto at = std::partition_point(mappings_.begin(), mappings_.end(),
                                  [&](const Mapping& m) { return m.range.end <= range.begin; });
   std::uintptr_t covered = range.begin;
   for (; covered < range.end; ++at) {
     if (at == mappings_.end() || at->range.begin > covered || !at->suitable) return false;
     if (!watched(at->range.begin)) fresh.push_back(at->range);
-    // The whole mapping: cut in two, it could not be moved by one mremap().
+    // Watch the whole mapping: one mremap() could not move a mapping that was cut in two.
     if (!owns(at->range)) return false;
     covered = at->range.end;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// The kernel's word on which pages were written: userfaultfd's asynchronous write protection and
-// the PAGEMAP_SCAN ioctl of Linux 6.7.
+// Detection of written pages by the kernel: userfaultfd's asynchronous write protection and the
+// PAGEMAP_SCAN ioctl of Linux 6.7.
 
 #include <sys/types.h>
 
@@ -16,21 +16,21 @@
 
 namespace ob::detail {
 
-/// A descriptor of ours in a process that may close all descriptors at any time and get the number
-/// again for a file of its own.
-class KeptFd {
+/// Owns a descriptor in a process that may close it behind our back. The program may then get the
+/// same number for a file of its own, so the file's identity is checked before use.
+class CheckedFd {
  public:
-  KeptFd() = default;
-  explicit KeptFd(Fd fd) noexcept;
-  KeptFd(KeptFd&&) = default;
-  KeptFd& operator=(KeptFd&& other) noexcept;
-  ~KeptFd() { close(); }
+  CheckedFd() = default;
+  explicit CheckedFd(Fd fd) noexcept;
+  CheckedFd(CheckedFd&&) = default;
+  CheckedFd& operator=(CheckedFd&& other) noexcept;
+  ~CheckedFd() { close(); }
 
   int get() const noexcept { return fd_.get(); }
   explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
-  /// The number still is the file it was.
+  /// True if the descriptor still refers to the same file.
   bool intact() const noexcept;
-  /// Closes the file if it is ours.   Threads: async-signal-safe
+  /// Closes the descriptor if it still refers to our file.   Threads: async-signal-safe
   void close() noexcept;
 
  private:
@@ -39,39 +39,42 @@ class KeptFd {
   ino_t inode_ = 0;
 };
 
-/// Write protection that the kernel lifts by itself at the first write to a page, which is how it
-/// remembers that there was one. Ranges are whole pages.
+/// Write-protects pages. The kernel lifts the protection at the first write to a page, and so
+/// remembers that the page was written. Ranges are whole pages.
 /// Threads: one at a time
 class WriteWatch {
  public:
-  /// Errors: unsupported if the kernel cannot, or does not let this process
+  /// Errors: unsupported if the kernel lacks the interfaces or this process may not use them
   static Result<std::unique_ptr<WriteWatch>> open();
   ~WriteWatch();
   WriteWatch(const WriteWatch&) = delete;
   WriteWatch& operator=(const WriteWatch&) = delete;
 
   std::uintptr_t page_bytes() const noexcept { return page_bytes_; }
-  /// In a child of the process that opened it: every call would mean the parent's memory.
+  /// True in a child of the process that opened the watch: it refers to the parent's memory.
   bool inherited() const noexcept;
-  /// The program did not close the descriptors.
+  /// True if the program has closed none of the descriptors.
   bool intact() const noexcept;
-  /// Gives up, in a child, what it inherited.   Threads: async-signal-safe
+  /// Closes the inherited descriptors in a child.   Threads: async-signal-safe
   void close_inherited() noexcept;
 
-  /// Pages of the range that are protected, in order: nobody wrote them since protect() did that.
-  /// What lies behind the first `most` runs is left out; and so is everything that the kernel does
-  /// not vouch for: mappings that are not watched or not there, pages without memory.
+  /// Lists the runs of protected pages in the range, in order: nobody wrote them since protect().
+  /// The list ends after `most` runs. It leaves out whatever the kernel does not confirm: mappings
+  /// that are absent or not watched, and pages without memory.
   void unwritten(AddressRange range, std::size_t most, std::vector<AddressRange>& runs) const;
-  /// True if all mappings of the range are watched by this watch and nobody else. Those that nobody
-  /// watches are watched from now on, of whatever kind they are.
+  /// True if this watch, and nobody else, watches all mappings of the range. Mappings that nobody
+  /// watches are watched from now on, whatever their kind.
   bool owns(AddressRange range) const noexcept;
 
-  /// Reads what is mapped where, for protect().
+  /// Reads the mappings of this process, for protect(); false if that fails.
   bool read_mappings();
   /// Protects all pages of the range, if it is private anonymous memory that may be written.
-  /// @param fresh gets mappings that nobody watched before, whole: what was known of them is void
-  /// @pre read_mappings() was true, lately
+  /// @param fresh receives whole mappings that nobody watched before: earlier findings about them
+  /// are void
+  /// @pre has_mappings()
   bool protect(AddressRange range, std::vector<AddressRange>& fresh);
+  /// True once read_mappings() has succeeded.
+  bool has_mappings() const noexcept { return !mappings_.empty(); }
 
  private:
   struct Mapping {
@@ -83,11 +86,11 @@ class WriteWatch {
   Status start();
   bool watched(std::uintptr_t page) const noexcept;
 
-  KeptFd faults_;
-  KeptFd pages_;
-  KeptFd maps_;
+  CheckedFd faults_;
+  CheckedFd pages_;
+  CheckedFd maps_;
   std::uintptr_t page_bytes_ = 0;
-  std::atomic<std::uint32_t>* mark_ = nullptr;  // in memory that a child finds empty
+  std::atomic<std::uint32_t>* mark_ = nullptr;  // lies in memory that fork() clears in a child
   std::vector<Mapping> mappings_;
   std::string text_;
 };

@@ -1,7 +1,7 @@
 #pragma once
-// Real-to-real transforms, element by element: what goes into the embedding transform and what
-// comes out of it. Every element depends on reads only, so that a kernel can have a thread for
-// each.
+// Real-to-real transforms, element by element: the input of the embedding transform, and the result
+// made from its output. Every element depends on reads only, so that a kernel can use one thread
+// per element.
 //
 // Definitions: FFTW 3.3 manual, sections 4.8.2 to 4.8.5. x is the line, y its transform, n their
 // length, f the embedding's result, F that of r2c continued by F(n - k) = F*(k); w(k) = exp(2 pi i
@@ -20,7 +20,7 @@ constexpr bool is_type_iv(RealTransform real) noexcept {
   return real == RealTransform::redft11 || real == RealTransform::rodft11;
 }
 
-/// Which roots the formulas are given; 1 if they need none.
+/// The order of the roots that the formulas use; 1 if they use none.
 constexpr std::uint64_t root_order(RealTransform real, std::uint64_t n) noexcept {
   switch (real) {
     case RealTransform::redft01:

@@ -1,16 +1,17 @@
 #pragma once
-// Commands waiting in a host queue.
+// The waiting commands of a host queue.
 
 #include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "base/contract.hpp"
 #include "device/inline_task.hpp"
 
 namespace ob::detail {
 
-/// First in, first out; keeps its memory, so that a queue in steady state does not malloc.
-/// Threads: none of its own; the owner locks
+/// A first-in, first-out ring. It keeps its memory, so that a queue in steady state does not call
+/// malloc.   Threads: one at a time; the owner locks
 class TaskRing {
  public:
   struct Entry {
@@ -27,8 +28,10 @@ class TaskRing {
     ++count_;
   }
 
+  /// Removes the oldest entry.
   /// @pre !empty()
   Entry pop() {
+    OB_EXPECT(!empty());
     Entry entry = std::move(entries_[first_]);
     first_ = (first_ + 1) % entries_.size();
     --count_;
