@@ -48,7 +48,7 @@ Result<TcpAddress> checked(const std::string& text, const std::string& host,
   return TcpAddress{host, port};
 }
 
-/// `text` is the whole address, for messages; `place` its part behind a prefix.
+/// @param text the whole address, for messages   @param place the part behind a prefix
 Result<TcpAddress> parse_bracketed(const std::string& text, const std::string& place) {
   const std::size_t close = place.find(']');
   if (close == std::string::npos) return malformed(text, "the bracket is not closed");
@@ -91,7 +91,8 @@ bool stays_on_this_machine(const std::string& text) {
   const auto address = parse_address(text);
   if (!address.ok()) return false;
   if (std::holds_alternative<UnixAddress>(*address)) return true;
-  const auto* ucx = std::get_if<UcxAddress>(&*address);  // then UCX's own ports do, too
+  const auto* ucx =
+      std::get_if<UcxAddress>(&*address);  // UCX's own ports are local exactly if the control's are
   const std::string& host =
       ucx != nullptr ? ucx->control.host : std::get<TcpAddress>(*address).host;
   const bool loopback =

@@ -23,7 +23,7 @@ struct UnixAddress {
   std::string text() const { return "unix:" + path; }
 };
 
-/// Where a connection through UCX is set up.
+/// The address at which a connection through UCX is set up.
 struct UcxAddress {
   TcpAddress control;
 
@@ -34,11 +34,11 @@ struct UcxAddress {
 using Address = std::variant<TcpAddress, UnixAddress, UcxAddress>;
 
 /// Parses `text`.
-/// Errors: invalid_argument, saying what is wrong and what is expected.
+/// Errors: invalid_argument; the message names the fault and the expected form
 Result<Address> parse_address(const std::string& text);
 
-/// True if only this machine can be meant: loopback numbers, localhost and Unix sockets. A name
-/// that only begins like a loopback address may mean any machine.
+/// True if the address surely means this machine: loopback numbers, localhost and Unix sockets. A
+/// name that merely begins like a loopback address may mean any machine.
 bool stays_on_this_machine(const std::string& text);
 
 }  // namespace ob::transport

@@ -10,7 +10,7 @@
 namespace ob::transport {
 namespace {
 
-/// Demands a proof of whoever connects.
+/// Demands that peers prove who they are.
 class SecureListener final : public Listener {
  public:
   SecureListener(std::unique_ptr<Listener> inner, std::shared_ptr<const Security> security)
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Listener>> listen_tcp(const TcpAddress& address,
       std::make_unique<SecureListener>(std::move(listener), std::move(security)));
 }
 
-// Only what sets a UCX stream up goes through its control.
+// Only the messages that set up a UCX stream pass through its control stream.
 Status check_plain(const UcxAddress& address, const Security* security) {
   if (security == nullptr || security->plain()) return {};
   return {Code::unsupported, address.text() +

@@ -12,11 +12,10 @@
 namespace ob::transport {
 namespace {
 
-// Shrinking under a mapping is what faults; growing would only waste memory; SEAL_SEAL keeps
-// F_SEAL_WRITE away.
+// A file that shrinks under a mapping causes faults; one that grows wastes memory; F_SEAL_SEAL
+// prevents a later F_SEAL_WRITE.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-// MFD_NOEXEC_SEAL, which older headers lack: some systems insist on it, others (before Linux 6.3)
-// do not know it.
+// MFD_NOEXEC_SEAL, which older headers lack. Some systems require it; Linux before 6.3 rejects it.
 constexpr unsigned kNeverExecuted = 0x0008U;
 
 int create(const char* name) {

@@ -5,20 +5,22 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/contract.hpp"
 #include "transport/detail/parts.hpp"
 #include "transport/detail/poll.hpp"
 
 namespace ob::transport {
 namespace {
 
-// How often a waiter asks whether the machines of its peers still answer.
+// The interval at which a waiting thread checks that the peers' machines still answer.
 constexpr std::chrono::milliseconds kLivenessSlice{500};
-// A peer that closes ends all streams, but the last bytes of one may come after the end of another.
+// A peer that closes ends all streams, but the last bytes of one may arrive after the end of
+// another.
 constexpr std::chrono::seconds kLastWords{1};
 
 }  // namespace
 
-/// What to poll, and what has come of it so far.
+/// The descriptors to poll, and their results so far.
 class StripedStream::Watch {
  public:
   Watch(std::span<const std::unique_ptr<Stream>> streams, const Stream* in, const Stream* out,
@@ -34,7 +36,7 @@ class StripedStream::Watch {
     }
   }
 
-  /// Looks at the wanted streams only.
+  /// Polls the wanted streams only.
   bool ready_now() noexcept {
     return detail::poll_until({current_.data(), currents_}, Deadline()) != 0;
   }
@@ -49,7 +51,7 @@ class StripedStream::Watch {
     for (std::size_t i = 0; ready > 0 && i < count_; ++i) {
       if (all_[i].fd < 0 || all_[i].revents == 0) continue;
       if (wanted_[i] != 0) return Seen::ended;
-      all_[i].fd = -1;  // says no more; the wanted ones may yet have last words
+      all_[i].fd = -1;  // has no more news; the wanted streams may still have last bytes
       Clock::rep never = 0;
       (void)ended_at_.compare_exchange_strong(never, Clock::now().time_since_epoch().count());
     }
@@ -57,7 +59,7 @@ class StripedStream::Watch {
   }
 
   bool ending() const noexcept { return ended_at_ != 0; }
-  /// Until when to look, at most.
+  /// Returns the latest time for the next poll.
   Deadline sooner(Deadline deadline) const noexcept {
     const Deadline slice = detail::sooner(deadline, kLivenessSlice);
     return ending() ? std::min(slice, last_words()) : slice;
@@ -74,9 +76,13 @@ class StripedStream::Watch {
   std::atomic<Clock::rep>& ended_at_;
 };
 
-StripedStream::StripedStream(std::unique_ptr<Stream> first) { parts_.push_back(std::move(first)); }
+StripedStream::StripedStream(std::unique_ptr<Stream> first) {
+  OB_EXPECT(first != nullptr);
+  parts_.push_back(std::move(first));
+}
 
 void StripedStream::stripe(std::vector<std::unique_ptr<Stream>> others, std::uint32_t block_bytes) {
+  OB_EXPECT(streams() == 1 && block_bytes > 0 && others.size() < kMaxStreams);
   const std::lock_guard lock(mutex_);
   block_bytes_ = block_bytes;
   std::move(others.begin(), others.end(), std::back_inserter(parts_));
@@ -85,6 +91,7 @@ void StripedStream::stripe(std::vector<std::unique_ptr<Stream>> others, std::uin
 }
 
 std::unique_ptr<Stream> StripedStream::release() {
+  OB_EXPECT(streams() == 1);
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Stream> first = std::move(parts_.front());
   parts_.clear();
@@ -96,7 +103,7 @@ Stream& StripedStream::stream_at(const Position& position) const noexcept {
   return *parts_[block % parts_.size()];
 }
 
-// Moves bytes block by block until a stream takes, or has, no more.
+// Moves bytes block by block until a stream accepts, or has, no more.
 template <class Move>
 Result<std::size_t> StripedStream::move_blocks(std::span<const iovec> parts, Position& position,
                                                Move move) {
@@ -107,7 +114,7 @@ Result<std::size_t> StripedStream::move_blocks(std::span<const iovec> parts, Pos
     const std::span<const iovec> pieces = left.next(block_bytes_ - at % block_bytes_, wanted);
     if (wanted == 0 && moved != 0) return moved;
     const Result<std::size_t> now = move(stream_at(position), pieces);
-    if (!now.ok() && moved != 0) return moved;  // the next call meets the failure again
+    if (!now.ok() && moved != 0) return moved;  // the next call returns the failure
     if (!now.ok() || wanted == 0) return now;
     position.store(at + *now, std::memory_order_relaxed);
     moved += *now;
@@ -150,7 +157,7 @@ Status StripedStream::wait_striped(Watch& watch, Deadline deadline) {
   }
 }
 
-// A wait for nothing, until now, is how a stream tells that its peer is gone.
+// A wait for nothing, with a past deadline, fails if the peer is gone.
 Status StripedStream::check_peers() const {
   for (const auto& part : parts_) {
     Status status = part->wait(false, false, Deadline());

@@ -1,6 +1,6 @@
 #pragma once
-// One stream over several: where one of them is not all that the link could carry (long fat links,
-// limits per flow, encryption that needs a core each).
+// One stream over several. This helps where a single one cannot fill the link: long fast links,
+// limits per flow, or encryption that keeps a core busy.
 
 #include <array>
 #include <atomic>
@@ -17,24 +17,25 @@
 
 namespace ob::transport {
 
-/// Begins as the stream it is given, which costs a virtual call, and may become several: of each
-/// direction the byte at position p, counted from stripe() on, then travels on stream
-/// (p / block_bytes) % streams. So nothing is added to the bytes, and all of them land where they
-/// belong. The end of one of the streams is the end of all.
+/// Begins as the given stream, at the cost of a virtual call, and may become several. In each
+/// direction, the byte at position p, counted from stripe() on, then travels on stream
+/// (p / block_bytes) % streams. So no headers are needed, and all bytes arrive at their places. The
+/// end of one of the streams is the end of all.
 class StripedStream final : public Stream {
  public:
   static constexpr std::size_t kMaxStreams = std::tuple_size_v<decltype(Descriptors::numbers)>;
 
-  /// @pre first is not null
+  /// @pre first != nullptr
   explicit StripedStream(std::unique_ptr<Stream> first);
 
-  /// Goes on over this stream and `others`, in that order; both ends do so at the same byte.
-  /// Threads: while no other thread uses the stream, but for shut_down()
-  /// @pre can_be_striped(), for all of them; streams() == 1; at most kMaxStreams in all;
-  /// block_bytes > 0
+  /// Continues over this stream and `others`, in that order. Both ends must do so at the same byte.
+  /// Threads: no other thread may use the stream meanwhile, except for shut_down()
+  /// @pre streams() == 1 && block_bytes > 0 && others.size() < kMaxStreams
+  /// @pre can_be_striped() for all of them
   void stripe(std::vector<std::unique_ptr<Stream>> others, std::uint32_t block_bytes);
-  /// Gives the stream away that this one began as; what is left can only be shut down.
-  /// Threads: as stripe().   @pre streams() == 1
+  /// Releases the first stream; afterwards this object can only be shut down.   Threads: as
+  /// stripe()
+  /// @pre streams() == 1
   std::unique_ptr<Stream> release();
   std::size_t streams() const noexcept { return parts_.size(); }
 
@@ -62,21 +63,21 @@ class StripedStream final : public Stream {
   Stream& stream_at(const Position& position) const noexcept;
   template <class Move>
   Result<std::size_t> move_blocks(std::span<const iovec> parts, Position& position, Move move);
-  /// Returns once a wanted stream is ready, or has ended.
+  /// Waits until a wanted stream is ready or has ended.
   Status wait_striped(Watch& watch, Deadline deadline);
   Status check_peers() const;
   Status lost(const char* why) const;
 
   std::vector<std::unique_ptr<Stream>> parts_;
-  std::mutex mutex_;  // of parts_, between shut_down() and whoever changes them
+  std::mutex mutex_;  // guards parts_ between shut_down() and the functions that change them
   std::uint64_t block_bytes_ = 0;
-  // Each is moved by one thread; the other one looks where to wait.
+  // One thread moves each position; the other one reads it to find the stream to wait for.
   Position sent_bytes_{0};
   Position received_bytes_{0};
-  // When a stream was first seen to have ended while others were waited for; 0: none has.
+  // The time at which a stream was first found ended while others were waited for; 0: none.
   std::atomic<Clock::rep> ended_at_{0};
   std::atomic<bool> shut_down_{false};
-  detail::Spin spin_{std::chrono::microseconds(50)};  // as TcpStream's
+  detail::Spin spin_{std::chrono::microseconds(50)};  // as in TcpStream
 };
 
 }  // namespace ob::transport

@@ -19,7 +19,7 @@
 namespace ob::transport::test {
 
 /// Far beyond anything these tests wait for; only a hang reaches it.
-inline Deadline patience() { return Clock::now() + std::chrono::seconds(60); }
+inline Deadline test_deadline() { return Clock::now() + std::chrono::seconds(60); }
 inline Deadline soon() { return Clock::now() + std::chrono::milliseconds(20); }
 
 /// A folder of its own, removed with the files named here.
@@ -99,9 +99,9 @@ struct Pair {
 
 inline Pair connect_one(Listener& listener) {
   auto client =
-      std::async(std::launch::async, [&] { return connect(listener.address(), patience()); });
+      std::async(std::launch::async, [&] { return connect(listener.address(), test_deadline()); });
   Pair pair;
-  pair.server = require(listener.accept(patience()));
+  pair.server = require(listener.accept(test_deadline()));
   pair.client = require(client.get());
   return pair;
 }
@@ -168,7 +168,7 @@ inline Status send_all(Stream& stream, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     OB_ASSIGN_OR_RETURN(const std::size_t sent, try_send(stream, bytes));
     bytes = bytes.subspan(sent);
-    if (sent == 0) OB_RETURN_IF_ERROR(stream.wait(false, true, patience()));
+    if (sent == 0) OB_RETURN_IF_ERROR(stream.wait(false, true, test_deadline()));
   }
   return {};
 }
@@ -177,7 +177,7 @@ inline Status receive_all(Stream& stream, std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     OB_ASSIGN_OR_RETURN(const std::size_t received, try_receive(stream, bytes));
     bytes = bytes.subspan(received);
-    if (received == 0) OB_RETURN_IF_ERROR(stream.wait(true, false, patience()));
+    if (received == 0) OB_RETURN_IF_ERROR(stream.wait(true, false, test_deadline()));
   }
   return {};
 }

@@ -15,13 +15,13 @@ class Listening : public ::testing::TestWithParam<Kind> {};
 bool serves_behind_dead_clients(Listener& listener) {
   const auto greeting = bytes_of("hello");
   auto client = std::async(std::launch::async, [&] {
-    auto stream = require(connect(listener.address(), patience()));
+    auto stream = require(connect(listener.address(), test_deadline()));
     return send_all(*stream, greeting).ok();
   });
   std::vector<std::byte> heard(greeting.size());
   Status status;
   do {
-    const auto server = require(listener.accept(patience()));
+    const auto server = require(listener.accept(test_deadline()));
     status = receive_all(*server, heard);
   } while (status.code() == Code::connection_lost);
   return client.get() && status.ok() && heard == greeting;
@@ -40,15 +40,15 @@ TEST_P(Listening, CloseWakesAcceptAndTurnsClientsAway) {
   Folder folder;
   const auto listener = require(listen(address_in(folder, GetParam())));
   auto waiting =
-      std::async(std::launch::async, [&] { return listener->accept(patience()).status(); });
+      std::async(std::launch::async, [&] { return listener->accept(test_deadline()).status(); });
   std::thread([&] { listener->close(); }).join();
   EXPECT_EQ(waiting.get().code(), Code::unavailable);
-  EXPECT_EQ(listener->accept(patience()).status().code(), Code::unavailable);
-  EXPECT_EQ(connect(listener->address(), patience()).status().code(), Code::unavailable);
+  EXPECT_EQ(listener->accept(test_deadline()).status().code(), Code::unavailable);
+  EXPECT_EQ(connect(listener->address(), test_deadline()).status().code(), Code::unavailable);
   listener->close();  // again does no harm
 }
 
-TEST_P(Listening, ATakenAddressIsRefusedAndItsOwnerUndisturbed) {
+TEST_P(Listening, ATakenAddressIsRefusedAndItsOwnerGoesOn) {
   Folder folder;
   const auto owner = require(listen(address_in(folder, GetParam())));
   const Status status = listen(owner->address()).status();
@@ -77,7 +77,7 @@ TEST_P(Listening, NobodyThereIsUnavailable) {
   auto listener = require(listen(address_in(folder, GetParam())));
   const std::string address = listener->address();
   listener.reset();
-  const Status status = connect(address, patience()).status();
+  const Status status = connect(address, test_deadline()).status();
   EXPECT_EQ(status.code(), Code::unavailable);
   EXPECT_NE(status.message().find(address), std::string::npos) << status.message();
 }
@@ -89,7 +89,7 @@ TEST_P(Listening, ClientsThatLeftBeforeTheyWereAcceptedDoNoHarm) {
     // A client waits for its welcome, which nobody sends: it gives up.
     EXPECT_EQ(connect(listener->address(), soon()).status().code(), Code::unavailable);
   } else {
-    EXPECT_TRUE(connect(listener->address(), patience()).ok());
+    EXPECT_TRUE(connect(listener->address(), test_deadline()).ok());
   }
   EXPECT_TRUE(serves_behind_dead_clients(*listener));
 }
@@ -108,14 +108,14 @@ TEST(ListeningTcp, Ipv6InBrackets) {
 TEST(ListeningTcp, EveryAddressOfANameIsTried) {
   const auto listener = require(listen("127.0.0.1:0"));
   const std::string port = listener->address().substr(listener->address().rfind(':') + 1);
-  auto client = connect("localhost:" + port, patience());  // ::1 may come first and refuse
+  auto client = connect("localhost:" + port, test_deadline());  // ::1 may come first and refuse
   ASSERT_TRUE(client.ok()) << client.status().message();
-  auto server = require(listener->accept(patience()));
+  auto server = require(listener->accept(test_deadline()));
   EXPECT_TRUE(talks(**client, *server));
 }
 
 TEST(ListeningTcp, AnUnknownHostIsUnavailable) {
-  const Status status = connect("no-such-host.invalid:1", patience()).status();
+  const Status status = connect("no-such-host.invalid:1", test_deadline()).status();
   EXPECT_EQ(status.code(), Code::unavailable);
   EXPECT_NE(status.message().find("no-such-host.invalid"), std::string::npos) << status.message();
 }

@@ -49,7 +49,7 @@ class Processes : public ::testing::TestWithParam<Kind> {};
 pid_t fork_idle_client(const Listener& listener) {
   const std::string address = listener.address();
   return fork_child([&] {
-    auto stream = connect(address, patience());
+    auto stream = connect(address, test_deadline());
     if (!stream.ok() || !send_all(**stream, bytes_of("hello")).ok()) return 1;
     ::pause();
     return 0;
@@ -57,7 +57,7 @@ pid_t fork_idle_client(const Listener& listener) {
 }
 
 std::unique_ptr<Stream> greeted(Listener& listener) {
-  auto stream = require(listener.accept(patience()));
+  auto stream = require(listener.accept(test_deadline()));
   std::vector<std::byte> heard(5);
   EXPECT_TRUE(receive_all(*stream, heard).ok());
   return stream;
@@ -90,7 +90,7 @@ TEST_P(Processes, AKilledPeerIsNoticedByWhoWaitsForRoom) {
     for (bool told = false;;) {
       OB_ASSIGN_OR_RETURN(const std::size_t sent, try_send(*stream, text));
       if (sent != 0) continue;
-      const Status status = stream->wait(false, true, told ? patience() : soon());
+      const Status status = stream->wait(false, true, told ? test_deadline() : soon());
       if (status.ok()) continue;
       if (status.code() != Code::deadline_exceeded || told) return status;
       held_back.set_value();
@@ -112,7 +112,7 @@ TEST_P(Processes, AKilledListenerIsNoticedByItsClient) {
     if (!listener.ok()) return 1;
     const std::string address = (*listener)->address();
     (void)!::write(addresses[1], address.c_str(), address.size() + 1);
-    auto stream = (*listener)->accept(patience());
+    auto stream = (*listener)->accept(test_deadline());
     ready.give();
     ::pause();
     return stream.ok() ? 0 : 1;
@@ -121,20 +121,20 @@ TEST_P(Processes, AKilledListenerIsNoticedByItsClient) {
   ASSERT_GT(::read(addresses[0], address, sizeof address - 1), 0);
   ::close(addresses[0]);
   ::close(addresses[1]);
-  const auto stream = require(connect(address, patience()));
+  const auto stream = require(connect(address, test_deadline()));
   ready.take();
   kill_and_reap(child);
   std::byte byte{};
   EXPECT_EQ(receive_all(*stream, {&byte, 1}).code(), Code::connection_lost);
-  EXPECT_EQ(connect(address, patience()).status().code(), Code::unavailable);
+  EXPECT_EQ(connect(address, test_deadline()).status().code(), Code::unavailable);
 }
 
 TEST_P(Processes, BytesOfAKilledPeerAreStillReceived) {
   Folder folder;
   const auto listener = require(listen(address_in(folder, GetParam())));
   const pid_t child = fork_idle_client(*listener);
-  auto stream = require(listener->accept(patience()));
-  ASSERT_TRUE(stream->wait(true, false, patience()).ok());  // the greeting is there
+  auto stream = require(listener->accept(test_deadline()));
+  ASSERT_TRUE(stream->wait(true, false, test_deadline()).ok());  // the greeting is there
   kill_and_reap(child);
   std::vector<std::byte> heard(5);
   EXPECT_TRUE(receive_all(*stream, heard).ok());
@@ -182,7 +182,7 @@ TEST(OtherUsers, AreRefusedByTheListenerWhichGoesOnServing) {
   const auto connect_as_nobody = [&](const char* expected) {
     return fork_child([&, expected] {
       if (::setuid(kNobody) != 0) return 2;
-      const Status status = connect(listener->address(), patience()).status();
+      const Status status = connect(listener->address(), test_deadline()).status();
       const bool right =
           status.code() == Code::denied && status.message().find(expected) != std::string::npos;
       return right ? 0 : 1;
@@ -209,11 +209,12 @@ TEST(OtherUsers, AreRefusedByTheClient) {
     auto listener = listen(address);
     ready.give();
     if (!listener.ok()) return 1;
-    (void)(*listener)->accept(patience());  // root may come in, as far as this side is concerned
+    (void)(*listener)->accept(
+        test_deadline());  // root may come in, as far as this side is concerned
     return 0;
   });
   ready.take();
-  const Status status = connect(address, patience()).status();
+  const Status status = connect(address, test_deadline()).status();
   EXPECT_EQ(status.code(), Code::denied) << status.message();
   EXPECT_NE(status.message().find("uid 65534"), std::string::npos) << status.message();
   ::kill(child, SIGKILL);
@@ -228,9 +229,9 @@ TEST(OtherUsers, RootIsTrusted) {
   // root.
   const pid_t child = fork_child([&] {
     if (::setuid(kNobody) != 0) return 2;
-    return listener->accept(patience()).ok() ? 0 : 1;
+    return listener->accept(test_deadline()).ok() ? 0 : 1;
   });
-  auto client = connect(listener->address(), patience());
+  auto client = connect(listener->address(), test_deadline());
   EXPECT_TRUE(client.ok()) << client.status().message();
   EXPECT_EQ(exit_status(child), 0);
 }

@@ -16,7 +16,7 @@ Status send_until_failure(Stream& stream) {
   const std::vector<std::byte> text(1 << 16);
   for (;;) {
     OB_ASSIGN_OR_RETURN(const std::size_t sent, try_send(stream, text));
-    if (sent == 0) OB_RETURN_IF_ERROR(stream.wait(false, true, patience()));
+    if (sent == 0) OB_RETURN_IF_ERROR(stream.wait(false, true, test_deadline()));
   }
 }
 
@@ -26,7 +26,7 @@ TEST_P(StreamEnd, LastWordsArriveBeforeTheEnd) {
   ASSERT_TRUE(send_all(*link.server, words).ok());
   link.server.reset();
   std::vector<std::byte> heard(words.size());
-  ASSERT_TRUE(link.client->wait(true, false, patience()).ok());
+  ASSERT_TRUE(link.client->wait(true, false, test_deadline()).ok());
   ASSERT_TRUE(receive_all(*link.client, heard).ok());
   EXPECT_EQ(heard, words);
   EXPECT_EQ(receive_all(*link.client, heard).code(), Code::connection_lost);
@@ -37,7 +37,7 @@ TEST_P(StreamEnd, LastWordsArriveEvenIfTheirSenderDidNotListen) {
   Link link(GetParam());
   const std::vector<std::byte> unheard(100'000, std::byte{1});
   ASSERT_TRUE(send_all(*link.client, unheard).ok());
-  ASSERT_TRUE(link.server->wait(true, false, patience()).ok());
+  ASSERT_TRUE(link.server->wait(true, false, test_deadline()).ok());
   const auto words = bytes_of("refused");
   ASSERT_TRUE(send_all(*link.server, words).ok());
   link.server.reset();
@@ -71,7 +71,7 @@ TEST_P(StreamEnd, ShutDownWakesWaitersOnBothSides) {
   EXPECT_EQ(theirs.get().code(), Code::connection_lost);
   EXPECT_EQ(try_send(*link.client, {&here, 1}).status().code(), Code::connection_lost);
   EXPECT_EQ(try_receive(*link.client, {&here, 1}).status().code(), Code::connection_lost);
-  EXPECT_EQ(link.client->wait(false, true, patience()).code(), Code::connection_lost);
+  EXPECT_EQ(link.client->wait(false, true, test_deadline()).code(), Code::connection_lost);
   EXPECT_EQ(send_until_failure(*link.server).code(), Code::connection_lost);
   link.client->shut_down();  // again does no harm
 }
@@ -88,7 +88,7 @@ TEST_P(StreamEnd, ShutDownWakesASenderThatIsHeldBack) {
       if (status.code() != Code::deadline_exceeded) OB_RETURN_IF_ERROR(status);
       if (status.ok()) continue;
       held_back.set_value();
-      return link.client->wait(false, true, patience());
+      return link.client->wait(false, true, test_deadline());
     }
   });
   held_back.get_future().wait();
@@ -98,11 +98,11 @@ TEST_P(StreamEnd, ShutDownWakesASenderThatIsHeldBack) {
 
 TEST_P(StreamEnd, PollingWithoutWaitingHearsOfTheEnd) {
   Link link(GetParam());
-  // Without the destructor's farewell: as if the process had been killed.
+  // The destructor sends no close notice, as if the process had been killed.
   ASSERT_EQ(::shutdown(link.server->descriptor(), SHUT_RDWR), 0);
   std::byte byte{};
   Status status;
-  const Deadline end = patience();
+  const Deadline end = test_deadline();
   while (status.ok() && Clock::now() < end) status = try_receive(*link.client, {&byte, 1}).status();
   EXPECT_EQ(status.code(), Code::connection_lost);
 }

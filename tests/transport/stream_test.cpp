@@ -115,7 +115,7 @@ Status exchange(Stream& stream, Scattered& out, Scattered& in, Random random) {
       in.advance(received);
       moved += received;
     }
-    if (moved == 0) OB_RETURN_IF_ERROR(stream.wait(!in.done(), !out.done(), patience()));
+    if (moved == 0) OB_RETURN_IF_ERROR(stream.wait(!in.done(), !out.done(), test_deadline()));
   }
   return {};
 }
@@ -124,7 +124,7 @@ Status send_only(Stream& stream, Scattered& out, Random random) {
   while (!out.done()) {
     OB_ASSIGN_OR_RETURN(const std::size_t sent, stream.try_send(out.some(random)));
     out.advance(sent);
-    if (sent == 0) OB_RETURN_IF_ERROR(stream.wait(false, true, patience()));
+    if (sent == 0) OB_RETURN_IF_ERROR(stream.wait(false, true, test_deadline()));
   }
   return {};
 }
@@ -133,7 +133,7 @@ Status receive_only(Stream& stream, Scattered& in, Random random) {
   while (!in.done()) {
     OB_ASSIGN_OR_RETURN(const std::size_t received, stream.try_receive(in.some(random)));
     in.advance(received);
-    if (received == 0) OB_RETURN_IF_ERROR(stream.wait(true, false, patience()));
+    if (received == 0) OB_RETURN_IF_ERROR(stream.wait(true, false, test_deadline()));
   }
   return {};
 }
@@ -240,7 +240,7 @@ TEST_P(StreamBytes, AreHeldBackWhileNobodyReceives) {
   ASSERT_TRUE(receive_all(*link.server, received).ok());
   for (std::size_t i = 0; i < sent; ++i)
     ASSERT_EQ(received[i], text[i % text.size()]) << "byte " << i;
-  EXPECT_TRUE(link.client->wait(false, true, patience()).ok());
+  EXPECT_TRUE(link.client->wait(false, true, test_deadline()).ok());
   EXPECT_TRUE(talks(*link.client, *link.server));
 }
 

@@ -104,7 +104,7 @@ Status exchange(Stream& stream, std::vector<std::byte> out, std::span<std::byte>
       in = in.subspan(got);
       moved += got;
     }
-    if (moved == 0) OB_RETURN_IF_ERROR(stream.wait(!in.empty(), !to_send.empty(), patience()));
+    if (moved == 0) OB_RETURN_IF_ERROR(stream.wait(!in.empty(), !to_send.empty(), test_deadline()));
   }
   return {};
 }
@@ -167,7 +167,7 @@ TEST(StripedStream, TheEndOfAnyStreamIsTheEnd) {
     });
     link.peers[dead].reset();
     EXPECT_EQ(receiver.get().code(), Code::connection_lost) << dead;
-    EXPECT_EQ(link.striped->wait(true, false, patience()).code() == Code::ok, dead == 0);
+    EXPECT_EQ(link.striped->wait(true, false, test_deadline()).code() == Code::ok, dead == 0);
   }
 }
 
@@ -199,7 +199,7 @@ TEST(StripedStream, TheEndOfAStreamIsHeardByShortWaitsToo) {
   Opened link(3, 4096);
   link.peers[2].reset();
   Status status;
-  for (const Deadline end = patience(); Clock::now() < end;) {
+  for (const Deadline end = test_deadline(); Clock::now() < end;) {
     status = link.striped->wait(true, false, soon());
     if (status.code() != Code::deadline_exceeded) break;
   }

@@ -10,8 +10,8 @@
 namespace ob::transport::detail {
 namespace {
 
-// Pause before asking again when the system is out of descriptors or memory: short beside a
-// daemon's start, long beside the cost of asking.
+// Pause before the next attempt when the system is out of descriptors or memory: short compared
+// with a daemon's start, long compared with the cost of an attempt.
 constexpr std::chrono::milliseconds kShortagePause{20};
 
 bool shortage(int error) {
@@ -43,7 +43,7 @@ Status accept(int listener, const std::atomic<bool>& closed, Deadline deadline, 
       }
     } else if (error == EBADF || error == EINVAL || error == ENOTSOCK || error == EOPNOTSUPP) {
       return system_error(Code::unavailable, "no longer listening", error);
-    }  // else the client gave up meanwhile, or its network failed: that is no failure of ours
+    }  // other errors: the client closed meanwhile, or its network failed
   }
 }
 

@@ -7,9 +7,9 @@
 
 namespace ob::transport::detail {
 
-/// Waits for one connection on a listening socket. `closed` is looked at whenever something happens
-/// to the socket. Errors: deadline_exceeded; unavailable once closed; out_of_memory if descriptors
-/// stayed short until the deadline
+/// Waits for one connection on a listening socket. Each event of the socket checks `closed`.
+/// Errors: deadline_exceeded; unavailable once closed; out_of_memory if descriptors stayed short
+///         until the deadline
 Status accept(int listener, const std::atomic<bool>& closed, Deadline deadline, Fd& out);
 
 }  // namespace ob::transport::detail

@@ -4,13 +4,13 @@
 
 namespace ob::transport::detail {
 
-/// Which file a descriptor stood for. In somebody else's process a descriptor may be closed behind
-/// our back (daemonising programs close all) and its number given to a file of the program's.
+/// The identity of a descriptor's file. The program around us may close our descriptor (programs
+/// that become daemons close all), and get the same number for a file of its own.
 class Identity {
  public:
   explicit Identity(int fd) noexcept { known_ = ::fstat(fd, &file_) == 0; }
 
-  /// True if `fd` still stands for that file.   Cost: a system call
+  /// True if `fd` still refers to that file.   Cost: a system call
   bool is(int fd) const noexcept {
     struct stat now {};
     return known_ && ::fstat(fd, &now) == 0 && now.st_dev == file_.st_dev &&

@@ -10,7 +10,7 @@
 
 namespace ob::transport::detail {
 
-/// `parts` from its first part that has bytes.
+/// Returns `parts` without its leading empty parts.
 inline std::span<const iovec> without_leading_empty(std::span<const iovec> parts) noexcept {
   while (!parts.empty() && parts.front().iov_len == 0) parts = parts.subspan(1);
   return parts;
@@ -19,14 +19,14 @@ inline std::span<const iovec> without_leading_empty(std::span<const iovec> parts
 /// Walks through parts of memory.   Threads: owner only
 class Pieces {
  public:
-  /// As many as a sender or receiver of messages gives.
+  /// The largest number of parts that senders and receivers of messages use.
   static constexpr std::size_t kMost = 128;
 
   explicit Pieces(std::span<const iovec> parts) : parts_(without_leading_empty(parts)) {}
   bool at_end() const noexcept { return parts_.empty(); }
 
-  /// The next kMost pieces or fewer, of limit_bytes or fewer; their bytes are counted in `bytes`.
-  /// Valid until the next call.
+  /// Returns up to kMost next pieces of at most limit_bytes in all, and sets `bytes` to their size.
+  /// Memory: valid until the next call
   std::span<const iovec> next(std::uint64_t limit_bytes, std::size_t& bytes) noexcept {
     std::size_t count = 0;
     std::size_t offset = offset_;
@@ -53,7 +53,7 @@ class Pieces {
 
  private:
   std::span<const iovec> parts_;
-  std::size_t offset_ = 0;  // into the first
+  std::size_t offset_ = 0;  // into the first part
   std::array<iovec, kMost> pieces_;
 };
 

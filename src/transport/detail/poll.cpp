@@ -7,7 +7,7 @@
 namespace ob::transport::detail {
 namespace {
 
-// Keeps the conversion of a far deadline from overflowing; the loop goes round again.
+// Limits one poll, so that the conversion of a far deadline cannot overflow; the loop polls again.
 constexpr std::chrono::hours kLongestSlice{1};
 
 timespec time_left(Deadline deadline) noexcept {

@@ -8,15 +8,15 @@
 
 namespace ob::transport::detail {
 
-/// Waits until one of `descriptors` is ready or the deadline passes; a deadline in the past only
-/// looks. Returns how many are ready, 0 at the deadline, -1 with errno set on failure (never
-/// EINTR).
+/// Waits until one of `descriptors` is ready or the deadline passes. A deadline in the past only
+/// checks. Returns the number of ready descriptors, 0 at the deadline, or -1 with errno set on
+/// failure (never EINTR).
 int poll_until(std::span<pollfd> descriptors, Deadline deadline) noexcept;
 
-/// The same for one descriptor; returns its revents, 0 at the deadline, POLLERR on failure.
+/// Waits for one descriptor; returns its revents, 0 at the deadline, or POLLERR on failure.
 short poll_until(int fd, short events, Deadline deadline) noexcept;
 
-/// now + duration, or `deadline` if that is earlier.
+/// Returns now + duration, or `deadline` if that is earlier.
 Deadline sooner(Deadline deadline, Clock::duration duration) noexcept;
 
 }  // namespace ob::transport::detail

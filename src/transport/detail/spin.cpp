@@ -2,11 +2,13 @@
 
 #include <sched.h>
 
+#include "base/contract.hpp"
+
 namespace ob::transport::detail {
 namespace {
 
-constexpr long kShortestNs = 1000;  // the wake-up that polling is to save costs about twice that
-// A useless try costs the longest time once in so many waits: half a microsecond each.
+constexpr long kShortestNs = 1000;  // the wake-up that polling saves costs about twice that
+// A failed trial costs the longest time once in this many waits: half a microsecond per wait.
 constexpr unsigned kWaitsPerTry = 64;
 
 }  // namespace
@@ -21,7 +23,9 @@ int usable_cores() noexcept {
 Spin::Spin(std::chrono::nanoseconds longest) noexcept
     : longest_ns_(longest.count() == 0 || usable_cores() < 2 ? 0L
                                                              : static_cast<long>(longest.count())),
-      budget_ns_(longest_ns_) {}
+      budget_ns_(longest_ns_) {
+  OB_EXPECT(longest.count() >= 0);
+}
 
 long Spin::next_budget_ns() noexcept {
   const long budget = budget_ns_.load(std::memory_order_relaxed);
@@ -31,7 +35,7 @@ long Spin::next_budget_ns() noexcept {
 }
 
 void Spin::learn_failure(long spent_ns) noexcept {
-  // A failed try out of rest ends at once: its budget was not the current one.
+  // A failed trial changes nothing else: its time was not the current budget.
   const long half = budget_ns_.load(std::memory_order_relaxed) == 0 ? 0 : spent_ns / 2;
   budget_ns_.store(half < kShortestNs ? 0 : half, std::memory_order_relaxed);
 }

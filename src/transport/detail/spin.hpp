@@ -6,7 +6,7 @@
 
 namespace ob::transport::detail {
 
-/// Tells the core that this is a spinning loop.
+/// Tells the core that the thread spins in a loop.
 inline void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -15,16 +15,17 @@ inline void relax() noexcept {
 #endif
 }
 
-/// Decides how long to poll before sleeping. A poll that paid off restores the longest time, one
-/// that did not halves it down to none at all, with a new try now and then. So a stream whose peer
-/// needs our core (measured: polling doubles a round trip then) or waits for long computations soon
-/// stops polling. Never polls on a single core.   Threads: any
+/// Decides how long to poll before sleeping. A successful poll restores the longest time; a failed
+/// one halves the time, down to zero, with a new trial now and then. So polling soon stops for a
+/// stream whose peer needs our core (measured: polling doubles a round trip then) or waits for long
+/// computations. There is no polling on a single core.   Threads: any
 class Spin {
  public:
-  /// @pre longest >= 0; 0 never polls
+  /// @param longest the longest time to poll; 0: never
+  /// @pre longest.count() >= 0
   explicit Spin(std::chrono::nanoseconds longest) noexcept;
 
-  /// Calls ready() until it is true or the time is up; returns what it said last.
+  /// Calls ready() until it is true or the time is up; returns its last result.
   template <class Ready>
   bool until(Ready ready, int calls_per_look) noexcept {
     const auto budget = std::chrono::nanoseconds(next_budget_ns());
@@ -49,10 +50,10 @@ class Spin {
 
   const long longest_ns_;
   std::atomic<long> budget_ns_;
-  std::atomic<unsigned> waits_without_{0};  // waits since polling was given up
+  std::atomic<unsigned> waits_without_{0};  // waits since polling stopped
 };
 
-/// Cores this process may use. Cost: a system call
+/// Returns the number of cores that this process may use.   Cost: a system call
 int usable_cores() noexcept;
 
 }  // namespace ob::transport::detail

@@ -5,8 +5,7 @@
 namespace ob::transport::detail {
 namespace {
 
-// strerror_r has two signatures; which one is there depends on the C library and its feature
-// macros.
+// strerror_r has two signatures; the C library and its feature macros select one.
 [[maybe_unused]] const char* chosen(const char* text, const char*) { return text; }
 [[maybe_unused]] const char* chosen(int, const char* buffer) { return buffer; }
 

@@ -6,10 +6,10 @@
 
 namespace ob::transport::detail {
 
-/// The system's words for an errno value. Threads: any
+/// Returns the system's message for an errno value.   Threads: any
 std::string system_text(int error);
 
-/// "problem (the system's words)"
+/// Formats "problem (the system's message)".
 Status system_error(Code code, const std::string& problem, int error);
 
 }  // namespace ob::transport::detail

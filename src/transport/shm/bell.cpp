@@ -9,7 +9,7 @@
 
 namespace ob::transport::shm {
 
-// Not the _PRIVATE operations: the word lies in memory of two processes.
+// The _PRIVATE operations do not work here, because two processes share the word.
 
 void futex_sleep(BellWords& words, std::uint32_t seen, Deadline until) noexcept {
   const Deadline now = Clock::now();

@@ -1,34 +1,35 @@
 #pragma once
-// Sleeping until the other side has done something, and waking it only if it sleeps.
+// A bell on which one side sleeps until the other rings. Nobody pays for ringing unless the other
+// side sleeps.
 
 #include "transport/shm/layout.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::transport::shm {
 
-/// Sleeps on our own words until `ready()` is true, the other side rings, or `until` passes
-/// (spuriously, too). Threads: any
+/// Sleeps on our own words until `ready()` is true, the other side rings, or `until` passes; it may
+/// also wake spuriously.   Threads: any
 template <class Ready>
 void sleep_on(BellWords& ours, bool receiver, bool sender, Deadline until, Ready ready);
 
-/// Wakes everybody who sleeps on `theirs` for bytes. Call after publishing.   Cost: a load if
-/// nobody sleeps
+/// Wakes all threads that sleep on `theirs` for bytes. Call it after publishing bytes.
+/// Cost: a load if nobody sleeps
 void ring_receivers(BellWords& theirs) noexcept;
-/// Wakes everybody who sleeps on `theirs` for room, if there is enough of it. Call after releasing.
+/// Wakes all threads that sleep on `theirs` for room, if there is enough. Call it after releasing.
 template <class WorthWaking>
 void ring_senders(BellWords& theirs, WorthWaking worth_waking) noexcept;
-/// Wakes everybody who sleeps on `words`.
+/// Wakes all threads that sleep on `words`.
 void ring_all(BellWords& words) noexcept;
 
-/// Sleeps while words.rings == seen, until the deadline at most.
+/// Sleeps while words.rings == seen, at most until the deadline.
 void futex_sleep(BellWords& words, std::uint32_t seen, Deadline until) noexcept;
 
 template <class Ready>
 void sleep_on(BellWords& ours, bool receiver, bool sender, Deadline until, Ready ready) {
-  // Announce, then look again, while the other side publishes, then looks for announcements. All
-  // four are sequentially consistent (here, in ring.cpp and in ring_receivers), so at least one
-  // side sees the other. A ring between reading `rings` and sleeping changes the word, so that the
-  // system does not put us to sleep.
+  // This side announces itself and then checks again; the other side publishes and then checks for
+  // announcements. All four steps are sequentially consistent (here, in ring.cpp and in
+  // ring_receivers), so at least one side sees the other. A ring between the read of `rings` and
+  // the sleep changes the word, so that the system call returns at once.
   if (receiver) ours.sleeping_receivers.fetch_add(1, std::memory_order_seq_cst);
   if (sender) ours.sleeping_senders.fetch_add(1, std::memory_order_seq_cst);
   const std::uint32_t seen = ours.rings.load(std::memory_order_seq_cst);

@@ -15,7 +15,7 @@
 namespace ob::transport::shm {
 namespace {
 
-// While the listener's queue is full the system refuses at once and offers nothing to wait on.
+// While the listener's queue is full, the system refuses at once and offers no way to wait.
 constexpr std::chrono::milliseconds kQueueFullPause{1};
 
 Status unreachable(const UnixAddress& address, int error) {

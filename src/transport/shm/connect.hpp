@@ -6,7 +6,7 @@
 namespace ob::transport::shm {
 
 /// Connects to the listener at a path; see transport::connect.
-/// Errors: besides unavailable, denied if either side does not trust the other's user
+/// Errors: unavailable; denied if either side does not trust the other's user
 Result<std::unique_ptr<Stream>> connect(const UnixAddress& address, Deadline deadline);
 
 }  // namespace ob::transport::shm

@@ -12,7 +12,7 @@
 namespace ob::transport::shm {
 namespace {
 
-// Room for more descriptors than are ever wanted, so that surplus ones arrive and can be closed.
+// Room for more descriptors than are ever expected, so that surplus ones arrive and can be closed.
 constexpr int kMaxDescriptors = 4;
 
 struct ControlBuffer {
@@ -37,7 +37,7 @@ void attach(msghdr& message, ControlBuffer& control, int fd) noexcept {
   std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
 }
 
-/// Takes every descriptor that came, so that none leaks; returns how many there were.
+/// Receives every descriptor of a packet, so that none leaks; returns their number.
 int detach(msghdr& message, detail::Fd& first) noexcept {
   int count = 0;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
@@ -55,7 +55,7 @@ int detach(msghdr& message, detail::Fd& first) noexcept {
 }
 
 Status check(const Record& record, ssize_t size_bytes, int descriptors, int flags) {
-  if (record.magic == __builtin_bswap32(kControlMagic)) {  // a processor emulated beside us
+  if (record.magic == __builtin_bswap32(kControlMagic)) {  // the peer runs on an emulated processor
     return {Code::unsupported,
             "the peer has the other byte order (shared memory is not swapped) "
             "connect over TCP (HOST:PORT)"};
@@ -115,7 +115,7 @@ Result<Record> receive_record(int socket, detail::Fd& fd, Deadline deadline) {
     message.msg_control = control.bytes;
     message.msg_controllen = sizeof control.bytes;
     const ssize_t received = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    detail::Fd first;  // an empty packet, which looks like the end, may bring one too
+    detail::Fd first;  // even an empty packet, which looks like the end, may carry a descriptor
     const int descriptors = received < 0 ? 0 : detach(message, first);
     if (received > 0) {
       OB_RETURN_IF_ERROR(check(record, received, descriptors, message.msg_flags));

@@ -1,6 +1,6 @@
 #pragma once
-// The unix socket beside the rings: the first record brings the shared memory, later ones segments,
-// and its end tells of the peer's.
+// The unix socket beside the rings. The first record carries the shared memory, later ones carry
+// segments, and its end tells that the peer has ended.
 
 #include <sys/types.h>
 
@@ -17,7 +17,7 @@ inline constexpr std::uint16_t kControlVersion = 1;
 
 enum class RecordKind : std::uint16_t { welcome = 1, refused = 2, segment = 3 };
 
-/// One packet of the socket. Both ends are one machine: no byte order to mind.
+/// One packet of the socket. Both ends are on one machine, so that byte order does not matter.
 struct Record {
   std::uint32_t magic = kControlMagic;
   std::uint16_t version = kControlVersion;
@@ -25,17 +25,16 @@ struct Record {
   std::uint64_t value = 0;  ///< welcome: bytes of shared memory; refused: a Code
 };
 
-/// Sends a record, with `fd` beside it unless -1. Waits for room until the deadline.
-/// Errors: connection_lost, deadline_exceeded, out_of_memory if too many descriptors are on their
-/// way
+/// Sends a record, together with `fd` unless that is -1. Waits for room until the deadline.
+/// Errors: connection_lost, deadline_exceeded, out_of_memory if too many descriptors are in flight
 Status send_record(int socket, const Record& record, int fd, Deadline deadline);
 
-/// Receives a record and the descriptor beside it (none: empty).
+/// Receives a record and its descriptor, which is empty if there is none.
 /// Errors: connection_lost, deadline_exceeded, protocol_error
 Result<Record> receive_record(int socket, detail::Fd& fd, Deadline deadline);
 
-/// The user at the other end of a socket.
-/// Errors: denied if the system does not say, or it is neither root nor the user of this process
+/// Returns the user at the other end of a socket.
+/// Errors: denied if the user is unknown, or is neither root nor the user of this process
 Result<uid_t> trusted_peer(int socket);
 
 }  // namespace ob::transport::shm

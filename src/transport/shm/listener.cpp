@@ -15,7 +15,7 @@ void refuse(int socket, Code code) {
   Record record;
   record.kind = RecordKind::refused;
   record.value = static_cast<std::uint64_t>(code);
-  (void)send_record(socket, record, -1, Deadline::min());  // a courtesy
+  (void)send_record(socket, record, -1, Deadline::min());  // errors are ignored
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ ShmListener::ShmListener(UnixAddress address, SocketFile file)
 
 ShmListener::~ShmListener() {
   if (::getpid() == owner_)
-    close();  // in a forked child the file and the socket are still the parent's
+    close();  // in a forked child, file and socket still belong to the parent
 }
 
 Result<std::unique_ptr<Stream>> ShmListener::accept(Deadline deadline) {
@@ -51,8 +51,7 @@ Result<std::unique_ptr<Stream>> ShmListener::accept(Deadline deadline) {
     Record record;
     record.kind = RecordKind::welcome;
     record.value = kMemoryBytes;
-    // A fresh socket has room for its first record; a client that is gone already is nobody's
-    // failure.
+    // A new socket has room for its first record, so that a failure means that the client is gone.
     if (!send_record(socket.get(), record, memory->get(), Deadline::min()).ok()) continue;
     return std::unique_ptr<Stream>(new ShmStream(std::move(socket), std::move(mapping).value(),
                                                  Side::listener, address(), *peer));

@@ -13,7 +13,7 @@ namespace ob::transport::shm {
 /// Listens at a path; see transport::listen.
 Result<std::unique_ptr<Listener>> listen(const UnixAddress& address);
 
-/// Clients of other users are turned away without a word to the caller of accept().
+/// Refuses clients of other users without a report to the caller of accept().
 class ShmListener final : public Listener {
  public:
   ShmListener(UnixAddress address, SocketFile file);

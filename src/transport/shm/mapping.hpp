@@ -10,7 +10,7 @@
 namespace ob::transport::shm {
 
 /// Owns the mapping of a connection's shared memory. A forked child inherits the mapping and may
-/// drop its own.
+/// unmap its copy.
 class Mapping {
  public:
   Mapping() noexcept = default;
@@ -25,7 +25,7 @@ class Mapping {
   }
 
   Header& header() const noexcept { return *reinterpret_cast<Header*>(base_); }
-  /// The ring that `from` sends into.
+  /// Returns the ring that `from` sends into.
   std::byte* ring(Side from) const noexcept {
     return base_ + kData_offset_bytes + static_cast<unsigned>(from) * kRingBytes;
   }

@@ -4,7 +4,7 @@
 
 namespace ob::transport::shm {
 
-// The indices are sequentially consistent for the sake of sleepers; bell.hpp says why.
+// The indices are sequentially consistent because of sleeping threads; bell.hpp explains why.
 
 std::size_t RingSender::room() const noexcept {
   const std::uint64_t used =

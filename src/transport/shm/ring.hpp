@@ -12,22 +12,22 @@
 
 namespace ob::transport::shm {
 
-// Bytes copied between two publications: long enough to hide their cost (a locked store and a cache
-// line's broadcast), short enough that the other side copies one chunk out while this side copies
-// the next one in.
+// Bytes copied between two publications. The chunk is long enough to hide the cost of one (a locked
+// store and the transfer of a cache line), and short enough that the other side copies one chunk
+// out while this side copies the next one in.
 inline constexpr std::size_t kChunkBytes = std::size_t{128} * 1024;
 inline constexpr std::size_t kCorrupt = SIZE_MAX;
 
-/// Threads: room() any; the others by the sender only.
+/// The sender's end.   Threads: room() any; the others by the sender only
 class RingSender {
  public:
   RingSender(RingIndices& indices, std::byte* data) noexcept : indices_(indices), data_(data) {}
 
-  /// Bytes that can be sent now; kCorrupt if the receiver's index is impossible.
+  /// Returns the bytes that can be sent now; kCorrupt if the receiver's index is impossible.
   std::size_t room() const noexcept;
 
   /// Copies a prefix of `parts` into the ring, calling published() after each publication.
-  /// Returns the bytes taken, or kCorrupt.
+  /// Returns the number of bytes copied, or kCorrupt.
   template <class Published>
   std::size_t send(std::span<const iovec> parts, Published published);
 
@@ -37,22 +37,22 @@ class RingSender {
 
   RingIndices& indices_;
   std::byte* const data_;
-  std::atomic<std::uint64_t> head_{0};  // ours; never read back from shared memory
-  std::uint64_t pending_ = 0;           // copied, not published
-  std::size_t room_ = kRingBytes;       // known to be free; refreshed when it runs out
+  std::atomic<std::uint64_t> head_{0};  // our copy; never read back from shared memory
+  std::uint64_t pending_ = 0;           // bytes that are copied but not published
+  std::size_t room_ = kRingBytes;       // a lower bound of the room; refreshed when it is used up
 };
 
-/// Threads: available() any; the others by the receiver only.
+/// The receiver's end.   Threads: available() any; the others by the receiver only
 class RingReceiver {
  public:
   RingReceiver(RingIndices& indices, const std::byte* data) noexcept
       : indices_(indices), data_(data) {}
 
-  /// Bytes that can be received now; kCorrupt if the sender's index is impossible.
+  /// Returns the bytes that can be received now; kCorrupt if the sender's index is impossible.
   std::size_t available() const noexcept;
 
   /// Copies bytes into a prefix of `parts`, calling released() after each release.
-  /// Returns the bytes given, or kCorrupt.
+  /// Returns the number of bytes copied, or kCorrupt.
   template <class Released>
   std::size_t receive(std::span<const iovec> parts, Released released);
 
@@ -62,9 +62,9 @@ class RingReceiver {
 
   RingIndices& indices_;
   const std::byte* const data_;
-  std::atomic<std::uint64_t> tail_{0};  // ours; never read back from shared memory
-  std::uint64_t pending_ = 0;           // copied, not released
-  std::size_t available_ = 0;           // known to be there; refreshed when it runs out
+  std::atomic<std::uint64_t> tail_{0};  // our copy; never read back from shared memory
+  std::uint64_t pending_ = 0;           // bytes that are copied but not released
+  std::size_t available_ = 0;           // a lower bound of the bytes; refreshed when it is used up
 };
 
 template <class Published>

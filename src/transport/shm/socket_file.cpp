@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/contract.hpp"
 #include "transport/detail/poll.hpp"
 #include "transport/detail/system_error.hpp"
 
@@ -17,24 +18,24 @@ namespace ob::transport::shm {
 namespace {
 
 constexpr int kSocketType = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
-// Another listener starting in the same folder holds the lock for microseconds.
-constexpr std::chrono::milliseconds kLockPatience{1000};
+// Another listener that starts in the same folder holds the lock for microseconds only.
+constexpr std::chrono::milliseconds kLockTimeout{1000};
 constexpr std::chrono::milliseconds kLockPause{1};
 
 const sockaddr* address_of(const SocketName& name) {
   return reinterpret_cast<const sockaddr*>(name.bytes);
 }
 
-/// Keeps two starting listeners from both finding the same stale file and removing each other's new
-/// one. The lock is advisory and on the folder, so no lock file is left behind. Where it cannot be
-/// had, we go on without.
+/// Prevents that two starting listeners both find the same stale file and remove each other's new
+/// one. The advisory lock is on the folder, so that no lock file remains. Without permission to
+/// lock the listener starts all the same.
 detail::Fd lock_folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   detail::Fd lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const Deadline patience = Clock::now() + kLockPatience;
+  const Deadline deadline = Clock::now() + kLockTimeout;
   while (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
-         Clock::now() < patience) {
+         Clock::now() < deadline) {
     (void)detail::poll_until({}, Clock::now() + kLockPause);
   }
   return lock;
@@ -74,6 +75,7 @@ Status remove_stale(const UnixAddress& address, const SocketName& name) {
 }  // namespace
 
 SocketName::SocketName(const std::string& path) noexcept {
+  OB_EXPECT(path.size() < sizeof(sockaddr_un::sun_path));
   sockaddr_un name = {};
   static_assert(sizeof name <= sizeof bytes);
   name.sun_family = AF_UNIX;
@@ -89,8 +91,8 @@ Result<SocketFile> create_socket_file(const UnixAddress& address) {
   SocketFile file;
   file.socket.reset(::socket(AF_UNIX, kSocketType, 0));
   if (!file.socket) return unusable(address, errno);
-  // Linux gives the file the mode of the unbound socket, so it is never open to others, not even
-  // for a moment (umask would be the other way, but belongs to the whole process).
+  // Linux gives the file the mode of the unbound socket, so that it is never open to others, not
+  // even for a moment. umask would have the same effect, but changes the whole process.
   (void)::fchmod(file.socket.get(), S_IRUSR | S_IWUSR);
   if (::bind(file.socket.get(), address_of(name), name.size_bytes) != 0)
     return unusable(address, errno);

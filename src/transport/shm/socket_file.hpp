@@ -1,5 +1,5 @@
 #pragma once
-// The file under which a unix socket is found.
+// The file that gives a unix socket its name.
 
 #include <sys/types.h>
 
@@ -8,22 +8,23 @@
 
 namespace ob::transport::shm {
 
-/// A listening socket and the file that leads to it.
+/// A listening socket and its file.
 struct SocketFile {
   detail::Fd socket;
-  dev_t device = 0;  ///< with inode: tells our file from one that replaced it
+  dev_t device = 0;  ///< with inode: distinguishes our file from one that replaced it
   ino_t inode = 0;
 };
 
-/// Creates the socket file (mode 0600) and listens on it; a file left by a dead listener is
-/// replaced. Errors: unavailable if the path is taken or a live listener has it; denied if
-/// permissions forbid it
+/// Creates the socket file (mode 0600) and listens on it; replaces the file of a dead listener.
+/// Errors: unavailable if the path is taken or a live listener has it; denied if permissions forbid
+///         it
 Result<SocketFile> create_socket_file(const UnixAddress& address);
 
-/// Removes the file if it is still the one created.
+/// Removes the file if it has not been replaced.
 void remove_socket_file(const UnixAddress& address, const SocketFile& file) noexcept;
 
-/// Fills a socket address.   @pre path fits (parse_address checks)
+/// Fills a socket address. parse_address() has checked the length of the path.
+/// @pre path.size() < sizeof(sockaddr_un::sun_path)
 struct SocketName {
   explicit SocketName(const std::string& path) noexcept;
   alignas(8) char bytes[128] = {};

@@ -13,18 +13,19 @@
 namespace ob::transport::shm {
 namespace {
 
-// With a core for each side an answer to a small message comes within 1 us, to 64 KiB within 20.
-// Being woken costs 2 us on a shared core, but 20 to 45 us on an idle core of a virtual machine; a
-// shorter time than two of those would never see that polling pays, once both sides sleep.
+// With one core for each side, the answer to a small message arrives within 1 us, and to 64 KiB
+// within 20 us. A wake-up costs 2 us on a shared core, but 20 to 45 us on an idle core of a virtual
+// machine. Once both sides sleep, a limit below two wake-ups would never find that polling pays.
 constexpr std::chrono::microseconds kSpin{100};
-constexpr int kSpinLooks = 16;  // looks per clock reading, which costs as much as ten looks
-// A killed peer rings no bell: how long we sleep before looking at the socket.
+constexpr int kSpinLooks = 16;  // checks per clock reading, which costs as much as ten checks
+// A killed peer rings no bell: after this time of sleep the socket is checked.
 constexpr std::chrono::milliseconds kHangUpSlice{50};
-// One who polls without ever waiting hears of a killed peer, too, at a hundredth of a look's cost.
+// A caller that polls and never waits also detects a killed peer. The check every so many polls
+// costs a hundredth of a poll on average.
 constexpr unsigned kLooksPerHangUpLook = 256;
-constexpr std::chrono::seconds kSegmentPatience{1};
-// A sender sleeps until this much is free, or each small release would wake it. No side can starve:
-// a receiver waits for bytes only when the ring is empty.
+constexpr std::chrono::seconds kSegmentTimeout{1};
+// A sender sleeps until this much is free; otherwise each small release would wake it. No side can
+// starve, because a receiver waits for bytes only when the ring is empty.
 constexpr std::size_t kRoomWorthWakingBytes = kRingBytes / 4;
 
 }  // namespace
@@ -52,8 +53,8 @@ ShmStream::ShmStream(detail::Fd socket, Mapping mapping, Side side, const std::s
       spin_(kSpin) {}
 
 ShmStream::~ShmStream() {
-  // In a forked child the connection is still the parent's; the child drops its own descriptor and
-  // mapping only.
+  // In a forked child the connection still belongs to the parent; the child closes only its own
+  // descriptor and mapping.
   if (::getpid() == owner_) shut_down();
   if (!intact()) (void)socket_.release();
 }
@@ -67,7 +68,7 @@ Result<std::size_t> ShmStream::try_send(std::span<const iovec> parts) {
 
 Result<std::size_t> ShmStream::try_receive(std::span<const iovec> parts) {
   if (shut_down_.load(std::memory_order_relaxed)) return lost();
-  // Read before the ring: what the peer sent before it ended is there if its end is seen.
+  // Read the socket before the ring: if the peer's end is seen, all its bytes are in the ring.
   const bool end = ended();
   const auto worth_waking = [&] {
     return kRingBytes - receiver_.available() >= kRoomWorthWakingBytes;
@@ -118,7 +119,7 @@ Status ShmStream::send_segment(int fd) {
   if (fd < 0) return {Code::invalid_argument, "cannot pass a segment (it has no descriptor)"};
   Record record;
   record.kind = RecordKind::segment;
-  return send_record(socket_.get(), record, fd, Clock::now() + kSegmentPatience).in(peer_);
+  return send_record(socket_.get(), record, fd, Clock::now() + kSegmentTimeout).in(peer_);
 }
 
 Result<Segment> ShmStream::receive_segment(Deadline deadline) {

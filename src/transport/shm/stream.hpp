@@ -13,12 +13,12 @@
 
 namespace ob::transport::shm {
 
-/// Maps a connection's memory.   @pre fd is sealed and has kMemoryBytes
+/// Maps a connection's memory.   @param fd a sealed file of kMemoryBytes
 /// Errors: out_of_memory
 Result<Mapping> map_memory(int fd);
 
-/// A connection through shared memory. After fork the child may destroy or leak its copy; the
-/// parent's connection goes on. Its descriptor also polls readable while a segment waits to be
+/// A connection through shared memory. After fork the child may destroy or leak its copy, and the
+/// parent's connection continues. The descriptor also polls readable while a segment waits to be
 /// received.
 class ShmStream final : public Stream {
  public:
@@ -57,7 +57,7 @@ class ShmStream final : public Stream {
   RingReceiver receiver_;
   std::atomic<bool> shut_down_{false};
   std::atomic<bool> hung_up_{false};
-  unsigned empty_looks_ = 0;  // by the receiver
+  unsigned empty_looks_ = 0;  // counted by the receiver
   detail::Spin spin_;
 };
 

@@ -21,7 +21,7 @@ int finish_connecting(int fd, Deadline deadline) {
   return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size_bytes) != 0 ? errno : error;
 }
 
-/// A free local port may happen to be the one called: the socket then connects to itself.
+/// True if the socket is connected to itself: its free local port may happen to be the one called.
 bool connected_to_itself(int fd) {
   return text_of(fd, ::getsockname) == text_of(fd, ::getpeername);
 }
@@ -53,7 +53,7 @@ Result<std::unique_ptr<Stream>> connect(const TcpAddress& address, Deadline dead
   OB_ASSIGN_OR_RETURN(const Addresses list, resolve(address, false));
   std::string tried;
   for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
-    // One silent address must not use up the time of those behind it.
+    // One silent address must not use up the time of the following ones.
     const Clock::duration left = std::max(deadline - Clock::now(), Clock::duration::zero());
     detail::Fd fd;
     const int error = connect_one(*at, detail::sooner(deadline, left / count(at)), fd);

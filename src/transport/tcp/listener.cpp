@@ -17,7 +17,7 @@ int bind_one(const addrinfo& address, detail::Fd& out) {
   detail::Fd fd(
       ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
   if (!fd) return errno;
-  const int on = 1;  // a restarted daemon takes its port again at once
+  const int on = 1;  // lets a restarted daemon bind its port at once
   (void)::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   set_options(fd.get());
   if (::bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0) return errno;

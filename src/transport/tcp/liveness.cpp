@@ -8,8 +8,8 @@ namespace ob::transport::tcp {
 namespace {
 
 constexpr unsigned kSilenceMs =
-    5000;  // beyond any route change that a running calculation should sit out
-// The retransmission in flight may be answered yet; two in a row mean that one was not.
+    5000;  // longer than any route change that a running calculation should survive
+// The retransmission in flight may still be answered; two in a row mean that one was not.
 constexpr unsigned kUnanswered = 2;
 
 }  // namespace

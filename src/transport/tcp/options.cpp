@@ -22,13 +22,13 @@ bool set_congestion_control(int fd, std::string_view name) noexcept {
 
 void set_options(int fd) noexcept {
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  // Where BBR is the default it paces a stream between neighbours to 40 % of what cubic reaches.
-  // reno is always compiled in and as fast; an ordinary user may be allowed only one of them.
+  // BBR, the default of some systems, paces a stream between neighbours to 40 % of cubic's rate.
+  // reno is always compiled in and as fast. An ordinary user may be allowed only one of them.
   if (!set_congestion_control(fd, "cubic")) (void)set_congestion_control(fd, "reno");
-  // A dead peer of an idle connection is found in 2 + 3 x 1 s. While data is outstanding keepalive
-  // is silent, and TCP_USER_TIMEOUT would also kill a live peer that does not read for a while (it
-  // counts a closed window), which a daemon in a long routine does: Stream::wait looks for a silent
-  // peer itself.
+  // Keepalive finds the dead peer of an idle connection in 2 + 3 x 1 s. It is silent while data is
+  // outstanding. TCP_USER_TIMEOUT would also close connections to a live peer that does not read
+  // for a while, such as a daemon in a long routine, because it counts a closed window. So
+  // Stream::wait detects a silent peer itself.
   set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 2);
   set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);

@@ -2,8 +2,8 @@
 
 namespace ob::transport::tcp {
 
-/// Sets what every connection of ours wants; an option that the system refuses is left as it is.
-/// On a listening socket the accepted ones inherit it.
+/// Sets the options of all our connections; an option that the system refuses stays as it is.
+/// Accepted sockets inherit the options of the listening one.
 void set_options(int fd) noexcept;
 
 }  // namespace ob::transport::tcp

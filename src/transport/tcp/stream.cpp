@@ -17,23 +17,23 @@
 namespace ob::transport::tcp {
 namespace {
 
-// How often a waiter asks whether the peer's machine still answers.
+// The interval at which a waiting thread checks that the peer's machine still answers.
 constexpr std::chrono::milliseconds kLivenessSlice{500};
-// Most that is thrown away at the end, so that a peer which keeps sending cannot hold the closing
-// side up.
+// Limit of the bytes that are discarded at the end, so that a peer that keeps sending cannot delay
+// the closing side.
 constexpr int kDiscards = 16;
 constexpr std::size_t kDiscardBytes = 1 << 20;
 
 msghdr message_of(std::span<const iovec> parts) noexcept {
   msghdr message = {};
   message.msg_iov =
-      const_cast<iovec*>(parts.data());  // the system's structure serves both directions
+      const_cast<iovec*>(parts.data());  // the system has one structure for both directions
   message.msg_iovlen = std::min<std::size_t>(parts.size(), IOV_MAX);
   return message;
 }
 
-/// Unread bytes at close make the system answer with a reset, which destroys our last words on
-/// their way.
+/// Discards unread bytes before a close. Otherwise the system answers them with a reset, which
+/// destroys our last bytes in flight.
 void discard_unread(int fd) noexcept {
   for (int i = 0; i < kDiscards; ++i) {
     if (::recv(fd, nullptr, kDiscardBytes, MSG_TRUNC | MSG_DONTWAIT) <= 0) return;
@@ -49,12 +49,12 @@ TcpStream::TcpStream(detail::Fd fd)
       owner_(::getpid()) {}
 
 TcpStream::~TcpStream() {
-  if (::getpid() != owner_) return;  // a forked child: its parent goes on using the socket
+  if (::getpid() != owner_) return;  // a forked child: the parent still uses the socket
   if (!intact()) {
     (void)fd_.release();
     return;
   }
-  // Not only close(): a forked child may hold a copy, and the peer would never hear of the end.
+  // close() alone is not enough: if a forked child holds a copy, the peer would never see the end.
   (void)::shutdown(fd_.get(), SHUT_RDWR);
   discard_unread(fd_.get());
 }
@@ -75,7 +75,7 @@ Result<std::size_t> TcpStream::try_send(std::span<const iovec> parts) {
 Result<std::size_t> TcpStream::try_receive(std::span<const iovec> parts) {
   const std::span<const iovec> rest = detail::without_leading_empty(parts);
   if (shut_down_.load(std::memory_order_relaxed)) return lost("shut down");
-  if (rest.empty()) return std::size_t{0};  // for the system, 0 bytes would mean the end
+  if (rest.empty()) return std::size_t{0};  // the system returns 0 for the end of the stream
   msghdr message = message_of(rest);
   for (;;) {
     const ssize_t received = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT);
@@ -94,8 +94,7 @@ Status TcpStream::wait(bool want_receive, bool want_send, Deadline deadline) {
     const Deadline slice = detail::sooner(deadline, kLivenessSlice);
     const short ready = detail::poll_until(fd_.get(), events, slice);
     if (shut_down_.load(std::memory_order_relaxed)) return lost("shut down");
-    // What arrived before the end is still to be received, so the receiver hears of the end by
-    // receiving.
+    // Bytes that arrived before the end can still be received; then the receiver sees the end.
     if ((ready & events) != 0) return {};
     if (ready != 0) return lost("the peer closed the connection");
     if (peer_is_silent(fd_.get())) return lost("the peer's machine does not answer");
@@ -115,7 +114,7 @@ Result<Segment> TcpStream::receive_segment(Deadline) {
 
 void TcpStream::shut_down() noexcept {
   shut_down_.store(true, std::memory_order_relaxed);
-  if (intact()) (void)::shutdown(fd_.get(), SHUT_RDWR);  // wakes poll, here and there
+  if (intact()) (void)::shutdown(fd_.get(), SHUT_RDWR);  // wakes poll on both sides
 }
 
 Status TcpStream::failure(int error) const {

@@ -11,11 +11,11 @@
 
 namespace ob::transport::tcp {
 
-/// A TCP connection. After fork the child may destroy or leak its copy; the parent's connection
-/// goes on.
+/// A TCP connection. After fork the child may destroy or leak its copy, and the parent's connection
+/// continues.
 class TcpStream final : public Stream {
  public:
-  /// @pre fd is a connected non-blocking socket
+  /// @param fd a connected non-blocking socket
   explicit TcpStream(detail::Fd fd);
   ~TcpStream() override;
 
@@ -40,9 +40,9 @@ class TcpStream final : public Stream {
   const std::string peer_;
   const pid_t owner_;
   std::atomic<bool> shut_down_{false};
-  // Waking a core of an idle virtual machine was measured at 20 to 45 us, twice in a round trip:
-  // polling for about as long keeps small round trips at 7 us. On a busy machine both ends share a
-  // core, polling does not pay, and Spin gives it up.
+  // A wake-up of an idle core of a virtual machine takes 20 to 45 us (measured), twice in a round
+  // trip; polling for about as long keeps small round trips at 7 us. On a busy machine both ends
+  // share a core, polling does not pay, and Spin stops it.
   detail::Spin spin_{std::chrono::microseconds(50)};
 };
 

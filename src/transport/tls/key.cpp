@@ -14,7 +14,7 @@ using tls::ErrorScope;
 using tls::OpenSsl;
 using tls::Session;
 
-// AES-GCM runs at several GB/s where the processor has instructions for it.
+// AES-GCM runs at several GB/s on processors with instructions for it.
 constexpr const char* kCiphers =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
@@ -23,7 +23,8 @@ struct FreeContext {
 };
 using Context = std::unique_ptr<SSL_CTX, FreeContext>;
 
-// What a side offers, each name with its length in front (RFC 7301, 3.1). Outlives every session.
+// The protocols that a side offers, each name behind its length (RFC 7301, 3.1). They outlive every
+// session.
 const std::string& offered(bool plain) {
   const auto with_length = [](std::string_view name) {
     return static_cast<char>(name.size()) + std::string(name);
@@ -54,7 +55,7 @@ class Key final : public Security {
     ssl.SSL_CTX_ctrl(context, SSL_CTRL_MODE,
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER, nullptr);
     ssl.SSL_CTX_set_ciphersuites(context, kCiphers);
-    ssl.SSL_CTX_set_num_tickets(context, 0);  // every connection proves itself anew
+    ssl.SSL_CTX_set_num_tickets(context, 0);  // every connection needs a new proof
     ssl.SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
     ssl.SSL_CTX_set_alpn_protos(context, unsigned_bytes(protocols_),
                                 static_cast<unsigned>(protocols_.size()));
@@ -113,7 +114,7 @@ class Key final : public Security {
     return {Code::invalid_argument, "cannot use " + file + " (" + errors.reason() + ")"};
   }
 
-  // The daemon's choice: its first that the client offers, too.
+  // Selects the daemon's first protocol that the client offers, too.
   static int select_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes,
                              const unsigned char* theirs, unsigned their_bytes, void* protocols) {
     const std::string& ours = *static_cast<const std::string*>(protocols);
@@ -125,7 +126,7 @@ class Key final : public Security {
     return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
   }
 
-  // A daemon opens streams, too: to other daemons.
+  // A daemon opens streams to other daemons, too.
   Result<std::unique_ptr<tls::TlsStream>> over(std::unique_ptr<Stream> stream, Side side) const {
     const OpenSsl& ssl = OpenSsl::get();
     Session session(ssl.SSL_new(context_.get()));
@@ -133,7 +134,7 @@ class Key final : public Security {
     if (side == Side::client) {
       ssl.SSL_set_connect_state(session.get());
     } else {
-      ssl.SSL_set_purpose(session.get(), X509_PURPOSE_ANY);  // TlsStream looks at it
+      ssl.SSL_set_purpose(session.get(), X509_PURPOSE_ANY);  // TlsStream checks the purpose
       ssl.SSL_set_accept_state(session.get());
     }
     return std::make_unique<tls::TlsStream>(std::move(session), std::move(stream), side);

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "base/contract.hpp"
+
 namespace ob::transport::tls {
 namespace {
 
@@ -14,7 +16,7 @@ bool find(void* library, const char* name, Function& function) noexcept {
   return function != nullptr;
 }
 
-// Never closed: streams may end in late destructors.
+// Opens the library for good: streams may end in late destructors.
 Result<OpenSsl> open() {
   void* const ssl = ::dlopen(kSsl, RTLD_NOW | RTLD_LOCAL);
   void* const crypto = ::dlopen(kCrypto, RTLD_NOW | RTLD_LOCAL);
@@ -48,7 +50,10 @@ const Result<OpenSsl>& opened() {
 
 Status OpenSsl::load() { return opened().status(); }
 
-const OpenSsl& OpenSsl::get() noexcept { return opened().value(); }
+const OpenSsl& OpenSsl::get() noexcept {
+  OB_EXPECT(load().ok());
+  return opened().value();
+}
 
 std::string ErrorScope::reason() const {
   const OpenSsl& ssl = OpenSsl::get();

@@ -1,6 +1,6 @@
 #pragma once
-// OpenSSL 3, opened at run time by those who have a key: the drop-in library needs nothing but libc
-// at load time.
+// OpenSSL 3, opened at run time when there is a key: the drop-in library needs nothing but libc at
+// load time.
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -13,7 +13,7 @@
 
 namespace ob::transport::tls {
 
-/// The functions used here, under the names of their manual pages.
+/// The functions that are used here, under the names of their manual pages.
 struct OpenSsl {
 #define OB_LIBSSL_FUNCTIONS(F)    \
   F(SSL_CTX_check_private_key)    \
@@ -69,10 +69,11 @@ struct OpenSsl {
   OB_LIBCRYPTO_FUNCTIONS(OB_DECLARE)
 #undef OB_DECLARE
 
-  /// Opens it, once. Threads: any
-  /// Errors: unavailable, saying what to install
+  /// Opens the library once.   Threads: any
+  /// Errors: unavailable; the message names the package to install
   static Status load();
-  /// @pre load() succeeded
+  /// Returns the functions.
+  /// @pre load().ok()
   static const OpenSsl& get() noexcept;
 };
 
@@ -81,7 +82,7 @@ struct FreeSession {
 };
 using Session = std::unique_ptr<SSL, FreeSession>;
 
-/// Keeps what OpenSSL notes of our errors out of the calling program's sight, and its own in place.
+/// Hides our errors in OpenSSL's error queue from the calling program, and keeps the program's own.
 class ErrorScope {
  public:
   ErrorScope() noexcept { OpenSsl::get().ERR_set_mark(); }
@@ -89,7 +90,7 @@ class ErrorScope {
   ErrorScope(const ErrorScope&) = delete;
   ErrorScope& operator=(const ErrorScope&) = delete;
 
-  /// The last reason noted in this scope; empty if there is none.
+  /// Returns the last reason of this scope; empty if there is none.
   std::string reason() const;
 };
 

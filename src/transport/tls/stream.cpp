@@ -8,13 +8,13 @@
 namespace ob::transport::tls {
 namespace {
 
-// Most that a record carries (RFC 8446, 5.1).
+// Largest payload of a record (RFC 8446, 5.1).
 constexpr std::size_t kRecordBytes = 16 << 10;
 // Several records for one system call.
 constexpr std::size_t kReceiveBytes = 256 << 10;
-// Then the other direction has its turn.
+// After this many bytes the other direction has its turn.
 constexpr std::size_t kMostAtOnce = 512 << 10;
-// How records begin whose sender shakes hands or gives up (RFC 8446, 5.1).
+// First bytes of handshake and alert records (RFC 8446, 5.1).
 constexpr std::byte kHandshakeRecord{22};
 constexpr std::byte kAlertRecord{21};
 
@@ -71,7 +71,7 @@ BIO_METHOD* TlsStream::method() {
   return made;
 }
 
-// Not in the constructor: it can fail.
+// This is not part of the constructor because it can fail.
 Status TlsStream::attach_to_inner() {
   const OpenSsl& ssl = OpenSsl::get();
   BIO* const bio = method() != nullptr ? ssl.BIO_new(method()) : nullptr;
@@ -130,7 +130,7 @@ int TlsStream::read(BIO* bio, char* bytes, std::size_t size_bytes, std::size_t* 
 }
 
 long TlsStream::control(BIO*, int command, long, void*) {
-  return command == BIO_CTRL_FLUSH ? 1 : 0;  // nothing is kept back
+  return command == BIO_CTRL_FLUSH ? 1 : 0;  // nothing is buffered
 }
 
 std::size_t TlsStream::take_received(std::byte* to, std::size_t size_bytes) noexcept {
@@ -142,7 +142,7 @@ std::size_t TlsStream::take_received(std::byte* to, std::size_t size_bytes) noex
 
 // --- the handshake -------------------------------------------------------------------------------
 
-// @pre mutex_ is held
+// mutex_ is held.
 Status TlsStream::advance() {
   if (state_ != State::shaking_hands) return {};
   const OpenSsl& ssl = OpenSsl::get();
@@ -160,8 +160,8 @@ Status TlsStream::advance() {
   return {};
 }
 
-// Who opens a stream may be a client or another daemon: OpenSSL was told to believe either, since
-// it knows of one purpose only.
+// A client or another daemon may open a stream. OpenSSL can check for one purpose only, so it was
+// told to accept any, and the purpose is checked here.
 Status TlsStream::take_role() {
   if (side_ == Side::client) return {};
   const OpenSsl& ssl = OpenSsl::get();
@@ -185,7 +185,7 @@ Status TlsStream::shake_hands(Deadline deadline) {
   }
 }
 
-// What went wrong, of the handshake or later, as people would say it.
+// Describes a failure of the handshake, or a later one, in plain words.
 Status TlsStream::failure(const ErrorScope& errors) const {
   const OpenSsl& ssl = OpenSsl::get();
   if (foreign_) {
@@ -220,7 +220,7 @@ Status TlsStream::failure(const ErrorScope& errors) const {
 Result<std::size_t> TlsStream::try_send(std::span<const iovec> parts) {
   if (state_ == State::plain) return inner_->try_send(parts);
   const std::lock_guard lock(mutex_);
-  // A refusal that the peer can read.
+  // Send an alert that the peer can read.
   if (foreign_ && side_ == Side::daemon) return inner_->try_send(parts);
   OB_RETURN_IF_ERROR(advance());
   switch (state_.load()) {
@@ -243,9 +243,9 @@ Result<std::size_t> TlsStream::send_encrypted(std::span<const iovec> parts) {
   return total;
 }
 
-// A record, straight from a large part or gathered from small ones. OpenSSL keeps a record that the
-// stream below did not take, and wants to be asked for it again, with no fewer bytes: a sender who
-// was told 0 offers the same bytes again.
+// Sends a record, directly from a large part or gathered from small ones. OpenSSL keeps a record
+// that the stream below did not accept, and must be called for it again with at least as many
+// bytes. That holds, because a sender that was told 0 offers the same bytes again.
 Result<std::size_t> TlsStream::send_some(detail::Pieces& left) {
   std::size_t count = 0;
   const std::span<const iovec> pieces = left.next(kRecordBytes, count);
@@ -284,7 +284,7 @@ Result<std::size_t> TlsStream::try_receive(std::span<const iovec> parts) {
   }
 }
 
-// The handshake's last bytes may have come with the first of the data.
+// The last bytes of the handshake may have arrived together with the first data.
 Result<std::size_t> TlsStream::receive_plain(std::span<const iovec> parts) {
   if (begin_ == end_) {
     may_have_more_ = false;

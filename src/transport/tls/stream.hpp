@@ -1,5 +1,5 @@
 #pragma once
-// A stream inside TLS 1.3, over any other.
+// A TLS 1.3 stream over any other stream.
 
 #include <atomic>
 #include <memory>
@@ -14,19 +14,19 @@
 
 namespace ob::transport::tls {
 
-/// What the handshake agrees on as application protocol: how data travel after it.
+/// The application protocols that the handshake can agree on; they tell how data travel afterwards.
 inline constexpr std::string_view kEncrypted = "outboard";
 inline constexpr std::string_view kPlain = "outboard-plain";
 
-/// Encrypts or, after a handshake that agreed on kPlain, passes bytes on as they are. The handshake
-/// is driven by whoever sends, receives or waits.
+/// Encrypts bytes or, after a handshake that agreed on kPlain, forwards them unencrypted. Every
+/// call of send, receive or wait advances the handshake.
 class TlsStream final : public Stream {
  public:
-  /// @param session new, knows its side; @pre OpenSsl::load() succeeded
-  /// @param side what this end is to the other: client, if it opened the stream
+  /// @param session a new session that knows its side
+  /// @param side the role of this end: client, if it opened the stream
   TlsStream(Session session, std::unique_ptr<Stream> inner, Side side);
 
-  /// Errors: denied; deadline_exceeded; those of the stream below.
+  /// Completes the handshake.   Errors: denied; deadline_exceeded; those of the stream below
   Status shake_hands(Deadline deadline);
 
   Result<std::size_t> try_send(std::span<const iovec> parts) override;
@@ -38,7 +38,7 @@ class TlsStream final : public Stream {
     return inner_->receive_segment(deadline);
   }
   void shut_down() noexcept override { inner_->shut_down(); }
-  /// With the name in the certificate of a proven peer: "10.0.0.3:7770 (ada)".
+  /// Names the peer, with the name in its certificate once proven: "10.0.0.3:7770 (ada)".
   std::string peer() const override;
   std::string user() const override;
   bool from_daemon() const override { return from_daemon_; }
@@ -67,23 +67,23 @@ class TlsStream final : public Stream {
   const Session session_;
   const Side side_;
   std::atomic<State> state_{State::shaking_hands};
-  std::atomic<bool> wants_to_send_{false};  // the handshake
+  std::atomic<bool> wants_to_send_{false};  // the handshake needs room
   std::atomic<bool> from_daemon_{false};
-  std::atomic<bool> may_have_more_{false};  // to be received without waiting
-  mutable std::mutex mutex_;                // of session_ and all below
-  Status broken_;                           // what the stream below said last, if that was the end
-  std::string name_;                        // of the proven peer
-  std::vector<std::byte> received_;         // below; [begin_, end_) is not decrypted yet
+  std::atomic<bool> may_have_more_{false};  // bytes may be received without waiting
+  mutable std::mutex mutex_;                // guards session_ and all below
+  Status broken_;                           // the final error of the stream below
+  std::string name_;                        // name of the proven peer
+  std::vector<std::byte> received_;         // [begin_, end_) is not decrypted yet
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   enum class Blocked : std::uint8_t { no, receiving, sending };
-  // By the stream below, in the call of OpenSSL just made. Its own SSL_get_error() looks at errors
-  // of the thread, which may be the calling program's.
+  // Results of the stream below in the last call of OpenSSL. SSL_get_error() cannot be used,
+  // because it reads errors of the thread, which may belong to the calling program.
   Blocked blocked_ = Blocked::no;
-  bool heard_ = false;             // anything
-  bool foreign_ = false;           // and it was not TLS
+  bool heard_ = false;             // the peer has sent something
+  bool foreign_ = false;           // the peer does not speak TLS
   std::vector<std::byte> record_;  // gathered from small parts
-  std::size_t begun_bytes_ = 0;    // of a record that the stream below has not taken yet
+  std::size_t begun_bytes_ = 0;    // size of a record that the stream below has not accepted yet
 };
 
 }  // namespace ob::transport::tls

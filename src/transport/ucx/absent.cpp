@@ -1,4 +1,4 @@
-// Takes the place of this folder where UCX's headers were not found.
+// Replaces this folder in builds without UCX's headers.
 
 #include "transport/ucx/open.hpp"
 

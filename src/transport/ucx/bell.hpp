@@ -23,7 +23,7 @@ class Bell {
     std::uint64_t rings = 0;
     (void)!::read(fd_.get(), &rings, sizeof rings);
   }
-  /// Leaves the descriptor's number to whoever has it now.
+  /// Forgets the descriptor without closing its number, which may belong to another file now.
   void abandon() noexcept { (void)fd_.release(); }
 
  private:

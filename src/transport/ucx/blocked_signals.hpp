@@ -5,7 +5,8 @@
 
 namespace ob::transport::ucx {
 
-/// Threads started meanwhile inherit this, so that the program's signals are not delivered to them.
+/// Blocks all signals. Threads that start meanwhile inherit this, so that they never receive the
+/// program's signals.
 class BlockedSignals {
  public:
   BlockedSignals() noexcept {

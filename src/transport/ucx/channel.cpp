@@ -2,10 +2,12 @@
 
 #include <cstring>
 
+#include "base/contract.hpp"
+
 namespace ob::transport::ucx {
 namespace {
 
-// Turns in a row before the caller is heard again.
+// Limit of consecutive progress calls before the caller continues.
 constexpr int kTurns = 64;
 
 template <class T>
@@ -36,43 +38,45 @@ Channel::~Channel() = default;
 Status Channel::connect(const Hello& peer) {
   peer_token_ = peer.token;
   OB_RETURN_IF_ERROR(worker_->connect(peer.address));
-  send_credit();  // tells the peer that we are set up
+  send_credit();  // tells the peer that our side is set up
   return {};
 }
 
 void Channel::send(std::size_t size_bytes) {
-  Departure& piece = departures_.commit(size_bytes, peer_token_);
+  OB_EXPECT(connected());
+  PendingSend& piece = send_ring_.commit(size_bytes, peer_token_);
   worker_->send(MessageKind::data, bytes_of(piece.header), piece.data, piece.operation);
 }
 
 void Channel::consume(std::size_t size_bytes) {
-  arrivals_.consume(size_bytes);
+  receive_ring_.consume(size_bytes);
   give_credit();
 }
 
 void Channel::progress() {
+  OB_EXPECT(connected());
   for (int i = 0; i < kTurns && worker_->progress(); ++i) fetch_announced();
   fetch_announced();
-  if (!departures_.settle() || !arrivals_.settle()) fail("UCX could not transfer");
+  if (!send_ring_.settle() || !receive_ring_.settle()) fail("UCX could not transfer");
   if (crediting_.failed) fail("UCX could not transfer");
   if (worker_->failure() != nullptr) fail(worker_->failure());
   give_credit();
 }
 
 void Channel::fetch_announced() {
-  // Outside of UCX's call of announced(): what it calls must not call it.
+  // This runs outside of announced(), which UCX calls: a callback must not call UCX.
   for (const Fetch& fetch : fetches_)
     worker_->fetch(fetch.from, fetch.into->to, fetch.into->operation);
   fetches_.clear();
 }
 
 void Channel::give_credit() {
-  const bool due = arrivals_.consumed() - credit_.consumed >= kPortionBytes;
+  const bool due = receive_ring_.consumed() - credit_.consumed >= kPortionBytes;
   if (due && crediting_.done && failure_ == nullptr) send_credit();
 }
 
 void Channel::send_credit() {
-  credit_ = {peer_token_, arrivals_.consumed()};
+  credit_ = {peer_token_, receive_ring_.consumed()};
   crediting_ = {};
   worker_->send(MessageKind::credit, bytes_of(credit_), {}, crediting_);
 }
@@ -80,23 +84,23 @@ void Channel::send_credit() {
 void Channel::arrived(MessageKind kind, std::span<const std::byte> header,
                       std::span<const std::byte> data) {
   if (kind == MessageKind::credit) return take_credit(header);
-  Arrivals::Piece* const piece = expect(header, data.size());
+  ReceiveRing::Piece* const piece = expect(header, data.size());
   if (piece == nullptr) return;
   std::memcpy(piece->to, data.data(), data.size());
   piece->operation.done = true;
 }
 
 bool Channel::announced(std::span<const std::byte> header, Announced data) {
-  Arrivals::Piece* const piece = expect(header, data.size_bytes);
+  ReceiveRing::Piece* const piece = expect(header, data.size_bytes);
   if (piece != nullptr) fetches_.push_back({data, piece});
   return piece != nullptr;
 }
 
-Arrivals::Piece* Channel::expect(std::span<const std::byte> header, std::size_t size_bytes) {
+ReceiveRing::Piece* Channel::expect(std::span<const std::byte> header, std::size_t size_bytes) {
   DataHeader data;
-  if (!read(header, hello_.token, data)) return nullptr;  // a stranger's
+  if (!read(header, hello_.token, data)) return nullptr;  // from another sender
   heard_ = true;
-  Arrivals::Piece* const piece = arrivals_.expect(data.offset, size_bytes);
+  ReceiveRing::Piece* const piece = receive_ring_.expect(data.offset, size_bytes);
   if (piece == nullptr) breach();
   return piece;
 }
@@ -105,7 +109,7 @@ void Channel::take_credit(std::span<const std::byte> header) {
   CreditHeader credit;
   if (!read(header, hello_.token, credit)) return;
   heard_ = true;
-  if (!departures_.credit(credit.consumed)) breach();
+  if (!send_ring_.credit(credit.consumed)) breach();
 }
 
 void Channel::breach() noexcept {

@@ -9,7 +9,7 @@
 namespace ob::transport::ucx {
 namespace {
 
-// A busy caller moves things on itself; one who left is not missed for longer than this.
+// A busy caller makes progress itself; after its last call this time passes at most.
 constexpr std::chrono::milliseconds kLater{2};
 constexpr std::chrono::milliseconds kSlice{500};
 
@@ -45,7 +45,7 @@ void Driver::run() {
     std::array<pollfd, 2> both{{{bell_.descriptor(), POLLIN, 0}, {next.descriptor, POLLIN, 0}}};
     const std::size_t n = next.when == Next::When::readable ? 2 : 1;
     (void)detail::poll_until(std::span(both).first(n), deadline_of(next.when));
-    bell_.silence();  // first: a bell that is rung after the look wakes the next poll
+    bell_.silence();  // before the step: a bell that rings later wakes the next poll
     if (stop_.load()) return;
     next = step_();
   }

@@ -9,17 +9,18 @@
 
 namespace ob::transport::ucx {
 
-/// A thread that moves on what was accepted while nobody is in a call: UCX does nothing by itself,
-/// as the system does for tcp.
+/// A thread that lets UCX make progress while no thread is in a call. UCX does nothing by itself,
+/// unlike the system for tcp.
 class Driver {
  public:
-  /// When to call again: at wake(), after a while, or when `descriptor` is readable.
+  /// The time of the next call: at wake(), after a while, or when `descriptor` is readable.
   struct Next {
     enum class When { woken, later, readable } when = When::woken;
     int descriptor = -1;
   };
 
-  /// Calls `step` until destroyed, first at the first wake(). nullptr if there can be no thread.
+  /// Calls `step` until destroyed, for the first time at the first wake(). Returns nullptr if the
+  /// system has no more threads.
   static std::unique_ptr<Driver> start(std::function<Next()> step);
   ~Driver();
   Driver(const Driver&) = delete;
@@ -27,7 +28,7 @@ class Driver {
 
   /// Threads: any
   void wake() const noexcept { bell_.ring(); }
-  /// In a program that closed our descriptors.
+  /// Stops without use of descriptors that the program has closed.
   void abandon_descriptor() noexcept { bell_.abandon(); }
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 std::vector<char*>* merged(char** before, std::span<const char* const> forced,
                            std::span<const char* const> defaults) {
-  // getenv() takes the first variable of a name.
+  // getenv() finds the first variable of a name.
   auto* all = new std::vector<char*>;
   for (const char* const variable : forced) all->push_back(const_cast<char*>(variable));
   for (char** at = before; at != nullptr && *at != nullptr; ++at) all->push_back(*at);
@@ -34,7 +34,7 @@ BorrowedEnvironment::~BorrowedEnvironment() {
   if (::environ == ours_->data()) {
     ::environ = before_;
   } else {
-    take_out_ours();  // somebody's setenv() made a copy of it
+    take_out_ours();  // a setenv() of the program has copied ours
   }
 }
 
@@ -42,7 +42,7 @@ void BorrowedEnvironment::take_out_ours() noexcept {
   const auto ours = [&](const char* variable) {
     for (const auto list : {forced_, defaults_}) {
       for (const char* const mine : list) {
-        if (mine == variable) return true;  // the very same string, not one that reads alike
+        if (mine == variable) return true;  // compares addresses, not contents
       }
     }
     return false;

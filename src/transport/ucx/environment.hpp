@@ -5,13 +5,13 @@
 
 namespace ob::transport::ucx {
 
-/// Lets this process see other environment variables for as long as the object lives. Unlike
-/// setenv() it frees and overwrites nothing that another thread's getenv() may be reading.
-/// Threads: one at a time; a setenv() by the program meanwhile is kept
+/// Gives this process other environment variables while the object lives. Unlike setenv() it frees
+/// and overwrites nothing that getenv() of another thread may be reading.
+/// Threads: one at a time; a concurrent setenv() of the program stays in effect
 class BorrowedEnvironment {
  public:
-  /// `forced` win over the process's variables, `defaults` give way to them; all are "NAME=value"
-  /// literals.
+  /// @param forced literals "NAME=value" that replace the process's variables
+  /// @param defaults literals "NAME=value" that the process's variables replace
   BorrowedEnvironment(std::span<const char* const> forced, std::span<const char* const> defaults);
   ~BorrowedEnvironment();
   BorrowedEnvironment(const BorrowedEnvironment&) = delete;
@@ -21,7 +21,7 @@ class BorrowedEnvironment {
   void take_out_ours() noexcept;
 
   char** const before_;
-  // Never freed: another thread may be walking it when we put the old one back.
+  // The array is never freed: another thread may be reading it when the old one is restored.
   std::vector<char*>* const ours_;
   const std::span<const char* const> forced_;
   const std::span<const char* const> defaults_;

@@ -10,10 +10,10 @@
 namespace ob::transport::ucx {
 namespace {
 
-// A worker's address has some hundred bytes for each network device of its machine.
+// A worker's address takes some hundred bytes for each network device of its machine.
 constexpr std::size_t kMaxAddressBytes = std::size_t{64} << 10;
 
-/// Receives until `bytes` holds `wanted`; false while it does not.
+/// Receives until `bytes` holds `wanted` bytes; false while some are missing.
 Result<bool> fill(Stream& control, std::vector<std::byte>& bytes, std::size_t wanted) {
   while (bytes.size() < wanted) {
     const std::size_t had = bytes.size();

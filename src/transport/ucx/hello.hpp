@@ -1,5 +1,5 @@
 #pragma once
-// What the two sides tell each other over the control stream.
+// The messages on the control stream.
 
 #include <array>
 #include <cstddef>
@@ -12,28 +12,28 @@
 
 namespace ob::transport::ucx {
 
-/// Names one direction of one connection; only its two ends know it.
+/// A secret that identifies one direction of one connection; only the two ends know it.
 using Token = std::array<std::byte, 16>;
 
-/// Errors: internal if the system has no random numbers
+/// Makes a new token.   Errors: internal if the system has no random numbers
 Result<Token> random_token();
 
-/// The first words of each side.
+/// The first message of each side.
 struct Hello {
-  std::string version;             ///< UCX's
-  Token token{};                   ///< goes into every message to the speaker
+  std::string version;             ///< version of UCX
+  Token token{};                   ///< part of every message to the sender of the hello
   std::vector<std::byte> address;  ///< UCX's worker address
 };
 
-/// The last words: how many bytes were sent over UCX in all.
-struct Farewell {
+/// The close notice, the last message: the total of bytes sent over UCX.
+struct CloseNotice {
   std::uint64_t magic;
   std::uint64_t sent_bytes;
 };
 
-inline constexpr std::uint64_t kFarewellMagic = 0x65796265'78637562;
+inline constexpr std::uint64_t kCloseNoticeMagic = 0x65796265'78637562;
 
-/// The start of a hello on the wire, in the speaker's byte order; the address follows.
+/// The header of a hello on the wire, in the sender's byte order; the address follows.
 struct HelloHead {
   std::uint64_t magic;
   std::uint32_t protocol;
@@ -45,28 +45,29 @@ struct HelloHead {
 inline constexpr std::uint64_t kHelloMagic = 0x6f6c6c65'48786375;
 inline constexpr std::uint32_t kProtocol = 1;
 
-/// Says hello as the control takes it: one that has yet to prove its peer takes nothing.
+/// Sends the hello as far as the control stream accepts it. A stream whose peer is not proven yet
+/// accepts nothing.
 class HelloSender {
  public:
   explicit HelloSender(const Hello& hello);
 
   bool done() const noexcept { return sent_ == bytes_.size(); }
-  /// Sends what the control takes now.
+  /// Sends as much as the control stream accepts now.
   /// Errors: those of the control; internal if version or address are too long
   Status advance(Stream& control);
 
  private:
-  std::vector<std::byte> bytes_;  // empty: too long
+  std::vector<std::byte> bytes_;  // empty if the hello is too long
   std::size_t sent_ = 0;
 };
 
-/// Takes the peer's hello as it comes.
+/// Receives the peer's hello as it arrives.
 class HelloReceiver {
  public:
-  /// `version` is what the peer's has to be; our own.
+  /// @param version our own, which the peer must have, too
   explicit HelloReceiver(std::string version) : version_(std::move(version)) {}
 
-  /// Nothing while the hello is not whole.
+  /// Returns nothing while the hello is incomplete.
   /// Errors: version_mismatch naming both releases; unsupported for the other byte order;
   /// protocol_error; connection_lost
   Result<std::optional<Hello>> poll(Stream& control);

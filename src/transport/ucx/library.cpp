@@ -7,13 +7,13 @@
 namespace ob::transport::ucx {
 namespace {
 
-// UCX reads these while it is loaded, into a process that is not ours: it must not catch that
-// process's signals (SIGHUP among them), nor rewrite its memory functions, nor start threads.
+// UCX reads these variables while it is loaded. Inside somebody else's process it must not catch
+// signals (SIGHUP among them), rewrite memory functions, or start threads.
 constexpr const char* kForced[] = {
     "UCX_ERROR_SIGNALS=", "UCX_HANDLE_ERRORS=none",      "UCX_DEBUG_SIGNO=0",
     "UCX_MEM_EVENTS=n",   "UCX_MEM_MMAP_HOOK_MODE=none", "UCX_MEM_CUDA_HOOK_MODE=none",
     "UCX_VFS_ENABLE=n"};
-// It writes to the program's output otherwise; what matters comes back as a status.
+// Otherwise UCX writes to the program's output. Its errors are returned as a status.
 constexpr const char* kDefaults[] = {"UCX_LOG_LEVEL=fatal", "UCX_WARN_UNUSED_ENV_VARS=n"};
 
 Status missing(const char* what) {
@@ -25,7 +25,7 @@ Status missing(const char* what) {
 
 void* open() {
   const BorrowedEnvironment quiet(kForced, kDefaults);
-  // Threads of UCX may run until the end of the process: it is never closed.
+  // The library is never closed, because its threads may run until the end of the process.
   return ::dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 

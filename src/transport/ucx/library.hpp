@@ -1,5 +1,5 @@
 #pragma once
-// The functions of UCX that are used, opened at run time: nothing of ours needs UCX to be loaded.
+// The functions of UCX, opened at run time: no part of Outboard needs UCX at load time.
 
 #include <ucp/api/ucp.h>
 
@@ -42,8 +42,8 @@ struct Library {
   std::string text(ucs_status_t status) const { return ucs_status_string(status); }
 };
 
-/// Opens UCX once, without its signal handlers and without its changes to munmap() and its like.
-/// Threads: any   Errors: unsupported if it is not there
+/// Opens UCX once, without its signal handlers and without its changes to munmap() and similar
+/// functions.   Threads: any   Errors: unsupported if it is not installed
 Result<const Library*> library();
 
 }  // namespace ob::transport::ucx

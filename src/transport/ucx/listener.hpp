@@ -8,7 +8,7 @@ class UcxListener final : public Listener {
  public:
   explicit UcxListener(std::unique_ptr<Listener> control) : control_(std::move(control)) {}
 
-  /// A client that is gone again, or for whom resources are short, is passed over.
+  /// Accepts a client. Skips clients that are gone again, or for which resources are short.
   Result<std::unique_ptr<Stream>> accept(Deadline deadline) override;
   std::string address() const override { return "ucx:" + control_->address(); }
   void close() noexcept override { control_->close(); }

@@ -1,12 +1,12 @@
-#include "transport/ucx/arrivals.hpp"
+#include "transport/ucx/receive_ring.hpp"
 
 #include <algorithm>
 #include <iterator>
 
 namespace ob::transport::ucx {
 
-Arrivals::Piece* Arrivals::expect(std::uint64_t offset, std::size_t size_bytes) {
-  // All are bounded before they are added up: they came over the network.
+ReceiveRing::Piece* ReceiveRing::expect(std::uint64_t offset, std::size_t size_bytes) {
+  // All values came over the network, and are bounded before they are added.
   const bool sound = size_bytes != 0 && size_bytes <= kPieceBytes && offset >= arrived_ &&
                      offset - consumed_ <= kRingBytes &&
                      size_bytes <= kRingBytes - (offset - consumed_) &&
@@ -27,7 +27,7 @@ Arrivals::Piece* Arrivals::expect(std::uint64_t offset, std::size_t size_bytes) 
   return pieces_.insert(after, std::move(piece))->get();
 }
 
-bool Arrivals::settle() noexcept {
+bool ReceiveRing::settle() noexcept {
   while (!pieces_.empty() && pieces_.front()->operation.done &&
          pieces_.front()->offset == arrived_) {
     if (pieces_.front()->operation.failed) return false;
@@ -37,7 +37,7 @@ bool Arrivals::settle() noexcept {
   return true;
 }
 
-std::span<const std::byte> Arrivals::readable() noexcept {
+std::span<const std::byte> ReceiveRing::readable() noexcept {
   const auto ready = static_cast<std::size_t>(arrived_ - consumed_);
   return {ring_.at(consumed_), std::min(ready, Ring::contiguous(consumed_))};
 }

@@ -10,11 +10,11 @@
 
 namespace ob::transport::ucx {
 
-/// The receiver's ring. Pieces may come in any order; bytes are read in the stream's.
-/// Threads: owner only, but what readable() gave may be read meanwhile
-class Arrivals {
+/// The receiver's ring. Pieces may arrive in any order; bytes are read in the order of the stream.
+/// Threads: owner only, but the memory from readable() may be read meanwhile
+class ReceiveRing {
  public:
-  /// A piece whose bytes are being put into `to`.
+  /// A piece whose bytes are on their way into `to`.
   struct Piece {
     std::uint64_t offset = 0;
     std::size_t size_bytes = 0;
@@ -22,12 +22,12 @@ class Arrivals {
     Operation operation;
   };
 
-  /// Makes place for a piece; it stays there until it is done and its bytes are readable.
-  /// nullptr if no honest sender sends that: beyond the room it has, or bytes it sent before.
+  /// Adds a piece, which stays until it is done and its bytes are readable. Returns nullptr for a
+  /// piece that breaks the protocol: one beyond the granted room, or with bytes that came before.
   Piece* expect(std::uint64_t offset, std::size_t size_bytes);
-  /// Takes up pieces that are done. False if one of them failed.
+  /// Makes finished pieces readable; false if one of them failed.
   bool settle() noexcept;
-  /// The next bytes, as far as they lie in one part.
+  /// Returns the next bytes, as far as they are contiguous in memory.
   std::span<const std::byte> readable() noexcept;
   void consume(std::size_t size_bytes) noexcept { consumed_ += size_bytes; }
 

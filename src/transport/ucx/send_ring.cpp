@@ -1,27 +1,27 @@
-#include "transport/ucx/departures.hpp"
+#include "transport/ucx/send_ring.hpp"
 
 #include <algorithm>
 
 namespace ob::transport::ucx {
 
-std::size_t Departures::room() const noexcept {
+std::size_t SendRing::room() const noexcept {
   return kRingBytes - static_cast<std::size_t>(sent_ - std::min(settled_, credited_));
 }
 
-std::span<std::byte> Departures::reserve() noexcept {
+std::span<std::byte> SendRing::reserve() noexcept {
   const std::size_t size_bytes = std::min({room(), Ring::contiguous(sent_), kPieceBytes});
   return {ring_.at(sent_), size_bytes};
 }
 
-Departure& Departures::commit(std::size_t size_bytes, const Token& token) {
-  Departure& piece = pieces_.emplace_back();
+PendingSend& SendRing::commit(std::size_t size_bytes, const Token& token) {
+  PendingSend& piece = pieces_.emplace_back();
   piece.header = {token, sent_};
   piece.data = {ring_.at(sent_), size_bytes};
   sent_ += size_bytes;
   return piece;
 }
 
-bool Departures::settle() noexcept {
+bool SendRing::settle() noexcept {
   while (!pieces_.empty() && pieces_.front().operation.done) {
     if (pieces_.front().operation.failed) return false;
     settled_ += pieces_.front().data.size();
@@ -30,9 +30,9 @@ bool Departures::settle() noexcept {
   return true;
 }
 
-bool Departures::credit(std::uint64_t consumed) noexcept {
+bool SendRing::credit(std::uint64_t consumed) noexcept {
   if (consumed > sent_) return false;
-  credited_ = std::max(credited_, consumed);  // credits may overtake each other
+  credited_ = std::max(credited_, consumed);  // credits may arrive out of order
   return true;
 }
 

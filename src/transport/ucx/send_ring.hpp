@@ -11,35 +11,35 @@
 
 namespace ob::transport::ucx {
 
-/// A piece of the stream on its way.
-struct Departure {
+/// A piece of the stream that is being sent.
+struct PendingSend {
   DataHeader header{};
   std::span<const std::byte> data;
   Operation operation;
 };
 
-/// The sender's ring: bytes stay until UCX is done with them and the peer has consumed them.
-/// Threads: owner only, but the space that reserve() gave may be filled meanwhile
-class Departures {
+/// The sender's ring. Bytes stay until UCX has finished with them and the peer has consumed them.
+/// Threads: owner only, but the space from reserve() may be filled meanwhile
+class SendRing {
  public:
-  /// Space for the next piece; empty if the peer has to consume first.
+  /// Returns space for the next piece; empty if the peer must consume first.
   std::span<std::byte> reserve() noexcept;
-  /// Makes the first size_bytes of that space the next piece. It stays where it is until it is
+  /// Makes the first size_bytes of that space the next piece. The piece does not move until it is
   /// done.
-  Departure& commit(std::size_t size_bytes, const Token& token);
-  /// Forgets pieces that are done. False if one of them failed.
+  PendingSend& commit(std::size_t size_bytes, const Token& token);
+  /// Removes finished pieces; false if one of them failed.
   bool settle() noexcept;
-  /// The peer has consumed so many bytes in all. False if that cannot be.
+  /// Notes the total of bytes that the peer has consumed; false if it is impossible.
   bool credit(std::uint64_t consumed) noexcept;
 
   std::size_t room() const noexcept;
   std::uint64_t sent() const noexcept { return sent_; }
-  /// True while UCX is at work on a piece.
+  /// True while UCX sends a piece.
   bool busy() const noexcept { return !pieces_.empty(); }
 
  private:
   Ring ring_;
-  std::deque<Departure> pieces_;  // which does not move what it holds
+  std::deque<PendingSend> pieces_;  // a deque does not move its elements
   std::uint64_t sent_ = 0;
   std::uint64_t settled_ = 0;
   std::uint64_t credited_ = 0;

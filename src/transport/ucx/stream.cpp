@@ -12,26 +12,27 @@
 namespace ob::transport::ucx {
 namespace {
 
-// As for tcp, which these messages travel through where there is no fabric.
+// As for tcp, which carries these messages where there is no fabric.
 constexpr std::chrono::microseconds kSpin{50};
-// How often a waiter asks the control stream whether the peer's machine still answers.
+// The interval at which a waiting thread checks over the control stream that the peer still
+// answers.
 constexpr std::chrono::milliseconds kLivenessSlice{500};
-// One who polls without ever waiting hears of the peer's end, too.
+// A caller that polls and never waits checks the control stream, too, once in so many polls.
 constexpr unsigned kLooksPerControlLook = 256;
-// After the peer's end, what it sent is waited for: a round trip of the network if it was killed
-// (nobody knows how much there is), longer if it said how much.
+// After the peer's end, bytes that it sent may still arrive. Without a close notice their number is
+// unknown, and the wait is about a round trip of the network; with one it is longer.
 constexpr std::chrono::milliseconds kLastBytes{50};
-constexpr std::chrono::seconds kToldBytes{5};
+constexpr std::chrono::seconds kAnnouncedBytes{5};
 constexpr std::chrono::milliseconds kEndSlice{1};
-// How long a closing side goes on handing over what was accepted; the system does this for tcp.
-constexpr std::chrono::seconds kPatience{1};
+// The time that a closing side continues to send accepted bytes. For tcp the system does this.
+constexpr std::chrono::seconds kCloseTimeout{1};
 constexpr std::chrono::microseconds kPumpSlice{200};
 
 bool on_this_machine(const std::string& peer) {
   return peer.rfind("127.", 0) == 0 || peer.rfind("[::1]:", 0) == 0;
 }
 
-/// Calls copy(piece, offset) for the next pieces of limit_bytes or fewer in all; returns how many.
+/// Calls copy(piece, offset) for the next pieces, at most limit_bytes in all; returns their bytes.
 template <class Copy>
 std::size_t copy_pieces(detail::Pieces& pieces, std::size_t limit_bytes, Copy copy) {
   std::size_t bytes = 0;
@@ -75,13 +76,13 @@ UcxStream::~UcxStream() {
   if (ours && control_->intact()) {
     driver_.reset();
     flush();
-    say_farewell();
+    send_close_notice();
     settle();
     if (!channel_->may_end()) (void)channel_.release();
     return;
   }
-  // A forked child has not got UCX's thread, and its parent goes on; and a program that closed our
-  // descriptors closed UCX's.
+  // Leak the channel: a forked child has no thread of UCX, and the parent still uses the channel. A
+  // program that has closed our descriptors has also closed those of UCX.
   (void)channel_.release();
   (void)driver_.release();
   if (!ours) return;
@@ -101,22 +102,22 @@ Status UcxStream::await_hello(Deadline deadline) {
   }
 }
 
-/// Moves everything on; fails if the peer was refused.
+/// Makes progress on the control stream and in UCX; fails if the peer was refused.
 Status UcxStream::turn() {
   if (!channel_->connected() && refused_.ok()) OB_RETURN_IF_ERROR(listen_to_control());
-  OB_RETURN_IF_ERROR(greet());  // listening may have been what proved the peer
+  OB_RETURN_IF_ERROR(greet());  // the control stream may just have proven the peer
   move_on();
   return refused_;
 }
 
-/// What can be done without the control stream, whose readers may be asleep.
+/// Makes progress in UCX only: threads that read the control stream may be asleep.
 void UcxStream::move_on() {
   ++turns_;
-  // Not before the peer's hello: without it nothing of UCX's own set-up may begin, see ~Worker().
+  // UCX's own set-up must not begin before the peer's hello, see ~Worker().
   if (!channel_->connected()) return;
   channel_->progress();
   if (channel_->failure() != nullptr && !ended_) {
-    take_farewell();  // which its sender said before it closed UCX
+    receive_close_notice();  // the peer sends it before it closes UCX
     end(channel_->failure());
   }
   wake_others();
@@ -136,7 +137,7 @@ Status UcxStream::greet() {
 Status UcxStream::listen_to_control() {
   if (!ended_ && !channel_->connected()) refused_ = take_hello();
   if (!refused_.ok() || !channel_->connected() || ended_) return refused_;
-  take_farewell();
+  receive_close_notice();
   return {};
 }
 
@@ -144,7 +145,7 @@ Status UcxStream::take_hello() {
   auto hello = hello_.poll(*control_);
   if (hello.ok()) {
     const Status status = hello->has_value() ? channel_->connect(**hello) : Status();
-    if (!status.ok()) end(status.message());  // it may be gone already
+    if (!status.ok()) end(status.message());  // the peer may be gone already
     if (channel_->connected() && driver_ != nullptr) driver_->wake();
     return {};
   }
@@ -153,29 +154,31 @@ Status UcxStream::take_hello() {
   return {};
 }
 
-void UcxStream::take_farewell() {
-  const iovec rest{reinterpret_cast<std::byte*>(&farewell_) + farewell_bytes_,
-                   sizeof farewell_ - farewell_bytes_};
+void UcxStream::receive_close_notice() {
+  const iovec rest{reinterpret_cast<std::byte*>(&close_notice_) + close_notice_bytes_,
+                   sizeof close_notice_ - close_notice_bytes_};
   std::byte more;
   const iovec beyond{&more, 1};
   const bool whole = rest.iov_len == 0;
   const auto received = control_->try_receive(std::span(whole ? &beyond : &rest, 1));
   if (!received.ok()) return end("it closed the connection or died");
-  if (!whole) farewell_bytes_ += *received;
+  if (!whole) close_notice_bytes_ += *received;
 }
 
 void UcxStream::end(std::string why) {
   if (ended_) return;
   ended_ = std::move(why);
-  const bool told = farewell_bytes_ == sizeof farewell_ && farewell_.magic == kFarewellMagic;
-  last_bytes_until_ = Clock::now() + (told ? Clock::duration(kToldBytes) : kLastBytes);
+  const bool told =
+      close_notice_bytes_ == sizeof close_notice_ && close_notice_.magic == kCloseNoticeMagic;
+  last_bytes_until_ = Clock::now() + (told ? Clock::duration(kAnnouncedBytes) : kLastBytes);
 }
 
-/// True if nothing more can come.
+/// True if no more bytes can arrive.
 bool UcxStream::drained() const noexcept {
   if (!channel_->connected()) return true;
-  const bool told = farewell_bytes_ == sizeof farewell_ && farewell_.magic == kFarewellMagic;
-  return (told && channel_->arrivals().arrived() >= farewell_.sent_bytes) ||
+  const bool told =
+      close_notice_bytes_ == sizeof close_notice_ && close_notice_.magic == kCloseNoticeMagic;
+  return (told && channel_->receive_ring().arrived() >= close_notice_.sent_bytes) ||
          Clock::now() >= last_bytes_until_;
 }
 
@@ -186,7 +189,7 @@ Result<std::size_t> UcxStream::try_send(std::span<const iovec> parts) {
   OB_RETURN_IF_ERROR(turn());
   std::size_t sent = 0;
   while (!from.at_end() && channel_->connected() && !ended_) {
-    const std::span<std::byte> space = channel_->departures().reserve();
+    const std::span<std::byte> space = channel_->send_ring().reserve();
     if (space.empty()) break;
     lock.unlock();  // a receiver need not wait for the copy
     const std::size_t used =
@@ -202,13 +205,13 @@ Result<std::size_t> UcxStream::try_send(std::span<const iovec> parts) {
   return sent;
 }
 
-/// By the driver's thread.
+/// Runs on the driver's thread.
 Driver::Next UcxStream::drive() {
   const Lock lock(mutex_);
   const bool attended = turns_ != turns_seen_ || waiters_ != 0;
   if (!attended) move_on();
   turns_seen_ = turns_;
-  driver_sleeps_ = waiters_ != 0;  // the last one wakes it
+  driver_sleeps_ = waiters_ != 0;  // the last waiting thread wakes it
   if (driver_sleeps_ || ended_ || !channel_->connected()) return {};
   if (attended || !channel_->may_end() || !channel_->arm()) return {Driver::Next::When::later, -1};
   return {Driver::Next::When::readable, channel_->descriptor()};
@@ -221,7 +224,7 @@ Result<std::size_t> UcxStream::try_receive(std::span<const iovec> parts) {
   OB_RETURN_IF_ERROR(turn());
   std::size_t received = 0;
   while (!to.at_end() && can_receive()) {
-    const std::span<const std::byte> from = channel_->arrivals().readable();
+    const std::span<const std::byte> from = channel_->receive_ring().readable();
     lock.unlock();
     const std::size_t used =
         copy_pieces(to, from.size(), [&](const iovec& piece, std::size_t offset) {
@@ -239,13 +242,15 @@ Result<std::size_t> UcxStream::try_receive(std::span<const iovec> parts) {
   return std::size_t{0};
 }
 
-bool UcxStream::can_receive() const noexcept { return !channel_->arrivals().readable().empty(); }
-
-bool UcxStream::can_send() const noexcept {
-  return channel_->connected() && !ended_ && channel_->departures().room() >= kPortionBytes;
+bool UcxStream::can_receive() const noexcept {
+  return !channel_->receive_ring().readable().empty();
 }
 
-/// True if a waiter may go on, be it to hear of the end.
+bool UcxStream::can_send() const noexcept {
+  return channel_->connected() && !ended_ && channel_->send_ring().room() >= kPortionBytes;
+}
+
+/// True if a waiting thread may continue, even if only to report the end.
 bool UcxStream::ready(Wants wants) {
   if (!turn().ok()) return true;
   if ((wants.receive && can_receive()) || (wants.send && can_send())) return true;
@@ -288,35 +293,44 @@ Status UcxStream::wait_awake(Lock& lock, Wants wants, Deadline deadline) {
   }
 }
 
-/// Sleeps until something happens, or for a while.
+/// Sleeps until an event, or for a while.
 Status UcxStream::sleep(Lock& lock, Wants wants, Deadline deadline) {
   // During its set-up UCX's descriptor is readable all the time.
   const bool setting_up = channel_->connected() && !channel_->may_end();
   if (channel_->connected() && !setting_up && !channel_->arm()) return {};
   const bool ending = ended_.has_value();
-  std::array<pollfd, 4> all{};
-  std::size_t n = 0;
-  if (channel_->connected() && !setting_up) all[n++] = {channel_->descriptor(), POLLIN, 0};
-  if (wants.receive) all[n++] = {receivers_.bell.descriptor(), POLLIN, 0};
-  if (wants.send) all[n++] = {senders_.bell.descriptor(), POLLIN, 0};
-  // Its end stays readable.
-  if (!ending) all[n++] = {control_->descriptor(), POLLIN, 0};
-  receivers_.count += wants.receive ? 1 : 0;
-  senders_.count += wants.send ? 1 : 0;
+  const bool brief = ending || setting_up;
+  PollSet polled = descriptors_for(wants, setting_up);
+  count_sleepers(wants, 1);
   lock.unlock();
-  const Deadline slice =
-      detail::sooner(deadline, ending || setting_up ? kEndSlice : kLivenessSlice);
-  const int woken = detail::poll_until(std::span(all).first(n), slice);
+  const Deadline slice = detail::sooner(deadline, brief ? kEndSlice : kLivenessSlice);
+  const int woken = detail::poll_until(std::span(polled.all).first(polled.count), slice);
   Status alive;
-  if (woken == 0 && !ending && !setting_up) alive = control_->wait(true, false, Deadline::min());
+  if (woken == 0 && !brief) alive = control_->wait(true, false, Deadline::min());
   lock.lock();
-  receivers_.count -= wants.receive ? 1 : 0;
-  senders_.count -= wants.send ? 1 : 0;
+  count_sleepers(wants, -1);
   if (wants.receive) receivers_.bell.silence();
   if (wants.send) senders_.bell.silence();
   if (ending) return {};
   if (alive.code() == Code::connection_lost) end("its machine does not answer");
-  return all[n - 1].revents != 0 ? listen_to_control() : Status();
+  return polled.all[polled.count - 1].revents != 0 ? listen_to_control() : Status();
+}
+
+/// Returns the descriptors that end a sleep; the control stream is the last one until it has ended.
+UcxStream::PollSet UcxStream::descriptors_for(Wants wants, bool setting_up) const noexcept {
+  PollSet polled;
+  const auto add = [&](int descriptor) { polled.all[polled.count++] = {descriptor, POLLIN, 0}; };
+  if (channel_->connected() && !setting_up) add(channel_->descriptor());
+  if (wants.receive) add(receivers_.bell.descriptor());
+  if (wants.send) add(senders_.bell.descriptor());
+  // The end of the control stream stays readable.
+  if (!ended_) add(control_->descriptor());
+  return polled;
+}
+
+void UcxStream::count_sleepers(Wants wants, int change) noexcept {
+  if (wants.receive) receivers_.count += change;
+  if (wants.send) senders_.count += change;
 }
 
 Status UcxStream::send_segment(int) {
@@ -335,7 +349,7 @@ void UcxStream::shut_down() noexcept {
   senders_.bell.ring();
 }
 
-/// Hands over what was accepted, as far as the peer takes it soon.
+/// Sends accepted bytes, as far as the peer takes them within kCloseTimeout.
 void UcxStream::flush() noexcept {
   if (shut_down_.load(std::memory_order_relaxed)) return;
   const Lock lock(mutex_);
@@ -343,12 +357,12 @@ void UcxStream::flush() noexcept {
     if (!turn().ok() || ended_) return false;
     if (detail::poll_until(control_->descriptor(), POLLIN, Deadline::min()) != 0)
       (void)listen_to_control();
-    return channel_->departures().busy();
+    return channel_->send_ring().busy();
   };
   pump(busy);
 }
 
-/// Lets UCX finish the set-up that a stream of short life may be in the middle of.
+/// Lets UCX finish its set-up, which a stream of short life may interrupt.
 void UcxStream::settle() noexcept {
   const Lock lock(mutex_);
   const auto unsettled = [&] {
@@ -358,18 +372,18 @@ void UcxStream::settle() noexcept {
   pump(unsettled);
 }
 
-/// Until it is not `wanted` any more, for a moment.
+/// Calls wanted() until it is false or kCloseTimeout has passed.
 template <class Wanted>
 void UcxStream::pump(Wanted wanted) noexcept {
-  const Deadline end_of_pump = Clock::now() + kPatience;
+  const Deadline end_of_pump = Clock::now() + kCloseTimeout;
   while (wanted() && Clock::now() < end_of_pump) {
     (void)detail::poll_until({}, detail::sooner(end_of_pump, kPumpSlice));
   }
 }
 
-void UcxStream::say_farewell() noexcept {
-  const Farewell farewell{kFarewellMagic, channel_->departures().sent()};
-  const iovec all{const_cast<Farewell*>(&farewell), sizeof farewell};
+void UcxStream::send_close_notice() noexcept {
+  const CloseNotice notice{kCloseNoticeMagic, channel_->send_ring().sent()};
+  const iovec all{const_cast<CloseNotice*>(&notice), sizeof notice};
   if (channel_->connected()) (void)control_->try_send(std::span(&all, 1));
 }
 

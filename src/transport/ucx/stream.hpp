@@ -1,7 +1,9 @@
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -14,15 +16,15 @@
 
 namespace ob::transport::ucx {
 
-/// Bytes go through a channel of UCX; the control stream brings the peer's hello and farewell and
-/// is how its death is noticed. After fork the child may destroy or leak its copy; the parent's
-/// connection goes on.
+/// Bytes travel through a channel of UCX. The control stream carries the hello and the close
+/// notice, and detects the death of the peer. After fork the child may destroy or leak its copy,
+/// and the parent's connection continues.
 class UcxStream final : public Stream {
  public:
-  /// Says hello; the peer's hello is taken when it comes.
+  /// Sends the hello; the peer's hello is received later.
   /// Errors: those of Channel::create; connection_lost; out_of_memory
   static Result<std::unique_ptr<UcxStream>> create(std::unique_ptr<Stream> control);
-  /// Sends what was accepted, for a moment; then says farewell.
+  /// Sends accepted bytes, for a limited time, and then the close notice.
   ~UcxStream() override;
 
   /// Waits for the peer's hello.   Errors: unavailable if none comes; those of HelloReceiver::poll
@@ -43,7 +45,7 @@ class UcxStream final : public Stream {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  /// What a waiter of a direction sleeps on.
+  /// The bell that threads waiting for a direction sleep on.
   struct Sleepers {
     Bell bell;
     int count = 0;
@@ -52,6 +54,10 @@ class UcxStream final : public Stream {
     bool receive;
     bool send;
   };
+  struct PollSet {
+    std::array<pollfd, 4> all{};
+    std::size_t count = 0;
+  };
 
   UcxStream(std::unique_ptr<Stream> control, std::unique_ptr<Channel> channel);
   Status turn();
@@ -59,13 +65,15 @@ class UcxStream final : public Stream {
   Status listen_to_control();
   Status greet();
   Status take_hello();
-  void take_farewell();
+  void receive_close_notice();
   void end(std::string why);
   bool drained() const noexcept;
   bool can_receive() const noexcept;
   bool can_send() const noexcept;
   bool ready(Wants wants);
   Status sleep(Lock& lock, Wants wants, Deadline deadline);
+  PollSet descriptors_for(Wants wants, bool setting_up) const noexcept;
+  void count_sleepers(Wants wants, int change) noexcept;
   void wake_others();
   Status wait_awake(Lock& lock, Wants wants, Deadline deadline);
   Driver::Next drive();
@@ -73,7 +81,7 @@ class UcxStream final : public Stream {
   void settle() noexcept;
   template <class Wanted>
   void pump(Wanted wanted) noexcept;
-  void say_farewell() noexcept;
+  void send_close_notice() noexcept;
   Status lost() const;
 
   const std::unique_ptr<Stream> control_;
@@ -81,14 +89,14 @@ class UcxStream final : public Stream {
   std::atomic<bool> shut_down_{false};
   detail::Spin spin_;
 
-  std::mutex mutex_;  // holds for the rest
+  std::mutex mutex_;  // guards all below
   std::unique_ptr<Channel> channel_;
   HelloSender greeting_;
   HelloReceiver hello_;
-  Status refused_;  // the peer, or its hello
-  Farewell farewell_{};
-  std::size_t farewell_bytes_ = 0;
-  // Why the peer is gone; what it sent before may still come.
+  Status refused_;  // not ok if the peer or its hello was refused
+  CloseNotice close_notice_{};
+  std::size_t close_notice_bytes_ = 0;
+  // The reason why the peer is gone; bytes that it sent before may still arrive.
   std::optional<std::string> ended_;
   Deadline last_bytes_until_;
   unsigned empty_looks_ = 0;

@@ -5,17 +5,18 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "base/contract.hpp"
 #include "transport/ucx/blocked_signals.hpp"
 
 namespace ob::transport::ucx {
 namespace {
 
-// A closing endpoint is given this many turns to say so to its peer, who hears it from the control
-// stream anyway.
+// A closing endpoint gets this many progress calls to notify its peer, which also sees the end of
+// the control stream.
 constexpr int kClosingTurns = 100;
 
-// UCX keeps state of the whole process, a thread among it, which a forked child has not got. It
-// starts afresh only if there was no worker when the child was made.
+// UCX has state for the whole process, including a thread that a forked child lacks. It starts
+// afresh only if there was no worker at the fork.
 std::atomic<int> live_workers{0};
 std::atomic<pid_t> home{0};
 
@@ -81,10 +82,11 @@ Status Worker::open(bool this_machine_only) {
   ucp_config_t* config = nullptr;
   ucs_status_t status = ucx_->ucp_config_read(nullptr, nullptr, &config);
   if (status != UCS_OK) return failure_of("read UCX's settings", status);
-  // UCX's own ports ask nobody who he is: where all is on one machine they are not for others.
+  // UCX's own ports do not authenticate anybody. If both ends are on one machine, the ports are not
+  // open to other machines.
   if (this_machine_only && !set_by_user("UCX_NET_DEVICES"))
     (void)ucx_->ucp_config_modify(config, "NET_DEVICES", "lo");
-  // It cannot tell that a peer behind shared memory died, so it would not use it.
+  // UCX cannot detect the death of a peer behind shared memory, and so would not use it.
   if (!set_by_user("UCX_TLS")) (void)ucx_->ucp_config_modify(config, "TLS", "^shm");
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
@@ -95,7 +97,8 @@ Status Worker::open(bool this_machine_only) {
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_FLAGS;
   worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  worker.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;  // a dead peer's are dropped with the worker
+  worker.flags =
+      UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;  // requests of a dead peer are freed with the worker
   status = ucx_->ucp_worker_create(context_, &worker, &worker_);
   if (status != UCS_OK) return failure_of("start a UCX worker", status);
   status = ucx_->ucp_worker_get_efd(worker_, &descriptor_);
@@ -138,11 +141,12 @@ Result<std::vector<std::byte>> Worker::address() const {
 }
 
 Status Worker::connect(std::span<const std::byte> address) {
+  OB_EXPECT(!connected());
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(address.data());
-  // Without it UCX aborts the process when the peer is gone.
+  // Without an error handler UCX aborts the process when the peer is gone.
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.arg = this;
   params.err_handler.cb = [](void* arg, ucp_ep_h, ucs_status_t status) {

@@ -1,5 +1,5 @@
 #pragma once
-// One UCX context with one worker and one endpoint: what UCX needs for one connection.
+// One UCX context with one worker and one endpoint, for one connection.
 
 #include <cstddef>
 #include <memory>
@@ -14,65 +14,67 @@ namespace ob::transport::ucx {
 
 enum class MessageKind : unsigned { data = 0, credit = 1 };
 
-/// A message's data that is still at its sender.
+/// The data of a message while they are still at the sender.
 struct Announced {
   void* handle = nullptr;
   std::size_t size_bytes = 0;
 };
 
-/// What a worker calls while it progresses.
+/// The callbacks of a worker while it makes progress.
 class MessageSink {
  public:
   virtual ~MessageSink() = default;
-  /// `data` goes away after the call.
+  /// Receives a message; `data` is valid during the call only.
   virtual void arrived(MessageKind kind, std::span<const std::byte> header,
                        std::span<const std::byte> data) = 0;
-  /// True if the data will be fetched; otherwise it is thrown away.
+  /// Receives an announcement; returns true if the data will be fetched, otherwise UCX discards
+  /// them.
   virtual bool announced(std::span<const std::byte> header, Announced data) = 0;
 };
 
-/// Something UCX has been asked for. Stays where it is until done.
+/// A request to UCX. It must not move until it is done.
 struct Operation {
   bool done = false;
   bool failed = false;
 };
 
-/// Threads: one at a time   After fork: the child may only abandon() it
+/// Threads: one at a time; after fork the child may only abandon() it
 class Worker {
  public:
-  /// @param this_machine_only the peer is reached through loopback: UCX opens ports nowhere else
-  /// @param sink outlives the worker
+  /// @param this_machine_only lets UCX open ports on loopback only, where the peer is
+  /// @param sink must outlive the worker
   /// Errors: unsupported without UCX, or after a fork from a process that had workers;
-  /// out_of_memory, unavailable
+  ///         out_of_memory, unavailable
   static Result<std::unique_ptr<Worker>> create(bool this_machine_only, MessageSink& sink);
-  /// Ends whatever is under way.
-  /// @pre not connected and without progress(), or set up on both sides: UCX 1.13 aborts the
-  /// process if it has words of the set-up left to say
+  /// Aborts all requests. The worker must be unconnected and without progress(), or set up on both
+  /// sides: UCX 1.13 aborts the process if messages of its set-up are left.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   std::string version() const { return ucx_->version(); }
-  /// Where peers connect to.
+  /// Returns the address for peers.
   Result<std::vector<std::byte>> address() const;
-  /// Connects to the peer's address.   @pre not connected   Errors: unavailable
+  /// Connects to the peer's address.   Errors: unavailable
+  /// @pre !connected()
   Status connect(std::span<const std::byte> address);
   bool connected() const noexcept { return endpoint_ != nullptr; }
-  /// True once the endpoint is set up on our side, or failed.
+  /// True once the endpoint is set up on our side, or has failed.
   bool set_up() const noexcept { return failure_ != nullptr || set_up_.done; }
 
-  /// Sends a message; `header` and `data` stay as they are until the operation is done.
+  /// Sends a message; `header` and `data` must not change until the operation is done.
   void send(MessageKind kind, std::span<const std::byte> header, std::span<const std::byte> data,
             Operation& operation);
-  /// Fetches announced data into `to`, of at least its size.
+  /// Fetches announced data into `to`, which must have at least their size.
   void fetch(Announced data, std::byte* to, Operation& operation);
 
-  /// Moves things on; false if there was nothing to do.
+  /// Makes progress; false if there was nothing to do.
   bool progress() noexcept { return ucx_->ucp_worker_progress(worker_) != 0; }
-  /// True if descriptor() will become readable with the next event; false: progress first.
+  /// True if descriptor() will become readable with the next event; otherwise progress() comes
+  /// first.
   bool arm() noexcept { return ucx_->ucp_worker_arm(worker_) == UCS_OK; }
   int descriptor() const noexcept { return descriptor_; }
-  /// Why UCX lost the peer; nullptr if it did not.
+  /// Returns the reason why UCX lost the peer; nullptr if it did not.
   const char* failure() const noexcept { return failure_; }
 
  private:

@@ -14,7 +14,7 @@ using namespace ob::transport::test;
 template <class Ring>
 bool is_woken(bool receiver, bool sender, Ring ring) {
   BellWords words{};
-  const Deadline deadline = patience();
+  const Deadline deadline = test_deadline();
   std::thread sleeper([&] { sleep_on(words, receiver, sender, deadline, [] { return false; }); });
   while (words.sleeping_receivers.load() + words.sleeping_senders.load() == 0) {
     std::this_thread::yield();
@@ -35,7 +35,7 @@ TEST(Bell, WakesWhoSleeps) {
 
 TEST(Bell, NobodySleepsOnceThingsAreReady) {
   BellWords words{};
-  const Deadline deadline = patience();
+  const Deadline deadline = test_deadline();
   sleep_on(words, true, true, deadline, [] { return true; });
   EXPECT_LT(Clock::now(), deadline);
 }

@@ -30,7 +30,7 @@ TEST_F(Hostile, AnImpossibleHeadIsAProtocolErrorAndEndsTheConnection) {
     RawClient client(*listener);
     client.to_server().head.store(wrong);
     std::vector<std::byte> bytes(64, std::byte{0xA5});
-    EXPECT_TRUE(client.server->wait(true, false, patience()).ok());
+    EXPECT_TRUE(client.server->wait(true, false, test_deadline()).ok());
     EXPECT_EQ(try_receive(*client.server, bytes).status().code(), Code::protocol_error);
     EXPECT_EQ(bytes, std::vector<std::byte>(64, std::byte{0xA5}));
     EXPECT_EQ(try_receive(*client.server, bytes).status().code(), Code::connection_lost);
@@ -80,11 +80,11 @@ TEST_F(Hostile, RandomWordsEverywhereDoNoHarmBeyondTheConnection) {
 TEST_F(Hostile, AMalformedRecordInsteadOfASegmentIsAProtocolError) {
   RawClient client(*listener);
   ASSERT_EQ(::send(client.socket.get(), "garbage", 7, 0), 7);
-  EXPECT_EQ(client.server->receive_segment(patience()).status().code(), Code::protocol_error);
+  EXPECT_EQ(client.server->receive_segment(test_deadline()).status().code(), Code::protocol_error);
   Record empty;
   empty.kind = RecordKind::segment;
-  ASSERT_TRUE(send_record(client.socket.get(), empty, -1, patience()).ok());
-  EXPECT_EQ(client.server->receive_segment(patience()).status().code(), Code::protocol_error);
+  ASSERT_TRUE(send_record(client.socket.get(), empty, -1, test_deadline()).ok());
+  EXPECT_EQ(client.server->receive_segment(test_deadline()).status().code(), Code::protocol_error);
 }
 
 TEST_F(Hostile, MemoryCannotBeTruncatedUnderTheServer) {
@@ -92,9 +92,9 @@ TEST_F(Hostile, MemoryCannotBeTruncatedUnderTheServer) {
   const SocketName name(folder.socket_path());
   ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(name.bytes), name.size_bytes),
             0);
-  const auto server = require(listener->accept(patience()));
+  const auto server = require(listener->accept(test_deadline()));
   detail::Fd memory;
-  (void)require(receive_record(socket.get(), memory, patience()));
+  (void)require(receive_record(socket.get(), memory, test_deadline()));
   EXPECT_NE(::ftruncate(memory.get(), 0), 0);
 }
 
@@ -104,7 +104,7 @@ Status connect_to_raw_listener(const Record& record, std::size_t record_bytes,
   Folder folder;
   SocketFile file = require(create_socket_file({folder.socket_path()}));
   auto client = std::async(std::launch::async, [&] {
-    return connect("unix:" + folder.socket_path(), patience()).status();
+    return connect("unix:" + folder.socket_path(), test_deadline()).status();
   });
   pollfd ready{file.socket.get(), POLLIN, 0};
   (void)::poll(&ready, 1, -1);

@@ -19,9 +19,10 @@ struct RawClient {
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(name.bytes), name.size_bytes) !=
         0)
       std::abort();
-    server = test::require(listener.accept(test::patience()));
+    server = test::require(listener.accept(test::test_deadline()));
     detail::Fd memory;
-    const Record record = test::require(receive_record(socket.get(), memory, test::patience()));
+    const Record record =
+        test::require(receive_record(socket.get(), memory, test::test_deadline()));
     if (record.kind != RecordKind::welcome) std::abort();
     mapping = test::require(map_memory(memory.get()));
   }

@@ -87,7 +87,7 @@ TEST_F(SocketFiles, ThatReplacedOursAreLeftAlone) {
 
 TEST_F(SocketFiles, InAMissingFolderAreUnavailable) {
   EXPECT_EQ(listen("unix:" + folder.path() + "/missing/socket").status().code(), Code::unavailable);
-  EXPECT_EQ(connect("unix:" + folder.path() + "/missing/socket", patience()).status().code(),
+  EXPECT_EQ(connect("unix:" + folder.path() + "/missing/socket", test_deadline()).status().code(),
             Code::unavailable);
 }
 

@@ -44,7 +44,7 @@ TEST(Liveness, AnUnreachablePeerIsNoticedByASender) {
     Link link(Kind::tcp);
     if (!set_loopback(false)) return kCannot;
     if (!send_all(*link.client, bytes_of("anybody there?")).ok()) return 2;
-    return link.client->wait(true, false, patience()).code() == Code::connection_lost ? 0 : 1;
+    return link.client->wait(true, false, test_deadline()).code() == Code::connection_lost ? 0 : 1;
   });
   if (outcome == kCannot) GTEST_SKIP() << "no network namespaces here";
   EXPECT_EQ(outcome, 0);

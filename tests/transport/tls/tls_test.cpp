@@ -26,7 +26,7 @@ struct SecureLink {
   explicit SecureLink(const Ends& ends = {}) : raw(Kind::tcp) {
     server = require(ends.daemon->accept_over(std::move(raw.server)));
     std::thread answering([this] { server_said = answer(); });
-    auto made = ends.client->connect_over(std::move(raw.client), patience());
+    auto made = ends.client->connect_over(std::move(raw.client), test_deadline());
     client_said = made.status();
     if (made.ok()) {
       client = std::move(*made);
@@ -87,7 +87,7 @@ Status send_in_parts(Stream& stream, std::span<const std::byte> bytes, std::mt19
         skip -= count;
       }
       OB_ASSIGN_OR_RETURN(const std::size_t sent, stream.try_send(rest));
-      if (sent == 0) OB_RETURN_IF_ERROR(stream.wait(false, true, patience()));
+      if (sent == 0) OB_RETURN_IF_ERROR(stream.wait(false, true, test_deadline()));
       taken += sent;
     }
     bytes = bytes.subspan(offered);
@@ -187,7 +187,7 @@ TEST(Tls, WhatTravelsCannotBeRead) {
   const auto secret = bytes_of("the quick brown fox jumps over the lazy dog");
   std::vector<std::byte> heard(secret.size());
   std::thread answering([&] { EXPECT_TRUE(receive_all(*server, heard).ok()); });
-  auto client = require(ends.client->connect_over(std::move(below.client), patience()));
+  auto client = require(ends.client->connect_over(std::move(below.client), test_deadline()));
   EXPECT_TRUE(send_all(*client, secret).ok());
   answering.join();
   EXPECT_EQ(heard, secret);
@@ -264,7 +264,8 @@ TEST(Tls, AClientWithoutAKeyIsToldSoInItsOwnWords) {
 TEST(Tls, ADaemonWithoutAKeyIsNotTrusted) {
   Link link(Kind::tcp);
   ASSERT_TRUE(send_all(*link.server, bytes_of("\x20 who are you?")).ok());
-  const auto made = key("good", Side::client)->connect_over(std::move(link.client), patience());
+  const auto made =
+      key("good", Side::client)->connect_over(std::move(link.client), test_deadline());
   EXPECT_EQ(made.status().code(), Code::denied);
   EXPECT_NE(made.status().message().find("without TLS"), std::string::npos);
 }
@@ -302,7 +303,7 @@ TEST(Tls, ARecordedConversationDoesNotOpenAnother) {
       }
     });
     auto client =
-        require(key("good", Side::client)->connect_over(std::move(below.client), patience()));
+        require(key("good", Side::client)->connect_over(std::move(below.client), test_deadline()));
     const std::byte byte{1};
     EXPECT_TRUE(send_all(*client, {&byte, 1}).ok());
     answering.join();

@@ -32,9 +32,9 @@ std::string control_address(const Listener& listener) {
 Status connect_to_one_who_says(const std::vector<std::byte>& hello) {
   const auto listener = require(listen("127.0.0.1:0"));
   auto client = std::async(std::launch::async, [&] {
-    return connect("ucx:" + listener->address(), patience()).status();
+    return connect("ucx:" + listener->address(), test_deadline()).status();
   });
-  const auto control = require(listener->accept(patience()));
+  const auto control = require(listener->accept(test_deadline()));
   EXPECT_TRUE(send_all(*control, hello).ok());
   return client.get();
 }
@@ -66,11 +66,11 @@ TEST(UcxHandshake, AnotherReleaseOfUcxIsRefusedByTheClientWhoNamesBoth) {
 
 TEST(UcxHandshake, AnotherReleaseOfUcxIsRefusedByTheServerWhoNamesBoth) {
   const auto listener = require(listen("ucx:127.0.0.1:0"));
-  const auto control = require(connect(control_address(*listener), patience()));
-  const auto server = require(listener->accept(patience()));
+  const auto control = require(connect(control_address(*listener), test_deadline()));
+  const auto server = require(listener->accept(test_deadline()));
   ASSERT_TRUE(
       send_all(*control, head_with([](HelloHead& head) { set_version(head, "0.99.1"); })).ok());
-  const Status status = server->wait(true, false, patience());
+  const Status status = server->wait(true, false, test_deadline());
   EXPECT_EQ(status.code(), Code::version_mismatch) << status.message();
   EXPECT_NE(status.message().find("UCX 0.99.1"), std::string::npos) << status.message();
   EXPECT_NE(status.message().find(version()), std::string::npos) << status.message();
@@ -93,8 +93,8 @@ TEST(UcxHandshake, WordsThatAreNoHelloAreRefused) {
 /// A client of our listener whose UCX side is in the test's hands.
 struct ByHand {
   ByHand() {
-    control = require(connect(control_address(*listener), patience()));
-    server = require(listener->accept(patience()));
+    control = require(connect(control_address(*listener), test_deadline()));
+    server = require(listener->accept(test_deadline()));
     HelloReceiver receiver(version());
     for (;;) {
       auto hello = require(receiver.poll(*control));
@@ -102,13 +102,13 @@ struct ByHand {
         of_server = *hello;
         break;
       }
-      EXPECT_TRUE(control->wait(true, false, patience()).ok());
+      EXPECT_TRUE(control->wait(true, false, test_deadline()).ok());
     }
     EXPECT_TRUE(ucx::HelloSender(channel->hello()).advance(*control).ok());
   }
   /// Sends `text` under `token`, as the next bytes of the stream.
   void say(const Token& token, const std::string& text) {
-    const std::span<std::byte> space = channel->departures().reserve();
+    const std::span<std::byte> space = channel->send_ring().reserve();
     const auto bytes = bytes_of(text);
     std::copy(bytes.begin(), bytes.end(), space.begin());
     if (!channel->connected()) {
@@ -153,7 +153,7 @@ TEST(UcxHandshake, MessagesWithoutTheTokenAreThrownAway) {
 TEST(UcxHandshake, TheSameMessagesWithTheTokenAreHeard) {
   ByHand client;
   client.say(client.of_server.token, "let me in");
-  ASSERT_TRUE(client.server_hears(patience()).ok());
+  ASSERT_TRUE(client.server_hears(test_deadline()).ok());
   std::vector<std::byte> heard(9);
   ASSERT_TRUE(receive_all(*client.server, heard).ok());
   EXPECT_EQ(heard, bytes_of("let me in"));

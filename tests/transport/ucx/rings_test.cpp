@@ -4,8 +4,8 @@
 
 #include "support/random.hpp"
 #include "transport/link.hpp"
-#include "transport/ucx/arrivals.hpp"
-#include "transport/ucx/departures.hpp"
+#include "transport/ucx/receive_ring.hpp"
+#include "transport/ucx/send_ring.hpp"
 
 namespace ob::transport::ucx {
 namespace {
@@ -16,13 +16,13 @@ using Random = std::mt19937_64;
 struct Flight {
   std::uint64_t offset;
   std::vector<std::byte> data;
-  Departure* from;
+  PendingSend* from;
 };
 
 TEST(Rings, BytesComeOutInOrderThoughPiecesOvertakeEachOther) {
   Random random = ob::test::fresh_random();
-  Departures out;
-  Arrivals in;
+  SendRing out;
+  ReceiveRing in;
   std::vector<Flight> flying;
   std::uint64_t written = 0;
   std::uint64_t read = 0;
@@ -33,7 +33,7 @@ TEST(Rings, BytesComeOutInOrderThoughPiecesOvertakeEachOther) {
       const auto size = ob::test::uniform<std::size_t>(random, 1, space.size());
       for (std::size_t i = 0; i < size; ++i) space[i] = value(written + i);
       written += size;
-      Departure& piece = out.commit(size, Token{});
+      PendingSend& piece = out.commit(size, Token{});
       flying.push_back({piece.header.offset, {piece.data.begin(), piece.data.end()}, &piece});
     }
     if (!flying.empty() && ob::test::uniform(random, 0, 1) != 0) {
@@ -41,7 +41,7 @@ TEST(Rings, BytesComeOutInOrderThoughPiecesOvertakeEachOther) {
                 flying[ob::test::uniform<std::size_t>(random, 0, flying.size() - 1)]);
       Flight landing = std::move(flying.back());
       flying.pop_back();
-      Arrivals::Piece* const piece = in.expect(landing.offset, landing.data.size());
+      ReceiveRing::Piece* const piece = in.expect(landing.offset, landing.data.size());
       ASSERT_NE(piece, nullptr);
       std::memcpy(piece->to, landing.data.data(), landing.data.size());
       piece->operation.done = true;
@@ -63,7 +63,7 @@ TEST(Rings, BytesComeOutInOrderThoughPiecesOvertakeEachOther) {
 }
 
 TEST(Rings, NothingIsSentThatThePeerHasNoRoomFor) {
-  Departures out;
+  SendRing out;
   std::size_t sent = 0;
   while (!out.reserve().empty()) {
     const std::size_t size = out.reserve().size();
@@ -80,7 +80,7 @@ TEST(Rings, NothingIsSentThatThePeerHasNoRoomFor) {
 }
 
 TEST(Rings, ImpossiblePiecesAreRefused) {
-  Arrivals in;
+  ReceiveRing in;
   constexpr std::uint64_t kFar = ~std::uint64_t{0};
   EXPECT_EQ(in.expect(0, 0), nullptr);
   EXPECT_EQ(in.expect(0, kPieceBytes + 1), nullptr);
@@ -92,7 +92,7 @@ TEST(Rings, ImpossiblePiecesAreRefused) {
   EXPECT_EQ(in.expect(100, 50), nullptr) << "twice";
   EXPECT_EQ(in.expect(149, 1), nullptr) << "over the end of another";
   EXPECT_EQ(in.expect(90, 11), nullptr) << "over the start of another";
-  Arrivals::Piece* const first = in.expect(0, 100);
+  ReceiveRing::Piece* const first = in.expect(0, 100);
   ASSERT_NE(first, nullptr);
   first->operation.done = true;
   ASSERT_TRUE(in.settle());
