@@ -22,8 +22,8 @@ struct DecodedCall {
   Argument arguments[kMaxArguments];
 };
 /// Decodes a call. The executor checks later that the arguments are legal and inside their buffers.
-/// Errors: unsupported for an unknown routine (names its id); protocol_error if the arguments do not
-///         match its kinds
+/// Errors: unsupported for an unknown routine (names its id); protocol_error if the arguments do
+///         not match its kinds
 Result<DecodedCall> decode_call(std::span<const std::byte> body);
 
 void encode_plan(PlanId id, const FftPlan& plan, wire::Body& body) noexcept;

@@ -40,8 +40,8 @@ struct Operand {
 };
 
 /// Returns the memory of an operand.
-/// @param ld as Argument's: leading dimension, increment, or 0. The sign of an increment tells which
-/// element lies first; it does not change the place.
+/// @param ld as Argument's: leading dimension, increment, or 0. The sign of an increment tells
+/// which element lies first; it does not change the place.
 /// @param written selects the elements of the results instead of those that are read
 Region region_of(const Operand& operand, Kind kind, std::int64_t ld, bool written = false) noexcept;
 /// Returns the leading dimension or increment without gaps; keeps the sign of an increment.
