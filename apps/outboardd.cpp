@@ -204,7 +204,7 @@ int serve(const Options& options) {
   spdlog::info("draining (signal {})", stop.wait());
   const ob::daemon::Drained drained = (*server)->drain(options.drain_seconds);
   // What a device is at cannot be taken from it, but for ending the process.
-  if (drained == ob::daemon::Drained::given_up) _exit(ob::apps::StopSignal::kGivenUp);
+  if (drained == ob::daemon::Drained::aborted) _exit(ob::apps::StopSignal::kGivenUp);
   if (drained == ob::daemon::Drained::left) _exit(0);
   server->reset();
   spdlog::info("stopped");

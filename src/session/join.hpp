@@ -1,5 +1,5 @@
 #pragma once
-// How a stream joins something that there is already at its other end: one message, one answer.
+// The handshake of a stream that joins a connection or a mailbox: one message and one answer.
 
 #include <span>
 
@@ -10,11 +10,11 @@
 
 namespace ob::session {
 
-/// Sends the first message on a stream: it has room for it.
+/// Sends the first message on a stream, which has room for it.
 Status ask_to_join(transport::Stream& stream, wire::Opcode opcode, std::span<const std::byte> body);
 
-/// Waits for `joined`, and takes no byte beyond it.
-/// Errors: what a refusal says; protocol_error; those of the stream
+/// Waits for `joined`, and receives no byte beyond it.
+/// Errors: those of a refusal; protocol_error; those of the stream
 Status take_joined(transport::Stream& stream, transport::Deadline deadline);
 
 }  // namespace ob::session

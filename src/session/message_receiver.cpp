@@ -10,7 +10,7 @@
 namespace ob::session {
 namespace {
 
-// Below this a system call's per-piece cost exceeds that of copying the piece through the buffer.
+// Copying a smaller piece through the buffer costs less than the system call's work per piece.
 constexpr std::uint64_t kDirectPieceBytes = 2048;
 constexpr std::size_t kPiecesPerCall = 128;
 
@@ -32,7 +32,7 @@ Result<std::size_t> MessageReceiver::receive_into_buffer() {
   return received;
 }
 
-// True once wanted_bytes are buffered.
+// Returns true once wanted_bytes are buffered.
 Result<bool> MessageReceiver::fill(std::size_t wanted_bytes) {
   while (end_ - begin_ < wanted_bytes) {
     OB_ASSIGN_OR_RETURN(const std::size_t received, receive_into_buffer());
@@ -78,8 +78,8 @@ Result<std::size_t> MessageReceiver::receive_pieces(Layout::Cursor& destination)
   return received;
 }
 
-// The buffer is the stage: what was received is swapped from there to its place while the caches
-// hold it. A word that is not complete waits in the buffer.
+// Received bytes are swapped from the buffer to their place while the caches hold them. A word that
+// is not complete waits in the buffer.
 Result<bool> MessageReceiver::poll_swapped_payload(Layout::Cursor& destination,
                                                    std::uint32_t word_bytes) {
   while (payload_left_ > 0 && !destination.done()) {

@@ -1,6 +1,6 @@
 #pragma once
-// Takes messages off a stream: headers and bodies through one small buffer, payloads straight to
-// their places.
+// The receiving side of a stream: headers and bodies pass through one small buffer, payloads go
+// straight to their places.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,26 +21,26 @@ struct Message {
   std::span<const std::byte> body;  ///< valid until the next call on the receiver
 };
 
-/// Threads: owner only. Never blocks; the caller waits on the stream when there is nothing to do.
+/// Never blocks: the caller waits on the stream when nothing has arrived.   Threads: owner only
 class MessageReceiver {
  public:
   explicit MessageReceiver(transport::Stream& stream);
 
-  /// The next message, or nothing if it has not arrived yet.
+  /// Returns the next message, or nothing if it has not arrived yet.
   /// Errors: protocol_error for a malformed header; connection_lost.   @pre payload_left() == 0
   Result<std::optional<Message>> poll();
 
-  /// Bytes of the current message's payload that were not received yet.
+  /// Counts the bytes of the current message's payload that were not received yet.
   std::uint64_t payload_left() const noexcept { return payload_left_; }
-  /// Receives what there is of the payload to the cursor; true once it or the cursor is complete.
-  /// @param swapped_word_bytes the payload is words of so many bytes in the other byte order; 1: it
-  /// lands as it is. The same for all of a payload.
+  /// Receives to the cursor what has arrived of the payload. True once one of them is complete.
+  /// @param swapped_word_bytes size of the payload's words, which have the other byte order; 1: the
+  /// bytes stay as they are. It is the same for all of a payload.
   /// @pre pieces and payload are whole words
   Result<bool> poll_payload(Layout::Cursor& destination, std::uint32_t swapped_word_bytes = 1);
-  /// The same, throwing the bytes away.
+  /// Does the same, and throws the bytes away.
   Result<bool> discard_payload();
 
-  /// True between messages with nothing buffered: the peer owes us nothing.
+  /// True between messages if nothing is buffered.
   bool idle() const noexcept { return begin_ == end_ && payload_left_ == 0; }
 
  private:

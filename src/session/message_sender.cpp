@@ -10,7 +10,7 @@ namespace ob::session {
 namespace {
 
 constexpr std::uint64_t kDirectPieceBytes = 2048;  // as in MessageReceiver
-// such payloads are worth copying to save a send
+// copying such a payload costs less than another send
 constexpr std::uint64_t kBufferedPayloadBytes = std::uint64_t{64} * 1024;
 constexpr std::size_t kPiecesPerCall = 128;
 
@@ -19,7 +19,7 @@ constexpr std::size_t kPiecesPerCall = 128;
 MessageSender::MessageSender(transport::Stream& stream, SendWaiter& waiter)
     : stream_(stream), waiter_(waiter), buffer_(new std::byte[kBufferBytes]) {}
 
-// Sends all of `parts`, changing them as it goes.
+// Sends all of `parts`, and changes them meanwhile.
 Status MessageSender::push(std::span<iovec> parts) {
   while (!parts.empty()) {
     OB_ASSIGN_OR_RETURN(std::size_t sent, stream_.try_send(parts));
@@ -70,7 +70,7 @@ Status MessageSender::send_gathered(Layout::Cursor& source) {
   return {};
 }
 
-// Sends long pieces from where they lie; what is buffered goes in front.
+// Sends long pieces from their places, behind the bytes that are buffered.
 Status MessageSender::send_pieces(Layout::Cursor& source) {
   std::array<iovec, kPiecesPerCall> parts;
   while (!source.done()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Puts messages on a stream: small ones are gathered in one buffer and leave together, large
+// The sending side of a stream: small messages gather in one buffer and leave together, large
 // payloads leave straight from their places.
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace ob::session {
 
-/// What a sender does while its peer takes no bytes.
+/// Waits for a sender whose peer takes no bytes.
 class SendWaiter {
  public:
   virtual ~SendWaiter() = default;
-  /// Returns when sending may go on. A client receives meanwhile, so that both sides cannot block
+  /// Returns when sending may go on. A client receives meanwhile, so that the two sides never block
   /// each other.
   virtual Status wait_to_send() = 0;
 };
 
-/// Threads: one at a time.
+/// Threads: one at a time
 class MessageSender {
  public:
   MessageSender(transport::Stream& stream, SendWaiter& waiter);
@@ -33,8 +33,8 @@ class MessageSender {
   /// Queues a message with `payload` (header.payload_bytes is set from it); returns once the
   /// payload's memory may be reused. Small payloads wait for flush() like messages.
   Status send(wire::Header header, std::span<const std::byte> body, const Layout& payload);
-  /// The next part of the payload of a message that send() began: its header's payload_bytes says
-  /// how much there will be. Returns once the part's memory may be reused.
+  /// Sends the next part of the payload of a message that send() began. That message's header has
+  /// the size of all parts. Returns once the part's memory may be reused.
   Status append_payload(const Layout& part);
   Status flush();
 

@@ -1,5 +1,5 @@
-// A client of the other byte order: what it writes is swapped by the word as it arrives; what it
-// reads leaves as it lies.
+// A client of the other byte order: the daemon swaps the words that it writes, and sends the
+// elements that it reads as they are.
 
 #include <algorithm>
 

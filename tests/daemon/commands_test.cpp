@@ -1,4 +1,4 @@
-// Commands of a client driven by hand: right ones, wrong ones, hostile ones.
+// Commands of a client that is driven by hand: correct, wrong and hostile ones.
 
 #include "routines/codec.hpp"
 #include "support/dgemm.hpp"
@@ -57,7 +57,7 @@ class CommandsTest : public testing::TestWithParam<Transport> {
   RawClient client{daemon.address()};
 };
 
-TEST_P(CommandsTest, WhatIsWrittenIsRead) {
+TEST_P(CommandsTest, ReadReturnsTheWrittenBytes) {
   auto random = fresh_random();
   allocate(kBuffer, 100000);
   for (int i = 0; i < 30; ++i) {
@@ -117,7 +117,7 @@ TEST_P(CommandsTest, TooManyQueuesEndTheConnection) {
 }
 
 TEST_P(CommandsTest, CreditsBeyondTheWindowEndTheConnection) {
-  // A queue that is held for a while, so that nothing completes.
+  // A call holds the queue for a while, so that nothing completes.
   InProcessDaemon slow(GetParam(), one(null_device(1 << 28, 0.02)));
   client.disconnect();
   client = RawClient(slow.address());
@@ -186,17 +186,17 @@ TEST_P(CommandsTest, RegionsOutOfBoundsFailTheQueueAndLeaveTheBuffer) {
 TEST_P(CommandsTest, TheFirstFailureSticksUntilSynchronize) {
   allocate(kBuffer, 8 * 16);
   write(kBuffer, line(8), Bytes(8, std::byte{1}));
-  // Found on the device: C reaches beyond its buffer.
+  // The device finds this one: C reaches beyond its buffer.
   Argument arguments[kMaxArguments];
   square_dgemm_on_device(5, kBuffer, kBuffer, kBuffer, arguments);
   wire::Body body;
   encode_call(dgemm(), arguments, body);
   const std::uint64_t failing = client.command(Opcode::call, kQueue, body.bytes());
-  // found at once
+  // This one is found at once.
   client.command(Opcode::copy, kQueue, wire::Copy{BufferId{777}, kBuffer, line(1), line(1)});
   const Received data = read(kBuffer, line(8));
   EXPECT_EQ(data.as<wire::Outcome>().failed_sequence, failing);
-  for (int i = 0; i < 1000; ++i) {  // still known long after
+  for (int i = 0; i < 1000; ++i) {  // the sequence is still known long after
     client.command(Opcode::record, kQueue, wire::Record{EventId{1}});
     if (i % 100 == 99) {
       EXPECT_EQ(read(kBuffer, line(8)).as<wire::Outcome>().failed_sequence, failing);
@@ -228,7 +228,7 @@ TEST_P(CommandsTest, AHugeAllocationBreaksOnlyItsBuffer) {
   EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);
 }
 
-TEST_P(CommandsTest, AFailedPlanTellsWhoeverUsesIt) {
+TEST_P(CommandsTest, CommandsThatUseAFailedPlanGetItsFailure) {
   InProcessDaemon small(GetParam(),
                         one(require(cpu::create({.memory_bytes = 1 << 20, .threads = 1}))));
   client.disconnect();
@@ -279,7 +279,7 @@ TEST_P(CommandsTest, PingIsAnsweredWhileACallRuns) {
   EXPECT_GT(done.as<wire::Outcome>().compute_ns, 0u);
 }
 
-TEST_P(CommandsTest, AHeldBackPayloadComesWithSignsOfLife) {
+TEST_P(CommandsTest, AHeldBackPayloadComesWithKeepAlives) {
   InProcessDaemon slow(GetParam(), one(null_device(1 << 28, 0.008)));
   client.disconnect();
   client = RawClient(slow.address());

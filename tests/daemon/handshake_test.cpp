@@ -1,4 +1,4 @@
-// What the daemon makes of those who knock.
+// The handshake with clients, strangers and clients of other versions.
 
 #include "support/raw_client.hpp"
 #include "wire/byte_swap.hpp"
@@ -13,7 +13,7 @@ class HandshakeTest : public testing::TestWithParam<Transport> {
   InProcessDaemon daemon{GetParam()};
 };
 
-TEST_P(HandshakeTest, WelcomeTellsOfTheDevice) {
+TEST_P(HandshakeTest, WelcomeDescribesTheDevice) {
   RawClient client(daemon.address());
   const wire::Welcome welcome = client.shake_hands();
   EXPECT_EQ(welcome.version, wire::kVersion);
@@ -24,7 +24,7 @@ TEST_P(HandshakeTest, WelcomeTellsOfTheDevice) {
   EXPECT_NE(welcome.token, wire::Token{});
 }
 
-TEST_P(HandshakeTest, ANotOfOursIsLeftWithoutAWord) {
+TEST_P(HandshakeTest, AStrangerGetsNoAnswer) {
   for (const std::string text : {"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
                                  "\x01\x02\x03\x04 and then something longer still"}) {
     RawClient stranger(daemon.address());
@@ -119,7 +119,7 @@ TEST_P(HandshakeTest, ASessionEndsWithItsLastConnection) {
     EXPECT_EQ(second.receive().end.code(), Code::connection_lost);
     EXPECT_EQ(first.receive().end.code(), Code::connection_lost);
   }
-  // The stream closes just before the session does: ask until it is gone.
+  // The stream closes just before the session ends, so the test asks until it is gone.
   for (const auto until = RawClient::deadline();;) {
     RawClient late(daemon.address());
     late.hello(hello);

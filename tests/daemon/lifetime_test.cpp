@@ -1,5 +1,5 @@
-// Objects under way: freed while read, shared between connections, left behind by clients that
-// vanish, drained.
+// Lifetimes of objects: buffers are freed while they are read, shared between connections, and left
+// behind by clients that vanish; the daemon stops.
 
 #include <thread>
 
@@ -23,7 +23,7 @@ class LifetimeTest : public testing::TestWithParam<Transport> {
     return welcome;
   }
 
-  // All of the device can be had: nothing is left of anybody else.
+  // All memory of the device is free: no other client has left any.
   bool all_memory_is_free() {
     // A session ends when its last call does.
     for (const auto until = RawClient::deadline(); transport::Clock::now() < until;) {
@@ -82,7 +82,7 @@ TEST_P(LifetimeTest, MemoryFreedWhileInUseIsWaitedFor) {
   call(client, 100);
   client.command(Opcode::read, kQueue, wire::Read{BufferId{1}, line(sent.size())});
   client.command(Opcode::free, {}, wire::Free{BufferId{1}});
-  // only instead of the first
+  // It fits only instead of the first.
   client.command(Opcode::allocate, {}, wire::Allocate{BufferId{2}, sent.size()});
   ASSERT_TRUE(client.answer().payload == sent);
   client.command(Opcode::write, kQueue, wire::Write{BufferId{2}, line(1)}, Bytes(1));
@@ -101,7 +101,7 @@ TEST_P(LifetimeTest, ConnectionsOfOneSessionShareBuffers) {
   EXPECT_EQ(first.synchronize(kQueue).code, Code::ok);
   second.command(Opcode::read, QueueId{2}, wire::Read{BufferId{1}, line(100)});
   EXPECT_EQ(second.answer().payload, Bytes(100, std::byte{6}));
-  second.command(Opcode::synchronize, kQueue);  // a queue is its maker's
+  second.command(Opcode::synchronize, kQueue);  // only its own connection may use a queue
   EXPECT_EQ(second.answer().opcode(), Opcode::failed);
   EXPECT_EQ(first.synchronize(kQueue).code, Code::ok);
 }
@@ -174,7 +174,7 @@ TEST_P(LifetimeTest, AClientThatTakesNoDataHoldsNobodyElse) {
   EXPECT_TRUE(all_memory_is_free());
 }
 
-TEST_P(LifetimeTest, DrainFinishesWhatRunsAndRefusesTheRest) {
+TEST_P(LifetimeTest, DrainFinishesRunningCommandsAndRefusesClients) {
   RawClient client(daemon->address());
   start(client);
   RawClient idle(daemon->address());
@@ -196,21 +196,21 @@ TEST_P(LifetimeTest, DrainFinishesWhatRunsAndRefusesTheRest) {
   draining.join();
 }
 
-TEST_P(LifetimeTest, DrainGivesUpWhatADeviceDoesNotEnd) {
+TEST_P(LifetimeTest, DrainAbortsCommandsThatDoNotEnd) {
   RawClient client(daemon->address());
   start(client);
   call(client, 270);  // 2 s
   client.command(Opcode::ping);
   ASSERT_EQ(client.answer().opcode(), Opcode::pong);
   const auto before = transport::Clock::now();
-  EXPECT_EQ(daemon->server().drain(0.1), daemon::Drained::given_up);
+  EXPECT_EQ(daemon->server().drain(0.1), daemon::Drained::aborted);
   const auto took = transport::Clock::now() - before;
   EXPECT_GE(took, daemon::Server::kEnding);
   EXPECT_LT(took, daemon::Server::kEnding + std::chrono::seconds(1));
   EXPECT_EQ(client.receive().end.code(), Code::connection_lost);
 }
 
-TEST_P(LifetimeTest, DrainDoesNotWaitForThoseWhoHaveLeft) {
+TEST_P(LifetimeTest, DrainDoesNotWaitForClientsThatHaveLeft) {
   RawClient client(daemon->address());
   start(client);
   call(client, 270);

@@ -1,4 +1,4 @@
-// What a daemon lets one client have.
+// Limits of memory, time and connections for one client.
 
 #include <algorithm>
 #include <chrono>
@@ -104,7 +104,7 @@ TEST(LimitsTest, ManySessionsOfOneUserGetNoMoreThanOneOfAnother) {
     const auto server = require(daemon::Server::create(
         {.listen = {"127.0.0.1:0", "unix:" + folder + "/socket"}},
         one(require(null::create({.memory_bytes = 1 << 20, .rate_gflops = 1e-4})))));
-    // Over TCP nobody proves anything: all are one user. The kernel knows who is at the socket.
+    // Over TCP nobody proves an identity: all are one user. The kernel knows the user of a socket.
     std::vector<std::unique_ptr<Multiplier>> clients;
     clients.push_back(std::make_unique<Multiplier>(server->addresses()[1]));
     for (int i = 0; i < 4; ++i) clients.push_back(std::make_unique<Multiplier>(*server));
@@ -112,13 +112,15 @@ TEST(LimitsTest, ManySessionsOfOneUserGetNoMoreThanOneOfAnother) {
       for (int i = 0; i < 40; ++i) client->multiply(8);  // 10 ms
       client->ask();
     }
-    const auto patience = [](const wire::Outcome& outcome) {
+    const auto waited_share = [](const wire::Outcome& outcome) {
       EXPECT_EQ(outcome.code, Code::ok);
       return static_cast<double>(outcome.waited_ns) / static_cast<double>(outcome.compute_ns);
     };
-    // It waits for as long as it computes; sharing with four equals it would wait for four times.
-    EXPECT_LT(patience(clients[0]->answer()), 2);
-    for (std::size_t i = 1; i < clients.size(); ++i) EXPECT_GT(patience(clients[i]->answer()), 2);
+    // It waits as long as it computes. If four equal users shared, it would wait four times as
+    // long.
+    EXPECT_LT(waited_share(clients[0]->answer()), 2);
+    for (std::size_t i = 1; i < clients.size(); ++i)
+      EXPECT_GT(waited_share(clients[i]->answer()), 2);
   }
   ::rmdir(folder.c_str());
 }
@@ -152,7 +154,7 @@ TEST(LimitsTest, ALongCommandIsRefusedWhileOthersWait) {
     EXPECT_NE(outcome.failed_sequence, 0u);
     EXPECT_NE(outcome.message.find("the limit is 0.05 s"), std::string::npos) << outcome.message;
   }
-  // The refusal is over with its call.
+  // The refusal ends with its call.
   for (const auto& client : clients) {
     client->client.synchronize(kQueue);
     EXPECT_EQ(alone(*client).code, Code::ok);
@@ -247,7 +249,7 @@ TEST(LimitsTest, PlansCountAsMemoryOfTheHost) {
   EXPECT_EQ(transform(4, 10'009).code, Code::ok);
 }
 
-TEST(LimitsTest, AConnectionThatNobodyUsesIsClosed) {
+TEST(LimitsTest, AnUnusedConnectionIsClosed) {
   const auto server = serve({.longest_idle = std::chrono::seconds(1)});
   RawClient client(server->addresses().front());
   client.shake_hands();

@@ -17,7 +17,7 @@ using wire::Opcode;
 constexpr QueueId kQueue{1};
 constexpr std::uint64_t kMemoryBytes = 1 << 20;
 constexpr std::uint64_t kMost = 700'000;  // two of them do not fit
-// Longer than what a server takes for a pause between two calls.
+// Longer than the pause after which a server takes a client for idle.
 constexpr auto kIdle = std::chrono::milliseconds(700);
 
 class MemoryShareTest : public testing::Test {
@@ -30,7 +30,7 @@ class MemoryShareTest : public testing::Test {
   }
   std::unique_ptr<RawClient> connect() { return connect(server->addresses().front()); }
 
-  // Allocates, and uses what it got.
+  // Allocates a buffer and uses it.
   static Code have(RawClient& client, std::uint64_t id, std::uint64_t bytes) {
     client.command(Opcode::allocate, {}, wire::Allocate{BufferId{id}, bytes});
     const Region region{0, 1, Triangle::full, 8, 1, 8};
@@ -48,7 +48,7 @@ class MemoryShareTest : public testing::Test {
   std::unique_ptr<daemon::Server> server = serve();
 };
 
-TEST_F(MemoryShareTest, IsLessTheMoreSessionsThereAre) {
+TEST_F(MemoryShareTest, ShrinksWithTheNumberOfSessions) {
   const auto first = connect();
   EXPECT_EQ(first->synchronize(kQueue).keep_bytes, kMemoryBytes / 2);
   {
@@ -64,7 +64,7 @@ TEST_F(MemoryShareTest, IsLessTheMoreSessionsThereAre) {
   }
 }
 
-TEST_F(MemoryShareTest, WhoIsIdleGivesWay) {
+TEST_F(MemoryShareTest, IdleSessionsEnd) {
   const auto idle = connect();
   EXPECT_EQ(have(*idle, 1, kMost), Code::ok);
   std::this_thread::sleep_for(kIdle);
@@ -73,7 +73,7 @@ TEST_F(MemoryShareTest, WhoIsIdleGivesWay) {
   EXPECT_TRUE(cut_off(*idle));
 }
 
-TEST_F(MemoryShareTest, TheLongestIdleGoesFirstAndNoMoreThanNeeded) {
+TEST_F(MemoryShareTest, TheLongestIdleEndsFirstAndNoMoreThanNeeded) {
   const auto longest = connect();
   EXPECT_EQ(have(*longest, 1, kMemoryBytes / 2), Code::ok);
   const auto shorter = connect();
@@ -89,13 +89,13 @@ TEST_F(MemoryShareTest, TheLongestIdleGoesFirstAndNoMoreThanNeeded) {
   EXPECT_EQ(without->synchronize(kQueue).code, Code::ok);
 }
 
-TEST_F(MemoryShareTest, WhoIsNotIdleKeepsWhatItHas) {
+TEST_F(MemoryShareTest, BusySessionsKeepTheirMemory) {
   const auto first = connect();
   EXPECT_EQ(have(*first, 1, kMost), Code::ok);  // just now
   const auto second = connect();
   EXPECT_EQ(have(*second, 1, kMost), Code::out_of_memory);
   EXPECT_EQ(first->synchronize(kQueue).code, Code::ok);
-  // An unanswered command is work, however long the client is silent.
+  // A client with an unanswered command is busy, however long it is silent.
   const Region region{0, 1, Triangle::full, 8, 1, 8};
   first->command(Opcode::write, kQueue, wire::Write{BufferId{1}, region}, Bytes(8));
   std::this_thread::sleep_for(kIdle);
@@ -104,8 +104,8 @@ TEST_F(MemoryShareTest, WhoIsNotIdleKeepsWhatItHas) {
   EXPECT_EQ(first->synchronize(kQueue).code, Code::ok);
 }
 
-// What a session may not have does not become possible by sending others away.
-TEST_F(MemoryShareTest, NobodyGoesForWhatIsBeyondOnesOwnLimit) {
+// Ending other sessions does not help a session that is at its own limit.
+TEST_F(MemoryShareTest, NoSessionEndsForOneThatIsAtItsLimit) {
   const auto limited = serve(kMost);
   const auto idle = connect(limited->addresses().front());
   EXPECT_EQ(have(*idle, 1, kMost), Code::ok);

@@ -1,5 +1,5 @@
-// What a transfer costs the daemon's process: the device buffer and nothing that grows with the
-// transfer.
+// The memory of the daemon's process during a transfer: the device buffer, and nothing that grows
+// with the transfer.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kBytes = 128ULL << 20;
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 constexpr std::uint64_t kCapBytes = 256ULL << 20;
-// What a daemon takes besides its device's memory: code, stacks, 128 KiB for each connection.
+// The daemon's memory besides that of its device: code, stacks, 128 KiB for each connection.
 constexpr std::uint64_t kConstantKb = 32 << 10;
 // far below the transfers, above allocator noise
 constexpr std::uint64_t kAllowedGrowthKb = 8 << 10;
@@ -85,9 +85,9 @@ TEST_F(DaemonMemory, DoesNotGrowWithTheSizeOfATransfer) {
   EXPECT_LE(peak_kb(daemon_.pid()), before + kAllowedGrowthKb);
 }
 
-// Each client's buffers come and go; all of them together fit on the device at any time.
-// OB_PUSHED_BYTES sets how much each pushes.
-TEST_F(DaemonMemory, StaysUnderItsCapWhateverIsPushedThrough) {
+// Clients allocate and free buffers; all of them together fit on the device at any time.
+// OB_PUSHED_BYTES sets the bytes that each client sends.
+TEST_F(DaemonMemory, StaysUnderItsCapWhateverClientsSend) {
   ASSERT_FALSE(address_.empty());
   constexpr unsigned kClients = 8;
   constexpr std::uint64_t kBufferBytes = kCapBytes / 2 / kClients;

@@ -1,4 +1,4 @@
-// What devices may not send each other, and what that leaves unharmed.
+// Peer messages that are refused, and the sessions and peers that this leaves unharmed.
 
 #include <chrono>
 #include <thread>
@@ -14,7 +14,7 @@ using wire::Opcode;
 constexpr PeerId kPeer{1};
 constexpr std::uint64_t kBufferBytes = std::uint64_t{1} << 20;
 
-// A sender and a receiver, of one daemon or two, and somebody who has nothing to do with it.
+// A sender and a receiver, of one daemon or two, and a client that has nothing to do with them.
 class PeerLimitsTest : public testing::TestWithParam<bool> {
  protected:
   void TearDown() override {
@@ -32,7 +32,7 @@ class PeerLimitsTest : public testing::TestWithParam<bool> {
     EXPECT_EQ(outcome.code, code) << outcome.message;
     EXPECT_NE(outcome.message.find(words), std::string::npos) << outcome.message;
   }
-  // What breaks the rules ends the connection, with a word.
+  // A violation of the protocol ends the connection, with a message.
   void expect_cut_off(PeerSession& session, const std::string& words) {
     for (;;) {
       const Received answer = session.client.answer();
@@ -53,7 +53,7 @@ class PeerLimitsTest : public testing::TestWithParam<bool> {
   PeerSession bystander{there.address(), kBufferBytes};
 };
 
-TEST_P(PeerLimitsTest, ATicketIsNeeded) {
+TEST_P(PeerLimitsTest, AnAccessKeyIsNeeded) {
   const wire::Token access_key = receiver.open_mailbox();
   EXPECT_NE(access_key, wire::Token{});
   EXPECT_EQ(receiver.open_mailbox(), access_key);  // it is the same mailbox
@@ -76,7 +76,7 @@ TEST_P(PeerLimitsTest, ASessionIsNoPeerOfItsOwn) {
                  Code::invalid_argument, "no peer of its own");
 }
 
-TEST_P(PeerLimitsTest, WhatDoesNotExistIsSaid) {
+TEST_P(PeerLimitsTest, UnknownObjectsAreReported) {
   sender.send(kPeer, 1, line(8));
   expect_failure(sender, Code::invalid_argument, "unknown peer 1");
   const auto refused = [&](std::uint64_t asked, const std::string& words) {
@@ -93,11 +93,11 @@ TEST_P(PeerLimitsTest, WhatDoesNotExistIsSaid) {
   sender.connect(kPeer, receiver);
   const std::uint64_t asked = receiver.receive(1, line(8));
   sender.send(kPeer, 1, line(8));
-  EXPECT_EQ(receiver.await(asked).code, Code::ok);  // none of it was in the way
+  EXPECT_EQ(receiver.await(asked).code, Code::ok);  // the failures left nothing behind
 }
 
-// Whoever waits for a peer message must not wait for ever.
-TEST_P(PeerLimitsTest, AParcelThatCannotBeSentIsMissed) {
+// A receive must not wait for ever.
+TEST_P(PeerLimitsTest, AMessageThatCannotBeSentFailsItsReceive) {
   sender.connect(kPeer, receiver);
   const std::uint64_t asked = receiver.receive(1, line(kBufferBytes));
   sender.send(kPeer, 1, line(kBufferBytes + 1));
@@ -114,7 +114,7 @@ TEST_P(PeerLimitsTest, AParcelThatCannotBeSentIsMissed) {
   EXPECT_EQ(receiver.await(again).code, Code::connection_lost);
 }
 
-TEST_P(PeerLimitsTest, AParcelOfAnotherShapeIsNotTaken) {
+TEST_P(PeerLimitsTest, AMessageOfAnotherShapeIsRefused) {
   const Region wanted = matrix(30, 20, 40);
   Region words = matrix(30, 20, 30);
   words.word_bytes = 4;
@@ -133,7 +133,7 @@ TEST_P(PeerLimitsTest, AParcelOfAnotherShapeIsNotTaken) {
   }
 }
 
-TEST_P(PeerLimitsTest, ANumberIsAwaitedOnceAtATime) {
+TEST_P(PeerLimitsTest, ANumberHasOneReceiveAtATime) {
   sender.connect(kPeer, receiver);
   for (int i = 0; i < 3; ++i) {  // and is free again when it has arrived
     const std::uint64_t asked = receiver.receive(5, line(8));
@@ -142,10 +142,10 @@ TEST_P(PeerLimitsTest, ANumberIsAwaitedOnceAtATime) {
   }
   (void)receiver.receive(5, line(8));
   (void)receiver.receive(5, line(8));
-  expect_cut_off(receiver, "peer message 5 is awaited already");
+  expect_cut_off(receiver, "peer message 5 already has a receive");
 }
 
-TEST_P(PeerLimitsTest, APeersNameIsTakenOnce) {
+TEST_P(PeerLimitsTest, APeersIdIsUsedOnce) {
   sender.connect(kPeer, receiver);
   (void)sender.client.command(
       Opcode::connect_peer, {},
@@ -153,7 +153,7 @@ TEST_P(PeerLimitsTest, APeersNameIsTakenOnce) {
   expect_cut_off(sender, "peer id 1 is in use");
 }
 
-TEST_P(PeerLimitsTest, ThereAreSoManyPeersAndNoMore) {
+TEST_P(PeerLimitsTest, TheNumberOfPeersIsLimited) {
   const wire::Token access_key = receiver.open_mailbox();
   for (std::uint64_t id = 1; id <= 64; ++id) {
     ASSERT_EQ(sender.connect({id}, access_key, receiver.address()).code, Code::ok) << id;
@@ -167,7 +167,7 @@ TEST_P(PeerLimitsTest, ThereAreSoManyPeersAndNoMore) {
   EXPECT_EQ(receiver.await(asked).code, Code::ok);
 }
 
-TEST_P(PeerLimitsTest, SoManyParcelsAreAwaitedAndNoMore) {
+TEST_P(PeerLimitsTest, TheNumberOfReceivesIsLimited) {
   (void)receiver.open_mailbox();
   std::uint64_t last = 0;
   for (std::uint64_t peer_message = 1; peer_message <= 4097; ++peer_message) {
@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(of, PeerLimitsTest, testing::Bool(), [](const auto& one
   return std::string(one_daemon.param ? "one_daemon" : "two_daemons");
 });
 
-// --- streams that say what daemons do not --------------------------------------------------------
+// --- streams with messages that no daemon sends --------------------------------------------------
 
 class StrangerTest : public testing::Test {
  protected:
@@ -191,7 +191,7 @@ class StrangerTest : public testing::Test {
   PeerSession session{daemon.address(), kBufferBytes};
 };
 
-TEST_F(StrangerTest, WithoutTheTicketNothingIsTaken) {
+TEST_F(StrangerTest, WithoutTheAccessKeyNothingIsReceived) {
   const wire::Token access_key = session.open_mailbox();
   session.poison();
   const std::uint64_t asked = session.receive(1, line(100));
@@ -200,7 +200,7 @@ TEST_F(StrangerTest, WithoutTheTicketNothingIsTaken) {
     (void)stranger.begin(1, line(100), Bytes(100));
     stranger.expect_refused(Code::invalid_argument);
   }
-  PeerSession client(daemon.address(), kBufferBytes);  // nor from a client
+  PeerSession client(daemon.address(), kBufferBytes);  // a client cannot use it either
   wire::Body body;
   wire::encode(wire::PeerMessage{{1}, line(100)}, body);
   (void)client.client.send({.opcode = Opcode::peer_message, .queue = {}, .sequence = 3},
@@ -210,7 +210,7 @@ TEST_F(StrangerTest, WithoutTheTicketNothingIsTaken) {
   EXPECT_FALSE(session.has_received(asked));
 }
 
-TEST_F(StrangerTest, OfAnotherVersionIsRefusedNamingBoth) {
+TEST_F(StrangerTest, AnotherVersionIsRefusedNamingBoth) {
   RawClient stranger(daemon.address());
   wire::JoinPeer join;
   join.version = 77;
@@ -223,7 +223,7 @@ TEST_F(StrangerTest, OfAnotherVersionIsRefusedNamingBoth) {
   EXPECT_NE(answer.as<wire::Refused>().message.find("77"), std::string::npos);
 }
 
-TEST_F(StrangerTest, APeerSaysParcelsAndNothingElse) {
+TEST_F(StrangerTest, APeerMaySendPeerMessagesOnly) {
   const auto breaks = [&](auto&& speak) {
     FakeSender sender(daemon.address(), session.open_mailbox());
     sender.expect_joined();
@@ -240,7 +240,7 @@ TEST_F(StrangerTest, APeerSaysParcelsAndNothingElse) {
   breaks([](FakeSender& sender) {
     sender.stream.command(Opcode::send, QueueId{1}, wire::Send{{1}, {1}, {1}, line(8)});
   });
-  breaks([](FakeSender& sender) {  // longer than it says
+  breaks([](FakeSender& sender) {  // longer than its header says
     wire::Body body;
     wire::encode(wire::PeerMessage{{1}, line(100)}, body);
     (void)sender.stream.send({.opcode = Opcode::peer_message, .queue = {}}, body.bytes(),
@@ -266,7 +266,7 @@ TEST_F(StrangerTest, GoodbyeBreaksNothing) {
   EXPECT_EQ(session.await(asked).code, Code::ok);
 }
 
-TEST_F(StrangerTest, WhoeverAnswersAConnectionWithNonsenseIsNoPeer) {
+TEST_F(StrangerTest, AnInvalidAnswerMakesNoPeer) {
   auto listener = require(transport::listen("127.0.0.1:0"));
   for (const std::string& words : {std::string("HTTP/1.1 400 Bad Request\r\n\r\n and more of it"),
                                    std::string(64, '\0'), std::string()}) {
@@ -284,9 +284,9 @@ TEST_F(StrangerTest, WhoeverAnswersAConnectionWithNonsenseIsNoPeer) {
   }
 }
 
-// --- where a daemon goes -------------------------------------------------------------------------
+// --- the daemons that a daemon connects to -------------------------------------------------------
 
-TEST_F(StrangerTest, WithoutAKeyItGoesNowhereElse) {
+TEST_F(StrangerTest, WithoutAKeyItConnectsOnThisMachineOnly) {
   const auto code = [&](const std::string& address) {
     return session.connect(kPeer, {1, 2}, address).code;
   };
@@ -300,7 +300,7 @@ TEST_F(StrangerTest, WithoutAKeyItGoesNowhereElse) {
   session.expect_lives();
 }
 
-TEST_F(StrangerTest, WhatMayNotConnectDoesNot) {
+TEST_F(StrangerTest, ADaemonThatMayNotConnectDoesNot) {
   daemon::ServerConfig config;
   config.may_connect = false;
   InProcessDaemon recluse(Transport::tcp, one(null_device()), config);
@@ -308,7 +308,7 @@ TEST_F(StrangerTest, WhatMayNotConnectDoesNot) {
   const wire::Outcome outcome = inside.connect(kPeer, session.open_mailbox(), daemon.address());
   EXPECT_EQ(outcome.code, Code::denied);
   EXPECT_NE(outcome.message.find("--no-peers"), std::string::npos);
-  // Others may come to it, and its own sessions need no connection.
+  // Others may connect to it, and its own sessions need no connection.
   session.connect(kPeer, inside);
   PeerSession neighbour(recluse.address(), kBufferBytes);
   neighbour.connect(kPeer, inside);
@@ -319,12 +319,12 @@ TEST_F(StrangerTest, WhatMayNotConnectDoesNot) {
   }
 }
 
-// --- what is left --------------------------------------------------------------------------------
+// --- after the end -------------------------------------------------------------------------------
 
-TEST(PeerEnds, HostMemoryIsGivenBack) {
+TEST(PeerEnds, HostMemoryIsReleased) {
   TwoDevices hardware[2];
   daemon::ServerConfig config;
-  config.session.host_memory_bytes = 12 << 20;  // of which a way out or in takes 4 MiB
+  config.session.host_memory_bytes = 12 << 20;  // a link or a source takes 4 MiB of it
   InProcessDaemon first(Transport::tcp, hardware[0].devices(), config);
   InProcessDaemon second(Transport::tcp, hardware[1].devices(), config);
   PeerSession a(first.address(), kBufferBytes, 1);
@@ -347,7 +347,7 @@ TEST(PeerEnds, HostMemoryIsGivenBack) {
 
 class PeerDrainTest : public testing::TestWithParam<bool> {};
 
-// Of either daemon, while the other one's client waits.
+// One daemon stops while the client of the other one waits.
 TEST_P(PeerDrainTest, DrainingCutsNothingThatAClientWaitsFor) {
   InProcessDaemon first(Transport::tcp);
   InProcessDaemon second(Transport::tcp);

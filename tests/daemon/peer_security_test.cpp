@@ -1,4 +1,4 @@
-// Daemons with keys: who may say what on a stream, and whom they connect to.
+// Daemons with keys: the messages that each kind of key allows, and the daemons that they reach.
 
 #include "support/peer_session.hpp"
 #include "support/random.hpp"
@@ -24,7 +24,7 @@ std::unique_ptr<InProcessDaemon> daemon_with(std::shared_ptr<const Security> key
   return std::make_unique<InProcessDaemon>(Transport::tcp, one(null_device()), std::move(config));
 }
 
-// As the owner of this key.
+// Connects as the owner of this key.
 std::unique_ptr<transport::Stream> reach(const InProcessDaemon& daemon, const std::string& name,
                                          Side side) {
   return require(
@@ -83,7 +83,7 @@ TEST_P(PeerSecurityTest, ADaemonOpensNoSession) {
   RawClient daemon(reach(*second, "good", Side::daemon));
   daemon.hello();
   expect_refused(daemon, "a daemon's key opens no session");
-  // Nor one whose files say otherwise than its certificate.
+  // The same holds if the files of the key say something else than its certificate.
   RawClient impostor(reach(*second, "swapped", Side::client));
   impostor.hello();
   expect_refused(impostor, "a daemon's key opens no session");

@@ -1,4 +1,4 @@
-// What devices send each other: that it arrives, bit for bit, and what it waits for.
+// Peer messages: they arrive bit for bit, in order, and wait for their receives.
 
 #include <future>
 #include <thread>
@@ -18,7 +18,7 @@ constexpr std::uint64_t kBufferBytes = std::uint64_t{5} << 20;
 constexpr std::uint32_t kHostDevice = 0;
 constexpr std::uint32_t kHiddenDevice = 1;
 
-// Which devices, and whether they are of one daemon.
+// The devices of sender and receiver, and whether they belong to one daemon.
 struct Places {
   bool one_daemon;
   std::vector<std::uint32_t> devices;
@@ -49,7 +49,7 @@ class PeersTest : public testing::TestWithParam<Places> {
   PeerSession& at(std::size_t i) { return *sessions[i]; }
   PeerSession& last() { return *sessions.back(); }
 
-  // A region of `shape` somewhere in the buffer, with gaps.
+  // Returns a region of `shape` somewhere in the buffer, with gaps.
   Region somewhere(const Region& shape) {
     Region region = shape;
     region.ld = std::max<std::uint64_t>(1, shape.rows) + random() % 5;
@@ -57,9 +57,9 @@ class PeersTest : public testing::TestWithParam<Places> {
     return fits(region, kBufferBytes) ? region : shape;
   }
 
-  // From the first to the last; all others hand it on.
+  // Sends from the first to the last session; the others forward the message.
   void expect_arrives(const Region& shape) {
-    const std::uint64_t peer_message = ++parcels_;
+    const std::uint64_t peer_message = ++messages_;
     const Region from = somewhere(shape);
     std::vector<Region> to;
     std::vector<std::uint64_t> asked;
@@ -83,16 +83,16 @@ class PeersTest : public testing::TestWithParam<Places> {
   std::vector<std::unique_ptr<PeerSession>> sessions;
 
  private:
-  std::uint64_t parcels_ = 0;
+  std::uint64_t messages_ = 0;
   TwoDevices hardware_[2];
   InProcessDaemon first_{Transport::tcp, hardware_[0].devices()};
   InProcessDaemon second_{Transport::tcp, hardware_[1].devices()};
 };
 
-TEST_P(PeersTest, ParcelsArriveBitForBit) {
+TEST_P(PeersTest, MessagesArriveBitForBit) {
   expect_arrives(line(1));
   expect_arrives(matrix(0, 0, 1));
-  expect_arrives(matrix(700, 501, 700));  // of two pieces, as the next ones
+  expect_arrives(matrix(700, 501, 700));  // two pieces, like the next ones
   expect_arrives(line(kBufferBytes));
   for (const Triangle triangle :
        {Triangle::upper, Triangle::lower, Triangle::upper_strict, Triangle::lower_strict}) {
@@ -107,7 +107,7 @@ TEST_P(PeersTest, ParcelsArriveBitForBit) {
   }
 }
 
-TEST_P(PeersTest, ManyUnderWayArriveInTheOrderInWhichTheyWereSent) {
+TEST_P(PeersTest, ManyMessagesArriveInTheOrderOfTheirSends) {
   constexpr std::uint64_t kMany = 100;
   const Region piece = matrix(100, 50, 100);
   const auto place = [&](std::uint64_t peer_message) {
@@ -131,8 +131,8 @@ TEST_P(PeersTest, ManyUnderWayArriveInTheOrderInWhichTheyWereSent) {
   last().expect_has(whole, sent, whole);
 }
 
-// Who sends may leave while what it sent is handed on.
-TEST_P(PeersTest, AParcelThatNobodyTakesYetHoldsUpItsSenderAndNothingElse) {
+// A sender may leave while its message is forwarded.
+TEST_P(PeersTest, AMessageWithoutAReceiveHoldsUpItsLinkAndNothingElse) {
   const Region early = line(1 << 20);
   const Region late = line(kBigBytes);
   const Bytes big = random_bytes(random, kBigBytes);
@@ -164,12 +164,12 @@ TEST_P(PeersTest, AParcelThatNobodyTakesYetHoldsUpItsSenderAndNothingElse) {
   EXPECT_TRUE(last().read(kBigBuffer, kBigBytes) == big);
 }
 
-TEST_P(PeersTest, APartingInPeaceBreaksNothing) {
+TEST_P(PeersTest, AGracefulCloseBreaksNothing) {
   expect_arrives(matrix(100, 100, 100));
   at(0).disconnect(kNext);
   at(0).client.command(Opcode::goodbye);
   EXPECT_EQ(at(0).client.answer().end.code(), Code::connection_lost);
-  // Others may still bring something.
+  // Others may still send.
   PeerSession other(at(0).address(), kBufferBytes);
   other.write(sent);
   other.connect(kNext, at(1));
@@ -182,7 +182,7 @@ TEST_P(PeersTest, APartingInPeaceBreaksNothing) {
   at(1).expect_has(region, sent, region);
 }
 
-TEST_P(PeersTest, ASenderThatDiesInMidParcelIsMissed) {
+TEST_P(PeersTest, ASenderThatDiesInMidMessageFailsTheReceives) {
   at(0).make_big_buffer();
   at(1).make_big_buffer();
   const Region region = line(kBigBytes);
@@ -190,12 +190,12 @@ TEST_P(PeersTest, ASenderThatDiesInMidParcelIsMissed) {
   EXPECT_EQ(at(0).synchronize().code, Code::ok);
   const std::uint64_t other = at(1).receive(2, line(100));
   at(0).die();
-  // Over a stream nobody looks before what was sent first is wanted.
+  // The end of a stream is found only once its first message has a receive.
   const std::uint64_t first = at(1).receive(1, region, {}, kBigBuffer);
   EXPECT_EQ(at(1).await(first).code, Code::connection_lost);
   EXPECT_EQ(at(1).await(other).code, Code::connection_lost);
   at(1).expect_lives();
-  // For good, until the mailbox is another one.
+  // This lasts until a new mailbox is opened.
   EXPECT_EQ(at(1).await(at(1).receive(3, line(8))).code, Code::connection_lost);
   at(1).close_mailbox();
   PeerSession again(at(0).address(), kBufferBytes);
@@ -204,7 +204,7 @@ TEST_P(PeersTest, ASenderThatDiesInMidParcelIsMissed) {
   EXPECT_EQ(at(1).await(at(1).receive(3, line(8))).code, Code::ok);
 }
 
-TEST_P(PeersTest, AReceiverThatDiesLeavesItsSenderAlone) {
+TEST_P(PeersTest, AReceiverThatDiesDoesNotHarmItsSender) {
   at(0).make_big_buffer();
   at(1).make_big_buffer();
   const Region region = line(kBigBytes);
@@ -216,7 +216,7 @@ TEST_P(PeersTest, AReceiverThatDiesLeavesItsSenderAlone) {
   at(1).die();
   EXPECT_EQ(at(0).synchronize().code, Code::ok);
   at(0).expect_lives();
-  // It hears of it by the next thing that it sends there, or soon.
+  // The sender learns of it soon, or with its next message to that peer.
   wire::Outcome outcome;
   for (int i = 0; i < 200 && outcome.code == Code::ok; ++i) {
     at(0).send(kNext, 3, line(8));
@@ -227,7 +227,7 @@ TEST_P(PeersTest, AReceiverThatDiesLeavesItsSenderAlone) {
   at(0).expect_lives();
 }
 
-TEST_P(PeersTest, AClosedInboxIsWrittenToNoMore) {
+TEST_P(PeersTest, NothingArrivesInAClosedMailbox) {
   const Region region = line(kBufferBytes);
   for (int round = 0; round < 5; ++round) {
     at(0).send(kNext, 1, region);
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(between, PeersTest,
                                          Places{false, {0, 1, 1, 0}}),
                          name);
 
-// --- one daemon, and a sender or receiver of ours ------------------------------------------------
+// --- one daemon, and a sender or receiver driven by hand -----------------------------------------
 
 class DeliveryTest : public testing::TestWithParam<std::uint32_t> {
  protected:
@@ -266,7 +266,7 @@ class DeliveryTest : public testing::TestWithParam<std::uint32_t> {
   std::mt19937_64 random = fresh_random();
 };
 
-TEST_P(DeliveryTest, WhatHasArrivedIsHandedOnBeforeTheRestHas) {
+TEST_P(DeliveryTest, TheBeginningIsForwardedBeforeTheRestArrives) {
   auto listener = require(transport::listen("127.0.0.1:0"));
   auto accepted = std::async(std::launch::async, [&] {
     RawClient receiver(require(listener->accept(RawClient::deadline())));
@@ -336,7 +336,7 @@ TEST_P(DeliveryTest, WordsOfTheOtherByteOrderAreSwappedAsTheyArrive) {
   sender.expect_over();
 }
 
-TEST_P(DeliveryTest, AClosedInboxEndsAParcelThatIsHalfThere) {
+TEST_P(DeliveryTest, AClosedMailboxEndsAMessageThatHasHalfArrived) {
   const Region region = line(4 << 20);
   const Bytes half(2 << 20, std::byte{1});
   FakeSender sender(daemon.address(), session.open_mailbox());
@@ -352,7 +352,7 @@ TEST_P(DeliveryTest, AClosedInboxEndsAParcelThatIsHalfThere) {
   session.expect_untouched();
 }
 
-TEST_P(DeliveryTest, ASenderThatDiesInMidParcelIsMissedAtOnce) {
+TEST_P(DeliveryTest, ASenderThatDiesInMidMessageFailsTheReceivesAtOnce) {
   const Region region = line(4 << 20);
   FakeSender sender(daemon.address(), session.open_mailbox());
   sender.expect_joined();
@@ -365,7 +365,7 @@ TEST_P(DeliveryTest, ASenderThatDiesInMidParcelIsMissedAtOnce) {
   session.expect_lives();
 }
 
-TEST_P(DeliveryTest, AFailureAfterASendIsToldByItsOwnNumber) {
+TEST_P(DeliveryTest, AFailureAfterASendNamesItsOwnSequence) {
   PeerSession other(daemon.address(), kBufferBytes);
   session.connect(kNext, other);
   (void)other.receive(1, line(100));
@@ -381,7 +381,7 @@ TEST_P(DeliveryTest, AFailureAfterASendIsToldByItsOwnNumber) {
   const wire::Outcome outcome = session.synchronize();
   EXPECT_EQ(outcome.code, Code::invalid_argument);
   EXPECT_EQ(outcome.failed_sequence, bad);
-  // What was not sent is missed.
+  // The message that was not sent fails its receive.
   EXPECT_EQ(other.await(other.receive(2, line(100))).code, Code::connection_lost);
 }
 

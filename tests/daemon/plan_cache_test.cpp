@@ -23,7 +23,7 @@ class PlanCacheTest : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.status().message();
     return (*made)->local();
   }
-  // Whether the device still knows the plan, which this destroys.
+  // True if the device still knows the plan; destroys it.
   bool alive(PlanId local) { return device->destroy_plan(local).ok(); }
 
   std::unique_ptr<Device> device = null::create({.memory_bytes = 1 << 20}).value();
@@ -44,7 +44,7 @@ TEST_F(PlanCacheTest, EqualTransformsShareOnePlan) {
   EXPECT_EQ(cache.counts().idle, 1u);
 }
 
-TEST_F(PlanCacheTest, WhatMakesADifferenceMakesAPlan) {
+TEST_F(PlanCacheTest, FieldsThatMatterMakeAPlan) {
   PlanCache cache(*device);
   std::vector<FftPlan> different;
   different.push_back(line(64));
@@ -70,7 +70,7 @@ TEST_F(PlanCacheTest, WhatMakesADifferenceMakesAPlan) {
   EXPECT_EQ(cache.counts().hits, 0u);
 }
 
-TEST_F(PlanCacheTest, WhatMakesNoDifferenceDoesNot) {
+TEST_F(PlanCacheTest, FieldsThatDoNotMatterMakeNone) {
   PlanCache cache(*device);
   FftPlan plan = line(64);
   plan.kind = FftKind::r2c;
@@ -107,16 +107,16 @@ TEST_F(PlanCacheTest, IdlePlansTakeBoundedMemory) {
   EXPECT_EQ(cache.counts().idle, 0u);
 }
 
-TEST_F(PlanCacheTest, ADoubtedPlanServesItsHoldersOnly) {
+TEST_F(PlanCacheTest, AWithdrawnPlanServesItsHoldersOnly) {
   PlanCache cache(*device);
-  auto doubted = cache.plan_for(line(64)).value();
+  auto withdrawn = cache.plan_for(line(64)).value();
   auto other = cache.plan_for(line(64)).value();
-  const PlanId old = doubted->local();
-  doubted->doubt();
-  other->doubt();
+  const PlanId old = withdrawn->local();
+  withdrawn->withdraw();
+  other->withdraw();
   auto fresh = cache.plan_for(line(64)).value();
   EXPECT_NE(fresh->local(), old);
-  doubted.reset();
+  withdrawn.reset();
   const PlanId kept = other->local();
   EXPECT_EQ(kept, old);
   other.reset();
@@ -157,7 +157,7 @@ TEST_F(PlanCacheTest, ManyMayAskAtOnce) {
       std::vector<std::unique_ptr<const PlanCache::Plan>> held;
       for (int i = 0; i < 3000; ++i) {
         held.push_back(cache.plan_for(line(1 + random() % 10)).value());
-        if (random() % 50 == 0) held.back()->doubt();
+        if (random() % 50 == 0) held.back()->withdraw();
         if (held.size() > 5) held.erase(held.begin() + static_cast<long>(random() % 5));
       }
     });

@@ -1,4 +1,4 @@
-#include "daemon/memory/staging.hpp"
+#include "daemon/memory/region_pieces.hpp"
 
 #include <gtest/gtest.h>
 

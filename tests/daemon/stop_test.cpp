@@ -1,4 +1,4 @@
-// How the daemon's process ends after SIGTERM, whatever its device does.
+// The end of the daemon's process after SIGTERM, whatever its device does.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace {
 using wire::Opcode;
 
 constexpr QueueId kQueue{1};
-// What it may take beyond its bounds on a busy machine.
+// A busy machine may take this much longer than the bounds.
 constexpr std::chrono::seconds kLate{5};
 
 /// The daemon, with a device that takes 2000 s for a product of order 1000.
@@ -40,7 +40,7 @@ class Daemon {
     if (process_.pid() > 0) ::kill(process_.pid(), SIGKILL);  // still there only after a failure
   }
 
-  /// Where it listens; empty if it does not.
+  /// The address where it listens; empty if it does not.
   std::string address() {
     const std::string prefix = "listening on ";
     for (std::string line = process_.line(); !line.empty(); line = process_.line()) {
@@ -49,7 +49,7 @@ class Daemon {
     return {};
   }
 
-  /// The status of the daemon, which ends now; how long that took.
+  /// Ends the daemon, and returns its exit status and the time that it took.
   int stop(std::chrono::steady_clock::duration& took) {
     const auto before = std::chrono::steady_clock::now();
     ::kill(process_.pid(), SIGTERM);
@@ -60,7 +60,7 @@ class Daemon {
     return info.si_code == CLD_EXITED ? info.si_status : -1;
   }
 
-  /// All that it wrote to stderr and stdout since.
+  /// Returns all that it has written to stderr and stdout.
   std::string log() {
     std::string text;
     for (std::string line = process_.line(); !line.empty(); line = process_.line()) {
@@ -73,7 +73,7 @@ class Daemon {
   bench::ChildProcess process_;
 };
 
-/// Submits such a product, and knows that it has arrived.
+/// Submits such a product, and waits until it has arrived.
 void compute(RawClient& client) {
   constexpr std::int64_t kOrder = 1000;
   client.shake_hands();
@@ -90,7 +90,7 @@ void compute(RawClient& client) {
   ASSERT_EQ(client.answer().opcode(), Opcode::pong);
 }
 
-TEST(Stop, WhatTheDeviceDoesNotEndIsGivenUp) {
+TEST(Stop, CommandsThatDoNotEndAreAborted) {
   Daemon daemon;
   const std::string address = daemon.address();
   ASSERT_FALSE(address.empty());
@@ -100,7 +100,7 @@ TEST(Stop, WhatTheDeviceDoesNotEndIsGivenUp) {
   EXPECT_EQ(daemon.stop(took), 3);
   EXPECT_LT(took, daemon::Server::kEnding + kLate);
   const std::string text = daemon.log();
-  EXPECT_NE(text.find("given up: device 0 still works for 1 connections that were cut off"),
+  EXPECT_NE(text.find("aborted: device 0 still works for 1 connections that were cut off"),
             std::string::npos)
       << text;
 }
@@ -114,22 +114,25 @@ TEST(Stop, WithNothingToDoItEndsAtOnce) {
   std::chrono::steady_clock::duration took{};
   EXPECT_EQ(daemon.stop(took), 0);
   EXPECT_LT(took, kLate);
-  EXPECT_EQ(daemon.log().find("given up"), std::string::npos);
+  const std::string text = daemon.log();
+  for (const char* word : {"given up", "aborted"}) {
+    EXPECT_EQ(text.find(word), std::string::npos) << text;
+  }
 }
 
-// As one whose device compiles what is measured at start.
-TEST(Stop, OneThatDoesNotListenYetEndsAtOnce) {
+// A device that compiles its kernels at the start takes long, too.
+TEST(Stop, BeforeItListensItEndsAtOnce) {
   std::string folder = "/tmp/ob-test-XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const std::string pool = folder + "/pool.pem";
-  ASSERT_EQ(::mkfifo(pool.c_str(), 0600), 0);  // whoever reads it waits for a writer
+  ASSERT_EQ(::mkfifo(pool.c_str(), 0600), 0);  // a reader waits for a writer
   for (const char* name : {"/daemon.pem", "/daemon.key"}) {
     std::ofstream(folder + name) << "none";
     ASSERT_EQ(::chmod((folder + name).c_str(), 0600), 0);
   }
   {
     Daemon daemon("--key " + folder);
-    // It reads, once somebody can write without waiting for it.
+    // The daemon reads once a writer does not have to wait.
     int writer = -1;
     for (int i = 0; writer < 0 && i < 1000; ++i) {
       writer = ::open(pool.c_str(), O_WRONLY | O_NONBLOCK);

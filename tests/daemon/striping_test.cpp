@@ -1,4 +1,4 @@
-// How a connection gets further streams, and what the daemon makes of those who may not join it.
+// Connections of several streams, and streams that may not join.
 
 #include <chrono>
 #include <future>
@@ -26,7 +26,7 @@ wire::Hello hello_for(std::uint8_t extra_streams) {
 
 class StripingTest : public testing::Test {
  protected:
-  /// Says hello and takes the terms.
+  /// Sends hello and receives the terms.
   wire::Stripes ask(RawClient& first, std::uint8_t extra_streams) {
     first.shake_hands(hello_for(extra_streams));
     const Received stripes = first.receive();
@@ -63,13 +63,13 @@ class StripingTest : public testing::Test {
     EXPECT_EQ(answer.opcode(), Opcode::joined);
   }
 
-  /// One client over all of the streams, once they have joined.
+  /// Returns one client over all of the streams, once they have joined.
   RawClient striped(RawClient& first, Clients others) {
     for (auto& other : others) expect_joined(other->receive());
     return over_all(first, std::move(others));
   }
 
-  /// The same when all answers were taken.
+  /// Does the same after all answers were received.
   RawClient over_all(RawClient& first, Clients others) {
     std::vector<std::unique_ptr<transport::Stream>> streams;
     for (auto& other : others) streams.push_back(other->release());
@@ -98,7 +98,7 @@ class StripingTest : public testing::Test {
   InProcessDaemon daemon{Transport::tcp, one(null_device()), 256, config};
 };
 
-TEST_F(StripingTest, AConnectionTravelsOverAllItsStreams) {
+TEST_F(StripingTest, AConnectionUsesAllItsStreams) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 3);
   EXPECT_EQ(terms.extra_streams, 3);
@@ -139,14 +139,14 @@ TEST_F(StripingTest, WithoutAGrantTheConnectionStaysAsItIs) {
   EXPECT_EQ(over_shm.receive().opcode(), Opcode::pong);
 }
 
-TEST_F(StripingTest, WhoDoesNotAskHearsNothingOfIt) {
+TEST_F(StripingTest, AClientThatDoesNotAskGetsNoTerms) {
   RawClient client(daemon.address());
   client.shake_hands();
   client.command(Opcode::ping);
   EXPECT_EQ(client.receive().opcode(), Opcode::pong);
 }
 
-TEST_F(StripingTest, TicketsAreFreshAndNoSessionTokens) {
+TEST_F(StripingTest, AccessKeysAreFreshAndNoSessionTokens) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 1);
   RawClient second(daemon.address());
@@ -158,7 +158,7 @@ TEST_F(StripingTest, TicketsAreFreshAndNoSessionTokens) {
   expect_refused(confused, Code::denied);
 }
 
-TEST_F(StripingTest, WrongTicketsAreRefusedAndDisturbNobody) {
+TEST_F(StripingTest, WrongAccessKeysAreRefusedAndDisturbNobody) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 2);
   for (int bit = 0; bit < 128; bit += 9) {
@@ -181,14 +181,14 @@ TEST_F(StripingTest, WrongIndicesAreRefusedAndDisturbNobody) {
   expect_works(client);
 }
 
-TEST_F(StripingTest, OfTwoWithOneIndexOneIsRefused) {
+TEST_F(StripingTest, ASecondStreamOfOneIndexIsRefused) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 2);
   Clients same;
   for (int i = 0; i < 2; ++i) same.push_back(knock(1, terms.access_key));
   auto late = std::async(std::launch::async, [&] { return same[1]->receive(); });
   Clients others;
-  // Whichever of the two is served first joins; that is answered when the other stream has, too.
+  // The stream that is served first joins. Its answer comes when the other stream has joined, too.
   auto last = std::async(std::launch::async, [&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // for both to be served
     return knock(2, terms.access_key);
@@ -206,7 +206,7 @@ TEST_F(StripingTest, OfTwoWithOneIndexOneIsRefused) {
   expect_works(client);
 }
 
-TEST_F(StripingTest, ATicketIsGoodForOneConnection) {
+TEST_F(StripingTest, AnAccessKeyIsGoodForOneConnection) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 2);
   RawClient client = striped(first, knock_all(terms));
@@ -224,7 +224,7 @@ TEST_F(StripingTest, AnotherVersionIsRefused) {
   expect_works(client);
 }
 
-TEST_F(StripingTest, AMalformedJoinIsExplainedAndAStrangersIsNot) {
+TEST_F(StripingTest, AMalformedJoinIsAnsweredAndAStrangersIsNot) {
   const Bytes zeros(32);
   RawClient stranger(daemon.address());
   stranger.send({.opcode = Opcode::join_stream, .queue = {}}, zeros);
@@ -240,8 +240,8 @@ TEST_F(StripingTest, AMalformedJoinIsExplainedAndAStrangersIsNot) {
   EXPECT_EQ(failed.as<wire::Outcome>().code, Code::protocol_error);
 }
 
-TEST_F(StripingTest, StreamsThatDoNotComeEndTheConnection) {
-  config.patience = std::chrono::milliseconds(100);
+TEST_F(StripingTest, MissingStreamsEndTheConnection) {
+  config.join_timeout = std::chrono::milliseconds(100);
   InProcessDaemon impatient(Transport::tcp, one(null_device()), 256, config);
   RawClient first(impatient.address());
   const wire::Stripes terms = ask(first, 2);
@@ -308,7 +308,7 @@ TEST_F(StripingTest, TheEndOfOneStreamEndsTheSession) {
   }
 }
 
-TEST_F(StripingTest, DrainingDoesNotWaitForStreamsThatDoNotCome) {
+TEST_F(StripingTest, DrainingDoesNotWaitForMissingStreams) {
   RawClient first(daemon.address());
   const wire::Stripes terms = ask(first, 2);
   const auto second = knock(1, terms.access_key);

@@ -46,7 +46,7 @@ struct Daemon {
     expect(created.ok(), "a server can be made");
     server = std::move(*created);
   }
-  daemon::SessionDirectory& sessions() { return *server; }
+  const daemon::ConnectionServices& services() { return server->services(); }
   std::uint64_t used_bytes() const {
     std::uint64_t used = 0;
     for (const Device* device : devices) used += device->memory_use().used_bytes;
@@ -91,7 +91,7 @@ class Clients {
     checker.on_welcome = [&](const wire::Token& token) { keep(token); };
     checker.on_mailbox = [&](const wire::Token& access_key) { access_key_ = access_key; };
     const auto connection = std::make_shared<daemon::Connection>(
-        std::make_unique<ByteStream>(delivery_, says, checker), daemon_.sessions());
+        std::make_unique<ByteStream>(delivery_, says, checker), daemon_.services());
     is_peer ? run_peer(*connection) : (void)connection->run();
   }
 
@@ -109,7 +109,8 @@ class Clients {
     if ((delivery_.flags & kKeepsSession) == 0 || session_) return;
     wire::Hello hello;
     hello.join = token;
-    if (auto session = daemon_.sessions().open(hello, {}); session.ok()) session_ = *session;
+    if (auto session = daemon_.services().sessions.open(hello, {}); session.ok())
+      session_ = *session;
   }
 
   Daemon& daemon_;

@@ -1,5 +1,5 @@
-// Random messages both ways at once over either transport, with payloads cut into pieces of every
-// size.
+// Random messages travel both ways at once over either transport. Their payloads are cut into
+// pieces of every size.
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@ using test::Bytes;
 using test::require;
 using test::Transport;
 
-transport::Deadline patience() { return transport::Clock::now() + std::chrono::seconds(60); }
+transport::Deadline deadline() { return transport::Clock::now() + std::chrono::seconds(60); }
 
 // Two connected streams.
 struct Pair {
@@ -28,8 +28,8 @@ struct Pair {
     listener = require(transport::listen(
         transport == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder + "/socket"));
     std::thread connecting(
-        [&] { a = require(transport::connect(listener->address(), patience())); });
-    b = require(listener->accept(patience()));
+        [&] { a = require(transport::connect(listener->address(), deadline())); });
+    b = require(listener->accept(deadline()));
     connecting.join();
   }
   ~Pair() {
@@ -52,7 +52,7 @@ std::byte pattern(std::uint64_t i, std::uint64_t salt) {
   return static_cast<std::byte>((i * 2654435761u + salt * 40503u) >> 7);
 }
 
-// A message's shape follows from its salt, so that both sides know it without talking.
+// A message's shape follows from its salt, so that both sides know it.
 Region region_of(std::uint64_t salt) {
   std::mt19937_64 random(salt);
   const bool large = salt % 9 == 0;
@@ -106,7 +106,7 @@ wire::Header header_of(std::uint64_t salt) {
 }
 
 void send_all(transport::Stream& stream, std::uint64_t first, std::uint64_t count) {
-  Waiter waiter([&] { return stream.wait(false, true, patience()); });
+  Waiter waiter([&] { return stream.wait(false, true, deadline()); });
   MessageSender sender(stream, waiter);
   for (std::uint64_t salt = first; salt < first + count; ++salt) {
     Piecewise p = place(salt, salt % 4);
@@ -126,7 +126,7 @@ Message next(MessageReceiver& receiver, transport::Stream& stream) {
   for (;;) {
     auto message = require(receiver.poll());
     if (message) return *message;
-    if (!stream.wait(true, false, patience()).ok()) std::abort();
+    if (!stream.wait(true, false, deadline()).ok()) std::abort();
   }
 }
 
@@ -145,7 +145,7 @@ void receive_all(transport::Stream& stream, std::uint64_t first, std::uint64_t c
       continue;
     }
     const bool drop = salt % 11 == 0;
-    Piecewise expected = place(salt, salt % 3);  // cut otherwise than at the sender
+    Piecewise expected = place(salt, salt % 3);  // cut differently than at the sender
     Piecewise got = expected;
     got.layout = place(salt, salt % 3).layout;
     Region region = region_of(salt);
@@ -160,7 +160,7 @@ void receive_all(transport::Stream& stream, std::uint64_t first, std::uint64_t c
     Layout::Cursor cursor(got.layout);
     while (
         !require(drop ? receiver.discard_payload() : receiver.poll_payload(cursor, word_bytes))) {
-      ASSERT_TRUE(stream.wait(true, false, patience()).ok());
+      ASSERT_TRUE(stream.wait(true, false, deadline()).ok());
     }
     if (!drop) {
       // poison between elements, too
@@ -212,7 +212,7 @@ TEST_P(MessagesTest, AWordThatArrivesInPartsIsOneWord) {
       for (const auto [from, to] : {std::pair{std::size_t{0}, cut}, {cut, bytes.size()}}) {
         const iovec part{bytes.data() + from, to - from};
         ASSERT_EQ(require(pair.a->try_send({&part, 1})), to - from);
-        ASSERT_TRUE(pair.b->wait(true, false, patience()).ok());
+        ASSERT_TRUE(pair.b->wait(true, false, deadline()).ok());
         if (from == 0) {
           ASSERT_TRUE(require(receiver.poll()));
         }
@@ -249,7 +249,7 @@ TEST_P(MessagesTest, BytesThatTrickleInMakeTheSameMessages) {
       const iovec part{bytes.data() + at, n};
       ASSERT_EQ(require(pair.a->try_send({&part, 1})), n);
       at += n;
-      ASSERT_TRUE(pair.b->wait(true, false, patience()).ok());
+      ASSERT_TRUE(pair.b->wait(true, false, deadline()).ok());
       if (!message) message = require(receiver.poll());
       if (!message) continue;
       if (!cursor) cursor.emplace(layout);
@@ -266,14 +266,14 @@ TEST_P(MessagesTest, MalformedHeadersAreProtocolErrors) {
   Bytes garbage(wire::kHeaderBytes, std::byte{0xEE});
   const iovec part{garbage.data(), garbage.size()};
   ASSERT_TRUE(pair.a->try_send({&part, 1}).ok());
-  ASSERT_TRUE(pair.b->wait(true, false, patience()).ok());
+  ASSERT_TRUE(pair.b->wait(true, false, deadline()).ok());
   MessageReceiver receiver(*pair.b);
   EXPECT_EQ(receiver.poll().status().code(), Code::protocol_error);
 }
 
 TEST_P(MessagesTest, ALostPeerEndsBothSides) {
   Pair pair(GetParam());
-  Waiter waiter([&] { return pair.a->wait(false, true, patience()); });
+  Waiter waiter([&] { return pair.a->wait(false, true, deadline()); });
   MessageSender sender(*pair.a, waiter);
   Bytes large(64 << 20);
   pair.b.reset();

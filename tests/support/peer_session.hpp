@@ -79,7 +79,7 @@ class PeerSession {
       hello.join = token_;
       next.hello(hello);
       if (next.receive().opcode() != wire::Opcode::refused) continue;
-      std::this_thread::sleep_for(2 * daemon::PeerLink::kParting);
+      std::this_thread::sleep_for(2 * daemon::PeerLink::kCloseTime);
       return;
     }
     ADD_FAILURE() << "the session lives on";

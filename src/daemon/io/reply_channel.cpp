@@ -5,14 +5,14 @@
 namespace ob::daemon {
 namespace {
 
-// A client that is alive but takes nothing for this long (suspended, say) is cut off: its queue's
-// results wait.
-constexpr auto kStuck = std::chrono::minutes(5);
+// A client that is alive but takes nothing for this long (suspended, say) is cut off, because its
+// results occupy the queue.
+constexpr auto kSendTimeout = std::chrono::minutes(5);
 
 }  // namespace
 
 Status ReplyChannel::wait_to_send() {
-  Status status = stream_.wait(false, true, transport::Clock::now() + kStuck);
+  Status status = stream_.wait(false, true, transport::Clock::now() + kSendTimeout);
   if (status.code() != Code::deadline_exceeded) return status;
   return Status(Code::connection_lost, "client took no bytes for 5 minutes");
 }
@@ -27,7 +27,7 @@ Status ReplyChannel::send(wire::Opcode opcode, QueueId queue, std::uint64_t sequ
   Status status =
       payload.total_bytes() == 0 ? sender_.send(header, body) : sender_.send(header, body, payload);
   if (status.ok() && std::this_thread::get_id() != io_thread_) status = sender_.flush();
-  // Half a message may be out: nothing that followed would be understood.
+  // Half a message may be out: the client would not understand what follows.
   if (!status.ok()) stream_.shut_down();
   return status;
 }
@@ -42,7 +42,7 @@ Status ReplyChannel::send_in_parts(const std::function<Status(session::MessageSe
 
 Status ReplyChannel::flush() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  // whoever sends now flushes too, and may take long: receive meanwhile
+  // The thread that sends now flushes, too. It may take long: this thread receives meanwhile.
   if (!lock.owns_lock()) return {};
   Status status = sender_.flush();
   if (!status.ok()) stream_.shut_down();

@@ -1,6 +1,6 @@
 #pragma once
-// The sending side of a connection, shared by its I/O thread and the threads on which queues
-// finish.
+// The sending side of a connection, which its I/O thread shares with the threads that run the
+// answers of queues.
 
 #include <atomic>
 #include <cstdint>
@@ -16,9 +16,10 @@
 
 namespace ob::daemon {
 
-/// One whole message at a time. From the I/O thread messages gather until flush(), from others they
-/// leave at once.
-/// Threads: any. A client that takes no bytes holds up only its own connection and queue.
+/// Sends one whole message at a time. Messages of the I/O thread gather until flush(); those of
+/// other threads leave at once. A client that takes no bytes holds up only its own connection and
+/// queue.
+/// Threads: any
 class ReplyChannel final : private session::SendWaiter {
  public:
   explicit ReplyChannel(transport::Stream& stream) : stream_(stream), sender_(stream, *this) {}
@@ -35,12 +36,14 @@ class ReplyChannel final : private session::SendWaiter {
   }
   Status send(wire::Opcode opcode, QueueId queue, std::uint64_t sequence,
               std::span<const std::byte> body, const Layout& payload = {});
-  /// One message that `put` sends itself, its payload in parts. Nothing else is sent meanwhile.
+  /// Sends one message whose payload `put` sends in parts. Nothing else is sent meanwhile.
   Status send_in_parts(const std::function<Status(session::MessageSender&)>& put);
-  /// Threads: the I/O thread. Leaves it to whoever is sending at the moment, if somebody is.
+  /// Sends the messages that have gathered. If another thread is sending, that thread does it.
+  /// Threads: the I/O thread
   Status flush();
 
-  /// Replies that are ordered but not sent yet; a connection that owes none may be drained.
+  /// Counts the replies that are ordered but not sent yet. A connection that owes none may be
+  /// closed when the daemon stops.
   std::atomic<std::int64_t> owed{0};
 
  private:

@@ -1,15 +1,15 @@
 #pragma once
-// What a client must show to share something with another of its connections.
+// Secrets that name a session, a stripe group or a mailbox to whoever may use it.
 
 #include "base/status.hpp"
 #include "wire/message.hpp"
 
 namespace ob::daemon {
 
-/// 128 random bits, not zero.   Errors: internal if the system has none
+/// Returns 128 random bits that are not all zero.   Errors: internal if the system has none
 Result<wire::Token> new_token();
 
-/// Takes the same time wherever the two differ.
+/// Compares two tokens. The time does not depend on where they differ.
 bool same(const wire::Token& a, const wire::Token& b) noexcept;
 
 }  // namespace ob::daemon

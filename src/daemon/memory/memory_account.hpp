@@ -1,5 +1,5 @@
 #pragma once
-// What a session takes of a memory, against its limit.
+// The memory that a session takes, counted against its limit.
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +13,8 @@ namespace ob::daemon {
 
 class MemoryAccount;
 
-/// A part of an account, given back at its end. Empty if moved from, or made so.
+/// A part of an account, which returns when the reservation ends. It is empty if it was moved from
+/// or made by default.
 class Reservation {
  public:
   Reservation() noexcept = default;
@@ -35,10 +36,10 @@ class Reservation {
   std::uint64_t bytes_ = 0;
 };
 
-/// Threads: any
+/// Counts the memory of one session.   Threads: any
 class MemoryAccount {
  public:
-  /// @param option what raises the limit, for messages; a literal
+  /// @param option the command line's option that raises the limit, for messages; a literal
   MemoryAccount(std::uint64_t limit_bytes, const char* option)
       : limit_bytes_(limit_bytes), option_(option) {}
 
@@ -47,7 +48,7 @@ class MemoryAccount {
                                      std::uint64_t size_bytes);
 
   std::uint64_t used_bytes() const noexcept { return used_bytes_; }
-  /// What is left of the limit.
+  /// Returns the rest of the limit [bytes].
   std::uint64_t room_bytes() const noexcept {
     return limit_bytes_ - std::min<std::uint64_t>(limit_bytes_, used_bytes_);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// How much of a device's memory a session should hold on to while it computes nothing.
+// The part of a device's memory that a session should keep while it computes nothing.
 
 #include <algorithm>
 #include <atomic>
@@ -7,20 +7,20 @@
 
 namespace ob::daemon {
 
-/// Half of a device's memory is for what sessions keep between calls, in equal parts; the rest is
-/// for the calls. Sessions are told their part and keep to it by themselves: what one needs for
-/// the time of a call is not bounded by this.
+/// Divides one half of a device's memory equally among its sessions, for what they keep between
+/// calls. The other half is for the calls. The clients keep to their part by themselves; it does
+/// not bound what one needs during a call.
 /// Threads: any
 class MemoryShare {
  public:
   explicit MemoryShare(std::uint64_t memory_bytes) : memory_bytes_(memory_bytes) {}
 
-  /// What one session should keep at most [bytes].
+  /// Returns the most that one session should keep [bytes].
   std::uint64_t keep_bytes() const noexcept {
     return memory_bytes_ / 2 / std::max<std::uint64_t>(1, members_.load());
   }
 
-  /// A session's part, given up at its end.   Memory: the share outlives it
+  /// A session's part, which returns at its end.   Memory: the share outlives it
   class Member {
    public:
     explicit Member(MemoryShare& share) : share_(share) { ++share_.members_; }

@@ -1,14 +1,12 @@
 #include "daemon/server/server.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <exception>
+#include <sstream>
 
-#include "daemon/io/token.hpp"
-#include "transport/address.hpp"
+#include "daemon/io/log.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::daemon {
@@ -18,22 +16,21 @@ using transport::Clock;
 
 // A client between two commands of one call is silent for less than this.
 constexpr auto kQuiet = std::chrono::milliseconds(50);
-constexpr auto kLookAgain = std::chrono::milliseconds(5);
-// A client that is turned away says hello at once, or misses the explanation.
+constexpr auto kPollInterval = std::chrono::milliseconds(5);
+// A client that is refused says hello within this time, or misses the reason.
 constexpr auto kHelloTime = std::chrono::milliseconds(200);
-// Who has said nothing for so long is not in the middle of anything, and pays little for a new
-// session: connecting, and sending operands again.
-constexpr auto kIdle = std::chrono::milliseconds(500);
+// A client that is silent for this long is between calls. A new session costs it little: it
+// connects and sends its operands again.
+constexpr auto kIdleTime = std::chrono::milliseconds(500);
 
 }  // namespace
 
 Server::Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices)
-    : config_(std::move(config)), devices_(std::move(devices)), stripes_(config_.striping) {
-  for (const auto& device : devices_) {
-    plans_.push_back(std::make_unique<PlanCache>(*device));
-    shares_.push_back(std::make_unique<MemoryShare>(device->info().memory_bytes));
-  }
-}
+    : config_(std::move(config)),
+      sessions_(std::move(devices), config_.session),
+      stripes_(config_.striping),
+      peers_(config_.may_connect, config_.security),
+      services_{*this, peers_, stripes_, config_.longest_idle} {}
 
 Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
                                                std::vector<std::unique_ptr<Device>> devices) {
@@ -51,8 +48,8 @@ Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
 
 Server::~Server() {
   stop_accepting();
-  shut_down_resting(true);
-  reap(true);
+  shut_down_idle(true);
+  join_finished(true);
 }
 
 std::vector<std::string> Server::addresses() const {
@@ -67,21 +64,21 @@ void Server::accept_from(transport::Listener& listener) {
     if (stream.ok()) {
       try {
         admit(std::move(*stream));
-        // no thread, no memory: this client goes, the daemon stays
-      } catch (const std::exception& error) {
-        spdlog::warn("cannot take a client: {}", error.what());
+      } catch (const std::exception& error) {  // no thread or no memory: only this client suffers
+        log::warn("cannot accept a client: " + std::string(error.what()));
       }
     } else if (stream.status().code() != Code::deadline_exceeded && !closing_) {
-      spdlog::warn("cannot accept on {}: {}", listener.address(), stream.status().message());
-      std::this_thread::sleep_for(kQuiet);  // out of descriptors, say: leave time to recover
+      log::warn("cannot accept on " + listener.address() + ": " + stream.status().message());
+      std::this_thread::sleep_for(kQuiet);  // out of descriptors, say: leaves time to recover
     }
   }
 }
 
-// Tells a client that its turn never comes. It spoke first, or its words would reset the
-// connection.
-void Server::turn_away(transport::Stream& stream) {
-  spdlog::warn("turned {} away: {} connections are open", stream.peer(), config_.max_connections);
+// Tells a client that the daemon is full. The client's first bytes are read before, because unread
+// ones would reset the connection.
+void Server::refuse(transport::Stream& stream) {
+  log::warn("refused " + stream.peer() + ": " + std::to_string(config_.max_connections) +
+            " connections are open");
   wire::Refused refused;
   refused.code = Code::unavailable;
   refused.message =
@@ -104,23 +101,23 @@ void Server::turn_away(transport::Stream& stream) {
 }
 
 void Server::admit(std::unique_ptr<transport::Stream> stream) {
-  reap(false);
+  join_finished(false);
   std::unique_lock lock(mutex_);
   if (closing_) return;
   if (clients_.size() >= config_.max_connections) {
     lock.unlock();
-    turn_away(*stream);
+    refuse(*stream);
     return;
   }
   std::list<Client> fresh(1);
   Client& client = fresh.front();
-  client.connection = std::make_shared<Connection>(std::move(stream), *this);
+  client.connection = std::make_unique<Connection>(std::move(stream), services_);
   client.thread = std::thread([this, &client] { serve(client); });
   clients_.splice(clients_.end(), fresh);
 }
 
 void Server::serve(Client& client) noexcept {
-  spdlog::debug("{} connected", client.connection->peer());
+  log::debug(client.connection->peer() + " connected");
   Status status;
   try {
     status = client.connection->run();
@@ -128,20 +125,20 @@ void Server::serve(Client& client) noexcept {
     client.connection->shut_down();
     status = Status(Code::internal, error.what());
   }
-  const std::string& name = client.connection->client();
-  const std::string peer = client.connection->peer();  // proven by now
+  // By now the client has proven who it is.
+  const std::string who = client.connection->name() + " (" + client.connection->peer() + ")";
   if (status.ok()) {
-    spdlog::debug("{} ({}) left", name, peer);
+    log::debug(who + " left");
   } else if (status.code() == Code::connection_lost) {
-    spdlog::info("{} ({}) is gone: {}", name, peer, status.message());
+    log::info(who + " is gone: " + status.message());
   } else {
-    spdlog::warn("{} ({}) cut off: {}", name, peer, status.message());
+    log::warn(who + " cut off: " + status.message());
   }
   client.over = true;
 }
 
 // Joins threads that are over, or all of them.
-void Server::reap(bool all) {
+void Server::join_finished(bool all) {
   std::list<Client> gone;
   {
     const std::lock_guard lock(mutex_);
@@ -154,66 +151,18 @@ void Server::reap(bool all) {
   for (Client& client : gone) client.thread.join();
 }
 
-Result<std::shared_ptr<Session>> Server::open(const wire::Hello& hello, const std::string& user) {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(sessions_, [](const Known& known) { return known.session.expired(); });
-  if (hello.join != wire::Token{}) {
-    for (const Known& known : sessions_) {
-      if (!same(known.token, hello.join)) continue;
-      if (auto session = known.session.lock()) return session;
-    }
-    return Status(Code::denied, "no such session (it ended, or the token is wrong)");
-  }
-  const bool any = hello.device == UINT32_MAX;
-  if (!any && hello.device >= devices_.size()) {
-    return Status(Code::invalid_argument,
-                  "device " + std::to_string(hello.device) +
-                      " does not exist (devices: " + std::to_string(devices_.size()) + ")");
-  }
-  const std::uint32_t index = any ? least_used_device() : hello.device;
-  OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
-  auto session = std::make_shared<Session>(*devices_[index], *plans_[index], *shares_[index], index,
-                                           token, user, config_.session);
-  sessions_.push_back({token, index, session, session.get(), session->memory()});
-  return session;
-}
-
-// As far as this daemon listens: without a key nobody beyond this machine is talked to.
-Result<std::unique_ptr<transport::Stream>> Server::connect_to(const std::string& address,
-                                                              transport::Deadline deadline) {
-  if (!config_.may_connect) {
-    return Status(Code::denied, "this daemon connects to no others (--no-peers)");
-  }
-  OB_ASSIGN_OR_RETURN(const transport::Address parsed, transport::parse_address(address));
-  if (!std::holds_alternative<transport::TcpAddress>(parsed)) {
-    return Status(Code::unsupported, "daemons reach each other over TCP only");
-  }
-  if (config_.security == nullptr && !transport::stays_on_this_machine(address)) {
-    return Status(Code::denied, "without a key this daemon connects to none on other machines");
-  }
-  return transport::connect(address, deadline, config_.security.get());
-}
-
-// @pre mutex_ is held. No session is held here: the last to let go of one waits for its work.
-std::uint32_t Server::least_used_device() {
-  std::vector<std::size_t> sessions(devices_.size(), 0);
-  for (const Known& known : sessions_) ++sessions[known.device];
-  return static_cast<std::uint32_t>(std::min_element(sessions.begin(), sessions.end()) -
-                                    sessions.begin());
-}
-
-// The session's connections, if none of them was used for a while; `since` is when the last one
-// was.
+// Returns the session's connections if none of them was used for a while, and sets `since` to the
+// time of the last use.
 // @pre mutex_ is held
-std::vector<Connection*> Server::if_idle(const Session* session,
-                                         transport::Clock::time_point& since) {
+std::vector<Connection*> Server::idle_connections(const Session* session,
+                                                  transport::Clock::time_point& since) {
   std::vector<Connection*> connections;
   since = {};
   for (const Client& client : clients_) {
     Connection& connection = *client.connection;
     if (connection.session_name() != session) continue;
-    since = std::max(since, connection.resting_since());
-    if (!connection.at_rest() || Clock::now() - since < kIdle) return {};
+    since = std::max(since, connection.idle_since());
+    if (!connection.idle() || Clock::now() - since < kIdleTime) return {};
     connections.push_back(&connection);
   }
   return connections;
@@ -227,11 +176,9 @@ std::uint64_t Server::make_room(const Session& wanting, std::uint64_t bytes) {
   };
   std::vector<Idle> idle;
   const std::lock_guard lock(mutex_);
-  for (const Known& known : sessions_) {
-    Idle session{{}, known.memory->used_bytes(), {}};
-    const bool same_device = known.device == wanting.device_index() && known.name != &wanting;
-    if (!same_device || session.bytes == 0) continue;
-    session.connections = if_idle(known.name, session.since);
+  for (const auto& [name, held_bytes] : sessions_.other_holders(wanting)) {
+    Idle session{{}, held_bytes, {}};
+    session.connections = idle_connections(name, session.since);
     if (!session.connections.empty()) idle.push_back(std::move(session));
   }
   std::sort(idle.begin(), idle.end(),
@@ -242,16 +189,19 @@ std::uint64_t Server::make_room(const Session& wanting, std::uint64_t bytes) {
     for (Connection* connection : session.connections) connection->shut_down();
     made += session.bytes;
   }
-  if (made > 0) spdlog::info("idle clients were let go: their {} bytes are needed", made);
+  if (made > 0) {
+    log::info("idle clients were disconnected: their " + std::to_string(made) +
+              " bytes are needed");
+  }
   return made;
 }
 
-std::size_t Server::shut_down_resting(bool everybody) {
+std::size_t Server::shut_down_idle(bool everybody) {
   const std::lock_guard lock(mutex_);
   std::size_t left = 0;
   for (Client& client : clients_) {
     if (client.over) continue;
-    const bool waits = !client.connection->at_rest() && !client.connection->gone();
+    const bool waits = !client.connection->idle() && !client.connection->gone();
     if (waits && !everybody) {
       ++left;
       continue;
@@ -270,62 +220,66 @@ void Server::stop_accepting() {
   }
 }
 
-Drained Server::drain(double patience_s) {
+Drained Server::drain(double timeout_s) {
   stop_accepting();
-  const auto deadline = Clock::now() + std::chrono::duration<double>(patience_s);
-  if (patience_s > 0) std::this_thread::sleep_for(kQuiet);
+  const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_s);
+  if (timeout_s > 0) std::this_thread::sleep_for(kQuiet);
   std::size_t left = 0;
-  while ((left = shut_down_resting(false)) > 0 && Clock::now() < deadline)
+  while ((left = shut_down_idle(false)) > 0 && Clock::now() < deadline)
     std::this_thread::sleep_for(kQuiet);
   if (left > 0) {
-    spdlog::warn("cut off after {} s: {} connections", patience_s, left);
-    shut_down_resting(true);
+    std::ostringstream line;
+    line << "cut off after " << timeout_s << " s: " << left << " connections";
+    log::warn(line.str());
+    shut_down_idle(true);
   }
   const auto end = Clock::now() + kEnding;
   std::vector<std::size_t> connections;
   Drained drained = unfinished(connections);
   for (; drained != Drained::clean && Clock::now() < end; drained = unfinished(connections))
-    std::this_thread::sleep_for(kLookAgain);
-  reap(false);
+    std::this_thread::sleep_for(kPollInterval);
+  join_finished(false);
   if (drained == Drained::clean) {
     log_memory_use();
-    return drained;
+  } else {
+    log_unfinished(drained, connections);
   }
-  const char* const whose = drained == Drained::given_up ? "were cut off" : "went away";
-  for (std::size_t i = 0; i < connections.size(); ++i) {
-    if (connections[i] == 0) continue;
-    spdlog::warn("given up: device {} still works for {} connections that {}", i, connections[i],
-                 whose);
-  }
-  spdlog::warn("given up: not all that was begun has ended");
   return drained;
 }
 
-// Who still waits for a device, and the number of connections at each.
+void Server::log_unfinished(Drained drained, const std::vector<std::size_t>& connections) const {
+  const std::string whose = drained == Drained::aborted ? "were cut off" : "went away";
+  for (std::size_t i = 0; i < connections.size(); ++i) {
+    if (connections[i] == 0) continue;
+    log::warn("aborted: device " + std::to_string(i) + " still works for " +
+              std::to_string(connections[i]) + " connections that " + whose);
+  }
+  log::warn("aborted: not all commands have ended");
+}
+
+// Says whether devices still work for connections, and sets how many connections each one has.
 Drained Server::unfinished(std::vector<std::size_t>& connections) {
   const std::lock_guard lock(mutex_);
-  connections.assign(devices_.size(), 0);
+  connections.assign(sessions_.device_count(), 0);
   Drained drained = Drained::clean;
   for (const Client& client : clients_) {
     if (client.over) continue;
-    if (drained != Drained::given_up) {
-      drained = client.cut_off ? Drained::given_up : Drained::left;
+    if (drained != Drained::aborted) {
+      drained = client.cut_off ? Drained::aborted : Drained::left;
     }
-    const Session* name = client.connection->session_name();
-    const auto known = std::find_if(sessions_.begin(), sessions_.end(), [&](const Known& k) {
-      return name != nullptr && k.name == name;
-    });
-    if (known != sessions_.end()) ++connections[known->device];
+    const auto device = sessions_.device_of(client.connection->session_name());
+    if (device) ++connections[*device];
   }
   return drained;
 }
 
 void Server::log_memory_use() const {
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
-    const MemoryUse use = devices_[i]->memory_use();
+  for (std::uint32_t i = 0; i < sessions_.device_count(); ++i) {
+    const MemoryUse use = sessions_.device(i).memory_use();
     if (use.allocations == 0) continue;
-    spdlog::info("device {}: {} allocations, {} of them in memory kept from others", i,
-                 use.allocations, use.reused);
+    log::info("device " + std::to_string(i) + ": " + std::to_string(use.allocations) +
+              " allocations, " + std::to_string(use.reused) +
+              " of them in memory kept from others");
   }
 }
 

@@ -13,11 +13,11 @@ namespace {
 
 using transport::Clock;
 
-// How often the first stream is looked at while others are waited for.
-constexpr std::chrono::milliseconds kSlice{50};
+// While a group waits for the other streams, it looks at the first one at this interval.
+constexpr std::chrono::milliseconds kPollInterval{50};
 
-// A fresh stream has room for it.
-Status say_joined(transport::Stream& stream) {
+// A fresh stream has room for the message.
+Status send_joined(transport::Stream& stream) {
   wire::Header header;
   header.opcode = wire::Opcode::joined;
   std::array<std::byte, wire::kHeaderBytes> bytes;
@@ -28,8 +28,8 @@ Status say_joined(transport::Stream& stream) {
                               : Status(Code::connection_lost, "a joined stream takes no bytes");
 }
 
-// The client leaves, or keeps silent: it hears of us before it goes on.
-Status nothing_said(transport::Stream& first) {
+// The first stream receives nothing: the client waits for an answer before it goes on, or leaves.
+Status check_silent(transport::Stream& first) {
   std::byte byte{};
   const iovec part{&byte, 1};
   OB_ASSIGN_OR_RETURN(const std::size_t received, first.try_receive({&part, 1}));
@@ -40,7 +40,7 @@ Status nothing_said(transport::Stream& first) {
 }  // namespace
 
 StripeGroup::StripeGroup(const StripingConfig& config, const wire::Stripes& terms)
-    : patience_(config.patience),
+    : join_timeout_(config.join_timeout),
       terms_(terms),
       streams_(terms.extra_streams),
       missing_(terms.extra_streams) {}
@@ -60,17 +60,17 @@ Status StripeGroup::join(std::uint8_t index, transport::StripedStream& from) {
 }
 
 Status StripeGroup::wait_for_all(transport::Stream& first) {
-  const auto deadline = Clock::now() + patience_;
+  const auto deadline = Clock::now() + join_timeout_;
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kSlice, [&] { return missing_ == 0; })) {
+  while (!changed_.wait_for(lock, kPollInterval, [&] { return missing_ == 0; })) {
     lock.unlock();
-    OB_RETURN_IF_ERROR(nothing_said(first));
+    OB_RETURN_IF_ERROR(check_silent(first));
     lock.lock();
     if (Clock::now() >= deadline) {
       return {Code::deadline_exceeded, std::to_string(missing_) + " of " +
                                            std::to_string(streams_.size()) +
                                            " further streams did not join within " +
-                                           std::to_string(patience_.count()) + " ms"};
+                                           std::to_string(join_timeout_.count()) + " ms"};
     }
   }
   return {};
@@ -86,7 +86,7 @@ Result<std::vector<std::unique_ptr<transport::Stream>>> StripeGroup::gather(
     streams = std::exchange(streams_, {});
   }
   OB_RETURN_IF_ERROR(status);
-  for (const auto& stream : streams) OB_RETURN_IF_ERROR(say_joined(*stream));
+  for (const auto& stream : streams) OB_RETURN_IF_ERROR(send_joined(*stream));
   return streams;
 }
 

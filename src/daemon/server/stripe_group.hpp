@@ -1,5 +1,5 @@
 #pragma once
-// The further streams of a connection that is to be striped, until all of them have come.
+// The further streams of a connection that becomes striped, until all of them have joined.
 
 #include <chrono>
 #include <condition_variable>
@@ -17,29 +17,30 @@ namespace ob::daemon {
 struct StripingConfig {
   unsigned max_streams = transport::StripedStream::kMaxStreams;  ///< of a connection; 1: no more
   std::uint32_t block_bytes = 512U << 10;                        ///< measured: docs/benchmarks.md
-  std::chrono::milliseconds patience{10000};                     ///< for streams that do not come
+  std::chrono::milliseconds join_timeout{10000};                 ///< until all streams have joined
 };
 
-/// Threads: any.
+/// Collects the streams of one connection.   Threads: any
 class StripeGroup {
  public:
   StripeGroup(const StripingConfig& config, const wire::Stripes& terms);
 
   const wire::Stripes& terms() const noexcept { return terms_; }
 
-  /// Takes the stream that `from` is, if it is all right.
-  /// Errors: invalid_argument for an index that does not exist; denied for one that has joined.
+  /// Takes the stream of `from`.
+  /// Errors: invalid_argument for an index that does not exist; denied for one that has joined
   Status join(std::uint8_t index, transport::StripedStream& from);
 
-  /// Waits until all streams have joined, or the first one has something to say or ends; tells
-  /// them, and gives them away in their order. Nobody joins any more, whatever comes of it. Errors:
-  /// deadline_exceeded; protocol_error; connection_lost
+  /// Waits until all streams have joined, answers them, and returns them in the order of their
+  /// indexes. The wait ends early if the first stream receives something or ends. No stream can
+  /// join afterwards, whatever the outcome.
+  /// Errors: deadline_exceeded; protocol_error; connection_lost
   Result<std::vector<std::unique_ptr<transport::Stream>>> gather(transport::Stream& first);
 
  private:
   Status wait_for_all(transport::Stream& first);
 
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds join_timeout_;
   const wire::Stripes terms_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -48,16 +49,17 @@ class StripeGroup {
   bool closed_ = false;
 };
 
-/// The groups that wait for streams at the moment.   Threads: any
+/// Holds the groups that wait for streams.   Threads: any
 class StripeGroups {
  public:
   explicit StripeGroups(const StripingConfig& config) : config_(config) {}
 
-  /// A group of as many of the wanted streams as are granted; nullptr: none.
+  /// Makes a group of as many of the wanted streams as are granted; nullptr if none is.
   /// Errors: internal if there are no random numbers
   Result<std::shared_ptr<StripeGroup>> open(std::uint8_t extra_streams);
 
-  /// Errors: denied for an unknown access key; those of StripeGroup::join().
+  /// Adds the stream to the group with the message's access key.
+  /// Errors: denied for an unknown access key; those of StripeGroup::join()
   Status join(const wire::JoinStream& message, transport::StripedStream& from);
 
  private:

@@ -12,7 +12,7 @@ PlanCache::Limits with_defaults(PlanCache::Limits limits, const Device& device) 
   return limits;
 }
 
-// The plan without what makes no difference to it.
+// The plan, with fields that make no difference set to fixed values.
 FftPlan key_of(FftPlan plan) noexcept {
   if (plan.kind != FftKind::c2c) plan.sign = -1;
   for (std::size_t i = 0; i < plan.n.size(); ++i) {
@@ -45,7 +45,7 @@ std::size_t PlanCache::Hash::operator()(const FftPlan& plan) const noexcept {
 }
 
 Result<std::unique_ptr<const PlanCache::Plan>> PlanCache::plan_for(const FftPlan& plan) {
-  // Only a well-formed plan has a key: rank says how much of the arrays counts.
+  // Only a well-formed plan has a key, because rank says how much of the arrays counts.
   if (plan.rank > FftPlan::kMaxRank) return device_.make_plan(plan).status();
   const FftPlan key = key_of(plan);
   const std::lock_guard lock(mutex_);
@@ -68,12 +68,12 @@ Result<std::unique_ptr<const PlanCache::Plan>> PlanCache::plan_for(const FftPlan
   return std::make_unique<const Plan>(*this, std::prev(used_.end()));
 }
 
-void PlanCache::give_back(Place place) {
+void PlanCache::release(Place place) {
   Entries gone;
   {
     const std::lock_guard lock(mutex_);
     if (--place->users > 0) return;
-    if (place->doubted) {
+    if (place->withdrawn) {
       gone.splice(gone.end(), used_, place);
     } else {
       idle_bytes_ += place->bytes;
@@ -84,10 +84,10 @@ void PlanCache::give_back(Place place) {
   destroy(gone);
 }
 
-void PlanCache::doubt(Place place) {
+void PlanCache::withdraw(Place place) {
   const std::lock_guard lock(mutex_);
-  if (!place->doubted) known_.erase(place->key);
-  place->doubted = true;
+  if (!place->withdrawn) known_.erase(place->key);
+  place->withdrawn = true;
 }
 
 PlanCache::Entries PlanCache::take_surplus() {
@@ -112,7 +112,7 @@ std::size_t PlanCache::drop_idle() {
   return gone.size();
 }
 
-// Not under the lock: a library may take its time.
+// Not under the lock: a library may take long.
 void PlanCache::destroy(const Entries& gone) {
   for (const Entry& entry : gone) (void)device_.destroy_plan(entry.local);
 }

@@ -15,15 +15,15 @@
 
 namespace ob::daemon {
 
-/// Keeps plans that nobody uses any more, least recently used out first, until they are too many or
-/// would take too much of the device's memory (a library's work area is about as large as its
-/// data).
+/// Keeps plans that nobody uses any more. When they are too many, or would take too much of the
+/// device's memory, the least recently used one goes first. (A library's work area is about as
+/// large as its data.)
 /// Threads: any
 class PlanCache {
  public:
   struct Limits {
     std::size_t idle_plans = 256;
-    /// data of the transforms, or the plans' own if that is more; 0: an eighth of the device's
+    /// of the transforms' data, or of the plans if they have more; 0: an eighth of the device's
     /// memory
     std::uint64_t idle_bytes = 0;
   };
@@ -47,22 +47,23 @@ class PlanCache {
     PlanId local;
     std::uint64_t bytes = 0;
     std::size_t users = 0;
-    bool doubted = false;
+    bool withdrawn = false;
   };
   using Entries = std::list<Entry>;
   using Place = Entries::iterator;
 
  public:
-  /// A plan in use; the cache has it back when the last holder lets go.
+  /// A plan in use; it returns to the cache when the last holder releases it.
   class Plan {
    public:
     Plan(PlanCache& cache, Place place) : cache_(cache), place_(place) {}
-    ~Plan() { cache_.give_back(place_); }
+    ~Plan() { cache_.release(place_); }
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
     PlanId local() const noexcept { return place_->local; }
-    /// Work with it went wrong: nobody gets it any more, the next who asks has a new one made.
-    void doubt() const { cache_.doubt(place_); }
+    /// Takes the plan out of the cache, because work with it failed. Whoever asks next gets a new
+    /// plan.
+    void withdraw() const { cache_.withdraw(place_); }
 
    private:
     PlanCache& cache_;
@@ -71,7 +72,7 @@ class PlanCache {
 
   /// Errors: those of Device::make_plan.
   Result<std::unique_ptr<const Plan>> plan_for(const FftPlan& plan);
-  /// Destroys those that nobody uses: what they hold on the device is needed.   @returns how many
+  /// Destroys the plans that nobody uses, because their memory is needed.   @returns their number
   std::size_t drop_idle();
   Counts counts() const;
 
@@ -80,17 +81,17 @@ class PlanCache {
     std::size_t operator()(const FftPlan& plan) const noexcept;
   };
 
-  void give_back(Place place);
-  void doubt(Place place);
+  void release(Place place);
+  void withdraw(Place place);
   Entries take_surplus();  // @pre mutex_ is held
   void destroy(const Entries& gone);
 
   Device& device_;
   const Limits limits_;
   mutable std::mutex mutex_;
-  Entries used_;                                    // in any order, the doubted among them
+  Entries used_;                                    // in any order, the withdrawn among them
   Entries idle_;                                    // least recently used first
-  std::unordered_map<FftPlan, Place, Hash> known_;  // of both, without the doubted
+  std::unordered_map<FftPlan, Place, Hash> known_;  // of both, without the withdrawn
   std::uint64_t idle_bytes_ = 0;
   std::uint64_t hits_ = 0;
   std::uint64_t made_ = 0;

@@ -3,18 +3,15 @@
 #include <algorithm>
 #include <string>
 
-#include "daemon/memory/staging.hpp"
-#include "daemon/peers/mailbox.hpp"
-#include "daemon/peers/peer_link.hpp"
-
 namespace ob::daemon {
 namespace {
 
-// No honest client comes near; a hostile one is stopped before its tables hurt.
+// No honest client comes near these limits; a hostile one is stopped before its tables need much
+// memory.
 constexpr std::size_t kMaxObjects = 1 << 16;
 constexpr std::size_t kMaxQueues = 256;
-// What the commands in flight of a queue take at most: 256 and their answers, of 1 KiB each, in a
-// ring that doubles; the stack of the queue's thread.
+// An upper bound of what a queue takes: its 256 commands in flight and their answers, of 1 KiB
+// each, in a ring that doubles; and the stack of the queue's thread.
 constexpr std::uint64_t kQueueHostBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastHostLimit = std::uint64_t{1} << 30;
 
@@ -40,28 +37,23 @@ Status taken(const char* what, std::uint64_t id) {
 
 }  // namespace
 
-Result<std::shared_ptr<DeviceBuffer>> DeviceBuffer::allocate(
-    Device& device, const std::shared_ptr<MemoryAccount>& account, std::uint64_t size_bytes) {
-  OB_ASSIGN_OR_RETURN(Reservation memory, MemoryAccount::reserve(account, size_bytes));
-  OB_ASSIGN_OR_RETURN(const BufferId id, device.allocate(size_bytes));
-  return std::shared_ptr<DeviceBuffer>(new DeviceBuffer(device, id, std::move(memory)));
-}
-
-Session::Session(Device& device, PlanCache& plans, MemoryShare& share, std::uint32_t device_index,
-                 const wire::Token& token, const std::string& user, const SessionLimits& limits)
-    : device_(device),
-      plan_cache_(plans),
-      member_(share),
-      device_index_(device_index),
+Session::Session(const SessionDevice& device, const wire::Token& token, const std::string& user,
+                 const SessionLimits& limits)
+    : device_(device.device),
+      plan_cache_(device.plans),
+      member_(device.share),
+      device_index_(device.index),
       token_(token),
-      // the same user has the same number in every session; others do not, but by rare chance
+      // The same user has the same number in every session; two users have the same one by rare
+      // chance only.
       account_{UserId{std::hash<std::string>()(user)}, SessionId{token[0]}},
       memory_(std::make_shared<MemoryAccount>(limits.memory_bytes, "--session-memory")),
       host_memory_(
-          std::make_shared<MemoryAccount>(host_limit(limits, device), "--session-host-memory")) {}
+          std::make_shared<MemoryAccount>(host_limit(limits, device_), "--session-host-memory")),
+      peers_(device_, host_memory_) {}
 
 Session::~Session() {
-  leave_peers();
+  peers_.close();
   for (const auto& [id, queue] : queues_) destroy(*queue);
   for (const auto& [id, local] : events_) (void)device_.destroy_event(local);
 }
@@ -75,7 +67,7 @@ Status Session::create_queue(QueueId id, const void* owner) {
   auto queue = std::make_shared<SessionQueue>();
   queue->owner = owner;
   auto memory = reserve_host(kQueueHostBytes);
-  // no queue yet that the failure could stick to
+  // There is no queue yet that the failure could stick to.
   if (!memory.ok()) return Status(Code::denied, memory.status().message()).in("a queue");
   queue->memory = std::move(memory).value();
   OB_ASSIGN_OR_RETURN(queue->local, device_.create_queue(account_));
@@ -110,18 +102,21 @@ Status Session::destroy_queue(QueueId id, const void* owner) {
   return {};
 }
 
-// Its answers use the queue for transfers: that one goes last.
+// The queue for transfers goes last: answers of the other queue use it.
 void Session::destroy(const SessionQueue& queue) {
   (void)device_.destroy_queue(queue.local);
   if (queue.transfers) (void)device_.destroy_queue(queue.transfers);
 }
 
-Result<std::shared_ptr<StagedWriter>> Session::writer(SessionQueue& queue) {
+Result<StagedWriter*> Session::writer(SessionQueue& queue) {
   if (queue.writer == nullptr) {
     OB_ASSIGN_OR_RETURN(Reservation memory, reserve_host(StagedWriter::kHostBytes));
-    queue.writer = std::make_shared<StagedWriter>(device_, std::move(memory));
+    // A block's commands are looked up while the log still remembers them.
+    queue.writer = std::make_unique<StagedWriter>(
+        device_, queue.local, std::move(memory),
+        [log = queue.log](const QueueReport& report) { (void)log->first_failed(report); });
   }
-  return queue.writer;
+  return queue.writer.get();
 }
 
 Result<QueueId> Session::transfers(SessionQueue& queue) {
@@ -160,7 +155,7 @@ Status Session::insert(BufferId id, SessionBuffer buffer) {
 
 Status Session::allocate(BufferId id, std::uint64_t size_bytes) {
   {
-    // before the device does anything; insert() has the last word
+    // A check before the device does anything; insert() decides.
     const std::lock_guard lock(mutex_);
     if (!id || buffers_.count(id) != 0) return taken("buffer", id.value);
   }
@@ -243,7 +238,7 @@ Status Session::make_plan(PlanId id, const FftPlan& plan) {
   auto made = planned(plan);
   if (!made.ok()) made = Plan{nullptr, {}, made.status()};
   const std::lock_guard lock(mutex_);
-  // else another connection of the session was faster
+  // It fails if another connection of the session was faster.
   return plans_.try_emplace(id, std::move(made).value()).second ? Status()
                                                                 : taken("plan", id.value);
 }
@@ -265,10 +260,10 @@ Result<PlanId> Session::plan(PlanId id) {
   return at->second.made->local();
 }
 
-void Session::doubt_plans() {
+void Session::withdraw_plans() {
   const std::lock_guard lock(mutex_);
   for (const auto& [id, plan] : plans_) {
-    if (plan.made != nullptr) plan.made->doubt();
+    if (plan.made != nullptr) plan.made->withdraw();
   }
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+// A connection after its handshake, whoever is at the other end.
+
+#include "base/status.hpp"
+
+namespace ob::daemon {
+
+class Session;
+
+/// Threads: the connection's I/O thread; idle() by any
+class ServedConnection {
+ public:
+  virtual ~ServedConnection() = default;
+  /// Handles messages until the other side leaves.   @returns why it ended; ok after goodbye
+  virtual Status serve() = 0;
+  /// Releases what the connection holds of sessions. Waits for the work of its queues.
+  /// @pre the stream is shut down
+  virtual void close() = 0;
+  /// True if nobody waits for anything beside the answers that the channel counts.
+  virtual bool idle() const { return true; }
+  /// The session that the client uses, as a name; nullptr if there is none.
+  virtual const Session* session() const noexcept { return nullptr; }
+};
+
+}  // namespace ob::daemon

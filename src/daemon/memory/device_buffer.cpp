@@ -1,0 +1,12 @@
+#include "daemon/memory/device_buffer.hpp"
+
+namespace ob::daemon {
+
+Result<std::shared_ptr<DeviceBuffer>> DeviceBuffer::allocate(
+    Device& device, const std::shared_ptr<MemoryAccount>& account, std::uint64_t size_bytes) {
+  OB_ASSIGN_OR_RETURN(Reservation memory, MemoryAccount::reserve(account, size_bytes));
+  OB_ASSIGN_OR_RETURN(const BufferId id, device.allocate(size_bytes));
+  return std::shared_ptr<DeviceBuffer>(new DeviceBuffer(device, id, std::move(memory)));
+}
+
+}  // namespace ob::daemon

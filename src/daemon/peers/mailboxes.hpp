@@ -1,0 +1,31 @@
+#pragma once
+// The mailboxes of a daemon.
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/status.hpp"
+#include "daemon/memory/memory_account.hpp"
+#include "daemon/peers/mailbox.hpp"
+#include "device/device.hpp"
+#include "wire/message.hpp"
+
+namespace ob::daemon {
+
+/// Finds mailboxes by their access keys.   Threads: any
+class Mailboxes {
+ public:
+  /// Makes a mailbox under a new access key.
+  /// @param host_memory of the session, for messages that pass through the host
+  /// Errors: internal if there are no random numbers
+  Result<std::shared_ptr<Mailbox>> open(Device& device, std::shared_ptr<MemoryAccount> host_memory);
+  /// Returns nullptr if no open mailbox has this access key.
+  std::shared_ptr<Mailbox> find(const wire::Token& access_key);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<Mailbox>> mailboxes_;
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,54 @@
+#pragma once
+// One peer that sends to a mailbox.
+
+#include <functional>
+#include <memory>
+
+#include "base/ids.hpp"
+#include "base/layout.hpp"
+#include "base/status.hpp"
+#include "daemon/memory/staged_writer.hpp"
+#include "daemon/peers/mailbox.hpp"
+#include "wire/message.hpp"
+
+namespace ob::daemon {
+
+/// Fetches the next bytes of a peer message to their place: as many as there is room for.
+using FetchNext = std::function<Status(const Layout& room)>;
+
+/// Delivers the messages of a connection of another daemon, or of a link within this one, one after
+/// another. They share one queue of the device and one piece of host memory.
+/// Threads: owner only
+class MessageSource {
+ public:
+  /// @param stop ends whatever the source waits for when the mailbox closes; called on any thread
+  MessageSource(std::shared_ptr<Mailbox> mailbox, std::function<void()> stop);
+  /// Fails the receives of the mailbox, unless close() was called: a message may be missing.
+  ~MessageSource();
+  MessageSource(const MessageSource&) = delete;
+  MessageSource& operator=(const MessageSource&) = delete;
+
+  /// Waits for a receive that matches, then copies the message to its region.
+  /// @param cancelled asked now and then while nothing matches; true ends the wait
+  /// Errors: those of fetch; protocol_error if the shapes differ; unavailable if the mailbox is
+  /// closed or the message cancelled
+  Status deliver(const wire::PeerMessage& peer_message, const FetchNext& fetch,
+                 const std::function<bool()>& cancelled);
+  /// Says that all messages were delivered.
+  void close() noexcept { closed_ = true; }
+
+ private:
+  friend class Mailbox;
+  Status receive(const PostedReceive& posted, const FetchNext& fetch);
+  Status land(const PostedReceive& posted, const FetchNext& fetch);
+  Status land_staged(const PostedReceive& posted, const FetchNext& fetch);
+  Status open_queue();
+
+  const std::shared_ptr<Mailbox> mailbox_;
+  const std::function<void()> stop_;
+  QueueId queue_;                         // both: if the host cannot see the device's memory
+  std::unique_ptr<StagedWriter> writer_;  // outlives the queue
+  bool closed_ = false;
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,44 @@
+#pragma once
+// The sessions of this and other daemons that a session can send to.
+
+#include <memory>
+#include <string>
+
+#include "base/status.hpp"
+#include "daemon/peers/mailboxes.hpp"
+#include "daemon/peers/peer_transport.hpp"
+#include "transport/security.hpp"
+#include "transport/stream.hpp"
+#include "wire/message.hpp"
+
+namespace ob::daemon {
+
+/// Threads: any
+class PeerDirectory {
+ public:
+  /// @param may_connect whether this daemon connects to others
+  /// @param security of the connections to them; nullptr: only on this machine, without a key
+  PeerDirectory(bool may_connect, std::shared_ptr<const transport::Security> security)
+      : may_connect_(may_connect), security_(std::move(security)) {}
+
+  Mailboxes& mailboxes() noexcept { return mailboxes_; }
+
+  /// Connects to the mailbox with this access key, which is one of this daemon's or, if none has
+  /// it, of the daemon at `address`.
+  /// @param own the mailbox of the session that asks, which is no peer of its own; or nullptr
+  /// Errors: invalid_argument; denied or unsupported if this daemon does not go there; unavailable
+  Result<std::unique_ptr<PeerTransport>> connect(const wire::Token& access_key,
+                                                 const std::string& address, const Mailbox* own);
+
+ private:
+  Result<std::unique_ptr<transport::Stream>> join(const wire::Token& access_key,
+                                                  const std::string& address);
+  Result<std::unique_ptr<transport::Stream>> open_stream(const std::string& address,
+                                                         transport::Deadline deadline);
+
+  const bool may_connect_;
+  const std::shared_ptr<const transport::Security> security_;
+  Mailboxes mailboxes_;
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,54 @@
+#pragma once
+// The mailbox of a session and its links to other sessions.
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/ids.hpp"
+#include "base/status.hpp"
+#include "daemon/memory/memory_account.hpp"
+#include "daemon/peers/mailboxes.hpp"
+#include "daemon/peers/peer_link.hpp"
+#include "device/device.hpp"
+
+namespace ob::daemon {
+
+/// Threads: any
+class SessionPeers {
+ public:
+  /// @param host_memory of the session
+  SessionPeers(Device& device, std::shared_ptr<MemoryAccount> host_memory)
+      : device_(device), host_memory_(std::move(host_memory)) {}
+  ~SessionPeers() { close(); }
+  SessionPeers(const SessionPeers&) = delete;
+  SessionPeers& operator=(const SessionPeers&) = delete;
+
+  /// Returns the session's mailbox, and makes it first if there is none.
+  Result<std::shared_ptr<Mailbox>> open_mailbox(Mailboxes& mailboxes);
+  /// Returns nullptr if there is none.
+  std::shared_ptr<Mailbox> mailbox();
+  /// Waits for the messages that are arriving.
+  void close_mailbox();
+
+  /// Checks that a link may be made under this id, and forgets links that have failed if there are
+  /// too many.
+  /// Errors: protocol_error if the id is taken or 0; denied beyond the limit
+  Status check_new(PeerId id);
+  /// Errors: those of check_new()
+  Status add(PeerId id, std::unique_ptr<PeerTransport> transport);
+  /// Returns nullptr if unknown.
+  std::shared_ptr<PeerLink> find(PeerId id);
+  void remove(PeerId id);
+  /// Closes the mailbox, and all links together.
+  void close();
+
+ private:
+  Device& device_;
+  const std::shared_ptr<MemoryAccount> host_memory_;
+  std::mutex mutex_;  // of both below
+  std::shared_ptr<Mailbox> mailbox_;
+  std::unordered_map<PeerId, std::shared_ptr<PeerLink>> links_;
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,20 @@
+#pragma once
+// The parts of a server that its connections use.
+
+#include <chrono>
+
+#include "daemon/peers/peer_directory.hpp"
+#include "daemon/server/stripe_group.hpp"
+#include "daemon/session/session_directory.hpp"
+
+namespace ob::daemon {
+
+/// Memory: the server's, which outlives its connections
+struct ConnectionServices {
+  SessionDirectory& sessions;
+  PeerDirectory& peers;
+  StripeGroups& stripes;
+  std::chrono::seconds longest_idle;  ///< a connection that is unused for longer is closed
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,67 @@
+#pragma once
+// The devices of a daemon and the sessions on them.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "daemon/memory/memory_account.hpp"
+#include "daemon/memory/memory_share.hpp"
+#include "daemon/session/plan_cache.hpp"
+#include "daemon/session/session.hpp"
+#include "device/device.hpp"
+#include "wire/message.hpp"
+
+namespace ob::daemon {
+
+/// Threads: any
+class SessionRegistry {
+ public:
+  struct Holder {
+    const Session* name;  ///< not to be dereferenced
+    std::uint64_t bytes;
+  };
+
+  /// @pre !devices.empty()
+  SessionRegistry(std::vector<std::unique_ptr<Device>> devices, const SessionLimits& limits);
+
+  std::uint32_t device_count() const noexcept {
+    return static_cast<std::uint32_t>(devices_.size());
+  }
+  const Device& device(std::uint32_t index) const { return *devices_[index]->device; }
+
+  /// Finds or makes the session that a client asks for (SessionDirectory).
+  Result<std::shared_ptr<Session>> open(const wire::Hello& hello, const std::string& user);
+  /// Returns the other sessions of this one's device that hold memory of it.
+  std::vector<Holder> other_holders(const Session& session);
+  /// Returns the device of the session with this name; nothing if there is none.
+  std::optional<std::uint32_t> device_of(const Session* name);
+
+ private:
+  struct ServedDevice {
+    explicit ServedDevice(std::unique_ptr<Device> served)
+        : device(std::move(served)), plans(*device), share(device->info().memory_bytes) {}
+    const std::unique_ptr<Device> device;
+    PlanCache plans;
+    MemoryShare share;
+  };
+  struct Known {
+    wire::Token token;
+    std::uint32_t device;
+    std::weak_ptr<Session> session;
+    const Session* name;
+    std::shared_ptr<const MemoryAccount> memory;
+  };
+  std::uint32_t least_used_device() const;
+
+  const SessionLimits limits_;
+  std::vector<std::unique_ptr<ServedDevice>> devices_;
+  std::mutex mutex_;
+  std::vector<Known> sessions_;
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,40 @@
+#include "daemon/session/buffer_waits.hpp"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace ob::daemon {
+namespace {
+
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable opened;
+  bool open = false;
+};
+
+}  // namespace
+
+Status wait_for(ClientContext& client, const std::vector<BufferUse>& uses) {
+  for (const BufferUse& use : uses) {
+    auto gate = std::make_shared<Gate>();
+    // The queue may be waiting for its client to take replies.
+    OB_RETURN_IF_ERROR(client.channel->replies().flush());
+    const Status asked =
+        client.session->device().on_reached(use.queue->local, false, [gate](const QueueReport&) {
+          const std::lock_guard lock(gate->mutex);
+          gate->open = true;
+          gate->opened.notify_one();
+        });
+    if (!asked.ok()) continue;  // the queue was destroyed meanwhile, and waited for
+    std::unique_lock lock(gate->mutex);
+    while (!gate->opened.wait_for(lock, kKeepAliveInterval, [&] { return gate->open; })) {
+      lock.unlock();
+      OB_RETURN_IF_ERROR(client.channel->send_keep_alive());
+      lock.lock();
+    }
+  }
+  return {};
+}
+
+}  // namespace ob::daemon

@@ -1,0 +1,78 @@
+#include "daemon/session/client_connection.hpp"
+
+#include <string>
+
+#include "daemon/session/queue_answers.hpp"
+
+namespace ob::daemon {
+
+using wire::Opcode;
+
+Status ClientConnection::serve() {
+  for (;;) {
+    OB_ASSIGN_OR_RETURN(const auto message, client_.channel->next_message());
+    if (message.header.opcode == Opcode::goodbye) return {};
+    OB_RETURN_IF_ERROR(execute(message));
+    if (client_.channel->receiver().payload_left() != 0) {
+      return {Code::protocol_error, "payload on a message that has none"};
+    }
+  }
+}
+
+void ClientConnection::close() {
+  if (client_.session == nullptr) return;
+  client_.session->destroy_queues_of(client_.owner());
+  client_.session.reset();
+}
+
+Status ClientConnection::execute(const session::Message& message) {
+  const Command* const row = find_command(message.header.opcode);
+  if (row == nullptr) {
+    return {
+        Code::protocol_error,
+        "opcode " + std::to_string(static_cast<int>(message.header.opcode)) + " is not a command"};
+  }
+  if (row->on_connection != nullptr) return row->on_connection(client_, message);
+  return execute_on_queue(*row, message);
+}
+
+Status ClientConnection::execute_on_queue(const Command& row, const session::Message& message) {
+  const QueueId id = message.header.queue;
+  const std::shared_ptr<SessionQueue> queue = client_.session->queue(id);
+  if (!queue || queue->owner != client_.owner()) {
+    return {Code::protocol_error, "command on queue " + std::to_string(id.value) +
+                                      " (unknown, or made by another connection)"};
+  }
+  ++queue->submitted;
+  if (queue->submitted - queue->granted > wire::kInitialCredits) {
+    return {Code::protocol_error, "more than " + std::to_string(wire::kInitialCredits) +
+                                      " commands in flight on one queue"};
+  }
+  // A synchronize counts as a reply that is owed.
+  client_.channel->set_unsynchronized(row.opcode != Opcode::synchronize);
+  const QueueCommand command{message, queue};
+  OB_RETURN_IF_ERROR(submit(row, command));
+  if (queue->submitted - queue->announced < wire::kInitialCredits / 2) return {};
+  return order_credits(client_, command);
+}
+
+// Returns a failure only if it ends the connection; others stick to the queue.
+Status ClientConnection::submit(const Command& row, const QueueCommand& command) {
+  SessionQueue& queue = *command.queue;
+  if (row.on_failure == OnFailure::report) return row.on_queue(client_, command);
+  if (!queue.failure.ok() && row.on_failure == OnFailure::skip) {
+    return client_.channel->discard_payload();
+  }
+  const Status status = row.on_queue(client_, command);
+  if (status.ok()) {
+    if (row.counts_on_device) queue.log->note(command.sequence());
+    return {};
+  }
+  if (status.code() == Code::protocol_error || status.code() == Code::connection_lost) {
+    return status;
+  }
+  if (queue.failure.ok()) queue.fail(status, command.sequence());
+  return client_.channel->discard_payload();
+}
+
+}  // namespace ob::daemon

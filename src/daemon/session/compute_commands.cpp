@@ -1,0 +1,70 @@
+#include "daemon/session/compute_commands.hpp"
+
+#include "daemon/session/queue_answers.hpp"
+#include "routines/codec.hpp"
+#include "wire/codec.hpp"
+
+namespace ob::daemon {
+
+Status on_copy(ClientContext& client, const QueueCommand& command) {
+  OB_ASSIGN_OR_RETURN(const auto copy, wire::decode<wire::Copy>(command.message.body));
+  Session& session = *client.session;
+  OB_ASSIGN_OR_RETURN(const auto source, session.use(copy.source, command.queue));
+  OB_ASSIGN_OR_RETURN(const auto destination, session.use(copy.destination, command.queue));
+  return session.device().copy(command.queue->local, source->local, copy.from, destination->local,
+                               copy.to);
+}
+
+Status on_call(ClientContext& client, const QueueCommand& command) {
+  OB_ASSIGN_OR_RETURN(DecodedCall call, decode_call(command.message.body));
+  Session& session = *client.session;
+  for (std::size_t i = 0; i < call.routine->kinds.size(); ++i) {
+    if (!is_memory(call.routine->kinds[i])) continue;
+    BufferId& buffer = call.arguments[i].device.buffer;
+    if (!buffer) continue;  // nothing is referenced; the device checks that
+    OB_ASSIGN_OR_RETURN(const auto memory, session.use(buffer, command.queue));
+    buffer = memory->local;
+  }
+  return session.device().call(command.queue->local, *call.routine, call.arguments);
+}
+
+Status on_execute_plan(ClientContext& client, const QueueCommand& command) {
+  OB_ASSIGN_OR_RETURN(const auto execute, wire::decode<wire::ExecutePlan>(command.message.body));
+  Session& session = *client.session;
+  OB_ASSIGN_OR_RETURN(const PlanId plan, session.plan(execute.plan));
+  OB_ASSIGN_OR_RETURN(const auto input, session.use(execute.input, command.queue));
+  OB_ASSIGN_OR_RETURN(const auto output, session.use(execute.output, command.queue));
+  return session.device().execute(command.queue->local, plan,
+                                  {input->local, execute.input_offset_bytes},
+                                  {output->local, execute.output_offset_bytes});
+}
+
+Status on_record(ClientContext& client, const QueueCommand& command) {
+  OB_ASSIGN_OR_RETURN(const auto record, wire::decode<wire::Record>(command.message.body));
+  OB_ASSIGN_OR_RETURN(const EventId event, client.session->event(record.event));
+  return client.session->device().record(command.queue->local, event);
+}
+
+Status on_wait(ClientContext& client, const QueueCommand& command) {
+  OB_ASSIGN_OR_RETURN(const auto wait, wire::decode<wire::Wait>(command.message.body));
+  OB_ASSIGN_OR_RETURN(const EventId event, client.session->event(wait.event));
+  return client.session->device().wait(command.queue->local, event);
+}
+
+// The session outlives the answer: a connection releases it after its queues have ended.
+Status on_synchronize(ClientContext& client, const QueueCommand& command) {
+  QueueAnswer answer = begin_answer(client, command);
+  command.queue->fail({}, 0);
+  return order_answer(
+      client, command, true,
+      [answer = std::move(answer), &session = *client.session](const QueueReport& report) {
+        wire::Outcome outcome = answer.outcome(report);
+        if (!report.status.ok() && report.status.code() != Code::busy) session.withdraw_plans();
+        answer.queue->log->clear_failure();
+        outcome.keep_bytes = session.keep_bytes();
+        (void)answer.channel->replies().reply(wire::Opcode::done, answer.id, answer.sequence,
+                                              outcome);
+      });
+}
+
+}  // namespace ob::daemon

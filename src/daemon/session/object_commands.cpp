@@ -1,0 +1,120 @@
+#include "daemon/session/object_commands.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include "daemon/session/buffer_waits.hpp"
+#include "routines/codec.hpp"
+#include "wire/codec.hpp"
+
+namespace ob::daemon {
+namespace {
+
+using transport::Clock;
+using wire::Opcode;
+
+// Memory of idle sessions is free once their queues have ended, which is soon: nobody uses them.
+constexpr auto kRoomTime = std::chrono::seconds(1);
+constexpr auto kRetryInterval = std::chrono::milliseconds(1);
+
+// Other sessions were told to end: their memory becomes free when their connections have ended.
+Status allocate_once_free(Session& session, const wire::Allocate& allocate) {
+  const auto until = Clock::now() + kRoomTime;
+  for (;;) {
+    Status status = session.allocate(allocate.buffer, allocate.bytes);
+    if (status.code() != Code::out_of_memory || Clock::now() > until) return status;
+    std::this_thread::sleep_for(kRetryInterval);
+  }
+}
+
+// Tries what makes memory free, the cheapest first.
+Status allocate_with_retries(ClientContext& client, const wire::Allocate& allocate) {
+  Session& session = *client.session;
+  Status status = session.allocate(allocate.buffer, allocate.bytes);
+  if (status.code() == Code::out_of_memory) {
+    OB_RETURN_IF_ERROR(wait_for(client, session.open_uses_of_freed()));
+    status = session.allocate(allocate.buffer, allocate.bytes);
+  }
+  if (status.code() == Code::out_of_memory && session.drop_idle_plans() > 0) {
+    status = session.allocate(allocate.buffer, allocate.bytes);
+  }
+  if (status.code() == Code::out_of_memory && allocate.bytes <= session.memory()->room_bytes() &&
+      client.sessions.make_room(session, allocate.bytes) > 0) {
+    status = allocate_once_free(session, allocate);
+  }
+  return status;
+}
+
+Status find_segment(ClientContext& client, const SessionBuffer& buffer, wire::Location& location) {
+  transport::Stream& stream = client.channel->stream();
+  if (!stream.shares_memory()) return {Code::unsupported, "no shared memory"};
+  OB_ASSIGN_OR_RETURN(const auto segment, client.session->device().segment(buffer.memory->local));
+  OB_RETURN_IF_ERROR(stream.send_segment(segment.fd));
+  location.offset_bytes = segment.offset_bytes;
+  location.segment_bytes = segment.segment_bytes;
+  return {};
+}
+
+}  // namespace
+
+Status on_ping(ClientContext& client, const session::Message& message) {
+  ReplyChannel& replies = client.channel->replies();
+  OB_RETURN_IF_ERROR(replies.send(Opcode::pong, {}, message.header.sequence, {}));
+  return replies.flush();
+}
+
+Status on_create_queue(ClientContext& client, const session::Message& message) {
+  return client.session->create_queue(message.header.queue, client.owner());
+}
+
+Status on_destroy_queue(ClientContext& client, const session::Message& message) {
+  OB_RETURN_IF_ERROR(client.channel->replies().flush());  // this thread waits for the queue
+  return client.session->destroy_queue(message.header.queue, client.owner());
+}
+
+Status on_set_accuracy(ClientContext& client, const session::Message& message) {
+  OB_ASSIGN_OR_RETURN(const auto set, wire::decode<wire::SetAccuracy>(message.body));
+  return client.session->set_accuracy(message.header.queue, client.owner(), set.accuracy);
+}
+
+Status on_allocate(ClientContext& client, const session::Message& message) {
+  OB_ASSIGN_OR_RETURN(const auto allocate, wire::decode<wire::Allocate>(message.body));
+  // The device may wait for memory that commands still use.
+  OB_RETURN_IF_ERROR(client.channel->replies().flush());
+  const Status status = allocate_with_retries(client, allocate);
+  const bool ends_connection = status.code() == Code::protocol_error ||
+                               status.code() == Code::denied ||
+                               status.code() == Code::connection_lost;
+  if (status.ok() || ends_connection) return status;
+  return client.session->allocate_broken(allocate.buffer, status);
+}
+
+Status on_free(ClientContext& client, const session::Message& message) {
+  OB_ASSIGN_OR_RETURN(const auto free, wire::decode<wire::Free>(message.body));
+  client.session->free(free.buffer);
+  return {};
+}
+
+Status on_locate(ClientContext& client, const session::Message& message) {
+  OB_ASSIGN_OR_RETURN(const auto locate, wire::decode<wire::Locate>(message.body));
+  wire::Location location;
+  const auto buffer = client.session->buffer(locate.buffer);  // held until its descriptor is sent
+  Status status = buffer.ok() ? find_segment(client, *buffer, location) : buffer.status();
+  if (status.code() == Code::connection_lost) return status;
+  location.code = status.code();
+  return client.channel->replies().reply(Opcode::location, message.header.queue,
+                                         message.header.sequence, location);
+}
+
+Status on_make_plan(ClientContext& client, const session::Message& message) {
+  OB_ASSIGN_OR_RETURN(const DecodedPlan decoded, decode_plan(message.body));
+  return client.session->make_plan(decoded.id, decoded.plan);
+}
+
+Status on_destroy_plan(ClientContext& client, const session::Message& message) {
+  OB_ASSIGN_OR_RETURN(const auto destroy, wire::decode<wire::DestroyPlan>(message.body));
+  client.session->destroy_plan(destroy.plan);
+  return {};
+}
+
+}  // namespace ob::daemon

@@ -1,0 +1,51 @@
+#pragma once
+// Answers that a queue gives when it reaches a command.
+
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "daemon/session/client_context.hpp"
+#include "device/device.hpp"
+#include "wire/message.hpp"
+
+namespace ob::daemon {
+
+/// An answer that is ordered but not given yet. A command that was never submitted came after those
+/// that the device has seen fail.
+struct QueueAnswer {
+  std::shared_ptr<Channel> channel;
+  std::shared_ptr<SessionQueue> queue;
+  std::uint64_t command = 0;  ///< of the queue, as `submitted` counts them
+  QueueId id;
+  std::uint64_t sequence = 0;  ///< of the command that is answered
+  Status failure;              ///< of the queue when the answer was ordered
+  std::uint64_t failed_sequence = 0;
+
+  /// Returns the outcome with the credits that come back.
+  /// Threads: the queue's answers, in its order
+  wire::Outcome outcome(const QueueReport& report) const;
+};
+
+/// Begins an answer to the command. The queue's credits up to it come back with the answer.
+QueueAnswer begin_answer(ClientContext& client, const QueueCommand& command);
+
+/// Sends a credit message once the queue gets here.   Errors: those of the device
+Status order_credits(ClientContext& client, const QueueCommand& command);
+
+/// Calls `answer` once the queue gets here; the channel is busy until then.
+/// @param clear clears the failure of the device's queue   Errors: those of the device
+template <class Answer>
+Status order_answer(ClientContext& client, const QueueCommand& command, bool clear, Answer answer) {
+  auto& owed = client.channel->replies().owed;
+  ++owed;
+  Status ordered = client.session->device().on_reached(
+      command.queue->local, clear,
+      [channel = client.channel, answer = std::move(answer)](const QueueReport& report) {
+        answer(report);
+        --channel->replies().owed;
+      });
+  if (!ordered.ok()) --owed;
+  return ordered;
+}
+
+}  // namespace ob::daemon

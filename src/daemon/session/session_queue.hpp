@@ -1,0 +1,47 @@
+#pragma once
+// A client's queue, and what the daemon remembers of its commands.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/ids.hpp"
+#include "base/status.hpp"
+#include "daemon/memory/memory_account.hpp"
+#include "daemon/memory/staged_writer.hpp"
+#include "daemon/session/command_log.hpp"
+
+namespace ob::daemon {
+
+/// Commands are numbered from 1; `reached` trails `submitted`.
+/// Threads: the connection that made the queue, but for the atomics (any) and the log
+struct SessionQueue {
+  QueueId local;                ///< the device's id
+  const void* owner = nullptr;  ///< the connection that made it and alone may use it
+  std::uint64_t submitted = 0;
+  /// `submitted` when the last reply or credit message was ordered
+  std::uint64_t announced = 0;
+  std::atomic<std::uint64_t> granted{0};  ///< commands whose credits were given back
+  std::atomic<std::uint64_t> reached{0};  ///< commands known to be done
+  Status failure;                         ///< of the first command that could not be submitted
+  std::uint64_t failed_sequence = 0;      ///< of failure; 0 if there is none
+  Reservation memory;                     ///< of the host, for commands that wait
+  /// of the commands on the device; the writer's blocks use it, too
+  std::shared_ptr<CommandLog> log = std::make_shared<CommandLog>();
+  std::unique_ptr<StagedWriter> writer;  ///< if the host cannot see the device's memory
+  QueueId transfers;                     ///< of the device, for reads that pass through the host
+
+  void fail(const Status& status, std::uint64_t sequence) {
+    failure = status;
+    failed_sequence = sequence;
+  }
+};
+
+/// A command that uses a buffer.
+struct BufferUse {
+  std::shared_ptr<SessionQueue> queue;
+  std::uint64_t command = 0;
+  bool open() const noexcept { return queue->reached < command; }
+};
+
+}  // namespace ob::daemon
