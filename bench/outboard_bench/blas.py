@@ -14,7 +14,7 @@ from outboard_bench import blas_problems, in_places, paper_plot, places
 from outboard_bench.blas_problems import ROUTINES, Call
 
 PROGRAM_NAME = "blas_calls"
-# The drop-in library of programs leaves levels 1 and 2 alone; this one, of the tests, has all.
+# The drop-in library for programs exports no level 1 and 2; this one, for tests, exports all.
 TESTING_NAME = "liboutboard-preload-testing.so"
 
 
@@ -27,7 +27,7 @@ class Blas:
 
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
         options = parse(arguments)
-        # Operands are the same in each call; what is timed is one that finds nothing there.
+        # Operands are the same in each call, so none may stay on the device between calls.
         settings = Settings(mode="remote", resident="off")
         preload = _library(paths.require_native(), options.routines)
         return in_places.run(_calls(options), PROGRAM_NAME, options, json_file, settings, preload)

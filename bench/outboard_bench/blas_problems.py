@@ -70,5 +70,5 @@ def calls(routines: Sequence[str], most: Mapping[str, int]) -> Iterator[Call]:
 
 
 def of_check(routines: Sequence[str]) -> Iterable[Call]:
-    """Tiny ones."""
+    """Tiny problems."""
     return (Call(routine, 60 + len(routine)) for routine in routines)

@@ -57,7 +57,7 @@ class _Way:
 
     name: str
     address: str
-    ceiling: str  # what copy_blocks is to measure in turns with the copies
+    ceiling: str  # the ceiling that copy_blocks measures in turns with the copies
     ceiling_name: str
     wrap: Wrap = list
     link: Link | None = None
@@ -95,7 +95,7 @@ class _Way:
 
 @contextlib.contextmanager
 def _ways(native: paths.Native, options: argparse.Namespace) -> Iterator[list[_Way]]:
-    """Daemons with a device that computes nothing, and links, that are up for the block."""
+    """Run daemons with a null device, and links, for the block."""
     served = ["--backend", "null"]
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="outboard-bench-"))

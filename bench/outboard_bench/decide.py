@@ -72,7 +72,7 @@ class Decide:
                 with servers(wanted) as all_of_them:
                     chosen = _chosen(options, all_of_them)
                     _measure_all(chosen, how, points, check=options.check)
-            finally:  # what was measured is not lost with what was not
+            finally:  # the rows so far are kept if a later measurement fails
                 written = [row for point in points for row in decide_rows.rows_of(point)]
                 if json_file and written:
                     rows.write(written, json_file)
@@ -111,7 +111,7 @@ def _chosen(options: argparse.Namespace, all_of_them: Sequence[Server]) -> Chose
 
 
 def _measure_all(chosen: Chosen, how: How, points: list[Point], *, check: bool) -> None:
-    """Tunes for a place, then measures at each of its devices and prints a table of it."""
+    """Tune for a place, then measure at each of its devices and print a table."""
     start = time.monotonic()
     for _, of_place in groupby(chosen, key=lambda pair: pair[0].place_index):
         pairs = list(of_place)

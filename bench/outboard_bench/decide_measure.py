@@ -28,12 +28,12 @@ from outboard_bench.fft_program import Place, Transform, transform
 from outboard_bench.problem import Problem
 
 # Calls before the counted ones. Mode auto without a profile may try both sides in its first 20;
-# with one it has to know at once, and the first connects. Others are to be as fast as they ever
-# are, if that takes no longer than this.
+# with a profile it decides at once, and the first call connects. Other kinds reach their full speed
+# in these calls, if that takes no longer than this.
 _WARM_UP = {UNTUNED: 20, TUNED: 2}
 _MOST_WARM_UP = 20
 _WARM_UP_NS = 20_000_000
-# Calls of a round take about this long together, but there are never more than so many.
+# The calls of a round take about this time together, up to this number of calls.
 _ROUND_NS = 8_000_000
 _MOST_PER_ROUND = 500
 # A side that loses by this factor needs no exact figure, only a few rounds.
@@ -56,7 +56,7 @@ class How:
 
 
 def measure(problem: Problem, server: Server, how: How) -> Point:
-    """The point; measured again, for longer, if a ratio is above its limit."""
+    """Measure the point, and again for longer if a ratio is above its limit."""
     point = _measure_once(problem, server, how)
     if how.rounds > 1 and any(point.above(kind) for kind in LIMITS):
         longer = replace(how, rounds=_MORE * how.rounds, seconds=_MORE * how.seconds)
@@ -90,14 +90,14 @@ def _measure_once(problem: Problem, server: Server, how: How) -> Point:
             for here in running.values():
                 here.fresh(False)
         _compare(running, point, server, how)
-        running[REMOTE].stages()  # complains about a call that stayed local
+        running[REMOTE].stages()  # raises if a call stayed local
     for place in places.values():
         _forget(place)
     return point
 
 
 def _compare(running: dict[str, Transform], point: Point, server: Server, how: How) -> None:
-    """One call of each, and whether all results are those of the first."""
+    """Run one call of each process, and compare the results with those of the first."""
     saved = how.folder / "results"
     for kind, here in running.items():
         here.run(1)
@@ -108,7 +108,7 @@ def _compare(running: dict[str, Transform], point: Point, server: Server, how: H
 
 
 def _check(here: Transform, kind: str, point: Point, distance: float, how: How) -> None:
-    # Not `>`: what cannot be compared is no number.
+    # `not <=` also catches a distance that is no number.
     if not distance <= here.problem.error_bound:
         raise OutboardError(
             f"{here.problem} over {here.place.name} is wrong: off by {distance:.2g}, relative, in "
@@ -118,7 +118,7 @@ def _check(here: Transform, kind: str, point: Point, distance: float, how: How) 
 
 
 def _warm_up(here: Transform, kind: str) -> int:
-    """The rest of the calls that do not count; returns what one takes [ns]."""
+    """Run the rest of the calls that do not count; returns the time of one [ns]."""
     if is_fresh(here.problem):
         here.fresh(True)
     if kind in _WARM_UP:
@@ -167,6 +167,6 @@ def _went_out(here: Transform) -> int:
 
 
 def _forget(place: Place) -> None:
-    """Its counters: the next point's are looked for in the same folder."""
+    """Remove its counters, because those of the next point are read from the same folder."""
     for file in place.counters.glob("report.*.bin") if place.counters else ():
         file.unlink()

@@ -24,7 +24,7 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 @dataclass(frozen=True)
 class Server:
-    """A device at the other end of something."""
+    """A device, and the way to it."""
 
     place: str  # "shm", "tcp", "link 10 Gb/s"
     place_index: int
@@ -40,11 +40,11 @@ class Server:
 
     @property
     def correct(self) -> bool:
-        """False: results are nobody's."""
+        """True if results are computed: a device with a rate computes nothing."""
         return self.device == CPU
 
     def client(self, kind: str, preload: Path, mode: str, profile: str) -> Place:
-        """A program of one thread that uses it."""
+        """A program of one thread that uses the device."""
         counters = self.folder / kind.replace(" ", "-")
         counters.mkdir(parents=True, exist_ok=True)
         settings = Settings(mode=mode, servers=(self.address,), report=f"dir:{counters}")
@@ -53,7 +53,7 @@ class Server:
         return Place(f"{self.place} ({kind})", 1, variables, counters, self.wrap)
 
     def local(self) -> Place:
-        """A program of one thread that uses nothing, on the same host."""
+        """A program of one thread on the same host that uses no device."""
         return Place("local", variables=ONE_THREAD, wrap=self.wrap)
 
 
@@ -68,7 +68,7 @@ class Wanted:
 
 @contextlib.contextmanager
 def servers(wanted: Wanted) -> Iterator[list[Server]]:
-    """Daemons and links that are up for the block, by place and then device."""
+    """Run daemons and links for the block; yields servers by place and then device."""
     found: list[Server] = []
     with contextlib.ExitStack() as stack:
         for index, device in enumerate(wanted.devices):

@@ -1,4 +1,4 @@
-"""The calls that `outboard bench decide` makes: of each kind of work some sizes."""
+"""The calls that `outboard bench decide` makes: some sizes of each kind of work."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from outboard_bench import fft_problems
 from outboard_bench.problem import Problem
 
-# Edges of matrices; of "thin" the other operand has 64 columns (bench/routine_call.hpp). Four each,
-# most of them calls of less than 0.1 s with one thread.
+# Edges of matrices; for "thin", the other operand has 64 columns (bench/routine_call.hpp). There
+# are four each, and most calls take less than 0.1 s with one thread.
 EDGES: Mapping[str, Sequence[int]] = {
     "dgemm": (100, 250, 600, 2000),
     "dgemm fresh": (150, 400, 800, 1200),
@@ -126,7 +126,7 @@ def problems(
 
 
 def of_check() -> list[list[Problem]]:
-    """Tiny ones: a product, one with new operands, a factorisation, a transform."""
+    """Tiny problems: a product, one with new operands, a factorisation, a transform."""
     transform = fft_problems.Problem("c2c", (32, 30))
     return [[Call("dgemm", 90), Call("zgemm", 60, fresh=True)], [Call("dgetrf", 70), transform]]
 

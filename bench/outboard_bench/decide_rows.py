@@ -1,4 +1,4 @@
-"""The rows of `outboard bench decide`, its table, and what is said at the end."""
+"""The rows of `outboard bench decide`, its table, and its summary."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows_of(point: Point) -> Iterator[Row]:
 
 
 def print_table(title: str, points: Sequence[Point]) -> None:
-    """All points of a server."""
+    """Print all points of a server."""
     from rich import box
     from rich.table import Table
 

@@ -49,7 +49,7 @@ def _libraries(programs: Path) -> Iterator[str]:
 
 
 def libraries_in(text: str) -> list[str]:
-    """The files of BLAS, LAPACK and FFTW in what ldd(1) says."""
+    """The files of BLAS, LAPACK and FFTW in the output of ldd(1)."""
     return _LIBRARY.findall(text)
 
 

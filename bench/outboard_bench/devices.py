@@ -18,13 +18,14 @@ from outboard_bench import native_program, plot, rows
 PROGRAM_NAME = "several_devices"
 _TIMEOUT_S = 1800.0
 _CASE = re.compile(r"(?P<what>.*) g=(?P<devices>\d+) nb=(?P<block>\d+) (?P<how>chosen|tried)")
-# Rate of a device [GFLOP/s], of a link [Gb/s], order: of 2009 (70 GFLOP/s in double precision and
-# InfiniBand QDR), then such that one device takes about a second or two.
+# Rate of a device [GFLOP/s], rate of a link [Gb/s], order. The first is a machine of 2009
+# (70 GFLOP/s in double precision, InfiniBand QDR); the orders keep one device busy for a second or
+# two.
 _MACHINES = ((70.0, 20.8, 10240), (1000.0, 10.0, 10240), (10000.0, 100.0, 20480))
 
 
 class Devices:
-    """QR and Cholesky over devices and links that exist only in time, beside the step model."""
+    """QR and Cholesky with simulated devices and links, beside the step model."""
 
     name = "devices"
     summary = "QR and Cholesky over several simulated devices (its own: -- --help)"

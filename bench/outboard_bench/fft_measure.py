@@ -12,7 +12,7 @@ from outboard.errors import OutboardError
 from outboard_bench.fft_program import Place, Stages, Transform, transform
 from outboard_bench.problem import Problem
 
-# Executions of a round take about this long together, but there are never more than so many.
+# The executions of a round take about this time together, up to this number of executions.
 _ROUND_NS = 50_000_000
 _MOST_PER_ROUND = 64
 
@@ -51,7 +51,7 @@ class How:
 
 
 def measure(problem: Problem, places: Sequence[Place], how: How) -> list[Result]:
-    """A result per place; the first place is the local one that the others have to agree with."""
+    """Measure each place; all results must agree with those of the first place, which is local."""
     results = []
     with contextlib.ExitStack() as stack:
         running = []
@@ -76,7 +76,7 @@ def _first(here: Transform, local: Transform, how: How) -> Result:
     if here is local:
         here.save(saved)
     result.distance = here.distance(saved)
-    # Not `>`: what cannot be compared is no number.
+    # `not <=` also catches a distance that is no number.
     if how.correct and not result.distance <= here.problem.error_bound:
         raise OutboardError(
             f"{here.problem} over {here.place.name} is wrong: off by {result.distance:.2g}, "

@@ -90,7 +90,7 @@ def _draw_curve(axis: Any, times: Times, problems: list[Problem], place: str, in
 
 
 def _draw_stages(split: Split, file: Path) -> None:
-    """The first kind and precision there are: a line of panels for each number of dimensions."""
+    """Draw the first kind and precision: a line of panels for each number of dimensions."""
     kind, _, precision = _groups([problem for problem, _ in split])[0]
     groups = [g for g in _groups([p for p, _ in split]) if (g[0], g[2]) == (kind, precision)]
     places = _places(list(split))

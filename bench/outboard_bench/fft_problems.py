@@ -68,7 +68,7 @@ class Problem:
 
     @property
     def routine(self) -> str:
-        """Its name in the library's counters."""
+        """The routine's name in the library's counters."""
         return f"{'fftw' if self.precision == 'double' else 'fftwf'} {self.kind}"
 
     def arguments(self, planner: str) -> list[str]:
@@ -86,7 +86,7 @@ class Problem:
 def cubes(
     kinds: Sequence[str], dimensions: Sequence[int], precision: str, points: tuple[int, int]
 ) -> Iterator[Problem]:
-    """All with equal edges and a number of points within `points`, by kind, dimensions, size."""
+    """Problems with equal edges and a number of points within `points`, in the order of kinds."""
     for kind, rank in product(kinds, dimensions):
         for edge in EDGES[rank]:
             if points[0] <= edge**rank <= points[1]:
@@ -96,12 +96,12 @@ def cubes(
 def shapes(
     kinds: Sequence[str], lengths: Sequence[tuple[int, ...]], precision: str
 ) -> Iterator[Problem]:
-    """Just these, by kind."""
+    """The problems of these sizes, by kind."""
     yield from (Problem(kind, shape, precision) for kind, shape in product(kinds, lengths))
 
 
 def of_check() -> Iterable[Problem]:
-    """Tiny ones of every kind and number of dimensions, with lengths other than powers of two."""
+    """Tiny problems of every kind and number of dimensions; lengths are no powers of two."""
     lengths = ((60,), (17, 12), (8, 6, 5))
     yield from (Problem(kind, shape) for kind, shape in product(KINDS, lengths))
     yield from (Problem(kind, n, "single") for kind, n in zip(KINDS, lengths, strict=True))

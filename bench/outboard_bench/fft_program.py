@@ -81,7 +81,7 @@ class Transform:
         self._ask(f"fresh {'on' if on else 'off'}")
 
     def stages(self) -> Stages:
-        """All calls so far. Raises OutboardError if one of them did not go out."""
+        """The times of all calls so far. Raises OutboardError if one of them did not go out."""
         counted, notice = self.counted()
         if counted.remote != counted.calls or counted.fell_back:
             raise OutboardError(
@@ -101,7 +101,7 @@ class Transform:
         )
 
     def counted(self) -> tuple[counters.Routine, str]:
-        """The library's counters of the problem's routine, and what it gave notice of."""
+        """The library's counters of the problem's routine, and its notice."""
         assert self.place.counters is not None
         processes, _ = counters.read_folder(self.place.counters)
         mine = [p for p in processes if p.pid == self._process.pid]
@@ -111,7 +111,7 @@ class Transform:
 
     def _ask(self, line: str) -> str:
         assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # the missing answer tells
+        with contextlib.suppress(BrokenPipeError):  # the missing answer shows the failure
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
         return self._answer()
@@ -131,7 +131,7 @@ class Transform:
 def transform(
     program: Path, problem: Problem, place: Place, planner: str, seed: int
 ) -> Iterator[Transform]:
-    """The program for the block. env(1) sets the variables: what wraps it is not to see them."""
+    """Run the program for the block. env(1) sets the variables for the program alone."""
     variables = [f"{name}={value}" for name, value in place.variables.items()]
     command = ["env", *variables, str(program), *problem.arguments(planner)]
     command += [str(place.threads), str(seed)]

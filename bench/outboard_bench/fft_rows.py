@@ -55,7 +55,7 @@ def _stage_rows(problem: Problem, result: Result) -> Iterator[Row]:
 
 
 def _stage_ms(stages: Stages, stage: str) -> float:
-    """Per execution of a round."""
+    """The time of a stage per call [ms]."""
     return shares([stages])[stage] * stages.whole / stages.calls * _MS
 
 
@@ -83,7 +83,7 @@ def _row(
 
 
 def print_table(measured: Mapping[Problem, Sequence[Result]], speeds: Mapping[str, Speed]) -> None:
-    """In two parts, times and stages, where the terminal is too narrow for both."""
+    """Print times and stages in two parts if the terminal is too narrow for both."""
     target = console()
     times, stages = _TIMES, tuple(_HEADINGS.values())
     parts = [(*times, *stages)] if target.width >= _FULL_WIDTH else [times, stages]

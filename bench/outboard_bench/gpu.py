@@ -51,7 +51,7 @@ class Gpu:
         with tempfile.TemporaryDirectory(prefix="outboard-bench-") as name:
             calls = native_program.require(native, CALLS)
             how = How(calls, Path(name), "estimate", seed, options.rounds)
-            # Operands are the same in each call; what is timed is one that finds nothing there.
+            # Operands are the same in each call, so none may stay on the device between calls.
             settings = Settings(mode="remote", resident="off")
             served = ["--backend", "cuda", *options.daemon_option]
             wanted = Wanted(
@@ -65,7 +65,7 @@ class Gpu:
                     for problem in _problems(options):
                         print(f"measuring {problem}", file=sys.stderr)
                         measured.append(gpu_measure.measure(problem, here, how, transforms))
-                finally:  # an hour's rows are not lost with the last one
+                finally:  # the rows so far are kept if a later measurement fails
                     _tell(measured, json_file)
         if options.check:
             worst = max(one.distance for one in measured)

@@ -56,7 +56,8 @@ def probe(programs: Path) -> str:
 
 
 def measure(problem: Problem, places: Sequence[Place], how: How, other: Path) -> Measured:
-    """One place after the other: the largest problems fill the memory. `other` runs transforms."""
+    """Measure one place after the other, because the largest problems fill the
+    memory. `other` is the program of transforms."""
     found = Measured(problem)
     saved = how.folder / "results"
     program = other if isinstance(problem, FourierTransform) else how.program

@@ -46,8 +46,8 @@ class Speed:
     burst_bytes: int
 
     def transfer_ms(self, bytes_to: int, bytes_from: int) -> float:
-        """The least for that many bytes there and then back, by the medians; 0 if they may all
-        pass at once."""
+        """The least time for that many bytes there and then back, by the medians; 0 if one burst
+        carries them all."""
         there, back = statistics.median(self.to_far), statistics.median(self.to_near)
         return (self._limited(bytes_to) / there + self._limited(bytes_from) / back) * 8e-6
 
@@ -183,7 +183,7 @@ def stream(
 
 @contextlib.contextmanager
 def _child(command: Sequence[str], stdout: int) -> Iterator[subprocess.Popen[str]]:
-    """A process that is gone when the block ends."""
+    """A process that is killed when the block ends."""
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=stdout, text=True, start_new_session=True
     ) as process:

@@ -28,7 +28,7 @@ class Links:
         with ended_by_exception():
             measured = [_loopback(options.windows)]
             for rate in options.rates:
-                # any burst will do to see that it runs
+                # a check only runs the link, so any burst will do
                 with Link(rate, BURSTS[-1] if options.check else None) as link:
                     measured += _link_rows(link, options.windows)
             if options.streams:

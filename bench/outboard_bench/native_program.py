@@ -7,7 +7,7 @@ from pathlib import Path
 from outboard import paths
 from outboard.errors import OutboardError
 
-# Links of a check get a burst to begin with; without one the smallest that is enough is looked for.
+# Links of a check get this burst; other links search for the smallest burst that is enough.
 CHECK_BURST = 512 << 10
 
 

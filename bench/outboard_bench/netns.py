@@ -19,12 +19,12 @@ from typing import Self
 
 from outboard.errors import OutboardError
 
-# The daemon listens on loopback addresses only, so hosts have one each. In a net of their own:
-# whoever runs this may use 127.0.0.1 in the namespaces for something else.
+# The daemon listens on loopback addresses only, so each host has one, in a net of their own:
+# 127.0.0.1 may be in use in the namespaces.
 _NET = "127.77.0."
 NEAR_ADDRESS, FAR_ADDRESS = f"{_NET}1", f"{_NET}2"
 DEVICE = "veth0"
-# Ports of the programs inside where each flow has its own limit; a filter each.
+# Ports of the programs inside if each flow has its own limit; each port has a filter.
 FLOW_PORTS = range(50000, 50064)
 # Time that bytes may wait before tbf; TCP's own limit per socket is far below that.
 _QUEUE_MS = 50
@@ -67,7 +67,7 @@ def ended_by_exception() -> Iterator[None]:
 
 
 class Hosts(abc.ABC):
-    """Context manager: namespaces of these names; whatever happens, they are removed.
+    """Context manager: namespaces of these names, which are removed in every case.
 
     What was left behind by a process that was killed is removed by the next one. End the programs
     inside first: a namespace lives as long as a process in it.
@@ -116,14 +116,14 @@ class Hosts(abc.ABC):
 
     @abc.abstractmethod
     def _join(self) -> None:
-        """Puts links between the namespaces."""
+        """Put links between the namespaces."""
 
     @abc.abstractmethod
     def _senders(self) -> Iterable[tuple[str, str, int]]:
         """Every end of a link: namespace, device, and how long something may wait there [ms]."""
 
     def _address(self, name: str, address: str) -> None:
-        """The address of DEVICE there, which is up then."""
+        """Give DEVICE in that namespace its address, and bring it up."""
         # Its own loopback device stays down: up, it would take all of 127.0.0.0/8 for itself.
         for device in ("all", DEVICE):
             setting = f"/proc/sys/net/ipv4/conf/{device}/route_localnet"
@@ -200,7 +200,7 @@ class Star(Hosts):
 
 
 def inside(namespace: str, words: Sequence[str]) -> list[str]:
-    """The command that runs `words` there; it has the same process id."""
+    """The command that runs `words` in that namespace, under the same process id."""
     return ["ip", "netns", "exec", namespace, *words]
 
 

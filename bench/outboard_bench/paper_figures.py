@@ -37,7 +37,7 @@ class Stated:
         return f"{self.low:g}" if self.low == self.high else f"{self.low:g} to {self.high:g}"
 
     def ratio(self, value: float) -> float | None:
-        """Ours by theirs so that more is better; None for a range, or where it means nothing."""
+        """Our value over theirs, or the inverse, so that more is better; None for a range."""
         if self.low != self.high or not self.better or not value or not self.low:
             return None
         return value / self.low if self.better == "larger" else self.low / value
@@ -45,7 +45,7 @@ class Stated:
 
 @dataclass(frozen=True)
 class Source:
-    """A benchmark, and its arguments by how much is wanted."""
+    """A benchmark, and its arguments for a quick run, a full run and a check."""
 
     bench: str
     quick: Sequence[str]

@@ -31,7 +31,7 @@ class Point:
 
 
 def sizes(points: Sequence[Point]) -> list[str]:
-    """Every `x` once: numbers by their size, others as they come."""
+    """Every `x` once: numbers in ascending order, others in their own order."""
     found = list(dict.fromkeys(point.x for point in points))
     return sorted(found, key=int) if all(x.isdigit() for x in found) else found
 
@@ -53,7 +53,7 @@ def _same(value: float) -> float:
 
 
 def _of_problems(rows: Rows, select: str) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-    """x, place, what, row of the problems that `select` finds."""
+    """The x, place, quantity and row of each problem that `select` chooses."""
     for row in rows:
         problem, place, *what = row["case"].split(", ")
         if re.search(select, problem):
@@ -116,7 +116,7 @@ def _plain(row: Mapping[str, Any], series: str, x: str, value: float, unit: str 
 
 
 def times_and_stages(rows: Rows, select: str) -> list[Point]:
-    """Both, with the slower client that one thread stands for."""
+    """Times and stages, and the gain over a slower client, which one local thread stands for."""
     slow = {
         x: row["value"]
         for x, place, what, row in _of_problems(rows, select)

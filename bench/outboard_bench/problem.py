@@ -10,7 +10,7 @@ class Problem(Protocol):
 
     @property
     def bench(self) -> str:
-        """The benchmark whose rows it makes."""
+        """The benchmark that makes rows of it."""
 
     @property
     def group(self) -> object:
@@ -18,7 +18,7 @@ class Problem(Protocol):
 
     @property
     def routine(self) -> str:
-        """Its name in the library's counters."""
+        """The routine's name in the library's counters."""
 
     @property
     def flops(self) -> float: ...

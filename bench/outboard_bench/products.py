@@ -63,7 +63,7 @@ def _place(options: argparse.Namespace) -> Iterator[tuple[str, Wrap, Wrap, str]]
 def _by_parts(
     near: Wrap, program: Path, server: str, n: int, rate: float, options: argparse.Namespace
 ) -> list[str]:
-    """The lines of all orders for each number of panels, and one of the library's own choice."""
+    """Measure all orders for each number of panels, and the library's own choice."""
     found: list[str] = []
     for parts in options.parts:
         command = [str(program), "--server", server, "--rate", f"{rate:.6f}", "--order", str(n)]

@@ -1,4 +1,4 @@
-"""`outboard bench ring`: what factorizations gain where panels go from daemon to daemon."""
+"""`outboard bench ring`: the gain of factorizations from panels that go from daemon to daemon."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from outboard_bench.netns import ended_by_exception, require_root
 from outboard_bench.ring_measure import KINDS, Factorization, Machine, Way, measure, running
 
 SKIPPED = 77  # SKIP_RETURN_CODE of the test
-# Links of 1 and 10 Gb/s, with devices for which neither the links nor the rates are all.
+# Links of 1 and 10 Gb/s, with devices for which both the links and the rates matter.
 _MACHINES = (Machine(1, 50, 4096), Machine(10, 500, 4096))
 _CASE = re.compile(
     r"(?P<what>.*) g=(?P<devices>\d+) (?P<way>alone|relay|ring|auto( \(.*\))?)"  # no relay / ring

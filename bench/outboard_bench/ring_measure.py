@@ -27,7 +27,7 @@ KINDS = {"dpotrf": "cholesky", "dgeqrf": "qr"}
 # Panels of calls that are cut whether that gains or not: kWidest, src/offload/several_factors.cpp.
 _WIDEST = 256
 _DAEMON_PORT = 7770
-# Not timed: one connects; after some more the library knows the rates it decides by.
+# Calls that are not timed: the first connects, and the others teach the library its rates.
 _WARM_UP = 2
 _MODEL_TIMEOUT_S = 60.0
 
@@ -43,7 +43,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Factorization:
-    """A call on so many devices, as a Problem."""
+    """A call on a number of devices, as a Problem."""
 
     machine: Machine
     routine: str
@@ -106,7 +106,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Running:
-    """Daemons that are up, and what their links carry."""
+    """Running daemons, and the rate of their links."""
 
     native: paths.Native
     folder: Path
@@ -152,7 +152,7 @@ def _limit(star: Star, gbit_per_s: float, *, check: bool) -> float:
 
 
 def measure(problem: Factorization, here: Running, runs: int) -> list[Way]:
-    """All routes in turns: what happens to the machine happens to each of them."""
+    """Measure all routes in turns, so that other load of the machine slows each of them."""
     ways = [
         Way(name) for name in (("relay", "ring", "auto") if problem.devices > 1 else ("alone",))
     ]

@@ -19,14 +19,14 @@ from outboard_bench.link import BURSTS, Link, Load, Wrap, stream
 from outboard_bench.netns import FAR_ADDRESS, NEAR_ADDRESS
 
 TRAFFIC, RELAY = "link_traffic", "delay_relay"
-# Outside of the ports that a limit per flow tells apart.
+# This port is outside of the ports by which a limit per flow separates flows.
 DAEMON_PORT = 7770
 # The most bytes that a stream has in flight: the usual limit of a socket's send buffer (tcp_wmem).
 RELAY_WINDOW = 4 << 20
 _SECONDS = 0.3
 _MEASURE_TIMEOUT_S = 300.0
 
-# From where one connects to where it is passed on to that address.
+# Makes an address that forwards connections to the given address.
 Through = Callable[[str], AbstractContextManager[str]]
 
 
@@ -37,7 +37,7 @@ def straight(address: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """Two hosts and what is between them."""
+    """Two hosts and the link or relay between them."""
 
     name: str
     near: Wrap
@@ -117,7 +117,7 @@ def _ours(command: Sequence[str], count: int, windows: int) -> tuple[list[float]
 
 
 def run(options: argparse.Namespace) -> list[rows.Row]:
-    """All places: links of the rates, one with a limit per flow, and one with delay."""
+    """Measure all places: links of the rates, one with a limit per flow, and one with delay."""
     measured: list[rows.Row] = []
     for rate in options.rates:
         with Link(rate, BURSTS[-1] if options.check else None) as link:
@@ -130,7 +130,7 @@ def run(options: argparse.Namespace) -> list[rows.Row]:
 
 
 def row(case: str, measured: list[float], beside: float | None, name: str = "") -> rows.Row:
-    """A rate, beside another one of that name."""
+    """The row of a rate, beside another rate with that name."""
     value = statistics.median(measured)
     return rows.Row(
         bench="links",
