@@ -1,7 +1,5 @@
 #include "backends.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cmath>
 #include <thread>
@@ -17,6 +15,7 @@
 #ifdef OUTBOARD_WITH_OPENCL
 #include "backend/opencl/backend.hpp"
 #endif
+#include "log.hpp"
 
 namespace ob::apps {
 namespace {
@@ -85,7 +84,8 @@ unsigned host_threads() { return std::max(1U, std::thread::hardware_concurrency(
 [[maybe_unused]] std::shared_ptr<const HostRoutines> host_routines(const char* backend) {
   auto opened = cpu::open_host_routines(host_threads());
   if (opened.ok()) return std::move(*opened);
-  spdlog::warn("routines that {} lacks are refused: {}", backend, opened.status().message());
+  log::warn(std::string("routines that ") + backend +
+            " lacks are refused: " + opened.status().message());
   return nullptr;
 }
 
@@ -165,15 +165,15 @@ Result<Devices> make_devices(const DeviceOptions& options) {
   const Status usable = cuda_usable();
   if (options.backend == "cuda") return usable.ok() ? make_cuda(options) : usable;
   if (usable.ok()) {
-    spdlog::info("backend cuda: there is an accelerator");
+    log::info("backend cuda: there is an accelerator");
     return make_cuda(options);
   }
   const Status accelerates = opencl_accelerates();
   if (accelerates.ok()) {
-    spdlog::info("backend opencl: there is an accelerator, and for cuda {}", usable.message());
+    log::info("backend opencl: there is an accelerator, and for cuda " + usable.message());
     return make_opencl(options);
   }
-  spdlog::info("backend cpu: {}; {}", usable.message(), accelerates.message());
+  log::info("backend cpu: " + usable.message() + "; " + accelerates.message());
   return make_cpu(options);
 }
 

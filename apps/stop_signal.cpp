@@ -1,13 +1,16 @@
 #include "stop_signal.hpp"
 
 #include <signal.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <mutex>
+#include <string>
 #include <thread>
+
+#include "log.hpp"
 
 namespace ob::apps {
 namespace {
@@ -52,12 +55,11 @@ void StopSignal::watch(const std::shared_ptr<State>& state) {
   const sigset_t stop = stop_signals();
   int signal_number = 0;
   sigwait(&stop, &signal_number);
-  const auto log = spdlog::default_logger();  // lives as long as this thread
   double bound_s = 0;
   {
     const std::lock_guard lock(state->mutex);
     if (!state->serving) {
-      log->info("stopped before it served anybody (signal {})", signal_number);
+      log::info("stopped before it served anybody (signal " + std::to_string(signal_number) + ")");
       _exit(0);
     }
     state->signal_number = signal_number;
@@ -65,8 +67,11 @@ void StopSignal::watch(const std::shared_ptr<State>& state) {
     state->came.notify_one();
   }
   std::this_thread::sleep_for(std::chrono::duration<double>(bound_s));
-  log->error("given up: {} s after the signal devices or their libraries are still at work",
-             bound_s);
+  char line[96];
+  std::snprintf(line, sizeof line,
+                "given up: %g s after the signal devices or their libraries are still at work",
+                bound_s);
+  log::error(line);
   _exit(kGivenUp);
 }
 

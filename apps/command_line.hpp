@@ -1,0 +1,37 @@
+#pragma once
+// The command line of outboardd. The library that reads it is included by command_line.cpp only.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends.hpp"
+#include "daemon/server/server.hpp"
+
+namespace ob::apps {
+
+/// What the command line says; the defaults are those of its help.
+struct Options {
+  std::vector<std::string> listen{"127.0.0.1:7770"};
+  DeviceOptions device;
+  unsigned max_streams = ob::transport::StripedStream::kMaxStreams;
+  std::uint32_t stripe_bytes = ob::daemon::StripingConfig().block_bytes;
+  std::string key_folder;
+  bool plain = false;
+  bool no_peers = false;
+  std::size_t max_connections = ob::daemon::ServerConfig().max_connections;
+  std::uint64_t session_memory_bytes = UINT64_MAX;
+  std::uint64_t session_host_memory_bytes = 0;
+  std::uint64_t idle_seconds = 24 * 3600;
+  double drain_seconds = 30;
+  std::string log_level = "info";
+  bool exit_with_parent = false;
+};
+
+/// Reads the command line into `options`.
+/// Returns the status to exit with if there is nothing left to do: after an error, which is on
+/// stderr, or after --help and --version.
+std::optional<int> read_command_line(int argc, char** argv, Options& options);
+
+}  // namespace ob::apps
