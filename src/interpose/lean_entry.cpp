@@ -87,6 +87,12 @@ asm(R"(
 namespace ob::interpose {
 namespace {
 
+// Room for the arguments, which nothing clears first.
+union Arguments {
+  Arguments() noexcept {}
+  Raw raw[kMaxRaw];
+};
+
 template <class Target>
 Target* at(const LeanEntry& record, std::int32_t distance) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(&record);
@@ -99,15 +105,15 @@ void read_arguments(const char* types, const LeanFrame& frame, Raw* arguments) n
   const Raw* integer = frame.integers;
   const Raw* floating = frame.floating;
   const Raw* stack = frame.stack;
-  for (; *types != '\0'; ++types, ++arguments) {
-    const bool is_floating = *types == 'f' || *types == 'd';
-    const Raw*& place = is_floating ? floating : integer;
-    const Raw* const end =
-        is_floating ? frame.floating + kFloatingRegisters : frame.integers + kIntegerRegisters;
-    *arguments = place != end ? *place++ : *stack++;
+  for (char type; (type = *types) != '\0'; ++types, ++arguments) {
+    if (type == 'f' || type == 'd') {
+      *arguments = floating != frame.floating + kFloatingRegisters ? *floating++ : *stack++;
+      continue;
+    }
+    *arguments = integer != frame.integers + kIntegerRegisters ? *integer++ : *stack++;
     // The rest of a register that holds less is undefined.
-    if (*types == 'i') *arguments = static_cast<int>(arguments->integer);
-    if (*types == 'c') *arguments = static_cast<char>(arguments->integer);
+    if (type == 'i') *arguments = static_cast<int>(arguments->integer);
+    if (type == 'c') *arguments = static_cast<char>(arguments->integer);
   }
 }
 
@@ -118,7 +124,8 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] std::int64_t ob_take_lean_ca
     const ob::interpose::LeanEntry& record, ob::interpose::LeanFrame& frame) {
   using namespace ob::interpose;
   const char* const types = at<const char>(record, record.types);
-  Raw raw[kMaxRaw];
+  Arguments memory;
+  Raw* const raw = memory.raw;
   read_arguments(types + 1, frame, raw);
   const Entry entry{*at<Symbol>(record, record.symbol),
                     *at<const EntryRow>(record, record.row),
@@ -141,7 +148,8 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] void* ob_find_lean_original(
   void* const function = original(symbol, frame.caller);
   if (record.operations == 0) return function;
   if (!is_alias(symbol, function, at<const char>(record, record.fortran_name))) return function;
-  Raw raw[kMaxRaw];
+  Arguments memory;
+  Raw* const raw = memory.raw;
   read_arguments(at<const char>(record, record.types) + 1, frame, raw);
   const auto operations =
       reinterpret_cast<double (*)(const Raw*)>(at<void>(record, record.operations));
