@@ -1,28 +1,20 @@
 #pragma once
 // One intercepted BLAS or LAPACK call, from the emitted entry point's view.
 
-#include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "base/accuracy.hpp"
 #include "interpose/nesting.hpp"
-#include "policy/decision.hpp"
+#include "offload/engine.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
-namespace ob::offload {
-class RemoteJob;
-}
-
 namespace ob::interpose {
 
-/// Calls with fewer floating-point operations than this go straight to the original, uncounted. 0
-/// until the first call has read the configuration (so that call takes the slow path), then: mode
-/// off +infinity; remote, trace or with a report 0; auto the size below which no accelerator can
-/// win.
-extern constinit std::atomic<double> g_min_flops;
-
-/// Takes one call through counting, decision and, if that says so, the accelerator.
+/// Takes one call through the engine of the process: counting, decision and, if that says so, the
+/// accelerator.
 /// The entry's slow path:
 ///
 ///     Call call(descriptor, arguments, original);
@@ -36,7 +28,7 @@ extern constinit std::atomic<double> g_min_flops;
 /// Threads: any; destruct on the same thread. Never throws, never exits, never touches errno.
 class Call {
  public:
-  /// Counts the call and decides. `original`: what would run here.
+  /// Counts the call and decides. `original`: the function that would run locally.
   /// @pre routine.legal(arguments, their lds)
   Call(const Descriptor& routine, const Argument* arguments, const void* original) noexcept;
   /// Several calls that go out together or not at all; counted as one.
@@ -49,14 +41,14 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   /// True if an accelerator is to be tried.
-  bool leaves() const noexcept { return leaves_; }
+  bool leaves() const noexcept { return decision_.remote; }
   /// The part of a product that an accelerator is to compute while the original computes the rest;
   /// 0: one of them does all. Takes precedence over leaves().
-  double share() const noexcept { return share_; }
-  /// Runs that part over there. True if its results are in place.
+  double share() const noexcept { return decision_.share; }
+  /// Runs that part on the accelerator. True if its results are in place.
   /// Threads: any, one at a time
   bool run_part(const Argument* part) noexcept;
-  /// Both parts are in place; `remotely`: the accelerator's was computed there.
+  /// Both parts are in place; `remotely`: the accelerator computed its part.
   void shared(bool remotely) noexcept;
   /// Runs the call on an accelerator. True if the results are in place and the original must not
   /// run.
@@ -66,16 +58,13 @@ class Call {
   void begin_local() noexcept;
 
  private:
-  void decide(const Argument* arguments, std::size_t batch, const void* original) noexcept;
-  bool run(offload::RemoteJob& job, std::span<const CallArguments> calls,
-           const Argument* single) noexcept;
+  void decide(const offload::LibraryCall& call) noexcept;
+  bool run(const offload::LibraryCall& call) noexcept;
 
   const Descriptor& routine_;
   Nesting nesting_;
-  bool leaves_ = false;
-  double share_ = 0;
-  std::uint64_t share_began_ns_ = 0;
-  policy::Work work_;
+  offload::CallDecision decision_;
+  std::optional<Accuracy> accuracy_;  // of the thread that makes the call
   bool counted_ = false;
   std::uint64_t started_ns_ = 0;  // of a local run that is to be counted; 0: none
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What the emitted BLAS and LAPACK entry points are made of. An entry reads flags and dimensions,
+// The parts of the emitted BLAS and LAPACK entry points. An entry reads flags and dimensions,
 // and jumps to the original with everything untouched if the call is too small to go out (the fast
 // path, a few ns); else it hands its arguments to take_call, which normalises them.
 
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "interpose/call.hpp"
+#include "interpose/gate.hpp"
 #include "interpose/original.hpp"
 #include "routines/argument.hpp"
 #include "routines/expression.hpp"
@@ -47,7 +47,7 @@ union Raw {
 /// to `value`, in the function's own type.
 using Invoke = std::int64_t (*)(void* function, const Raw* arguments, void* value);
 
-/// What an entry gets in the order of Fortran's arguments: a position in Descriptor::kinds (with a
+/// The arguments of an entry in the order of Fortran's: a position in Descriptor::kinds (with a
 /// leading dimension or increment, that follows), or one of these.
 namespace slot {
 inline constexpr std::int8_t kWork = -1;    ///< workspace
@@ -60,7 +60,7 @@ inline constexpr int kMaxLengths = 4;
 /// Arguments of an entry: each of the normal form and what follows it, workspace, layout.
 inline constexpr int kMaxRaw = 2 * kMaxArguments + 3 * kMaxLengths + 1;
 
-/// What the arguments of a routine mean, and how its row-major form becomes column-major
+/// The meaning of a routine's arguments, and how its row-major form becomes column-major
 /// (routines/SCHEMA.md). Masks have the bit of the argument's position in Descriptor::kinds.
 struct EntryRow {
   std::uint16_t descriptor;  ///< position in routines::all() of the first precision
@@ -97,11 +97,6 @@ struct Entry {
 std::int64_t take_call(const Entry& entry, const Raw* arguments, const void* caller,
                        void* value = nullptr);
 
-/// True if a call with so few operations goes to the original at once.
-inline bool is_small(double flops) noexcept {
-  return flops < g_min_flops.load(std::memory_order_relaxed);
-}
-
 /// A Fortran dimension.
 template <class Int>
 double dim(const void* argument) noexcept {
@@ -117,7 +112,7 @@ constexpr char upper(char c) noexcept {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
-/// What emitted length checks are made of.
+/// Emitted length checks use it.
 using expression::log2;
 
 inline char flag(const void* argument) noexcept {

@@ -1,6 +1,6 @@
 #pragma once
-// What the FFTW entries need from the rest of the drop-in library: the decision, the plan on the
-// accelerator, the run, and the count of local runs.
+// The FFTW entries' way to the engine of the process: the decision, the plan on the accelerator,
+// the run, and the count of local runs.
 
 #include <cstdint>
 
@@ -8,21 +8,14 @@
 
 namespace ob::interpose {
 
+using offload::FftDecision;
+using offload::FftMoment;
 using offload::FftSide;
 using offload::FftTransform;
 
-enum class FftDecision : std::uint8_t {
-  local,   ///< for the life of the plan
-  remote,  ///< for the life of the plan
-  open,    ///< decide_fft is asked again at every execute
-  likely,  ///< open, and the first execute would go out now
-};
-
-enum class FftMoment : std::uint8_t { plan, execute };
-
 /// At plan time, and at every execute of a plan that is open. local in mode off, for problems below
 /// the gate, or when no server is usable. Never blocks long when local.
-/// `original`: a function of the library that would run it here
+/// `original`: a function of the library that would run it locally
 FftDecision decide_fft(const FftTransform&, FftMoment moment, const void* original) noexcept;
 
 /// Tells the daemon to plan now; returns an opaque remote plan handle (0 if that failed).

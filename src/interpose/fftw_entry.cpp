@@ -7,7 +7,7 @@
 #include <new>
 #include <type_traits>
 
-#include "interpose/call.hpp"
+#include "interpose/gate.hpp"
 
 namespace ob::interpose {
 namespace {

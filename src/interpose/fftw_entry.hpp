@@ -1,7 +1,7 @@
 #pragma once
-// What the emitted FFTW entry points do. The native library always makes the plan and its pointer
-// is the handle, so every function that has no entry here (printing, wisdom, cost, threads) keeps
-// working on it.
+// The work of the emitted FFTW entry points. The native library always makes the plan and its
+// pointer is the handle, so every function that has no entry here (printing, wisdom, cost, threads)
+// keeps working on it.
 
 #include <type_traits>
 

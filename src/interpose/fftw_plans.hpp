@@ -24,7 +24,7 @@ struct FftwProvider {
   void (*destroy)(void* plan) = nullptr;
 };
 
-/// What is known of one native plan. Immutable once inserted.
+/// The knowledge about one native plan. Immutable once inserted.
 struct FftwPlan {
   FftwOffload offload;
   FftDecision decision = FftDecision::local;

@@ -149,7 +149,8 @@ bool append_halves(const FftwCall& call, FftTransform& transform) noexcept {
          (!is_split(call, false) || append(transform.output, 2, 0));
 }
 
-// What each array of a side may touch, and that no result overwrites another.
+// Finds the bytes that each array of a side may touch, and checks that no result overwrites
+// another.
 bool find_ranges(FftwOffload& offload) noexcept {
   const FftTransform& t = offload.transform;
   if (!range_of(t.input, offload.input) || !range_of(t.output, offload.output)) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// What an FFTW planner call asks for, in the one form every maker is brought to: FFTW's guru form.
+// The problem of an FFTW planner call, in the one form every maker is brought to: FFTW's guru form.
 
 #include <array>
 #include <cstddef>

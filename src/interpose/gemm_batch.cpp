@@ -4,6 +4,7 @@
 #include <new>
 #include <vector>
 
+#include "interpose/call.hpp"
 #include "interpose/normal_form.hpp"
 
 namespace ob::interpose {
@@ -29,7 +30,7 @@ enum Gemm {
 };
 constexpr int kGroupCount = kGemmCount;
 constexpr int kGroupSize = kGemmCount + 1;
-// Of a strided one, whose distances come in between.
+// Positions in the arguments of a strided batch, whose distances come in between.
 enum Strided {
   kStridedA = kA,
   kStrideA = kA + 2,
@@ -189,7 +190,7 @@ bool unpack_strided(const Entry& entry, const Descriptor& routine, Integers inte
 
 using Unpack = bool (*)(const Entry&, const Descriptor&, Integers, const Raw*, Batch&);
 
-// As take_call's: nothing with a destructor may be alive while the original refuses arguments.
+// As in take_call(): nothing with a destructor may be alive while the original refuses arguments.
 [[gnu::noinline]] bool take_legal(const Entry& entry, const Descriptor& routine, Integers integers,
                                   void* function, const Raw* raw, Unpack unpack) noexcept {
   try {

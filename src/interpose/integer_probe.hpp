@@ -1,9 +1,17 @@
 #pragma once
 // Asks a loaded library for the size of its integers.
 
-#include "interpose/original.hpp"
+#include <cstdint>
 
 namespace ob::interpose {
+
+/// Integers of a library's Fortran interface.
+enum class Integers : std::uint8_t {
+  unasked = 0,
+  lp64,
+  ilp64,
+  unknown,  ///< asked, but it has nothing to tell by: its calls must pass through untouched
+};
 
 /// Keeps the loaded object `file` in the process for good.
 void pin_object(const char* file) noexcept;

@@ -1,5 +1,5 @@
 #pragma once
-// From the arguments of any ABI to the one normal form, and results back.
+// Brings the arguments of any ABI to the one normal form, and results back.
 
 #include <cstdint>
 

@@ -9,8 +9,6 @@
 #include <cstring>
 #include <new>
 
-#include "interpose/integer_probe.hpp"
-
 namespace ob::interpose {
 namespace {
 
@@ -122,7 +120,7 @@ Scope* find_scope(Scope* from, const void* caller) noexcept {
   return nullptr;
 }
 
-// Without memory the answer is simply not remembered.
+// If there is no memory, the answer is not remembered.
 void remember(Symbol& symbol, const void* caller, void* function) noexcept {
   void* memory = std::malloc(sizeof(Scope));
   if (memory == nullptr) return;

@@ -7,20 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ob::interpose {
+#include "interpose/integer_probe.hpp"
 
-/// Integers of a library's Fortran interface.
-enum class Integers : std::uint8_t {
-  unasked = 0,
-  lp64,
-  ilp64,
-  unknown,  ///< asked, but it has nothing to tell by: its calls must pass through untouched
-};
+namespace ob::interpose {
 
 /// Whether a function under an alias's name is the BLAS or LAPACK one.
 enum class Alias : std::uint8_t { unasked = 0, yes, no };
 
-/// What calls from one loaded object get. Never freed: readers take no lock.
+/// The function that calls from one loaded object get. Never freed: readers take no lock.
 struct Scope {
   std::uintptr_t begin = 0;
   std::uintptr_t bytes = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// What a library call of the program must not notice.
+// Keeps errno and cancellation as the program has them.
 
 #include <errno.h>
 #include <pthread.h>

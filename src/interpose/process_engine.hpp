@@ -1,15 +1,22 @@
 #pragma once
-// The drop-in library's one process state: made at the first call that matters, never destroyed,
-// replaced by nothing in a forked child (which makes its own), out of reach once the library's
-// destructor ran.
+// The one engine of the process. It is made at the first call that matters and never destroyed. A
+// forked child leaks the inherited one and makes its own. Once the library's destructor ran, it is
+// out of reach.
 
-#include "offload/state.hpp"
+#include <optional>
+
+#include "base/accuracy.hpp"
+#include "offload/engine.hpp"
 
 namespace ob::interpose {
 
-/// The state; nullptr before it can be made, in mode off, while this thread is making it, and at
+/// The engine; nullptr before it can be made, in mode off, while this thread is making it, and at
 /// the very end.
-/// Threads: any. First call reads the environment; no connection is made.
-offload::State* state() noexcept;
+/// Threads: any. The first call reads the environment; no connection is made.
+offload::Engine* process_engine() noexcept;
+
+/// The accuracy that outboard_accuracy() set on this thread; empty: none.   Threads: any
+std::optional<Accuracy> thread_accuracy() noexcept;
+void set_thread_accuracy(std::optional<Accuracy> accuracy) noexcept;
 
 }  // namespace ob::interpose

@@ -1,5 +1,6 @@
 #pragma once
-// What the environment asks of the drop-in library; read once, at the first call that matters.
+// The settings of the drop-in library, read once from the environment, at the first call that
+// matters.
 // docs/cli.md.
 
 #include "offload/config.hpp"

@@ -1,22 +1,14 @@
 #pragma once
-// How exact the calls of this thread are to be on accelerators.
-
-#include <optional>
+// The accuracy of what follows on a device's queue.
 
 #include "base/accuracy.hpp"
+#include "base/status.hpp"
 #include "client/connection_cache.hpp"
-#include "offload/config.hpp"
 
 namespace ob::offload {
 
-/// What outboard_accuracy() said on this thread, else OUTBOARD_ACCURACY.   Threads: any
-Accuracy accuracy_now(const Config& config) noexcept;
-
-/// What outboard_accuracy() says on this thread from now on; empty: nothing.
-void wish_accuracy(std::optional<Accuracy> accuracy) noexcept;
-
-/// Has what follows on the acquired's queue be as exact as that.
+/// Sets the accuracy of all that follows on the acquired device's queue.
 /// @returns what the device will do: standard where the mode makes no difference to it
-Result<Accuracy> demand(client::AcquiredDevice& acquired, Accuracy accuracy);
+Result<Accuracy> set_accuracy(client::AcquiredDevice& acquired, Accuracy accuracy);
 
 }  // namespace ob::offload

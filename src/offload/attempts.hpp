@@ -1,34 +1,56 @@
 #pragma once
-// What every offloaded call does around the algorithm: acquired a connection, try again where that
-// helps, count, and report failures without disturbing the program.
+// The run of a job on a server: acquire a connection, try again where that helps, and report
+// failures without disturbing the program.
 
-#include <cstdint>
-#include <string_view>
-
-#include "algorithms/call_timings.hpp"
-#include "base/status.hpp"
+#include "base/accuracy.hpp"
 #include "client/connection_cache.hpp"
-#include "offload/state.hpp"
-#include "policy/decision.hpp"
+#include "offload/device_job.hpp"
+#include "offload/journal.hpp"
+#include "offload/observer.hpp"
+#include "offload/residents.hpp"
+#include "offload/routine_records.hpp"
+#include "offload/tuning.hpp"
+#include "policy/model.hpp"
 
 namespace ob::offload {
 
-/// A job for a acquired device. May be run again after a failure: until it succeeds nothing of the
-/// caller changed that a rerun would not put right.
-class RemoteJob {
- public:
-  virtual ~RemoteJob() = default;
-  virtual Status run(State& state, client::AcquiredDevice& acquired,
-                     algorithms::CallTimings& timings) = 0;
+/// The call that a job is run for.   Memory: owns nothing
+struct JobCall {
+  RoutineRecord& record;
+  const policy::Work& work;
+  Accuracy accuracy = Accuracy::standard;
 };
 
-/// Runs the job on the first server that completes it. True if it did.
-/// Threads: any; never throws
-bool run_remotely(State& state, RoutineRecord& record, std::string_view name,
-                  const policy::Work& work, RemoteJob& job) noexcept;
+/// Threads: any
+class Attempts {
+ public:
+  Attempts(client::ConnectionCache& connections, Residents& residents, Journal& journal,
+           RoutineRecords& records, Tuning& tuning, Observer& observer) noexcept
+      : connections_(connections),
+        residents_(residents),
+        journal_(journal),
+        records_(records),
+        tuning_(tuning),
+        observer_(observer) {}
 
-/// Adds a local run to the counters and to what is known of the local library.
-void count_local(State& state, RoutineRecord& record, std::string_view name,
-                 const policy::Work& work, std::uint64_t started_ns) noexcept;
+  /// Runs the job on the first server that completes it, and counts it. True if one did.
+  /// Never throws.
+  bool run(const JobCall& call, DeviceJob& job) noexcept;
+
+ private:
+  struct Attempt;
+  Status try_once(const JobCall& call, DeviceJob& job, Attempt& attempt);
+  Status run_on(client::AcquiredDevice& acquired, const JobCall& call, DeviceJob& job,
+                Attempt& attempt);
+  bool may_help(client::AcquiredDevice& acquired, const Status& status);
+  void avoid(std::size_t server) noexcept;
+
+  client::ConnectionCache& connections_;
+  Residents& residents_;
+  Journal& journal_;
+  RoutineRecords& records_;
+  Tuning& tuning_;
+  Observer& observer_;
+};
 
 }  // namespace ob::offload

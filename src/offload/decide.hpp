@@ -1,56 +1,80 @@
 #pragma once
-// Whether a call is to leave (mode auto).
+// Whether a call leaves the process (mode auto).
 
-#include <cstddef>
-#include <string_view>
+#include <atomic>
+#include <cstdint>
 
-#include "offload/state.hpp"
-#include "policy/decision.hpp"
+#include "client/connection_cache.hpp"
+#include "offload/config.hpp"
+#include "offload/journal.hpp"
+#include "offload/residents.hpp"
+#include "offload/routine_records.hpp"
+#include "offload/tuning.hpp"
 #include "policy/history.hpp"
+#include "policy/model.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
 namespace ob::offload {
 
-/// Who asks, and what about.
-struct Question {
+/// A call to be decided about.   Memory: owns nothing
+struct CallQuery {
   RoutineRecord& record;
-  std::string_view name;
   const policy::Work& work;
-  const void* original;  ///< what would run here
-  /// of a library call, whose operands may be on the device already; nullptr for others
+  const void* library = nullptr;  ///< any function of the library that would compute locally
+  /// Set for a library call, whose operands may be on the device already; nullptr for others.
   const Descriptor* routine = nullptr;
   const Argument* arguments = nullptr;
-  bool happens = true;  ///< the call follows; otherwise one merely wants to know
+  bool happens = true;  ///< the call follows; otherwise the caller only wants to know
 };
 
-/// Where the call goes. Connects, which measures the link, once local runs are long enough to care.
-/// Threads: any; never throws
-policy::Verdict choose(State& state, const Question& question) noexcept;
-
-/// The part of a product that the accelerator is to compute while the library computes the rest; 0
-/// unless both are known to be about as fast, and sharing is expected or known to gain.
-double choose_share(State& state, const Question& question, const policy::Verdict& alone) noexcept;
-/// A product took so long, by both or by one of them. Ignored if choose_share() was not asked.
-void learn_share(RoutineRecord& record, const policy::Work& work, bool shared,
-                 double seconds) noexcept;
-
-/// What is known about a call to `facts`'s server.
-struct Outlook {
-  policy::Forecast forecast;
-  policy::Prediction now;    ///< with what is expected to be there
-  policy::Prediction again;  ///< once all operands are there
-  double correction = 1;
+/// The predicted times of a call to one server.
+struct CallEstimate {
+  policy::Estimate estimate;
+  policy::PredictedTime now;    ///< with the operands that are expected to be on the device
+  policy::PredictedTime again;  ///< once all operands are on the device
+  double correction = 1;        ///< of the model, by what calls took
 };
-Outlook outlook_of(State& state, const Question& question, std::size_t server,
-                   const ServerFacts& facts) noexcept;
 
-/// The rate of the device: observed, else its own figure scaled.   Units: flop/s
+/// Threads: any
+class Decider {
+ public:
+  Decider(const Config& config, client::ConnectionCache& connections, Tuning& tuning,
+          Journal& journal, const Residents& residents) noexcept
+      : config_(config),
+        connections_(connections),
+        tuning_(tuning),
+        journal_(journal),
+        residents_(residents) {}
+
+  /// Decides where the call goes. Connects, which measures the link, once local runs are long
+  /// enough for that to matter. Never throws.
+  policy::Decision decide(const CallQuery& call) noexcept;
+  /// The times of a call to the server of `facts`.
+  CallEstimate estimate(const CallQuery& call, std::size_t server,
+                        const ServerFacts& facts) noexcept;
+  /// Connects to the server, if there is no connection, and measures the link. nullptr if no server
+  /// answers, or the link cannot be measured.
+  const ServerFacts* probe(std::size_t server) noexcept;
+  /// A call ran locally for so long.
+  void add_local_run(std::uint64_t ns) noexcept {
+    local_runs_ns_.fetch_add(ns, std::memory_order_relaxed);
+  }
+
+ private:
+  const ServerFacts* known_or_probed(std::size_t server, double local_s) noexcept;
+
+  const Config& config_;
+  client::ConnectionCache& connections_;
+  Tuning& tuning_;
+  Journal& journal_;
+  const Residents& residents_;
+  /// Time of local runs, which may be too short each to make a first connection for.
+  std::atomic<std::uint64_t> local_runs_ns_{0};
+};
+
+/// The rate of the device: observed, otherwise its own figure scaled.   Units: flop/s
 double device_rate(const RoutineRecord& record, const policy::Work& work,
                    const ServerFacts& facts) noexcept;
-
-/// Makes a connection, if there is none, and so the server's acquaintance; nullptr if nobody
-/// answers, or the link cannot be measured.
-const ServerFacts* meet(State& state, std::size_t server) noexcept;
 
 }  // namespace ob::offload

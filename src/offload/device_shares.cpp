@@ -5,7 +5,7 @@
 #include "algorithms/panels/panel_call.hpp"
 #include "algorithms/tiles/products_split.hpp"
 #include "algorithms/tiles/tiles.hpp"
-#include "offload/one_device.hpp"
+#include "offload/call_cut.hpp"
 #include "routines/cost.hpp"
 
 namespace ob::offload {
@@ -14,10 +14,10 @@ namespace {
 using algorithms::CallPart;
 using algorithms::PipelineModel;
 
-// Panels of a part: what the shorter of sending, computing and returning adds to the longest is
-// about one panel's.
+// Panels of a part. Sending, computing and returning overlap: the two shorter ones add about one
+// panel's time to the longest.
 constexpr double kPanels = 8;
-// To acquired another connection and to start and end its thread.
+// The time to acquire another connection and to start and end its thread.
 constexpr double kPartSeconds = 200e-6;
 
 struct Amount {
@@ -59,7 +59,7 @@ double seconds_of(const Amount& amount, const PipelineModel& model) {
   return longest + (to + there + from - longest) / kPanels;
 }
 
-// As each is with the others at work, too.
+// The model of each device while the others work, too: devices of one server share its link.
 std::vector<PipelineModel> together(std::span<const Candidate> devices) {
   std::vector<PipelineModel> models;
   for (const Candidate& one : devices) {

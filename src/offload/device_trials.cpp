@@ -9,8 +9,8 @@ namespace {
 
 // The first run of each brings operands to devices that do not have them.
 constexpr unsigned kRuns = 2;
-// What is predicted to take longer than this times the best is not tried: links seem slower than
-// they are by as much on a busy machine.
+// A number of devices that is predicted to take longer than this times the best is not tried. Links
+// seem slower than they are by as much on a busy machine.
 constexpr double kNearlyAsGood = 1.5;
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// How many devices calls of one shape get: what the model says, then what was seen.
+// The number of devices that calls of one shape get: by the model first, then by what was seen.
 
 #include <cstddef>
 #include <map>
@@ -8,8 +8,9 @@
 
 namespace ob::offload {
 
-/// The model's number runs first, twice, then others that it holds for nearly as good, then the one
-/// that was fastest: a link that was measured in a bad moment costs some calls and not all.
+/// Tries the model's number first, twice, then others that it predicts to be nearly as good, and
+/// then stays with the fastest. So a link that was measured in a bad moment costs some calls and
+/// not all.
 /// Threads: one at a time
 class DeviceTrials {
  public:

@@ -13,7 +13,7 @@ namespace ob::offload {
 /// Threads: any
 class FactorPlans {
  public:
-  /// As algorithms::choose_factor_plan(), of this model or one like it.   @pre model.known()
+  /// Does as algorithms::choose_factor_plan(), for this model or one like it.   @pre model.known()
   /// @param alone_s follows from shape and model
   algorithms::FactorPlan choose(const algorithms::FactorShape& shape,
                                 const algorithms::ExchangeModel& model, double alone_s = 0);

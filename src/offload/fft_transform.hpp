@@ -33,4 +33,27 @@ struct FftTransform {
   FftSide output;
 };
 
+/// The caller's arrays of one execution.
+struct FftArrays {
+  void* input = nullptr;
+  void* output = nullptr;
+};
+
+/// The plan as the device has it. Every transform is in place there, which takes half the memory:
+/// the caller's arrays are elsewhere anyway.
+inline FftPlan plan_on_device(FftPlan plan) noexcept {
+  plan.in_place = true;
+  return plan;
+}
+
+/// Where the executions of a plan run.
+enum class FftDecision : std::uint8_t {
+  local,   ///< for the life of the plan
+  remote,  ///< for the life of the plan
+  open,    ///< decided again at every execution
+  likely,  ///< open, and the first execution would leave now
+};
+
+enum class FftMoment : std::uint8_t { plan, execute };
+
 }  // namespace ob::offload

@@ -20,8 +20,8 @@ Function find(void* object, std::initializer_list<const char*> names) {
   return nullptr;
 }
 
-// What the libraries say themselves (OpenBLAS, also as wheels rename it; BLIS; oneMKL), else what
-// OpenMP would take.
+// Asks the library (OpenBLAS, also as wheels rename it; BLIS; oneMKL). Other libraries are expected
+// to use as many threads as OpenMP.
 int threads_of(void* object) {
   using Ask = int (*)();
   if (const auto ask =

@@ -1,41 +1,27 @@
 #pragma once
-// Large calls of BLAS level 3: their operands travel in panels while the device computes.
-
-#include <optional>
+// One call, or a part of one, on one device: as a whole, in panels or in tiles.
 
 #include "algorithms/call_timings.hpp"
-#include "algorithms/panels/pipeline_model.hpp"
-#include "algorithms/residency/residency.hpp"
 #include "algorithms/tiles/commit_gate.hpp"
+#include "algorithms/tiles/products_split.hpp"
+#include "base/status.hpp"
 #include "client/connection_cache.hpp"
-#include "offload/state.hpp"
-#include "routines/argument.hpp"
-#include "routines/descriptor.hpp"
+#include "offload/execution.hpp"
 
 namespace ob::offload {
 
-/// What a device does of its dgemm rate, until it has been seen.
-double device_share(const Descriptor& routine) noexcept;
-
-/// Bytes to the device of a call that is large enough to be cut: sending, computing and returning
-/// go on at the same time then, and C stays here. Empty: it goes whole.
-std::optional<double> bytes_in_panels(const Descriptor& routine,
-                                      const Argument* arguments) noexcept;
-
-/// What is known of the way to a acquired device and of what it does with such a call.
-algorithms::PipelineModel model_of(State& state, const client::AcquiredDevice& acquired,
-                                   const Descriptor& routine, const Argument* arguments);
-
-/// What makes a call a part of another one.
+/// Says that a call is a part of another one.
 struct Part {
   algorithms::Commits* commits = nullptr;
   algorithms::Range diagonal;  ///< as algorithms::CallPart's
 };
 
-/// Runs any call, or a part of one, over a acquired device: in panels if it is large enough, if
-/// what it takes is known well enough to cut it up, and if that is predicted to help. Memory,
-/// errors: as algorithms::offload_call()   Threads: as the acquired
-Status offload(State& state, client::AcquiredDevice& acquired, const Descriptor& routine,
-               const Argument* arguments, algorithms::CallTimings& timings, const Part& part = {});
+/// Runs any call, or a part of one, over an acquired device: in tiles if the device has not the
+/// memory for it; in panels if it is large enough, if the rates are known, and if that is predicted
+/// to help; otherwise as a whole.
+/// Memory, errors: as algorithms::offload_call()   Threads: as the acquired device
+Status run_on_device(const Execution& execution, client::AcquiredDevice& acquired,
+                     const RoutineCall& call, algorithms::CallTimings& timings,
+                     const Part& part = {});
 
 }  // namespace ob::offload

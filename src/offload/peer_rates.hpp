@@ -1,5 +1,5 @@
 #pragma once
-// How fast devices reach each other.
+// The rates at which devices send to each other.
 
 #include <cstdint>
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace ob::offload {
 
-/// Measured once for each pair of connections.   Units: bytes/s   Threads: any
+/// Rates that were measured once for each pair of connections.   Units: bytes/s   Threads: any
 class PeerRates {
  public:
   /// 0 if it was not measured.
@@ -19,7 +19,8 @@ class PeerRates {
   }
   void note(std::uint64_t from, std::uint64_t to, double bytes_per_s) {
     const std::lock_guard lock(mutex_);
-    if (rates_.size() >= kMost) rates_.clear();  // of connections that are long gone, mostly
+    if (rates_.size() >= kMost)
+      rates_.clear();  // most of them belong to connections that are closed
     rates_[{from, to}] = bytes_per_s;
   }
 

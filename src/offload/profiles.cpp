@@ -45,7 +45,8 @@ struct Learnt {
   std::map<const Library*, Profile> libraries;
   std::map<const ServerFacts*, Profile> servers;
 
-  void add(const RoutineRecord& record, std::string_view name) {
+  void add(const RoutineRecord& record) {
+    const std::string_view name = record.name;
     if (const Library* library = record.library.load())
       put(libraries[library].local, name, runs_of(record.local));
     if (const ServerFacts* server = record.server.load()) {
@@ -72,44 +73,49 @@ Status save(const Tuning& tuning, Learnt& learnt) {
   return status;
 }
 
+void load_library(Tuning& tuning, Journal& journal, RoutineRecord& record, const void* function) {
+  std::string complaint;
+  const Library* const library = tuning.library(function, complaint);
+  if (!complaint.empty()) journal.notice(complaint);
+  if (library == nullptr) return;
+  suppose(record.local, lines_of(library->profile.local, record.name));
+  record.library.store(library, std::memory_order_relaxed);
+}
+
+void load_server(RoutineRecord& record, const ServerFacts& server) {
+  suppose(record.remote, lines_of(server.profile.device, record.name));
+  if (const auto* calls = lines_of(server.profile.whole, record.name)) {
+    for (const Profile::Whole& call : *calls) {
+      record.predicted.blend(call.flop, call.predicted_s, 1);
+      record.seen.blend(call.flop, call.seen_s, 1);
+    }
+  }
+  record.server.store(&server, std::memory_order_relaxed);
+}
+
 }  // namespace
 
-void acquaint(State& state, RoutineRecord& record, std::string_view name, const void* original,
-              const ServerFacts* server) noexcept {
+void load_profile(Tuning& tuning, Journal& journal, RoutineRecord& record, const void* library,
+                  const ServerFacts* server) noexcept {
   const bool library_is_new =
-      original != nullptr && record.library.load(std::memory_order_relaxed) == nullptr;
+      library != nullptr && record.library.load(std::memory_order_relaxed) == nullptr;
   const bool server_is_new =
       server != nullptr && record.server.load(std::memory_order_relaxed) == nullptr;
   if (!library_is_new && !server_is_new) return;
   try {
-    std::string complaint;
-    const Library* library = library_is_new ? state.tuning.library(original, complaint) : nullptr;
-    if (!complaint.empty()) state.notice(complaint);
-    if (library != nullptr) {
-      suppose(record.local, lines_of(library->profile.local, name));
-      record.library.store(library, std::memory_order_relaxed);
-    }
-    if (!server_is_new) return;
-    suppose(record.remote, lines_of(server->profile.device, name));
-    if (const auto* calls = lines_of(server->profile.whole, name)) {
-      for (const Profile::Whole& call : *calls) {
-        record.predicted.blend(call.flop, call.predicted_s, 1);
-        record.seen.blend(call.flop, call.seen_s, 1);
-      }
-    }
-    record.server.store(server, std::memory_order_relaxed);
+    if (library_is_new) load_library(tuning, journal, record, library);
+    if (server_is_new) load_server(record, *server);
   } catch (...) {  // no memory: as if there were no profiles
   }
 }
 
-void save_profiles(State& state) noexcept {
-  if (!state.tuning.learns()) return;
+void save_profiles(const Tuning& tuning, Journal& journal, RoutineRecords& records) noexcept {
+  if (!tuning.learns()) return;
   try {
     Learnt learnt;
-    state.each_record(
-        [&](const RoutineRecord& record, std::string_view name) { learnt.add(record, name); });
-    const Status status = save(state.tuning, learnt);
-    if (!status.ok()) state.notice(status.message());
+    for (const RoutineRecord& record : records.all()) learnt.add(record);
+    const Status status = save(tuning, learnt);
+    if (!status.ok()) journal.notice(status.message());
   } catch (...) {  // no memory: nothing is kept
   }
 }

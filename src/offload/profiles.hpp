@@ -1,19 +1,20 @@
 #pragma once
-// Between profiles and what a process knows of routines.
+// Between profiles and what an engine knows of routines.
 
-#include <string_view>
-
-#include "offload/state.hpp"
+#include "offload/journal.hpp"
+#include "offload/routine_records.hpp"
+#include "offload/tuning.hpp"
 
 namespace ob::offload {
 
-/// Takes over what profiles say of the routine: of the library that holds `original`, of `server`.
-/// nullptr: not known. Nothing is done twice.
+/// Loads what profiles say of the record's routine, once for the library and once for the server.
+/// @param library any function of the library that computes locally; nullptr: not known
+/// @param server nullptr: not known
 /// Threads: any
-void acquaint(State& state, RoutineRecord& record, std::string_view name, const void* original,
-              const ServerFacts* server) noexcept;
+void load_profile(Tuning& tuning, Journal& journal, RoutineRecord& record, const void* library,
+                  const ServerFacts* server) noexcept;
 
-/// Writes what this process measured into the profiles, if it is to learn.
-void save_profiles(State& state) noexcept;
+/// Writes the measurements of this engine into the profiles, if Config::learn is set.
+void save_profiles(const Tuning& tuning, Journal& journal, RoutineRecords& records) noexcept;
 
 }  // namespace ob::offload

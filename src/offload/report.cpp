@@ -30,8 +30,8 @@ const char* name_of(Mode mode) noexcept {
   return "";
 }
 
-// A file that nobody has written yet: a process that execs keeps its number, and its counters so
-// far must not go.
+// Opens a file that does not exist yet: a process that execs keeps its number, and must not lose
+// the counters of the program before. Neither must two engines of one process share a file.
 int open_own_file(const std::string& directory) noexcept {
   constexpr int kPrograms = 1000;
   const std::string stem = directory + "/report." + std::to_string(::getpid());
@@ -81,6 +81,10 @@ Report::Report(const Config& config) noexcept
   set_text(block_->mode, sizeof(block_->mode), name_of(config.mode));
 }
 
+Report::~Report() {
+  if (block_ != nullptr) ::munmap(block_, sizeof(ReportBlock));
+}
+
 ReportRow* Report::row(std::string_view name) noexcept {
   if (block_ == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
@@ -92,7 +96,8 @@ ReportRow* Report::row(std::string_view name) noexcept {
 }
 
 void Report::set_server(std::string_view address) noexcept {
-  // Called for every remote call, with the pool's own strings: mostly there is nothing to do.
+  // Every remote call comes here with one of the connection cache's own strings: mostly there is
+  // nothing to do.
   if (block_ == nullptr || server_.load(std::memory_order_relaxed) == address.data()) return;
   const std::lock_guard lock(mutex_);
   set_text(block_->server, sizeof(block_->server), address);

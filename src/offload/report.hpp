@@ -1,5 +1,5 @@
 #pragma once
-// Counters of this process: where they live, how rows are found, how they are printed.
+// The counters of an engine: where they live, how rows are found, how they are printed.
 
 #include <atomic>
 #include <cstdint>
@@ -15,9 +15,12 @@ namespace ob::offload {
 /// Threads: any. Rows are added under a lock, counters are relaxed atomics.
 class Report {
  public:
-  /// Maps PATH/report.<pid>.bin (or .<pid>.<n>.bin after an exec) if the config name a directory,
+  /// Maps PATH/report.<pid>.bin (or .<pid>.<n>.bin after an exec) if the config names a directory,
   /// else uses private memory.
   explicit Report(const Config& config) noexcept;
+  ~Report();
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
 
   /// True if somebody wants the counters, i.e. every call is to be counted.
   bool wanted() const noexcept { return wanted_; }
@@ -26,12 +29,12 @@ class Report {
   /// Memory: `address` outlives the report
   void set_server(std::string_view address) noexcept;
   void set_notice(std::string_view text) noexcept;
-  /// Prints a plain table to stderr, if OUTBOARD_REPORT=stderr asked for one and there is something
-  /// to tell.
+  /// Prints a plain table to stderr, if Config::report_to_stderr asks for one and a call was
+  /// counted.
   void print() const noexcept;
 
  private:
-  ReportBlock* block_ = nullptr;  // never freed: late destructors still count
+  ReportBlock* block_ = nullptr;
   bool wanted_ = false;
   bool to_stderr_ = false;
   std::atomic<const char*> server_{nullptr};  // what the block says

@@ -1,46 +1,59 @@
 #pragma once
-// What this process keeps with a connection: operands that stay on its device, and the schedules of
-// large calls, which decide how operands are cut and must not change from call to call.
+// Operands that stay on devices between calls.
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 
-#include "algorithms/panels/gemm_schedule.hpp"
-#include "algorithms/panels/panel_schedule.hpp"
 #include "algorithms/residency/residency.hpp"
+#include "base/page_tracker.hpp"
 #include "client/connection_cache.hpp"
-#include "offload/device_trials.hpp"
-#include "offload/state.hpp"
+#include "offload/config.hpp"
+#include "offload/report.hpp"
+#include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
 namespace ob::offload {
 
-/// The copies kept over this connection; nullptr if OUTBOARD_RESIDENT forbids any. Unknown rates of
-/// the link count as slow.
-/// Threads: as the acquired   Memory: lives as long as the connection
-algorithms::Residency* residency_of(State& state, client::AcquiredDevice& acquired);
+/// Things that the copies over all connections of an engine share.   Memory: outlives the
+/// connections
+struct ResidencySupport {
+  PageTracker pages;
+  /// Connections that keep copies, by server and device. Two devices with the same number count
+  /// together: each gets less memory for copies than it could have.
+  static constexpr std::size_t kCounters = 256;
+  std::array<std::atomic<unsigned>, kCounters> users{};
+};
 
-/// Frees all that the connection keeps on the device between calls, as far as no call uses it.
-/// @returns false if that was nothing, or the connection is broken   Threads: as the acquired
-bool release_kept(client::AcquiredDevice& acquired);
+/// The copies of operands on the devices of all connections.
+class Residents {
+ public:
+  Residents(const Config& config, client::ConnectionCache& connections, Report& report,
+            ResidencySupport& support) noexcept
+      : config_(config), connections_(connections), report_(report), support_(support) {}
 
-/// Of what the call reads, bytes that are expected to be on the device of an idle connection to
-/// `server` already; 0 if nothing is known.   Threads: any
-double bytes_there(State& state, std::size_t server, const Descriptor& routine,
-                   const Argument* arguments) noexcept;
+  /// The copies over this connection; nullptr if Config::resident_bytes forbids any. An unknown
+  /// rate of the link counts as slow.
+  /// Threads: as the acquired device   Memory: lives as long as the connection
+  algorithms::Residency* of(client::AcquiredDevice& acquired);
 
-/// How such calls are split over this device and others.   Threads, memory: as above
-DeviceTrials& trials_kept(client::AcquiredDevice& acquired, const Descriptor& routine,
-                          const Argument* arguments);
+  /// Frees all that the connection keeps on the device between calls, as far as no call uses it.
+  /// @returns false if that was nothing, or the connection is broken   Threads: as above
+  bool release(client::AcquiredDevice& acquired);
 
-/// The schedule that products of this shape have over this connection, chosen by the first
-/// model that was known.   Threads, memory: as above
-const algorithms::ProductSchedule& schedule_of(client::AcquiredDevice& acquired,
-                                               const algorithms::ProductShape& shape,
-                                               const algorithms::PipelineModel& model);
-/// The same of other routines: rates differ, so each has its own.
-const algorithms::PanelSchedule& schedule_of(client::AcquiredDevice& acquired,
-                                             const Descriptor& routine,
-                                             const algorithms::PanelShape& shape,
-                                             const algorithms::PipelineModel& model);
+  /// The bytes of operands that the call reads and that are expected to be on the device of an idle
+  /// connection to `server` already; 0 if nothing is known.   Threads: any
+  double bytes_on_device(std::size_t server, const Descriptor& routine,
+                         const Argument* arguments) const noexcept;
+
+ private:
+  std::atomic<unsigned>& users_of(const client::AcquiredDevice& acquired) const noexcept;
+  PageTracker* tracker();
+
+  const Config& config_;
+  client::ConnectionCache& connections_;
+  Report& report_;
+  ResidencySupport& support_;
+};
 
 }  // namespace ob::offload

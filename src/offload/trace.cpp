@@ -17,13 +17,17 @@ unsigned rest(std::uint64_t ns) noexcept { return static_cast<unsigned>(ns % 100
 Trace::Trace(const std::string& path) noexcept {
   if (path.empty()) return;
   const std::string own = path + "." + std::to_string(::getpid());
-  // Not truncated: a process that execs keeps its number, and goes on with the same list.
+  // The file is not truncated: a process that execs keeps its number, and continues the same list.
   fd_ = ::open(own.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   const bool fresh = fd_ >= 0 && ::lseek(fd_, 0, SEEK_END) == 0;
   if (fresh && ::write(fd_, "[\n", 2) != 2) {
     ::close(fd_);
     fd_ = -1;
   }
+}
+
+Trace::~Trace() {
+  if (fd_ >= 0) ::close(fd_);
 }
 
 void Trace::span(std::string_view name, std::string_view category, std::uint64_t start_ns,

@@ -14,6 +14,9 @@ class Trace {
  public:
   /// Writes to `path`.<pid>; an empty path or a file that cannot be made traces nothing.
   explicit Trace(const std::string& path) noexcept;
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
   bool wanted() const noexcept { return fd_ >= 0; }
 
   /// A span on this thread. Units: ns of steady_clock

@@ -11,11 +11,11 @@
 namespace ob::offload {
 namespace {
 
-// What calls waited at a busy server counts half after so long.
+// A wait at a busy server counts half after this time.
 constexpr double kHalfLifeS = 20;
 constexpr double kBlend = 0.5;
-// A link that differs so much from its profile is another one by now. The quick measurement on
-// connecting takes less than a busy machine's hiccup: seeming slower says little.
+// A link that differs so much from its profile has changed. The quick measurement on connecting is
+// shorter than the disturbances of a busy machine, so that a slower result says little.
 constexpr double kMostFaster = 1.5;
 constexpr double kMostSlower = 4;
 
@@ -26,7 +26,7 @@ std::string host_folder(const std::string& folder) {
   return folder + "/" + host;
 }
 
-// Measured by both at the largest size of the quick measurement.
+// True if both agree at the largest size of the quick measurement.
 bool agree(const Link& profile, const Link& now) {
   const auto same = [](const TransferTimes& a, const TransferTimes& b) {
     if (!a.known() || !b.known()) return false;
@@ -37,7 +37,7 @@ bool agree(const Link& profile, const Link& now) {
   return same(profile.to, now.to) && same(profile.from, now.from);
 }
 
-// Remote devices say in their description where they are; that comes first here.
+// The description of a remote device ends with its place, which comes first in the key.
 std::string key_of(const std::string& server, const DeviceInfo& device) {
   std::string key = server;
   key.append(" ").append(device.backend).append(" ").append(device.description);
@@ -95,15 +95,16 @@ const Library* Tuning::library(const void* function, std::string& complaint) noe
       const Library* known = slot.load(std::memory_order_relaxed);
       if (known != nullptr && known->base == object.dli_fbase) return known;
       if (known != nullptr) continue;
-      slot.store(made.get(), std::memory_order_release);
-      return made.release();
+      made_libraries_.push_back(std::move(made));
+      slot.store(made_libraries_.back().get(), std::memory_order_release);
+      return made_libraries_.back().get();
     }
   } catch (...) {  // no memory: as if nothing were known
   }
   return nullptr;
 }
 
-const ServerFacts* Tuning::meet(std::size_t index, std::string& complaint) noexcept {
+const ServerFacts* Tuning::probe(std::size_t index, std::string& complaint) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (const ServerFacts* known = servers_[index].load()) return known;
@@ -117,8 +118,9 @@ const ServerFacts* Tuning::meet(std::size_t index, std::string& complaint) noexc
     made->link = made->link_from_profile ? made->profile.link : now;
     made->flop_per_s = device.gflops_double * 1e9;
     made->memory_bytes = device.memory_bytes;
-    servers_[index].store(made.get());
-    return made.release();
+    made_servers_.push_back(std::move(made));
+    servers_[index].store(made_servers_.back().get());
+    return made_servers_.back().get();
   } catch (...) {
     return nullptr;
   }

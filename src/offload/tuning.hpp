@@ -1,6 +1,6 @@
 #pragma once
-// What is known of servers and libraries beyond this process: profiles of `outboard tune`, read
-// when they are first asked for, and written at the end by a process that is to learn.
+// Knowledge about servers and libraries that outlives the process: the profiles of `outboard tune`.
+// They are read when they are first needed, and written at the end by an engine that learns.
 
 #include <array>
 #include <atomic>
@@ -17,14 +17,14 @@
 
 namespace ob::offload {
 
-/// A library that computes here.   Memory: as long as the process
+/// A library that computes locally.   Memory: lives as long as the Tuning
 struct Library {
   const void* base = nullptr;  ///< of the object
   std::string key;
   policy::Profile profile;
 };
 
-/// A server that was connected to.   Memory: as long as the process
+/// A server that was connected to.   Memory: lives as long as the Tuning
 struct ServerFacts {
   std::string key;
   Link link;  ///< of the profile, or as measured on connecting where they disagree
@@ -33,7 +33,7 @@ struct ServerFacts {
   std::uint64_t memory_bytes = 0;
   policy::Profile profile;
 
-  /// Calls that wait for others' work: what the last ones waited, fading.   Units: seconds
+  /// How long calls wait for other clients' work: the last waits, fading.   Units: seconds
   double waiting_s(std::uint64_t now_ns) const noexcept;
   void waited(double seconds, std::uint64_t now_ns) const noexcept;
 
@@ -52,8 +52,8 @@ class Tuning {
   const Library* library(const void* function, std::string& complaint) noexcept;
   /// nullptr until the server was connected to and measured.
   const ServerFacts* server(std::size_t index) const noexcept { return servers_[index].load(); }
-  /// The same, made if the pool knows the server meanwhile; `complaint` as above.
-  const ServerFacts* meet(std::size_t index, std::string& complaint) noexcept;
+  /// The same, made if the server was connected to meanwhile; `complaint` as above.
+  const ServerFacts* probe(std::size_t index, std::string& complaint) noexcept;
 
   bool learns() const noexcept { return learns_; }
   const std::string& folder() const noexcept { return folder_; }
@@ -66,7 +66,9 @@ class Tuning {
   const client::ConnectionCache& pool_;
   const std::string folder_;  ///< of this host's profiles; empty: none are used
   const bool learns_;
-  std::mutex mutex_;  // of making what is below
+  std::mutex mutex_;  // of making entries of what is below
+  std::vector<std::unique_ptr<const Library>> made_libraries_;
+  std::vector<std::unique_ptr<const ServerFacts>> made_servers_;
   std::array<std::atomic<const Library*>, 16> libraries_{};
   std::vector<std::atomic<const ServerFacts*>> servers_;
 };

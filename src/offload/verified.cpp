@@ -8,7 +8,8 @@
 #include <string>
 
 #include "base/layout.hpp"
-#include "offload/state.hpp"
+#include "offload/clock.hpp"
+#include "offload/report.hpp"
 
 namespace ob::offload {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using verify::Verdict;
 using verify::Verification;
 
-// Not to be guessed by those who are checked.
+// A seed that the checked side cannot guess.
 std::uint64_t fresh_seed() noexcept {
   std::uint64_t seed = 0;
   if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof seed))
@@ -44,20 +45,19 @@ Layout copy_of(const Operand& operand, void* data) noexcept {
 
 }  // namespace
 
-Status VerifiedJob::run(State& state, client::AcquiredDevice& acquired,
-                        algorithms::CallTimings& timings) {
+Status VerifiedJob::run(client::AcquiredDevice& acquired, algorithms::CallTimings& timings) {
   if (!asked_) saved_ = try_to_save();
   asked_ = true;
-  OB_RETURN_IF_ERROR(job_.run(state, acquired, timings));
+  OB_RETURN_IF_ERROR(job_.run(acquired, timings));
   Verification found;
   try {
     if (saved_) found = verify();
   } catch (...) {  // no memory: as if there were no check
   }
-  if (ReportRow* row = state.row(record_, name_)) {
-    Counter& counter = found.verdict == Verdict::right   ? row->verified
-                       : found.verdict == Verdict::wrong ? row->mismatched
-                                                         : row->unchecked;
+  if (row_ != nullptr) {
+    Counter& counter = found.verdict == Verdict::right   ? row_->verified
+                       : found.verdict == Verdict::wrong ? row_->mismatched
+                                                         : row_->unchecked;
     add(counter, 1);
   }
   if (found.verdict != Verdict::wrong) return {};

@@ -1,15 +1,16 @@
 #pragma once
-// OUTBOARD_VERIFY: remote calls whose results are checked before the program sees them. A result
-// that is wrong is a failure like any other: the caller's memory is as before, and the original
-// runs. docs/verification.md
+// Config::verify: the results of remote calls are checked before the program sees them. A wrong
+// result is a failure like any other: the caller's memory is as before, and the call runs locally.
+// docs/verification.md
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "base/host_scratch.hpp"
-#include "offload/attempts.hpp"
+#include "offload/device_job.hpp"
 #include "offload/fft_transform.hpp"
+#include "offload/report_block.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 #include "verify/verification.hpp"
@@ -18,14 +19,13 @@ namespace ob::offload {
 
 /// Runs another job, then checks its results.
 /// Memory: keeps copies of what the job reads as well as writes, from before it ran
-class VerifiedJob : public RemoteJob {
+class VerifiedJob : public DeviceJob {
  public:
-  Status run(State& state, client::AcquiredDevice& acquired,
-             algorithms::CallTimings& timings) final;
+  Status run(client::AcquiredDevice& acquired, algorithms::CallTimings& timings) final;
 
  protected:
-  VerifiedJob(RemoteJob& job, RoutineRecord& record, std::string_view name)
-      : job_(job), record_(record), name_(name) {}
+  VerifiedJob(DeviceJob& job, std::string_view name, ReportRow* row)
+      : job_(job), name_(name), row_(row) {}
 
  private:
   /// Copies aside what the call will overwrite. False if there is no check, or no memory.
@@ -36,9 +36,9 @@ class VerifiedJob : public RemoteJob {
 
   bool try_to_save() noexcept;
 
-  RemoteJob& job_;
-  RoutineRecord& record_;
-  std::string_view name_;
+  DeviceJob& job_;
+  const std::string_view name_;
+  ReportRow* const row_;  // nullptr: nothing is counted
   bool asked_ = false;
   bool saved_ = false;
 };
@@ -46,9 +46,9 @@ class VerifiedJob : public RemoteJob {
 /// One call, or the calls of a batch.   Memory: does not own the calls
 class VerifiedCalls final : public VerifiedJob {
  public:
-  VerifiedCalls(RemoteJob& job, RoutineRecord& record, const Descriptor& routine,
+  VerifiedCalls(DeviceJob& job, ReportRow* row, const Descriptor& routine,
                 std::span<const Argument* const> calls)
-      : VerifiedJob(job, record, routine.name),
+      : VerifiedJob(job, routine.name, row),
         routine_(routine),
         calls_(calls.begin(), calls.end()) {}
 
@@ -70,9 +70,12 @@ class VerifiedCalls final : public VerifiedJob {
 
 class VerifiedFft final : public VerifiedJob {
  public:
-  VerifiedFft(RemoteJob& job, RoutineRecord& record, std::string_view name,
-              const FftTransform& transform, void* input, void* output)
-      : VerifiedJob(job, record, name), transform_(transform), input_(input), output_(output) {}
+  VerifiedFft(DeviceJob& job, std::string_view name, ReportRow* row, const FftTransform& transform,
+              const FftArrays& arrays)
+      : VerifiedJob(job, name, row),
+        transform_(transform),
+        input_(arrays.input),
+        output_(arrays.output) {}
 
  private:
   bool save() override;

@@ -4,8 +4,8 @@
 
 #include "algorithms/factor/factor_call.hpp"
 #include "algorithms/fft/fft_traffic.hpp"
-#include "offload/one_device.hpp"
-#include "offload/several_factors.hpp"
+#include "offload/call_cut.hpp"
+#include "offload/factor_memory.hpp"
 #include "routines/cost.hpp"
 
 namespace ob::offload {
@@ -30,7 +30,7 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325ULL;
 };
 
-// Of a matrix that the device has not the memory for.
+// Bytes of panels that come back to the device, because it has not the memory for the matrix.
 double brought_to_factor(const Descriptor& routine, const Argument* arguments,
                          std::uint64_t memory_bytes) {
   if (!algorithms::can_be_factored(routine)) return 0;
@@ -38,6 +38,34 @@ double brought_to_factor(const Descriptor& routine, const Argument* arguments,
   const algorithms::FactorShape shape = algorithms::factor_shape(routine, arguments);
   const std::uint64_t memory = memory_to_factor(memory_bytes);
   return algorithms::brought_bytes(shape, algorithms::modest_block(shape, memory), memory);
+}
+
+// Names the call by its shape and by the memory of its operands.
+void name_call(const Descriptor& routine, const Argument* arguments, std::size_t batch,
+               policy::Work& work) {
+  Hash shape;
+  Hash operands;
+  shape.add(batch);
+  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+    const Argument& argument = arguments[i];
+    switch (routine.kinds[i]) {
+      case Kind::flag: shape.add(static_cast<unsigned char>(argument.flag)); break;
+      case Kind::dim: shape.add(static_cast<std::uint64_t>(argument.dim)); break;
+      case Kind::scalar:
+      case Kind::real_scalar:  // C is not read if beta is 0
+        shape.add(argument.scalar.re == 0 && argument.scalar.im == 0 ? 1 : 2);
+        break;
+      case Kind::matrix:
+      case Kind::vector:
+      case Kind::strided: operands.add(argument.host.data); break;
+      case Kind::index_vector:
+      case Kind::info:
+      case Kind::character:
+      case Kind::result: break;
+    }
+  }
+  work.shape = shape.value();
+  work.operands = operands.value();
 }
 
 }  // namespace
@@ -65,29 +93,7 @@ policy::Work work_of(const Descriptor& routine, const Argument* arguments, std::
       work.bytes_to += brought;
     }
   }
-  Hash shape;
-  Hash operands;
-  shape.add(batch);
-  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
-    const Argument& argument = arguments[i];
-    switch (routine.kinds[i]) {
-      case Kind::flag: shape.add(static_cast<unsigned char>(argument.flag)); break;
-      case Kind::dim: shape.add(static_cast<std::uint64_t>(argument.dim)); break;
-      case Kind::scalar:
-      case Kind::real_scalar:  // C is not read if beta is 0
-        shape.add(argument.scalar.re == 0 && argument.scalar.im == 0 ? 1 : 2);
-        break;
-      case Kind::matrix:
-      case Kind::vector:
-      case Kind::strided: operands.add(argument.host.data); break;
-      case Kind::index_vector:
-      case Kind::info:
-      case Kind::character:
-      case Kind::result: break;
-    }
-  }
-  work.shape = shape.value();
-  work.operands = operands.value();
+  name_call(routine, arguments, batch, work);
   return work;
 }
 

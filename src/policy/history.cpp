@@ -7,19 +7,19 @@ namespace ob::policy {
 namespace {
 
 constexpr double kLongRunS = 5e-3;  // one run tells; shorter ones are still warming up
-constexpr unsigned kShortRuns = 3;  // of which as many tell
-// What the other side must gain for a change, where both were seen.
+constexpr unsigned kShortRuns = 3;  // so many of them tell
+// The gain that the other side needs for a change, where both sides were seen.
 constexpr double kHysteresis = 1.03;
-// A call over there that takes so many times the other side's, and is not the first one that may
-// have brought operands, is a hiccup or a bad idea. A trial bears such calls for a moment: threads
-// that slept wake up late on a machine that others use, too, and the calls after that are quick.
-// Then it ends early. If the model disagrees only so many calls' time is charged for the first such
-// end, four times as much for each further one in a row, and as many more calls pass before the
-// next trial.
-constexpr double kHopeless = 4.0;
-constexpr double kPatienceS = 30e-3;
-constexpr double kForgiving = 10.0;
-constexpr unsigned kMostDoubts = 12;
+// A remote call that takes so many times the local time, and is not the first one that may have
+// brought operands, is slow: by a short disturbance, or for good. A trial bears slow calls for
+// kSlowTrialS: threads that slept wake up late on a machine that others use, too, and the calls
+// after that are quick. Then the trial ends early, and has failed. If the model predicts a gain,
+// only kChargedCalls local calls' time is charged for the first failed trial, four times as much
+// for each further one in a row, and as many more calls pass before the next trial.
+constexpr double kSlow = 4.0;
+constexpr double kSlowTrialS = 30e-3;
+constexpr double kChargedCalls = 10.0;
+constexpr unsigned kMostFailedTrials = 12;
 constexpr double kClearGain = 0.95;
 
 // Runs on one side tell what the next one takes.   @param expected_s 0: unknown
@@ -30,14 +30,16 @@ bool tells(const Samples& samples, double expected_s) noexcept {
          (expected_s > 0 ? std::min(seen_s, expected_s) : seen_s) > kLongRunS;
 }
 
-unsigned least_between(unsigned doubts) noexcept {
-  const unsigned calls = History::kLeastBetween << std::min(doubts - 1, 8U);
+unsigned least_between(unsigned failed_trials) noexcept {
+  const unsigned calls = History::kLeastBetween << std::min(failed_trials - 1, 8U);
   return std::min(calls, History::kMostBetween);
 }
 
-// Calls of one trial: the first is not what the next ones are like.
+// The number of calls of one trial. The first of them is not like the next ones.
 constexpr unsigned kLocalTrial = 2;
-unsigned trial_calls(double there_s) noexcept { return 1 + (there_s > kLongRunS ? 1 : kShortRuns); }
+unsigned trial_calls(double remote_s) noexcept {
+  return 1 + (remote_s > kLongRunS ? 1 : kShortRuns);
+}
 
 }  // namespace
 
@@ -78,184 +80,245 @@ History::Shape* History::find_or_make(std::uint64_t key) noexcept {
   return shape;
 }
 
-// Without trials.
-Verdict History::compare(const Shape& shape, const Forecast& forecast) noexcept {
-  Verdict found;
-  const bool here_tells = tells(shape.here, forecast.here_s);
-  found.here_seen = here_tells || (shape.here.count() > 0 && forecast.here_s <= 0);
-  found.there_seen =
-      tells(shape.there, forecast.there_s) || (shape.doubts > 0 && shape.there.count() > 0);
-  found.here_s = found.here_seen ? shape.here.median() : forecast.here_s;
-  found.there_s = found.there_seen ? shape.there.median() + forecast.waiting_s : forecast.there_s;
-  if (!(found.here_s > 0) || (!here_tells && !(forecast.here_s > 0))) {
-    found.choice = Choice::learn_local;
-  } else if (found.there_s > 0) {
+// The decision without trials.
+Decision History::compare(const Shape& shape, const Estimate& estimate) noexcept {
+  Decision found;
+  const bool local_tells = tells(shape.local, estimate.local_s);
+  found.local_seen = local_tells || (shape.local.count() > 0 && estimate.local_s <= 0);
+  found.remote_seen = tells(shape.remote, estimate.remote_s) ||
+                      (shape.failed_trials > 0 && shape.remote.count() > 0);
+  found.local_s = found.local_seen ? shape.local.median() : estimate.local_s;
+  found.remote_s =
+      found.remote_seen ? shape.remote.median() + estimate.waiting_s : estimate.remote_s;
+  if (!(found.local_s > 0) || (!local_tells && !(estimate.local_s > 0))) {
+    found.target = Target::learn_local;
+  } else if (found.remote_s > 0) {
     // seen on both sides, a change must gain a little; otherwise the model needs its margin
-    const bool seen = found.there_seen && found.here_seen;
-    const double ahead = !seen                             ? forecast.margin
-                         : shape.settled == Choice::remote ? 1 / kHysteresis
+    const bool seen = found.remote_seen && found.local_seen;
+    const double ahead = !seen                             ? estimate.margin
+                         : shape.settled == Target::remote ? 1 / kHysteresis
                                                            : kHysteresis;
-    if (found.there_s * ahead < found.here_s) found.choice = Choice::remote;
+    if (found.remote_s * ahead < found.local_s) found.target = Target::remote;
   }
   return found;
 }
 
-bool History::is_worth_a_trial(const Shape& shape, const Forecast& forecast,
-                               const Verdict& expected) const noexcept {
-  if (!(expected.here_s > 0) || !(expected.there_s > 0)) return false;
-  const bool stays = expected.choice == Choice::local;
+// The time of the second remote call of a trial: it finds the operands on the device, if calls use
+// the same ones.
+double History::next_remote_s(const Shape& shape, const Estimate& estimate,
+                              const Decision& expected, bool other_seen) noexcept {
+  if (other_seen) return expected.remote_s;
+  return shape.repeats ? estimate.remote_again_s : estimate.remote_s;
+}
+
+// The expected cost of a trial, compared with going on as usual.
+double History::trial_cost(const Shape& shape, const Estimate& estimate, const Decision& expected,
+                           bool other_seen) noexcept {
+  const double local_s = expected.local_s;
+  if (expected.target != Target::local) {
+    return kLocalTrial * std::max(0.0, local_s - expected.remote_s) +
+           std::max(0.0, shape.remote_first_s - expected.remote_s);
+  }
+  const double remote_s = shape.failed_trials > 0 ? estimate.remote_s : expected.remote_s;
+  const double again_s = next_remote_s(shape, estimate, expected, other_seen);
+  return std::max(0.0, remote_s - local_s) +
+         (trial_calls(again_s) - 1) * std::max(0.0, again_s - local_s);
+}
+
+// The most that a trial may cost now.   @param first nothing was seen of the other side yet
+double History::trial_allowance(const Shape& shape, const Estimate& estimate,
+                                const Decision& expected, bool first) const noexcept {
   const bool is_new = shape.budget.spent_s <= 0;
-  const bool usual_seen = (stays ? shape.here : shape.there).count() > 0;
+  const Budget& budget = is_new ? first_calls_ : shape.budget;
+  if (!first) return kTrialShare * budget.spent_s - budget.lost_s;
+  const bool guess = estimate.guessed && shape.failed_trials == 0;
+  const double share = guess ? kGuessTrialShare : kFirstTrialShare;
+  const double allowed = share * budget.spent_s - budget.lost_s;
+  if (expected.target != Target::local) return allowed;
+  const double again_s = next_remote_s(shape, estimate, expected, false);
+  const bool gains = again_s < kClearGain * expected.local_s;
+  return gains ? allowed + shape.expected_saving_s : allowed;
+}
+
+bool History::is_worth_a_trial(const Shape& shape, const Estimate& estimate,
+                               const Decision& expected) const noexcept {
+  if (!(expected.local_s > 0) || !(expected.remote_s > 0)) return false;
+  const bool stays = expected.target == Target::local;
+  const bool is_new = shape.budget.spent_s <= 0;
+  const bool usual_seen = (stays ? shape.local : shape.remote).count() > 0;
+  const bool failed = shape.failed_trials > 0;
   const bool other_seen =
-      stays ? expected.there_seen && shape.doubts == 0 : tells(shape.here, forecast.here_s);
+      stays ? expected.remote_seen && !failed : tells(shape.local, estimate.local_s);
   const Budget& budget = is_new ? first_calls_ : shape.budget;
   if (!is_new && !usual_seen) return false;
   if ((is_new || other_seen) && budget.usual < budget.between) return false;
-  if (shape.doubts > 0 && budget.usual < least_between(shape.doubts)) return false;
-  const bool first = !is_new && !other_seen;
-  const double share = !first                                  ? kTrialShare
-                       : forecast.guessed && shape.doubts == 0 ? kGuessTrialShare
-                                                               : kFirstTrialShare;
-  double allowed = share * budget.spent_s - budget.lost_s;
-  double cost = 0;
-  if (!stays) {
-    cost = kLocalTrial * std::max(0.0, expected.here_s - expected.there_s) +
-           std::max(0.0, shape.there_first_s - expected.there_s);
-  } else {
-    // the second call finds the operands there, if calls use the same ones
-    const double there_s = shape.doubts > 0 ? forecast.there_s : expected.there_s;
-    const double again = other_seen      ? expected.there_s
-                         : shape.repeats ? forecast.there_again_s
-                                         : forecast.there_s;
-    cost = std::max(0.0, there_s - expected.here_s) +
-           (trial_calls(again) - 1) * std::max(0.0, again - expected.here_s);
-    if (first && again < kClearGain * expected.here_s) allowed += shape.hoped_s;
-  }
-  return cost <= allowed;
+  if (failed && budget.usual < least_between(shape.failed_trials)) return false;
+  return trial_cost(shape, estimate, expected, other_seen) <=
+         trial_allowance(shape, estimate, expected, !is_new && !other_seen);
 }
 
-void History::begin_trial(Shape& shape, const Verdict& verdict, const Forecast& forecast) noexcept {
-  const bool remote = verdict.choice == Choice::remote;
-  shape.promised = forecast.there_s < verdict.here_s;
-  shape.trial_side = verdict.choice;
-  shape.trial = (remote ? trial_calls(verdict.there_s) : kLocalTrial) - 1;
-  shape.learns_there = remote;
+// The next calls run where the decision says, and are judged together.
+void History::plan_trial(Shape& shape, const Decision& decision,
+                         const Estimate& estimate) noexcept {
+  const bool remote = decision.target == Target::remote;
+  shape.predicted_gain = estimate.remote_s < decision.local_s;
+  shape.trial_side = decision.target;
+  shape.trial = (remote ? trial_calls(decision.remote_s) : kLocalTrial) - 1;
+  shape.learns_remote = remote;
   shape.trial_lost_s = 0;
 }
 
-// What one more call of a trial says of the device.   @param slow it took far longer than here
-History::Finding History::look_at(Shape& shape, double own_s, double here_s, bool slow) noexcept {
-  shape.trial_lost_s += std::max(0.0, own_s - here_s);
-  const bool all_slow = shape.there.count() > 0 && shape.there.median() > kHopeless * here_s;
-  if (slow && shape.trial_lost_s > kPatienceS) return Finding::hopeless;
-  if (all_slow && own_s < here_s) {  // awake now: what came before does not count
-    shape.there = {};
-    shape.there.add(own_s);
+// Turns the decision around.
+void History::begin_trial(Shape& shape, Decision& decision, const Estimate& estimate) noexcept {
+  decision.tried = true;
+  shape.lost_before_s = shape.budget.lost_s;
+  shape.budget.between = std::min(2 * shape.budget.between, kMostBetween);
+  if (shape.failed_trials > 0) shape.remote = {};
+  decision.target = decision.target == Target::local ? Target::remote : Target::local;
+  shape.expected_saving_s = 0;
+  plan_trial(shape, decision, estimate);
+}
+
+// Remote calls that were quick until now and have become slow may soon be quick again.
+void History::notice_slowdown(Shape& shape, const Decision& decision,
+                              const Estimate& estimate) noexcept {
+  const bool turned = shape.settled == Target::remote && decision.target == Target::local;
+  if (!turned || shape.failed_trials > 0) return;
+  if (shape.remote.median() > kSlow * decision.local_s && estimate.remote_s < decision.local_s) {
+    shape.failed_trials = 1;
+    shape.budget.usual = 0;
+  }
+}
+
+void History::settle(Shape& shape, const Decision& decision, const Estimate& estimate) noexcept {
+  if (shape.settled != decision.target) shape.budget.between = kLeastBetween;
+  shape.settled = decision.target;
+  if (decision.target == Target::remote) {
+    // The first remote call of a shape says little of the next ones.
+    if (shape.remote.count() == 0) plan_trial(shape, decision, estimate);
+  } else if (shape.repeats && estimate.remote_again_s > 0) {
+    shape.expected_saving_s += std::max(0.0, decision.local_s - estimate.remote_again_s);
+  }
+}
+
+Decision History::decide(const Estimate& estimate) noexcept {
+  const std::lock_guard lock(mutex_);
+  Shape* shape = find_or_make(estimate.shape);
+  if (shape == nullptr) return compare(Shape{}, estimate);
+  shape->repeats = shape->operands == estimate.operands;
+  shape->operands = estimate.operands;
+  Decision decision = compare(*shape, estimate);
+  if (decision.target != Target::learn_local) {
+    notice_slowdown(*shape, decision, estimate);
+    if (shape->trial > 0 && decision.remote_s > 0) {
+      --shape->trial;
+      decision.tried = decision.target != shape->trial_side;
+      decision.target = shape->trial_side;
+    } else if (is_worth_a_trial(*shape, estimate, decision)) {
+      begin_trial(*shape, decision, estimate);
+    } else {
+      settle(*shape, decision, estimate);
+    }
+  }
+  shape->last = decision;
+  return decision;
+}
+
+Decision History::expect(const Estimate& estimate) const noexcept {
+  const std::lock_guard lock(mutex_);
+  const Shape* shape = find(estimate.shape);
+  return shape == nullptr ? compare(Shape{}, estimate) : compare(*shape, estimate);
+}
+
+void History::add_sample(Shape& shape, const Ended& call) noexcept {
+  if (!call.remote) {
+    if (!shape.was_remote || shape.local.count() == 0) shape.local.add(call.own_s);
+  } else if (shape.was_remote || call.slow) {
+    shape.remote.add(call.own_s);
+  } else {
+    shape.remote_first_s = call.own_s;
+  }
+}
+
+// Judges the device by one more remote call of a trial.
+History::Finding History::judge_trial(Shape& shape, const Ended& call) noexcept {
+  const double local_s = shape.last.local_s;
+  if (!call.remote || !shape.learns_remote || !(local_s > 0)) return Finding::goes_on;
+  shape.trial_lost_s += std::max(0.0, call.own_s - local_s);
+  const bool all_slow = shape.remote.count() > 0 && shape.remote.median() > kSlow * local_s;
+  if (call.slow && shape.trial_lost_s > kSlowTrialS) return Finding::failed;
+  if (all_slow && call.own_s < local_s) {  // awake now: what came before does not count
+    shape.remote = {};
+    shape.remote.add(call.own_s);
     shape.trial = std::max(shape.trial, kShortRuns - 1);
   } else if (shape.trial == 0 && all_slow) {
-    return Finding::hopeless;
+    return Finding::failed;
   }
   return shape.trial > 0 ? Finding::goes_on : Finding::ended;
 }
 
-Verdict History::decide(const Forecast& forecast) noexcept {
-  const std::lock_guard lock(mutex_);
-  Shape* shape = find_or_make(forecast.shape);
-  if (shape == nullptr) return compare(Shape{}, forecast);
-  shape->repeats = shape->operands == forecast.operands;
-  shape->operands = forecast.operands;
-  Verdict verdict = compare(*shape, forecast);
-  if (verdict.choice == Choice::learn_local) {
-    shape->last = verdict;
-    return verdict;
-  }
-  if (shape->settled == Choice::remote && verdict.choice == Choice::local && shape->doubts == 0 &&
-      shape->there.median() > kHopeless * verdict.here_s && forecast.there_s < verdict.here_s) {
-    shape->doubts = 1;  // quick until now: perhaps it is again, soon
-    shape->budget.usual = 0;
-  }
-  if (shape->trial > 0 && verdict.there_s > 0) {
-    --shape->trial;
-    verdict.tried = verdict.choice != shape->trial_side;
-    verdict.choice = shape->trial_side;
-  } else if (is_worth_a_trial(*shape, forecast, verdict)) {
-    verdict.tried = true;
-    shape->lost_before_s = shape->budget.lost_s;
-    shape->budget.between = std::min(2 * shape->budget.between, kMostBetween);
-    if (shape->doubts > 0) shape->there = {};
-    verdict.choice = verdict.choice == Choice::local ? Choice::remote : Choice::local;
-    shape->hoped_s = 0;
-    begin_trial(*shape, verdict, forecast);
-  } else {
-    if (shape->settled != verdict.choice) shape->budget.between = kLeastBetween;
-    shape->settled = verdict.choice;
-    // what is new over there is not judged by its first call
-    if (verdict.choice == Choice::remote && shape->there.count() == 0)
-      begin_trial(*shape, verdict, forecast);
-    if (verdict.choice == Choice::local && shape->repeats && forecast.there_again_s > 0) {
-      shape->hoped_s += std::max(0.0, verdict.here_s - forecast.there_again_s);
-    }
-  }
-  shape->last = verdict;
-  return verdict;
+Observation History::judge(const Shape& shape, const Ended& call) noexcept {
+  const Decision& expected = shape.last;
+  Observation observation;
+  observation.first = call.remote && !shape.was_remote;
+  const bool as_decided = (expected.target == Target::remote) == call.remote;
+  observation.judged = as_decided && expected.local_s > 0 && expected.remote_s > 0;
+  if (!observation.judged) return observation;
+  observation.tried = expected.tried;
+  const double other_s = call.remote ? expected.local_s : expected.remote_s;
+  observation.mispredicted = call.seconds > kMispredicted * other_s;
+  if (observation.mispredicted) observation.lost_s = std::max(0.0, call.seconds - other_s);
+  return observation;
 }
 
-Verdict History::expect(const Forecast& forecast) const noexcept {
-  const std::lock_guard lock(mutex_);
-  const Shape* shape = find(forecast.shape);
-  return shape == nullptr ? compare(Shape{}, forecast) : compare(*shape, forecast);
+// Charges the call to the budgets, with what it cost if it belongs to a trial.
+void History::charge(Shape& shape, const Ended& call, const Observation& observation) noexcept {
+  const Decision& expected = shape.last;
+  Budget& budget = shape.budget;
+  // The first usual call after a trial may find its memory cold, because of the trial.
+  const bool first_back = !observation.tried && budget.usual == 0 && budget.spent_s > 0;
+  double compared_s = call.seconds;
+  if (observation.tried) {
+    compared_s = call.remote ? expected.local_s : expected.remote_s;
+  } else if (first_back) {
+    compared_s = call.remote ? expected.remote_s : expected.local_s;
+  }
+  const double lost_s = observation.judged ? std::max(0.0, call.seconds - compared_s) : 0;
+  if (budget.spent_s <= 0) first_calls_.charge(call.seconds, observation.tried, lost_s);
+  budget.charge(call.seconds, observation.tried, lost_s);
 }
 
-Outcome History::ran(std::uint64_t key, Choice where, double seconds, double waited_s) noexcept {
-  Outcome outcome;
+void History::end_trial(Shape& shape, Finding finding, bool remote) noexcept {
+  if (finding == Finding::failed) shape.trial = 0;
+  if (finding == Finding::failed && shape.predicted_gain) {
+    shape.failed_trials = std::min(shape.failed_trials + 1, kMostFailedTrials);
+    const double most_s = kChargedCalls * shape.last.local_s *
+                          static_cast<double>(1U << 2 * (shape.failed_trials - 1));
+    shape.budget.lost_s = std::min(shape.budget.lost_s, shape.lost_before_s + most_s);
+  } else if (finding != Finding::goes_on || (remote && !shape.learns_remote)) {
+    shape.failed_trials = 0;
+  }
+  if (finding != Finding::goes_on) shape.learns_remote = false;
+}
+
+Observation History::observe(std::uint64_t key, Target where, double seconds,
+                             double waited_s) noexcept {
   const std::lock_guard lock(mutex_);
   auto* shape = const_cast<Shape*>(find(key));
-  if (shape == nullptr) return outcome;
-  const Verdict expected = shape->last;
-  const bool remote = where == Choice::remote;
-  const double own_s = remote ? std::max(seconds - waited_s, 0.0) : seconds;
+  if (shape == nullptr) return {};
+  Ended call;
+  call.remote = where == Target::remote;
+  call.seconds = seconds;
+  call.own_s = call.remote ? std::max(seconds - waited_s, 0.0) : seconds;
   const bool may_bring = !shape->was_remote && shape->repeats;
-  const bool slow = remote && !may_bring && own_s > kHopeless * expected.here_s;
-  if (!remote) {
-    if (!shape->was_remote || shape->here.count() == 0) shape->here.add(own_s);
-  } else if (shape->was_remote || slow) {
-    shape->there.add(own_s);
-  } else {
-    shape->there_first_s = own_s;
-  }
-  const Finding finding = remote && shape->learns_there && expected.here_s > 0
-                              ? look_at(*shape, own_s, expected.here_s, slow)
-                              : Finding::goes_on;
-  outcome.first = remote && !shape->was_remote;
-  shape->was_remote = remote;
-  const double other_s = remote ? expected.here_s : expected.there_s;
-  const double usual_s = remote ? expected.there_s : expected.here_s;
-  const bool as_decided = (expected.choice == Choice::remote) == remote;
-  outcome.judged = as_decided && expected.here_s > 0 && expected.there_s > 0;
-  outcome.tried = outcome.judged && expected.tried;
-  const double over_s = std::max(0.0, seconds - other_s);
-  Budget& budget = shape->budget;
-  // the first one back after a trial may find its memory cold: the trial's fault
-  const bool first_back = !outcome.tried && budget.usual == 0 && budget.spent_s > 0;
-  double lost_s = first_back ? std::max(0.0, seconds - usual_s) : 0;
-  if (outcome.tried) lost_s = over_s;
-  if (!outcome.judged) lost_s = 0;
-  if (budget.spent_s <= 0) first_calls_.charge(seconds, outcome.tried, lost_s);
-  budget.charge(seconds, outcome.tried, lost_s);
-  if (finding == Finding::hopeless) shape->trial = 0;
-  if (finding == Finding::hopeless && shape->promised) {
-    shape->doubts = std::min(shape->doubts + 1, kMostDoubts);
-    const double most_s =
-        kForgiving * expected.here_s * static_cast<double>(1U << 2 * (shape->doubts - 1));
-    budget.lost_s = std::min(budget.lost_s, shape->lost_before_s + most_s);
-  } else if (finding != Finding::goes_on || (remote && !shape->learns_there)) {
-    shape->doubts = 0;
-  }
-  if (finding != Finding::goes_on) shape->learns_there = false;
-  if (!outcome.judged) return outcome;
-  outcome.mispredicted = seconds > kMispredicted * other_s;
-  outcome.lost_s = outcome.mispredicted ? over_s : 0;
-  return outcome;
+  call.slow = call.remote && !may_bring && call.own_s > kSlow * shape->last.local_s;
+  add_sample(*shape, call);
+  const Finding finding = judge_trial(*shape, call);
+  const Observation observation = judge(*shape, call);
+  shape->was_remote = call.remote;
+  charge(*shape, call, observation);
+  end_trial(*shape, finding, call.remote);
+  return observation;
 }
 
 }  // namespace ob::policy

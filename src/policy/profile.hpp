@@ -1,5 +1,5 @@
 #pragma once
-// What was measured another time, on this host: of a server and the way to it, or of a library.
+// Measurements of earlier runs on this host: of a server and the way to it, or of a library.
 // Plain text, a line each; docs/decision.md has the format.
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Profile {
     double predicted_s = 0;
     double seen_s = 0;
   };
-  /// By routine ("dgemm", "fftw c2c").
+  /// Entries by routine ("dgemm", "fftw c2c").
   template <class Entry>
   using ByRoutine = std::map<std::string, std::vector<Entry>, std::less<>>;
 

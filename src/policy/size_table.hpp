@@ -1,5 +1,5 @@
 #pragma once
-// What was observed of one routine, by size of the work.
+// Observations of one routine, by size of the work.
 
 #include <atomic>
 #include <cstdint>
@@ -47,9 +47,9 @@ class SizeTable {
 class RateTable {
  public:
   void observe(double work_flop, double seconds) noexcept;
-  /// As SizeTable::at().
+  /// The rate at this size, found as by SizeTable::at().
   double rate(double work_flop) const noexcept { return rates_.at(work_flop); }
-  /// What was measured another time; gives way to what was observed since.
+  /// Adds a rate of an earlier run, which gives way to later observations.
   void suppose(double work_flop, double rate) noexcept;
   template <class Visit>
   void each(Visit&& visit) const {

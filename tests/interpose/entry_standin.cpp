@@ -18,6 +18,7 @@
 #include "backend/cpu/thunk.hpp"
 #include "base/layout.hpp"
 #include "interpose/call.hpp"
+#include "interpose/gate.hpp"
 
 namespace ob::interpose {
 
@@ -110,8 +111,9 @@ Call::Call(const Descriptor& routine, const Argument* arguments, const void*) no
   if (mode_is("small")) g_min_flops = std::numeric_limits<double>::infinity();
   if (!nesting_.outermost()) return;
   ++g_calls[index_of(routine)];
-  leaves_ = mode_is("compute") && !routine.trivial(arguments);
-  if (mode_is("share") && !routine.trivial(arguments) && routine.base == "gemm") share_ = 0.4;
+  decision_.remote = mode_is("compute") && !routine.trivial(arguments);
+  if (mode_is("share") && !routine.trivial(arguments) && routine.base == "gemm")
+    decision_.share = 0.4;
 }
 
 // One in three is lost, and what was to be computed with it untouched.

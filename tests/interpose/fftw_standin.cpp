@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "interpose/call.hpp"
 #include "interpose/fftw_arrays.hpp"
+#include "interpose/gate.hpp"
 
 namespace ob::interpose {
 

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "offload/several_factors.hpp"
+#include "offload/factor_memory.hpp"
 #include "routines/cost.hpp"
 
 namespace ob::offload {

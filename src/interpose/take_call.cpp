@@ -1,5 +1,7 @@
-#include "interpose/entry.hpp"
+// take_call() of entry.hpp.
 
+#include "interpose/call.hpp"
+#include "interpose/entry.hpp"
 #include "interpose/normal_form.hpp"
 #include "interpose/shared_product.hpp"
 
@@ -26,7 +28,7 @@ struct Answer {
   }
   if (call.leaves() && form.prepare() && call.run(form.arguments())) {
     const std::int64_t info = form.write_back();
-    // What the original would have said of its workspace.
+    // The original also answers about its workspace.
     if (form.has_lengths()) form.query(function, raw);
     return {true, info};
   }

@@ -1,6 +1,6 @@
 // Which calls travel in panels, and what the decision is told of them.
 
-#include "offload/one_device.hpp"
+#include "offload/call_cut.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ struct Given {
   double bytes_whole() const { return cost_of(routine, arguments).bytes_to; }
 };
 
-TEST(Pipelined, LargeCallsLeaveCHere) {
+TEST(CallCut, LargeCallsLeaveCHere) {
   const double n = 600;
   const double k = 700;
   const double triangle = n * (n + 1) / 2;
@@ -48,7 +48,7 @@ TEST(Pipelined, LargeCallsLeaveCHere) {
   EXPECT_EQ(in_place.bytes(), in_place.bytes_whole());
 }
 
-TEST(Pipelined, ShortEdgesAreNotCut) {
+TEST(CallCut, ShortEdgesAreNotCut) {
   EXPECT_FALSE(Given("dgemm", {{"m", 600}, {"n", 600}, {"k", 511}}).bytes());
   // what is cut has 512, the other edge 128
   EXPECT_TRUE(Given("dsyr2k", {{"n", 512}, {"k", 128}}).bytes());
@@ -61,7 +61,7 @@ TEST(Pipelined, ShortEdgesAreNotCut) {
   EXPECT_FALSE(Given("dtrsm", {{"m", 127}, {"n", 5000}}).bytes());
 }
 
-TEST(Pipelined, OtherRoutinesGoWhole) {
+TEST(CallCut, OtherRoutinesGoWhole) {
   EXPECT_FALSE(Given("dgemmt", {{"n", 5000}, {"k", 5000}}).bytes());
   EXPECT_FALSE(Given("dpotrf", {{"n", 5000}}).bytes());
   EXPECT_FALSE(Given("dgemv", {{"m", 5000}, {"n", 5000}}).bytes());

@@ -1,4 +1,4 @@
-#include "policy/decision.hpp"
+#include "policy/model.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ TEST(Predict, GuessesNothing) {
 }
 
 TEST(Predict, AddsUpTheModel) {
-  const Prediction found = predict(work_of(2e12, 3e9, 1e9), {.link = kLink, .flop_per_s = 1e12});
+  const PredictedTime found = predict(work_of(2e12, 3e9, 1e9), {.link = kLink, .flop_per_s = 1e12});
   EXPECT_NEAR(found.whole_s, 2e-4 + 3 + 1 + 2, 1e-9);
 }
 
@@ -38,10 +38,10 @@ TEST(Predict, WhatIsThereIsLookedAtInstead) {
   const Work work = work_of(1e9, 3e9, 1e6);
   const Remote cold{.link = kLink, .flop_per_s = 1e12};
   Remote warm = cold;
-  warm.bytes_there = 3e9;
+  warm.bytes_on_device = 3e9;
   const double saved = predict(work, cold).whole_s - predict(work, warm).whole_s;
   EXPECT_NEAR(saved, 3 - 3e9 / kLookBytesPerS, 1e-9);
-  warm.bytes_there = 1e12;  // never more than is needed
+  warm.bytes_on_device = 1e12;  // never more than is needed
   EXPECT_NEAR(predict(work, cold).whole_s - predict(work, warm).whole_s, saved, 1e-9);
 }
 

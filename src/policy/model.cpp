@@ -1,20 +1,20 @@
-#include "policy/decision.hpp"
+#include "policy/model.hpp"
 
 #include <algorithm>
 
 namespace ob::policy {
 namespace {
 
-// Of what overlaps, a part as long as one panel's timings is not hidden; more panels hide more.
+// Stages overlap but for a part as long as one panel's stages. More panels hide more.
 constexpr double kLeastPanels = 4.0;
 constexpr double kCommands = 2.0;  // round trips of a call: its commands, its results
 
 }  // namespace
 
-Prediction predict(const Work& work, const Remote& remote) noexcept {
-  Prediction found;
+PredictedTime predict(const Work& work, const Remote& remote) noexcept {
+  PredictedTime found;
   if (!remote.link.known() || !(remote.flop_per_s > 0)) return found;
-  const double there = std::clamp(remote.bytes_there, 0.0, work.bytes_to);
+  const double there = std::clamp(remote.bytes_on_device, 0.0, work.bytes_to);
   const double travels = work.bytes_to - there;
   found.fixed_s = work.calls * kCommands * remote.link.round_trip_s;
   const double looks_s = there / kLookBytesPerS;

@@ -1,0 +1,323 @@
+#include "offload/engine.hpp"
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "algorithms/fft/fft_large.hpp"
+#include "client/connection_cache.hpp"
+#include "offload/attempts.hpp"
+#include "offload/clock.hpp"
+#include "offload/decide.hpp"
+#include "offload/execution.hpp"
+#include "offload/explain.hpp"
+#include "offload/jobs.hpp"
+#include "offload/journal.hpp"
+#include "offload/observer.hpp"
+#include "offload/profiles.hpp"
+#include "offload/residents.hpp"
+#include "offload/routine_records.hpp"
+#include "offload/sharing.hpp"
+#include "offload/tuning.hpp"
+#include "offload/verified.hpp"
+#include "offload/work.hpp"
+
+namespace ob::offload {
+namespace {
+
+using policy::Target;
+
+// In mode auto smaller calls cannot gain: a remote call costs some 10 us at least, in which a core
+// does about so many operations.
+constexpr double kAutomaticGateFlop = 1e6;
+
+client::ConnectionCache::Config connections_of(const Config& config) {
+  client::ConnectionCache::Config wanted;
+  wanted.servers = config.servers;
+  wanted.connection.streams = config.streams;
+  wanted.key_folder = config.key_folder;
+  wanted.plain = config.plain;
+  wanted.measure_links = config.mode != Mode::trace;  // which connects to nobody
+  if (config.learn) wanted.how_measured = client::Thoroughness::thorough;
+  return wanted;
+}
+
+bool is_sendable(RoutineRecords& records, RoutineRecord& record, const FftPlan& plan) noexcept {
+  return points(plan) > 1 && plan.batch > 0 && records.may_leave(record);
+}
+
+}  // namespace
+
+// In an order in which each part uses only those before it: what belongs to connections outlives
+// them.
+struct Engine::Parts {
+  explicit Parts(Config given)
+      : config(std::move(given)),
+        journal(config),
+        records(config, journal.report),
+        connections(connections_of(config)),
+        tuning(config, connections),
+        residents(config, connections, journal.report, residency_support),
+        decider(config, connections, tuning, journal, residents),
+        observer(journal, records, tuning, decider),
+        attempts(connections, residents, journal, records, tuning, observer) {}
+
+  // Memory of the device that the next call would go to.
+  std::uint64_t device_memory() const noexcept {
+    const auto server = connections.preferred();
+    const ServerFacts* facts = server ? tuning.server(*server) : nullptr;
+    return facts != nullptr ? facts->memory_bytes : UINT64_MAX;
+  }
+
+  // The bytes that travel depend on the device's memory: a transform that is too large goes in
+  // parts.
+  policy::Work work_here(const FftPlan& plan) const noexcept {
+    return work_of(plan_on_device(plan), device_memory());
+  }
+
+  Execution execution(RoutineRecord& record, Accuracy accuracy) noexcept {
+    return {config, connections, residents, peer_rates, factor_plans, record.remote, accuracy};
+  }
+
+  bool count(const LibraryCall& call, RoutineRecord& record) noexcept;
+  bool may_share(const LibraryCall& call) const noexcept;
+  void decide_by_history(const LibraryCall& call, RoutineRecord& record,
+                         CallDecision& decision) noexcept;
+  bool run_verified(const LibraryCall& call, const JobCall& job_call, DeviceJob& job) noexcept;
+  policy::Decision decide_fft_once(const FftCall& call, FftMoment moment) noexcept;
+  FftDecision remote_if_reachable(const RoutineRecord& record) noexcept;
+
+  const Config config;
+  Journal journal;
+  RoutineRecords records;
+  ResidencySupport residency_support;
+  client::ConnectionCache connections;
+  Tuning tuning;
+  Residents residents;
+  PeerRates peer_rates;
+  FactorPlans factor_plans;
+  Decider decider;
+  Observer observer;
+  Attempts attempts;
+};
+
+Engine::Engine(Config config) : parts_(std::make_unique<Parts>(std::move(config))) {
+  if (!parts_->config.complaint.empty()) parts_->journal.notice(parts_->config.complaint);
+}
+
+Engine::~Engine() = default;
+
+const Config& Engine::config() const noexcept { return parts_->config; }
+
+double Engine::least_flop() const noexcept {
+  const Config& config = parts_->config;
+  constexpr double kAll = std::numeric_limits<double>::infinity();
+  if (config.mode == Mode::off) return kAll;
+  if (config.mode != Mode::automatic || parts_->journal.report.wanted()) return 0;
+  return config.servers.empty() ? kAll : kAutomaticGateFlop;
+}
+
+// Counts the call. True if it may leave the process.
+bool Engine::Parts::count(const LibraryCall& call, RoutineRecord& record) noexcept {
+  ReportRow* const row = records.row(record);
+  const bool eligible = !call.routine.trivial(call.arguments) && records.may_leave(record);
+  if (row != nullptr) add(row->calls, 1);
+  if (row != nullptr && eligible) add(row->eligible, 1);
+  return eligible;
+}
+
+// Two libraries, and parts whose sizes are measured, change results: not in strict mode.
+bool Engine::Parts::may_share(const LibraryCall& call) const noexcept {
+  const bool strict = call.accuracy.value_or(config.accuracy) == Accuracy::strict;
+  return call.batch.empty() && call.routine.base == "gemm" && !config.verify && !strict;
+}
+
+// Mode auto: by what is known of the routine, the library, the link and the device.
+void Engine::Parts::decide_by_history(const LibraryCall& call, RoutineRecord& record,
+                                      CallDecision& decision) noexcept {
+  const bool alone = call.batch.empty();
+  const policy::Decision found = decider.decide({.record = record,
+                                                 .work = decision.work,
+                                                 .library = call.library,
+                                                 .routine = alone ? &call.routine : nullptr,
+                                                 .arguments = alone ? call.arguments : nullptr});
+  decision.remote = found.target == Target::remote;
+  if (may_share(call)) decision.share = choose_share(config, record, decision.work, found);
+  decision.shared_at_ns = decision.share > 0 ? now_ns() : 0;
+}
+
+CallDecision Engine::decide(const LibraryCall& call) noexcept {
+  Parts& parts = *parts_;
+  const Config& config = parts.config;
+  RoutineRecord& record = parts.records.of(call.routine);
+  const std::size_t count = call.batch.empty() ? 1 : call.batch.size();
+  CallDecision decision;
+  decision.work = work_of(call.routine, call.arguments, count, parts.device_memory());
+  const bool eligible = parts.count(call, record);
+  if (parts.tuning.learns()) {
+    load_profile(parts.tuning, parts.journal, record, call.library, nullptr);
+  }
+  if (!eligible) return decision;
+  if (config.mode == Mode::remote) {
+    decision.remote = true;
+    decision.share = parts.may_share(call) ? config.share.value_or(0) : 0;
+  }
+  // Vectors and matrix-vector products move as much as they compute: they never gain with data that
+  // lies on the host.
+  const bool may_gain = call.routine.level == 3 && config.mode == Mode::automatic;
+  if (may_gain && !config.servers.empty()) parts.decide_by_history(call, record, decision);
+  return decision;
+}
+
+bool Engine::Parts::run_verified(const LibraryCall& call, const JobCall& job_call,
+                                 DeviceJob& job) noexcept {
+  if (!config.verify) return attempts.run(job_call, job);
+  try {
+    std::vector<const Argument*> all;
+    for (const CallArguments& one : call.batch) all.push_back(one.items);
+    if (call.batch.empty()) all.push_back(call.arguments);
+    VerifiedCalls verified(job, records.row(job_call.record), call.routine, all);
+    return attempts.run(job_call, verified);
+  } catch (...) {  // no memory: the call runs locally
+    return false;
+  }
+}
+
+bool Engine::run(const LibraryCall& call, const CallDecision& decision) noexcept {
+  RoutineRecord& record = parts_->records.of(call.routine);
+  const Accuracy accuracy = call.accuracy.value_or(parts_->config.accuracy);
+  const JobCall job_call{record, decision.work, accuracy};
+  if (!call.batch.empty()) {
+    BatchJob job(call.routine, call.batch);
+    return parts_->run_verified(call, job_call, job);
+  }
+  const Execution execution = parts_->execution(record, accuracy);
+  CallJob job(execution, {call.routine, call.arguments});
+  return parts_->run_verified(call, job_call, job);
+}
+
+// The part counts as the call that left.
+bool Engine::run_part(const LibraryCall& part) noexcept {
+  RoutineRecord& record = parts_->records.of(part.routine);
+  const Accuracy accuracy = part.accuracy.value_or(parts_->config.accuracy);
+  const Execution execution = parts_->execution(record, accuracy);
+  CallJob job(execution, {part.routine, part.arguments});
+  const policy::Work work = work_of(part.routine, part.arguments);
+  return parts_->attempts.run({record, work, accuracy}, job);
+}
+
+void Engine::count_shared(const Descriptor& routine, const CallDecision& decision) noexcept {
+  observe_share(parts_->records.of(routine), decision.work, true,
+                seconds_since(decision.shared_at_ns));
+}
+
+void Engine::count_local(const Descriptor& routine, const CallDecision& decision,
+                         std::uint64_t started_ns) noexcept {
+  parts_->observer.local_run(parts_->records.of(routine), decision.work, started_ns);
+}
+
+policy::Decision Engine::Parts::decide_fft_once(const FftCall& call, FftMoment moment) noexcept {
+  const policy::Work work = work_here(call.transform.plan);
+  return decider.decide({.record = records.of(call.transform.plan),
+                         .work = work,
+                         .library = call.library,
+                         .happens = moment == FftMoment::execute});
+}
+
+// A plan counts as leaving only if a server is there to take it.
+FftDecision Engine::Parts::remote_if_reachable(const RoutineRecord& record) noexcept {
+  try {
+    const auto acquired = connections.acquire();
+    if (acquired.ok()) return FftDecision::remote;
+    journal.notice(acquired.status().message() + "; " + std::string(record.name) + " runs locally");
+  } catch (...) {
+  }
+  return FftDecision::open;  // a server may be there at a later execution
+}
+
+FftDecision Engine::decide_fft(const FftCall& call, FftMoment moment) noexcept {
+  Parts& parts = *parts_;
+  RoutineRecord& record = parts.records.of(call.transform.plan);
+  if (!is_sendable(parts.records, record, call.transform.plan)) return FftDecision::local;
+  if (parts.config.mode == Mode::remote) return parts.remote_if_reachable(record);
+  if (parts.config.mode != Mode::automatic || parts.config.servers.empty()) {
+    return FftDecision::local;
+  }
+  const auto server = parts.connections.preferred();
+  const bool first = !server || parts.tuning.server(*server) == nullptr;
+  policy::Decision decision = parts.decide_fft_once(call, moment);
+  // The first decision may have made the first connection, which tells the device's memory.
+  if (first && decision.target == Target::remote) decision = parts.decide_fft_once(call, moment);
+  return decision.target == Target::remote ? FftDecision::likely : FftDecision::open;
+}
+
+bool Engine::plan_fft(const FftTransform& transform) noexcept {
+  try {
+    auto acquired = parts_->connections.acquire();
+    const FftPlan plan = plan_on_device(transform.plan);
+    // The parts of a transform that does not fit have plans of their own.
+    if (!acquired.ok() || !algorithms::fits(acquired->device(), plan)) return false;
+    if (!acquired->device().plan_for(plan).ok()) return false;
+    return acquired->device().flush().ok();
+  } catch (...) {
+    return false;
+  }
+}
+
+bool Engine::run_fft(const FftCall& call, const FftArrays& arrays) noexcept {
+  Parts& parts = *parts_;
+  const FftTransform& transform = call.transform;
+  RoutineRecord& record = parts.records.of(transform.plan);
+  if (!is_sendable(parts.records, record, transform.plan)) return false;
+  ReportRow* const row = parts.records.row(record);
+  FftJob job(parts.residents, transform, arrays);
+  VerifiedFft verified(job, record.name, row, transform, arrays);
+  DeviceJob& run = parts.config.verify ? static_cast<DeviceJob&>(verified) : job;
+  const policy::Work work = parts.work_here(transform.plan);
+  const Accuracy accuracy = call.accuracy.value_or(parts.config.accuracy);
+  if (!parts.attempts.run({record, work, accuracy}, run)) return false;
+  if (row != nullptr) {  // a failed one is counted by its local run
+    add(row->calls, 1);
+    add(row->eligible, 1);
+  }
+  return true;
+}
+
+void Engine::begin_local_fft(const FftCall& call) noexcept {
+  Parts& parts = *parts_;
+  const FftPlan& plan = call.transform.plan;
+  RoutineRecord& record = parts.records.of(plan);
+  if (ReportRow* const row = parts.records.row(record)) {
+    add(row->calls, 1);
+    add(row->eligible, is_sendable(parts.records, record, plan) ? 1 : 0);
+  }
+  if (parts.tuning.learns()) {
+    load_profile(parts.tuning, parts.journal, record, call.library, nullptr);
+  }
+}
+
+void Engine::count_local_fft(const FftTransform& transform, std::uint64_t started_ns) noexcept {
+  parts_->observer.local_run(parts_->records.of(transform.plan), parts_->work_here(transform.plan),
+                             started_ns);
+}
+
+Result<std::string> Engine::explain(std::string_view routine, std::string_view sizes,
+                                    const void* library) {
+  Parts& parts = *parts_;
+  const AskedCall call = read_asked_call(parts.records, routine, sizes);
+  if (!call.wrong.empty()) return Status(Code::invalid_argument, call.wrong);
+  const ExplainSources sources{parts.connections, parts.tuning, parts.journal, parts.decider};
+  return offload::explain(sources, call, library);
+}
+
+void Engine::close() noexcept {
+  parts_->journal.report.print();
+  save_profiles(parts_->tuning, parts_->journal, parts_->records);
+}
+
+void Engine::close_inherited(Engine* inherited) noexcept {
+  client::close_inherited_connections();
+  if (inherited != nullptr) inherited->parts_->residency_support.pages.close_inherited();
+}
+
+}  // namespace ob::offload

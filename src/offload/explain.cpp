@@ -1,0 +1,123 @@
+#include "offload/explain.hpp"
+
+#include "base/decimal.hpp"
+#include "offload/profiles.hpp"
+#include "offload/work.hpp"
+
+namespace ob::offload {
+namespace {
+
+using policy::Target;
+
+class Answer {
+ public:
+  void add(const char* key, std::string_view value) {
+    text_.append(key).append(" ").append(value).append("\n");
+  }
+  void add(const char* key, double value) { add(key, to_decimal(value)); }
+  void add_known(const char* key, double value) {
+    if (value > 0) add(key, value);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+void add_profiles(const AskedCall& asked, const ServerFacts* facts, Answer& answer) {
+  const Library* library = asked.record->library.load();
+  if (library != nullptr) {
+    answer.add("library", library->key);
+    if (library->profile.exists()) {
+      answer.add("profile_library_written", std::to_string(library->profile.written_unix_s));
+    }
+  }
+  if (facts != nullptr && facts->profile.exists())
+    answer.add("profile_server_written", std::to_string(facts->profile.written_unix_s));
+}
+
+const char* source_of_rate(bool of_profile, bool known, const char* otherwise) {
+  return of_profile ? "profile" : known ? "observed" : otherwise;
+}
+
+template <class Runs>
+bool has(const Runs& runs, std::string_view name) {
+  return runs.find(name) != runs.end();
+}
+
+const char* why(const policy::Decision& decision, bool reachable) {
+  if (!reachable) return "no server can be reached";
+  switch (decision.target) {
+    case Target::learn_local:
+      return "the local library was not timed yet at such sizes: the first calls run here";
+    case Target::remote: return "the accelerator is expected to be faster";
+    case Target::local: break;
+  }
+  return decision.remote_s > decision.local_s ? "the local library is expected to be faster"
+                                              : "the accelerator is not expected to gain enough";
+}
+
+void add_work(const AskedCall& asked, const policy::Work& work, Answer& answer) {
+  answer.add("flop", work.flop);
+  answer.add("bytes_to", work.bytes_to);
+  answer.add("bytes_from", work.bytes_from);
+  answer.add("overlaps", work.overlaps ? "1" : "0");
+  const Library* library = asked.record->library.load();
+  const double rate = asked.record->local.rate(work.flop);
+  const bool of_profile = library != nullptr && has(library->profile.local, asked.name);
+  answer.add_known("local_s", rate > 0 ? work.flop / rate : 0);
+  answer.add("local_from", source_of_rate(of_profile, rate > 0, "unknown"));
+}
+
+void add_estimate(const AskedCall& asked, const policy::Work& work, const ServerFacts& facts,
+                  const CallEstimate& found, Answer& answer) {
+  const policy::PredictedTime& now = found.now;
+  answer.add_known("remote_s", now.whole_s);
+  answer.add_known("remote_there_s", found.again.whole_s);
+  answer.add("fixed_s", now.fixed_s);
+  answer.add("to_s", now.to_s);
+  answer.add("compute_s", now.compute_s);
+  answer.add("from_s", now.from_s);
+  answer.add("waiting_s", now.waiting_s);
+  answer.add("correction", found.correction);
+  answer.add("link_from", facts.link_from_profile ? "profile" : "measured");
+  answer.add("device_from", source_of_rate(has(facts.profile.device, asked.name),
+                                           asked.record->remote.rate(work.flop) > 0, "told"));
+}
+
+policy::Work work_asked(const AskedCall& call, std::uint64_t memory_bytes) {
+  if (call.routine == nullptr) return work_of(call.plan, memory_bytes);
+  return work_of(*call.routine, call.arguments.items, 1, memory_bytes);
+}
+
+}  // namespace
+
+std::string explain(const ExplainSources& sources, const AskedCall& call, const void* library) {
+  load_profile(sources.tuning, sources.journal, *call.record, library, nullptr);
+  const auto server = sources.connections.preferred();
+  const ServerFacts* facts = server ? sources.decider.probe(*server) : nullptr;
+  if (facts != nullptr) load_profile(sources.tuning, sources.journal, *call.record, nullptr, facts);
+  const policy::Work work = work_asked(call, facts != nullptr ? facts->memory_bytes : UINT64_MAX);
+  const CallQuery query{.record = *call.record, .work = work, .library = library};
+  CallEstimate found;
+  policy::Decision decision;
+  if (facts != nullptr) {
+    found = sources.decider.estimate(query, *server, *facts);
+    decision = call.record->history.expect(found.estimate);
+  }
+  Answer answer;
+  constexpr const char* kTargets[] = {"local", "remote", "learn"};
+  answer.add("choice", kTargets[static_cast<int>(decision.target)]);
+  answer.add("why", why(decision, facts != nullptr));
+  if (server) {
+    const std::string& address = sources.connections.servers()[*server];
+    answer.add("server", address);
+    if (facts != nullptr) answer.add("device", facts->key.substr(address.size() + 1));
+  }
+  add_profiles(call, facts, answer);
+  add_work(call, work, answer);
+  if (facts != nullptr) add_estimate(call, work, *facts, found, answer);
+  return answer.text();
+}
+
+}  // namespace ob::offload

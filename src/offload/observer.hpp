@@ -1,0 +1,47 @@
+#pragma once
+// Turns the runs of calls into counters, the timeline, and knowledge for the next decisions.
+
+#include <cstdint>
+
+#include "algorithms/call_timings.hpp"
+#include "offload/decide.hpp"
+#include "offload/journal.hpp"
+#include "offload/routine_records.hpp"
+#include "offload/tuning.hpp"
+#include "policy/model.hpp"
+
+namespace ob::offload {
+
+/// When a remote run began and ended.   Units: ns of now_ns()
+struct RemoteSpan {
+  std::uint64_t asked_ns = 0;      ///< the caller came
+  std::uint64_t connected_ns = 0;  ///< a connection was at hand
+  std::uint64_t ended_ns = 0;
+  std::size_t server = 0;
+};
+
+/// Threads: any
+class Observer {
+ public:
+  Observer(Journal& journal, RoutineRecords& records, Tuning& tuning, Decider& decider) noexcept
+      : journal_(journal), records_(records), tuning_(tuning), decider_(decider) {}
+
+  /// A remote run succeeded.
+  void remote_run(RoutineRecord& record, const policy::Work& work,
+                  const algorithms::CallTimings& timings, const RemoteSpan& span) noexcept;
+  /// A local run ended now.
+  void local_run(RoutineRecord& record, const policy::Work& work,
+                 std::uint64_t started_ns) noexcept;
+
+ private:
+  void learn(RoutineRecord& record, const policy::Work& work,
+             const algorithms::CallTimings& timings, double seconds, std::size_t server,
+             bool is_first) noexcept;
+
+  Journal& journal_;
+  RoutineRecords& records_;
+  Tuning& tuning_;
+  Decider& decider_;
+};
+
+}  // namespace ob::offload

@@ -1,0 +1,252 @@
+// Engines with different settings live in one process and do not influence each other.
+
+#include "offload/engine.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "offload/report_block.hpp"
+#include "support/dgemm.hpp"
+#include "support/forwarding_device.hpp"
+#include "support/in_process_daemon.hpp"
+
+namespace ob::offload {
+namespace {
+
+using test::InProcessDaemon;
+using test::Transport;
+
+constexpr std::int64_t kOrder = 48;
+
+std::unique_ptr<Device> processor(unsigned corrupt = 0) {
+  return test::require(cpu::create({.memory_bytes = 1 << 28, .threads = 1, .corrupt = corrupt}));
+}
+
+// C = A B, computed by a loop as well.
+class Product {
+ public:
+  explicit Product(std::uint64_t seed) : a_(elements()), b_(elements()), c_(elements(), kPoison) {
+    for (std::size_t i = 0; i < a_.size(); ++i) {
+      a_[i] = std::sin(static_cast<double>(seed + i));
+      b_[i] = std::cos(static_cast<double>(seed + 3 * i));
+    }
+    test::square_dgemm(kOrder, call_.items);
+    set("a", a_);
+    set("b", b_);
+    set("c", c_);
+  }
+
+  LibraryCall call() const { return {test::dgemm(), call_.items}; }
+
+  bool is_right() const {
+    for (std::int64_t i = 0; i < kOrder; ++i) {
+      for (std::int64_t j = 0; j < kOrder; ++j) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < kOrder; ++k) sum += a_[at(i, k)] * b_[at(k, j)];
+        // |error| <= k eps |A| |B|, with elements of at most 1
+        if (!(std::abs(c_[at(i, j)] - sum) <= kOrder * kOrder * 0x1p-52)) return false;
+      }
+    }
+    return true;
+  }
+  bool is_untouched() const {
+    for (const double element : c_) {
+      if (element != kPoison) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr double kPoison = -1e30;
+  static std::size_t elements() { return static_cast<std::size_t>(kOrder * kOrder); }
+  static std::size_t at(std::int64_t row, std::int64_t column) {
+    return static_cast<std::size_t>(row + column * kOrder);
+  }
+  void set(std::string_view name, std::vector<double>& matrix) {
+    test::argument_named(call_.items, test::dgemm(), name).host = {matrix.data(), kOrder};
+  }
+
+  std::vector<double> a_;
+  std::vector<double> b_;
+  std::vector<double> c_;
+  CallArguments call_;
+};
+
+class EngineTest : public testing::Test {
+ protected:
+  EngineTest() {
+    if (::mkdtemp(folder_.data()) == nullptr) std::abort();
+  }
+  ~EngineTest() override { std::filesystem::remove_all(folder_); }
+
+  // Settings of an engine that sends everything it may, with a report of its own.
+  Config sending_to(const InProcessDaemon& daemon, const std::string& name) {
+    Config config;
+    config.mode = Mode::remote;
+    config.servers = {daemon.address()};
+    config.quiet = true;
+    config.report_directory = folder_ + "/" + name;
+    std::filesystem::create_directory(config.report_directory);
+    return config;
+  }
+
+  // The report of that name, as another process sees it.
+  const ReportBlock& report(const std::string& name) {
+    const std::string file =
+        folder_ + "/" + name + "/report." + std::to_string(::getpid()) + ".bin";
+    const int fd = ::open(file.c_str(), O_RDONLY);
+    void* at = ::mmap(nullptr, sizeof(ReportBlock), PROT_READ, MAP_SHARED, fd, 0);
+    ::close(fd);
+    if (at == MAP_FAILED) std::abort();
+    return *static_cast<const ReportBlock*>(at);
+  }
+
+  std::string folder_ = "/tmp/ob-engine-XXXXXX";
+};
+
+bool runs_remotely(Engine& engine, const Product& product) {
+  const CallDecision decision = engine.decide(product.call());
+  return decision.remote && engine.run(product.call(), decision);
+}
+
+TEST_F(EngineTest, EachHasItsOwnModeRoutinesAccuracyAndReport) {
+  const std::unique_ptr<Device> inner = processor();
+  auto device = std::make_unique<test::ForwardingDevice>(*inner);
+  device->distinguish(0xf);  // all modes of accuracy
+  InProcessDaemon daemon(Transport::shm, test::one(std::move(device)));
+  Engine sends(sending_to(daemon, "sends"));
+  Config denied = sending_to(daemon, "denies");
+  denied.routines = {"-dgemm"};
+  Engine denies(denied);
+  Config exact = sending_to(daemon, "strict");
+  exact.accuracy = Accuracy::strict;
+  Engine strict(exact);
+  Config traced = sending_to(daemon, "traces");
+  traced.mode = Mode::trace;
+  Engine traces(traced);
+  Config switched_off;
+  switched_off.mode = Mode::off;
+  const Engine off(switched_off);
+
+  const Product product(1);
+  EXPECT_FALSE(denies.decide(product.call()).remote);
+  EXPECT_FALSE(traces.decide(product.call()).remote);
+  EXPECT_TRUE(product.is_untouched());
+  EXPECT_TRUE(runs_remotely(sends, product));
+  EXPECT_TRUE(product.is_right());
+  const Product another(2);
+  EXPECT_TRUE(runs_remotely(strict, another));
+  EXPECT_TRUE(another.is_right());
+
+  EXPECT_EQ(sends.least_flop(), 0);
+  EXPECT_TRUE(std::isinf(off.least_flop()));
+  for (const char* name : {"sends", "denies", "strict", "traces"}) {
+    const ReportRow& row = report(name).row[0];
+    const bool remote = name == std::string_view("sends") || name == std::string_view("strict");
+    EXPECT_STREQ(row.name, "dgemm") << name;
+    EXPECT_EQ(row.calls, 1u) << name;
+    EXPECT_EQ(row.remote, remote ? 1u : 0u) << name;
+    EXPECT_EQ(row.eligible, name == std::string_view("denies") ? 0u : 1u) << name;
+    EXPECT_EQ(row.strict, name == std::string_view("strict") ? 1u : 0u) << name;
+    EXPECT_STREQ(report(name).server, remote ? daemon.address().c_str() : "") << name;
+    EXPECT_STREQ(report(name).mode, name == std::string_view("traces") ? "trace" : "remote");
+  }
+}
+
+// The daemon's results are wrong: only the engine that checks them notices.
+TEST_F(EngineTest, OnlyTheOneThatVerifiesRefusesWrongResults) {
+  InProcessDaemon daemon(Transport::shm, test::one(processor(1)));
+  Config checked = sending_to(daemon, "verifies");
+  checked.verify = true;
+  Engine verifies(checked);
+  Engine trusts(sending_to(daemon, "trusts"));
+  const Product product(3);
+  EXPECT_FALSE(runs_remotely(verifies, product));
+  EXPECT_TRUE(runs_remotely(trusts, product));
+  EXPECT_FALSE(product.is_right());
+  EXPECT_EQ(report("verifies").row[0].mismatched, 1u);
+  EXPECT_EQ(report("verifies").row[0].fell_back, 1u);
+  EXPECT_EQ(report("trusts").row[0].mismatched, 0u);
+  EXPECT_EQ(report("trusts").row[0].fell_back, 0u);
+}
+
+TEST_F(EngineTest, ALostServerIsLostToOneEngine) {
+  InProcessDaemon lost(Transport::shm, test::one(processor()));
+  InProcessDaemon kept(Transport::shm, test::one(processor()));
+  auto loses = std::make_unique<Engine>(sending_to(lost, "loses"));
+  Engine keeps(sending_to(kept, "keeps"));
+  const Product product(4);
+  EXPECT_TRUE(runs_remotely(*loses, product));
+  lost.stop();
+  const Product second(5);
+  EXPECT_FALSE(runs_remotely(*loses, second));
+  EXPECT_TRUE(second.is_untouched());
+  EXPECT_TRUE(runs_remotely(keeps, second));
+  EXPECT_TRUE(second.is_right());
+  EXPECT_STRNE(report("loses").notice, "");
+  EXPECT_STREQ(report("keeps").notice, "");
+  loses.reset();
+  const Product third(6);
+  EXPECT_TRUE(runs_remotely(keeps, third));
+  EXPECT_TRUE(third.is_right());
+}
+
+// What one engine has learnt of its local library and server says nothing to the other.
+TEST_F(EngineTest, EachLearnsForItself) {
+  InProcessDaemon daemon(Transport::shm, test::one(processor()));
+  Config config = sending_to(daemon, "knows");
+  config.mode = Mode::automatic;
+  Engine knows(config);
+  config.report_directory.clear();
+  Engine ignorant(config);
+  const Product product(7);
+  const CallDecision decision = knows.decide(product.call());
+  EXPECT_FALSE(decision.remote);
+  knows.count_local(test::dgemm(), decision, 0);  // it took since the machine started
+  const auto answer = knows.explain("dgemm", "48", nullptr);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_NE(answer->find("local_from observed"), std::string::npos) << *answer;
+  const auto other = ignorant.explain("dgemm", "48", nullptr);
+  ASSERT_TRUE(other.ok());
+  EXPECT_NE(other->find("local_from unknown"), std::string::npos) << *other;
+  EXPECT_EQ(ignorant.explain("dgem", "48", nullptr).status().code(), Code::invalid_argument);
+}
+
+TEST_F(EngineTest, TheyWorkAtTheSameTime) {
+  InProcessDaemon daemon(Transport::tcp, test::one(processor()));
+  Config config = sending_to(daemon, "resident");
+  Engine resident(config);
+  config = sending_to(daemon, "striped");
+  config.resident_bytes = 0;
+  config.streams = 2;
+  Engine striped(config);
+  constexpr int kCalls = 20;
+  const auto work = [](Engine& engine) {
+    for (int i = 0; i < kCalls; ++i) {
+      const Product product(static_cast<std::uint64_t>(i));
+      EXPECT_TRUE(runs_remotely(engine, product));
+      EXPECT_TRUE(product.is_right());
+    }
+  };
+  std::thread first(work, std::ref(resident));
+  std::thread second(work, std::ref(striped));
+  first.join();
+  second.join();
+  EXPECT_EQ(report("resident").row[0].remote, std::uint64_t{kCalls});
+  EXPECT_EQ(report("striped").row[0].remote, std::uint64_t{kCalls});
+}
+
+}  // namespace
+}  // namespace ob::offload
