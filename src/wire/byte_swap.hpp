@@ -8,16 +8,17 @@
 
 namespace ob::wire {
 
-/// What hello and welcome say of this side's element data.
+/// The byte order of this side's element data, as hello and welcome state it.
 inline constexpr std::uint8_t kBigEndian = std::endian::native == std::endian::big ? 1 : 0;
 
-/// From here on what is received goes past the caches: twice the L2 (2 MiB) of the processor it was
-/// measured on, where ordinary stores cost 16 MiB half as much again as receiving them unswapped.
+/// Transfers of this size and more are stored past the caches. It is twice the L2 (2 MiB) of the
+/// processor on which it was measured: there ordinary stores make 16 MiB half as expensive again as
+/// receiving them unswapped.
 inline constexpr std::uint64_t kStreamingBytes = std::uint64_t{4} << 20;
 
 /// Copies size_bytes from `from` to `to`, reversing the bytes of every word.
 /// Memory: any alignment; to == from (in place), or no overlap   Threads: any
-/// @param whole_bytes of the transfer that this is a part of: large ones pass the caches by
+/// @param whole_bytes the size of the whole transfer: a large one is stored past the caches
 /// @pre word_bytes is 2, 4 or 8 and divides size_bytes
 void copy_swapped(std::byte* to, const std::byte* from, std::uint64_t size_bytes,
                   std::uint32_t word_bytes, std::uint64_t whole_bytes) noexcept;

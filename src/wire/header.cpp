@@ -34,7 +34,7 @@ Status check(const Header& header) {
   }
   if (!facts.has_payload() && header.payload_bytes != 0) {
     return refuse(opcode,
-                  "payload_bytes is not 0 (only write, data and peer message carry elements)");
+                  "payload_bytes is not 0 (only write, data and peer_message carry elements)");
   }
   return {};
 }

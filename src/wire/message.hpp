@@ -1,5 +1,5 @@
 #pragma once
-// The data-plane protocol, version kVersion: what the bytes on a stream mean. docs/wire.md is its
+// The messages of the data-plane protocol, version kVersion. docs/wire.md is its
 // specification; tests/wire holds golden bytes. Every multi-byte field is little-endian, every body
 // a multiple of 8 bytes.
 //
@@ -19,7 +19,7 @@
 
 namespace ob::wire {
 
-/// In Hello and Welcome; also tells a foreign program early.
+/// Begins the first message of a stream, so that a foreign program is recognised early.
 inline constexpr std::uint32_t kMagic = 0x0B0A4D01;
 inline constexpr std::uint16_t kVersion = 5;
 inline constexpr std::uint32_t kMaxBodyBytes = 4096;   ///< larger bodies are a protocol error
@@ -37,7 +37,7 @@ struct Header {
 };
 inline constexpr std::size_t kHeaderBytes = 32;
 
-/// names a session to further connections; unguessable
+/// Names a session to further connections. Tokens and access keys are unguessable.
 using Token = std::array<std::uint64_t, 2>;
 
 struct Hello {
@@ -49,7 +49,7 @@ struct Hello {
   std::string client;                 ///< program and pid, for the daemon's log; at most 255 bytes
   /// reserved for authentication; empty so far; at most 1024 bytes
   std::string identity;
-  std::uint8_t extra_streams = 0;  ///< wanted beside this one
+  std::uint8_t extra_streams = 0;  ///< that the client asks for
 };
 
 struct Welcome {
@@ -73,12 +73,12 @@ struct Refused {
   std::string message;
 };
 
-/// What the daemon grants of the streams asked for; the connection is one of them, number 0.
+/// The streams that the daemon grants of those asked for. The connection is number 0 of them.
 struct Stripes {
-  std::uint8_t extra_streams = 0;  ///< 0: the connection stays as it is, all else is 0
-  /// bytes that travel on one stream before the next one's turn
+  std::uint8_t extra_streams = 0;  ///< 0: not striped, and all else is 0
+  /// bytes that travel on one stream before the next stream follows
   std::uint32_t block_bytes = 0;
-  Token access_key{};  ///< to be shown by the further streams; unguessable, good for one connection
+  Token access_key{};  ///< that the further streams show; of this connection only
 };
 
 struct JoinStream {
@@ -89,7 +89,7 @@ struct JoinStream {
   std::string identity;
 };
 
-/// How exact calls and executions that follow on the queue are to be.
+/// Sets the accuracy of the calls and executions that follow on the queue.
 struct SetAccuracy {
   Accuracy accuracy = Accuracy::standard;
 };
@@ -141,12 +141,12 @@ struct Wait {
   EventId event;
 };
 
-/// open_mailbox's answer.
+/// The answer to open_mailbox.
 struct Mailbox {
   Code code = Code::ok;
-  Token access_key{};  ///< lets its holder deliver to the session; unguessable
+  Token access_key{};  ///< lets its holder send to the session
 };
-/// Answered by an Outcome of which code and message count, as receive is.
+/// Answered by an Outcome in which only code and message count; so is receive.
 struct ConnectPeer {
   PeerId peer;  ///< its name from now on
   Token access_key{};
@@ -165,7 +165,7 @@ struct Receive {
   PeerMessageId peer_message;
   BufferId buffer;
   Region region;
-  PeerId next;  ///< hands it on as it arrives; 0: to nobody
+  PeerId next;  ///< the message is forwarded to this peer as it arrives; 0: to none
 };
 
 /// The first message from one daemon to another.
@@ -178,18 +178,19 @@ struct JoinPeer {
 };
 struct PeerMessage {
   PeerMessageId peer_message;
-  Region region;  ///< its shape: offset 0, ld as if packed
+  Region region;  ///< the shape of the payload: offset 0, ld as if packed
 };
 
-/// location: where a buffer lies. Over shm the segment's file descriptor comes beside the message.
+/// The place of a buffer in a segment of shared memory. The descriptor of the segment travels
+/// beside the message.
 struct Location {
   Code code = Code::ok;
   std::uint64_t offset_bytes = 0;  ///< of the buffer inside the segment
   std::uint64_t segment_bytes = 0;
 };
 
-/// data and done: outcome of everything the queue did so far. failed: why the connection ends.
-/// peer and received: only code and message.
+/// In data and done: the outcome of all commands of the queue so far. In failed: the reason for
+/// which the connection ends. In peer and received only code and message count.
 struct Outcome {
   Code code = Code::ok;
   std::uint32_t credits = 0;          ///< commands completed since the last grant
@@ -200,7 +201,7 @@ struct Outcome {
   std::uint64_t plan_ns = 0;
   /// time calls and executions waited for their turn to compute since the last synchronize
   std::uint64_t waited_ns = 0;
-  /// of the device's memory, what the session should hold between calls at most, now
+  /// device memory that the session should hold between calls at most, now
   std::uint64_t keep_bytes = 0;
   std::string message;  ///< at most 1024 bytes
 };

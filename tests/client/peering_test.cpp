@@ -56,7 +56,7 @@ class PeeringTest : public testing::Test {
   End c{first.address()};
 };
 
-TEST_F(PeeringTest, AParcelGoesRound) {
+TEST_F(PeeringTest, AMessageGoesRound) {
   Bytes sent = test::random_bytes(random, kBytes);
   a.write(sent);
   const PeerId to_b = require(a.peering().connect(require(b.peering().mailbox())));

@@ -1,4 +1,4 @@
-// What the conformance suite cannot ask: caching, memory pressure, mapped buffers, broken
+// Tests beyond the conformance suite: caching, memory pressure, mapped buffers, broken
 // connections.
 
 #include "client/remote_device.hpp"
@@ -120,7 +120,7 @@ TEST_P(RemoteDeviceTest, KeepsLessWhenOthersCome) {
   EXPECT_LE(keep(), kMemoryBytes / 32);
 }
 
-// What is refused because others wait leaves connection, queue and buffers as they were.
+// A command that is refused because others wait leaves connection, queue and buffers as they were.
 TEST_P(RemoteDeviceTest, ARefusalForTheSakeOfOthersBreaksNothing) {
   const InProcessDaemon bounded(
       GetParam(),

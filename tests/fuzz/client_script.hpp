@@ -10,9 +10,9 @@
 
 namespace ob::fuzz {
 
-/// Every byte of the script is one operation: its low half says which, its high half on what.
-/// Whatever the daemon answers, only the elements of regions that were read may change, and
-/// nothing once the device is broken.
+/// Every byte of the script is one operation: its low half selects the operation, its high half the
+/// object. Only the elements of regions that were read may change, and nothing once the device is
+/// broken.
 class ClientScript {
  public:
   ClientScript();

@@ -8,7 +8,7 @@
 
 namespace ob::fuzz {
 
-/// What the next transport::connect() returns; further ones are unavailable.
+/// Sets the stream that the next transport::connect() returns; later calls return unavailable.
 void set_next_stream(std::unique_ptr<transport::Stream> stream);
 
 }  // namespace ob::fuzz

@@ -21,7 +21,7 @@ namespace ob::fuzz {
 namespace {
 
 constexpr unsigned kDevices = 2;
-// Above what one input can ask to be sent back many times over, little enough to run out of.
+// More than the answers to one input need many times over, and little enough to be used up.
 constexpr std::uint64_t kMemoryBytes = std::uint64_t{512} << 10;
 // Offset in the body of hello, join_stream, join_peer and connect_peer.
 constexpr std::size_t kTokenAt = 8;

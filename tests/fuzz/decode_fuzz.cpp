@@ -26,7 +26,7 @@ void expect_equal(View decoded, View again) {
 
 constexpr std::uint64_t kBufferBytes = 1 << 20;
 
-// In a buffer its size is small numbers; anywhere it is a number.
+// Checks the sizes of a region: exact if it fits in a buffer, defined in any case.
 void look_at(const Region& region, std::uint64_t chunk_bytes) {
   const std::uint64_t extent = extent_bytes(region);
   const std::uint64_t packed = packed_bytes(region);

@@ -54,7 +54,7 @@ void daemon_seeds(const std::filesystem::path& folder) {
     one.push_back(session[session.size() - 5]);  // synchronize
     seed("golden-" + std::to_string(i), {}, one);
   }
-  // As many as it takes for credits to be given unasked, and beyond the limit of queues.
+  // So many commands that the daemon grants credits unasked; then more queues than it allows.
   std::vector<RawMessage> many(session.begin(), session.begin() + 2);
   many.insert(many.end(), 150, session[15]);  // record
   seed("many-commands", {}, many);

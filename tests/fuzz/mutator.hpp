@@ -9,12 +9,12 @@
 
 namespace ob::fuzz {
 
-/// As LLVMFuzzerCustomMutator.
+/// Mutates an input; the contract of LLVMFuzzerCustomMutator.
 /// @param vocabulary messages that may be put in
 std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed,
                    const std::vector<RawMessage>& vocabulary);
 
-/// As LLVMFuzzerCustomCrossOver: messages of `second` among those of `first`.
+/// Puts messages of `second` among those of `first`; the contract of LLVMFuzzerCustomCrossOver.
 std::size_t cross_over(View first, View second, std::span<std::uint8_t> out, unsigned seed);
 
 }  // namespace ob::fuzz

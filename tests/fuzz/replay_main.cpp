@@ -47,7 +47,7 @@ std::vector<Bytes> read_corpus(const char* folder) {
   return corpus;
 }
 
-// In memory of exactly its size, so that sanitizers see a byte too far.
+// Runs an input in memory of exactly its size, so that sanitizers see reads beyond it.
 void run(const Bytes& input) {
   const std::unique_ptr<std::uint8_t[]> exactly(new std::uint8_t[input.size()]);
   std::copy(input.begin(), input.end(), exactly.get());

@@ -286,7 +286,7 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
 }
 
 TEST(Messages, WhatGoesFromDeviceToDeviceIsChecked) {
-  expect_refusals<wire::Mailbox>(test::kInboxHex, "mailbox",
+  expect_refusals<wire::Mailbox>(test::kMailboxHex, "mailbox",
                                  {{0, 13, "code"}, {0, 5, "access key"}, {1, 1, "padding"}});
   expect_refusals<wire::ConnectPeer>(
       test::kConnectPeerHex, "connect_peer",
@@ -303,7 +303,7 @@ TEST(Messages, WhatGoesFromDeviceToDeviceIsChecked) {
                                    {7, 1, "reserved"},
                                    {24, 8, "identity"},
                                    {31, 1, "identity"}});
-  expect_refusals<wire::PeerMessage>(test::kParcelHex, "peer_message",
+  expect_refusals<wire::PeerMessage>(test::kPeerMessageHex, "peer_message",
                                      {{0, 0, "peer_message"},
                                       {8, 1, "region"},
                                       {15, 1, "region"},
@@ -315,7 +315,7 @@ TEST(Messages, WhatGoesFromDeviceToDeviceIsChecked) {
                                       {40, 2, "region"}});
 }
 
-TEST(Messages, AnInboxThatIsNotOpenHasNoTicket) {
+TEST(Messages, AMailboxThatIsNotOpenHasNoAccessKey) {
   const std::string_view closed =
       "05 00 00 00 00 00 00 00"
       "00 00 00 00 00 00 00 00"

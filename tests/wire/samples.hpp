@@ -59,7 +59,7 @@ inline constexpr std::string_view kJoinStreamHex = R"(
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
 )";
-inline constexpr std::string_view kInboxHex = R"(
+inline constexpr std::string_view kMailboxHex = R"(
   00 00 00 00 00 00 00 00   // code ok, padding
   01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
@@ -98,7 +98,7 @@ inline constexpr std::string_view kJoinPeerHex = R"(
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
 )";
-inline constexpr std::string_view kParcelHex = R"(
+inline constexpr std::string_view kPeerMessageHex = R"(
   11 00 00 00 00 00 00 00   // peer_message
   00 00 00 00 00 00 00 00   // region: no offset
   10 00 00 00 02 08 00 00   // element_bytes, triangle lower, word_bytes, padding
@@ -158,7 +158,7 @@ void for_each_sample(Visit visit) {
           00 10 00 00 00 00 00 00   00 20 00 00 00 00 00 00)");
   visit("record", Record{{k7}}, id7);
   visit("wait", Wait{{k7}}, id7);
-  visit("mailbox", Mailbox{Code::ok, {0x8000000000000001, 0xc000000000000002}}, kInboxHex);
+  visit("mailbox", Mailbox{Code::ok, {0x8000000000000001, 0xc000000000000002}}, kMailboxHex);
   visit("connect_peer",
         ConnectPeer{{k7}, {0x8000000000000001, 0xc000000000000002}, "10.0.0.3:7770"},
         kConnectPeerHex);
@@ -166,7 +166,7 @@ void for_each_sample(Visit visit) {
   visit("send", Send{{k7}, {17}, {9}, kRegion}, kSendHex);
   visit("receive", Receive{{17}, {9}, kOtherRegion, {k7}}, kReceiveHex);
   visit("join_peer", JoinPeer{5, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);
-  visit("peer_message", PeerMessage{{17}, {0, 16, Triangle::lower, 3, 5, 3, 8}}, kParcelHex);
+  visit("peer_message", PeerMessage{{17}, {0, 16, Triangle::lower, 3, 5, 3, 8}}, kPeerMessageHex);
   visit("location", Location{Code::ok, 0x1000, 0x3000}, R"(
           00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00)");
   visit(

@@ -6,8 +6,8 @@
 
 namespace ob::wire::detail {
 
-/// How results are stored: through the caches, or past them (sizes that no cache would keep; in
-/// place never).
+/// Whether results are stored through the caches or past them. Streaming is for sizes that no cache
+/// would keep, and never in place.
 enum class Store : bool { cached, streaming };
 
 /// Copies size_bytes, reversing the bytes of every word.
@@ -20,7 +20,7 @@ struct SwapKernel {
   SwapLoop loop;
 };
 
-/// Those that this processor can run, the best first; the last one is portable.
+/// The kernels that this processor can run, the best first; the last one is portable.
 std::span<const SwapKernel> swap_kernels() noexcept;
 
 }  // namespace ob::wire::detail
