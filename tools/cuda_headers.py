@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
-# What the toolkit 13.0.2 consists of, as far as we include it (cuSOLVER's headers need cuSPARSE's).
+# The parts of the toolkit 13.0.2 whose headers we include (cuSOLVER's headers need cuSPARSE's).
 TOOLKIT = "13.0.2"
 PACKAGES = {
     "nvidia-cuda-runtime": "13.0.96",

@@ -7,8 +7,8 @@
 namespace ob {
 namespace {
 
-// What the pool keeps: a few blocks, none above the limit (larger calls run long enough to pay for
-// first touch).
+// The pool keeps a few blocks, none above the limit: larger calls run long enough to pay for the
+// first touch.
 constexpr int kKept = 4;
 constexpr std::uint64_t kKeptBytes = 256ULL << 20;
 

@@ -46,7 +46,7 @@ class NaiveSteps final : public GemmtSteps {
   explicit NaiveSteps(int fails_at = -1) : left_(fails_at) {}
 
   Result<std::byte*> scratch(std::uint64_t size_bytes) override {
-    // What nobody wrote must not be read.
+    // Memory that was never written must not be read.
     const double nan = std::numeric_limits<double>::quiet_NaN();
     scratch_.assign(size_bytes / sizeof(Value), Value(nan, nan));
     return reinterpret_cast<std::byte*>(scratch_.data());

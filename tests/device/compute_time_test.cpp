@@ -23,7 +23,7 @@ Status take_50_ms() {
   return {};
 }
 
-// What becomes of `all`, which wait while another session computes.
+// Returns the reports of `all`, which wait while another session computes.
 std::vector<QueueReport> contend(ComputeTime& time, const std::vector<Computation>& all) {
   std::vector<QueueReport> reports(all.size());
   std::vector<std::thread> threads;

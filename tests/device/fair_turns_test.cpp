@@ -183,7 +183,7 @@ TEST(FairTurnsTest, WhoWasAwayDoesNotCatchUp) {
     std::this_thread::sleep_for(milliseconds(50));
   }
   for (std::thread& thread : threads) thread.join();
-  // Of the first half each has its part.
+  // Each has its part of the first half.
   const auto of_late = std::count(order.begin(), order.begin() + 6, late.user.value);
   EXPECT_GE(of_late, 2);
   EXPECT_LE(of_late, 4);

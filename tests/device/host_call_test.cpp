@@ -302,7 +302,7 @@ TEST_F(HostCallTest, HugeDimensionsNeverFit) {
       }
       HostCall call;
       if (!resolve_call(memory_, routine, arguments, call).ok()) continue;
-      // What it accepted it can touch.
+      // An accepted call may access all of its operands.
       EXPECT_LE(call.operand_bytes, 4096 * std::uint64_t{kMaxOperands}) << routine.name;
     }
   }

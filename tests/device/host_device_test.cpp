@@ -1,5 +1,5 @@
-// What tests/conformance/device cannot see from outside: which thread runs, and what is refused at
-// once.
+// These tests look inside a device, where tests/conformance/device cannot: they see which thread
+// runs, and which commands are refused at once.
 #include "device/host_device.hpp"
 
 #include <gtest/gtest.h>

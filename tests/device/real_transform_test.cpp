@@ -60,7 +60,7 @@ std::uint64_t period_of(RealTransform real, std::uint64_t n) {
   }
 }
 
-// What x_j adds to y_k, as a multiple.
+// Returns the factor of x_j in y_k.
 long double weight(RealTransform real, const Turns& t, std::uint64_t n, std::uint64_t j,
                    std::uint64_t k) {
   const int alternating = k % 2 == 0 ? 1 : -1;

@@ -20,7 +20,7 @@ enum class Meaning {
 
 struct Treatment {
   Meaning meaning = Meaning::values;
-  // What lies beyond is no result.
+  // Elements beyond these are no results.
   std::uint64_t rows = UINT64_MAX;
   std::uint64_t cols = UINT64_MAX;
 };
@@ -29,7 +29,7 @@ bool one_of(std::string_view name, std::initializer_list<std::string_view> names
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// What the matrix A holds after an eigenvalue or singular value routine.
+// The contents of the matrix A after an eigenvalue or singular value routine.
 Treatment overwritten_matrix(const Problem& p, const Operand& o) {
   const std::string_view base = p.routine->base;
   const std::uint64_t least = std::min(o.rows, o.cols);
@@ -49,7 +49,7 @@ Treatment overwritten_matrix(const Problem& p, const Operand& o) {
 Treatment treatment_of(const Problem& p, const Problem& expected, const Operand& o) {
   const std::string_view name = p.name_of(o);
   if (one_of(p.routine->base, {"gebrd", "sytrd", "hetrd"})) return {Meaning::reduction};
-  // Of n eigenvalues m were found; beyond them lies workspace.
+  // The routine found m of n eigenvalues; workspace lies beyond them.
   const auto found = p.has("range")
                          ? static_cast<std::uint64_t>(expected.index(expected.operand("m"), 0))
                          : UINT64_MAX;

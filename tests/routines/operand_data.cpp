@@ -170,7 +170,7 @@ void fill_compact_triangle(Problem& p, const Operand& o, std::mt19937_64& random
   }
 }
 
-// What sytrf leaves: positive numbers exchange one row, equal negative neighbours two.
+// Fills pivots as sytrf does: positive numbers exchange one row, equal negative neighbours two.
 void fill_signed_pivots(Problem& p, const Operand& o, std::mt19937_64& random) {
   const auto n = static_cast<std::int64_t>(o.rows);
   const bool upper = p.flag("uplo") == 'U';

@@ -1,5 +1,5 @@
 #pragma once
-// What stands in the operands of random problems.
+// The contents of the operands of random problems.
 
 #include "routines/problem.hpp"
 #include "support/random.hpp"

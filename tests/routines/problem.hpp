@@ -12,7 +12,7 @@
 
 namespace ob::test {
 
-/// What an element of an operand is.
+/// The type of an operand's elements.
 enum class Number : std::uint8_t {
   element,    ///< of the routine's type
   real,       ///< of the routine's precision

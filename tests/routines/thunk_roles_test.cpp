@@ -1,5 +1,5 @@
-// What thunks hand to functions of the library, seen from inside such functions: workspace, its
-// lengths and queries, integers, callbacks, results.
+// The parameters that thunks pass to functions of the library, seen from inside such functions:
+// workspace, its lengths and queries, integers, callbacks, results.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ void* address(Function* function) {
   return reinterpret_cast<void*>(function);
 }
 
-// What the function of the library got, call by call.
+// The parameters that the function of the library received, call by call.
 std::vector<Int> g_lengths;
 std::vector<Int> g_seen;
 void* g_pointer = &g_pointer;

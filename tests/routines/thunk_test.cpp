@@ -42,7 +42,7 @@ Matrix op(const Matrix& a, char trans) {
   return t;
 }
 
-// What a routine's operand means as a whole matrix.
+// Returns the whole matrix that a routine's operand stands for.
 enum class Meaning { general, symmetric, hermitian, triangular };
 
 Matrix whole(const Problem& p, const Operand& o, Meaning meaning) {

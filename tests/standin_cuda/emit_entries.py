@@ -12,7 +12,7 @@ import argparse
 import re
 from pathlib import Path
 
-# Of cuBLAS: a letter or two say the types; I.amax and I.amin have theirs behind the I.
+# Functions of cuBLAS: one or two letters name the types; I.amax and I.amin have them behind the I.
 BLAS = re.compile(
     r"cublas(?P<types>I[sdcz]|(?:Sc|Dz|Cs|Zd)(?=nrm2|asum|scal|rot)|[SDCZ])"
     r"(?P<family>[a-z][A-Za-z0-9]*?)(?:_v2)?(?:_64)?"

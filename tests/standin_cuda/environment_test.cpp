@@ -1,4 +1,4 @@
-// What the environment makes of the stand-in: each test is a process of its own.
+// The effects of environment variables on the stand-in. Each test is a process of its own.
 
 #include <cstdlib>
 

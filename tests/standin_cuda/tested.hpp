@@ -1,5 +1,5 @@
 #pragma once
-// What the stand-in's own tests share. They link it, which a plugin never does.
+// Helpers of the stand-in's own tests. They link the stand-in, which a plugin never does.
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>

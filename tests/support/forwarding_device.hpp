@@ -38,7 +38,7 @@ class ForwardingDevice final : public Device {
     demands_.push_back(accuracy);
     return inner_.set_accuracy(queue, accuracy);
   }
-  /// What set_accuracy() was told.
+  /// Returns the arguments of set_accuracy() so far.
   const std::vector<Accuracy>& demands() const { return demands_; }
   /// Makes a difference of these modes, as DeviceInfo has them.
   void distinguish(std::uint8_t accuracies) { info_.accuracies = accuracies; }

@@ -15,7 +15,7 @@ namespace ob::test {
 
 inline constexpr QueueId kPeerQueue{1};
 inline constexpr BufferId kPeerBuffer{1};
-/// Of all sessions that were told to make one; more than what sockets hold.
+/// The id of the big buffer in all sessions that make one. It is larger than socket buffers.
 inline constexpr BufferId kBigBuffer{2};
 inline constexpr std::uint64_t kBigBytes = std::uint64_t{32} << 20;
 inline constexpr std::byte kPoison{0xA5};
@@ -140,7 +140,7 @@ class PeerSession {
     const Received answer = next(wire::Opcode::done);
     return answer.end.ok() ? answer.as<wire::Outcome>() : no_answer();
   }
-  /// What is in the buffer, known and not what was sent.
+  /// Fills the buffer with known bytes that differ from those sent.
   void poison() { write(Bytes(buffer_bytes_, kPoison)); }
   /// Where `region` was filled with the elements that `from` has in `source`, and only there.
   void expect_has(const Region& region, const Bytes& source, const Region& from) {

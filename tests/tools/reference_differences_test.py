@@ -147,7 +147,7 @@ flops = "n"
 row_major = {}
 """
 
-# Of an argument: a text of the row and what stands there instead, what the message says.
+# Changes by argument: a text of the row, its replacement, and a part of the expected message.
 ROW_CHANGES = {
     "jobv": ('values = "NV"', 'values = "NVX"', "no value 'X'"),
     "n": (
@@ -174,7 +174,7 @@ ROW_CHANGES = {
     "info": ('  { name = "info", role = "info" },\n', "", "info at position 16"),
 }
 
-# Of an argument: the same for the source.
+# Changes of the source by argument, in the same form.
 SOURCE_CHANGES = {
     "a": ("\\param[in,out] A", "\\param[in] A", "a [in]"),
     "a, dimension": ("(LDA,N)", "(LDA,N-1)", "a: dimension"),

@@ -1,4 +1,4 @@
-// What every stream does with bytes, whatever carries them.
+// Tests of byte transfers that run over every kind of stream.
 
 #include <climits>
 #include <thread>

@@ -1,5 +1,5 @@
-// What a striped stream does that others have no need to: which byte goes where, and what becomes
-// of it when one of its streams ends. What every stream does: stream_test.cpp, stream_end_test.cpp.
+// Tests of striping alone: the stream that each byte travels on, and the result when one of the
+// streams ends. stream_test.cpp and stream_end_test.cpp run over every stream.
 
 #include "transport/striped_stream.hpp"
 

@@ -17,7 +17,7 @@ from reference_docs.statements import Statement
 _ARRAYS = ("matrix", "vector", "index_vector", "strided", "work")
 _DEPTH = 3  # of names that stand for expressions with further names
 
-# What is wrong with one sample: what the reference says, what the row says.
+# A difference in one sample: the reference's text, the row's text.
 Complaint = tuple[str, str]
 
 

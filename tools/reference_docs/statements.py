@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from reference_docs.prose import WORDS, ProseError, Reader
 
-# What may be better than necessary, and what queries do, says nothing about what is legal.
+# Advice for good performance, and notes about workspace queries, do not tell what is legal.
 _ADVICE = re.compile(
     r",?\s*(and\s+)?(for|to get) (good|optim\w*|best|better|maximum) [^.]*\.?"
     r"|if L\w*WORK\s*=\s*-1[^.]*\.?|for L\w*WORK\s*[<>][^.]*\.?"

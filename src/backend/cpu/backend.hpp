@@ -1,6 +1,6 @@
 #pragma once
-// The cpu backend: a device that is (a part of) this machine's cores and memory. It computes with
-// OpenBLAS and FFTW, opened at run time; what is absent makes the calls that need it report
+// The cpu backend: a device that uses (a part of) this machine's cores and memory. It computes with
+// OpenBLAS and FFTW, opened at run time; without a library, calls that need it report
 // `unsupported`.
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 namespace ob::cpu {
 
 struct Config {
-  unsigned index = 0;  ///< of this device among `devices`, which split the cores
+  unsigned index = 0;  ///< number of this device among `devices`, which split the cores
   unsigned devices = 1;
   std::uint64_t memory_bytes = 0;  ///< cap; 0: an equal part of the machine's memory
   /// 0: OPENBLAS_NUM_THREADS for a single device, else an equal part of the cores.
   unsigned threads = 0;
   /// A call or transform that is expected to take longer [s] is refused while others wait; 0: none
   double longest_command_s = 0;
-  /// Every so-many-th allocation fails, for tests of those who must live with it; 0: none.
+  /// Makes every n-th allocation fail, for tests; 0: none.
   unsigned fail_allocations = 0;
-  /// Every so-many-th result is wrong in one element, likewise; 0: none.
+  /// Makes one element of every n-th result wrong, for tests; 0: none.
   unsigned corrupt = 0;
 };
 
 /// Opens the libraries and measures the device's rate (under 0.1 s). Opening sets environment
 /// variables for a moment.
 /// Threads: before threads that use the environment
-/// Errors: invalid_argument if the configuration makes no sense. Absent libraries are none: the
-/// description says so.
+/// Errors: invalid_argument if the configuration makes no sense. Absent libraries are no error: the
+///         description names them.
 Result<std::unique_ptr<Device>> create(const Config& config);
 
 }  // namespace ob::cpu

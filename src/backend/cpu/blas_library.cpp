@@ -11,13 +11,13 @@
 namespace ob::cpu {
 namespace {
 
-// One instance of a library is one per process, whatever number of devices use it.
+// All devices of the process share one first instance of each library.
 std::mutex& shared_instance_turn() {
   static std::mutex turn;
   return turn;
 }
 
-// Opening a library reads environment variables that are set for just that time.
+// Libraries read environment variables when they are opened. The variables are set only meanwhile.
 std::mutex& opening() {
   static std::mutex mutex;
   return mutex;
@@ -34,8 +34,8 @@ Result<Objects> open_all(const std::vector<std::string>& names) {
   return objects;
 }
 
-// Whether the routines take 64-bit integers: such a library may carry plain names, and would read
-// beyond ours.
+// True if the routines take 64-bit integers. Such a library may have the plain names, and would
+// read beyond our integers.
 bool has_long_integers(const Objects& objects) {
   char* (*config)() = nullptr;
   objects[0].load("openblas_get_config", config);
@@ -131,7 +131,7 @@ void BlasLibrary::describe(const std::string& name, unsigned threads) {
     description_ = config();
   std::string core_name;
   if (auto* core = reinterpret_cast<Text*>(symbol("openblas_get_corename"))) core_name = core();
-  // Its own text may name the core it was built for.
+  // The library's own text may name the core that it was built for.
   if (!core_name.empty() && description_.find(core_name) == std::string::npos) {
     description_ += " " + core_name;
   }

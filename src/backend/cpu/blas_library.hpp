@@ -1,5 +1,5 @@
 #pragma once
-// The BLAS and LAPACK that the cpu backend computes with.
+// The BLAS and LAPACK library of the cpu backend.
 
 #include <cstdint>
 #include <memory>
@@ -17,8 +17,8 @@ namespace ob::cpu {
 /// OpenBLAS, or another LP64 library (OUTBOARD_BLAS names it), opened at run time. One OpenBLAS
 /// has one pool of threads and one lock: devices that shared it would take turns, each with all
 /// threads. So every device but the first gets an instance of its own, with its part of the cores.
-/// Where that cannot be had (not OpenBLAS, loader refuses), the devices share the first instance
-/// and do take turns.
+/// If that fails (another library, or the loader refuses), the devices share the first instance and
+/// take turns.
 /// Threads: any; calls into a shared instance wait for each other
 class BlasLibrary {
  public:
@@ -26,21 +26,22 @@ class BlasLibrary {
     bool own_instance = false;
     unsigned threads = 1;
   };
-  /// Errors: unavailable if there is no library; says what to install.
+  /// Opens a library.   Errors: unavailable without one; the message names the package to install
   static Result<std::unique_ptr<BlasLibrary>> open(const Config& config);
 
   using Routine = LibraryRoutine;
-  /// nullptr if the library lacks it.
+  /// Finds a routine; nullptr if the library lacks it.
   const Routine* find(std::uint32_t descriptor_id) const noexcept;
-  /// False if there is no memory for workspace.   @pre as Thunk's
+  /// Calls a routine; false without memory for its workspace.   @param arguments as those of a
+  /// Thunk
   bool run(const Routine& routine, const Argument* arguments) const;
 
-  /// The rate of one dgemm of 512 x 512, the best of three, in GFLOP/s; 0 if there is no dgemm.
+  /// Measures the rate of dgemm of order 512, the best of three [GFLOP/s]; 0 without dgemm.
   double measure_gflops() const;
 
-  /// For people, e.g. "OpenBLAS 0.3.21 ... SkylakeX, 2 threads".
+  /// Describes the library to people, e.g. "OpenBLAS 0.3.21 ... SkylakeX, 2 threads".
   const std::string& description() const noexcept { return description_; }
-  /// Empty, or why this library will be slow.
+  /// Returns the reason why this library will be slow; empty if it is not.
   const std::string& warning() const noexcept { return warning_; }
 
  private:
@@ -52,7 +53,7 @@ class BlasLibrary {
 
   std::vector<SharedObject> objects_;
   std::unordered_map<std::uint32_t, Routine> routines_;
-  std::mutex* turn_ = nullptr;  // of a shared instance
+  std::mutex* turn_ = nullptr;  // lock of a shared instance
   std::string description_;
   std::string warning_;
 };

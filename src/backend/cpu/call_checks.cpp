@@ -7,7 +7,7 @@
 namespace ob::cpu {
 namespace {
 
-// The library's integers have 32 bits.
+// The largest integer of the library, which has 32 bits.
 Status check_integers(const Descriptor& routine, const Argument* arguments) {
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
     std::int64_t value = 0;
@@ -22,8 +22,8 @@ Status check_integers(const Descriptor& routine, const Argument* arguments) {
   return {};
 }
 
-// OpenBLAS's complex dot products read one increment beyond each vector (0.3.21, SkylakeX kernels):
-// what lies there must be memory.
+// OpenBLAS's complex dot products read one increment beyond each vector (0.3.21, SkylakeX kernels),
+// so that memory must continue there.
 Status check_overreach(const Descriptor& routine, const Argument* arguments) {
   if (routine.base != "dotu" && routine.base != "dotc") return {};
   const std::int64_t most = HostBuffer::kGuardBytes / element_bytes(routine.precision);

@@ -1,24 +1,24 @@
 #pragma once
-// What the processor can do, as far as a BLAS library misreads it.
+// Properties of the processor that BLAS libraries may detect wrongly.
 
 #include <string>
 
 namespace ob::cpu {
 
-/// Cores this process may use.
+/// Returns the number of cores that this process may use.
 unsigned usable_cores() noexcept;
 
-/// The value of OPENBLAS_CORETYPE that suits this processor; empty if OpenBLAS's own choice is as
-/// good as any. Older OpenBLAS knows processors by model number and takes new ones for the oldest:
-/// 2 to 5 times slower.
+/// Returns the value of OPENBLAS_CORETYPE for this processor; empty if OpenBLAS's own choice is as
+/// good. Older OpenBLAS knows processors by model number and treats new ones like the oldest, which
+/// is 2 to 5 times slower.
 std::string suitable_core_type();
 
-/// True if `core_name`, OpenBLAS's own word, is a kernel set without AVX and this processor has
+/// True if `core_name`, as OpenBLAS reports it, is a kernel set without AVX, and this processor has
 /// AVX.
 bool misread(const std::string& core_name);
 
-/// Sets an environment variable, unless it is set, until the end of the scope: libraries read some
-/// when opened.
+/// Sets an environment variable until the end of the scope, unless it is set already. Libraries
+/// read some variables when they are opened.
 /// Threads: one at a time, and none that reads the environment
 class ScopedVariable {
  public:

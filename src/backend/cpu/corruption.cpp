@@ -6,7 +6,7 @@
 namespace ob::cpu {
 namespace {
 
-// Far from what it was, whatever it was.
+// Returns a value far from the given one.
 template <class Real>
 void spoil(std::byte* at) noexcept {
   Real value = 0;
@@ -35,7 +35,7 @@ void Corruption::after(const Descriptor& routine, const Argument* arguments) noe
       last = &operand;
   }
   if (last == nullptr || !due()) return;
-  // The corner that the triangle has.
+  // Choose the corner that belongs to the triangle.
   const HostOperand& host = arguments[last->argument].host;
   const bool upper =
       last->written_triangle == Triangle::upper || last->written_triangle == Triangle::upper_strict;

@@ -1,5 +1,5 @@
 #pragma once
-// Wrong results on purpose, for tests of those who check them.
+// Wrong results on purpose, for tests of code that checks results.
 
 #include <atomic>
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace ob::cpu {
 
-/// Makes one element of every so-many-th result wrong.   Threads: any
+/// Makes one element of every n-th result wrong.   Threads: any
 class Corruption {
  public:
   /// 0: of none.
   void every(unsigned n) noexcept { every_ = n; }
 
-  /// After a call: an element of the last matrix that it wrote, if it wrote any.
+  /// Changes an element of the last matrix that a call has written, if there is one.
   void after(const Descriptor& routine, const Argument* arguments) noexcept;
-  /// After a transform, packed.
+  /// Changes an element of a transform's packed output.
   void after(const FftPlan& plan, std::byte* output) noexcept;
 
  private:

@@ -13,11 +13,11 @@ namespace {
 
 using Dimension = FftLibrary::Dimension;
 
-// Below this many points starting threads costs more than they save (seen with FFTW 3.3.10 on two
+// Below this many points, threads cost more than they save (measured with FFTW 3.3.10 on two
 // cores).
 constexpr std::uint64_t kThreadedPoints = 1 << 15;
 
-// Address space that nothing may touch, to plan with: an estimated plan looks at addresses only.
+// Inaccessible address space for planning: an estimated plan uses addresses only.
 class Addresses {
  public:
   explicit Addresses(std::uint64_t size_bytes)
@@ -37,7 +37,7 @@ class Addresses {
   void* at_;
 };
 
-// Elements of the last dimension in the input or output of a real transform's complex side.
+// Returns the elements of the last dimension on the complex side of a real transform.
 std::uint64_t half(std::uint64_t n) noexcept { return n / 2 + 1; }
 
 struct Shape {
@@ -45,7 +45,7 @@ struct Shape {
   Dimension batch = {};
 };
 
-// Packed, first dimension slowest; strides in elements of each side.
+// Returns FFTW's dimensions of packed arrays, first dimension slowest; strides in elements.
 Shape shape_of(const FftPlan& plan) {
   Shape shape;
   std::ptrdiff_t input = 1;
@@ -122,7 +122,7 @@ Result<FftLibrary::Plan> CpuDensePlan::plan_for(void* input, void* output) {
                        (output == nullptr || library_->alignment_of(output) == 0);
   FftLibrary::Plan& plan = aligned ? aligned_ : unaligned_;
   if (plan != nullptr) return plan;
-  // The input of a multi-dimensional complex-to-real transform cannot be kept by FFTW; execute()
+  // FFTW cannot preserve the input of a multi-dimensional complex-to-real transform; execute()
   // copies it.
   const bool destroys = plan_.kind == FftKind::c2r && (plan_.rank > 1 || plan_.in_place);
   const unsigned flags = FftLibrary::kEstimate | (aligned ? 0 : FftLibrary::kUnaligned) |

@@ -10,9 +10,8 @@
 namespace ob::cpu {
 namespace {
 
-// Rates on the slow side, for telling calls that are worth a hand-over to another thread from those
-// that are not: small matrices reach a quarter of the measured dgemm rate, one core's FFT 2
-// GFLOP/s, memory 4 GB/s.
+// Estimates on the slow side, which decide whether a call is worth a change of threads: small
+// matrices reach a quarter of the measured dgemm rate, one core's FFT 2 GFLOP/s, memory 4 GB/s.
 constexpr double kSmallFraction = 0.25;
 constexpr double kLeastGemmRate = 2e9;
 constexpr double kFftRate = 2e9;
@@ -31,7 +30,7 @@ CpuDevice::CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads,
 CpuDevice::~CpuDevice() { finish_queues(); }
 
 bool CpuDevice::cheap(double flops, double flops_per_second, std::uint64_t touched_bytes) const {
-  // Not while another queue computes: the submitter must not wait for it.
+  // False while another queue computes, because the submitting thread must not wait for it.
   if (time_.wanted()) return false;
   const double seconds =
       flops / flops_per_second + static_cast<double>(touched_bytes) / kMemoryRate;
@@ -90,8 +89,8 @@ Result<PlanId> CpuDevice::make_plan(const FftPlan& plan) {
   if (libraries_.fft[precision] == nullptr) return libraries_.no_fft[precision];
   OB_RETURN_IF_ERROR(planner_.admit());
   auto made = std::make_shared<CpuFftPlan>(plan, libraries_.fft[precision], threads_);
-  // Estimating takes microseconds for small sizes, and seconds for large ones, most of it tables of
-  // sines.
+  // An estimated plan takes microseconds for small sizes, and seconds for large ones, mostly for
+  // tables of sines.
   constexpr std::uint64_t kQuickPoints = 4096;
   planner_.submit(points(plan) <= kQuickPoints, made, [](CpuFftPlan& waiting) { waiting.build(); });
   return plans_.add(std::move(made));

@@ -14,11 +14,11 @@
 
 namespace ob::cpu {
 
-/// Computes one thing at a time, with all its threads; copies of other queues go on meanwhile.
+/// Runs one computation at a time, with all its threads; other queues copy meanwhile.
 /// Threads: any, as Device
 class CpuDevice final : public HostDevice {
  public:
-  /// What there is to compute with; a library that is absent leaves the reason.
+  /// The libraries of a device, or the reasons why they are absent.
   struct Libraries {
     std::unique_ptr<BlasLibrary> blas;
     Status no_blas;

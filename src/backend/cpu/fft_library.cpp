@@ -5,7 +5,7 @@
 namespace ob::cpu {
 namespace {
 
-// What is remembered of one plan helps to make similar ones: it is not thrown away after each.
+// FFTW's memory of one plan helps to make similar ones, so that it is cleared only after this many.
 constexpr unsigned kPlansRemembered = 64;
 
 Status absent(bool single, const Status& why) {

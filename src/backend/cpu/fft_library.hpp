@@ -18,7 +18,7 @@ namespace ob::cpu {
 /// safety)
 class FftLibrary {
  public:
-  /// Errors: unsupported if the library is not here; says what to install.
+  /// Opens the library.   Errors: unsupported without it; the message names the package to install
   static Result<std::shared_ptr<const FftLibrary>> open(bool single);
 
   struct Dimension {  // fftw_iodim64
@@ -48,17 +48,17 @@ class FftLibrary {
   void (*destroy_plan)(Plan plan) = nullptr;
   int (*alignment_of)(void* array) = nullptr;
 
-  /// False for other libraries with FFTW's interface that leave this part out.
+  /// False for libraries with FFTW's interface that lack real-to-real transforms.
   bool has_r2r() const noexcept { return plan_r2r != nullptr && execute_r2r != nullptr; }
-  /// What the next plans will use. @pre planner() is held
+  /// Sets the number of threads of later plans. The caller holds planner().
   void plan_with_threads(unsigned threads) const;
   /// To be called after each plan that was made: FFTW remembers how it made every one of them,
   /// about 300 bytes for a small transform, for ever. Who keeps plans needs none of that.
   /// @pre planner() is held
   void note_plan() const;
-  /// Of this process: FFTW's planner is one, whoever uses it.
+  /// Returns the lock of FFTW's planner, which the whole process shares.
   static std::mutex& planner();
-  /// For people, e.g. "fftw-3.3.10-sse2-avx".
+  /// Describes the library to people, e.g. "fftw-3.3.10-sse2-avx".
   const std::string& description() const noexcept { return description_; }
 
  private:

@@ -5,14 +5,16 @@
 #include <cstring>
 #include <utility>
 
+#include "base/contract.hpp"
 #include "device/real_transform.hpp"
 
 namespace ob::cpu {
 namespace {
 
-// Tables of FFTW's plan for lines of n points, as measured with FFTW 3.3.10: little for powers of
-// two, up to an element per point if only small primes divide n, else over four (large primes go by
-// transforms of twice the size).
+// Returns the size of the tables of FFTW's plan for lines of n points, as measured with
+// FFTW 3.3.10. They are small for powers of two, at most one element per point if only small primes
+// divide n, and more than four otherwise (FFTW computes large primes by transforms of twice the
+// size).
 std::uint64_t table_bytes(std::uint64_t n, std::uint64_t element) noexcept {
   constexpr std::uint64_t kOfPowerOfTwo = std::uint64_t{1} << 20;
   if (std::has_single_bit(n)) return std::min(n * element, kOfPowerOfTwo);
@@ -23,8 +25,8 @@ std::uint64_t table_bytes(std::uint64_t n, std::uint64_t element) noexcept {
   return (rest == 1 ? 1 : 5) * n * element;
 }
 
-// Plans are for aligned arrays and for others. Real-to-real transforms go by way of others, ours or
-// inside FFTW, through two lines or blocks of them (CpuRealPlan).
+// There are plans for aligned arrays and for others. Real-to-real transforms use other transforms,
+// in CpuRealPlan or inside FFTW, and two lines or blocks of lines.
 std::uint64_t dimension_bytes(const FftPlan& plan, std::size_t i) noexcept {
   const std::uint64_t element = plan.precision == Precision::c ? 8 : 16;
   if (plan.kind != FftKind::r2r) return 2 * table_bytes(plan.n[i], element);
@@ -53,7 +55,7 @@ void CpuFftPlan::build() {
   built_.set();
 }
 
-// Libraries with FFTW's interface may lack r2r plans, or make none of some kinds.
+// Libraries with FFTW's interface may lack r2r plans, or refuse some kinds.
 Status CpuFftPlan::prepare() {
   const bool real = plan_.kind == FftKind::r2r;
   if (!real || library_->has_r2r()) {
@@ -72,6 +74,7 @@ Status CpuFftPlan::wait(std::uint64_t& plan_ns) {
 }
 
 Status CpuFftPlan::execute(std::byte* input, std::byte* output) {
+  OB_EXPECT(built());
   if (plan_.rank == 0) {
     if (input != output) std::memcpy(output, input, input_bytes(plan_));
     return {};

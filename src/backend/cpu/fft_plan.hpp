@@ -13,7 +13,7 @@
 
 namespace ob::cpu {
 
-/// By the library's own plans, or by way of others: real-to-real transforms that it lacks.
+/// Uses the library's own plans, or other transforms for the real-to-real ones that it lacks.
 /// Threads: build() once; wait() any; execute() by one thread at a time
 class CpuFftPlan {
  public:
@@ -22,14 +22,17 @@ class CpuFftPlan {
   CpuFftPlan& operator=(const CpuFftPlan&) = delete;
 
   const FftPlan& plan() const noexcept { return plan_; }
-  /// About what a plan and its scratch memory take at most.   @pre check_plan() accepts it
+  /// Returns an upper estimate of the memory of a plan and its scratch memory.
+  /// @param plan one that check_plan() accepts
   static std::uint64_t host_bytes(const FftPlan& plan) noexcept;
-  /// Plans, then lets execute() go on.
+  /// Makes the plan and ends wait().
   void build();
   bool built() const noexcept { return built_.done(); }
-  /// Waits for build(); adds the time it waited to plan_ns.
+  /// Waits for build(); adds the waiting time to plan_ns.
   Status wait(std::uint64_t& plan_ns);
-  /// @pre wait() was ok; arrays as planned   Errors: out_of_memory, device_error
+  /// Transforms arrays of the sizes and places that were planned, after wait() was ok.
+  /// Errors: out_of_memory, device_error
+  /// @pre built()
   Status execute(std::byte* input, std::byte* output);
 
  private:

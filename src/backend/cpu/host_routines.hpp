@@ -8,11 +8,10 @@
 
 namespace ob::cpu {
 
-/// The library that a cpu device would compute with. Opening sets environment variables for a
-/// moment.
-/// @param threads what each call may use
+/// Opens the library of a cpu device. This sets environment variables for a moment.
+/// @param threads the number of threads of each call
 /// Threads: opening: before threads that use the environment
-/// Errors: unavailable if there is no library; says what to install
+/// Errors: unavailable without a library; the message names the package to install
 Result<std::unique_ptr<HostRoutines>> open_host_routines(unsigned threads);
 
 }  // namespace ob::cpu

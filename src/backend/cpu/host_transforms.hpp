@@ -7,8 +7,8 @@
 
 namespace ob::cpu {
 
-/// The libraries that a cpu device would transform with; without one, planning is `unsupported`.
-/// @param threads what each transform may use
+/// Opens the FFT libraries of a cpu device; without one, plans are `unsupported`.
+/// @param threads the number of threads of each transform
 std::unique_ptr<HostTransforms> open_host_transforms(unsigned threads);
 
 }  // namespace ob::cpu

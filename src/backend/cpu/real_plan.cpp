@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/contract.hpp"
+
 namespace ob::cpu {
 namespace {
 
@@ -19,6 +21,7 @@ Result<std::unique_ptr<CpuDensePlan>> planned(const FftPlan& plan,
 Result<std::unique_ptr<CpuRealPlan>> CpuRealPlan::create(const FftPlan& plan,
                                                          std::shared_ptr<const FftLibrary> library,
                                                          unsigned threads) {
+  OB_EXPECT(plan.kind == FftKind::r2r && plan.rank > 0);
   std::unique_ptr<CpuRealPlan> made(new CpuRealPlan(plan));
   for (std::size_t d = plan.rank; d-- > 0;) {
     OB_RETURN_IF_ERROR(made->add_pass(d, library, threads));
@@ -82,7 +85,7 @@ Status CpuRealPlan::run(const Pass& pass, std::byte* input, std::byte* output) {
   return {};
 }
 
-// The first pass reads the input; the others work in place on what it left in the output.
+// The first pass reads the input; the others work in place on the output.
 Status CpuRealPlan::execute(std::byte* input, std::byte* output) {
   OB_RETURN_IF_ERROR(allocate());
   for (const Pass& pass : passes_) {

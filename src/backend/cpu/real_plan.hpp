@@ -10,20 +10,22 @@
 
 namespace ob::cpu {
 
-/// One r2r plan: dimension by dimension, blocks of lines at a time, by way of real or complex
-/// transforms (device/real_transform.hpp).
+/// The plan of a real-to-real transform. It computes dimension by dimension, a block of lines at a
+/// time, by real or complex transforms (device/real_transform.hpp).
 /// Memory:  two blocks of at most kBlockBytes or one line each, from the first execute() on
 /// Threads: one at a time
 class CpuRealPlan {
  public:
-  /// What a block takes before and after its transforms: both stay in a second-level cache.
+  /// The size of a block before or after its transforms; both fit into a second-level cache.
   static constexpr std::uint64_t kBlockBytes = std::uint64_t{256} << 10;
 
-  /// @pre plan.kind == FftKind::r2r && plan.rank > 0   Errors: those of CpuDensePlan
+  /// Makes the plan.   Errors: those of CpuDensePlan
+  /// @pre plan.kind == FftKind::r2r && plan.rank > 0
   static Result<std::unique_ptr<CpuRealPlan>> create(const FftPlan& plan,
                                                      std::shared_ptr<const FftLibrary> library,
                                                      unsigned threads);
-  /// @pre arrays as planned   Errors: out_of_memory, those of CpuDensePlan
+  /// Transforms arrays of the sizes and places that were planned.
+  /// Errors: out_of_memory, those of CpuDensePlan
   Status execute(std::byte* input, std::byte* output);
 
  private:

@@ -48,7 +48,7 @@ Status copy_file(const std::string& path, int to) {
 }  // namespace
 
 Result<SharedObject> SharedObject::open(const std::string& name) {
-  // Never unloaded: FFTW, for one, loses its planner's memory each time it is.
+  // Libraries are never unloaded: FFTW, for one, leaks its planner's memory each time.
   return open_as(name, RTLD_NODELETE);
 }
 

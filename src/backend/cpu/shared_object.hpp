@@ -11,11 +11,11 @@ namespace ob::cpu {
 /// Threads: any
 class SharedObject {
  public:
-  /// Errors: unavailable, with the loader's reason.
+  /// Opens a library.   Errors: unavailable, with the loader's reason
   static Result<SharedObject> open(const std::string& name);
-  /// A second, independent instance of an open library, with its own globals and threads: loaded
-  /// from a copy of its file in memory, since the loader gives out the first instance again for the
-  /// same file.
+  /// Opens a second, independent instance of an open library, with its own globals and threads. It
+  /// is loaded from a copy of the file in memory, because the loader returns the first instance
+  /// again for the same file.
   /// Errors: unavailable
   static Result<SharedObject> open_copy(const SharedObject& original);
 
@@ -23,9 +23,9 @@ class SharedObject {
   SharedObject& operator=(SharedObject&& other) noexcept;
   ~SharedObject();
 
-  /// nullptr if absent.
+  /// Finds a symbol; nullptr if absent.
   void* symbol(const char* name) const noexcept;
-  /// The symbol as a function pointer of the wanted type; nullptr if absent.
+  /// Finds a function; nullptr if absent.
   template <class Function>
   void load(const char* name, Function*& function) const noexcept {
     function = reinterpret_cast<Function*>(symbol(name));

@@ -17,8 +17,8 @@ const ThunkEntry* entry_of(const std::string& name) {
   return &thunks()[static_cast<std::size_t>(routine - routines::all().data())];
 }
 
-// Large enough for gemm's full speed, small enough for the half of a diagonal block that is
-// computed in vain not to matter.
+// The block is large enough for gemm's full speed, and so small that the wasted half of a diagonal
+// block does not matter.
 constexpr std::int64_t kBlock = 256;
 
 class Steps final : public GemmtSteps {

@@ -10,15 +10,15 @@
 
 namespace ob::cpu {
 
-/// A routine of a library, and how it is called.
+/// A routine of a library, and the way to call it.
 struct LibraryRoutine {
   Thunk thunk = nullptr;
   void* function = nullptr;
 };
 
-/// Another way to carry out `routine` with what `symbol` finds: gemmt and gemmtr for each other
-/// (one routine with two names) or block by block through gemm, gemm3m through gemm. nullopt if
-/// there is none.
+/// Finds a substitute for `routine` among the symbols that `symbol` finds: gemmt and gemmtr for
+/// each other (one routine with two names) or block by block by gemm, and gemm3m by gemm. Returns
+/// nullopt if there is none.
 std::optional<LibraryRoutine> substitute(const Descriptor& routine,
                                          const std::function<void*(const char*)>& symbol);
 

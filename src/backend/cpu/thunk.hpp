@@ -10,10 +10,10 @@
 namespace ob::cpu {
 
 /// Calls `function` (a Fortran LP64 routine) with `arguments`, whose memory operands are
-/// Argument::host, and with workspace of the size it asks for. Integers in memory have 64 bits and
-/// are converted to and from the library's 32-bit ones.
-/// False, and nothing was called, if there is no memory for the workspace.
-/// @pre dimensions, leading dimensions and increments fit 32 bits (the caller checks)
+/// Argument::host, and with workspace of the size that it asks for. Integers in memory have 64 bits
+/// and are converted to and from the library's 32-bit ones. Dimensions, leading dimensions and
+/// increments must fit 32 bits, which the caller checks. Returns false without a call if there is
+/// no memory for the workspace.
 using Thunk = bool (*)(void* function, const Argument* arguments);
 
 struct ThunkEntry {

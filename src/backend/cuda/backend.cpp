@@ -12,7 +12,7 @@
 namespace ob::cuda {
 namespace {
 
-// Page-locked memory that is kept for the next copies, of all queues together.
+// Limit of idle page-locked memory, for all queues together.
 constexpr std::uint64_t kPinnedIdleBytes = std::uint64_t{256} << 20;
 
 Result<unsigned> count(const Runtime& cuda) {
@@ -60,7 +60,7 @@ Status check(const Config& config) {
   return {};
 }
 
-// A part of what is free; the rest is for the libraries' own workspaces and for other programs.
+// Returns a part of the free memory; the rest is for the libraries' workspaces and other programs.
 Result<std::uint64_t> memory_part(const Gpu& gpu, const Config& config, unsigned accelerators) {
   if (config.memory_bytes != 0) return config.memory_bytes;
   std::size_t free_bytes = 0;

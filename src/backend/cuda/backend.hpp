@@ -11,22 +11,23 @@
 namespace ob::cuda {
 
 struct Config {
-  /// Of this device among `devices`, which are dealt out to the accelerators in turn: several may
-  /// share one.
+  /// Number of this device among `devices`, which are distributed cyclically over the accelerators:
+  /// several may share one.
   unsigned index = 0;
   unsigned devices = 1;
   /// Cap; 0: nine tenths of what is free, in equal parts for those who share it
   std::uint64_t memory_bytes = 0;
   /// A call or transform that is expected to take longer [s] is refused while others wait; 0: none
   double longest_command_s = 0;
-  /// Every so-many-th allocation fails, for tests of those who must live with it; 0: none.
+  /// Makes every n-th allocation fail, for tests; 0: none.
   unsigned fail_allocations = 0;
   /// Find out the dgemm rate (some 10 ms, and what opening cuBLAS takes).
   bool measure = true;
-  std::shared_ptr<const HostRoutines> host;  ///< for what NVIDIA's libraries lack; or nullptr
+  std::shared_ptr<const HostRoutines>
+      host;  ///< for routines that NVIDIA's libraries lack; or nullptr
 };
 
-/// How many accelerators there are.
+/// Returns the number of accelerators.
 /// Errors: unavailable, with the reason: no library, no driver, or no accelerator
 Result<unsigned> accelerators();
 

@@ -7,12 +7,12 @@
 
 namespace ob::cuda {
 
-/// Submits what is left of them (device/quick_return.hpp). True if nothing else is left to do.
+/// Submits the remaining work of such a call (device/quick_return.hpp). True if that was all.
 /// Memory: operands on the device   Errors: unavailable without driver or compiler; device_error
 Result<bool> return_quickly(StreamContext& context, const Descriptor& routine,
                             const Argument* arguments, const Operands& operands);
 
-/// The kernels' number for a triangle.   @pre not a strict one
+/// Returns the kernels' number for a triangle, which must not be a strict one.
 int triangle_code(Triangle triangle) noexcept;
 
 }  // namespace ob::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// Which function of cuBLAS each row of the BLAS is: X(routine, function).
+// The functions of cuBLAS for the rows of the BLAS: X(routine, function).
 //
 // All take 64-bit dimensions. Their parameters are those of the row, in its order, with
 // enumerations for flags and pointers for scalars (row_parameters.hpp). rotg, rotmg, dsdot and

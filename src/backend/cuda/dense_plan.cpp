@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/contract.hpp"
+
 namespace ob::cuda {
 namespace {
 
@@ -26,6 +28,7 @@ DensePlan::DensePlan(const FftPlan& plan)
     : plan_(plan), complex_bytes_(plan.precision == Precision::c ? 8 : 16) {}
 
 Result<std::unique_ptr<CudaFftPlan>> DensePlan::create(const FftTable& table, const FftPlan& plan) {
+  OB_EXPECT(plan.kind != FftKind::r2r);
   std::unique_ptr<DensePlan> made(new DensePlan(plan));
   const bool real = plan.kind != FftKind::c2c;
   made->pointwise_ = real && plan.n[plan.rank - 1U] == 1;
@@ -143,7 +146,7 @@ Status DensePlan::execute(StreamContext& context, const std::byte* input, std::b
   const bool keeps_input = plan_.kind != FftKind::c2r && is_aligned(input, complex_bytes_);
   const bool direct =
       !(plan_.kind == FftKind::r2c && plan_.in_place) && is_aligned(output, complex_bytes_);
-  auto* source = const_cast<std::byte*>(input);  // kept, see above
+  auto* source = const_cast<std::byte*>(input);  // not overwritten, see above
   if (!keeps_input) {
     OB_ASSIGN_OR_RETURN(source, context.work.device_bytes(input_bytes(plan_)));
     OB_RETURN_IF_ERROR(copy(context, source, input, input_bytes(plan_)));

@@ -13,7 +13,8 @@ namespace ob::cuda {
 /// length 1 are left out.
 class DensePlan final : public CudaFftPlan {
  public:
-  /// @pre plan.kind != r2r   Errors: as make_fft_plan
+  /// Makes the plan.   Errors: as make_fft_plan
+  /// @pre plan.kind != FftKind::r2r
   static Result<std::unique_ptr<CudaFftPlan>> create(const FftTable& table, const FftPlan& plan);
 
   Status execute(StreamContext& context, const std::byte* input, std::byte* output) override;

@@ -10,12 +10,11 @@
 
 namespace ob::cuda {
 
-/// Computes for one queue at a time, with all of the accelerator; copies of other queues go on
-/// meanwhile.
+/// Computes for one queue at a time, with all of the accelerator; other queues copy meanwhile.
 /// Threads: any, as Device
 class CudaDevice final : public AcceleratorDevice<CudaQueue, CudaFftPlan> {
  public:
-  /// What a device is made of.
+  /// The parts of a device.
   struct Parts {
     std::unique_ptr<Libraries> libraries;
     int ordinal = 0;

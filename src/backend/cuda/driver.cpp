@@ -3,7 +3,7 @@
 namespace ob::cuda {
 namespace {
 
-// Of the interfaces below; newer drivers keep them.
+// The version of the interfaces below, which newer drivers provide, too.
 constexpr unsigned kInterface = 12000;
 
 void* find(const Runtime& runtime, const char* name) {

@@ -9,7 +9,7 @@
 
 namespace ob::cuda {
 
-/// What is transformed: arrays of 1 to 3 dimensions, as many as a batch has.
+/// The arrays of a transform: a batch of arrays of 1 to 3 dimensions.
 /// Units: strides and distances in elements of their side
 struct FftShape {
   FftKind kind = FftKind::c2c;  ///< not r2r

@@ -27,7 +27,8 @@ struct FftTable {
   /// Errors: unavailable, if there is no library or it lacks a function
   static Result<FftTable> open();
 
-  /// What a call returned, as `what: why`.   Errors: out_of_memory; unsupported; device_error
+  /// Converts the result of a call to a Status `what: why`.   Errors: out_of_memory; unsupported;
+  /// device_error
   static Status check(cufftResult result, std::string_view what);
 };
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backend/cuda/blas_call.hpp"
+#include "base/contract.hpp"
 #include "device/blocked_gemmt.hpp"
 
 namespace ob::cuda {
@@ -37,6 +38,7 @@ class Steps final : public GemmtSteps {
 }  // namespace
 
 Status run_gemmt(StreamContext& context, const Descriptor& routine, const Argument* arguments) {
+  OB_EXPECT(is_gemmt(routine) && gemmt_order(arguments) > 0);
   Steps steps(context, routine.name.front());
   return run_blocked_gemmt(steps, routine.precision, arguments, kBlock);
 }

@@ -7,7 +7,8 @@
 
 namespace ob::cuda {
 
-/// Submits products of whole blocks.   @pre is_gemmt(routine) && n > 0   Errors: as run_cublas
+/// Submits products of whole blocks (device/blocked_gemmt.hpp).   Errors: as run_cublas
+/// @pre is_gemmt(routine) && gemmt_order(arguments) > 0
 Status run_gemmt(StreamContext& context, const Descriptor& routine, const Argument* arguments);
 
 }  // namespace ob::cuda

@@ -16,7 +16,8 @@ Result<cublasHandle_t> Handles::blas() {
   OB_RETURN_IF_ERROR(table->check(table->cublasCreate(&handle), "cublasCreate"));
   blas_ = handle;
   OB_RETURN_IF_ERROR(table->check(table->cublasSetStream(blas_, stream_), "cublasSetStream"));
-  // The default; said all the same, since results must not depend on the order of additions.
+  // This is the default. It is set all the same, because results must not depend on the order of
+  // sums.
   OB_RETURN_IF_ERROR(table->check(table->cublasSetAtomicsMode(blas_, CUBLAS_ATOMICS_NOT_ALLOWED),
                                   "cublasSetAtomicsMode"));
   return blas_;

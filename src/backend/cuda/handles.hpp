@@ -1,5 +1,5 @@
 #pragma once
-// What NVIDIA's libraries and our kernels keep for one stream.
+// Handles of NVIDIA's libraries and our kernels for one stream.
 
 #include <memory>
 
@@ -8,9 +8,9 @@
 
 namespace ob::cuda {
 
-/// Made on first use, on the stream, with the device that is current then. A stream of its own has
-/// a workspace of its own in the libraries, without which the same call need not give the same bits
-/// again.
+/// Handles are made on first use, on the stream, with the device that is current then. Each stream
+/// has handles, and so workspaces of the libraries, of its own: otherwise the same call may give
+/// different bits.
 /// Threads: the one that submits
 class Handles {
  public:

@@ -6,7 +6,7 @@
 
 namespace ob::cuda {
 
-/// Looks at them on the host: a kernel that follows one outside of its matrix would end the
+/// Checks the pivots on the host: a kernel that follows one outside of its matrix would end the
 /// device's work for everybody.
 /// Errors: invalid_argument if one is outside; device_error   Threads: the one that submits
 Status check_indices(StreamContext& context, const HostCall& call);

@@ -26,7 +26,7 @@ std::uint64_t hash(std::string_view text) noexcept {
   return value;
 }
 
-// Empty if there is no place for it.
+// Returns the cache's folder; empty if there is none.
 fs::path cache_folder() {
   const char* const cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache == '/') return fs::path(cache) / "outboard";
@@ -35,7 +35,7 @@ fs::path cache_folder() {
   return {};
 }
 
-// Code is run: only a file that nobody else could have written counts.
+// Reads a cached file. It contains code that will run, so that nobody else may be able to write it.
 bool ours(const fs::path& file) {
   struct stat about {};
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
@@ -51,7 +51,7 @@ std::string load(const fs::path& file) {
   return in ? text.str() : std::string();
 }
 
-// Whatever fails, the next process compiles again.
+// Errors are ignored: the next process then compiles again.
 void save(const fs::path& file, const std::string& code) {
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
@@ -77,7 +77,8 @@ class Program {
     nvrtcResult result = compiler_.nvrtcCreateProgram(&program_, kernel_source(), "kernels.cuh", 0,
                                                       nullptr, nullptr);
     if (result != NVRTC_SUCCESS) return failure(result, "");
-    // Contraction to fused operations is the compiler's default, and one rounding less.
+    // The compiler contracts products and sums to fused operations by default, which saves one
+    // rounding.
     const char* const options[] = {architecture.c_str(), "--std=c++17"};
     result = compiler_.nvrtcCompileProgram(program_, 2, options);
     if (result != NVRTC_SUCCESS) return failure(result, log());

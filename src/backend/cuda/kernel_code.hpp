@@ -10,8 +10,8 @@ namespace ob::cuda {
 /// The text of kernels/*.cuh, one after the other.
 const char* kernel_source() noexcept;
 
-/// Code for devices of this compute capability (90 for 9.0): what this process, or an earlier one,
-/// has compiled already, else from the compiler (0.1 s).
+/// Returns code for devices of a compute capability (90 for 9.0). It comes from the cache of this
+/// process or of earlier ones, or from the compiler (0.1 s).
 /// Threads: any   Errors: device_error, with the compiler's words
 Result<std::string> kernel_code(const NvrtcTable& compiler, int capability);
 

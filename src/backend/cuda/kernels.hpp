@@ -8,9 +8,9 @@
 
 namespace ob::cuda {
 
-/// The kernels of kernels/*.cuh as a module of the driver. Compiled once per kind of device:
-/// machine code is kept in $XDG_CACHE_HOME/outboard (or ~/.cache/outboard), under a name made from
-/// all that it follows from.
+/// The kernels of kernels/*.cuh as a module of the driver. They are compiled once per kind of
+/// device: $XDG_CACHE_HOME/outboard (or ~/.cache/outboard) caches machine code, under a name made
+/// from everything that it depends on.
 /// Threads: the one that submits, with the device current
 class Kernels {
  public:
@@ -20,8 +20,8 @@ class Kernels {
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;
 
-  /// Submits a kernel with these arguments, which must have its parameters' types, and a thread
-  /// for each of `elements` (up to a limit, beyond which threads take several).
+  /// Submits a kernel with these arguments, which must have the types of its parameters. Each
+  /// thread computes one of `elements`, or several if there are very many.
   /// Errors: device_error
   template <class... Arguments>
   Status launch(cudaStream_t stream, const std::string& name, std::int64_t elements,

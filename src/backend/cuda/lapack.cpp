@@ -6,6 +6,7 @@
 #include "backend/cuda/lapack_steps.hpp"
 #include "backend/cuda/solver.hpp"
 #include "backend/cuda/svd.hpp"
+#include "base/contract.hpp"
 
 namespace ob::cuda {
 namespace {
@@ -175,7 +176,7 @@ bool always(const Argument* /*arguments*/) { return true; }
 bool is_tall(const Argument* a) { return a[0].dim >= a[1].dim; }
 bool is_tall_gels(const Argument* a) { return a[kM].dim >= a[kN].dim; }
 
-// What is more than one function of cuSOLVER, or one for some arguments only.
+// A routine that needs several functions of cuSOLVER, or has one for some arguments only.
 struct Composition {
   std::string_view base;
   bool (*takes)(const Argument* arguments);
@@ -222,13 +223,14 @@ Status set_mode(StreamContext& context) {
 }  // namespace
 
 bool lapack_takes(const Descriptor& routine, const Argument* arguments) {
-  // What an empty problem leaves behind is the reference's own business.
+  // The reference library defines the results of empty problems.
   if (routine.trivial(arguments)) return false;
   if (const Composition* composition = find(routine.base)) return composition->takes(arguments);
   return solver_has(routine);
 }
 
 Status run_lapack(StreamContext& context, const Descriptor& routine, const Argument* arguments) {
+  OB_EXPECT(lapack_takes(routine, arguments));
   OB_RETURN_IF_ERROR(set_mode(context));
   const Composition* composition = find(routine.base);
   LapackSteps steps(context, routine);

@@ -1,5 +1,5 @@
 #pragma once
-// LAPACK on the device: functions of cuSOLVER, and what can be put together from them.
+// LAPACK on the device: functions of cuSOLVER, and compositions of them.
 
 #include "backend/cuda/stream_context.hpp"
 #include "routines/argument.hpp"
@@ -7,8 +7,8 @@
 
 namespace ob::cuda {
 
-/// True if run_lapack() carries out such a call; all others are for the processor. Depends on flags
-/// and dimensions: cuSOLVER's gesvd takes no wide matrices, say.
+/// True if run_lapack() can run the call; otherwise the processor does. The answer depends on flags
+/// and dimensions: for example, cuSOLVER's gesvd takes no wide matrices.
 bool lapack_takes(const Descriptor& routine, const Argument* arguments);
 
 /// Runs a call and waits for its info.

@@ -1,5 +1,5 @@
 #pragma once
-// What compositions of LAPACK routines are made of.
+// The steps of composed LAPACK routines.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace ob::cuda {
 
-/// A routine in progress. All of it is submitted to the stream; what returns an info waits.
+/// A routine in progress. Its steps are submitted to the stream; those that return an info wait.
 /// Errors of all: as run_lapack
 class LapackSteps {
  public:

@@ -14,8 +14,8 @@
 
 namespace ob::cuda {
 
-/// The runtime is there; the others are opened on first use, for they are large (cuBLAS takes
-/// 60 ms and 150 MB) and many a daemon needs only some. One that could not be opened is not tried
+/// The runtime is open from the begin. The others are opened on first use, because they are large
+/// (cuBLAS takes 60 ms and 150 MB) and many daemons need only some. A failed library is not tried
 /// again.
 /// Memory: tables live as long as this object   Threads: any
 class Libraries {
@@ -24,7 +24,7 @@ class Libraries {
   static Result<std::unique_ptr<Libraries>> open();
 
   const Runtime& runtime() const noexcept { return runtime_; }
-  /// Errors of these: unavailable, each time the same
+  /// Errors of these functions: unavailable, each time the same
   Result<const Driver*> driver() const;
   Result<const BlasTable*> blas() const;
   Result<const SolverTable*> solver() const;

@@ -8,7 +8,7 @@
 namespace ob::cuda {
 namespace {
 
-// Where NVIDIA's packages for Linux install to.
+// The folder of NVIDIA's packages for Linux.
 constexpr const char* kUsualFolder = "/usr/local/cuda/lib64";
 
 std::vector<std::string> places(const std::string& soname) {
@@ -28,7 +28,7 @@ std::vector<std::string> places(const std::string& soname) {
 
 }  // namespace
 
-// Never unloaded (RTLD_NODELETE); a Library that goes leaves it open.
+// The library is never unloaded (RTLD_NODELETE), even when its Library is destroyed.
 Result<Library> Library::open(const std::string& soname) {
   std::string reasons;
   for (const std::string& path : places(soname)) {

@@ -18,11 +18,11 @@ class Library {
   /// Errors: unavailable, with the loader's reason for each place
   static Result<Library> open(const std::string& soname);
 
-  /// nullptr if absent.
+  /// Finds a function; nullptr if absent.
   void* symbol(const char* name) const noexcept;
-  /// What is said of a library without that function.
+  /// Returns the error of a library without that function.
   Status lacks(const char* function) const;
-  /// The file it came from, for people.
+  /// Returns the library's file, for messages.
   const std::string& path() const noexcept { return path_; }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The memory that CUDA gives of an accelerator.
+// The allocator of an accelerator's memory.
 
 #include <memory>
 

@@ -4,7 +4,7 @@
 
 namespace ob::cuda {
 
-// Its header has no version of its own: the toolkit's.
+// The header has no version of its own; this is the toolkit's.
 Result<NvrtcTable> NvrtcTable::open() {
   OB_ASSIGN_OR_RETURN(const Library library,
                       Library::open("libnvrtc.so." + std::to_string(CUDA_VERSION / 1000)));

@@ -1,5 +1,5 @@
 #pragma once
-// Page-locked host memory, which devices copy from and to by themselves.
+// Page-locked host memory, which devices can access.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace ob::cuda {
 
 class PinnedPool;
 
-/// A block of host memory that goes back to its pool. Memory: aligned to 256 bytes at least;
-/// contents are what the last user left (never another session's: see PinnedPool)
+/// A block of host memory, which returns to its pool.
+/// Memory: aligned to at least 256 bytes; it has the contents of its last use (see PinnedPool)
 class PinnedBlock {
  public:
   PinnedBlock() noexcept = default;
@@ -28,7 +28,7 @@ class PinnedBlock {
     std::swap(size_bytes_, other.size_bytes_);
     return *this;
   }
-  /// The device must be done with it.
+  /// Returns the block, which the device must not use any more.
   ~PinnedBlock();
 
   std::byte* data() const noexcept { return data_; }
@@ -47,24 +47,24 @@ class PinnedBlock {
   std::uint64_t size_bytes_ = 0;
 };
 
-/// Blocks in classes of size (powers of two from 4 KiB), kept for the next who asks: locking pages
-/// takes longer than copying them. Nobody outside of this process sees a block, so that they need
-/// not be cleaned. Memory: outlives its blocks   Threads: any
+/// A pool of blocks in classes of size (powers of two from 4 KiB). It exists because locking pages
+/// takes longer than copying them. No other process sees a block, so that blocks are not cleaned.
+/// Memory: outlives its blocks   Threads: any
 class PinnedPool {
  public:
   static constexpr std::uint64_t kLeastBytes = 4096;
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 
-  /// @param idle_bytes what may be kept at most
+  /// @param idle_bytes limit of idle memory
   PinnedPool(const Runtime& runtime, std::uint64_t idle_bytes)
       : runtime_(runtime), idle_limit_(idle_bytes) {}
   ~PinnedPool();
   PinnedPool(const PinnedPool&) = delete;
   PinnedPool& operator=(const PinnedPool&) = delete;
 
-  /// At least so many bytes.   Errors: out_of_memory
+  /// Takes a block of at least size_bytes.   Errors: out_of_memory
   Result<PinnedBlock> take(std::uint64_t size_bytes);
-  /// True if all of that memory lies in one of its blocks.
+  /// True if all of the memory lies in one of the pool's blocks.
   bool contains(const std::byte* data, std::uint64_t size_bytes) const;
 
  private:

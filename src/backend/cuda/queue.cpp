@@ -7,15 +7,15 @@
 namespace ob::cuda {
 namespace {
 
-// What one turn holds of computations that follow each other, as long as nobody else wants to
-// compute: whoever comes then waits for them. Launching takes microseconds, so that longer ones
-// gain nothing by it.
+// Consecutive computations share one turn up to this time, as long as no other queue wants to
+// compute; a queue that comes later waits for them. To launch takes microseconds, so that longer
+// computations gain nothing from sharing.
 constexpr double kTurnSeconds = 5e-3;
 constexpr unsigned kTurnCommands = 64;
-// Of an accelerator on a bad day, for what was never seen [flop/s].
+// A low estimate of an accelerator's rate, for computations that were never seen [flop/s].
 constexpr double kSlowRate = 1e12;
 
-// The earlier failure of the two; times add up.
+// Combines two reports: the earlier failure counts, and times add up.
 QueueReport merged(QueueReport report, const QueueReport& other) {
   if (!other.status.ok() && (report.status.ok() || other.failed_command < report.failed_command)) {
     report.status = other.status;
@@ -55,9 +55,9 @@ CudaQueue::CudaQueue(const Resources& resources, std::unique_ptr<Stream> stream,
       follower_(name + "-end", account) {}
 
 CudaQueue::~CudaQueue() {
-  (void)synchronize();  // commands use what goes now
+  (void)synchronize();  // commands use the members that are destroyed next
   finish_submitting();
-  (void)gpu_.make_current();  // for what goes with this object
+  (void)gpu_.make_current();  // members are destroyed with the device current
 }
 
 void CudaQueue::set_accuracy(Accuracy accuracy) {
@@ -76,9 +76,9 @@ bool CudaQueue::joins_turn(const ComputeTime& time, const Computation& what) {
   return turn_seconds_ <= kTurnSeconds;
 }
 
-// A computation shares the turn of those before it, which the stream may not have passed yet. Else,
-// and when others want to compute, it is submitted only when the stream has come to it: a turn is
-// for computing, not for waiting for copies.
+// A computation shares the turn of those before it, which the stream may still be running.
+// Otherwise, and when other queues want to compute, it is submitted only when the stream has
+// reached it: a turn is for computing, not for waiting for copies.
 Status CudaQueue::begin(ComputeTime& time, const Computation& what, QueueReport& report) {
   std::shared_ptr<FairTurns::Turn> turn = turn_.lock();
   if (turn == nullptr || !joins_turn(time, what)) {
@@ -99,7 +99,7 @@ Status CudaQueue::begin(ComputeTime& time, const Computation& what, QueueReport&
 
 // --- behind the stream -------------------------------------------------------------------------
 
-// Without an event the stream has to be waited for here.
+// Without an event, this waits for the stream.
 Status CudaQueue::mark(Event& event) {
   auto recorded = events_->record(context_.stream);
   if (recorded.ok()) {
@@ -124,14 +124,14 @@ void CudaQueue::pass(const Submitted& submitted, QueueReport& report) const {
   report.failed_command = submitted.number;
 }
 
-// Until all that was submitted has passed, and let go of its memory.
+// Waits until all submitted commands have run and released their memory.
 void CudaQueue::catch_up() {
   const auto reached = std::make_shared<EventMark>();
   follower_.on_reached(false, [reached](const QueueReport&) { reached->set(); });
   (void)reached->wait();
 }
 
-// The thread that submitted the last command may not have returned from handing it on.
+// The thread that submitted the last command may not have returned from the submission.
 void CudaQueue::finish_submitting() {
   const auto reached = std::make_shared<EventMark>();
   HostQueue::reach(false, false, [reached](const QueueReport&) { reached->set(); });
@@ -186,7 +186,7 @@ void CudaQueue::record(std::shared_ptr<EventMark> event_mark) {
   });
 }
 
-// Waits on this thread until the other queue has submitted its mark, and in the stream from there.
+// Waits on this thread until the other queue has submitted its mark, and then in the stream.
 void CudaQueue::wait(std::shared_ptr<EventMark> event_mark) {
   if (event_mark == nullptr || event_mark->done()) {
     submit({.cheap = true}, [](QueueReport&) { return Status(); });

@@ -1,5 +1,5 @@
 #pragma once
-// A queue of an accelerator: a stream, and what the host has to do before and behind it.
+// A queue of an accelerator: a stream, and the host's work before and behind it.
 
 #include <atomic>
 #include <condition_variable>
@@ -22,11 +22,11 @@
 
 namespace ob::cuda {
 
-/// Commands are submitted to the stream one behind the other and do not wait for each other. A
-/// second queue of the host follows the stream: when it has passed a command, buffers may go, marks
-/// are set, times are counted, and whoever waits hears of it. So nothing is reported before the
-/// device has confirmed it. What the device says too late is the failure of the oldest command that
-/// it had not confirmed.
+/// Commands are submitted to the stream one after the other and do not wait for each other. A
+/// second queue of the host follows the stream: when the stream has run a command, this queue
+/// releases buffers, sets marks, counts times, and reports to waiting threads. So nothing is
+/// reported before the device has confirmed it. An error that the device reports late counts as the
+/// failure of the oldest command that was not confirmed.
 /// Threads: as HostQueue
 class CudaQueue final : public HostQueue {
  public:
@@ -40,18 +40,19 @@ class CudaQueue final : public HostQueue {
   /// Errors: device_error
   static Result<std::shared_ptr<CudaQueue>> create(const Resources& resources,
                                                    const std::string& name, const Account& account);
-  /// Waits for what was submitted.
+  /// Waits for all submitted commands.
   ~CudaQueue() override;
 
   StreamContext& context() noexcept { return context_; }
   StreamCopies& copies() noexcept { return copies_; }
 
-  /// For what is submitted from now on.   Threads: the submitter
+  /// Sets the accuracy of commands that are submitted from now on.   Threads: the submitter
   void set_accuracy(Accuracy accuracy);
 
-  /// Runs `work` (a Status(CudaQueue&, QueueReport&) that submits to the stream) in its turn, with
-  /// the device current. Memory: `work` lives until the stream has passed what it submitted
-  /// @param quick work waits for nothing, and may run on the submitting thread
+  /// Runs `work`, a Status(CudaQueue&, QueueReport&) that submits to the stream, in its turn and
+  /// with the device current.
+  /// Memory: `work` lives until the stream has run its submissions
+  /// @param quick work that waits for nothing, and may run on the submitting thread
   template <class Work>
   void submit_work(bool quick, Work&& work) {
     const TaskManner manner{.cheap = quick && held_ == 0};
@@ -64,7 +65,7 @@ class CudaQueue final : public HostQueue {
     });
   }
 
-  /// As part of such work: submits a computation (a Status()) in a turn of its queue.
+  /// Submits a computation (a Status()) in a turn of its queue, as part of such work.
   /// Errors: busy; those of compute
   template <class Compute>
   Status compute(ComputeTime& time, const Computation& what, QueueReport& report,
@@ -84,7 +85,7 @@ class CudaQueue final : public HostQueue {
  private:
   using Event = std::shared_ptr<const StreamEvent>;
 
-  /// The computation that a command submits, until the stream has passed it.
+  /// The computation of a command, until the stream has run it.
   struct Running {
     std::shared_ptr<FairTurns::Turn> turn;
     ComputeTime& time;
@@ -92,7 +93,7 @@ class CudaQueue final : public HostQueue {
     Status status;
     Event began;
   };
-  /// What is left of a command that was submitted.
+  /// The remaining record of a submitted command.
   struct Submitted {
     std::uint64_t number;
     Event passed;
@@ -110,7 +111,7 @@ class CudaQueue final : public HostQueue {
   void wait_until_let_go();
   void pass(const Submitted& submitted, QueueReport& report) const;
 
-  // Hands what was submitted to the other queue. Memory: `held` goes when the stream has passed
+  // Passes submitted work to the other queue. Memory: `held` is released when the stream has run
   template <class Held>
   Status follow(Held&& held) {
     Submitted submitted{number(), nullptr, std::move(running_), work_.hand_over()};
@@ -132,18 +133,18 @@ class CudaQueue final : public HostQueue {
   StreamContext context_;
   StreamCopies copies_;
 
-  // Callbacks that have not returned, behind which nothing is submitted.
+  // The callbacks that have not returned; nothing is submitted meanwhile.
   std::atomic<unsigned> held_{0};
   std::mutex mutex_;
   std::condition_variable let_go_;
 
-  // Of the command that is being submitted, and of the turn that the last ones share.
+  // The command that is being submitted, and the turn that the last ones share.
   std::unique_ptr<Running> running_;
   std::weak_ptr<FairTurns::Turn> turn_;
   double turn_seconds_ = 0;
   unsigned turn_commands_ = 0;
 
-  HostQueue follower_;  // goes first
+  HostQueue follower_;  // destroyed first
 };
 
 }  // namespace ob::cuda

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/contract.hpp"
 #include "device/real_transform.hpp"
 
 namespace ob::cuda {
@@ -34,6 +35,7 @@ std::uint64_t output_count(const FftPlan& through) {
 }  // namespace
 
 Result<std::unique_ptr<CudaFftPlan>> RealPlan::create(const FftTable& table, const FftPlan& plan) {
+  OB_EXPECT(plan.kind == FftKind::r2r);
   std::unique_ptr<RealPlan> made(new RealPlan(plan));
   for (std::size_t d = plan.rank; d-- > 0;) {
     OB_RETURN_IF_ERROR(made->add(table, d));

@@ -5,17 +5,19 @@
 #include <cusolverDn.h>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
 namespace ob::cuda {
 
-/// Parameters that are no arguments of the row.
+/// The parameters that are not arguments of the row.
 struct RowExtras {
   cusolverDnParams_t params = nullptr;
   std::byte* device_work = nullptr;
@@ -27,23 +29,24 @@ struct RowExtras {
   int* info = nullptr;
 };
 
-/// What a question for the size of the workspace is answered with.
+/// The answer to a query for the size of the workspace.
 struct RowWanted {
   std::size_t device_bytes = 0;
   std::size_t host_bytes = 0;
   int work_elements = 0;
 };
 
-/// Hands out one parameter after another. cuBLAS and cuSOLVER keep the reference's order, so that a
-/// parameter's C type and the next argument of the row say what it is: an enumeration is the next
-/// flag; an integer the leading dimension or increment of the operand before it, else the next
+/// Returns one parameter after another. cuBLAS and cuSOLVER keep the reference's order, so that a
+/// parameter's C type and the next argument of the row determine its meaning: an enumeration is the
+/// next flag; an integer the leading dimension or increment of the operand before it, else the next
 /// dimension; a pointer the next scalar (converted, on the host) or operand (on the device); a data
-/// type that of the next operand. Arguments that a function leaves out are skipped. After the last
-/// operand come the workspace and info; trmm's second B is the first.
+/// type that of the next operand. Arguments that a function leaves out are skipped. The workspace
+/// and info follow the last operand; trmm's second B is the same as the first.
 /// Memory: scalars live in this object
 class RowParameters {
  public:
-  /// @param operands of these arguments   @param wanted if the function is such a question
+  /// @param operands those of the arguments
+  /// @param wanted receives the answer of a workspace query; nullptr for other functions
   RowParameters(const Descriptor& routine, const Argument* arguments, const Operands& operands,
                 const RowExtras& extras = {}, RowWanted* wanted = nullptr)
       : routine_(routine),
@@ -53,7 +56,11 @@ class RowParameters {
         wanted_(wanted) {}
 
   template <class P>
-  P next();
+  P next() {
+    P parameter{};
+    set(parameter);
+    return parameter;
+  }
 
  private:
   static constexpr bool is_value(Kind kind) {
@@ -70,6 +77,23 @@ class RowParameters {
   void* pointer();
   template <class Number>
   Number* value();
+
+  void set(cublasOperation_t& parameter);
+  void set(cublasFillMode_t& parameter);
+  void set(cublasDiagType_t& parameter);
+  void set(cublasSideMode_t& parameter);
+  void set(cusolverEigMode_t& parameter);
+  void set(cusolverEigType_t& parameter);
+  void set(signed char& parameter);
+  void set(cusolverDnParams_t& parameter);
+  void set(cudaDataType& parameter);
+  void set(std::size_t& parameter);
+  void set(std::size_t*& parameter);
+  void set(int*& parameter);
+  template <std::integral P>
+  void set(P& parameter);
+  template <class Pointed>
+  void set(Pointed*& parameter);
 
   const Descriptor& routine_;
   const Argument* const arguments_;
@@ -101,7 +125,7 @@ inline cudaDataType RowParameters::data_type() {
   bool real = precision == Precision::s || precision == Precision::d;
   for (const Operand& operand : operands_.span()) {
     if (at_end() || operand.argument != at_ || routine_.kinds[at_] != Kind::vector) continue;
-    // a vector of real numbers (w of heevd)
+    // vectors of real numbers, such as w of heevd
     real = real || operand.element_bytes == real_bytes(precision);
   }
   if (real) return single ? CUDA_R_32F : CUDA_R_64F;
@@ -139,59 +163,73 @@ Number* RowParameters::value() {
   return reinterpret_cast<Number*>(slot);
 }
 
-template <class P>
-P RowParameters::next() {
-  if constexpr (std::is_same_v<P, cublasOperation_t>) {
-    const char trans = flag();
-    // The real functions' own rules for C differ from one to the next.
-    const bool real = routine_.precision == Precision::s || routine_.precision == Precision::d;
-    return trans == 'N' ? CUBLAS_OP_N : trans == 'C' && !real ? CUBLAS_OP_C : CUBLAS_OP_T;
-  } else if constexpr (std::is_same_v<P, cublasFillMode_t>) {
-    return flag() == 'U' ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
-  } else if constexpr (std::is_same_v<P, cublasDiagType_t>) {
-    return flag() == 'U' ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
-  } else if constexpr (std::is_same_v<P, cublasSideMode_t>) {
-    return flag() == 'L' ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
-  } else if constexpr (std::is_same_v<P, cusolverEigMode_t>) {
-    return flag() == 'V' ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
-  } else if constexpr (std::is_same_v<P, cusolverEigType_t>) {
-    return static_cast<cusolverEigType_t>(integer());  // CUSOLVER_EIG_TYPE_1 is 1
-  } else if constexpr (std::is_same_v<P, signed char>) {
-    return static_cast<signed char>(flag());
-  } else if constexpr (std::is_same_v<P, cusolverDnParams_t>) {
-    return extras_.params;
-  } else if constexpr (std::is_same_v<P, cudaDataType>) {
-    return data_type();
-  } else if constexpr (std::is_same_v<P, std::size_t>) {
-    const bool first = !sized_;
-    sized_ = true;
-    return first ? extras_.device_bytes : extras_.host_bytes;
-  } else if constexpr (std::is_same_v<P, std::size_t*>) {
-    const bool first = !sized_;
-    sized_ = true;
-    return first ? &wanted_->device_bytes : &wanted_->host_bytes;
-  } else if constexpr (std::is_same_v<P, int*>) {
-    if (wanted_ != nullptr) return &wanted_->work_elements;
-    skip_to([](Kind kind) { return kind == Kind::index_vector; });
-    if (at_end()) return extras_.info;
-    ++at_;
-    return extras_.pivots;
-  } else if constexpr (std::is_integral_v<P>) {
-    return static_cast<P>(integer());
-  } else {
-    using Number = std::remove_pointer_t<P>;
-    constexpr bool number = !std::is_void_v<Number> && !std::is_integral_v<Number>;
-    if constexpr (number) {
-      if (at_ < routine_.kinds.size() && is_value(routine_.kinds[at_])) return value<Number>();
-    }
-    return static_cast<P>(pointer());
+// --- one overload for each type of a parameter
+// ----------------------------------------------------
+
+inline void RowParameters::set(cublasOperation_t& parameter) {
+  const char trans = flag();
+  // The real functions' own rules for C differ from one to the next.
+  const bool real = routine_.precision == Precision::s || routine_.precision == Precision::d;
+  parameter = trans == 'N' ? CUBLAS_OP_N : trans == 'C' && !real ? CUBLAS_OP_C : CUBLAS_OP_T;
+}
+inline void RowParameters::set(cublasFillMode_t& parameter) {
+  parameter = flag() == 'U' ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
+}
+inline void RowParameters::set(cublasDiagType_t& parameter) {
+  parameter = flag() == 'U' ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+}
+inline void RowParameters::set(cublasSideMode_t& parameter) {
+  parameter = flag() == 'L' ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
+}
+inline void RowParameters::set(cusolverEigMode_t& parameter) {
+  parameter = flag() == 'V' ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
+}
+inline void RowParameters::set(cusolverEigType_t& parameter) {
+  parameter = static_cast<cusolverEigType_t>(integer());  // CUSOLVER_EIG_TYPE_1 is 1
+}
+inline void RowParameters::set(signed char& parameter) {
+  parameter = static_cast<signed char>(flag());
+}
+inline void RowParameters::set(cusolverDnParams_t& parameter) { parameter = extras_.params; }
+inline void RowParameters::set(cudaDataType& parameter) { parameter = data_type(); }
+
+inline void RowParameters::set(std::size_t& parameter) {
+  parameter = std::exchange(sized_, true) ? extras_.host_bytes : extras_.device_bytes;
+}
+inline void RowParameters::set(std::size_t*& parameter) {
+  parameter = std::exchange(sized_, true) ? &wanted_->host_bytes : &wanted_->device_bytes;
+}
+
+inline void RowParameters::set(int*& parameter) {
+  if (wanted_ != nullptr) {
+    parameter = &wanted_->work_elements;
+    return;
   }
+  skip_to([](Kind kind) { return kind == Kind::index_vector; });
+  parameter = at_end() ? extras_.info : extras_.pivots;
+  if (!at_end()) ++at_;
+}
+
+template <std::integral P>
+void RowParameters::set(P& parameter) {
+  parameter = static_cast<P>(integer());
+}
+
+template <class Pointed>
+void RowParameters::set(Pointed*& parameter) {
+  if constexpr (!std::is_void_v<Pointed> && !std::is_integral_v<Pointed>) {
+    if (at_ < routine_.kinds.size() && is_value(routine_.kinds[at_])) {
+      parameter = value<Pointed>();
+      return;
+    }
+  }
+  parameter = static_cast<Pointed*>(pointer());
 }
 
 /// Calls a function whose first parameter is a handle.
 template <class Status, class Handle, class... Parameters>
 Status call_with(Status (*function)(Handle, Parameters...), Handle handle, RowParameters& row) {
-  // A braced list is evaluated from left to right; arguments of a call are in any order.
+  // A braced list is evaluated from left to right; arguments of a call have no order.
   const std::tuple<Parameters...> parameters{row.next<Parameters>()...};
   return std::apply([&](const Parameters&... p) { return function(handle, p...); }, parameters);
 }

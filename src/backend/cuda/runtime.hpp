@@ -38,14 +38,15 @@
 
 namespace ob::cuda {
 
-/// Threads: any; which device is current is the thread's
+/// Threads: any; each thread has its own current device
 struct Runtime {
   OB_CUDART_FUNCTIONS(OB_CUDA_MEMBER)
 
   /// Errors: unavailable, if there is no library or it lacks a function
   static Result<Runtime> open();
 
-  /// What a call returned, as `what: why (CUDA's name)`. Clears the thread's last error.
+  /// Converts the result of a call to a Status `what: why (CUDA's name)`. Clears the thread's last
+  /// error.
   /// Errors: out_of_memory; unavailable without driver or device; else device_error
   Status check(cudaError_t result, const char* what) const;
 };

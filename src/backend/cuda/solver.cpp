@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/cuda/row_parameters.hpp"
+#include "base/contract.hpp"
 
 namespace ob::cuda {
 namespace {
@@ -27,7 +28,7 @@ constexpr bool is_narrow(Status (*)(Parameters...)) {
 
 struct Row {
   std::string_view name;
-  Call ask;  // how much workspace it needs; nullptr: none
+  Call ask;  // queries the workspace; nullptr: it needs none
   Call run;
   bool narrow;
 };
@@ -67,7 +68,7 @@ Status check_integers(const Descriptor& routine, const Argument* arguments) {
   return {};
 }
 
-// One run of one row.
+// A call of one row.
 class Run {
  public:
   Run(StreamContext& context, const Descriptor& routine, const Argument* arguments, const Row& row)
@@ -88,7 +89,7 @@ class Run {
     OB_RETURN_IF_ERROR(table_->check(row_.run(*table_, handle_, row), routine_.name));
     Status widened = widen_pivots();
     if (widened.ok()) return info();
-    (void)context_.synchronize();  // the host's workspace goes with this object
+    (void)context_.synchronize();  // the workspace on the host is freed with this object
     return widened;
   }
 
@@ -168,6 +169,7 @@ bool solver_has(const Descriptor& routine) noexcept { return find(routine) != nu
 
 Result<std::int64_t> run_solver(StreamContext& context, const Descriptor& routine,
                                 const Argument* arguments) {
+  OB_EXPECT(solver_has(routine));
   return Run(context, routine, arguments, *find(routine)).run();
 }
 

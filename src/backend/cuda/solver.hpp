@@ -1,5 +1,5 @@
 #pragma once
-// Rows of LAPACK that are one function of cuSOLVER.
+// Rows of LAPACK by one function of cuSOLVER each.
 
 #include "backend/cuda/stream_context.hpp"
 #include "routines/argument.hpp"
@@ -7,14 +7,13 @@
 
 namespace ob::cuda {
 
-/// True if cuSOLVER has a function for it (perhaps not for all arguments).
+/// True if cuSOLVER has a function for the row, though perhaps not for all arguments.
 bool solver_has(const Descriptor& routine) noexcept;
 
-/// Runs the function and waits for it. The call's own info stays as it is.
-/// @returns info
+/// Runs the function and waits for it; returns info. The call's own info argument is not written.
+/// Errors: unsupported if the library lacks it or refuses the arguments, or a dimension exceeds its
+///         integers; unavailable; out_of_memory; device_error
 /// @pre solver_has(routine)
-/// Errors: unsupported if the library lacks it or refuses the arguments, or a dimension is beyond
-/// its integers; unavailable; out_of_memory; device_error
 Result<std::int64_t> run_solver(StreamContext& context, const Descriptor& routine,
                                 const Argument* arguments);
 

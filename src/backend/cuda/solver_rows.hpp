@@ -1,5 +1,5 @@
 #pragma once
-// Which functions of cuSOLVER some rows of LAPACK are.
+// The functions of cuSOLVER for some rows of LAPACK.
 //
 // OB_CUSOLVER_ROWS(X): X(routine, question for the workspace, function); OB_CUSOLVER_PLAIN_ROWS(X)
 // likewise, without workspace. Parameters: row_parameters.hpp. Functions for any type take 64-bit

@@ -24,7 +24,8 @@ struct SolverTable {
   /// Errors: unavailable, if there is no library or it lacks a function
   static Result<SolverTable> open();
 
-  /// What a call returned, as `what: why`.   Errors: out_of_memory; unsupported; device_error
+  /// Converts the result of a call to a Status `what: why`.
+  /// Errors: out_of_memory; unsupported; device_error
   Status check(cusolverStatus_t result, std::string_view what) const;
 };
 

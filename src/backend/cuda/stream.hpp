@@ -7,7 +7,7 @@
 
 namespace ob::cuda {
 
-/// Owns a stream that waits for no other.   Threads: one at a time
+/// Owns a stream that does not synchronize with the default stream.   Threads: one at a time
 class Stream {
  public:
   /// Errors: device_error

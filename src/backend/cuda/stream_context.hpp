@@ -1,5 +1,5 @@
 #pragma once
-// What work on one stream may use.
+// The resources of work on one stream.
 
 #include "backend/cuda/handles.hpp"
 #include "backend/cuda/libraries.hpp"
@@ -19,13 +19,13 @@ struct StreamContext {
   WorkArea& work;
   PinnedPool& pinned;  ///< for info, scalars, operands of host routines
   Handles& handles;
-  const HostRoutines* host;  ///< what the processor can do; nullptr: nothing
+  const HostRoutines* host;  ///< the processor's library, or nullptr
   Accuracy accuracy = Accuracy::standard;
 
   const Runtime& runtime() const noexcept { return libraries.runtime(); }
-  /// Waits for all that was submitted to the stream.   Errors: device_error
+  /// Waits for all work submitted to the stream.   Errors: device_error
   Status synchronize() const;
-  /// What submits copies of that kind.   Errors of that: device_error
+  /// Returns a function that submits copies of a kind.   Errors of that function: device_error
   CopyColumns copies(cudaMemcpyKind kind) const;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/contract.hpp"
+
 namespace ob::cuda {
 namespace {
 
@@ -62,6 +64,7 @@ bool StreamCopies::reachable(const Layout& host) const {
 }
 
 Status StreamCopies::upload(const Layout& device, const Layout& host) {
+  OB_EXPECT(device.total_bytes() == host.total_bytes());
   if (host.total_bytes() == 0) return {};
   if (!reachable(host)) {
     Status status = upload_blocks(device, host);
@@ -125,6 +128,7 @@ Status StreamCopies::download_blocks(const Layout& device, const Sink& sink) {
 }
 
 Status StreamCopies::download(const Layout& host, const Layout& device) {
+  OB_EXPECT(device.total_bytes() == host.total_bytes());
   if (host.total_bytes() == 0) return {};
   Layout::Cursor to(host);
   if (reachable(host)) {
@@ -135,6 +139,7 @@ Status StreamCopies::download(const Layout& host, const Layout& device) {
 }
 
 Status StreamCopies::copy(const Layout& to_layout, const Layout& from_layout) {
+  OB_EXPECT(to_layout.total_bytes() == from_layout.total_bytes());
   Layout::Cursor to(to_layout);
   Layout::Cursor from(from_layout);
   return submit(to, from, to_layout.total_bytes(), cudaMemcpyDeviceToDevice);

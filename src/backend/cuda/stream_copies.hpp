@@ -13,9 +13,9 @@
 
 namespace ob::cuda {
 
-/// What the device reaches by itself is only submitted: it is copied when the stream gets there.
-/// Other memory of the host goes through two page-locked blocks, one of which is filled or emptied
-/// while the other travels; the last two of an upload may still travel when it returns. A Layout's
+/// Copies of memory that the device can access are only submitted, and run in the stream's order.
+/// Other host memory passes through two page-locked blocks, one of which is filled or emptied while
+/// the other travels; the last two of an upload may still travel when it returns. A Layout's
 /// addresses are the device's or the host's, as its name says.
 /// Threads: the one that submits
 class StreamCopies {
@@ -25,15 +25,20 @@ class StreamCopies {
   StreamCopies(const StreamCopies&) = delete;
   StreamCopies& operator=(const StreamCopies&) = delete;
 
-  /// Errors: out_of_memory, device_error   @pre equal total_bytes()
+  /// Copies from the host.   Errors: out_of_memory, device_error
+  /// @pre device.total_bytes() == host.total_bytes()
   Status upload(const Layout& device, const Layout& host);
-  /// Waits unless the device reaches the host's memory.
+  /// Copies to the host; waits unless the device can access the host's memory. Errors as upload().
+  /// @pre device.total_bytes() == host.total_bytes()
   Status download(const Layout& host, const Layout& device);
+  /// Copies inside the device. Errors as upload().
+  /// @pre to.total_bytes() == from.total_bytes()
   Status copy(const Layout& to, const Layout& from);
-  /// Of elements in device memory; waits.   @param base their offsets count from here
+  /// Computes a digest of elements in device memory and waits for it.
+  /// @param base the address that the parts' offsets count from
   Status digest(std::byte* base, const ChunkParts& parts, Digest& digest);
 
-  /// True if the device copies to or from there by itself.   Threads: any
+  /// True if the device can access the memory.   Threads: any
   bool reachable(const Layout& host) const;
 
  private:

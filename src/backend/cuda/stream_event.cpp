@@ -44,7 +44,7 @@ Result<cudaEvent_t> EventPool::take() {
       return event;
     }
   }
-  // Waiting threads sleep: the cores are for the network.
+  // Waiting threads sleep, because the network needs the cores.
   cudaEvent_t event = nullptr;
   OB_RETURN_IF_ERROR(gpu_.runtime().check(
       gpu_.runtime().cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "making an event"));

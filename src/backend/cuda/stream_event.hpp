@@ -1,5 +1,5 @@
 #pragma once
-// Marks in streams of a device, which others wait for.
+// Events in the streams of a device.
 
 #include <memory>
 #include <mutex>
@@ -15,12 +15,12 @@ class EventPool;
 /// One recording of an event. Threads: any
 class StreamEvent {
  public:
-  /// Sleeps until the stream got there.   Errors: device_error
+  /// Sleeps until the stream has reached the event.   Errors: device_error
   Status wait() const;
-  /// What comes behind in `stream` waits, not this thread.   Errors: device_error
+  /// Makes later work of `stream` wait, but not this thread.   Errors: device_error
   Status hold(cudaStream_t stream) const;
-  /// Device time from `begin` to here; 0 if it cannot be told.
-  /// @pre both were waited for, and are of one stream
+  /// Returns the device time from `begin` to this event; 0 if it is unknown.
+  /// @param begin an event of the same stream; both must have been waited for
   std::uint64_t ns_since(const StreamEvent& begin) const;
 
  private:
@@ -30,8 +30,8 @@ class StreamEvent {
   const cudaEvent_t event_;
 };
 
-/// Events of one device, which are used again.
-/// Memory: goes after the last event   Threads: any
+/// A pool of events of one device.
+/// Memory: must outlive its events   Threads: any
 class EventPool : public std::enable_shared_from_this<EventPool> {
  public:
   static std::shared_ptr<EventPool> create(const Gpu& gpu) {
@@ -41,7 +41,7 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
 
-  /// Marks where the stream is now.   @pre the device is current   Errors: device_error
+  /// Records the present place of the stream; the device must be current.   Errors: device_error
   Result<std::shared_ptr<const StreamEvent>> record(cudaStream_t stream);
 
  private:

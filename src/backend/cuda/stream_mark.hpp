@@ -11,11 +11,11 @@
 
 namespace ob::cuda {
 
-/// Submitted first: from then on a stream can wait for it. Set when the recording queue's stream
-/// got there.   Threads: any
+/// A mark is first submitted, and a stream can wait for it from then on. It is set when the stream
+/// of the recording queue has reached it.   Threads: any
 class StreamMark final : public EventMark {
  public:
-  /// @param event nullptr: no stream can wait for it, only a thread
+  /// Notes the submission.   @param event nullptr: only threads can wait for it, no stream
   void submitted(std::shared_ptr<const StreamEvent> event) {
     const std::lock_guard lock(mutex_);
     event_ = std::move(event);
@@ -26,13 +26,13 @@ class StreamMark final : public EventMark {
     const std::lock_guard lock(mutex_);
     return submitted_;
   }
-  /// Waits for submitted(); what a stream has to wait for, or nullptr.
+  /// Waits for submitted(); returns the event that a stream must wait for, or nullptr.
   std::shared_ptr<const StreamEvent> event() const {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return submitted_; });
     return event_;
   }
-  /// The stream got there: sets the mark, and lets go of the event.
+  /// Sets the mark when the stream has reached it, and releases the event.
   void reached() {
     {
       const std::lock_guard lock(mutex_);

@@ -10,11 +10,10 @@
 
 namespace ob::cuda {
 
-/// The arguments of another routine of the same precision, given one after another.
+/// Collects the arguments of another routine of the same precision, one after another.
 class SubCall {
  public:
-  /// @param base of the real and of the complex precisions
-  /// @pre the table has the row
+  /// @param base the routine's name without precision, which must be in the table
   SubCall(const Descriptor& of, std::string_view base, std::string_view complex_base)
       : routine_(*routines::find(std::string(1, letter(of.precision)) +
                                  std::string(is_complex(of.precision) ? complex_base : base))) {}

@@ -5,11 +5,12 @@
 
 namespace ob::cuda {
 
-/// All but those whose vectors replace A.
+/// True for all calls except those whose vectors replace A.
 bool gesvd_takes(const Argument* arguments);
 bool gesdd_takes(const Argument* arguments);
 
-/// @pre gesvd_takes(arguments)   Errors: as run_lapack
+/// Runs the routine.   Errors: as run_lapack
+/// @pre gesvd_takes(arguments), or gesdd_takes(arguments)
 LapackSteps::Info gesvd(LapackSteps& steps, const Argument* arguments);
 LapackSteps::Info gesdd(LapackSteps& steps, const Argument* arguments);
 

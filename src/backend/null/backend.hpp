@@ -2,8 +2,8 @@
 // A device without silicon: memory and copies work, routines and transforms compute nothing.
 //
 // The skeleton of a backend: to write one, copy this folder, then
-//   config.hpp         what can be configured
-//   backend.{hpp,cpp}  how a device is made (open the vendor's libraries here)
+//   config.hpp         the settings of a device
+//   backend.{hpp,cpp}  the creation of a device (open the vendor's libraries here)
 //   device.{hpp,cpp}   routine calls and transforms; memory, queues, events and copies come from
 //                      HostDevice if the elements lie in host memory, else from AcceleratorDevice,
 //                      which wants a queue of the backend's (as backend/opencl has)

@@ -6,7 +6,7 @@
 namespace ob::null {
 
 struct Config {
-  unsigned index = 0;  ///< of this device among `devices`
+  unsigned index = 0;  ///< number of this device among `devices`
   unsigned devices = 1;
   std::uint64_t memory_bytes = 0;  ///< cap; 0: an equal part of the machine's memory
   double rate_gflops = 0;          ///< calls and transforms take flops / rate; 0: no time

@@ -9,8 +9,8 @@ namespace {
 // About what a sleep overshoots by (timer slack of Linux, 50 us): shorter ones would only add
 // error.
 constexpr std::chrono::microseconds kShortestSleep{50};
-// What comes at most so late after the last computation was waiting for it: it is this thread that
-// woke up late, and that is not the device's time.
+// A command that arrives within this time after the last computation counts as back-to-back: this
+// thread woke up late, which is not the device's time.
 constexpr std::chrono::microseconds kLate{300};
 // A device that claims to be busy longer than this was asked for something absurd.
 constexpr double kLongestSeconds = 1e6;

@@ -10,8 +10,8 @@
 
 namespace ob::opencl {
 
-/// A device of OpenCL's, whoever's it is, with the one context that this process has of it: what
-/// libraries compile for a context serves all our devices on it. Contexts are never released.
+/// An OpenCL device of any vendor, with the one context that this process has for it, so that
+/// programs compiled for the context serve all our devices on it. Contexts are never released.
 /// Threads: any
 struct Accelerator {
   cl_device_id device = nullptr;

@@ -21,8 +21,8 @@ Status check(const Config& config) {
   return {};
 }
 
-// A part of what there is (OpenCL does not say what is free); the rest is for the libraries' own
-// buffers.
+// Returns a part of all memory, because OpenCL does not tell how much is free. The rest is for the
+// libraries' own buffers.
 std::uint64_t memory_part(const Accelerator& accelerator, const Config& config,
                           std::size_t accelerators) {
   if (config.memory_bytes != 0) return config.memory_bytes;

@@ -1,5 +1,5 @@
 #pragma once
-// Which function of CLBlast each row of the BLAS is: X(routine, function).
+// The functions of CLBlast for the rows of the BLAS: X(routine, function).
 //
 // Level 3 only: CLBlast has the others, too, but a call of level 1 or 2 on data that lie on a
 // device is rare, and the processor has it done with the reference's rules. gemm3m is gemm, which
@@ -31,7 +31,7 @@
   X(cgemm3m, CLBlastCgemm)      \
   X(zgemm3m, CLBlastZgemm)
 
-/// What says how much memory of its own a product takes, by precision.
+/// The functions that return the scratch memory of a product, by precision.
 #define OB_CLBLAST_SIZES(X)            \
   X(sgemm, CLBlastSGemmTempBufferSize) \
   X(dgemm, CLBlastDGemmTempBufferSize) \

@@ -11,16 +11,30 @@
 namespace ob::opencl {
 namespace {
 
-// Where a matrix lies in its buffer, as CLBlast's functions take it [elements].
+// The place of a matrix in its buffer, as CLBlast's functions take it [elements].
 struct Matrix {
   std::size_t offset = 0;
   std::size_t ld = 0;
 };
-// Kernels take no matrix as it is that does not begin with its buffer.
+// A matrix that CLBlast must copy: its kernels use no matrix in place that begins behind the begin
+// of its buffer.
 constexpr Matrix kCopied{1, 1};
+
+// C := alpha op(A) op(B) + beta C with op(A) m x k and op(B) k x n.
+struct Product {
+  CLBlastTranspose transa = CLBlastTransposeNo;
+  CLBlastTranspose transb = CLBlastTransposeNo;
+  std::size_t m = 0;
+  std::size_t n = 0;
+  std::size_t k = 0;
+  Matrix a;
+  Matrix b;
+  Matrix c;
+};
+
 // Order of the triangles on the diagonal that trsm inverts, and of the products between them.
 constexpr std::size_t kTrsmBlock = 16;
-// Kernels pad the dimension that is summed over to a multiple of at most so much.
+// Kernels pad the dimension of the sum to a multiple of at most this.
 constexpr std::size_t kThickest = 64;
 
 class Scratch {
@@ -32,10 +46,16 @@ class Scratch {
   Result<std::size_t> bytes() const {
     const std::string_view base = routine_.base;
     if (base.starts_with("gemm") && !is_gemmt(routine_)) {
-      return product(trans("transa"), trans("transb"), dim("m"), dim("n"), dim("k"), matrix("a"),
-                     matrix("b"), matrix("c"));
+      return product({.transa = trans("transa"),
+                      .transb = trans("transb"),
+                      .m = dim("m"),
+                      .n = dim("n"),
+                      .k = dim("k"),
+                      .a = matrix("a"),
+                      .b = matrix("b"),
+                      .c = matrix("c")});
     }
-    // The largest of its blocks and what lies beside them.
+    // The maximum over its blocks, and over the products beside them.
     if (is_gemmt(routine_)) {
       return copied(dim("n"), std::min(dim("n"), std::size_t{kGemmtBlock}), dim("k"));
     }
@@ -65,9 +85,8 @@ class Scratch {
   }
   std::size_t element() const { return element_bytes(routine_.precision); }
 
-  // Of CLBlast's gemm.
-  Result<std::size_t> product(CLBlastTranspose transa, CLBlastTranspose transb, std::size_t m,
-                              std::size_t n, std::size_t k, Matrix a, Matrix b, Matrix c) const {
+  // Asks CLBlast for the scratch memory of its gemm.
+  Result<std::size_t> product(const Product& p) const {
     const auto ask = routine_.precision == Precision::s   ? table_.CLBlastSGemmTempBufferSize
                      : routine_.precision == Precision::d ? table_.CLBlastDGemmTempBufferSize
                      : routine_.precision == Precision::c ? table_.CLBlastCGemmTempBufferSize
@@ -75,16 +94,16 @@ class Scratch {
     cl_command_queue queue = context_.queue;
     std::size_t size_bytes = 0;
     OB_RETURN_IF_ERROR(
-        BlasTable::check(ask(CLBlastLayoutColMajor, transa, transb, m, n, k, a.offset, a.ld,
-                             b.offset, b.ld, c.offset, c.ld, &queue, &size_bytes),
+        BlasTable::check(ask(CLBlastLayoutColMajor, p.transa, p.transb, p.m, p.n, p.k, p.a.offset,
+                             p.a.ld, p.b.offset, p.b.ld, p.c.offset, p.c.ld, &queue, &size_bytes),
                          "the temporary memory of a product"));
     return size_bytes;
   }
   Result<std::size_t> copied(std::size_t m, std::size_t n, std::size_t k) const {
-    return product(CLBlastTransposeNo, CLBlastTransposeNo, m, n, k, kCopied, kCopied, kCopied);
+    return product({.m = m, .n = n, .k = k, .a = kCopied, .b = kCopied, .c = kCopied});
   }
 
-  // A product with the whole of A, written out in a dense square.
+  // Returns the scratch memory of a product with A, which is expanded to a dense square.
   Result<std::size_t> with_square(CLBlastTranspose transa) const {
     const std::size_t m = dim("m");
     const std::size_t n = dim("n");
@@ -92,14 +111,14 @@ class Scratch {
     const Matrix square{0, order};
     const Matrix b = matrix("b");
     const Matrix c = routine_.base == "trmm" ? b : matrix("c");
-    OB_ASSIGN_OR_RETURN(const std::size_t own,
-                        left() ? product(transa, CLBlastTransposeNo, m, n, m, square, b, c)
-                               : product(CLBlastTransposeNo, transa, m, n, n, b, square, c));
+    const Product from_left{.transa = transa, .m = m, .n = n, .k = m, .a = square, .b = b, .c = c};
+    const Product from_right{.transb = transa, .m = m, .n = n, .k = n, .a = b, .b = square, .c = c};
+    OB_ASSIGN_OR_RETURN(const std::size_t own, product(left() ? from_left : from_right));
     return own + order * order * element();
   }
   Result<std::size_t> symmetric() const { return with_square(CLBlastTransposeNo); }
 
-  // A copy of B's buffer, from its beginning.
+  // Returns the size of a copy of B's buffer, from its begin.
   std::size_t copy_of_b() const {
     const Matrix b = matrix("b");
     return (b.offset + b.ld * (dim("n") - 1) + dim("m")) * element();
@@ -115,8 +134,8 @@ class Scratch {
     return own + copy_of_b() + inverses * element();
   }
 
-  // A copy of C, and of factors that do not lie as the kernels want them, padded to whole tiles of
-  // theirs.
+  // Returns the size of a copy of C, and of factors that the kernels cannot use in place, padded to
+  // whole tiles.
   Result<std::size_t> rank_update() const {
     const std::size_t n = dim("n");
     const bool two = routine_.base == "syr2k" || routine_.base == "her2k";
@@ -135,13 +154,18 @@ class Scratch {
     const bool plain = named("trans").flag == 'N';
     const std::size_t n = dim("n");
     OB_ASSIGN_OR_RETURN(const std::size_t size_bytes,
-                        product(plain ? CLBlastTransposeNo : CLBlastTransposeYes,
-                                plain ? CLBlastTransposeYes : CLBlastTransposeNo, n, n, dim("k"),
-                                matrix(first), matrix(second), kCopied));
+                        product({.transa = plain ? CLBlastTransposeNo : CLBlastTransposeYes,
+                                 .transb = plain ? CLBlastTransposeYes : CLBlastTransposeNo,
+                                 .m = n,
+                                 .n = n,
+                                 .k = dim("k"),
+                                 .a = matrix(first),
+                                 .b = matrix(second),
+                                 .c = kCopied}));
     return size_bytes == n * n * element();
   }
-  // Rows and columns of a tile, together: of two factors that are one row and one column, padded to
-  // tiles, each element of the sum takes so much.
+  // Returns the rows plus the columns of a tile: for factors of one row and one column, padded to
+  // tiles, each element of the sum takes this much.
   Result<std::size_t> edges_of_tile() const {
     constexpr std::size_t kLong = std::size_t{1} << 40;
     OB_ASSIGN_OR_RETURN(const std::size_t size_bytes, copied(1, 1, kLong));

@@ -1,5 +1,5 @@
 #pragma once
-// What CLBlast allocates on the device beside the operands of a call.
+// The device memory that CLBlast allocates beside the operands of a call.
 
 #include <cstdint>
 
@@ -10,10 +10,10 @@
 
 namespace ob::opencl {
 
-/// At most so many bytes at a time, over the whole call. Of a product CLBlast says itself what it
-/// takes: copies of operands that its kernels want padded or transposed, nothing for small ones.
-/// The other rows make copies of their own and then products.
-/// @pre blas_takes(...)   Errors: device_error
+/// Returns the largest number of bytes that a call has allocated at any time. CLBlast itself
+/// reports the memory of a product: copies of operands that its kernels want padded or transposed,
+/// and nothing for small ones. The other rows make copies of their own and then products.
+/// @param arguments those of a call that blas_takes() accepts   Errors: device_error
 /// Source: CLBlast 1.5.3, src/routines/level3
 Result<std::uint64_t> blas_scratch_bytes(const BlasTable& table, const QueueContext& context,
                                          const Descriptor& routine, const Argument* arguments);

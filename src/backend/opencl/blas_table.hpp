@@ -21,7 +21,7 @@ struct BlasTable {
   /// Errors: unavailable, if there is no library or it lacks a function
   static Result<BlasTable> open();
 
-  /// What a call returned, as `what: why`.   Errors: out_of_memory; device_error
+  /// Converts the result of a call to a Status `what: why`.   Errors: out_of_memory; device_error
   static Status check(CLBlastStatusCode result, std::string_view what);
 };
 

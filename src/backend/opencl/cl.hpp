@@ -49,7 +49,7 @@ struct Cl {
   /// The process's one, opened when first asked for; failing to is remembered.
   static Result<const Cl*> get();
 
-  /// What a call returned, as `what: why`.
+  /// Converts the result of a call to a Status `what: why`.
   /// Errors: out_of_memory; unavailable without a platform; else device_error
   static Status check(cl_int result, const std::string& what);
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/contract.hpp"
+
 namespace ob::opencl {
 namespace {
 
@@ -29,6 +31,7 @@ Status Copies::submit(Layout::Cursor& to, Layout::Cursor& from, std::uint64_t co
 }
 
 Status Copies::upload(const Layout& device, const Layout& host) {
+  OB_EXPECT(device.total_bytes() == host.total_bytes());
   const std::uint64_t total = host.total_bytes();
   if (total == 0) return {};
   Layout::Cursor to(device);
@@ -67,6 +70,7 @@ Status Copies::read_out(const Layout& device, const Sink& sink) {
 }
 
 Status Copies::download(const Layout& host, const Layout& device) {
+  OB_EXPECT(device.total_bytes() == host.total_bytes());
   const std::uint64_t total = host.total_bytes();
   if (total == 0) return {};
   Layout::Cursor to(host);
@@ -79,6 +83,7 @@ Status Copies::download(const Layout& host, const Layout& device) {
 }
 
 Status Copies::copy(const Layout& to_layout, const Layout& from_layout) {
+  OB_EXPECT(to_layout.total_bytes() == from_layout.total_bytes());
   Layout::Cursor to(to_layout);
   Layout::Cursor from(from_layout);
   OB_RETURN_IF_ERROR(submit(to, from, to_layout.total_bytes(), QueueContext::Way::inside));

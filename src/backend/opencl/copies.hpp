@@ -19,14 +19,20 @@ class Copies {
  public:
   explicit Copies(const QueueContext& context) : context_(context) {}
 
-  /// Errors: out_of_memory, device_error   @pre equal total_bytes()
+  /// Copies from the host.   Errors: out_of_memory, device_error
+  /// @pre device.total_bytes() == host.total_bytes()
   Status upload(const Layout& device, const Layout& host);
+  /// Copies to the host. Errors as upload().
+  /// @pre device.total_bytes() == host.total_bytes()
   Status download(const Layout& host, const Layout& device);
+  /// Copies inside the device. Errors as upload().
+  /// @pre to.total_bytes() == from.total_bytes()
   Status copy(const Layout& to, const Layout& from);
-  /// Of elements in device memory.   @param base their offsets count from here
+  /// Computes a digest of elements in device memory.
+  /// @param base the address that the parts' offsets count from
   Status digest(std::byte* base, const ChunkParts& parts, Digest& digest);
 
-  /// True if the device copies to or from there by itself.   Threads: any
+  /// True if the device can access the memory.   Threads: any
   static bool reachable(const Layout& /*host*/) { return false; }
 
  private:

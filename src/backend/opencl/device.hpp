@@ -11,12 +11,11 @@
 
 namespace ob::opencl {
 
-/// Computes one thing at a time, with all of the accelerator; copies of other queues go on
-/// meanwhile.
+/// Runs one computation at a time, with all of the accelerator; other queues copy meanwhile.
 /// Threads: any, as Device
 class ClDevice final : public AcceleratorDevice<ClQueue, ClFftPlan> {
  public:
-  /// What a device is made of.
+  /// The parts of a device.
   struct Parts {
     const Cl& cl;
     const Accelerator& accelerator;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/contract.hpp"
+
 namespace ob::opencl {
 namespace {
 
@@ -37,6 +39,7 @@ bool DevicePlan::takes(const Accelerator& accelerator, const FftPlan& plan) noex
 
 Result<std::unique_ptr<ClFftPlan>> DevicePlan::create(const Accelerator& accelerator,
                                                       DeviceMemory& memory, const FftPlan& plan) {
+  OB_EXPECT(takes(accelerator, plan));
   const VkShape shape = shape_of(plan);
   std::unique_ptr<VkTransform> transform;
   if (shape.rank > 0) {

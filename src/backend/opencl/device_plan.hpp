@@ -14,7 +14,8 @@ namespace ob::opencl {
 class DevicePlan final : public ClFftPlan {
  public:
   static bool takes(const Accelerator& accelerator, const FftPlan& plan) noexcept;
-  /// @pre takes(...)   Errors: as VkTransform::create
+  /// Makes the plan.   Errors: as VkTransform::create
+  /// @pre takes(accelerator, plan)
   static Result<std::unique_ptr<ClFftPlan>> create(const Accelerator& accelerator,
                                                    DeviceMemory& memory, const FftPlan& plan);
 

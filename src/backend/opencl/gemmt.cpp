@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backend/opencl/blas_call.hpp"
+#include "base/contract.hpp"
 #include "device/blocked_gemmt.hpp"
 
 namespace ob::opencl {
@@ -41,6 +42,7 @@ class Steps final : public GemmtSteps {
 }  // namespace
 
 Status run_gemmt(QueueContext& context, const Descriptor& routine, const Argument* arguments) {
+  OB_EXPECT(is_gemmt(routine) && gemmt_order(arguments) > 0);
   Steps steps(context, routine);
   return run_blocked_gemmt(steps, routine.precision, arguments, kGemmtBlock);
 }

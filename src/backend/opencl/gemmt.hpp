@@ -13,7 +13,8 @@ namespace ob::opencl {
 inline constexpr std::int64_t kGemmtBlock = 1024;
 
 /// Submits products of whole blocks (device/blocked_gemmt.hpp).
-/// @pre is_gemmt(routine) && n > 0   Errors: as submit_clblast
+/// Errors: as submit_clblast
+/// @pre is_gemmt(routine) && gemmt_order(arguments) > 0
 Status run_gemmt(QueueContext& context, const Descriptor& routine, const Argument* arguments);
 
 }  // namespace ob::opencl

@@ -40,7 +40,7 @@ Kernels::~Kernels() {
   if (program_ != nullptr) (void)cl_.clReleaseProgram(program_);
 }
 
-// A kernel object holds its arguments: each launch has its own.
+// A kernel object stores its arguments, so that each launch has its own object.
 Status Kernels::submit(cl_command_queue queue, const std::string& name,
                        std::array<std::size_t, 2> size, const Parameter* parameters,
                        std::size_t count) const {
@@ -56,7 +56,7 @@ Status Kernels::submit(cl_command_queue queue, const std::string& name,
     result = cl_.clEnqueueNDRangeKernel(queue, kernel, 2, nullptr, global.data(), kGroup.data(), 0,
                                         nullptr, nullptr);
   }
-  if (kernel != nullptr) (void)cl_.clReleaseKernel(kernel);  // it stays until it has run
+  if (kernel != nullptr) (void)cl_.clReleaseKernel(kernel);  // OpenCL frees it after it has run
   return Cl::check(result, name);
 }
 

@@ -13,7 +13,7 @@ namespace ob::opencl {
 /// kernels/kernels.cl, as text.
 const char* kernel_source() noexcept;
 
-/// Compiled for one device.
+/// The kernels, compiled for one device.
 /// Threads: any
 class Kernels {
  public:

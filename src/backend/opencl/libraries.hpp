@@ -1,5 +1,5 @@
 #pragma once
-// What computes on a device, each opened or compiled when it is first needed.
+// The libraries and kernels of a device, each opened or compiled when it is first needed.
 
 #include <mutex>
 #include <optional>

@@ -6,7 +6,7 @@
 namespace ob::opencl {
 namespace {
 
-// Between the ends and beginnings of neighbours: no address belongs to two buffers.
+// The gap between neighbours, so that no address belongs to two buffers.
 constexpr std::uint64_t kGapBytes = 4096;
 
 std::uint64_t number_of(const std::byte* address) {

@@ -1,5 +1,5 @@
 #pragma once
-// The memory that OpenCL gives of a device, and addresses for it.
+// The memory of an OpenCL device, and addresses for it.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace ob::opencl {
 
-/// A place in memory as OpenCL knows it.
+/// A place in memory in OpenCL's terms.
 struct Place {
   cl_mem buffer = nullptr;
   std::size_t offset_bytes = 0;
 };
 
-/// OpenCL 1.2 has no addresses on the host's side, only buffers and offsets. Each buffer gets a
-/// range of addresses that no process has: commands count with them as with any other, and a host
-/// that follows one by mistake stops at once.
+/// OpenCL 1.2 has buffers and offsets instead of device addresses. Each buffer gets a range of
+/// addresses that no process has. Commands compute with them as with any others, and a host that
+/// follows one by mistake stops at once.
 /// Threads: any
 class ClMemory final : public MemorySource {
  public:
@@ -37,7 +37,8 @@ class ClMemory final : public MemorySource {
   void give_back(std::byte* data) noexcept override;
   Status clear(std::byte* data, std::uint64_t size_bytes) override;
 
-  /// @pre `data` lies in memory that was obtained and not given back, or at its end
+  /// Converts an address.   @param data an address in, or at the end of, memory that is not freed
+  /// yet
   Place place(const std::byte* data) const;
 
  private:
@@ -52,7 +53,7 @@ class ClMemory final : public MemorySource {
   const Cl& cl_;
   const Accelerator& accelerator_;
   const cl_command_queue clearing_;
-  mutable std::mutex mutex_;                 // of all below
+  mutable std::mutex mutex_;                 // guards all below
   std::map<std::uint64_t, Buffer> buffers_;  // by their first addresses
   std::uint64_t next_address_ = kFirstAddress;
 };

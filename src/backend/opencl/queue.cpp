@@ -14,7 +14,7 @@ Result<std::shared_ptr<ClQueue>> ClQueue::create(const Resources& resources,
 ClQueue::ClQueue(const Resources& resources, cl_command_queue queue, const std::string& name,
                  const Account& account)
     : HostQueue(name, account),
-      work_(resources.memory, [] {}),  // nothing is in flight between commands
+      work_(resources.memory, [] {}),  // no work is in flight between commands
       context_{.cl = resources.cl,
                .accelerator = resources.accelerator,
                .memory = resources.source,
@@ -26,7 +26,7 @@ ClQueue::ClQueue(const Resources& resources, cl_command_queue queue, const std::
       copies_(context_) {}
 
 ClQueue::~ClQueue() {
-  (void)synchronize();  // commands use what goes now
+  (void)synchronize();  // commands use the members that are destroyed next
   (void)context_.cl.clReleaseCommandQueue(context_.queue);
 }
 

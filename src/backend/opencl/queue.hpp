@@ -13,8 +13,8 @@
 
 namespace ob::opencl {
 
-/// A command has passed when OpenCL is done with it: then its buffers may go, its errors are known,
-/// and whoever waits for it may go on.
+/// A command is complete when OpenCL has finished it. Then its buffers are released, its errors are
+/// known, and waiting threads continue.
 /// Threads: as HostQueue
 class ClQueue final : public HostQueue {
  public:
@@ -29,32 +29,32 @@ class ClQueue final : public HostQueue {
   /// Errors: device_error
   static Result<std::shared_ptr<ClQueue>> create(const Resources& resources,
                                                  const std::string& name, const Account& account);
-  /// Runs what was submitted.
+  /// Runs all submitted commands.
   ~ClQueue();
 
   QueueContext& context() noexcept { return context_; }
   Copies& copies() noexcept { return copies_; }
 
-  /// Runs `work` (a Status(ClQueue&, QueueReport&)) in its turn, on the queue's thread; waits for
-  /// OpenCL after it, whatever it says. So nothing is quick here.
+  /// Runs `work`, a Status(ClQueue&, QueueReport&), in its turn on the queue's thread, and waits
+  /// for OpenCL afterwards, even after an error. So no command is quick here.
   template <class Work>
   void submit_work(bool /*quick*/, Work&& work) {
     submit({}, [this, work = std::forward<Work>(work)](QueueReport& report) mutable {
       Status status = work(*this, report);
       Status passed = context_.synchronize();
-      (void)work_.hand_over();  // the device's again
+      (void)work_.hand_over();  // returns the memory to the device
       return status.ok() ? passed : status;
     });
   }
 
-  /// As part of such work: submits a computation (a Status()) in a turn of its queue.
+  /// Submits a computation (a Status()) in a turn of its queue, as part of such work.
   /// Errors: busy; those of compute
   template <class Compute>
   Status compute(ComputeTime& time, const Computation& what, QueueReport& report,
                  Compute&& compute) {
     return time.spend(what, report, [&] {
       Status submitted = compute();
-      Status passed = context_.synchronize();  // its time is up only then
+      Status passed = context_.synchronize();  // the computation ends only then
       return submitted.ok() ? passed : submitted;
     });
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What work on one queue may use.
+// The resources of work on one queue.
 
 #include <cstdint>
 #include <memory>
@@ -24,13 +24,13 @@ struct QueueContext {
   WorkArea& work;
   DeviceMemory& counted;  ///< where memory that libraries take by themselves is set aside
   const Libraries& libraries;
-  const HostRoutines* host;  ///< what the processor can do; nullptr: nothing
+  const HostRoutines* host;  ///< the processor's library, or nullptr
 
   enum class Way { to_device, to_host, inside };
-  /// What submits copies that way; host memory stays as it is until synchronize().
-  /// Errors of that: device_error
+  /// Returns a function that submits copies in one direction. Host memory must not change until
+  /// synchronize().   Errors of that function: device_error
   CopyColumns copies(Way way) const;
-  /// Waits for all that was submitted.   Errors: device_error
+  /// Waits for all submitted work.   Errors: device_error
   Status synchronize() const;
 };
 

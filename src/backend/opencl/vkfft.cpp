@@ -1,7 +1,7 @@
-// The only file that sees VkFFT, a header of 33,000 lines that calls OpenCL by its names. Macros
-// lead those calls to the table of what was opened at run time, so that nothing needs libOpenCL to
-// link or load; have what it allocates counted; and lead away from the process's locale and output,
-// which are not VkFFT's to change.
+// The only file that includes VkFFT, a header of 33,000 lines that calls OpenCL by name. Macros
+// redirect those calls to the table of functions opened at run time, so that nothing needs
+// libOpenCL to link or load. They also count VkFFT's allocations, and keep it from changing the
+// process's locale and output.
 #include "backend/opencl/vkfft.hpp"
 
 #include <inttypes.h>
@@ -18,14 +18,14 @@
 #include <utility>
 
 namespace {
-// Only reached with a library: create() has asked for it.
+// The library is open here: create() has checked it.
 const ob::opencl::Cl& opened() { return **ob::opencl::Cl::get(); }
 
-// What VkFFT allocates for one transform.
+// The memory that VkFFT allocates for one transform.
 class Buffers {
  public:
   explicit Buffers(ob::DeviceMemory& memory) : memory_(memory) {}
-  // It leaves some behind where it fails.
+  // VkFFT leaks some of it when it fails.
   ~Buffers() {
     for (const auto& [buffer, counted] : counted_) (void)opened().clReleaseMemObject(buffer);
   }
@@ -53,7 +53,7 @@ class Buffers {
     counted_.erase(buffer);
     return result;
   }
-  // Why the last one that could not be had was not.
+  // The reason of the last failed allocation.
   const ob::Status& refused() const { return refused_; }
 
  private:
@@ -62,7 +62,7 @@ class Buffers {
   ob::Status refused_;
 };
 
-// Whose VkFFT's calls are, on this thread.
+// The transform that VkFFT's calls on this thread belong to.
 thread_local Buffers* current = nullptr;
 class Calling {
  public:
@@ -91,7 +91,7 @@ class Calling {
 #define clReleaseProgram opened().clReleaseProgram
 #define clSetKernelArg opened().clSetKernelArg
 #define printf(...) ((void)0)
-// The daemon's numbers have the C locale's decimal point: it sets no other.
+// The daemon uses the C locale, so that numbers have its decimal point.
 #define setlocale(category, name) (static_cast<char*>(nullptr))
 #define VKFFT_BACKEND 3
 #include <vkFFT.h>
@@ -129,7 +129,7 @@ class Transform final : public VkTransform {
     wanted.makeInversePlanOnly = forward_ ? 0 : 1;
     wanted.bufferSize = &bytes_;
     wanted.specifyOffsetsAtLaunch = 1;
-    // Sines from tables: those that devices compute are good to some 1e-6 only.
+    // Use tables of sines: those that devices compute have errors of some 1e-6.
     wanted.useLUT = 1;
     wanted.useUint64 = bytes_ > UINT32_MAX ? 1 : 0;
     const Calling calling(buffers_);
@@ -159,7 +159,7 @@ class Transform final : public VkTransform {
     }
     const Calling calling(buffers_);
     const VkFFTResult result = VkFFTAppend(&app_, forward_ ? -1 : 1, &launch);
-    // It remembers pointers to what lies on this function's stack.
+    // VkFFT remembers pointers to this function's stack.
     app_.configuration.buffer = nullptr;
     app_.configuration.inputBuffer = nullptr;
     app_.configuration.outputBuffer = nullptr;
@@ -171,7 +171,7 @@ class Transform final : public VkTransform {
   }
 
  private:
-  // Work space is the queue's, counted against the device's cap, and not the plan's own.
+  // The workspace belongs to the queue and counts against the device's cap; the plan has none.
   void take_work_over() {
     if (app_.configuration.allocateTempBuffer == 0) return;
     work_bytes_ = app_.configuration.tempBufferSize[0];

@@ -12,8 +12,8 @@
 
 namespace ob::opencl {
 
-/// What is transformed: packed arrays of 1 to 3 dimensions, as many as a batch has, in place. Real
-/// rows are padded to the length of their spectra, 2 (n/2 + 1) numbers.
+/// The arrays of a transform: a batch of packed arrays of 1 to 3 dimensions, in place. Real rows
+/// are padded to the length of their spectra, 2 (n/2 + 1) numbers.
 struct VkShape {
   FftKind kind = FftKind::c2c;  ///< not r2r
   bool single = false;
@@ -23,16 +23,15 @@ struct VkShape {
   std::uint64_t batch = 1;
 
   std::uint64_t complex_bytes() const noexcept { return single ? 8 : 16; }
-  /// Of the array, as a spectrum is stored.
+  /// Returns the bytes of the array, stored as a spectrum.
   std::uint64_t bytes() const noexcept;
 };
 
-/// VkFFT writes a program for each shape and has the driver compile it. Its tables count against
-/// the device's cap as long as the transform lives. Threads: create() one at a time; run() by one
-/// thread at a time
+/// VkFFT writes a program for each shape, which the driver compiles. Its tables count against the
+/// device's cap as long as the transform lives.
+/// Threads: create() one at a time; run() one at a time
 class VkTransform {
  public:
-  /// @pre the device has the precision
   /// @param memory outlives the transform
   /// Errors: out_of_memory; unsupported if VkFFT cannot, with its number of the reason;
   /// device_error
@@ -40,7 +39,7 @@ class VkTransform {
                                                      DeviceMemory& memory, const VkShape& shape);
   virtual ~VkTransform() = default;
 
-  /// What run() needs beside the array [bytes].
+  /// Returns the workspace that run() needs beside the array [bytes].
   virtual std::uint64_t work_bytes() const noexcept = 0;
   /// Submits the transform.   Memory: both at multiples of 16 bytes   Errors: device_error
   virtual Status run(cl_command_queue queue, Place data, Place work) = 0;

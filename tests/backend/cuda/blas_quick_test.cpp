@@ -1,4 +1,4 @@
-// What the BLAS says of alpha = 0, beta = 0 and of modes of accuracy, on a whole device.
+// The BLAS's rules for alpha = 0 and beta = 0, and the modes of accuracy, on a whole device.
 
 #include <gtest/gtest.h>
 

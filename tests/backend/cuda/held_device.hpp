@@ -128,7 +128,7 @@ class HeldDeviceTest : public testing::Test {
     test::argument_named(arguments, potrf, "info").device = {info, 0, 0};
     EXPECT_TRUE(device_->call(queue, potrf, arguments).ok());
   }
-  /// Of a transform in place, with workspace.
+  /// Makes the plan of a transform in place, with workspace.
   PlanId made_plan() {
     FftPlan shape{.precision = Precision::z, .rank = 1};
     shape.n[0] = kN;
@@ -189,7 +189,7 @@ class HeldDeviceTest : public testing::Test {
 /// The same, of which a test makes the device fail: no other test can follow in that process.
 class FaultyDeviceTest : public HeldDeviceTest {
  protected:
-  // What the device cannot free any more is not lost by us.
+  // Memory that a broken device cannot free does not count as our leak.
   void TearDown() override { finish(); }
 };
 

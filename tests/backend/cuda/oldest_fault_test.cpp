@@ -7,7 +7,8 @@ namespace {
 
 using FaultTest = FaultyDeviceTest;
 
-// What is refused at once may be younger than what the device has not said yet.
+// A command that is refused at once may be younger than a failure that the device has yet to
+// report.
 TEST_F(FaultTest, TheOldestIsTold) {
   const QueueId on = queue();
   const std::uint64_t earlier = warm_up(on);

@@ -94,7 +94,7 @@ TEST_F(QueueTest, NobodyHearsOfACommandBeforeItsEnd) {
     seen = *result;
     heard = 2;
   });
-  // What is before the computation is heard of while that one is held.
+  // Commands before the computation are reported while the computation is held.
   EXPECT_TRUE(eventually([&] { return heard == 1; }));
   expect_held(1, "cudaMemcpyAsync", 1);
   EXPECT_EQ(heard, 1);
@@ -196,7 +196,7 @@ TEST_F(QueueTest, AnIdleQueueKeepsNoWorkspace) {
   EXPECT_TRUE(device_->free(*rest).ok());
 }
 
-// What libraries have for a device wants it current when it goes.
+// The libraries' objects of a device need that device current when they are destroyed.
 TEST_F(QueueTest, QueuesAndPlansGoOnAnyThread) {
   const QueueId on = warm_queue();
   const BufferId a = buffer();

@@ -43,7 +43,7 @@ auto recorder(Status (*)(Handle, Parameters...)) {
   return &take_down<Status, Handle, Parameters...>;
 }
 
-// What the function named in a table of NVIDIA's gets from such a call.
+// Returns the parameters that a function of NVIDIA's receives from such a call.
 template <class Function>
 Seen given(Function* like, const SubCall& call, const RowExtras& extras = {},
            RowWanted* wanted = nullptr) {

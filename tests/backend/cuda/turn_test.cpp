@@ -1,4 +1,4 @@
-// Whose turn it is to compute, and until when: what waits for a turn waits for its stream before.
+// The begin and the end of turns. A command that waits for a turn has waited for its stream before.
 
 #include <atomic>
 

@@ -1,4 +1,4 @@
-// What a whole device makes of calls and transforms that not every device of OpenCL's can do.
+// Calls and transforms on a whole device that some OpenCL devices cannot compute.
 
 #include "backend/opencl/device.hpp"
 

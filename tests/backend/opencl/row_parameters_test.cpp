@@ -63,9 +63,9 @@ class RowParametersTest : public OnDevice {
     }
   }
 
-  /// What the function of CLBlast's gets from a call of `routine` whose flags, dimensions, scalars
-  /// and leading dimensions come from these lists, and whose operands lie `offset` elements into
-  /// one buffer after the other.
+  /// Returns the parameters that a function of CLBlast receives from a call of `routine`. The
+  /// flags, dimensions, scalars and leading dimensions of the call come from these lists; its
+  /// operands lie `offset` elements into one buffer after the other.
   template <class Function>
   Seen given(Function* like, const char* name, std::string flags, std::vector<std::int64_t> dims,
              std::vector<Complex> scalars, std::vector<std::int64_t> lds, std::size_t offset) {

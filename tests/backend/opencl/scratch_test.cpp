@@ -1,4 +1,4 @@
-// What libraries take of a device beside operands, against what was set aside for it.
+// The device memory that libraries take beside operands, compared with the memory set aside for it.
 
 #include <algorithm>
 #include <map>

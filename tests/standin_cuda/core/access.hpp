@@ -10,7 +10,7 @@
 
 namespace standin {
 
-/// What a call that a library gets may do with an operand.
+/// The way in which a library call may use an operand.
 enum class Intent { read, write };
 
 /// Every address that a call was given has to lie, with all that belongs to it, in one live block

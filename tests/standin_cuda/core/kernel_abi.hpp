@@ -17,7 +17,7 @@ struct BoundKernel {
 using Translate = void* (*)(void* context, const void* p);
 using Bind = BoundKernel* (*)(void** arguments, Translate translate, void* context);
 
-/// What stands before the shared object in a "cubin".
+/// The header before the shared object in a "cubin".
 struct CubinHeader {
   char magic[16];
   std::uint64_t object_bytes;

@@ -1,5 +1,5 @@
 #pragma once
-// What calls of cuBLAS and cuSOLVER have in common: handles, statuses, and the rules for both.
+// The common part of cuBLAS and cuSOLVER calls: handles, statuses, and the rules for both.
 
 #include <driver_types.h>
 
@@ -21,7 +21,7 @@
 
 namespace standin {
 
-/// What a handle is. Of the device that was current when it was made.
+/// The object behind a handle. It belongs to the device that was current when it was made.
 struct LibraryHandle {
   int device = 0;
   cudaStream_t stream = nullptr;

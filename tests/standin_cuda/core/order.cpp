@@ -19,7 +19,7 @@ struct Behind {
   std::uint64_t ticket;
 };
 
-// What the default stream and those that block wait for.
+// Returns the work that the default stream, or a blocking stream, waits for.
 std::vector<Behind> implicit_waits(const Stream& stream) {
   Devices& devices = Devices::instance();
   std::vector<Behind> behind;
@@ -69,7 +69,7 @@ void Order::find_race(const Stream& stream, const Clock& known, const Use& use) 
                                                (before.write ? "writes" : "reads") +
                                                ", and does not wait for it");
   }
-  // What comes behind this use comes behind those that it covers.
+  // Work that is ordered after this use is also ordered after the uses that it covers.
   std::erase_if(uses, [&](const Use& before) {
     const bool stands_for = use.write || (!before.write && before.stream == stream.number());
     return stands_for && use.region.covers(before.region);

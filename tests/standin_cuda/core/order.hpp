@@ -24,7 +24,7 @@ class Order {
                        Stream::Work work);
   /// The stream's next work comes behind all of that.
   void wait(Stream& stream, const Clock& clock);
-  /// What a stream knows, with its own work so far.
+  /// Returns the clock of a stream, with its own work so far.
   Clock clock_of(Stream& stream);
   /// The host has waited for all of that.
   void host_knows(const Clock& clock);

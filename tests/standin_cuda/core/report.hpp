@@ -1,5 +1,5 @@
 #pragma once
-// What was done wrong, and what was left behind.
+// Broken rules and leaks.
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// What the stand-in pretends to be, from the environment.
+// The properties that the stand-in simulates, read from the environment.
 
 #include <cstdint>
 

@@ -10,7 +10,7 @@
 
 namespace standin {
 
-/// What has happened before, of each stream: the ticket up to which it is done.
+/// A vector clock: for each stream, the number of its last work that has happened before.
 using Clock = std::map<std::uint64_t, std::uint64_t>;
 
 /// Threads: any, unless said otherwise
@@ -20,7 +20,7 @@ class Stream {
   using Work = std::function<cudaError_t()>;
 
   Stream(int device, unsigned flags);
-  /// What was submitted is still done.
+  /// Runs all submitted work first.
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -36,7 +36,7 @@ class Stream {
   /// The ticket of what was submitted last.
   std::uint64_t tail();
 
-  /// What the work submitted next knows to have happened. Used under the lock of races only.
+  /// The clock of the next submitted work. Used only under the lock of the race search.
   Clock clock;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What devices do when: which work is held, and what runs at the same time.
+// The order of devices' work in time: work that is held, and work that runs concurrently.
 
 #include <chrono>
 #include <condition_variable>

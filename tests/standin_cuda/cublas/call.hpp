@@ -9,7 +9,7 @@
 
 namespace standin::blas {
 
-/// What a cublasHandle_t is.
+/// The object behind a cublasHandle_t.
 struct Handle : LibraryHandle {
   cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST;
   cublasMath_t math = CUBLAS_DEFAULT_MATH;

@@ -12,7 +12,7 @@ namespace standin::blas {
 // Rows of a packed triangle: it is a vector.
 inline std::int64_t packed(std::int64_t n) { return n * (n + 1) / 2; }
 
-// What all functions of level 2 have in common: sizes as OpenBLAS has them.
+// Checks that all functions of level 2 share: sizes as OpenBLAS requires them.
 inline bool vectors_ok(Call& call, std::int64_t n, std::int64_t incx, std::int64_t incy = 1) {
   call.need(n >= 0, "n >= 0");
   call.need(incx != 0 && incy != 0, "increments other than 0");

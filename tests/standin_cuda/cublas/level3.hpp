@@ -8,7 +8,7 @@
 
 namespace standin::blas {
 
-/// What gemm-like calls share.
+/// The arguments that gemm-like calls share.
 template <class T>
 struct Product {
   cublasOperation_t op_a, op_b;
@@ -281,7 +281,7 @@ cublasStatus_t geam(const char* name, cublasHandle_t handle, cublasOperation_t o
   call.need(a != c || (!turned_a && lda == ldc), "in place without transposition");
   call.need(b != c || (!turned_b && ldb == ldc), "in place without transposition");
   if (!call.good() || m == 0 || n == 0) return call.quick();
-  // What is multiplied by zero is not read, where the host knows that; it may be null then.
+  // A matrix whose factor is zero on the host is not read, and may be null.
   const T* pa = a == nullptr ? nullptr : call.access.in(a, turned_a ? n : m, turned_a ? m : n, lda);
   const T* pb = b == nullptr ? nullptr : call.access.in(b, turned_b ? n : m, turned_b ? m : n, ldb);
   T* pc = call.access.out(c, m, n, ldc);

@@ -72,7 +72,7 @@ void copy_rows(const Side& dst, const Side& src, Shape shape) {
     std::memmove(dst.bytes + row * dst.pitch, src.bytes + row * src.pitch, shape.width);
 }
 
-// What is on its way to the host is NaN until it is there, for those who do not wait for it.
+// Fills the target of a copy to the host with NaN, which a program sees if it does not wait.
 void spoil(const Side& dst, Shape shape) {
   const unsigned delay_us = standin::settings().delay_us;
   if (delay_us == 0) return;
@@ -90,7 +90,7 @@ int reaching_device(const Side& side, int otherwise) {
 
 cudaError_t submit_copy(const std::shared_ptr<Stream>& stream, const Access& access, Side dst,
                         Side src, Shape shape, bool wait) {
-  // What the host may change behind our back, CUDA copies before it returns.
+  // CUDA copies pageable memory before it returns, because the host may change it afterwards.
   auto staged = std::make_shared<std::vector<std::byte>>();
   if (src.place == Place::pageable && dst.place == Place::device) {
     staged->resize(shape.width * shape.height);

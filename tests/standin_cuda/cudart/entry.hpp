@@ -1,5 +1,5 @@
 #pragma once
-// What every function of the runtime begins and ends with.
+// The begin and the end of every function of the runtime.
 
 #include <cuda_runtime_api.h>
 

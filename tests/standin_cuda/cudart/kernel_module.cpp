@@ -18,7 +18,7 @@
 namespace standin {
 namespace {
 
-// What a kernel's pointers are checked with.
+// The checks of a kernel's pointers.
 struct Pointers {
   int device = 0;
   bool ok = true;
@@ -27,7 +27,7 @@ struct Pointers {
 void* translate(void* context, const void* p) {
   auto& pointers = *static_cast<Pointers*>(context);
   if (p == nullptr) return nullptr;
-  // What lies where in it, a kernel does not say: no search for races.
+  // A kernel does not tell which elements it uses, so that races are not searched for.
   Access access("cuLaunchKernel", pointers.device, true);
   std::byte* const found = access.region(p, 1, 1, 1, Intent::read);
   if (!access.ok()) pointers.ok = false;

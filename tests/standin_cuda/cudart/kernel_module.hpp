@@ -15,7 +15,7 @@
 
 namespace standin {
 
-/// Of the device that was current when it was loaded.   Threads: any
+/// A module of the device that was current when it was loaded.   Threads: any
 class KernelModule : public std::enable_shared_from_this<KernelModule> {
  public:
   /// nullptr, and why not.
@@ -27,7 +27,7 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   int device() const noexcept { return device_; }
   /// A handle; nullptr if there is no such kernel.
   void* function(const std::string& name);
-  /// Whose handle that is; nullptr if nobody's.
+  /// Returns the module that a function handle belongs to; nullptr if there is none.
   static std::shared_ptr<KernelModule> owner(const void* function);
   /// Copies the arguments; those that are pointers have to lie in memory of the device.
   cudaError_t launch(const void* function, const unsigned* grid, const unsigned* block,

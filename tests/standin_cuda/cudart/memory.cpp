@@ -16,7 +16,7 @@ using standin::refuse;
 
 namespace {
 
-// What frees memory waits for all that may use it.
+// Waits for all work that may use memory, as functions that free memory do.
 void synchronize_all() {
   for (int device = 0; device < Devices::instance().count(); ++device)
     Order::instance().synchronize_device(device);

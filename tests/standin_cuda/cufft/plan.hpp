@@ -1,5 +1,5 @@
 #pragma once
-// What a cufftHandle is, and its transforms over FFTW.
+// The object behind a cufftHandle, and its transforms by FFTW.
 
 #include <cufft.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// What functions of cuSOLVER for any type have in common: types that fit each other, parameters,
-// and workspaces on both sides.
+// The common part of cuSOLVER's functions for any type: matching types, parameters, and workspaces
+// on both sides.
 
 #include <initializer_list>
 
@@ -11,7 +11,7 @@ namespace standin::solver {
 
 class AnyCall : public Call {
  public:
-  /// What such a function wants of the host: a little, so that it is given.
+  /// Workspace on the host. It is not zero, so that a caller must provide it.
   static constexpr std::size_t kHostBytes = 64;
 
   AnyCall(const char* name, cusolverDnHandle_t handle, cusolverDnParams_t params,

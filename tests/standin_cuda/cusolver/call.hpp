@@ -11,7 +11,7 @@
 
 namespace standin::solver {
 
-/// What a cusolverDnHandle_t is.
+/// The object behind a cusolverDnHandle_t.
 struct Handle : LibraryHandle {
   cusolverDeterministicMode_t deterministic = CUSOLVER_DETERMINISTIC_RESULTS;
 };
@@ -29,8 +29,8 @@ struct Library {
   static LiveSet<Handle>& handles();
 };
 
-/// What a workspace has to have: the same formula tells it and wants it, so that too little is
-/// seen.
+/// Returns the size of a workspace. Queries and calls use the same formula, so that a workspace
+/// that is too small is detected.
 inline std::int64_t work_elements(std::int64_t m, std::int64_t n) { return 32 + 2 * (m + n); }
 
 class Call : public LibraryCall<Library> {

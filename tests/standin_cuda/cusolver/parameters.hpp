@@ -1,5 +1,5 @@
 #pragma once
-// What functions for any type take beside their handle.
+// The parameters object that functions for any type take beside their handle.
 
 #include <cusolverDn.h>
 
@@ -9,7 +9,8 @@
 
 namespace standin::solver {
 
-/// What a cusolverDnParams_t is: choices of algorithms, of which we have none.
+/// The object behind a cusolverDnParams_t. It selects algorithms, of which the stand-in has one
+/// each.
 struct Parameters {};
 
 inline LiveSet<Parameters>& parameters() {

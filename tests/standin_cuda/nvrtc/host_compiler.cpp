@@ -27,7 +27,7 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What the command prints; its exit status is zero or not.
+// Runs a command and collects its output; true if its exit status is zero.
 bool run(const std::string& command, std::string& output) {
   std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return false;

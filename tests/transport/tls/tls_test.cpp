@@ -216,7 +216,7 @@ TEST(Tls, WhoIsNotOfThePoolGetsNoStream) {
   }
 }
 
-// What it may say then is not for TLS to know.
+// TLS does not decide what such a peer may ask for.
 TEST(Tls, WhoOpensAStreamIsAClientOrADaemonAndTheOtherSideKnowsWhich) {
   for (const bool plain : {false, true}) {
     for (const Side side : {Side::client, Side::daemon}) {
@@ -276,7 +276,7 @@ TEST(Tls, AMuteDaemonIsGivenUp) {
   EXPECT_EQ(made.status().code(), Code::deadline_exceeded);
 }
 
-// What a client sent once, sent again, opens nothing.
+// A replay of a client's bytes opens no connection.
 TEST(Tls, ARecordedConversationDoesNotOpenAnother) {
   std::vector<std::byte> recorded;
   {

@@ -12,7 +12,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-/// What travels: pieces in any order, as a network with several ways delivers them.
+/// The pieces in flight. They arrive in any order, as in a network with several paths.
 struct Flight {
   std::uint64_t offset;
   std::vector<std::byte> data;

@@ -1,4 +1,5 @@
-// What NVIDIA's libraries lack, as kernels: compiled on first use, or as C++ by a stand-in.
+// Kernels for functions that NVIDIA's libraries lack. They are compiled on first use, or as C++ by
+// a stand-in.
 //
 // One element per thread, and again one that lies as many elements further on as there are
 // threads. No includes, barriers or shared memory. Matrices are column-major, sizes and leading
