@@ -16,7 +16,7 @@
 
 #include "algorithms/offload.hpp"
 #include "algorithms/panels/gemm_pipeline.hpp"
-#include "algorithms/panels/panel_pipeline.hpp"
+#include "algorithms/panels/panels.hpp"
 #include "bench/or_exit.hpp"
 #include "client/remote_device.hpp"
 
@@ -142,8 +142,8 @@ class Bench {
                       [schedule](Device& device, QueueId queue, const Descriptor& routine,
                                  const Argument* arguments) {
                         algorithms::CallTimings timings;
-                        return algorithms::offload_product(device, queue, routine, arguments,
-                                                           schedule, nullptr, timings);
+                        return algorithms::offload_product(
+                            {device, queue, routine, arguments, timings}, schedule);
                       }});
     };
     for (const ProductOrder order : algorithms::kProductOrders) {
@@ -162,10 +162,10 @@ class Bench {
                                  const Argument* arguments) {
                         algorithms::CallTimings timings;
                         return schedule.panels.size() == 1
-                                   ? algorithms::offload_call(device, queue, routine, arguments,
-                                                              timings)
-                                   : algorithms::offload_panels(device, queue, routine, arguments,
-                                                                schedule, nullptr, timings);
+                                   ? algorithms::offload_call(
+                                         {device, queue, routine, arguments, timings})
+                                   : algorithms::offload_panels(
+                                         {device, queue, routine, arguments, timings}, schedule);
                       }});
     };
     add("whole", algorithms::schedule_panels(shape, 1));

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "algorithms/exchange/simulated_exchange.hpp"
-#include "algorithms/factor/factor_cholesky.hpp"
-#include "algorithms/factor/factor_qr.hpp"
+#include "algorithms/factor/cholesky.hpp"
+#include "algorithms/factor/qr.hpp"
 #include "algorithms/factor/step_model.hpp"
 #include "backend/null/backend.hpp"
 #include "bench/or_exit.hpp"
@@ -167,7 +167,7 @@ Seen run(const Options& options, const FactorShape& shape, const ExchangeModel& 
 
 void measure(const Options& options, const FactorShape& shape, const ExchangeModel& model,
              const FactorPlan& plan, bool chosen) {
-  const algorithms::FactorTimes predicted = algorithms::play_factorization(shape, model, plan);
+  const algorithms::FactorTimes predicted = algorithms::simulate_factorization(shape, model, plan);
   std::vector<Seen> seen;
   for (int i = 0; i < options.runs; ++i) seen.push_back(run(options, shape, model, plan));
   std::printf("%s,%llu,%zu,%llu,%s,%.0f,%.0f,%.6f", options.routine.c_str(),
@@ -192,7 +192,7 @@ void measure_all(const Options& options) {
     if (best.devices == 0) or_exit(Status(Code::out_of_memory, "nothing fits; raise --memory"));
     const auto plan_for = [&](std::uint64_t block) {
       FactorPlan plan{count, block, 0, best.by_rate};
-      plan.seconds = algorithms::play_factorization(shape, model, plan).seconds;
+      plan.seconds = algorithms::simulate_factorization(shape, model, plan).seconds;
       return plan;
     };
     for (const std::uint64_t block : options.blocks) {

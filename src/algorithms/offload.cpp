@@ -75,9 +75,17 @@ Status fetch_all(Device& device, QueueId queue, std::vector<Returning>& results)
 
 // The timings that follow the last byte sent: wait, take the results, commit if `check` agrees,
 // tell where the time went.
+struct Target {
+  Device& device;
+  QueueId queue;
+  CallTimings& timings;
+  Commits* commits = nullptr;
+};
+
 template <class Check>
-Status finish(Device& device, QueueId queue, std::vector<Returning>& results, const Check& check,
-              const Stopwatch& watch, CallTimings& timings, Commits* commits = nullptr) {
+Status finish(const Target& target, std::vector<Returning>& results, const Check& check,
+              const Stopwatch& watch) {
+  auto& [device, queue, timings, commits] = target;
   timings.to_server_ns = watch.elapsed_ns();
   if (const Status status = fetch_all(device, queue, results); !status.ok()) {
     return settle(device, queue, status);
@@ -248,69 +256,70 @@ Status check_info(const Descriptor& routine, const std::vector<Returning>& resul
 }
 
 // @param results outlive the buffers of the batch: what may still land must outlive them
-Status offload(Device& device, QueueId queue, const Batch& batch, std::vector<Returning>& results,
-               CallTimings& timings, Commits* commits = nullptr) {
+Status run(const Target& target, const Batch& batch, std::vector<Returning>& results) {
+  auto& [device, queue, timings, commits] = target;
   const Stopwatch watch;
   if (const Status status = submit_all(device, queue, batch, results, timings); !status.ok()) {
     return settle(device, queue, status);
   }
   const auto check = [&] { return check_info(batch.routine, results); };
-  OB_RETURN_IF_ERROR(finish(device, queue, results, check, watch, timings, commits));
+  OB_RETURN_IF_ERROR(finish(target, results, check, watch));
   if (batch.resident != nullptr) batch.resident->succeeded();
   return {};
 }
 
 }  // namespace
 
-Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
-                    const Argument* arguments, CallTimings& timings, Residency* residency,
-                    Commits* commits) {
+Status offload_call(const CallContext& context) {
   std::vector<Returning> results;
   OnDevice on_device;
   CallArguments given;
-  std::copy_n(arguments, routine.kinds.size(), given.items);
+  std::copy_n(context.arguments, context.routine.kinds.size(), given.items);
   std::optional<Residency::Call> resident;
-  if (residency != nullptr) resident.emplace(*residency);
-  return offload(device, queue, {routine, &given, &on_device, 1, resident ? &*resident : nullptr},
-                 results, timings, commits);
+  if (context.residency != nullptr) resident.emplace(*context.residency);
+  const Batch batch{context.routine, &given, &on_device, 1, resident ? &*resident : nullptr};
+  return run({context.device, context.queue, context.timings, context.commits}, batch, results);
 }
 
 Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
                      std::span<const CallArguments> calls, CallTimings& timings) {
   std::vector<Returning> results;
   const std::unique_ptr<OnDevice[]> on_device(new OnDevice[calls.size()]);
-  return offload(device, queue, {routine, calls.data(), on_device.get(), calls.size(), nullptr},
-                 results, timings);
+  const Batch batch{routine, calls.data(), on_device.get(), calls.size(), nullptr};
+  return run({device, queue, timings}, batch, results);
 }
 
 namespace {
 
-Status submit_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape,
-                  const Layout& input, DeviceBuffer& in, DeviceBuffer& out) {
+Status submit_fft(Device& device, QueueId queue, const PlannedFft& fft, DeviceBuffer& in,
+                  DeviceBuffer& out) {
+  const FftPlan& shape = fft.shape;
   const std::uint64_t result_bytes = output_bytes(shape);
   OB_RETURN_IF_ERROR(in.allocate(std::max(input_bytes(shape), shape.in_place ? result_bytes : 0)));
   if (!shape.in_place) OB_RETURN_IF_ERROR(out.allocate(result_bytes));
   OB_RETURN_IF_ERROR(
-      device.write(queue, in.id(), line(input_bytes(shape), shape.precision), input));
-  return device.execute(queue, plan, {in.id(), 0}, {shape.in_place ? in.id() : out.id(), 0});
+      device.write(queue, in.id(), line(input_bytes(shape), shape.precision), fft.input));
+  return device.execute(queue, fft.plan, {in.id(), 0}, {shape.in_place ? in.id() : out.id(), 0});
 }
 
 }  // namespace
 
-Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape,
-                   const Layout& input, const Layout& output, bool in_out, CallTimings& timings) {
+Status offload_planned_fft(Device& device, QueueId queue, const PlannedFft& fft,
+                           CallTimings& timings) {
+  const FftPlan& shape = fft.shape;
   const Stopwatch watch;
   DeviceBuffer in(device);
   DeviceBuffer out(device);
-  const Status status = submit_fft(device, queue, plan, shape, input, in, out);
+  const Status status = submit_fft(device, queue, fft, in, out);
   if (!status.ok()) return settle(device, queue, status);
-  timings.bytes_to += input.total_bytes();
+  timings.bytes_to += fft.input.total_bytes();
   std::vector<Returning> results;
   results.reserve(1);
   results.emplace_back(shape.in_place ? in.id() : out.id(),
-                       line(output_bytes(shape), shape.precision), output, in_out, Kind::vector);
+                       line(output_bytes(shape), shape.precision), fft.output, fft.in_out,
+                       Kind::vector);
   const auto check = [] { return Status(); };
-  return finish(device, queue, results, check, watch, timings);
+  return finish({device, queue, timings}, results, check, watch);
 }
 
 }  // namespace ob::algorithms

@@ -3,9 +3,7 @@
 
 #include <span>
 
-#include "algorithms/call_timings.hpp"
-#include "algorithms/residency/residency.hpp"
-#include "algorithms/tiles/commit_gate.hpp"
+#include "algorithms/call_context.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "device/device.hpp"
@@ -14,7 +12,7 @@
 
 namespace ob::algorithms {
 
-/// Runs `routine` on `device` with operands in host memory.
+/// Runs the routine on the device with operands in host memory.
 /// Memory:  arguments hold Argument::host. What the call reads as well as writes changes only when
 /// all results
 ///          are in hand; write-only results may land earlier (a rerun overwrites them). Exactly the
@@ -24,11 +22,8 @@ namespace ob::algorithms {
 /// Cost:    operands read and written once over the link, but for what `residency` finds on the
 /// device already; device memory for each operand (not for padding)
 /// Source:  RCPU 3.2, without pipelining
-/// @param   commits if it is a part of a call
 /// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments)
-Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
-                    const Argument* arguments, CallTimings& timings, Residency* residency = nullptr,
-                    Commits* commits = nullptr);
+Status offload_call(const CallContext& context);
 
 /// Runs several calls of one routine, as offload_call would each, but with all results in hand
 /// before any of the caller's memory that is read changes. An input that one call shares with the
@@ -37,9 +32,17 @@ Status offload_call(Device& device, QueueId queue, const Descriptor& routine,
 Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
                      std::span<const CallArguments> calls, CallTimings& timings);
 
-/// Runs an FFT whose data lie in host memory as `input` and `output` say (packed order, plan's
-/// sizes). The same guarantees; in_out says that the layouts share memory.
-Status offload_fft(Device& device, QueueId queue, PlanId plan, const FftPlan& shape,
-                   const Layout& input, const Layout& output, bool in_out, CallTimings& timings);
+/// An FFT that the device has a plan for.
+struct PlannedFft {
+  PlanId plan;
+  const FftPlan& shape;
+  Layout input;   ///< in host memory, in packed order, of the sizes of the plan
+  Layout output;  ///< likewise
+  bool in_out;    ///< input and output share memory
+};
+
+/// Runs an FFT whose data fit on the device all at once. The guarantees are those of offload_call.
+Status offload_planned_fft(Device& device, QueueId queue, const PlannedFft& fft,
+                           CallTimings& timings);
 
 }  // namespace ob::algorithms

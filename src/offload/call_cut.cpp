@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/panels/gemm_pipeline.hpp"
-#include "algorithms/panels/panel_pipeline.hpp"
+#include "algorithms/panels/panels.hpp"
 #include "algorithms/tiles/tiles.hpp"
 
 namespace ob::offload {

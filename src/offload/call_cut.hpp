@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "algorithms/panels/gemm_schedule.hpp"
-#include "algorithms/panels/panel_schedule.hpp"
+#include "algorithms/panels/schedule.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "algorithms/panels/gemm_schedule.hpp"
-#include "algorithms/panels/panel_schedule.hpp"
+#include "algorithms/panels/schedule.hpp"
 #include "algorithms/residency/residency.hpp"
 #include "client/connection_cache.hpp"
 #include "offload/device_trials.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algorithms/panels/panel_call.hpp"
+#include "algorithms/panels/call.hpp"
 #include "algorithms/tiles/products_split.hpp"
 #include "algorithms/tiles/tiles.hpp"
 #include "offload/call_cut.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/fft/fft_large.hpp"
+#include "algorithms/fft/large.hpp"
 #include "client/connection_cache.hpp"
 #include "offload/attempts.hpp"
 #include "offload/clock.hpp"

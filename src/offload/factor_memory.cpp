@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algorithms/factor/factor_call.hpp"
+#include "algorithms/factor/call.hpp"
 
 namespace ob::offload {
 namespace {

@@ -84,7 +84,7 @@ algorithms::FactorPlan plan_by_memory(const algorithms::FactorShape& shape,
     memory_bytes = std::min(memory_bytes, rank.memory_bytes);
   }
   const std::uint64_t even = std::clamp<std::uint64_t>(shape.n / (2 * devices), 1, kWidest);
-  return {devices, std::min(even, modest_block(shape, memory_bytes)), 0};
+  return {devices, std::min(even, default_block(shape, memory_bytes)), 0};
 }
 
 }  // namespace ob::offload

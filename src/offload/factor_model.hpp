@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/exchange/exchange_model.hpp"
-#include "algorithms/factor/factor_call.hpp"
+#include "algorithms/factor/call.hpp"
 #include "client/connection_cache.hpp"
 #include "offload/execution.hpp"
 

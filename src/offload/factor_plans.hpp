@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "algorithms/exchange/exchange_model.hpp"
-#include "algorithms/factor/factor_plan.hpp"
+#include "algorithms/factor/plan.hpp"
 
 namespace ob::offload {
 

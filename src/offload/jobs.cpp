@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algorithms/fft/fft_large.hpp"
+#include "algorithms/fft/large.hpp"
 #include "algorithms/offload.hpp"
 #include "offload/placement.hpp"
 
@@ -33,8 +33,10 @@ Status FftJob::run(client::AcquiredDevice& acquired, algorithms::CallTimings& ti
       [&](const FftPlan& wanted) { return device.plan_for(wanted); },
       [&] { return device.flush(); }};
   Status status = algorithms::offload_fft(
-      device, acquired.queue(), planner, plan, array_of(transform_.input, arrays_.input),
-      array_of(transform_.output, arrays_.output), arrays_.input == arrays_.output, timings);
+      device, acquired.queue(), planner,
+      {plan, array_of(transform_.input, arrays_.input), array_of(transform_.output, arrays_.output),
+       arrays_.input == arrays_.output},
+      timings);
   if (!status.ok() && !device.broken()) (void)device.drop_cached_plans();
   return status;
 }

@@ -4,7 +4,7 @@
 
 #include "algorithms/offload.hpp"
 #include "algorithms/panels/gemm_pipeline.hpp"
-#include "algorithms/panels/panel_pipeline.hpp"
+#include "algorithms/panels/panels.hpp"
 #include "algorithms/tiles/tiles.hpp"
 #include "offload/call_cut.hpp"
 #include "offload/connection_record.hpp"
@@ -62,10 +62,17 @@ class DeviceRun {
     return run_whole();
   }
 
-  Status run_whole() {
-    return algorithms::offload_call(acquired_.device(), acquired_.queue(), call_.routine,
-                                    call_.arguments, timings_, resident_, part_.commits);
+  algorithms::CallContext context() const {
+    return {.device = acquired_.device(),
+            .queue = acquired_.queue(),
+            .routine = call_.routine,
+            .arguments = call_.arguments,
+            .timings = timings_,
+            .residency = resident_,
+            .commits = part_.commits};
   }
+
+  Status run_whole() { return algorithms::offload_call(context()); }
 
   Status run_product(const algorithms::ProductShape& shape) {
     const auto model = model_of(execution_, acquired_, call_);
@@ -73,9 +80,7 @@ class DeviceRun {
     const algorithms::ProductSchedule& schedule =
         ConnectionRecord::of(acquired_).schedule(shape, model);
     if (schedule.a.size() + schedule.b.size() <= 2) return run_whole();
-    return algorithms::offload_product(acquired_.device(), acquired_.queue(), call_.routine,
-                                       call_.arguments, schedule, resident_, timings_,
-                                       part_.commits);
+    return algorithms::offload_product(context(), schedule);
   }
 
   Status run_panels(const algorithms::PanelShape& shape) {
@@ -84,18 +89,14 @@ class DeviceRun {
     const algorithms::PanelSchedule& schedule =
         ConnectionRecord::of(acquired_).schedule(call_.routine, shape, model);
     if (schedule.panels.size() <= 1) return run_whole();
-    return algorithms::offload_panels(acquired_.device(), acquired_.queue(), call_.routine,
-                                      call_.arguments, schedule, resident_, timings_,
-                                      part_.commits);
+    return algorithms::offload_panels(context(), schedule);
   }
 
   // With one part in `share` of the device's memory.
   Status run_in_tiles(unsigned share) {
-    Device& device = acquired_.device();
-    const std::uint64_t memory_bytes = device.info().memory_bytes / share;
+    const std::uint64_t memory_bytes = acquired_.device().info().memory_bytes / share;
     if (resident_ != nullptr) OB_RETURN_IF_ERROR(resident_->make_room(memory_bytes));
-    return algorithms::offload_tiles(device, acquired_.queue(), call_.routine, call_.arguments,
-                                     part_.diagonal, memory_bytes, timings_, part_.commits);
+    return algorithms::offload_tiles(context(), part_.diagonal, memory_bytes);
   }
 
   const Execution& execution_;

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "algorithms/factor/factor_call.hpp"
+#include "algorithms/factor/call.hpp"
 #include "offload/clock.hpp"
 #include "offload/one_device.hpp"
 #include "offload/several_factors.hpp"

@@ -6,7 +6,7 @@
 
 #include "algorithms/exchange/host_exchange.hpp"
 #include "algorithms/exchange/ring_exchange.hpp"
-#include "algorithms/factor/factor_call.hpp"
+#include "algorithms/factor/call.hpp"
 #include "offload/factor_memory.hpp"
 #include "offload/factor_model.hpp"
 

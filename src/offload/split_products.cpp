@@ -49,7 +49,7 @@ class PartRun {
       acquired_->device().abandon();
       status_ = Status(Code::out_of_memory, {});
     }
-    if (!status_.ok()) gate_.give_up();
+    if (!status_.ok()) gate_.abort();
   }
 
   const Status& status() const { return status_; }
@@ -127,7 +127,7 @@ std::optional<Status> run_parts(std::vector<PartRun>& runs, CommitGate& gate) {
   if (started) {
     runs[0].run();
   } else {
-    gate.give_up();
+    gate.abort();
   }
   for (std::thread& thread : threads) {
     if (thread.joinable()) thread.join();

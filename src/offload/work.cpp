@@ -2,8 +2,8 @@
 
 #include <bit>
 
-#include "algorithms/factor/factor_call.hpp"
-#include "algorithms/fft/fft_traffic.hpp"
+#include "algorithms/factor/call.hpp"
+#include "algorithms/fft/traffic.hpp"
 #include "offload/call_cut.hpp"
 #include "offload/factor_memory.hpp"
 #include "routines/cost.hpp"
@@ -37,7 +37,7 @@ double brought_to_factor(const Descriptor& routine, const Argument* arguments,
   if (fits_to_factor(routine, arguments, memory_bytes)) return 0;
   const algorithms::FactorShape shape = algorithms::factor_shape(routine, arguments);
   const std::uint64_t memory = memory_to_factor(memory_bytes);
-  return algorithms::brought_bytes(shape, algorithms::modest_block(shape, memory), memory);
+  return algorithms::reloaded_bytes(shape, algorithms::default_block(shape, memory), memory);
 }
 
 // Names the call by its shape and by the memory of its operands.

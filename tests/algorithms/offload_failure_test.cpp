@@ -43,7 +43,7 @@ TEST_P(OffloadFailureTest, AnyOperationMayFail) {
         algorithms::CallTimings timings;
         at.device().fail_operation(n, Status(code, "injected"));
         const Status status =
-            algorithms::offload_call(at.device(), at.queue(), routine, actual.arguments, timings);
+            algorithms::offload_call({at.device(), at.queue(), routine, actual.arguments, timings});
         if (status.ok() || status.code() == Code::declined) {
           ASSERT_EQ(status.ok(), expected.info() == 0 || !routine.rerun) << given.text();
           if (status.ok()) {
@@ -118,7 +118,8 @@ TEST_P(OffloadFailureTest, WhatCallsOfABatchShareTravelsOnce) {
   std::uint64_t one_by_one = 0;
   for (const CallArguments& call : batch.calls) {
     algorithms::CallTimings timings;
-    ASSERT_TRUE(algorithms::offload_call(at.device(), at.queue(), dgemm, call.items, timings).ok());
+    ASSERT_TRUE(
+        algorithms::offload_call({at.device(), at.queue(), dgemm, call.items, timings}).ok());
     one_by_one += timings.bytes_to;
   }
   const Operand& a = batch.problems[0].operand("a");
@@ -133,7 +134,7 @@ TEST_P(OffloadFailureTest, ADaemonThatGoesLeavesTheOperandsAlone) {
   at.daemon()->stop();
   algorithms::CallTimings timings;
   EXPECT_FALSE(
-      algorithms::offload_call(at.device(), at.queue(), *given.routine, actual.arguments, timings)
+      algorithms::offload_call({at.device(), at.queue(), *given.routine, actual.arguments, timings})
           .ok());
   EXPECT_EQ(damage(given, actual), "");
   EXPECT_EQ(at.device().buffers(), 0);

@@ -17,8 +17,8 @@ class OffloadTest : public testing::TestWithParam<Place> {
  protected:
   Status offload(Problem& problem, algorithms::Residency* residency = nullptr) {
     timings = {};
-    return algorithms::offload_call(at.device(), at.queue(), *problem.routine, problem.arguments,
-                                    timings, residency);
+    return algorithms::offload_call(
+        {at.device(), at.queue(), *problem.routine, problem.arguments, timings, residency});
   }
 
   DeviceAt at{GetParam()};
@@ -84,7 +84,7 @@ TEST_P(OffloadTest, IncrementsBelowZeroStartAtTheEnd) {
   arguments[3].host = {y, 1};
   const Descriptor& daxpy = *routines::find("daxpy");
   const auto run = [&] {
-    return algorithms::offload_call(at.device(), at.queue(), daxpy, arguments, timings);
+    return algorithms::offload_call({at.device(), at.queue(), daxpy, arguments, timings});
   };
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(std::vector<double>(y, y + 3), std::vector<double>({110, 220, 330}));
@@ -206,8 +206,8 @@ TEST_P(OffloadTest, WhatDoesNotFitIsSaidBeforeAnythingTravels) {
     if (problem.routine->kinds[i] == Kind::matrix) problem.arguments[i].host.ld = 100000;
   }
   small.device().fail_operation(0, {});
-  const Status status = algorithms::offload_call(small.device(), small.queue(), *problem.routine,
-                                                 problem.arguments, timings);
+  const Status status = algorithms::offload_call(
+      {small.device(), small.queue(), *problem.routine, problem.arguments, timings});
   EXPECT_EQ(status.code(), Code::out_of_memory) << status.message();
   EXPECT_LE(small.device().operations(), 1);
   EXPECT_TRUE(problem.memory == given.memory);

@@ -50,7 +50,7 @@ Status DeviceQueues::release(std::size_t slot) {
   return device_->record(compute_, slots_[slot]);
 }
 
-Status DeviceQueues::in_after(std::size_t slot) {
+Status DeviceQueues::wait_slot(std::size_t slot) {
   if (slot >= slots_.size() || !slots_[slot]) return {};
   return device_->wait(in_, slots_[slot]);
 }

@@ -32,7 +32,7 @@ class DeviceQueues {
   /// Remembers what was submitted to compute() so far as the last use of a slot.
   Status release(std::size_t slot);
   /// Holds in() until the slot's last use is done.
-  Status in_after(std::size_t slot);
+  Status wait_slot(std::size_t slot);
 
   /// Waits for all queues; what failed first.
   Status finish();

@@ -21,12 +21,12 @@ Result<std::unique_ptr<HostExchange>> HostExchange::create(std::span<Device* con
 }
 
 HostExchange::HostExchange(std::vector<DeviceQueues> device_queues, const ExchangeModel& model)
-    : PanelExchange(std::move(device_queues)), model_(model), offered_(size()), in_use_(size()) {
+    : PanelExchange(std::move(device_queues)), model_(model), posted_(size()), in_use_(size()) {
   model_.route = Route::relay;
 }
 
-Status HostExchange::offer(std::size_t at, MessageTag tag, const PanelMessage& message,
-                           std::span<const std::size_t> receivers) {
+Status HostExchange::post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
+                                    std::span<const std::size_t> receivers) {
   OB_RETURN_IF_ERROR(queues(at).order(compute(at), queues(at).out()));
   if (receivers.empty()) return {};
   auto staged = std::make_shared<Staged>();
@@ -39,15 +39,15 @@ Status HostExchange::offer(std::size_t at, MessageTag tag, const PanelMessage& m
                                        " bytes that go from one device to others"};
     }
   }
-  offered_[at] = staged;
+  posted_[at] = staged;
   const std::lock_guard lock(mutex_);
   staged_[tag] = std::move(staged);
   changed_.notify_all();
   return {};
 }
 
-Status HostExchange::deliver(std::size_t at) {
-  const std::shared_ptr<Staged> staged = std::exchange(offered_[at], nullptr);
+Status HostExchange::complete(std::size_t at) {
+  const std::shared_ptr<Staged> staged = std::exchange(posted_[at], nullptr);
   if (staged == nullptr) return {};  // nobody wants it
   const DeviceQueues& here = queues(at);
   for (std::size_t r = 0; r < staged->message.regions.size(); ++r) {
@@ -80,8 +80,8 @@ Status HostExchange::wait_for_block(const Staged& staged, std::size_t block) {
   return aborted_;
 }
 
-Status HostExchange::take(std::size_t at, MessageTag tag, const PanelMessage& message,
-                          std::size_t slot) {
+Status HostExchange::receive(std::size_t at, MessageTag tag, const PanelMessage& message,
+                             std::size_t slot) {
   std::shared_ptr<Staged> staged;
   OB_RETURN_IF_ERROR(wait_for(tag, staged));
   DeviceQueues& here = queues(at);
@@ -89,7 +89,7 @@ Status HostExchange::take(std::size_t at, MessageTag tag, const PanelMessage& me
   OB_RETURN_IF_ERROR(here.device().synchronize(here.in()).status);
   in_use_[at].clear();
   in_use_[at].push_back(staged);
-  OB_RETURN_IF_ERROR(here.in_after(slot));
+  OB_RETURN_IF_ERROR(here.wait_slot(slot));
   std::size_t number = 0;
   for (std::size_t r = 0; r < message.regions.size(); ++r) {
     const Region& region = message.regions[r];

@@ -24,11 +24,11 @@ class HostExchange final : public PanelExchange {
   ~HostExchange() override = default;
 
   ExchangeModel model() const override { return model_; }
-  Status offer(std::size_t at, MessageTag tag, const PanelMessage& message,
-               std::span<const std::size_t> receivers) override;
-  Status deliver(std::size_t at) override;
-  Status take(std::size_t at, MessageTag tag, const PanelMessage& message,
-              std::size_t slot) override;
+  Status post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
+                        std::span<const std::size_t> receivers) override;
+  Status complete(std::size_t at) override;
+  Status receive(std::size_t at, MessageTag tag, const PanelMessage& message,
+                 std::size_t slot) override;
   void abort(const Status& why) override;
   Status finish(std::size_t at) override;
 
@@ -45,7 +45,7 @@ class HostExchange final : public PanelExchange {
   Status wait_for_block(const Staged& staged, std::size_t block);
 
   ExchangeModel model_;
-  std::vector<std::shared_ptr<Staged>> offered_;  // by each rank, not delivered yet
+  std::vector<std::shared_ptr<Staged>> posted_;  // by each rank, not completed yet
   // What a rank's device may still be reading from.   Threads: the rank
   std::vector<std::deque<std::shared_ptr<Staged>>> in_use_;
   std::mutex mutex_;  // of all below, and of the counters of what is staged

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <set>
 
-#include "algorithms/exchange/watchful_wait.hpp"
+#include "algorithms/exchange/checked_wait.hpp"
 #include "base/status.hpp"
 
 namespace ob::algorithms {
@@ -24,7 +24,7 @@ class OrderedGate {
   Status enter(std::size_t number, const std::function<Status()>& look) {
     std::unique_lock lock(mutex_);
     const auto may_begin = [&] { return !aborted_.ok() || number < over_ + width_; };
-    OB_RETURN_IF_ERROR(watchful_wait(changed_, lock, may_begin, look));
+    OB_RETURN_IF_ERROR(checked_wait(changed_, lock, may_begin, look));
     return aborted_;
   }
   void leave(std::size_t number) {

@@ -30,9 +30,9 @@ Status PanelExchange::fetch(std::size_t at, BufferId buffer, const Region& regio
   return here.device().read(here.back(), buffer, region, destination);
 }
 
-Status PanelExchange::read_offered(std::size_t at, BufferId buffer, const Region& region,
-                                   const Layout& destination) {
-  // offer() has ordered this queue behind what makes it.
+Status PanelExchange::read_posted(std::size_t at, BufferId buffer, const Region& region,
+                                  const Layout& destination) {
+  // post_broadcast() has ordered this queue behind what makes it.
   DeviceQueues& here = device_queues_[at];
   account(at).fetched += destination.total_bytes();
   OB_RETURN_IF_ERROR(here.device().read(here.out(), buffer, region, destination));

@@ -55,29 +55,29 @@ class PanelExchange {
 
   /// Promises `receivers`, which get it in that order, what compute(at) has been given so far makes
   /// of the message.
-  /// @pre deliver() follows before the next one; the message does not change before finish()
-  virtual Status offer(std::size_t at, MessageTag tag, const PanelMessage& message,
-                       std::span<const std::size_t> receivers) = 0;
+  /// @pre complete() follows before the next one; the message does not change before finish()
+  virtual Status post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
+                                std::span<const std::size_t> receivers) = 0;
   /// Reads what belongs to the last promise, and waits for it.
-  Status read_offered(std::size_t at, BufferId buffer, const Region& region,
-                      const Layout& destination);
-  /// Sees to it that the last promise is kept; may wait for the message. Between offer() and this
-  /// belongs what the device is to compute meanwhile.
-  virtual Status deliver(std::size_t at) = 0;
+  Status read_posted(std::size_t at, BufferId buffer, const Region& region,
+                     const Layout& destination);
+  /// Sees to it that the last promise is kept; may wait for the message. Between post_broadcast()
+  /// and this belongs what the device is to compute meanwhile.
+  virtual Status complete(std::size_t at) = 0;
   /// Waits until the message can be had, brings it into a slot once that is free; what compute(at)
   /// gets from now on finds it.
   /// @pre regions have the shapes of those offered; at is one of the receivers
-  virtual Status take(std::size_t at, MessageTag tag, const PanelMessage& message,
-                      std::size_t slot) = 0;
+  virtual Status receive(std::size_t at, MessageTag tag, const PanelMessage& message,
+                         std::size_t slot) = 0;
   /// Holds what send() is told next until a slot is free.
-  virtual Status await_slot(std::size_t at, std::size_t slot) {
-    return device_queues_[at].in_after(slot);
+  virtual Status wait_slot(std::size_t at, std::size_t slot) {
+    return device_queues_[at].wait_slot(slot);
   }
   /// What compute(at) was given so far was the slot's last use.
   Status release(std::size_t at, std::size_t slot) { return device_queues_[at].release(slot); }
 
   /// Waits for all that was fetched.
-  virtual Status await_home(std::size_t at) {
+  virtual Status wait_results(std::size_t at) {
     return device(at).synchronize(device_queues_[at].back()).status;
   }
 

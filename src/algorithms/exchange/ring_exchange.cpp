@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "algorithms/device_buffer.hpp"
-#include "algorithms/exchange/watchful_wait.hpp"
+#include "algorithms/exchange/checked_wait.hpp"
 
 namespace ob::algorithms {
 namespace {
@@ -42,7 +42,7 @@ Result<std::unique_ptr<RingExchange>> RingExchange::create(std::span<Device* con
 }
 
 RingExchange::RingExchange(std::vector<DeviceQueues> device_queues, const ExchangeModel& model)
-    : PanelExchange(std::move(device_queues)), model_(model), offered_(size()) {
+    : PanelExchange(std::move(device_queues)), model_(model), posted_(size()) {
   model_.route = Route::ring;
 }
 
@@ -84,8 +84,8 @@ bool RingExchange::is_aborted() const {
   return !aborted_.ok();
 }
 
-Status RingExchange::offer(std::size_t at, MessageTag tag, const PanelMessage& message,
-                           std::span<const std::size_t> receivers) {
+Status RingExchange::post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
+                                    std::span<const std::size_t> receivers) {
   DeviceQueues& here = queues(at);
   OB_RETURN_IF_ERROR(here.order(here.compute(), here.out()));
   if (receivers.empty()) return {};
@@ -97,7 +97,7 @@ Status RingExchange::offer(std::size_t at, MessageTag tag, const PanelMessage& m
     OB_RETURN_IF_ERROR(
         peering(at).send(here.out(), first, number_of(tag, r), message.buffer, message.regions[r]));
   }
-  offered_[at].push_back(tag);
+  posted_[at].push_back(tag);
   const std::lock_guard lock(mutex_);
   Broadcast& broadcast = broadcasts_[tag];
   broadcast.left = 1;
@@ -107,48 +107,48 @@ Status RingExchange::offer(std::size_t at, MessageTag tag, const PanelMessage& m
   return {};
 }
 
-Status RingExchange::deliver(std::size_t at) {
-  if (offered_[at].empty()) return {};
+Status RingExchange::complete(std::size_t at) {
+  if (posted_[at].empty()) return {};
   const std::lock_guard lock(mutex_);
   // none: nobody wants it
-  if (const auto found = broadcasts_.find(offered_[at].back()); found != broadcasts_.end()) {
-    found->second.delivered = true;
+  if (const auto found = broadcasts_.find(posted_[at].back()); found != broadcasts_.end()) {
+    found->second.completed = true;
     changed_.notify_all();
   }
   return {};
 }
 
 template <class Predicate>
-Status RingExchange::await_others(std::size_t at, std::unique_lock<std::mutex>& lock,
-                                  Predicate over) {
+Status RingExchange::wait_others(std::size_t at, std::unique_lock<std::mutex>& lock,
+                                 Predicate over) {
   const auto ends = [&] { return !aborted_.ok() || over(); };
-  OB_RETURN_IF_ERROR(watchful_wait(changed_, lock, ends, [this, at] { return check(at); }));
+  OB_RETURN_IF_ERROR(checked_wait(changed_, lock, ends, [this, at] { return check(at); }));
   return aborted_;
 }
 
-Status RingExchange::await_arrival(std::size_t at, MessageTag tag, std::size_t stop) {
+Status RingExchange::wait_arrival(std::size_t at, MessageTag tag, std::size_t stop) {
   std::unique_lock lock(mutex_);
-  return await_others(at, lock, [&] {
+  return wait_others(at, lock, [&] {
     const auto found = broadcasts_.find(tag);  // none: it has arrived everywhere
     return found == broadcasts_.end() || found->second.arrived > stop;
   });
 }
 
-Status RingExchange::await_home(std::size_t at) {
-  for (const MessageTag tag : std::exchange(offered_[at], {})) {
-    OB_RETURN_IF_ERROR(await_arrival(at, tag, 1));
+Status RingExchange::wait_results(std::size_t at) {
+  for (const MessageTag tag : std::exchange(posted_[at], {})) {
+    OB_RETURN_IF_ERROR(wait_arrival(at, tag, 1));
   }
-  return PanelExchange::await_home(at);
+  return PanelExchange::wait_results(at);
 }
 
-Status RingExchange::take(std::size_t at, MessageTag tag, const PanelMessage& message,
-                          std::size_t slot) {
-  OB_RETURN_IF_ERROR(await_slot(at, slot));
+Status RingExchange::receive(std::size_t at, MessageTag tag, const PanelMessage& message,
+                             std::size_t slot) {
+  OB_RETURN_IF_ERROR(wait_slot(at, slot));
   std::size_t stop = 0;
   PeerId next;
   {
     std::unique_lock lock(mutex_);
-    OB_RETURN_IF_ERROR(await_others(at, lock, [&] { return broadcasts_.count(tag) != 0; }));
+    OB_RETURN_IF_ERROR(wait_others(at, lock, [&] { return broadcasts_.count(tag) != 0; }));
     const std::vector<std::size_t>& stops = broadcasts_[tag].stops;
     stop = static_cast<std::size_t>(std::find(stops.begin(), stops.end(), at) - stops.begin());
     if (stop + 1 < stops.size()) {
@@ -170,7 +170,7 @@ Status RingExchange::take(std::size_t at, MessageTag tag, const PanelMessage& me
   Broadcast& broadcast = broadcasts_[tag];
   broadcast.arrived = std::max(broadcast.arrived, stop + 1);
   changed_.notify_all();
-  OB_RETURN_IF_ERROR(await_others(at, lock, [&] { return broadcast.delivered; }));
+  OB_RETURN_IF_ERROR(wait_others(at, lock, [&] { return broadcast.completed; }));
   if (++broadcast.left == broadcast.stops.size()) broadcasts_.erase(tag);
   return {};
 }

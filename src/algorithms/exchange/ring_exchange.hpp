@@ -28,14 +28,14 @@ class RingExchange final : public PanelExchange {
   Result<double> measure(std::size_t at, std::uint64_t bytes);
 
   ExchangeModel model() const override { return model_; }
-  Status offer(std::size_t at, MessageTag tag, const PanelMessage& message,
-               std::span<const std::size_t> receivers) override;
-  /// The message has been on its way since offer(); take() returns after this.
-  Status deliver(std::size_t at) override;
-  Status take(std::size_t at, MessageTag tag, const PanelMessage& message,
-              std::size_t slot) override;
+  Status post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
+                        std::span<const std::size_t> receivers) override;
+  /// The message has been on its way since post_broadcast(); receive() returns after this.
+  Status complete(std::size_t at) override;
+  Status receive(std::size_t at, MessageTag tag, const PanelMessage& message,
+                 std::size_t slot) override;
   /// And until others have what this one offered: its memory may be used anew.
-  Status await_home(std::size_t at) override;
+  Status wait_results(std::size_t at) override;
   Status check(std::size_t at) override { return peering(at).check(); }
   void abort(const Status& why) override;
   /// After a failure the devices forget each other, so that nothing arrives late.
@@ -46,22 +46,23 @@ class RingExchange final : public PanelExchange {
   struct Broadcast {
     std::vector<std::size_t> stops;  // its owner first
     std::size_t arrived = 1;         // at so many of them, in order
-    bool delivered = false;
+    bool completed = false;
     std::size_t left = 0;  // stops that need this no more
   };
 
   RingExchange(std::vector<DeviceQueues> device_queues, const ExchangeModel& model);
   Peering& peering(std::size_t at) const { return *device(at).peering(); }
   Result<PeerId> peer(std::size_t at, std::size_t other);
-  Status await_arrival(std::size_t at, MessageTag tag, std::size_t stop);
+  Status wait_arrival(std::size_t at, MessageTag tag, std::size_t stop);
   template <class Predicate>
-  Status await_others(std::size_t at, std::unique_lock<std::mutex>& lock, Predicate over);
+  Status wait_others(std::size_t at, std::unique_lock<std::mutex>& lock, Predicate over);
   bool is_aborted() const;
 
   ExchangeModel model_;
   std::vector<Mailbox> mailboxes_;
-  std::vector<std::vector<MessageTag>> offered_;  // by rank, since await_home()   Threads: the rank
-  mutable std::mutex mutex_;                      // of all below
+  std::vector<std::vector<MessageTag>>
+      posted_;                // by rank, since wait_results()   Threads: the rank
+  mutable std::mutex mutex_;  // of all below
   std::condition_variable changed_;
   std::map<MessageTag, Broadcast> broadcasts_;
   Status aborted_;

@@ -68,8 +68,9 @@ Status SimulatedExchange::fetch(std::size_t at, BufferId /*buffer*/, const Regio
   });
 }
 
-Status SimulatedExchange::offer(std::size_t at, MessageTag tag, const PanelMessage& message,
-                                std::span<const std::size_t> receivers) {
+Status SimulatedExchange::post_broadcast(std::size_t at, MessageTag tag,
+                                         const PanelMessage& message,
+                                         std::span<const std::size_t> receivers) {
   DeviceQueues& here = queues(at);
   OB_RETURN_IF_ERROR(here.order(here.compute(), here.out()));
   if (receivers.empty()) return {};
@@ -122,11 +123,11 @@ double SimulatedExchange::pass_to(Broadcast& broadcast, std::size_t at, double b
   return there.last();
 }
 
-Status SimulatedExchange::take(std::size_t at, MessageTag tag, const PanelMessage& message,
-                               std::size_t slot) {
+Status SimulatedExchange::receive(std::size_t at, MessageTag tag, const PanelMessage& message,
+                                  std::size_t slot) {
   DeviceQueues& here = queues(at);
   const double asked = now();
-  OB_RETURN_IF_ERROR(here.in_after(slot));
+  OB_RETURN_IF_ERROR(here.wait_slot(slot));
   OB_RETURN_IF_ERROR(here.device().synchronize(here.in()).status);
   const double had = now();
   // Nothing is received for a rank that is busy elsewhere.
@@ -159,14 +160,14 @@ void SimulatedExchange::abort(const Status& why) {
   changed_.notify_all();
 }
 
-Status SimulatedExchange::await_slot(std::size_t at, std::size_t slot) {
+Status SimulatedExchange::wait_slot(std::size_t at, std::size_t slot) {
   DeviceQueues& here = queues(at);
-  OB_RETURN_IF_ERROR(here.in_after(slot));
+  OB_RETURN_IF_ERROR(here.wait_slot(slot));
   return here.device().synchronize(here.in()).status;
 }
 
-Status SimulatedExchange::await_home(std::size_t at) {
-  const Status status = PanelExchange::await_home(at);
+Status SimulatedExchange::wait_results(std::size_t at) {
+  const Status status = PanelExchange::wait_results(at);
   sleep_until_home(at, status);
   return status;
 }

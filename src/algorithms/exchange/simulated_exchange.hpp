@@ -26,13 +26,13 @@ class SimulatedExchange final : public PanelExchange {
   Status send(std::size_t at, const Layout& source, BufferId buffer, const Region& region) override;
   Status fetch(std::size_t at, BufferId buffer, const Region& region,
                const Layout& destination) override;
-  Status offer(std::size_t at, MessageTag tag, const PanelMessage& message,
-               std::span<const std::size_t> receivers) override;
-  Status deliver(std::size_t /*at*/) override { return {}; }
-  Status take(std::size_t at, MessageTag tag, const PanelMessage& message,
-              std::size_t slot) override;
-  Status await_slot(std::size_t at, std::size_t slot) override;
-  Status await_home(std::size_t at) override;
+  Status post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
+                        std::span<const std::size_t> receivers) override;
+  Status complete(std::size_t /*at*/) override { return {}; }
+  Status receive(std::size_t at, MessageTag tag, const PanelMessage& message,
+                 std::size_t slot) override;
+  Status wait_slot(std::size_t at, std::size_t slot) override;
+  Status wait_results(std::size_t at) override;
   void abort(const Status& why) override;
   Status finish(std::size_t at) override;
 

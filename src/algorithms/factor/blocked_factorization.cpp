@@ -14,8 +14,8 @@ Status BlockedFactorization::run() {
       Status status{Code::out_of_memory, "no memory for a call on several devices"};
       ~Guard() {
         if (status.ok()) return;
-        run.sending_.abort(status);
-        run.coming_home_.abort(status);
+        run.send_gate_.abort(status);
+        run.results_gate_.abort(status);
       }
     } guard{*this};
     guard.status = rank(at);
@@ -42,7 +42,7 @@ Status BlockedFactorization::run_slab(std::size_t at) {
     // its next block travels while the panel is made
     const std::size_t next = distribution_.next_of(at, 1);
     if (next < now.end) OB_RETURN_IF_ERROR(ensure_sent(at, next));
-    OB_RETURN_IF_ERROR(deliver(at, 0));
+    OB_RETURN_IF_ERROR(complete_panel(at, 0));
   }
   for (std::size_t panel = 0; panel < std::min(panels_, now.end); ++panel) {
     if (needs(at, panel)) OB_RETURN_IF_ERROR(step(at, panel));
@@ -56,11 +56,11 @@ Status BlockedFactorization::run_slab(std::size_t at) {
 
 // What is on the device is at home, where others may read it, before the next slab takes its place.
 Status BlockedFactorization::finish_slab(std::size_t at) {
-  OB_RETURN_IF_ERROR(exchange_.await_home(at));
+  OB_RETURN_IF_ERROR(exchange_.wait_results(at));
   const std::size_t end = std::min(panels_, slab(at).end);
   for (std::size_t panel = distribution_.next_of(at, slab(at).first); panel < end;
        panel = distribution_.next_of(at, panel + 1)) {
-    coming_home_.leave(panel);
+    results_gate_.leave(panel);
   }
   return {};
 }
@@ -68,9 +68,9 @@ Status BlockedFactorization::finish_slab(std::size_t at) {
 Status BlockedFactorization::ensure_sent(std::size_t at, std::size_t block) {
   if (block < sent_[at]) return {};
   sent_[at] = block + 1;
-  OB_RETURN_IF_ERROR(sending_.enter(block, looking_at(at)));
+  OB_RETURN_IF_ERROR(send_gate_.enter(block, looking_at(at)));
   OB_RETURN_IF_ERROR(send_block(at, block));
-  sending_.leave(block);
+  send_gate_.leave(block);
   return {};
 }
 
@@ -78,9 +78,9 @@ Status BlockedFactorization::ensure_sent(std::size_t at, std::size_t block) {
 Status BlockedFactorization::step(std::size_t at, std::size_t panel) {
   const std::size_t slot = slot_of(panel);
   if (panel < slab(at).first) {
-    OB_RETURN_IF_ERROR(bring(at, panel));
+    OB_RETURN_IF_ERROR(reload(at, panel));
   } else if (!has(at, panel)) {
-    OB_RETURN_IF_ERROR(exchange_.take(at, panel, landing(at, panel, slot), slot));
+    OB_RETURN_IF_ERROR(exchange_.receive(at, panel, receive_buffer(at, panel, slot), slot));
   }
   const std::size_t next = panel + 1;
   const bool makes_next = next < panels_ && has(at, next);
@@ -92,7 +92,7 @@ Status BlockedFactorization::step(std::size_t at, std::size_t panel) {
   const std::size_t rest = std::max(makes_next ? next + 1 : next, slab(at).first);
   OB_RETURN_IF_ERROR(update_rest(at, panel, distribution_.next_of(at, rest)));
   OB_RETURN_IF_ERROR(exchange_.release(at, slot));
-  return makes_next ? deliver(at, next) : Status();
+  return makes_next ? complete_panel(at, next) : Status();
 }
 
 Status BlockedFactorization::make(std::size_t at, std::size_t panel) {
@@ -103,21 +103,21 @@ Status BlockedFactorization::make(std::size_t at, std::size_t panel) {
     // asked of this rank's slab: another one may not have come to it yet
     if (distribution_.next_of(other, panel + 1) < slab(at).end) receivers.push_back(other);
   }
-  OB_RETURN_IF_ERROR(exchange_.offer(at, panel, message(at, panel), receivers));
+  OB_RETURN_IF_ERROR(exchange_.post_broadcast(at, panel, message(at, panel), receivers));
   return fetch_block(at, panel);
 }
 
-Status BlockedFactorization::deliver(std::size_t at, std::size_t panel) {
-  OB_RETURN_IF_ERROR(before_delivery(at, panel));
-  return exchange_.deliver(at);
+Status BlockedFactorization::complete_panel(std::size_t at, std::size_t panel) {
+  OB_RETURN_IF_ERROR(before_completion(at, panel));
+  return exchange_.complete(at);
 }
 
-Status BlockedFactorization::bring(std::size_t at, std::size_t panel) {
-  OB_RETURN_IF_ERROR(coming_home_.enter(panel + 1, looking_at(at)));
+Status BlockedFactorization::reload(std::size_t at, std::size_t panel) {
+  OB_RETURN_IF_ERROR(results_gate_.enter(panel + 1, looking_at(at)));
   const std::size_t slot = slot_of(panel);
-  OB_RETURN_IF_ERROR(exchange_.await_slot(at, slot));
-  const PanelMessage there = landing(at, panel, slot);
-  const std::vector<Layout> here = at_home(at, panel);
+  OB_RETURN_IF_ERROR(exchange_.wait_slot(at, slot));
+  const PanelMessage there = receive_buffer(at, panel, slot);
+  const std::vector<Layout> here = host_panel(at, panel);
   for (std::size_t i = 0; i < here.size(); ++i) {
     OB_RETURN_IF_ERROR(exchange_.send(at, here[i], there.buffer, there.regions[i]));
   }

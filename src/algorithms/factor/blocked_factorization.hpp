@@ -46,8 +46,8 @@ class BlockedFactorization {
         panels_(panels),
         slab_(distribution_.devices()),
         sent_(distribution_.devices()),
-        sending_(exchange.model().links_of_client()),
-        coming_home_(1) {}
+        send_gate_(exchange.model().links_of_client()),
+        results_gate_(1) {}
 
   /// Makes room on the device, for all slabs.
   virtual Status allocate(std::size_t at) = 0;
@@ -57,13 +57,14 @@ class BlockedFactorization {
   /// Makes a panel of an own block.
   virtual Status factor(std::size_t at, std::size_t panel) = 0;
   /// Between what the device computes meanwhile and the delivery of an own panel.
-  virtual Status before_delivery(std::size_t /*at*/, std::size_t /*panel*/) { return {}; }
+  virtual Status before_completion(std::size_t /*at*/, std::size_t /*panel*/) { return {}; }
   /// What others need of an own panel.
   virtual PanelMessage message(std::size_t at, std::size_t panel) const = 0;
   /// Where a panel that was made elsewhere, or for an earlier slab, comes to.
-  virtual PanelMessage landing(std::size_t at, std::size_t panel, std::size_t slot) const = 0;
-  /// Where a panel of an earlier slab lies here: of each region of landing().
-  virtual std::vector<Layout> at_home(std::size_t at, std::size_t panel) = 0;
+  virtual PanelMessage receive_buffer(std::size_t at, std::size_t panel,
+                                      std::size_t slot) const = 0;
+  /// Where a panel of an earlier slab lies here: of each region of receive_buffer().
+  virtual std::vector<Layout> host_panel(std::size_t at, std::size_t panel) = 0;
   /// Updates those of the own blocks that are in [first, end) with a panel; it is in a slot unless
   /// the device has() it. @pre end is the end of the slab, or first + 1
   virtual Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t end) = 0;
@@ -85,8 +86,8 @@ class BlockedFactorization {
   Status ensure_sent(std::size_t at, std::size_t block);
   Status step(std::size_t at, std::size_t panel);
   Status make(std::size_t at, std::size_t panel);
-  Status deliver(std::size_t at, std::size_t panel);
-  Status bring(std::size_t at, std::size_t panel);
+  Status complete_panel(std::size_t at, std::size_t panel);
+  Status reload(std::size_t at, std::size_t panel);
   Status update_rest(std::size_t at, std::size_t panel, std::size_t first);
   Status finish_slab(std::size_t at);
   // What a rank does while it waits for others.
@@ -102,8 +103,8 @@ class BlockedFactorization {
   const std::size_t panels_;
   std::vector<std::size_t> slab_;  // by each rank: where it is
   std::vector<std::size_t> sent_;  // by each rank: its blocks before that one
-  OrderedGate sending_;            // in the order of blocks
-  OrderedGate coming_home_;        // panels, over when they are there
+  OrderedGate send_gate_;          // in the order of blocks
+  OrderedGate results_gate_;       // panels, over when they are there
 };
 
 }  // namespace ob::algorithms

@@ -4,7 +4,6 @@
 
 #include "algorithms/device_call.hpp"
 #include "algorithms/offload.hpp"
-#include "algorithms/panels/panel_call.hpp"
 #include "algorithms/tiles/tiles.hpp"
 #include "base/host_scratch.hpp"
 
@@ -76,7 +75,7 @@ Status FactoredSolve::at_once(std::string_view base, CallArguments& arguments, s
   arguments.items[next + 1].host = {&info, 0};
   CallTimings spent;
   OB_RETURN_IF_ERROR(
-      offload_call(exchange_.device(0), exchange_.compute(0), *routine, arguments.items, spent));
+      offload_call({exchange_.device(0), exchange_.compute(0), *routine, arguments.items, spent}));
   timings += spent;
   return {};
 }
@@ -135,8 +134,8 @@ Status FactoredSolve::solve_strips(const HostOperand& factors, const Triangular&
   solve.items[7].host = factors;
   solve.items[8].host = x;
   CallTimings spent;
-  OB_RETURN_IF_ERROR(offload_tiles(exchange_.device(0), exchange_.compute(0), *trsm, solve.items,
-                                   {}, memory_bytes_, spent));
+  OB_RETURN_IF_ERROR(offload_tiles(
+      {exchange_.device(0), exchange_.compute(0), *trsm, solve.items, spent}, {}, memory_bytes_));
   timings += spent;
   return {};
 }

@@ -126,14 +126,14 @@ PanelMessage GeneralFactorization::message(std::size_t at, std::size_t panel) co
            vector_part(vector.offset_bytes, depth(panel))}};
 }
 
-PanelMessage GeneralFactorization::landing(std::size_t at, std::size_t panel,
-                                           std::size_t slot) const {
+PanelMessage GeneralFactorization::receive_buffer(std::size_t at, std::size_t panel,
+                                                  std::size_t slot) const {
   return {rooms_[at]->slots[slot].id(),
           {matrix(0, height(panel), depth(panel), height(panel)),
            vector_part(slot_vector_bytes(), depth(panel))}};
 }
 
-std::vector<Layout> GeneralFactorization::at_home(std::size_t /*at*/, std::size_t panel) {
+std::vector<Layout> GeneralFactorization::host_panel(std::size_t /*at*/, std::size_t panel) {
   const std::uint64_t first = blocks().first(panel);
   const Region part =
       matrix((first + first * problem_.m) * element(), height(panel), depth(panel), problem_.m);
@@ -141,7 +141,7 @@ std::vector<Layout> GeneralFactorization::at_home(std::size_t /*at*/, std::size_
           Layout::bytes(&vector_[first * entry_bytes_], depth(panel) * entry_bytes_)};
 }
 
-void GeneralFactorization::put_home() const {
+void GeneralFactorization::copy_to_host() const {
   const Region home = matrix(0, problem_.m, problem_.n, static_cast<std::uint64_t>(problem_.a.ld));
   const Region here = matrix(0, problem_.m, problem_.n, problem_.m);
   copy(Layout::matrix(problem_.a.data, home), Layout::matrix(results_.data(), here));

@@ -46,8 +46,8 @@ class GeneralFactorization : public BlockedFactorization {
   /// The block and, of a panel, its part of the vector and its info.
   Status fetch_block(std::size_t at, std::size_t block) override;
   PanelMessage message(std::size_t at, std::size_t panel) const override;
-  PanelMessage landing(std::size_t at, std::size_t panel, std::size_t slot) const override;
-  std::vector<Layout> at_home(std::size_t at, std::size_t panel) override;
+  PanelMessage receive_buffer(std::size_t at, std::size_t panel, std::size_t slot) const override;
+  std::vector<Layout> host_panel(std::size_t at, std::size_t panel) override;
 
   const Problem& problem() const { return problem_; }
   std::uint64_t element() const { return element_bytes(problem_.precision); }
@@ -74,7 +74,7 @@ class GeneralFactorization : public BlockedFactorization {
   std::byte* vector_results() { return vector_.data(); }
   std::int64_t info_result() const;
   /// Puts the results in A's place.
-  void put_home() const;
+  void copy_to_host() const;
 
  private:
   // Vectors lie behind matrices, at multiples of what libraries load.

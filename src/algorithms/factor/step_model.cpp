@@ -80,7 +80,7 @@ class Parts {
     return element() * m * k + k * (shape_.kind == Kind::lu ? 8 : element());
   }
   // Of a panel of an earlier slab, for one that begins with block `first`.
-  double brought_bytes(std::size_t panel, std::size_t first) const {
+  double reloaded_bytes(std::size_t panel, std::size_t first) const {
     if (shape_.kind != Kind::cholesky) return peer_message_bytes(panel);
     return element() * height(first) * depth(panel);
   }
@@ -94,9 +94,9 @@ class Parts {
 };
 
 // Plays one plan; the functions are those of BlockedFactorization.
-class Play {
+class Simulation {
  public:
-  Play(const FactorShape& shape, const ExchangeModel& model, ColumnDistribution distribution)
+  Simulation(const FactorShape& shape, const ExchangeModel& model, ColumnDistribution distribution)
       : parts_(shape, std::move(distribution)),
         blocks_(parts_.blocks()),
         model_(model),
@@ -109,7 +109,7 @@ class Play {
       slab_ = blocks_.slab(number);
       run_slab();
     }
-    return {home_, received_, brought_};
+    return {home_, received_, reloaded_};
   }
 
  private:
@@ -174,19 +174,19 @@ class Play {
     return slab_.contains(block) && blocks_.owner(block) == at;
   }
 
-  void bring(std::size_t panel) {
-    const double bytes = parts_.brought_bytes(panel, slab_.first);
+  void reload(std::size_t panel) {
+    const double bytes = parts_.reloaded_bytes(panel, slab_.first);
     for (std::size_t at = 0; at < ranks_.size(); ++at) {
       if (!needs(at, panel)) continue;
       Rank& rank = ranks_[at];
-      brought_ += bytes;
+      reloaded_ += bytes;
       // from the last slab to end: they all are at home
       const double ready = std::max(rank.thread, rank.slot_free[panel % kSlots]);
       rank.thread = links_.send(at, bytes, ready) + model_.handover_s;
     }
   }
 
-  void go_round(std::size_t panel) {
+  void broadcast(std::size_t panel) {
     const std::size_t owner = blocks_.owner(panel);
     const double bytes = parts_.peer_message_bytes(panel);
     LinkClock::Passing there{ready_ + model_.handover_s, {}};
@@ -215,9 +215,9 @@ class Play {
 
   void step(std::size_t panel) {
     if (slab_.contains(panel)) {
-      go_round(panel);
+      broadcast(panel);
     } else {
-      bring(panel);
+      reload(panel);
     }
     const std::size_t next = panel + 1;
     const bool makes_next = next < parts_.panels() && slab_.contains(next);
@@ -265,15 +265,15 @@ class Play {
   double ready_ = 0;          // when the last panel was made
   double home_ = 0;
   double received_ = 0;
-  double brought_ = 0;
+  double reloaded_ = 0;
 };
 
 }  // namespace
 
-FactorTimes play_factorization(const FactorShape& shape, const ExchangeModel& model,
-                               const FactorPlan& plan) {
+FactorTimes simulate_factorization(const FactorShape& shape, const ExchangeModel& model,
+                                   const FactorPlan& plan) {
   const auto distribution = distribute_columns(shape, model.ranks, plan);
-  return distribution ? Play(shape, model, *distribution).run() : FactorTimes{};
+  return distribution ? Simulation(shape, model, *distribution).run() : FactorTimes{};
 }
 
 FactorPlan choose_block(const FactorShape& shape, const ExchangeModel& model, std::size_t devices) {
@@ -291,7 +291,7 @@ FactorPlan choose_block(const FactorShape& shape, const ExchangeModel& model, st
       FactorPlan plan{devices, block, 0, by_rate};
       const auto distribution = distribute_columns(shape, model.ranks, plan);
       if (!distribution) continue;
-      plan.seconds = Play(shape, model, *distribution).run().seconds;
+      plan.seconds = Simulation(shape, model, *distribution).run().seconds;
       seconds = std::min(seconds, plan.seconds);
       if (best.devices == 0 || plan.seconds < best.seconds) best = plan;
     }

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "algorithms/exchange/exchange_model.hpp"
-#include "algorithms/factor/factor_plan.hpp"
+#include "algorithms/factor/plan.hpp"
 
 namespace ob::algorithms {
 
@@ -13,7 +13,7 @@ namespace ob::algorithms {
 struct FactorTimes {
   double seconds = 0;         ///< from the first block sent to the last result at home
   double received_bytes = 0;  ///< by all devices, of panels of others
-  double brought_bytes = 0;   ///< to all devices, of panels of earlier slabs
+  double reloaded_bytes = 0;  ///< to all devices, of panels of earlier slabs
 };
 
 /// Plays the steps of BlockedFactorization through: when which device has which panel, when it
@@ -21,8 +21,8 @@ struct FactorTimes {
 /// Cost: a few operations per block and device
 /// Source: algorithms 2, point 4, with the ways of the links instead of their sum
 /// @pre model.known(), devices <= model.ranks.size(), distribute_columns() deals such a plan
-FactorTimes play_factorization(const FactorShape& shape, const ExchangeModel& model,
-                               const FactorPlan& plan);
+FactorTimes simulate_factorization(const FactorShape& shape, const ExchangeModel& model,
+                                   const FactorPlan& plan);
 
 /// The plan that takes least by the model, in the memory that devices have. More devices only where
 /// they gain clearly; devices = 0 if nothing fits.

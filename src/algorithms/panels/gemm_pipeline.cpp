@@ -16,21 +16,19 @@ using namespace gemm_argument;
 
 class Product {
  public:
-  Product(Device& device, QueueId queue, const Descriptor& gemm, const Argument* arguments,
-          const ProductSchedule& schedule, Residency* residency, CallTimings& timings,
-          Commits* commits)
-      : gemm_(gemm),
-        arguments_(arguments),
+  Product(const CallContext& context, const ProductSchedule& schedule)
+      : gemm_(context.routine),
+        arguments_(context.arguments),
         schedule_(schedule),
-        shape_(product_shape(gemm, arguments)),
-        operands_(gemm.operands(arguments)),
+        shape_(product_shape(gemm_, arguments_)),
+        operands_(gemm_.operands(arguments_)),
         a_{placed(kA), is_transposed(kTransA)},
         b_{placed(kB), is_transposed(kTransB)},
         c_(placed(kC)),
         landing_(c_.data, c_.home),
         a_parts_(schedule.a.size()),
         b_parts_(schedule.b.size()),
-        pipeline_(device, queue, residency, timings, commits) {}
+        pipeline_(context) {}
 
   Status run() {
     return pipeline_.run(
@@ -129,10 +127,8 @@ ProductShape product_shape(const Descriptor& gemm, const Argument* arguments) {
   return shape;
 }
 
-Status offload_product(Device& device, QueueId queue, const Descriptor& gemm,
-                       const Argument* arguments, const ProductSchedule& schedule,
-                       Residency* residency, CallTimings& timings, Commits* commits) {
-  return Product(device, queue, gemm, arguments, schedule, residency, timings, commits).run();
+Status offload_product(const CallContext& context, const ProductSchedule& schedule) {
+  return Product(context, schedule).run();
 }
 
 }  // namespace ob::algorithms

@@ -1,12 +1,9 @@
 #pragma once
 // A matrix product whose operands travel while the device computes.
 
-#include "algorithms/call_timings.hpp"
+#include "algorithms/call_context.hpp"
 #include "algorithms/panels/gemm_schedule.hpp"
-#include "algorithms/residency/residency.hpp"
-#include "algorithms/tiles/commit_gate.hpp"
 #include "base/status.hpp"
-#include "device/device.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
@@ -20,10 +17,7 @@ ProductShape product_shape(const Descriptor& gemm, const Argument* arguments);
 /// Memory, threads, errors: as offload_call()   Cost: device memory for A, B and C; for beta
 /// not 0 as much as C on this side, too
 /// @param schedule of product_shape(gemm, arguments)
-/// @param commits if it is a part of a call
 /// @pre gemm.legal(arguments, lds) && !gemm.trivial(arguments)
-Status offload_product(Device& device, QueueId queue, const Descriptor& gemm,
-                       const Argument* arguments, const ProductSchedule& schedule,
-                       Residency* residency, CallTimings& timings, Commits* commits = nullptr);
+Status offload_product(const CallContext& context, const ProductSchedule& schedule);
 
 }  // namespace ob::algorithms

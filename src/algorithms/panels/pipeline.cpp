@@ -6,10 +6,12 @@
 
 namespace ob::algorithms {
 
-Pipeline::Pipeline(Device& device, QueueId queue, Residency* residency, CallTimings& timings,
-                   Commits* commits)
-    : device_(device), queue_(queue), timings_(timings), commits_(commits) {
-  if (residency != nullptr) resident_.emplace(*residency);
+Pipeline::Pipeline(const CallContext& context)
+    : device_(context.device),
+      queue_(context.queue),
+      timings_(context.timings),
+      commits_(context.commits) {
+  if (context.residency != nullptr) resident_.emplace(*context.residency);
 }
 
 Pipeline::~Pipeline() {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "algorithms/call_timings.hpp"
+#include "algorithms/call_context.hpp"
 #include "algorithms/device_buffer.hpp"
 #include "algorithms/residency/residency.hpp"
 #include "algorithms/tiles/commit_gate.hpp"
@@ -26,9 +26,7 @@ class Pipeline {
     std::optional<DeviceBuffer> own;  // for this call only
   };
 
-  /// @param commits of a part of a call, else nullptr
-  Pipeline(Device& device, QueueId queue, Residency* residency, CallTimings& timings,
-           Commits* commits = nullptr);
+  explicit Pipeline(const CallContext& context);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;

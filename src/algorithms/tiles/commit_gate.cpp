@@ -2,21 +2,21 @@
 
 namespace ob::algorithms {
 
-Status CommitGate::in_hand(std::function<void()> commit) {
+Status CommitGate::ready(std::function<void()> commit) {
   {
     std::unique_lock lock(mutex_);
     if (missing_ > 0) --missing_;
     if (missing_ == 0) changed_.notify_all();
-    changed_.wait(lock, [this] { return given_up_ || missing_ == 0; });
-    if (given_up_) return {Code::declined, "another part of the call failed"};
+    changed_.wait(lock, [this] { return aborted_ || missing_ == 0; });
+    if (aborted_) return {Code::declined, "another part of the call failed"};
   }
   commit();  // all at the same time: parts do not overlap
   return {};
 }
 
-void CommitGate::give_up() noexcept {
+void CommitGate::abort() noexcept {
   const std::lock_guard lock(mutex_);
-  given_up_ = true;
+  aborted_ = true;
   changed_.notify_all();
 }
 

@@ -19,12 +19,12 @@ class Commits {
   /// Runs `commit`, which puts them where they belong and cannot fail, now or later.
   /// Memory: what `commit` uses lives until the call is over
   /// Errors: declined if another part has failed for good; nothing is committed then
-  virtual Status in_hand(std::function<void()> commit) = 0;
+  virtual Status ready(std::function<void()> commit) = 0;
 };
 
 /// Of a call that is no part of another one: at once.
 inline Status commit_or_wait(Commits* commits, std::function<void()> commit) {
-  if (commits != nullptr) return commits->in_hand(std::move(commit));
+  if (commits != nullptr) return commits->ready(std::move(commit));
   commit();
   return {};
 }
@@ -34,21 +34,21 @@ class CommitGate final : public Commits {
  public:
   explicit CommitGate(std::size_t parts) : missing_(parts) {}
 
-  Status in_hand(std::function<void()> commit) override;
+  Status ready(std::function<void()> commit) override;
   /// One of the parts never will be in hand.
-  void give_up() noexcept;
+  void abort() noexcept;
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t missing_;
-  bool given_up_ = false;
+  bool aborted_ = false;
 };
 
 /// Parts of one thread, one after another.   Threads: owner only
 class CommitsLater final : public Commits {
  public:
-  Status in_hand(std::function<void()> commit) override {
+  Status ready(std::function<void()> commit) override {
     waiting_.push_back(std::move(commit));
     return {};
   }

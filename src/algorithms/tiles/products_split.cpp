@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "algorithms/panels/panel_call.hpp"
+#include "algorithms/call_context.hpp"
 
 namespace ob::algorithms {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "algorithms/panels/gemm_pipeline.hpp"
-#include "algorithms/panels/panel_pipeline.hpp"
-#include "algorithms/tiles/tile_call.hpp"
+#include "algorithms/panels/panels.hpp"
+#include "algorithms/tiles/call.hpp"
 
 namespace ob::algorithms {
 namespace {
@@ -73,11 +73,12 @@ double tile_bytes(const Descriptor& routine, const Argument* arguments, const Ra
   return elements * element_bytes(routine.precision);
 }
 
-Status offload_tiles(Device& device, QueueId queue, const Descriptor& routine,
-                     const Argument* arguments, const Range& diagonal, std::uint64_t memory_bytes,
-                     CallTimings& timings, Commits* commits) {
-  const std::uint64_t all = std::min(memory_bytes, device.info().memory_bytes);
-  return run({device, queue, routine, arguments, usable(all), timings, commits}, diagonal);
+Status offload_tiles(const CallContext& context, const Range& diagonal,
+                     std::uint64_t memory_bytes) {
+  const std::uint64_t all = std::min(memory_bytes, context.device.info().memory_bytes);
+  TileCall call{context, usable(all)};
+  call.residency = nullptr;  // tiles take all of the memory
+  return run(call, diagonal);
 }
 
 }  // namespace ob::algorithms

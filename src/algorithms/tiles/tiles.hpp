@@ -7,11 +7,9 @@
 
 #include <cstdint>
 
-#include "algorithms/call_timings.hpp"
+#include "algorithms/call_context.hpp"
 #include "algorithms/panels/pipeline_model.hpp"
-#include "algorithms/tiles/commit_gate.hpp"
 #include "base/status.hpp"
-#include "device/device.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
@@ -31,10 +29,8 @@ double tile_bytes(const Descriptor& routine, const Argument* arguments, const Ra
 /// Memory, threads, errors: as offload_call(); out_of_memory if not even a thin tile fits
 /// Cost: where beta is not 0 or B is replaced, as much as the result on this side, too
 /// @param diagonal of syrk, herk, syr2k, her2k: the part to compute, see CallPart; empty: all
-/// @param commits if it is a part of a call
 /// @pre can_be_split(routine), routine.legal(arguments, lds), !routine.trivial(arguments)
-Status offload_tiles(Device& device, QueueId queue, const Descriptor& routine,
-                     const Argument* arguments, const Range& diagonal, std::uint64_t memory_bytes,
-                     CallTimings& timings, Commits* commits = nullptr);
+/// @param context its residency is not used
+Status offload_tiles(const CallContext& context, const Range& diagonal, std::uint64_t memory_bytes);
 
 }  // namespace ob::algorithms

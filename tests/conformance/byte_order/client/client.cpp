@@ -185,7 +185,7 @@ bool Client::run(const std::string& name, const std::vector<Argument>& arguments
   }
   algorithms::CallTimings timings;
   const Status status =
-      algorithms::offload_call(device_, queue_, *routine, arguments.data(), timings);
+      algorithms::offload_call({device_, queue_, *routine, arguments.data(), timings});
   if (status.code() != wanted) check(false, name + ": " + std::string(status.message()));
   return status.code() == wanted;
 }
@@ -377,8 +377,10 @@ void Client::largest() {
 Status Client::fft(const FftPlan& plan, void* data) {
   OB_ASSIGN_OR_RETURN(const PlanId id, device_.plan_for(plan));
   algorithms::CallTimings timings;
-  return algorithms::offload_fft(device_, queue_, id, plan, Layout::bytes(data, input_bytes(plan)),
-                                 Layout::bytes(data, output_bytes(plan)), true, timings);
+  return algorithms::offload_planned_fft(device_, queue_,
+                                         {id, plan, Layout::bytes(data, input_bytes(plan)),
+                                          Layout::bytes(data, output_bytes(plan)), true},
+                                         timings);
 }
 
 std::vector<Complex> naive_dft(const std::vector<Complex>& in) {
