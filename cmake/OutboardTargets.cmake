@@ -46,21 +46,59 @@ function(ob_add_library target)
   target_link_libraries(${target} PUBLIC ${arg_LINK} Threads::Threads)
 endfunction()
 
-# ob_add_test(<folder.name> SOURCES <files...> [LINK <targets...>] [LABELS <labels...>] [TIMEOUT <s>]):
+# ob_test_program(<target>): settings that all GoogleTest programs share. Their code runs for a short time, so optimised
+# builds compile it at -O1; the headers of nearly every test are compiled once there, which is of no use to ccache
+# between checkouts and so not done in debug builds.
+function(ob_test_program target)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(${target} PRIVATE GTest::gtest Threads::Threads)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL Release)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -O1)
+  if(target STREQUAL ob_test_headers)
+    target_precompile_headers(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/precompiled.hpp)
+  else()
+    target_precompile_headers(${target} REUSE_FROM ob_test_headers)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)  # for ccache
+  endif()
+  if(OUTBOARD_CCACHE AND CMAKE_CXX_COMPILER_LAUNCHER STREQUAL OUTBOARD_CCACHE)
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${OUTBOARD_CCACHE}")
+  endif()
+endfunction()
+
+# ob_add_test(<folder.name> SOURCES <files...> [PROGRAM <program>] [LINK <targets...>] [LABELS <labels...>] [TIMEOUT <s>]):
 # a GoogleTest program, one ctest entry named like its place in tests/. Default label: unit.
+# With PROGRAM the tests become part of the program tests.<program>, which has those of several entries: link and
+# header time is spent once. A test that needs settings of its target stays in a program of its own.
 function(ob_add_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "PROGRAM;TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  add_executable(${name} ${arg_SOURCES})
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest GTest::gtest_main Threads::Threads)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME ${name} COMMAND ${name})
+  if(NOT arg_PROGRAM)
+    add_executable(${name} ${arg_SOURCES})
+    ob_test_program(${name})
+    target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${name})
+  else()
+    set(program tests.${arg_PROGRAM})
+    if(NOT TARGET ${program})
+      add_executable(${program} ${CMAKE_SOURCE_DIR}/tests/support/files_main.cpp)
+      ob_test_program(${program})
+    endif()
+    target_sources(${program} PRIVATE ${arg_SOURCES})
+    target_link_libraries(${program} PRIVATE ${arg_LINK})
+    list(JOIN arg_SOURCES "," files)
+    add_test(NAME ${name} COMMAND ${program} --files=${files})
+  endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
