@@ -35,8 +35,6 @@ ARROWS: dict[str, tuple[str, ...]] = {
 }
 # Folders whose subfolders are alternatives that do not know each other.
 ALTERNATIVES = ("backend", "transport")
-# Folders (or single modules) whose cycles are known and still to be cut. The list only shrinks.
-KNOWN_CYCLES: tuple[str, ...] = ("daemon/peers/mailbox", "daemon/peers/message_source")
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh", ".cl", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
@@ -117,14 +115,6 @@ def cycles(graph: dict[str, set[str]]) -> Iterator[tuple[list[str], list[str]]]:
         yield group, path
 
 
-def known(group: list[str]) -> bool:
-    """True if the list of known cycles covers all modules of a group."""
-    return all(
-        any(name == entry or name.startswith(f"{entry}/") for entry in KNOWN_CYCLES)
-        for name in group
-    )
-
-
 def check(src: Path) -> list[str]:
     """All complaints about the tree under `src`."""
     src = src.resolve()
@@ -144,10 +134,9 @@ def check(src: Path) -> list[str]:
                 if why := problem(name, target):
                     complaints.append(f"src/{name}:{line}: includes {target} ({why})")
     for group, cycle in cycles(graph):
-        if not known(group):
-            complaints.append(
-                f"src/{cycle[0]}: cycle {' -> '.join(cycle)} (of {len(group)}: {', '.join(group)})"
-            )
+        complaints.append(
+            f"src/{cycle[0]}: cycle {' -> '.join(cycle)} (of {len(group)}: {', '.join(group)})"
+        )
     return complaints
 
 

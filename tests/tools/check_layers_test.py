@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unittest
-from unittest import mock
 
 from tree import ROOT, TreeTest
 
@@ -91,9 +90,8 @@ class CheckLayersTest(TreeTest):
         )
 
     def cycle_in(self, files: dict[str, str]) -> str:
-        """The only complaint about a tree in which no cycle is known."""
-        with mock.patch.object(check_layers, "KNOWN_CYCLES", ()):
-            found = self.complaints(files)
+        """The only complaint about a tree."""
+        found = self.complaints(files)
         self.assertEqual(len(found), 1, found)
         return found[0]
 
@@ -131,15 +129,14 @@ class CheckLayersTest(TreeTest):
         self.assertIn("cycle wire/a -> wire/c -> wire/a (of 3: wire/a, wire/b, wire/c)", found)
 
     def test_each_group_of_modules_is_one_complaint(self) -> None:
-        with mock.patch.object(check_layers, "KNOWN_CYCLES", ()):
-            found = self.complaints(
-                {
-                    "wire/a.cpp": "wire/b.hpp",
-                    "wire/b.cpp": "wire/a.hpp",
-                    "device/a.cpp": "device/b.hpp wire/a.hpp",
-                    "device/b.hpp": "device/a.hpp",
-                }
-            )
+        found = self.complaints(
+            {
+                "wire/a.cpp": "wire/b.hpp",
+                "wire/b.cpp": "wire/a.hpp",
+                "device/a.cpp": "device/b.hpp wire/a.hpp",
+                "device/b.hpp": "device/a.hpp",
+            }
+        )
         self.assertEqual(len(found), 2, found)
 
     def test_parts_of_a_source_are_modules_of_their_own(self) -> None:
@@ -160,20 +157,6 @@ class CheckLayersTest(TreeTest):
             self.complaints({"wire/a.cpp": "wire/detail/a.hpp", "wire/detail/a.cpp": "base/a.hpp"}),
             [],
         )
-
-    def test_known_cycles_are_left_alone_and_no_others(self) -> None:
-        within = {"wire/x/a.hpp": "wire/b.hpp", "wire/b.hpp": "wire/x/a.hpp"}
-        for entries, complaints in [
-            (("wire",), 0),
-            (("wire/x/a", "wire/b"), 0),
-            (("wire/x",), 1),
-            (("wir", "device"), 1),
-        ]:
-            with (
-                self.subTest(entries=entries),
-                mock.patch.object(check_layers, "KNOWN_CYCLES", entries),
-            ):
-                self.assertEqual(len(self.complaints(within)), complaints)
 
     def test_diamonds_are_no_cycles(self) -> None:
         self.assertEqual(

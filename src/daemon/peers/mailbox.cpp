@@ -4,8 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "daemon/peers/message_source.hpp"
-
 namespace ob::daemon {
 namespace {
 
@@ -67,21 +65,21 @@ void Mailbox::fail_all(std::unique_lock<std::mutex> lock, const Status& why) {
 void Mailbox::close() {
   std::unique_lock lock(mutex_);
   closed_ = true;
-  for (const MessageSource* source : sources_) source->stop_();
+  for (const auto* stop : stops_) (*stop)();
   changed_.notify_all();
   changed_.wait(lock, [&] { return arriving_ == 0; });
   fail_all(std::move(lock), mailbox_closed());
 }
 
-void Mailbox::add(MessageSource& source) {
+void Mailbox::add(const std::function<void()>& stop) {
   const std::lock_guard lock(mutex_);
-  sources_.push_back(&source);
-  if (closed_) source.stop_();
+  stops_.push_back(&stop);
+  if (closed_) stop();
 }
 
-void Mailbox::remove(MessageSource& source, bool lost) {
+void Mailbox::remove(const std::function<void()>& stop, bool lost) {
   std::unique_lock lock(mutex_);
-  sources_.remove(&source);
+  stops_.remove(&stop);
   if (!lost || !broken_.ok()) return;
   broken_ = {Code::connection_lost, "lost the connection to a device that sends here"};
   changed_.notify_all();

@@ -66,8 +66,11 @@ class Mailbox {
     PostedReceive receive;
     bool active = false;
   };
-  void add(MessageSource& source);
-  void remove(MessageSource& source, bool lost);
+  /// Registers a source by the function that ends whatever the source waits for.
+  /// Memory: `stop` lives until remove()
+  void add(const std::function<void()>& stop);
+  /// @param lost the source ended without having delivered all its messages
+  void remove(const std::function<void()>& stop, bool lost);
   /// Waits until a receive matches, and removes it.
   Result<PostedReceive> match(const wire::PeerMessage& peer_message,
                               const std::function<bool()>& cancelled);
@@ -81,7 +84,7 @@ class Mailbox {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<PeerMessageId, Entry> posted_;
-  std::list<MessageSource*> sources_;
+  std::list<const std::function<void()>*> stops_;  // one of each source
   std::size_t arriving_ = 0;
   Status broken_;  // a peer that sent here is lost
 };

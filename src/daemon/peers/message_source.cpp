@@ -9,11 +9,11 @@ namespace ob::daemon {
 
 MessageSource::MessageSource(std::shared_ptr<Mailbox> mailbox, std::function<void()> stop)
     : mailbox_(std::move(mailbox)), stop_(std::move(stop)) {
-  mailbox_->add(*this);
+  mailbox_->add(stop_);
 }
 
 MessageSource::~MessageSource() {
-  mailbox_->remove(*this, !closed_);
+  mailbox_->remove(stop_, !closed_);
   if (queue_) (void)mailbox_->device().destroy_queue(queue_);
 }
 

@@ -38,7 +38,6 @@ class MessageSource {
   void close() noexcept { closed_ = true; }
 
  private:
-  friend class Mailbox;
   Status receive(const PostedReceive& posted, const FetchNext& fetch);
   Status land(const PostedReceive& posted, const FetchNext& fetch);
   Status land_staged(const PostedReceive& posted, const FetchNext& fetch);
