@@ -80,7 +80,8 @@ Result<Devices> make_null(const DeviceOptions& options) {
 
 unsigned host_threads() { return std::max(1U, std::thread::hardware_concurrency()); }
 
-// What the processor can do for a backend whose libraries lack it; nullptr: nothing.
+// Opens the processor's versions of the routines that the libraries of `backend` lack. nullptr:
+// there are none.
 [[maybe_unused]] std::shared_ptr<const HostRoutines> host_routines(const char* backend) {
   auto opened = cpu::open_host_routines(host_threads());
   if (opened.ok()) return std::move(*opened);

@@ -11,7 +11,7 @@
 
 namespace ob::apps {
 
-/// What the command line says of devices.
+/// The options of the command line that concern devices.
 struct DeviceOptions {
   std::string backend = "cpu";  ///< auto, cpu, cuda, null, opencl
   unsigned devices = 1;
@@ -23,8 +23,8 @@ struct DeviceOptions {
   unsigned corrupt = 0;
 };
 
-/// Says in the log which backend `auto` means, and why.
-/// Errors: unavailable, with the reason, if the backend cannot be had here; invalid_argument
+/// Opens the devices. The log says which backend `auto` means, and why.
+/// Errors: unavailable, with the reason, if this machine cannot run the backend; invalid_argument
 Result<std::vector<std::unique_ptr<Device>>> make_devices(const DeviceOptions& options);
 
 }  // namespace ob::apps

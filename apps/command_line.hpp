@@ -11,7 +11,7 @@
 
 namespace ob::apps {
 
-/// What the command line says; the defaults are those of its help.
+/// The options of the command line. The defaults are those of its help.
 struct Options {
   std::vector<std::string> listen{"127.0.0.1:7770"};
   DeviceOptions device;

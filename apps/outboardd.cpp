@@ -93,7 +93,7 @@ int serve(const ob::apps::Options& options) {
   std::fflush(stdout);
   log::info("draining (signal " + std::to_string(stop.wait()) + ")");
   const ob::daemon::Drained drained = (*server)->drain(options.drain_seconds);
-  // What a device is at cannot be taken from it, but for ending the process.
+  // A device cannot be stopped in the middle of a command. Only the end of the process stops it.
   if (drained == ob::daemon::Drained::aborted) _exit(ob::apps::StopSignal::kGivenUp);
   if (drained == ob::daemon::Drained::left) _exit(0);
   server->reset();

@@ -5,11 +5,12 @@
 
 namespace ob::apps {
 
-/// From its construction on a thread waits for either signal.
+/// Ends the process in order on SIGINT or SIGTERM. A thread waits for either signal from the
+/// construction on.
 /// Threads: owner only, before it starts any other
 class StopSignal {
  public:
-  /// What the process ends with where something had to be given up.
+  /// The exit status of a process whose devices or libraries did not finish in time.
   static constexpr int kGivenUp = 3;
 
   /// Blocks both signals for this thread and all that it starts.
@@ -17,11 +18,11 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  /// Up to here a signal ends the process at once with status 0: it has served nobody. From now on
-  /// the process has `bound_s` seconds after the signal to end by itself, else it is ended with
-  /// kGivenUp.
+  /// Before this call a signal ends the process at once with status 0, because it has served
+  /// nobody. After this call the process has `bound_s` seconds after the signal to end by itself.
+  /// Otherwise it is ended with kGivenUp.
   void serving(double bound_s);
-  /// @returns the signal, when it has come   @pre serving() was called
+  /// Waits for the signal.   @returns the signal   @pre serving() was called
   int wait();
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
-// What this machine can do at best, measured beside whatever is compared with it. Nothing of
-// Outboard's own is used. Every function forks; call from a single-threaded program.
+// Measures the best that this machine can do, next to each figure that is compared with it. None of
+// Outboard's own code is used. Every function forks, so it is called from a single-threaded
+// program.
 
 #include "bench/conversation.hpp"
 #include "bench/samples.hpp"

@@ -1,6 +1,6 @@
-// What the drop-in library adds to a call too small to leave: a 1 x 1 dgemm with and without it,
-// for a library in the program's global scope and for one that a module brought along (a Python
-// wheel).
+// Measures the time that the drop-in library adds to a call too small to be remote: a 1 x 1 dgemm
+// with and without it, for a library in the program's global scope and for one that a module
+// brought along (a Python wheel).
 
 #include <dlfcn.h>
 

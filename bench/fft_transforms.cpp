@@ -77,7 +77,8 @@ class Transform {
 
   bool allocated() const { return input_ != nullptr && output_ != nullptr; }
 
-  // What planning took [ns], or -1. Measuring overwrites the arrays.
+  // Makes the plan and returns the time that planning took [ns], or -1 if there is no plan. FFTW
+  // overwrites the arrays when it measures, so they are filled again.
   std::int64_t plan(unsigned flags) {
     const auto start = Clock::now();
     plan_ = Precision::plan(shape_, input_, output_, flags);

@@ -1,6 +1,6 @@
-// What the drop-in library adds to fftw_execute of plans that stay local. The program runs itself
-// once per mode with the library preloaded; each run times both the entry that the program is bound
-// to and, as the ceiling, the native function behind it, in turn.
+// Measures the time that the drop-in library adds to fftw_execute of plans that stay local. The
+// program runs itself once per mode with the library preloaded. Each run times, in turn, the entry
+// that the program is bound to and, as the ceiling, the native function behind it.
 
 #include <dlfcn.h>
 #include <fftw3.h>

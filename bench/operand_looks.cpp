@@ -1,5 +1,6 @@
-// What a look at an operand that stays on the device costs by size: with the pages of the operand
-// tracked, beside digests of all of it; nothing written since the last look, and one element.
+// Measures, for several sizes, the cost of checking whether an operand that stays on the device has
+// changed. One way tracks the pages of the operand, the other computes digests of all of it. Since
+// the last check the program has written either nothing or one element.
 
 #include <sys/mman.h>
 

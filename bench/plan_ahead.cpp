@@ -1,6 +1,7 @@
-// What planning ahead hides: a transform whose plan the device needs time for, asked for just
-// before its data is sent, when the program plans (ahead) or only once the data has arrived (late).
-// The device is a null one with slow plans; the floor is the longer of the transfer and the plan.
+// Measures the time that planning ahead hides. The device needs time to plan the transform. The
+// plan is requested just before the data is sent, as when the program plans (ahead), or only when
+// the data has arrived (late). The device is a null device with slow plans. The floor is the longer
+// of the transfer and the plan.
 // Source: RCPU, sections 3.1.2 and 5.1, figure 5.4
 
 #include <chrono>

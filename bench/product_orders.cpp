@@ -83,7 +83,7 @@ class Bench {
     }
   }
 
-  // Of operands as large as the product's, in the same memory.
+  // The model is measured with operands as large as those of the product, in the same memory.
   PipelineModel model(double rate_gflops) {
     const std::uint64_t bytes = n_ * n_ * sizeof(double);
     const Region whole{0, 8, Triangle::full, n_, n_, n_, 8};

@@ -1,6 +1,6 @@
 #pragma once
-// What benchmark programs print: a figure, the ceiling measured beside it, and how much of that was
-// reached.
+// The output of benchmark programs: a figure, the ceiling that was measured next to it, and the
+// fraction of the ceiling that was reached.
 
 #include <string>
 #include <vector>

@@ -246,7 +246,8 @@ class Call final : public RoutineCall {
   }
 
  private:
-  // Of dsyev the eigenvalues: vectors of close ones are not determined. Of sgesv the solution.
+  // The result of dsyev is its eigenvalues, because the vectors of close eigenvalues are not
+  // determined. The result of sgesv is the solution.
   const Numbers<Real>& results() const {
     const std::string name = routine_.name;
     return name == "dsyev" || name == "sgesv" ? operands_.more : operands_.c;

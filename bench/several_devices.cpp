@@ -69,7 +69,7 @@ bool be_first_in_line() {
   return ::sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
 }
 
-// What a call takes besides its operations: a thread that wakes up late.
+// The time of a call beyond its operations. Its cause is a thread that wakes up late.
 double call_seconds(const Options& options) {
   const auto device = timed_device(options.rate_gflops(0), std::uint64_t{1} << 32);
   const QueueId queue = or_exit(device->create_queue());
@@ -93,7 +93,7 @@ double call_seconds(const Options& options) {
   return std::max(0.0, seconds.median() - gemm.flops(a) / rate);
 }
 
-// What a thread that waits wakes up late by.
+// The delay with which a waiting thread wakes up.
 double late_seconds() {
   bench::Samples late;
   for (int i = 0; i < 100; ++i) {

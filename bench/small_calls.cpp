@@ -1,6 +1,6 @@
-// What a small call costs when it is forced out: a 64 x 64 dgemm of a program linked to the
-// system's BLAS, over shared memory and over loopback TCP, beside the ping-pong of a raw socket
-// that carries the same bytes.
+// Measures the cost of a small call that is forced to be remote: a 64 x 64 dgemm of a program that
+// is linked to the system's BLAS, over shared memory and over loopback TCP. The ceiling is the
+// ping-pong of a raw socket that carries the same bytes.
 
 #include <chrono>
 #include <cstdio>
