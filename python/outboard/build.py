@@ -28,7 +28,8 @@ _SUBJECTS = {
     "TESTS": "the tests",
     "BENCH": "the benchmarks",
 }
-# What one compiler process may need; more jobs than memory / this end in the kernel's OOM killer.
+# Memory that one compiler process may need. With more jobs than the memory divided by this, the
+# kernel's OOM killer ends the build.
 _BYTES_PER_JOB = 1 << 30
 _STATUS = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
 

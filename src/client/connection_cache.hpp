@@ -102,7 +102,7 @@ class ConnectionCache {
   const std::vector<std::string>& servers() const noexcept { return config_.servers; }
   /// Measured when the first connection to a server was made; zeros before.
   Link link(std::size_t server) const;
-  /// What the daemon said about its device when the first connection was made.
+  /// The description of the device that the daemon sent when the first connection was made.
   DeviceInfo device_info(std::size_t server) const;
 
  private:

@@ -69,8 +69,8 @@ Integers integers_of(Symbol& symbol, const void* function) noexcept;
 /// and passes through unread.
 bool is_alias(Symbol& symbol, const void* function, const char* fortran_name) noexcept;
 
-/// What is known of the alias `symbol` for a call that returns to `caller`; sets `function` to its
-/// original unless the answer is `unasked`.
+/// Returns the stored answer about the alias `symbol` for a call that returns to `caller`. Sets
+/// `function` to its original unless the answer is `unasked`.
 inline Alias known_alias(const Symbol& symbol, const void* caller, void*& function) noexcept {
   function = symbol.function.load(std::memory_order_relaxed);
   if (function != nullptr) [[likely]]
