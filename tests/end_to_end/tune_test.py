@@ -31,7 +31,8 @@ ROUNDING = 1.01  # of figures that are printed with three digits or more
 ROUTINES = ("dgemm", "fftw c2c", "dgetrf")
 ENOUGH_FLOP = 2.0 * 256**3  # a product of 600 is decided by one of 256 or more
 TIMEOUT_S = 120.0
-# Of e2e_iterate: some milliseconds each, so that the first one is worth a connection.
+# Arguments of e2e_iterate. A product takes some milliseconds, so that the first one is worth a
+# connection.
 PRODUCTS = ("600", "5", "600", "1")
 ONE_PRODUCT = ("600", "1", "600", "0")
 

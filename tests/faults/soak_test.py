@@ -19,9 +19,10 @@ from harness import Daemon, Outcome, Suite, expect
 from storm_test import ROUTINES
 
 LARGEST = 240
-# Of two programs' device times. The issue is who is served, so the least and the most count.
+# Every program's device time lies within this fraction of the mean. The test is about fair service,
+# so the programs with the least and the most time count.
 SHARE = 0.2
-# Growth that is not a leak: threads' arenas, plans of sizes that come late.
+# Growth that is not a leak: arenas of threads, and plans of sizes that occur late.
 GROWTH_MIB = 64
 
 
@@ -115,7 +116,7 @@ def soak(suite: Suite) -> None:
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=int, default=600)
-    # What programs leave on the device would fill this. Device memory is shared memory.
+    # Memory that programs failed to free would fill this device. Device memory is shared memory.
     parser.add_argument("--device", type=int, default=1024, help="its memory in MiB")
     parser.add_argument("--lenient", action="store_true", help="a short run shows no shares")
 

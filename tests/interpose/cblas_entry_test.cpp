@@ -76,8 +76,8 @@ TEST(CblasEntry, EveryRoutineAffixAndLayoutMatchesTheLibrary) {
   EXPECT_EQ(g_shared > 0, mode_is("share"));
 }
 
-// What the reference BLAS takes for illegal, and what only some libraries understand, is the
-// original's business.
+// The original decides about calls that the reference BLAS calls illegal, and about calls that only
+// some libraries understand.
 TEST(CblasEntry, IllegalCallsReachTheLibrary) {
   auto random = fresh_random();
   int reported = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of entries share: names in every affix, the library they compare with, what the
-// preloaded stand-in must have counted.
+// The tests of entries share these parts: names in every affix, the library to compare with, and
+// the counts that the preloaded stand-in must have.
 //
 // OB_PATTERNS: affixes ("%s_ scipy_%s_"; %S: upper case); OB_ILP64=1: their integers have 64 bits;
 // OB_REFERENCE: the library to compare with.
@@ -107,17 +107,17 @@ inline void expect_only_results(const Problem& given, const Problem& actual) {
 /// Products that were shared, by all calls of this program.
 inline int g_shared = 0;
 
-/// What calls of one routine did to the stand-in's counters since this was made.
+/// The changes of the stand-in's counters by calls of one routine since this object was made.
 class Counted {
  public:
   explicit Counted(const Descriptor& routine)
       : index_(index_of(routine)), calls_before_(calls_of(index_)), done_before_(done_of(index_)) {}
   bool went_out() const { return done_of(index_) > done_before_; }
-  /// Expects that a legal call went out if the stand-in computes and there was something to send
-  /// and something to bring home; else the original ran. Of shared products, parts too small to be
-  /// cut and parts that are lost do not go out.
+  /// Expects that a legal call was remote if the stand-in computes and the call has operands to
+  /// send and results to return. Otherwise the original ran. Parts of shared products stay local if
+  /// they are too small to be cut or if they are lost.
   void expect(const Problem& given, const Problem& expected) const {
-    if (mode_is("small")) return;  // all but the first jump to the original
+    if (mode_is("small")) return;  // all calls but the first one jump to the original
     const bool failed = given.routine->rerun && expected.info() > 0;
     const bool trivial = given.routine->trivial(given.arguments);
     EXPECT_EQ(calls_of(index_) - calls_before_, 1) << given.text();

@@ -67,7 +67,8 @@ function(entry_program name)
   list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
-  # What it calls it finds with dlsym, so --as-needed must not drop the library.
+  # The program finds the functions that it calls with dlsym, so --as-needed must not drop the
+  # library.
   target_link_options(${name} PRIVATE -Wl,--no-as-needed -rdynamic)
   target_link_libraries(${name} PRIVATE ${arg_LINK} entry_calls GTest::gtest GTest::gtest_main Threads::Threads
                         ${CMAKE_DL_LIBS})
@@ -75,8 +76,8 @@ function(entry_program name)
   add_dependencies(${name} entry_standin)
 endfunction()
 
-# OpenBLAS 0.3.21 takes every processor with bfloat16 for a Cooperlake, whose scasum is wrong for 9 to 15 elements. What is
-# tested here are entries, not its kernels.
+# OpenBLAS 0.3.21 takes every processor with bfloat16 for a Cooperlake, whose scasum is wrong for 9
+# to 15 elements. These tests are about entries, not about its kernels.
 set(entry_kernels "")
 if(EXISTS /proc/cpuinfo)
   file(STRINGS /proc/cpuinfo fma_processors REGEX "^flags.* avx2 ")

@@ -10,7 +10,7 @@
 
 namespace ob::interpose {
 
-/// What a program printed.
+/// The exit status and the output of a program.
 struct Outcome {
   int status = -1;
   std::string text;                  ///< without the counts

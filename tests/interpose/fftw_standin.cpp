@@ -49,7 +49,7 @@ void transform_dimension(std::vector<Value>& data, std::size_t n, std::size_t st
   }
 }
 
-// What input j adds to output k.   Source: FFTW 3.3 manual, sections 4.8.2 to 4.8.5
+// The weight of input j in output k.   Source: FFTW 3.3 manual, sections 4.8.2 to 4.8.5
 long double weight(RealTransform kind, std::size_t n, std::size_t j, std::size_t k) {
   const long double pi = std::acos(-1.0L), size = n, x = j, y = k;
   const long double edge = j == 0 || j == n - 1 ? 1 : 2;  // of REDFT00

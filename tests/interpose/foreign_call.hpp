@@ -1,6 +1,6 @@
 #pragma once
 // Calls of Fortran, CBLAS and LAPACKE functions through pointers, with the arguments of a Problem.
-// What differs from row to row is emitted (emit_calls.py).
+// emit_calls.py emits the parts that differ from row to row.
 
 #include <algorithm>
 #include <array>
@@ -46,7 +46,7 @@ struct ForeignCalls {
   std::uint32_t flipped_trans;
 };
 
-/// Of routines::all()[index].
+/// The calls of routines::all()[index].
 const ForeignCalls& foreign_calls(std::size_t index);
 
 namespace detail {
@@ -69,8 +69,8 @@ double first_as_double(const void* data) {
 
 }  // namespace detail
 
-/// What an emitted call passes. Pointers are good until it is destroyed, which puts integers and
-/// info into the problem.
+/// The arguments that an emitted call passes. Pointers are valid until the object is destroyed. The
+/// destructor puts integers and info into the problem.
 template <class T, class Int>
 class Passing {
  public:
@@ -82,7 +82,7 @@ class Passing {
   ~Passing() {
     for (const Indices& moved : indices_) {
       for (std::size_t i = 0; i < moved.values.size() - 1; ++i) {
-        // Elements the routine left alone keep the bytes they have.
+        // Elements that the routine did not write keep their bytes.
         if (moved.values[i] == moved.before[i]) continue;
         const auto wide = static_cast<std::int64_t>(moved.values[i]);
         std::memcpy(p_.memory[moved.argument].data() + i * 8, &wide, 8);

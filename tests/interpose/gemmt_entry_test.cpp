@@ -17,7 +17,7 @@ Value element(const Problem& p, std::string_view name, std::uint64_t i, std::uin
   return trans == 'C' ? std::conj(v) : v;
 }
 
-// What the routine makes of `given`: alpha op(A) op(B) + beta C, in one triangle.
+// The result that the routine has for `given`: alpha op(A) op(B) + beta C, in one triangle.
 Problem defined(const Problem& given) {
   Problem result = given;
   const Operand& c = given.operand("c");

@@ -153,7 +153,7 @@ TEST(LapackeEntry, NanIsRefusedAsTheLibraryRefusesIt) {
       const Counted counted(row.routine);
       const Outcome outcome = run_both(row, given);
       EXPECT_FALSE(counted.went_out()) << given.text();
-      // What it does not look at (vl of RANGE = 'I') it takes.
+      // LAPACKE accepts a NaN in an argument that it does not check (vl with RANGE = 'I').
       if (outcome.info >= 0) continue;
       ++refused;
       EXPECT_TRUE(outcome.wrong.empty()) << outcome.wrong;

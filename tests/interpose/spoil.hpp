@@ -21,7 +21,7 @@ inline void spoil(Problem& p, std::mt19937_64& random) {
     const std::size_t i = uniform<std::size_t>(random, 0, p.routine->kinds.size() - 1);
     const Kind kind = p.routine->kinds[i];
     if (kind == Kind::flag) p.arguments[i].flag = "XQ"[uniform(random, 0, 1)];
-    // Of no consequence to some (il).
+    // Some dimensions (il) are legal with any value for some routines.
     if (kind == Kind::dim) p.arguments[i].dim = p.routine->argument_names[i] == "itype" ? 4 : -1;
     if (kind == Kind::matrix) p.lds[i] = lds[i] = 0;
     if (kind == Kind::strided) p.lds[i] = lds[i] = uniform(random, -1, 0);  // -1: to some

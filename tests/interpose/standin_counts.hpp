@@ -1,5 +1,5 @@
 #pragma once
-// What the preloaded stand-in counted.
+// Reads the counters of the preloaded stand-in.
 
 #include <dlfcn.h>
 
@@ -14,11 +14,12 @@ int counter(const char* name, Arguments... arguments) {
   if (function == nullptr) std::abort();  // the test runs without its preloaded library
   return function(arguments...);
 }
-/// Legal calls that took the slow path; those a library makes inside another call do not count.
+/// Legal calls that took the slow path. Calls that a library makes inside another call do not
+/// count.
 inline int calls() { return counter("standin_calls"); }
-/// The same of one routine, a position in routines::all().
+/// The same count for one routine. `routine` is a position in routines::all().
 inline int calls_of(std::size_t routine) { return counter("standin_calls_of", routine); }
-/// Of these, completed on the "device".
+/// Those of these calls that the "device" completed.
 inline int done_of(std::size_t routine) { return counter("standin_done_of", routine); }
 
 inline bool mode_is(const char* mode) { return std::strcmp(std::getenv("OB_STANDIN"), mode) == 0; }

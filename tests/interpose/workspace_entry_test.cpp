@@ -170,7 +170,7 @@ TEST(WorkspaceEntry, LeastIsEnoughAndBeginsWithTheBestLength) {
   });
 }
 
-// Of real routines it gets two addresses, of complex ones one; the second is then nothing.
+// Real routines pass two addresses to it. Complex routines pass one, and the second has no value.
 int g_selections = 0;
 template <class Real>
 std::int64_t select(const Real* part, const void*) {

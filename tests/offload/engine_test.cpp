@@ -203,7 +203,7 @@ TEST_F(EngineTest, ALostServerIsLostToOneEngine) {
   EXPECT_TRUE(third.is_right());
 }
 
-// What one engine has learnt of its local library and server says nothing to the other.
+// An engine does not use what another engine has learnt about its local library and server.
 TEST_F(EngineTest, EachLearnsForItself) {
   InProcessDaemon daemon(Transport::shm, test::one(processor()));
   Config config = sending_to(daemon, "knows");

@@ -1,4 +1,4 @@
-// What the decision is told of factorizations that do not fit on the device.
+// Tests the work that the decision gets for factorizations that do not fit on the device.
 
 #include "offload/work.hpp"
 

@@ -239,7 +239,7 @@ TEST_F(Histories, ThreadsThatWakeUpLateAreWaitedFor) {
   }
 }
 
-// What was quick for long and is held up once is quick again soon.
+// A routine that was fast for a long time and is delayed once soon counts as fast again.
 TEST_F(Histories, ABurstIsForgotten) {
   const Estimate estimate = estimate_of(0.7e-3, 0.06e-3);
   const World quick{0.7e-3, 0.06e-3, 0.06e-3, 0.02};
@@ -249,7 +249,7 @@ TEST_F(Histories, ABurstIsForgotten) {
   EXPECT_GT(tally.remote, 150);
 }
 
-// But not for ever.
+// A daemon that stays slow is not tried for ever.
 TEST_F(Histories, ADaemonThatStaysSlowIsLeftAlone) {
   const Estimate estimate = estimate_of(0.0005, 0.0002);
   const Tally tally = program_.run(history_, {0.0005, 0.1, 0.1, 0.02}, estimate, 20000);

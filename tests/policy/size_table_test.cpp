@@ -42,8 +42,8 @@ TEST(RateTable, AnswersForNearSizesOnly) {
   EXPECT_EQ(table.rate(1 << 24), 0);
 }
 
-// What runs for seconds is not run here once more only to be timed: beyond a few hundred rows rates
-// hardly change.
+// A call that runs for seconds is not run locally once more only to be timed. Rates hardly change
+// beyond a few hundred rows.
 TEST(RateTable, TheRateOfLargeWorkHoldsForAllThatIsLarger) {
   RateTable table;
   table.observe(1e9, 0.1);

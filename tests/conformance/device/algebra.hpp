@@ -1,5 +1,5 @@
 #pragma once
-// What the oracles of LAPACK need of linear algebra, in long double and by the plainest methods.
+// The linear algebra that the oracles of LAPACK need, in long double and with the simplest methods.
 
 #include <vector>
 
@@ -48,7 +48,7 @@ Dense inverse(const Dense& a);
 void reflect(Dense& c, const Dense& v, Wide tau);
 /// H_1 H_2 ... H_k with H_i = I - tau_i v_i v_i^H, v_i the i-th column.
 Dense product_of_reflectors(const Dense& vectors, const Dense& tau);
-/// What geqrf leaves below its diagonal as vectors: ones on the diagonal, zeros above.
+/// The vectors that geqrf leaves below its diagonal, with ones on the diagonal and zeros above it.
 Dense unit_lower(const Dense& a, std::uint64_t count);
 
 /// 1 to n in any order.

@@ -1,5 +1,5 @@
 #pragma once
-// What the oracles of BLAS levels 2 and 3 share: right results with the sizes of their terms.
+// The oracles of BLAS levels 2 and 3 share these right results with the sizes of their terms.
 
 #include "conformance/device/algebra.hpp"
 #include "conformance/device/oracle.hpp"
@@ -20,15 +20,15 @@ struct Expected {
 Wide wide(Complex x);
 Wide scalar_of(const RoutineInput& in, std::string_view name);
 bool is_zero(Complex x);
-/// What a bound says of a sum of k products.
+/// The factor k + 2 in the bound of a sum of k products.
 Real terms(std::uint64_t k);
 
-/// `result` against alpha X Y + beta C, where beta = 0 and alpha = 0 mean that C, or X and Y, are
-/// not looked at.
+/// Compares `result` with alpha X Y + beta C. C is not read if beta = 0, and X and Y are not read
+/// if alpha = 0.
 Expected product(const RoutineInput& in, const Dense& result, const Dense& x, const Dense& y,
                  const Dense& c);
 
-/// `x` against op(A)^-1 alpha B or, from the right, alpha B op(A)^-1.
+/// Compares `x` with op(A)^-1 alpha B or, from the right, with alpha B op(A)^-1.
 Expected residual(const Dense& a, bool left, const Dense& x, const Dense& scaled_b);
 
 void expect(RoutineTest& test, const Descriptor& routine, const Expected& expected,

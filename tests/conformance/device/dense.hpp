@@ -41,7 +41,7 @@ Dense abs(const Dense& a);
 /// op(A) for trans = 'N', 'T' or 'C'.
 Dense op(char trans, const Dense& a);
 Dense identity(std::uint64_t n);
-/// What the precision can hold: oracle and device see the same numbers.
+/// Rounds to values that the precision can hold, so that oracle and device see the same numbers.
 Wide rounded(Precision precision, Wide value);
 Dense rounded(Precision precision, Dense a);
 

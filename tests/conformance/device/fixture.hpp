@@ -1,5 +1,5 @@
 #pragma once
-// What every test of the suite has: a device, a queue, random numbers from a printed seed.
+// The fixture of every test of the suite: a device, a queue, random numbers from a printed seed.
 
 #include <gtest/gtest.h>
 

@@ -34,7 +34,7 @@ void expect_normalized(RoutineTest& test, const Descriptor& routine, const Dense
     test.at_most(std::abs(norm_frobenius(v) - 1), limit, "a vector's length from 1");
     Wide largest = 0;
     for (const Wide x : v.elements) {
-      // Of components of nearly the same size either may have been taken.
+      // If two components have nearly the same size, the routine may have taken either.
       const bool larger = std::abs(x) > (1 + limit) * std::abs(largest);
       const bool as_large = std::abs(x) >= (1 - limit) * std::abs(largest);
       if (larger || (as_large && std::abs(x.imag()) < std::abs(largest.imag()))) largest = x;

@@ -110,13 +110,14 @@ void expect_refusal(RoutineTest& test, const Descriptor& routine, RoutineInput i
   test.call(routine, in, static_cast<std::int64_t>(n + n / 2 + 1));
 }
 
-// What a routine has beyond A, B and the number of values wanted.
+// The range of the wanted values.
 struct Extras {
   std::uint64_t first = 0;
-  std::uint64_t count = 0;  // of values wanted
+  std::uint64_t count = 0;  // number of wanted values
 };
 
-// Bounds are not looked at; the tolerance is the routine's own, or as small as it helps.
+// Sets the range of wanted values. The routine must not read the bounds, so they are NaN. The
+// tolerance is the routine's own, or the smallest that has an effect.
 Extras set_range(RoutineTest& test, const Descriptor& routine, RoutineInput& in, int round) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const std::uint64_t n = in.dim("n");

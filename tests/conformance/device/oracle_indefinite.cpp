@@ -38,7 +38,7 @@ std::vector<Block> blocks_of(char uplo, const Integers& pivots) {
     if (pair && (k + 1 == n || pivots[k + 1] != pivots[k])) return {};
     const std::int64_t partner = pair ? -pivots[k] : pivots[k];
     if (!in_range(partner)) return {};
-    // Of a pair it is the row farther from where the elimination began.
+    // In a pair, the swapped row is the one farther from the start of the elimination.
     const std::int64_t row = pair && uplo == 'L' ? k + 1 : k;
     blocks.push_back({static_cast<std::uint64_t>(k), pair ? 2u : 1u,
                       static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(partner - 1)});

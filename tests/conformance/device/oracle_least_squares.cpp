@@ -173,8 +173,8 @@ void check_any_rank_once(RoutineTest& test, const Descriptor& routine, std::uint
   expect_solution(test, routine, problem, b, out.matrix("b"), by_values && m >= n && rank == n);
   if (routine.base == "gelsy" && rank > 0) expect_complete_factor(test, routine, problem, out);
   if (by_values) expect_singular_values(test, routine, problem, out.reals("s"));
-  // Of a zero matrix, or with many columns, A does not become V^H (the reference, against its
-  // text).
+  // If A is zero or has more columns than rows, the reference LAPACK does not replace A by V^H,
+  // although its documentation says so.
   if (routine.base == "gelss" && m >= n && rank > 0) {
     expect_right_vectors(test, routine, problem, block(out.matrix("a"), 0, 0, n, n),
                          out.reals("s"));

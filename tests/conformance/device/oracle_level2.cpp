@@ -113,7 +113,7 @@ void check_triangular_solve(RoutineTest& test, const Descriptor& routine) {
   });
 }
 
-// What is added to A, and the sizes of its terms.
+// The matrix that is added to A, and the sizes of its terms.
 struct Update {
   Dense sum;
   Dense size;

@@ -21,8 +21,8 @@ DeviceFactory here(const std::string& name, bool computes, const MakeDevice& mak
 std::vector<DeviceFactory> everywhere(const std::string& name, bool computes,
                                       const MakeDevice& make);
 
-/// What the processor can do for an accelerator's backend. One library for all devices: opening
-/// takes longer than most tests.
+/// The processor's routines for the backend of an accelerator. All devices share one library,
+/// because opening it takes longer than most tests.
 std::shared_ptr<const HostRoutines> host_routines();
 
 }  // namespace ob::test

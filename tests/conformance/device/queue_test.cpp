@@ -41,7 +41,7 @@ class QueueTest : public DeviceTest {
   }
 };
 
-// What on_reached's callback was told, possibly on another thread.
+// Collects the reports that the callback of on_reached gets, possibly on another thread.
 class Mailbox {
  public:
   std::function<void(const QueueReport&)> receiver() {

@@ -35,7 +35,7 @@ Precision number_precision(const Descriptor& routine, const Operand& operand) {
   return Precision::d;
 }
 
-// What devices ask for: multiples of the real numbers or the integers in it.
+// The alignment that devices require: the size of the real numbers or integers in the operand.
 std::uint64_t alignment(const Descriptor& routine, Kind kind) {
   if (kind == Kind::character) return 1;
   const bool numbers = kind == Kind::matrix || kind == Kind::vector || kind == Kind::strided;

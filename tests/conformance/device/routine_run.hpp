@@ -34,9 +34,9 @@ struct RoutineInput {
 
 struct RoutineOutput {
   Status status;
-  /// Of all operands that are numbers, unreferenced elements as they lay.
+  /// All operands that are numbers. Unreferenced elements are as they lie in memory.
   std::map<std::string, Dense, std::less<>> matrices;
-  /// Of index vectors, and results that are integers.
+  /// Index vectors, and results that are integers.
   std::map<std::string, std::vector<std::int64_t>, std::less<>> indices;
   std::map<std::string, char, std::less<>> characters;
   std::int64_t info = 0;

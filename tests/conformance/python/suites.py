@@ -13,8 +13,8 @@ import harness
 from harness import Outcome, Suite, Way
 from pytest_runs import Native, Tests, expect_same, run_tests
 
-# What each package is known to call in both double precisions, often enough that its suite must
-# show it; those that the table has are expected.
+# The routines that each package is known to call in both double precisions, so often that its suite
+# must show them. The test expects those that are in the table.
 KNOWN = {
     "numpy": "gemm gesv getrf potrf geev syevd heevd gesdd gelsd geqrf orgqr ungqr",
     "scipy": "gemm getrf getrs potrf potrs trmm geev syevr heevr gesdd gesvd gelsd geqrf orgqr "

@@ -41,8 +41,8 @@ struct Single {
 // FFTW's planner may not run twice at once; executing may.
 std::mutex g_planner;
 
-/// What is transformed: `batch` transforms of n[0] x ... x n[rank-1], element (b, k) at b*distance
-/// + k*stride.
+/// The problem is `batch` transforms of n[0] x ... x n[rank-1]. Element (b, k) lies at
+/// b*distance + k*stride.
 struct Problem {
   int rank;
   int n[3];
