@@ -1,4 +1,4 @@
-// The functions of include/outboard/outboard.h.
+// Implements the functions of include/outboard/outboard.h.
 
 #include <dlfcn.h>
 
@@ -17,8 +17,8 @@
 namespace ob::interpose {
 namespace {
 
-// A function of the library that computes `routine`, in the global scope behind this library, where
-// programs that are linked to it have it.
+// Finds a function of the library that computes `routine`. It is in the global scope behind this
+// library, where the calls of programs that are linked to it find it.
 const void* library_of(const std::string& routine) {
   std::string symbol = routine + "_";
   if (routine.starts_with("fftwf ")) symbol = "fftwf_execute";

@@ -1,5 +1,5 @@
 #pragma once
-// One intercepted BLAS or LAPACK call, from the emitted entry point's view.
+// One intercepted BLAS or LAPACK call, as the emitted entry point sees it.
 
 #include <cstdint>
 #include <optional>
@@ -13,9 +13,9 @@
 
 namespace ob::interpose {
 
-/// Takes one call through the engine of the process: counting, decision and, if that says so, the
-/// accelerator.
-/// The entry's slow path:
+/// Takes one call through the engine of the process. The engine counts the call, decides about it
+/// and, if the decision is remote, runs it on the accelerator.
+/// The entry's slow path is:
 ///
 ///     Call call(descriptor, arguments, original);
 ///     if (call.share() > 0 && <operands made ready> && run_shared(call, ...)) return;
@@ -23,38 +23,39 @@ namespace ob::interpose {
 ///     call.begin_local();
 ///     original(...);                        // unchanged caller's arguments
 ///
-/// Memory: arguments hold Argument::host in the normal form (column-major, upper-case flags); not
-/// kept, and operands are not touched before run().
-/// Threads: any; destruct on the same thread. Never throws, never exits, never touches errno.
+/// Memory: arguments hold Argument::host in the normal form (column-major, upper-case flags). They
+/// are not kept. Operands are not touched before run().
+/// Threads: any, but the destructor runs on the constructor's thread
+/// Errors:  no function throws, exits or touches errno
 class Call {
  public:
-  /// Counts the call and decides. `original`: the function that would run locally.
+  /// Counts the call and decides about it. `original` is the function that would run locally.
   /// @pre routine.legal(arguments, their lds)
   Call(const Descriptor& routine, const Argument* arguments, const void* original) noexcept;
-  /// Several calls that go out together or not at all; counted as one.
+  /// Does the same for several calls that are remote together or not at all. They count as one.
   /// @pre calls is not empty, none is trivial
   Call(const Descriptor& routine, std::span<const CallArguments> calls,
        const void* original) noexcept;
-  /// Counts what the original library needed since begin_local().
+  /// Counts the time that the original library needed since begin_local().
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
   /// True if an accelerator is to be tried.
   bool leaves() const noexcept { return decision_.remote; }
-  /// The part of a product that an accelerator is to compute while the original computes the rest;
-  /// 0: one of them does all. Takes precedence over leaves().
+  /// The part of a product that an accelerator is to compute while the original computes the rest.
+  /// 0 means that one of them computes all. This takes precedence over leaves().
   double share() const noexcept { return decision_.share; }
   /// Runs that part on the accelerator. True if its results are in place.
   /// Threads: any, one at a time
   bool run_part(const Argument* part) noexcept;
-  /// Both parts are in place; `remotely`: the accelerator computed its part.
+  /// Counts a product whose two parts are in place. `remotely`: the accelerator computed its part.
   void shared(bool remotely) noexcept;
   /// Runs the call on an accelerator. True if the results are in place and the original must not
   /// run.
   bool run(const Argument* arguments) noexcept;
   bool run(std::span<const CallArguments> calls) noexcept;
-  /// The original runs from now on.
+  /// Starts the time of the original, which runs from now on.
   void begin_local() noexcept;
 
  private:

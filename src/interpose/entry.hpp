@@ -1,7 +1,7 @@
 #pragma once
-// The parts of the emitted BLAS and LAPACK entry points. An entry reads flags and dimensions,
-// and jumps to the original with everything untouched if the call is too small to go out (the fast
-// path, a few ns); else it hands its arguments to take_call, which normalises them.
+// The parts of the emitted BLAS and LAPACK entry points. An entry reads flags and dimensions. If
+// the call is too small to be remote, the entry jumps to the original and changes nothing (the fast
+// path, a few ns). Otherwise it passes its arguments to take_call(), which normalises them.
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,8 @@ enum class Abi : std::uint8_t {
   lapacke_work,  ///< the same without looking for NaN
 };
 
-/// One argument as it came. By-value integers are kept as the 64-bit register they came in.
+/// One argument as the caller passed it. Integers passed by value are kept as their 64-bit
+/// register.
 union Raw {
   std::int64_t integer;
   void* pointer;
@@ -43,12 +44,12 @@ union Raw {
   Raw(double v) noexcept : double_value(v) {}   // NOLINT(google-explicit-constructor)
 };
 
-/// Calls the original with arguments as they came; returns LAPACKE's info. A function's value goes
-/// to `value`, in the function's own type.
+/// Calls the original with the arguments of the caller and returns LAPACKE's info. The value of a
+/// function goes to `value`, in the function's own type.
 using Invoke = std::int64_t (*)(void* function, const Raw* arguments, void* value);
 
-/// The arguments of an entry in the order of Fortran's: a position in Descriptor::kinds (with a
-/// leading dimension or increment, that follows), or one of these.
+/// The arguments of an entry in Fortran's order. Each is a position in Descriptor::kinds or one of
+/// these. A leading dimension or increment follows the argument that it belongs to.
 namespace slot {
 inline constexpr std::int8_t kWork = -1;    ///< workspace
 inline constexpr std::int8_t kLength = -2;  ///< length of the workspace before it
@@ -57,16 +58,17 @@ inline constexpr std::int8_t kWorkResult =
 inline constexpr std::int8_t kCallback = -4;  ///< a function that is never called remotely
 }  // namespace slot
 inline constexpr int kMaxLengths = 4;
-/// Arguments of an entry: each of the normal form and what follows it, workspace, layout.
+/// The most arguments of an entry: those of the normal form, each with a leading dimension or
+/// increment, then workspace and layout.
 inline constexpr int kMaxRaw = 2 * kMaxArguments + 3 * kMaxLengths + 1;
 
-/// The meaning of a routine's arguments, and how its row-major form becomes column-major
-/// (routines/SCHEMA.md). Masks have the bit of the argument's position in Descriptor::kinds.
+/// The meaning of a routine's arguments, and the way from its row-major form to the column-major
+/// one (routines/SCHEMA.md). A mask has one bit for each position in Descriptor::kinds.
 struct EntryRow {
   std::uint16_t descriptor;  ///< position in routines::all() of the first precision
   std::span<const std::int8_t> slots;
-  /// True if the workspace is as long as documented: neither too short nor a query. nullptr if
-  /// nobody passes lengths.
+  /// True if the workspace is as long as documented, so it is neither too short nor a query.
+  /// nullptr if the routine has no length arguments.
   bool (*lengths_suffice)(const Argument* arguments, const std::int64_t* lengths);
   bool has_layout;       ///< C forms begin with it (not level 1)
   bool row_major_stays;  ///< row-major calls are the original's
@@ -90,19 +92,20 @@ struct Entry {
   Invoke invoke;
 };
 
-/// Takes one call to the accelerator or the original; returns LAPACKE's info.
-/// Memory: `arguments` as the entry got them, not kept; `value` takes that of a function, in its
-/// own type (integers: 64 bits) Threads: any Errors: exceptions of the program's own xerbla pass
-/// through; nothing here throws
+/// Takes one call to the accelerator or the original, and returns LAPACKE's info.
+/// Memory: `arguments` are those that the entry got, and are not kept; `value` takes the value of a
+/// function, in its own type (integers: 64 bits)
+/// Threads: any
+/// Errors: exceptions of the program's own xerbla pass through; nothing here throws
 std::int64_t take_call(const Entry& entry, const Raw* arguments, const void* caller,
                        void* value = nullptr);
 
-/// A Fortran dimension.
+/// Reads a Fortran dimension.
 template <class Int>
 double dim(const void* argument) noexcept {
   return static_cast<double>(*static_cast<const Int*>(argument));
 }
-/// A dimension passed by value in a 64-bit register, of which LP64 callers set the lower half.
+/// Reads a dimension passed by value in a 64-bit register. LP64 callers set only the lower half.
 template <class Int>
 double dim(std::int64_t argument) noexcept {
   return static_cast<double>(static_cast<Int>(argument));
@@ -112,7 +115,7 @@ constexpr char upper(char c) noexcept {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
-/// Emitted length checks use it.
+/// Emitted length checks use this function.
 using expression::log2;
 
 inline char flag(const void* argument) noexcept {
@@ -120,7 +123,7 @@ inline char flag(const void* argument) noexcept {
 }
 inline char flag(char argument) noexcept { return upper(argument); }
 
-/// CBLAS's number for a flag as Fortran's character; 0 for numbers of another enumeration.
+/// Converts CBLAS's number for a flag to Fortran's character. 0 for numbers of other enumerations.
 /// @param of as in EntryRow::flags   Source: cblas.h of the reference BLAS
 constexpr char cblas_flag(std::int64_t value, char of) noexcept {
   switch (of) {

@@ -8,7 +8,7 @@
 namespace ob::interpose {
 namespace {
 
-// Connections keep their plans themselves: a handle only says "planned".
+// Connections keep their plans themselves, so a handle only says that a plan was made.
 constexpr std::uint64_t kPlanned = 1;
 
 }  // namespace
@@ -27,7 +27,8 @@ std::uint64_t plan_ahead(const FftTransform& transform) noexcept {
   return engine != nullptr && engine->plan_fft(transform) ? kPlanned : 0;
 }
 
-// The plans of a connection are bounded in number, and often asked for again.
+// Nothing is freed here. The number of plans of a connection is bounded, and programs often ask for
+// the same plan again.
 void forget_plan(std::uint64_t) noexcept {}
 
 bool execute_fft(const FftTransform& transform, std::uint64_t, void* input, void* output) noexcept {

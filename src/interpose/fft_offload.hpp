@@ -1,6 +1,6 @@
 #pragma once
-// The FFTW entries' way to the engine of the process: the decision, the plan on the accelerator,
-// the run, and the count of local runs.
+// The FFTW entries use these functions to reach the engine of the process. They cover the decision,
+// the plan on the accelerator, the run, and the count of local runs.
 
 #include <cstdint>
 
@@ -13,24 +13,25 @@ using offload::FftMoment;
 using offload::FftSide;
 using offload::FftTransform;
 
-/// At plan time, and at every execute of a plan that is open. local in mode off, for problems below
-/// the gate, or when no server is usable. Never blocks long when local.
-/// `original`: a function of the library that would run it locally
+/// Decides at plan time, and at every execute of a plan that is open. The answer is local in mode
+/// off, for problems below the gate, and if no server is usable. A local answer never blocks long.
+/// `original` is a function of the library that would run the transform locally.
 FftDecision decide_fft(const FftTransform&, FftMoment moment, const void* original) noexcept;
 
-/// Tells the daemon to plan now; returns an opaque remote plan handle (0 if that failed).
+/// Tells the daemon to plan now and returns an opaque remote plan handle (0 if that failed).
 std::uint64_t plan_ahead(const FftTransform&) noexcept;
 
-/// The plan is gone. 0 is ignored.
+/// Forgets a plan that was destroyed. 0 is ignored.
 void forget_plan(std::uint64_t handle) noexcept;
 
-/// Runs it; true if results are in place. Memory that is both input and output changes only on
-/// success. An unknown handle (0, or one from before a fork) is planned anew.
+/// Runs the transform. True if results are in place. Memory that is both input and output changes
+/// only on success. A transform with an unknown handle (0, or one from before a fork) is planned
+/// again.
 /// Threads: any, also several on one plan
 bool execute_fft(const FftTransform&, std::uint64_t handle, void* input, void* output) noexcept;
 
-/// Spans the native run of a known plan, for counting and learning (like Call of
-/// interpose/call.hpp).
+/// Spans the native run of a known plan, so that the engine counts it and learns from it. It is
+/// like Call of interpose/call.hpp.
 class LocalFft {
  public:
   LocalFft(const FftTransform&, const void* original) noexcept;

@@ -38,7 +38,8 @@ bool overlap(const SideExtents& a, const SideExtents& b) noexcept {
   return false;
 }
 
-// No address space reaches further, and sums with a layout's own reach cannot overflow.
+// The largest distance. No address space is larger, and sums with the extent of a layout cannot
+// overflow.
 constexpr std::int64_t kMaxDistanceBytes = std::int64_t{1} << 57;
 
 bool set_distance(FftSide& side, const void* real, const void* imaginary) noexcept {
@@ -86,7 +87,7 @@ bool place(const FftwOffload& offload, const FftwArrays& arrays, FftTransform& p
     return false;
   }
   if (offload.transform.plan.in_place) {
-    // All input is read before any result lands, so the sides may share memory in any way.
+    // All input is read before any result is written, so the sides may share memory in any way.
     if (!both_in_place(arrays, kind, offload.split)) return false;
   } else if (overlap(extents(arrays.input, arrays.input_imaginary, split_in, offload.input),
                      extents(arrays.output, arrays.output_imaginary, split_out, offload.output))) {

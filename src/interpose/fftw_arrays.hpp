@@ -9,7 +9,7 @@
 
 namespace ob::interpose {
 
-/// Imaginary parts have arrays of their own only on split complex sides.
+/// The arrays of one call. Only split complex sides have separate arrays for imaginary parts.
 struct FftwArrays {
   void* input = nullptr;
   void* output = nullptr;
@@ -23,7 +23,8 @@ struct ByteRange {
   std::int64_t high = 0;
 };
 
-/// A problem that could leave the machine. Distances between split arrays are open (0).
+/// A problem that could leave the machine. The distances between split arrays are not known yet
+/// (0).
 struct FftwOffload {
   FftTransform transform;
   ByteRange input;  ///< of each array, where there are two
@@ -36,14 +37,15 @@ constexpr bool is_complex(FftKind kind, bool input) noexcept {
   return kind == FftKind::c2c || kind == (input ? FftKind::c2r : FftKind::r2c);
 }
 
-/// True if no two elements share a byte: sorted by stride, each dimension steps over all the faster
-/// ones together. Sufficient, not necessary; interleavings that fail it are rare and stay native.
+/// True if no two elements share a byte. The test sorts dimensions by stride and checks that each
+/// steps over all the faster ones together. This is sufficient but not necessary. Interleaved data
+/// that fails the test is rare and stays native.
 /// @pre |count * stride| of all dimensions together stays below 2^62
 bool elements_are_distinct(std::span<const Layout::Dimension> dims,
                            std::int64_t element_bytes) noexcept;
 
-/// The transform on these arrays; false if they are the native library's to judge: null ones, such
-/// that break the rules of new-array execution, and such that interleave.
+/// Sets `placed` to the transform on these arrays. False if the native library must decide about
+/// the arrays: they are null, break the rules of new-array execution, or interleave.
 bool place(const FftwOffload& offload, const FftwArrays& arrays, FftTransform& placed) noexcept;
 
 }  // namespace ob::interpose

@@ -12,8 +12,8 @@
 namespace ob::interpose {
 namespace {
 
-// Process state of the drop-in library: no constructor, no destructor, so that entries work before
-// main and at exit.
+// Process state of the drop-in library. It has no constructor and no destructor, so entries work
+// before main() and at exit.
 constinit FftwPlanTable g_plans;
 static_assert(std::is_trivially_destructible_v<FftwPlanTable>);
 constinit std::atomic<bool> g_fork_handled{false};
@@ -38,9 +38,9 @@ bool goes_out(FftDecision decision) noexcept {
   return decision == FftDecision::remote || decision == FftDecision::likely;
 }
 
-// Measuring takes seconds to minutes for sizes worth sending, and overwrites the arrays; ESTIMATE
-// does neither. Callers must expect both outcomes, since a measuring planner that finds wisdom
-// leaves the arrays alone as well.
+// Measuring takes seconds to minutes for sizes that are worth sending, and overwrites the arrays.
+// ESTIMATE does neither. Callers must expect both outcomes, because a measuring planner that finds
+// wisdom does not overwrite the arrays either.
 unsigned native_flags(unsigned asked, FftDecision decision) noexcept {
   const bool measures = (asked & (kFftwEstimate | kFftwWisdomOnly)) == 0;
   if (!goes_out(decision) || !measures || wants_native_as_asked()) return asked;
@@ -50,7 +50,7 @@ unsigned native_flags(unsigned asked, FftDecision decision) noexcept {
 void* make_native(const FftwMaker& maker, unsigned asked, FftDecision decision) noexcept {
   const unsigned flags = native_flags(asked, decision);
   void* plan = maker.call(maker.context, flags);
-  // NULL must mean what it means without us.
+  // NULL must have the same meaning as without this library.
   return plan == nullptr && flags != asked ? maker.call(maker.context, asked) : plan;
 }
 
@@ -66,14 +66,15 @@ void remember(const void* key, FftwPlan* plan) noexcept {
   if (replaced != nullptr) discard(replaced);
 }
 
-// A plan that is none of ours, at an address that may have been.
+// Returns a native plan that is not tracked. Its address may be that of an earlier plan in the
+// table, which is removed.
 void* untracked(void* native) noexcept {
   if (FftwPlan* stale = g_plans.erase(native)) discard(stale);
   return native;
 }
 
-// Decided when the plan was made, and nobody counts (the gate is 0 where somebody does): the
-// plan's executes need not find it.
+// True if the plan needs no entry in the table: it is local for its whole life, and nobody counts
+// its executes. The gate is 0 if calls are counted.
 bool is_settled(FftDecision decision, const FftTransform& transform) noexcept {
   return decision == FftDecision::local &&
          (below_gate(transform) || g_min_flops.load(std::memory_order_relaxed) > 0);
@@ -90,7 +91,7 @@ bool can_execute(const FftwProvider& provider, const FftwCall& call) noexcept {
   return false;
 }
 
-// New-array execution by the copy that made the plan.
+// Runs new-array execution in the copy that made the plan.
 void execute_natively(const FftwPlan& known, const void* plan, const FftwArrays& a) noexcept {
   const FftwProvider& provider = *known.provider;
   const FftKind kind = known.offload.transform.plan.kind;
@@ -166,7 +167,8 @@ void execute_fftw_plan(const FftwPlan& known, const void* plan, const FftwArrays
 }
 
 bool destroy_fftw_plan(void* plan) noexcept {
-  // Out of the table first: afterwards the address may be another thread's new plan.
+  // The plan leaves the table first. Once it is destroyed, another thread's new plan may have the
+  // same address.
   FftwPlan* known = g_plans.erase(plan);
   if (known == nullptr) return false;
   const FftwProvider* provider = known->provider;

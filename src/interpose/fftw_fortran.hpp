@@ -14,17 +14,17 @@ class ReversedInts {
     for (int i = 0; i < count && count <= FftwProblem::kMaxRank; ++i)
       reversed_[i] = values[count - 1 - i];
   }
-  /// Zeros if there were more than any problem has; the problem then says that it is not
-  /// representable.
+  /// The reversed lengths. They are zeros if there are more than any problem has, and the problem
+  /// is then not representable.
   const int* data() const noexcept { return reversed_.data(); }
 
  private:
   std::array<int, FftwProblem::kMaxRank> reversed_{};
 };
 
-/// The dimensions of a guru call, which Fortran passes as three arrays. Unlike the other forms
-/// these keep the caller's order (found by comparing with the native library, which nevertheless
-/// reverses the kinds of a real-to-real transform).
+/// The dimensions of a guru call, which Fortran passes as three arrays. Unlike the other forms,
+/// these keep the caller's order. The native library shows this in comparisons. It reverses the
+/// kinds of a real-to-real transform nevertheless.
 class FortranDims {
  public:
   FortranDims(const int* n, const int* is, const int* os, int count) noexcept {

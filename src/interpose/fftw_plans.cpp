@@ -9,11 +9,10 @@ namespace ob::interpose {
 namespace {
 
 constexpr std::uint64_t kFirstSlots = 64;
-// At most half full: probes stay short for unknown plans too.
+// The table is at most half full, so probes are short for unknown plans too.
 bool crowded(std::uint64_t used, std::uint64_t slots) noexcept { return 2 * (used + 1) > slots; }
 
-// Marks a shard as being changed for the life of the object; readers repeat what they read
-// meanwhile.
+// Marks a shard as being changed while the object lives. Readers repeat their reads of that time.
 class Change {
  public:
   explicit Change(std::atomic<std::uint64_t>& version) noexcept
@@ -33,12 +32,12 @@ class Change {
 }  // namespace
 
 std::uint64_t FftwPlanTable::hash(const void* key) noexcept {
-  // Fibonacci hashing; the low bits of a heap address say nothing, the product's high bits depend
-  // on all.
+  // This is Fibonacci hashing. The low bits of a heap address carry no information. The high bits
+  // of the product depend on all bits.
   return reinterpret_cast<std::uintptr_t>(key) * 0x9E3779B97F4A7C15ULL;
 }
 
-// The slots continue at bits 59.. of the hash, below the four that chose the shard.
+// The slot comes from the bits of the hash from 59 downwards, below the four that chose the shard.
 static std::uint64_t first_slot(std::uint64_t hash, std::uint64_t mask) noexcept {
   return (hash >> 28) & mask;
 }
@@ -52,7 +51,7 @@ FftwPlan* FftwPlanTable::probe(Array* array, std::uint64_t hash, const void* key
     if (found == key) return slots[at].plan.load(std::memory_order_acquire);
     if (found == nullptr) return nullptr;
   }
-  return nullptr;  // only while a writer moves entries: the version tells
+  return nullptr;  // happens only while a writer moves entries, which the version shows
 }
 
 FftwPlan* FftwPlanTable::find(const void* key) const noexcept {
@@ -120,8 +119,8 @@ bool FftwPlanTable::insert(const void* key, FftwPlan* plan, FftwPlan*& replaced)
   return true;
 }
 
-// Empties a slot and moves later entries of the same run back, so that no probe meets a hole before
-// its key.
+// Empties a slot and moves later entries of the same run back, so that no probe finds an empty slot
+// before its key.
 void FftwPlanTable::remove_at(Shard& shard, std::uint64_t at) noexcept {
   Array* array = shard.array.load(std::memory_order_relaxed);
   const std::uint64_t mask = array->mask;

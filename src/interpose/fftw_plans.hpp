@@ -1,6 +1,6 @@
 #pragma once
-// The plans that may leave the machine: native plan pointer -> what we know of it. Plans that are
-// not in here are none of our business and go straight to the native library.
+// The table of the plans that may leave the machine. It maps a native plan pointer to the knowledge
+// about the plan. Plans that are not in the table go straight to the native library.
 
 #include <atomic>
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace ob::interpose {
 /// Memory: one per library copy and precision, never freed.
 struct FftwProvider {
   void (*execute)(const void* plan) = nullptr;
-  /// New-array execution; nullptr if the copy lacks it. Indexed by FftKind: execute_dft,
-  /// execute_dft_r2c, execute_dft_c2r, execute_r2r.
+  /// The functions of new-array execution, nullptr if the copy lacks one. FftKind is the index:
+  /// execute_dft, execute_dft_r2c, execute_dft_c2r, execute_r2r.
   void (*execute_new[kFftKinds])(const void* plan, void* input, void* output) = {};
   void (*execute_split)(const void* plan, void* ri, void* ii, void* ro, void* io) = nullptr;
   void (*execute_split_r2c)(const void* plan, void* in, void* ro, void* io) = nullptr;
@@ -33,13 +33,13 @@ struct FftwPlan {
   const FftwProvider* provider = nullptr;
 };
 
-/// Side table, sharded by pointer.
-/// Threads: any. find takes no lock (it repeats if a writer of the same shard was busy); writers
+/// A side table that is sharded by pointer.
+/// Threads: any. find() takes no lock; it repeats if a writer of the same shard was busy. Writers
 ///          lock one shard. A plan must not be erased while it is executed, as with the native
-///          library. fork: lock() before, unlock() after in both processes, so that no child
-///          inherits a half-written shard.
-/// Memory:  owns neither keys nor plans; grows, never shrinks (outgrown arrays stay, since readers
-///          may be in them). Usable before constructors and after destructors.
+///          library. At a fork lock() is called before it and unlock() after it in both processes,
+///          so that no child inherits a half-written shard.
+/// Memory:  owns neither keys nor plans; grows and never shrinks. Outgrown arrays stay, because
+///          readers may still use them. Usable before constructors and after destructors.
 class FftwPlanTable {
  public:
   constexpr FftwPlanTable() noexcept = default;
@@ -49,15 +49,16 @@ class FftwPlanTable {
   /// nullptr if unknown.
   FftwPlan* find(const void* key) const noexcept;
 
-  /// Puts `plan` in; `replaced` gets the plan that was there under the same key (the native library
-  /// reused an address that was freed behind our back), or nullptr. False if out of memory.
+  /// Puts `plan` in. `replaced` gets the earlier plan with the same key, or nullptr. An earlier
+  /// plan exists if the native library reused an address whose free did not pass through this
+  /// library. False if memory runs out.
   /// @pre key != nullptr
   bool insert(const void* key, FftwPlan* plan, FftwPlan*& replaced) noexcept;
 
-  /// Takes the plan out and hands it over; nullptr if unknown.
+  /// Takes the plan out and returns it; nullptr if unknown.
   FftwPlan* erase(const void* key) noexcept;
 
-  /// Takes all plans of `provider` out, handing each to `dispose`. No lock is held during that
+  /// Takes all plans of `provider` out and passes each to `dispose`. No lock is held during that
   /// call.
   template <class Dispose>
   void erase_all(const FftwProvider* provider, Dispose&& dispose) noexcept {
@@ -76,11 +77,11 @@ class FftwPlanTable {
   };
   struct Array {
     std::uint64_t mask = 0;     // slots - 1, slots a power of two
-    Array* outgrown = nullptr;  // kept for readers that are still in it; all of them half of this
+    Array* outgrown = nullptr;  // kept for readers that still use it; half the size of this one
     Slot* slots() noexcept { return reinterpret_cast<Slot*>(this + 1); }
   };
-  // Readers: version even and unchanged around what they read. Writers: odd while they change
-  // slots.
+  // The version is odd while a writer changes slots. A reader's data is valid if the version is
+  // even and is the same before and after the read.
   struct alignas(64) Shard {
     std::atomic<std::uint64_t> version{0};
     std::atomic<Array*> array{nullptr};

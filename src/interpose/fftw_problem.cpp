@@ -14,7 +14,7 @@ bool ranks_fit(int rank, int howmany_rank) noexcept {
          howmany_rank <= FftwProblem::kMaxRank;
 }
 
-// Length of the last dimension of an array as it lies in memory when the caller gave no embedding.
+// The length of the last dimension of an array in memory if the caller gave no embedding.
 std::int64_t default_last(const FftwCall& call, bool is_input, std::int64_t n) noexcept {
   if (call.kind == FftKind::c2c || call.kind == FftKind::r2r) return n;
   if (is_complex(call.kind, is_input)) return n / 2 + 1;
@@ -22,7 +22,7 @@ std::int64_t default_last(const FftwCall& call, bool is_input, std::int64_t n) n
   return in_place ? 2 * (n / 2 + 1) : n;  // in place: rows as long as the complex ones
 }
 
-// Row-major strides of one array.
+// Sets the row-major strides of one array.
 bool set_strides(FftwProblem& problem, const int* n, const FftwEmbedding& embedding,
                  bool is_input) noexcept {
   std::int64_t stride = embedding.stride;
@@ -63,8 +63,8 @@ std::uint32_t side_bytes(const FftwCall& call, bool is_input) noexcept {
   return complex_elements ? complex_bytes : complex_bytes / 2;
 }
 
-// A length of 1 that changes nothing. One point of a DCT or DST is doubled or multiplied by the
-// root of 2, by most kinds.
+// True if a dimension has length 1 and changes nothing. Most kinds of DCT and DST double one point
+// or multiply it by the root of 2.
 bool is_idle(const FftwProblem& problem, int i) noexcept {
   if (problem.dims[static_cast<std::size_t>(i)].n != 1) return false;
   switch (problem.call.kind) {
@@ -77,7 +77,7 @@ bool is_idle(const FftwProblem& problem, int i) noexcept {
   return real == RealTransform::r2hc || real == RealTransform::hc2r || real == RealTransform::dht;
 }
 
-// Product of all counts; false if it cannot be counted in bytes.
+// Computes the product of all counts. False if the size in bytes overflows.
 bool countable(std::span<const FftwDimension> dims, std::int64_t& product) noexcept {
   for (const FftwDimension& d : dims) {
     if (d.n < 1 || !multiply(product, d.n)) return false;
@@ -89,7 +89,7 @@ std::span<const Layout::Dimension> dims_of(const FftSide& side) noexcept {
   return {side.dims.data(), static_cast<std::size_t>(side.dimensions)};
 }
 
-// No address space reaches further, and sums of a few such reaches cannot overflow.
+// The largest extent. No address space is larger, and sums of a few such extents cannot overflow.
 constexpr std::int64_t kMaxReachBytes = std::int64_t{1} << 57;
 
 bool range_of(const FftSide& side, ByteRange& range) noexcept {
@@ -143,7 +143,8 @@ bool append_dims(const FftwProblem& problem, FftTransform& transform) noexcept {
   return true;
 }
 
-// The two halves of split complex numbers; how far they are apart comes with the arrays.
+// Appends a dimension for the two halves of split complex numbers. The arrays determine the
+// distance between the halves later.
 bool append_halves(const FftwCall& call, FftTransform& transform) noexcept {
   return (!is_split(call, true) || append(transform.input, 2, 0)) &&
          (!is_split(call, false) || append(transform.output, 2, 0));
@@ -156,7 +157,7 @@ bool find_ranges(FftwOffload& offload) noexcept {
   if (!range_of(t.input, offload.input) || !range_of(t.output, offload.output)) return false;
   const bool split = offload.split && is_complex(t.plan.kind, false);
   std::span<const Layout::Dimension> dims = dims_of(t.output);
-  if (split) dims = dims.first(dims.size() - 1);  // place() looks at both together
+  if (split) dims = dims.first(dims.size() - 1);  // place() checks both halves together
   return elements_are_distinct(dims, t.output.element_bytes);
 }
 

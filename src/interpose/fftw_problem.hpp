@@ -1,5 +1,6 @@
 #pragma once
-// The problem of an FFTW planner call, in the one form every maker is brought to: FFTW's guru form.
+// The problem of an FFTW planner call in FFTW's guru form, to which the call of every maker is
+// converted.
 
 #include <array>
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 namespace ob::interpose {
 
-/// FFTW's planner flags as its ABI has them.   Source: FFTW 3.3 manual, section 4.3.2
+/// The values of FFTW's planner flags in its ABI.   Source: FFTW 3.3 manual, section 4.3.2
 inline constexpr unsigned kFftwDestroyInput = 1U << 0;
 inline constexpr unsigned kFftwUnaligned = 1U << 1;
 inline constexpr unsigned kFftwConserveMemory = 1U << 2;
@@ -28,8 +29,8 @@ struct FftwIodim {
   Integer os;
 };
 
-/// One dimension: length (of the logical transform) and strides in elements of the array they
-/// belong to.
+/// One dimension: the length of the logical transform, and the strides in elements of the array to
+/// which they belong.
 struct FftwDimension {
   std::int64_t n = 0;
   std::int64_t input_stride = 0;
@@ -48,7 +49,7 @@ struct FftwCall {
   bool split = false;  ///< complex data are two arrays of reals; strides then count reals
 };
 
-/// A planner call in normal form. Nothing is validated beyond what is needed to fill it.
+/// A planner call in normal form. It is validated only as far as filling it requires.
 /// Memory: holds the caller's array addresses, owns nothing.
 struct FftwProblem {
   static constexpr int kMaxRank = Layout::kMaxDimensions;
@@ -62,11 +63,12 @@ struct FftwProblem {
   std::array<RealTransform, kMaxRank> real{};     ///< r2r: of each dimension of the transform
 };
 
-/// Basic interface: one row-major transform of rank dimensions; in-place real transforms are
-/// padded.
+/// Converts a call of the basic interface: one row-major transform of `rank` dimensions. In-place
+/// real transforms are padded.
 FftwProblem basic_problem(const FftwCall& call, int rank, const int* n) noexcept;
 
-/// How one array lies in memory. embed may be nullptr: then n, padded for in-place real transforms.
+/// The place of one array in memory. If embed is nullptr, n is used, padded for in-place real
+/// transforms.
 /// Units: elements
 struct FftwEmbedding {
   const int* embed;
@@ -74,11 +76,11 @@ struct FftwEmbedding {
   int dist;
 };
 
-/// Advanced interface.   Source: FFTW 3.3 manual, section 4.4.1
+/// Converts a call of the advanced interface.   Source: FFTW 3.3 manual, section 4.4.1
 FftwProblem many_problem(const FftwCall& call, int rank, const int* n, int howmany,
                          const FftwEmbedding& in, const FftwEmbedding& out) noexcept;
 
-/// Guru and 64-bit guru interface.
+/// Converts a call of the guru or 64-bit guru interface.
 template <class Integer>
 FftwProblem guru_problem(const FftwCall& call, int rank, const FftwIodim<Integer>* dims,
                          int howmany_rank, const FftwIodim<Integer>* howmany) noexcept;
@@ -87,14 +89,14 @@ extern template FftwProblem guru_problem(const FftwCall&, int, const FftwIodim<i
 extern template FftwProblem guru_problem(const FftwCall&, int, const FftwIodim<std::ptrdiff_t>*,
                                          int, const FftwIodim<std::ptrdiff_t>*) noexcept;
 
-/// The same with the kinds of a real-to-real problem, one for each dimension of the transform, as
-/// FFTW numbers them. Not representable if one is unknown.
+/// Adds the kinds of a real-to-real problem, one for each dimension of the transform, with FFTW's
+/// numbers. The problem is not representable if one kind is unknown.
 FftwProblem with_kinds(FftwProblem problem, const int* kinds) noexcept;
 
-/// The packed problem and where its data lies; nothing if only the native library may run it: signs
-/// other than -1 and +1, lengths or counts below 1, no dimension longer than 1, more dimensions
-/// than a Layout has, strides that overflow or make results overlap. Dimensions of length 1 are
-/// left out unless they scale (DCT and DST) or are the last one of r2c and c2r.
+/// Converts to the packed problem and the places of its data. Empty if only the native library may
+/// run it: signs other than -1 and +1, lengths or counts below 1, no dimension longer than 1, more
+/// dimensions than a Layout has, strides that overflow or make results overlap. Dimensions of
+/// length 1 are left out unless they scale (DCT and DST) or are the last one of r2c and c2r.
 /// Memory: FftPlan::in_place says that the call's two arrays are one
 std::optional<FftwOffload> to_offload(const FftwProblem& problem) noexcept;
 

@@ -41,7 +41,8 @@ bool look_up(FftwProvider& provider, const FftwLibrary& library,
              const void* native_function) noexcept {
   Dl_info info{};
   if (dladdr(native_function, &info) == 0 || info.dli_fname == nullptr) return false;
-  // Never closed: the pointers below, and the plans, are good only while the copy stays.
+  // The handle is never closed, because the pointers below and the plans are valid only while the
+  // copy is loaded.
   void* handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return false;
   const auto kind = [](FftKind k) { return static_cast<std::size_t>(k); };
@@ -63,7 +64,7 @@ bool fill(FftwProvider& provider, const FftwLibrary& library,
           const void* native_function) noexcept {
   const int saved_errno = errno;
   const bool found = look_up(provider, library, native_function);
-  dlerror();  // ours, not the program's
+  dlerror();  // clears the error of this library, which is not the program's
   errno = saved_errno;
   return found;
 }
@@ -81,8 +82,8 @@ const FftwProvider* fftw_provider(const FftwLibrary& library,
   auto* added = new (std::nothrow) Node{object, library.precision, provider, head};
   if (added == nullptr) return nullptr;
   while (!g_nodes.compare_exchange_weak(added->next, added, std::memory_order_acq_rel)) {
-    // Somebody else came first, perhaps with the same copy: one provider per copy, or cleanup would
-    // miss plans.
+    // Another thread was first, perhaps with the same copy. There must be one provider per copy,
+    // because cleanup would miss plans otherwise.
     if (Node* node = find_node(added->next, object, library.precision)) {
       delete added;
       return &node->provider;

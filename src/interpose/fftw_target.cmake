@@ -1,5 +1,5 @@
 # FFTW's part of the drop-in library, included by this folder's CMakeLists.txt:
-#   ob_fftw          plans and side table; needs what fft_offload.hpp, gate.hpp, original.hpp declare
+#   ob_fftw          plans and side table; uses fft_offload.hpp, gate.hpp and original.hpp
 #   ob_fftw_entries  the emitted entry points (an OBJECT library: nothing refers to them)
 #   OUTBOARD_FFTW_EXPORTS  file with the exported names, one a line
 include_guard(GLOBAL)

@@ -1,14 +1,14 @@
 #pragma once
-// The gate: calls that are too small to leave go to the original at once.
+// The gate sends calls that are too small to be remote to the original at once.
 
 #include <atomic>
 
 namespace ob::interpose {
 
-/// Calls with fewer floating-point operations than this go straight to the original, uncounted. 0
-/// until the first call has read the configuration (so that call takes the slow path), then
-/// offload::Engine::least_flop(): mode off +infinity; remote, trace or with a report 0; auto the
-/// size below which no accelerator can win.
+/// Calls with fewer floating-point operations than this go straight to the original, uncounted. The
+/// value is 0 until the first call has read the configuration, so that call takes the slow path.
+/// Then it is offload::Engine::least_flop(): +infinity in mode off; 0 in modes remote and trace or
+/// with a report; in mode auto the size below which no accelerator can be faster.   Units: flop
 extern constinit std::atomic<double> g_min_flops;
 
 /// True if a call with so few operations goes to the original at once.   Cost: one load

@@ -10,7 +10,7 @@
 namespace ob::interpose {
 namespace {
 
-// Positions in the arguments of cblas_?gemm, and of the arrays of a grouped batch.
+// Positions in the arguments of cblas_?gemm. The arrays of a grouped batch have the same positions.
 enum Gemm {
   kLayout,
   kTransA,
@@ -30,7 +30,7 @@ enum Gemm {
 };
 constexpr int kGroupCount = kGemmCount;
 constexpr int kGroupSize = kGemmCount + 1;
-// Positions in the arguments of a strided batch, whose distances come in between.
+// Positions in the arguments of a strided batch, which has the distances in between.
 enum Strided {
   kStridedA = kA,
   kStrideA = kA + 2,
@@ -83,8 +83,8 @@ double flops_of(const Raw* raw, const Reader& reader) {
          static_cast<double>(reader.by_value(raw[kK]));
 }
 
-// Adds one call. False if the original must have the batch: what gemm's normal form does not take,
-// and calls with nothing to multiply, which the device would not be asked for one by one either.
+// Adds one call. False if the original must run the batch: gemm's normal form does not accept the
+// call, or the call has nothing to multiply. Such a call would not be remote on its own either.
 bool add(Batch& batch, const Entry& entry, const Descriptor& routine, Integers integers,
          const GemmRaw& raw) {
   NormalForm form(entry, routine, integers);
@@ -93,7 +93,7 @@ bool add(Batch& batch, const Entry& entry, const Descriptor& routine, Integers i
   return true;
 }
 
-// One group's arguments; those that differ from call to call are set later.
+// The arguments of one group. Those that differ from call to call are set later.
 GemmRaw group_of(const Raw* raw, const Reader& reader, std::int64_t group) {
   GemmRaw gemm;
   gemm[kLayout] = raw[kLayout];
@@ -104,7 +104,7 @@ GemmRaw group_of(const Raw* raw, const Reader& reader, std::int64_t group) {
   return gemm;
 }
 
-// Operations of an average call: the batch goes out only if its calls would.
+// The operations of an average call. The batch is remote only if its calls would be.
 double average_flops(const Raw* raw, const Reader& reader) {
   double flops = 0;
   double calls = 0;
@@ -143,15 +143,15 @@ GemmRaw gemm_of_strided(const Raw* raw) {
   return gemm;
 }
 
-// How far apart the operands of neighbouring calls are.
+// The distances between the operands of neighbouring calls.
 struct Strides {
   std::int64_t a;
   std::int64_t b;
   std::int64_t c;
 };
 
-// False if neighbours overlap, which libraries treat each in its own way. One input for all calls
-// is usual.
+// False if operands of neighbouring calls overlap, because libraries differ in such cases. One
+// input for all calls is usual.
 bool are_apart(const Strides& strides, const GemmRaw& gemm, const Reader& reader) {
   constexpr std::int32_t kColumnMajor = 102;
   constexpr std::int32_t kNoTrans = 111;
@@ -190,7 +190,7 @@ bool unpack_strided(const Entry& entry, const Descriptor& routine, Integers inte
 
 using Unpack = bool (*)(const Entry&, const Descriptor&, Integers, const Raw*, Batch&);
 
-// As in take_call(): nothing with a destructor may be alive while the original refuses arguments.
+// As in take_call(), no object with a destructor may be alive while the original refuses arguments.
 [[gnu::noinline]] bool take_legal(const Entry& entry, const Descriptor& routine, Integers integers,
                                   void* function, const Raw* raw, Unpack unpack) noexcept {
   try {

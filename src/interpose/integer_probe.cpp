@@ -8,9 +8,9 @@
 namespace ob::interpose {
 namespace {
 
-constexpr std::int64_t kVersionLimit = 1000;  // LAPACK's numbers are far below
+constexpr std::int64_t kVersionLimit = 1000;  // version numbers of LAPACK are far below this
 
-// ILAVER writes three integers. A 32-bit one leaves the other half of -1 as it was.
+// ILAVER writes three integers. A 32-bit integer leaves the other half of the -1 unchanged.
 Integers ask_ilaver(void* function) noexcept {
   std::int64_t version[3] = {-1, -1, -1};
   reinterpret_cast<void (*)(void*, void*, void*)>(function)(version, version + 1, version + 2);
@@ -20,8 +20,8 @@ Integers ask_ilaver(void* function) noexcept {
   return half >= 0 && half < kVersionLimit ? Integers::lp64 : Integers::unknown;
 }
 
-// ISAMAX of n = 0xffffffff00000003: 3 to a library that reads 32 bits, negative (so result 0) to
-// one that reads 64.
+// Calls ISAMAX with n = 0xffffffff00000003. A library that reads 32 bits sees 3. A library that
+// reads 64 bits sees a negative number, so its result is 0.
 Integers ask_isamax(void* function) noexcept {
   if constexpr (std::endian::native != std::endian::little) return Integers::unknown;
   const std::int64_t n = static_cast<std::int64_t>(0xffffffff00000003ULL);
@@ -32,7 +32,7 @@ Integers ask_isamax(void* function) noexcept {
   return index == 2 ? Integers::lp64 : index == 0 ? Integers::ilp64 : Integers::unknown;
 }
 
-// First what the object itself has, then what it depends on.
+// Asks the functions of the object itself or, if `dependencies`, those of its dependencies.
 Integers ask(void* handle, const void* base, bool dependencies) noexcept {
   struct Question {
     const char* name;

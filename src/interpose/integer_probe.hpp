@@ -16,12 +16,14 @@ enum class Integers : std::uint8_t {
 /// Keeps the loaded object `file` in the process for good.
 void pin_object(const char* file) noexcept;
 
-/// The function `name` of the object that holds `function`; nullptr if that object itself has none.
+/// Finds the function `name` in the object that holds `function`; nullptr if the object itself has
+/// none.
 void* symbol_beside(const void* function, const char* name) noexcept;
 
-/// lp64, ilp64, or unknown if the object of `function` (and what it depends on) has neither ilaver_
-/// nor isamax_. ILP64 libraries under plain names exist (Debian's libblas64, MKL's ilp64
-/// interface): calling one with 32-bit integers corrupts memory silently.
+/// Finds the size of the integers: lp64, ilp64, or unknown if neither the object of `function` nor
+/// the objects that it depends on have ilaver_ or isamax_. ILP64 libraries under plain names exist
+/// (Debian's libblas64, MKL's ilp64 interface). A call of one with 32-bit integers corrupts memory
+/// silently.
 /// Source: the idea is libblastrampoline's
 Integers probe_integers(const void* function) noexcept;
 

@@ -8,10 +8,10 @@ static_assert(offsetof(ob::interpose::LeanFrame, floating) == 48);
 static_assert(offsetof(ob::interpose::LeanFrame, value) == 112);
 static_assert(offsetof(ob::interpose::LeanFrame, frame_pointer) == 128);
 
-// Both bodies: rax has the record, the return address is the caller's, all arguments are in their
-// places. The frame they build is a LeanFrame; unwinders may pass through it. ob_lean_slow returns
-// to the caller; ob_lean_find puts every argument back and jumps to the original, or to
-// ob_lean_slow if ob_find_lean_original returns null.
+// At the start of both bodies rax has the record, the return address is the caller's, and all
+// arguments are in their places. The bodies build a LeanFrame, and unwinders may pass through it.
+// ob_lean_slow returns to the caller. ob_lean_find puts every argument back and jumps to the
+// original, or to ob_lean_slow if ob_find_lean_original returns null.
 asm(R"(
   .macro ob_lean_begin name
   .globl \name
@@ -87,7 +87,7 @@ asm(R"(
 namespace ob::interpose {
 namespace {
 
-// Room for the arguments, which nothing clears first.
+// Room for the arguments, which is not cleared first.
 union Arguments {
   Arguments() noexcept {}
   Raw raw[kMaxRaw];
@@ -111,7 +111,7 @@ void read_arguments(const char* types, const LeanFrame& frame, Raw* arguments) n
       continue;
     }
     *arguments = integer != frame.integers + kIntegerRegisters ? *integer++ : *stack++;
-    // The rest of a register that holds less is undefined.
+    // The upper part of a register that holds a shorter value is undefined.
     if (type == 'i') *arguments = static_cast<int>(arguments->integer);
     if (type == 'c') *arguments = static_cast<char>(arguments->integer);
   }
@@ -119,7 +119,7 @@ void read_arguments(const char* types, const LeanFrame& frame, Raw* arguments) n
 
 }  // namespace ob::interpose
 
-/// Returns what rax gets; the frame's value goes to xmm0 and xmm1.
+/// Returns the value for rax. The value in the frame goes to xmm0 and xmm1.
 extern "C" [[gnu::visibility("hidden"), gnu::used]] std::int64_t ob_take_lean_call(
     const ob::interpose::LeanEntry& record, ob::interpose::LeanFrame& frame) {
   using namespace ob::interpose;
@@ -139,8 +139,8 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] std::int64_t ob_take_lean_ca
   return *types == 'i' ? info : static_cast<Raw>(frame.value[0]).integer;
 }
 
-/// The original, to which ob_lean_find jumps; null if the slow path must take the call, because it
-/// is one of an alias and not small.
+/// Finds the original, to which ob_lean_find jumps. Null if the slow path must take the call,
+/// because the call uses an alias and is not small.
 extern "C" [[gnu::visibility("hidden"), gnu::used]] void* ob_find_lean_original(
     const ob::interpose::LeanEntry& record, const ob::interpose::LeanFrame& frame) {
   using namespace ob::interpose;

@@ -1,10 +1,10 @@
 #pragma once
-// Calls inside calls.
+// Detects calls that are made inside other calls.
 
 namespace ob::interpose {
 
-/// Marks that this thread is inside a call that was counted: what the native library calls on its
-/// way is its own business. The outermost mark counts.
+/// Marks that this thread is inside a call that was counted. Calls that the native library makes
+/// meanwhile are neither counted nor remote. The outermost mark counts.
 class Nesting {
  public:
   Nesting() noexcept;

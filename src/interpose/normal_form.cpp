@@ -9,7 +9,7 @@
 namespace ob::interpose {
 namespace {
 
-constexpr std::int64_t kRowMajor = 101;  // CBLAS and LAPACKE agree on the two
+constexpr std::int64_t kRowMajor = 101;  // CBLAS and LAPACKE have the same two values
 constexpr std::int64_t kColumnMajor = 102;
 
 bool is_complex(Precision p) noexcept { return p == Precision::c || p == Precision::z; }
@@ -32,9 +32,8 @@ Complex c_scalar(const Raw& raw, Precision precision, Kind kind) noexcept {
   return {is_single(precision) ? static_cast<double>(raw.single_value) : raw.double_value, 0.0};
 }
 
-// The flag that means the same for the transposed problem; 0 for flags that are illegal and for the
-// one the reference CBLAS is generous about (ConjTrans of complex syrk): the original decides about
-// those.
+// The flag with the same meaning for the transposed problem. 0 for illegal flags, and for ConjTrans
+// of complex syrk, which the reference CBLAS accepts. The original decides about those.
 char flipped(char flag, char of, bool complex_routine) noexcept {
   switch (of) {
     case 'u': return flag == 'U' ? 'L' : flag == 'L' ? 'U' : '\0';
@@ -111,7 +110,7 @@ bool NormalForm::read_fortran(const Raw* raw) noexcept {
     }
     void* pointer = (raw++)->pointer;
     if (!is_memory(kind)) {
-      // C callers pass nothing for what flags make unused (vl and vu of syevr with RANGE = 'A').
+      // C callers pass null for arguments that flags make unused (vl and vu of syevr, RANGE = 'A').
       if (pointer == nullptr) return false;
       read_fortran_value(i, pointer);
     } else if (kind == Kind::info) {
@@ -192,7 +191,7 @@ void NormalForm::to_column_major() noexcept {
           flipped(arguments_[i].flag, row.flags[i], is_complex(routine_.precision));
     }
     if (transposed(static_cast<int>(i)))
-      lds_[i] = std::numeric_limits<std::int64_t>::max();  // scratch has its own
+      lds_[i] = std::numeric_limits<std::int64_t>::max();  // scratch has its own dimension
   }
 }
 
@@ -211,7 +210,7 @@ bool NormalForm::move(const Operand& operand) noexcept {
   const auto rows = static_cast<std::int64_t>(operand.rows);
   const auto cols = static_cast<std::int64_t>(operand.cols);
   if (is_matrix && host.ld < std::max(std::int64_t{1}, cols))
-    return false;  // LAPACKE's error to report
+    return false;  // LAPACKE reports this error
   Moved& moved = moved_[moved_count_];
   std::uint64_t count = 0;
   if (__builtin_mul_overflow(operand.rows, operand.cols, &count)) return false;
@@ -269,7 +268,7 @@ std::int64_t NormalForm::write_back() noexcept {
 }
 
 void NormalForm::return_value() noexcept {
-  if (entry_.row.is_index && entry_.abi == Abi::cblas) {  // from 0; of nothing it is 0, too
+  if (entry_.row.is_index && entry_.abi == Abi::cblas) {  // starts at 0; also 0 for no elements
     std::int64_t index = 0;
     std::memcpy(&index, value_, sizeof index);
     index -= index > 0 ? 1 : 0;
@@ -279,7 +278,7 @@ void NormalForm::return_value() noexcept {
 }
 
 void NormalForm::query(void* function, const Raw* raw) const noexcept {
-  static constexpr std::int64_t kQuery = -1;  // whatever the width of the reader's integers
+  static constexpr std::int64_t kQuery = -1;  // reads as -1 with 32-bit integers, too
   std::int64_t info = 0;
   Raw arguments[kMaxRaw];
   std::copy_n(raw, raw_count_, arguments);

@@ -1,5 +1,5 @@
 #pragma once
-// Brings the arguments of any ABI to the one normal form, and results back.
+// Converts the arguments of any ABI to the one normal form, and the results back.
 
 #include <cstdint>
 
@@ -9,32 +9,32 @@
 
 namespace ob::interpose {
 
-/// One call's arguments in the normal form, with the scratch memory that needs: column-major copies
-/// of row-major LAPACKE matrices, 64-bit copies of 32-bit index vectors.
+/// The arguments of one call in the normal form, with the scratch memory that the form needs:
+/// column-major copies of row-major LAPACKE matrices, 64-bit copies of 32-bit index vectors.
 /// Memory: the caller's arrays are used in place where their form allows; the others change only
-/// in write_back
+/// in write_back()
 class NormalForm {
  public:
   NormalForm(const Entry& entry, const Descriptor& routine, Integers integers) noexcept
       : entry_(entry), routine_(routine), integers_(integers) {}
 
-  /// Reads everything but operands. False if the original must have the call: illegal or unknown
-  /// arguments, a workspace query.
-  /// @param value where a function's value belongs
+  /// Reads everything but operands. False if the original must run the call: it has illegal or
+  /// unknown arguments, or is a workspace query.
+  /// @param value the place for the value of a function
   bool read(const Raw* raw, void* value) noexcept;
-  /// Makes the operands ready. False if the original must have the call after all: no memory for
-  /// scratch, a NaN that LAPACKE would refuse.
+  /// Makes the operands ready. False if the original must run the call after all: there is no
+  /// memory for scratch, or a NaN that LAPACKE would refuse.
   bool prepare() noexcept;
 
   const Argument* arguments() const noexcept { return arguments_; }
 
-  /// Puts results that are not yet in the caller's memory there; returns info.
+  /// Copies results that are not yet in the caller's memory to it, and returns info.
   std::int64_t write_back() noexcept;
-  /// Gives scratch memory back early.
+  /// Frees scratch memory early.
   void release() noexcept;
 
   bool has_lengths() const noexcept { return length_count_ > 0; }
-  /// Asks the original how much workspace it likes; it answers into the caller's workspace.
+  /// Asks the original for its workspace size. The original answers into the caller's workspace.
   void query(void* function, const Raw* raw) const noexcept;
 
  private:
@@ -72,7 +72,7 @@ class NormalForm {
   Argument arguments_[kMaxArguments];
   std::int64_t lds_[kMaxArguments] = {};
   std::int64_t lengths_[kMaxLengths] = {};
-  std::uint8_t length_at_[kMaxLengths] = {};  // among the raw arguments
+  std::uint8_t length_at_[kMaxLengths] = {};  // positions in the raw arguments
   int length_count_ = 0;
   std::int64_t info_ = 0;
   void* callers_info_ = nullptr;

@@ -12,7 +12,7 @@
 namespace ob::interpose {
 namespace {
 
-// Code that belongs to no object (a JIT's) is told apart by page.
+// Code that belongs to no object (that of a JIT) is distinguished by page.
 constexpr std::uintptr_t kPageBytes = 4096;
 
 void* base_of(const void* address) noexcept {
@@ -40,7 +40,8 @@ void* find_in(const char* object, const char* name) noexcept {
   void* handle = dlopen(object, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
   void* function = foreign(dlsym(handle, name));
-  // The library stays for good, whoever closes it: its functions lie in caches read without locks.
+  // The library stays loaded even if the program closes it, because caches that are read without
+  // locks hold its functions.
   Dl_info info{};
   if (function != nullptr && dladdr(function, &info) != 0) pin_object(info.dli_fname);
   dlclose(handle);
@@ -60,9 +61,9 @@ int take_name(dl_phdr_info* info, std::size_t, void* data) {
   return 1;
 }
 
-// Last refuge, for callers outside any object or reached through function pointers: all objects in
-// load order. Opening one inside dl_iterate_phdr could deadlock, so each round of it only fetches
-// the next name.
+// Searches all objects in load order, as the last resort for callers outside any object and for
+// callers reached through function pointers. Opening an object inside dl_iterate_phdr could
+// deadlock, so each round only fetches the next name.
 void* scan(const char* name) noexcept {
   for (int i = 0;; ++i) {
     Wanted wanted{i, {}};
@@ -120,7 +121,7 @@ Scope* find_scope(Scope* from, const void* caller) noexcept {
   return nullptr;
 }
 
-// If there is no memory, the answer is not remembered.
+// Stores the answer. Without memory, the answer is not stored.
 void remember(Symbol& symbol, const void* caller, void* function) noexcept {
   void* memory = std::malloc(sizeof(Scope));
   if (memory == nullptr) return;
@@ -139,7 +140,7 @@ void* look_up(Symbol& symbol, const void* caller) noexcept {
   if (function != nullptr) {
     Dl_info info{};
     if (dladdr(function, &info) != 0) pin_object(info.dli_fname);
-    // Once some caller has a library of its own, a later one in the global scope must not replace
+    // Once a caller has a library of its own, a later library in the global scope must not replace
     // it.
     if (symbol.scopes.load(std::memory_order_acquire) == nullptr) {
       symbol.function.store(function, std::memory_order_release);
@@ -155,8 +156,8 @@ void* look_up(Symbol& symbol, const void* caller) noexcept {
   return function;
 }
 
-// Where the answers about `function` are kept: with the symbol or with a scope that gets it; null
-// if nowhere.
+// Finds the place of the stored answers about `function`. It is in the symbol or in a scope whose
+// function it is; null if there is none.
 template <class Answer>
 std::atomic<Answer>* answer_of(Symbol& symbol, const void* function,
                                std::atomic<Answer> Symbol::*everywhere,
@@ -167,14 +168,14 @@ std::atomic<Answer>* answer_of(Symbol& symbol, const void* function,
   return scope != nullptr ? &(scope->*somewhere) : nullptr;
 }
 
-// The kept answer, or the one `ask` gives, which must not be the initial zero.
+// Returns the stored answer, or the answer of `ask`, which must not be the initial zero.
 template <class Answer, class Ask>
 Answer ask_once(std::atomic<Answer>* kept, Ask ask) noexcept {
   Answer answer = kept != nullptr ? kept->load(std::memory_order_relaxed) : Answer{};
   if (answer != Answer{}) return answer;
   const int saved_errno = errno;
   answer = ask();
-  dlerror();  // ours, not the program's
+  dlerror();  // clears the error of this library, which is not the program's
   errno = saved_errno;
   if (kept != nullptr) kept->store(answer, std::memory_order_relaxed);
   return answer;
@@ -187,7 +188,7 @@ void* find_original(Symbol& symbol, const void* caller) noexcept {
     return scope->function;
   const int saved_errno = errno;
   void* function = look_up(symbol, caller);
-  dlerror();  // ours, not the program's
+  dlerror();  // clears the error of this library, which is not the program's
   errno = saved_errno;
   return function;
 }

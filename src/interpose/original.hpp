@@ -1,7 +1,7 @@
 #pragma once
-// The function a caller would have got without us. One process may hold several libraries with the
-// same names (every Python wheel brings its own), so the answer belongs to a symbol and the scope
-// of its caller.
+// Finds the function that a caller would reach without this library. One process may hold several
+// libraries with the same names (every Python wheel brings its own), so the answer depends on the
+// symbol and on the scope of its caller.
 
 #include <atomic>
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace ob::interpose {
 /// Whether a function under an alias's name is the BLAS or LAPACK one.
 enum class Alias : std::uint8_t { unasked = 0, yes, no };
 
-/// The function that calls from one loaded object get. Never freed: readers take no lock.
+/// The function that calls from one loaded object reach. It is never freed, because readers take no
+/// lock.
 struct Scope {
   std::uintptr_t begin = 0;
   std::uintptr_t bytes = 0;
@@ -24,8 +25,8 @@ struct Scope {
   Scope* next = nullptr;
 };
 
-/// One exported name and what was found for it. Static; the name lies inside, so that hundreds of
-/// them cost no relocation when a process starts.
+/// One exported name and the functions that were found for it. Objects are static. The name lies
+/// inside, so that hundreds of them cost no relocation when a process starts.
 /// Threads: any
 struct Symbol {
   static constexpr std::size_t kNameBytes = 48;
@@ -37,11 +38,11 @@ struct Symbol {
   std::atomic<Scope*> scopes{nullptr};  ///< found in the scope of single callers
 };
 
-/// The long way of original().
+/// Searches for the function if original() does not know it yet.
 /// Errors: if no loaded object has the function, prints a line that names it and aborts
 void* find_original(Symbol& symbol, const void* caller) noexcept;
 
-/// The original of `symbol` for a call that returns to `caller` if it is at hand, else nullptr.
+/// The original of `symbol` for a call that returns to `caller` if it is known, else nullptr.
 /// Cost: one load for programs linked to their library
 inline void* known_original(const Symbol& symbol, const void* caller) noexcept {
   if (void* function = symbol.function.load(std::memory_order_relaxed)) [[likely]]
@@ -52,21 +53,22 @@ inline void* known_original(const Symbol& symbol, const void* caller) noexcept {
   return here ? scope->function : nullptr;
 }
 
-/// The original of `symbol` for a call that returns to `caller`; never ourselves, never null.
-/// Cost: that of known_original once it is at hand
+/// The original of `symbol` for a call that returns to `caller`. It is never this library's own
+/// function and never null.
+/// Cost: that of known_original() once it is known
 inline void* original(Symbol& symbol, const void* caller) noexcept {
   void* const function = known_original(symbol, caller);
   return function != nullptr ? function : find_original(symbol, caller);
 }
 
-/// Integers of the library that `function`, an original of `symbol`, belongs to; lp64, ilp64 or
-/// unknown. The first question per library calls its ilaver_ or isamax_, whose results differ
-/// between the two.
+/// The integers of the library to which `function`, an original of `symbol`, belongs: lp64, ilp64
+/// or unknown. The first query per library calls its ilaver_ or isamax_, whose results differ
+/// between the two sizes.
 Integers integers_of(Symbol& symbol, const void* function) noexcept;
 
 /// True if `function`, an original of the alias `symbol` ("dgemm", "DGEMM_"), lies in a library
-/// that also has `fortran_name`. A function that merely shares the alias's name may take anything,
-/// and passes through unread.
+/// that also has `fortran_name`. Another function with the alias's name may have any arguments, so
+/// its calls pass through unread.
 bool is_alias(Symbol& symbol, const void* function, const char* fortran_name) noexcept;
 
 /// Returns the stored answer about the alias `symbol` for a call that returns to `caller`. Sets

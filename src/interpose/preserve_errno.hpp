@@ -1,13 +1,14 @@
 #pragma once
-// Keeps errno and cancellation as the program has them.
+// Keeps the program's errno and its state of cancellation.
 
 #include <errno.h>
 #include <pthread.h>
 
 namespace ob::interpose {
 
-/// While it lives our own code runs: errno is as before afterwards, and the thread cannot be
-/// cancelled meanwhile, since BLAS has no cancellation points and unwinding must not start in ours.
+/// An object lives while the code of this library runs. Its destructor restores errno. The thread
+/// cannot be cancelled meanwhile, because BLAS has no cancellation points and unwinding must not
+/// start in this library.
 /// Threads: constructed and destroyed on one thread. Must not span the native library's run.
 class PreserveErrno {
  public:

@@ -22,8 +22,8 @@ constinit std::atomic<offload::Engine*> g_engine{nullptr};
 constinit thread_local bool t_making = false;
 constinit thread_local std::optional<Accuracy> t_accuracy;
 
-// A child shares nothing with its parent but memory that nobody else touches: it drops everything
-// and starts anew.
+// A child shares with its parent only memory that nobody else touches. It drops the inherited
+// engine and makes a new one.
 void start_anew_in_child() noexcept {
   offload::Engine::close_inherited(g_engine.load(std::memory_order_relaxed));
   // The parent's engine is leaked here, locks and all.
@@ -34,8 +34,8 @@ void start_anew_in_child() noexcept {
   }
 }
 
-// Called before any thread makes the engine: a child that is forked while a thread of its parent
-// makes one would wait for that thread.
+// This is called before any thread makes the engine. Otherwise a child that is forked while a
+// thread of its parent makes the engine would wait for that thread.
 void handle_fork() noexcept {
   static std::atomic<bool> handled{false};
   if (!handled.exchange(true)) pthread_atfork(nullptr, nullptr, start_anew_in_child);
@@ -46,7 +46,7 @@ void make_engine() noexcept {
   offload::Engine* made = nullptr;
   try {
     made = new offload::Engine(read_settings());
-  } catch (...) {  // no memory: the program goes on as if this library were not there
+  } catch (...) {  // no memory: the program continues as if this library were not there
   }
   t_making = false;
   const double gate =
@@ -57,7 +57,7 @@ void make_engine() noexcept {
   g_phase.compare_exchange_strong(making, kReady, std::memory_order_release);
 }
 
-// Late destructors and other libraries may still call: they find the library closed, and their
+// Late destructors and other libraries may still make calls. They find the library closed, so their
 // calls run locally.
 __attribute__((destructor)) void close_library() {
   const int saved = errno;
@@ -80,7 +80,7 @@ offload::Engine* process_engine() noexcept {
     if (phase == kClosed || t_making) return nullptr;
     handle_fork();
     if (phase == kNone && g_phase.compare_exchange_strong(phase, kMaking)) make_engine();
-    // another thread reads the environment: microseconds
+    // another thread reads the environment, which takes microseconds
     else if (phase == kMaking)
       ::sched_yield();
   }

@@ -1,7 +1,7 @@
 #pragma once
-// The one engine of the process. It is made at the first call that matters and never destroyed. A
-// forked child leaks the inherited one and makes its own. Once the library's destructor ran, it is
-// out of reach.
+// The one engine of the process. It is made at the first call that may be remote, and it is never
+// destroyed. A forked child leaks the inherited engine and makes its own. After the library's
+// destructor ran, the engine is no longer accessible.
 
 #include <optional>
 
@@ -10,8 +10,8 @@
 
 namespace ob::interpose {
 
-/// The engine; nullptr before it can be made, in mode off, while this thread is making it, and at
-/// the very end.
+/// The engine. nullptr before it can be made, in mode off, while this thread is making it, and
+/// after the library's destructor.
 /// Threads: any. The first call reads the environment; no connection is made.
 offload::Engine* process_engine() noexcept;
 

@@ -6,7 +6,7 @@
 namespace ob::interpose {
 namespace {
 
-// 32 x 32 elements of 16 bytes, twice, fill a 32 KiB first-level cache.
+// Two tiles of 32 x 32 elements of 16 bytes fill a 32 KiB first-level cache.
 constexpr std::uint64_t kTile = 32;
 
 struct Rows {
@@ -65,7 +65,7 @@ bool has_nan(const Operand& operand, const Real* data, std::int64_t ld,
   for (std::uint64_t j = 0; j < operand.cols; ++j) {
     const Rows rows = rows_of(operand.triangle, operand.rows, j);
     const Real* column = data + j * static_cast<std::uint64_t>(ld) * parts;
-    bool found = false;  // no early exit inside: the loop then runs at the speed of memory
+    bool found = false;  // without an early exit the loop runs at the speed of memory
     for (std::uint64_t i = rows.begin * parts; i < rows.end * parts; ++i)
       found |= column[i] != column[i];
     if (found) return true;

@@ -8,7 +8,7 @@
 
 namespace ob::interpose {
 
-/// malloc'ed memory; may be absent.
+/// Memory of malloc(). An object may have none.
 class Scratch {
  public:
   Scratch() noexcept = default;
@@ -16,7 +16,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  /// False if there is not so much memory, or count * element_bytes overflows.
+  /// Allocates memory. False if there is not enough of it, or if count * element_bytes overflows.
   bool allocate(std::uint64_t count, std::uint64_t element_bytes) noexcept;
   void release() noexcept {
     std::free(data_);
@@ -28,15 +28,15 @@ class Scratch {
   void* data_ = nullptr;
 };
 
-/// destination(i, j) = source(i, j), one of the two row-major, for the elements that are read (to
-/// column-major) or written (to row-major).
+/// Copies with destination(i, j) = source(i, j), where one of the two is row-major. The copy to
+/// column-major takes the elements that are read, the copy to row-major those that are written.
 /// Shapes: operand.rows x operand.cols; (i, j) at i + j * ld or, row-major, at i * ld + j
 void copy_to_column_major(const Operand& operand, void* destination, std::int64_t ld,
                           const void* row_major, std::int64_t row_major_ld) noexcept;
 void copy_to_row_major(const Operand& operand, void* row_major, std::int64_t row_major_ld,
                        const void* source, std::int64_t ld) noexcept;
 
-/// True if an element that is read of a column-major matrix or a vector is a NaN.
+/// True if a column-major matrix or a vector has a NaN in an element that is read.
 bool has_nan(const Operand& operand, Precision precision, const void* data,
              std::int64_t ld) noexcept;
 

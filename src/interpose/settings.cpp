@@ -49,7 +49,7 @@ bool is_on(std::string_view value) {
   return !value.empty() && value != "0" && value != "no" && value != "off" && value != "false";
 }
 
-// "512M", "4GiB", "1000000"; nothing if it is none of these.
+// Reads sizes such as "512M", "4GiB", "1000000". Empty for other texts.
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -69,7 +69,7 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return value > UINT64_MAX >> shift ? UINT64_MAX : value << shift;
 }
 
-// The user reads about the first wrong value.
+// Keeps the first complaint, so that the user reads about the first wrong value.
 void complain(Config& config, const Setting& setting, std::string_view text) {
   if (!config.complaint.empty()) return;
   config.complaint.append(setting.variable).append("=").append(text);
@@ -115,7 +115,7 @@ void read_choice(const Setting& setting, const Word<Value> (&words)[kWords], Val
   value = word->value;
 }
 
-// The value is read by fftw_entry.cpp.
+// Only checks the value. fftw_entry.cpp reads it.
 void check_native_plan(Config& config) {
   const auto& choices = setting_table::kNativePlanChoices;
   const std::string_view text = text_of(setting_table::kNativePlan);
@@ -132,7 +132,7 @@ void read_flags(Config& config) {
   for (const auto& [setting, flag] : kFlags) config.*flag = is_on(text_of(*setting));
 }
 
-// The whole of `text` as a number.
+// Reads the whole of `text` as a number.
 std::optional<std::uint64_t> parse_count(std::string_view text) {
   std::uint64_t count = 0;
   const char* const last = text.data() + text.size();
@@ -173,7 +173,7 @@ void read_streams(Config& config) {
   config.streams = static_cast<unsigned>(*streams);
 }
 
-// "3", "all" or, for tests, "always:3". The library uses kDevicesMax of more devices.
+// Reads "3", "all" or, for tests, "always:3". The library uses at most kDevicesMax devices.
 void read_devices(Config& config) {
   using setting_table::kDevicesMax;
   using setting_table::kDevicesMin;

@@ -13,12 +13,12 @@ namespace {
 
 using namespace algorithms::gemm_argument;
 
-// Edges of parts are multiples of this where they are large: kernels work in blocks of about so
-// many rows and columns.
+// The edges of large parts are multiples of this, because kernels work in blocks of about as many
+// rows and columns.
 constexpr std::int64_t kGrain = 32;
 
 void* beside(const void* original, char precision, bool is_64_bit) noexcept {
-  // A plain name may go with either size of integers: the caller has asked the library.
+  // A plain name may have either size of integers. The caller has asked the library for it.
   struct Form {
     const char* text;
     bool only_64_bit;
@@ -40,12 +40,12 @@ void* moved(void* data, std::int64_t elements, Precision precision) noexcept {
   return static_cast<char*>(data) + elements * static_cast<std::int64_t>(element_bytes(precision));
 }
 
-// Elements from one row of op(X) to the next, or one column.
+// The number of elements from one row of op(X) to the next, or from one column to the next.
 std::int64_t step(const Argument& flag, const Argument& matrix, bool by_row) noexcept {
   return (flag.flag == 'N') == by_row ? 1 : matrix.host.ld;
 }
 
-// Everything but the rows, or columns, from `first` on.
+// Narrows the part to `count` rows, or columns, from `first` on.
 void narrow(CallArguments& part, const Descriptor& routine, bool by_row, std::int64_t first,
             std::int64_t count) noexcept {
   Argument* const items = part.items;
@@ -69,7 +69,7 @@ LocalProduct::LocalProduct(const Descriptor& routine, const void* original,
 
 template <class Integer>
 void LocalProduct::call(const Argument* arguments) const noexcept {
-  // Fortran: all by reference, lengths of the characters at the end.
+  // Fortran passes all arguments by reference, and the lengths of the characters at the end.
   using Gemm = void (*)(const char*, const char*, const Integer*, const Integer*, const Integer*,
                         const void*, const void*, const Integer*, const void*, const Integer*,
                         const void*, void*, const Integer*, std::size_t, std::size_t);

@@ -1,6 +1,7 @@
 #pragma once
-// One product by both: an accelerator computes a part of C while the caller's own library computes
-// the rest. Source: RCPU, chapter 6
+// A product that is shared: an accelerator computes a part of C while the caller's own library
+// computes the rest.
+// Source: RCPU, chapter 6
 
 #include <cstdint>
 
@@ -11,11 +12,11 @@
 
 namespace ob::interpose {
 
-/// The Fortran gemm of the library that a program's calls go to.
+/// The Fortran gemm of the library that the program calls.
 class LocalProduct {
  public:
-  /// That of the object of `original`, which may have any interface; not known if it has none under
-  /// a usual name.
+  /// Finds the gemm in the object of `original`, which may have any interface. The gemm is not
+  /// known if the object has none under a usual name.
   LocalProduct(const Descriptor& routine, const void* original, Integers integers) noexcept;
   bool known() const noexcept { return function_ != nullptr; }
   /// @pre known(); arguments as gemm's in the normal form, and their integers fit
@@ -30,19 +31,20 @@ class LocalProduct {
   bool is_64_bit_;
 };
 
-/// Cuts C along its longer edge; nothing is copied.
+/// The two parts of a product. C is cut along its longer edge, and nothing is copied.
 struct ProductParts {
   CallArguments remote;
   CallArguments local;
   bool cut = false;  ///< false: a part would be empty
 };
-/// @param share of C for the accelerator, between 0 and 1
+/// @param share the part of C for the accelerator, between 0 and 1
 ProductParts cut_product(const Descriptor& routine, const Argument* arguments,
                          double share) noexcept;
 
-/// Runs the product so. Whatever happens over there, C is complete afterwards: what the accelerator
-/// did not do the library does. False if nothing was done: one of the two cannot be used.
-/// Threads: the caller's, and one of its own while it lasts
+/// Runs the product in two parts. C is complete afterwards in any case, because the library
+/// computes the part that the accelerator did not complete. False if nothing was done, because one
+/// of the two cannot be used.
+/// Threads: the caller's, and one more while the function runs
 bool run_shared(Call& call, const Descriptor& routine, const void* original, Integers integers,
                 const Argument* arguments) noexcept;
 

@@ -1,4 +1,4 @@
-// take_call() of entry.hpp.
+// Implements take_call() of entry.hpp.
 
 #include "interpose/call.hpp"
 #include "interpose/entry.hpp"
@@ -13,9 +13,9 @@ struct Answer {
   std::int64_t info = 0;
 };
 
-// Legal calls, wherever they run. In a function of its own so that nothing with a destructor is
-// alive while an illegal call runs in the original: the program's xerbla may throw or jump through
-// our frames.
+// Runs legal calls, locally or remotely. This is a separate function so that no object with a
+// destructor is alive while an illegal call runs in the original. The program's xerbla may throw or
+// jump through the frames of this library.
 [[gnu::noinline]] Answer take_legal(const Entry& entry, const Descriptor& routine,
                                     Integers integers, void* function, const Raw* raw,
                                     void* value) {
@@ -28,7 +28,7 @@ struct Answer {
   }
   if (call.leaves() && form.prepare() && call.run(form.arguments())) {
     const std::int64_t info = form.write_back();
-    // The original also answers about its workspace.
+    // The original also answers the question about its workspace.
     if (form.has_lengths()) form.query(function, raw);
     return {true, info};
   }
