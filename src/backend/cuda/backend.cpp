@@ -25,7 +25,7 @@ Result<unsigned> count(const Runtime& cuda) {
                                        std::to_string(CUDART_VERSION / 1000) + "?");
 }
 
-// 13.0 from 13000
+// Converts 13000 to "13.0".
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -69,7 +69,8 @@ Result<std::uint64_t> memory_part(const Gpu& gpu, const Config& config, unsigned
                                          "asking for the device's memory"));
   const unsigned sharers =
       (config.devices - static_cast<unsigned>(gpu.ordinal) + accelerators - 1) / accelerators;
-  // Those before this one on the same accelerator have taken nothing yet: memory comes on demand.
+  // Earlier devices on the same accelerator have not taken their memory yet, because they allocate
+  // it on demand.
   return std::uint64_t{free_bytes} / 10 * 9 / std::max(1u, sharers);
 }
 
@@ -89,7 +90,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   parts.ordinal = static_cast<int>(config.index % accelerators);
   const Gpu gpu{*parts.libraries, parts.ordinal};
   OB_RETURN_IF_ERROR(gpu.make_current());
-  // Waiting threads sleep: the cores are for the network. A device in use keeps what it has.
+  // Waiting threads sleep, because the network needs the cores. A device in use keeps its flags.
   (void)cuda.cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
   (void)cuda.cudaGetLastError();
   DeviceInfo info;

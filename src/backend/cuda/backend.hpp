@@ -11,17 +11,18 @@
 namespace ob::cuda {
 
 struct Config {
-  /// Number of this device among `devices`, which are distributed cyclically over the accelerators:
-  /// several may share one.
+  /// The number of this device among `devices`. They are distributed cyclically over the
+  /// accelerators, so several may share one.
   unsigned index = 0;
   unsigned devices = 1;
-  /// Cap; 0: nine tenths of what is free, in equal parts for those who share it
+  /// The cap of the device's memory; 0: nine tenths of the free memory, in equal parts for the
+  /// devices that share it
   std::uint64_t memory_bytes = 0;
   /// A call or transform that is expected to take longer [s] is refused while others wait; 0: none
   double longest_command_s = 0;
   /// Makes every n-th allocation fail, for tests; 0: none.
   unsigned fail_allocations = 0;
-  /// Find out the dgemm rate (some 10 ms, and what opening cuBLAS takes).
+  /// Measures the dgemm rate (some 10 ms, and the time to open cuBLAS).
   bool measure = true;
   std::shared_ptr<const HostRoutines>
       host;  ///< for routines that NVIDIA's libraries lack; or nullptr
@@ -31,7 +32,7 @@ struct Config {
 /// Errors: unavailable, with the reason: no library, no driver, or no accelerator
 Result<unsigned> accelerators();
 
-/// Errors: as accelerators(); invalid_argument if the configuration makes no sense
+/// Makes the device.   Errors: as accelerators(); invalid_argument if the configuration is invalid
 Result<std::unique_ptr<Device>> create(const Config& config);
 
 }  // namespace ob::cuda

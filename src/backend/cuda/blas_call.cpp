@@ -48,12 +48,11 @@ cublasMath_t math_mode(Accuracy accuracy, Precision precision) {
     case Accuracy::emulated:
       return single ? CUBLAS_FP32_EMULATED_BF16X9_MATH : CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH;
 #endif
-    default: return CUBLAS_DEFAULT_MATH;  // never TF32
+    default: return CUBLAS_DEFAULT_MATH;  // this mode never uses TF32
   }
 }
 
-// A mode that this library or device does not know is as good as the default, which every mode
-// allows.
+// If the library or device does not know a mode, the default is used, which every mode allows.
 Status set_modes(StreamContext& context, const BlasTable& table, cublasHandle_t handle,
                  const Descriptor& routine) {
   const cublasMath_t mode = math_mode(context.accuracy, routine.precision);
@@ -61,7 +60,7 @@ Status set_modes(StreamContext& context, const BlasTable& table, cublasHandle_t 
     OB_RETURN_IF_ERROR(
         table.check(table.cublasSetMathMode(handle, CUBLAS_DEFAULT_MATH), "cublasSetMathMode"));
   }
-  // Results, and the matrix of rotm, lie on the device; other scalars come with the call.
+  // Results, and the matrix of rotm, lie on the device. Other scalars are parts of the call.
   const bool on_device =
       routine.base == "rotm" ||
       std::find(routine.kinds.begin(), routine.kinds.end(), Kind::result) != routine.kinds.end();

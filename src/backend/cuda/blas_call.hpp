@@ -7,14 +7,14 @@
 
 namespace ob::cuda {
 
-/// The modes that cuBLAS is asked for, as DeviceInfo::accuracies. Whether it then emulates a
-/// product is its own decision, by the device and the matrices.
+/// The modes that can be requested of cuBLAS, as DeviceInfo::accuracies. cuBLAS itself decides, by
+/// the device and the matrices, whether it emulates a product.
 std::uint8_t accuracies_of_blas() noexcept;
 
 /// True if cuBLAS has a function for the row.
 bool cublas_has(const Descriptor& routine) noexcept;
 
-/// Submits a call with the reference's rules for what is empty, alpha = 0 and beta = 0.
+/// Submits a call with the reference's rules for empty operands, alpha = 0 and beta = 0.
 /// Memory: operands on the device, complex ones aligned to their size
 /// Errors: unavailable without the library; unsupported if this version lacks it; out_of_memory;
 ///         device_error

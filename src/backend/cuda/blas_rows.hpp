@@ -2,9 +2,9 @@
 // The functions of cuBLAS for the rows of the BLAS: X(routine, function).
 //
 // All take 64-bit dimensions. Their parameters are those of the row, in its order, with
-// enumerations for flags and pointers for scalars (row_parameters.hpp). rotg, rotmg, dsdot and
-// sdsdot are left to the processor: scalars, and sums in a precision that cuBLAS has no function
-// for.
+// enumerations for flags and pointers for scalars (row_parameters.hpp). The processor computes
+// rotg, rotmg, dsdot and sdsdot. The first two have only scalars. The others compute sums in a
+// precision for which cuBLAS has no function.
 
 #define OB_CUBLAS_REAL_ROWS(X, p, P) \
   X(p##dot, cublas##P##dot_64)       \

@@ -20,7 +20,7 @@ bool is_aligned(const std::byte* data, std::uint64_t bytes) {
   return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
 }
 
-constexpr std::size_t kInner = 3;  // what cuFFT does at once
+constexpr std::size_t kInner = 3;  // dimensions that one plan of cuFFT transforms
 
 }  // namespace
 
@@ -92,7 +92,7 @@ Status DensePlan::copy(StreamContext& context, std::byte* to, const std::byte* f
       "copying an array");
 }
 
-// Real numbers to complex ones, or back.
+// Converts real numbers to complex ones, or back.
 Status DensePlan::move_real_parts(StreamContext& context, const std::byte* input,
                                   std::byte* output) const {
   const Runtime& runtime = context.runtime();
@@ -120,7 +120,7 @@ Status DensePlan::run_strided(StreamContext& context, std::byte* data, void* wor
   return {};
 }
 
-// Aligned arrays; the input of c2r may be overwritten; only c2c may be in place.
+// Transforms aligned arrays. The input of c2r may be overwritten. Only c2c may be in place.
 Status DensePlan::transform(StreamContext& context, std::byte* input, std::byte* output) const {
   OB_ASSIGN_OR_RETURN(std::byte * work,
                       context.work.device_bytes(std::max<std::uint64_t>(1, work_bytes())));
@@ -140,8 +140,8 @@ Status DensePlan::transform(StreamContext& context, std::byte* input, std::byte*
   return back ? Status() : run_strided(context, output, work);
 }
 
-// cuFFT overwrites the input of some c2r transforms, and knows in-place real ones with padded rows
-// only; a misaligned load breaks the whole context.
+// cuFFT overwrites the input of some c2r transforms. Its in-place real transforms need padded rows.
+// A misaligned load breaks the whole context. So this function copies such arrays to workspace.
 Status DensePlan::execute(StreamContext& context, const std::byte* input, std::byte* output) {
   const bool keeps_input = plan_.kind != FftKind::c2r && is_aligned(input, complex_bytes_);
   const bool direct =

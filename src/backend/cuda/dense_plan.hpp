@@ -9,8 +9,8 @@
 
 namespace ob::cuda {
 
-/// The last three dimensions by one plan of cuFFT, the others one by one, strided. Dimensions of
-/// length 1 are left out.
+/// One plan of cuFFT transforms the last three dimensions. The others are transformed one by one
+/// with strides. Dimensions of length 1 are left out.
 class DensePlan final : public CudaFftPlan {
  public:
   /// Makes the plan.   Errors: as make_fft_plan
@@ -20,7 +20,7 @@ class DensePlan final : public CudaFftPlan {
   Status execute(StreamContext& context, const std::byte* input, std::byte* output) override;
 
  private:
-  /// Transforms along one dimension; those of one `run` lie side by side.
+  /// Transforms along one dimension. The transforms of one `run` lie side by side.
   struct Strided {
     FftPass pass;
     std::uint64_t runs;
@@ -39,7 +39,7 @@ class DensePlan final : public CudaFftPlan {
 
   const FftPlan plan_;
   const std::uint64_t complex_bytes_;
-  bool pointwise_ = false;  ///< a real last dimension of length 1: its numbers are their spectrum
+  bool pointwise_ = false;      ///< the real last dimension has length 1 and is its own spectrum
   std::vector<FftPass> inner_;  // at most one
   std::vector<Strided> strided_;
 };

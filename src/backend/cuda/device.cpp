@@ -27,7 +27,7 @@ Result<std::shared_ptr<std::byte>> CudaDevice::staging(std::uint64_t size_bytes)
   OB_RETURN_IF_ERROR(gpu().make_current());
   OB_ASSIGN_OR_RETURN(PinnedBlock block, parts_.pinned->take(size_bytes));
   struct Held {
-    std::shared_ptr<PinnedPool> pool;  // goes after its block
+    std::shared_ptr<PinnedPool> pool;  // destroyed after its block
     PinnedBlock block;
   };
   const auto held = std::make_shared<Held>(Held{parts_.pinned, std::move(block)});

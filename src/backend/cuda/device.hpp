@@ -30,7 +30,7 @@ class CudaDevice final : public AcceleratorDevice<CudaQueue, CudaFftPlan> {
   ~CudaDevice() override { finish(); }
 
   Status set_accuracy(QueueId queue, Accuracy accuracy) override;
-  /// Page-locked.
+  /// Returns page-locked memory.
   Result<std::shared_ptr<std::byte>> staging(std::uint64_t size_bytes) override;
 
  protected:

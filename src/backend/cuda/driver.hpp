@@ -1,5 +1,6 @@
 #pragma once
-// Functions of the CUDA driver, found through the runtime: nothing of ours needs libcuda itself.
+// Functions of the CUDA driver. They are found through the runtime, so no code here needs libcuda
+// itself.
 
 #include <cuda.h>
 
@@ -21,7 +22,7 @@ struct Driver {
   /// Errors: unavailable, if there is no driver or it lacks a function
   static Result<Driver> open(const Runtime& runtime);
 
-  /// As Runtime::check().
+  /// Does as Runtime::check().
   Status check(CUresult result, const char* what) const;
 };
 

@@ -13,7 +13,7 @@ cufftType type_of(const FftShape& shape) {
   }
 }
 
-// Elements of one side's last dimension.
+// The number of elements in the last dimension of one side.
 long long last_of(const FftShape& shape, bool output) {
   const std::uint64_t n = shape.n[static_cast<std::size_t>(shape.rank - 1)];
   const bool half = shape.kind == (output ? FftKind::r2c : FftKind::c2r);
@@ -46,7 +46,7 @@ Result<FftPass> FftPass::create(const FftTable& table, const FftShape& shape) {
   FftPass pass(table, shape);
   OB_RETURN_IF_ERROR(FftTable::check(table.cufftCreate(&pass.plan_), "making a plan"));
   pass.made_ = true;
-  // Workspace is the stream's, shared by all plans.
+  // The workspace belongs to the stream, and all plans share it.
   OB_RETURN_IF_ERROR(FftTable::check(table.cufftSetAutoAllocation(pass.plan_, 0), "planning"));
   std::array<long long, 3> n{};
   std::array<long long, 3> input{};
@@ -79,7 +79,7 @@ Status FftPass::run(cudaStream_t stream, void* input, void* output, void* work) 
   OB_RETURN_IF_ERROR(FftTable::check(table_->cufftSetWorkArea(plan_, work), "cufftSetWorkArea"));
   cufftResult result = CUFFT_SUCCESS;
   const auto as = [](auto* number, void* data) { return static_cast<decltype(number)>(data); };
-  cufftReal* const r = nullptr;  // types only
+  cufftReal* const r = nullptr;  // only the types of these pointers matter
   cufftDoubleReal* const d = nullptr;
   cufftComplex* const c = nullptr;
   cufftDoubleComplex* const z = nullptr;

@@ -34,7 +34,7 @@ class FftPass {
   const FftShape& shape() const noexcept { return shape_; }
   /// Device memory that run() needs.
   std::uint64_t work_bytes() const noexcept { return work_bytes_; }
-  /// Submits it. c2r may overwrite its input; only c2c may be in place.
+  /// Submits the transform. c2r may overwrite its input; only c2c may be in place.
   /// @param work of work_bytes()   Errors: device_error
   Status run(cudaStream_t stream, void* input, void* output, void* work) const;
 

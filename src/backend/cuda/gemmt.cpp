@@ -9,7 +9,7 @@
 namespace ob::cuda {
 namespace {
 
-// Large enough for gemm's full speed.
+// The order of the blocks. It is large enough for gemm's full speed.
 constexpr std::int64_t kBlock = 1024;
 
 class Steps final : public GemmtSteps {

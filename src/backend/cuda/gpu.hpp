@@ -8,11 +8,11 @@ namespace ob::cuda {
 /// Threads: any
 struct Gpu {
   const Libraries& libraries;
-  int ordinal = 0;  ///< CUDA's number of it
+  int ordinal = 0;  ///< its number in CUDA
 
   const Runtime& runtime() const noexcept { return libraries.runtime(); }
-  /// For the calling thread, which works for no other meanwhile.   Errors: unavailable,
-  /// device_error
+  /// Makes the accelerator current for the calling thread, which uses no other one meanwhile.
+  /// Errors: unavailable; device_error
   Status make_current() const {
     return runtime().check(runtime().cudaSetDevice(ordinal), "choosing the device");
   }

@@ -16,8 +16,8 @@ Result<cublasHandle_t> Handles::blas() {
   OB_RETURN_IF_ERROR(table->check(table->cublasCreate(&handle), "cublasCreate"));
   blas_ = handle;
   OB_RETURN_IF_ERROR(table->check(table->cublasSetStream(blas_, stream_), "cublasSetStream"));
-  // This is the default. It is set all the same, because results must not depend on the order of
-  // sums.
+  // This is the default. It is set nevertheless, because the order of sums, and so the results,
+  // must not vary.
   OB_RETURN_IF_ERROR(table->check(table->cublasSetAtomicsMode(blas_, CUBLAS_ATOMICS_NOT_ALLOWED),
                                   "cublasSetAtomicsMode"));
   return blas_;

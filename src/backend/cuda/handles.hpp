@@ -1,5 +1,5 @@
 #pragma once
-// Handles of NVIDIA's libraries and our kernels for one stream.
+// Handles of NVIDIA's libraries, and the kernels of this backend, for one stream.
 
 #include <memory>
 
@@ -9,8 +9,8 @@
 namespace ob::cuda {
 
 /// Handles are made on first use, on the stream, with the device that is current then. Each stream
-/// has handles, and so workspaces of the libraries, of its own: otherwise the same call may give
-/// different bits.
+/// has its own handles, and so its own workspaces of the libraries. Otherwise the same call may
+/// give different bits.
 /// Threads: the one that submits
 class Handles {
  public:
@@ -24,7 +24,7 @@ class Handles {
   Result<cublasHandle_t> blas();
   Result<cusolverDnHandle_t> solver();
   Result<cusolverDnParams_t> solver_params();
-  /// @param device the stream's
+  /// @param device the device of the stream
   Result<const Kernels*> kernels(int device);
 
  private:

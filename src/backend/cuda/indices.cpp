@@ -6,9 +6,9 @@
 namespace ob::cuda {
 namespace {
 
-// The call with its pivots on the host, where they are once the stream has come here.
+// The call with its pivots on the host. They are there once the stream has run the copies.
 struct Here {
-  std::unique_ptr<HostCall> call;  // nullptr if it reads none
+  std::unique_ptr<HostCall> call;  // nullptr if the call reads no pivots
   std::vector<PinnedBlock> blocks;
 };
 
@@ -39,7 +39,7 @@ Status check_indices(StreamContext& context, const HostCall& call) {
   Here here;
   Status status = bring(context, call, here);
   if (here.call == nullptr) return status;
-  Status waited = context.synchronize();  // whatever happened: blocks go back to their pool
+  Status waited = context.synchronize();  // also after an error: blocks return to their pool
   if (status.ok()) status = std::move(waited);
   return status.ok() ? ob::check_indices(*call.routine, here.call->arguments) : status;
 }

@@ -1,13 +1,13 @@
 #pragma once
-// Pivots that a call reads.
+// Checks the pivots that a call reads.
 
 #include "backend/cuda/stream_context.hpp"
 #include "device/host_call.hpp"
 
 namespace ob::cuda {
 
-/// Checks the pivots on the host: a kernel that follows one outside of its matrix would end the
-/// device's work for everybody.
+/// Checks the pivots on the host. A kernel that uses a pivot outside of its matrix would end the
+/// work of all clients on the device.
 /// Errors: invalid_argument if one is outside; device_error   Threads: the one that submits
 Status check_indices(StreamContext& context, const HostCall& call);
 

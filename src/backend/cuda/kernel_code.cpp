@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// FNV-1a, 64 bits.
+// Computes the FNV-1a hash of 64 bits.
 std::uint64_t hash(std::string_view text) noexcept {
   std::uint64_t value = 0xcbf29ce484222325ULL;
   for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
@@ -35,7 +35,7 @@ fs::path cache_folder() {
   return {};
 }
 
-// Reads a cached file. It contains code that will run, so that nobody else may be able to write it.
+// True if only this user can write a cached file. It contains code that will run.
 bool ours(const fs::path& file) {
   struct stat about {};
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
@@ -51,7 +51,7 @@ std::string load(const fs::path& file) {
   return in ? text.str() : std::string();
 }
 
-// Errors are ignored: the next process then compiles again.
+// Saves the code. Errors are ignored, because the next process then compiles again.
 void save(const fs::path& file, const std::string& code) {
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);

@@ -1,5 +1,5 @@
 #pragma once
-// Machine code of our kernels, compiled or from the cache.
+// Machine code of the kernels, from the compiler or from the cache.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace ob::cuda {
 
-/// The text of kernels/*.cuh, one after the other.
+/// The texts of kernels/*.cuh, one after another.
 const char* kernel_source() noexcept;
 
 /// Returns code for devices of a compute capability (90 for 9.0). It comes from the cache of this

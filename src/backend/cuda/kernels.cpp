@@ -36,7 +36,7 @@ Status Kernels::submit(cudaStream_t stream, const std::string& name, std::int64_
   OB_RETURN_IF_ERROR(
       driver_.check(driver_.cuModuleGetFunction(&function, module_, name.c_str()), name.c_str()));
   constexpr std::int64_t kThreads = 256;
-  constexpr std::int64_t kMostBlocks = 1 << 16;  // some for every multiprocessor of any device
+  constexpr std::int64_t kMostBlocks = 1 << 16;  // several for each multiprocessor of any device
   const std::int64_t blocks = std::min((elements + kThreads - 1) / kThreads, kMostBlocks);
   return driver_.check(driver_.cuLaunchKernel(function, static_cast<unsigned>(blocks), 1, 1,
                                               kThreads, 1, 1, 0, stream, arguments, nullptr),

@@ -1,5 +1,5 @@
 #pragma once
-// Our own kernels on one device.
+// The kernels of this backend on one device.
 
 #include <memory>
 #include <string>

@@ -13,7 +13,7 @@ namespace {
 
 using Info = LapackSteps::Info;
 
-// Arguments are named by their places in the row.
+// Arguments are accessed by their positions in the row.
 
 Info gesv(LapackSteps& s, const Argument* a) {
   enum { kN, kRhs, kA, kPivots, kB };
@@ -68,7 +68,7 @@ Info sysv(LapackSteps& s, const Argument* a) {
                      .info());
 }
 
-// A singular matrix stays as it is.
+// Computes the inverse. A singular matrix is not changed.
 Info getri(LapackSteps& s, const Argument* a) {
   enum { kN, kA, kPivots };
   const std::int64_t n = a[kN].dim;
@@ -145,7 +145,8 @@ Info multiply_by_q(LapackSteps& s, const Argument* a, char trans, HostOperand ta
                      .info());
 }
 
-// m >= n: A = Q R; X = R^-1 (Q^H B), or for the transposed system X = Q (R^-H B; 0).
+// Solves least-squares problems with m >= n: A = Q R, and X = R^-1 (Q^H B). The solution of the
+// transposed system is X = Q (R^-H B; 0).
 Info gels(LapackSteps& s, const Argument* a) {
   const std::int64_t n = a[kN].dim;
   const std::int64_t rhs = a[kRhs].dim;
@@ -176,11 +177,11 @@ bool always(const Argument* /*arguments*/) { return true; }
 bool is_tall(const Argument* a) { return a[0].dim >= a[1].dim; }
 bool is_tall_gels(const Argument* a) { return a[kM].dim >= a[kN].dim; }
 
-// A routine that needs several functions of cuSOLVER, or has one for some arguments only.
+// A routine that needs several functions of cuSOLVER, or that cuSOLVER has for some arguments only.
 struct Composition {
   std::string_view base;
   bool (*takes)(const Argument* arguments);
-  Info (*run)(LapackSteps& steps, const Argument* arguments);  // nullptr: the one function
+  Info (*run)(LapackSteps& steps, const Argument* arguments);  // nullptr: one function does all
 };
 constexpr Composition kCompositions[] = {
     {"gebrd", is_tall, nullptr}, {"gels", is_tall_gels, gels},  {"gesdd", gesdd_takes, gesdd},
@@ -210,7 +211,8 @@ Status write_info(StreamContext& context, std::int64_t info, void* place) {
   return context.synchronize();
 }
 
-// cuSOLVER's default is deterministic; said all the same.
+// Sets the mode of the results. Deterministic results are cuSOLVER's default, but this function
+// does not rely on that.
 Status set_mode(StreamContext& context) {
   OB_ASSIGN_OR_RETURN(const SolverTable* table, context.libraries.solver());
   OB_ASSIGN_OR_RETURN(cusolverDnHandle_t handle, context.handles.solver());

@@ -1,5 +1,5 @@
 #pragma once
-// LAPACK on the device: functions of cuSOLVER, and compositions of them.
+// LAPACK on the device, with functions of cuSOLVER and compositions of them.
 
 #include "backend/cuda/stream_context.hpp"
 #include "routines/argument.hpp"

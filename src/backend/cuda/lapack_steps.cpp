@@ -9,7 +9,7 @@
 namespace ob::cuda {
 namespace {
 
-// One transposition of one type.
+// Submits one transposition of a matrix of one type.
 template <auto kFunction, class Number>
 cublasStatus_t transpose_as(const BlasTable& table, cublasHandle_t handle, std::int64_t m,
                             std::int64_t n, HostOperand a, HostOperand b) {
@@ -21,7 +21,7 @@ cublasStatus_t transpose_as(const BlasTable& table, cublasHandle_t handle, std::
     one.x = 1;
   }
   auto* const to = static_cast<Number*>(b.data);
-  // The second summand is not read with a factor of 0, but has to be somewhere.
+  // The second summand has the factor 0 and is not read, but its pointer must be valid.
   return (table.*kFunction)(handle, CUBLAS_OP_C, CUBLAS_OP_N, n, m, &one,
                             static_cast<const Number*>(a.data), a.ld, &zero, to, b.ld, to, b.ld);
 }

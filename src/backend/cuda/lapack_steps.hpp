@@ -17,11 +17,12 @@ class LapackSteps {
 
   using Info = Result<std::int64_t>;
 
-  /// A function of cuSOLVER.
+  /// Runs a function of cuSOLVER.
   Info solve(const SubCall& call);
-  /// A function of cuBLAS.
+  /// Submits a function of cuBLAS.
   Status multiply(const SubCall& call);
-  /// 1 + the place of the first zero on the diagonal of an n x n matrix; 0 if there is none.
+  /// Returns 1 + the position of the first zero on the diagonal of an n x n matrix; 0 if there is
+  /// none.
   Info first_zero(std::int64_t n, HostOperand a);
   /// B := A^H, A m x n.
   Status conjugate_transpose(std::int64_t m, std::int64_t n, HostOperand a, HostOperand b);
@@ -31,15 +32,15 @@ class LapackSteps {
   Status copy(std::int64_t m, std::int64_t n, HostOperand a, HostOperand b);
   /// A := 0, m x n.
   Status clear(std::int64_t m, std::int64_t n, HostOperand a);
-  /// Workspace for a dense m x n matrix.
+  /// Takes workspace for a dense m x n matrix.
   Result<HostOperand> matrix(std::int64_t m, std::int64_t n);
 
-  /// Element (row, col).
+  /// The matrix that begins at element (row, col).
   HostOperand at(HostOperand a, std::int64_t row, std::int64_t col) const {
     auto* const data = static_cast<std::byte*>(a.data);
     return {data + (row + col * a.ld) * element_bytes(routine_.precision), a.ld};
   }
-  /// 'T', or 'C' where numbers are complex.
+  /// 'T', or 'C' if numbers are complex.
   char adjoint() const { return SubCall::is_complex(routine_.precision) ? 'C' : 'T'; }
   const Descriptor& routine() const { return routine_; }
 

@@ -14,7 +14,7 @@
 
 namespace ob::cuda {
 
-/// The runtime is open from the begin. The others are opened on first use, because they are large
+/// The runtime is open from the start. The others are opened on first use, because they are large
 /// (cuBLAS takes 60 ms and 150 MB) and many daemons need only some. A failed library is not tried
 /// again.
 /// Memory: tables live as long as this object   Threads: any

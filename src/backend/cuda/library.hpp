@@ -8,13 +8,14 @@
 
 namespace ob::cuda {
 
-/// Owns one dlopen; its symbols never become visible to the rest of the process. Never unloaded:
-/// the libraries keep threads and handlers that outlive their handles.
+/// Owns one handle of dlopen(). The symbols never become visible to the rest of the process. The
+/// library is never unloaded, because NVIDIA's libraries keep threads and handlers that outlive
+/// their handles.
 /// Threads: any
 class Library {
  public:
-  /// Looks for `soname` in the folders of OUTBOARD_CUDA_PATH (separated by ':'), then where the
-  /// loader looks, then in /usr/local/cuda/lib64.
+  /// Searches for `soname` in the folders of OUTBOARD_CUDA_PATH (separated by ':'), then in the
+  /// places of the loader, then in /usr/local/cuda/lib64.
   /// Errors: unavailable, with the loader's reason for each place
   static Result<Library> open(const std::string& soname);
 
@@ -33,15 +34,15 @@ class Library {
 
 }  // namespace ob::cuda
 
-// Tables of functions: a list OB_X_FUNCTIONS(X) of X(name) becomes members with OB_CUDA_MEMBER and
-// is filled from `library` with OB_CUDA_FILL. Names are those of the header, which may be macros
-// for the names of a version (cublasDgemm is cublasDgemm_v2): members and symbols then have the
-// version's name, and what is written `table.cublasDgemm(...)` finds it.
+// These macros make tables of functions. OB_CUDA_MEMBER turns a list OB_X_FUNCTIONS(X) of X(name)
+// into members, and OB_CUDA_FILL fills them from `library`. Names are those of the header, which
+// may be macros for the names of a version (cublasDgemm is cublasDgemm_v2). Members and symbols
+// then have the version's name, and the source text `table.cublasDgemm(...)` refers to it.
 #define OB_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
 #define OB_CUDA_TEXT(name) OB_CUDA_TEXT_INNER(name)
 #define OB_CUDA_TEXT_INNER(name) #name
-/// Into `table` from `library`; an absent one stays nullptr, and the first such is named in
-/// `missing` (a const char*).
+/// Fills `table` from `library`. The member of an absent function stays nullptr. `missing` (a const
+/// char*) names the first absent function.
 #define OB_CUDA_FILL(name)                                                                 \
   table.name = reinterpret_cast<decltype(table.name)>(library.symbol(OB_CUDA_TEXT(name))); \
   if (table.name == nullptr && missing == nullptr) missing = OB_CUDA_TEXT(name);

@@ -1,5 +1,5 @@
 #pragma once
-// The choice among the kinds of plans.
+// Chooses among the kinds of plans.
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,9 @@
 
 namespace ob::cuda {
 
-/// Plans; may take long.   @pre check_plan(plan).ok()   Threads: any, with the device current
+/// Makes a plan, which may take long.
+/// @pre check_plan(plan).ok()
+/// Threads: any, with the device current
 /// Errors: unsupported; unavailable without the library; out_of_memory; device_error
 Result<std::unique_ptr<CudaFftPlan>> make_fft_plan(const Libraries& libraries, const FftPlan& plan);
 

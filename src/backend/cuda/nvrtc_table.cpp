@@ -4,7 +4,7 @@
 
 namespace ob::cuda {
 
-// The header has no version of its own; this is the toolkit's.
+// The header has no version of its own, so the version of the toolkit is used.
 Result<NvrtcTable> NvrtcTable::open() {
   OB_ASSIGN_OR_RETURN(const Library library,
                       Library::open("libnvrtc.so." + std::to_string(CUDA_VERSION / 1000)));

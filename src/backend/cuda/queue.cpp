@@ -8,7 +8,7 @@ namespace ob::cuda {
 namespace {
 
 // Consecutive computations share one turn up to this time, as long as no other queue wants to
-// compute; a queue that comes later waits for them. To launch takes microseconds, so that longer
+// compute. A queue that comes later waits for them. A launch takes microseconds, so longer
 // computations gain nothing from sharing.
 constexpr double kTurnSeconds = 5e-3;
 constexpr unsigned kTurnCommands = 64;

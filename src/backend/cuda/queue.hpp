@@ -23,7 +23,7 @@
 namespace ob::cuda {
 
 /// Commands are submitted to the stream one after the other and do not wait for each other. A
-/// second queue of the host follows the stream: when the stream has run a command, this queue
+/// second queue of the host follows the stream. When the stream has run a command, the second queue
 /// releases buffers, sets marks, counts times, and reports to waiting threads. So nothing is
 /// reported before the device has confirmed it. An error that the device reports late counts as the
 /// failure of the oldest command that was not confirmed.
@@ -52,7 +52,7 @@ class CudaQueue final : public HostQueue {
   /// Runs `work`, a Status(CudaQueue&, QueueReport&) that submits to the stream, in its turn and
   /// with the device current.
   /// Memory: `work` lives until the stream has run its submissions
-  /// @param quick work that waits for nothing, and may run on the submitting thread
+  /// @param quick true if the work waits for nothing and may run on the submitting thread
   template <class Work>
   void submit_work(bool quick, Work&& work) {
     const TaskManner manner{.cheap = quick && held_ == 0};
@@ -97,7 +97,7 @@ class CudaQueue final : public HostQueue {
   struct Submitted {
     std::uint64_t number;
     Event passed;
-    std::unique_ptr<Running> running;  // nullptr: it computes nothing
+    std::unique_ptr<Running> running;  // nullptr: the command computes nothing
     std::vector<std::shared_ptr<DeviceBuffer>> workspace;
   };
 
@@ -133,7 +133,7 @@ class CudaQueue final : public HostQueue {
   StreamContext context_;
   StreamCopies copies_;
 
-  // The callbacks that have not returned; nothing is submitted meanwhile.
+  // The number of callbacks that have not returned. Nothing is submitted meanwhile.
   std::atomic<unsigned> held_{0};
   std::mutex mutex_;
   std::condition_variable let_go_;

@@ -10,7 +10,7 @@
 namespace ob::cuda {
 namespace {
 
-// Enough lines at once to keep any device busy.
+// The size of a block of lines. It is large enough to keep any device busy.
 constexpr std::uint64_t kBlockBytes = std::uint64_t{64} << 20;
 
 Result<FftPass> pass_of(const FftTable& table, const FftPlan& through, std::uint64_t batch) {
@@ -24,7 +24,8 @@ Result<FftPass> pass_of(const FftTable& table, const FftPlan& through, std::uint
   return FftPass::create(table, shape);
 }
 
-// Elements of a line before and after: numbers of a real side, pairs of a complex one.
+// The number of elements of a line before and after the transform. An element of a real side is a
+// number, an element of a complex side is a pair.
 std::uint64_t input_count(const FftPlan& through) {
   return through.kind == FftKind::c2r ? through.n[0] / 2 + 1 : through.n[0];
 }
@@ -102,8 +103,8 @@ Status RealPlan::run(StreamContext& context, const Dimension& d, const std::byte
   return {};
 }
 
-// The first pass reads the input; the others work in place on what it left in the output. Their
-// workspace adds up: it is the command's.
+// The first pass reads the input. The others work in place on its results in the output. Their
+// workspaces add up, because the command keeps all of them.
 Status RealPlan::execute(StreamContext& context, const std::byte* input, std::byte* output) {
   for (const Dimension& dimension : dimensions_) {
     const bool first = &dimension == dimensions_.data();

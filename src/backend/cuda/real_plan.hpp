@@ -9,8 +9,8 @@
 
 namespace ob::cuda {
 
-/// Dimension after dimension, each by a real or complex transform of cuFFT between two kernels
-/// (device/real_transform.hpp), a block of lines at a time.
+/// Dimensions are transformed one after another. A real or complex transform of cuFFT between two
+/// kernels (device/real_transform.hpp) transforms a block of lines at a time.
 class RealPlan final : public CudaFftPlan {
  public:
   /// Makes the plan.   Errors: as make_fft_plan
@@ -26,9 +26,9 @@ class RealPlan final : public CudaFftPlan {
     std::uint64_t points;
     std::uint64_t lines;
     std::uint64_t inner;  // elements between those of a line
-    FftPlan through;      // what does the work of one line
+    FftPlan through;      // the transform that does the work of one line
     FftPass block;
-    std::vector<FftPass> rest;  // of the lines that fill no block; at most one
+    std::vector<FftPass> rest;  // for the lines that do not fill a block; at most one
   };
 
   explicit RealPlan(const FftPlan& plan) : plan_(plan) {}

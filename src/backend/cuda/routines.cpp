@@ -11,8 +11,8 @@
 namespace ob::cuda {
 namespace {
 
-// Devices load complex numbers whole, and a misaligned load breaks the whole context; operands need
-// only be aligned to their real and imaginary parts.
+// Devices load a complex number with one load, and a misaligned load breaks the whole context.
+// Operands of callers need only be aligned to their real and imaginary parts.
 bool is_aligned(const Operand& operand, const Argument& argument) {
   const auto address = reinterpret_cast<std::uintptr_t>(argument.host.data);
   return address % operand.element_bytes == 0;

@@ -29,7 +29,7 @@ struct RowExtras {
   int* info = nullptr;
 };
 
-/// The answer to a query for the size of the workspace.
+/// The answer to a query of the workspace size.
 struct RowWanted {
   std::size_t device_bytes = 0;
   std::size_t host_bytes = 0;
@@ -37,15 +37,16 @@ struct RowWanted {
 };
 
 /// Returns one parameter after another. cuBLAS and cuSOLVER keep the reference's order, so that a
-/// parameter's C type and the next argument of the row determine its meaning: an enumeration is the
-/// next flag; an integer the leading dimension or increment of the operand before it, else the next
-/// dimension; a pointer the next scalar (converted, on the host) or operand (on the device); a data
-/// type that of the next operand. Arguments that a function leaves out are skipped. The workspace
-/// and info follow the last operand; trmm's second B is the same as the first.
+/// parameter's C type and the next argument of the row determine its meaning. An enumeration is the
+/// next flag. An integer is the leading dimension or increment of the operand before it, else the
+/// next dimension. A pointer is the next scalar (converted, on the host) or operand (on the
+/// device). A data type is that of the next operand. Arguments that a function leaves out are
+/// skipped. The workspace and info follow the last operand. The second B of trmm is the same as the
+/// first.
 /// Memory: scalars live in this object
 class RowParameters {
  public:
-  /// @param operands those of the arguments
+  /// @param operands the operands of the arguments
   /// @param wanted receives the answer of a workspace query; nullptr for other functions
   RowParameters(const Descriptor& routine, const Argument* arguments, const Operands& operands,
                 const RowExtras& extras = {}, RowWanted* wanted = nullptr)
@@ -103,7 +104,7 @@ class RowParameters {
   std::size_t at_ = 0;
   const HostOperand* strided_ = nullptr;  // its leading dimension comes next
   const HostOperand* last_ = nullptr;
-  bool sized_ = false;  // the first of two sizes or pieces of workspace was given out
+  bool sized_ = false;  // the first of two sizes or pieces of workspace was returned
   bool pointed_ = false;
   int values_ = 0;
   alignas(16) std::array<std::array<std::byte, 16>, 4> scalars_{};
@@ -140,7 +141,7 @@ inline void* RowParameters::pointer() {
     ++at_;
     return last_->data;
   }
-  if (at_ >= routine_.kinds.size()) {  // trmm's C
+  if (at_ >= routine_.kinds.size()) {  // this is C of trmm
     strided_ = last_;
     return last_->data;
   }
@@ -168,7 +169,7 @@ Number* RowParameters::value() {
 
 inline void RowParameters::set(cublasOperation_t& parameter) {
   const char trans = flag();
-  // The real functions' own rules for C differ from one to the next.
+  // The rules of the real functions for the flag C differ from function to function.
   const bool real = routine_.precision == Precision::s || routine_.precision == Precision::d;
   parameter = trans == 'N' ? CUBLAS_OP_N : trans == 'C' && !real ? CUBLAS_OP_C : CUBLAS_OP_T;
 }
@@ -229,7 +230,7 @@ void RowParameters::set(Pointed*& parameter) {
 /// Calls a function whose first parameter is a handle.
 template <class Status, class Handle, class... Parameters>
 Status call_with(Status (*function)(Handle, Parameters...), Handle handle, RowParameters& row) {
-  // A braced list is evaluated from left to right; arguments of a call have no order.
+  // A braced list is evaluated from left to right. The arguments of a call have no order.
   const std::tuple<Parameters...> parameters{row.next<Parameters>()...};
   return std::apply([&](const Parameters&... p) { return function(handle, p...); }, parameters);
 }

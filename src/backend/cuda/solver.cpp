@@ -28,7 +28,7 @@ constexpr bool is_narrow(Status (*)(Parameters...)) {
 
 struct Row {
   std::string_view name;
-  Call ask;  // queries the workspace; nullptr: it needs none
+  Call ask;  // queries the workspace; nullptr: the function needs none
   Call run;
   bool narrow;
 };

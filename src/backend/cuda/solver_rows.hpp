@@ -1,9 +1,9 @@
 #pragma once
 // The functions of cuSOLVER for some rows of LAPACK.
 //
-// OB_CUSOLVER_ROWS(X): X(routine, question for the workspace, function); OB_CUSOLVER_PLAIN_ROWS(X)
-// likewise, without workspace. Parameters: row_parameters.hpp. Functions for any type take 64-bit
-// dimensions, those of one type 32-bit ones.
+// OB_CUSOLVER_ROWS(X) has X(routine, query of the workspace, function). OB_CUSOLVER_PLAIN_ROWS(X)
+// has the rows without workspace. row_parameters.hpp makes the parameters. Functions for any type
+// take 64-bit dimensions, functions for one type take 32-bit ones.
 
 #define OB_CUSOLVER_ANY_ROWS(X, p)                           \
   X(p##geqrf, cusolverDnXgeqrf_bufferSize, cusolverDnXgeqrf) \
@@ -59,7 +59,7 @@
   OB_CUSOLVER_PLAIN_ROWS_OF(X, c) \
   OB_CUSOLVER_PLAIN_ROWS_OF(X, z)
 
-/// Each function once: X(function).
+/// A list that has each function once: X(function).
 #define OB_CUSOLVER_ANY_FUNCTIONS(X) \
   X(cusolverDnXgeqrf)                \
   X(cusolverDnXgeqrf_bufferSize)     \

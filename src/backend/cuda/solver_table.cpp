@@ -2,7 +2,7 @@
 
 namespace ob::cuda {
 
-// The headers' major version: another one's functions may differ.
+// Opens the library of the headers' major version. The functions of another version may differ.
 Result<SolverTable> SolverTable::open() {
   OB_ASSIGN_OR_RETURN(const Library library,
                       Library::open("libcusolver.so." OB_CUDA_TEXT(CUSOLVER_VER_MAJOR)));

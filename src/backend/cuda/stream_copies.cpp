@@ -7,7 +7,7 @@
 namespace ob::cuda {
 namespace {
 
-// Where copying by the host and by the device overlap well (docs/backends.md).
+// The block size with which copies by the host and by the device overlap well (docs/backends.md).
 constexpr std::uint64_t kBlockBytes = std::uint64_t{4} << 20;
 // cudaMemcpy2D takes no larger pitch (cudaDevAttrMaxPitch of all devices so far).
 constexpr std::uint64_t kMaxPitch = INT32_MAX;
@@ -24,7 +24,7 @@ Status StreamCopies::prepare(std::uint64_t total_bytes) {
   const Runtime& cuda = context_.runtime();
   const std::uint64_t wanted = std::min(total_bytes, kBlockBytes);
   for (unsigned i = 0; i < kSlots; ++i) {
-    if (i > 0 && total_bytes <= wanted) return {};  // one is enough
+    if (i > 0 && total_bytes <= wanted) return {};  // one block is enough
     if (blocks_[i].size_bytes() < wanted) {
       OB_RETURN_IF_ERROR(wait(i));
       OB_ASSIGN_OR_RETURN(blocks_[i], context_.pinned.take(wanted));
@@ -68,7 +68,7 @@ Status StreamCopies::upload(const Layout& device, const Layout& host) {
   if (host.total_bytes() == 0) return {};
   if (!reachable(host)) {
     Status status = upload_blocks(device, host);
-    if (!status.ok()) (void)context_.synchronize();  // no block travels unmarked
+    if (!status.ok()) (void)context_.synchronize();  // no block may be in transfer without an event
     return status;
   }
   Layout::Cursor to(device);

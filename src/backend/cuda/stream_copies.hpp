@@ -14,9 +14,10 @@
 namespace ob::cuda {
 
 /// Copies of memory that the device can access are only submitted, and run in the stream's order.
-/// Other host memory passes through two page-locked blocks, one of which is filled or emptied while
-/// the other travels; the last two of an upload may still travel when it returns. A Layout's
-/// addresses are the device's or the host's, as its name says.
+/// Other host memory passes through two page-locked blocks. The host fills or empties one block
+/// while the device copies the other. The last two blocks of an upload may still be in transfer
+/// when it returns. The addresses of a Layout are those of the device or the host, as its name
+/// says.
 /// Threads: the one that submits
 class StreamCopies {
  public:

@@ -12,7 +12,7 @@ namespace ob::cuda {
 
 class EventPool;
 
-/// One recording of an event. Threads: any
+/// One recording of an event.   Threads: any
 class StreamEvent {
  public:
   /// Sleeps until the stream has reached the event.   Errors: device_error

@@ -40,7 +40,7 @@ class SubCall {
     return *this;
   }
   SubCall& operand(void* data, std::int64_t ld = 0) { return operand({data, ld}); }
-  /// Nobody's: steps return their info.
+  /// Adds an empty info argument, because steps return their info.
   SubCall& info() { return operand(nullptr); }
 
   const Descriptor& routine() const noexcept { return routine_; }

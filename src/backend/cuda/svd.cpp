@@ -19,7 +19,7 @@ struct Svd {
 };
 
 Info tall(LapackSteps& s, const Svd& p) {
-  // Leading dimensions are looked at even where there is no matrix.
+  // cuSOLVER checks leading dimensions even if there is no matrix.
   return s.solve(SubCall(s.routine(), "gesvd")
                      .flag(p.jobu)
                      .flag(p.jobvt)
@@ -32,7 +32,7 @@ Info tall(LapackSteps& s, const Svd& p) {
                      .info());
 }
 
-// A^H = V S U^H.
+// Computes the decomposition of a wide matrix from A^H = V S U^H.
 Info wide(LapackSteps& s, const Svd& p) {
   OB_ASSIGN_OR_RETURN(const HostOperand adjoint, s.matrix(p.n, p.m));
   OB_RETURN_IF_ERROR(s.conjugate_transpose(p.m, p.n, p.a, adjoint));

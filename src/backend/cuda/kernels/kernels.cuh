@@ -1,9 +1,10 @@
 // Kernels for functions that NVIDIA's libraries lack. They are compiled on first use, or as C++ by
 // a stand-in.
 //
-// One element per thread, and again one that lies as many elements further on as there are
-// threads. No includes, barriers or shared memory. Matrices are column-major, sizes and leading
-// dimensions in elements; a vector with an increment is a matrix of one row.
+// Each thread computes one element, and then the one that lies as many elements further on as there
+// are threads, and so on. There are no includes, barriers or shared memory. Matrices are
+// column-major, with sizes and leading dimensions in elements. A vector with an increment is a
+// matrix of one row.
 
 namespace ob_kernels {
 
@@ -47,8 +48,8 @@ __device__ inline void drop_imaginary(Complex<Real>& a) {
   a.y = Real(0);
 }
 
-// A := s A, one triangle or all of it; s = 0 clears whatever was there. The diagonal of a Hermitian
-// matrix becomes real.
+// A := s A, for one triangle or all of A. s = 0 clears all values, also NaN. The diagonal of a
+// Hermitian matrix becomes real.
 template <class T>
 __device__ inline void scale_matrix(int triangle, int hermitian, long long rows, long long cols,
                                     double re, double im, T* a, long long lda) {
@@ -115,7 +116,7 @@ OB_KERNELS_OF(d, double)
 OB_KERNELS_OF(c, ob_kernels::Complex<float>)
 OB_KERNELS_OF(z, ob_kernels::Complex<double>)
 
-// Pivots of functions that know 32-bit ones only.
+// Widens the pivots of functions that know only 32-bit ones.
 extern "C" __global__ void ob_widen(long long count, const int* narrow, long long* wide) {
   for (long long i = ob_kernels::first_index(); i < count; i += ob_kernels::index_step()) {
     wide[i] = narrow[i];

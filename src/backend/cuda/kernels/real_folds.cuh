@@ -1,8 +1,8 @@
-// Real-to-real transforms: what goes into the transform that does their work, and what comes out of
-// it. Formulas and notation: src/device/detail/real_formulas.hpp; kinds have FFTW's numbers.
+// Kernels before and after the real or complex transform that does the work of a real-to-real one.
+// src/device/detail/real_formulas.hpp has formulas and notation. Kinds have FFTW's numbers.
 //
-// One element per thread. Lines are those of one dimension of packed arrays: line l begins at
-// (l / inner) n inner + l % inner, and its elements are `inner` apart.
+// Each thread computes one element. Lines are those of one dimension of packed arrays. Line l
+// begins at (l / inner) n inner + l % inner, and its elements are `inner` apart.
 
 namespace ob_folds {
 
@@ -32,7 +32,7 @@ __device__ inline Number times(Number a, Number b) {
 }
 __device__ inline Number conjugate(Number a) { return {a.re, -a.im}; }
 
-// exp(2 pi i k / order); callers keep k below a quarter of order, so that 2k/order is good to
+// exp(2 pi i k / order). Callers keep k below a quarter of order, so that 2k/order is accurate to
 // 2^-55.
 __device__ inline Number root(Index k, Index order) {
   Number w;
@@ -40,7 +40,7 @@ __device__ inline Number root(Index k, Index order) {
   return w;
 }
 
-// Real numbers at equal distances.
+// Accesses real numbers at equal distances.
 template <class Real>
 struct Line {
   const Real* data;
