@@ -79,7 +79,7 @@ Result<std::vector<Accelerator>> find_all() {
   Status why;
   for (const cl_platform_id platform : platforms) {
     Status added = add_devices(*cl, platform, found);
-    if (!added.ok()) why = std::move(added);  // another vendor's may work
+    if (!added.ok()) why = std::move(added);  // the platform of another vendor may work
     names += (names.empty() ? "" : ", ") + platform_text(*cl, platform, CL_PLATFORM_NAME);
   }
   if (found.empty()) {

@@ -1,6 +1,6 @@
 #pragma once
 // The opencl backend: accelerators of any vendor, with CLBlast and VkFFT. The processor computes
-// what those lack. libOpenCL and CLBlast are opened at run time.
+// the routines and transforms that those lack. libOpenCL and CLBlast are opened at run time.
 
 #include <cstdint>
 #include <memory>
@@ -14,11 +14,12 @@
 namespace ob::opencl {
 
 struct Config {
-  /// Number of this device among `devices`, which are distributed cyclically over OpenCL's devices:
-  /// several may share one.
+  /// The number of this device among `devices`. They are distributed cyclically over OpenCL's
+  /// devices, so several may share one.
   unsigned index = 0;
   unsigned devices = 1;
-  /// Cap; 0: nine tenths of the device's memory, in equal parts for those who share it
+  /// The cap of the device's memory; 0: nine tenths of all memory, in equal parts for the devices
+  /// that share it
   std::uint64_t memory_bytes = 0;
   /// A call or transform that is expected to take longer [s] is refused while others wait; 0: none
   double longest_command_s = 0;
@@ -27,7 +28,7 @@ struct Config {
   /// Measures the dgemm rate, except on a processor, where compilation takes 10 s.
   bool measure = true;
   std::shared_ptr<const HostRoutines> host;          ///< for LAPACK and BLAS 1 and 2; or nullptr
-  std::shared_ptr<const HostTransforms> transforms;  ///< for what VkFFT lacks; or nullptr
+  std::shared_ptr<const HostTransforms> transforms;  ///< for transforms VkFFT lacks; or nullptr
 };
 
 /// The devices that OpenCL finds.
@@ -35,10 +36,11 @@ struct Found {
   unsigned devices = 0;
   unsigned accelerators = 0;  ///< the number of those that are not the processor itself
 };
-/// Errors: unavailable, with the reason: no library, no platform, or no device
+/// Counts the devices.   Errors: unavailable, with the reason: no library, no platform, or no
+/// device
 Result<Found> find();
 
-/// Errors: as find(); invalid_argument if the configuration makes no sense
+/// Makes the device.   Errors: as find(); invalid_argument if the configuration is invalid
 Result<std::unique_ptr<Device>> create(const Config& config);
 
 }  // namespace ob::opencl

@@ -12,7 +12,8 @@
 namespace ob::opencl {
 namespace {
 
-// CLBlast's kernels count elements with 32-bit integers, from the beginning of a buffer.
+// True if CLBlast can address the operands. Its kernels count elements with 32-bit integers from
+// the start of a buffer.
 bool within_indices(const QueueContext& context, const Descriptor& routine,
                     const Argument* arguments) {
   const Operands operands = routine.operands(arguments);
@@ -41,7 +42,7 @@ bool blas_takes(const QueueContext& context, const Descriptor& routine, const Ar
   return context.libraries.blas().ok() && within_indices(context, routine, arguments);
 }
 
-// CLBlast allocates during a call, and lets go when its kernels are done.
+// CLBlast allocates memory during a call, and frees it when its kernels are done.
 Status run_blas(QueueContext& context, const Descriptor& routine, const Argument* arguments) {
   OB_EXPECT(blas_takes(context, routine, arguments));
   OB_ASSIGN_OR_RETURN(const BlasTable* table, context.libraries.blas());

@@ -7,12 +7,12 @@
 
 namespace ob::opencl {
 
-/// True if CLBlast is here and has a function for this call: on this device (double precision needs
-/// fp64), and with operands within the 32-bit indices of its kernels.
+/// True if CLBlast is installed and can run this call: it has the function, the device has fp64 for
+/// double precision, and the operands are within the 32-bit indices of the kernels.
 /// Memory: operands on the device
 bool blas_takes(const QueueContext& context, const Descriptor& routine, const Argument* arguments);
 
-/// Runs a call to its end with the reference's rules for what is empty, alpha = 0 and beta = 0.
+/// Runs a call to its end with the reference's rules for empty operands, alpha = 0 and beta = 0.
 /// Memory: operands on the device, aligned to their elements; CLBlast's own memory counts against
 ///         the device's cap while the call runs
 /// Errors: out_of_memory, then nothing was computed; device_error

@@ -70,7 +70,7 @@ Result<bool> return_quickly(QueueContext& context, const Descriptor& routine,
   const Operands operands = routine.operands(arguments);
   const QuickReturn quick = quick_return(routine, arguments, operands);
   if (quick.left == QuickReturn::Left::everything) return false;
-  // Level 3 has no results to zero: what is not scaled is empty.
+  // Level 3 has no results that must become 0. A call that does not scale is empty.
   if (quick.left == QuickReturn::Left::scaling) {
     OB_RETURN_IF_ERROR(scale(context, routine, arguments, quick));
   }

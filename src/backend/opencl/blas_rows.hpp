@@ -1,9 +1,9 @@
 #pragma once
 // The functions of CLBlast for the rows of the BLAS: X(routine, function).
 //
-// Level 3 only: CLBlast has the others, too, but a call of level 1 or 2 on data that lie on a
-// device is rare, and the processor has it done with the reference's rules. gemm3m is gemm, which
-// is what callers of gemm3m want done faster.
+// The list has only level 3. CLBlast has the other levels, too, but a call of level 1 or 2 on data
+// that lies on a device is rare, and the processor runs it with the reference's rules. gemm3m runs
+// as gemm, because callers of gemm3m want a faster gemm.
 
 #define OB_CLBLAST_ROWS_OF(X, p, P) \
   X(p##gemm, CLBlast##P##gemm)      \

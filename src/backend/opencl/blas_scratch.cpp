@@ -11,12 +11,12 @@
 namespace ob::opencl {
 namespace {
 
-// The place of a matrix in its buffer, as CLBlast's functions take it [elements].
+// The place of a matrix in its buffer, in the form of CLBlast's functions [elements].
 struct Matrix {
   std::size_t offset = 0;
   std::size_t ld = 0;
 };
-// A matrix that CLBlast must copy: its kernels use no matrix in place that begins behind the begin
+// A matrix that CLBlast must copy. Its kernels use a matrix in place only if it begins at the start
 // of its buffer.
 constexpr Matrix kCopied{1, 1};
 
@@ -32,7 +32,7 @@ struct Product {
   Matrix c;
 };
 
-// Order of the triangles on the diagonal that trsm inverts, and of the products between them.
+// The order of the triangles on the diagonal that trsm inverts, and of the products between them.
 constexpr std::size_t kTrsmBlock = 16;
 // Kernels pad the dimension of the sum to a multiple of at most this.
 constexpr std::size_t kThickest = 64;
@@ -55,7 +55,7 @@ class Scratch {
                       .b = matrix("b"),
                       .c = matrix("c")});
     }
-    // The maximum over its blocks, and over the products beside them.
+    // The result is the maximum over the blocks and over the products beside them.
     if (is_gemmt(routine_)) {
       return copied(dim("n"), std::min(dim("n"), std::size_t{kGemmtBlock}), dim("k"));
     }
@@ -118,7 +118,7 @@ class Scratch {
   }
   Result<std::size_t> symmetric() const { return with_square(CLBlastTransposeNo); }
 
-  // Returns the size of a copy of B's buffer, from its begin.
+  // Returns the size of a copy of B's buffer, from its start.
   std::size_t copy_of_b() const {
     const Matrix b = matrix("b");
     return (b.offset + b.ld * (dim("n") - 1) + dim("m")) * element();
@@ -148,7 +148,8 @@ class Scratch {
     const std::size_t padded = n + tiles;
     return (padded * padded + 2 * padded * (dim("k") + kThickest)) * element();
   }
-  // True if a product of the first with the second transposed would copy its result only, unpadded.
+  // True if the product of the first operand with the transposed second one would copy only its
+  // result, without padding.
   Result<bool> factors_fit(std::string_view first, std::string_view second) const {
     if (routine_.base.starts_with("he")) return false;  // one of them is conjugated
     const bool plain = named("trans").flag == 'N';
@@ -164,8 +165,8 @@ class Scratch {
                                  .c = kCopied}));
     return size_bytes == n * n * element();
   }
-  // Returns the rows plus the columns of a tile: for factors of one row and one column, padded to
-  // tiles, each element of the sum takes this much.
+  // Returns the rows plus the columns of a tile. This is the memory for each element of the sum if
+  // the factors have one row and one column and are padded to tiles.
   Result<std::size_t> edges_of_tile() const {
     constexpr std::size_t kLong = std::size_t{1} << 40;
     OB_ASSIGN_OR_RETURN(const std::size_t size_bytes, copied(1, 1, kLong));

@@ -21,7 +21,7 @@ Code code_of(CLBlastStatusCode result) {
 
 }  // namespace
 
-// Never unloaded: it keeps what it compiled, which goes with the process.
+// The library is never unloaded. It keeps its compiled programs until the process ends.
 Result<BlasTable> BlasTable::open() {
   void* const library = dlopen(kSoname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {

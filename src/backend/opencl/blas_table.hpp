@@ -6,7 +6,7 @@
 #include "backend/opencl/blas_rows.hpp"
 #include "backend/opencl/cl.hpp"
 
-// After CL/cl.h, whose version it takes.
+// This header follows CL/cl.h, because it takes the version of that header.
 #include <clblast_c.h>
 
 namespace ob::opencl {

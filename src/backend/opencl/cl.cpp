@@ -6,7 +6,7 @@ namespace ob::opencl {
 namespace {
 
 constexpr const char* kSoname = "libOpenCL.so.1";
-constexpr cl_int kNoPlatform = -1001;  // CL_PLATFORM_NOT_FOUND_KHR, of the loader
+constexpr cl_int kNoPlatform = -1001;  // the loader's CL_PLATFORM_NOT_FOUND_KHR
 
 struct ErrorName {
   cl_int result;
@@ -14,7 +14,7 @@ struct ErrorName {
 };
 #define OB_CL_ERROR(name) \
   { name, #name }
-// Those that callers can meet; for others the number has to do.
+// The names of the errors that callers can get. Messages show other errors by number.
 constexpr ErrorName kNames[] = {
     OB_CL_ERROR(CL_DEVICE_NOT_FOUND),
     OB_CL_ERROR(CL_DEVICE_NOT_AVAILABLE),
@@ -56,7 +56,8 @@ Code code_of(cl_int result) {
 
 }  // namespace
 
-// Never unloaded: implementations keep threads and handlers that outlive their handles.
+// The library is never unloaded, because implementations keep threads and handlers that outlive
+// their handles.
 Result<Cl> Cl::open(const std::string& soname) {
   void* const library = dlopen(soname.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {

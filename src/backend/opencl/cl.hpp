@@ -1,5 +1,6 @@
 #pragma once
-// OpenCL, as a table of its functions: opened at run time, so that nothing needs libOpenCL to load.
+// OpenCL, as a table of its functions. The library is opened at run time, so that nothing needs
+// libOpenCL to load.
 
 #include <CL/cl.h>
 
@@ -43,10 +44,10 @@ struct Cl {
   OB_CL_FUNCTIONS(OB_CL_MEMBER)
 #undef OB_CL_MEMBER
 
-  /// @param soname other than the usual one only in tests
+  /// @param soname differs from the usual name only in tests
   /// Errors: unavailable, if there is no library or it lacks a function
   static Result<Cl> open(const std::string& soname);
-  /// The process's one, opened when first asked for; failing to is remembered.
+  /// Returns the table of the process. The first call opens it. A failure is remembered.
   static Result<const Cl*> get();
 
   /// Converts the result of a call to a Status `what: why`.

@@ -7,7 +7,7 @@
 namespace ob::opencl {
 namespace {
 
-// Host memory in smaller pieces is packed first: a command costs some microseconds.
+// Host memory in smaller pieces is packed first, because a command costs some microseconds.
 constexpr std::uint64_t kLeastPieceBytes = 4096;
 constexpr std::uint64_t kBlockBytes = std::uint64_t{4} << 20;
 

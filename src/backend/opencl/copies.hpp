@@ -12,8 +12,8 @@
 
 namespace ob::opencl {
 
-/// All of these return when the copy is done. A Layout's addresses are the device's or the host's,
-/// as its name says.
+/// All functions return when the copy is done. The addresses of a Layout are those of the device or
+/// the host, as its name says.
 /// Threads: the queue's executor
 class Copies {
  public:

@@ -11,7 +11,7 @@ namespace {
 
 using Way = QueueContext::Way;
 
-constexpr int kMostDimensions = 3;  // of VkFFT's
+constexpr int kMostDimensions = 3;  // the limit for VkFFT here
 
 VkShape shape_of(const FftPlan& plan) {
   VkShape shape;
@@ -30,7 +30,7 @@ VkShape shape_of(const FftPlan& plan) {
 bool DevicePlan::takes(const Accelerator& accelerator, const FftPlan& plan) noexcept {
   if (plan.kind == FftKind::r2r) return false;
   if (plan.precision == Precision::z && !accelerator.has_fp64) return false;
-  // Numbers that are their own spectrum are not worth a kernel of ours.
+  // Numbers that are their own spectrum do not justify a separate kernel.
   if (plan.kind != FftKind::c2c && plan.n[plan.rank - 1U] == 1) return false;
   const auto longer = std::count_if(plan.n.begin(), plan.n.begin() + plan.rank,
                                     [](std::uint64_t n) { return n != 1; });
@@ -48,7 +48,7 @@ Result<std::unique_ptr<ClFftPlan>> DevicePlan::create(const Accelerator& acceler
   return std::unique_ptr<ClFftPlan>(new DevicePlan(plan, shape, std::move(transform)));
 }
 
-// Rows of real numbers, packed on one side and padded on the other.
+// Describes the copy of rows of real numbers that are packed on one side and padded on the other.
 ColumnCopy DevicePlan::rows(std::byte* to, const std::byte* from, bool padded_to) const noexcept {
   const std::uint64_t length = shape_.n[static_cast<std::size_t>(shape_.rank - 1)];
   const std::uint64_t packed = length * shape_.complex_bytes() / 2;
@@ -70,8 +70,8 @@ Status DevicePlan::execute(QueueContext& context, std::byte* input, std::byte* o
   const bool packed_input = plan_.kind == FftKind::r2c;
   const bool packed_output = plan_.kind == FftKind::c2r;
   const bool aligned = reinterpret_cast<std::uintptr_t>(output) % shape_.complex_bytes() == 0;
-  // In the output, unless that is too small, overlaps rows that are still to be padded, or lies
-  // where VkFFT counts no elements.
+  // The transform runs in the output, unless the output is too small, overlaps rows that are still
+  // to be padded, or does not begin at a whole element as VkFFT counts them.
   std::byte* array = output;
   if (packed_output || (packed_input && plan_.in_place) || !aligned) {
     OB_ASSIGN_OR_RETURN(array, context.work.device_bytes(shape_.bytes()));

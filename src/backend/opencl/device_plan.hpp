@@ -8,9 +8,9 @@
 
 namespace ob::opencl {
 
-/// In place, in the output if that can be: VkFFT's rows of real numbers are padded, which is what a
-/// packed spectrum takes, and its inverse overwrites what it reads. Dimensions of length 1 are left
-/// out.
+/// A transform runs in place, in the output if possible. The rows of real numbers of VkFFT are
+/// padded to the size of a packed spectrum, and its inverse transform overwrites its input.
+/// Dimensions of length 1 are left out.
 class DevicePlan final : public ClFftPlan {
  public:
   static bool takes(const Accelerator& accelerator, const FftPlan& plan) noexcept;
@@ -29,7 +29,7 @@ class DevicePlan final : public ClFftPlan {
 
   const FftPlan plan_;
   const VkShape shape_;
-  const std::unique_ptr<VkTransform> transform_;  // nullptr: a copy
+  const std::unique_ptr<VkTransform> transform_;  // nullptr: the plan only copies
 };
 
 }  // namespace ob::opencl

@@ -13,8 +13,8 @@ class ClFftPlan {
  public:
   virtual ~ClFftPlan() = default;
 
-  /// Submits the transform of packed arrays in device memory (equal if planned in place); workspace
-  /// comes from the context. Keeps the input unless in place.
+  /// Submits the transform of packed arrays in device memory. The two arrays are the same if the
+  /// plan is in place; otherwise the input is kept. The context provides the workspace.
   /// Errors: out_of_memory; device_error
   virtual Status execute(QueueContext& context, std::byte* input, std::byte* output) = 0;
 

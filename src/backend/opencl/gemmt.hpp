@@ -9,7 +9,7 @@
 
 namespace ob::opencl {
 
-/// Order of the blocks: large enough for gemm's full speed.
+/// The order of the blocks. It is large enough for gemm's full speed.
 inline constexpr std::int64_t kGemmtBlock = 1024;
 
 /// Submits products of whole blocks (device/blocked_gemmt.hpp).

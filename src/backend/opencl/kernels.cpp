@@ -5,7 +5,8 @@
 namespace ob::opencl {
 namespace {
 
-// Neighbours in a column. One size for all: PoCL compiles a kernel for each size of a work-group.
+// A work-group has neighbours in a column. All launches use one size, because PoCL compiles a
+// kernel again for each size of a work-group.
 constexpr std::array<std::size_t, 2> kGroup{64, 1};
 
 std::string build_log(const Cl& cl, cl_program program, cl_device_id device) {

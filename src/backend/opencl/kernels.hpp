@@ -1,5 +1,5 @@
 #pragma once
-// Our own kernels on a device.
+// The kernels of this backend on a device.
 
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ob::opencl {
 
-/// kernels/kernels.cl, as text.
+/// The text of kernels/kernels.cl.
 const char* kernel_source() noexcept;
 
 /// The kernels, compiled for one device.
@@ -23,8 +23,8 @@ class Kernels {
   Kernels& operator=(Kernels&&) = delete;
   ~Kernels();
 
-  /// Submits a kernel with a work-item for each of rows x cols elements. Its parameters are those
-  /// two, as long, and these arguments, which must have their types.
+  /// Submits a kernel with a work-item for each of rows x cols elements. The parameters of the
+  /// kernel are these two numbers, as long, and then `arguments`, which must have the same types.
   /// Errors: out_of_memory; device_error
   template <class... Arguments>
   Status launch(cl_command_queue queue, const std::string& name, std::uint64_t rows,

@@ -9,7 +9,7 @@
 
 namespace ob::opencl {
 
-/// One that could not be had is not tried again.
+/// A library that could not be opened, or kernels that could not be compiled, are not tried again.
 /// Memory: lives as long as its device's queues   Threads: any
 class Libraries {
  public:

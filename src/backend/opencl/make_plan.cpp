@@ -18,7 +18,7 @@ Result<std::unique_ptr<ClFftPlan>> make_fft_plan(const Accelerator& accelerator,
   return ProcessorPlan::create(host, plan);
 }
 
-// What VkFFT writes and the driver compiles: a program of some 100 KB for each dimension.
+// VkFFT writes, and the driver compiles, a program of some 100 KB for each dimension.
 std::uint64_t fft_plan_host_bytes(const HostTransforms* host, const FftPlan& plan) noexcept {
   constexpr std::uint64_t kProgramBytes = std::uint64_t{2} << 20;
   return kProgramBytes + (host == nullptr ? 0 : host->plan_bytes(plan));

@@ -1,5 +1,5 @@
 #pragma once
-// The choice between VkFFT and the processor.
+// Chooses between VkFFT and the processor.
 
 #include <cstdint>
 #include <memory>
@@ -9,8 +9,9 @@
 
 namespace ob::opencl {
 
-/// Plans; may take long. The processor computes real-to-real transforms, more than three
-/// dimensions, double precision where the device has none, and transforms that VkFFT cannot plan.
+/// Makes a plan, which may take long. The processor computes real-to-real transforms, transforms of
+/// more than three dimensions, those of double precision if the device has none, and those that
+/// VkFFT cannot plan.
 /// @param memory counts the device memory of plans, and outlives them
 /// @param host the transforms of the processor, or nullptr
 /// Threads: one at a time   Errors: unsupported; out_of_memory; device_error

@@ -6,7 +6,7 @@
 namespace ob::opencl {
 namespace {
 
-// The gap between neighbours, so that no address belongs to two buffers.
+// The gap between neighbouring buffers, so that no address belongs to two of them.
 constexpr std::uint64_t kGapBytes = 4096;
 
 std::uint64_t number_of(const std::byte* address) {

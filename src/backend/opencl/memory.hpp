@@ -19,12 +19,13 @@ struct Place {
 };
 
 /// OpenCL 1.2 has buffers and offsets instead of device addresses. Each buffer gets a range of
-/// addresses that no process has. Commands compute with them as with any others, and a host that
-/// follows one by mistake stops at once.
+/// addresses that no process has. Commands compute with them as with any other addresses. A host
+/// thread that dereferences one by mistake crashes at once.
 /// Threads: any
 class ClMemory final : public MemorySource {
  public:
-  /// Beyond what any processor's pages reach; the rest of 64 bits lasts for ever.
+  /// The first address. No processor's page tables reach it, and the remaining addresses of 64 bits
+  /// never run out.
   static constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 58;
 
   /// Errors: device_error
@@ -37,8 +38,8 @@ class ClMemory final : public MemorySource {
   void give_back(std::byte* data) noexcept override;
   Status clear(std::byte* data, std::uint64_t size_bytes) override;
 
-  /// Converts an address.   @param data an address in, or at the end of, memory that is not freed
-  /// yet
+  /// Converts an address.
+  /// @param data an address in, or at the end of, memory that is not freed yet
   Place place(const std::byte* data) const;
 
  private:

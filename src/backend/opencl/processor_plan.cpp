@@ -36,7 +36,7 @@ Status ProcessorPlan::execute(QueueContext& context, std::byte* input, std::byte
   OB_RETURN_IF_ERROR(plan_->execute(from.data.get(), to));
   const Status up =
       context.copies(Way::to_device)({.to = output, .from = to, .width_bytes = out, .columns = 1});
-  const Status waited = context.synchronize();  // it uses the blocks
+  const Status waited = context.synchronize();  // the last copy still uses the blocks
   return up.ok() ? waited : up;
 }
 

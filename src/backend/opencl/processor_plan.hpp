@@ -1,5 +1,5 @@
 #pragma once
-// Transforms on the processor, of arrays that lie on a device.
+// Runs transforms of arrays that lie on a device on the processor.
 
 #include <memory>
 
@@ -13,7 +13,8 @@ class ProcessorPlan final : public ClFftPlan {
   /// Errors: unsupported without a library of the host; out_of_memory
   static Result<std::unique_ptr<ClFftPlan>> create(const HostTransforms* host, const FftPlan& plan);
 
-  /// Copies the arrays to host memory and back; waits for all of it.
+  /// Copies the arrays to host memory, transforms them there and copies them back. Waits for all of
+  /// this.
   Status execute(QueueContext& context, std::byte* input, std::byte* output) override;
 
  private:

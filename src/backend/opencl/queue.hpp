@@ -36,7 +36,7 @@ class ClQueue final : public HostQueue {
   Copies& copies() noexcept { return copies_; }
 
   /// Runs `work`, a Status(ClQueue&, QueueReport&), in its turn on the queue's thread, and waits
-  /// for OpenCL afterwards, even after an error. So no command is quick here.
+  /// for OpenCL afterwards, even after an error. So no command of this queue is quick.
   template <class Work>
   void submit_work(bool /*quick*/, Work&& work) {
     submit({}, [this, work = std::forward<Work>(work)](QueueReport& report) mutable {
@@ -54,7 +54,7 @@ class ClQueue final : public HostQueue {
                  Compute&& compute) {
     return time.spend(what, report, [&] {
       Status submitted = compute();
-      Status passed = context_.synchronize();  // the computation ends only then
+      Status passed = context_.synchronize();  // the computation ends here
       return submitted.ok() ? passed : submitted;
     });
   }

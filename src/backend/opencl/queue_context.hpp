@@ -22,7 +22,7 @@ struct QueueContext {
   const ClMemory& memory;
   cl_command_queue queue;  ///< in order
   WorkArea& work;
-  DeviceMemory& counted;  ///< where memory that libraries take by themselves is set aside
+  DeviceMemory& counted;  ///< counts the memory that libraries allocate by themselves
   const Libraries& libraries;
   const HostRoutines* host;  ///< the processor's library, or nullptr
 

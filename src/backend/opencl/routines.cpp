@@ -23,8 +23,8 @@ Status run_here(const QueueContext& context, const Descriptor& routine, const Ar
   return run_on_host(context.host, "this device's libraries", routine, arguments, staging);
 }
 
-// CLBlast counts in whole elements; operands need only be aligned to their real and imaginary
-// parts.
+// CLBlast counts in whole elements. Operands of callers need only be aligned to their real and
+// imaginary parts.
 bool is_aligned(const Operand& operand, const Argument& argument) {
   return reinterpret_cast<std::uintptr_t>(argument.host.data) % operand.element_bytes == 0;
 }

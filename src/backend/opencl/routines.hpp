@@ -1,5 +1,5 @@
 #pragma once
-// A call by whatever has it: CLBlast, else the processor.
+// Runs a call with CLBlast or, if CLBlast lacks it, on the processor.
 
 #include "backend/opencl/queue_context.hpp"
 #include "routines/argument.hpp"
@@ -7,8 +7,9 @@
 
 namespace ob::opencl {
 
+/// Runs the call.
 /// Memory: operands on the device   Threads: the queue's executor
-/// Errors: unsupported if nothing here has it; invalid_argument for pivots outside their matrix;
+/// Errors: unsupported if neither has it; invalid_argument for pivots outside their matrix;
 /// out_of_memory; device_error
 Status run_routine(QueueContext& context, const Descriptor& routine, const Argument* arguments);
 

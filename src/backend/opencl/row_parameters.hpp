@@ -16,12 +16,12 @@
 namespace ob::opencl {
 
 /// Returns one parameter after another. CLBlast keeps the reference's order, so that a parameter's
-/// type and the next argument of the row determine its meaning: an enumeration is the next flag; a
-/// buffer the next operand, and the two sizes after it its offset and leading dimension in
-/// elements; any other size the next dimension; a number the next scalar.
+/// type and the next argument of the row determine its meaning. An enumeration is the next flag. A
+/// buffer is the next operand, and the two sizes after it are its offset and leading dimension in
+/// elements. Any other size is the next dimension. A number is the next scalar.
 class RowParameters {
  public:
-  /// @param arguments with operands at multiples of the element size from the begin of a buffer
+  /// @param arguments have operands at multiples of the element size from the start of a buffer
   RowParameters(const ClMemory& memory, const Descriptor& routine, const Argument* arguments,
                 cl_command_queue* queue)
       : memory_(memory), routine_(routine), arguments_(arguments), queue_(queue) {}
@@ -38,7 +38,7 @@ class RowParameters {
   void set(CLBlastLayout& parameter) { parameter = CLBlastLayoutColMajor; }
   void set(CLBlastTranspose& parameter) {
     const char trans = take(Kind::flag).flag;
-    // The real functions refuse C.
+    // The real functions refuse the flag C.
     const bool real = routine_.precision == Precision::s || routine_.precision == Precision::d;
     parameter = trans == 'N'            ? CLBlastTransposeNo
                 : trans == 'C' && !real ? CLBlastTransposeConjugate
@@ -101,7 +101,7 @@ class RowParameters {
 
 template <class... P>
 CLBlastStatusCode call_with(CLBlastStatusCode (*function)(P...), RowParameters& row) {
-  // A braced list is evaluated from left to right; arguments of a call have no order.
+  // A braced list is evaluated from left to right. The arguments of a call have no order.
   const std::tuple<P...> parameters{row.next<P>()...};
   return std::apply(function, parameters);
 }

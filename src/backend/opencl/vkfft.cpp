@@ -1,5 +1,5 @@
-// The only file that includes VkFFT, a header of 33,000 lines that calls OpenCL by name. Macros
-// redirect those calls to the table of functions opened at run time, so that nothing needs
+// This is the only file that includes VkFFT, a header of 33,000 lines that calls OpenCL by name.
+// Macros redirect those calls to the table of functions opened at run time, so that nothing needs
 // libOpenCL to link or load. They also count VkFFT's allocations, and keep it from changing the
 // process's locale and output.
 #include "backend/opencl/vkfft.hpp"
@@ -18,14 +18,14 @@
 #include <utility>
 
 namespace {
-// The library is open here: create() has checked it.
+// The library is open, because create() has checked it.
 const ob::opencl::Cl& opened() { return **ob::opencl::Cl::get(); }
 
 // The memory that VkFFT allocates for one transform.
 class Buffers {
  public:
   explicit Buffers(ob::DeviceMemory& memory) : memory_(memory) {}
-  // VkFFT leaks some of it when it fails.
+  // VkFFT leaks some of its memory when it fails.
   ~Buffers() {
     for (const auto& [buffer, counted] : counted_) (void)opened().clReleaseMemObject(buffer);
   }
@@ -129,12 +129,12 @@ class Transform final : public VkTransform {
     wanted.makeInversePlanOnly = forward_ ? 0 : 1;
     wanted.bufferSize = &bytes_;
     wanted.specifyOffsetsAtLaunch = 1;
-    // Use tables of sines: those that devices compute have errors of some 1e-6.
+    // VkFFT uses tables of sines, because sines that devices compute have errors of some 1e-6.
     wanted.useLUT = 1;
     wanted.useUint64 = bytes_ > UINT32_MAX ? 1 : 0;
     const Calling calling(buffers_);
     const VkFFTResult result = initializeVkFFT(&app_, wanted);
-    if (result != VKFFT_SUCCESS) {  // it has cleaned up
+    if (result != VKFFT_SUCCESS) {  // VkFFT has freed its resources
       OB_RETURN_IF_ERROR(buffers_.refused().in("a plan's tables"));
       return {Code::unsupported, "VkFFT cannot plan this transform (its result " +
                                      std::to_string(static_cast<int>(result)) + ")"};

@@ -1,5 +1,5 @@
 #pragma once
-// One transform by VkFFT.
+// Runs one transform with VkFFT.
 
 #include <array>
 #include <cstdint>
@@ -33,7 +33,7 @@ struct VkShape {
 class VkTransform {
  public:
   /// @param memory outlives the transform
-  /// Errors: out_of_memory; unsupported if VkFFT cannot, with its number of the reason;
+  /// Errors: out_of_memory; unsupported if VkFFT cannot plan it, with VkFFT's number of the reason;
   /// device_error
   static Result<std::unique_ptr<VkTransform>> create(const Accelerator& accelerator,
                                                      DeviceMemory& memory, const VkShape& shape);

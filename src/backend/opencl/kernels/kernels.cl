@@ -1,8 +1,8 @@
-// What CLBlast lacks. OpenCL C 1.2.
+// Kernels for functions that CLBlast lacks, in OpenCL C 1.2.
 //
-// One work-item per element (row, column), and some beyond: work-groups have a size of their own.
-// Matrices are column-major; offsets and leading dimensions in elements. OB_FP64 is defined where
-// the device has double precision.
+// Each element (row, column) has a work-item. There are some work-items more, because work-groups
+// have a size of their own. Matrices are column-major, with offsets and leading dimensions in
+// elements. OB_FP64 is defined if the device has double precision.
 
 #ifdef OB_FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -12,8 +12,8 @@ inline int in_triangle(int triangle, long row, long col) {
   return triangle == 0 || (triangle == 1 ? row <= col : row >= col);
 }
 
-// A := s A, one triangle or all of it; s = 0 clears whatever was there. The diagonal of a Hermitian
-// matrix becomes real.
+// A := s A, for one triangle or all of A. s = 0 clears all values, also NaN. The diagonal of a
+// Hermitian matrix becomes real.
 #define OB_SCALE(p, Real, T, times, real_part)                                                     \
   __kernel void ob_scale_##p(long rows, long cols, int triangle, int hermitian, Real re, Real im,  \
                              __global T* a, long offset, long lda) {                               \
