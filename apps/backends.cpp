@@ -22,7 +22,7 @@ namespace {
 
 using Devices = std::vector<std::unique_ptr<Device>>;
 
-// "500GF", "1.5TF", "2e9" -> GFLOP/s; negative if malformed.
+// Converts "500GF", "1.5TF" or "2e9" to GFLOP/s. Negative if the text is malformed.
 double parse_rate_gflops(const std::string& text) {
   std::size_t used = 0;
   double value = -1;
@@ -118,7 +118,8 @@ Result<Devices> make_cuda(const DeviceOptions& /*options*/) { return cuda_usable
 #ifdef OUTBOARD_WITH_OPENCL
 Status opencl_usable() { return opencl::find().status(); }
 
-// A processor that OpenCL offers, too, is slower than the cpu backend on the same cores.
+// Checks that OpenCL has a device that is not the processor. A processor behind OpenCL is slower
+// than the cpu backend on the same cores.
 Status opencl_accelerates() {
   OB_ASSIGN_OR_RETURN(const opencl::Found found, opencl::find());
   if (found.accelerators > 0) return {};

@@ -6,7 +6,7 @@
 namespace ob::apps {
 namespace {
 
-// Limits of what clients get.
+// Declares the options that limit the resources of clients.
 void declare_limits(CLI::App& app, Options& options) {
   app.add_option("--max-connections", options.max_connections, "further clients are turned away")
       ->check(CLI::Range(1, 65536))

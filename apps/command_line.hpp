@@ -1,5 +1,5 @@
 #pragma once
-// The command line of outboardd. The library that reads it is included by command_line.cpp only.
+// The command line of outboardd. Only command_line.cpp includes the library that reads it.
 
 #include <cstdint>
 #include <optional>
@@ -30,8 +30,8 @@ struct Options {
 };
 
 /// Reads the command line into `options`.
-/// Returns the status to exit with if there is nothing left to do: after an error, which is on
-/// stderr, or after --help and --version.
+/// @returns the exit status if the program is to end now: after an error, which is on stderr, or
+///          after --help and --version
 std::optional<int> read_command_line(int argc, char** argv, Options& options);
 
 }  // namespace ob::apps

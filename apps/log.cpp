@@ -8,7 +8,8 @@
 namespace ob::apps::log {
 namespace {
 
-// Never destroyed: the thread that waits for signals may write while the process exits.
+// The logger is never destroyed, because the thread that waits for signals may write while the
+// process exits.
 std::shared_ptr<spdlog::logger>& logger() {
   static auto* const kept = new std::shared_ptr<spdlog::logger>(spdlog::default_logger());
   return *kept;

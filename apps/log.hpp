@@ -1,12 +1,12 @@
 #pragma once
-// The log of outboardd, on stderr. The logging library is included by log.cpp only.
+// The log of outboardd, on stderr. Only log.cpp includes the logging library.
 
 #include <string>
 
 namespace ob::apps::log {
 
 /// Sends the log of this process to stderr, from `level` on: debug, info, warn, error.
-/// Threads: before any other starts
+/// Threads: the first one, before any other starts
 void start(const std::string& level);
 
 /// Writes one line.

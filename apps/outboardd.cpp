@@ -1,5 +1,5 @@
-// outboardd: offers this machine's devices to Outboard clients. `outboard serve` is its usual
-// front.
+// outboardd offers this machine's devices to Outboard clients. Users usually start it with
+// `outboard serve`.
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -24,7 +24,7 @@ namespace {
 
 namespace log = ob::apps::log;
 
-// For what follows when clients are gone: plans in the making, memory to give back.
+// The time to finish plans and to free memory after the last client has gone.
 constexpr double kEndingSeconds = 5;
 
 int fail(const ob::Status& status) {
@@ -47,7 +47,7 @@ int serve(const ob::apps::Options& options) {
   if (options.exit_with_parent) {
     const pid_t parent = getppid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) return 0;  // it ended meanwhile
+    if (getppid() != parent) return 0;  // the parent ended meanwhile
   }
   std::shared_ptr<const ob::transport::Security> security;
   if (!options.key_folder.empty()) {
@@ -60,7 +60,7 @@ int serve(const ob::apps::Options& options) {
                  "--plain needs --key (without one nobody proves "
                  "anything, and nothing is encrypted)"});
   }
-  // Without encryption and authentication nobody but this machine may connect.
+  // Without encryption and authentication only this machine may connect.
   for (const std::string& address : options.listen) {
     if (!security && !ob::transport::stays_on_this_machine(address)) {
       return fail({ob::Code::denied,
@@ -108,6 +108,6 @@ int main(int argc, char** argv) try {
   if (const auto status = ob::apps::read_command_line(argc, argv, options)) return *status;
   log::start(options.log_level);
   return serve(options);
-} catch (const std::exception& error) {  // out of memory at start, say
+} catch (const std::exception& error) {  // for example out of memory at start
   return fail({ob::Code::internal, error.what()});
 }

@@ -26,7 +26,7 @@ sigset_t stop_signals() {
 }  // namespace
 
 struct StopSignal::State {
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // guards all below
   std::condition_variable came;
   bool serving = false;
   double bound_s = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// SIGTERM and SIGINT, which end the process in time whatever its devices do.
+// Handles SIGTERM and SIGINT. They end the process in time, even if its devices do not respond.
 
 #include <memory>
 
@@ -29,7 +29,7 @@ class StopSignal {
   struct State;
   static void watch(const std::shared_ptr<State>& state);
 
-  const std::shared_ptr<State> state_;  // shared with a thread that outlives everything
+  const std::shared_ptr<State> state_;  // shared with a thread that runs until the process ends
 };
 
 }  // namespace ob::apps
