@@ -1,14 +1,14 @@
-// Calls one BLAS or LAPACK routine on random operands as often as its standard input asks: a
-// program that knows nothing of Outboard, timed by `outboard bench blas` and `decide` with and
-// without it.
+// Calls one BLAS or LAPACK routine on random operands as often as its standard input asks. The
+// program does not use Outboard. `outboard bench blas` and `decide` time it with and without the
+// drop-in library.
 //
 // usage: blas_calls ROUTINE N THREADS SEED      (routines: routine_call.hpp)
 //
-//   run K          calls K times and prints what each took [ns]
+//   run K          calls K times and prints the time of each [ns]
 //   fresh on       from now on each call finds new contents in its operands
-//   fresh off      the first contents are back, and stay
+//   fresh off      from now on each call finds the first contents
 //   save FILE      writes the results of the last call
-//   compare FILE   prints how far they are from those in FILE, relative, in the 2-norm
+//   compare FILE   prints the relative distance to the results in FILE, in the 2-norm
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,7 @@
 
 #include "bench/routine_call.hpp"
 
-// OpenBLAS only; another library keeps its own number of threads.
+// Only OpenBLAS has this function. Another library keeps its own number of threads.
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 
 namespace {

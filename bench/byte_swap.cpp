@@ -1,6 +1,8 @@
-// Swapping the bytes of every word while copying, by size: each loop that this processor runs, as
-// the library stores (past the caches from a size on), by one thread and by two that share the
-// work; beside memcpy by as many threads, in turns. Source: DaCS, "Optimized Byte-Swapping"
+// Measures, for several sizes, copies that swap the bytes of every word. It runs each loop that
+// this processor supports, with the stores of the library (past the caches from a size on), on one
+// thread and on two that share the work. The ceiling is memcpy on as many threads. Both run in
+// turns.
+// Source: DaCS, "Optimized Byte-Swapping"
 
 #include <barrier>
 #include <chrono>
@@ -22,24 +24,24 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using wire::detail::Store;
 using wire::detail::SwapKernel;
-/// Moves `bytes`, a part of a whole that is as large as the case says.
+/// Moves `bytes`, which are a part of the data of the case.
 using Move = std::function<void(std::byte* to, const std::byte* from, std::size_t bytes)>;
 
-// Source and destination, far apart, touched.
+// Source and destination. They are far apart, and all pages are touched.
 struct Areas {
   explicit Areas(std::size_t bytes) : from(bytes, std::byte{1}), to(bytes, std::byte{2}) {}
   std::vector<std::byte> from;
   std::vector<std::byte> to;
 };
 
-// GB/s of as many moves as take a while; every thread moves its own part of each.
+// Measures the rate of `moves` moves [GB/s]. Every thread moves its own part of each.
 double rate(Areas& areas, std::size_t bytes, unsigned threads, std::uint64_t moves,
             const Move& move) {
   const std::size_t part = bytes / threads;
   const auto work = [&](unsigned index) {
     for (std::uint64_t i = 0; i < moves; ++i) {
       move(areas.to.data() + index * part, areas.from.data() + index * part, part);
-      asm volatile("" : : "r"(areas.to.data()) : "memory");  // or the moves might be merged
+      asm volatile("" : : "r"(areas.to.data()) : "memory");  // keeps the compiler from merging
     }
   };
   std::barrier start(threads);
@@ -61,7 +63,7 @@ double rate(Areas& areas, std::size_t bytes, unsigned threads, std::uint64_t mov
 void measure(const Options& options, Report& report, Areas& areas, std::size_t bytes,
              const SwapKernel& kernel, std::size_t word_bytes, unsigned threads) {
   const std::uint64_t moves = options.check ? 2 : messages_for(bytes);
-  // as copy_swapped() decides
+  // copy_swapped() decides in the same way
   const Store store = bytes >= wire::kStreamingBytes ? Store::streaming : Store::cached;
   const Move swap = [&](std::byte* to, const std::byte* from, std::size_t part) {
     kernel.loop(to, from, part, word_bytes, store);

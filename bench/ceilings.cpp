@@ -51,7 +51,7 @@ class RawTcp final : public Channel {
   const int fd_;
 };
 
-/// One slot each way; a counter says how many messages were put into it.
+/// One slot for each direction. A counter holds the number of messages that were put into it.
 struct Slots {
   struct Lane {
     alignas(128) std::atomic<std::uint64_t> put;
@@ -155,7 +155,7 @@ Samples raw_tcp_stream(std::size_t bytes, Direction direction, int repetitions,
                        std::uint64_t messages) {
   const auto conversation = raw_tcp(bytes);
   const std::uint64_t count = messages != 0 ? messages : messages_for(bytes);
-  (void)conversation->stream(bytes, direction, count);  // opens the window
+  (void)conversation->stream(bytes, direction, count);  // opens the TCP window
   Samples samples;
   for (int i = 0; i < repetitions; ++i) samples.add(conversation->stream(bytes, direction, count));
   return samples;
@@ -176,8 +176,8 @@ double memcpy_once(std::size_t bytes, bool cold) {
   if (source.size() < pool_bytes) source.assign(pool_bytes, std::byte{1});
   if (destination.size() < pool_bytes) destination.assign(pool_bytes, std::byte{2});
   const std::size_t places = pool_bytes / bytes;
-  // Cold: each place once, so that nothing is met again before the rest of the pool has passed
-  // through the caches.
+  // A cold run uses each place once, so that no place is used again before the rest of the pool has
+  // passed through the caches.
   const std::size_t copies = cold ? places : messages_for(bytes);
   const auto start = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < copies; ++i) {
@@ -186,7 +186,7 @@ double memcpy_once(std::size_t bytes, bool cold) {
     asm volatile(""
                  :
                  : "r"(destination.data())
-                 : "memory");  // or the copies of a warm loop might be merged
+                 : "memory");  // keeps the compiler from merging the copies of a warm loop
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -8,23 +8,25 @@
 
 namespace ob::bench {
 
-/// Plain blocking sockets over the loopback, TCP_NODELAY, cubic, transfers of up to 1 MiB at a
-/// time.
+/// A conversation over plain blocking sockets on the loopback, with TCP_NODELAY, cubic, and
+/// transfers of up to 1 MiB at a time.
 std::unique_ptr<Conversation> raw_tcp(std::size_t largest_bytes);
 
-/// GB/s of messages of `bytes` one way between two processes. messages = 0: enough to time.
+/// Measures the rate of messages of `bytes` one way between two processes.   Units: GB/s
+/// @param messages 0: as many as a measurement needs
 Samples raw_tcp_stream(std::size_t bytes, Direction direction, int repetitions,
                        std::uint64_t messages = 0);
 
-/// us for a message of `bytes` there and back. rounds = 0: enough to time.
+/// Measures the round trip of a message of `bytes`.   Units: us
+/// @param rounds 0: as many as a measurement needs
 Samples raw_tcp_ping_pong(std::size_t bytes, int repetitions, std::uint64_t rounds = 0);
 
-/// us for a message of `bytes` there and back between two processes that poll flags in shared
-/// memory and copy it in and out, through one slot each way.
+/// Measures the round trip of a message of `bytes` between two processes that poll flags in shared
+/// memory. They copy the message in and out, through one slot in each direction.   Units: us
 Samples raw_memory_ping_pong(std::size_t bytes, int repetitions, std::uint64_t rounds = 0);
 
-/// GB/s of memcpy by one thread, pages touched. Warm: the same source and destination again and
-/// again; cold: both lie beyond any cache.
+/// Measures memcpy by one thread, with touched pages.   Units: GB/s
+/// @param cold true: source and destination are in no cache; false: they are always the same
 double memcpy_once(std::size_t bytes, bool cold);
 Samples memcpy_rate(std::size_t bytes, bool cold, int repetitions);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Another program, started for its output.
+// Starts another program and reads its output.
 
 #include <sys/types.h>
 
@@ -12,7 +12,7 @@ namespace ob::bench {
 /// The folder of the running program, without a slash at the end.
 std::string own_folder();
 
-/// A started program; waited for on destruction.
+/// A started program. The destructor waits for its end.
 class ChildProcess {
  public:
   /// `environment` ("NAME=value") is added to this program's. pid() is -1 if it could not be

@@ -52,10 +52,10 @@ void serve(Channel& channel, std::vector<std::byte>& buffer) {
 }  // namespace
 
 Conversation::Conversation(std::size_t largest_bytes, const Connect& there, const Connect& here) {
-  std::fflush(stdout);  // or the child would print it again
+  std::fflush(stdout);  // otherwise the child prints the buffer again
   child_ = ::fork();
   if (child_ < 0) give_up("cannot start a process");
-  buffer_.assign(largest_bytes, std::byte{1});  // touched after the fork: no page is shared
+  buffer_.assign(largest_bytes, std::byte{1});  // touches after the fork, so no page is shared
   if (child_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (auto channel = there(); channel != nullptr) serve(*channel, buffer_);

@@ -1,6 +1,6 @@
 #pragma once
-// The same conversation with another process over whatever carries bytes, so that a transport and
-// its ceiling are measured by one piece of code.
+// A conversation with another process over any channel for bytes, so that the same code measures a
+// transport and its ceiling.
 
 #include <sys/types.h>
 
@@ -12,7 +12,7 @@
 
 namespace ob::bench {
 
-/// Blocking transfers of exactly size_bytes. Return false once the other side is gone.
+/// Blocking transfers of exactly size_bytes. They return false once the other side is gone.
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -22,13 +22,13 @@ class Channel {
 
 enum class Direction { to_peer, from_peer };
 
-/// This side of a conversation; the other is a forked process that does as it is told.
+/// This side of a conversation. The other side is a forked process that follows its commands.
 /// Memory: both sides send from and receive into one pre-touched buffer of largest_bytes each.
 class Conversation {
  public:
   using Connect = std::function<std::unique_ptr<Channel>()>;
 
-  /// Forks the other side, which runs `there`; then runs `here`. Aborts if a channel is null.
+  /// Forks the other side, which runs `there`, and then runs `here`. Aborts if a channel is null.
   Conversation(std::size_t largest_bytes, const Connect& there, const Connect& here);
   ~Conversation();
   Conversation(const Conversation&) = delete;
@@ -45,10 +45,10 @@ class Conversation {
   pid_t child_ = -1;
 };
 
-/// Messages that make a stream of message_bytes long enough to time: 256 MiB, at most 20 000 of
-/// them.
+/// The number of messages of message_bytes that make a stream long enough to measure: 256 MiB, at
+/// most 20 000 messages.
 std::uint64_t messages_for(std::size_t message_bytes) noexcept;
-/// Rounds that make a ping-pong long enough to time.
+/// The number of rounds that make a ping-pong long enough to measure.
 std::uint64_t rounds_for(std::size_t message_bytes) noexcept;
 
 }  // namespace ob::bench

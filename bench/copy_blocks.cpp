@@ -1,9 +1,9 @@
-// Copies between host memory and a device buffer, in one command or cut into commands of a block
-// each, by size; driven by `outboard bench copies`, which says where the daemon is.
+// Measures, for several sizes, copies between host memory and a device buffer, in one command or in
+// commands of one block each. `outboard bench copies` runs it and passes the address of the daemon.
 //
 // Prints a line for each direction, size and block [bytes]; a block of 0 is one command:
 //
-//   to|from,SIZE,BLOCK,CEILING,RATE,RATE,...     MiB/s; the ceiling is 0 where none was asked for
+//   to|from,SIZE,BLOCK,CEILING,RATE,RATE,...     MiB/s; the ceiling is 0 without --ceiling
 //
 // Source: DAC, section V.A (figures 5 and 6)
 
@@ -23,7 +23,7 @@
 namespace ob::bench {
 namespace {
 
-constexpr double kMibPerSecond = 1e9 / (1 << 20);  // of a GB/s
+constexpr double kMibPerSecond = 1e9 / (1 << 20);  // for one GB/s
 
 struct CopyOptions {
   std::string server;
@@ -34,7 +34,7 @@ struct CopyOptions {
   std::uint64_t copies = 0;
 };
 
-// A buffer on the device and as much host memory, all of it touched.
+// A buffer on the device and as much host memory. All of both is touched.
 class Copies {
  public:
   Copies(const std::string& server, std::size_t largest_bytes)
@@ -44,7 +44,7 @@ class Copies {
     (void)rate(Direction::to_peer, largest_bytes, 0, 1);
   }
 
-  /// MiB/s of so many copies, each in blocks, each waited for.
+  /// The rate of so many copies, each in blocks, with a wait after each.   Units: MiB/s
   double rate(Direction direction, std::size_t bytes, std::size_t block_bytes,
               std::uint64_t copies) {
     const auto start = transport::Clock::now();
@@ -74,10 +74,10 @@ class Copies {
   BufferId buffer_;
 };
 
-// GB/s of one message that is waited for.
+// Measures the rate of one message with a wait at its end [GB/s].
 using Ceiling = std::function<double(std::size_t bytes, Direction)>;
 
-// MiB/s of so many messages one after the other.
+// The rate of so many messages, one after another [MiB/s].
 double limit(const Ceiling& ceiling, std::size_t bytes, Direction direction, std::uint64_t copies) {
   double per_byte = 0;
   for (std::uint64_t i = 0; i < copies; ++i) per_byte += 1 / ceiling(bytes, direction);
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   Ceiling ceiling;
   std::unique_ptr<Conversation> raw;
-  if (options.ceiling == "socket") {  // forks: before anything makes threads
+  if (options.ceiling == "socket") {  // forks, so it comes before anything that makes threads
     raw = raw_tcp(*std::max_element(options.sizes.begin(), options.sizes.end()));
     ceiling = [&](std::size_t bytes, Direction direction) {
       return raw->stream(bytes, direction, 1);

@@ -1,5 +1,5 @@
 #pragma once
-// A daemon of its own for a benchmark, stopped with it.
+// Starts a daemon for one benchmark, and stops it with the benchmark.
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
-// A link with delay, for kernels without netem: passes the bytes of every connection on after a
-// fixed time. Of each direction of a connection at most `window` bytes are under way or
-// unacknowledged (an acknowledgement takes the delay again), as between two sockets with buffers of
-// that size on a long link: a stream passes no more than a window per round trip.
+// A link with delay, for kernels without netem. It forwards the bytes of every connection after a
+// fixed time. In each direction of a connection, at most `window` bytes are in flight or
+// unacknowledged, and an acknowledgement takes the delay again. Two sockets with buffers of that
+// size on a long link behave in this way: a stream passes at most one window per round trip.
 
 #include <poll.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ using ob::transport::Clock;
 using ob::transport::Stream;
 using Time = Clock::time_point;
 
-// Below this, reading would fill the ring with crumbs.
+// The smallest read. Smaller reads would fill the ring with very small pieces.
 constexpr std::size_t kLeastRead = std::size_t{64} << 10;
 constexpr auto kLookForFresh = std::chrono::milliseconds(5);
 
@@ -43,7 +43,7 @@ struct Options {
   std::size_t window_bytes = std::size_t{4} << 20;
 };
 
-/// One direction of a connection: a ring of the bytes that are under way, in the order of their
+/// One direction of a connection: a ring of the bytes that are in flight, in the order of their
 /// times.
 class Way {
  public:
@@ -54,12 +54,12 @@ class Way {
             std::chrono::duration<double, std::milli>(options.delay_ms))),
         ring_(std::max(options.window_bytes, kLeastRead)) {}
 
-  /// Moves what can be moved now; false once the connection is over.
+  /// Moves the bytes that can move now. False once the connection has ended.
   bool move(Time now) {
     acknowledge(now);
     return receive(now) && send(now);
   }
-  /// When something is due of itself.
+  /// The time of the next action that needs no input.
   Time next() const noexcept {
     Time at = Time::max();
     if (!arriving_.empty() && !held_back_) at = arriving_.front().due;
@@ -125,10 +125,10 @@ class Way {
   std::uint64_t acknowledged_ = 0;
   std::deque<Piece> arriving_;
   std::deque<Piece> unacknowledged_;
-  bool held_back_ = false;  // its end takes no more at the moment
+  bool held_back_ = false;  // the receiver accepts no more bytes at the moment
 };
 
-/// A client and the server it is connected to through us.
+/// A client and the server to which the relay connects it.
 struct Pair {
   Pair(std::unique_ptr<Stream> from, std::unique_ptr<Stream> to, const Options& options)
       : client(std::move(from)),

@@ -1,4 +1,4 @@
-# The entries' own cost; included by this folder's CMakeLists.txt.
+# The benchmark of the cost of entries. This folder's CMakeLists.txt includes this file.
 find_library(OUTBOARD_BLAS_LIBRARY blas)
 if(NOT TARGET outboard_preload OR NOT OUTBOARD_BLAS_LIBRARY)
   return()

@@ -25,7 +25,7 @@ struct Case {
 constexpr Case kCases[] = {{"1 x 1 dgemm, linked library", "global"},
                            {"1 x 1 dgemm, module's library", "local"}};
 
-// The child's part: one figure on stdout.
+// Runs in the child, and prints one figure on stdout.
 int measure(const char* scope, bool check) {
   const int flags = RTLD_NOW | (std::strcmp(scope, "global") == 0 ? RTLD_GLOBAL : RTLD_LOCAL);
   void* module = dlopen(OB_LOOP_MODULE, flags);
@@ -41,7 +41,8 @@ int measure(const char* scope, bool check) {
 double run_child(const char* scope, bool preloaded, bool check) {
   std::vector<std::string> environment{"OPENBLAS_NUM_THREADS=1"};
   if (preloaded) {
-    // A server is named so that mode auto keeps its size gate; calls this small never reach for it.
+    // The environment names a server, so that mode auto keeps its size gate. Calls this small never
+    // connect to it.
     environment.insert(environment.end(), {std::string("LD_PRELOAD=") + OB_PRELOAD,
                                            "OUTBOARD_MODE=auto", "OUTBOARD_SERVER=127.0.0.1:1"});
   }

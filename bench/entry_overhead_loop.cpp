@@ -1,5 +1,5 @@
-// The measured loop, in a module of its own so that the program can load it and its BLAS in either
-// scope.
+// The measured loop. It is in a module of its own, so that the program can load it and its BLAS in
+// either scope.
 
 #include <chrono>
 
@@ -7,7 +7,7 @@ extern "C" void dgemm_(const char*, const char*, const int*, const int*, const i
                        const double*, const int*, const double*, const int*, const double*, double*,
                        const int*, std::size_t, std::size_t);
 
-/// Nanoseconds of one 1 x 1 dgemm, the best of `rounds` rounds of `calls` calls.
+/// The time of one 1 x 1 dgemm, the best of `rounds` rounds of `calls` calls.   Units: ns
 extern "C" [[gnu::visibility("default")]] double time_dgemm(int rounds, int calls) {
   const int one = 1;
   const double alpha = 1;

@@ -1,4 +1,5 @@
-# Included by this folder's CMakeLists.txt: the program that `outboard bench fft` runs, and its check.
+# The program that `outboard bench fft` runs, and its check. This folder's CMakeLists.txt includes
+# this file.
 find_library(OUTBOARD_FFTW_LIBRARY fftw3)
 if(NOT OUTBOARD_FFTW_LIBRARY OR NOT TARGET outboard_preload)
   return()
@@ -6,7 +7,7 @@ endif()
 foreach(part fftw3 fftw3_threads fftw3f fftw3f_threads)
   find_library(OUTBOARD_BENCH_${part} ${part} REQUIRED)
 endforeach()
-# No bench_ in front: it is no benchmark by itself.
+# The name has no bench_ in front, because the program is no benchmark by itself.
 add_executable(fft_transforms ${CMAKE_CURRENT_LIST_DIR}/fft_transforms.cpp
                               ${CMAKE_CURRENT_LIST_DIR}/fft_input.cpp)
 target_include_directories(fft_transforms PRIVATE ${CMAKE_SOURCE_DIR})

@@ -10,11 +10,12 @@ namespace {
 
 constexpr std::size_t kMaxRank = 3;
 
-// The element of a plane that holds the complex conjugate: every index negated, modulo its length.
+// The element of a plane that holds the complex conjugate. Every index is negated, modulo its
+// length.
 std::size_t mirror(const std::vector<int>& lengths, std::size_t index) {
   std::size_t mirrored = 0;
   std::size_t scale = 1;
-  for (std::size_t d = lengths.size() - 1; d-- > 0;) {  // the last dimension is across the plane
+  for (std::size_t d = lengths.size() - 1; d-- > 0;) {  // a plane has no last dimension
     const auto n = static_cast<std::size_t>(lengths[d]);
     mirrored += (n - index % n) % n * scale;
     index /= n;
@@ -23,8 +24,8 @@ std::size_t mirror(const std::vector<int>& lengths, std::size_t index) {
   return mirrored;
 }
 
-// One plane of a half spectrum that is its own mirror image: the first along the last dimension,
-// and the last one if that has an even length.
+// Makes one plane of a half spectrum symmetric. It must be its own mirror image if it is the first
+// one along the last dimension, or the last one and that dimension has an even length.
 template <class Real>
 void make_symmetric(const FftShape& shape, Real* data, std::size_t across) {
   const auto row = static_cast<std::size_t>(shape.lengths.back()) / 2 + 1;

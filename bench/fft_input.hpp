@@ -1,5 +1,5 @@
 #pragma once
-// Data of Fourier transforms for benchmarks: what goes in, and how far results are apart.
+// Data of Fourier transforms for benchmarks: the input, and the distance between results.
 
 #include <cstdint>
 #include <istream>
@@ -9,13 +9,13 @@
 
 namespace ob::bench {
 
-/// Kind and lengths of one transform, first dimension slowest; arrays packed, as FFTW's basic
-/// interface has them.
+/// The kind and lengths of one transform, with the first dimension slowest. Arrays are packed as in
+/// FFTW's basic interface.
 struct FftShape {
   std::string kind;  ///< "c2c", "r2c", "c2r"
   std::vector<int> lengths;
 
-  /// "c2r", "64x64". False if that is none.
+  /// Reads texts such as "c2r" and "64x64". False if they describe no transform.
   static bool parse(std::string_view kind, std::string_view lengths, FftShape& shape);
 
   std::size_t input_reals() const { return reals(kind == "r2c"); }
@@ -25,12 +25,12 @@ struct FftShape {
   std::size_t reals(bool real_side) const;
 };
 
-/// Random numbers in [-1, 1), the same for the same seed. A half spectrum (c2r) gets the symmetry
-/// of real data, without which the result is not defined.
+/// Fills the input with random numbers in [-1, 1), the same ones for the same seed. A half spectrum
+/// (c2r) gets the symmetry of real data, because the result is not defined without it.
 template <class Real>
 void fill_input(const FftShape& shape, std::uint64_t seed, Real* data);
 
-/// Not-a-numbers: what is not written is found.
+/// Fills the array with NaN, so that a check finds elements that are not written.
 template <class Real>
 void poison(Real* data, std::size_t count);
 

@@ -1,11 +1,12 @@
-// Plans one Fourier transform with FFTW and executes it as often as its standard input asks: a
-// program that knows nothing of Outboard, timed by `outboard bench fft` with and without it.
+// Plans one Fourier transform with FFTW and executes it as often as its standard input asks. The
+// program does not use Outboard. `outboard bench fft` times it with and without the drop-in
+// library.
 //
 // usage: fft_transforms double|single c2c|r2c|c2r N[xN[xN]] estimate|measure THREADS SEED
 //
-//   run K          executes K times and prints what each took [ns]
+//   run K          executes K times and prints the time of each [ns]
 //   save FILE      writes the results of the last execution
-//   compare FILE   prints how far they are from those in FILE, relative, in the 2-norm
+//   compare FILE   prints the relative distance to the results in FILE, in the 2-norm
 
 #include <fftw3.h>
 
@@ -28,7 +29,7 @@ std::int64_t ns_since(Clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
 }
 
-// FFTW's functions of one precision under names without it.
+// The functions of FFTW for one precision, under names without the precision.
 #define OB_FFTW_PRECISION(NAME, REAL, PREFIX)                                                \
   struct NAME {                                                                              \
     using Real = REAL;                                                                       \
@@ -64,7 +65,7 @@ class Transform {
     input_ = static_cast<Real*>(Precision::allocate(shape.input_reals() * sizeof(Real)));
     output_ = static_cast<Real*>(Precision::allocate(shape.output_reals() * sizeof(Real)));
     if (!allocated()) return;
-    fill_input(shape_, seed_, input_);  // the planner must not meet untouched pages
+    fill_input(shape_, seed_, input_);  // the planner must not find untouched pages
     ob::bench::poison(output_, shape_.output_reals());
   }
   ~Transform() {

@@ -53,7 +53,7 @@ int child(int runs) {
   return 0;
 }
 
-// Runs this program with the library in front of it.
+// Runs this program with the drop-in library preloaded.
 bool measure(const char* self, const char* mode, int runs, Row& row) {
   const std::string command = "env LD_PRELOAD=" OB_PRELOAD " OUTBOARD_MODE=" + std::string(mode) +
                               " " + kChild + "=" + std::to_string(runs) + " '" + self + "'";

@@ -1,6 +1,6 @@
-// The pieces that every call passes through in this process: copying operands between layouts,
-// swapping those of the other byte order, and encoding commands. Loops are timed by Google
-// Benchmark; copies beside memcpy of as many bytes, taken in the same run.
+// Measures the steps of every call in this process: copies of operands between layouts, swaps of
+// the other byte order, and encoding of commands. Google Benchmark times the loops. The ceiling of
+// a copy is memcpy of as many bytes in the same run.
 
 #include <benchmark/benchmark.h>
 
@@ -35,7 +35,7 @@ void copy_bytes(benchmark::State& state, std::size_t bytes) {
   state.SetBytesProcessed(static_cast<std::int64_t>(bytes) * state.iterations());
 }
 
-// From the caller's padded matrix to a dense one, as a call on a mapped device does.
+// Copies the caller's padded matrix to a dense one, as a call on a mapped device does.
 void copy_matrix(benchmark::State& state, Triangle triangle) {
   std::vector<std::byte> from(kElement * kLd * kOrder);
   std::vector<std::byte> to(kElement * kOrder * kOrder);
@@ -49,11 +49,11 @@ void copy_matrix(benchmark::State& state, Triangle triangle) {
   state.SetBytesProcessed(static_cast<std::int64_t>(bytes) * state.iterations());
 }
 
-// Two areas far larger than the caches that a process has to itself: whoever walks through them
-// finds every piece equally cold. Tests walk through little.
+// Two areas far larger than the caches that a process has to itself. A loop that walks through them
+// finds every piece equally cold. Tests walk through a small part.
 struct Areas {
   explicit Areas(std::size_t bytes)
-      : from(bytes, std::byte{1}), to(bytes, std::byte{2}) {}  // touched, too
+      : from(bytes, std::byte{1}), to(bytes, std::byte{2}) {}  // touches the pages, too
   std::vector<std::byte> from;
   std::vector<std::byte> to;
 };
@@ -96,7 +96,7 @@ void decode_write(benchmark::State& state) {
   }
 }
 
-// Collects what Google Benchmark measured: GB/s where bytes were counted, else ns.
+// Collects the results of Google Benchmark: GB/s if bytes were counted, else ns.
 class Collector final : public benchmark::ConsoleReporter {
  public:
   struct Figures {
@@ -165,7 +165,7 @@ void add_swap(Report& report, const Options& options, Areas& areas, std::size_t 
   row.ceiling_name = "memcpy of as many bytes";
   declare_once("swap_" + size, options, walk, &areas, bytes, move_swapped);
   declare_once("walk_" + size, options, walk, &areas, bytes, move_same);
-  for (int round = 0; round < options.runs; ++round) {  // by turns: both meet the same neighbours
+  for (int round = 0; round < options.runs; ++round) {  // in turns, so both see the same load
     row.samples.add(measure("swap_" + size).rate.median());
     row.ceiling.add(measure("walk_" + size).rate.median());
   }

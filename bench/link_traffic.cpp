@@ -1,5 +1,5 @@
-// Host memory to a daemon's device and back, over as many streams as are asked for, in Gb/s; driven
-// by bench/outboard_bench/streams.py, which makes the links.
+// Measures transfers from host memory to a daemon's device and back, over a given number of
+// streams, in Gb/s. bench/outboard_bench/streams.py runs it and makes the links.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Options {
   double seconds = 0.3;
 };
 
-// Transfers that take about as long as a window, less than a queue's commands.
+// The number of transfers that take about `seconds`. It is below the number of commands of a queue.
 std::uint64_t messages_for(double gbyte_per_s, double seconds) {
   const double wanted = gbyte_per_s * 1e9 * seconds / static_cast<double>(kMessageBytes);
   return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(wanted), 2, 200);

@@ -18,7 +18,7 @@ namespace {
 
 using algorithms::OperandDigests;
 using algorithms::PageTracking;
-constexpr std::uint64_t kChunkBytes = 1 << 20;  // as Residency has them
+constexpr std::uint64_t kChunkBytes = 1 << 20;  // the value of Residency
 
 // A vector of doubles in fresh pages.
 class Operand {
@@ -35,7 +35,7 @@ class Operand {
   Operand& operator=(const Operand&) = delete;
 
   void change() { data_[bytes_ / 2] ^= std::byte{1}; }
-  // us of one look, at the end of which every chunk's digest is known.
+  // The time of one check [us]. At its end the digest of every chunk is known.
   double look(const PageTracking& tracking, OperandDigests& digests) const {
     const auto begun = std::chrono::steady_clock::now();
     const Region home{0, 8, Triangle::full, bytes_ / 8, 1, bytes_ / 8, 8};
@@ -67,7 +67,7 @@ void measure(const Options& options, Report& report, std::size_t bytes, bool hug
   row.unit = "us";
   row.better = Better::smaller;
   row.ceiling_name = "digests of all";
-  (void)operand.look(tracked, with);  // arms
+  (void)operand.look(tracked, with);  // starts the tracking
   for (int run = 0; run < options.runs; ++run) {
     row.ceiling.add(operand.look({}, without));
     if (written) operand.change();

@@ -1,5 +1,5 @@
 #pragma once
-// A benchmark that cannot go on says why and ends.
+// Ends a benchmark that cannot continue, and prints the reason.
 
 #include <cerrno>  // program_invocation_short_name
 #include <cstdio>

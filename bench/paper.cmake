@@ -1,14 +1,14 @@
-# Included by this folder's CMakeLists.txt: what `outboard bench paper` measures beside the other programs here, and the
-# tests of the benchmarks in Python.
+# The programs that `outboard bench paper` measures besides the others here, and the tests of the
+# benchmarks in Python. This folder's CMakeLists.txt includes this file.
 add_executable(bench_byte_swap ${CMAKE_CURRENT_LIST_DIR}/byte_swap.cpp)
 target_link_libraries(bench_byte_swap PRIVATE ob_bench ob_wire Threads::Threads)
 
-# No bench_ in front: no benchmarks by themselves.
+# The names have no bench_ in front, because the programs are no benchmarks by themselves.
 add_executable(copy_blocks ${CMAKE_CURRENT_LIST_DIR}/copy_blocks.cpp)
 target_link_libraries(copy_blocks PRIVATE ob_bench ob_client CLI11::CLI11)
 add_dependencies(copy_blocks outboardd)
 
-# OpenBLAS first, as in the papers: the reference library is no rival.
+# OpenBLAS comes first, as in the papers, because the reference library is too slow to compare with.
 find_library(OUTBOARD_BENCH_BLAS NAMES openblas blas)
 if(TARGET outboard_preload AND OUTBOARD_BENCH_BLAS)
   add_executable(blas_calls ${CMAKE_CURRENT_LIST_DIR}/blas_calls.cpp

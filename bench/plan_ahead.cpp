@@ -32,13 +32,13 @@ class Transforms {
     send(largest_bytes);
   }
 
-  /// Sends `bytes` and waits until they are there.
+  /// Sends `bytes` and waits until they have arrived.
   double send(std::size_t bytes) {
     return timed([&] { write(bytes); });
   }
 
-  /// Plan, data, transform; `ahead`: the plan is asked for before the data goes out, else once it
-  /// is there.
+  /// Plans, sends the data and transforms it. `ahead`: the plan is requested before the data is
+  /// sent, otherwise after it has arrived.
   double transform(std::size_t bytes, bool ahead) {
     PlanId plan;
     const double taken = timed([&] {
@@ -69,7 +69,7 @@ class Transforms {
     or_exit(device_->write(queue_, buffer_, region, Layout::bytes(host_.data(), bytes)));
   }
 
-  // No two alike, or the daemon would have the plan already: each a point shorter than the last.
+  // Makes a plan that the daemon does not have yet. Each is one point shorter than the last one.
   PlanId new_plan(std::size_t bytes) {
     FftPlan plan{.rank = 1};
     plan.n[0] = bytes / kPointBytes - ++plans_made_;

@@ -1,9 +1,10 @@
-// A product over a link by each order of its panels, or another routine of BLAS level 3 whole and
-// in panels, beside what the schedule predicts.
+// Measures a product over a link with each order of its panels, or another routine of BLAS level 3
+// as a whole and in panels. It also prints the prediction of the schedule.
 //
-// The daemon computes at a known rate (the null backend with --device-rate), so that what is
-// measured is how well sending, computing and returning overlap. Prints one line per order: name
-// (behind "chosen: " if it would be), parts, predicted seconds, then the seconds of each run.
+// The daemon computes at a known rate (the null backend with --device-rate), so that the times show
+// how well sending, computing and returning overlap. The program prints one line per order: name
+// (after "chosen: " if the schedule chooses it), parts, predicted seconds, then the seconds of each
+// run.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -111,7 +112,7 @@ class Bench {
             .submit_s = algorithms::kSubmitSeconds};
   }
 
-  // Seconds; `offload` as the functions of algorithms/.
+  // Returns the seconds of one run. `offload` has the form of the functions of algorithms/.
   double run(const Way& way) {
     const auto start = Clock::now();
     or_exit(way.offload(*device_, queue_, routine_, arguments_));

@@ -21,7 +21,7 @@ struct Row {
   std::string ceiling_name;  ///< empty: none
   Samples ceiling;
 
-  /// Share of the ceiling that was reached, by medians; larger is better whatever the unit. 0
+  /// The fraction of the ceiling that was reached, by medians. Larger is better for all units. 0
   /// without a ceiling.
   double ratio() const;
 };
@@ -29,18 +29,18 @@ struct Row {
 /// Options that every benchmark program takes.
 struct Options {
   std::string json_path;  ///< --json FILE; empty: none
-  bool check = false;     ///< --check: tiny sizes, once, to see that it runs
+  bool check = false;     ///< --check: runs once with tiny sizes, to test the program
   int runs = 15;          ///< --runs N
 
-  /// Ends the program after --help, or what is wrong.
+  /// Reads the options. Ends the program after --help, or with a message after an error.
   static Options parse_or_exit(int argc, char** argv, const char* summary);
 };
 
-/// Prints the heading and rows as they come, and collects them for a file.
+/// Prints the heading and each row at once, and collects the rows for a file.
 class Report {
  public:
   void add(Row row);
-  /// Writes one JSON array of all rows, if a file was asked for; ends the program if it cannot.
+  /// Writes one JSON array of all rows, if the options name a file. Ends the program on an error.
   void write(const Options& options) const;
 
  private:

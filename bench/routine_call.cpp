@@ -18,7 +18,7 @@ extern "C" {
             std::size_t, std::size_t)
 OB_GEMM(dgemm_, double);
 OB_GEMM(sgemm_, float);
-OB_GEMM(zgemm_, double);  // pairs
+OB_GEMM(zgemm_, double);  // complex numbers are pairs
 #undef OB_GEMM
 void dgemv_(const char*, const int*, const int*, const double*, const double*, const int*,
             const double*, const int*, const double*, double*, const int*, std::size_t);
@@ -28,7 +28,7 @@ void dsyrk_(const char*, const char*, const int*, const int*, const double*, con
 void dtrsm_(const char*, const char*, const char*, const char*, const int*, const int*,
             const double*, const double*, const int*, double*, const int*, std::size_t, std::size_t,
             std::size_t, std::size_t);
-// A BLAS may come without these.
+// A BLAS library may lack these.
 #define OB_WEAK __attribute__((weak))
 void dgetrf_(const int*, const int*, double*, const int*, int*, int*) OB_WEAK;
 void sgesv_(const int*, const int*, float*, const int*, int*, float*, const int*, int*) OB_WEAK;
@@ -47,11 +47,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kThin = 64;
 constexpr int kStep = 1;
-// LAPACK's block is 32 or 64 columns; dsyev wants two more (its documentation).
+// LAPACK's block has 32 or 64 columns. dsyev wants two more (its documentation).
 constexpr int kWorkColumns = 66;
 
-// On a page: where the heap happens to put small operands makes a tenth of a call's time, and
-// another library in the process moves the heap.
+// Operands begin on a page. The places of small operands in the heap change the time of a call by a
+// tenth, and another library in the process changes these places.
 template <class T>
 struct OnPage {
   using value_type = T;
@@ -70,7 +70,7 @@ struct Operands {
   int n = 0;
   Numbers<Real> a;
   Numbers<Real> b;
-  Numbers<Real> c;     // what is written
+  Numbers<Real> c;     // the operand that is written
   Numbers<Real> more;  // dgeqrf: tau; dsyev: the eigenvalues; sgesv: the solution
   Numbers<Real> work;
   std::vector<int> pivots;
@@ -84,8 +84,8 @@ struct Routine {
   Extent a;
   Extent b;
   Extent c;
-  bool in_place;  // c begins as b
-  bool dominant;  // the first operand's diagonal has n more
+  bool in_place;  // c is a copy of b before the call
+  bool dominant;  // n is added to the diagonal of the first operand
   int (*call)(Operands<Real>&);
   Extent more = Extent::none;
   bool available = true;

@@ -10,7 +10,7 @@ class Samples {
   void add(double value) { values_.push_back(value); }
   const std::vector<double>& values() const noexcept { return values_; }
   int runs() const noexcept { return static_cast<int>(values_.size()); }
-  /// 0 if there are no samples, as for the others.
+  /// The median. It is 0 if there are no samples, as are the others.
   double median() const;
   double min() const;
   double max() const;

@@ -1,10 +1,12 @@
-// Factorizations over several devices beside the step model.
+// Compares factorizations over several devices with the step model.
 //
-// Devices that compute nothing at a known rate, and links that exist only in time: what is measured
-// is how well computing, panels on their way, and the way to and fro overlap. Prints one line per
-// case: routine, n, devices, block, "chosen" or "tried", bytes of panels received by the model, and
-// seen, predicted seconds, then the seconds of each run; without runs (--runs 0) what is seen is 0.
-// Devices may have too little memory for the matrix, and different rates.
+// The devices compute nothing, at a known rate, and the links are simulated. So the times show how
+// well computing, the transfer of panels, and the transfers to and from the host overlap. The
+// program prints one line per case: routine, n, devices, block, "chosen" or "tried", bytes of
+// received panels by the model and as measured, predicted seconds, then the seconds of each run.
+// Without runs
+// (--runs 0) the measured bytes are 0. Devices may have too little memory for the matrix, and may
+// have different rates.
 
 #include <sched.h>
 
@@ -61,8 +63,8 @@ std::unique_ptr<Device> timed_device(double rate_gflops, std::uint64_t memory_by
   return or_exit(null::create({.memory_bytes = memory_bytes, .rate_gflops = rate_gflops}));
 }
 
-// Threads that sleep until something arrives are to wake up then, whoever else wants the cores:
-// they hardly compute. False if this user may not.
+// Gives the threads a priority that wakes them up at once when data arrives, even if other programs
+// want the cores. The threads hardly compute. False if the user lacks the permission.
 bool be_first_in_line() {
   sched_param priority{};
   priority.sched_priority = 1;
@@ -128,7 +130,7 @@ Seen run(const Options& options, const FactorShape& shape, const ExchangeModel& 
   if (!distributed)
     or_exit(Status(Code::out_of_memory, "no slab of one block fits; raise --memory"));
   const algorithms::ColumnDistribution& distribution = *distributed;
-  // Just as much memory as is needed: no device keeps, and clears, what it is given back.
+  // The devices have exactly the memory that is needed, so none keeps and clears freed memory.
   std::uint64_t columns = 0;
   for (std::size_t at = 0; at < plan.devices; ++at) {
     for (std::size_t slab = 0; slab < distribution.slabs(); ++slab) {
@@ -144,7 +146,7 @@ Seen run(const Options& options, const FactorShape& shape, const ExchangeModel& 
     used.push_back(devices.back().get());
   }
   const auto exchange = or_exit(SimulatedExchange::create(used, model));
-  double nothing = 0;  // elements that nobody looks at
+  double nothing = 0;  // the elements are never read
   const HostOperand a{&nothing, static_cast<std::int64_t>(options.n)};
   Seen seen;
   const auto measure = [&](auto&& factorization) {

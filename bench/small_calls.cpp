@@ -1,6 +1,6 @@
 // Measures the cost of a small call that is forced to be remote: a 64 x 64 dgemm of a program that
 // is linked to the system's BLAS, over shared memory and over loopback TCP. The ceiling is the
-// ping-pong of a raw socket that carries the same bytes.
+// native call for shared memory, and the ping-pong of a raw socket for TCP.
 
 #include <chrono>
 #include <cstdio>
@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kOrder = 64;
 constexpr std::size_t kBytes = sizeof(double) * kOrder * kOrder;  // one operand
 
-// The child's part: the median over a few hundred calls, `runs` times.
+// Runs in the child, and measures the median over a few hundred calls, `runs` times.
 int measure_here(int runs) {
   std::vector<double> a(kOrder * kOrder, 1.0);
   std::vector<double> b(a);
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   const Options options =
       Options::parse_or_exit(argc, argv, "What a small call costs when it is sent out.");
   const std::string self = own_folder() + "/bench_small_calls";
-  // a quarter more than travels: 2 in, 1 out
+  // The ping-pong carries one operand each way. The call has two operands to send, one to return.
   const Samples socket = raw_tcp_ping_pong(kBytes, options.runs);
   const Samples native = measure_in_child(self, options.runs, {});
   const auto daemon = DaemonProcess::start({});

@@ -1,6 +1,6 @@
-// Round trips and rates of every transport by message size, beside raw sockets, polled memory and
-// memcpy. Figures and ceilings are taken in turn, so that whatever else the machine does befalls
-// both.
+// Measures round trips and rates of every transport by message size. The ceilings are raw sockets,
+// polled memory and memcpy. Figures and ceilings are measured in turn, so that other load on the
+// machine affects both.
 
 #include <unistd.h>
 
@@ -77,7 +77,8 @@ Row measure(Row row, int runs, const std::function<double()>& figure,
   return row;
 }
 
-/// The same one after the other, for a ceiling whose other side would take a core from the figure.
+/// Takes all samples of one and then all of the other, for a ceiling whose other side would take a
+/// core from the figure.
 Row measure_apart(Row row, int runs, const std::function<double()>& figure,
                   const std::function<Samples()>& ceiling) {
   row.bench = "stream";

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes between host memory and a device behind a daemon, and how fast they pass.
+// Measures the rate of transfers between host memory and a device behind a daemon.
 
 #include <chrono>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace ob::bench {
 
-/// A connection with one buffer, and host memory of the same size; all of it touched.
+/// A connection with one buffer, and host memory of the same size. All of both is touched.
 class Traffic {
  public:
   Traffic(const std::string& address, std::size_t largest_bytes, unsigned streams = 1)
@@ -23,7 +23,7 @@ class Traffic {
     (void)rate(largest_bytes, Direction::to_peer, 1);
   }
 
-  /// GB/s of `messages` transfers of `bytes` with one wait at their end.
+  /// The rate of `messages` transfers of `bytes` with one wait at their end.   Units: GB/s
   double rate(std::size_t bytes, Direction direction, std::uint64_t messages) {
     const Region region{0, 1, Triangle::full, bytes, 1, bytes};
     const Layout host = Layout::bytes(host_.data(), bytes);

@@ -1,5 +1,5 @@
-// Bandwidth between host memory and device buffers of a daemon on this machine, over both
-// transports, by size; beside raw sockets and memcpy measured in turn with it.
+// Measures the bandwidth between host memory and device buffers of a daemon on this machine, over
+// both transports, by size. The ceilings are raw sockets and memcpy, measured in turn with it.
 
 #include <algorithm>
 #include <cstdio>
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   const Options options =
       Options::parse_or_exit(argc, argv, "Bandwidth between host memory and a daemon's device.");
   const auto all = sizes(options.check);
-  const auto raw = raw_tcp(all.back());  // forks: before anything makes threads
+  const auto raw = raw_tcp(all.back());  // forks, so it comes before anything that makes threads
   const auto daemon = or_exit(DaemonProcess::start({"--backend", "null"}));
   Report report;
   measure("tcp", daemon->tcp(), "raw socket", all, options, report,

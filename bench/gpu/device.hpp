@@ -22,7 +22,7 @@ class Device {
   const cuda::Runtime& runtime() const noexcept { return libraries_->runtime(); }
   cudaStream_t stream() const noexcept { return stream_; }
   void synchronize() const;
-  /// The name of the device, its memory, and the versions of what drives it.
+  /// The name of the device, its memory, and the versions of its driver and libraries.
   std::string description() const;
 
   Status check(cudaError_t result, const char* what) const { return runtime().check(result, what); }

@@ -1,11 +1,12 @@
-// NVIDIA's libraries called directly, with operands in page-locked memory: what a program that was
-// written for the device would take, beside which `outboard bench gpu` puts unmodified programs.
+// Calls NVIDIA's libraries directly, with operands in page-locked memory. This gives the times of a
+// program that is written for the device. `outboard bench gpu` compares unmodified programs with
+// them.
 //
 // usage: device_calls probe                    one line: the device, its memory, the drivers
 //        device_calls ROUTINE SIZE RUNS        one line of JSON with a time of each run [ms]:
 //                                              to the device, computing, back, and all of it
-// ROUTINE: dgemm sgesv dpotrf dgeqrf N, c2c N[xN[xN]] (double). The first run, which loads what
-// libraries load, is not counted.
+// ROUTINE: dgemm sgesv dpotrf dgeqrf N, c2c N[xN[xN]] (double). The first run is not counted,
+// because libraries load their code in it.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// LU with a solution, Cholesky, QR, by cuSOLVER.
+// Runs LU with a solution, Cholesky and QR with cuSOLVER.
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +15,7 @@ constexpr auto kHost = Block::Where::host;
 
 enum class Kind : std::uint8_t { lu, cholesky, qr };
 
-// A in place; for LU one right-hand side, for QR the factors of its reflectors.
+// Factors A in place. LU also has one right-hand side, and QR the factors of its reflectors.
 template <class Real>
 class Factorisation final : public Problem {
  public:

@@ -1,4 +1,4 @@
-// C := A B, by cuBLAS.
+// Computes C := A B with cuBLAS.
 
 #include "bench/gpu/problem.hpp"
 #include "bench/or_exit.hpp"

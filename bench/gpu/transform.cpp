@@ -1,4 +1,4 @@
-// Complex transforms in double precision, by cuFFT.
+// Runs complex transforms in double precision with cuFFT.
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +16,7 @@ class Transform final : public Problem {
     fill(host_in_.as<double>(), bytes() / sizeof(double));
     std::size_t work = 0;
     good(table_.cufftCreate(&plan_));
-    // Outside of the times, as FFTW's planning is.
+    // Planning is not in the times, as with FFTW.
     good(table_.cufftMakePlanMany64(plan_, static_cast<int>(lengths_.size()), lengths_.data(),
                                     nullptr, 1, 0, nullptr, 1, 0, CUFFT_Z2Z, 1, &work));
     good(table_.cufftSetStream(plan_, device.stream()));

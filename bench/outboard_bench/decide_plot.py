@@ -12,8 +12,8 @@ from outboard_bench.decide_point import LIMITS, LOCAL, REMOTE
 from outboard_bench.decide_rows import parts_of
 from outboard_bench.plot import panels, save, size_text
 
-# Told apart by people who do not see red and green alike. Source: Okabe and Ito, Color Universal
-# Design (2008)
+# People who do not distinguish red and green can distinguish these colours. Source: Okabe and Ito,
+# Color Universal Design (2008)
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
 _MARKERS = "osD^vPX"
 _TICKS = tuple(1 << power for power in range(12, 30, 4))

@@ -43,7 +43,7 @@ class Call:
         n = self.n
         size = _ROUTINES[self.routine][0]
         whole = {"dgemm": 2 * n * n, "sgesv": n * n + n, "dgeqrf": n * n}
-        return size * whole.get(self.routine, n * (n + 1) // 2)  # of dpotrf a triangle
+        return size * whole.get(self.routine, n * (n + 1) // 2)  # dpotrf has a triangle
 
     @property
     def bytes_from(self) -> int:

@@ -24,7 +24,7 @@ from outboard_bench.netns import Star, inside
 
 PROGRAM_NAME, MODEL_NAME = "blas_calls", "several_devices"
 KINDS = {"dpotrf": "cholesky", "dgeqrf": "qr"}
-# Panels of calls that are cut whether that gains or not: kWidest, src/offload/several_factors.cpp.
+# Panels of calls that are cut whether that gains or not: kWidest, src/offload/factor_model.cpp.
 _WIDEST = 256
 _DAEMON_PORT = 7770
 # Calls that are not timed: the first connects, and the others teach the library its rates.
