@@ -11,7 +11,7 @@
 
 namespace ob::interpose {
 
-/// Whether a function under an alias's name is the BLAS or LAPACK one.
+/// The answer to whether a function with the name of an alias is the one of BLAS or LAPACK.
 enum class Alias : std::uint8_t { unasked = 0, yes, no };
 
 /// The function that calls from one loaded object reach. It is never freed, because readers take no

@@ -1,5 +1,5 @@
 #pragma once
-// The accuracy of what follows on a device's queue.
+// Sets the accuracy of the commands of a device's queue.
 
 #include "base/accuracy.hpp"
 #include "base/status.hpp"
@@ -7,8 +7,8 @@
 
 namespace ob::offload {
 
-/// Sets the accuracy of all that follows on the acquired device's queue.
-/// @returns what the device will do: standard where the mode makes no difference to it
+/// Sets the accuracy of all commands that follow on the acquired device's queue.
+/// @returns the accuracy that the device uses: standard if the mode makes no difference to it
 Result<Accuracy> set_accuracy(client::AcquiredDevice& acquired, Accuracy accuracy);
 
 }  // namespace ob::offload

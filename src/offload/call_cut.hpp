@@ -1,5 +1,5 @@
 #pragma once
-// Which calls of BLAS level 3 are cut into panels, and what that changes for the model.
+// Decides which calls of BLAS level 3 are cut into panels, and adapts the model to that.
 
 #include <optional>
 
@@ -21,8 +21,8 @@ std::optional<algorithms::ProductShape> product_to_cut(const Descriptor& routine
 std::optional<algorithms::PanelShape> panels_to_cut(const Descriptor& routine,
                                                     const Argument* arguments);
 
-/// Bytes to the device of a call that is large enough to be cut: sending, computing and returning
-/// overlap then, and C stays on the host. Empty: the call goes as a whole.
+/// The bytes to the device of a call that is large enough to be cut. Sending, computing and
+/// returning overlap for such a call, and C stays on the host. Empty: the call is sent as a whole.
 std::optional<double> bytes_in_panels(const Descriptor& routine,
                                       const Argument* arguments) noexcept;
 

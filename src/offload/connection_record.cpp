@@ -5,7 +5,8 @@
 namespace ob::offload {
 namespace {
 
-// Shapes of one program. A program that has more of them forgets all of them now and then.
+// The most shapes of one program. If a program has more, all of them are forgotten from time to
+// time.
 constexpr std::size_t kMostSchedules = 256;
 
 template <class Schedules, class Choose>

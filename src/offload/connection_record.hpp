@@ -38,7 +38,7 @@ class ConnectionRecord final : public client::Attachment {
   const algorithms::PanelSchedule& schedule(const Descriptor& routine,
                                             const algorithms::PanelShape& shape,
                                             const algorithms::PipelineModel& model);
-  /// How calls of this shape are split over this device and others.
+  /// The trials that decide how calls of this shape are split over this device and others.
   /// @param shape policy::Work::shape, with the routine's id
   DeviceTrials& trials(std::uint64_t shape);
 

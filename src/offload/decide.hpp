@@ -1,5 +1,5 @@
 #pragma once
-// Whether a call leaves the process (mode auto).
+// Decides whether a call leaves the process (mode auto).
 
 #include <atomic>
 #include <cstdint>
@@ -33,7 +33,7 @@ struct CallEstimate {
   policy::Estimate estimate;
   policy::PredictedTime now;    ///< with the operands that are expected to be on the device
   policy::PredictedTime again;  ///< once all operands are on the device
-  double correction = 1;        ///< of the model, by what calls took
+  double correction = 1;        ///< factor for the model, from the times of calls
 };
 
 /// Threads: any
@@ -56,7 +56,7 @@ class Decider {
   /// Connects to the server, if there is no connection, and measures the link. nullptr if no server
   /// answers, or the link cannot be measured.
   const ServerFacts* probe(std::size_t server) noexcept;
-  /// A call ran locally for so long.
+  /// Adds the time of a call that ran locally.
   void add_local_run(std::uint64_t ns) noexcept {
     local_runs_ns_.fetch_add(ns, std::memory_order_relaxed);
   }
@@ -69,7 +69,7 @@ class Decider {
   Tuning& tuning_;
   Journal& journal_;
   const Residents& residents_;
-  /// Time of local runs, which may be too short each to make a first connection for.
+  /// The time of all local runs. A single run may be too short to justify a first connection.
   std::atomic<std::uint64_t> local_runs_ns_{0};
 };
 

@@ -7,8 +7,8 @@
 
 namespace ob::offload {
 
-/// A job may run again after a failure: until it succeeds, nothing of the caller's memory changes
-/// that another run would not put right.
+/// A job may run again after a failure. Until it succeeds, it changes only such memory of the
+/// caller as another run writes again.
 class DeviceJob {
  public:
   virtual ~DeviceJob() = default;

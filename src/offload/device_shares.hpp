@@ -1,5 +1,5 @@
 #pragma once
-// How many devices a call is worth, and what part of it each gets.
+// Chooses the number of devices for a call, and the part of the call for each.
 
 #include <cstddef>
 #include <span>
@@ -11,20 +11,21 @@
 
 namespace ob::offload {
 
-/// A device that could be used, as it is alone.
+/// A device that could be used, with the model of the device alone.
 struct Candidate {
   algorithms::PipelineModel model;
   std::size_t server = 0;          ///< devices of one server share its link
   std::uint64_t memory_bytes = 0;  ///< 0: enough
 };
 
-/// The weights of parts for all of them: the reciprocals of what each would take alone.
+/// The weights of the parts for all devices. A weight is the reciprocal of the time that the device
+/// would take alone.
 /// @pre algorithms::can_be_split(routine), as below; at least one candidate
 std::vector<double> shares_of_all(const Descriptor& routine, const Argument* arguments,
                                   std::span<const Candidate> candidates);
 
-/// Seconds of the call on so many devices, with the weights that they get; their number where rates
-/// are not known.   Cost: microseconds
+/// Predicts the seconds of the call on so many devices, with their weights. If rates are not known,
+/// the result is the number of devices.   Cost: microseconds
 double predict_shares(const Descriptor& routine, const Argument* arguments,
                       std::span<const Candidate> devices);
 

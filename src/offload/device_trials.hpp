@@ -1,5 +1,6 @@
 #pragma once
-// The number of devices that calls of one shape get: by the model first, then by what was seen.
+// Chooses the number of devices for calls of one shape, first by the model and then by
+// measurements.
 
 #include <cstddef>
 #include <map>
@@ -9,8 +10,7 @@
 namespace ob::offload {
 
 /// Tries the model's number first, twice, then others that it predicts to be nearly as good, and
-/// then stays with the fastest. So a link that was measured in a bad moment costs some calls and
-/// not all.
+/// then stays with the fastest. So a disturbed measurement of a link slows down only some calls.
 /// Threads: one at a time
 class DeviceTrials {
  public:
@@ -19,10 +19,10 @@ class DeviceTrials {
   void begin(std::span<const double> predicted_s, std::size_t chosen);
   /// Devices for the next call.   @pre begun()
   std::size_t next() const noexcept;
-  /// A call took so long on so many.
+  /// Records the time of a call on so many devices.
   void took(std::size_t devices, double seconds) noexcept;
 
-  /// How calls are split over so many devices, once that was decided: always the same way.
+  /// The weights of the parts for each number of devices. Once chosen, they never change.
   std::map<std::size_t, std::vector<double>> weights;
 
  private:
@@ -31,7 +31,7 @@ class DeviceTrials {
     double least_s = 0;
     unsigned runs = 0;
   };
-  std::vector<Candidate> candidates_;  // the model's first
+  std::vector<Candidate> candidates_;  // the model's choice is the first
 };
 
 }  // namespace ob::offload

@@ -31,7 +31,7 @@ struct LibraryCall {
   std::optional<Accuracy> accuracy = {};  ///< empty: Config::accuracy
 };
 
-/// Where a call goes.
+/// The decision where a call runs.
 struct CallDecision {
   policy::Work work;
   bool remote = false;  ///< an accelerator is to be tried
@@ -50,7 +50,7 @@ struct FftCall {
 
 /// Threads: any, also several at once. After a fork the child must not use the engine, only
 /// close_inherited().
-/// Errors: never throws but where said so
+/// Errors: functions never throw unless their comment says so
 class Engine {
  public:
   /// Makes no connection.   Errors: throws without memory
@@ -61,7 +61,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   const Config& config() const noexcept;
-  /// Calls with fewer operations stay local, and the engine need not hear of them.   Units: flop
+  /// Calls with fewer operations stay local, and callers need not report them.   Units: flop
   double least_flop() const noexcept;
 
   /// Counts the call and decides where it goes. Operands are not touched.
@@ -99,12 +99,12 @@ class Engine {
   Result<std::string> explain(std::string_view routine, std::string_view sizes,
                               const void* library);
 
-  /// Prints the report and saves what was learnt, as far as the configuration asks for that. Calls
+  /// Prints the report and saves the measurements, as far as the configuration asks for that. Calls
   /// may still follow.
   void close() noexcept;
 
-  /// Closes, in a forked child, the descriptors of all connections of its parent, and what else
-  /// `inherited`, which may be nullptr, has of the kernel. Nothing else of it may be used.
+  /// Closes, in a forked child, the descriptors of all connections of its parent, and the other
+  /// kernel resources of `inherited`, which may be nullptr. No other function may use `inherited`.
   /// Threads: the child's only one; async-signal-safe
   static void close_inherited(Engine* inherited) noexcept;
 

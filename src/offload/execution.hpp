@@ -31,7 +31,7 @@ struct Execution {
   const policy::RateTable& rates;  ///< of the routine on devices, as observed
   Accuracy accuracy = Accuracy::standard;
 
-  /// The same call gives the same bits again: what depends on measurements is not done then.
+  /// True if the same call must give the same bits again. Choices by measurements are off then.
   bool strict() const noexcept { return accuracy == Accuracy::strict; }
 };
 

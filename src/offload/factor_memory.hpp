@@ -1,5 +1,5 @@
 #pragma once
-// Whether a device has the memory for a factorization.
+// Checks that a device has the memory for a factorization.
 
 #include <cstdint>
 
@@ -8,7 +8,8 @@
 
 namespace ob::offload {
 
-/// True if a device of so much memory has room for the call as one routine. 0: enough memory.
+/// True if a device with `memory_bytes` has room for the call as one routine. 0 means enough
+/// memory.
 /// @pre algorithms::can_be_factored(routine)
 bool fits_to_factor(const Descriptor& routine, const Argument* arguments,
                     std::uint64_t memory_bytes) noexcept;

@@ -9,8 +9,8 @@
 
 namespace ob::offload {
 
-/// How the packed data of one side of a transform lies in the caller's memory: first dimension
-/// slowest, batch (howmany) dimensions before those of the transform.
+/// The layout of the packed data of one side of a transform in the caller's memory. The first
+/// dimension is the slowest. Batch (howmany) dimensions come before those of the transform.
 /// Units: strides in bytes
 struct FftSide {
   std::uint32_t element_bytes = 0;
@@ -24,9 +24,9 @@ struct FftSide {
   }
 };
 
-/// One plan as the accelerator sees it. Pure data, no pointers: the arrays come with each call.
-/// Split arrays are a side of reals whose last dimension, of 2, steps from the real array to the
-/// imaginary one.
+/// One plan as the accelerator sees it. It holds no pointers, because each call has its own arrays.
+/// Split arrays are a side of reals whose last dimension, of length 2, steps from the real array to
+/// the imaginary one.
 struct FftTransform {
   FftPlan plan;  ///< the packed problem
   FftSide input;
@@ -39,14 +39,14 @@ struct FftArrays {
   void* output = nullptr;
 };
 
-/// The plan as the device has it. Every transform is in place there, which takes half the memory:
-/// the caller's arrays are elsewhere anyway.
+/// The plan for the device. Every transform is in place there, because the caller's arrays are not
+/// on the device and one array takes half the memory.
 inline FftPlan plan_on_device(FftPlan plan) noexcept {
   plan.in_place = true;
   return plan;
 }
 
-/// Where the executions of a plan run.
+/// The place of the executions of a plan.
 enum class FftDecision : std::uint8_t {
   local,   ///< for the life of the plan
   remote,  ///< for the life of the plan

@@ -14,8 +14,8 @@ namespace ob::offload {
 
 /// When a remote run began and ended.   Units: ns of now_ns()
 struct RemoteSpan {
-  std::uint64_t asked_ns = 0;      ///< the caller came
-  std::uint64_t connected_ns = 0;  ///< a connection was at hand
+  std::uint64_t asked_ns = 0;      ///< the caller made the call
+  std::uint64_t connected_ns = 0;  ///< a connection was acquired
   std::uint64_t ended_ns = 0;
   std::size_t server = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Where one call runs once it leaves the process: on the acquired device, or on several devices.
+// Chooses the place of a call that leaves the process: the acquired device, or several devices.
 
 #include "algorithms/call_timings.hpp"
 #include "base/status.hpp"

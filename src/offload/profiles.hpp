@@ -1,5 +1,5 @@
 #pragma once
-// Between profiles and what an engine knows of routines.
+// Moves knowledge about routines between profiles and an engine.
 
 #include "offload/journal.hpp"
 #include "offload/routine_records.hpp"
@@ -7,7 +7,8 @@
 
 namespace ob::offload {
 
-/// Loads what profiles say of the record's routine, once for the library and once for the server.
+/// Loads the data of the profiles about the record's routine, once for the library and once for the
+/// server.
 /// @param library any function of the library that computes locally; nullptr: not known
 /// @param server nullptr: not known
 /// Threads: any

@@ -34,18 +34,18 @@ struct ReportRow {
   Counter eligible;         ///< mode trace: calls that could have gone out
   Counter bytes_kept;       ///< element data that did not travel: on the device already
   Counter verified;         ///< OUTBOARD_VERIFY: remote runs whose results were checked, and right
-  Counter mismatched;       ///< and wrong: the call fell back
-  Counter unchecked;        ///< and without a check for this routine or these values
-  Counter decided;          ///< mode auto: calls whose times here and there had been predicted
-  Counter tried;            ///< of these, sent against the prediction, to see what they take
-  Counter mispredicted;     ///< of these, took 1.25 times what the other side was predicted to take
-  Counter lost_ns;          ///< by how much, summed
+  Counter mismatched;       ///< the same, but results were wrong, and the call fell back
+  Counter unchecked;        ///< the same, but there is no check for the routine or the values
+  Counter decided;          ///< mode auto: calls with predicted local and remote times
+  Counter tried;            ///< of these, sent against the prediction, to measure them
+  Counter mispredicted;     ///< of these, took 1.25 times the predicted time of the other side
+  Counter lost_ns;          ///< time lost by mispredicted calls
   Counter several;          ///< of the remote ones, computed on several devices at once
   Counter devices;          ///< devices of these, summed over calls
   Counter strict;           ///< of the remote ones, computed in this mode of ob::Accuracy
-  Counter fast;             ///< and in this
-  Counter emulated;         ///< and in this
-  Counter bytes_between;    ///< element data that devices of one call gave each other
+  Counter fast;             ///< the same for this mode
+  Counter emulated;         ///< the same for this mode
+  Counter bytes_between;    ///< element data that devices of one call sent each other
 };
 
 struct ReportBlock {

@@ -37,8 +37,9 @@ class Residents {
   /// Threads: as the acquired device   Memory: lives as long as the connection
   algorithms::Residency* of(client::AcquiredDevice& acquired);
 
-  /// Frees all that the connection keeps on the device between calls, as far as no call uses it.
-  /// @returns false if that was nothing, or the connection is broken   Threads: as above
+  /// Frees the memory that the connection keeps on the device between calls, as far as no call uses
+  /// it.
+  /// @returns false if there was none, or the connection is broken   Threads: as above
   bool release(client::AcquiredDevice& acquired);
 
   /// The bytes of operands that the call reads and that are expected to be on the device of an idle

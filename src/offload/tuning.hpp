@@ -19,7 +19,7 @@ namespace ob::offload {
 
 /// A library that computes locally.   Memory: lives as long as the Tuning
 struct Library {
-  const void* base = nullptr;  ///< of the object
+  const void* base = nullptr;  ///< load address of the object
   std::string key;
   policy::Profile profile;
 };
@@ -27,13 +27,14 @@ struct Library {
 /// A server that was connected to.   Memory: lives as long as the Tuning
 struct ServerFacts {
   std::string key;
-  Link link;  ///< of the profile, or as measured on connecting where they disagree
+  Link link;  ///< the link of the profile, or the measured one if they disagree
   bool link_from_profile = false;
   double flop_per_s = 0;  ///< the device's own figure, of dgemm
   std::uint64_t memory_bytes = 0;
   policy::Profile profile;
 
-  /// How long calls wait for other clients' work: the last waits, fading.   Units: seconds
+  /// The time that calls wait for the work of other clients. The last waits count, less as they get
+  /// older.   Units: seconds
   double waiting_s(std::uint64_t now_ns) const noexcept;
   void waited(double seconds, std::uint64_t now_ns) const noexcept;
 
@@ -52,12 +53,12 @@ class Tuning {
   const Library* library(const void* function, std::string& complaint) noexcept;
   /// nullptr until the server was connected to and measured.
   const ServerFacts* server(std::size_t index) const noexcept { return servers_[index].load(); }
-  /// The same, made if the server was connected to meanwhile; `complaint` as above.
+  /// The same. The entry is made if the server was connected to meanwhile; `complaint` as above.
   const ServerFacts* probe(std::size_t index, std::string& complaint) noexcept;
 
   bool learns() const noexcept { return learns_; }
   const std::string& folder() const noexcept { return folder_; }
-  /// Merges what was learnt into the profile of `kind` ("library", "server").
+  /// Merges `fresh` into the profile of `kind` ("library", "server").
   Status save(const char* kind, policy::Profile fresh) const;
 
  private:
@@ -66,7 +67,7 @@ class Tuning {
   const client::ConnectionCache& pool_;
   const std::string folder_;  ///< of this host's profiles; empty: none are used
   const bool learns_;
-  std::mutex mutex_;  // of making entries of what is below
+  std::mutex mutex_;  // held while an entry of the members below is made
   std::vector<std::unique_ptr<const Library>> made_libraries_;
   std::vector<std::unique_ptr<const ServerFacts>> made_servers_;
   std::array<std::atomic<const Library*>, 16> libraries_{};
