@@ -22,14 +22,14 @@
 
 namespace ob::client {
 
-/// How long a client waits for a daemon that says nothing.
+/// The times that a client waits for a daemon that does not answer.
 struct Timeouts {
   int connect_ms = 2000;     ///< for connecting, and for the handshake
   int ping_after_ms = 1000;  ///< silence after which a waiting client sends a ping
   int dead_after_ms = 4500;  ///< silence after which the daemon counts as dead
 };
 
-/// How to connect.
+/// The settings of a connection.
 struct ConnectionConfig {
   Timeouts timeouts;
   /// Streams that the connection is striped over, if the daemon grants so many and all of them can

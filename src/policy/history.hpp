@@ -8,14 +8,14 @@
 
 namespace ob::policy {
 
-/// Where a call runs. learn_local: it runs locally, because nothing is known of local runs yet.
+/// The place where a call runs. learn_local: it runs locally, because no local run is known yet.
 enum class Target : std::uint8_t { local, remote, learn_local };
 
 /// The last few times of something.   Units: seconds
 class Samples {
  public:
   void add(double seconds) noexcept;
-  /// How many are kept.
+  /// The number of records that are kept.
   unsigned count() const noexcept { return count_; }
   /// The middle one; of an even number the smaller of the two. 0 if there is none.
   double median() const noexcept;
@@ -40,7 +40,7 @@ struct Estimate {
   bool guessed = false;  ///< remote_s: nothing like it was seen on this device
 };
 
-/// Where a call goes, with the expectations behind that.   Units: seconds
+/// The decision where a call runs, with the expected times behind it.   Units: seconds
 struct Decision {
   Target target = Target::local;
   bool tried = false;  ///< against the expectation, to see how long it takes
@@ -50,7 +50,7 @@ struct Decision {
   double remote_s = 0;
 };
 
-/// How a call went.
+/// The outcome of a call.
 struct Observation {
   bool first = false;         ///< remote after a local one: brings operands, touches memory
   bool judged = false;        ///< both sides had been predicted

@@ -43,8 +43,8 @@ struct PredictedTime {
 /// Predicts the time of a remote call. An unknown link or device rate gives 0: nothing is guessed.
 PredictedTime predict(const Work& work, const Remote& remote) noexcept;
 
-/// How fast operands are compared with what is on the device [byte/s]: XXH3 on one core, with its
-/// share of memory traffic.   Source: docs/decisions/0007-residency.md
+/// The rate at which operands are compared with their copies on the device [byte/s]: XXH3 on one
+/// core, with its share of memory traffic.   Source: docs/decisions/0007-residency.md
 inline constexpr double kLookBytesPerS = 8e9;
 
 }  // namespace ob::policy
