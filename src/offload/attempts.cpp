@@ -24,7 +24,7 @@ std::string describe(const std::string* server, const Status& status, std::strin
 
 struct Attempts::Attempt {
   algorithms::CallTimings timings;
-  bool sent = false;       // a daemon was given the job
+  bool sent = false;       // a daemon got the job
   bool abandoned = false;  // the run threw; the connection is of no use any more
   bool again = false;      // another attempt may help: another server, or more device memory
   std::size_t server = 0;
@@ -50,7 +50,8 @@ Status Attempts::run_on(client::AcquiredDevice& acquired, const JobCall& call, D
 bool Attempts::may_help(client::AcquiredDevice& acquired, const Status& status) {
   if (status.code() == Code::out_of_memory) return residents_.release(acquired);
   if (status.code() == Code::deadline_exceeded) acquired.count_against_server();
-  // A connection that died while it was idle says little: the daemon may have been restarted.
+  // A connection that broke while it was idle does not count, because the daemon may have
+  // restarted.
   return acquired.device().broken() &&
          (!acquired.counts_against_server() || connections_.servers().size() > 1);
 }
@@ -68,15 +69,15 @@ Status Attempts::try_once(const JobCall& call, DeviceJob& job, Attempt& attempt)
   attempt.connected_ns = now_ns();
   const Status status = run_on(*acquired, call, job, attempt);
   if (status.ok() || status.code() == Code::declined || attempt.abandoned) return status;
-  // Another client has the accelerator's time: that is no failure, and the user need not know.
+  // Another client uses the accelerator. This is no failure, so the user gets no message.
   if (status.code() == Code::busy) return status;
   attempt.again = may_help(*acquired, status);
   if (!attempt.again) journal_.notice(describe(&server, status, call.record.name));
   return status;
 }
 
-// The daemon says after which time it stops those who compute while others wait
-// (--longest-command), not how long they will compute: calls stay local until that has faded.
+// The daemon reports the time after which it stops clients that compute while others wait
+// (--longest-command), but not how long they will compute. Calls stay local until this wait fades.
 void Attempts::avoid(std::size_t server) noexcept {
   constexpr double kSeconds = 10;
   const ServerFacts* facts = tuning_.server(server);
@@ -85,7 +86,7 @@ void Attempts::avoid(std::size_t server) noexcept {
 
 bool Attempts::run(const JobCall& call, DeviceJob& job) noexcept {
   const std::uint64_t asked_ns = now_ns();
-  bool lost = false;  // a daemon was given the job and did not do it
+  bool lost = false;  // a daemon got the job and did not complete it
   try {
     Status status;
     for (int i = 0; i < kAttempts; ++i) {

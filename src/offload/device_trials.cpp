@@ -7,10 +7,10 @@
 namespace ob::offload {
 namespace {
 
-// The first run of each brings operands to devices that do not have them.
+// The runs of each number of devices. The first one sends operands to devices that lack them.
 constexpr unsigned kRuns = 2;
-// A number of devices that is predicted to take longer than this times the best is not tried. Links
-// seem slower than they are by as much on a busy machine.
+// A number of devices is not tried if its predicted time is longer than this times the best. On a
+// busy machine links seem slower than they are by the same factor.
 constexpr double kNearlyAsGood = 1.5;
 
 }  // namespace

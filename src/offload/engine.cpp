@@ -37,7 +37,7 @@ client::ConnectionCache::Config connections_of(const Config& config) {
   wanted.connection.streams = config.streams;
   wanted.key_folder = config.key_folder;
   wanted.plain = config.plain;
-  wanted.measure_links = config.mode != Mode::trace;  // which connects to nobody
+  wanted.measure_links = config.mode != Mode::trace;  // mode trace makes no connection
   if (config.learn) wanted.how_measured = client::Thoroughness::thorough;
   return wanted;
 }
@@ -48,8 +48,8 @@ bool is_sendable(RoutineRecords& records, RoutineRecord& record, const FftPlan& 
 
 }  // namespace
 
-// In an order in which each part uses only those before it: what belongs to connections outlives
-// them.
+// The parts are in an order in which each uses only those before it. So the data of connections
+// outlives the connections.
 struct Engine::Parts {
   explicit Parts(Config given)
       : config(std::move(given)),
@@ -62,7 +62,7 @@ struct Engine::Parts {
         observer(journal, records, tuning, decider),
         attempts(connections, residents, journal, records, tuning, observer) {}
 
-  // Memory of the device that the next call would go to.
+  // The memory of the device that would run the next call.
   std::uint64_t device_memory() const noexcept {
     const auto server = connections.preferred();
     const ServerFacts* facts = server ? tuning.server(*server) : nullptr;
@@ -126,13 +126,13 @@ bool Engine::Parts::count(const LibraryCall& call, RoutineRecord& record) noexce
   return eligible;
 }
 
-// Two libraries, and parts whose sizes are measured, change results: not in strict mode.
+// Strict mode does not share, because two libraries and parts with measured sizes change results.
 bool Engine::Parts::may_share(const LibraryCall& call) const noexcept {
   const bool strict = call.accuracy.value_or(config.accuracy) == Accuracy::strict;
   return call.batch.empty() && call.routine.base == "gemm" && !config.verify && !strict;
 }
 
-// Mode auto: by what is known of the routine, the library, the link and the device.
+// Decides in mode auto, by the knowledge about the routine, the library, the link and the device.
 void Engine::Parts::decide_by_history(const LibraryCall& call, RoutineRecord& record,
                                       CallDecision& decision) noexcept {
   const bool alone = call.batch.empty();
@@ -276,7 +276,7 @@ bool Engine::run_fft(const FftCall& call, const FftArrays& arrays) noexcept {
   const policy::Work work = parts.work_here(transform.plan);
   const Accuracy accuracy = call.accuracy.value_or(parts.config.accuracy);
   if (!parts.attempts.run({record, work, accuracy}, run)) return false;
-  if (row != nullptr) {  // a failed one is counted by its local run
+  if (row != nullptr) {  // a failed run is counted by its local run
     add(row->calls, 1);
     add(row->eligible, 1);
   }

@@ -20,7 +20,7 @@ std::uint64_t memory_to_factor(std::uint64_t memory_bytes) noexcept {
 
 bool fits_to_factor(const Descriptor& routine, const Argument* arguments,
                     std::uint64_t memory_bytes) noexcept {
-  if (memory_bytes == 0) return true;  // it does not say
+  if (memory_bytes == 0) return true;  // the device does not report its memory
   const std::uint64_t spare_bytes = std::min(memory_bytes / 8, kSpareBytes);
   return algorithms::factor_bytes_at_once(routine, arguments) <=
          static_cast<double>(memory_bytes - spare_bytes);

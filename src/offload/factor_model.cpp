@@ -11,7 +11,7 @@
 namespace ob::offload {
 namespace {
 
-// The widest block of calls that are cut whether that gains or not.
+// The widest block of calls that are cut even without a predicted gain.
 constexpr std::uint64_t kWidest = 256;
 
 double told(const client::AcquiredDevice* acquired) {

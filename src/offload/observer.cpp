@@ -36,7 +36,7 @@ void Observer::learn(RoutineRecord& record, const policy::Work& work,
   if (facts == nullptr && tuning_.learns()) facts = tuning_.probe(server, complaint);
   if (facts == nullptr) return;
   facts->waited(seconds_waited(timings), now_ns());
-  if (is_first) return;  // it brought operands, and says nothing of other calls
+  if (is_first) return;  // the first call sends operands, so it is no measure for other calls
   load_profile(tuning_, journal_, record, nullptr, facts);
   policy::Work sent = work;
   sent.bytes_to = static_cast<double>(timings.bytes_to + timings.bytes_kept);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kSpareBytes = 64 << 10;
 constexpr unsigned kShareOfLittle = 4;
 
-// All operands at once; devices count memory in units, and other users have some of it.
+// True if all operands fit at once. Devices count memory in units, and other users have some of it.
 bool fits_at_once(const Device& device, const RoutineCall& call) {
   const std::uint64_t memory_bytes = device.info().memory_bytes;
   const std::uint64_t spare_bytes = std::min(memory_bytes / 8, kSpareBytes);
@@ -46,7 +46,7 @@ class DeviceRun {
     if (status.code() != Code::out_of_memory || acquired_.device().broken()) return status;
     if (resident_ != nullptr) OB_RETURN_IF_ERROR(resident_->release());
     if (!can_be_tiled || acquired_.device().info().memory_bytes == 0) return status;
-    // Other users have much of the memory, or buffers take more of it than they seemed to.
+    // Other users have much of the memory, or buffers take more of it than expected.
     OB_RETURN_IF_ERROR(acquired_.device().drop_cached_buffers());
     timings_ = {};
     return run_in_tiles(kShareOfLittle);
@@ -54,7 +54,7 @@ class DeviceRun {
 
  private:
   Status run_at_once() {
-    // How panels are cut follows from measurements.
+    // The size of panels depends on measurements, which strict mode does not use.
     if (execution_.strict()) return run_whole();
     if (const auto shape = product_to_cut(call_.routine, call_.arguments))
       return run_product(*shape);
@@ -92,7 +92,7 @@ class DeviceRun {
     return algorithms::offload_panels(context(), schedule);
   }
 
-  // With one part in `share` of the device's memory.
+  // Runs the call in tiles, with one part in `share` of the device's memory.
   Status run_in_tiles(unsigned share) {
     const std::uint64_t memory_bytes = acquired_.device().info().memory_bytes / share;
     if (resident_ != nullptr) OB_RETURN_IF_ERROR(resident_->make_room(memory_bytes));

@@ -30,8 +30,8 @@ const char* name_of(Mode mode) noexcept {
   return "";
 }
 
-// Opens a file that does not exist yet: a process that execs keeps its number, and must not lose
-// the counters of the program before. Neither must two engines of one process share a file.
+// Opens a file that does not exist yet. A process that execs keeps its number, and must not lose
+// the counters of the earlier program. Two engines of one process must not share a file either.
 int open_own_file(const std::string& directory) noexcept {
   constexpr int kPrograms = 1000;
   const std::string stem = directory + "/report." + std::to_string(::getpid());
@@ -47,7 +47,7 @@ ReportBlock* map_file(const std::string& directory) noexcept {
   const int fd = open_own_file(directory);
   if (fd < 0) return nullptr;
   void* memory = MAP_FAILED;
-  // Allocated now: on a full disk, touching a hole later would kill the program.
+  // The file is allocated now. On a full disk, a later access to a hole would kill the program.
   if (::posix_fallocate(fd, 0, sizeof(ReportBlock)) == 0) {
     memory = ::mmap(nullptr, sizeof(ReportBlock), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }
@@ -96,8 +96,8 @@ ReportRow* Report::row(std::string_view name) noexcept {
 }
 
 void Report::set_server(std::string_view address) noexcept {
-  // Every remote call comes here with one of the connection cache's own strings: mostly there is
-  // nothing to do.
+  // Every remote call comes here with one of the strings of the connection cache. In most calls the
+  // address has not changed.
   if (block_ == nullptr || server_.load(std::memory_order_relaxed) == address.data()) return;
   const std::lock_guard lock(mutex_);
   set_text(block_->server, sizeof(block_->server), address);

@@ -24,7 +24,7 @@ std::atomic<unsigned>& Residents::users_of(const client::AcquiredDevice& acquire
   return support_.users[device % ResidencySupport::kCounters];
 }
 
-// nullptr unless the user vouches for the program's memory and the kernel can say who writes it.
+// Returns the tracker of pages. nullptr unless the user allows it and the kernel can report writes.
 PageTracker* Residents::tracker() {
   if (!config_.track_pages) return nullptr;
   if (support_.pages.available()) return &support_.pages;

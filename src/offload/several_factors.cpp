@@ -81,7 +81,7 @@ class Factorization {
     const auto distribution = algorithms::distribute_columns(shape_, model_.ranks, plan_);
     if (!distribution || distribution->slabs() > 1)
       OB_RETURN_IF_ERROR(make_room(execution_, acquired_devices_));
-    // A user who asks for nothing but the ring learns why there is none.
+    // A user who allows only the ring gets the reason why there is none.
     if (execution_.config.route == algorithms::Route::ring) OB_RETURN_IF_ERROR(no_ring_);
     if (exchange_ == nullptr) {
       OB_ASSIGN_OR_RETURN(exchange_,
@@ -100,7 +100,7 @@ class Factorization {
 
   std::uint64_t connection(std::size_t at) const { return acquired_devices_[at]->connection_id(); }
 
-  // True if the call is cut whether that gains or not.
+  // True if the call is cut even without a predicted gain.
   bool is_forced() const {
     return execution_.config.always_several || execution_.config.route == algorithms::Route::ring;
   }
@@ -135,7 +135,7 @@ class Factorization {
     return plan_.seconds <= 0 || plan.seconds < kClearly * plan_.seconds;
   }
 
-  // Each measurement may change the plan, and the plan says what is to be measured.
+  // Each measurement may change the plan, and the plan determines the next measurement.
   Status look_for_ring() {
     algorithms::ExchangeModel model = model_;
     model.route = algorithms::Route::ring;
@@ -194,7 +194,7 @@ std::optional<Status> factor_on_several(const Execution& execution, client::Acqu
   if (fits && run.plan().devices < 2) return std::nullopt;
   Status status = run.run(timings);
   if (status.ok() || first.device().broken()) return status;
-  // Another device failed for good, or has not the memory. The first may be able to do it all.
+  // Another device failed for good, or lacks the memory. The first one may be able to run it all.
   timings = {};
   if (fits) return std::nullopt;
   if (status.code() == Code::out_of_memory) {

@@ -7,8 +7,9 @@ namespace {
 
 using policy::Target;
 
-// Parts are in eighths, so that operands which stay on the device are cut the same way again.
-// Shorter calls lose more to the second thread than they gain. Parts wait for each other a little.
+// Parts are in eighths, so that operands which stay on the device are cut in the same way again.
+// Shorter calls lose more time to the second thread than they gain. The faster part waits a little
+// for the other one.
 constexpr double kWorthSharingS = 2e-3;
 constexpr int kShares = 8;
 constexpr double kLeastShare = 0.125;

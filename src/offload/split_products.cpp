@@ -24,7 +24,7 @@ using Devices = std::span<client::AcquiredDevice* const>;
 
 // A smaller call ends before another thread has begun.
 constexpr double kWorthAsking = 1e7;  // flop
-// A part that failed runs again: on a new connection, on another device.
+// A part that failed runs again, on a new connection or on another device.
 constexpr int kAttempts = 3;
 
 // A part and the device that it is on.
@@ -156,8 +156,7 @@ std::vector<Candidate> candidates_of(const Execution& execution, Devices devices
   return candidates;
 }
 
-// The number of devices that could be acquired when the shape was first seen is the most there may
-// be.
+// Begins the trials of a shape. The number of devices that can be acquired now is their maximum.
 void begin(DeviceTrials& trials, const Config& config, const RoutineCall& call,
            std::span<const Candidate> candidates) {
   std::vector<double> seconds;

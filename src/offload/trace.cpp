@@ -8,7 +8,8 @@
 namespace ob::offload {
 namespace {
 
-// Microseconds of the format, not as a double: the program's locale may write it with a comma.
+// The whole microseconds of the format. They are not printed as a double, because the program's
+// locale may print it with a comma.
 unsigned long long whole(std::uint64_t ns) noexcept { return ns / 1000; }
 unsigned rest(std::uint64_t ns) noexcept { return static_cast<unsigned>(ns % 1000); }
 
@@ -42,7 +43,7 @@ void Trace::span(std::string_view name, std::string_view category, std::uint64_t
                               static_cast<int>(category.size()), category.data(), whole(start_ns),
                               rest(start_ns), whole(end_ns - start_ns), rest(end_ns - start_ns),
                               ::getpid(), ::gettid(), static_cast<unsigned long long>(bytes));
-  // A full disk must not disturb the program: what cannot be written is left out.
+  // A full disk must not disturb the program. Events that cannot be written are lost.
   if (n > 0 && n < static_cast<int>(sizeof(line)) &&
       ::write(fd_, line, static_cast<std::size_t>(n)) < 0)
     return;

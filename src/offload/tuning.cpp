@@ -15,7 +15,7 @@ namespace {
 constexpr double kHalfLifeS = 20;
 constexpr double kBlend = 0.5;
 // A link that differs so much from its profile has changed. The quick measurement on connecting is
-// shorter than the disturbances of a busy machine, so that a slower result says little.
+// shorter than the disturbances of a busy machine, so a slower result is weak evidence.
 constexpr double kMostFaster = 1.5;
 constexpr double kMostSlower = 4;
 

@@ -17,7 +17,7 @@ namespace {
 using verify::Verdict;
 using verify::Verification;
 
-// A seed that the checked side cannot guess.
+// Makes a seed that the checked side cannot guess.
 std::uint64_t fresh_seed() noexcept {
   std::uint64_t seed = 0;
   if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof seed))
@@ -37,7 +37,7 @@ Layout home_of(const Operand& operand, const HostOperand& host) noexcept {
   return Layout::matrix(host.data, region_of(operand, Kind::matrix, host.ld));
 }
 
-// The copy: the same elements in the same places, without gaps between columns.
+// The layout of the copy: the same elements in the same order, without gaps between columns.
 Layout copy_of(const Operand& operand, void* data) noexcept {
   return Layout::matrix(data,
                         region_of(operand, Kind::matrix, static_cast<std::int64_t>(operand.rows)));
