@@ -1,5 +1,6 @@
 #pragma once
-// Headers that nearly every test includes; optimised builds compile them once (cmake/OutboardTargets.cmake).
+// Nearly every test includes these headers. Optimised builds compile them once
+// (cmake/OutboardTargets.cmake).
 
 #include <gtest/gtest.h>
 
