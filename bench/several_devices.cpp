@@ -133,8 +133,8 @@ Seen run(const Options& options, const FactorShape& shape, const ExchangeModel& 
   // The devices have exactly the memory that is needed, so none keeps and clears freed memory.
   std::uint64_t columns = 0;
   for (std::size_t at = 0; at < plan.devices; ++at) {
-    for (std::size_t slab = 0; slab < distribution.slabs(); ++slab) {
-      columns = std::max(columns, distribution.local_count(at, slab));
+    for (algorithms::SlabIndex slab; slab < distribution.end_slab(); ++slab) {
+      columns = std::max(columns, distribution.local_count(algorithms::Rank(at), slab));
     }
   }
   const double needed = factor_memory_bytes(shape, plan.block, shape.rows(), columns);
@@ -162,7 +162,7 @@ Seen run(const Options& options, const FactorShape& shape, const ExchangeModel& 
                                               distribution));
   }
   for (std::size_t at = 0; at < plan.devices; ++at) {
-    seen.received_bytes += static_cast<double>(exchange->traffic(at).received);
+    seen.received_bytes += static_cast<double>(exchange->traffic(algorithms::Rank(at)).received);
   }
   return seen;
 }

@@ -123,7 +123,7 @@ class Factorization {
     for (std::size_t at = 0; at < ring.size(); ++at) {
       const std::size_t next = (at + 1) % ring.size();
       if (execution_.peer_rates.rate(connection(at), connection(next)) > 0) continue;
-      OB_ASSIGN_OR_RETURN(const double rate, ring.measure(at, kProbeBytes));
+      OB_ASSIGN_OR_RETURN(const double rate, ring.measure(algorithms::Rank(at), kProbeBytes));
       execution_.peer_rates.note(connection(at), connection(next), rate);
       known = false;
     }

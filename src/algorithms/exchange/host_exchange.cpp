@@ -25,9 +25,9 @@ HostExchange::HostExchange(std::vector<DeviceQueues> device_queues, const Exchan
   model_.route = Route::relay;
 }
 
-Status HostExchange::post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
-                                    std::span<const std::size_t> receivers) {
-  OB_RETURN_IF_ERROR(queues(at).order(compute(at), queues(at).out()));
+Status HostExchange::post_broadcast(Rank rank, MessageTag tag, const PanelMessage& message,
+                                    std::span<const Rank> receivers) {
+  OB_RETURN_IF_ERROR(queues(rank).order(compute(rank), queues(rank).out()));
   if (receivers.empty()) return {};
   auto staged = std::make_shared<Staged>();
   staged->message = message;
@@ -39,17 +39,17 @@ Status HostExchange::post_broadcast(std::size_t at, MessageTag tag, const PanelM
                                        " bytes that go from one device to others"};
     }
   }
-  posted_[at] = staged;
+  posted_[rank.value()] = staged;
   const std::lock_guard lock(mutex_);
   staged_[tag] = std::move(staged);
   changed_.notify_all();
   return {};
 }
 
-Status HostExchange::complete(std::size_t at) {
-  const std::shared_ptr<Staged> staged = std::exchange(posted_[at], nullptr);
+Status HostExchange::complete(Rank rank) {
+  const std::shared_ptr<Staged> staged = std::exchange(posted_[rank.value()], nullptr);
   if (staged == nullptr) return {};  // nobody wants it
-  const DeviceQueues& here = queues(at);
+  const DeviceQueues& here = queues(rank);
   for (std::size_t r = 0; r < staged->message.regions.size(); ++r) {
     const Region& region = staged->message.regions[r];
     for (const Region& block : blocks_of(region, static_cast<std::uint64_t>(model_.block_bytes))) {
@@ -80,15 +80,15 @@ Status HostExchange::wait_for_block(const Staged& staged, std::size_t block) {
   return aborted_;
 }
 
-Status HostExchange::receive(std::size_t at, MessageTag tag, const PanelMessage& message,
+Status HostExchange::receive(Rank rank, MessageTag tag, const PanelMessage& message,
                              std::size_t slot) {
   std::shared_ptr<Staged> staged;
   OB_RETURN_IF_ERROR(wait_for(tag, staged));
-  DeviceQueues& here = queues(at);
+  DeviceQueues& here = queues(rank);
   // What came before has long been there: only its memory here is still held.
   OB_RETURN_IF_ERROR(here.device().synchronize(here.in()).status);
-  in_use_[at].clear();
-  in_use_[at].push_back(staged);
+  in_use_[rank.value()].clear();
+  in_use_[rank.value()].push_back(staged);
   OB_RETURN_IF_ERROR(here.wait_slot(slot));
   std::size_t number = 0;
   for (std::size_t r = 0; r < message.regions.size(); ++r) {
@@ -97,7 +97,7 @@ Status HostExchange::receive(std::size_t at, MessageTag tag, const PanelMessage&
       OB_RETURN_IF_ERROR(wait_for_block(*staged, number++));
       const Layout source = staged_block(staged->memory[r].data(), region, block);
       OB_RETURN_IF_ERROR(here.device().write(here.in(), message.buffer, block, source));
-      account(at).received += source.total_bytes();
+      account(rank).received += source.total_bytes();
     }
   }
   return here.order(here.in(), here.compute());
@@ -109,9 +109,9 @@ void HostExchange::abort(const Status& why) {
   changed_.notify_all();
 }
 
-Status HostExchange::finish(std::size_t at) {
-  const Status status = PanelExchange::finish(at);
-  in_use_[at].clear();
+Status HostExchange::finish(Rank rank) {
+  const Status status = PanelExchange::finish(rank);
+  in_use_[rank.value()].clear();
   return status;
 }
 

@@ -24,13 +24,12 @@ class HostExchange final : public PanelExchange {
   ~HostExchange() override = default;
 
   ExchangeModel model() const override { return model_; }
-  Status post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
-                        std::span<const std::size_t> receivers) override;
-  Status complete(std::size_t at) override;
-  Status receive(std::size_t at, MessageTag tag, const PanelMessage& message,
-                 std::size_t slot) override;
+  Status post_broadcast(Rank rank, MessageTag tag, const PanelMessage& message,
+                        std::span<const Rank> receivers) override;
+  Status complete(Rank rank) override;
+  Status receive(Rank rank, MessageTag tag, const PanelMessage& message, std::size_t slot) override;
   void abort(const Status& why) override;
-  Status finish(std::size_t at) override;
+  Status finish(Rank rank) override;
 
  private:
   // One message in this process.

@@ -14,27 +14,26 @@ Result<std::vector<DeviceQueues>> PanelExchange::open_all(std::span<Device* cons
   return device_queues;
 }
 
-Status PanelExchange::send(std::size_t at, const Layout& source, BufferId buffer,
-                           const Region& region) {
-  DeviceQueues& here = device_queues_[at];
-  account(at).sent += source.total_bytes();
+Status PanelExchange::send(Rank rank, const Layout& source, BufferId buffer, const Region& region) {
+  DeviceQueues& here = device_queues_[rank.value()];
+  account(rank).sent += source.total_bytes();
   OB_RETURN_IF_ERROR(here.device().write(here.in(), buffer, region, source));
   return here.order(here.in(), here.compute());
 }
 
-Status PanelExchange::fetch(std::size_t at, BufferId buffer, const Region& region,
+Status PanelExchange::fetch(Rank rank, BufferId buffer, const Region& region,
                             const Layout& destination) {
-  DeviceQueues& here = device_queues_[at];
-  account(at).fetched += destination.total_bytes();
+  DeviceQueues& here = device_queues_[rank.value()];
+  account(rank).fetched += destination.total_bytes();
   OB_RETURN_IF_ERROR(here.order(here.compute(), here.back()));
   return here.device().read(here.back(), buffer, region, destination);
 }
 
-Status PanelExchange::read_posted(std::size_t at, BufferId buffer, const Region& region,
+Status PanelExchange::read_posted(Rank rank, BufferId buffer, const Region& region,
                                   const Layout& destination) {
   // post_broadcast() has ordered this queue behind what makes it.
-  DeviceQueues& here = device_queues_[at];
-  account(at).fetched += destination.total_bytes();
+  DeviceQueues& here = device_queues_[rank.value()];
+  account(rank).fetched += destination.total_bytes();
   OB_RETURN_IF_ERROR(here.device().read(here.out(), buffer, region, destination));
   return here.device().synchronize(here.out()).status;
 }

@@ -8,6 +8,7 @@
 
 #include "algorithms/exchange/device_queues.hpp"
 #include "algorithms/exchange/exchange_model.hpp"
+#include "algorithms/index.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "device/device.hpp"
@@ -31,8 +32,8 @@ struct Traffic {
 };
 
 /// Every device has one thread, its rank, which alone submits to it; the functions that have an
-/// `at` are called by that rank. Copies go on beside what compute(at) does.
-/// Memory:  buffers and host memory must live until finish(at), or run_ranks(), has returned
+/// `rank` are called by that rank. Copies go on beside what compute(rank) does.
+/// Memory:  buffers and host memory must live until finish(rank), or run_ranks(), has returned
 /// Source:  DAC V.B, with the panel on its owner and copies from device to device
 class PanelExchange {
  public:
@@ -41,62 +42,60 @@ class PanelExchange {
   virtual ~PanelExchange() = default;
 
   std::size_t size() const { return device_queues_.size(); }
-  Device& device(std::size_t at) const { return device_queues_[at].device(); }
-  QueueId compute(std::size_t at) const { return device_queues_[at].compute(); }
-  const Traffic& traffic(std::size_t at) const { return traffic_[at]; }
-  std::uint64_t compute_ns(std::size_t at) const { return device_queues_[at].compute_ns(); }
+  Device& device(Rank rank) const { return device_queues_[rank.value()].device(); }
+  QueueId compute(Rank rank) const { return device_queues_[rank.value()].compute(); }
+  const Traffic& traffic(Rank rank) const { return traffic_[rank.value()]; }
+  std::uint64_t compute_ns(Rank rank) const { return device_queues_[rank.value()].compute_ns(); }
   virtual ExchangeModel model() const = 0;
 
-  /// Brings an operand to the device; what compute(at) gets from now on finds it.
-  virtual Status send(std::size_t at, const Layout& source, BufferId buffer, const Region& region);
-  /// Brings home what compute(at) has been given so far. Returns before it is here.
-  virtual Status fetch(std::size_t at, BufferId buffer, const Region& region,
-                       const Layout& destination);
+  /// Brings an operand to the device; what compute(rank) gets from now on finds it.
+  virtual Status send(Rank rank, const Layout& source, BufferId buffer, const Region& region);
+  /// Brings home what compute(rank) has been given so far. Returns before it is here.
+  virtual Status fetch(Rank rank, BufferId buffer, const Region& region, const Layout& destination);
 
-  /// Promises `receivers`, which get it in that order, what compute(at) has been given so far makes
-  /// of the message.
+  /// Promises `receivers`, which get it in that order, what compute(rank) has been given so far
+  /// makes of the message.
   /// @pre complete() follows before the next one; the message does not change before finish()
-  virtual Status post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
-                                std::span<const std::size_t> receivers) = 0;
+  virtual Status post_broadcast(Rank rank, MessageTag tag, const PanelMessage& message,
+                                std::span<const Rank> receivers) = 0;
   /// Reads what belongs to the last promise, and waits for it.
-  Status read_posted(std::size_t at, BufferId buffer, const Region& region,
-                     const Layout& destination);
+  Status read_posted(Rank rank, BufferId buffer, const Region& region, const Layout& destination);
   /// Sees to it that the last promise is kept; may wait for the message. Between post_broadcast()
   /// and this belongs what the device is to compute meanwhile.
-  virtual Status complete(std::size_t at) = 0;
-  /// Waits until the message can be had, brings it into a slot once that is free; what compute(at)
-  /// gets from now on finds it.
+  virtual Status complete(Rank rank) = 0;
+  /// Waits until the message can be had, brings it into a slot once that is free; what
+  /// compute(rank) gets from now on finds it.
   /// @pre regions have the shapes of those offered; at is one of the receivers
-  virtual Status receive(std::size_t at, MessageTag tag, const PanelMessage& message,
+  virtual Status receive(Rank rank, MessageTag tag, const PanelMessage& message,
                          std::size_t slot) = 0;
   /// Holds what send() is told next until a slot is free.
-  virtual Status wait_slot(std::size_t at, std::size_t slot) {
-    return device_queues_[at].wait_slot(slot);
+  virtual Status wait_slot(Rank rank, std::size_t slot) {
+    return device_queues_[rank.value()].wait_slot(slot);
   }
-  /// What compute(at) was given so far was the slot's last use.
-  Status release(std::size_t at, std::size_t slot) { return device_queues_[at].release(slot); }
+  /// What compute(rank) was given so far was the slot's last use.
+  Status release(Rank rank, std::size_t slot) { return device_queues_[rank.value()].release(slot); }
 
   /// Waits for all that was fetched.
-  virtual Status wait_results(std::size_t at) {
-    return device(at).synchronize(device_queues_[at].back()).status;
+  virtual Status wait_results(Rank rank) {
+    return device(rank).synchronize(device_queues_[rank.value()].back()).status;
   }
 
   /// What a rank does now and then that waits for other ranks, which may be waiting for its device.
   /// Errors: those of a device that is gone
-  virtual Status check(std::size_t /*at*/) { return {}; }
+  virtual Status check(Rank /*rank*/) { return {}; }
 
   /// Ends all waiting, of all ranks.   Threads: any
   virtual void abort(const Status& why) = 0;
-  /// Waits for all that `at` has under way; what failed first.
-  virtual Status finish(std::size_t at) { return device_queues_[at].finish(); }
+  /// Waits for all that `rank` has under way; what failed first.
+  virtual Status finish(Rank rank) { return device_queues_[rank.value()].finish(); }
 
  protected:
   explicit PanelExchange(std::vector<DeviceQueues> device_queues)
       : device_queues_(std::move(device_queues)), traffic_(device_queues_.size()) {}
 
   static Result<std::vector<DeviceQueues>> open_all(std::span<Device* const> devices);
-  DeviceQueues& queues(std::size_t at) { return device_queues_[at]; }
-  Traffic& account(std::size_t at) { return traffic_[at]; }
+  DeviceQueues& queues(Rank rank) { return device_queues_[rank.value()]; }
+  Traffic& account(Rank rank) { return traffic_[rank.value()]; }
 
  private:
   std::vector<DeviceQueues> device_queues_;

@@ -35,8 +35,8 @@ Result<std::unique_ptr<RingExchange>> RingExchange::create(std::span<Device* con
     OB_ASSIGN_OR_RETURN(Mailbox mailbox, device->peering()->mailbox());
     exchange->mailboxes_.push_back(std::move(mailbox));
   }
-  for (std::size_t at = 0; at < devices.size(); ++at) {
-    OB_RETURN_IF_ERROR(exchange->peer(at, (at + 1) % devices.size()).status());
+  for (Rank rank; rank.value() < devices.size(); ++rank) {
+    OB_RETURN_IF_ERROR(exchange->peer(rank, exchange->next(rank)).status());
   }
   return exchange;
 }
@@ -46,25 +46,25 @@ RingExchange::RingExchange(std::vector<DeviceQueues> device_queues, const Exchan
   model_.route = Route::ring;
 }
 
-Result<PeerId> RingExchange::peer(std::size_t at, std::size_t other) {
-  return peering(at).connect(mailboxes_[other]);
+Result<PeerId> RingExchange::peer(Rank rank, Rank other) {
+  return peering(rank).connect(mailboxes_[other.value()]);
 }
 
-Result<double> RingExchange::measure(std::size_t at, std::uint64_t bytes) {
-  const std::size_t other = (at + 1) % size();
-  DeviceBuffer source(device(at));
+Result<double> RingExchange::measure(Rank rank, std::uint64_t bytes) {
+  const Rank other = next(rank);
+  DeviceBuffer source(device(rank));
   DeviceBuffer target(device(other));
   double best = 0;
   const auto once = [&](std::uint64_t part) -> Status {
     const Region region{0, 1, Triangle::full, part, 1, part, 1};
     const auto start = std::chrono::steady_clock::now();
-    OB_ASSIGN_OR_RETURN(const PeerId next, peer(at, other));
+    OB_ASSIGN_OR_RETURN(const PeerId link, peer(rank, other));
     OB_RETURN_IF_ERROR(peering(other).receive(queues(other).in(), kProbe, target.id(), region, {}));
-    OB_RETURN_IF_ERROR(peering(at).send(queues(at).out(), next, kProbe, source.id(), region));
+    OB_RETURN_IF_ERROR(peering(rank).send(queues(rank).out(), link, kProbe, source.id(), region));
     OB_RETURN_IF_ERROR(peering(other).await(kProbe, [] { return false; }));
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     best = std::max(best, static_cast<double>(part) / taken.count());
-    return device(at).synchronize(queues(at).out()).status;
+    return device(rank).synchronize(queues(rank).out()).status;
   };
   const auto all = [&]() -> Status {
     OB_RETURN_IF_ERROR(source.allocate(bytes));
@@ -74,7 +74,7 @@ Result<double> RingExchange::measure(std::size_t at, std::uint64_t bytes) {
   };
   const Status status = all();
   if (status.ok()) return best;
-  (void)peering(at).leave();
+  (void)peering(rank).leave();
   (void)peering(other).leave();
   return status;
 }
@@ -84,34 +84,35 @@ bool RingExchange::is_aborted() const {
   return !aborted_.ok();
 }
 
-Status RingExchange::post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
-                                    std::span<const std::size_t> receivers) {
-  DeviceQueues& here = queues(at);
+Status RingExchange::post_broadcast(Rank rank, MessageTag tag, const PanelMessage& message,
+                                    std::span<const Rank> receivers) {
+  DeviceQueues& here = queues(rank);
   OB_RETURN_IF_ERROR(here.order(here.compute(), here.out()));
   if (receivers.empty()) return {};
   if (message.regions.size() > kMostRegions) {
     return {Code::internal, "a message of too many regions"};
   }
-  OB_ASSIGN_OR_RETURN(const PeerId first, peer(at, receivers.front()));
+  OB_ASSIGN_OR_RETURN(const PeerId first, peer(rank, receivers.front()));
   for (std::size_t r = 0; r < message.regions.size(); ++r) {
-    OB_RETURN_IF_ERROR(
-        peering(at).send(here.out(), first, number_of(tag, r), message.buffer, message.regions[r]));
+    OB_RETURN_IF_ERROR(peering(rank).send(here.out(), first, number_of(tag, r), message.buffer,
+                                          message.regions[r]));
   }
-  posted_[at].push_back(tag);
+  posted_[rank.value()].push_back(tag);
   const std::lock_guard lock(mutex_);
   Broadcast& broadcast = broadcasts_[tag];
   broadcast.left = 1;
-  broadcast.stops.push_back(at);
+  broadcast.stops.push_back(rank);
   broadcast.stops.insert(broadcast.stops.end(), receivers.begin(), receivers.end());
   changed_.notify_all();
   return {};
 }
 
-Status RingExchange::complete(std::size_t at) {
-  if (posted_[at].empty()) return {};
+Status RingExchange::complete(Rank rank) {
+  if (posted_[rank.value()].empty()) return {};
   const std::lock_guard lock(mutex_);
   // none: nobody wants it
-  if (const auto found = broadcasts_.find(posted_[at].back()); found != broadcasts_.end()) {
+  if (const auto found = broadcasts_.find(posted_[rank.value()].back());
+      found != broadcasts_.end()) {
     found->second.completed = true;
     changed_.notify_all();
   }
@@ -119,58 +120,57 @@ Status RingExchange::complete(std::size_t at) {
 }
 
 template <class Predicate>
-Status RingExchange::wait_others(std::size_t at, std::unique_lock<std::mutex>& lock,
-                                 Predicate over) {
+Status RingExchange::wait_others(Rank rank, std::unique_lock<std::mutex>& lock, Predicate over) {
   const auto ends = [&] { return !aborted_.ok() || over(); };
-  OB_RETURN_IF_ERROR(checked_wait(changed_, lock, ends, [this, at] { return check(at); }));
+  OB_RETURN_IF_ERROR(checked_wait(changed_, lock, ends, [this, rank] { return check(rank); }));
   return aborted_;
 }
 
-Status RingExchange::wait_arrival(std::size_t at, MessageTag tag, std::size_t stop) {
+Status RingExchange::wait_arrival(Rank rank, MessageTag tag, std::size_t stop) {
   std::unique_lock lock(mutex_);
-  return wait_others(at, lock, [&] {
+  return wait_others(rank, lock, [&] {
     const auto found = broadcasts_.find(tag);  // none: it has arrived everywhere
     return found == broadcasts_.end() || found->second.arrived > stop;
   });
 }
 
-Status RingExchange::wait_results(std::size_t at) {
-  for (const MessageTag tag : std::exchange(posted_[at], {})) {
-    OB_RETURN_IF_ERROR(wait_arrival(at, tag, 1));
+Status RingExchange::wait_results(Rank rank) {
+  for (const MessageTag tag : std::exchange(posted_[rank.value()], {})) {
+    OB_RETURN_IF_ERROR(wait_arrival(rank, tag, 1));
   }
-  return PanelExchange::wait_results(at);
+  return PanelExchange::wait_results(rank);
 }
 
-Status RingExchange::receive(std::size_t at, MessageTag tag, const PanelMessage& message,
+Status RingExchange::receive(Rank rank, MessageTag tag, const PanelMessage& message,
                              std::size_t slot) {
-  OB_RETURN_IF_ERROR(wait_slot(at, slot));
+  OB_RETURN_IF_ERROR(wait_slot(rank, slot));
   std::size_t stop = 0;
   PeerId next;
   {
     std::unique_lock lock(mutex_);
-    OB_RETURN_IF_ERROR(wait_others(at, lock, [&] { return broadcasts_.count(tag) != 0; }));
-    const std::vector<std::size_t>& stops = broadcasts_[tag].stops;
-    stop = static_cast<std::size_t>(std::find(stops.begin(), stops.end(), at) - stops.begin());
+    OB_RETURN_IF_ERROR(wait_others(rank, lock, [&] { return broadcasts_.count(tag) != 0; }));
+    const std::vector<Rank>& stops = broadcasts_[tag].stops;
+    stop = static_cast<std::size_t>(std::find(stops.begin(), stops.end(), rank) - stops.begin());
     if (stop + 1 < stops.size()) {
-      const std::size_t other = stops[stop + 1];
+      const Rank other = stops[stop + 1];
       lock.unlock();
-      OB_ASSIGN_OR_RETURN(next, peer(at, other));
+      OB_ASSIGN_OR_RETURN(next, peer(rank, other));
     }
   }
-  DeviceQueues& here = queues(at);
+  DeviceQueues& here = queues(rank);
   for (std::size_t r = 0; r < message.regions.size(); ++r) {
-    OB_RETURN_IF_ERROR(peering(at).receive(here.in(), number_of(tag, r), message.buffer,
-                                           message.regions[r], next));
+    OB_RETURN_IF_ERROR(peering(rank).receive(here.in(), number_of(tag, r), message.buffer,
+                                             message.regions[r], next));
   }
   for (std::size_t r = 0; r < message.regions.size(); ++r) {
-    OB_RETURN_IF_ERROR(peering(at).await(number_of(tag, r), [this] { return is_aborted(); }));
-    account(at).received += packed_bytes(message.regions[r]);
+    OB_RETURN_IF_ERROR(peering(rank).await(number_of(tag, r), [this] { return is_aborted(); }));
+    account(rank).received += packed_bytes(message.regions[r]);
   }
   std::unique_lock lock(mutex_);
   Broadcast& broadcast = broadcasts_[tag];
   broadcast.arrived = std::max(broadcast.arrived, stop + 1);
   changed_.notify_all();
-  OB_RETURN_IF_ERROR(wait_others(at, lock, [&] { return broadcast.completed; }));
+  OB_RETURN_IF_ERROR(wait_others(rank, lock, [&] { return broadcast.completed; }));
   if (++broadcast.left == broadcast.stops.size()) broadcasts_.erase(tag);
   return {};
 }
@@ -181,9 +181,9 @@ void RingExchange::abort(const Status& why) {
   changed_.notify_all();
 }
 
-Status RingExchange::finish(std::size_t at) {
-  if (is_aborted()) (void)peering(at).leave();  // one that cannot is broken, and told so below
-  return PanelExchange::finish(at);
+Status RingExchange::finish(Rank rank) {
+  if (is_aborted()) (void)peering(rank).leave();  // one that cannot is broken, and told so below
+  return PanelExchange::finish(rank);
 }
 
 }  // namespace ob::algorithms

@@ -25,37 +25,37 @@ class RingExchange final : public PanelExchange {
 
   /// How fast so many bytes go from a device to the next one.   @pre no rank runs
   /// Units: bytes, bytes/s   Errors: those of the devices, which have forgotten each other then
-  Result<double> measure(std::size_t at, std::uint64_t bytes);
+  Result<double> measure(Rank rank, std::uint64_t bytes);
 
   ExchangeModel model() const override { return model_; }
-  Status post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
-                        std::span<const std::size_t> receivers) override;
+  Status post_broadcast(Rank rank, MessageTag tag, const PanelMessage& message,
+                        std::span<const Rank> receivers) override;
   /// The message has been on its way since post_broadcast(); receive() returns after this.
-  Status complete(std::size_t at) override;
-  Status receive(std::size_t at, MessageTag tag, const PanelMessage& message,
-                 std::size_t slot) override;
+  Status complete(Rank rank) override;
+  Status receive(Rank rank, MessageTag tag, const PanelMessage& message, std::size_t slot) override;
   /// And until others have what this one offered: its memory may be used anew.
-  Status wait_results(std::size_t at) override;
-  Status check(std::size_t at) override { return peering(at).check(); }
+  Status wait_results(Rank rank) override;
+  Status check(Rank rank) override { return peering(rank).check(); }
   void abort(const Status& why) override;
   /// After a failure the devices forget each other, so that nothing arrives late.
-  Status finish(std::size_t at) override;
+  Status finish(Rank rank) override;
 
  private:
   // One message on its way round.
   struct Broadcast {
-    std::vector<std::size_t> stops;  // its owner first
-    std::size_t arrived = 1;         // at so many of them, in order
+    std::vector<Rank> stops;  // its owner first
+    std::size_t arrived = 1;  // at so many of them, in order
     bool completed = false;
     std::size_t left = 0;  // stops that need this no more
   };
 
   RingExchange(std::vector<DeviceQueues> device_queues, const ExchangeModel& model);
-  Peering& peering(std::size_t at) const { return *device(at).peering(); }
-  Result<PeerId> peer(std::size_t at, std::size_t other);
-  Status wait_arrival(std::size_t at, MessageTag tag, std::size_t stop);
+  Peering& peering(Rank rank) const { return *device(rank).peering(); }
+  Rank next(Rank rank) const { return Rank((rank.value() + 1) % size()); }
+  Result<PeerId> peer(Rank rank, Rank other);
+  Status wait_arrival(Rank rank, MessageTag tag, std::size_t stop);
   template <class Predicate>
-  Status wait_others(std::size_t at, std::unique_lock<std::mutex>& lock, Predicate over);
+  Status wait_others(Rank rank, std::unique_lock<std::mutex>& lock, Predicate over);
   bool is_aborted() const;
 
   ExchangeModel model_;

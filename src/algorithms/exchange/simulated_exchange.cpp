@@ -37,47 +37,46 @@ void SimulatedExchange::sleep_until(double time) const {
 }
 
 // As over a stream: its owner may use the memory again, and the device has it, when this returns.
-Status SimulatedExchange::send(std::size_t at, const Layout& source, BufferId /*buffer*/,
+Status SimulatedExchange::send(Rank rank, const Layout& source, BufferId /*buffer*/,
                                const Region& /*region*/) {
-  account(at).sent += source.total_bytes();
+  account(rank).sent += source.total_bytes();
   double arrival = 0;
   {
     const std::lock_guard lock(mutex_);
-    arrival = links_.send(at, static_cast<double>(source.total_bytes()), now());
+    arrival = links_.send(rank.value(), static_cast<double>(source.total_bytes()), now());
   }
   sleep_until(arrival);
   return {};
 }
 
-Status SimulatedExchange::fetch(std::size_t at, BufferId /*buffer*/, const Region& /*region*/,
+Status SimulatedExchange::fetch(Rank rank, BufferId /*buffer*/, const Region& /*region*/,
                                 const Layout& destination) {
-  DeviceQueues& here = queues(at);
-  account(at).fetched += destination.total_bytes();
+  DeviceQueues& here = queues(rank);
+  account(rank).fetched += destination.total_bytes();
   OB_RETURN_IF_ERROR(here.order(here.compute(), here.back()));
   OB_RETURN_IF_ERROR(here.order(here.out(), here.back()));  // others wait for their message
   const auto bytes = static_cast<double>(destination.total_bytes());
-  return here.device().on_reached(here.back(), false, [this, at, bytes](const QueueReport&) {
+  return here.device().on_reached(here.back(), false, [this, rank, bytes](const QueueReport&) {
     const std::lock_guard lock(mutex_);
     for (auto& [tag, broadcast] : broadcasts_) {
-      const bool leaves = broadcast.stops.front() == at && broadcast.passings.size() == 1;
+      const bool leaves = broadcast.stops.front() == rank && broadcast.passings.size() == 1;
       if (!leaves || model_.route == Route::relay) continue;
       broadcast.behind_bytes.push_back(bytes);  // others wait for the message, nobody for this
       return;
     }
-    send_home(at, bytes, now());
+    send_home(rank, bytes, now());
   });
 }
 
-Status SimulatedExchange::post_broadcast(std::size_t at, MessageTag tag,
-                                         const PanelMessage& message,
-                                         std::span<const std::size_t> receivers) {
-  DeviceQueues& here = queues(at);
+Status SimulatedExchange::post_broadcast(Rank rank, MessageTag tag, const PanelMessage& message,
+                                         std::span<const Rank> receivers) {
+  DeviceQueues& here = queues(rank);
   OB_RETURN_IF_ERROR(here.order(here.compute(), here.out()));
   if (receivers.empty()) return {};
   {
     const std::lock_guard lock(mutex_);
     Broadcast& broadcast = broadcasts_[tag];
-    broadcast.stops.push_back(at);
+    broadcast.stops.push_back(rank);
     broadcast.stops.insert(broadcast.stops.end(), receivers.begin(), receivers.end());
   }
   return here.device().on_reached(
@@ -85,14 +84,15 @@ Status SimulatedExchange::post_broadcast(std::size_t at, MessageTag tag,
       [this, tag, bytes = total_bytes(message)](const QueueReport&) { set_off(tag, bytes); });
 }
 
-void SimulatedExchange::send_home(std::size_t at, double bytes, double ready) {
-  home_at_[at] = std::max(home_at_[at], links_.fetch(at, bytes, ready));
+void SimulatedExchange::send_home(Rank rank, double bytes, double ready) {
+  home_at_[rank.value()] =
+      std::max(home_at_[rank.value()], links_.fetch(rank.value(), bytes, ready));
 }
 
 // True while results wait for a message that nobody has taken yet.
-bool SimulatedExchange::is_leaving(std::size_t at) const {
+bool SimulatedExchange::is_leaving(Rank rank) const {
   return std::any_of(broadcasts_.begin(), broadcasts_.end(), [&](const auto& entry) {
-    return entry.second.stops.front() == at && !entry.second.behind_bytes.empty();
+    return entry.second.stops.front() == rank && !entry.second.behind_bytes.empty();
   });
 }
 
@@ -102,18 +102,18 @@ void SimulatedExchange::set_off(MessageTag tag, double bytes) {
   const double ready = now();
   broadcast.passings.push_back({ready, {}});
   if (model_.route == Route::relay) {
-    broadcast.relayed = links_.up(broadcast.stops.front(), bytes, ready);
+    broadcast.relayed = links_.up(broadcast.stops.front().value(), bytes, ready);
   }
   changed_.notify_all();
 }
 
 // @pre the stop before has its times
-double SimulatedExchange::pass_to(Broadcast& broadcast, std::size_t at, double bytes, double free) {
+double SimulatedExchange::pass_to(Broadcast& broadcast, Rank rank, double bytes, double free) {
   const std::size_t stop = broadcast.passings.size();
   const LinkClock::Passing there =
-      model_.route == Route::relay
-          ? links_.down(at, bytes, broadcast.relayed, free)
-          : links_.forward(broadcast.stops[stop - 1], at, bytes, broadcast.passings.back(), free);
+      model_.route == Route::relay ? links_.down(rank.value(), bytes, broadcast.relayed, free)
+                                   : links_.forward(broadcast.stops[stop - 1].value(), rank.value(),
+                                                    bytes, broadcast.passings.back(), free);
   broadcast.passings.push_back(there);
   const double ready = broadcast.passings.front().ready;
   for (const double behind : std::exchange(broadcast.behind_bytes, {})) {
@@ -123,9 +123,9 @@ double SimulatedExchange::pass_to(Broadcast& broadcast, std::size_t at, double b
   return there.last();
 }
 
-Status SimulatedExchange::receive(std::size_t at, MessageTag tag, const PanelMessage& message,
+Status SimulatedExchange::receive(Rank rank, MessageTag tag, const PanelMessage& message,
                                   std::size_t slot) {
-  DeviceQueues& here = queues(at);
+  DeviceQueues& here = queues(rank);
   const double asked = now();
   OB_RETURN_IF_ERROR(here.wait_slot(slot));
   OB_RETURN_IF_ERROR(here.device().synchronize(here.in()).status);
@@ -133,7 +133,7 @@ Status SimulatedExchange::receive(std::size_t at, MessageTag tag, const PanelMes
   // Nothing is received for a rank that is busy elsewhere.
   const double free = had - asked > kAtOnce ? had : asked;
   const double bytes = total_bytes(message);
-  account(at).received += static_cast<std::uint64_t>(bytes);
+  account(rank).received += static_cast<std::uint64_t>(bytes);
   double arrival = 0;
   {
     std::unique_lock lock(mutex_);
@@ -142,12 +142,12 @@ Status SimulatedExchange::receive(std::size_t at, MessageTag tag, const PanelMes
       if (found == broadcasts_.end()) return false;
       const Broadcast& broadcast = found->second;
       const std::size_t reached = broadcast.passings.size();
-      return reached > 0 && reached < broadcast.stops.size() && broadcast.stops[reached] == at;
+      return reached > 0 && reached < broadcast.stops.size() && broadcast.stops[reached] == rank;
     };
     changed_.wait(lock, [&] { return !aborted_.ok() || its_turn(); });
     if (!aborted_.ok()) return aborted_;
     Broadcast& broadcast = broadcasts_[tag];
-    arrival = pass_to(broadcast, at, bytes, free);
+    arrival = pass_to(broadcast, rank, bytes, free);
     if (broadcast.passings.size() == broadcast.stops.size()) broadcasts_.erase(tag);
   }
   sleep_until(arrival);
@@ -160,30 +160,30 @@ void SimulatedExchange::abort(const Status& why) {
   changed_.notify_all();
 }
 
-Status SimulatedExchange::wait_slot(std::size_t at, std::size_t slot) {
-  DeviceQueues& here = queues(at);
+Status SimulatedExchange::wait_slot(Rank rank, std::size_t slot) {
+  DeviceQueues& here = queues(rank);
   OB_RETURN_IF_ERROR(here.wait_slot(slot));
   return here.device().synchronize(here.in()).status;
 }
 
-Status SimulatedExchange::wait_results(std::size_t at) {
-  const Status status = PanelExchange::wait_results(at);
-  sleep_until_home(at, status);
+Status SimulatedExchange::wait_results(Rank rank) {
+  const Status status = PanelExchange::wait_results(rank);
+  sleep_until_home(rank, status);
   return status;
 }
 
-Status SimulatedExchange::finish(std::size_t at) {
-  const Status status = PanelExchange::finish(at);
-  sleep_until_home(at, status);
+Status SimulatedExchange::finish(Rank rank) {
+  const Status status = PanelExchange::finish(rank);
+  sleep_until_home(rank, status);
   return status;
 }
 
-void SimulatedExchange::sleep_until_home(std::size_t at, const Status& status) {
+void SimulatedExchange::sleep_until_home(Rank rank, const Status& status) {
   double home = 0;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !status.ok() || !aborted_.ok() || !is_leaving(at); });
-    home = home_at_[at];
+    changed_.wait(lock, [&] { return !status.ok() || !aborted_.ok() || !is_leaving(rank); });
+    home = home_at_[rank.value()];
   }
   if (status.ok()) sleep_until(home);
 }

@@ -23,24 +23,23 @@ class SimulatedExchange final : public PanelExchange {
                                                            const ExchangeModel& model);
 
   ExchangeModel model() const override { return model_; }
-  Status send(std::size_t at, const Layout& source, BufferId buffer, const Region& region) override;
-  Status fetch(std::size_t at, BufferId buffer, const Region& region,
+  Status send(Rank rank, const Layout& source, BufferId buffer, const Region& region) override;
+  Status fetch(Rank rank, BufferId buffer, const Region& region,
                const Layout& destination) override;
-  Status post_broadcast(std::size_t at, MessageTag tag, const PanelMessage& message,
-                        std::span<const std::size_t> receivers) override;
-  Status complete(std::size_t /*at*/) override { return {}; }
-  Status receive(std::size_t at, MessageTag tag, const PanelMessage& message,
-                 std::size_t slot) override;
-  Status wait_slot(std::size_t at, std::size_t slot) override;
-  Status wait_results(std::size_t at) override;
+  Status post_broadcast(Rank rank, MessageTag tag, const PanelMessage& message,
+                        std::span<const Rank> receivers) override;
+  Status complete(Rank /*rank*/) override { return {}; }
+  Status receive(Rank rank, MessageTag tag, const PanelMessage& message, std::size_t slot) override;
+  Status wait_slot(Rank rank, std::size_t slot) override;
+  Status wait_results(Rank rank) override;
   void abort(const Status& why) override;
-  Status finish(std::size_t at) override;
+  Status finish(Rank rank) override;
 
  private:
   using Clock = std::chrono::steady_clock;
   // One message on its way round.
   struct Broadcast {
-    std::vector<std::size_t> stops;            // its owner first
+    std::vector<Rank> stops;                   // its owner first
     std::vector<LinkClock::Passing> passings;  // of stops that it has reached or will
     LinkClock::Passing relayed;                // in this process
     std::vector<double> behind_bytes;          // what its owner sends home behind it
@@ -49,10 +48,10 @@ class SimulatedExchange final : public PanelExchange {
   double now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   void sleep_until(double time) const;
   void set_off(MessageTag tag, double bytes);
-  void send_home(std::size_t at, double bytes, double ready);
-  bool is_leaving(std::size_t at) const;
-  void sleep_until_home(std::size_t at, const Status& status);
-  double pass_to(Broadcast& broadcast, std::size_t at, double bytes, double free);
+  void send_home(Rank rank, double bytes, double ready);
+  bool is_leaving(Rank rank) const;
+  void sleep_until_home(Rank rank, const Status& status);
+  double pass_to(Broadcast& broadcast, Rank rank, double bytes, double free);
 
   const ExchangeModel model_;
   const Clock::time_point start_ = Clock::now();

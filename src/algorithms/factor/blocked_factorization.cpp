@@ -7,8 +7,8 @@
 namespace ob::algorithms {
 
 Status BlockedFactorization::run() {
-  return run_ranks(exchange_, [this](std::size_t at) {
-    // Whatever ends this rank early, the others do not wait for its turn.
+  return run_ranks(exchange_, [this](Rank rank) {
+    // If this rank ends early, for whatever reason, the others do not wait for it.
     struct Guard {
       BlockedFactorization& run;
       Status status{Code::out_of_memory, "no memory for a call on several devices"};
@@ -18,120 +18,140 @@ Status BlockedFactorization::run() {
         run.results_gate_.abort(status);
       }
     } guard{*this};
-    guard.status = rank(at);
+    guard.status = run_rank(rank);
     return guard.status;
   });
 }
 
-Status BlockedFactorization::rank(std::size_t at) {
-  OB_RETURN_IF_ERROR(allocate(at));
-  for (std::size_t number = 0; number < distribution_.slabs(); ++number) {
-    slab_[at] = number;
-    OB_RETURN_IF_ERROR(run_slab(at));
-    if (number + 1 < distribution_.slabs()) OB_RETURN_IF_ERROR(finish_slab(at));
+Status BlockedFactorization::run_rank(Rank rank) {
+  OB_RETURN_IF_ERROR(allocate(rank));
+  for (SlabIndex slab; slab < distribution_.end_slab(); ++slab) {
+    slab_[rank.value()] = slab;
+    OB_RETURN_IF_ERROR(run_slab(rank));
+    if (slab + 1 < distribution_.end_slab()) OB_RETURN_IF_ERROR(finish_slab(rank));
   }
   return {};
 }
 
-Status BlockedFactorization::run_slab(std::size_t at) {
-  const Slab& now = slab(at);
-  const std::size_t own = distribution_.next_of(at, now.first);
-  if (own < now.end) OB_RETURN_IF_ERROR(ensure_sent(at, own));
-  if (has(at, 0)) {
-    OB_RETURN_IF_ERROR(make(at, 0));
-    // its next block travels while the panel is made
-    const std::size_t next = distribution_.next_of(at, 1);
-    if (next < now.end) OB_RETURN_IF_ERROR(ensure_sent(at, next));
-    OB_RETURN_IF_ERROR(complete_panel(at, 0));
+Status BlockedFactorization::run_slab(Rank rank) {
+  const Slab& now = slab(rank);
+  const BlockIndex first_own = distribution_.next_of(rank, now.first);
+  if (first_own < now.end) OB_RETURN_IF_ERROR(ensure_sent(rank, first_own));
+  if (owns(rank, BlockIndex(0))) OB_RETURN_IF_ERROR(start_first_panel(rank));
+  for (BlockIndex panel; panel < std::min(end_panel_, now.end); ++panel) {
+    if (needs(rank, panel)) OB_RETURN_IF_ERROR(step(rank, panel));
   }
-  for (std::size_t panel = 0; panel < std::min(panels_, now.end); ++panel) {
-    if (needs(at, panel)) OB_RETURN_IF_ERROR(step(at, panel));
-  }
-  for (std::size_t block = distribution_.next_of(at, std::max(panels_, now.first)); block < now.end;
-       block = distribution_.next_of(at, block + 1)) {
-    OB_RETURN_IF_ERROR(fetch_block(at, block));
-  }
-  return {};
+  return fetch_unfactored(rank);
 }
 
-// What is on the device is at home, where others may read it, before the next slab takes its place.
-Status BlockedFactorization::finish_slab(std::size_t at) {
-  OB_RETURN_IF_ERROR(exchange_.wait_results(at));
-  const std::size_t end = std::min(panels_, slab(at).end);
-  for (std::size_t panel = distribution_.next_of(at, slab(at).first); panel < end;
-       panel = distribution_.next_of(at, panel + 1)) {
-    results_gate_.leave(panel);
+Status BlockedFactorization::start_first_panel(Rank rank) {
+  const BlockIndex panel(0);
+  OB_RETURN_IF_ERROR(factor_and_broadcast(rank, panel));
+  // the next own block travels while the panel is factored
+  const BlockIndex next_own = distribution_.next_of(rank, panel + 1);
+  if (next_own < slab(rank).end) OB_RETURN_IF_ERROR(ensure_sent(rank, next_own));
+  return complete_broadcast(rank, panel);
+}
+
+// One step of the factorization: update the own blocks with a panel. If the device owns the next
+// panel, it updates, factors and broadcasts that one first (look-ahead).
+Status BlockedFactorization::step(Rank rank, BlockIndex panel) {
+  const BlockIndex next = panel + 1;
+  const bool owns_next = next < end_panel_ && owns(rank, next);
+  OB_RETURN_IF_ERROR(obtain(rank, panel));
+  if (owns_next) {
+    if (panel == BlockIndex(0)) OB_RETURN_IF_ERROR(ensure_sent(rank, next));
+    OB_RETURN_IF_ERROR(update(rank, panel, next, next + 1));
+    OB_RETURN_IF_ERROR(factor_and_broadcast(rank, next));
   }
-  return {};
+  OB_RETURN_IF_ERROR(update_trailing(rank, panel, owns_next ? next + 1 : next));
+  OB_RETURN_IF_ERROR(exchange_.release(rank, slot_of(panel)));
+  return owns_next ? complete_broadcast(rank, next) : Status();
 }
 
-Status BlockedFactorization::ensure_sent(std::size_t at, std::size_t block) {
-  if (block < sent_[at]) return {};
-  sent_[at] = block + 1;
-  OB_RETURN_IF_ERROR(send_gate_.enter(block, looking_at(at)));
-  OB_RETURN_IF_ERROR(send_block(at, block));
-  send_gate_.leave(block);
-  return {};
-}
-
-// Updates all own blocks behind a panel, the next panel first.
-Status BlockedFactorization::step(std::size_t at, std::size_t panel) {
+// Has the panel on the device: from an earlier slab, from its owner, or because it is an own one.
+Status BlockedFactorization::obtain(Rank rank, BlockIndex panel) {
+  if (panel < slab(rank).first) return reload(rank, panel);
+  if (owns(rank, panel)) return {};
   const std::size_t slot = slot_of(panel);
-  if (panel < slab(at).first) {
-    OB_RETURN_IF_ERROR(reload(at, panel));
-  } else if (!has(at, panel)) {
-    OB_RETURN_IF_ERROR(exchange_.receive(at, panel, receive_buffer(at, panel, slot), slot));
-  }
-  const std::size_t next = panel + 1;
-  const bool makes_next = next < panels_ && has(at, next);
-  if (makes_next) {
-    if (panel == 0) OB_RETURN_IF_ERROR(ensure_sent(at, next));
-    OB_RETURN_IF_ERROR(update(at, panel, next, next + 1));
-    OB_RETURN_IF_ERROR(make(at, next));
-  }
-  const std::size_t rest = std::max(makes_next ? next + 1 : next, slab(at).first);
-  OB_RETURN_IF_ERROR(update_rest(at, panel, distribution_.next_of(at, rest)));
-  OB_RETURN_IF_ERROR(exchange_.release(at, slot));
-  return makes_next ? complete_panel(at, next) : Status();
+  return exchange_.receive(rank, panel.value(), receive_buffer(rank, panel, slot), slot);
 }
 
-Status BlockedFactorization::make(std::size_t at, std::size_t panel) {
-  OB_RETURN_IF_ERROR(factor(at, panel));
-  std::vector<std::size_t> receivers;
+Status BlockedFactorization::reload(Rank rank, BlockIndex panel) {
+  OB_RETURN_IF_ERROR(results_gate_.enter(panel.value() + 1, device_check(rank)));
+  const std::size_t slot = slot_of(panel);
+  OB_RETURN_IF_ERROR(exchange_.wait_slot(rank, slot));
+  const PanelMessage buffer = receive_buffer(rank, panel, slot);
+  const std::vector<Layout> host = host_panel(rank, panel);
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    OB_RETURN_IF_ERROR(exchange_.send(rank, host[i], buffer.buffer, buffer.regions[i]));
+  }
+  return {};
+}
+
+Status BlockedFactorization::factor_and_broadcast(Rank rank, BlockIndex panel) {
+  OB_RETURN_IF_ERROR(factor(rank, panel));
+  OB_RETURN_IF_ERROR(
+      exchange_.post_broadcast(rank, panel.value(), message(rank, panel), receivers(rank, panel)));
+  return fetch_block(rank, panel);
+}
+
+Status BlockedFactorization::complete_broadcast(Rank rank, BlockIndex panel) {
+  OB_RETURN_IF_ERROR(before_completion(rank, panel));
+  return exchange_.complete(rank);
+}
+
+// The other devices that have blocks of this slab behind the panel, the next device first.
+std::vector<Rank> BlockedFactorization::receivers(Rank rank, BlockIndex panel) const {
+  std::vector<Rank> found;
   for (std::size_t i = 1; i < distribution_.devices(); ++i) {
-    const std::size_t other = (at + i) % distribution_.devices();
-    // asked of this rank's slab: another one may not have come to it yet
-    if (distribution_.next_of(other, panel + 1) < slab(at).end) receivers.push_back(other);
+    const Rank other((rank.value() + i) % distribution_.devices());
+    // the slab is this rank's: the other rank may still work on an earlier one
+    if (distribution_.next_of(other, panel + 1) < slab(rank).end) found.push_back(other);
   }
-  OB_RETURN_IF_ERROR(exchange_.post_broadcast(at, panel, message(at, panel), receivers));
-  return fetch_block(at, panel);
+  return found;
 }
 
-Status BlockedFactorization::complete_panel(std::size_t at, std::size_t panel) {
-  OB_RETURN_IF_ERROR(before_completion(at, panel));
-  return exchange_.complete(at);
-}
-
-Status BlockedFactorization::reload(std::size_t at, std::size_t panel) {
-  OB_RETURN_IF_ERROR(results_gate_.enter(panel + 1, looking_at(at)));
-  const std::size_t slot = slot_of(panel);
-  OB_RETURN_IF_ERROR(exchange_.wait_slot(at, slot));
-  const PanelMessage there = receive_buffer(at, panel, slot);
-  const std::vector<Layout> here = host_panel(at, panel);
-  for (std::size_t i = 0; i < here.size(); ++i) {
-    OB_RETURN_IF_ERROR(exchange_.send(at, here[i], there.buffer, there.regions[i]));
+Status BlockedFactorization::update_trailing(Rank rank, BlockIndex panel, BlockIndex first) {
+  const Slab& now = slab(rank);
+  BlockIndex block = distribution_.next_of(rank, std::max(first, now.first));
+  if (block >= now.end) return {};
+  if (panel > BlockIndex(0)) return update(rank, panel, block, now.end);
+  // the first panel updates each block as it arrives
+  for (; block < now.end; block = distribution_.next_of(rank, block + 1)) {
+    OB_RETURN_IF_ERROR(ensure_sent(rank, block));
+    OB_RETURN_IF_ERROR(update(rank, panel, block, block + 1));
   }
   return {};
 }
 
-Status BlockedFactorization::update_rest(std::size_t at, std::size_t panel, std::size_t first) {
-  if (first >= slab(at).end) return {};
-  if (panel > 0) return update(at, panel, first, slab(at).end);
-  // The first panel is applied to each block as it arrives.
-  for (std::size_t block = first; block < slab(at).end;
-       block = distribution_.next_of(at, block + 1)) {
-    OB_RETURN_IF_ERROR(ensure_sent(at, block));
-    OB_RETURN_IF_ERROR(update(at, panel, block, block + 1));
+Status BlockedFactorization::ensure_sent(Rank rank, BlockIndex block) {
+  if (block < end_sent_[rank.value()]) return {};
+  end_sent_[rank.value()] = block + 1;
+  OB_RETURN_IF_ERROR(send_gate_.enter(block.value(), device_check(rank)));
+  OB_RETURN_IF_ERROR(send_block(rank, block));
+  send_gate_.leave(block.value());
+  return {};
+}
+
+// Blocks behind the last panel are final once all panels have updated them.
+Status BlockedFactorization::fetch_unfactored(Rank rank) {
+  const Slab& now = slab(rank);
+  BlockIndex block = distribution_.next_of(rank, std::max(end_panel_, now.first));
+  for (; block < now.end; block = distribution_.next_of(rank, block + 1)) {
+    OB_RETURN_IF_ERROR(fetch_block(rank, block));
+  }
+  return {};
+}
+
+// The results of the slab are in host memory, where other ranks may reload them, before the next
+// slab replaces them on the device.
+Status BlockedFactorization::finish_slab(Rank rank) {
+  OB_RETURN_IF_ERROR(exchange_.wait_results(rank));
+  const BlockIndex end = std::min(end_panel_, slab(rank).end);
+  BlockIndex panel = distribution_.next_of(rank, slab(rank).first);
+  for (; panel < end; panel = distribution_.next_of(rank, panel + 1)) {
+    results_gate_.leave(panel.value());
   }
   return {};
 }

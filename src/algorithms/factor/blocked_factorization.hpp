@@ -1,5 +1,5 @@
 #pragma once
-// What Cholesky, LU and QR over devices share: who does what, and when.
+// The steps that Cholesky, LU and QR over several devices share.
 
 #include <algorithm>
 #include <cstddef>
@@ -10,101 +10,111 @@
 #include "algorithms/exchange/ordered_gate.hpp"
 #include "algorithms/exchange/panel_exchange.hpp"
 #include "algorithms/factor/column_distribution.hpp"
+#include "algorithms/factor/indices.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
 
 namespace ob::algorithms {
 
-/// A factorization of column blocks that are distributed out to the devices of a exchange,
-/// right-looking within a slab: each panel is made by its owner and goes round; with look-ahead 1,
-/// so that the next panel is made and is on its way while the rest is updated with this one. Blocks
-/// are sent in the order in which they become panels, and go home as soon as they are final. What
-/// does not fit on the devices at once is done slab after slab, left-looking: panels of earlier
-/// slabs come back from home, one after the other, once for each slab and device. Threads: run() by
-/// one; the functions with an `at` are called by that rank alone Source:  algorithms 1 (out of
-/// core), 2; DAC V.B
+/// A factorization of column blocks that are distributed over the devices of an exchange.
+/// Within a slab it is right-looking: the owner factors a panel and broadcasts it, and all devices
+/// update their blocks with it. With look-ahead 1, the next panel is factored and broadcast before
+/// the rest is updated. Blocks are sent in the order in which they become panels, and return as
+/// soon as they are final. A matrix that does not fit on the devices at once is factored slab after
+/// slab, left-looking: each slab reloads the panels of earlier slabs from the host, one after the
+/// other, on each device.
+/// Threads: run() by one thread; functions with a `rank` by the thread of that rank only
+/// Source:  algorithms 1 (out of core), 2; DAC V.B
 class BlockedFactorization {
  public:
   BlockedFactorization(const BlockedFactorization&) = delete;
   BlockedFactorization& operator=(const BlockedFactorization&) = delete;
   virtual ~BlockedFactorization() = default;
 
-  /// Errors: those of the devices and the exchange. Nothing is under way afterwards
+  /// Runs all ranks and waits for them. The results are in host memory then.
+  /// Errors: those of the devices and the exchange. No command is under way afterwards.
   Status run();
-  /// Frees what the devices hold; results are at home.   @pre run() has returned
+  /// Frees the memory on the devices.   @pre run() has returned
   virtual void release_devices() = 0;
 
  protected:
-  /// Messages that a device holds besides what is its own: one is used, one arrives.
+  /// Panels of other devices that a device holds: one is used, one arrives.
   static constexpr std::size_t kSlots = 2;
 
-  /// @param panels of the blocks, how many are factored; the others are only updated
+  /// @param end_panel blocks before it are factored, the others only updated
   /// @pre distribution.devices() == exchange.size()
-  BlockedFactorization(PanelExchange& exchange, ColumnDistribution distribution, std::size_t panels)
+  BlockedFactorization(PanelExchange& exchange, ColumnDistribution distribution,
+                       BlockIndex end_panel)
       : exchange_(exchange),
         distribution_(std::move(distribution)),
-        panels_(panels),
+        end_panel_(end_panel),
         slab_(distribution_.devices()),
-        sent_(distribution_.devices()),
+        end_sent_(distribution_.devices()),
         send_gate_(exchange.model().links_of_client()),
         results_gate_(1) {}
 
-  /// Makes room on the device, for all slabs.
-  virtual Status allocate(std::size_t at) = 0;
-  virtual Status send_block(std::size_t at, std::size_t block) = 0;
-  /// Brings a final block home.
-  virtual Status fetch_block(std::size_t at, std::size_t block) = 0;
-  /// Makes a panel of an own block.
-  virtual Status factor(std::size_t at, std::size_t panel) = 0;
-  /// Between what the device computes meanwhile and the delivery of an own panel.
-  virtual Status before_completion(std::size_t /*at*/, std::size_t /*panel*/) { return {}; }
-  /// What others need of an own panel.
-  virtual PanelMessage message(std::size_t at, std::size_t panel) const = 0;
-  /// Where a panel that was made elsewhere, or for an earlier slab, comes to.
-  virtual PanelMessage receive_buffer(std::size_t at, std::size_t panel,
-                                      std::size_t slot) const = 0;
-  /// Where a panel of an earlier slab lies here: of each region of receive_buffer().
-  virtual std::vector<Layout> host_panel(std::size_t at, std::size_t panel) = 0;
-  /// Updates those of the own blocks that are in [first, end) with a panel; it is in a slot unless
-  /// the device has() it. @pre end is the end of the slab, or first + 1
-  virtual Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t end) = 0;
+  /// Allocates memory on the device, enough for every slab.
+  virtual Status allocate(Rank rank) = 0;
+  virtual Status send_block(Rank rank, BlockIndex block) = 0;
+  /// Fetches a final block to the host.
+  virtual Status fetch_block(Rank rank, BlockIndex block) = 0;
+  /// Factors an own block, which becomes a panel.
+  virtual Status factor(Rank rank, BlockIndex panel) = 0;
+  /// Runs between the commands that overlap with a broadcast and its completion.
+  virtual Status before_completion(Rank /*rank*/, BlockIndex /*panel*/) { return {}; }
+  /// The parts of an own panel that other devices need.
+  virtual PanelMessage message(Rank rank, BlockIndex panel) const = 0;
+  /// The place on the device for a panel that it does not own, or that an earlier slab has.
+  virtual PanelMessage receive_buffer(Rank rank, BlockIndex panel, std::size_t slot) const = 0;
+  /// The place in host memory of each region of receive_buffer(), for a panel of an earlier slab.
+  virtual std::vector<Layout> host_panel(Rank rank, BlockIndex panel) = 0;
+  /// Updates the own blocks in [first, end) with a panel. The panel is in a slot unless the device
+  /// owns() it.
+  /// @pre end == slab(rank).end || end == first + 1
+  virtual Status update(Rank rank, BlockIndex panel, BlockIndex first, BlockIndex end) = 0;
 
   PanelExchange& exchange() const { return exchange_; }
   const ColumnDistribution& blocks() const { return distribution_; }
-  std::size_t panels() const { return panels_; }
-  /// What a device is working on.
-  const Slab& slab(std::size_t at) const { return distribution_.slab(slab_[at]); }
-  std::size_t slab_number(std::size_t at) const { return slab_[at]; }
-  bool has(std::size_t at, std::size_t block) const {
-    return slab(at).contains(block) && distribution_.owner(block) == at;
+  BlockIndex end_panel() const { return end_panel_; }
+  /// The slab that a device works on.
+  SlabIndex slab_index(Rank rank) const { return slab_[rank.value()]; }
+  const Slab& slab(Rank rank) const { return distribution_.slab(slab_index(rank)); }
+  /// True if the block is on the device, as a part of the present slab.
+  bool owns(Rank rank, BlockIndex block) const {
+    return slab(rank).contains(block) && distribution_.owner(block) == rank;
   }
-  static std::size_t slot_of(std::size_t panel) { return panel % kSlots; }
+  static std::size_t slot_of(BlockIndex panel) { return panel.value() % kSlots; }
 
  private:
-  Status rank(std::size_t at);
-  Status run_slab(std::size_t at);
-  Status ensure_sent(std::size_t at, std::size_t block);
-  Status step(std::size_t at, std::size_t panel);
-  Status make(std::size_t at, std::size_t panel);
-  Status complete_panel(std::size_t at, std::size_t panel);
-  Status reload(std::size_t at, std::size_t panel);
-  Status update_rest(std::size_t at, std::size_t panel, std::size_t first);
-  Status finish_slab(std::size_t at);
-  // What a rank does while it waits for others.
-  std::function<Status()> looking_at(std::size_t at) const {
-    return [this, at] { return exchange_.check(at); };
+  Status run_rank(Rank rank);
+  Status run_slab(Rank rank);
+  Status start_first_panel(Rank rank);
+  Status step(Rank rank, BlockIndex panel);
+  Status obtain(Rank rank, BlockIndex panel);
+  Status reload(Rank rank, BlockIndex panel);
+  Status factor_and_broadcast(Rank rank, BlockIndex panel);
+  Status complete_broadcast(Rank rank, BlockIndex panel);
+  Status update_trailing(Rank rank, BlockIndex panel, BlockIndex first);
+  Status ensure_sent(Rank rank, BlockIndex block);
+  Status fetch_unfactored(Rank rank);
+  Status finish_slab(Rank rank);
+  std::vector<Rank> receivers(Rank rank, BlockIndex panel) const;
+  // Run by a rank while it waits for other ranks.
+  std::function<Status()> device_check(Rank rank) const {
+    return [this, rank] { return exchange_.check(rank); };
   }
-  bool needs(std::size_t at, std::size_t panel) const {
-    return distribution_.next_of(at, std::max(panel + 1, slab(at).first)) < slab(at).end;
+  // True if the device updates blocks of its slab with the panel.
+  bool needs(Rank rank, BlockIndex panel) const {
+    return distribution_.next_of(rank, std::max(panel + 1, slab(rank).first)) < slab(rank).end;
   }
 
   PanelExchange& exchange_;
   const ColumnDistribution distribution_;
-  const std::size_t panels_;
-  std::vector<std::size_t> slab_;  // by each rank: where it is
-  std::vector<std::size_t> sent_;  // by each rank: its blocks before that one
-  OrderedGate send_gate_;          // in the order of blocks
-  OrderedGate results_gate_;       // panels, over when they are there
+  const BlockIndex end_panel_;
+  std::vector<SlabIndex> slab_;       // of each rank
+  std::vector<BlockIndex> end_sent_;  // of each rank: its blocks before this one are on the device
+  OrderedGate send_gate_;             // blocks enter in their order
+  OrderedGate results_gate_;          // panels leave when they are in host memory
 };
 
 }  // namespace ob::algorithms

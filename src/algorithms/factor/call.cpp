@@ -87,13 +87,13 @@ class FactorCall {
 
   Status factor(BlockedFactorization& made) {
     OB_RETURN_IF_ERROR(made.run());
-    for (std::size_t at = 0; at < exchange_.size(); ++at) {
-      const Traffic& traffic = exchange_.traffic(at);
+    for (Rank rank; rank.value() < exchange_.size(); ++rank) {
+      const Traffic& traffic = exchange_.traffic(rank);
       const bool relays = exchange_.model().route == Route::relay;
       timings_.bytes_to += traffic.sent + (relays ? traffic.received : 0);
       timings_.bytes_between += relays ? 0 : traffic.received;
       timings_.bytes_from += traffic.fetched;
-      timings_.compute_ns += exchange_.compute_ns(at);
+      timings_.compute_ns += exchange_.compute_ns(rank);
     }
     timings_.more_devices = exchange_.size() - 1;
     made.release_devices();  // whoever solves needs the memory

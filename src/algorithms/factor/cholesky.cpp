@@ -8,7 +8,7 @@ namespace ob::algorithms {
 
 CholeskyFactorization::CholeskyFactorization(PanelExchange& exchange, const Problem& problem,
                                              const ColumnDistribution& distribution)
-    : BlockedFactorization(exchange, distribution, distribution.blocks()),
+    : BlockedFactorization(exchange, distribution, distribution.end_block()),
       problem_(problem),
       complex_(is_complex(problem.precision)),
       potrf_(routine_of("potrf", problem.precision)),
@@ -16,10 +16,10 @@ CholeskyFactorization::CholeskyFactorization(PanelExchange& exchange, const Prob
       herk_(routine_of(complex_ ? "herk" : "syrk", problem.precision)),
       gemm_(routine_of("gemm", problem.precision)),
       results_(problem.n * problem.n * element()),
-      infos_(panels()),
-      rooms_(exchange.size()) {}
+      infos_(end_panel().value()),
+      memory_(exchange.size()) {}
 
-// Of a block: `length` along the triangle's long side, `width` across.
+// A part of a block: `length` along the long side of the triangle, `width` across.
 Region CholeskyFactorization::region(std::uint64_t offset_bytes, std::uint64_t length,
                                      std::uint64_t width, std::uint64_t ld) const {
   Region made;
@@ -32,210 +32,223 @@ Region CholeskyFactorization::region(std::uint64_t offset_bytes, std::uint64_t l
   return made;
 }
 
-// A block on its device, from an index along its long side on.
-Region CholeskyFactorization::in_own(std::size_t at, std::size_t block, std::uint64_t from,
+// A part of a block on its device, from the index `from` along its long side on.
+Region CholeskyFactorization::in_own(Rank rank, BlockIndex block, GlobalIndex from,
                                      std::uint64_t length) const {
-  const std::uint64_t across = blocks().local_first(block);
-  const std::uint64_t along = from - base(at);
+  const std::uint64_t across = blocks().local_first(block).value();
+  const std::uint64_t along = from - base(rank);
   const std::uint64_t ld =
-      problem_.lower ? problem_.n - base(at) : blocks().local_count(at, slab_number(at));
+      problem_.lower ? end() - base(rank) : blocks().local_count(rank, slab_index(rank));
   const std::uint64_t index = problem_.lower ? along + across * ld : across + along * ld;
   return region(index * element(), length, blocks().count(block), ld);
 }
 
-// The same where all of A lies.
-Region CholeskyFactorization::in_matrix(std::size_t block, std::uint64_t from, std::uint64_t length,
+// The same part where all of A lies.
+Region CholeskyFactorization::in_matrix(BlockIndex block, GlobalIndex from, std::uint64_t length,
                                         std::uint64_t ld) const {
-  const std::uint64_t across = blocks().first(block);
-  const std::uint64_t index = problem_.lower ? from + across * ld : across + from * ld;
+  const std::uint64_t across = blocks().first(block).value();
+  const std::uint64_t index =
+      problem_.lower ? from.value() + across * ld : across + from.value() * ld;
   return region(index * element(), length, blocks().count(block), ld);
 }
 
-DeviceOperand CholeskyFactorization::own_part(std::size_t at, std::size_t block,
-                                              std::uint64_t from) const {
-  const Region part = in_own(at, block, from, 0);
-  return {rooms_[at]->own.id(), part.offset_bytes, static_cast<std::int64_t>(part.ld)};
+DeviceOperand CholeskyFactorization::own_part(Rank rank, BlockIndex block, GlobalIndex from) const {
+  const Region part = in_own(rank, block, from, 0);
+  return {memory_[rank.value()]->own.id(), part.offset_bytes, static_cast<std::int64_t>(part.ld)};
 }
 
-// Of a panel what lies behind its block of the diagonal, wherever it is.
-DeviceOperand CholeskyFactorization::panel_part(std::size_t at, std::size_t panel,
-                                                std::uint64_t from) const {
-  if (has(at, panel)) return own_part(at, panel, from);
-  const PanelMessage there = receive_buffer(at, panel, slot_of(panel));
-  const std::uint64_t step = problem_.lower ? 1 : there.regions[0].ld;
-  return {there.buffer, (from - behind(at, panel)) * step * element(),
-          static_cast<std::int64_t>(there.regions[0].ld)};
+// The part of a panel behind its block of the diagonal, whether the device owns it or not.
+DeviceOperand CholeskyFactorization::panel_part(Rank rank, BlockIndex panel,
+                                                GlobalIndex from) const {
+  if (owns(rank, panel)) return own_part(rank, panel, from);
+  const PanelMessage received = receive_buffer(rank, panel, slot_of(panel));
+  const std::uint64_t step = problem_.lower ? 1 : received.regions[0].ld;
+  return {received.buffer, (from - behind(rank, panel)) * step * element(),
+          static_cast<std::int64_t>(received.regions[0].ld)};
 }
 
-Status CholeskyFactorization::allocate(std::size_t at) {
+Status CholeskyFactorization::allocate(Rank rank) {
   if (results_.data() == nullptr) {
     return {Code::out_of_memory,
-            "no memory for a factor of order " + std::to_string(problem_.n) + " on this side"};
+            "no memory for a factor of order " + std::to_string(problem_.n) + " in host memory"};
   }
-  rooms_[at] = std::make_unique<Room>(exchange().device(at));
-  Room& room = *rooms_[at];
+  memory_[rank.value()] = std::make_unique<Memory>(exchange().device(rank));
+  Memory& memory = *memory_[rank.value()];
   const std::uint64_t n = problem_.n;
   std::uint64_t most = 0;
-  for (std::size_t number = 0; number < blocks().slabs(); ++number) {
-    const std::uint64_t length = n - blocks().first(blocks().slab(number).first);
-    most = std::max(most, length * blocks().local_count(at, number));
+  for (SlabIndex slab; slab < blocks().end_slab(); ++slab) {
+    const std::uint64_t length = end() - blocks().first(blocks().slab(slab).first);
+    most = std::max(most, length * blocks().local_count(rank, slab));
   }
-  OB_RETURN_IF_ERROR(room.own.allocate(most * element()));
-  OB_RETURN_IF_ERROR(room.infos.allocate(panels() * sizeof(std::int64_t)));
+  OB_RETURN_IF_ERROR(memory.own.allocate(most * element()));
+  OB_RETURN_IF_ERROR(memory.infos.allocate(end_panel().value() * sizeof(std::int64_t)));
   if (exchange().size() == 1 && blocks().slabs() == 1) return {};
-  for (DeviceBuffer& slot : room.slots) {
+  for (DeviceBuffer& slot : memory.slots) {
     OB_RETURN_IF_ERROR(slot.allocate(n * blocks().width() * element()));
   }
   return {};
 }
 
-Status CholeskyFactorization::send_block(std::size_t at, std::size_t block) {
-  const std::uint64_t first = blocks().first(block);
-  const std::uint64_t end = blocks().end(block);
+Status CholeskyFactorization::send_block(Rank rank, BlockIndex block) {
+  const GlobalIndex first = blocks().first(block);
+  const GlobalIndex below = blocks().end(block);
   const auto ld = static_cast<std::uint64_t>(problem_.a.ld);
-  const auto send = [&](std::uint64_t from, std::uint64_t length, Triangle triangle) {
+  const auto send = [&](GlobalIndex from, std::uint64_t length, Triangle triangle) {
     if (length == 0) return Status();
-    Region home = in_matrix(block, from, length, ld);
-    Region there = in_own(at, block, from, length);
-    home.triangle = there.triangle = triangle;
-    return exchange().send(at, Layout::matrix(problem_.a.data, home), rooms_[at]->own.id(), there);
+    Region on_host = in_matrix(block, from, length, ld);
+    Region on_device = in_own(rank, block, from, length);
+    on_host.triangle = on_device.triangle = triangle;
+    return exchange().send(rank, Layout::matrix(problem_.a.data, on_host),
+                           memory_[rank.value()]->own.id(), on_device);
   };
-  OB_RETURN_IF_ERROR(send(first, end - first, problem_.lower ? Triangle::lower : Triangle::upper));
-  return send(end, problem_.n - end, Triangle::full);
+  OB_RETURN_IF_ERROR(
+      send(first, below - first, problem_.lower ? Triangle::lower : Triangle::upper));
+  return send(below, end() - below, Triangle::full);
 }
 
-Status CholeskyFactorization::fetch_block(std::size_t at, std::size_t block) {
-  const std::uint64_t first = blocks().first(block);
-  const std::uint64_t end = blocks().end(block);
-  const auto fetch = [&](std::uint64_t from, std::uint64_t length, Triangle triangle) {
+Status CholeskyFactorization::fetch_block(Rank rank, BlockIndex block) {
+  const GlobalIndex first = blocks().first(block);
+  const GlobalIndex below = blocks().end(block);
+  const auto fetch = [&](GlobalIndex from, std::uint64_t length, Triangle triangle) {
     if (length == 0) return Status();
-    Region landing = in_matrix(block, from, length, problem_.n);
-    Region there = in_own(at, block, from, length);
-    landing.triangle = there.triangle = triangle;
-    return exchange().fetch(at, rooms_[at]->own.id(), there,
-                            Layout::matrix(results_.data(), landing));
+    Region on_host = in_matrix(block, from, length, problem_.n);
+    Region on_device = in_own(rank, block, from, length);
+    on_host.triangle = on_device.triangle = triangle;
+    return exchange().fetch(rank, memory_[rank.value()]->own.id(), on_device,
+                            Layout::matrix(results_.data(), on_host));
   };
-  OB_RETURN_IF_ERROR(fetch(first, end - first, problem_.lower ? Triangle::lower : Triangle::upper));
-  OB_RETURN_IF_ERROR(fetch(end, problem_.n - end, Triangle::full));
+  OB_RETURN_IF_ERROR(
+      fetch(first, below - first, problem_.lower ? Triangle::lower : Triangle::upper));
+  OB_RETURN_IF_ERROR(fetch(below, end() - below, Triangle::full));
   constexpr std::uint32_t kBytes = sizeof(std::int64_t);
-  const Region info{block * kBytes, kBytes, Triangle::full, 1, 1, 1, kBytes};
-  return exchange().fetch(at, rooms_[at]->infos.id(), info, Layout::bytes(&infos_[block], kBytes));
+  const Region info{block.value() * kBytes, kBytes, Triangle::full, 1, 1, 1, kBytes};
+  return exchange().fetch(rank, memory_[rank.value()]->infos.id(), info,
+                          Layout::bytes(&infos_[block.value()], kBytes));
 }
 
-Status CholeskyFactorization::factor(std::size_t at, std::size_t panel) {
-  Device& device = exchange().device(at);
+// A_kk = L_kk L_kk^H, then L_ik = A_ik L_kk^-H for the rows i below; mirrored if upper.
+Status CholeskyFactorization::factor(Rank rank, BlockIndex panel) {
+  OB_RETURN_IF_ERROR(factor_diagonal(rank, panel));
+  return solve_panel(rank, panel);
+}
+
+Status CholeskyFactorization::factor_diagonal(Rank rank, BlockIndex panel) {
+  const DeviceOperand info{memory_[rank.value()]->infos.id(), panel.value() * sizeof(std::int64_t),
+                           0};
+  return DeviceCall(potrf_)
+      .flag(uplo())
+      .dim(blocks().count(panel))
+      .at(own_part(rank, panel, blocks().first(panel)))
+      .at(info)
+      .submit(exchange().device(rank), exchange().compute(rank));
+}
+
+Status CholeskyFactorization::solve_panel(Rank rank, BlockIndex panel) {
+  const GlobalIndex below = blocks().end(panel);
   const std::uint64_t width = blocks().count(panel);
-  const std::uint64_t end = blocks().end(panel);
-  const std::uint64_t rest = problem_.n - end;
-  const char uplo = problem_.lower ? 'L' : 'U';
-  const DeviceOperand diagonal = own_part(at, panel, blocks().first(panel));
-  const DeviceOperand info{rooms_[at]->infos.id(), panel * sizeof(std::int64_t), 0};
-  OB_RETURN_IF_ERROR(DeviceCall(potrf_).flag(uplo).dim(width).at(diagonal).at(info).submit(
-      device, exchange().compute(at)));
+  const std::uint64_t rest = end() - below;
   if (rest == 0) return {};
   return DeviceCall(trsm_)
       .flag(problem_.lower ? 'R' : 'L')
-      .flag(uplo)
+      .flag(uplo())
       .flag('C')
       .flag('N')
       .dim(problem_.lower ? rest : width)
       .dim(problem_.lower ? width : rest)
       .scalar(1)
-      .at(diagonal)
-      .at(own_part(at, panel, end))
-      .submit(device, exchange().compute(at));
+      .at(own_part(rank, panel, blocks().first(panel)))
+      .at(own_part(rank, panel, below))
+      .submit(exchange().device(rank), exchange().compute(rank));
 }
 
-PanelMessage CholeskyFactorization::message(std::size_t at, std::size_t panel) const {
-  const std::uint64_t end = blocks().end(panel);
-  return {rooms_[at]->own.id(), {in_own(at, panel, end, problem_.n - end)}};
+PanelMessage CholeskyFactorization::message(Rank rank, BlockIndex panel) const {
+  const GlobalIndex below = blocks().end(panel);
+  return {memory_[rank.value()]->own.id(), {in_own(rank, panel, below, end() - below)}};
 }
 
-PanelMessage CholeskyFactorization::receive_buffer(std::size_t at, std::size_t panel,
+PanelMessage CholeskyFactorization::receive_buffer(Rank rank, BlockIndex panel,
                                                    std::size_t slot) const {
-  const std::uint64_t length = problem_.n - behind(at, panel);
+  const std::uint64_t length = end() - behind(rank, panel);
   const std::uint64_t width = blocks().count(panel);
-  return {rooms_[at]->slots[slot].id(),
+  return {memory_[rank.value()]->slots[slot].id(),
           {region(0, length, width, problem_.lower ? length : width)}};
 }
 
-std::vector<Layout> CholeskyFactorization::host_panel(std::size_t at, std::size_t panel) {
-  const std::uint64_t from = behind(at, panel);
-  const Region part = in_matrix(panel, from, problem_.n - from, problem_.n);
+std::vector<Layout> CholeskyFactorization::host_panel(Rank rank, BlockIndex panel) {
+  const GlobalIndex from = behind(rank, panel);
+  const Region part = in_matrix(panel, from, end() - from, problem_.n);
   return {Layout::matrix(results_.data(), part)};
 }
 
-Status CholeskyFactorization::update(std::size_t at, std::size_t panel, std::size_t first,
-                                     std::size_t end) {
-  for (std::size_t block = first; block < end; block = blocks().next_of(at, block + 1)) {
-    OB_RETURN_IF_ERROR(update_block(at, panel, block));
+// A_jj -= L_jk L_jk^H, then A_ij -= L_ik L_jk^H for the rows i below, for each own block column j;
+// mirrored if upper.
+Status CholeskyFactorization::update(Rank rank, BlockIndex panel, BlockIndex first,
+                                     BlockIndex end) {
+  for (BlockIndex block = first; block < end; block = blocks().next_of(rank, block + 1)) {
+    OB_RETURN_IF_ERROR(update_diagonal(rank, panel, block));
+    OB_RETURN_IF_ERROR(update_below(rank, panel, block));
   }
   return {};
 }
 
-// With P the panel's rows of the block, and R those behind: the block's diagonal gets - P P^H, what
-// lies below it - R P^H; mirrored if upper.
-Status CholeskyFactorization::update_block(std::size_t at, std::size_t panel, std::size_t block) {
-  Device& device = exchange().device(at);
-  const QueueId queue = exchange().compute(at);
-  const bool lower = problem_.lower;
-  const std::uint64_t depth = blocks().count(panel);
+Status CholeskyFactorization::update_diagonal(Rank rank, BlockIndex panel, BlockIndex block) {
+  const GlobalIndex first = blocks().first(block);
+  return DeviceCall(herk_)
+      .flag(uplo())
+      .flag(problem_.lower ? 'N' : transposed())
+      .dim(blocks().count(block))
+      .dim(blocks().count(panel))
+      .scalar(-1)
+      .at(panel_part(rank, panel, first))
+      .scalar(1)
+      .at(own_part(rank, block, first))
+      .submit(exchange().device(rank), exchange().compute(rank));
+}
+
+Status CholeskyFactorization::update_below(Rank rank, BlockIndex panel, BlockIndex block) {
+  const GlobalIndex below = blocks().end(block);
   const std::uint64_t width = blocks().count(block);
-  const std::uint64_t first = blocks().first(block);
-  const std::uint64_t end = blocks().end(block);
-  const std::uint64_t rest = problem_.n - end;
-  const DeviceOperand p = panel_part(at, panel, first);
-  const char mirrored = complex_ ? 'C' : 'T';
-  OB_RETURN_IF_ERROR(DeviceCall(herk_)
-                         .flag(lower ? 'L' : 'U')
-                         .flag(lower ? 'N' : mirrored)
-                         .dim(width)
-                         .dim(depth)
-                         .scalar(-1)
-                         .at(p)
-                         .scalar(1)
-                         .at(own_part(at, block, first))
-                         .submit(device, queue));
+  const std::uint64_t rest = end() - below;
   if (rest == 0) return {};
-  const DeviceOperand r = panel_part(at, panel, end);
+  const bool lower = problem_.lower;
+  const DeviceOperand l_jk = panel_part(rank, panel, blocks().first(block));
+  const DeviceOperand l_ik = panel_part(rank, panel, below);
   return DeviceCall(gemm_)
-      .flag(lower ? 'N' : mirrored)
-      .flag(lower ? mirrored : 'N')
+      .flag(lower ? 'N' : transposed())
+      .flag(lower ? transposed() : 'N')
       .dim(lower ? rest : width)
       .dim(lower ? width : rest)
-      .dim(depth)
+      .dim(blocks().count(panel))
       .scalar(-1)
-      .at(lower ? r : p)
-      .at(lower ? p : r)
+      .at(lower ? l_ik : l_jk)
+      .at(lower ? l_jk : l_ik)
       .scalar(1)
-      .at(own_part(at, block, end))
-      .submit(device, queue);
+      .at(own_part(rank, block, below))
+      .submit(exchange().device(rank), exchange().compute(rank));
 }
 
 std::int64_t CholeskyFactorization::info() const {
-  for (std::size_t panel = 0; panel < panels(); ++panel) {
-    if (infos_[panel] != 0) {
-      return infos_[panel] + static_cast<std::int64_t>(blocks().first(panel));
-    }
+  for (BlockIndex panel; panel < end_panel(); ++panel) {
+    const std::int64_t info = infos_[panel.value()];
+    if (info != 0) return info + static_cast<std::int64_t>(blocks().first(panel).value());
   }
   return 0;
 }
 
 std::int64_t CholeskyFactorization::commit() {
-  const std::int64_t failed = info();
-  for (std::size_t panel = 0; panel < panels(); ++panel) {
-    const auto copy_part = [&](std::uint64_t from, std::uint64_t to, Triangle triangle) {
-      Region here = in_matrix(panel, from, to - from, problem_.n);
-      Region home = in_matrix(panel, from, to - from, static_cast<std::uint64_t>(problem_.a.ld));
-      here.triangle = home.triangle = triangle;
-      copy(Layout::matrix(problem_.a.data, home), Layout::matrix(results_.data(), here));
+  for (BlockIndex panel; panel < end_panel(); ++panel) {
+    const auto copy_part = [&](GlobalIndex from, GlobalIndex to, Triangle triangle) {
+      Region result = in_matrix(panel, from, to - from, problem_.n);
+      Region a = in_matrix(panel, from, to - from, static_cast<std::uint64_t>(problem_.a.ld));
+      result.triangle = a.triangle = triangle;
+      copy(Layout::matrix(problem_.a.data, a), Layout::matrix(results_.data(), result));
     };
-    const std::uint64_t end = blocks().end(panel);
-    copy_part(blocks().first(panel), end, problem_.lower ? Triangle::lower : Triangle::upper);
-    if (infos_[panel] != 0) break;
-    if (end < problem_.n) copy_part(end, problem_.n, Triangle::full);
+    const GlobalIndex below = blocks().end(panel);
+    copy_part(blocks().first(panel), below, problem_.lower ? Triangle::lower : Triangle::upper);
+    if (infos_[panel.value()] != 0) break;
+    if (below < end()) copy_part(below, end(), Triangle::full);
   }
-  return failed;
+  return info();
 }
 
 }  // namespace ob::algorithms

@@ -9,55 +9,65 @@ ColumnDistribution::ColumnDistribution(std::uint64_t length, std::uint64_t width
       devices_(shares.size()),
       owners_((length + width - 1) / width),
       local_firsts_(owners_.size()),
-      slabs_{{0, owners_.size()}} {
-  std::vector<double> had(devices_);
-  for (std::size_t& owner : owners_) {
-    const auto after = [&](std::size_t device) { return (had[device] + 0.5) / shares[device]; };
-    owner = 0;
+      slabs_{{BlockIndex(0), BlockIndex(owners_.size())}} {
+  std::vector<double> given(devices_);
+  for (Rank& owner : owners_) {
+    const auto after = [&](std::size_t device) { return (given[device] + 0.5) / shares[device]; };
+    std::size_t chosen = 0;
     for (std::size_t device = 1; device < devices_; ++device) {
-      if (after(device) < after(owner)) owner = device;
+      if (after(device) < after(chosen)) chosen = device;
     }
-    ++had[owner];
+    ++given[chosen];
+    owner = Rank(chosen);
   }
   place(slabs_.front());
 }
 
 void ColumnDistribution::place(const Slab& slab) {
-  std::vector<std::uint64_t> had(devices_);
-  for (std::size_t block = slab.first; block < slab.end; ++block) {
-    local_firsts_[block] = had[owners_[block]];
-    had[owners_[block]] += count(block);
+  std::vector<std::uint64_t> columns(devices_);
+  for (BlockIndex block = slab.first; block < slab.end; ++block) {
+    std::uint64_t& placed = columns[owner(block).value()];
+    local_firsts_[block.value()] = LocalIndex(placed);
+    placed += count(block);
   }
 }
 
-std::uint64_t ColumnDistribution::local_count(std::size_t device, std::size_t slab) const {
-  for (std::size_t block = slabs_[slab].end; block-- > slabs_[slab].first;) {
-    if (owners_[block] == device) return local_firsts_[block] + count(block);
+std::uint64_t ColumnDistribution::local_count(Rank rank, SlabIndex index) const {
+  const Slab& slab = slabs_[index.value()];
+  for (BlockIndex block = slab.end; block > slab.first;) {
+    block = block - 1;
+    if (owner(block) == rank) return local_first(block).value() + count(block);
   }
   return 0;
 }
 
-std::size_t ColumnDistribution::next_of(std::size_t device, std::size_t block) const {
-  while (block < blocks() && owners_[block] != device) ++block;
-  return std::min(block, blocks());
+BlockIndex ColumnDistribution::next_of(Rank rank, BlockIndex block) const {
+  while (block < end_block() && owner(block) != rank) ++block;
+  return std::min(block, end_block());
+}
+
+// The first block of the largest slab that ends at `end`; `end` if no block fits.
+BlockIndex ColumnDistribution::earliest_first(BlockIndex end, const Fits& fits) const {
+  std::vector<std::uint64_t> columns(devices_);
+  BlockIndex first = end;
+  while (first > BlockIndex(0)) {
+    const BlockIndex candidate = first - 1;
+    columns[owner(candidate).value()] += count(candidate);
+    // a slab that begins earlier may be higher, so all devices are asked
+    for (Rank rank; rank.value() < devices_; ++rank) {
+      const std::uint64_t own = columns[rank.value()];
+      if (own > 0 && !fits(candidate, rank, own)) return first;
+    }
+    first = candidate;
+  }
+  return first;
 }
 
 bool ColumnDistribution::cut(const Fits& fits) {
-  if (blocks() == 0) return true;
+  if (owners_.empty()) return true;
   std::vector<Slab> slabs;
-  for (std::size_t end = blocks(); end > 0; end = slabs.back().first) {
-    std::vector<std::uint64_t> had(devices_);
-    std::size_t first = end;
-    while (first > 0) {
-      had[owners_[first - 1]] += count(first - 1);
-      // a slab that begins earlier may be higher: all devices are asked
-      bool all = true;
-      for (std::size_t device = 0; all && device < devices_; ++device) {
-        all = had[device] == 0 || fits(first - 1, device, had[device]);
-      }
-      if (!all) break;
-      --first;
-    }
+  for (BlockIndex end = end_block(); end > BlockIndex(0); end = slabs.back().first) {
+    const BlockIndex first = earliest_first(end, fits);
     if (first == end) return false;
     slabs.push_back({first, end});
   }

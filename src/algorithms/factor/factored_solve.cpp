@@ -74,8 +74,8 @@ Status FactoredSolve::at_once(std::string_view base, CallArguments& arguments, s
   arguments.items[next] = b_;
   arguments.items[next + 1].host = {&info, 0};
   CallTimings spent;
-  OB_RETURN_IF_ERROR(
-      offload_call({exchange_.device(0), exchange_.compute(0), *routine, arguments.items, spent}));
+  OB_RETURN_IF_ERROR(offload_call(
+      {exchange_.device(Rank(0)), exchange_.compute(Rank(0)), *routine, arguments.items, spent}));
   timings += spent;
   return {};
 }
@@ -135,7 +135,8 @@ Status FactoredSolve::solve_strips(const HostOperand& factors, const Triangular&
   solve.items[8].host = x;
   CallTimings spent;
   OB_RETURN_IF_ERROR(offload_tiles(
-      {exchange_.device(0), exchange_.compute(0), *trsm, solve.items, spent}, {}, memory_bytes_));
+      {exchange_.device(Rank(0)), exchange_.compute(Rank(0)), *trsm, solve.items, spent}, {},
+      memory_bytes_));
   timings += spent;
   return {};
 }

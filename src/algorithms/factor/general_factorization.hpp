@@ -1,6 +1,6 @@
 #pragma once
-// What LU and QR over devices share: the columns of a general matrix and a vector that
-// belongs to each panel.
+// The parts that LU and QR over several devices share: the columns of a general matrix, and a
+// vector (pivots, or factors of reflectors) with one part for each panel.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace ob::algorithms {
 
-/// A m x n in host memory, which stays as it is until the derived class's commit().
-/// Memory: on each device its columns, or those of a slab, and two panels; here one m x n for the
-/// results
+/// Factors A, m x n in host memory, which stays as it is until commit() of the derived class.
+/// Memory: on each device its columns, or those of a slab, and two panels; in host memory m x n for
+///         the results
 class GeneralFactorization : public BlockedFactorization {
  public:
   struct Problem {
@@ -26,11 +26,11 @@ class GeneralFactorization : public BlockedFactorization {
     std::uint64_t n;
     HostOperand a;
   };
-  void release_devices() override { rooms_.clear(); }
+  void release_devices() override { memory_.clear(); }
 
  protected:
-  struct Room {  // on one device
-    explicit Room(Device& device)
+  struct Memory {  // on one device
+    explicit Memory(Device& device)
         : own(device), infos(device), slots{DeviceBuffer(device), DeviceBuffer(device)} {}
     DeviceBuffer own;  // columns, then the vector
     DeviceBuffer infos;
@@ -41,48 +41,52 @@ class GeneralFactorization : public BlockedFactorization {
                        const ColumnDistribution& distribution, std::uint32_t entry_bytes,
                        std::uint8_t entry_word_bytes);
 
-  Status allocate(std::size_t at) override;
-  Status send_block(std::size_t at, std::size_t block) override;
-  /// The block and, of a panel, its part of the vector and its info.
-  Status fetch_block(std::size_t at, std::size_t block) override;
-  PanelMessage message(std::size_t at, std::size_t panel) const override;
-  PanelMessage receive_buffer(std::size_t at, std::size_t panel, std::size_t slot) const override;
-  std::vector<Layout> host_panel(std::size_t at, std::size_t panel) override;
+  Status allocate(Rank rank) override;
+  Status send_block(Rank rank, BlockIndex block) override;
+  /// Fetches the block and, of a panel, its part of the vector and its info.
+  Status fetch_block(Rank rank, BlockIndex block) override;
+  PanelMessage message(Rank rank, BlockIndex panel) const override;
+  PanelMessage receive_buffer(Rank rank, BlockIndex panel, std::size_t slot) const override;
+  std::vector<Layout> host_panel(Rank rank, BlockIndex panel) override;
 
   const Problem& problem() const { return problem_; }
   std::uint64_t element() const { return element_bytes(problem_.precision); }
   std::uint64_t order() const { return std::min(problem_.m, problem_.n); }
-  /// Of a panel: its rows, from the diagonal down, and the columns that are factored.
-  std::uint64_t height(std::size_t panel) const { return problem_.m - blocks().first(panel); }
-  std::uint64_t depth(std::size_t panel) const {
+  /// The rows of a panel, from the diagonal down.
+  std::uint64_t height(BlockIndex panel) const {
+    return GlobalIndex(problem_.m) - blocks().first(panel);
+  }
+  /// The columns of a panel that are factored.
+  std::uint64_t depth(BlockIndex panel) const {
     return std::min(blocks().count(panel), height(panel));
   }
-  /// Columns of the own blocks in [first, end): they lie side by side. @pre first is one of them
-  std::uint64_t columns(std::size_t at, std::size_t first, std::size_t end) const;
+  /// The number of columns of the own blocks in [first, end), which lie side by side.
+  /// @pre blocks().owner(first) == rank
+  std::uint64_t columns(Rank rank, BlockIndex first, BlockIndex end) const;
 
-  Room& room(std::size_t at) { return *rooms_[at]; }
+  Memory& memory(Rank rank) { return *memory_[rank.value()]; }
   Region matrix(std::uint64_t offset_bytes, std::uint64_t rows, std::uint64_t cols,
                 std::uint64_t ld) const;
-  DeviceOperand own_part(std::size_t at, std::size_t block, std::uint64_t row) const;
-  /// The panel and its part of the vector, wherever they are.
-  DeviceOperand panel_part(std::size_t at, std::size_t panel, std::uint64_t row) const;
-  DeviceOperand entries(std::size_t at, std::size_t panel) const;
-  DeviceOperand info(std::size_t at, std::size_t panel) const;
+  DeviceOperand own_part(Rank rank, BlockIndex block, GlobalIndex row) const;
+  /// The panel and its part of the vector, whether the device owns them or not.
+  DeviceOperand panel_part(Rank rank, BlockIndex panel, GlobalIndex row) const;
+  DeviceOperand entries(Rank rank, BlockIndex panel) const;
+  DeviceOperand info(Rank rank, BlockIndex panel) const;
 
-  /// Results, when run() has returned.
+  /// The results.   @pre run() has returned
   std::byte* results() const { return results_.data(); }
   std::byte* vector_results() { return vector_.data(); }
   std::int64_t info_result() const;
-  /// Puts the results in A's place.
+  /// Replaces A by the results.
   void copy_to_host() const;
 
  private:
-  // Vectors lie behind matrices, at multiples of what libraries load.
+  // Vectors lie behind matrices, aligned to the widest loads of libraries.
   static std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
-  std::uint64_t own_vector_bytes(std::size_t at) const {
+  std::uint64_t own_vector_bytes(Rank rank) const {
     std::uint64_t most = 0;
-    for (std::size_t number = 0; number < blocks().slabs(); ++number) {
-      most = std::max(most, blocks().local_count(at, number));
+    for (SlabIndex slab; slab < blocks().end_slab(); ++slab) {
+      most = std::max(most, blocks().local_count(rank, slab));
     }
     return aligned(problem_.m * most * element());
   }
@@ -97,7 +101,7 @@ class GeneralFactorization : public BlockedFactorization {
   HostScratch results_;
   std::vector<std::byte> vector_;
   std::vector<std::int64_t> infos_;
-  std::vector<std::unique_ptr<Room>> rooms_;
+  std::vector<std::unique_ptr<Memory>> memory_;
 };
 
 }  // namespace ob::algorithms

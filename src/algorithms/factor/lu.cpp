@@ -20,99 +20,110 @@ LuFactorization::LuFactorization(PanelExchange& exchange, const Problem& problem
       gemm_(routine_of("gemm", problem.precision)),
       pivots_(order()) {}
 
-Status LuFactorization::factor(std::size_t at, std::size_t panel) {
+Status LuFactorization::factor(Rank rank, BlockIndex panel) {
   return DeviceCall(getrf_)
       .dim(height(panel))
       .dim(blocks().count(panel))
-      .at(own_part(at, panel, blocks().first(panel)))
-      .at(entries(at, panel))
-      .at(info(at, panel))
-      .submit(exchange().device(at), exchange().compute(at));
+      .at(own_part(rank, panel, blocks().first(panel)))
+      .at(entries(rank, panel))
+      .at(info(rank, panel))
+      .submit(exchange().device(rank), exchange().compute(rank));
 }
 
-// Which rows are exchanged must be known where the exchanges are submitted.
-Status LuFactorization::before_completion(std::size_t at, std::size_t panel) {
-  const DeviceOperand there = entries(at, panel);
-  const Region part{there.offset_bytes, kPivotBytes, Triangle::full, depth(panel), 1,
+// The row exchanges are commands of their own, so the pivots are read before the panel is used.
+Status LuFactorization::before_completion(Rank rank, BlockIndex panel) {
+  const DeviceOperand entry = entries(rank, panel);
+  const Region part{entry.offset_bytes, kPivotBytes, Triangle::full, depth(panel), 1,
                     depth(panel),       kPivotBytes};
-  std::int64_t* const here = &pivots_[blocks().first(panel)];
-  OB_RETURN_IF_ERROR(exchange().read_posted(at, there.buffer, part,
-                                            Layout::bytes(here, depth(panel) * kPivotBytes)));
+  const std::uint64_t first = blocks().first(panel).value();
+  std::int64_t* const pivots = &pivots_[first];
+  OB_RETURN_IF_ERROR(exchange().read_posted(rank, entry.buffer, part,
+                                            Layout::bytes(pivots, depth(panel) * kPivotBytes)));
   const auto rows = static_cast<std::int64_t>(height(panel));
   for (std::uint64_t i = 0; i < depth(panel); ++i) {
-    if (here[i] < 1 || here[i] > rows) {
-      // what failed before, if anything did, is why
-      OB_RETURN_IF_ERROR(exchange().device(at).synchronize(exchange().compute(at)).status);
-      return {Code::device_error, "a pivot is no row of its panel (" + std::to_string(here[i]) +
+    if (pivots[i] < 1 || pivots[i] > rows) {
+      // an earlier failure of the queue explains it
+      OB_RETURN_IF_ERROR(exchange().device(rank).synchronize(exchange().compute(rank)).status);
+      return {Code::device_error, "a pivot is no row of its panel (" + std::to_string(pivots[i]) +
                                       " of " + std::to_string(rows) +
                                       "); the device's library is not to be trusted"};
     }
-    here[i] += static_cast<std::int64_t>(blocks().first(panel));
+    pivots[i] += static_cast<std::int64_t>(first);
   }
   return {};
 }
 
-Status LuFactorization::exchange_rows(std::size_t at, std::size_t panel, std::size_t first,
+// With the own blocks A_kj of the panel's rows and A_ij of the rows below:
+// exchange rows, U_kj = L_kk^-1 A_kj, A_ij -= L_ik U_kj.
+Status LuFactorization::update(Rank rank, BlockIndex panel, BlockIndex first, BlockIndex end) {
+  const std::uint64_t cols = columns(rank, first, end);
+  OB_RETURN_IF_ERROR(exchange_rows(rank, panel, first, cols));
+  OB_RETURN_IF_ERROR(solve(rank, panel, first, cols));
+  return update_below(rank, panel, first, cols);
+}
+
+Status LuFactorization::exchange_rows(Rank rank, BlockIndex panel, BlockIndex first,
                                       std::uint64_t cols) {
-  const std::uint64_t from = blocks().first(panel);
-  for (std::uint64_t row = from; row < from + depth(panel); ++row) {
-    const auto other = static_cast<std::uint64_t>(pivots_[row] - 1);
+  const GlobalIndex from = blocks().first(panel);
+  for (GlobalIndex row = from; row < from + depth(panel); ++row) {
+    const GlobalIndex other = pivot(row);
     if (other == row) continue;
     OB_RETURN_IF_ERROR(DeviceCall(swap_)
                            .dim(cols)
-                           .at(own_part(at, first, row))
-                           .at(own_part(at, first, other))
-                           .submit(exchange().device(at), exchange().compute(at)));
+                           .at(own_part(rank, first, row))
+                           .at(own_part(rank, first, other))
+                           .submit(exchange().device(rank), exchange().compute(rank)));
   }
   return {};
 }
 
-Status LuFactorization::update(std::size_t at, std::size_t panel, std::size_t first,
-                               std::size_t end) {
-  Device& device = exchange().device(at);
-  const QueueId queue = exchange().compute(at);
-  const std::uint64_t row = blocks().first(panel);
-  const std::uint64_t deep = depth(panel);
-  const std::uint64_t cols = columns(at, first, end);
-  OB_RETURN_IF_ERROR(exchange_rows(at, panel, first, cols));
-  OB_RETURN_IF_ERROR(DeviceCall(trsm_)
-                         .flag('L')
-                         .flag('L')
-                         .flag('N')
-                         .flag('U')
-                         .dim(deep)
-                         .dim(cols)
-                         .scalar(1)
-                         .at(panel_part(at, panel, row))
-                         .at(own_part(at, first, row))
-                         .submit(device, queue));
-  const std::uint64_t below = height(panel) - deep;
-  if (below == 0) return {};
+Status LuFactorization::solve(Rank rank, BlockIndex panel, BlockIndex first, std::uint64_t cols) {
+  const GlobalIndex row = blocks().first(panel);
+  return DeviceCall(trsm_)
+      .flag('L')
+      .flag('L')
+      .flag('N')
+      .flag('U')
+      .dim(depth(panel))
+      .dim(cols)
+      .scalar(1)
+      .at(panel_part(rank, panel, row))
+      .at(own_part(rank, first, row))
+      .submit(exchange().device(rank), exchange().compute(rank));
+}
+
+Status LuFactorization::update_below(Rank rank, BlockIndex panel, BlockIndex first,
+                                     std::uint64_t cols) {
+  const std::uint64_t rest = height(panel) - depth(panel);
+  if (rest == 0) return {};
+  const GlobalIndex row = blocks().first(panel);
+  const GlobalIndex below = row + depth(panel);
   return DeviceCall(gemm_)
       .flag('N')
       .flag('N')
-      .dim(below)
+      .dim(rest)
       .dim(cols)
-      .dim(deep)
+      .dim(depth(panel))
       .scalar(-1)
-      .at(panel_part(at, panel, row + deep))
-      .at(own_part(at, first, row))
+      .at(panel_part(rank, panel, below))
+      .at(own_part(rank, first, row))
       .scalar(1)
-      .at(own_part(at, first, row + deep))
-      .submit(device, queue);
+      .at(own_part(rank, first, below))
+      .submit(exchange().device(rank), exchange().compute(rank));
 }
 
 std::int64_t LuFactorization::complete() {
-  const std::uint64_t m = problem().m;
-  for (std::size_t block = 0; block < panels(); ++block) {
-    for (std::uint64_t col = blocks().first(block); col < blocks().end(block); ++col) {
-      std::byte* const column = results() + col * m * element();
-      // of the panels behind this one, which it never saw
-      for (std::uint64_t row = blocks().end(block); row < order(); ++row) {
-        const auto other = static_cast<std::uint64_t>(pivots_[row] - 1);
+  const std::uint64_t column_bytes = problem().m * element();
+  const GlobalIndex end_row(order());
+  for (BlockIndex block; block < end_panel(); ++block) {
+    for (GlobalIndex col = blocks().first(block); col < blocks().end(block); ++col) {
+      std::byte* const column = results() + col.value() * column_bytes;
+      // the exchanges of later panels, which came after the column was fetched
+      for (GlobalIndex row = blocks().end(block); row < end_row; ++row) {
+        const GlobalIndex other = pivot(row);
         if (other == row) continue;
-        std::swap_ranges(column + row * element(), column + (row + 1) * element(),
-                         column + other * element());
+        std::swap_ranges(column + row.value() * element(), column + (row.value() + 1) * element(),
+                         column + other.value() * element());
       }
     }
   }

@@ -1,38 +1,43 @@
 #pragma once
-// P A = L U over devices.
+// P A = L U over several devices.
 
 #include "algorithms/factor/general_factorization.hpp"
 
 namespace ob::algorithms {
 
-/// Row exchanges are done by each device on its columns behind the panel, and here on what has
-/// gone home before.
+/// Each device exchanges rows of its columns behind the panel. complete() exchanges those of
+/// columns that were fetched before.
 class LuFactorization final : public GeneralFactorization {
  public:
   LuFactorization(PanelExchange& exchange, const Problem& problem,
                   const ColumnDistribution& distribution);
 
-  /// Makes what came home the factors, without gaps between columns, and returns LAPACK's info:
-  /// the first column without a pivot, or 0.
+  /// Turns the fetched columns into the factors, without gaps between columns, and returns LAPACK's
+  /// info: the first column without a pivot, or 0.
   /// @pre run() returned without error; once
   std::int64_t complete();
-  /// What complete() made: the factors and min(m, n) pivots, from 1.
+  /// The factors and min(m, n) pivots, from 1.   @pre complete() was called
   std::byte* factors() const { return results(); }
   std::int64_t* pivots() { return pivots_.data(); }
-  /// Puts the factors in A's place.   @pre complete() was called
+  /// Replaces A by the factors.   @pre complete() was called
   void commit();
 
  private:
-  Status factor(std::size_t at, std::size_t panel) override;
-  Status before_completion(std::size_t at, std::size_t panel) override;
-  Status update(std::size_t at, std::size_t panel, std::size_t first, std::size_t end) override;
-  Status exchange_rows(std::size_t at, std::size_t panel, std::size_t first, std::uint64_t cols);
+  Status factor(Rank rank, BlockIndex panel) override;
+  Status before_completion(Rank rank, BlockIndex panel) override;
+  Status update(Rank rank, BlockIndex panel, BlockIndex first, BlockIndex end) override;
+  Status exchange_rows(Rank rank, BlockIndex panel, BlockIndex first, std::uint64_t cols);
+  Status solve(Rank rank, BlockIndex panel, BlockIndex first, std::uint64_t cols);
+  Status update_below(Rank rank, BlockIndex panel, BlockIndex first, std::uint64_t cols);
+  GlobalIndex pivot(GlobalIndex row) const {
+    return GlobalIndex(static_cast<std::uint64_t>(pivots_[row.value()] - 1));
+  }
 
   const Descriptor* const getrf_;
   const Descriptor* const swap_;
   const Descriptor* const trsm_;
   const Descriptor* const gemm_;
-  // Of the rows of A, from 1. Written by a panel's owner before it is delivered.
+  // Rows of A, from 1. The owner of a panel writes its pivots before it completes the broadcast.
   std::vector<std::int64_t> pivots_;
 };
 

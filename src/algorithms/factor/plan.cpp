@@ -29,7 +29,8 @@ double factor_memory_bytes(const FactorShape& shape, std::uint64_t block, std::u
 
 double factor_memory_bytes(const FactorShape& shape, const FactorPlan& plan) {
   const ColumnDistribution distribution(shape.n, plan.block, plan.devices);
-  return factor_memory_bytes(shape, plan.block, shape.rows(), distribution.local_count(0, 0));
+  return factor_memory_bytes(shape, plan.block, shape.rows(),
+                             distribution.local_count(Rank(0), SlabIndex(0)));
 }
 
 std::uint64_t columns_in(const FactorShape& shape, std::uint64_t block,
@@ -77,14 +78,14 @@ std::optional<ColumnDistribution> distribute_columns(const FactorShape& shape,
     for (std::size_t at = 0; at < plan.devices; ++at) shares[at] = ranks[at].flop_per_s;
   }
   ColumnDistribution distribution(shape.n, plan.block, shares);
-  const bool all_fits =
-      distribution.cut([&](std::size_t first, std::size_t device, std::uint64_t columns) {
-        const std::uint64_t memory = device < ranks.size() ? ranks[device].memory_bytes : 0;
-        if (memory == 0) return true;
-        const bool is_triangle = shape.kind == FactorShape::Kind::cholesky;
-        const std::uint64_t rows = is_triangle ? shape.n - distribution.first(first) : shape.m;
-        return factor_memory_bytes(shape, plan.block, rows, columns) <= real(memory);
-      });
+  const bool all_fits = distribution.cut([&](BlockIndex first, Rank rank, std::uint64_t columns) {
+    const std::uint64_t memory = rank.value() < ranks.size() ? ranks[rank.value()].memory_bytes : 0;
+    if (memory == 0) return true;
+    const bool is_triangle = shape.kind == FactorShape::Kind::cholesky;
+    const std::uint64_t rows =
+        is_triangle ? GlobalIndex(shape.n) - distribution.first(first) : shape.m;
+    return factor_memory_bytes(shape, plan.block, rows, columns) <= real(memory);
+  });
   return all_fits ? std::optional(std::move(distribution)) : std::nullopt;
 }
 

@@ -13,17 +13,17 @@ namespace {
 // Runs ranks and remembers what failed first.
 class Ranks {
  public:
-  Ranks(PanelExchange& exchange, const std::function<Status(std::size_t)>& program)
+  Ranks(PanelExchange& exchange, const std::function<Status(Rank)>& program)
       : exchange_(exchange), program_(program) {}
 
-  void run(std::size_t at) noexcept {
+  void run(Rank rank) noexcept {
     try {
-      if (const Status status = program_(at); !status.ok()) fail(status);
+      if (const Status status = program_(rank); !status.ok()) fail(status);
       // Also after a failure: nothing of the device may land any more.
-      if (const Status status = exchange_.finish(at); !status.ok()) fail(status);
+      if (const Status status = exchange_.finish(rank); !status.ok()) fail(status);
     } catch (const std::exception&) {
       fail({Code::out_of_memory, "no memory for a call on several devices"});
-      (void)exchange_.finish(at);
+      (void)exchange_.finish(rank);
     }
   }
   void fail(const Status& status) {
@@ -38,24 +38,24 @@ class Ranks {
 
  private:
   PanelExchange& exchange_;
-  const std::function<Status(std::size_t)>& program_;
+  const std::function<Status(Rank)>& program_;
   std::mutex mutex_;
   Status first_;
 };
 
 }  // namespace
 
-Status run_ranks(PanelExchange& exchange, const std::function<Status(std::size_t)>& program) {
+Status run_ranks(PanelExchange& exchange, const std::function<Status(Rank)>& program) {
   Ranks ranks(exchange, program);
   std::vector<std::thread> others;
   others.reserve(exchange.size());
   bool started = true;
-  for (std::size_t at = 1; started && at < exchange.size(); ++at) {
-    others.push_back(quiet_thread([&ranks, at] { ranks.run(at); }));
+  for (Rank rank(1); started && rank.value() < exchange.size(); ++rank) {
+    others.push_back(quiet_thread([&ranks, rank] { ranks.run(rank); }));
     started = others.back().joinable();
   }
   if (started) {
-    ranks.run(0);
+    ranks.run(Rank(0));
   } else {
     ranks.fail({Code::out_of_memory, "no threads for a call on several devices"});
   }

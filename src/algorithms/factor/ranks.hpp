@@ -13,6 +13,6 @@ namespace ob::algorithms {
 /// for all that they leave under way. When one fails the others stop waiting for it.
 /// Errors: the first failure, in time; out_of_memory if there are no threads
 /// @pre    the exchange was not aborted before
-Status run_ranks(PanelExchange& exchange, const std::function<Status(std::size_t at)>& program);
+Status run_ranks(PanelExchange& exchange, const std::function<Status(Rank rank)>& program);
 
 }  // namespace ob::algorithms

@@ -32,17 +32,17 @@ class Parts {
       : shape_(shape), blocks_(std::move(blocks)), scale_(shape.complex ? 4 : 1) {}
 
   const ColumnDistribution& blocks() const { return blocks_; }
-  std::size_t panels() const {
-    return static_cast<std::size_t>((std::min(shape_.m, shape_.n) + blocks_.width() - 1) /
-                                    blocks_.width());
+  BlockIndex end_panel() const {
+    return BlockIndex((std::min(shape_.m, shape_.n) + blocks_.width() - 1) / blocks_.width());
   }
-  double width(std::size_t block) const { return static_cast<double>(blocks_.count(block)); }
-  double height(std::size_t block) const {
-    return static_cast<double>(shape_.rows() - std::min(shape_.rows(), blocks_.first(block)));
+  double width(BlockIndex block) const { return static_cast<double>(blocks_.count(block)); }
+  double height(BlockIndex block) const {
+    return static_cast<double>(shape_.rows() -
+                               std::min(shape_.rows(), blocks_.first(block).value()));
   }
-  double depth(std::size_t panel) const { return std::min(width(panel), height(panel)); }
+  double depth(BlockIndex panel) const { return std::min(width(panel), height(panel)); }
 
-  double panel_flop(std::size_t panel) const {
+  double panel_flop(BlockIndex panel) const {
     const double m = height(panel);
     const double w = width(panel);
     if (shape_.kind == Kind::cholesky) return scale_ * (w * w * w / 3 + (m - w) * w * w);
@@ -52,7 +52,7 @@ class Parts {
   }
   double panel_calls() const { return shape_.kind == Kind::cholesky ? 2 : 1; }
   // Of one block with a panel.
-  double update_flop(std::size_t panel, std::size_t block) const {
+  double update_flop(BlockIndex panel, BlockIndex block) const {
     const double m = height(panel);
     const double k = depth(panel);
     const double w = width(block);
@@ -64,23 +64,23 @@ class Parts {
     return 0;
   }
   // Of `count` blocks at once.
-  double update_calls(std::size_t panel, std::size_t count) const {
+  double update_calls(BlockIndex panel, std::size_t count) const {
     if (shape_.kind == Kind::cholesky) return 2 * static_cast<double>(count);
     return shape_.kind == Kind::qr ? 1 : 2 + depth(panel);
   }
-  double block_bytes(std::size_t block) const {
+  double block_bytes(BlockIndex block) const {
     const double w = width(block);
     if (shape_.kind != Kind::cholesky) return element() * w * static_cast<double>(shape_.m);
     return element() * (w * height(block) - w * (w - 1) / 2);
   }
-  double peer_message_bytes(std::size_t panel) const {
+  double peer_message_bytes(BlockIndex panel) const {
     const double m = height(panel);
     const double k = depth(panel);
     if (shape_.kind == Kind::cholesky) return element() * (m - width(panel)) * k;
     return element() * m * k + k * (shape_.kind == Kind::lu ? 8 : element());
   }
   // Of a panel of an earlier slab, for one that begins with block `first`.
-  double reloaded_bytes(std::size_t panel, std::size_t first) const {
+  double reloaded_bytes(BlockIndex panel, BlockIndex first) const {
     if (shape_.kind != Kind::cholesky) return peer_message_bytes(panel);
     return element() * height(first) * depth(panel);
   }
@@ -105,153 +105,156 @@ class Simulation {
         width_(model.links_of_client()) {}
 
   FactorTimes run() {
-    for (std::size_t number = 0; number < blocks_.slabs(); ++number) {
-      slab_ = blocks_.slab(number);
+    for (SlabIndex index; index < blocks_.end_slab(); ++index) {
+      slab_ = blocks_.slab(index);
       run_slab();
     }
     return {home_, received_, reloaded_};
   }
 
  private:
-  struct Rank {
+  struct RankState {
     double thread = 0;    // the rank itself: it waits for what it sends and takes
     double computed = 0;  // its device
     double home = 0;      // what it has sent home so far
     double slot_free[kSlots] = {};
-    std::size_t next_to_send = 0;
+    BlockIndex next_to_send;
   };
 
   void run_slab() {
-    for (std::size_t block = slab_.first; block < slab_.end; ++block) {
-      const std::size_t at = blocks_.owner(block);
+    for (BlockIndex block = slab_.first; block < slab_.end; ++block) {
+      const Rank at = blocks_.owner(block);
       if (blocks_.next_of(at, slab_.first) == block) send(at, block);
     }
-    if (slab_.first == 0) {
-      const std::size_t at = blocks_.owner(0);
-      make(at, 0);
-      const std::size_t next = blocks_.next_of(at, 1);
+    if (slab_.first == BlockIndex(0)) {
+      const Rank at = blocks_.owner(BlockIndex(0));
+      make(at, BlockIndex(0));
+      const BlockIndex next = blocks_.next_of(at, BlockIndex(1));
       if (next < slab_.end) send(at, next);
     }
-    for (std::size_t panel = 0; panel < std::min(parts_.panels(), slab_.end); ++panel) step(panel);
-    for (std::size_t block = std::max(parts_.panels(), slab_.first); block < slab_.end; ++block) {
-      fetch(block, ranks_[blocks_.owner(block)].computed);
+    for (BlockIndex panel; panel < std::min(parts_.end_panel(), slab_.end); ++panel) step(panel);
+    for (BlockIndex block = std::max(parts_.end_panel(), slab_.first); block < slab_.end; ++block) {
+      fetch(block, ranks_[blocks_.owner(block).value()].computed);
     }
-    if (slab_.end == blocks_.blocks()) return;
-    for (Rank& rank : ranks_) rank.thread = std::max(rank.thread, rank.home);
+    if (slab_.end == blocks_.end_block()) return;
+    for (RankState& state : ranks_) state.thread = std::max(state.thread, state.home);
   }
 
-  void send(std::size_t at, std::size_t block) {
-    Rank& rank = ranks_[at];
-    if (block < rank.next_to_send) return;
-    rank.next_to_send = block + 1;
+  void send(Rank at, BlockIndex block) {
+    RankState& state = ranks_[at.value()];
+    if (block < state.next_to_send) return;
+    state.next_to_send = block + 1;
     // in the order of blocks, so many at a time
     const double turn = sent_.size() < width_ ? 0 : sent_[sent_.size() - width_];
-    rank.thread =
-        links_.send(at, parts_.block_bytes(block), std::max(turn, rank.thread)) + model_.handover_s;
-    sent_.push_back(std::max(rank.thread, sent_.empty() ? 0 : sent_.back()));
+    state.thread =
+        links_.send(at.value(), parts_.block_bytes(block), std::max(turn, state.thread)) +
+        model_.handover_s;
+    sent_.push_back(std::max(state.thread, sent_.empty() ? 0 : sent_.back()));
   }
-  void fetch(std::size_t block, double ready) {
-    Rank& rank = ranks_[blocks_.owner(block)];
-    const double home = links_.fetch(blocks_.owner(block), parts_.block_bytes(block), ready);
-    rank.home = std::max(rank.home, home);
+  void fetch(BlockIndex block, double ready) {
+    RankState& state = ranks_[blocks_.owner(block).value()];
+    const double home =
+        links_.fetch(blocks_.owner(block).value(), parts_.block_bytes(block), ready);
+    state.home = std::max(state.home, home);
     home_ = std::max(home_, home);
   }
-  void compute(std::size_t at, double flop, double flop_per_s, double calls) {
-    Rank& rank = ranks_[at];
-    rank.computed =
-        std::max(rank.computed, rank.thread) + calls * model_.ranks[at].call_s + flop / flop_per_s;
+  void compute(Rank at, double flop, double flop_per_s, double calls) {
+    RankState& state = ranks_[at.value()];
+    state.computed = std::max(state.computed, state.thread) +
+                     calls * model_.ranks[at.value()].call_s + flop / flop_per_s;
   }
-  void make(std::size_t at, std::size_t panel) {
-    const RankModel& rank = model_.ranks[at];
+  void make(Rank at, BlockIndex panel) {
+    const RankModel& rank = model_.ranks[at.value()];
     const double rate = rank.panel_flop_per_s > 0 ? rank.panel_flop_per_s : rank.flop_per_s;
     compute(at, parts_.panel_flop(panel), rate, parts_.panel_calls());
-    ready_ = ranks_[at].computed;
+    ready_ = ranks_[at.value()].computed;
   }
-  bool needs(std::size_t at, std::size_t panel) const {
+  bool needs(Rank at, BlockIndex panel) const {
     return blocks_.next_of(at, std::max(panel + 1, slab_.first)) < slab_.end;
   }
-  bool has(std::size_t at, std::size_t block) const {
+  bool has(Rank at, BlockIndex block) const {
     return slab_.contains(block) && blocks_.owner(block) == at;
   }
 
-  void reload(std::size_t panel) {
+  void reload(BlockIndex panel) {
     const double bytes = parts_.reloaded_bytes(panel, slab_.first);
-    for (std::size_t at = 0; at < ranks_.size(); ++at) {
+    for (Rank at; at.value() < ranks_.size(); ++at) {
       if (!needs(at, panel)) continue;
-      Rank& rank = ranks_[at];
+      RankState& state = ranks_[at.value()];
       reloaded_ += bytes;
       // from the last slab to end: they all are at home
-      const double ready = std::max(rank.thread, rank.slot_free[panel % kSlots]);
-      rank.thread = links_.send(at, bytes, ready) + model_.handover_s;
+      const double ready = std::max(state.thread, state.slot_free[panel.value() % kSlots]);
+      state.thread = links_.send(at.value(), bytes, ready) + model_.handover_s;
     }
   }
 
-  void broadcast(std::size_t panel) {
-    const std::size_t owner = blocks_.owner(panel);
+  void broadcast(BlockIndex panel) {
+    const Rank owner = blocks_.owner(panel);
     const double bytes = parts_.peer_message_bytes(panel);
     LinkClock::Passing there{ready_ + model_.handover_s, {}};
-    std::size_t from = owner;
+    Rank from = owner;
     for (std::size_t i = 1; i < ranks_.size(); ++i) {
-      const std::size_t at = (owner + i) % ranks_.size();
+      const Rank at((owner.value() + i) % ranks_.size());
       if (!needs(at, panel)) continue;
-      Rank& rank = ranks_[at];
-      const double free = std::max(rank.thread, rank.slot_free[panel % kSlots]);
+      RankState& state = ranks_[at.value()];
+      const double free = std::max(state.thread, state.slot_free[panel.value() % kSlots]);
       received_ += bytes;
       LinkClock::Passing here;
       if (model_.route == Route::relay) {
-        if (from == owner) there = links_.up(owner, bytes, there.ready);
-        here = links_.down(at, bytes, there, free);
+        if (from == owner) there = links_.up(owner.value(), bytes, there.ready);
+        here = links_.down(at.value(), bytes, there, free);
       } else {
-        here = there = links_.forward(from, at, bytes, there, free);
+        here = there = links_.forward(from.value(), at.value(), bytes, there, free);
       }
-      rank.thread = here.last() + model_.handover_s;
+      state.thread = here.last() + model_.handover_s;
       from = at;
     }
     if (model_.route == Route::relay && from != owner) {
-      ranks_[owner].thread = std::max(ranks_[owner].thread, there.last());  // it delivers
+      ranks_[owner.value()].thread =
+          std::max(ranks_[owner.value()].thread, there.last());  // it delivers
     }
     fetch(panel, ready_);
   }
 
-  void step(std::size_t panel) {
+  void step(BlockIndex panel) {
     if (slab_.contains(panel)) {
       broadcast(panel);
     } else {
       reload(panel);
     }
-    const std::size_t next = panel + 1;
-    const bool makes_next = next < parts_.panels() && slab_.contains(next);
+    const BlockIndex next = panel + 1;
+    const bool makes_next = next < parts_.end_panel() && slab_.contains(next);
     if (makes_next) {
-      const std::size_t at = blocks_.owner(next);
-      if (panel == 0) send(at, next);
+      const Rank at = blocks_.owner(next);
+      if (panel == BlockIndex(0)) send(at, next);
       update(at, panel, next, next + 1);
       make(at, next);
     }
-    if (panel == 0) {
-      for (std::size_t block = std::max(next, slab_.first); block < slab_.end; ++block) {
+    if (panel == BlockIndex(0)) {
+      for (BlockIndex block = std::max(next, slab_.first); block < slab_.end; ++block) {
         if (block == next && makes_next) continue;
         send(blocks_.owner(block), block);
         update(blocks_.owner(block), panel, block, block + 1);
       }
     }
-    for (std::size_t at = 0; at < ranks_.size(); ++at) {
+    for (Rank at; at.value() < ranks_.size(); ++at) {
       const bool made_next = makes_next && blocks_.owner(next) == at;
-      const std::size_t rest = std::max(made_next ? next + 1 : next, slab_.first);
-      if (panel > 0) update(at, panel, blocks_.next_of(at, rest), slab_.end);
-      ranks_[at].slot_free[panel % kSlots] = ranks_[at].computed;
+      const BlockIndex rest = std::max(made_next ? next + 1 : next, slab_.first);
+      if (panel > BlockIndex(0)) update(at, panel, blocks_.next_of(at, rest), slab_.end);
+      ranks_[at.value()].slot_free[panel.value() % kSlots] = ranks_[at.value()].computed;
     }
   }
 
   // Of the own blocks, those in [first, end).
-  void update(std::size_t at, std::size_t panel, std::size_t first, std::size_t end) {
+  void update(Rank at, BlockIndex panel, BlockIndex first, BlockIndex end) {
     if (first >= end) return;
     double flop = 0;
     std::size_t count = 0;
-    for (std::size_t block = first; block < end; block = blocks_.next_of(at, block + 1)) {
+    for (BlockIndex block = first; block < end; block = blocks_.next_of(at, block + 1)) {
       flop += parts_.update_flop(panel, block);
       ++count;
     }
-    compute(at, flop, model_.ranks[at].flop_per_s, parts_.update_calls(panel, count));
+    compute(at, flop, model_.ranks[at.value()].flop_per_s, parts_.update_calls(panel, count));
   }
 
   const Parts parts_;
@@ -259,7 +262,7 @@ class Simulation {
   Slab slab_;
   const ExchangeModel& model_;
   LinkClock links_;
-  std::vector<Rank> ranks_;
+  std::vector<RankState> ranks_;
   const std::size_t width_;
   std::vector<double> sent_;  // when each block and those before it were
   double ready_ = 0;          // when the last panel was made

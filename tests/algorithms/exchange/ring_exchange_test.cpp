@@ -147,7 +147,8 @@ TEST_P(RingFabricTest, CallsGiveTheOriginalsResult) {
             **exchange, routine, actual.arguments, {devices, block}, timings);
         ASSERT_TRUE(status.ok()) << status.message();
         ASSERT_EQ(difference(given, expected, actual), "");
-        for (std::size_t at = 0; at < devices; ++at) received += (*exchange)->traffic(at).received;
+        for (std::size_t at = 0; at < devices; ++at)
+          received += (*exchange)->traffic(algorithms::Rank(at)).received;
       }
     }
   }
@@ -251,7 +252,7 @@ TEST(RingExchange, MeasuresTheWayToTheNextDevice) {
   Ring ring(Spread::mixed, 3);
   const auto exchange = require(RingExchange::create(ring.devices(), {}));
   for (std::size_t at = 0; at < 3; ++at) {
-    const auto rate = exchange->measure(at, 1 << 20);
+    const auto rate = exchange->measure(algorithms::Rank(at), 1 << 20);
     ASSERT_TRUE(rate.ok()) << rate.status().message();
     EXPECT_GT(*rate, 1e6);
     EXPECT_LT(*rate, 1e12);

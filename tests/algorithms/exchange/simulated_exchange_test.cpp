@@ -62,8 +62,8 @@ void expect_traffic_of_model(FactorShape::Kind kind, std::size_t devices, Route 
   ASSERT_TRUE(status.ok()) << status.message();
   algorithms::Traffic all;
   for (std::size_t at = 0; at < devices; ++at) {
-    all.sent += (*exchange)->traffic(at).sent;
-    all.received += (*exchange)->traffic(at).received;
+    all.sent += (*exchange)->traffic(algorithms::Rank(at)).sent;
+    all.received += (*exchange)->traffic(algorithms::Rank(at)).received;
   }
   const algorithms::FactorTimes played = simulate_factorization(shape, model, plan);
   EXPECT_DOUBLE_EQ(static_cast<double>(all.received), played.received_bytes);

@@ -133,9 +133,9 @@ TEST(FactorCholesky, EachPanelIsReceivedOnceByThoseWhoNeedIt) {
     std::uint64_t fetched = 0;
     std::uint64_t received = 0;
     for (std::size_t at = 0; at < devices; ++at) {
-      sent += run.exchange().traffic(at).sent;
-      fetched += run.exchange().traffic(at).fetched;
-      received += run.exchange().traffic(at).received;
+      sent += run.exchange().traffic(algorithms::Rank(at)).sent;
+      fetched += run.exchange().traffic(algorithms::Rank(at)).fetched;
+      received += run.exchange().traffic(algorithms::Rank(at)).received;
     }
     const std::uint64_t blocks = what.n / what.distribution.block;
     EXPECT_EQ(sent, what.n * (what.n + 1) / 2 * 8);

@@ -13,8 +13,13 @@
 namespace ob::test {
 namespace {
 
+using algorithms::BlockIndex;
 using algorithms::ColumnDistribution;
+using algorithms::GlobalIndex;
+using algorithms::LocalIndex;
+using algorithms::Rank;
 using algorithms::Slab;
+using algorithms::SlabIndex;
 
 std::vector<double> random_shares(std::mt19937_64& random) {
   std::vector<double> shares(uniform<std::size_t>(random, 1, 9));
@@ -29,8 +34,8 @@ TEST(ColumnDistribution, EqualSharesGoRoundInTurn) {
     const std::vector<double> shares(devices, uniform(random, 1, 1000) / 7.0);
     const ColumnDistribution distribution(uniform<std::uint64_t>(random, 0, 500),
                                           uniform<std::uint64_t>(random, 1, 20), shares);
-    for (std::size_t block = 0; block < distribution.blocks(); ++block) {
-      ASSERT_EQ(distribution.owner(block), block % devices);
+    for (BlockIndex block; block < distribution.end_block(); ++block) {
+      ASSERT_EQ(distribution.owner(block).value(), block.value() % devices);
     }
   }
 }
@@ -42,11 +47,11 @@ TEST(ColumnDistribution, SharesAreKeptAllAlong) {
     const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
     const ColumnDistribution distribution(300, 1, shares);
     std::vector<double> had(shares.size());
-    for (std::size_t block = 0; block < distribution.blocks(); ++block) {
-      ++had[distribution.owner(block)];
+    for (BlockIndex block; block < distribution.end_block(); ++block) {
+      ++had[distribution.owner(block).value()];
       for (std::size_t at = 0; at < shares.size(); ++at) {
-        const double due = static_cast<double>(block + 1) * shares[at] / all;
-        ASSERT_LT(std::abs(had[at] - due), 2) << at << " after " << block;
+        const double due = static_cast<double>(block.value() + 1) * shares[at] / all;
+        ASSERT_LT(std::abs(had[at] - due), 2) << at << " after " << block.value();
       }
     }
   }
@@ -61,33 +66,35 @@ TEST(ColumnDistribution, EveryColumnHasOnePlaceInItsSlab) {
     const auto most = uniform<std::uint64_t>(random, distribution.width(), 100);
     ASSERT_TRUE(
         distribution.cut([&](auto, auto, std::uint64_t columns) { return columns <= most; }));
-    std::uint64_t next = 0;
-    std::size_t next_block = 0;
-    for (std::size_t number = 0; number < distribution.slabs(); ++number) {
+    GlobalIndex next;
+    BlockIndex next_block;
+    for (SlabIndex number; number < distribution.end_slab(); ++number) {
       const Slab& slab = distribution.slab(number);
       ASSERT_EQ(slab.first, next_block);
       std::vector<std::uint64_t> had(shares.size());
-      for (std::size_t block = slab.first; block < slab.end; ++block) {
+      for (BlockIndex block = slab.first; block < slab.end; ++block) {
         ASSERT_TRUE(slab.contains(block));
         ASSERT_EQ(distribution.first(block), next);
-        ASSERT_EQ(distribution.local_first(block), had[distribution.owner(block)]);
+        std::uint64_t& columns = had[distribution.owner(block).value()];
+        ASSERT_EQ(distribution.local_first(block), LocalIndex(columns));
         ASSERT_GT(distribution.count(block), 0u);
         next = distribution.end(block);
-        had[distribution.owner(block)] += distribution.count(block);
+        columns += distribution.count(block);
       }
       for (std::size_t at = 0; at < shares.size(); ++at) {
-        ASSERT_EQ(distribution.local_count(at, number), had[at]);
+        ASSERT_EQ(distribution.local_count(Rank(at), number), had[at]);
         ASSERT_LE(had[at], most);
       }
       next_block = slab.end;
     }
-    ASSERT_EQ(next, distribution.length());
-    ASSERT_EQ(next_block, distribution.blocks());
-    for (std::size_t at = 0; at < shares.size(); ++at) {
-      const auto from = uniform<std::size_t>(random, 0, distribution.blocks() + 3);
-      std::size_t expected = from;
-      while (expected < distribution.blocks() && distribution.owner(expected) != at) ++expected;
-      ASSERT_EQ(distribution.next_of(at, from), std::min(expected, distribution.blocks()));
+    ASSERT_EQ(next, GlobalIndex(distribution.length()));
+    ASSERT_EQ(next_block, distribution.end_block());
+    for (Rank rank; rank.value() < shares.size(); ++rank) {
+      const BlockIndex end = distribution.end_block();
+      const BlockIndex from(uniform<std::uint64_t>(random, 0, end.value() + 3));
+      BlockIndex expected = from;
+      while (expected < end && distribution.owner(expected) != rank) ++expected;
+      ASSERT_EQ(distribution.next_of(rank, from), std::min(expected, end));
     }
   }
 }
@@ -99,16 +106,16 @@ TEST(ColumnDistribution, NoSlabCouldBeginEarlier) {
     ColumnDistribution distribution(200, uniform<std::uint64_t>(random, 1, 9), devices);
     // as of a triangle: what begins later is not as high
     const auto memory = uniform<std::uint64_t>(random, 200 * distribution.width(), 20000);
-    const auto fits = [&](std::size_t first, std::size_t, std::uint64_t columns) {
-      return (200 - distribution.first(first)) * columns <= memory;
+    const auto fits = [&](BlockIndex first, Rank, std::uint64_t columns) {
+      return (GlobalIndex(200) - distribution.first(first)) * columns <= memory;
     };
     ASSERT_TRUE(distribution.cut(fits));
-    for (std::size_t number = 0; number < distribution.slabs(); ++number) {
+    for (SlabIndex number; number < distribution.end_slab(); ++number) {
       const Slab& slab = distribution.slab(number);
-      if (slab.first == 0) continue;
-      const std::size_t more = slab.first - 1;
+      if (slab.first == BlockIndex(0)) continue;
+      const BlockIndex more = slab.first - 1;
       bool all = true;
-      for (std::size_t at = 0; at < devices; ++at) {
+      for (Rank at; at.value() < devices; ++at) {
         const std::uint64_t own = distribution.owner(more) == at ? distribution.count(more) : 0;
         const std::uint64_t columns = distribution.local_count(at, number) + own;
         all = all && (columns == 0 || fits(more, at, columns));

@@ -52,12 +52,14 @@ class Devices {
   algorithms::HostExchange& exchange() { return *exchange_; }
   std::uint64_t sent() const {
     std::uint64_t bytes = 0;
-    for (std::size_t at = 0; at < used_.size(); ++at) bytes += exchange_->traffic(at).sent;
+    for (std::size_t at = 0; at < used_.size(); ++at)
+      bytes += exchange_->traffic(algorithms::Rank(at)).sent;
     return bytes;
   }
   std::uint64_t fetched() const {
     std::uint64_t bytes = 0;
-    for (std::size_t at = 0; at < used_.size(); ++at) bytes += exchange_->traffic(at).fetched;
+    for (std::size_t at = 0; at < used_.size(); ++at)
+      bytes += exchange_->traffic(algorithms::Rank(at)).fetched;
     return bytes;
   }
 
