@@ -1,5 +1,5 @@
 #pragma once
-// Waiting for other threads that may, in the end, wait for the device of this one.
+// A wait for other threads, which may themselves be waiting for the device of this thread.
 
 #include <chrono>
 #include <condition_variable>
@@ -10,17 +10,17 @@
 
 namespace ob::algorithms {
 
-/// How long a thread waits for others before it looks whether its own device is there.
+/// The time between two checks of the own device.
 inline constexpr std::chrono::milliseconds kCheckInterval{1000};
 
-/// Waits until `over`; meanwhile calls `look` now and then, without the lock.
-/// Errors: those of look, then without the lock
+/// Waits until `over` is true. Calls `check` every kCheckInterval, without the lock.
+/// Errors: those of check; the lock is not held then
 template <class Predicate>
 Status checked_wait(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
-                    Predicate over, const std::function<Status()>& look) {
+                    Predicate over, const std::function<Status()>& check) {
   while (!changed.wait_for(lock, kCheckInterval, over)) {
     lock.unlock();
-    OB_RETURN_IF_ERROR(look());
+    OB_RETURN_IF_ERROR(check());
     lock.lock();
   }
   return {};

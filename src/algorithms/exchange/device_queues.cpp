@@ -57,7 +57,7 @@ Status DeviceQueues::wait_slot(std::size_t slot) {
 
 Status DeviceQueues::finish() {
   Status first;
-  // What fails while computing makes the copies behind it meaningless: it is reported first.
+  // A failure on compute_ causes failures of the copies behind it, so it is reported first.
   for (const QueueId queue : {compute_, in_, out_, back_}) {
     const QueueReport report = device_->synchronize(queue);
     compute_ns_ += report.compute_ns;

@@ -1,5 +1,5 @@
 #pragma once
-// A device of a exchange with its queues.
+// A device of an exchange, with its queues.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace ob::algorithms {
 
-/// What one device computes, receives, hands on and returns goes on at the same time, on a queue
-/// each; events order them where they meet.
-/// Threads: owner only (of a remote device: the only one that uses it)
+/// One queue each for commands that compute, receive, send to other devices, and return results, so
+/// that all four overlap. Events order the queues where one needs another.
+/// Threads: owner only; of a remote device, the only thread that uses it
 class DeviceQueues {
  public:
   static Result<DeviceQueues> open(Device& device);
@@ -22,21 +22,21 @@ class DeviceQueues {
 
   Device& device() const { return *device_; }
   QueueId compute() const { return compute_; }
-  QueueId in() const { return in_; }      ///< what comes from elsewhere
-  QueueId out() const { return out_; }    ///< what goes to other devices
+  QueueId in() const { return in_; }      ///< operands and panels of other devices
+  QueueId out() const { return out_; }    ///< panels for other devices
   QueueId back() const { return back_; }  ///< results
 
-  /// Holds `later` until what was submitted to `earlier` so far is done.
+  /// Delays further commands of `later` until the present commands of `earlier` are done.
   Status order(QueueId earlier, QueueId later);
 
-  /// Remembers what was submitted to compute() so far as the last use of a slot.
+  /// The present commands of compute() are the last that use the slot.
   Status release(std::size_t slot);
-  /// Holds in() until the slot's last use is done.
+  /// Delays further commands of in() until the slot is free.
   Status wait_slot(std::size_t slot);
 
-  /// Waits for all queues; what failed first.
+  /// Waits for all queues.   Errors: the first failure
   Status finish();
-  /// Of calls, as far as finish() has heard of them.
+  /// The computing time of calls, as of the last finish().
   std::uint64_t compute_ns() const { return compute_ns_; }
 
  private:

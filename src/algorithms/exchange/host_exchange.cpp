@@ -48,7 +48,7 @@ Status HostExchange::post_broadcast(Rank rank, MessageTag tag, const PanelMessag
 
 Status HostExchange::complete(Rank rank) {
   const std::shared_ptr<Staged> staged = std::exchange(posted_[rank.value()], nullptr);
-  if (staged == nullptr) return {};  // nobody wants it
+  if (staged == nullptr) return {};  // it has no receivers
   const DeviceQueues& here = queues(rank);
   for (std::size_t r = 0; r < staged->message.regions.size(); ++r) {
     const Region& region = staged->message.regions[r];
@@ -85,7 +85,7 @@ Status HostExchange::receive(Rank rank, MessageTag tag, const PanelMessage& mess
   std::shared_ptr<Staged> staged;
   OB_RETURN_IF_ERROR(wait_for(tag, staged));
   DeviceQueues& here = queues(rank);
-  // What came before has long been there: only its memory here is still held.
+  // The message before has arrived; its memory in this process is freed.
   OB_RETURN_IF_ERROR(here.device().synchronize(here.in()).status);
   in_use_[rank.value()].clear();
   in_use_[rank.value()].push_back(staged);

@@ -1,5 +1,5 @@
 #pragma once
-// Devices that know nothing of each other: what one has gets to the others through this process.
+// Devices that do not reach each other: panels travel through this process.
 
 #include <condition_variable>
 #include <deque>
@@ -13,12 +13,12 @@
 
 namespace ob::algorithms {
 
-/// Any mix of devices. A message is read once, block by block, and written to each receiver while
-/// later blocks are still on their way here.
-/// Threads: as PanelExchange      Memory: each message under way, in this process
+/// Works with any mix of devices. A message is read once, block by block, and each block is written
+/// to the receivers while later blocks still arrive.
+/// Threads: as PanelExchange      Memory: a copy of each message under way, in this process
 class HostExchange final : public PanelExchange {
  public:
-  /// @param model what is known of the devices; `route` is relay whatever it says
+  /// @param model of the devices; `route` is always relay
   static Result<std::unique_ptr<HostExchange>> create(std::span<Device* const> devices,
                                                       const ExchangeModel& model);
   ~HostExchange() override = default;
@@ -45,7 +45,7 @@ class HostExchange final : public PanelExchange {
 
   ExchangeModel model_;
   std::vector<std::shared_ptr<Staged>> posted_;  // by each rank, not completed yet
-  // What a rank's device may still be reading from.   Threads: the rank
+  // Messages that the device of a rank may still read.   Threads: the rank
   std::vector<std::deque<std::shared_ptr<Staged>>> in_use_;
   std::mutex mutex_;  // of all below, and of the counters of what is staged
   std::condition_variable changed_;

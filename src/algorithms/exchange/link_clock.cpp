@@ -7,7 +7,7 @@
 namespace ob::algorithms {
 namespace {
 
-// Of one transfer that are told apart: more would only cost time.
+// The blocks of one transfer that are simulated, at most: more of them would only cost time.
 constexpr double kMostBlocks = 16;
 
 }  // namespace
@@ -21,7 +21,7 @@ LinkClock::LinkClock(const ExchangeModel& model)
       out_(model.ranks.size(), Link{model.link_bytes_per_s, {}}),
       in_(model.ranks.size(), Link{model.link_bytes_per_s, {}}) {}
 
-// The first time from `time` on at which nothing is carried for so long.
+// The first time from `time` on from which the link is free for `duration`.
 double LinkClock::Link::free_at(double time, double duration) const {
   auto next = std::upper_bound(busy.begin(), busy.end(), time,
                                [](double at, const Busy& one) { return at < one.until; });

@@ -1,5 +1,5 @@
 #pragma once
-// When what travels between devices arrives.
+// The times at which messages between devices arrive.
 
 #include <cstddef>
 #include <vector>
@@ -8,29 +8,30 @@
 
 namespace ob::algorithms {
 
-/// The links of a ExchangeModel. Each carries one block at a time in each direction; blocks of
-/// different transfers share it as they come, and what must wait at its other end leaves it free.
-/// Time is whatever the caller counts in seconds.   Threads: one at a time
+/// The links of an ExchangeModel. Each link carries one block at a time in each direction. Blocks
+/// of different transfers use it in the order in which they come, and a block that waits for the
+/// other link leaves it free.
+/// Units: s, on a clock of the caller      Threads: one at a time
 class LinkClock {
  public:
   explicit LinkClock(const ExchangeModel& model);
 
-  /// When each block of something on its way is there. Empty: all of it is there since `ready`.
+  /// The times at which the blocks of a message arrive. Empty: all of it is there since `ready`.
   struct Passing {
     double ready = 0;
     std::vector<double> blocks;
     double last() const { return blocks.empty() ? ready : blocks.back(); }
   };
 
-  /// From this process to a device: when all of it is there.
+  /// Sends from this process to a device.   @returns the time at which the last byte arrives
   double send(std::size_t to, double bytes, double ready);
-  /// From a device to this process.
+  /// Sends from a device to this process.
   double fetch(std::size_t from, double bytes, double ready);
-  /// From device to device; blocks go on as they arrive.
-  /// @param free when the receiver has room
+  /// Sends from device to device, each block as it arrives at the sender.
+  /// @param free the time from which the receiver has room
   Passing forward(std::size_t from, std::size_t to, double bytes, const Passing& there,
                   double free);
-  /// The two halves of a way through this process.
+  /// The two halves of a route through this process.
   Passing up(std::size_t from, double bytes, double ready);
   Passing down(std::size_t to, double bytes, const Passing& here, double free);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Numbered things that several threads do in order.
+// A gate that lets numbered tasks of several threads begin in order.
 
 #include <algorithm>
 #include <condition_variable>
@@ -13,27 +13,30 @@
 
 namespace ob::algorithms {
 
-/// A number may begin when all but the last `width` - 1 before it are over.   Threads: any
+/// A task may begin when all tasks before it are over, except for the last `width` - 1 of them.
+/// Threads: any
 class OrderedGate {
  public:
-  /// @param width how many go on at the same time; at least 1
+  /// @param width the number of tasks that run at the same time; at least 1
   explicit OrderedGate(std::size_t width) : width_(std::max<std::size_t>(1, width)) {}
 
-  /// @param look called now and then while others are waited for
-  /// Errors: that of abort(); those of look
-  Status enter(std::size_t number, const std::function<Status()>& look) {
+  /// Waits until the task may begin.
+  /// @param check called about once a second during the wait
+  /// Errors: that of abort(); those of check
+  Status enter(std::size_t number, const std::function<Status()>& check) {
     std::unique_lock lock(mutex_);
     const auto may_begin = [&] { return !aborted_.ok() || number < over_ + width_; };
-    OB_RETURN_IF_ERROR(checked_wait(changed_, lock, may_begin, look));
+    OB_RETURN_IF_ERROR(checked_wait(changed_, lock, may_begin, check));
     return aborted_;
   }
+  /// The task is over.
   void leave(std::size_t number) {
     const std::lock_guard lock(mutex_);
     early_.insert(number);
     while (early_.erase(over_) != 0) ++over_;
     changed_.notify_all();
   }
-  /// Ends all waiting.
+  /// Ends all waiting, with this error.
   void abort(const Status& why) {
     const std::lock_guard lock(mutex_);
     if (aborted_.ok()) aborted_ = why;
@@ -44,8 +47,8 @@ class OrderedGate {
   const std::size_t width_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t over_ = 0;         // all before it are
-  std::set<std::size_t> early_;  // that are, behind one that is not
+  std::size_t over_ = 0;         // all tasks before it are over
+  std::set<std::size_t> early_;  // tasks behind it that are over already
   Status aborted_;
 };
 

@@ -31,7 +31,7 @@ Status PanelExchange::fetch(Rank rank, BufferId buffer, const Region& region,
 
 Status PanelExchange::read_posted(Rank rank, BufferId buffer, const Region& region,
                                   const Layout& destination) {
-  // post_broadcast() has ordered this queue behind what makes it.
+  // post_broadcast() has ordered this queue behind the commands that compute the message.
   DeviceQueues& here = device_queues_[rank.value()];
   account(rank).fetched += destination.total_bytes();
   OB_RETURN_IF_ERROR(here.device().read(here.out(), buffer, region, destination));

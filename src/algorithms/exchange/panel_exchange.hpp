@@ -1,5 +1,5 @@
 #pragma once
-// Devices that work on one call together, and how what one of them has gets to the others.
+// Devices that work on one call together, and the exchange of panels between them.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,24 +15,25 @@
 
 namespace ob::algorithms {
 
-/// What travels together: parts of one buffer.
+/// Parts of one buffer that travel together.
 struct PanelMessage {
   BufferId buffer;
   std::vector<Region> regions;
 };
 
-/// Names a message that goes round: each number once in the life of a exchange.
+/// The number of a broadcast. An exchange uses each number once.
 using MessageTag = std::uint64_t;
 
-/// What went over the links of one device.   Units: bytes
+/// The traffic over the links of one device.   Units: bytes
 struct Traffic {
-  std::uint64_t sent = 0;      ///< from this process, operands
-  std::uint64_t fetched = 0;   ///< to this process, results
-  std::uint64_t received = 0;  ///< messages of other devices
+  std::uint64_t sent = 0;      ///< operands, by this process
+  std::uint64_t fetched = 0;   ///< results, by this process
+  std::uint64_t received = 0;  ///< panels of other devices
 };
 
-/// Every device has one thread, its rank, which alone submits to it; the functions that have an
-/// `rank` are called by that rank. Copies go on beside what compute(rank) does.
+/// Devices that exchange panels. Each device has one thread, its rank, and only this thread submits
+/// to the device. Functions with a `rank` are called by that thread. Copies overlap with the
+/// commands on compute(rank).
 /// Memory:  buffers and host memory must live until finish(rank), or run_ranks(), has returned
 /// Source:  DAC V.B, with the panel on its owner and copies from device to device
 class PanelExchange {
@@ -48,45 +49,48 @@ class PanelExchange {
   std::uint64_t compute_ns(Rank rank) const { return device_queues_[rank.value()].compute_ns(); }
   virtual ExchangeModel model() const = 0;
 
-  /// Brings an operand to the device; what compute(rank) gets from now on finds it.
+  /// Sends an operand to the device. Later commands on compute(rank) find it there.
   virtual Status send(Rank rank, const Layout& source, BufferId buffer, const Region& region);
-  /// Brings home what compute(rank) has been given so far. Returns before it is here.
+  /// Fetches a result to the host, once the commands that compute(rank) has so far are done.
+  /// Returns before the result has arrived; wait_results() and finish() wait for it.
   virtual Status fetch(Rank rank, BufferId buffer, const Region& region, const Layout& destination);
 
-  /// Promises `receivers`, which get it in that order, what compute(rank) has been given so far
-  /// makes of the message.
-  /// @pre complete() follows before the next one; the message does not change before finish()
+  /// Posts a broadcast of a message to `receivers`, in that order, once the commands that
+  /// compute(rank) has so far are done.
+  /// @pre complete() is called before the next post_broadcast(); the message does not change before
+  ///      finish()
   virtual Status post_broadcast(Rank rank, MessageTag tag, const PanelMessage& message,
                                 std::span<const Rank> receivers) = 0;
-  /// Reads what belongs to the last promise, and waits for it.
+  /// Reads a region that is ready when the posted message is, and waits for it.
   Status read_posted(Rank rank, BufferId buffer, const Region& region, const Layout& destination);
-  /// Sees to it that the last promise is kept; may wait for the message. Between post_broadcast()
-  /// and this belongs what the device is to compute meanwhile.
+  /// Completes the posted broadcast; may wait for the message. Commands that overlap with the
+  /// broadcast are submitted between post_broadcast() and this.
   virtual Status complete(Rank rank) = 0;
-  /// Waits until the message can be had, brings it into a slot once that is free; what
-  /// compute(rank) gets from now on finds it.
-  /// @pre regions have the shapes of those offered; at is one of the receivers
+  /// Waits until the message is posted, and receives it into a slot once the slot is free. Later
+  /// commands on compute(rank) find it there.
+  /// @pre the regions have the shapes of those posted; rank is one of the receivers
   virtual Status receive(Rank rank, MessageTag tag, const PanelMessage& message,
                          std::size_t slot) = 0;
-  /// Holds what send() is told next until a slot is free.
+  /// Delays the next send() to the device until the slot is free.
   virtual Status wait_slot(Rank rank, std::size_t slot) {
     return device_queues_[rank.value()].wait_slot(slot);
   }
-  /// What compute(rank) was given so far was the slot's last use.
+  /// Frees the slot once the commands that compute(rank) has so far are done.
   Status release(Rank rank, std::size_t slot) { return device_queues_[rank.value()].release(slot); }
 
-  /// Waits for all that was fetched.
+  /// Waits for all results that were fetched.
   virtual Status wait_results(Rank rank) {
     return device(rank).synchronize(device_queues_[rank.value()].back()).status;
   }
 
-  /// What a rank does now and then that waits for other ranks, which may be waiting for its device.
-  /// Errors: those of a device that is gone
+  /// Checks the device. A rank calls it about once a second while it waits for other ranks, which
+  /// may be waiting for this device.
+  /// Errors: those of a lost device
   virtual Status check(Rank /*rank*/) { return {}; }
 
-  /// Ends all waiting, of all ranks.   Threads: any
+  /// Ends the waiting of all ranks.   Threads: any
   virtual void abort(const Status& why) = 0;
-  /// Waits for all that `rank` has under way; what failed first.
+  /// Waits for all commands of the rank.   Errors: the first failure
   virtual Status finish(Rank rank) { return device_queues_[rank.value()].finish(); }
 
  protected:
@@ -102,7 +106,9 @@ class PanelExchange {
   std::vector<Traffic> traffic_;
 };
 
-/// Parts of a region of at most so many bytes, or single columns, in order. @pre a full region
+/// Cuts a region into blocks of whole columns, in order: each has at most block_bytes bytes, or one
+/// column.
+/// @pre region.triangle == Triangle::full
 std::vector<Region> blocks_of(const Region& region, std::uint64_t block_bytes);
 
 }  // namespace ob::algorithms

@@ -10,10 +10,10 @@
 namespace ob::algorithms {
 namespace {
 
-// Of one message.
+// The regions of one message, at most.
 constexpr std::uint64_t kMostRegions = 16;
 
-// A number that no message of a call has.
+// A number that no message of a call has, for measurements.
 constexpr PeerMessageId kProbe{UINT64_MAX};
 
 PeerMessageId number_of(MessageTag tag, std::size_t region) noexcept {
@@ -26,7 +26,7 @@ Result<std::unique_ptr<RingExchange>> RingExchange::create(std::span<Device* con
                                                            const ExchangeModel& model) {
   for (Device* device : devices) {
     if (device->peering() == nullptr) {
-      return Status(Code::unsupported, "a device that others cannot reach");
+      return Status(Code::unsupported, "other devices cannot reach a device");
     }
   }
   OB_ASSIGN_OR_RETURN(std::vector<DeviceQueues> device_queues, open_all(devices));
@@ -110,7 +110,7 @@ Status RingExchange::post_broadcast(Rank rank, MessageTag tag, const PanelMessag
 Status RingExchange::complete(Rank rank) {
   if (posted_[rank.value()].empty()) return {};
   const std::lock_guard lock(mutex_);
-  // none: nobody wants it
+  // a broadcast without receivers was not posted
   if (const auto found = broadcasts_.find(posted_[rank.value()].back());
       found != broadcasts_.end()) {
     found->second.completed = true;
@@ -129,7 +129,7 @@ Status RingExchange::wait_others(Rank rank, std::unique_lock<std::mutex>& lock, 
 Status RingExchange::wait_arrival(Rank rank, MessageTag tag, std::size_t stop) {
   std::unique_lock lock(mutex_);
   return wait_others(rank, lock, [&] {
-    const auto found = broadcasts_.find(tag);  // none: it has arrived everywhere
+    const auto found = broadcasts_.find(tag);  // not found: it has arrived everywhere
     return found == broadcasts_.end() || found->second.arrived > stop;
   });
 }
@@ -182,7 +182,8 @@ void RingExchange::abort(const Status& why) {
 }
 
 Status RingExchange::finish(Rank rank) {
-  if (is_aborted()) (void)peering(rank).leave();  // one that cannot is broken, and told so below
+  if (is_aborted())
+    (void)peering(rank).leave();  // a device that cannot is lost, which finish() reports
   return PanelExchange::finish(rank);
 }
 

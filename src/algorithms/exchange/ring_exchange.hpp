@@ -1,5 +1,5 @@
 #pragma once
-// Devices that reach each other: what one has goes from device to device, past this process.
+// Devices that reach each other: panels travel from device to device, not through this process.
 
 #include <condition_variable>
 #include <map>
@@ -12,41 +12,44 @@
 
 namespace ob::algorithms {
 
-/// A message goes from its owner to the first receiver and from each to the next, which hands it on
-/// while it arrives; this process only says so.
+/// The owner sends a message to the first receiver, and each receiver forwards it to the next one
+/// while it arrives. This process only submits the commands.
 /// Threads: as PanelExchange      Source: DAC III, V.B; algorithms 2, point 2
 class RingExchange final : public PanelExchange {
  public:
   /// Connects each device to the next one.
-  /// @param model what is known of the devices; `route` is ring whatever it says
+  /// @param model of the devices; `route` is always ring
   /// Errors: unsupported, unavailable or denied if they cannot reach each other
   static Result<std::unique_ptr<RingExchange>> create(std::span<Device* const> devices,
                                                       const ExchangeModel& model);
 
-  /// How fast so many bytes go from a device to the next one.   @pre no rank runs
-  /// Units: bytes, bytes/s   Errors: those of the devices, which have forgotten each other then
+  /// Measures the rate from a device to the next one, with so many bytes.   Units: bytes/s
+  /// Errors: those of the devices; the connections between them are closed then
+  /// @pre no rank runs
   Result<double> measure(Rank rank, std::uint64_t bytes);
 
   ExchangeModel model() const override { return model_; }
   Status post_broadcast(Rank rank, MessageTag tag, const PanelMessage& message,
                         std::span<const Rank> receivers) override;
-  /// The message has been on its way since post_broadcast(); receive() returns after this.
+  /// Lets receive() of the receivers return. The message has been travelling since
+  /// post_broadcast().
   Status complete(Rank rank) override;
   Status receive(Rank rank, MessageTag tag, const PanelMessage& message, std::size_t slot) override;
-  /// And until others have what this one offered: its memory may be used anew.
+  /// Also waits until the first receiver has every message that this rank posted, so that the
+  /// memory of the messages may be reused.
   Status wait_results(Rank rank) override;
   Status check(Rank rank) override { return peering(rank).check(); }
   void abort(const Status& why) override;
-  /// After a failure the devices forget each other, so that nothing arrives late.
+  /// After a failure, closes the connections between the devices, so that no message arrives late.
   Status finish(Rank rank) override;
 
  private:
-  // One message on its way round.
+  // One message under way.
   struct Broadcast {
-    std::vector<Rank> stops;  // its owner first
-    std::size_t arrived = 1;  // at so many of them, in order
+    std::vector<Rank> stops;  // the owner first
+    std::size_t arrived = 1;  // the message is at so many stops, in order
     bool completed = false;
-    std::size_t left = 0;  // stops that need this no more
+    std::size_t left = 0;  // stops that are done with this
   };
 
   RingExchange(std::vector<DeviceQueues> device_queues, const ExchangeModel& model);

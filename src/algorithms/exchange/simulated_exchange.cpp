@@ -7,7 +7,7 @@
 namespace ob::algorithms {
 namespace {
 
-// Of a wait that did not have to wait.
+// A wait that takes at most this long did not have to wait.
 constexpr double kAtOnce = 100e-6;
 
 double total_bytes(const PanelMessage& message) {
@@ -36,7 +36,7 @@ void SimulatedExchange::sleep_until(double time) const {
       start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time)));
 }
 
-// As over a stream: its owner may use the memory again, and the device has it, when this returns.
+// Returns when the operand is on the device, as over a stream.
 Status SimulatedExchange::send(Rank rank, const Layout& source, BufferId /*buffer*/,
                                const Region& /*region*/) {
   account(rank).sent += source.total_bytes();
@@ -54,14 +54,15 @@ Status SimulatedExchange::fetch(Rank rank, BufferId /*buffer*/, const Region& /*
   DeviceQueues& here = queues(rank);
   account(rank).fetched += destination.total_bytes();
   OB_RETURN_IF_ERROR(here.order(here.compute(), here.back()));
-  OB_RETURN_IF_ERROR(here.order(here.out(), here.back()));  // others wait for their message
+  OB_RETURN_IF_ERROR(here.order(here.out(), here.back()));  // messages for other devices go first
   const auto bytes = static_cast<double>(destination.total_bytes());
   return here.device().on_reached(here.back(), false, [this, rank, bytes](const QueueReport&) {
     const std::lock_guard lock(mutex_);
     for (auto& [tag, broadcast] : broadcasts_) {
       const bool leaves = broadcast.stops.front() == rank && broadcast.passings.size() == 1;
       if (!leaves || model_.route == Route::relay) continue;
-      broadcast.behind_bytes.push_back(bytes);  // others wait for the message, nobody for this
+      broadcast.behind_bytes.push_back(
+          bytes);  // other devices wait for the message, but not for this result
       return;
     }
     send_home(rank, bytes, now());
@@ -89,7 +90,7 @@ void SimulatedExchange::send_home(Rank rank, double bytes, double ready) {
       std::max(home_at_[rank.value()], links_.fetch(rank.value(), bytes, ready));
 }
 
-// True while results wait for a message that nobody has taken yet.
+// True while results wait for a message that no receiver has received yet.
 bool SimulatedExchange::is_leaving(Rank rank) const {
   return std::any_of(broadcasts_.begin(), broadcasts_.end(), [&](const auto& entry) {
     return entry.second.stops.front() == rank && !entry.second.behind_bytes.empty();
@@ -130,7 +131,7 @@ Status SimulatedExchange::receive(Rank rank, MessageTag tag, const PanelMessage&
   OB_RETURN_IF_ERROR(here.wait_slot(slot));
   OB_RETURN_IF_ERROR(here.device().synchronize(here.in()).status);
   const double had = now();
-  // Nothing is received for a rank that is busy elsewhere.
+  // A rank that was busy receives only from now on.
   const double free = had - asked > kAtOnce ? had : asked;
   const double bytes = total_bytes(message);
   account(rank).received += static_cast<std::uint64_t>(bytes);

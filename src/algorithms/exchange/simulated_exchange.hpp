@@ -1,5 +1,5 @@
 #pragma once
-// A exchange whose links exist only in time, for devices that compute nothing.
+// An exchange with simulated links, for devices that compute nothing.
 
 #include <chrono>
 #include <condition_variable>
@@ -13,12 +13,12 @@
 
 namespace ob::algorithms {
 
-/// Copies nothing; everything arrives when it would over the links of the model. With devices that
-/// keep time as well, an algorithm runs as it would on machines that are not there.
+/// Copies nothing. Each function takes the time that the links of the model would take. With
+/// devices that simulate their time as well, an algorithm runs as on the machines of the model.
 /// Threads: as PanelExchange
 class SimulatedExchange final : public PanelExchange {
  public:
-  /// @param model of which the links are simulated; ranks for the devices
+  /// @param model of the links; it has a rank for each device
   static Result<std::unique_ptr<SimulatedExchange>> create(std::span<Device* const> devices,
                                                            const ExchangeModel& model);
 
@@ -37,7 +37,7 @@ class SimulatedExchange final : public PanelExchange {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // One message on its way round.
+  // One message under way.
   struct Broadcast {
     std::vector<Rank> stops;                   // its owner first
     std::vector<LinkClock::Passing> passings;  // of stops that it has reached or will

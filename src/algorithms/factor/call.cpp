@@ -96,7 +96,7 @@ class FactorCall {
       timings_.compute_ns += exchange_.compute_ns(rank);
     }
     timings_.more_devices = exchange_.size() - 1;
-    made.release_devices();  // whoever solves needs the memory
+    made.release_devices();  // the solution needs the memory
     return {};
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Calls of the program that factor a matrix, over devices.
+// Calls of the program that factor a matrix, on several devices.
 
 #include <cstdint>
 
@@ -12,21 +12,23 @@
 
 namespace ob::algorithms {
 
-/// True of potrf, getrf, geqrf, and of posv and gesv, which solve on the first device.
+/// True for potrf, getrf and geqrf, and for posv and gesv, which solve on the first device.
 bool can_be_factored(const Descriptor& routine);
 
 /// @pre can_be_factored(routine), as for all below
 FactorShape factor_shape(const Descriptor& routine, const Argument* arguments);
 
-/// What the call takes of a device that is given all of it.   Units: bytes
+/// The memory that the call needs on a device that runs all of it.   Units: bytes
 double factor_bytes_at_once(const Descriptor& routine, const Argument* arguments);
 
-/// Runs the call on all devices of the exchange; slab after slab, if the model says that they have
-/// not the memory for all of A. Memory:  arguments hold Argument::host; what the call reads changes
-/// only when all results are in hand; as much as A on this side, and B Errors:  those of the
-/// devices; out_of_memory if not even a slab of one block fits. The caller's memory is intact then
-/// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments), plan.devices ==
-/// exchange.size()
+/// Runs the call on all devices of the exchange, slab after slab if by the model they lack the
+/// memory for all of A at once.
+/// Memory:  arguments hold Argument::host; operands that the call reads change only when all results
+///          have arrived; host memory of the size of A, and of B
+/// Errors:  those of the devices; out_of_memory if not even a slab of one block fits. The memory of
+///          the caller is unchanged then
+/// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments)
+/// @pre     plan.devices == exchange.size()
 Status offload_factorization(PanelExchange& exchange, const Descriptor& routine,
                              const Argument* arguments, const FactorPlan& plan,
                              CallTimings& timings);

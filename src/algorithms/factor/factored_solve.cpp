@@ -10,7 +10,7 @@
 namespace ob::algorithms {
 namespace {
 
-// Of memory, what buffers may lose that are counted in units: factors, B, pivots, info.
+// Memory that rounding up the sizes of the buffers may take: factors, B, pivots, info.
 constexpr double kUnits = 4 * 4096;
 
 std::uint64_t memory_of_first(const ExchangeModel& model) {
@@ -65,7 +65,7 @@ Status FactoredSolve::with_lu(const HostOperand& factors, std::int64_t* pivots,
   return at_once("getrs", solve, 5, timings);
 }
 
-// offload_call() replaces B last.
+// B is replaced last, by offload_call().
 Status FactoredSolve::at_once(std::string_view base, CallArguments& arguments, std::size_t next,
                               CallTimings& timings) {
   const Descriptor* routine = routine_of(base, precision_);
@@ -91,7 +91,7 @@ Layout FactoredSolve::layout(const HostOperand& x) const {
   return Layout::matrix(x.data, all);
 }
 
-// On a copy of B: between the two systems it is neither B nor X.
+// Works on a copy of B, because between the two systems it is neither B nor X.
 Status FactoredSolve::in_strips(const HostOperand& factors, std::span<const Triangular, 2> systems,
                                 const std::int64_t* pivots, CallTimings& timings) {
   const auto n = static_cast<std::uint64_t>(n_.dim);
@@ -100,7 +100,7 @@ Status FactoredSolve::in_strips(const HostOperand& factors, std::span<const Tria
   const HostScratch scratch(n * columns * element);
   if (scratch.data() == nullptr) {
     return {Code::out_of_memory, "no memory for the solutions of a system of order " +
-                                     std::to_string(n) + " on this side"};
+                                     std::to_string(n) + " in host memory"};
   }
   const HostOperand x{scratch.data(), n_.dim};
   copy(layout(x), layout(b_.host));

@@ -1,5 +1,5 @@
 #pragma once
-// X from B, with factors that lie here.
+// The solution of a system with factors in host memory.
 
 #include <cstdint>
 #include <span>
@@ -14,11 +14,11 @@
 
 namespace ob::algorithms {
 
-/// The second half of posv and gesv, on the first device of a exchange: n^2 operations per column
-/// are worth no more. Where the factors do not fit there beside B, they pass through in strips.
-/// Memory:  in strips, as much as B on this side, twice
-/// Errors:  those of the device. B is replaced last, when nothing can fail any more; all else that
-///          the call changes may follow without errors
+/// The second half of posv and gesv. It runs on the first device of an exchange, because n^2
+/// operations per column do not pay for several. If the factors do not fit there beside B, they
+/// pass through the device in strips.
+/// Memory:  in strips, twice the size of B in host memory
+/// Errors:  those of the device. B is replaced last, when nothing can fail any more
 class FactoredSolve {
  public:
   /// @param arguments of posv or gesv

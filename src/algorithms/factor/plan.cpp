@@ -7,12 +7,12 @@
 namespace ob::algorithms {
 namespace {
 
-// Panels of others on a device: one is used, one arrives.
+// Panels of other devices on a device: one is used, one arrives.
 constexpr double kSlots = 2;
 // Devices count memory in units, and there are four buffers.
 constexpr double kBuffers = 4;
 constexpr double kUnitBytes = 4096;
-// Of a column besides its elements: a pivot or a factor of a reflector, at most.
+// The bytes of a column besides its elements, at most: a pivot or the factor of a reflector.
 constexpr double kEntryBytes = 16;
 
 double real(std::uint64_t number) { return static_cast<double>(number); }

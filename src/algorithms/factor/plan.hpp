@@ -1,5 +1,5 @@
 #pragma once
-// What is to be factored, on how many devices, and which of them gets what.
+// Plans of factorizations: the number of devices, the blocks, and their distribution.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ob::algorithms {
 
-/// What is to be factored.
+/// The matrix that is to be factored.
 struct FactorShape {
   enum class Kind : unsigned char { cholesky, lu, qr } kind = Kind::cholesky;
   std::uint64_t m = 0;
@@ -22,42 +22,42 @@ struct FactorShape {
   std::uint64_t rows() const { return kind == Kind::cholesky ? n : m; }
 };
 
-/// How it is done: on the first so many devices, in blocks of so many columns.
+/// On the first so many devices, in blocks of so many columns.
 struct FactorPlan {
   std::size_t devices = 1;
   std::uint64_t block = 256;
   double seconds = 0;    ///< expected
-  bool by_rate = false;  ///< devices get parts by their rates, instead of equal ones
+  bool by_rate = false;  ///< devices get parts by their rates, not equal parts
 };
 
-/// Distributes the columns out; in slabs if devices have not the memory for all at once. Empty:
-/// they have not even the memory for a slab of one block.
-/// @param ranks what is known of the devices; fewer than plan.devices: of the others nothing is
+/// Distributes the columns, in slabs if the devices lack the memory for all of them at once. Empty
+/// if they lack the memory even for a slab of one block.
+/// @param ranks models of the devices; devices behind the last one have no limits
 std::optional<ColumnDistribution> distribute_columns(const FactorShape& shape,
                                                      std::span<const RankModel> ranks,
                                                      const FactorPlan& plan);
 
-/// What a device needs for columns of a slab, and for panels of others.
-/// @param rows of the slab: of Cholesky those from its first column on
+/// The memory that a device needs for columns of a slab, and for panels of other devices.
+/// @param rows of the slab; of Cholesky the rows from its first column on
 /// Units: bytes, as devices count them
 double factor_memory_bytes(const FactorShape& shape, std::uint64_t block, std::uint64_t rows,
                            std::uint64_t columns);
 
-/// The columns that a device can have of a slab, if a slab is as high as A; what is left of its
-/// memory takes two panels of so many columns.
+/// The number of columns of a slab that fit on a device, if a slab is as high as A, beside two
+/// panels of `block` columns.
 std::uint64_t columns_in(const FactorShape& shape, std::uint64_t block, std::uint64_t memory_bytes);
 
-/// What is brought to one device that does it all in so much memory: panels of earlier slabs. 0 if
-/// it can do it all at once, or not even a slab of one block.
+/// The bytes of earlier panels that one device reloads if it factors the whole matrix in so much
+/// memory. 0 if the matrix fits at once, or if not even a slab of one block fits.
 /// Cost: of n^3 / (3 w) elements (LU, QR of n x n, slabs of w columns), a few operations per slab
 double reloaded_bytes(const FactorShape& shape, std::uint64_t block, std::uint64_t memory_bytes);
 
-/// A block for devices of so much memory if nothing is known that says which is best: panels take
-/// about a fifth of it.
+/// The block width if the best one is unknown: panels take about a fifth of the memory.
 std::uint64_t default_block(const FactorShape& shape, std::uint64_t memory_bytes);
 
-/// What a plan takes of each device's memory where the columns are distributed out in turn, all at
-/// once. Units: bytes
+/// The memory that a plan needs on each device, with the columns distributed in turn and all at
+/// once.
+/// Units: bytes
 double factor_memory_bytes(const FactorShape& shape, const FactorPlan& plan);
 
 }  // namespace ob::algorithms

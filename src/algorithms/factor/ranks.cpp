@@ -19,7 +19,7 @@ class Ranks {
   void run(Rank rank) noexcept {
     try {
       if (const Status status = program_(rank); !status.ok()) fail(status);
-      // Also after a failure: nothing of the device may land any more.
+      // Also after a failure: no copy may be under way any more.
       if (const Status status = exchange_.finish(rank); !status.ok()) fail(status);
     } catch (const std::exception&) {
       fail({Code::out_of_memory, "no memory for a call on several devices"});

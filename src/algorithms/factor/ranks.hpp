@@ -1,5 +1,5 @@
 #pragma once
-// One thread for each device of a exchange.
+// One thread for each device of an exchange.
 
 #include <cstddef>
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace ob::algorithms {
 
-/// Runs `program` once for each device, at the same time, the first one on this thread, and waits
-/// for all that they leave under way. When one fails the others stop waiting for it.
+/// Runs `program` once for each device, all at the same time and the first one on this thread, and
+/// waits for all of their commands. When a program fails, the others stop waiting for it.
 /// Errors: the first failure, in time; out_of_memory if there are no threads
 /// @pre    the exchange was not aborted before
 Status run_ranks(PanelExchange& exchange, const std::function<Status(Rank rank)>& program);

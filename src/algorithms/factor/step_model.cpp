@@ -13,19 +13,19 @@ namespace {
 
 using Kind = FactorShape::Kind;
 
-// From wide to narrow: the narrower, the longer it takes to play.
+// From wide to narrow: narrow blocks take longer to simulate.
 constexpr std::uint64_t kBlocks[] = {1024, 768, 512, 384, 256, 192, 128, 96, 64, 32};
-// Time falls and then rises with the width, but for ripples: so many widths in a row that take
-// clearly longer than the best are on the far side.
+// The time falls and then rises with the width, except for ripples. So many widths in a row that
+// are clearly slower than the best end the search.
 constexpr double kFarSide = 1.02;
 constexpr int kWorseInARow = 2;
 constexpr std::size_t kSlots = 2;
-// What another device must gain for it to be asked.
+// Another device is used only if it shortens the time to this share.
 constexpr double kClearly = 0.97;
-// Devices whose rates differ by less get equal parts: measurements are no better than that.
+// Devices whose rates differ by less get equal parts: measurements are not more precise.
 constexpr double kUnequal = 1.1;
 
-// Operations and bytes of the parts, as the table's rows count them.
+// Operations and bytes of the parts, counted as in the rows of the routine table.
 class Parts {
  public:
   Parts(const FactorShape& shape, ColumnDistribution blocks)
@@ -51,7 +51,7 @@ class Parts {
     return scale_ * flop * (shape_.kind == Kind::qr ? 2 : 1);
   }
   double panel_calls() const { return shape_.kind == Kind::cholesky ? 2 : 1; }
-  // Of one block with a panel.
+  // The update of one block with a panel.
   double update_flop(BlockIndex panel, BlockIndex block) const {
     const double m = height(panel);
     const double k = depth(panel);
@@ -63,7 +63,7 @@ class Parts {
     }
     return 0;
   }
-  // Of `count` blocks at once.
+  // The calls that update `count` blocks at once.
   double update_calls(BlockIndex panel, std::size_t count) const {
     if (shape_.kind == Kind::cholesky) return 2 * static_cast<double>(count);
     return shape_.kind == Kind::qr ? 1 : 2 + depth(panel);
@@ -79,7 +79,7 @@ class Parts {
     if (shape_.kind == Kind::cholesky) return element() * (m - width(panel)) * k;
     return element() * m * k + k * (shape_.kind == Kind::lu ? 8 : element());
   }
-  // Of a panel of an earlier slab, for one that begins with block `first`.
+  // A panel of an earlier slab, for a slab that begins with block `first`.
   double reloaded_bytes(BlockIndex panel, BlockIndex first) const {
     if (shape_.kind != Kind::cholesky) return peer_message_bytes(panel);
     return element() * height(first) * depth(panel);
@@ -93,7 +93,7 @@ class Parts {
   const double scale_;
 };
 
-// Plays one plan; the functions are those of BlockedFactorization.
+// Simulates one plan. The functions have the names of those of BlockedFactorization.
 class Simulation {
  public:
   Simulation(const FactorShape& shape, const ExchangeModel& model, ColumnDistribution distribution)
@@ -114,9 +114,9 @@ class Simulation {
 
  private:
   struct RankState {
-    double thread = 0;    // the rank itself: it waits for what it sends and takes
+    double thread = 0;    // the rank itself, which waits for its sends and receives
     double computed = 0;  // its device
-    double home = 0;      // what it has sent home so far
+    double home = 0;      // the last result so far is on the host
     double slot_free[kSlots] = {};
     BlockIndex next_to_send;
   };
@@ -144,7 +144,7 @@ class Simulation {
     RankState& state = ranks_[at.value()];
     if (block < state.next_to_send) return;
     state.next_to_send = block + 1;
-    // in the order of blocks, so many at a time
+    // in the order of blocks, width_ of them at a time
     const double turn = sent_.size() < width_ ? 0 : sent_[sent_.size() - width_];
     state.thread =
         links_.send(at.value(), parts_.block_bytes(block), std::max(turn, state.thread)) +
@@ -182,7 +182,7 @@ class Simulation {
       if (!needs(at, panel)) continue;
       RankState& state = ranks_[at.value()];
       reloaded_ += bytes;
-      // from the last slab to end: they all are at home
+      // all of them are on the host since the end of the slab before
       const double ready = std::max(state.thread, state.slot_free[panel.value() % kSlots]);
       state.thread = links_.send(at.value(), bytes, ready) + model_.handover_s;
     }
@@ -211,7 +211,7 @@ class Simulation {
     }
     if (model_.route == Route::relay && from != owner) {
       ranks_[owner.value()].thread =
-          std::max(ranks_[owner.value()].thread, there.last());  // it delivers
+          std::max(ranks_[owner.value()].thread, there.last());  // it relays the message
     }
     fetch(panel, ready_);
   }
@@ -245,7 +245,7 @@ class Simulation {
     }
   }
 
-  // Of the own blocks, those in [first, end).
+  // Updates the own blocks in [first, end).
   void update(Rank at, BlockIndex panel, BlockIndex first, BlockIndex end) {
     if (first >= end) return;
     double flop = 0;
@@ -264,8 +264,8 @@ class Simulation {
   LinkClock links_;
   std::vector<RankState> ranks_;
   const std::size_t width_;
-  std::vector<double> sent_;  // when each block and those before it were
-  double ready_ = 0;          // when the last panel was made
+  std::vector<double> sent_;  // the time at which each block and those before it were sent
+  double ready_ = 0;          // the time at which the last panel was factored
   double home_ = 0;
   double received_ = 0;
   double reloaded_ = 0;
@@ -298,7 +298,7 @@ FactorPlan choose_block(const FactorShape& shape, const ExchangeModel& model, st
       seconds = std::min(seconds, plan.seconds);
       if (best.devices == 0 || plan.seconds < best.seconds) best = plan;
     }
-    // widths that do not fit say nothing
+    // widths that do not fit do not count
     if (seconds < HUGE_VAL) worse = seconds > kFarSide * best.seconds ? worse + 1 : 0;
     if (worse == kWorseInARow) break;
   }
