@@ -14,7 +14,7 @@ struct Case {
   bool lower = true;
   std::uint64_t n = 1;
   std::uint64_t ld = 1;
-  Deal distribution{};
+  TestDistribution distribution{};
   double block_bytes = 0;
   std::string text() const {
     return std::string(1, "sdcz"[static_cast<int>(precision)]) + "potrf " + (lower ? "L" : "U") +
@@ -28,7 +28,7 @@ Case random_case(std::mt19937_64& random) {
   made.lower = uniform(random, 0, 1) == 1;
   made.n = uniform<std::uint64_t>(random, 1, 90);
   made.ld = made.n + uniform<std::uint64_t>(random, 0, 5);
-  made.distribution = random_deal(random, made.n);
+  made.distribution = random_distribution(random, made.n);
   made.block_bytes = uniform<int>(random, 1, 4096);  // several to a message
   return made;
 }

@@ -13,7 +13,7 @@ struct GeneralCase {
   std::uint64_t m = 1;
   std::uint64_t n = 1;
   std::uint64_t ld = 1;
-  Deal distribution{};
+  TestDistribution distribution{};
   double block_bytes = 0;
 
   std::uint64_t order() const { return std::min(m, n); }
@@ -29,7 +29,7 @@ inline GeneralCase random_general_case(std::mt19937_64& random, std::uint64_t mo
   made.m = uniform<std::uint64_t>(random, 1, most);
   made.n = uniform<std::uint64_t>(random, 1, most);
   made.ld = made.m + uniform<std::uint64_t>(random, 0, 5);
-  made.distribution = random_deal(random, made.n);
+  made.distribution = random_distribution(random, made.n);
   made.block_bytes = uniform<int>(random, 1, 4096);  // several to a message
   return made;
 }

@@ -113,7 +113,7 @@ inline std::vector<Device*> cpu_devices(std::size_t count) {
 
 /// Blocks that are distributed out in turn, or unevenly, in slabs of at most so many columns of
 /// each device.
-struct Deal {
+struct TestDistribution {
   std::uint64_t block = 1;
   std::vector<double> shares{1.0};
   std::uint64_t most_columns = UINT64_MAX;
@@ -121,7 +121,7 @@ struct Deal {
   std::size_t devices() const { return shares.size(); }
   algorithms::ColumnDistribution of(std::uint64_t length) const {
     algorithms::ColumnDistribution distribution(length, block, shares);
-    const auto fits = [&](std::size_t, std::size_t, std::uint64_t columns) {
+    const auto fits = [&](algorithms::BlockIndex, algorithms::Rank, std::uint64_t columns) {
       return columns <= std::max(block, most_columns);
     };
     EXPECT_TRUE(distribution.cut(fits));
@@ -136,8 +136,8 @@ struct Deal {
 };
 
 /// A third of them unevenly, half of them in slabs.
-inline Deal random_deal(std::mt19937_64& random, std::uint64_t length) {
-  Deal made;
+inline TestDistribution random_distribution(std::mt19937_64& random, std::uint64_t length) {
+  TestDistribution made;
   made.block = uniform<std::uint64_t>(random, 1, 40);
   made.shares.assign(uniform<std::size_t>(random, 1, kMostDevices), 1.0);
   if (uniform(random, 0, 2) == 0) {

@@ -15,7 +15,8 @@ using algorithms::HostExchange;
 enum class Routine { cholesky, lu, qr };
 
 // Runs it, and commits if it succeeds.
-Status run(Routine routine, HostExchange& exchange, FactorMatrix& a, const Deal& distributed) {
+Status run(Routine routine, HostExchange& exchange, FactorMatrix& a,
+           const TestDistribution& distributed) {
   const std::uint64_t n = a.rows();
   const algorithms::ColumnDistribution distribution = distributed.of(n);
   if (routine == Routine::cholesky) {
@@ -51,8 +52,8 @@ double largest_difference(const FactorMatrix& x, const FactorMatrix& y) {
 struct Way {
   Routine routine;
   bool in_slabs;
-  Deal distribution(std::size_t devices, std::uint64_t block) const {
-    Deal made{block, std::vector<double>(devices, 1.0)};
+  TestDistribution distribution(std::size_t devices, std::uint64_t block) const {
+    TestDistribution made{block, std::vector<double>(devices, 1.0)};
     if (in_slabs) made.most_columns = block;
     return made;
   }
@@ -122,7 +123,7 @@ TEST_P(FactorFailure, DevicesBehindConnectionsGiveTheSameFactors) {
   given.fill_definite(random);
   FactorMatrix expected = given;
   const auto one = host_exchange(cpu_devices(1), 512);
-  ASSERT_TRUE(run(GetParam().routine, *one, expected, Deal{16}).ok());
+  ASSERT_TRUE(run(GetParam().routine, *one, expected, TestDistribution{16}).ok());
   DeviceAt tcp(Place::tcp);
   DeviceAt shm(Place::shm);
   DeviceAt local(Place::local);
