@@ -39,7 +39,8 @@ Status PanelCall::run(double needed_bytes, const std::function<Status()>& submit
   return pipeline_.run(needed_bytes, submit, [this] { commit(); });
 }
 
-// The product alone stays on the device where it is all of C; else nobody could use it there.
+// With beta = 0 the product is all of C, and its copy stays on the device for later calls.
+// Otherwise the product is only a summand of C, and no later call can use its copy.
 Status PanelCall::place_result() {
   if (in_place_) return landing_.wait();
   if (!result_.read) return pipeline_.place(result_, there_);

@@ -1,5 +1,5 @@
 #pragma once
-// What calls in panels share: arguments by name, the result, the way back.
+// The common part of all calls in panels: arguments by name, the result, and its return.
 
 #include <string_view>
 
@@ -11,15 +11,16 @@
 
 namespace ob::algorithms {
 
-/// The product of that precision.
+/// The gemm routine of that precision.
 const Descriptor& gemm_of(Precision precision);
 
-/// One call and its result: C or, of trmm and trsm, B.   Threads: owner only
+/// One call and its result. The result is C; for trmm and trsm it is B.
+/// Threads: owner only
 class PanelCall {
  public:
   explicit PanelCall(const CallContext& context);
 
-  /// As Pipeline::run(); then B is replaced, or beta C added.
+  /// Runs Pipeline::run() and then replaces B, or adds beta C.
   Status run(double needed_bytes, const std::function<Status()>& submit);
   Pipeline& pipeline() { return pipeline_; }
 
@@ -29,30 +30,33 @@ class PanelCall {
   bool is(std::string_view flag, char value) const { return context_.is(flag, value); }
   PlacedOperand placed(std::string_view matrix) const { return context_.placed(matrix); }
 
-  /// True of trmm and trsm.
+  /// True for trmm and trsm.
   bool in_place() const { return in_place_; }
-  /// Room for the result: on the device for C, here for what cannot go home at once.
+  /// Allocates device memory for C, and host scratch memory for results that must wait until all of
+  /// them have arrived.
   Status place_result();
-  /// Sends all of B, to be replaced there.   @pre in_place() and place_result() was called
+  /// Sends all of B. The device replaces it in place.
+  /// @pre in_place() and place_result() was called
   Status send_result() { return pipeline_.place(result_, there_); }
   /// A block of the result on the device.   @pre !in_place() or send_result() was called
   DeviceOperand in_result(const Block& block) const;
   Status fetch(const Block& block, Triangle triangle);
-  /// The result's memory there is needed no more.   @pre run() is over
+  /// Frees the device memory of the result.
+  /// @pre run() has returned
   void leave_device() { there_.own.reset(); }
-  /// A block of B that lies in a buffer of its own.
+  /// Fetches a block of B that lies in its own buffer.
   Status fetch(const Block& block, BufferId buffer);
 
-  /// A factor of multiply(): op(X), X in device memory.
+  /// A factor of multiply(): op(X) with X in device memory.
   struct Factor {
     char trans;
     DeviceOperand operand;
   };
-  /// A block of the result becomes alpha X Y + beta times itself, with `depth` columns of X.
+  /// Computes R := alpha X Y + beta R for a block R of the result. X has `depth` columns.
   Status multiply(const Block& block, std::uint64_t depth, Complex alpha, const Factor& x,
                   const Factor& y, Complex beta);
 
-  /// The caller's arguments, some set anew. With beta = 0: the device never sees C.
+  /// The caller's arguments, with some of them replaced. beta is 0 because C is never sent.
   class Arguments {
    public:
     explicit Arguments(const PanelCall& call);
@@ -74,24 +78,25 @@ class PanelCall {
   const PlacedOperand result_;
   ResultLanding landing_;
   Pipeline::Part there_;
-  Pipeline pipeline_;  // last: what may still land goes after it
+  Pipeline pipeline_;  // last: destroyed before the memory that reads may still write to
 };
 
-/// All of an operand that lies densely in a buffer.
+/// The whole operand, which lies densely in a buffer.
 DeviceOperand all_of(const Pipeline::Part& part, const Region& there);
 
-/// What the strip of a panel does, which couples the panel with those before it: op(A) has it in
-/// the panel's rows (the result's, from the left) or in its columns, or in both (symm, hemm).
+/// How the strip of a panel is used. A strip couples its panel with the panels before it. In op(A)
+/// the strip lies in the panel's rows (of the result, if A is on the left), in its columns, or in
+/// both (symm, hemm).
 struct StripOrder {
-  bool pulls = false;     ///< the panel gets products with those before it
-  bool pushes = false;    ///< those before it get products with the panel
-  bool backward = false;  ///< the last panel first, so that factors are as they must be
-  bool late = false;      ///< panels still get products after their turn
+  bool pulls = false;     ///< the panel is updated with products of the panels before it
+  bool pushes = false;    ///< the panels before it are updated with products of this panel
+  bool backward = false;  ///< the last panel comes first, so that factors are still unchanged
+  bool late = false;      ///< a panel is still updated after its own step
 };
-/// Of symm, hemm, trmm, trsm.
+/// The order for symm, hemm, trmm and trsm.
 StripOrder strip_order(const Descriptor& routine, const Argument* arguments);
 
-/// @pre as of offload_panels()
+/// @pre that of offload_panels()
 Status run_one_side(PanelCall& call, const PanelShape& shape, const PanelSchedule& schedule);
 Status run_strips(PanelCall& call, const PanelShape& shape, const PanelSchedule& schedule);
 Status run_rank(PanelCall& call, const PanelShape& shape, const PanelSchedule& schedule);

@@ -68,7 +68,8 @@ class Product {
     return {};
   }
 
-  // The product alone stays on the device where it is all of C; else nobody could use it there.
+  // With beta = 0 the product is all of C, and its copy stays on the device for later calls.
+  // Otherwise the product is only a summand of C, and no later call can use its copy.
   Status place_c() {
     if (!c_.read) return pipeline_.place(c_, c_part_);
     OB_RETURN_IF_ERROR(pipeline_.allocate(extent_bytes(c_.there), c_part_));
@@ -112,7 +113,7 @@ class Product {
   std::vector<Pipeline::Part> a_parts_;
   std::vector<Pipeline::Part> b_parts_;
   Pipeline::Part c_part_;
-  Pipeline pipeline_;  // last: what may still land goes after it
+  Pipeline pipeline_;  // last: destroyed before the memory that reads may still write to
 };
 
 }  // namespace

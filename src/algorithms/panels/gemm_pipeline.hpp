@@ -1,5 +1,5 @@
 #pragma once
-// A matrix product whose operands travel while the device computes.
+// Runs a matrix product whose operands are transferred while the device computes.
 
 #include "algorithms/call_context.hpp"
 #include "algorithms/panels/gemm_schedule.hpp"
@@ -9,14 +9,14 @@
 
 namespace ob::algorithms {
 
-/// Of a gemm's arguments.
+/// Reads the shape of a product from the arguments of gemm.
 ProductShape product_shape(const Descriptor& gemm, const Argument* arguments);
 
-/// Runs gemm by `schedule`. C is not sent: where beta is not 0, beta C is added here once the whole
-/// product is in hand.
-/// Memory, threads, errors: as offload_call()   Cost: device memory for A, B and C; for beta
-/// not 0 as much as C on this side, too
-/// @param schedule of product_shape(gemm, arguments)
+/// Runs gemm by `schedule`. C is not sent. If beta is not 0, the host adds beta C after the whole
+/// product has arrived.
+/// Memory, threads, errors: as offload_call()
+/// Cost: device memory for A, B and C; if beta is not 0, also host memory for a copy of C
+/// @param schedule is made for product_shape(gemm, arguments)
 /// @pre gemm.legal(arguments, lds) && !gemm.trivial(arguments)
 Status offload_product(const CallContext& context, const ProductSchedule& schedule);
 

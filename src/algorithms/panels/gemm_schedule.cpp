@@ -12,7 +12,7 @@ class Builder {
  public:
   Builder(const ProductShape& shape, ProductOrder order) : shape_(shape) { made_.order = order; }
 
-  // Row panels of A and column panels of B.
+  // Cuts A into row panels and B into column panels.
   void panels(unsigned a_parts, unsigned b_parts) {
     rows_ = cut(shape_.m, a_parts);
     cols_ = cut(shape_.n, b_parts);

@@ -1,10 +1,11 @@
 #pragma once
-// In which order the panels of a matrix product travel and are multiplied: predicted, then chosen.
+// Chooses the order in which the panels of a matrix product are sent and multiplied. The time of
+// each order is predicted first.
 //
-// C = A B of m x k and k x n over a link and a device that work at the same time. What arrives
-// first decides how early the device starts and whether it ever waits; what is finished first
-// decides how much of the way back is hidden.
-// Source: RCPU 3.2 and 5.2 (panels); the orders and their times: docs/pipelined-products.md
+// The product is C = A B, with A of m x k and B of k x n. The link and the device work at the same
+// time. The order of sending decides when the device starts and whether it waits. The order of the
+// results decides how much of their transfer overlaps with computation.
+// Source: RCPU 3.2 and 5.2 (panels); docs/pipelined-products.md (the orders and their times)
 
 #include <cstdint>
 #include <string_view>
@@ -19,55 +20,58 @@ struct ProductShape {
   std::uint64_t n = 0;
   std::uint64_t k = 0;
   std::uint32_t element_bytes = 8;
-  double flop_per_term = 2;  ///< complex: 8
+  double flop_per_term = 2;  ///< 8 for complex numbers
 };
 
-/// Of A and B.
+/// Bytes of A and B together.
 inline double bytes_sent(const ProductShape& shape) noexcept {
   return static_cast<double>(shape.k) *
          (static_cast<double>(shape.m) + static_cast<double>(shape.n)) * shape.element_bytes;
 }
 
 enum class ProductOrder : std::uint8_t {
-  whole,        ///< everything is sent, then multiplied tile by tile
-  b_first,      ///< B, then A by row panels
-  alternating,  ///< A1 B1 A2 B2 ...: as many tiles as possible at any time
-  hybrid,       ///< panels along k, the last one finished row panel by row panel
+  whole,        ///< all of A and B is sent first, then multiplied tile by tile
+  b_first,      ///< B is sent first, then A by row panels
+  alternating,  ///< A1 B1 A2 B2 ...: at any time as many tiles as possible can be computed
+  hybrid,       ///< panels along k; the last one is finished row panel by row panel
 };
 inline constexpr ProductOrder kProductOrders[] = {ProductOrder::whole, ProductOrder::b_first,
                                                   ProductOrder::alternating, ProductOrder::hybrid};
 std::string_view name_of(ProductOrder order) noexcept;
 
-/// One thing to do. Sending overlaps with the rest; products happen in order, each after
-/// everything sent before it; a fetch follows the product before it.
+/// One step of a schedule. Sending overlaps with all other work. Products run in order, each after
+/// everything that is sent before it. A fetch follows the product before it.
 struct ProductStep {
   enum class Kind : std::uint8_t { send_a, send_b, multiply, fetch };
   Kind kind = Kind::send_a;
-  unsigned a = 0;     ///< send_a, multiply: which block of A
-  unsigned b = 0;     ///< send_b, multiply: which block of B
-  Block c;            ///< multiply, fetch: which part of C
-  bool adds = false;  ///< multiply: to what an earlier one left there
+  unsigned a = 0;     ///< send_a, multiply: the index of the block of A
+  unsigned b = 0;     ///< send_b, multiply: the index of the block of B
+  Block c;            ///< multiply, fetch: the part of C
+  bool adds = false;  ///< multiply: the product is added to an earlier one
 };
 
 struct ProductSchedule {
   ProductOrder order = ProductOrder::whole;
-  std::vector<Block> a;  ///< sent by themselves
+  std::vector<Block> a;  ///< each block is sent separately
   std::vector<Block> b;
   std::vector<ProductStep> steps;
 };
 
-/// @param parts panels of A and B each, at least 1; fewer where a dimension is shorter
-/// @param last_share hybrid: of k, for the last panel, while whose products results return; 0: as
-/// much as the others
+/// Makes the schedule of one order.
+/// @param parts number of panels of A and of B, at least 1; a dimension shorter than this gives
+/// fewer
+/// @param last_share hybrid: the share of k in the last panel, during whose products the results
+/// return; 0: the same share as the others
 ProductSchedule schedule_product(const ProductShape& shape, ProductOrder order, unsigned parts,
                                  double last_share = 0);
 
-/// Seconds from the first byte sent to the last result received.
+/// Predicts the seconds from the first byte sent to the last result received.
 double predict(const ProductSchedule& schedule, const ProductShape& shape,
                const PipelineModel& model);
 
-/// The fastest by prediction, but alternating unless another order gains 5 %: what the model leaves
-/// out (both directions of a link at once are not free) costs alternating least.
+/// Chooses the schedule with the shortest predicted time. An order other than alternating is chosen
+/// only if it is at least 5 % faster. The model assumes that the two directions of a link do not
+/// slow each other down; alternating loses the least where they do.
 /// Cost: below a millisecond
 ProductSchedule choose_schedule(const ProductShape& shape, const PipelineModel& model);
 

@@ -1,4 +1,4 @@
-// symm, hemm, trmm, trsm: the square matrix, then the other panel by panel.
+// Runs symm, hemm, trmm and trsm: sends the square matrix, then the other one panel by panel.
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// op(X) of a product, X in the program's memory.
+// The matrix op(X) of a product, with X in host memory.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ob::algorithms {
 
-/// Blocks are counted in op(X), memory in X as it is stored.
+/// Blocks are given in the coordinates of op(X). Memory is addressed in X as it is stored.
 struct OpMatrix {
   PlacedOperand whole;
   bool transposed;
@@ -17,9 +17,9 @@ struct OpMatrix {
   Block stored(const Block& block) const {
     return transposed ? Block{block.col, block.row, block.cols, block.rows} : block;
   }
-  /// By itself in a buffer.
+  /// The block as an operand in its own buffer.
   PlacedOperand placed(const Block& block) const { return part_of(whole, stored(block)); }
-  /// A row of op(X) inside a block that lies densely in a buffer.
+  /// The offset of a row of op(X) inside a block that lies densely in a buffer.
   std::uint64_t offset_bytes(const Block& block, std::uint64_t row) const {
     const Block s = stored(block);
     return (transposed ? row * s.rows : row) * whole.there.element_bytes;

@@ -15,12 +15,12 @@ Pipeline::Pipeline(const CallContext& context)
 }
 
 Pipeline::~Pipeline() {
-  // Nothing is under way any more.
+  // No command is pending at this point.
   try {
     if (event_) (void)device_.destroy_event(event_);
     if (fetched_) (void)device_.destroy_event(fetched_);
     if (back_) (void)device_.destroy_queue(back_);
-  } catch (...) {  // no memory to tell the device by: they go with the connection
+  } catch (...) {  // no memory for the request: closing the connection frees them
   }
 }
 
@@ -44,7 +44,7 @@ Status Pipeline::run(double needed_bytes, const std::function<Status()>& submit,
 }
 
 Status Pipeline::submit_all(double needed_bytes, const std::function<Status()>& submit) {
-  // Said at once, not after the operands travelled.
+  // The error is reported before any operand is transferred.
   if (needed_bytes > static_cast<double>(device_.info().memory_bytes)) {
     return no_room(device_, static_cast<std::uint64_t>(std::min(needed_bytes, 1.8e19)));
   }
@@ -53,7 +53,7 @@ Status Pipeline::submit_all(double needed_bytes, const std::function<Status()>& 
   return submit();
 }
 
-// After a failure nothing may land any more.
+// After a failure no pending read may write to host memory.
 Status Pipeline::abandon(const Status& failure) {
   const Status first = settle(device_, queue_, failure);
   return back_ ? settle(device_, back_, first) : first;

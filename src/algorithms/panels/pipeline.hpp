@@ -1,5 +1,5 @@
 #pragma once
-// A call in parts, on a device that computes while operands and results travel.
+// Runs a call in parts. The device computes while operands and results are transferred.
 
 #include <functional>
 #include <optional>
@@ -15,15 +15,16 @@
 
 namespace ob::algorithms {
 
-/// What is sent and computed shares a queue; results come back on another one, so that calls do not
-/// wait for results to be on their way.   Threads: owner only
-/// Memory: whatever results land in must outlive it, if run() throws
+/// Writes and calls share one queue. Results are read on a second queue, so that calls do not wait
+/// for the transfer of results.
+/// Threads: owner only
+/// Memory: the memory that results are written to must outlive the pipeline if run() throws
 class Pipeline {
  public:
   /// An operand, or a block of one, on the device.
   struct Part {
     BufferId buffer;
-    std::optional<DeviceBuffer> own;  // for this call only
+    std::optional<DeviceBuffer> own;  // used for this call only
   };
 
   explicit Pipeline(const CallContext& context);
@@ -31,24 +32,25 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  /// `submit` places, calls and fetches; when all of it is done without error, `commit` does what
-  /// is left on this side, or the owner of the parts has it done later.
-  /// Errors: out_of_memory before anything travels if the device has less than needed_bytes; those
-  /// of `submit` and the device. After an error nothing is under way any more
+  /// Runs `submit`, which places, calls and fetches. After all of these have completed without
+  /// error, `commit` does the remaining work on the host; if the call is a part of another one, the
+  /// owner of the parts may run it later.
+  /// Errors: out_of_memory before any transfer if the device has less than needed_bytes; those of
+  /// `submit` and the device. After an error no command is pending
   Status run(double needed_bytes, const std::function<Status()>& submit,
              const std::function<void()>& commit);
 
-  /// Brings an operand to the device, or makes room for what is not read; it stays there where
-  /// there is a Residency.
+  /// Brings an operand to the device, or only allocates its memory if it is not read. With a
+  /// Residency the operand stays on the device after the call.
   Status place(const PlacedOperand& operand, Part& part);
-  /// Brings an operand to a buffer that was allocated: once nothing uses it any more.
+  /// Sends an operand to an allocated buffer, after all earlier commands that use the buffer.
   Status send(const PlacedOperand& operand, BufferId buffer);
-  /// Makes room for this call only.
+  /// Allocates device memory for this call only.
   Status allocate(std::uint64_t size_bytes, Part& part);
   Status call(const Descriptor& routine, const Argument* arguments);
-  /// Of what has been called for.
+  /// Reads the results of the calls submitted so far.
   Status fetch(BufferId buffer, const Region& region, const Layout& landing);
-  /// Later calls may overwrite what has been fetched.
+  /// Makes later calls wait for all fetches so far, so that they may overwrite the fetched memory.
   Status hold_calls();
 
  private:
@@ -61,7 +63,7 @@ class Pipeline {
   Commits* const commits_;
   QueueId back_;
   EventId event_;
-  EventId fetched_;  // made when it is needed
+  EventId fetched_;  // created on first use
   std::optional<Residency::Call> resident_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the parts of a cut-up call cost, and how long a sequence of them takes when sending,
-// computing and returning go on at the same time.
+// A cost model for a call in parts. It predicts the time of a sequence of parts when sending,
+// computing and returning overlap.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,38 +8,40 @@
 
 namespace ob::algorithms {
 
-/// What was measured of the way to a device and of the device.
+/// Measured properties of the link to a device and of the device.
 struct PipelineModel {
   double to_bytes_per_s = 0;
   double from_bytes_per_s = 0;
-  double message_s = 0;   ///< each block sent, besides its bytes
-  double fetch_s = 0;     ///< each part of the result, besides its bytes
-  double flop_per_s = 0;  ///< of large products
-  double call_s = 0;      ///< each call, besides its flops
-  double submit_s = 0;    ///< each call, of the sender's time
+  double message_s = 0;   ///< for each block sent, in addition to its bytes
+  double fetch_s = 0;     ///< for each part of the result, in addition to its bytes
+  double flop_per_s = 0;  ///< the rate of large products
+  double call_s = 0;      ///< for each call, in addition to its flops
+  double submit_s = 0;    ///< for each call, time of the sender
   bool known() const noexcept {
     return to_bytes_per_s > 0 && from_bytes_per_s > 0 && flop_per_s > 0;
   }
 };
 
-/// What blocks, results and calls cost besides their bytes and flops: seen between two processes
-/// on the two cores of one machine, over emulated links (docs/measurements).
+/// The cost of blocks, results and calls in addition to their bytes and flops. The values are
+/// measured between two processes on the two cores of one machine, over emulated links
+/// (docs/measurements).
 inline constexpr double kMessageSeconds = 10e-6;
 inline constexpr double kFetchSeconds = 80e-6;
 inline constexpr double kCallSeconds = 20e-6;
-inline constexpr double kSubmitSeconds = 80e-6;  // with the commands that fetch its result
+inline constexpr double kSubmitSeconds = 80e-6;  // includes the commands that fetch the result
 
-/// Below this, a tile is no longer computed at the device's rate.
+/// A tile with a shorter edge is computed more slowly than at the device's rate.
 inline constexpr std::uint64_t kLeastEdge = 128;
-/// Of what returns C in tiles of a square of panels: more tiles than 64 cost what they gain.
+/// The most panels per edge of C where C returns in tiles. More than 8 x 8 = 64 tiles cost as much
+/// as they gain.
 inline constexpr unsigned kMostTiled = 8;
-/// Numbers of panels that are tried.
+/// The numbers of panels that are tried.
 inline constexpr unsigned kPanelCounts[] = {1, 2, 3, 4, 6, 8, 12, 16};
-/// What another way must save for the usual one to give way.
+/// The preferred schedule is replaced only by one whose time is below this fraction of its own.
 inline constexpr double kClearly = 0.95;
 
-/// Plays steps through. Sending goes on by itself; calls happen in order, each after everything
-/// sent before it; a fetch follows the call before it.
+/// Simulates the steps of a schedule. Sending never waits. Calls run in order, each after
+/// everything that is sent before it. A fetch follows the call before it.
 class Timeline {
  public:
   explicit Timeline(const PipelineModel& model) : model_(model) {}
@@ -54,7 +56,7 @@ class Timeline {
     fetched_ =
         std::max(fetched_, computed_) + model_.fetch_s + size_bytes / model_.from_bytes_per_s;
   }
-  /// From the first byte sent to the last result received.
+  /// Seconds from the first byte sent to the last result received.
   double seconds() const noexcept { return fetched_; }
 
  private:
@@ -80,7 +82,7 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// `parts` nearly equal ranges of [0, length); fewer where it is shorter.
+/// Cuts [0, length) into `parts` nearly equal ranges; into fewer if length < parts.
 inline std::vector<Range> cut(std::uint64_t length, unsigned parts) {
   const auto most = std::clamp<std::uint64_t>(parts, 1, std::max<std::uint64_t>(1, length));
   std::vector<Range> ranges;

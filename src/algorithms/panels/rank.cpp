@@ -1,4 +1,5 @@
-// syrk, herk, syr2k, her2k: tiles of C's triangle from row panels of op(A) and op(B).
+// Runs syrk, herk, syr2k and her2k: computes tiles of C's triangle from row panels of op(A) and
+// op(B).
 
 #include <algorithm>
 #include <optional>
@@ -28,7 +29,7 @@ class Rank {
   }
 
  private:
-  // A or B in panels.
+  // A or B, cut into panels.
   struct Factor {
     Factor(const PanelCall& call, std::string_view name, const PanelSchedule& schedule)
         : whole(call.placed(name)), panels(schedule.panels.size()) {}
@@ -36,7 +37,7 @@ class Rank {
     std::vector<Pipeline::Part> panels;
   };
 
-  // A row panel of op(A), where A is stored.
+  // The block of the stored A that holds a row panel of op(A).
   Block block(unsigned panel) const {
     const Range& range = schedule_.panels[panel];
     return stored_ ? Block{range.first, 0, range.count, shape_.length}
@@ -45,7 +46,7 @@ class Rank {
   DeviceOperand device(const Factor& factor, unsigned panel) const {
     return all_of(factor.panels[panel], part_of(factor.whole, block(panel)).there);
   }
-  // The panels that give a tile's rows and its columns.
+  // The panels that determine the rows and the columns of a tile.
   unsigned row_panel(const PanelStep& step) const {
     return triangle_ == Triangle::lower ? step.panel : step.other;
   }
@@ -63,7 +64,7 @@ class Rank {
     for (const PanelStep& step : schedule_.steps) {
       const bool diagonal = step.panel == step.other;
       switch (step.kind) {
-        case PanelStep::Kind::send_whole: break;  // is of other routines
+        case PanelStep::Kind::send_whole: break;  // only other routines have this step
         case PanelStep::Kind::send:
           OB_RETURN_IF_ERROR(send(a_, step.panel));
           if (b_) OB_RETURN_IF_ERROR(send(*b_, step.panel));
@@ -92,8 +93,9 @@ class Rank {
     return call_.pipeline().call(call_.routine(), arguments.get());
   }
 
-  // alpha op(A)_i op(A)_j^T or, of two factors, alpha op(A)_i op(B)_j^T + alpha' op(B)_i op(A)_j^T
-  // with alpha' = alpha; ^H and conj(alpha) of the Hermitian ones.
+  // Computes alpha op(A)_i op(A)_j^T or, with two factors,
+  // alpha op(A)_i op(B)_j^T + alpha' op(B)_i op(A)_j^T with alpha' = alpha. Hermitian routines use
+  // ^H instead of ^T and alpha' = conj(alpha).
   Status compute(const PanelStep& step) {
     Complex alpha = call_.argument("alpha").scalar;
     if (!b_) return multiply(step, alpha, a_, a_, false);

@@ -9,8 +9,9 @@ namespace {
 
 bool is_lower(Triangle triangle) { return triangle == Triangle::lower; }
 
-// home = beta home + result, in the triangle of `home`. A real beta multiplies parts one by one:
-// a complex one with imaginary part 0 would make NaN of infinite parts.
+// Computes home := beta home + result in the triangle of `home`. A real beta multiplies the real
+// and imaginary parts separately. A complex beta with imaginary part 0 turns infinite parts into
+// NaN.
 template <class T, class Scale>
 void add_scaled(std::byte* data, const Region& home, const std::byte* result, Scale beta) {
   const T* from = reinterpret_cast<const T*>(result);

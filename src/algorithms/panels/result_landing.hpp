@@ -1,5 +1,5 @@
 #pragma once
-// Where a result that comes back in parts lands.
+// The host memory that receives a result in parts.
 
 #include <cstddef>
 #include <optional>
@@ -13,24 +13,27 @@
 
 namespace ob::algorithms {
 
-/// The program's memory, or, for what may be touched only when all of it is in hand, scratch
-/// memory.   Threads: owner only
+/// Receives the parts of a result, either in the program's memory or in scratch memory. Scratch
+/// memory is for results that may change the program's memory only after all parts have arrived.
+/// Threads: owner only
 class ResultLanding {
  public:
-  /// @param home the elements of the result, offset 0
+  /// @param home the elements of the result, at offset 0
   ResultLanding(std::byte* data, const Region& home) : data_(data), home_(home) {}
 
-  /// Parts wait in scratch memory.   Errors: out_of_memory
+  /// Lets the parts land in scratch memory.
+  /// Errors: out_of_memory
   Status wait();
 
-  /// A part as it lies in memory that holds all of the result without gaps.
+  /// The region of a part in memory that holds all of the result without gaps.
   Region dense(const Block& part, Triangle triangle = Triangle::full) const;
   Layout landing(const Block& part, Triangle triangle = Triangle::full) const;
 
-  /// result. @pre all parts are in hand, as for add()
+  /// Computes home := result.
+  /// @pre all parts have arrived, as for add()
   void replace();
-  /// beta home + result.
-  /// @param hermitian the diagonal's imaginary parts are taken as zero, and zero afterwards
+  /// Computes home := beta home + result.
+  /// @param hermitian the imaginary parts of the diagonal are read as zero and set to zero
   /// @pre wait() was called; beta is real if hermitian
   void add(Precision precision, Complex beta, bool hermitian);
 

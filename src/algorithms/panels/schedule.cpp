@@ -20,7 +20,7 @@ double tile(const PanelSchedule& schedule, const PanelStep& step) {
   return real(rows) * real(schedule.panels[step.other].count);
 }
 
-// Plays one schedule through.
+// Predicts the time of one schedule.
 class Play {
  public:
   Play(const PanelSchedule& schedule, const PanelShape& shape, const PipelineModel& model)
@@ -44,7 +44,7 @@ class Play {
   bool one_side() const { return shape_.form == Form::one_side; }
   double rectangle() const { return real(shape_.order) * real(shape_.length); }
   double count(const PanelStep& step) const { return real(schedule_.panels[step.panel].count); }
-  // Of a strip, besides its block of the diagonal.
+  // Elements of a strip without its block of the diagonal.
   double strip(const PanelStep& step) const {
     return count(step) * real(schedule_.panels[step.panel].first);
   }
@@ -74,12 +74,12 @@ class Play {
       calls(two ? 2 : 1, tile(schedule_, step) / triangle(shape_.order));
     }
   }
-  // That many, which do a share of all flops together.
+  // Adds `number` calls, which together do a share of all flops.
   void calls(unsigned number, double share) {
     for (unsigned i = 0; i < number; ++i) timeline_.call(shape_.flop * share / number);
   }
 
-  // Elements of a part of the result.
+  // Elements of one part of the result.
   double result(const PanelStep& step) const {
     if (!one_side()) return tile(schedule_, step);
     return count(step) * real(schedule_.in_strips ? shape_.length : shape_.order);
@@ -111,7 +111,8 @@ PanelSchedule schedule_panels(const PanelShape& shape, unsigned parts) {
   if (one_side) made.steps.push_back({Kind::send_whole, 0, 0});
   for (unsigned panel = 0; panel < made.panels.size(); ++panel) {
     made.steps.push_back({Kind::send, panel, panel});
-    // The tile of the diagonal last: it is half as much to compute, and to wait for at the end.
+    // The tile of the diagonal is last: it takes half as much computation, so the wait at the end
+    // is shorter.
     for (unsigned other = one_side ? panel : 0; other <= panel; ++other) {
       made.steps.push_back({Kind::call, panel, other});
       made.steps.push_back({Kind::fetch, panel, other});

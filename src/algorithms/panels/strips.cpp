@@ -1,15 +1,15 @@
-// symm, hemm, trmm, trsm: all of B, then the triangle strip by strip.
+// Runs symm, hemm, trmm and trsm: sends all of B, then the triangle strip by strip.
 //
-// With the blocks i of A's rows and columns, strip j holds the diagonal's A_jj and, of a lower
-// triangle, A_j1 ... A_j,j-1 (of an upper one A_1j ... A_j-1,j): what couples panel j of B with the
-// panels before it. It is used as it arrives:
+// The rows and columns of A are cut into the same blocks. Strip j holds the diagonal block A_jj and
+// the blocks that couple panel j of B with the panels before it. In a lower triangle these are
+// A_j1 ... A_j,j-1; in an upper one A_1j ... A_j-1,j. A strip is used when it arrives:
 //
-//   pull   panel j  +=  what op(A) makes of the panels before it
-//   push   the panels before it  +=  what op(A) makes of panel j
+//   pull   panel j  +=  product of op(A) with the panels before it
+//   push   the panels before it  +=  product of op(A) with panel j
 //
-// A solution pulls before its block is solved and pushes afterwards. A product in place needs
-// panels that are still factors: those before j when pulling, so the last strip is first; panel j
-// itself when pushing, so it becomes a result only then.
+// A solution pulls before its block is solved and pushes afterwards. A product in place reads
+// panels that must not be replaced yet. Pulling reads the panels before j, so the last strip comes
+// first. Pushing reads panel j itself, so panel j is replaced only after the push.
 
 #include <algorithm>
 #include <vector>
@@ -63,7 +63,7 @@ class Strips {
     return call_.in_place() ? call_.send_result() : call_.pipeline().place(b_, b_part_);
   }
 
-  // Of B, and of the result.
+  // The block of B, and of the result, for a range.
   Block block(const Range& range) const {
     return left_ ? Block{range.first, 0, range.count, shape_.length}
                  : Block{0, range.first, shape_.length, range.count};
@@ -87,7 +87,7 @@ class Strips {
     return bring(strip(panel), thickest() * shape_.order, strip_part(panel));
   }
 
-  // Slots are as large as the largest that they ever hold.
+  // A slot has the size of the largest block that it ever holds.
   Status bring(const PlacedOperand& block, std::uint64_t most_elements, Pipeline::Part& part) {
     Pipeline& pipeline = call_.pipeline();
     if (!schedule_.two_slots) return pipeline.place(block, part);
@@ -118,7 +118,7 @@ class Strips {
     return order_.pulls ? multiply(panel, kPull, alpha_, kOne) : Status();
   }
 
-  // B becomes alpha B where it is touched first.
+  // The first operation on a part of B scales it by alpha.
   Status solve(unsigned panel) {
     const bool first = panel == (order_.backward ? schedule_.panels.size() - 1 : 0);
     if (order_.pulls) OB_RETURN_IF_ERROR(multiply(panel, kPull, kMinusOne, alpha_));
@@ -138,8 +138,8 @@ class Strips {
     return call_.pipeline().call(call_.routine(), arguments.get());
   }
 
-  // The panel, or those before it, get alpha op(A) B or, from the right, alpha B op(A), of their
-  // rows and columns.
+  // Computes R := alpha op(A) B + beta R for the panel or the panels before it; alpha B op(A) if A
+  // is on the right. The strip is the block of A.
   enum Direction { kPull, kPush };
   Status multiply(unsigned panel, Direction direction, Complex alpha, Complex beta) {
     const bool pulls = direction == kPull;
@@ -151,7 +151,8 @@ class Strips {
     return call_.multiply(block(to), from.count, alpha, left_ ? a : b, left_ ? b : a, beta);
   }
 
-  // What makes the strip op(A)'s block in the panel's rows, or in its columns.
+  // The transposition that turns the strip into the block of op(A) in the panel's rows, or in its
+  // columns.
   char trans(bool in_rows) const {
     if (call_.in_place()) return call_.argument("transa").flag;
     const bool as_stored = in_rows == lower_;
