@@ -1,5 +1,5 @@
 #pragma once
-// What calls in tiles share: slots on the device, and where results wait.
+// The common part of all calls in tiles: slots on the device, and memory for pending results.
 
 #include <cstdint>
 #include <deque>
@@ -18,18 +18,19 @@ namespace ob::algorithms {
 
 /// A call in tiles.   @pre residency == nullptr
 struct TileCall : CallContext {
-  std::uint64_t memory_bytes = 0;  ///< that the call may use on the device
+  std::uint64_t memory_bytes = 0;  ///< device memory that the call may use
 };
 
-/// Parts of C on their way back.   Threads: owner only
+/// The parts of C that return to the host.   Threads: owner only
 class TileLandings {
  public:
   TileLandings(const TileCall& call, const PlacedOperand& c) : call_(call), c_(c) {}
 
-  /// Brings home a block that lies in a tile's buffer.
+  /// Fetches a block that lies in the buffer of a tile.
   Status fetch(Pipeline& pipeline, BufferId tile, const Block& tile_block, const Block& block,
                Triangle triangle);
-  /// @pre all are in hand
+  /// Writes the results to C.
+  /// @pre all parts have arrived
   void commit();
 
  private:
@@ -42,17 +43,17 @@ class TileLandings {
   std::deque<Landed> landed_;
 };
 
-/// A block of a tile as an operand of calls.
+/// A block of a tile as an operand of a call.
 DeviceOperand in_tile(BufferId tile, const Block& tile_block, const Block& block,
                       std::uint32_t element_bytes);
 
-/// Two buffers for panels of a factor: one is sent to while the other is used.
+/// Two buffers for panels of a factor: one receives a panel while calls use the other.
 class TileSlots {
  public:
-  /// @param largest_bytes of a panel
+  /// @param largest_bytes size of the largest panel
   Status allocate(Pipeline& pipeline, std::uint64_t largest_bytes);
   Status send(Pipeline& pipeline, const OpMatrix& matrix, const Block& block);
-  /// The panel that was sent last, from a row on.
+  /// The last panel that was sent, starting at a row.
   DeviceOperand last(const OpMatrix& matrix, std::uint64_t row) const;
 
  private:
@@ -61,7 +62,7 @@ class TileSlots {
   Block block_;
 };
 
-/// What syrk, herk, syr2k or her2k cuts into tiles; an empty diagonal means all of it.
+/// The shape that syrk, herk, syr2k or her2k cuts into tiles. An empty diagonal means all of it.
 TiledShape rank_tiles(const PanelShape& shape, const Range& diagonal);
 
 Status run_product_tiles(const TileCall& call);

@@ -10,7 +10,7 @@ Status CommitGate::ready(std::function<void()> commit) {
     changed_.wait(lock, [this] { return aborted_ || missing_ == 0; });
     if (aborted_) return {Code::declined, "another part of the call failed"};
   }
-  commit();  // all at the same time: parts do not overlap
+  commit();  // all parts commit at the same time: they do not overlap
   return {};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// When the results of a call that is computed in parts may replace what the program has: once all
-// of them are in hand.
+// Decides when the results of a call in parts may replace the program's data: after the results of
+// all parts have arrived.
 
 #include <condition_variable>
 #include <cstddef>
@@ -12,30 +12,31 @@
 
 namespace ob::algorithms {
 
-/// Where a part of a call says that all of its results are in hand.
+/// A part of a call reports here that all of its results have arrived.
 class Commits {
  public:
   virtual ~Commits() = default;
-  /// Runs `commit`, which puts them where they belong and cannot fail, now or later.
-  /// Memory: what `commit` uses lives until the call is over
-  /// Errors: declined if another part has failed for good; nothing is committed then
+  /// Runs `commit` now or later. `commit` writes the results to the program's memory and cannot
+  /// fail.
+  /// Memory: the memory that `commit` uses lives until the call returns
+  /// Errors: declined if another part has failed permanently; then no part is committed
   virtual Status ready(std::function<void()> commit) = 0;
 };
 
-/// Of a call that is no part of another one: at once.
+/// Reports to `commits`, or runs `commit` at once if the call is not a part of another one.
 inline Status commit_or_wait(Commits* commits, std::function<void()> commit) {
   if (commits != nullptr) return commits->ready(std::move(commit));
   commit();
   return {};
 }
 
-/// Parts on threads of their own wait for each other.   Threads: any
+/// For parts on separate threads, which wait for each other.   Threads: any
 class CommitGate final : public Commits {
  public:
   explicit CommitGate(std::size_t parts) : missing_(parts) {}
 
   Status ready(std::function<void()> commit) override;
-  /// One of the parts never will be in hand.
+  /// Reports that the results of one part will never arrive.
   void abort() noexcept;
 
  private:
@@ -45,14 +46,15 @@ class CommitGate final : public Commits {
   bool aborted_ = false;
 };
 
-/// Parts of one thread, one after another.   Threads: owner only
+/// For parts that one thread runs one after another.   Threads: owner only
 class CommitsLater final : public Commits {
  public:
   Status ready(std::function<void()> commit) override {
     waiting_.push_back(std::move(commit));
     return {};
   }
-  /// All parts are in hand.
+  /// Commits all parts.
+  /// @pre the results of all parts have arrived
   void commit() {
     for (const auto& one : waiting_) one();
   }

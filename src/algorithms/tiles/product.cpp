@@ -1,4 +1,4 @@
-// gemm in tiles of C.
+// Runs gemm in tiles of C.
 
 #include <algorithm>
 
@@ -82,7 +82,7 @@ class ProductTiles {
   Pipeline::Part tile_;
   TileSlots a_slots_;
   TileSlots b_slots_;
-  Pipeline pipeline_;  // last: what may still land goes after it
+  Pipeline pipeline_;  // last: destroyed before the memory that reads may still write to
 };
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace ob::algorithms {
 namespace {
 
-// Edges of parts are multiples of this where they are large: kernels work in blocks of about so
-// many rows and columns.
+// The edges of large parts are multiples of this. Kernels work in blocks of about this many rows
+// and columns.
 constexpr std::uint64_t kGrain = 32;
 
 enum class Form { none, product, one_side, rank };
@@ -28,8 +28,8 @@ Form form_of(const Descriptor& routine) noexcept {
   return Form::none;
 }
 
-// Where the share `done` of the work ends: of a rectangle, or of a triangle's columns from the
-// longest on.
+// The position where the share `done` of the work ends: in a rectangle, or in the columns of a
+// triangle, which begin with the longest one.
 std::uint64_t end_of(std::uint64_t edge, double done, bool is_triangle) {
   const double share = is_triangle ? 1 - std::sqrt(std::max(0.0, 1 - done)) : done;
   const double end = share * static_cast<double>(edge);
@@ -53,7 +53,7 @@ std::vector<Range> cut_by(std::uint64_t edge, std::span<const double> weights, b
   return ranges;
 }
 
-// Which dimension is cut, and the matrices that are cut with it.
+// The dimension that is cut, and the matrices that are cut with it.
 struct Cut {
   struct Matrix {
     std::string_view name;
@@ -72,7 +72,7 @@ class Splitter {
   std::uint64_t dim(std::string_view name) const {
     return static_cast<std::uint64_t>(named(name).dim);
   }
-  // Of gemm: rows or columns of C.
+  // Cuts gemm by rows or by columns of C.
   Cut product(bool by_row) const {
     if (by_row) return {"m", {{"a", is("transa", 'N')}, {"c", true}}, 2};
     return {"n", {{"b", !is("transb", 'N')}, {"c", false}}, 2};
@@ -112,7 +112,8 @@ class Splitter {
   const Argument* const arguments_;
 };
 
-// Devices in rows of a grid: consecutive ones, as equal in number as may be.
+// Distributes the devices to the rows of a grid. Each row gets consecutive devices, and the numbers
+// are as equal as possible.
 std::vector<std::span<const double>> grid_rows(std::span<const double> weights, std::size_t rows) {
   std::vector<std::span<const double>> made;
   for (std::size_t i = 0; i < rows; ++i) {
@@ -126,8 +127,8 @@ double sum(std::span<const double> weights) {
   return std::accumulate(weights.begin(), weights.end(), 0.0);
 }
 
-// What all devices get of op(A) and op(B), over k: those of a row share its rows and divide the
-// columns.
+// The elements of op(A) and op(B) that all devices receive, divided by k. The devices of one row of
+// the grid all receive the rows of op(A) and divide the columns of op(B) between them.
 double grid_traffic(std::span<const double> weights, std::size_t rows, double m, double n) {
   double lines = 0;
   for (const auto& row : grid_rows(weights, rows)) {

@@ -1,5 +1,5 @@
 #pragma once
-// A call of BLAS level 3 in parts for several devices.
+// Splits a call of BLAS level 3 into parts for several devices.
 
 #include <span>
 #include <vector>
@@ -10,27 +10,28 @@
 
 namespace ob::algorithms {
 
-/// Writes a part of the result that no other part writes, and reads none that another one writes.
+/// A part of a call. It writes elements of the result that no other part writes, and reads none
+/// that another part writes.
 struct CallPart {
-  /// A smaller call of the same routine; of syrk, herk, syr2k and her2k the whole one.
+  /// A smaller call of the same routine; for syrk, herk, syr2k and her2k the whole call.
   CallArguments arguments;
-  /// syrk, herk, syr2k, her2k: these of the diagonal, with the columns of a lower triangle below
-  /// them or the rows of an upper one beside them; else empty.
+  /// syrk, herk, syr2k, her2k: this range of the diagonal, with the columns of a lower triangle
+  /// below it or the rows of an upper one beside it. Empty for all other routines.
   Range diagonal;
 };
 
-/// gemm, symm, hemm, trmm, trsm, syrk, herk, syr2k, her2k.
+/// True for gemm, symm, hemm, trmm, trsm, syrk, herk, syr2k and her2k.
 bool can_be_split(const Descriptor& routine) noexcept;
 
-/// One part for each weight, in proportion of the work; fewer where there is too little to cut: a
-/// part without work is left out. Nothing is copied.
-/// C of gemm is cut into the grid for which the devices together get least of A and B: rows of the
-/// grid are equal in number of devices, or nearly.
+/// Splits a call into one part for each weight, with work in proportion to the weights. A part
+/// without work is omitted. No data is copied.
+/// C of gemm is cut into a grid. The rows of the grid have nearly equal numbers of devices. The
+/// number of rows is the one for which all devices together receive the fewest elements of A and B.
 /// @pre can_be_split(routine); weights are positive
 std::vector<CallPart> split_call(const Descriptor& routine, const Argument* arguments,
                                  std::span<const double> weights);
 
-/// A part of symm, hemm, trmm or trsm: some columns of B or, from the right, rows.
+/// The part of symm, hemm, trmm or trsm for a range of columns of B; of rows if A is on the right.
 CallPart columns_of_call(const Descriptor& routine, const Argument* arguments, const Range& range);
 
 }  // namespace ob::algorithms

@@ -1,9 +1,9 @@
-// syrk, herk, syr2k and her2k in tiles of C: columns of a lower triangle from the diagonal down,
-// or rows of an upper one from the diagonal on.
+// Runs syrk, herk, syr2k and her2k in tiles of C. A group of tiles covers columns of a lower
+// triangle, from the diagonal down, or rows of an upper triangle, from the diagonal to the right.
 //
-// The first tile of each group has a block of the diagonal, and what lies beyond that is a product
-// of the same panel of op(A) with its own first rows: one panel gives both. Further tiles are
-// products of two panels.
+// The first tile of each group contains a block of the diagonal. The rest of this tile is a product
+// of the same panel of op(A) with the first rows of the panel, so one panel gives the whole tile.
+// Each further tile is a product of two panels.
 
 #include <algorithm>
 #include <optional>
@@ -39,7 +39,7 @@ class RankTiles {
   }
 
  private:
-  // A or B: panels of a tile's long side, and of the diagonal's.
+  // A or B, with slots for the panels of a tile's long side and of its range of the diagonal.
   struct Factor {
     Factor(const TileCall& call, std::string_view name)
         : matrix{call.placed(name), !call.is("trans", 'N')} {}
@@ -47,7 +47,7 @@ class RankTiles {
     TileSlots longs;
     TileSlots shorts;
   };
-  // Of the diagonal, and along the other dimension of C.
+  // A tile: its range of the diagonal, and its range along the other dimension of C.
   struct Tile {
     Range at;
     Range along;
@@ -85,13 +85,13 @@ class RankTiles {
     return factor.shorts.allocate(pipeline_, sizes_.cols * each);
   }
 
-  // Where ranges of a tile lie in C.
+  // The block of C for the ranges of a tile.
   Block block(const Range& at, const Range& along) const {
     return lower_ ? Block{along.first, at.first, along.count, at.count}
                   : Block{at.first, along.first, at.count, along.count};
   }
   Block block(const Tile& tile) const { return block(tile.at, tile.along); }
-  // Of the first tile: without the diagonal's block.
+  // The range of the first tile without the block of the diagonal.
   static Range beyond(const Tile& tile) {
     return {tile.at.first + tile.at.count, tile.along.count - tile.at.count};
   }
@@ -135,8 +135,9 @@ class RankTiles {
     return pipeline_.call(call_.routine, items);
   }
 
-  // alpha op(A)_i op(A)_j^T or, of two factors, alpha op(A)_i op(B)_j^T + alpha' op(B)_i op(A)_j^T
-  // with alpha' = alpha; ^H and conj(alpha) of the Hermitian ones.
+  // Computes alpha op(A)_i op(A)_j^T or, with two factors,
+  // alpha op(A)_i op(B)_j^T + alpha' op(B)_i op(A)_j^T with alpha' = alpha. Hermitian routines use
+  // ^H instead of ^T and alpha' = conj(alpha).
   Status compute(const Tile& tile, const Range& along, const Range& panel, Complex beta) {
     Complex alpha = call_.argument("alpha").scalar;
     if (!b_) return multiply(tile, along, panel, {alpha, a_, a_, beta});
@@ -174,7 +175,7 @@ class RankTiles {
     return pipeline_.call(gemm_of(call_.routine.precision), items);
   }
 
-  // Rows of the diagonal's range have slots of their own, but for the first tile.
+  // The rows of the diagonal's range have their own slots, except in the first tile.
   static DeviceOperand panel_of(const Factor& factor, const Tile& tile, const Range& rows) {
     const bool is_short = !tile.is_first() && rows.first == tile.at.first;
     return (is_short ? factor.shorts : factor.longs).last(factor.matrix, rows.first);
@@ -193,7 +194,7 @@ class RankTiles {
 
   const TileCall& call_;
   const PanelShape shape_;
-  const TileSizes sizes_;  // rows: along, cols: of the diagonal
+  const TileSizes sizes_;  // rows: along the other dimension; cols: along the diagonal
   const Range diagonal_;
   const bool hermitian_;
   const bool lower_;
@@ -202,7 +203,7 @@ class RankTiles {
   Factor a_;
   std::optional<Factor> b_;
   Pipeline::Part tile_;
-  Pipeline pipeline_;  // last: what may still land goes after it
+  Pipeline pipeline_;  // last: destroyed before the memory that reads may still write to
 };
 
 }  // namespace
@@ -218,7 +219,7 @@ Status run_rank_tiles(const TileCall& call, const Range& diagonal) {
   const Range part = diagonal.count > 0 ? diagonal : Range{0, shape.order};
   TileSizes sizes = choose_tiles(rank_tiles(shape, part), call.memory_bytes / shape.element_bytes);
   if (!sizes.fits()) return no_room(call.device, call.memory_bytes);
-  // The first tile has all of its diagonal's block.
+  // The first tile contains its whole block of the diagonal.
   sizes.cols = std::min(sizes.cols, sizes.rows);
   return RankTiles(call, shape, sizes, part).run();
 }

@@ -6,15 +6,17 @@
 namespace ob::algorithms {
 namespace {
 
-// Panels thinner than the first cost more in calls than they save in memory; from the last on,
-// thicker ones gain nothing.
+// Limits for the thickness of panels. Panels thinner than kThinnest cost more in calls than they
+// save in memory. Panels thicker than kThickest gain nothing.
 constexpr double kThinnest = 32;
 constexpr double kThickest = 1024;
-// Of the edge of a tile: 4 depth rows are about a tenth of rows^2.
+// The edge of a tile divided by the thickness of its panels. The four slots of a square tile then
+// take 4 depth rows elements, which is about a tenth of rows^2.
 constexpr double kThinness = 40;
-// Panels that a sum has at least, so that the first does not have to be complete for the second.
+// The least number of panels of a sum. The device computes with the first panel while the second
+// one is sent.
 constexpr std::uint64_t kLeastPanels = 8;
-// Part of the memory that strips of a square matrix take.
+// The strips of a square matrix take one part in this many of the memory.
 constexpr std::uint64_t kStripPart = 8;
 
 double real(std::uint64_t number) { return static_cast<double>(number); }
@@ -24,10 +26,10 @@ std::uint64_t even(std::uint64_t length, std::uint64_t part) {
   return (length + parts - 1) / parts;
 }
 
-// Tiles of so many rows, and as many columns as there is memory for.
+// Tiles with `rows` rows, and as many columns as fit in the memory.
 TileSizes tiles_of(const TiledShape& shape, std::uint64_t rows, std::uint64_t depth,
                    std::uint64_t memory) {
-  const std::uint64_t slots = 2 * shape.factors * depth;  // a row's elements of panels
+  const std::uint64_t slots = 2 * shape.factors * depth;  // elements of all slots per row
   if (rows == 0 || memory <= slots * rows) return {};
   const std::uint64_t cols = (memory - slots * rows) / (rows + slots);
   if (cols == 0) return {};
@@ -47,7 +49,7 @@ TileSizes choose_tiles(const TiledShape& shape, std::uint64_t memory) {
     const TileSizes sizes = tiles_of(shape, even(shape.rows, shape.rows / down), thin, memory);
     if (!sizes.fits()) continue;
     if (!best.fits() || tile_traffic(shape, sizes) < tile_traffic(shape, best)) best = sizes;
-    if (sizes.cols == shape.cols || sizes.rows * 4 < sizes.cols) break;  // flatter only costs more
+    if (sizes.cols == shape.cols || sizes.rows * 4 < sizes.cols) break;  // flatter tiles cost more
   }
   if (!best.fits()) return {};
   const std::uint64_t room =

@@ -1,5 +1,5 @@
-// symm, hemm, trmm, trsm with columns of B (rows, from the right) that stay on the device while
-// strips of the square matrix pass through it.
+// Runs symm, hemm, trmm and trsm. Columns of B (rows if the square matrix is on the right) stay on
+// the device while strips of the square matrix pass through it.
 
 #include <deque>
 
@@ -11,7 +11,7 @@
 namespace ob::algorithms {
 namespace {
 
-// The same call for some columns, with what it needs until the whole result is in hand.
+// The same call for some columns, with the memory that it needs until the whole result has arrived.
 struct Column {
   Column(const TileCall& whole, const Range& range, CommitsLater& later)
       : part(columns_of_call(whole.routine, whole.arguments, range)),

@@ -10,11 +10,11 @@
 namespace ob::algorithms {
 namespace {
 
-// Devices count buffers in units of so much: that much of each may be lost.
+// Devices round buffers up to this unit, so each buffer may lose up to one unit.
 constexpr std::uint64_t kUnitBytes = 4096;
 constexpr std::uint64_t kMostBuffers = 10;
 
-// Of a device's memory, what tiles can use.
+// The part of a device's memory that tiles can use.
 std::uint64_t usable(std::uint64_t memory_bytes) {
   return memory_bytes - std::min(memory_bytes - memory_bytes / 8, kMostBuffers * kUnitBytes);
 }
@@ -77,7 +77,7 @@ Status offload_tiles(const CallContext& context, const Range& diagonal,
                      std::uint64_t memory_bytes) {
   const std::uint64_t all = std::min(memory_bytes, context.device.info().memory_bytes);
   TileCall call{context, usable(all)};
-  call.residency = nullptr;  // tiles take all of the memory
+  call.residency = nullptr;  // tiles use all of the memory
   return run(call, diagonal);
 }
 

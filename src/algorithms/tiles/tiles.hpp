@@ -1,9 +1,11 @@
 #pragma once
-// Calls of BLAS level 3 on a device that has not the memory for all of their operands.
+// Runs calls of BLAS level 3 on a device with too little memory for all of their operands.
 //
-// gemm, syrk, herk, syr2k, her2k: a tile of C stays on the device while panels of the factors pass
-// through two slots each. symm, hemm, trmm, trsm: columns of B (rows, from the right) stay while
-// strips of the square matrix pass through. docs/several-devices.md has sizes and traffic.
+// gemm, syrk, herk, syr2k, her2k: a tile of C stays on the device while panels of each factor pass
+// through two slots.
+// symm, hemm, trmm, trsm: columns of B (rows if the square matrix is on the right) stay on the
+// device while strips of the square matrix pass through it.
+// docs/several-devices.md has sizes and traffic.
 
 #include <cstdint>
 
@@ -15,22 +17,24 @@
 
 namespace ob::algorithms {
 
-/// Bytes of all operands at once, as other ways of running the call need them; 0 of routines that
-/// are not run in tiles.
+/// Bytes of all operands together, which a call without tiles needs on the device; 0 for a routine
+/// that cannot run in tiles.
 double bytes_of_all(const Descriptor& routine, const Argument* arguments);
 
-/// Bytes to the device of a call, or a part of one, that is run so; 0 if not even a thin tile fits.
-/// @param diagonal, memory_bytes as offload_tiles()   @pre can_be_split(routine)
+/// Bytes that a call in tiles, or a part of one, sends to the device; 0 if not even a thin tile
+/// fits.
+/// @param diagonal, memory_bytes as in offload_tiles()
+/// @pre can_be_split(routine)
 double tile_bytes(const Descriptor& routine, const Argument* arguments, const Range& diagonal,
                   std::uint64_t memory_bytes);
 
-/// Runs a call so with at most so much memory of the device.
-/// C is not sent: where beta is not 0, beta C is added here once the whole result is in hand.
+/// Runs a call in tiles with at most `memory_bytes` of the device's memory. C is not sent. If beta
+/// is not 0, the host adds beta C after the whole result has arrived.
 /// Memory, threads, errors: as offload_call(); out_of_memory if not even a thin tile fits
-/// Cost: where beta is not 0 or B is replaced, as much as the result on this side, too
-/// @param diagonal of syrk, herk, syr2k, her2k: the part to compute, see CallPart; empty: all
-/// @pre can_be_split(routine), routine.legal(arguments, lds), !routine.trivial(arguments)
+/// Cost: if beta is not 0 or B is replaced, also host memory for a copy of the result
+/// @param diagonal syrk, herk, syr2k, her2k: the part to compute, see CallPart; empty: all of it
 /// @param context its residency is not used
+/// @pre can_be_split(routine), routine.legal(arguments, lds), !routine.trivial(arguments)
 Status offload_tiles(const CallContext& context, const Range& diagonal, std::uint64_t memory_bytes);
 
 }  // namespace ob::algorithms
