@@ -1,4 +1,4 @@
-// One long dimension of real-to-real data: by way of a real or complex transform.
+// Runs one long dimension of real-to-real data through a real or complex transform.
 
 #include "algorithms/fft/split.hpp"
 #include "base/host_scratch.hpp"

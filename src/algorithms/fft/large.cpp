@@ -14,7 +14,7 @@
 namespace ob::algorithms {
 namespace {
 
-// Others use the device's memory, too: how often to try again with half as much of it.
+// The number of retries, each with half as much device memory. Other sessions use the memory, too.
 constexpr int kHalvings = 4;
 
 Layout layout_of(const FftArray& array) {
@@ -37,7 +37,7 @@ FftTask task_of(const FftPlan& plan, const FftArray& input, const FftArray& outp
   return task;
 }
 
-// The task with one side packed at `data`.
+// Packs one side of the task at `data`.
 void pack(FftTask& task, bool input, std::byte* data) {
   (input ? task.input : task.output) = data;
   std::int64_t stride = element_bytes(task.plan, input);
@@ -67,7 +67,7 @@ void copy_array(const FftArray& array, std::byte* packed, Towards towards) {
   copy_strided(data, packed, array.element_bytes, used);
 }
 
-// Until the parts are small enough for what is left of the device's memory.
+// Runs the task. Retries with smaller parts until they fit in the free memory of the device.
 Status run(Device& device, QueueId queue, const FftPlanner& planner, const FftTask& task,
            std::uint64_t budget_bytes, CallTimings& timings) {
   for (int halvings = 0;; ++halvings, budget_bytes /= 2) {

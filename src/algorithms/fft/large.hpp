@@ -1,5 +1,5 @@
 #pragma once
-// FFTs of any size on a device with less memory than their data.
+// Runs FFTs of any size on a device with less memory than their data.
 
 #include <span>
 
@@ -10,9 +10,9 @@
 
 namespace ob::algorithms {
 
-/// One array of a transform: Layout::strided(data, element_bytes, dimensions) lists it in packed
-/// order, batch dimensions before those of the transform. Complex data in two arrays of reals: a
-/// last dimension of 2 steps from the real to the imaginary parts.
+/// One array of a transform. Layout::strided(data, element_bytes, dimensions) lists it in packed
+/// order, with the batch dimensions before those of the transform. For complex data in two arrays
+/// of reals, a last dimension of 2 steps from the real to the imaginary parts.
 struct FftArray {
   void* data = nullptr;
   std::uint32_t element_bytes = 0;
@@ -21,7 +21,7 @@ struct FftArray {
 
 /// A transform and its data in host memory.
 struct FftCall {
-  const FftPlan& plan;  ///< in_place says how to run on the device
+  const FftPlan& plan;  ///< in_place tells whether the device runs it in place
   FftArray input;
   FftArray output;
   bool in_out;  ///< the arrays share memory
@@ -31,12 +31,12 @@ struct FftCall {
 bool fits(std::uint64_t memory_bytes, const FftPlan& plan) noexcept;
 bool fits(const Device& device, const FftPlan& plan) noexcept;
 
-/// Runs an FFT whose data lie in host memory; if they do not fit into the device's memory, or
-/// others left too little of it, in passes: transforms of a batch in parts, the dimensions of one
-/// transform one after another, a long dimension as two short ones, a real-to-real one by way of a
-/// real or complex one.
-/// Memory:  that of offload_call. In passes, a transform of one array, of two arrays of reals or
-///          from complex to real takes host memory for its operands or what lies between; long
+/// Runs an FFT whose data lie in host memory. If the data do not fit in the device's memory, or
+/// other sessions leave too little of it, the FFT runs in passes: the transforms of a batch in
+/// parts, the dimensions of one transform one after another, a long dimension as two short ones, a
+/// real-to-real dimension through a real or complex transform.
+/// Memory:  as offload_call. In passes, a transform of one array, of two arrays of reals or from
+///          complex to real takes host memory for its operands or intermediate data. Long
 ///          dimensions that are prime, odd and real, real and strided, or real to real take a few
 ///          times their own size
 /// Errors:  those of offload_call; out_of_memory if the device has no room for the parts

@@ -1,4 +1,4 @@
-// One long dimension as two short ones, or by way of a convolution.
+// Runs one long dimension as two short ones, or through a convolution.
 
 #include <string>
 
@@ -35,13 +35,13 @@ struct Rows {
   std::uint64_t columns;
 };
 
-// rows[row] [column] *= exp(sign 2 pi i row column / n), for `count` rows from `first` on
+// Computes rows[row] [column] *= exp(sign 2 pi i row column / n) for `count` rows from `first` on.
 template <class Real>
 void twiddle(const Rows& rows, std::uint64_t first, std::uint64_t count, const UnitRoots& roots) {
   for (std::uint64_t row = first; row < first + count; ++row) {
     const StridedLine<Real> line{rows.data + static_cast<std::int64_t>(row) * rows.row_stride,
                                  rows.stride};
-    // row < n / columns, so that row * column < n
+    // row < n / columns, so row * column < n
     for (std::uint64_t i = 0; i < rows.columns; ++i) {
       line.set(i, line.complex(i) * roots(row * i));
     }
@@ -62,15 +62,16 @@ Status FftSplit::complex_line(const FftTask& task) {
   return first > 1 ? factored(task, first) : chirp(task);
 }
 
-// n = first * second: point second n1 + n2 of the input, k1 + first k2 of the output.
+// With n = first * second, the input has the points second n1 + n2 and the output has the points
+// k1 + first k2. The second step writes to the places that it reads:
 //   y(k1, n2) = w^(n2 k1) sum over n1 of x(second n1 + n2) w1^(n1 k1), at k1 + first n2
-//   X(k1 + first k2) = sum over n2 of y(k1, n2) w2^(n2 k2), whose places are those it reads
+//   X(k1 + first k2) = sum over n2 of y(k1, n2) w2^(n2 k2)
 Status FftSplit::factored(const FftTask& task, std::uint64_t first) {
   const std::uint64_t n = task.plan.n[0];
   const std::uint64_t second = n / first;
   const std::uint64_t element = element_bytes(task.plan, true);
   const UnitRoots roots(n, task.plan.sign);
-  // the first step moves everything, so it cannot have one array on both sides
+  // the first step permutes all elements, so its input and output cannot be one array
   const HostScratch scratch(task.in_place() ? n * element : 1);
   if (scratch.data() == nullptr) return detail::no_scratch(n * element);
   return detail::each_transform(task, [&](const FftTask& item) -> Status {
@@ -101,11 +102,11 @@ Status FftSplit::factored(const FftTask& task, std::uint64_t first) {
 
 namespace {
 
-// exp(sign pi i j^2 / n)
+// The sequence exp(sign pi i j^2 / n).
 class Chirp {
  public:
   Chirp(std::uint64_t n, int sign) : n2_(2 * n), roots_(2 * n, sign) {}
-  /// Values for j = 0, 1, 2, ...
+  /// Returns the values for j = 0, 1, 2, ... one after another.
   Complex next() {
     const Complex value = roots_(square_);
     square_ = (square_ + odd_) % n2_;
@@ -165,7 +166,8 @@ void chirped_output(const FftTask& item, const std::byte* points, std::uint64_t 
 
 }  // namespace
 
-// n without a divisor that fits: jk = (j^2 + k^2 - (k - j)^2) / 2 makes a convolution of it.
+// Runs a line whose n has no divisor that fits. The identity jk = (j^2 + k^2 - (k - j)^2) / 2 turns
+// the transform into a convolution.
 // Source: Bluestein 1970
 Status FftSplit::chirp(const FftTask& task) {
   const std::uint64_t padded = convolution_points(task.plan.n[0]);

@@ -13,11 +13,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Host-memory devices count whole pages; others round less.
+// Devices in host memory allocate whole pages; other devices round less.
 constexpr std::uint64_t kUnitBytes = 4096;
-// Pieces beyond this only make the first and the last one longer, in which nothing overlaps.
+// Larger pieces gain nothing: they make the first and the last transfer longer, which do not
+// overlap with other work.
 constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
-// Contiguous runs from here on travel straight from and to the caller's array.
+// Contiguous runs of at least this size are transferred directly from and to the caller's array.
 constexpr std::uint64_t kDirectBytes = 4096;
 
 std::uint64_t whole_units(std::uint64_t size_bytes) { return size_bytes / kUnitBytes * kUnitBytes; }
@@ -27,7 +28,7 @@ std::uint64_t ns_since(Clock::time_point from) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - from).count());
 }
 
-// One side of a task: element count and stride of all axes, slowest first.
+// Lists element count and stride of all axes of one side of a task, slowest first.
 std::vector<Layout::Dimension> side(const FftTask& task, bool input) {
   std::vector<Layout::Dimension> dimensions;
   for (const auto* axes : {&task.batch, &task.transform}) {
@@ -39,7 +40,7 @@ std::vector<Layout::Dimension> side(const FftTask& task, bool input) {
   return dimensions;
 }
 
-// The array's layout, if it has one that is worth sending from and receiving into.
+// Returns the array's layout if a direct transfer with it is efficient.
 std::optional<Layout> direct(const FftTask& task, bool input) {
   const auto dimensions = side(task, input);
   if (dimensions.size() > Layout::kMaxDimensions) return std::nullopt;
@@ -71,7 +72,7 @@ void move(const FftTask& task, bool input, std::byte* packed, Towards towards) {
 
 }  // namespace
 
-// Walks the pieces of a task.
+// Iterates over the pieces of a task.
 class FftPasses::Pieces {
  public:
   Pieces(const FftTask& task, std::uint64_t most) : task_(task), index_(task.batch.size()) {
@@ -89,7 +90,7 @@ class FftPasses::Pieces {
   Piece next() {
     Piece piece{task_, 0, inner_};
     FftTask& part = piece.task;
-    if (step_ == 0) {  // all
+    if (step_ == 0) {  // all transforms at once
       done_ = true;
       piece.count = task_.batch.empty() ? 1 : task_.batch[0].input_count;
       part.plan.batch = inner_;
@@ -124,7 +125,7 @@ class FftPasses::Pieces {
 
   const FftTask& task_;
   std::size_t cut_ = 0;
-  std::uint64_t inner_ = 1;  // transforms for one index of the axis that is cut
+  std::uint64_t inner_ = 1;  // transforms per index of the axis that is cut
   std::uint64_t step_ = 0;   // 0: nothing is cut
   std::vector<std::uint64_t> index_;
   bool done_ = false;
@@ -142,7 +143,7 @@ FftPasses::~FftPasses() {
       if (slot.busy) (void)device_.synchronize(slot.queue);
     }
     if (own_queue_) (void)device_.destroy_queue(own_queue_);
-  } catch (...) {  // no memory to wait by: the caller gives the device up
+  } catch (...) {  // no memory for waiting: the caller stops using the device
   }
 }
 
@@ -164,7 +165,7 @@ Status FftPasses::run(const FftTask& task) {
     }
     return status;
   }
-  // what did not overlap with sending or computing was spent on results
+  // the time that is neither sending nor planning nor computing nor waiting is for results
   const std::uint64_t named = timings_.to_server_ns - before.to_server_ns + timings_.plan_ns -
                               before.plan_ns + timings_.compute_ns - before.compute_ns +
                               timings_.waited_ns - before.waited_ns;
@@ -178,7 +179,7 @@ Status FftPasses::run_all(const FftTask& task, std::uint64_t slot_bytes, std::si
     OB_ASSIGN_OR_RETURN(own_queue_, device_.create_queue());
     slots_[1].queue = own_queue_;
   }
-  // buffers of an earlier task may leave too little room
+  // the buffers of an earlier task may leave too little memory
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (i < slots && slots_[i].capacity_bytes <= slot_bytes) continue;
     slots_[i].buffer.reset();
@@ -224,7 +225,7 @@ Status FftPasses::start(Slot& slot, std::uint64_t slot_bytes) {
   FftPlan plan = slot.piece.task.plan;
   plan.in_place = true;
   slot.piece.task.plan = plan;
-  OB_RETURN_IF_ERROR(reserve(slot, slot_bytes));  // all alike: later tasks need no others
+  OB_RETURN_IF_ERROR(reserve(slot, slot_bytes));  // all of one size: later tasks reuse them
   OB_ASSIGN_OR_RETURN(const PlanId id, planner_.plan(plan));
   slot.view = device_.host_view(slot.buffer->id());
   slot.busy = true;

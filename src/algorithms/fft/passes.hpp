@@ -1,5 +1,5 @@
 #pragma once
-// Many transforms of host arrays on a device that holds some of them at a time.
+// Runs many transforms of host arrays on a device that holds only some of them at a time.
 
 #include <array>
 #include <cstdint>
@@ -13,32 +13,34 @@
 
 namespace ob::algorithms {
 
-/// Runs tasks in pieces, two at a time where memory allows: one travels while the other computes.
-/// Memory:  the device's buffers never take more than budget_bytes
+/// Runs tasks in pieces, two at a time if the memory allows it: one piece is transferred while the
+/// other one computes.
+/// Memory:  the device buffers never take more than budget_bytes
 /// Threads: owner only      Cost: each task's data once over the link in each direction
 class FftPasses {
  public:
-  /// `queue` is used for every other piece, a queue of its own for the rest.
+  /// `queue` runs every other piece. The remaining pieces run on a queue that this object creates.
   FftPasses(Device& device, QueueId queue, const FftPlanner& planner, std::uint64_t budget_bytes,
             CallTimings& timings);
-  /// Nothing is under way any more.
+  /// Waits for all pending pieces.
   ~FftPasses();
   FftPasses(const FftPasses&) = delete;
   FftPasses& operator=(const FftPasses&) = delete;
 
-  /// The most that one transform may take.   Units: bytes
+  /// The largest size of one transform.   Units: bytes
   std::uint64_t largest_bytes() const noexcept { return largest_bytes(budget_bytes_); }
   static std::uint64_t largest_bytes(std::uint64_t budget_bytes) noexcept;
 
-  /// Results are home when this returns. Errors: those of the device; nothing lands any more then.
+  /// Runs a task. The results are in host memory when this returns.
+  /// Errors: those of the device; after an error no read is pending
   /// @pre transform_bytes(task.plan) <= largest_bytes(); task.landed needs one batch axis
   Status run(const FftTask& task);
 
  private:
-  // Consecutive transforms of a task: a range of one batch axis, all of those after it.
+  // Consecutive transforms of a task: a range of one batch axis and all of the axes after it.
   struct Piece {
     FftTask task;
-    std::uint64_t first = 0;  // of the axis that is cut
+    std::uint64_t first = 0;  // index on the axis that is cut
     std::uint64_t count = 0;
   };
   class Pieces;

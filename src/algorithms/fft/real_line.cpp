@@ -1,6 +1,7 @@
-// One long dimension of real data: even lengths as half as many complex points, odd ones as complex
-// points. Source: FFTW 3.3 manual, section 4.8.3 for the half spectrum; Cooley, Lewis, Welch 1970
-// for the even lengths.
+// Runs one long dimension of real data. An even length runs as half as many complex points, an odd
+// one as the same number of complex points.
+// Source: FFTW 3.3 manual, section 4.8.3 for the half spectrum; Cooley, Lewis, Welch 1970 for the
+// even lengths.
 
 #include "algorithms/fft/split.hpp"
 #include "algorithms/strided_copy.hpp"
@@ -14,8 +15,9 @@ namespace {
 constexpr Complex kI{0, 1};
 constexpr Complex kMinusI{0, -1};
 
-// Z, the spectrum of x(2j) + i x(2j + 1), becomes X, that of x: with w = exp(-2 pi i / n),
-//   X(k) = (Z(k) + Z*(m - k)) / 2 - i w^k (Z(k) - Z*(m - k)) / 2, n = 2m
+// Turns Z, the spectrum of x(2j) + i x(2j + 1), into X, the spectrum of x. With n = 2m and
+// w = exp(-2 pi i / n):
+//   X(k) = (Z(k) + Z*(m - k)) / 2 - i w^k (Z(k) - Z*(m - k)) / 2
 template <class Real>
 void halves_to_spectrum(const StridedLine<Real>& line, std::uint64_t m) {
   const UnitRoots w(2 * m, -1);
@@ -32,7 +34,8 @@ void halves_to_spectrum(const StridedLine<Real>& line, std::uint64_t m) {
   }
 }
 
-// The inverse, times two. Imaginary parts of the ends are not looked at, as by FFTW.
+// Computes the inverse of halves_to_spectrum(), times two. The imaginary parts of the two ends are
+// ignored, as FFTW does.
 template <class Real>
 void spectrum_to_halves(const StridedLine<Real>& spectrum, const StridedLine<Real>& halves,
                         std::uint64_t m) {
@@ -50,7 +53,7 @@ void spectrum_to_halves(const StridedLine<Real>& spectrum, const StridedLine<Rea
   }
 }
 
-// Real numbers at `from_stride` to ones at `to_stride`.
+// Copies real numbers with stride `from_stride` to places with stride `to_stride`.
 void copy_reals(std::byte* to, std::int64_t to_stride, const std::byte* from,
                 std::int64_t from_stride, std::uint64_t count, std::uint32_t real_bytes) {
   const CopyAxis axis{count, to_stride, from_stride};

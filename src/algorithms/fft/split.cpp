@@ -10,7 +10,7 @@
 namespace ob::algorithms {
 namespace {
 
-// `task` with the transform axes [first, last) only; the others join the batch.
+// Returns `task` with the transform axes [first, last) only. The other axes join the batch.
 FftTask axes_of(const FftTask& task, std::size_t first, std::size_t last) {
   FftTask part = task;
   part.landed = nullptr;
@@ -23,7 +23,7 @@ FftTask axes_of(const FftTask& task, std::size_t first, std::size_t last) {
   return part;
 }
 
-// Reads what the task's predecessor wrote, in the places of its results.
+// Makes the task read its input from the places of its results, where the task before it wrote.
 void make_in_place(FftTask& task) {
   task.input = task.output;
   for (auto* axes : {&task.batch, &task.transform}) {
@@ -63,7 +63,7 @@ Status FftSplit::run(const FftTask& task) {
   return {};
 }
 
-// Fast dimensions first, from input to output; the slow ones in place there.
+// Runs the fast dimensions first, from input to output, then the slow ones in place in the output.
 Status FftSplit::split(const FftTask& task) {
   const std::size_t cut = cut_of(task.plan, passes_.largest_bytes());
   OB_RETURN_IF_ERROR(run(axes_of(task, cut, task.plan.rank)));
@@ -76,7 +76,8 @@ Status FftSplit::split(const FftTask& task) {
   return run(slow);
 }
 
-// Complex to real: slow dimensions first, into memory of their own; the halved one last.
+// Runs a complex-to-real transform: the slow dimensions first, into scratch memory, and the halved
+// one last.
 Status FftSplit::split_backward(const FftTask& task) {
   const std::size_t cut = cut_of(task.plan, passes_.largest_bytes());
   FftPlan one = task.plan;
@@ -86,7 +87,7 @@ Status FftSplit::split_backward(const FftTask& task) {
     return detail::no_scratch(input_bytes(one));
   }
   return detail::each_transform(task, [&](const FftTask& item) -> Status {
-    FftTask packed = item;  // its input side: where the slow dimensions put their results
+    FftTask packed = item;  // its input is the scratch memory with the results of the slow ones
     packed.input = between.data();
     std::int64_t stride = element_bytes(task.plan, true);
     for (std::size_t i = packed.transform.size(); i-- > 0;) {
@@ -102,7 +103,7 @@ Status FftSplit::split_backward(const FftTask& task) {
       slow.transform[i].output_count = slow.transform[i].input_count;
     }
     OB_RETURN_IF_ERROR(run(axes_of(slow, 0, cut)));
-    // the halved dimension is not of the batch, where counts must agree
+    // the halved dimension is not in the batch, where both counts must be equal
     return run(axes_of(packed, cut, task.plan.rank));
   });
 }

@@ -14,10 +14,11 @@ class FftSplit {
  public:
   explicit FftSplit(FftPasses& passes) : passes_(passes) {}
 
-  /// Input changes only where it is the output; gaps never. Errors: those of passes, out_of_memory.
+  /// Runs a task. The input changes only where it is also the output. Gaps never change.
+  /// Errors: those of passes, out_of_memory
   /// Source: row-column and four-step algorithms (Bailey 1990)
   Status run(const FftTask& task);
-  /// True if the last out_of_memory would come again with more room left on the device.
+  /// True if a retry after the last out_of_memory would fail again, even with smaller parts.
   bool hopeless() const noexcept { return hopeless_; }
 
  private:
@@ -39,7 +40,7 @@ class FftSplit {
 
 namespace detail {
 
-/// The task for one transform of the batch after the other, until one fails.
+/// Calls `visit` with a task for each transform of the batch in turn, until one fails.
 template <class Visit>
 Status each_transform(const FftTask& task, const Visit& visit) {
   FftTask item = task;
@@ -62,10 +63,10 @@ Status each_transform(const FftTask& task, const Visit& visit) {
   }
 }
 
-/// Memory of `size_bytes` on this side could not be had.
+/// The error when the host cannot allocate `size_bytes`.
 Status no_scratch(std::uint64_t size_bytes);
 
-/// The complex one-dimensional task of n points between two places.
+/// A complex one-dimensional task of n points, with the precision of `like` and without data.
 FftTask line_task(const FftPlan& like, int sign, std::uint64_t n);
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 #pragma once
-// Transforms of strided host arrays as the algorithms for large ones cut them up.
+// Transforms of strided host arrays, in the form that the algorithms for large transforms cut.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ob::algorithms {
 
-/// One dimension of an FftTask: of the transform, or of the batch.
+/// One dimension of the transform or of the batch of an FftTask.
 /// Units: counts in elements of that side, strides in bytes
 struct FftAxis {
   std::uint64_t input_count = 0;
@@ -20,25 +20,26 @@ struct FftAxis {
   std::int64_t output_stride = 0;
 };
 
-/// plan.batch transforms of plan.rank axes each: FFTW's guru form.
-/// Memory: does not own. Where input and output are one array, their strides are equal.
+/// plan.batch transforms of plan.rank axes each, as in FFTW's guru interface.
+/// Memory: owns no data. If input and output are one array, their strides are equal
 struct FftTask {
-  FftPlan plan;  ///< in_place and batch are not looked at
+  FftPlan plan;  ///< in_place and batch are ignored
   std::vector<FftAxis> batch;
-  std::vector<FftAxis> transform;  ///< first slowest, as plan.n
+  std::vector<FftAxis> transform;  ///< the first axis is the slowest, as in plan.n
   std::byte* input = nullptr;
   std::byte* output = nullptr;
-  /// Told when results are in `output`: those of [first, first + count) of the only batch axis.
+  /// Called when the results of [first, first + count) of the only batch axis are in `output`.
   std::function<void(std::uint64_t first, std::uint64_t count)> landed;
 
   bool in_place() const { return input == output; }
 };
 
-/// What plans and starts work on a device. Both outlive the call they are given to.
+/// Functions that make plans for a device and start work on it. Both outlive the call that they are
+/// given to.
 struct FftPlanner {
-  /// A plan that stays valid for the call.
+  /// Returns a plan that stays valid for the call.
   std::function<Result<PlanId>(const FftPlan&)> plan;
-  /// Sends what was submitted and nobody waits for yet; may be empty.
+  /// Sends the submitted commands that no thread waits for yet; may be empty.
   std::function<Status()> flush;
 };
 

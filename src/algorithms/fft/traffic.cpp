@@ -11,8 +11,8 @@
 namespace ob::algorithms {
 namespace {
 
-// Goes the ways of FftSplit. Tasks of `batch` transforms, run `times` times: a convolution's filter
-// is transformed once per task.
+// Counts the passes of FftSplit with the same cuts. A task has `batch` transforms and runs `times`
+// times. The two are separate because a convolution transforms its filter once per task.
 class Passes {
  public:
   explicit Passes(std::uint64_t largest_bytes) : largest_bytes_(largest_bytes) {}
@@ -54,7 +54,7 @@ class Passes {
       between = between / static_cast<double>(last) * static_cast<double>(last / 2 + 1);
       slow.kind = FftKind::c2c;
     }
-    if (plan.kind == FftKind::c2r) {  // one transform after the other
+    if (plan.kind == FftKind::c2r) {  // each transform of the batch is a separate task
       times *= batch;
       batch = 1;
     }

@@ -1,5 +1,5 @@
 #pragma once
-// What a transform costs on the link.
+// The traffic of a transform on the link.
 
 #include <cstdint>
 
@@ -7,15 +7,16 @@
 
 namespace ob::algorithms {
 
-/// Units: bytes
+/// The traffic of one transform in both directions.   Units: bytes
 struct FftTraffic {
   double bytes_to = 0;
   double bytes_from = 0;
 };
 
-/// What offload_fft sends and receives for `plan` on a device with that much memory, nobody else
-/// using it: the data once each way if they fit, else once per pass; infinite if offload_fft cannot
-/// cut it small enough.
+/// Returns the bytes that offload_fft sends and receives for `plan` on a device with
+/// `device_memory_bytes`, all of it free. The data are transferred once each way if they fit,
+/// otherwise once per pass. The result is infinite if offload_fft cannot cut the transform small
+/// enough.
 /// Cost:  up to sqrt(n) divisions for a dimension n that does not fit
 FftTraffic bytes_moved(const FftPlan& plan, std::uint64_t device_memory_bytes) noexcept;
 
