@@ -7,11 +7,12 @@
 namespace ob::algorithms {
 namespace {
 
-// Where elements lie farther apart, most of what tracking would look after is not the operand's.
+// An operand whose extent is more than this many times its size is not tracked: most of the memory
+// in its pages belongs to other data.
 constexpr std::uint64_t kWidestSpread = 4;
-// Looks between two tries to arm memory of a kind that cannot be armed.
+// The most checks between two attempts to arm memory of a kind that cannot be armed.
 constexpr unsigned kLongestPause = 1023;
-// Of the looks that a chunk must have been quiet for.
+// The most doublings of the number of checks that must find a chunk unchanged before it is armed.
 constexpr unsigned kMostDoublings = 6;
 
 bool same(const Region& a, const Region& b) noexcept {
@@ -48,7 +49,7 @@ void OperandDigests::look(const PageTracking& tracking, const std::byte* data, c
   if (stays) arm(tracking);
 }
 
-// Chunks that nobody wrote have the digests that they had.
+// Reuses the digests of chunks whose pages were not written.
 void OperandDigests::recall(PageTracker& tracker) {
   if (std::none_of(seen_.begin(), seen_.end(), [](const Seen& s) { return s.since != 0; })) return;
   const PageTracker::View view = tracker.look(extent_of(data_, home_));
@@ -70,7 +71,7 @@ bool OperandDigests::is_quiet(const PageTracking& tracking, const Seen& seen) no
   return !seen.current && seen.quiet >= tracking.quiet_looks << seen.in_vain;
 }
 
-// Before any digest is taken: what is written between the two counts as written.
+// Arms pages before any digest is taken. A write between the two then counts as a write.
 void OperandDigests::arm(const PageTracking& tracking) {
   if (looks_to_skip_ > 0) {
     --looks_to_skip_;
@@ -119,7 +120,7 @@ AddressRange OperandDigests::range_of(std::uint64_t chunk) const noexcept {
     range.begin = std::min(range.begin, one.begin);
     range.end = std::max(range.end, one.end);
   }
-  return range.begin < range.end ? range : AddressRange{};  // behind a triangle there is nothing
+  return range.begin < range.end ? range : AddressRange{};  // a chunk beyond a triangle is empty
 }
 
 }  // namespace ob::algorithms

@@ -1,6 +1,6 @@
 #pragma once
-// Digests of an operand in the program's memory, chunk by chunk; taken again only where they may
-// have changed.
+// Digests of an operand in host memory, chunk by chunk. A digest is taken again only if its chunk
+// may have changed.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,41 +12,42 @@
 
 namespace ob::algorithms {
 
-/// Whether pages are tracked, and when it pays. docs/decisions/0010-kernel-page-tracking.md
+/// The configuration of page tracking: whether pages are tracked, and for which operands.
+/// Source: docs/decisions/0010-kernel-page-tracking.md
 struct PageTracking {
   PageTracker* tracker = nullptr;          ///< nullptr: every digest is taken each time
   std::uint64_t least_bytes = 4ULL << 20;  ///< smaller operands are digested each time
-  /// Looks in a row that found a chunk unchanged before its pages are armed. Doubles with each time
-  /// that this was in vain: the first write to an armed page takes as long as 3 to 10 digests of
-  /// it.
+  /// The number of consecutive checks that must find a chunk unchanged before its pages are armed.
+  /// It doubles each time that an armed chunk is written: the first write to an armed page takes as
+  /// long as 3 to 10 digests of it.
   unsigned quiet_looks = 3;
 };
 
-/// Of one operand, from call to call.   Threads: owner only
+/// Holds the digests of one operand from call to call.   Threads: owner only
 class OperandDigests {
  public:
-  /// Begins a look at the operand as it is now.
-  /// @param stays the call will not write the operand, as far as is known
+  /// Begins a check of the operand in its present state.
+  /// @param stays the call does not write the operand, as far as is known
   void look(const PageTracking& tracking, const std::byte* data, const Region& home,
             std::uint64_t chunk_bytes, bool stays);
-  /// The digest of a chunk as memory held it at some time since look().   Never throws
+  /// Returns the digest of a chunk for its contents at some time since look(). Never throws.
   /// Cost: a digest of the chunk, unless it is known()
   const Digest& at(std::uint64_t chunk) noexcept;
   /// True if at() reads nothing.
   bool known(std::uint64_t chunk) const noexcept { return seen_[chunk].current; }
-  /// True if this look found the chunk's pages unwritten and read nothing of it.
+  /// True if this check found the chunk's pages unwritten and did not read the chunk.
   bool unread(std::uint64_t chunk) const noexcept { return seen_[chunk].unread; }
-  /// The chunk is what the device had, or not.
+  /// Reports whether the chunk is equal to the copy on the device.
   void compared(std::uint64_t chunk, bool equal) noexcept;
 
  private:
   struct Seen {
     Digest digest;
-    PageTracker::Epoch since = 0;  // digest holds unless a page was written since; 0: unknown
-    PageTracker::Epoch armed = 0;  // in this look, before any digest was taken
-    unsigned quiet = 0;            // looks in a row that found the chunk unchanged
-    unsigned in_vain = 0;          // times in a row that it was armed and then written
-    bool current = false;          // digest is of this look
+    PageTracker::Epoch since = 0;  // digest is valid unless a page was written since; 0: unknown
+    PageTracker::Epoch armed = 0;  // set in this check, before any digest was taken
+    unsigned quiet = 0;            // consecutive checks that found the chunk unchanged
+    unsigned in_vain = 0;          // consecutive times that it was armed and then written
+    bool current = false;          // digest was taken or confirmed in this check
     bool unread = false;
   };
 
@@ -59,8 +60,8 @@ class OperandDigests {
   Region home_;
   std::uint64_t chunk_bytes_ = 0;
   std::vector<Seen> seen_;
-  unsigned pause_ = 0;          // looks without arming after one that could not arm anything
-  unsigned looks_to_skip_ = 0;  // of these, still to come
+  unsigned pause_ = 0;          // checks without arming after a failed attempt to arm
+  unsigned looks_to_skip_ = 0;  // the rest of these checks
 };
 
 }  // namespace ob::algorithms

@@ -1,5 +1,5 @@
 #pragma once
-// Where the operands of a call lie: in the program's memory, and without gaps on a device.
+// The regions of the operands of a call in host memory and, without gaps, in device memory.
 
 #include <cstdint>
 
@@ -11,8 +11,8 @@
 
 namespace ob::algorithms {
 
-/// Of what is read, or of the results. Device operands are as dense as their rows allow: padding
-/// and gaps stay at home.
+/// The region of the elements that are read or, if `written`, of the results. A device operand has
+/// no padding between its columns: padding and gaps are not transferred.
 Region device_region(const Operand& operand, bool written);
 Region home_region(const Descriptor& routine, const Operand& operand, const HostOperand& host,
                    bool written);

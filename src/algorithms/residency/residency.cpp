@@ -8,15 +8,16 @@
 namespace ob::algorithms {
 namespace {
 
-// A digest takes memory in at about 10 GB/s, one core, beyond the caches (XXH3). Links that seem up
-// to twice as fast were measured inside the caches: shared memory, whose copies of large operands
-// are slower than digests.
+// Operands are cached only over links slower than this. One core digests about 10 GB/s from main
+// memory (XXH3). A link that is measured at up to twice this rate is shared memory, measured with
+// data in the caches; its copies of large operands are slower than digests.
 constexpr double kFastestLink = 20e9;
-// More copies than a program has operands; a search goes through all of them.
+// This is more copies than a program has operands. A search compares with all of them.
 constexpr std::size_t kMostCopies = 128;
-// Chunks that may differ, none equal, before the rest is sent without a look.
+// If this many chunks differ and none is equal, the rest is sent without a comparison.
 constexpr std::uint64_t kHopeless = 2;
-// Doublings of the looks that are skipped after one that found nothing.
+// The most doublings of the number of comparisons that are skipped after one that found no equal
+// chunk.
 constexpr unsigned kMostPatience = 6;
 
 Region shape_of(Region region) noexcept {
@@ -54,7 +55,7 @@ Residency::Call::~Call() {
   for (const Use& use : uses_) {
     try {
       (void)residency_.forget(use.copy);
-    } catch (...) {  // no memory to tell the device by: it frees everything with the connection
+    } catch (...) {  // no memory for the request: the device frees all buffers with the connection
     }
   }
 }
@@ -69,7 +70,7 @@ Result<std::optional<Residency::Placement>> Residency::Call::place(QueueId queue
   Placement placement;
   Place at = residency_.find(operand);
   if (at != residency_.copies_.end() && at->used) {
-    // Two operands in one place: both only look, or the second is none of ours.
+    // Two operands lie in one place. They share the copy only if neither of them changes it.
     const bool looks = operand.read && !changes && !at->changes;
     if (!looks || !covers(at->current, operand.there.triangle)) return Nowhere();
     placement.buffer = at->buffer;
@@ -119,7 +120,7 @@ Result<std::optional<Residency::Place>> Residency::make(const PlacedOperand& ope
   if (bytes > capacity_bytes_) return std::optional<Place>();
   OB_RETURN_IF_ERROR(evict(capacity_bytes_ - bytes, kMostCopies - 1));
   if (resident_bytes_ + bytes > capacity_bytes_ || copies_.size() >= kMostCopies) {
-    return std::optional<Place>();  // the rest is in use by this call
+    return std::optional<Place>();  // this call uses all remaining copies
   }
   auto buffer = device_.allocate(bytes);
   if (!buffer.ok() && buffer.status().code() == Code::out_of_memory) {
@@ -168,7 +169,7 @@ Status Residency::make_room(std::uint64_t needed_bytes) {
   return evict(memory_bytes - std::min(memory_bytes, needed_bytes), kMostCopies);
 }
 
-// --- what travels --------------------------------------------------------------------------------
+// --- transfers -----------------------------------------------------------------------------------
 
 Status Residency::update(QueueId queue, const PlacedOperand& operand, Copy& copy,
                          Placement& placement) {
@@ -185,7 +186,7 @@ Status Residency::update(QueueId queue, const PlacedOperand& operand, Copy& copy
     return send_all(queue, operand, copy, placement);
   }
   OB_RETURN_IF_ERROR(status);
-  // A program that fills the same array anew for every call is looked at ever more rarely.
+  // An array that the program fills again for every call is compared more and more rarely.
   copy.mismatches = placement.kept_bytes > 0 ? 0 : std::min(copy.mismatches + 1, kMostPatience);
   copy.looks_to_skip = copy.mismatches > 0 ? (1U << copy.mismatches) - 1 : 0;
   return {};
@@ -202,16 +203,16 @@ Status Residency::send_all(QueueId queue, const PlacedOperand& operand, Copy& co
   return {};
 }
 
-// Has the device take the labels, and takes those of the operand meanwhile.
+// Lets the device take digests of its copy, and takes the digests of the operand at the same time.
 Status Residency::label(QueueId queue, const PlacedOperand& operand, Copy& copy,
                         Placement& placement) {
   const Region& there = operand.there;
   const Chunks chunks(operand.home, config_.chunk_bytes);
   copy.labels.assign(chunks.count(), {});
   copy.labelled = there.triangle;
-  copy.stale_labels = true;  // until they are here
+  copy.stale_labels = true;  // until the digests have arrived
   const Status asked = device_.digest(queue, copy.buffer, there, config_.chunk_bytes, copy.labels);
-  if (asked.ok()) {  // nothing may throw while the labels are under way
+  if (asked.ok()) {  // nothing may throw while the device may still write to copy.labels
     for (std::uint64_t i = 0; i < chunks.count(); ++i) (void)copy.host.at(i);
   }
   const QueueReport report = device_.synchronize(queue);

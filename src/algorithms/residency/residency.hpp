@@ -1,13 +1,13 @@
 #pragma once
-// Operands that stay on the device after the call that brought them: what is there already does not
-// travel again.
+// Caches operands on the device after the call that sent them. Data that the device already holds
+// are not sent again.
 //
-// Nothing is believed of the program's memory. A copy on the device is used only if digests of the
-// operand as it is now equal digests that the device took of its copy, chunk by chunk; so a reuse
-// is right whatever was written, freed or mapped anew in between, by whom and how. Where an operand
-// lies merely says which copy is worth comparing. docs/decisions/0007-residency.md has the
-// argument. Only where the program's user asked for it is the kernel believed that pages of the
-// operand, and so their digests, are as they were (0010-kernel-page-tracking.md).
+// The cache assumes nothing about the program's memory. A copy on the device is used only if
+// digests of the operand, taken now, are equal to digests that the device took of its copy, chunk
+// by chunk. So a reuse is correct after any write, free or mapping in between. The address of an
+// operand only selects the copy to compare with. docs/decisions/0007-residency.md has the argument.
+// If the user enables page tracking, the cache relies on the kernel to tell that pages of the
+// operand, and so their digests, have not changed (0010-kernel-page-tracking.md).
 
 #include <cstddef>
 #include <cstdint>
@@ -23,37 +23,37 @@
 
 namespace ob::algorithms {
 
-/// An operand of a call, on both sides.
+/// An operand of a call, in host memory and on the device.
 struct PlacedOperand {
-  std::byte* data = nullptr;  ///< of the host; regions' offsets count from it
-  Region home;                ///< what the call reads, in the program's memory
-  Region there;               ///< the same in the device's buffer, from offset 0
+  std::byte* data = nullptr;  ///< host memory; the offsets of regions count from it
+  Region home;                ///< the elements that the call reads, in host memory
+  Region there;               ///< the same elements in the device buffer, from offset 0
   bool read = false;
   bool written = false;
-  bool consumed = false;  ///< read, and undefined afterwards
+  bool consumed = false;  ///< is read, and is undefined afterwards
   Triangle written_triangle = Triangle::full;
 };
 
-/// The copies on one device, of one connection.
-/// Threads: owner only.   Memory: buffers go with the device's connection, or when evicted
+/// The copies that one connection has on one device.
+/// Threads: owner only   Memory: buffers live until they are evicted or the connection closes
 class Residency {
  public:
   struct Config {
-    std::uint64_t capacity_bytes = 0;      ///< of device memory; 0: nothing stays
-    std::uint64_t least_bytes = 64 << 10;  ///< smaller operands are sent without a look
-    std::uint64_t chunk_bytes = 1 << 20;   ///< what is compared, and sent again, as one
-    double link_bytes_per_s = 0;           ///< to the device; 0: unknown
+    std::uint64_t capacity_bytes = 0;      ///< device memory for copies; 0: nothing is cached
+    std::uint64_t least_bytes = 64 << 10;  ///< smaller operands are sent without a comparison
+    std::uint64_t chunk_bytes = 1 << 20;   ///< the unit of comparing and of sending again
+    double link_bytes_per_s = 0;           ///< rate of the link to the device; 0: unknown
     PageTracking tracking{};
   };
 
-  /// A buffer with the operand, and what it took.
+  /// A buffer with the operand, and the cost of placing it there.
   struct Placement {
     BufferId buffer;
     std::uint64_t sent_bytes = 0;
-    std::uint64_t kept_bytes = 0;    ///< of those to be read: were there already
-    std::uint64_t unread_bytes = 0;  ///< of those kept: the kernel said that nobody wrote them
-    /// what the queue computed, and waited for its turn, while labels were waited for; its next
-    /// report lacks it
+    std::uint64_t kept_bytes = 0;    ///< bytes to be read that the device already had
+    std::uint64_t unread_bytes = 0;  ///< part of kept_bytes: unwritten according to the kernel
+    /// Time that the queue computed, and waited for its turn, while place() waited for digests. The
+    /// next report of the queue does not include these times.
     std::uint64_t compute_ns = 0;
     std::uint64_t waited_ns = 0;
   };
@@ -66,12 +66,12 @@ class Residency {
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    /// Finds or makes a copy and brings it up to date.
-    /// Empty if the operand is better placed by the caller for this call only: too small, too
-    /// large, or its copy is taken by another operand of the call.
-    /// Errors: those of the device. Cost: a digest of the operand where there is a copy
+    /// Finds or makes a copy and brings it up to date. The result is empty if the caller must place
+    /// the operand for this call only: the operand is too small or too large, or another operand of
+    /// the call uses its copy.
+    /// Errors: those of the device   Cost: a digest of the operand if there is a copy
     Result<std::optional<Placement>> place(QueueId queue, const PlacedOperand& operand);
-    /// The call is done and its results are good.
+    /// Reports that the call is complete and its results are valid.
     void succeeded();
 
    private:
@@ -86,14 +86,16 @@ class Residency {
   Residency(const Residency&) = delete;
   Residency& operator=(const Residency&) = delete;
 
-  /// Keeps to so many bytes from now on: the capacity, or less.   Errors: those of the device
+  /// Limits the copies to `bytes` from now on, or to the capacity if that is less.
+  /// Errors: those of the device
   Status keep_at_most(std::uint64_t bytes);
   /// Frees all copies that no call uses.   Errors: those of the device
   Status release();
-  /// Frees copies until they leave `needed_bytes` of the device's memory to others.
+  /// Frees copies until `needed_bytes` of the device's memory are available for other use.
   Status make_room(std::uint64_t needed_bytes);
-  /// Bytes of copies of what lies in [begin, end) whose last look found them as they were, or which
-  /// were not looked at yet: a guess at what will not travel. Looks at nothing itself.
+  /// Returns the bytes of the copies of operands that begin in [begin, end), if the last comparison
+  /// of the copy found equal chunks or no comparison was made yet. This estimates the bytes that
+  /// will not be sent. The function itself compares nothing.
   std::uint64_t expected_bytes(const std::byte* begin, const std::byte* end) const noexcept;
   std::uint64_t resident_bytes() const noexcept { return resident_bytes_; }
   std::size_t copies() const noexcept { return copies_.size(); }
@@ -101,21 +103,21 @@ class Residency {
  private:
   struct Copy {
     std::byte* data = nullptr;
-    Region home;   // without triangle
-    Region there;  // without triangle
+    Region home;   // with the triangle set to full
+    Region there;  // with the triangle set to full
     BufferId buffer;
     std::uint64_t bytes = 0;
-    bool defined = false;  // `valid` elements are what some call left there
+    bool defined = false;  // the `valid` elements hold the data or the results of a call
     Triangle valid = Triangle::full;
-    std::vector<Digest> labels;          // of chunks, by the device; empty: not asked yet
-    Triangle labelled = Triangle::full;  // the region that the labels are of
-    OperandDigests host;                 // of the same chunks, by the client
-    bool stale_labels = true;            // at least one chunk was written since
-    unsigned mismatches = 0;             // looks in a row that found nothing
-    unsigned looks_to_skip = 0;
-    bool used = false;                  // by the call under way
-    bool changes = false;               // that call changes it
-    Triangle current = Triangle::full;  // while used: elements that are as the operand's
+    std::vector<Digest> labels;          // digests of chunks by the device; empty: not taken yet
+    Triangle labelled = Triangle::full;  // the region of these digests
+    OperandDigests host;                 // digests of the same chunks by the client
+    bool stale_labels = true;            // at least one chunk was written since the digests
+    unsigned mismatches = 0;             // consecutive comparisons that found no equal chunk
+    unsigned looks_to_skip = 0;          // the next comparisons that are not made
+    bool used = false;                   // the current call uses the copy
+    bool changes = false;                // the current call changes the copy
+    Triangle current = Triangle::full;   // while used: the elements that are equal to the operand's
   };
   using Copies = std::list<Copy>;
   using Place = Copies::iterator;
@@ -132,10 +134,10 @@ class Residency {
 
   Device& device_;
   const Config config_;
-  std::uint64_t capacity_bytes_;  // of config_, or less
+  std::uint64_t capacity_bytes_;  // at most that of config_
   Copies copies_;                 // most recently used first
   std::uint64_t resident_bytes_ = 0;
-  bool can_look_ = true;  // the device takes digests
+  bool can_look_ = true;  // the device can take digests
 };
 
 struct Residency::Call::Use {
