@@ -1,5 +1,5 @@
 #pragma once
-// The arguments that travel together through every way to run a call on one device.
+// The parameters that all algorithms for a call on one device have in common.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace ob::algorithms {
 
-/// The position of an argument; kinds.size() if the routine has no such argument.
+/// Returns the position of an argument; kinds.size() if the routine has no such argument.
 std::size_t argument_position(const Descriptor& routine, std::string_view name);
 
 /// A matrix of a call, in host memory and on a device.
@@ -30,7 +30,7 @@ struct CallContext {
   QueueId queue;
   const Descriptor& routine;
   const Argument* arguments;       ///< Argument::host holds the operands
-  CallTimings& timings;            ///< is filled in
+  CallTimings& timings;            ///< receives the timings of the call
   Residency* residency = nullptr;  ///< nullptr: no operand stays on the device
   Commits* commits = nullptr;      ///< nullptr: the call is not a part of another one
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where the time of an offloaded call went.
+// The times and the traffic of an offloaded call.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace ob::algorithms {
 
-/// Source: RCPU, section 4.1 (copies between the daemon's memory and its device are part of to and
-/// from here).
+/// The times and bytes of one call. Copies between the daemon's memory and its device count as
+/// transfers to and from the server.
+/// Source: RCPU, section 4.1
 struct CallTimings {
   std::uint64_t bytes_to = 0;
   std::uint64_t bytes_from = 0;
@@ -17,11 +18,11 @@ struct CallTimings {
   std::uint64_t plan_ns = 0;
   std::uint64_t compute_ns = 0;
   std::uint64_t from_server_ns = 0;
-  std::uint64_t bytes_kept = 0;            ///< did not travel: were on the device already
-  std::uint64_t bytes_between = 0;         ///< from device to device, past this process
-  std::uint64_t waited_ns = 0;             ///< for its turn, while others computed
-  std::uint64_t more_devices = 0;          ///< than one, for the whole call
-  Accuracy accuracy = Accuracy::standard;  ///< of what was computed
+  std::uint64_t bytes_kept = 0;            ///< not sent because the device already had them
+  std::uint64_t bytes_between = 0;         ///< sent from device to device, not through this process
+  std::uint64_t waited_ns = 0;             ///< wait for the device while other sessions computed
+  std::uint64_t more_devices = 0;          ///< devices in addition to the first one
+  Accuracy accuracy = Accuracy::standard;  ///< accuracy of the computation
 
   CallTimings& operator+=(const CallTimings& other) noexcept {
     bytes_to += other.bytes_to;

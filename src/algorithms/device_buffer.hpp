@@ -1,5 +1,5 @@
 #pragma once
-// A device buffer for the duration of a call, and what is done with a queue after a failure.
+// A device buffer for the duration of a call, and the handling of a queue after a failure.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ob::algorithms {
 
-/// Frees what it allocated.   Threads: owner only
+/// Owns one device buffer and frees it.   Threads: owner only
 class DeviceBuffer {
  public:
   explicit DeviceBuffer(Device& device) : device_(device) {}
@@ -20,7 +20,7 @@ class DeviceBuffer {
     if (!id_) return;
     try {
       (void)device_.free(id_);
-    } catch (...) {  // no memory to keep it by: it goes with the connection
+    } catch (...) {  // no memory for the request: closing the connection frees it
     }
   }
   Status allocate(std::uint64_t size_bytes) {
@@ -34,14 +34,15 @@ class DeviceBuffer {
   BufferId id_;
 };
 
-/// That operands of so many bytes are more than the device has.
+/// The error for operands of `needed_bytes`, which is more than the device has.
 inline Status no_room(const Device& device, std::uint64_t needed_bytes) {
   return {Code::out_of_memory, "operands of " + std::to_string(needed_bytes) +
                                    " bytes do not fit on the device (it has " +
                                    std::to_string(device.info().memory_bytes) + ")"};
 }
 
-/// The first size_bytes of a buffer: real numbers of that precision, or parts of complex ones.
+/// The region of the first size_bytes of a buffer, as real numbers of that precision or as the
+/// parts of complex ones.
 /// @pre size_bytes is a multiple of real_bytes(precision)
 inline Region line(std::uint64_t size_bytes, Precision precision) {
   const std::uint32_t word_bytes = real_bytes(precision);
@@ -49,14 +50,15 @@ inline Region line(std::uint64_t size_bytes, Precision precision) {
   return {0, word_bytes, Triangle::full, words, 1, words, static_cast<std::uint8_t>(word_bytes)};
 }
 
-/// After a failure: nothing may land in the caller's memory or ours any more, and the next call
-/// finds a clean queue. A device that is lost for good says so at once. Returns what came first.
+/// Waits for all pending commands after a failure. Afterwards no read writes to host memory, and
+/// the next call finds an empty queue. If the device is lost, this returns at once. Returns the
+/// error that happened first.
 inline Status settle(Device& device, QueueId queue, const Status& failure) {
   const QueueReport report = device.synchronize(queue);
   const bool lost = failure.code() == Code::connection_lost ||
                     failure.code() == Code::protocol_error ||
                     failure.code() == Code::deadline_exceeded;
-  // else what the device says came first
+  // unless the device is lost, its own error happened before `failure`
   return lost || report.status.ok() ? failure : report.status;
 }
 

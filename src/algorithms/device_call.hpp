@@ -1,5 +1,5 @@
 #pragma once
-// Arguments of a routine one after the other, as its documentation lists them.
+// Builds a call from its arguments, in the order of the routine's documentation.
 
 #include <cassert>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace ob::algorithms {
 
-/// The routine of that family; nullptr if the table has no such row in that precision.
+/// Finds the routine with that base name; nullptr if the table has no such row in that precision.
 const Descriptor* routine_of(std::string_view base, Precision precision);
 
 constexpr bool is_complex(Precision precision) noexcept {
@@ -23,7 +23,7 @@ constexpr bool is_complex(Precision precision) noexcept {
 /// One call on a device.   Threads: owner only
 class DeviceCall {
  public:
-  /// Errors of submit(): unsupported if there is no such routine.
+  /// If `routine` is nullptr, submit() returns unsupported.
   explicit DeviceCall(const Descriptor* routine) : routine_(routine) {}
 
   DeviceCall& flag(char value) {
@@ -42,6 +42,8 @@ class DeviceCall {
     next().device = operand;
     return *this;
   }
+  /// Submits the call.
+  /// Errors: those of the device; unsupported if there is no such routine
   /// @pre all arguments are given
   Status submit(Device& device, QueueId queue) const {
     if (routine_ == nullptr) return {Code::unsupported, "a routine is not in the table"};

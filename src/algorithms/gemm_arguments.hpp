@@ -1,6 +1,7 @@
 #pragma once
-// Where gemm's arguments are: ?GEMM(TRANSA, TRANSB, M, N, K, ALPHA, A, LDA, B, LDB, BETA, C, LDC),
-// leading dimensions with their matrices.
+// The positions of gemm's arguments. The routine is
+// ?GEMM(TRANSA, TRANSB, M, N, K, ALPHA, A, LDA, B, LDB, BETA, C, LDC). A leading dimension shares
+// the position of its matrix.
 
 namespace ob::algorithms::gemm_argument {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Positions in index spaces that must not mix: ranks, blocks, elements of a matrix.
+// Index types that must not be mixed: positions of ranks, of blocks, and of elements of a matrix.
 
 #include <compare>
 #include <cstdint>
@@ -25,7 +25,7 @@ class Index {
   friend constexpr Index operator-(Index index, std::uint64_t count) noexcept {
     return Index(index.value_ - count);
   }
-  /// The distance.   @pre first <= last
+  /// Returns the distance.   @pre first <= last
   friend constexpr std::uint64_t operator-(Index last, Index first) noexcept {
     return last.value_ - first.value_;
   }

@@ -14,15 +14,16 @@
 namespace ob::algorithms {
 namespace {
 
-// A result on its way back: where it lies on the device, where it belongs, and where it waits
-// meanwhile.
+// A result that returns to the host: its place on the device, its place in the program's memory,
+// and the scratch memory where it waits.
 class Returning {
  public:
   Returning(BufferId buffer, const Region& region, const Layout& home, bool waits, Kind kind)
       : buffer_(buffer), region_(region), home_(home), waits_(waits), kind_(kind) {}
 
-  // Asks for the elements. Write-only ones go home directly; others wait in scratch memory, unless
-  // the device's memory can be touched, in which case they wait there.
+  // Requests the elements. Write-only elements are read directly into the program's memory. Other
+  // elements wait in scratch memory. If the host can access the device's memory, all elements wait
+  // there.
   Status fetch(Device& device, QueueId queue) {
     view_ = device.host_view(buffer_);
     if (view_ != nullptr) return {};
@@ -36,7 +37,8 @@ class Returning {
                        Layout::bytes(scratch_->data(), home_.total_bytes()));
   }
 
-  // Puts the elements home. Cannot fail. @pre the queue was synchronized without error
+  // Copies the elements to the program's memory. This cannot fail.
+  // @pre the queue was synchronized without error
   void commit() const {
     if (view_ != nullptr) {
       copy(home_, Layout::matrix(view_, region_));
@@ -48,7 +50,7 @@ class Returning {
   std::uint64_t bytes() const { return home_.total_bytes(); }
   Kind kind() const { return kind_; }
 
-  // @pre as commit(), and it is an integer of 64 bits
+  // @pre that of commit(), and the result is a 64-bit integer
   std::int64_t first_integer() const {
     std::int64_t value = 0;
     const std::byte* at = view_ != nullptr ? view_ + region_.offset_bytes
@@ -73,8 +75,7 @@ Status fetch_all(Device& device, QueueId queue, std::vector<Returning>& results)
   return {};
 }
 
-// The timings that follow the last byte sent: wait, take the results, commit if `check` agrees,
-// tell where the time went.
+// The place where calls run, and the receivers of their timings and results.
 struct Target {
   Device& device;
   QueueId queue;
@@ -82,6 +83,8 @@ struct Target {
   Commits* commits = nullptr;
 };
 
+// Completes a call after the last byte is sent: fetches the results, waits, commits them if `check`
+// succeeds, and fills in the timings.
 template <class Check>
 Status finish(const Target& target, std::vector<Returning>& results, const Check& check,
               const Stopwatch& watch) {
@@ -116,21 +119,21 @@ Layout home_of(const Descriptor& routine, const Operand& operand, const HostOper
 // The device side of one call: a dense buffer for each operand.
 struct OnDevice {
   Operands operands;
-  std::optional<DeviceBuffer> buffers[kMaxOperands];  // for this call only
-  bool placed[kMaxOperands] = {};  // is there and up to date: resident, or of the call before
+  std::optional<DeviceBuffer> buffers[kMaxOperands];  // used for this call only
+  bool placed[kMaxOperands] = {};  // up to date on the device: cached, or shared with the last call
   Argument arguments[kMaxArguments];
 };
 
-// Some calls of one routine: what they get, and where it is on the device.
+// Some calls of one routine: their arguments and their operands on the device.
 struct Batch {
   const Descriptor& routine;
   const CallArguments* given;
   OnDevice* on_device;
   std::size_t count;
-  Residency::Call* resident;  // nullptr: nothing stays on the device
+  Residency::Call* resident;  // nullptr: nothing is cached on the device
 };
 
-// Says at once, not after the operands travelled, that a problem is too large for the device.
+// Detects a problem that is too large for the device before any operand is sent.
 Status check_room(Device& device, const Batch& batch) {
   std::uint64_t needed_bytes = 0;
   for (std::size_t i = 0; i < batch.count; ++i) {
@@ -154,7 +157,7 @@ bool is_shared(const Batch& batch, std::size_t i, int index) {
          operand.read == other.read;
 }
 
-// Where operand `o` of call `i` lies on the device; what stays there is brought up to date.
+// Returns the buffer of operand `o` of call `i`. A cached operand is brought up to date.
 Result<BufferId> place(Device& device, QueueId queue, const Batch& batch, std::size_t i, int o,
                        CallTimings& timings) {
   OnDevice& call = batch.on_device[i];
@@ -223,7 +226,7 @@ Status submit(Device& device, QueueId queue, const Batch& batch, std::size_t i,
       timings.bytes_to += home.total_bytes();
     }
     if (operand.written) {
-      // Results that info may yet declare void wait, even if nobody reads what they replace.
+      // If info can declare the results invalid, they wait, even if they replace unread data.
       const bool waits = operand.read || batch.routine.rerun;
       results.emplace_back(buffer, device_region(operand, kWriting),
                            home_of(batch.routine, operand, host, kWriting), waits,
@@ -242,8 +245,8 @@ Status submit_all(Device& device, QueueId queue, const Batch& batch,
   return {};
 }
 
-// What the routine says of its own results. Inputs were accepted before, so a negative info is a
-// difference between two libraries.
+// Checks the info that the routine returns. The arguments were accepted before the call, so a
+// negative info is a difference between two libraries.
 Status check_info(const Descriptor& routine, const std::vector<Returning>& results) {
   for (const Returning& result : results) {
     if (result.kind() != Kind::info) continue;
@@ -255,7 +258,7 @@ Status check_info(const Descriptor& routine, const std::vector<Returning>& resul
   return {};
 }
 
-// @param results outlive the buffers of the batch: what may still land must outlive them
+// @param results outlives the buffers of the batch, because pending reads may still write to it
 Status run(const Target& target, const Batch& batch, std::vector<Returning>& results) {
   auto& [device, queue, timings, commits] = target;
   const Stopwatch watch;

@@ -1,5 +1,5 @@
 #pragma once
-// One call of a program on one device: operands there, compute, results back.
+// Runs one call of a program on one device: sends the operands, computes, returns the results.
 
 #include <span>
 
@@ -13,22 +13,22 @@
 namespace ob::algorithms {
 
 /// Runs the routine on the device with operands in host memory.
-/// Memory:  arguments hold Argument::host. What the call reads as well as writes changes only when
-/// all results
-///          are in hand; write-only results may land earlier (a rerun overwrites them). Exactly the
-///          referenced elements travel.
-/// Threads: any, one at a time per queue      Errors: those of the device; declined if the
-/// routine's info says that the results are not to be used; the caller's memory is intact then
-/// Cost:    operands read and written once over the link, but for what `residency` finds on the
-/// device already; device memory for each operand (not for padding)
+/// Memory:  arguments hold Argument::host. An operand that the call reads and writes changes only
+///          after all results have arrived. Write-only results may be written earlier (a rerun
+///          overwrites them). Exactly the referenced elements are transferred.
+/// Threads: any, one at a time per queue
+/// Errors:  those of the device; declined if the routine's info makes its results invalid; the
+///          caller's memory is unchanged then
+/// Cost:    operands are read and written once over the link, except the data that `residency`
+///          finds on the device; device memory for each operand (not for padding)
 /// Source:  RCPU 3.2, without pipelining
 /// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments)
 Status offload_call(const CallContext& context);
 
-/// Runs several calls of one routine, as offload_call would each, but with all results in hand
-/// before any of the caller's memory that is read changes. An input that one call shares with the
-/// one before it (a batch with one A) travels once. Cost:    device memory for the operands of all
-/// calls
+/// Runs several calls of one routine, each as offload_call does. All results of all calls arrive
+/// before any memory that the calls read changes. An input that one call shares with the call
+/// before it (a batch with one A) is sent once.
+/// Cost:    device memory for the operands of all calls
 Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
                      std::span<const CallArguments> calls, CallTimings& timings);
 
@@ -36,8 +36,8 @@ Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
 struct PlannedFft {
   PlanId plan;
   const FftPlan& shape;
-  Layout input;   ///< in host memory, in packed order, of the sizes of the plan
-  Layout output;  ///< likewise
+  Layout input;   ///< in host memory, in packed order, with the sizes of the plan
+  Layout output;  ///< as input
   bool in_out;    ///< input and output share memory
 };
 

@@ -10,12 +10,12 @@
 namespace ob::algorithms {
 namespace {
 
-// Consecutive bytes of a row that a transposition moves before it goes on to the next row: two
-// cache lines, so that the rows written to meanwhile (8 of 16 bytes) stay in a cache of 8 ways even
-// where they are a power of two apart.
+// The consecutive bytes of a row that a transposition moves before it goes on to the next row. With
+// two cache lines, the rows that it writes to (8 rows of 16 bytes) stay in a cache of 8 ways, even
+// if their distance is a power of two.
 constexpr std::uint64_t kTileBytes = 128;
 
-// The axes left after those that are contiguous on both sides became part of the run.
+// A copy whose axes that are contiguous on both sides are merged into one run.
 struct Copy {
   std::array<CopyAxis, kMaxCopyAxes> axes{};
   std::size_t rank = 0;
@@ -55,7 +55,7 @@ void copy_run(std::byte* to, const std::byte* from, std::uint64_t count_bytes) n
   std::memcpy(to, from, count_bytes);
 }
 
-// All of axis `outer`, in tiles of axis `inner`.
+// Copies all of axis `outer`, in tiles of axis `inner`.
 template <auto kCopy>
 void copy_plane(std::byte* to, const std::byte* from, std::uint64_t run_bytes,
                 const CopyAxis& outer, const CopyAxis& inner) noexcept {
@@ -78,7 +78,7 @@ void copy_plane(std::byte* to, const std::byte* from, std::uint64_t run_bytes,
   }
 }
 
-// Takes the two axes that are densest on either side (one side's may be the other's) out of `copy`.
+// Removes from `copy` the densest axis of each side. Both sides may have the same densest axis.
 std::pair<CopyAxis, CopyAxis> take_plane(Copy& copy) {
   const auto take = [&](auto stride) {
     if (copy.rank == 0) return CopyAxis{1, 0, 0};
@@ -92,7 +92,7 @@ std::pair<CopyAxis, CopyAxis> take_plane(Copy& copy) {
   };
   const CopyAxis written = take([](const CopyAxis& axis) { return axis.to_stride; });
   const CopyAxis read = take([](const CopyAxis& axis) { return axis.from_stride; });
-  // the side whose rows are further apart is walked along its rows: pages cost more than lines
+  // the side whose rows are further apart is traversed along its rows: pages cost more than lines
   const bool along_read = std::abs(written.from_stride) >= std::abs(read.to_stride);
   return along_read ? std::pair(written, read) : std::pair(read, written);
 }

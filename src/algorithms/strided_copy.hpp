@@ -1,5 +1,5 @@
 #pragma once
-// Copies between two strided arrays in host memory, transpositions included.
+// Copies between two strided arrays in host memory, including transpositions.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace ob::algorithms {
 
-/// One dimension of a copy.   Units: bytes between neighbours on either side
+/// One dimension of a copy.   Units: bytes between neighbours on each side
 struct CopyAxis {
   std::uint64_t count = 0;
   std::int64_t to_stride = 0;
@@ -16,9 +16,9 @@ struct CopyAxis {
 
 inline constexpr std::size_t kMaxCopyAxes = 16;
 
-/// to[sum i_a to_stride_a] = from[sum i_a from_stride_a] for all indices; the order of the axes is
-/// of no importance: what is contiguous on one side only is copied in tiles.
-/// Memory:  no byte of `to` is one of `from`   Threads: any
+/// Copies to[sum i_a to_stride_a] = from[sum i_a from_stride_a] for all indices. The order of the
+/// axes has no effect: an axis that is contiguous on one side only is copied in tiles.
+/// Memory:  `to` and `from` do not overlap   Threads: any
 /// @pre axes.size() <= kMaxCopyAxes
 void copy_strided(std::byte* to, const std::byte* from, std::uint32_t element_bytes,
                   std::span<const CopyAxis> axes) noexcept;
