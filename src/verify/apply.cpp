@@ -20,7 +20,7 @@ struct Rows {
   std::uint64_t end;
 };
 
-// The rows of column j that are in memory, without the diagonal where `strict` says so.
+// The rows of column j that are in memory, without the diagonal if `strict`.
 Rows rows_of(const Matrix& m, std::uint64_t j, bool strict) noexcept {
   if (m.triangle == Triangle::full) return {0, m.rows};
   if (is_upper(m.triangle)) return {0, std::min(m.rows, j + (strict ? 0 : 1))};
@@ -59,7 +59,8 @@ void apply_stored(const Matrix& m, bool transposed, const Vector<Value>& x,
 inline double without_imaginary(double v) noexcept { return v; }
 inline Pair without_imaginary(const Pair& v) noexcept { return {v.re, 0}; }
 
-// Each element off the diagonal stands for two; a Hermitian diagonal is real, whatever is there.
+// Each stored element off the diagonal represents two elements. A Hermitian diagonal is real: the
+// stored imaginary parts are ignored.
 template <bool kConjugate, bool kHermitian, class Element, class Value>
 void apply_mirrored(const Matrix& m, const Vector<Value>& x, Vector<Value>& y) noexcept {
   for (std::uint64_t j = 0; j < m.cols; ++j) {
@@ -80,7 +81,7 @@ template <class Element, class Value>
 Vector<Value> apply_matrix(const Matrix& m, char op, const Vector<Value>& x) {
   const bool transposed = m.mirror == Mirror::none && transposes(op);
   Vector<Value> y(transposed ? m.cols : m.rows);
-  if (m.mirror == Mirror::hermitian) {  // its transpose is its conjugate
+  if (m.mirror == Mirror::hermitian) {  // the transpose is the conjugate
     const bool conjugate = op == 'T' || op == 'R';
     conjugate ? apply_mirrored<true, true, Element>(m, x, y)
               : apply_mirrored<false, true, Element>(m, x, y);
@@ -125,7 +126,7 @@ void add_row(const Matrix& m, bool transposed, std::uint64_t i, const Vector<Val
   }
 }
 
-// w += op(m)(:, j) * x_j
+// Computes w += op(m)(:, j) * x_j.
 template <bool kConjugate, class Element, class Value>
 void add_scaled(const Matrix& m, bool transposed, std::uint64_t j, Value x, double x_magnitude,
                 Vector<Value>& w) noexcept {
@@ -141,8 +142,9 @@ void add_scaled(const Matrix& m, bool transposed, std::uint64_t j, Value x, doub
   }
 }
 
-// Row i of a triangle of A B has the columns up to (from) i: B's part of x grows by one column per
-// row. @pre op is N or T
+// Row i of a lower (upper) triangle of A B has the columns up to (from) i. So the part of x that is
+// multiplied by B grows by one column per row.
+// @pre op is N or T
 template <class Element, class Value>
 Vector<Value> apply_triangle(const Factor& factor, char op, const Vector<Value>& x) {
   Matrix left = factor.first;
@@ -150,7 +152,7 @@ Vector<Value> apply_triangle(const Factor& factor, char op, const Vector<Value>&
   char left_op = factor.op;
   char right_op = factor.second_op;
   bool upper = is_upper(factor.triangle);
-  if (transposes(op)) {  // (A B)^T = B^T A^T, and the other triangle
+  if (transposes(op)) {  // (A B)^T = B^T A^T, with the other triangle
     std::swap(left, right);
     left_op = transposed(factor.second_op);
     right_op = transposed(factor.op);

@@ -1,5 +1,5 @@
 #pragma once
-// op(M) x and |op(M)| |x| in one pass over M, in double precision.
+// Computes op(M) x and |op(M)| |x| in one pass over M, in double precision.
 
 #include <complex>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ob::verify::detail {
 
-/// A complex number whose products are what they say: no calls for the sake of infinities.
+/// A complex number with plain products: no library call treats infinities specially.
 struct Pair {
   double re;
   double im;
@@ -19,7 +19,7 @@ struct Pair {
 template <class Element>
 inline constexpr bool kIsComplex = !std::is_floating_point_v<Element>;
 
-/// What elements are computed with.
+/// The type that computes with elements.
 template <class Element>
 using ValueOf = std::conditional_t<kIsComplex<Element>, Pair, double>;
 
@@ -48,7 +48,7 @@ Pair value_of(const std::complex<Real>& a) noexcept {
   return {static_cast<double>(a.real()), kConjugate ? -im : im};
 }
 
-/// A vector and, element by element, the sum of the magnitudes it was made of.
+/// A vector and, for each element, the sum of the magnitudes of its terms.
 template <class Value>
 struct Vector {
   explicit Vector(std::uint64_t n = 0) : value(n), magnitude(n) {}
@@ -56,7 +56,7 @@ struct Vector {
   std::vector<double> magnitude;
 };
 
-/// y += a x_j for one column.
+/// Computes y += a x_j for one column.
 template <bool kConjugate, class Element, class Value>
 void add_column(const Element* a, std::uint64_t n, Value x, double x_magnitude, Value* y,
                 double* magnitude) noexcept {
@@ -67,7 +67,7 @@ void add_column(const Element* a, std::uint64_t n, Value x, double x_magnitude, 
   }
 }
 
-/// y_j += a^T x for one column; in parts that do not wait for one another.
+/// Computes y_j += a^T x for one column, in parts that do not depend on each other.
 template <bool kConjugate, class Element, class Value>
 void add_dot(const Element* a, std::uint64_t n, const Value* x, const double* x_magnitude, Value& y,
              double& magnitude) noexcept {
@@ -93,11 +93,11 @@ void add_dot(const Element* a, std::uint64_t n, const Value* x, const double* x_
   }
 }
 
-/// factor * x; `op` replaces the factor's.
+/// Computes factor * x. `op` replaces the op of the factor.
 template <class Element>
 Vector<ValueOf<Element>> apply(const Factor& factor, char op, Vector<ValueOf<Element>> x);
 
-/// The op of a factor that comes to stand in the transposed product.
+/// The op of a factor in the transposed product.
 constexpr char transposed(char op) noexcept {
   switch (op) {
     case 'N': return 'T';

@@ -1,5 +1,5 @@
 #pragma once
-// What checks need of libm, which the drop-in library does without.
+// Replacements for libm functions that checks use. The drop-in library does not link libm.
 
 #include <bit>
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace ob::verify {
 
 inline bool is_finite(double v) noexcept { return v - v == 0; }
 
-/// To a few units in the last place; 0 for what has no root. Newton's method from a guess that
-/// halves the exponent.
+/// Returns the square root with an error of a few units in the last place; 0 for negative numbers
+/// and NaN. Newton's method starts from a guess with half the exponent.
 inline double square_root(double v) noexcept {
   if (!(v > 0) || !is_finite(v)) return v > 0 ? v : 0;
   double root = std::bit_cast<double>((std::bit_cast<std::uint64_t>(v) >> 1U) + (511ULL << 52U));

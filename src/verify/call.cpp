@@ -1,4 +1,4 @@
-// Which equations hold after which routine.
+// The equations that hold after each routine.
 
 #include <array>
 #include <string_view>
@@ -21,7 +21,7 @@ constexpr std::array kVerifiable = {
     std::string_view("gesv"),   std::string_view("potrf"),  std::string_view("potrs"),
     std::string_view("posv"),   std::string_view("trtri")};
 
-/// A call's arguments by name.
+/// The arguments of a call by name.
 class Subject {
  public:
   Subject(const Descriptor& routine, const Argument* arguments, std::span<const SavedOperand> saved)
@@ -50,13 +50,13 @@ class Subject {
     return operands_.items[0];
   }
 
-  /// As it is now.
+  /// The matrix after the call.
   Matrix matrix(std::string_view name, Mirror mirror = Mirror::none) const {
     const Operand& o = operand(name);
     const HostOperand& host = arguments_[o.argument].host;
     return {host.data, o.rows, o.cols, static_cast<std::uint64_t>(host.ld), o.triangle, mirror};
   }
-  /// As it was before the call.
+  /// The matrix before the call.
   Matrix original(std::string_view name, Mirror mirror = Mirror::none) const {
     Matrix m = matrix(name, mirror);
     for (const SavedOperand& saved : saved_) {
@@ -70,7 +70,7 @@ class Subject {
     const Operand& o = operand("ipiv");
     return {static_cast<const std::int64_t*>(arguments_[o.argument].host.data), o.rows};
   }
-  /// 0 for routines without one.
+  /// The info of the call; 0 for a routine without info.
   std::int64_t info() const {
     for (std::size_t i = 0; i < routine_.kinds.size(); ++i) {
       if (routine_.kinds[i] == Kind::info)
@@ -129,7 +129,7 @@ char op_of(const Subject& s, std::string_view flag) {
 
 bool is_left(const Subject& s) { return s.flag("side") == 'L'; }
 
-// C - (alpha ... + beta C0), but for the products.
+// The equation C - (alpha ... + beta C0) without the products.
 Equation update(const Subject& s, Mirror mirror, std::uint64_t roundings) {
   Equation e = equation(s, s.matrix("c"), roundings);
   e.terms.push_back(result({factor(s.matrix("c", mirror))}));
@@ -165,7 +165,7 @@ Equation product_with_mirrored(const Subject& s) {
   return e;
 }
 
-// C := alpha op(A) op(A)^T, or with B the sum of two products.
+// The equation for C := alpha op(A) op(A)^T + beta C0, or with B for the sum of two products.
 Equation rank_update(const Subject& s) {
   const bool hermitian = s.is("herk") || s.is("her2k");
   const bool two = s.is("syr2k") || s.is("her2k");
@@ -196,7 +196,7 @@ Equation triangular_product(const Subject& s) {
   return e;
 }
 
-// op(A) X - alpha B
+// The equation op(A) X - alpha B.
 Equation triangular_solution(const Subject& s) {
   const bool lapack = s.is("trtrs");
   const Factor a = factor(s.matrix("a"), op_of(s, lapack ? "trans" : "transa"));
@@ -208,7 +208,7 @@ Equation triangular_solution(const Subject& s) {
   return e;
 }
 
-// P, L and U as getrf leaves them.
+// The factors P, L and U in the form that getrf returns.
 std::vector<Factor> lu_factors(const Subject& s) {
   const Matrix a = s.matrix("a");
   const std::uint64_t least = a.rows < a.cols ? a.rows : a.cols;
@@ -228,7 +228,7 @@ std::vector<Factor> cholesky_factors(const Subject& s) {
   return {factor(a), factor(a, back)};
 }
 
-// Factors - A
+// The equation: (product of the factors) - A.
 Equation factorisation(const Subject& s, std::vector<Factor> factors, Mirror mirror) {
   const Matrix a = s.original("a", mirror);
   Equation e = equation(s, a, a.rows < a.cols ? a.rows : a.cols);
@@ -237,7 +237,7 @@ Equation factorisation(const Subject& s, std::vector<Factor> factors, Mirror mir
   return e;
 }
 
-// Factors X - B
+// The equation: (product of the factors) X - B.
 Equation solution(const Subject& s, std::vector<Factor> factors) {
   const Factor x = factor(s.matrix("b"));
   Equation e = equation(s, x.first, 3 * x.first.rows);
@@ -247,8 +247,8 @@ Equation solution(const Subject& s, std::vector<Factor> factors) {
   return e;
 }
 
-// X A - I, or A X - I: which of them is small depends on the order of the algorithm's loops
-// (Higham, section 14.2).
+// The equation X A - I, or A X - I. The order of the algorithm's loops decides which of the two
+// residuals is small (Higham, section 14.2).
 Equation inverse(const Subject& s, bool left) {
   const Factor x = factor(s.matrix("a"));
   const Factor a = factor(s.original("a"));
@@ -258,7 +258,7 @@ Equation inverse(const Subject& s, bool left) {
   return e;
 }
 
-// getrf's pivots are among the rows that are left.
+// True if each pivot of getrf is one of the remaining rows.
 bool are_pivots(std::span<const std::int64_t> pivots, std::uint64_t rows) {
   for (std::size_t i = 0; i < pivots.size(); ++i) {
     if (pivots[i] < static_cast<std::int64_t>(i + 1) || pivots[i] > static_cast<std::int64_t>(rows))
@@ -267,7 +267,7 @@ bool are_pivots(std::span<const std::int64_t> pivots, std::uint64_t rows) {
   return true;
 }
 
-// The worse of two.
+// Checks both equations and returns the worse verdict.
 Verification both(const Equation& first, const Equation& second, std::uint64_t seed) {
   const Verification one = verify_equation(first, seed);
   if (one.verdict == Verdict::wrong) return one;
@@ -287,7 +287,7 @@ Verification verify_lu(const Subject& s, std::uint64_t seed) {
     }
     return verify_equation(solution(s, std::move(reversed)), seed);
   }
-  // An exact zero on U's diagonal leaves factors all the same, but no solution.
+  // With an exact zero on the diagonal of U, the factors are valid, but there is no solution.
   if (s.info() < 0 || (s.info() > 0 && !s.is("getrf"))) return {};
   if (!are_pivots(s.pivots(), s.matrix("a").rows)) return {Verdict::wrong, 1, 0};
   const Equation factored = factorisation(s, factors, Mirror::none);

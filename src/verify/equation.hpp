@@ -1,5 +1,5 @@
 #pragma once
-// An equation between matrices that holds if the results of a call are right:
+// An equation between matrices that holds if the results of a call are correct:
 // sum over terms of scale * M1 M2 ... = 0.
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace ob::verify {
 
-/// A matrix in host memory, column-major. Elements outside the triangle are 0, or mirror it.
+/// A matrix in host memory, column-major. Elements outside the triangle are 0, or mirror the
+/// triangle.
 struct Matrix {
   enum class Mirror : std::uint8_t { none, symmetric, hermitian };
   const void* data = nullptr;
@@ -19,7 +20,7 @@ struct Matrix {
   std::uint64_t cols = 0;
   std::uint64_t ld = 0;
   Triangle triangle = Triangle::full;  ///< *_strict: the diagonal is 1
-  Mirror mirror = Mirror::none;        ///< needs a triangle
+  Mirror mirror = Mirror::none;        ///< a mirror other than none requires a triangle
 };
 
 /// One factor of a term.
@@ -30,7 +31,7 @@ struct Factor {
     triangle_of_product,  ///< one triangle of op(first) second_op(second); the rest is 0
   };
   Matrix first;
-  char op = 'N';  ///< N, T, C, or R: conjugated, not transposed
+  char op = 'N';  ///< N, T, C, or R (conjugated but not transposed)
   Kind kind = Kind::matrix;
   const std::int64_t* pivots = nullptr;
   std::uint64_t pivot_count = 0;
@@ -41,8 +42,8 @@ struct Factor {
 
 struct Term {
   Complex scale{1, 0};
-  std::vector<Factor> factors;  ///< none: the identity
-  bool result = false;          ///< has no finite values only if it is wrong
+  std::vector<Factor> factors;  ///< an empty list is the identity
+  bool result = false;          ///< contains a result; not finite values then mean a wrong result
 };
 
 struct Equation {
@@ -50,7 +51,7 @@ struct Equation {
   std::uint64_t rows = 0;
   std::uint64_t cols = 0;
   std::vector<Term> terms;
-  std::uint64_t roundings = 0;  ///< successive roundings of one element in a library
+  std::uint64_t roundings = 0;  ///< number of successive roundings of one element in a library
 };
 
 }  // namespace ob::verify

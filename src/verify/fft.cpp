@@ -1,6 +1,7 @@
-// A transform's output X = F x is checked through one number: with weights z_1^k_1 z_2^k_2 ... for
-// random z of modulus 1, the weighted sum of X equals a sum of x with weights that have a closed
-// form, a geometric series for each dimension. Every element counts with modulus 1, in its place.
+// Checks a transform's output X = F x through one number. X is summed with the weights
+// z_1^k_1 z_2^k_2 ... for random z of modulus 1. This sum is equal to a sum of x with weights that
+// have a closed form, a geometric series for each dimension. Every weight of X has modulus 1 and
+// depends on the position of the element.
 
 #include <algorithm>
 #include <bit>
@@ -14,13 +15,14 @@
 namespace ob::verify {
 namespace {
 
-// Of a right result, the mean over z of |error of the sum|^2 is the squared 2-norm of its error: a
-// draw beyond kDeviations times that norm has a probability below 1 / kDeviations^2, and so many in
-// a row one below 1e-21 (Chebyshev).
+// For a right result, the mean over z of |error of the sum|^2 is the squared 2-norm of the error of
+// the result. A draw above kDeviations times that norm has a probability below 1 / kDeviations^2.
+// kDraws such draws in a row have a probability below 1e-21 (Chebyshev).
 constexpr double kDeviations = 64;
 constexpr int kDraws = 6;
-// Error of a transform of N points in the 2-norm, relative: c u log2 N for any algorithm made of
-// stable butterflies; Bluestein's and Rader's, for prime N, take three transforms of up to 4 N.
+// The relative error of a transform of N points in the 2-norm is c u log2 N for any algorithm of
+// stable butterflies. The algorithms of Bluestein and Rader, for prime N, take three transforms of
+// up to 4 N points.
 constexpr double kErrorPerLevel = 8;
 constexpr double kErrorAtLeast = 64;
 constexpr double kPi = 3.14159265358979323846;
@@ -35,7 +37,7 @@ Pair operator*(const Pair& a, const Pair& b) {
 }
 double magnitude(const Pair& v) { return __builtin_fabs(v.re) + __builtin_fabs(v.im); }
 
-// sin and cos of x, |x| <= pi/4, by their series.
+// Computes cos and sin of x with their series.  @pre |x| <= pi/4
 Pair circle_octant(double x) {
   const double q = -x * x;
   double cosine = 1;
@@ -47,9 +49,9 @@ Pair circle_octant(double x) {
   return {cosine, x * sine};
 }
 
-// exp(pi i numerator / denominator).  @pre numerator < 2 denominator < 2^62
+// Computes exp(pi i numerator / denominator).  @pre numerator < 2 denominator < 2^62
 Pair circle(std::uint64_t numerator, std::uint64_t denominator) {
-  // quarters of the circle, and what is left of it in [-1/4, 1/4] of pi
+  // the nearest number of quarters of the circle, and the rest in [-1/4, 1/4] of pi
   const std::uint64_t quarter = (2 * numerator + denominator / 2) / denominator;
   const auto rest = static_cast<double>(static_cast<std::int64_t>(2 * numerator) -
                                         static_cast<std::int64_t>(quarter * denominator));
@@ -68,7 +70,8 @@ std::uint64_t product_modulo(std::uint64_t a, std::uint64_t b, std::uint64_t m) 
   return static_cast<std::uint64_t>(static_cast<Wide>(a) * b % m);
 }
 
-// A sum that forgets nothing: Neumaier's compensated summation (Higham, section 4.3).
+// A sum with compensated summation by Neumaier, which recovers the rounding errors.
+// Source: Higham, section 4.3
 class Sum {
  public:
   void add(const Pair& v) {
@@ -95,8 +98,8 @@ class Sum {
   double magnitude_ = 0;
 };
 
-// One dimension's z = exp(2 pi i t / n), t = turn / kParts: never near a root of unity, and hardly
-// ever such that two elements of several dimensions have one weight.
+// The number z = exp(2 pi i t / n) of one dimension, with t = turn / kParts. It is never near an
+// n-th root of unity. Two elements of several dimensions hardly ever have the same weight.
 class Series {
  public:
   static constexpr std::uint64_t kParts = 1 << 20;
@@ -104,16 +107,16 @@ class Series {
   Series(std::uint64_t n, Random& random)
       : n_(n), turn_(random.next() % n * kParts + kParts / 4 + random.next() % (kParts / 2)) {}
 
-  // z^k
+  // Computes z^k.
   Pair power(std::uint64_t k) const {
     return circle(product_modulo(2 * k, turn_, 2 * n_ * kParts), n_ * kParts);
   }
 
-  // sum over k < terms of z^k exp(sign 2 pi i j k / n)
+  // Computes the sum over k < terms of z^k exp(sign 2 pi i j k / n).
   Pair sum(std::uint64_t j, int sign, std::uint64_t terms) const {
     const std::uint64_t denominator = n_ * kParts;
     const std::uint64_t step = (sign > 0 ? j : (n_ - j) % n_) * kParts;
-    const std::uint64_t half = (turn_ + step) % denominator;  // of the angle, in pi / denominator
+    const std::uint64_t half = (turn_ + step) % denominator;  // half the angle [pi / denominator]
     const std::uint64_t whole = 2 * denominator;
     const double above = circle(product_modulo(terms, half, whole), denominator).im;
     const Pair turned = circle(product_modulo(terms - 1, half, whole), denominator);
@@ -130,7 +133,7 @@ bool is_single(const FftPlan& plan) {
   return plan.precision == Precision::c || plan.precision == Precision::s;
 }
 
-// One side: element counts of the transform's dimensions, and how elements are read.
+// One side of a transform: the element counts of its dimensions, and access to its elements.
 struct Side {
   const FftPlan& plan;
   const FftArray& array;
@@ -188,7 +191,7 @@ class FftTest {
         input_{plan, input, counts(plan.kind == FftKind::c2r), plan.kind == FftKind::r2c},
         output_{plan, output, counts(plan.kind == FftKind::r2c), plan.kind == FftKind::c2r} {}
 
-  // New weights: the same for all transforms of the batch.
+  // Draws new weights, which are the same for all transforms of the batch.
   void draw(Random& random) {
     const std::size_t rank = plan_.rank;
     const int sign = plan_.kind == FftKind::c2c ? plan_.sign : plan_.kind == FftKind::r2c ? -1 : 1;
@@ -207,7 +210,7 @@ class FftTest {
     }
   }
 
-  // One transform of the batch with the weights drawn.
+  // Checks one transform of the batch with the current weights.
   Verification judge(const std::byte* input, const std::byte* output) const {
     const double largest = largest_of(input);
     if (!is_finite(largest)) return {};
@@ -230,9 +233,9 @@ class FftTest {
 
  private:
   struct Energy {
-    double unit = 0;       // what makes the largest element 1
-    double sum = 0;        // of squared elements times unit^2, of the full spectrum for c2r
-    double asymmetry = 0;  // of a half spectrum: what its weighted sum may be wrong by
+    double unit = 0;       // the factor that scales the largest element to 1
+    double sum = 0;        // sum of squared elements times unit^2; c2r: of the full spectrum
+    double asymmetry = 0;  // c2r: the largest error of the weighted sum due to missing symmetry
   };
 
   std::vector<std::uint64_t> counts(bool half) const {
@@ -281,7 +284,7 @@ class FftTest {
     });
   }
 
-  // The element at minus the index, in the same half of the spectrum.
+  // Returns the element at minus the index, in the same half of the spectrum.
   const std::byte* mirror_of(const std::byte* input, const std::vector<std::uint64_t>& index,
                              std::uint64_t last) const {
     const std::byte* at = input + static_cast<std::int64_t>(last) * input_.strides().back();
@@ -310,7 +313,7 @@ class FftTest {
     const double deviations = std::min(kDeviations, square_root(points) + 1);
     const double own = 64 * 0x1p-53 * magnitudes;
     const double bound = 2 * deviations * error * norm + own + 4 * points * points * smallest;
-    // What a half spectrum means that is none is up to the library.
+    // If the input is not half of a symmetric spectrum, the result depends on the library.
     if (energy.asymmetry > 1e3 * bound) return {};
     if (residual <= bound + energy.asymmetry) return {Verdict::right, 0, 0};
     if (!is_finite(residual)) residual = std::numeric_limits<double>::infinity();
@@ -321,7 +324,7 @@ class FftTest {
   Side input_;
   Side output_;
   Weights in_;
-  Weights mirrored_;  // of c2r: the weights of the elements that are not in memory
+  Weights mirrored_;  // c2r: the weights of the elements that are not in memory
   Weights out_;
 };
 

@@ -14,10 +14,10 @@ namespace {
 using detail::Pair;
 using detail::Vector;
 
-// So many suspicious rows are looked at element by element: the worst ones.
+// The number of suspicious rows that are checked element by element. They are the worst ones.
 constexpr std::size_t kRows = 4;
-// A row is suspicious beyond so many standard deviations of what rounding does to it, if roundings
-// were independent (Higham, section 2.8). A wrong guess costs time, nothing else.
+// A row is suspicious if its residual is more than this many standard deviations of its rounding
+// error, for independent roundings (Higham, section 2.8). A wrong assumption costs only time.
 constexpr double kDeviations = 8;
 constexpr double kDoubleRoundoff = 0x1p-53;
 
@@ -36,7 +36,7 @@ Value value_of(const Complex& scale) {
   }
 }
 
-/// What the precision's arithmetic allows.
+/// The limits of the precision's arithmetic.
 struct Limits {
   explicit Limits(const Equation& equation)
       : parts(is_complex(equation.precision) ? 2 : 1),
@@ -50,7 +50,7 @@ struct Limits {
   double largest;
   double roundings;
 
-  /// Of an element of the sum relative to its magnitude.
+  /// The error bound of an element of the sum relative to its magnitude.
   double relative() const { return 4 * parts * roundings * (roundoff + kDoubleRoundoff); }
 };
 
@@ -86,7 +86,7 @@ class Test {
       r.magnitude[i] += given.magnitude[i];
       finite = finite && is_finite(r.magnitude[i]);
     }
-    // Finite operands of moderate size give no infinities.
+    // Finite operands of moderate size do not give infinities.
     if (!finite && !(largest < limits_.largest * 0x1p-8)) return {};
     if (!finite) return {Verdict::wrong, std::numeric_limits<double>::infinity(), largest};
     return judge_rows(r);
@@ -159,8 +159,8 @@ class Test {
     return {Verdict::right, 0, 0};
   }
 
-  // What results or products too small for the precision are off by, whatever they are multiplied
-  // with afterwards.
+  // The error bound for underflow: the error of results or products too small for the precision,
+  // multiplied by the largest factors that may follow.
   double absolute_bound() const {
     double amplified = 1;
     for (const Term& term : equation_.terms) {

@@ -1,5 +1,5 @@
 #pragma once
-// The test whether an equation between matrices holds.
+// Tests whether an equation between matrices holds.
 
 #include <cstdint>
 
@@ -8,12 +8,12 @@
 
 namespace ob::verify {
 
-/// Checks the equation with random vectors. It is right if every element of the sum that is looked
-/// at is within
+/// Checks the equation with random vectors. It holds if every checked element of the sum is within
 ///     4 c (roundings + 16) (u + u_double) * (sum over terms of |scale| |M1| |M2| ...)_ij
 /// where u is the unit roundoff of the precision, and c = 2 for complex precisions (magnitudes are
-/// |re| + |im|). First r = sum * x for a random x. Rows of r that rounding hardly explains are
-/// then computed element by element, so a right result never fails, whatever x is.
+/// |re| + |im|). The check first computes r = sum * x for a random x. It then computes the rows of
+/// r that are too large for rounding errors element by element. So a right result never fails for
+/// any x.
 /// Threads: any; throws std::bad_alloc
 /// Cost:    one pass over each matrix, and a few passes over the suspicious rows
 /// Source:  Freivalds 1979

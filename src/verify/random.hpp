@@ -1,11 +1,12 @@
 #pragma once
-// Random numbers for checks: cheap, and unknown to those who are checked.
+// Random numbers for checks. They are cheap, and the checked device does not know them.
 
 #include <cstdint>
 
 namespace ob::verify {
 
-/// A sequence of its own for each seed.   Source: Steele, Lea, Flood 2014 (SplitMix64)
+/// A random number generator with a separate sequence for each seed.
+/// Source: Steele, Lea, Flood 2014 (SplitMix64)
 class Random {
  public:
   explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
@@ -18,7 +19,8 @@ class Random {
     return z ^ (z >> 31U);
   }
 
-  /// Of [-1, -1/2] or [1/2, 1]: away from 0, so that nothing is multiplied away.
+  /// Returns a number in [-1, -1/2] or [1/2, 1]. It is away from 0, so that a product with it hides
+  /// no error.
   double away_from_zero() noexcept {
     const std::uint64_t bits = next();
     const double half = static_cast<double>(bits >> 12U) * 0x1p-53;  // in [0, 1/2)
