@@ -1,5 +1,5 @@
 #pragma once
-// A device in front of another one that keeps account of its memory.
+// A device that forwards to another one and counts its memory and commands.
 
 #include <algorithm>
 #include <map>
@@ -12,17 +12,18 @@
 
 namespace ob::test {
 
-/// What a MeteredDevice saw; outlives it.
+/// The counts of a MeteredDevice. They outlive it.
 struct Meter {
   std::mutex mutex;
-  std::map<std::uint64_t, std::uint64_t> live_bytes;  // of each buffer
+  std::map<std::uint64_t, std::uint64_t> live_bytes;  // size of each buffer
   std::uint64_t now_bytes = 0;
   std::uint64_t peak_bytes = 0;
-  std::uint64_t written_bytes = 0;  // by write(), not through mapped memory
+  std::uint64_t written_bytes = 0;  // written by write(), not through mapped memory
   std::uint64_t read_bytes = 0;
   int refusals = 0;
-  /// w: write(), c: call(), r: read(), e: record(), h: wait(), s: synchronize(), in the order of
-  /// submission; capital letters: on another queue than the first of them
+  /// The commands in the order of submission: w is write(), c is call(), r is read(), e is
+  /// record(), h is wait(), s is synchronize(). A capital letter is a command on another queue than
+  /// the first command.
   std::string commands;
   std::uint64_t first_queue = 0;
 };

@@ -1,5 +1,5 @@
-// Whatever fails, whenever: what a call reads as well as writes is unchanged, and the next call
-// works.
+// Tests failures of every operation: an operand that a call reads and writes is unchanged, and the
+// next call works.
 
 #include <algorithm>
 
@@ -17,10 +17,11 @@ class OffloadFailureTest : public testing::TestWithParam<Place> {
   DeviceAt at{GetParam()};
 };
 
-// Empty, or an operand that the call reads, or does not write, and that changed.
+// Returns an operand that the call reads or does not write and that changed; empty if there is
+// none.
 std::string damage(const Problem& given, const Problem& actual) {
   for (const Operand& o : given.operands.span()) {
-    if (!o.read && o.written && !given.routine->rerun) continue;  // may hold anything
+    if (!o.read && o.written && !given.routine->rerun) continue;  // may have any contents
     if (given.memory[o.argument] != actual.memory[o.argument]) {
       return std::string(given.name_of(o)) + " of " + given.text();
     }
@@ -63,7 +64,7 @@ TEST_P(OffloadFailureTest, AnyOperationMayFail) {
   }
 }
 
-// Three products, the first two with the same A.
+// Three products. The first two have the same A.
 struct Batch {
   explicit Batch(std::mt19937_64& random) {
     const Descriptor& dgemm = *routines::find("dgemm");

@@ -1,5 +1,5 @@
-// Every routine of the table, everywhere, against the same call of the original library; and what
-// happens to the caller's memory where the routine itself says that it failed.
+// Compares every routine of the table, at every place, with the same call of the original library.
+// Also checks the caller's memory after the routine itself reports a failure.
 
 #include "algorithms/offload.hpp"
 
@@ -25,7 +25,7 @@ class OffloadTest : public testing::TestWithParam<Place> {
   algorithms::CallTimings timings;
 };
 
-// Bytes of the elements that travel in one direction, counted one by one.
+// Counts the bytes of the elements that are transferred in one direction, one by one.
 std::uint64_t travelling(const Problem& problem, bool home) {
   std::uint64_t bytes = 0;
   for (const Operand& o : problem.operands.span()) {
@@ -40,8 +40,8 @@ std::uint64_t travelling(const Problem& problem, bool home) {
   return bytes;
 }
 
-// Empty, or an operand that is no result and was changed: what a routine only consumes does not
-// come back.
+// Returns an operand that is not a result and was changed; empty if there is none. An operand that
+// the routine only consumes does not return.
 std::string changed_input(const Problem& given, const Problem& actual) {
   for (const Operand& o : given.operands.span()) {
     const bool same = given.memory[o.argument] == actual.memory[o.argument];
@@ -94,8 +94,9 @@ TEST_P(OffloadTest, IncrementsBelowZeroStartAtTheEnd) {
   EXPECT_EQ(std::vector<double>(x, x + 5), std::vector<double>({3, -1, 2, -1, 1}));
 }
 
-// The same call again and again, from the same memory: inputs are sent, labelled, found. A routine
-// that changed what it only reads would be given its own leavings the third time.
+// Repeats a call with the same memory. The first call sends the inputs, the second takes digests,
+// the third finds the inputs on the device. If a routine changes an input on the device, the third
+// call gets the changed data.
 TEST_P(OffloadTest, EveryRoutineGivesTheSameFromWhatStayedOnTheDevice) {
   auto random = fresh_random();
   std::uint64_t kept = 0;
@@ -109,7 +110,7 @@ TEST_P(OffloadTest, EveryRoutineGivesTheSameFromWhatStayedOnTheDevice) {
       run_original(expected);
       Problem actual = given;
       for (int again = 0; again < 3; ++again) {
-        for (std::size_t i = 0; i < given.memory.size(); ++i) {  // the vectors stay where they are
+        for (std::size_t i = 0; i < given.memory.size(); ++i) {  // keeps the addresses
           std::copy(given.memory[i].begin(), given.memory[i].end(), actual.memory[i].begin());
         }
         const Status status = offload(actual, &residency);
@@ -131,7 +132,7 @@ TEST_P(OffloadTest, EveryRoutineGivesTheSameFromWhatStayedOnTheDevice) {
   EXPECT_GT(kept, 0u);
 }
 
-// All elements of an operand that are referenced become `value`, those of its diagonal `diagonal`.
+// Sets the referenced elements of an operand to `value`, and those of its diagonal to `diagonal`.
 void set_all(Problem& problem, std::string_view name, double value, double diagonal) {
   const Operand& o = problem.operand(name);
   for (std::uint64_t j = 0; j < o.cols; ++j) {
@@ -159,7 +160,7 @@ TEST_P(OffloadTest, ResultsThatInfoDeclaresVoidStayAway) {
       ASSERT_TRUE(routine.rerun) << routine.name;
       Problem given = random_work(routine, random, 9);
       set_all(given, failing.operand, 0, failing.diagonal);
-      // All zeros are a matrix of rank 0, which gels finds before it factors.
+      // gels detects a matrix of zeros, which has rank 0, before it factors.
       if (given.has("trans") && routine.base == "gels") given.set(given.operand("a"), 0, 0, 1);
       if (routine.base == "gels" && std::min(given.dim("m"), given.dim("n")) < 2) continue;
       Problem expected = given;
@@ -202,7 +203,7 @@ TEST_P(OffloadTest, WhatDoesNotFitIsSaidBeforeAnythingTravels) {
   Problem problem = given;
   for (std::size_t i = 0; i < problem.routine->kinds.size(); ++i) {
     if (problem.routine->kinds[i] == Kind::dim) problem.arguments[i].dim = 100000;
-    // nobody may touch this
+    // nothing may access this memory
     if (problem.routine->kinds[i] == Kind::matrix) problem.arguments[i].host.ld = 100000;
   }
   small.device().fail_operation(0, {});

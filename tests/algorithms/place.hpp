@@ -1,5 +1,5 @@
 #pragma once
-// A device at one of the places, with what keeps it alive.
+// A device at one of the places, with the objects that it depends on.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace ob::test {
 
 using Bytes = std::vector<std::byte>;
 
-/// The places a call may run at: this process's own device, or the same behind a daemon.
+/// The places where a call can run: on a device in this process, or on the same behind a daemon.
 enum class Place { local, local_hidden, tcp, shm };
 
 inline std::string place_name(const testing::TestParamInfo<Place>& info) {

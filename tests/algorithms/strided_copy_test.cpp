@@ -1,4 +1,4 @@
-// Copies between random strided arrays, element by element against the definition.
+// Compares copies between random strided arrays with the definition, element by element.
 
 #include "algorithms/strided_copy.hpp"
 
@@ -15,7 +15,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// Strides for `counts`, densest axis first in `order`, with random gaps; returns the extent.
+// Sets random strides for `counts`, with gaps. `order` begins with the densest axis. Returns the
+// extent.
 std::int64_t place(std::vector<std::int64_t>& strides, const std::vector<std::uint64_t>& counts,
                    std::uint32_t element, std::mt19937_64& random) {
   std::vector<std::size_t> order(counts.size());

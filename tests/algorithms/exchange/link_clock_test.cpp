@@ -1,4 +1,4 @@
-// When things arrive, against what can be said by hand.
+// Compares arrival times with values computed by hand.
 
 #include "algorithms/exchange/link_clock.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 using algorithms::ExchangeModel;
 using algorithms::LinkClock;
 
-// 100 bytes a second, blocks of 100 bytes, half a second for each message.
+// A model with 100 bytes per second, blocks of 100 bytes, and half a second for each message.
 ExchangeModel slow_model(std::size_t devices) {
   ExchangeModel model;
   model.ranks.assign(devices, {1, 1, 0});
@@ -23,7 +23,7 @@ ExchangeModel slow_model(std::size_t devices) {
 TEST(LinkClock, ATransferTakesItsBytesAndItsMessages) {
   LinkClock links(slow_model(1));
   EXPECT_DOUBLE_EQ(links.send(0, 250, 10), 10 + 2.5 + 3 * 0.5);
-  // the other direction is free
+  // the other direction of the link is free
   EXPECT_DOUBLE_EQ(links.fetch(0, 100, 10), 11.5);
 }
 
@@ -41,14 +41,14 @@ TEST(LinkClock, BlocksAreHandedOnAsTheyArrive) {
   EXPECT_DOUBLE_EQ(first.last(), 2 + 4 * 1.5);
   const auto second = links.forward(1, 2, 400, first, 0);
   EXPECT_DOUBLE_EQ(second.last(), first.last() + 1.5);
-  const auto third = links.forward(2, 3, 400, second, 20);  // which has no room before
+  const auto third = links.forward(2, 3, 400, second, 20);  // the message starts at t = 20
   EXPECT_DOUBLE_EQ(third.last(), 20 + 4 * 1.5);
 }
 
 TEST(LinkClock, WhatWaitsElsewhereLeavesItsLinkFree) {
   LinkClock links(slow_model(3));
-  EXPECT_DOUBLE_EQ(links.fetch(0, 1000, 0), 15);   // the client is busy until then
-  EXPECT_DOUBLE_EQ(links.fetch(1, 100, 0), 16.5);  // and this one waits for it
+  EXPECT_DOUBLE_EQ(links.fetch(0, 1000, 0), 15);   // the client is busy until t = 15
+  EXPECT_DOUBLE_EQ(links.fetch(1, 100, 0), 16.5);  // this fetch waits for the client
   const LinkClock::Passing made{0, {}};
   EXPECT_DOUBLE_EQ(links.forward(1, 2, 200, made, 0).last(), 3);
 }

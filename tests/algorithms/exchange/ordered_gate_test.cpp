@@ -1,4 +1,4 @@
-// Numbers in order, some at a time.
+// Tests that numbers pass in order, with some of them inside at the same time.
 
 #include "algorithms/exchange/ordered_gate.hpp"
 
@@ -42,7 +42,7 @@ TEST(OrderedGate, ANumberWaitsForAllButTheLastBeforeIt) {
   }
 }
 
-// As for a device that is gone, of which nobody but who waits would notice.
+// A waiting thread checks for a lost device, because no other thread detects the loss.
 TEST(OrderedGate, WhoWaitsLooksElsewhereNowAndThen) {
   OrderedGate gate(1);
   int looks = 0;

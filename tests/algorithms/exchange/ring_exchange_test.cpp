@@ -1,5 +1,6 @@
-// Factorizations whose panels go from daemon to daemon: the same results, nothing through this
-// process, and whatever fails is an error soon, after which the devices serve again.
+// Tests factorizations whose panels go from daemon to daemon. The results are the same, no panel
+// passes through this process, and every failure is reported soon. After a failure the devices
+// serve the next call.
 
 #include "algorithms/exchange/ring_exchange.hpp"
 
@@ -25,12 +26,12 @@ using algorithms::RingExchange;
 using algorithms::Route;
 using Clock = std::chrono::steady_clock;
 
-/// How the devices of a ring are spread.
+/// The distribution of the devices of a ring to daemons.
 enum class Spread {
-  one_daemon,  ///< all devices are one's
+  one_daemon,  ///< one daemon has all devices
   each_its_own,
-  hidden,  ///< the same, and the host cannot see their memory
-  mixed,   ///< two of one, the others of one each
+  hidden,  ///< each device has its own daemon, and the host cannot access its memory
+  mixed,   ///< one daemon has two devices; each other device has its own daemon
   shared_memory
 };
 
@@ -45,7 +46,7 @@ std::string spread_name(const testing::TestParamInfo<Spread>& info) {
   return "";
 }
 
-/// Devices of daemons in this process, each with a connection.
+/// Devices behind daemons in this process. Each device has a connection.
 class Ring {
  public:
   Ring(Spread spread, std::size_t count, std::uint64_t memory_bytes = 64 << 20) {
@@ -102,7 +103,7 @@ class Ring {
   }
 
   std::vector<std::unique_ptr<Device>> inner_;
-  std::vector<std::unique_ptr<Device>> waiting_;  // for their daemon
+  std::vector<std::unique_ptr<Device>> waiting_;  // devices whose daemon is not started yet
   std::vector<ForwardingDevice*> at_;
   std::vector<std::unique_ptr<InProcessDaemon>> daemons_;
   std::vector<std::unique_ptr<client::RemoteDevice>> remote_;
@@ -126,10 +127,10 @@ TEST_P(RingFabricTest, CallsGiveTheOriginalsResult) {
         const FactorShape shape = algorithms::factor_shape(routine, actual.arguments);
         const double all =
             static_cast<double>(shape.rows()) * static_cast<double>(shape.n) * shape.element_bytes;
-        // what devices are said to have, so that connections serve many calls
+        // the stated memory of the devices; the connections stay open for many calls
         const auto tight = static_cast<std::uint64_t>(factor_memory_bytes(shape, 1, 0, 0) +
                                                       0.25 * all / static_cast<double>(devices));
-        const bool solves = routine.base.ends_with("sv");  // in strips: of more buffers
+        const bool solves = routine.base.ends_with("sv");  // its strips need more buffers
         const std::uint64_t least = tight + (solves ? 6 * 4096 : 0);
         const std::uint64_t memory = small ? least : std::uint64_t{64} << 20;
         const std::uint64_t block = std::min(algorithms::default_block(shape, memory),
@@ -153,12 +154,12 @@ TEST_P(RingFabricTest, CallsGiveTheOriginalsResult) {
     }
   }
   EXPECT_GT(received, 1 << 20);
-  EXPECT_GT(in_slabs, 12);  // of 60; some are small, or narrow
+  EXPECT_GT(in_slabs, 12);  // at least 12 of 60; some matrices are small or narrow
 }
 
 constexpr std::uint64_t kOrder = 48;
 
-// A definite matrix's Cholesky factor and LU, by a call of the program.
+// Factors a definite matrix with Cholesky or LU through a call of the program.
 Status factor(const char* name, algorithms::PanelExchange& exchange, FactorMatrix& a) {
   const Descriptor& routine = *routines::find(std::string_view(name));
   std::vector<std::int64_t> pivots(kOrder);
@@ -177,14 +178,14 @@ Status factor(const char* name, algorithms::PanelExchange& exchange, FactorMatri
                                            {exchange.size(), 5}, timings);
 }
 
-// Whatever a daemon's device cannot do ends the call in bounded time, with the matrix as it was.
-// The same connections serve the next call.
+// A failure of any operation of a daemon's device ends the call in bounded time, and the matrix is
+// unchanged. The same connections serve the next call.
 TEST_P(RingFabricTest, AFailureOfAnyOperationEndsTheCallAndNotTheRing) {
   auto random = fresh_random();
   FactorMatrix given(Precision::d, kOrder, kOrder, kOrder + 1);
   given.fill_definite(random);
   Ring ring(GetParam(), 3);
-  const bool slow = GetParam() == Spread::hidden;  // failures on the way are heard of late
+  const bool slow = GetParam() == Spread::hidden;  // failures of forwarding are reported late
   for (const auto& [name, route] :
        {std::pair("dpotrf", Route::ring), std::pair("dgetrf", Route::ring),
         std::pair("dgetrf", Route::relay)}) {
@@ -209,7 +210,7 @@ TEST_P(RingFabricTest, AFailureOfAnyOperationEndsTheCallAndNotTheRing) {
         ring.at(victim).fail_operation(0, {});
         ASSERT_LT(Clock::now() - start, std::chrono::seconds(20));
         if (status.ok()) {
-          // a buffer that could not be freed, say, or a queue that nobody waits for any more
+          // a failure without effect, for example of freeing a buffer
           ASSERT_TRUE(a == expected);
           if (!failed) break;
         } else {
@@ -262,13 +263,13 @@ TEST(RingExchange, MeasuresTheWayToTheNextDevice) {
 TEST(RingExchange, NeedsDevicesThatCanBeReached) {
   const auto devices = cpu_devices(2);
   EXPECT_EQ(RingExchange::create(devices, {}).status().code(), Code::unsupported);
-  // daemons are reached over TCP only
+  // daemons reach each other over TCP only
   DeviceAt one_place(Place::shm);
   DeviceAt other(Place::shm);
   auto first = require(client::RemoteDevice::open(one_place.daemon()->address(), {}));
   auto second = require(client::RemoteDevice::open(other.daemon()->address(), {}));
   const std::vector<Device*> apart{first.get(), second.get()};
-  for (int i = 0; i < 2; ++i) {  // and at once when asked again
+  for (int i = 0; i < 2; ++i) {  // the second attempt fails at once
     EXPECT_EQ(RingExchange::create(apart, {}).status().code(), Code::unsupported);
   }
 }

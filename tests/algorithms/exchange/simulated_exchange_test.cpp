@@ -1,5 +1,5 @@
-// Factorizations on devices and links that only keep time: what travels is what the model says.
-// How long they take is measured by `outboard bench devices`.
+// Tests factorizations with simulated devices and links: the traffic is that of the model.
+// `outboard bench devices` measures their times.
 
 #include "algorithms/exchange/simulated_exchange.hpp"
 
@@ -67,17 +67,17 @@ void expect_traffic_of_model(FactorShape::Kind kind, std::size_t devices, Route 
   }
   const algorithms::FactorTimes played = simulate_factorization(shape, model, plan);
   EXPECT_DOUBLE_EQ(static_cast<double>(all.received), played.received_bytes);
-  // with panels of reflectors come their factors
+  // panels of reflectors include their factors
   EXPECT_DOUBLE_EQ(static_cast<double>(all.sent), matrix + played.reloaded_bytes);
 }
 
 TEST(SimulatedExchange, CarriesWhatTheModelSays) {
-  double nothing = 0;  // elements that nobody looks at
+  double nothing = 0;  // elements that are never read
   const HostOperand a{&nothing, kOrder};
   constexpr double kAll = 8.0 * kOrder * kOrder;
   constexpr std::uint64_t kOne = 8 * kOrder * kBlock;
   constexpr std::uint64_t kHalf = 8 * kOrder * kOrder / 2;
-  constexpr std::uint64_t kRest = 2 * kOne + (32 << 10);  // panels of others, and what is lost
+  constexpr std::uint64_t kRest = 2 * kOne + (32 << 10);  // other panels, and rounding losses
   for (const Route route : {Route::ring, Route::relay}) {
     for (const std::size_t devices : {1, 2, 3, 5}) {
       for (const std::uint64_t memory :

@@ -1,4 +1,4 @@
-// Calls that factor, over several devices, against the original library.
+// Compares factorizations on several devices with the original library.
 
 #include "algorithms/factor/call.hpp"
 

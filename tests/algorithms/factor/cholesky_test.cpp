@@ -1,4 +1,5 @@
-// Cholesky over several devices: the residual, what is not to be touched, LAPACK's info, volume.
+// Tests Cholesky on several devices: the residual, the untouched memory, LAPACK's info, the
+// traffic.
 
 #include "algorithms/factor/cholesky.hpp"
 
@@ -29,13 +30,13 @@ Case random_case(std::mt19937_64& random) {
   made.n = uniform<std::uint64_t>(random, 1, 90);
   made.ld = made.n + uniform<std::uint64_t>(random, 0, 5);
   made.distribution = random_distribution(random, made.n);
-  made.block_bytes = uniform<int>(random, 1, 4096);  // several to a message
+  made.block_bytes = uniform<int>(random, 1, 4096);  // a message has several blocks
   return made;
 }
 
 bool in_triangle(bool lower, std::uint64_t i, std::uint64_t j) { return lower ? i >= j : i <= j; }
 
-// |A - L L^H| of the leading `n`, element by element.
+// Computes |A - L L^H| of the leading `n` rows and columns, element by element.
 double residual(const Case& what, const FactorMatrix& given, const FactorMatrix& factor,
                 std::uint64_t n) {
   double worst = 0;
@@ -75,7 +76,7 @@ TEST(FactorCholesky, FactorsOneTriangleAndTouchesNothingElse) {
     FactorMatrix a(what.precision, what.n, what.n, what.ld);
     a.fill_definite(random);
     FactorMatrix full = a;
-    // what is on the other side of the diagonal is not ours
+    // the call must not use the other triangle
     for (std::uint64_t j = 0; j < what.n; ++j) {
       for (std::uint64_t i = 0; i < what.n; ++i) {
         if (!in_triangle(what.lower, i, j)) a.set(i, j, {777, 0});
@@ -87,7 +88,7 @@ TEST(FactorCholesky, FactorsOneTriangleAndTouchesNothingElse) {
     ASSERT_TRUE(status.ok()) << status.message();
     ASSERT_EQ(a, given) << "before commit()";
     ASSERT_EQ(run.commit(), 0);
-    // Higham, Theorem 10.3: |A - L L^H| <= gamma_{n+1} |L||L^H|, whose diagonal is A's
+    // Higham, Theorem 10.3: |A - L L^H| <= gamma_{n+1} |L||L^H|. The diagonal of L L^H is that of A
     const double bound = 8.0 * static_cast<double>(what.n + 1) * unit_of(what.precision) *
                          static_cast<double>(2 * what.n + 1);
     ASSERT_LE(residual(what, full, a, what.n), bound);
@@ -109,7 +110,7 @@ TEST(FactorCholesky, InfoNamesTheFirstMinorThatIsNotPositive) {
     a.fill_definite(random);
     const auto bad = uniform<std::uint64_t>(random, 0, what.n - 1);
     a.set(bad, bad, -1);
-    if (bad + 1 < what.n) a.set(what.n - 1, what.n - 1, -1);  // a later one is not reported
+    if (bad + 1 < what.n) a.set(what.n - 1, what.n - 1, -1);  // a later minor is not reported
     const FactorMatrix given = a;
     Job run(what, a);
     ASSERT_TRUE(run.run().ok());
@@ -139,7 +140,7 @@ TEST(FactorCholesky, EachPanelIsReceivedOnceByThoseWhoNeedIt) {
     }
     const std::uint64_t blocks = what.n / what.distribution.block;
     EXPECT_EQ(sent, what.n * (what.n + 1) / 2 * 8);
-    EXPECT_EQ(fetched, sent + blocks * 8);  // and an info of each panel
+    EXPECT_EQ(fetched, sent + blocks * 8);  // includes an info for each panel
     std::uint64_t expected = 0;
     for (std::uint64_t k = 0; k + 1 < blocks; ++k) {
       std::vector<bool> needs(devices);

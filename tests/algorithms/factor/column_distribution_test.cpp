@@ -1,4 +1,4 @@
-// Blocks distributed out to devices and cut into slabs, against doing so one by one.
+// Compares the distribution of blocks to devices and slabs with a distribution one by one.
 
 #include "algorithms/factor/column_distribution.hpp"
 
@@ -104,7 +104,7 @@ TEST(ColumnDistribution, NoSlabCouldBeginEarlier) {
   for (int round = 0; round < 200; ++round) {
     const auto devices = uniform<std::size_t>(random, 1, 5);
     ColumnDistribution distribution(200, uniform<std::uint64_t>(random, 1, 9), devices);
-    // as of a triangle: what begins later is not as high
+    // as for a triangle: a later block is less high
     const auto memory = uniform<std::uint64_t>(random, 200 * distribution.width(), 20000);
     const auto fits = [&](BlockIndex first, Rank, std::uint64_t columns) {
       return (GlobalIndex(200) - distribution.first(first)) * columns <= memory;

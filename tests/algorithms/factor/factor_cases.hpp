@@ -1,5 +1,5 @@
 #pragma once
-// Random general matrices to be factored over several devices.
+// Random general matrices that several devices factor.
 
 #include <algorithm>
 #include <string>
@@ -30,11 +30,11 @@ inline GeneralCase random_general_case(std::mt19937_64& random, std::uint64_t mo
   made.n = uniform<std::uint64_t>(random, 1, most);
   made.ld = made.m + uniform<std::uint64_t>(random, 0, 5);
   made.distribution = random_distribution(random, made.n);
-  made.block_bytes = uniform<int>(random, 1, 4096);  // several to a message
+  made.block_bytes = uniform<int>(random, 1, 4096);  // a message has several blocks
   return made;
 }
 
-/// |X| by its largest column sum.
+/// The 1-norm of X: its largest column sum.
 inline double one_norm(const FactorMatrix& x) {
   double most = 0;
   for (std::uint64_t j = 0; j < x.cols(); ++j) {
@@ -45,7 +45,7 @@ inline double one_norm(const FactorMatrix& x) {
   return most;
 }
 
-/// Dense, in double precision: what oracles compute with.
+/// A dense matrix in double precision, which the oracles compute with.
 class Dense {
  public:
   Dense(std::uint64_t rows, std::uint64_t cols) : rows_(rows), values_(rows * cols) {}

@@ -1,5 +1,5 @@
 #pragma once
-// Matrices of any precision in poisoned memory, and devices that factor them.
+// Matrices of any precision in poisoned memory, and the devices that factor them.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using Value = std::complex<double>;
 
 inline double unit_of(Precision p) { return real_bytes(p) == 4 ? 0x1p-24 : 0x1p-53; }
 
-/// Column-major with rows of padding, every byte of it poison at first.
+/// A column-major matrix with rows of padding. At first every byte is poison.
 class FactorMatrix {
  public:
   FactorMatrix(Precision precision, std::uint64_t rows, std::uint64_t cols, std::uint64_t ld)
@@ -75,7 +75,7 @@ class FactorMatrix {
       }
     }
   }
-  /// Hermitian and, by its diagonal, positive definite.
+  /// Fills in a Hermitian matrix whose diagonal makes it positive definite.
   void fill_definite(std::mt19937_64& random) {
     fill(random);
     for (std::uint64_t j = 0; j < cols_; ++j) {
@@ -92,7 +92,7 @@ class FactorMatrix {
 
 inline constexpr std::size_t kMostDevices = 4;
 
-/// The first `count` of the cpu devices of this test program.
+/// Returns the first `count` of the cpu devices of this test program.
 inline std::vector<Device*> cpu_devices(std::size_t count) {
   static const std::vector<std::unique_ptr<Device>> made = [] {
     std::vector<std::unique_ptr<Device>> devices;
@@ -111,8 +111,7 @@ inline std::vector<Device*> cpu_devices(std::size_t count) {
   return devices;
 }
 
-/// Blocks that are distributed out in turn, or unevenly, in slabs of at most so many columns of
-/// each device.
+/// Distributes blocks in turn or unevenly, in slabs of at most `most_columns` columns per device.
 struct TestDistribution {
   std::uint64_t block = 1;
   std::vector<double> shares{1.0};
@@ -135,7 +134,7 @@ struct TestDistribution {
   }
 };
 
-/// A third of them unevenly, half of them in slabs.
+/// Returns a random distribution. One third are uneven, and half have slabs.
 inline TestDistribution random_distribution(std::mt19937_64& random, std::uint64_t length) {
   TestDistribution made;
   made.block = uniform<std::uint64_t>(random, 1, 40);
@@ -147,7 +146,7 @@ inline TestDistribution random_distribution(std::mt19937_64& random, std::uint64
   return made;
 }
 
-/// @param memory_bytes of each device, 0: as much as it takes
+/// @param memory_bytes memory of each device; 0: no limit
 inline std::unique_ptr<algorithms::HostExchange> host_exchange(std::span<Device* const> devices,
                                                                double block_bytes,
                                                                std::uint64_t memory_bytes = 0) {

@@ -1,5 +1,6 @@
-// Any operation of any device may fail: the caller's memory stays, nothing is left behind, nobody
-// waits for ever. Devices behind connections give the same factors.
+// Tests the failure of any operation of any device: the caller's memory is unchanged, no buffer
+// remains, and no thread waits forever. Also tests that devices behind connections give the same
+// factors.
 
 #include "algorithms/factor/cholesky.hpp"
 #include "algorithms/factor/factor_cases.hpp"
@@ -14,7 +15,7 @@ using algorithms::HostExchange;
 
 enum class Routine { cholesky, lu, qr };
 
-// Runs it, and commits if it succeeds.
+// Runs the factorization and commits it if it succeeds.
 Status run(Routine routine, HostExchange& exchange, FactorMatrix& a,
            const TestDistribution& distributed) {
   const std::uint64_t n = a.rows();
@@ -94,14 +95,14 @@ TEST_P(FactorFailure, OfAnyOperationLeavesTheCallersMemoryAndNothingElse) {
   }
 }
 
-// Over a connection nobody hears of it before something else has failed for want of the memory.
+// Over a connection, a failed allocation is reported only after a later command has failed.
 TEST_P(FactorFailure, ADeviceWithoutMemoryIsReportedAndNothingChanges) {
   auto random = fresh_random();
   FactorMatrix a(Precision::d, 60, 60, 60);
   a.fill_definite(random);
   const FactorMatrix given = a;
   for (const Place place : {Place::local, Place::tcp, Place::shm}) {
-    // from no buffer at all to all but one
+    // from no buffer to all buffers but one
     for (const std::uint64_t units : {0, 1, 2, 3}) {
       DeviceAt small(place, cpu_device(units * 4096 + 4095));
       for (const bool first : {false, true}) {

@@ -1,4 +1,4 @@
-// LU over several devices: the residual, pivots, LAPACK's info, what is not to be touched.
+// Tests LU on several devices: the residual, the pivots, LAPACK's info, the untouched memory.
 
 #include "algorithms/factor/lu.hpp"
 
@@ -49,12 +49,12 @@ void check(const GeneralCase& what, const FactorMatrix& given, const FactorMatri
     for (std::uint64_t j = 0; j < what.n; ++j) {
       std::swap(permuted(k, j), permuted(static_cast<std::uint64_t>(pivot - 1), j));
     }
-    // the largest by |re| + |im| is chosen, so |l| <= sqrt(2)
+    // the pivot has the largest |re| + |im|, so |l| <= sqrt(2)
     for (std::uint64_t i = k + 1; i < what.m; ++i) {
       ASSERT_LE(std::abs(a.get(i, k)), 1.4143 * (1 + 1e-3));
     }
   }
-  // Higham, Theorem 9.3, with a growth that random matrices do not have
+  // Higham, Theorem 9.3, with a larger growth factor than random matrices have
   const double bound =
       20.0 * static_cast<double>(what.m + what.n) * unit_of(what.precision) * one_norm(given);
   for (std::uint64_t j = 0; j < what.n; ++j) {
@@ -94,7 +94,7 @@ TEST(FactorLu, InfoNamesTheFirstColumnWithoutPivotAndTheRestIsFactoredAllTheSame
     const auto zero = uniform<std::uint64_t>(random, 0, what.order() - 1);
     for (std::uint64_t i = 0; i < what.m; ++i) {
       a.set(i, zero, 0);
-      a.set(i, what.order() - 1, 0);  // a later one is not reported
+      a.set(i, what.order() - 1, 0);  // a later zero is not reported
     }
     const FactorMatrix given = a;
     const Factors factors = factor(what, a);

@@ -1,4 +1,4 @@
-// QR over several devices: the residual, orthogonality, what is not to be touched.
+// Tests QR on several devices: the residual, the orthogonality, the untouched memory.
 
 #include "algorithms/factor/qr.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 
 using algorithms::QrFactorization;
 
-// H_0 H_1 ... X, with the reflectors below the diagonal of `factors`.
+// Computes H_0 H_1 ... X with the reflectors below the diagonal of `factors`.
 void apply_q(const GeneralCase& what, const FactorMatrix& factors, const FactorMatrix& tau,
              Dense& x, std::uint64_t cols) {
   for (std::uint64_t k = what.order(); k-- > 0;) {
@@ -41,7 +41,8 @@ TEST(FactorQr, GivesReflectorsAndR) {
     ASSERT_EQ(a, given) << "before commit()";
     qr.commit(tau.operand().data);
 
-    // Higham, Theorem 19.4: columnwise c m n u |A|, and |Q^H Q - I| likewise
+    // Higham, Theorem 19.4: the error is c m n u |A| for each column; |Q^H Q - I| has the same
+    // bound
     const double units = 10.0 * static_cast<double>(what.m + what.n) * unit_of(what.precision);
     Dense product(what.m, what.n);
     for (std::uint64_t j = 0; j < what.n; ++j) {

@@ -1,5 +1,5 @@
-// Matrices larger than the memory of the devices together: results, what travels, what does not
-// fit.
+// Tests matrices larger than the memory of all devices together: the results, the traffic, and
+// matrices that do not fit.
 
 #include <cmath>
 #include <set>
@@ -26,15 +26,15 @@ double all_bytes(const FactorShape& shape) {
   return static_cast<double>(shape.rows()) * static_cast<double>(shape.n) * shape.element_bytes;
 }
 
-// So much that the devices together hold a part of the matrix beside what blocks of one column
-// need; three columns at least.
+// The memory with which all devices together hold a part of the matrix in addition to the memory
+// for blocks of one column. Each device holds at least one column.
 std::uint64_t memory_for(const FactorShape& shape, std::size_t devices, double part) {
   const double column = static_cast<double>(shape.rows()) * shape.element_bytes;
   const double share = std::max(column, part * all_bytes(shape) / static_cast<double>(devices));
   return static_cast<std::uint64_t>(factor_memory_bytes(shape, 1, 0, 0) + share) + 1;
 }
 
-// The strips of the second half of posv and gesv take more buffers, of 4096 bytes at least.
+// The strips of the second half of posv and gesv take more buffers, each of at least 4096 bytes.
 std::uint64_t memory_for(const Descriptor& routine, const FactorShape& shape, std::size_t devices) {
   const std::uint64_t memory = memory_for(shape, devices, 0.25);
   return routine.base.ends_with("sv") ? memory + 6 * 4096 : memory;
@@ -98,14 +98,14 @@ TEST(FactorSlabs, CallsGiveTheOriginalsResultInAQuarterOfTheMemory) {
       }
     }
   }
-  EXPECT_GT(in_slabs, 60);  // of 120; some are small, or narrow
+  EXPECT_GT(in_slabs, 60);  // at least half of 120; some matrices are small or narrow
 }
 
-// --- what travels --------------------------------------------------------------------------------
+// --- traffic -------------------------------------------------------------------------------------
 
 constexpr std::uint64_t kOrder = 400;
 
-// Runs it, and checks that exactly what the model says is brought.
+// Runs a factorization and checks that the panels sent again are exactly those of the model.
 double brought(Kind kind, std::size_t devices, double part, std::uint64_t block) {
   auto random = fresh_random();
   const FactorShape shape{kind, kOrder, kOrder};
@@ -137,7 +137,7 @@ double brought(Kind kind, std::size_t devices, double part, std::uint64_t block)
   model.to_bytes_per_s = model.from_bytes_per_s = model.link_bytes_per_s = 1e9;
   const double played = simulate_factorization(shape, model, plan).reloaded_bytes;
   EXPECT_EQ(static_cast<double>(there.sent()) - matrix, played);
-  EXPECT_LT(static_cast<double>(there.fetched()), 1.02 * matrix + 16 * kOrder);  // once
+  EXPECT_LT(static_cast<double>(there.fetched()), 1.02 * matrix + 16 * kOrder);  // each once
   return played;
 }
 
@@ -148,26 +148,27 @@ TEST(FactorSlabs, PanelsAreBroughtOncePerSlabAndDevice) {
       const FactorShape shape{kind, kOrder, kOrder};
       const double expected = reloaded_bytes(shape, 4, memory_for(shape, 1, part));
       const double measured = brought(kind, 1, part, 4);
-      // slabs are of whole blocks
+      // slabs consist of whole blocks
       EXPECT_GT(measured, 0.85 * expected);
       EXPECT_LT(measured, 1.35 * expected);
     }
   }
 }
 
-// On several devices slabs are wider, and each device is brought every panel: the same for all.
+// On several devices slabs are wider, but every panel is sent to each device. So each device
+// receives as much as one device alone.
 TEST(FactorSlabs, DevicesTogetherAreBroughtAsMuchAsOneOfTheirMemory) {
   for (const Kind kind : {Kind::cholesky, Kind::lu, Kind::qr}) {
     const double one = brought(kind, 1, 0.25, 2);
     const double two = brought(kind, 2, 0.25, 2);
     EXPECT_GT(two, 0.8 * 2 * one);
-    EXPECT_LT(two, 1.7 * 2 * one);  // each holds panels, too
+    EXPECT_LT(two, 1.7 * 2 * one);  // each device also holds panels
   }
 }
 
-// Kwasniewski et al., "On the parallel I/O optimality of linear algebra kernels" (SC 2021): no
-// order of LU moves less than 2 n^3 / (3 sqrt M) elements, of Cholesky n^3 / (3 sqrt M), to leading
-// order.
+// Lower bounds of the traffic, to leading order: every order of LU moves at least
+// 2 n^3 / (3 sqrt M) elements, and every order of Cholesky at least n^3 / (3 sqrt M).
+// Source: Kwasniewski et al., "On the parallel I/O optimality of linear algebra kernels" (SC 2021)
 TEST(FactorSlabs, TrafficIsNearTheLeastThatIsPossible) {
   for (const Kind kind : {Kind::cholesky, Kind::lu}) {
     const FactorShape shape{kind, kOrder, kOrder};
@@ -181,7 +182,7 @@ TEST(FactorSlabs, TrafficIsNearTheLeastThatIsPossible) {
   }
 }
 
-// --- what crosses slabs --------------------------------------------------------------------------
+// --- operations across slabs ---------------------------------------------------------------------
 
 TEST(FactorSlabs, PivotsOfAllSlabsAreTheOriginals) {
   auto random = fresh_random();
@@ -189,7 +190,7 @@ TEST(FactorSlabs, PivotsOfAllSlabsAreTheOriginals) {
   const Descriptor& getrf = *routines::find(std::string_view("dgetrf"));
   FactorMatrix a(Precision::d, kN, kN, kN + 3);
   a.fill(random);
-  // the largest element of each column lies far below the slab that it is made in
+  // the largest element of each column is far below the slab of the column
   for (std::uint64_t j = 0; j < kN; ++j) a.set(kN - 1 - j, j, 100.0 + static_cast<double>(j));
   FactorMatrix b = a;
   const auto call = [&](FactorMatrix& matrix, std::vector<std::int64_t>& pivots, std::int64_t& info,
@@ -234,7 +235,7 @@ TEST(FactorSlabs, WhatDoesNotFitAtAllIsSaid) {
   }
 }
 
-// The second half of posv and gesv, too.
+// This includes the second half of posv and gesv.
 TEST(FactorSlabs, ADeviceThatFailsAnywhereLeavesTheCallersMemory) {
   auto random = fresh_random();
   for (const char* name : {"dposv", "zgesv"}) {

@@ -1,4 +1,4 @@
-// The step model against formulas for cases that have one.
+// Compares the step model with formulas, for the cases that have one.
 
 #include "algorithms/factor/step_model.hpp"
 
@@ -23,7 +23,7 @@ ExchangeModel model_of(std::size_t devices, double flop_per_s, double bytes_per_
   return model;
 }
 
-constexpr double kFast = 1e18;  // as good as no time
+constexpr double kFast = 1e18;  // a rate that takes almost no time
 
 double flop_of(Kind kind, double n) {
   return n * n * n / 3 * (kind == Kind::cholesky ? 1 : kind == Kind::lu ? 2 : 4);
@@ -34,7 +34,7 @@ TEST(StepModel, OneDeviceTakesItsOperations) {
     const FactorShape shape{kind, 4096, 4096};
     const double seconds =
         simulate_factorization(shape, model_of(1, 1e12, kFast), {1, 128, 0}).seconds;
-    // what panels of reflectors cost beyond the leading terms is n^2 nb
+    // panels of reflectors cost n^2 nb in addition to the leading terms
     EXPECT_NEAR(seconds * 1e12, flop_of(kind, 4096), 0.06 * flop_of(kind, 4096));
   }
 }
@@ -45,7 +45,7 @@ TEST(StepModel, WithFastDevicesOnlyTheLinkOfTheClientCounts) {
     const FactorShape shape{Kind::qr, 4096, 4096};
     const double seconds =
         simulate_factorization(shape, model_of(devices, kFast, 1e9), {devices, 64, 0}).seconds;
-    // all of it there, and the last of it, which waits for nothing any more, back
+    // the time to send the matrix, and to return the last panels, which wait for no computation
     EXPECT_GT(seconds, 8 * n * n / 1e9);
     EXPECT_LT(seconds, 2.5 * 8 * n * n / 1e9);
   }
@@ -67,7 +67,7 @@ TEST(StepModel, WithFastLinksDevicesShareTheWork) {
   }
 }
 
-// algorithms 1: each device receives n^2/2 words, less those panels that are its own.
+// algorithms 1: each device receives n^2/2 words without its own panels.
 TEST(StepModel, PanelsAreReceivedOnce) {
   const double n = 10240;
   for (const Kind kind : {Kind::cholesky, Kind::lu, Kind::qr}) {
@@ -104,7 +104,7 @@ TEST(StepModel, ThePlanIsTheFastestThatFits) {
         EXPECT_LE(plan.seconds, 1.04 * seconds) << devices << ' ' << block;
       }
     }
-    // a third of the matrix: one device would have to take it in slabs
+    // memory for a third of the matrix: a single device needs slabs
     ExchangeModel little = model;
     for (algorithms::RankModel& rank : little.ranks) rank.memory_bytes = 6000ULL * 6000 * 8 / 3;
     const FactorPlan small = choose_factor_plan(shape, little);
@@ -122,7 +122,7 @@ TEST(StepModel, DevicesOfDifferentRatesGetPartsByTheirRates) {
     model.ranks[0] = {3e12, 3e12, 0};
     const double equal = simulate_factorization(shape, model, {3, 64, 0, false}).seconds;
     const double by_rate = simulate_factorization(shape, model, {3, 64, 0, true}).seconds;
-    // five devices' work by three: the slow ones do not hold the fast one up
+    // three devices do the work of five slow ones: the fast one does not wait for the slow ones
     EXPECT_LT(by_rate, 0.7 * equal);
     EXPECT_NEAR(by_rate * 5e12, flop_of(kind, 8192), 0.25 * flop_of(kind, 8192));
     const FactorPlan plan = choose_block(shape, model, 3);
@@ -139,7 +139,7 @@ TEST(StepModel, DevicesOfOneRateTakeTurns) {
   EXPECT_FALSE(choose_factor_plan(shape, model).by_rate);
 }
 
-// algorithms 1: n^3 / (3 w) elements to each device with slabs of w columns.
+// algorithms 1: each device receives n^3 / (3 w) elements with slabs of w columns.
 TEST(StepModel, WithoutRoomPanelsComeBack) {
   const double n = 8192;
   for (const std::size_t devices : {1, 4}) {
