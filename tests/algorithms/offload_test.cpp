@@ -94,9 +94,9 @@ TEST_P(OffloadTest, IncrementsBelowZeroStartAtTheEnd) {
   EXPECT_EQ(std::vector<double>(x, x + 5), std::vector<double>({3, -1, 2, -1, 1}));
 }
 
-// Repeats a call with the same memory. The first call sends the inputs, the second takes digests,
-// the third finds the inputs on the device. If a routine changes an input on the device, the third
-// call gets the changed data.
+// Repeats a call with the same memory. The first call sends the inputs. In the second one the
+// device takes digests of them. The third one relies on these digests. If a routine changes an
+// input on the device, the third call uses the changed data.
 TEST_P(OffloadTest, EveryRoutineGivesTheSameFromWhatStayedOnTheDevice) {
   auto random = fresh_random();
   std::uint64_t kept = 0;

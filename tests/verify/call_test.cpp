@@ -1,4 +1,4 @@
-// Checks of results: those of a library pass whatever the call, damaged ones do not.
+// Tests checks of results: the results of a library pass for every call, and damaged ones fail.
 
 #include "verify/verification.hpp"
 
@@ -21,7 +21,7 @@ using verify::SavedOperand;
 using verify::Verdict;
 using verify::Verification;
 
-// A call before and after it ran.
+// The memory of a call before and after it runs.
 struct Ran {
   Problem before;
   Problem after;
@@ -33,7 +33,7 @@ Ran run(const Problem& problem) {
   return ran;
 }
 
-// Copies of the matrices that are read and written, with everything else poisoned.
+// Copies the matrices that are read and written. All other elements are poison.
 std::vector<std::vector<unsigned char>> save(const Problem& before,
                                              std::vector<SavedOperand>& saved) {
   std::vector<std::vector<unsigned char>> memory;
@@ -73,7 +73,7 @@ std::vector<const Descriptor*> verifiable() {
   return found;
 }
 
-// The first operand whose elements are results.
+// Returns the first operand whose elements are results.
 const Operand& result_of(const Problem& problem, std::string_view name = {}) {
   for (const Operand& o : problem.operands.span()) {
     if (o.written && problem.kind_of(o) == Kind::matrix &&
@@ -88,7 +88,8 @@ struct Position {
   std::uint64_t j;
 };
 
-// Of those that the routine writes; of all if there are none (a unit triangle of one row).
+// Returns a random element that the routine writes; any element if it writes none (a unit triangle
+// of one row).
 Position random_element(const Operand& o, std::mt19937_64& random) {
   Position at{0, 0};
   for (int i = 0; i < 1000; ++i) {
@@ -142,7 +143,7 @@ TEST(VerifyTest, ResultsOfALibraryPass) {
   }
 }
 
-// Values from the smallest to the largest in one matrix: what underflows is nobody's mistake.
+// One matrix has values from the smallest to the largest ones. An underflow is not an error.
 TEST(VerifyTest, ResultsFromScaledOperandsPass) {
   auto random = fresh_random();
   for (const Descriptor* routine : verifiable()) {
@@ -168,7 +169,7 @@ TEST(VerifyTest, ResultsFromScaledOperandsPass) {
   }
 }
 
-// Every element off by one unit in its last place.
+// Every element has an error of one unit in the last place.
 TEST(VerifyTest, LastPlacesDoNotMatter) {
   auto random = fresh_random();
   for (const Descriptor* routine : verifiable()) {
@@ -190,7 +191,7 @@ TEST(VerifyTest, LastPlacesDoNotMatter) {
   }
 }
 
-// Damages results in calls of each routine; all of it must be found.
+// Damages results in calls of each routine. The check must find all damage.
 enum class Of { every_routine, some_routines };
 void expect_found(Of of, std::int64_t size,
                   const std::function<bool(Ran&, std::mt19937_64&)>& damage) {
@@ -236,7 +237,7 @@ TEST(VerifyTest, ExchangedColumnsAreFound) {
   });
 }
 
-// Columns that were never computed or never sent: what was there before.
+// Simulates columns that were never computed or never sent: they keep their previous contents.
 TEST(VerifyTest, MissingColumnsAreFound) {
   expect_found(Of::every_routine, 30, [](Ran& ran, std::mt19937_64&) {
     const Operand& o = result_of(ran.after);
@@ -254,7 +255,7 @@ TEST(VerifyTest, MissingColumnsAreFound) {
   });
 }
 
-// C := alpha A B instead of C := alpha A B + beta C.
+// The result is C := alpha A B instead of C := alpha A B + beta C.
 TEST(VerifyTest, AForgottenBetaIsFound) {
   auto random = fresh_random();
   int damaged = 0;
@@ -268,7 +269,7 @@ TEST(VerifyTest, AForgottenBetaIsFound) {
       Ran ran{problem, without};
       run_original(ran.after);
       ran.after.arguments[beta].scalar = problem.arguments[beta].scalar;
-      // of a Hermitian result of order 1 only the real part counts, and may be next to nothing
+      // a Hermitian result of order 1 has only a real part, which may be very small
       const Operand& o = result_of(ran.after);
       if (largest_difference(run(problem).after, ran.after, o) < 0.1 * largest(ran.after, o))
         continue;
@@ -279,7 +280,7 @@ TEST(VerifyTest, AForgottenBetaIsFound) {
   EXPECT_GT(damaged, 100);
 }
 
-// The result for the other triangle of A.
+// The result is that for the other triangle of A.
 TEST(VerifyTest, TheWrongTriangleIsFound) {
   auto random = fresh_random();
   int damaged = 0;

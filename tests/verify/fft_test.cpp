@@ -1,4 +1,4 @@
-// Checks of transforms: those of FFTW's definition pass, damaged ones do not.
+// Tests checks of transforms: results by FFTW's definition pass, and damaged ones fail.
 
 #include <gtest/gtest.h>
 
@@ -18,12 +18,12 @@ using verify::Verdict;
 using verify::Verification;
 using Complexes = std::vector<std::complex<double>>;
 
-// A transform with its data in full, complex, in packed order: computed by definition.
+// A transform, computed by definition. Its data are complex, complete and in packed order.
 struct Case {
   FftPlan plan;
   std::vector<std::uint64_t> batch;
   std::vector<std::uint64_t> n;
-  std::vector<Complexes> input;   // of each transform; c2r: the full spectrum
+  std::vector<Complexes> input;   // for each transform; c2r: the full spectrum
   std::vector<Complexes> output;  // r2c: the full spectrum
 };
 
@@ -33,7 +33,7 @@ std::uint64_t count_of(const std::vector<std::uint64_t>& n) {
   return count;
 }
 
-// Along each dimension in turn.
+// Transforms along each dimension in turn.
 Complexes transformed(Complexes x, const std::vector<std::uint64_t>& n, int sign) {
   std::uint64_t inner = 1;
   for (std::size_t d = n.size(); d-- > 0; inner *= n[d]) {
@@ -79,14 +79,14 @@ Case random_case(FftKind kind, Precision precision, std::mt19937_64& random,
     c.batch.push_back(uniform<std::uint64_t>(random, 1, 3));
   for (std::uint64_t b = 0; b < count_of(c.batch); ++b) {
     Complexes x = random_data(count_of(c.n), kind != FftKind::c2c, random);
-    if (kind == FftKind::c2r) x = transformed(x, c.n, -1);  // a spectrum of real data
+    if (kind == FftKind::c2r) x = transformed(x, c.n, -1);  // gives a spectrum of real data
     c.output.push_back(transformed(x, c.n, c.plan.sign));
     c.input.push_back(std::move(x));
   }
   return c;
 }
 
-// One side as a program has it: strided, with gaps, interleaved or split.
+// One side of a transform in a program's form: strided, with gaps, interleaved or split.
 class Side {
  public:
   Side(const Case& c, bool input, bool split, std::mt19937_64& random) : counts_(c.n) {
@@ -132,7 +132,7 @@ class Side {
   }
 
  private:
-  // The element's position in the full data.
+  // The position of the element in the full data.
   std::uint64_t in_full(std::uint64_t i) const {
     const std::uint64_t last = i % counts_.back();
     return i / counts_.back() * full_.back() + last;
@@ -237,7 +237,7 @@ TEST(VerifyFftTest, OneWrongElementIsFound) {
   });
 }
 
-// Parseval's theorem would not notice.
+// A check with Parseval's theorem does not find this.
 TEST(VerifyFftTest, ExchangedElementsAreFound) {
   for_each_kind(100, [](const Case& c, std::mt19937_64& random) {
     Sides s = sides_of(c, random);
@@ -246,7 +246,7 @@ TEST(VerifyFftTest, ExchangedElementsAreFound) {
     const auto j = uniform<std::uint64_t>(random, 0, n - 1);
     const auto a = s.output.get(0, i);
     const auto b = s.output.get(0, j);
-    // In single precision two weights may happen to be too close to tell.
+    // In single precision two weights may be too close to find an exchange.
     if (c.plan.precision == Precision::c || std::abs(a - b) < 0.01) return;
     s.output.set(0, i, b);
     s.output.set(0, j, a);
@@ -275,7 +275,7 @@ TEST(VerifyFftTest, OneWrongElementOfALongOneIsFound) {
     for (int i = 0; i < 50; ++i) {
       Sides s = sides_of(c, random);
       const auto at = uniform<std::uint64_t>(random, 0, 999);
-      s.output.set(0, at, s.output.get(0, at) + 30.0);  // about what elements are
+      s.output.set(0, at, s.output.get(0, at) + 30.0);  // about the size of an element
       EXPECT_EQ(check(c, s, random).verdict, Verdict::wrong);
     }
   }
@@ -306,7 +306,7 @@ TEST(VerifyFftTest, WhatIsNotANumberIsNotChecked) {
   });
 }
 
-// What the real transform of a spectrum without the symmetry is depends on the library.
+// The real transform of a spectrum without the symmetry depends on the library.
 TEST(VerifyFftTest, HalfSpectraWithoutSymmetryAreNotChecked) {
   auto random = fresh_random();
   for (int i = 0; i < 50; ++i) {

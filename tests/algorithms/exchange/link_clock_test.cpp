@@ -41,7 +41,7 @@ TEST(LinkClock, BlocksAreHandedOnAsTheyArrive) {
   EXPECT_DOUBLE_EQ(first.last(), 2 + 4 * 1.5);
   const auto second = links.forward(1, 2, 400, first, 0);
   EXPECT_DOUBLE_EQ(second.last(), first.last() + 1.5);
-  const auto third = links.forward(2, 3, 400, second, 20);  // the message starts at t = 20
+  const auto third = links.forward(2, 3, 400, second, 20);  // the receiver is full before t = 20
   EXPECT_DOUBLE_EQ(third.last(), 20 + 4 * 1.5);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The arrays of a transform in host memory: strided, padded, poisoned, comparable.
+// The arrays of a transform in host memory. They have strides, padding and poison.
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@ namespace ob::test {
 
 inline bool single(const FftPlan& plan) { return plan.precision == Precision::c; }
 
-/// The packed numbers of one side of a transform.
+/// Returns the packed numbers of one side of a transform.
 inline std::vector<double> numbers(const FftPlan& plan, const Bytes& packed) {
   std::vector<double> values(packed.size() / (single(plan) ? 4 : 8));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -28,7 +28,7 @@ inline std::vector<double> numbers(const FftPlan& plan, const Bytes& packed) {
   return values;
 }
 
-/// |a - b| / |b| in the 2-norm: one wrong element of 10^5 makes it 10^-3.
+/// Computes |a - b| / |b| in the 2-norm. One wrong element of 10^5 makes it about 10^-3.
 inline double distance(const FftPlan& plan, const Bytes& a, const Bytes& b) {
   const auto x = numbers(plan, a);
   const auto y = numbers(plan, b);
@@ -42,13 +42,14 @@ inline double distance(const FftPlan& plan, const Bytes& a, const Bytes& b) {
   return std::sqrt(difference / norm);
 }
 
-/// One array with `counts` elements in packed order, first slowest.
+/// One array with `counts` elements in packed order. The first dimension is the slowest.
 class HostArray {
  public:
-  static constexpr std::byte kPoison{0xFF};  // a NaN in either precision
+  static constexpr std::byte kPoison{0xFF};  // gives NaN in both precisions
 
   HostArray() = default;
-  /// Places axis order[last] densest, leaving random gaps between rows of every axis if `gaps`.
+  /// Makes axis order[last] the densest one. Leaves random gaps between rows of every axis if
+  /// `gaps`.
   HostArray(std::uint32_t element, const std::vector<std::uint64_t>& counts,
             const std::vector<std::size_t>& order, bool gaps, std::mt19937_64& random)
       : element_(element), dimensions_(counts.size()) {
@@ -60,7 +61,7 @@ class HostArray {
     }
     memory_.assign(stride + 2 * kBefore, kPoison);
   }
-  /// With strides that are given, to be the other side of an array of `size_bytes`.
+  /// Has the strides of `dimensions` and no memory. It describes a layout in another array.
   HostArray(std::uint32_t element, std::vector<Layout::Dimension> dimensions)
       : element_(element), dimensions_(std::move(dimensions)) {}
 
@@ -109,14 +110,15 @@ class HostArray {
   Bytes memory_;
 };
 
-/// A transform with random input. In place, `output` only says where the results lie in `input`.
+/// A transform with random input. In place, `output` holds only the layout of the results in
+/// `input`.
 struct FftProblem {
   FftPlan plan;
   bool in_place = false;
   bool split = false;
   HostArray input;
   HostArray output;
-  Bytes before;  // input's memory
+  Bytes before;  // the memory of `input` before the transform
 
   algorithms::FftArray output_array() {
     return {in_place ? input.array().data : output.array().data, output.element_bytes(),
@@ -129,7 +131,7 @@ struct FftProblem {
     ob::copy(Layout::bytes(bytes.data(), bytes.size()), layout);
     return bytes;
   }
-  /// True if no byte but results changed.
+  /// True if only bytes of results changed.
   bool rest_is_kept() {
     if (!in_place) return input.memory() == before && output.only_elements_changed();
     return output.only_elements_changed(before, input.memory());
@@ -145,7 +147,7 @@ struct FftProblem {
   }
 };
 
-/// Batch dimensions `batch`, transform dimensions plan.n.
+/// Makes a problem with the batch dimensions `batch` and the transform dimensions plan.n.
 inline FftProblem fft_problem(FftPlan plan, const std::vector<std::uint64_t>& batch, bool in_place,
                               std::mt19937_64& random) {
   FftProblem problem;
@@ -159,7 +161,7 @@ inline FftProblem fft_problem(FftPlan plan, const std::vector<std::uint64_t>& ba
   if (plan.kind == FftKind::r2c) output.back() = half;
   problem.plan = plan;
   problem.in_place = in_place;
-  // complex data as two arrays of reals: a dimension more, anywhere in memory
+  // complex data in two arrays of reals have one more dimension, at any position in memory
   problem.split = plan.kind == FftKind::c2c && uniform(random, 0, 2) == 0;
   if (problem.split) {
     input.push_back(2);

@@ -1,10 +1,11 @@
-// Transforms larger than the device against one call of FFTW on a device that holds them.
+// Compares transforms larger than the device with one call of FFTW on a device that holds them.
 //
-// Bound: relative error in the 2-norm below c log2(N) eps, N points of one transform, eps = 2^-52
-// or 2^-23. Either result is a sum over log2(N) levels with errors that grow at most linearly in
-// their number (Higham, Accuracy and Stability, theorem 24.2); a split adds one rounding per pass
-// and twiddle factors off by 2.5 eps. c = 1 (found: 0.25). A prime length takes three transforms of
-// up to four times the length and products with three chirps: c = 4 (found: 0.27).
+// Bound: the relative error in the 2-norm is below c log2(N) eps for N points of one transform,
+// with eps = 2^-52 or 2^-23. Both results are sums over log2(N) levels. Their errors grow at most
+// linearly with the number of levels (Higham, Accuracy and Stability, theorem 24.2). A split adds
+// one rounding per pass and twiddle factors with an error of 2.5 eps; c = 1 (found: 0.25). A prime
+// length takes three transforms of up to four times the length and products with three chirps;
+// c = 4 (found: 0.27).
 
 #include "algorithms/fft/large.hpp"
 
@@ -32,7 +33,7 @@ FftPlan shape(FftKind kind, const std::vector<std::uint64_t>& n, std::mt19937_64
   return plan;
 }
 
-// The plan's packed result for the problem's packed input, by a device with room for it.
+// Computes the packed result of the plan for the packed input, on a device with enough memory.
 Bytes expected(FftProblem& problem) {
   const auto device = cpu_device(1 << 30);
   const QueueId queue = require(device->create_queue());
@@ -55,7 +56,7 @@ double bound(const FftPlan& plan, double c) {
   return c * std::log2(static_cast<double>(points(plan))) * (single(plan) ? 0x1p-23 : 0x1p-52);
 }
 
-// A device of `memory_bytes` somewhere, its account, and how to plan on it.
+// A device with `memory_bytes` at one of the places, its meter, and its plans.
 struct Capped {
   Capped(Place place, std::uint64_t memory_bytes)
       : at(place, std::make_unique<MeteredDevice>(cpu_device(memory_bytes), meter)) {}
@@ -69,7 +70,7 @@ struct Capped {
         {plan, problem.input.array(), problem.output_array(), problem.in_place}, timings);
   }
 
-  // A plan of each sort, as connections keep them: planning takes longer than these transforms.
+  // Makes each plan once, as connections do. Planning takes longer than these transforms.
   Result<PlanId> plan_for(const FftPlan& part) {
     for (const auto& [known, id] : plans) {
       if (known == part) return id;
@@ -111,7 +112,7 @@ class FftLargeTest : public testing::TestWithParam<Place> {
     const algorithms::FftTraffic foretold = algorithms::bytes_moved(there, cap);
     EXPECT_EQ(static_cast<double>(timings.bytes_to), foretold.bytes_to);
     EXPECT_EQ(static_cast<double>(timings.bytes_from), foretold.bytes_from);
-    if (GetParam() != Place::local_hidden) return;  // elsewhere memory may be mapped
+    if (GetParam() != Place::local_hidden) return;  // at other places memory may be mapped
     EXPECT_EQ(capped.meter->written_bytes, timings.bytes_to);
     EXPECT_EQ(capped.meter->read_bytes, timings.bytes_from);
   }

@@ -1,4 +1,4 @@
-// Transforms of strided arrays against the sum that defines them.
+// Compares transforms of strided arrays with the sum that defines them.
 
 #include <complex>
 #include <numbers>
@@ -86,7 +86,7 @@ TEST_P(OffloadFftTest, StridedArraysAreTransformedAndTheGapsKept) {
     Arrays& result = in_place ? input : output;
     std::vector<Point> rest = result.memory;
     each(result, [&](Point& p, auto b, auto i, auto j) {
-      // 40 points of size up to sqrt(2), a few eps each.
+      // 40 points have a size of up to sqrt(2) and an error of a few eps each.
       EXPECT_LT(std::abs(p - transformed(before, b, i, j)), 1e-13);
       rest[result.at(b, i, j)] = kPoison;
     });

@@ -1,4 +1,4 @@
-// Calls in panels on one device: the order of commands, memory, and numbers that are none.
+// Tests calls in panels on one device: the order of commands, the memory, NaN and infinity.
 
 #include <algorithm>
 #include <limits>
@@ -44,7 +44,7 @@ class PanelCommandsTest : public testing::Test {
   algorithms::CallTimings timings;
 };
 
-// Each part is called for, and asked back on another queue, before the next one is sent.
+// Each part is computed, and its read is submitted on another queue, before the next one is sent.
 TEST_F(PanelCommandsTest, PanelsAreComputedAndReturnedWhileLaterOnesAreSent) {
   const std::string end = "Ss";
   const std::string part = "ceHR";
@@ -59,7 +59,7 @@ TEST_F(PanelCommandsTest, PanelsAreComputedAndReturnedWhileLaterOnesAreSent) {
   }
 }
 
-// Results under way would land in memory that the caller uses again.
+// Pending reads would write to memory that the caller already uses again.
 TEST_F(PanelCommandsTest, AFailureWaitsForBothQueues) {
   for (const char* name : {"dsymm", "dtrsm", "dsyrk"}) {
     Problem problem = square(name, 9);
@@ -74,7 +74,7 @@ TEST_F(PanelCommandsTest, AFailureWaitsForBothQueues) {
   }
 }
 
-// A as a full matrix, B, and C if there is one; nothing else is needed.
+// A call needs memory for A as a full matrix, B, and C if there is one, and for nothing else.
 TEST_F(PanelCommandsTest, WhatFitsAsAWholeFitsInPanels) {
   for (const Descriptor* routine : routines_in_panels()) {
     Problem problem = random_work(*routine, random, 40);
@@ -87,17 +87,18 @@ TEST_F(PanelCommandsTest, WhatFitsAsAWholeFitsInPanels) {
     ASSERT_TRUE(
         algorithms::offload_panels({device, queue, *routine, problem.arguments, timings}, schedule)
             .ok());
-    constexpr std::uint64_t kBuffers = 2 * 6 + 2;  // of 8 bytes at least
+    constexpr std::uint64_t kBuffers = 2 * 6 + 2;  // each of at least 8 bytes
     EXPECT_LE(meter->peak_bytes, bytes + 8 * kBuffers) << problem.text();
   }
 }
 
-// As zherk and zher2k are defined: the diagonal's imaginary parts are not looked at, and zero.
+// The definition of zherk and zher2k: the imaginary parts of the diagonal are ignored and set to
+// zero.
 TEST_F(PanelCommandsTest, HermitianDiagonalsAreReal) {
   for (const char* name : {"cherk", "zherk", "cher2k", "zher2k"}) {
     for (const double beta : {0.0, 1.0, -0.5}) {
       Problem given = square(name, 9);
-      while (given.scalar("beta") == 0.0) given = square(name, 9);  // C is filled
+      while (given.scalar("beta") == 0.0) given = square(name, 9);  // fills C
       set_beta(given, {beta, 0});
       Problem expected = given;
       run_original(expected);
@@ -114,7 +115,7 @@ TEST_F(PanelCommandsTest, HermitianDiagonalsAreReal) {
   }
 }
 
-// Infinite parts of C are multiplied by a real beta, not by a complex one with imaginary part 0.
+// Infinite parts of C are multiplied by a real beta, not by a complex beta with imaginary part 0.
 TEST_F(PanelCommandsTest, InfinitePartsStayApart) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const char* name : {"csymm", "zhemm", "zsyrk", "cher2k"}) {

@@ -1,4 +1,4 @@
-// Products by every order against the original library: results, what travels, failures.
+// Compares products in every order with the original library: results, traffic, failures.
 
 #include "algorithms/panels/gemm_pipeline.hpp"
 
@@ -86,7 +86,7 @@ TEST_P(GemmPipelineTest, AnyOperationMayFail) {
   const Descriptor& routine = *routines::find(std::string_view("zgemm"));
   for (const ProductOrder order : algorithms::kProductOrders) {
     Problem given = random_work(routine, random, 20);
-    given.arguments[given.position("beta")].scalar = {0.5, -1};  // C is read, so must survive
+    given.arguments[given.position("beta")].scalar = {0.5, -1};  // C is read, so it must not change
     given.operands = routine.operands(given.arguments);
     Problem expected = given;
     run_original(expected);
@@ -122,7 +122,7 @@ TEST_P(GemmPipelineTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
       {small.device(), small.queue(), *given.routine, given.arguments, counts}, schedule);
   EXPECT_EQ(status.code(), Code::out_of_memory) << status.message();
   EXPECT_EQ(counts.bytes_to, 0u);
-  EXPECT_LE(small.device().operations(), before + 1);  // the synchronize() that settles the queue
+  EXPECT_LE(small.device().operations(), before + 1);  // the synchronize() of settle()
 }
 
 INSTANTIATE_TEST_SUITE_P(at, GemmPipelineTest,

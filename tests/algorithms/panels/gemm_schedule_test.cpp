@@ -1,4 +1,4 @@
-// Orders of a product: complete, causal, and as fast as the formulas say.
+// Tests the orders of a product: they are complete, causal, and as fast as the formulas.
 
 #include "algorithms/panels/gemm_schedule.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ProductStep::Kind;
 
-// Every element of C gets every term of its sum once, from blocks that were sent before.
+// Checks that every element of C gets every term of its sum once, from blocks sent before.
 void expect_complete(const ProductSchedule& schedule, const ProductShape& shape) {
   std::set<unsigned> a_sent;
   std::set<unsigned> b_sent;
@@ -40,7 +40,7 @@ void expect_complete(const ProductSchedule& schedule, const ProductShape& shape)
         EXPECT_EQ(std::pair(step.c.col, step.c.cols), std::pair(b.col, b.cols));
         each(step.c, [&](auto at) {
           EXPECT_EQ(terms[at] > 0, step.adds);
-          EXPECT_EQ(terms[at], a.col);  // each part of the sum once
+          EXPECT_EQ(terms[at], a.col);  // each part of the sum is added once
           terms[at] += a.cols;
         });
         break;
@@ -70,7 +70,8 @@ TEST(GemmSchedule, EveryOrderIsCompleteAndCausal) {
   }
 }
 
-// W = 2 n^3 / R, rho = 16 n^2 / (beta W): the time to send A and B over the time to compute.
+// A square product. Its work takes W = 2 n^3 / R. The time to send A and B divided by the time to
+// compute is rho = 16 n^2 / (beta W).
 struct Square {
   std::uint64_t n = 4096;
   double rho;
@@ -92,10 +93,10 @@ struct Square {
 
 TEST(GemmSchedule, AlternatingTakesWhatTheFormulaSays) {
   for (const unsigned s : {4U, 8U, 16U}) {
-    // s <= 1 / rho: the first two panels are waited for, nothing else
+    // s <= 1 / rho: the device waits only for the first two panels
     const Square fast{.rho = 0.5 / s};
     EXPECT_NEAR(fast.seconds(ProductOrder::alternating, s), 1 + fast.rho / s, 1e-9);
-    // up to 2 - 1/s: W (1 + rho/(2s) + rho^2/4), within the grain of whole tiles
+    // rho up to 2 - 1/s: W (1 + rho/(2s) + rho^2/4), up to the granularity of whole tiles
     for (const double rho : {0.5, 0.8, 1.2}) {
       const Square square{.rho = rho};
       const double formula = 1 + rho / (2 * s) + rho * rho / 4;
@@ -103,7 +104,7 @@ TEST(GemmSchedule, AlternatingTakesWhatTheFormulaSays) {
           << rho;
     }
     const Square slow{.rho = 3};
-    // The last panel of B releases s tiles of W / s^2 each.
+    // After the last panel of B, s tiles of W / s^2 each remain.
     EXPECT_NEAR(slow.seconds(ProductOrder::alternating, s), slow.rho + 1.0 / s, 1e-9);
   }
 }
@@ -125,7 +126,8 @@ TEST(GemmSchedule, TheWayBackIsHidden) {
   const auto seconds = [&](ProductOrder order, double last_share = 0) {
     return predict(schedule_product(shape, order, 8, last_share), shape, model) / square.work_s;
   };
-  // What is left is the last tile, or the last row panel, if its products leave time for the rest.
+  // Only the return of the last tile, or of the last row panel, is not hidden, if the products of
+  // the last panel leave time for the rest.
   EXPECT_NEAR(seconds(ProductOrder::hybrid, 0.3), 1 + 0.4 * 0.7 / 7 + 0.2 / 8, 1e-3);
   EXPECT_NEAR(seconds(ProductOrder::hybrid), 1 + 0.4 / 8 - 1.0 / 8 + 1.0 / 64 + 0.2, 1e-9);
   EXPECT_LT(seconds(ProductOrder::alternating),

@@ -1,5 +1,6 @@
-// Calls in panels against the oracles of the device suite: every routine, precision, side,
-// triangle, transpose and diagonal, componentwise, with every byte under watch that is no result.
+// Compares calls in panels with the oracles of the device suite, componentwise, for every routine,
+// precision, side, triangle, transpose and diagonal. Also checks that every other byte is
+// unchanged.
 
 #include <atomic>
 
@@ -14,7 +15,8 @@ namespace {
 std::atomic<int> g_in_panels{0};
 std::atomic<int> g_in_strips{0};
 
-// Its memory is the program's memory of calls in panels on another device.
+// A device that runs its calls in panels on another device. Its own memory takes the role of the
+// program's memory.
 class PanellingDevice final : public MeteredDevice {
  public:
   PanellingDevice(std::unique_ptr<Device> memory, std::unique_ptr<Device> worker)
@@ -66,7 +68,7 @@ TEST_P(PanelOracleTest, EveryRoutineIsRight) {
       g_in_panels = g_in_strips = 0;
       try {
         oracle.check(*this, *routine);
-      } catch (const Abandoned&) {  // the failure is recorded; the other routines go on
+      } catch (const Abandoned&) {  // the failure is recorded; the other routines still run
       }
       EXPECT_GT(g_in_panels, 0) << routine->name;
       const bool one_side = routine->base.substr(2) == "mm" || routine->base == "trsm";

@@ -1,5 +1,5 @@
 #pragma once
-// Calls that can be computed in panels, and what is known of them beforehand.
+// Calls that can be computed in panels, and their expected traffic.
 
 #include <random>
 #include <string>
@@ -26,7 +26,7 @@ inline PanelSchedule in_parts(const Problem& problem, unsigned parts) {
   return schedule_panels(*algorithms::panel_shape(*problem.routine, problem.arguments), parts);
 }
 
-// Strips where the routine can, in half of the cases.
+// Returns a random schedule: strips in half of the cases, if the routine allows them.
 inline PanelSchedule some_schedule(const Problem& problem, std::mt19937_64& random,
                                    unsigned most = 6) {
   const auto shape = *algorithms::panel_shape(*problem.routine, problem.arguments);
@@ -42,7 +42,7 @@ inline std::string text_of(const PanelSchedule& schedule) {
 
 inline bool is_in_place(const Problem& problem) { return !problem.has("c"); }
 
-// Of the elements that are sent, counted one by one: C stays here.
+// Counts the bytes of the elements that are sent, one by one. C is not sent.
 inline std::uint64_t sent_bytes(const Problem& problem) {
   std::uint64_t bytes = 0;
   for (const Operand& o : problem.operands.span()) {
@@ -71,7 +71,7 @@ inline void set_beta(Problem& problem, Complex beta) {
   problem.operands = problem.routine->operands(problem.arguments);
 }
 
-// The vectors stay where they are.
+// Restores the memory of a problem. The vectors keep their addresses.
 inline void restore(Problem& problem, const Problem& given) {
   for (std::size_t i = 0; i < given.memory.size(); ++i) {
     std::copy(given.memory[i].begin(), given.memory[i].end(), problem.memory[i].begin());

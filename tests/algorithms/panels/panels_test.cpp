@@ -1,5 +1,5 @@
-// Calls in panels against the original library, everywhere: results, what travels and stays,
-// failures.
+// Compares calls in panels with the original library, at every place: results, traffic, cached
+// operands, failures.
 
 #include "algorithms/panels/panels.hpp"
 
@@ -72,7 +72,7 @@ TEST_P(PanelPipelineTest, OperandsStay) {
   }
 }
 
-// What trmm and trsm leave on the device is what they leave here.
+// After trmm and trsm, the device has the same result as the host.
 TEST_P(PanelPipelineTest, ResultsInPlaceAreFoundByTheNextCall) {
   auto random = fresh_random();
   for (const Descriptor* routine : routines_in_panels()) {
@@ -98,7 +98,7 @@ TEST_P(PanelPipelineTest, AnyOperationMayFail) {
   for (const Descriptor* routine : routines_in_panels()) {
     if (routine->precision != Precision::z && routine->precision != Precision::s) continue;
     Problem given = random_work(*routine, random, 20);
-    // C is read, so must survive
+    // C is read, so it must not change
     while (!is_in_place(given) && given.scalar("beta") == 0.0) {
       given = random_work(*routine, random, 20);
     }
@@ -127,7 +127,7 @@ TEST_P(PanelPipelineTest, AnyOperationMayFail) {
   }
 }
 
-// Of memory for A as a full matrix, B, and C if there is one: nothing else is needed.
+// A call needs memory for A as a full matrix, B, and C if there is one, and for nothing else.
 TEST_P(PanelPipelineTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
   DeviceAt small(GetParam(), cpu_device(1 << 16));
   auto random = fresh_random();
@@ -143,7 +143,7 @@ TEST_P(PanelPipelineTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
         in_parts(given, 4));
     EXPECT_EQ(status.code(), Code::out_of_memory) << status.message();
     EXPECT_EQ(counts.bytes_to, 0u);
-    EXPECT_LE(small.device().operations(), before + 1);  // synchronize() that settles the queue
+    EXPECT_LE(small.device().operations(), before + 1);  // the synchronize() of settle()
   }
 }
 

@@ -1,4 +1,4 @@
-// Schedules of calls in panels: complete, causal, and as fast as the formulas say.
+// Tests schedules of calls in panels: they are complete, causal, and as fast as the formulas.
 
 #include "algorithms/panels/schedule.hpp"
 
@@ -17,7 +17,7 @@ using Form = PanelShape::Form;
 using Kind = PanelStep::Kind;
 constexpr Form kForms[] = {Form::one_side, Form::rank_k, Form::rank_2k};
 
-// All that the steps of a schedule did so far; done twice or too early is a failure.
+// The completed steps of a schedule. A step that comes twice or too early is a failure.
 struct Done {
   bool whole = false;
   std::set<unsigned> sent;
@@ -56,7 +56,7 @@ void expect_ranges(const std::vector<Range>& panels, std::uint64_t length) {
   EXPECT_EQ(end, length);
 }
 
-// Every part is computed once, from what was sent before, and fetched once, afterwards.
+// Every part is computed once, from panels sent before, and is fetched once, after its computation.
 TEST(PanelSchedule, IsCompleteAndCausal) {
   auto random = test::fresh_random();
   for (int round = 0; round < 300; ++round) {
@@ -102,7 +102,7 @@ TEST(PanelSchedule, StripsAreCompleteAndInOrder) {
   }
 }
 
-// The next panel is on its way while this one is computed and the one before it returns.
+// While a panel is computed, the next one is sent and the previous result returns.
 TEST(PanelSchedule, EachPanelIsComputedBeforeTheNextIsSent) {
   for (const Form form : kForms) {
     const PanelSchedule schedule = schedule_panels({.form = form, .order = 100, .length = 100}, 5);
@@ -114,7 +114,8 @@ TEST(PanelSchedule, EachPanelIsComputedBeforeTheNextIsSent) {
   }
 }
 
-// A square call of W seconds whose panels take `to` W to send and whose result takes `from` W.
+// A square call that computes for W seconds. Sending its panels takes `to` W seconds, and returning
+// its result takes `from` W seconds.
 struct Square {
   Form form;
   double to;
@@ -138,10 +139,10 @@ struct Square {
 
 TEST(PanelSchedule, OneSideTakesWhatTheFormulaSays) {
   for (const unsigned s : {4U, 8U, 16U}) {
-    // The triangle and the first panel are waited for, and the last panel's way back.
+    // Nothing overlaps with sending the triangle and the first panel, or with the last result.
     const Square computes{.form = Form::one_side, .to = 0.5, .from = 0.5};
     EXPECT_NEAR(computes.seconds(s), 0.25 + 0.5 / s + 1 + 0.5 / s, 1e-3);
-    // The link decides: the last panel is computed and returned when all else is done.
+    // The link limits the time: the last panel is computed and returned after all other work.
     const Square sends{.form = Form::one_side, .to = 4, .from = 2};
     EXPECT_NEAR(sends.seconds(s), 2 + 4 + 1.0 / s + 2.0 / s, 2e-3);
   }
@@ -152,24 +153,26 @@ TEST(PanelSchedule, OneSideTakesWhatTheFormulaSays) {
 TEST(PanelSchedule, RanksTakeWhatTheFormulaSays) {
   for (const Form form : {Form::rank_k, Form::rank_2k}) {
     for (const unsigned s : {4U, 8U, 16U}) {
-      // The first panel gives 1/s^2 of the work, each further one 2/s^2 more than the one before.
+      // The first panel gives 1/s^2 of the work. Each further one gives 2/s^2 more than the one
+      // before.
       const Square fast{.form = form, .to = 0.9 / s};
       EXPECT_NEAR(fast.seconds(s), 1 + fast.to / s, 1e-3);
-      // after j panels (j / s)^2 of the work can be done, so the wait is longest at j/s = rho/2 +
-      // 1/s
+      // after j panels (j / s)^2 of the work is possible, so the wait is longest at
+      // j/s = rho/2 + 1/s
       for (const double rho : {0.5, 0.8, 1.2}) {
         const Square square{.form = form, .to = rho};
         EXPECT_NEAR(square.seconds(s), 1 + rho / s + rho * rho / 4, 0.5 / (s * s) + 1e-3) << rho;
       }
       const Square slow{.form = form, .to = 3};
-      // The last panel gives 2s - 1 of s^2 parts.
+      // The last panel gives 2s - 1 of the s^2 parts.
       EXPECT_NEAR(slow.seconds(s), 3 + (2.0 * s - 1) / (s * s), 1e-3);
     }
     EXPECT_NEAR((Square{.form = form, .to = 0.5, .from = 0.5}.seconds(1)), 2, 1e-3);
   }
 }
 
-// B, one strip, the work, one panel's way back, as long as the device is the slower one.
+// If the device is slower than the link, the time is that of B, one strip, the work, and the return
+// of one panel.
 TEST(PanelSchedule, StripsTakeWhatTheFormulaSays) {
   for (const unsigned s : {4U, 8U, 16U}) {
     const Square square{.form = Form::one_side, .to = 0.2, .from = 0.5};
@@ -181,9 +184,9 @@ TEST(PanelSchedule, StripsTakeWhatTheFormulaSays) {
     const double first_strip = 0.1 / (n * n);
     const double last_strip = 0.1 * (2 * n - 1) / (n * n);
     EXPECT_NEAR(seconds(), 0.2 + first_strip + 1 + 0.5 / n, 2e-3);
-    shape.late = true;  // all of the way back
+    shape.late = true;  // the whole result returns at the end
     EXPECT_NEAR(seconds(), 0.2 + first_strip + 1 + 0.5, 2e-3);
-    // The longest strip first; the last panels of B have too little work to hide returning.
+    // The longest strip is first. The last panels of B have too little work to hide the return.
     shape.late = false;
     shape.backward = true;
     EXPECT_GT(seconds(), 0.2 + last_strip + 1 + 0.5 / n - 2e-3);
@@ -197,7 +200,7 @@ TEST(PanelSchedule, WhatTravelsIsCounted) {
   EXPECT_EQ(bytes_sent({Form::one_side, n, k, 8}), 8.0 * (5050 + 3000));
   EXPECT_EQ(bytes_sent({Form::rank_k, n, k, 8}), 8.0 * 3000);
   EXPECT_EQ(bytes_sent({Form::rank_2k, n, k, 16}), 16.0 * 6000);
-  // A as a full matrix, B, and C if it is none of them
+  // A as a full matrix, B, and C if it is a separate matrix
   EXPECT_EQ(bytes_needed({Form::one_side, n, k, 8}), 8.0 * (10000 + 2 * 3000));
   EXPECT_EQ(bytes_needed({Form::one_side, n, k, 8, 0, true}), 8.0 * (10000 + 3000));
   EXPECT_EQ(bytes_needed({Form::rank_k, n, k, 8}), 8.0 * (3000 + 10000));
@@ -247,7 +250,7 @@ TEST(PanelSchedule, WhatIsSoonDoneIsNotCut) {
   }
 }
 
-// The smaller operand goes first, and the larger one is hidden.
+// The smaller operand is sent first, and the transfer of the larger one is hidden.
 TEST(PanelSchedule, TheLargerOperandIsCut) {
   const Square square{.form = Form::one_side, .to = 0.5, .from = 0.5};
   PanelShape shape = square.shape();

@@ -1,5 +1,5 @@
 #pragma once
-// Memory that changes at random, through every path that a program has.
+// Memory that changes at random, through every path that a program can use.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace ob::test {
 
 constexpr std::size_t kArenaBytes = 64 << 10;
 
-/// Memory of a program, and the ways to change it.
+/// The memory of a program, with many ways to change it.
 class Arena {
  public:
   explicit Arena(std::mt19937_64& random) : random_(random) { EXPECT_EQ(pipe(pipe_), 0); }
@@ -36,13 +36,13 @@ class Arena {
 
   void change() {
     std::byte bytes[64];
-    for (std::byte& b : bytes) b = static_cast<std::byte>(random_() % 3);  // often nothing changes
+    for (std::byte& b : bytes) b = static_cast<std::byte>(random_() % 3);  // often no byte changes
     const std::size_t size = uniform<std::size_t>(random_, 1, sizeof bytes);
     const std::size_t at = uniform<std::size_t>(random_, 0, kArenaBytes - size);
     const int way = uniform(random_, 0, 105);
     if (way >= 103) {
       before_.assign(memory_, memory_ + kArenaBytes);
-    } else if (way >= 100) {  // what was there once is not what the device has now
+    } else if (way >= 100) {  // restores old contents, which the device no longer has
       std::copy(before_.begin(), before_.end(), memory_);
     } else if (way < 50) {
       std::memcpy(memory_ + at, bytes, size);
@@ -67,7 +67,7 @@ class Arena {
 
  protected:
   virtual void change_from_elsewhere(std::size_t at, std::span<const std::byte> bytes) = 0;
-  // As after free() and malloc(): the same addresses, other pages; other contents, mostly.
+  // Simulates free() and malloc(): the addresses stay, the pages and mostly the contents change.
   virtual void remap() = 0;
 
   static std::byte* map(void* at, int flags, int file) {
@@ -85,7 +85,7 @@ class Arena {
   std::vector<std::byte> before_;
 };
 
-/// Mapped a second time, elsewhere.
+/// Memory with a second mapping at another address.
 class SharedArena final : public Arena {
  public:
   explicit SharedArena(std::mt19937_64& random) : Arena(random), file_(new_file()) {
@@ -115,7 +115,7 @@ class SharedArena final : public Arena {
 
   void remap() override {
     if (uniform(random_, 0, 1) != 0) {
-      EXPECT_EQ(madvise(memory_, kArenaBytes, MADV_REMOVE), 0);  // zeros from now on
+      EXPECT_EQ(madvise(memory_, kArenaBytes, MADV_REMOVE), 0);  // the memory reads as zeros now
       return;
     }
     munmap(alias_, kArenaBytes);
@@ -129,7 +129,7 @@ class SharedArena final : public Arena {
   std::byte* alias_ = nullptr;
 };
 
-/// Private anonymous memory; pages come and go.
+/// Private anonymous memory, whose pages are removed and replaced.
 class PrivateArena final : public Arena {
  public:
   explicit PrivateArena(std::mt19937_64& random) : Arena(random) {
@@ -156,7 +156,7 @@ class PrivateArena final : public Arena {
       std::thread([&] { std::memcpy(memory_ + at, bytes.data(), bytes.size()); }).join();
     } else if (way < 17) {
       EXPECT_EQ(madvise(page, kPage, MADV_DONTNEED), 0);
-    } else if (way < 19) {  // a page from elsewhere takes its place
+    } else if (way < 19) {  // a page from another mapping replaces this one
       void* const lost = other_ + (page - memory_);
       EXPECT_EQ(mremap(lost, kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, page), page);
       EXPECT_EQ(mmap(lost, kPage, PROT_READ | PROT_WRITE, kFlags | MAP_FIXED, -1, 0), lost);
@@ -177,7 +177,7 @@ class PrivateArena final : public Arena {
     switch (uniform(random_, 0, 2)) {
       case 0: EXPECT_EQ(madvise(memory_, kArenaBytes, MADV_DONTNEED), 0); break;
       case 1: memory_ = map(memory_, kFlags, -1); break;
-      default:  // away, written there, and back
+      default:  // moves the pages away, writes there, and moves them back
         move(memory_, other_);
         other_[uniform<std::size_t>(random_, 0, kArenaBytes - 1)] = std::byte{1};
         move(other_, memory_);
@@ -185,7 +185,7 @@ class PrivateArena final : public Arena {
     }
   }
 
-  // Page by page: they need not be one mapping any more.
+  // Moves page by page, because the pages may be in several mappings.
   static void move(std::byte* from, std::byte* to) {
     for (std::size_t at = 0; at < kArenaBytes; at += kPage) {
       EXPECT_EQ(mremap(from + at, kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, to + at), to + at);

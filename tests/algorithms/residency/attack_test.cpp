@@ -1,10 +1,11 @@
-// A program that writes its operands through every path it can find, at random, between calls that
-// keep copies of them on a device: each time a call looks, the device must have what memory has.
+// Simulates a program that writes its operands at random, through every path that it can use. The
+// writes come between calls that cache the operands on a device. After each check by a call, the
+// device must hold the contents of host memory.
 //
-// The oracle is the memory of the device itself, which this process can see. Once over memory that
-// has a second mapping, without and with the tracking of pages (which must keep away from it), once
-// over private memory whose pages are tracked.
-// OB_RESIDENCY_OPERATIONS sets how long it goes on.
+// The oracle is the memory of the device itself, which this process can read. The test runs with
+// memory that has a second mapping, without page tracking and with it (tracking must not arm such
+// memory), and with private memory whose pages are tracked.
+// OB_RESIDENCY_OPERATIONS sets the number of operations.
 
 #include <gtest/gtest.h>
 
@@ -51,7 +52,7 @@ class Attack {
     BufferId buffer;
   };
 
-  // Mostly old acquaintances, which overlap and share addresses, used in another way each time.
+  // Returns mostly known operands, which overlap and share addresses. Each use is different.
   PlacedOperand some_operand() {
     PlacedOperand operand = known_[test::uniform<std::size_t>(random_, 0, known_.size() - 1)];
     if (test::uniform(random_, 0, 29) == 0) {
@@ -100,7 +101,7 @@ class Attack {
       kept_bytes += (*placement)->kept_bytes;
       unread_bytes += (*placement)->unread_bytes;
       placed.push_back({operand, (*placement)->buffer});
-      if (test::uniform(random_, 0, 19) == 0) {  // this call may see either, later ones may not
+      if (test::uniform(random_, 0, 19) == 0) {  // this call may use old or new contents
         arena_.change();
         disturbed = true;
       }
@@ -117,7 +118,7 @@ class Attack {
     (void)device_.synchronize(queue_);
     if (!status.ok()) {
       ++failures;
-    } else if (test::uniform(random_, 0, 29) != 0) {  // else the routine itself failed
+    } else if (test::uniform(random_, 0, 29) != 0) {  // otherwise the routine itself failed
       for (const Placed& p : placed) bring_home(p);
       call.succeeded();
     }
@@ -130,8 +131,8 @@ class Attack {
         << "wrong reuse";
   }
 
-  // What a routine does to the device's copies: results where it has any, garbage in what it
-  // consumes and, now and then, in a triangle that it need not leave alone.
+  // Changes the device's copies as a routine does. It writes results, garbage in consumed operands
+  // and, sometimes, garbage in a triangle that the routine may overwrite.
   void compute(const Placed& p) {
     if (!p.operand.written && !p.operand.consumed) return;
     Region all = p.operand.there;
@@ -165,7 +166,7 @@ class Attack {
                         .tracking = {tracker_, 100, 0}}};
 };
 
-// Returns how many bytes were used although nobody read them again.
+// Returns the number of bytes that were reused without reading them again.
 std::uint64_t attack(std::mt19937_64& random, test::Arena& arena, PageTracker* tracker) {
   const char* wanted = std::getenv("OB_RESIDENCY_OPERATIONS");
   const std::uint64_t operations = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 100000;
@@ -177,7 +178,7 @@ std::uint64_t attack(std::mt19937_64& random, test::Arena& arena, PageTracker* t
       static_cast<unsigned long long>(attack.calls),
       static_cast<unsigned long long>(attack.failures), megabytes(attack.sent_bytes),
       megabytes(attack.kept_bytes), megabytes(attack.unread_bytes));
-  // else the attack attacked nothing
+  // otherwise the attack has tested nothing
   EXPECT_GT(attack.kept_bytes * 10, attack.sent_bytes);
   EXPECT_GT(attack.failures * 200, attack.calls);
   EXPECT_LE(attack.unread_bytes, attack.kept_bytes);

@@ -1,5 +1,5 @@
-// Digests that are remembered: they are those of memory as it is, whatever was written in between
-// and when.
+// Tests that remembered digests are equal to those of the present memory, after any writes at any
+// time.
 
 #include "algorithms/residency/operand_digests.hpp"
 
@@ -23,7 +23,7 @@ class OperandDigestsTest : public testing::Test {
     const ChunkParts parts = Chunks(home, kPage).at(chunk);
     return digest_of(memory.data(), parts.span());
   }
-  // A look that compares all chunks, and finds them equal.
+  // Checks the operand, compares all chunks, and reports them as equal.
   void look_at_all(bool stays = true) {
     look(stays);
     for (std::uint64_t i = 0; i < 8; ++i) {
@@ -55,7 +55,7 @@ TEST_F(OperandDigestsTest, WithoutATrackerAllAreTakenEachTime) {
 
 TEST_F(OperandDigestsTest, WhatIsQuietIsReadNoMore) {
   if (!test::tracks(tracker)) return;
-  for (int i = 0; i < 3; ++i) {  // two to become quiet, one that arms
+  for (int i = 0; i < 3; ++i) {  // two checks find no change, the third one arms
     look_at_all();
     EXPECT_EQ(unread(), 0);
   }
@@ -64,7 +64,7 @@ TEST_F(OperandDigestsTest, WhatIsQuietIsReadNoMore) {
     EXPECT_EQ(unread(), 8);
   }
   memory.page(5)[7] = std::byte{2};
-  for (const int expected : {7, 7, 7, 7, 7, 8}) {  // quiet again, and for twice as long as before
+  for (const int expected : {7, 7, 7, 7, 7, 8}) {  // takes twice as many unchanged checks as before
     look_at_all();
     EXPECT_EQ(unread(), expected);
   }
@@ -102,7 +102,7 @@ TEST_F(OperandDigestsTest, SmallAndScatteredOperandsAreRead) {
   EXPECT_EQ(unread(), 0);
 }
 
-// Chunks of a lower triangle that is wider than high: the last have no elements.
+// The last chunks of a lower triangle that is wider than high have no elements.
 TEST_F(OperandDigestsTest, ChunksWithoutElements) {
   home = {0, 8, Triangle::lower, kPage / 8, 8, kPage / 8, 8};
   home.rows = 4;
@@ -119,12 +119,13 @@ TEST_F(OperandDigestsTest, ChunksWithoutElements) {
   }
 }
 
-// Of an upper triangle a chunk is what lies above the diagonal's block, and the triangle in that.
+// A chunk of an upper triangle is the block above its block of the diagonal, and the triangle in
+// that block of the diagonal.
 TEST_F(OperandDigestsTest, AllPartsOfAChunkAreLookedAt) {
   if (!test::tracks(tracker)) return;
   const std::uint64_t n = 2 * kPage / 8;  // a column takes two pages
   const std::uint64_t chunk_bytes = 4 * n * 8;
-  const std::uint64_t middle = n / 2;  // the first column of a chunk whose triangle begins a page
+  const std::uint64_t middle = n / 2;  // first column of a chunk whose triangle begins a page
   const test::Mapping matrix(n * n * 8);
   std::memset(matrix.data(), 1, matrix.size());
   home = {0, 8, Triangle::upper, n, n, n, 8};

@@ -1,4 +1,4 @@
-// Copies that stay on the device: what travels, and that a copy never passes for what it is not.
+// Tests cached copies on the device: the traffic, and that an outdated copy is never used.
 
 #include "algorithms/residency/residency.hpp"
 
@@ -28,7 +28,7 @@ PlacedOperand operand_of(void* data, std::uint64_t rows, std::uint64_t cols, std
 
 class ResidencyTest : public testing::Test {
  protected:
-  // One call that reads one operand, whose copy is compared with it.
+  // Runs one call that reads one operand, and compares the operand with its copy.
   Residency::Placement look(const PlacedOperand& operand) {
     Residency::Call call(residency);
     auto placed = call.place(queue, operand);
@@ -71,9 +71,9 @@ TEST_F(ResidencyTest, WhatChangesTravelsByChunks) {
   for (int i = 0; i < 200; ++i) {
     matrix[test::uniform<std::size_t>(random, 0, 39) * 50 +
            test::uniform<std::size_t>(random, 0, 44)] += 1;
-    EXPECT_EQ(look(a).sent_bytes, 45u * 8);  // a column is more than a chunk should be
+    EXPECT_EQ(look(a).sent_bytes, 45u * 8);  // a column is larger than the size of a chunk
   }
-  matrix[49] = -1;  // of the array, not of the operand
+  matrix[49] = -1;  // belongs to the array but not to the operand
   EXPECT_EQ(look(a).sent_bytes, 0u);
 }
 
@@ -88,11 +88,11 @@ TEST_F(ResidencyTest, AnArrayFilledAnewEachTimeIsLookedAtEverMoreRarely) {
     operations.push_back(device.operations() - before);
     before = device.operations();
   }
-  // Sent whole and unseen: one write and the test's own synchronize().
+  // A call without comparison has two operations: one write and the test's own synchronize().
   const auto unseen = std::count(operations.begin(), operations.end(), 2);
   EXPECT_GE(unseen, 125);
   EXPECT_LT(unseen, 140);
-  // and is found again once it stays
+  // an array that no longer changes is found again
   for (int i = 0; i < 64; ++i) look(a);
   EXPECT_EQ(look(a).sent_bytes, 0u);
 }
@@ -137,14 +137,14 @@ TEST_F(ResidencyTest, OneCopyServesTwoThatOnlyLook) {
   ASSERT_TRUE(first && second);
   EXPECT_EQ(first->buffer, second->buffer);
   EXPECT_EQ(second->sent_bytes, 0u);
-  EXPECT_FALSE(call.place(queue, c).value());  // one that changes needs a place of its own
+  EXPECT_FALSE(call.place(queue, c).value());  // an operand that changes needs its own place
   call.succeeded();
   Residency::Call next(residency);
   ASSERT_TRUE(next.place(queue, c).value());
   EXPECT_FALSE(next.place(queue, a).value());
 }
 
-// The lower triangle was compared in this call, the upper one was not.
+// This call has compared the lower triangle but not the upper one.
 TEST_F(ResidencyTest, ASharedCopyIsComparedWholly) {
   const PlacedOperand full = operand_of(matrix.data(), 40, 40, 50);
   look(full);

@@ -1,4 +1,4 @@
-// Parts of a call go home together or not at all.
+// Tests that all parts of a call commit their results, or none does.
 
 #include "algorithms/tiles/commit_gate.hpp"
 

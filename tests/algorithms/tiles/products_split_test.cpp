@@ -1,4 +1,4 @@
-// How calls are cut into parts: that parts are right is tiles_test's business.
+// Tests the cut of calls into parts. tiles_test checks the results of the parts.
 
 #include "algorithms/tiles/products_split.hpp"
 
@@ -55,7 +55,7 @@ TEST(ProductsSplit, AGridSendsLeast) {
   EXPECT_EQ(lines(square, square.split({1, 1})), 3 * n);
   EXPECT_EQ(lines(square, square.split({1, 1, 1, 1})), 4 * n);
   EXPECT_NEAR(lines(square, square.split(std::vector<double>(8, 1.0))), 5.75 * n, 0.02 * n);
-  // Strips of the longer edge, so that the shorter factor goes to all.
+  // The longer edge is cut, so all devices receive the shorter factor.
   const Given tall("dgemm", 9000, 100, 100);
   EXPECT_EQ(lines(tall, tall.split({1, 1, 1, 1})), 9000 + 4 * 100);
   const Given wide("dgemm", 100, 9000, 100);

@@ -1,4 +1,4 @@
-// Calls whose operands are more than the device's memory, against the original library.
+// Compares calls whose operands exceed the device's memory with the original library.
 
 #include "algorithms/tiles/tiles.hpp"
 
@@ -16,7 +16,7 @@
 namespace ob::test {
 namespace {
 
-constexpr std::uint64_t kUnit = 4096;  // that memory is counted in
+constexpr std::uint64_t kUnit = 4096;  // the unit of device memory [bytes]
 
 std::vector<const Descriptor*> routines_in_tiles() {
   std::vector<const Descriptor*> found;
@@ -26,7 +26,7 @@ std::vector<const Descriptor*> routines_in_tiles() {
   return found;
 }
 
-// Ten buffers of a unit each are lost, so that little is left: a few columns of 200 elements.
+// Ten buffers may each lose a unit. The remaining memory is small: a few columns of 200 elements.
 std::uint64_t little_memory(const Problem& problem, double part) {
   const double all = algorithms::bytes_of_all(*problem.routine, problem.arguments);
   return 10 * kUnit + std::max<std::uint64_t>(4 * kUnit, static_cast<std::uint64_t>(part * all));
@@ -54,7 +54,7 @@ TEST_P(TilesTest, GiveTheOriginalsResult) {
   }
 }
 
-// As devices would, but one after the other: parts do not depend on each other.
+// Runs the parts one after another on one device, because parts do not depend on each other.
 TEST_P(TilesTest, PartsMakeTheWhole) {
   auto random = fresh_random();
   for (const Descriptor* routine : routines_in_tiles()) {
@@ -87,7 +87,7 @@ TEST_P(TilesTest, AnyOperationMayFail) {
   for (const char* name : {"zgemm", "dtrsm", "cher2k", "ssymm"}) {
     const Descriptor& routine = *routines::find(std::string_view(name));
     Problem given = random_work(routine, random, 24);
-    set_beta(given, {0.5, -1});  // C is read, so must survive
+    set_beta(given, {0.5, -1});  // C is read, so it must not change
     Problem expected = given;
     run_original(expected);
     const std::uint64_t memory = little_memory(given, 0.2);
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(at, TilesTest,
                          testing::Values(Place::local, Place::local_hidden, Place::tcp, Place::shm),
                          place_name);
 
-// --- what travels --------------------------------------------------------------------------------
+// --- traffic -------------------------------------------------------------------------------------
 
 struct Measured {
   double sent_bytes = 0;
@@ -178,7 +178,7 @@ TEST(TileTraffic, OfAProductIsThatOfTheModelAndNearTheLeast) {
                 static_cast<unsigned long long>(sizes.rows),
                 static_cast<unsigned long long>(sizes.cols),
                 static_cast<unsigned long long>(sizes.depth), model / least);
-    if (part >= 16) EXPECT_LT(model, 1.7 * least);  // where C's own way no longer counts most
+    if (part >= 16) EXPECT_LT(model, 1.7 * least);  // the traffic of C is small here
   }
 }
 
