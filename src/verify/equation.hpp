@@ -43,7 +43,7 @@ struct Factor {
 struct Term {
   Complex scale{1, 0};
   std::vector<Factor> factors;  ///< an empty list is the identity
-  bool result = false;          ///< contains a result; not finite values then mean a wrong result
+  bool result = false;          ///< contains a result, which is wrong if it is not finite
 };
 
 struct Equation {
