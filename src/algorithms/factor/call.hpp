@@ -23,8 +23,8 @@ double factor_bytes_at_once(const Descriptor& routine, const Argument* arguments
 
 /// Runs the call on all devices of the exchange, slab after slab if by the model they lack the
 /// memory for all of A at once.
-/// Memory:  arguments hold Argument::host; operands that the call reads change only when all results
-///          have arrived; host memory of the size of A, and of B
+/// Memory:  arguments hold Argument::host; operands that the call reads change only when all of the
+///          results have arrived; host memory of the size of A, and of B
 /// Errors:  those of the devices; out_of_memory if not even a slab of one block fits. The memory of
 ///          the caller is unchanged then
 /// @pre     routine.legal(arguments, lds) && !routine.trivial(arguments)
