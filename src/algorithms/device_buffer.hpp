@@ -10,6 +10,9 @@
 
 namespace ob::algorithms {
 
+/// Devices round the sizes of buffers up to at most this unit.   Units: bytes
+inline constexpr std::uint64_t kAllocationUnitBytes = 4096;
+
 /// Owns one device buffer and frees it.   Threads: owner only
 class DeviceBuffer {
  public:

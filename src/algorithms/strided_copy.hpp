@@ -16,6 +16,9 @@ struct CopyAxis {
 
 inline constexpr std::size_t kMaxCopyAxes = 16;
 
+/// The direction of a copy between a strided array and its packed form.
+enum class Towards : unsigned char { packed, array };
+
 /// Copies to[sum i_a to_stride_a] = from[sum i_a from_stride_a] for all indices. The order of the
 /// axes has no effect: an axis that is contiguous on one side only is copied in tiles.
 /// Memory:  `to` and `from` do not overlap   Threads: any

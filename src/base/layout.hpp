@@ -35,6 +35,8 @@ struct Region {
   std::uint64_t cols = 0;
   std::uint64_t ld = 0;
   std::uint8_t word_bytes = 0;  ///< 1, 2, 4, 8; 0: unknown, refused between different byte orders
+
+  friend bool operator==(const Region&, const Region&) noexcept = default;
 };
 
 /// Returns the referenced bytes of `region`: those that travel. Saturates at UINT64_MAX.

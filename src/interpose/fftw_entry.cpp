@@ -18,7 +18,7 @@ constinit FftwPlanTable g_plans;
 static_assert(std::is_trivially_destructible_v<FftwPlanTable>);
 constinit std::atomic<bool> g_fork_handled{false};
 
-void handle_fork() noexcept {
+void handle_fork_of_plans() noexcept {
   if (g_fork_handled.exchange(true, std::memory_order_relaxed)) return;
   pthread_atfork([] { g_plans.lock(); }, [] { g_plans.unlock(); }, [] { g_plans.unlock(); });
 }
@@ -60,7 +60,7 @@ void discard(FftwPlan* plan) noexcept {
 }
 
 void remember(const void* key, FftwPlan* plan) noexcept {
-  handle_fork();
+  handle_fork_of_plans();
   FftwPlan* replaced = nullptr;
   if (!g_plans.insert(key, plan, replaced)) replaced = plan;  // out of memory: stays native
   if (replaced != nullptr) discard(replaced);

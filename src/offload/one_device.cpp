@@ -8,22 +8,15 @@
 #include "algorithms/tiles/tiles.hpp"
 #include "offload/call_cut.hpp"
 #include "offload/connection_record.hpp"
+#include "offload/device_memory.hpp"
 #include "offload/device_model.hpp"
 
 namespace ob::offload {
 namespace {
 
-// Device memory that is held back from operands, and the fraction of the memory (one in so many)
-// that a call gets after it ran out of memory.
-constexpr std::uint64_t kSpareBytes = 64 << 10;
-constexpr unsigned kShareOfLittle = 4;
-
-// True if all operands fit at once. Devices count memory in units, and other users have some of it.
 bool fits_at_once(const Device& device, const RoutineCall& call) {
-  const std::uint64_t memory_bytes = device.info().memory_bytes;
-  const std::uint64_t spare_bytes = std::min(memory_bytes / 8, kSpareBytes);
-  return algorithms::bytes_of_all(call.routine, call.arguments) <=
-         static_cast<double>(memory_bytes - spare_bytes);
+  return fits_in_memory(algorithms::bytes_of_all(call.routine, call.arguments),
+                        device.info().memory_bytes);
 }
 
 // The run of one call on one device, in one of several ways.
@@ -49,7 +42,7 @@ class DeviceRun {
     // Other users have much of the memory, or buffers take more of it than expected.
     OB_RETURN_IF_ERROR(acquired_.device().drop_cached_buffers());
     timings_ = {};
-    return run_in_tiles(kShareOfLittle);
+    return run_in_tiles(kShareAfterExhaustion);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "algorithms/exchange/host_exchange.hpp"
 #include "algorithms/exchange/ring_exchange.hpp"
 #include "algorithms/factor/call.hpp"
+#include "offload/device_memory.hpp"
 #include "offload/factor_memory.hpp"
 #include "offload/factor_model.hpp"
 
@@ -14,9 +15,7 @@ namespace ob::offload {
 namespace {
 
 // A smaller call ends before the other servers have answered.
-constexpr double kWorthAsking = 1e9;  // flop
-// The fraction of the device's memory (one in so many) that a call gets after it ran out of memory.
-constexpr std::uint64_t kShareOfLittle = 4;
+constexpr double kWorthFactoring = 1e9;  // flop
 
 // The probe is large enough to show the rate of a link: it takes 8 ms at 1 Gb/s.
 constexpr std::uint64_t kProbeBytes = 1 << 20;
@@ -174,7 +173,7 @@ bool may_be_several(const Execution& execution, const RoutineCall& call) {
   // The devices that take part, and the size of their parts, change the order of sums.
   if (execution.strict()) return false;
   if (execution.config.devices < 2) return false;
-  return execution.config.always_several || call.flops() >= kWorthAsking;
+  return execution.config.always_several || call.flops() >= kWorthFactoring;
 }
 
 }  // namespace
@@ -210,7 +209,7 @@ Status factor_with_little(const Execution& execution, client::AcquiredDevice& ac
   timings = {};
   OB_RETURN_IF_ERROR(make_room(execution, acquired_devices));
   OB_RETURN_IF_ERROR(acquired.device().drop_cached_buffers());
-  return Factorization(execution, acquired_devices, call, kShareOfLittle).run(timings);
+  return Factorization(execution, acquired_devices, call, kShareAfterExhaustion).run(timings);
 }
 
 }  // namespace ob::offload

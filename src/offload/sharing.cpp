@@ -14,7 +14,7 @@ constexpr double kWorthSharingS = 2e-3;
 constexpr int kShares = 8;
 constexpr double kLeastShare = 0.125;
 constexpr double kSharingLoss = 1.1;
-constexpr double kMargin = 1.05;
+constexpr double kSharingMargin = 1.05;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ double choose_share(const Config& config, RoutineRecord& record, const policy::W
   estimate.operands = work.operands;
   estimate.local_s = better_s;
   estimate.remote_s = estimate.remote_again_s = kSharingLoss * slower_s;
-  estimate.margin = kMargin;
+  estimate.margin = kSharingMargin;
   return record.sharing.decide(estimate).target == Target::remote ? share : 0;
 }
 

@@ -23,9 +23,9 @@ using algorithms::CommitGate;
 using Devices = std::span<client::AcquiredDevice* const>;
 
 // A smaller call ends before another thread has begun.
-constexpr double kWorthAsking = 1e7;  // flop
+constexpr double kWorthSplitting = 1e7;  // flop
 // A part that failed runs again, on a new connection or on another device.
-constexpr int kAttempts = 3;
+constexpr int kPartAttempts = 3;
 
 // A part and the device that it is on.
 class PartRun {
@@ -40,7 +40,7 @@ class PartRun {
 
   void run() noexcept {
     try {
-      for (int i = 0; i < kAttempts; ++i) {
+      for (int i = 0; i < kPartAttempts; ++i) {
         timings_ = {};
         status_ = attempt();
         if (status_.ok() || status_.code() == Code::declined || !may_try_again()) break;
@@ -196,7 +196,7 @@ DeviceTrials& trials_of(client::AcquiredDevice& acquired, const RoutineCall& cal
 
 bool may_be_split(const Config& config, const RoutineCall& call) {
   if (config.devices < 2 || !algorithms::can_be_split(call.routine)) return false;
-  return config.always_several || call.flops() >= kWorthAsking;
+  return config.always_several || call.flops() >= kWorthSplitting;
 }
 
 std::optional<Status> split_product(const Execution& execution, client::AcquiredDevice& first,

@@ -4,18 +4,11 @@
 #include <array>
 #include <cstring>
 
+#include "session/piece_limits.hpp"
 #include "wire/byte_swap.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::session {
-namespace {
-
-// Copying a smaller piece through the buffer costs less than the system call's work per piece.
-constexpr std::uint64_t kDirectPieceBytes = 2048;
-constexpr std::size_t kPiecesPerCall = 128;
-
-}  // namespace
-
 MessageReceiver::MessageReceiver(transport::Stream& stream)
     : stream_(stream), buffer_(new std::byte[kBufferBytes]) {}
 

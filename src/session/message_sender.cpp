@@ -4,15 +4,14 @@
 #include <array>
 #include <cstring>
 
+#include "session/piece_limits.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::session {
 namespace {
 
-constexpr std::uint64_t kDirectPieceBytes = 2048;  // as in MessageReceiver
 // copying such a payload costs less than another send
 constexpr std::uint64_t kBufferedPayloadBytes = std::uint64_t{64} * 1024;
-constexpr std::size_t kPiecesPerCall = 128;
 
 }  // namespace
 

@@ -7,14 +7,9 @@
 #include <vector>
 
 #include "verify/equation.hpp"
+#include "verify/pair.hpp"
 
 namespace ob::verify::detail {
-
-/// A complex number with plain products: no library call treats infinities specially.
-struct Pair {
-  double re;
-  double im;
-};
 
 template <class Element>
 inline constexpr bool kIsComplex = !std::is_floating_point_v<Element>;
@@ -24,18 +19,12 @@ template <class Element>
 using ValueOf = std::conditional_t<kIsComplex<Element>, Pair, double>;
 
 inline double absolute(double v) noexcept { return __builtin_fabs(v); }
-inline double absolute(const Pair& v) noexcept {
-  return __builtin_fabs(v.re) + __builtin_fabs(v.im);
-}
 inline void add_to(double& y, double v) noexcept { y += v; }
 inline void add_to(Pair& y, const Pair& v) noexcept {
   y.re += v.re;
   y.im += v.im;
 }
 inline double product(double a, double b) noexcept { return a * b; }
-inline Pair product(const Pair& a, const Pair& b) noexcept {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
 
 /// The element as a value, conjugated or not.
 template <bool kConjugate, class Real>

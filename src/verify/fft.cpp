@@ -9,16 +9,19 @@
 #include <vector>
 
 #include "verify/arithmetic.hpp"
+#include "verify/pair.hpp"
 #include "verify/random.hpp"
 #include "verify/verification.hpp"
 
 namespace ob::verify {
 namespace {
 
+using detail::Pair;
+
 // For a right result, the mean over z of |error of the sum|^2 is the squared 2-norm of the error of
-// the result. A draw above kDeviations times that norm has a probability below 1 / kDeviations^2.
-// kDraws such draws in a row have a probability below 1e-21 (Chebyshev).
-constexpr double kDeviations = 64;
+// the result. A draw above kNormDeviations times that norm has a probability below 1 /
+// kNormDeviations^2. kDraws such draws in a row have a probability below 1e-21 (Chebyshev).
+constexpr double kNormDeviations = 64;
 constexpr int kDraws = 6;
 // The relative error of a transform of N points in the 2-norm is c u log2 N for any algorithm of
 // stable butterflies. The algorithms of Bluestein and Rader, for prime N, take three transforms of
@@ -27,15 +30,7 @@ constexpr double kErrorPerLevel = 8;
 constexpr double kErrorAtLeast = 64;
 constexpr double kPi = 3.14159265358979323846;
 
-struct Pair {
-  double re = 0;
-  double im = 0;
-};
-
-Pair operator*(const Pair& a, const Pair& b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-double magnitude(const Pair& v) { return __builtin_fabs(v.re) + __builtin_fabs(v.im); }
+Pair operator*(const Pair& a, const Pair& b) { return detail::product(a, b); }
 
 // Computes cos and sin of x with their series.  @pre |x| <= pi/4
 Pair circle_octant(double x) {
@@ -77,7 +72,7 @@ class Sum {
   void add(const Pair& v) {
     add(re_, v.re);
     add(im_, v.im);
-    magnitude_ += magnitude(v);
+    magnitude_ += detail::absolute(v);
   }
   Pair value() const { return {re_.sum + re_.rest, im_.sum + im_.rest}; }
   double total_magnitude() const { return magnitude_; }
@@ -227,7 +222,7 @@ class FftTest {
     });
     const Pair a = left.value();
     const Pair b = right.value();
-    const double residual = magnitude({a.re - b.re, a.im - b.im});
+    const double residual = detail::absolute({a.re - b.re, a.im - b.im});
     return compare(residual, largest, energy, left.total_magnitude() + right.total_magnitude());
   }
 
@@ -249,7 +244,7 @@ class FftTest {
     bool finite = true;
     each_line(input_, input, [&](const std::byte* at, const auto&) {
       for (std::uint64_t j = 0; j < input_.counts.back(); ++j, at += input_.strides().back()) {
-        const double m = magnitude(input_.at(at));
+        const double m = detail::absolute(input_.at(at));
         finite = finite && is_finite(m);
         largest = std::max(largest, m);
       }
@@ -277,8 +272,8 @@ class FftTest {
           energy.sum += square;
         } else {
           const Pair other = input_.at(mirror_of(input, index, j));
-          const double off = magnitude({x.re - other.re, x.im + other.im});
-          energy.asymmetry += off * magnitude(weight);
+          const double off = detail::absolute({x.re - other.re, x.im + other.im});
+          energy.asymmetry += off * detail::absolute(weight);
         }
       }
     });
@@ -310,7 +305,7 @@ class FftTest {
     if (!(points * largest < overflow * 0x1p-8)) return {};
     const double norm = square_root(points) * square_root(energy.sum) * largest;
     const double error = (kErrorPerLevel * levels + kErrorAtLeast) * roundoff;
-    const double deviations = std::min(kDeviations, square_root(points) + 1);
+    const double deviations = std::min(kNormDeviations, square_root(points) + 1);
     const double own = 64 * 0x1p-53 * magnitudes;
     const double bound = 2 * deviations * error * norm + own + 4 * points * points * smallest;
     // If the input is not half of a symmetric spectrum, the result depends on the library.

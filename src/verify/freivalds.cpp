@@ -18,7 +18,7 @@ using detail::Vector;
 constexpr std::size_t kRows = 4;
 // A row is suspicious if its residual is more than this many standard deviations of its rounding
 // error, for independent roundings (Higham, section 2.8). A wrong assumption costs only time.
-constexpr double kDeviations = 8;
+constexpr double kProductDeviations = 8;
 constexpr double kDoubleRoundoff = 0x1p-53;
 
 constexpr bool is_single(Precision p) { return p == Precision::s || p == Precision::c; }
@@ -124,7 +124,7 @@ class Test {
     const auto n = static_cast<double>(equation_.cols);
     const double library = square_root(limits_.roundings) * limits_.roundoff;
     const double own = square_root(limits_.roundings + 2 * n) * kDoubleRoundoff;
-    const double usual = kDeviations * limits_.parts * (library + own) / square_root(n);
+    const double usual = kProductDeviations * limits_.parts * (library + own) / square_root(n);
     std::vector<std::pair<double, std::uint64_t>> suspicious;
     for (std::uint64_t i = 0; i < equation_.rows; ++i) {
       const double residual = detail::absolute(r.value[i]);

@@ -11,6 +11,7 @@
 #include "algorithms/exchange/panel_exchange.hpp"
 #include "algorithms/factor/column_distribution.hpp"
 #include "algorithms/factor/indices.hpp"
+#include "algorithms/factor/plan.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
 
@@ -38,9 +39,6 @@ class BlockedFactorization {
   virtual void release_devices() = 0;
 
  protected:
-  /// Panels of other devices that a device holds: one is used, one arrives.
-  static constexpr std::size_t kSlots = 2;
-
   /// @param end_panel blocks before it are factored, the others only updated
   /// @pre distribution.devices() == exchange.size()
   BlockedFactorization(PanelExchange& exchange, ColumnDistribution distribution,
@@ -83,7 +81,7 @@ class BlockedFactorization {
   bool owns(Rank rank, BlockIndex block) const {
     return slab(rank).contains(block) && distribution_.owner(block) == rank;
   }
-  static std::size_t slot_of(BlockIndex panel) { return panel.value() % kSlots; }
+  static std::size_t slot_of(BlockIndex panel) { return panel.value() % kPanelSlots; }
 
  private:
   Status run_rank(Rank rank);

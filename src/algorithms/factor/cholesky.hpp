@@ -46,7 +46,7 @@ class CholeskyFactorization final : public BlockedFactorization {
         : own(device), infos(device), slots{DeviceBuffer(device), DeviceBuffer(device)} {}
     DeviceBuffer own;
     DeviceBuffer infos;
-    DeviceBuffer slots[kSlots];
+    DeviceBuffer slots[kPanelSlots];
   };
   Status allocate(Rank rank) override;
   Status send_block(Rank rank, BlockIndex block) override;

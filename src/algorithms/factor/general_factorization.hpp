@@ -34,7 +34,7 @@ class GeneralFactorization : public BlockedFactorization {
         : own(device), infos(device), slots{DeviceBuffer(device), DeviceBuffer(device)} {}
     DeviceBuffer own;  // columns, then the vector
     DeviceBuffer infos;
-    DeviceBuffer slots[kSlots];  // a panel without gaps, then its part of the vector
+    DeviceBuffer slots[kPanelSlots];  // a panel without gaps, then its part of the vector
   };
   /// @param entry_bytes of the vector, one for each column of a panel: tau or pivots
   GeneralFactorization(PanelExchange& exchange, const Problem& problem,

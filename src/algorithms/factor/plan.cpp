@@ -4,27 +4,25 @@
 #include <cmath>
 #include <vector>
 
+#include "algorithms/device_buffer.hpp"
+#include "algorithms/real.hpp"
+
 namespace ob::algorithms {
 namespace {
 
-// Panels of other devices on a device: one is used, one arrives.
-constexpr double kSlots = 2;
-// Devices count memory in units, and there are four buffers.
 constexpr double kBuffers = 4;
-constexpr double kUnitBytes = 4096;
 // The bytes of a column besides its elements, at most: a pivot or the factor of a reflector.
 constexpr double kEntryBytes = 16;
-
-double real(std::uint64_t number) { return static_cast<double>(number); }
 
 }  // namespace
 
 double factor_memory_bytes(const FactorShape& shape, std::uint64_t block, std::uint64_t rows,
                            std::uint64_t columns) {
-  const double elements = real(rows) * real(columns) + kSlots * real(shape.rows()) * real(block);
+  const double elements =
+      real(rows) * real(columns) + kPanelSlots * real(shape.rows()) * real(block);
   const double infos = 8 * (real(shape.n) / std::max(1.0, real(block)) + 2);
-  const double entries = kEntryBytes * (real(shape.n) + kSlots * real(block));
-  return shape.element_bytes * elements + entries + infos + kBuffers * kUnitBytes;
+  const double entries = kEntryBytes * (real(shape.n) + kPanelSlots * real(block));
+  return shape.element_bytes * elements + entries + infos + kBuffers * kAllocationUnitBytes;
 }
 
 double factor_memory_bytes(const FactorShape& shape, const FactorPlan& plan) {

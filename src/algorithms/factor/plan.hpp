@@ -22,6 +22,9 @@ struct FactorShape {
   std::uint64_t rows() const { return kind == Kind::cholesky ? n : m; }
 };
 
+/// Panels of other devices that a device holds: one is used, one arrives.
+inline constexpr std::size_t kPanelSlots = 2;
+
 /// On the first so many devices, in blocks of so many columns.
 struct FactorPlan {
   std::size_t devices = 1;

@@ -11,7 +11,7 @@
 namespace ob::algorithms {
 namespace {
 
-using Kind = FactorShape::Kind;
+using FactorKind = FactorShape::Kind;
 
 // From wide to narrow: narrow blocks take longer to simulate.
 constexpr std::uint64_t kBlocks[] = {1024, 768, 512, 384, 256, 192, 128, 96, 64, 32};
@@ -19,9 +19,8 @@ constexpr std::uint64_t kBlocks[] = {1024, 768, 512, 384, 256, 192, 128, 96, 64,
 // are clearly slower than the best end the search.
 constexpr double kFarSide = 1.02;
 constexpr int kWorseInARow = 2;
-constexpr std::size_t kSlots = 2;
 // Another device is used only if it shortens the time to this share.
-constexpr double kClearly = 0.97;
+constexpr double kWorthAnother = 0.97;
 // Devices whose rates differ by less get equal parts: measurements are not more precise.
 constexpr double kUnequal = 1.1;
 
@@ -45,43 +44,44 @@ class Parts {
   double panel_flop(BlockIndex panel) const {
     const double m = height(panel);
     const double w = width(panel);
-    if (shape_.kind == Kind::cholesky) return scale_ * (w * w * w / 3 + (m - w) * w * w);
+    if (shape_.kind == FactorKind::cholesky) return scale_ * (w * w * w / 3 + (m - w) * w * w);
     const double least = std::min(m, w);
     const double flop = least * least * (std::max(m, w) - least / 3);
-    return scale_ * flop * (shape_.kind == Kind::qr ? 2 : 1);
+    return scale_ * flop * (shape_.kind == FactorKind::qr ? 2 : 1);
   }
-  double panel_calls() const { return shape_.kind == Kind::cholesky ? 2 : 1; }
+  double panel_calls() const { return shape_.kind == FactorKind::cholesky ? 2 : 1; }
   // The update of one block with a panel.
   double update_flop(BlockIndex panel, BlockIndex block) const {
     const double m = height(panel);
     const double k = depth(panel);
     const double w = width(block);
     switch (shape_.kind) {
-      case Kind::cholesky: return scale_ * (w * (w + 1) * k + 2 * (height(block) - w) * w * k);
-      case Kind::lu: return scale_ * (k * k * w + 2 * (m - k) * w * k);
-      case Kind::qr: return scale_ * 2 * w * k * (2 * m - k);
+      case FactorKind::cholesky:
+        return scale_ * (w * (w + 1) * k + 2 * (height(block) - w) * w * k);
+      case FactorKind::lu: return scale_ * (k * k * w + 2 * (m - k) * w * k);
+      case FactorKind::qr: return scale_ * 2 * w * k * (2 * m - k);
     }
     return 0;
   }
   // The calls that update `count` blocks at once.
   double update_calls(BlockIndex panel, std::size_t count) const {
-    if (shape_.kind == Kind::cholesky) return 2 * static_cast<double>(count);
-    return shape_.kind == Kind::qr ? 1 : 2 + depth(panel);
+    if (shape_.kind == FactorKind::cholesky) return 2 * static_cast<double>(count);
+    return shape_.kind == FactorKind::qr ? 1 : 2 + depth(panel);
   }
   double block_bytes(BlockIndex block) const {
     const double w = width(block);
-    if (shape_.kind != Kind::cholesky) return element() * w * static_cast<double>(shape_.m);
+    if (shape_.kind != FactorKind::cholesky) return element() * w * static_cast<double>(shape_.m);
     return element() * (w * height(block) - w * (w - 1) / 2);
   }
   double peer_message_bytes(BlockIndex panel) const {
     const double m = height(panel);
     const double k = depth(panel);
-    if (shape_.kind == Kind::cholesky) return element() * (m - width(panel)) * k;
-    return element() * m * k + k * (shape_.kind == Kind::lu ? 8 : element());
+    if (shape_.kind == FactorKind::cholesky) return element() * (m - width(panel)) * k;
+    return element() * m * k + k * (shape_.kind == FactorKind::lu ? 8 : element());
   }
   // A panel of an earlier slab, for a slab that begins with block `first`.
   double reloaded_bytes(BlockIndex panel, BlockIndex first) const {
-    if (shape_.kind != Kind::cholesky) return peer_message_bytes(panel);
+    if (shape_.kind != FactorKind::cholesky) return peer_message_bytes(panel);
     return element() * height(first) * depth(panel);
   }
 
@@ -117,7 +117,7 @@ class Simulation {
     double thread = 0;    // the rank itself, which waits for its sends and receives
     double computed = 0;  // its device
     double home = 0;      // the last result so far is on the host
-    double slot_free[kSlots] = {};
+    double slot_free[kPanelSlots] = {};
     BlockIndex next_to_send;
   };
 
@@ -183,7 +183,7 @@ class Simulation {
       RankState& state = ranks_[at.value()];
       reloaded_ += bytes;
       // all of them are on the host since the end of the slab before
-      const double ready = std::max(state.thread, state.slot_free[panel.value() % kSlots]);
+      const double ready = std::max(state.thread, state.slot_free[panel.value() % kPanelSlots]);
       state.thread = links_.send(at.value(), bytes, ready) + model_.handover_s;
     }
   }
@@ -197,7 +197,7 @@ class Simulation {
       const Rank at((owner.value() + i) % ranks_.size());
       if (!needs(at, panel)) continue;
       RankState& state = ranks_[at.value()];
-      const double free = std::max(state.thread, state.slot_free[panel.value() % kSlots]);
+      const double free = std::max(state.thread, state.slot_free[panel.value() % kPanelSlots]);
       received_ += bytes;
       LinkClock::Passing here;
       if (model_.route == Route::relay) {
@@ -241,7 +241,7 @@ class Simulation {
       const bool made_next = makes_next && blocks_.owner(next) == at;
       const BlockIndex rest = std::max(made_next ? next + 1 : next, slab_.first);
       if (panel > BlockIndex(0)) update(at, panel, blocks_.next_of(at, rest), slab_.end);
-      ranks_[at.value()].slot_free[panel.value() % kSlots] = ranks_[at.value()].computed;
+      ranks_[at.value()].slot_free[panel.value() % kPanelSlots] = ranks_[at.value()].computed;
     }
   }
 
@@ -312,7 +312,7 @@ FactorPlan choose_factor_plan(const FactorShape& shape, const ExchangeModel& mod
   for (std::size_t devices = alone_s > 0 ? 2 : 1; devices <= model.ranks.size(); ++devices) {
     const FactorPlan fastest = choose_block(shape, model, devices);
     if (fastest.devices == 0) continue;
-    if (best.devices == 0 || fastest.seconds < kClearly * best.seconds) best = fastest;
+    if (best.devices == 0 || fastest.seconds < kWorthAnother * best.seconds) best = fastest;
   }
   return best;
 }

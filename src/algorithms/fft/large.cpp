@@ -50,8 +50,6 @@ void pack(FftTask& task, bool input, std::byte* data) {
   }
 }
 
-enum class Towards { packed, array };
-
 void copy_array(const FftArray& array, std::byte* packed, Towards towards) {
   std::array<CopyAxis, Layout::kMaxDimensions> axes;
   std::int64_t stride = array.element_bytes;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/device_buffer.hpp"
 #include "algorithms/strided_copy.hpp"
 #include "base/layout.hpp"
 
@@ -13,15 +14,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Devices in host memory allocate whole pages; other devices round less.
-constexpr std::uint64_t kUnitBytes = 4096;
 // Larger pieces gain nothing: they make the first and the last transfer longer, which do not
 // overlap with other work.
 constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
 // Contiguous runs of at least this size are transferred directly from and to the caller's array.
 constexpr std::uint64_t kDirectBytes = 4096;
 
-std::uint64_t whole_units(std::uint64_t size_bytes) { return size_bytes / kUnitBytes * kUnitBytes; }
+std::uint64_t whole_units(std::uint64_t size_bytes) {
+  return size_bytes / kAllocationUnitBytes * kAllocationUnitBytes;
+}
 
 std::uint64_t ns_since(Clock::time_point from) {
   return static_cast<std::uint64_t>(
@@ -49,8 +50,6 @@ std::optional<Layout> direct(const FftTask& task, bool input) {
   if (layout.piece_bytes() < kDirectBytes && !layout.contiguous()) return std::nullopt;
   return layout;
 }
-
-enum class Towards { packed, array };
 
 void move(const FftTask& task, bool input, std::byte* packed, Towards towards) {
   const auto dimensions = side(task, input);

@@ -11,9 +11,9 @@
 namespace ob::algorithms {
 namespace {
 
-class Rank {
+class RankUpdate {
  public:
-  Rank(PanelCall& call, const PanelShape& shape, const PanelSchedule& schedule)
+  RankUpdate(PanelCall& call, const PanelShape& shape, const PanelSchedule& schedule)
       : call_(call),
         shape_(shape),
         schedule_(schedule),
@@ -125,7 +125,7 @@ class Rank {
 }  // namespace
 
 Status run_rank(PanelCall& call, const PanelShape& shape, const PanelSchedule& schedule) {
-  return Rank(call, shape, schedule).run();
+  return RankUpdate(call, shape, schedule).run();
 }
 
 }  // namespace ob::algorithms

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
+#include "algorithms/real.hpp"
+
 namespace ob::algorithms {
 namespace {
 
 using Form = PanelShape::Form;
-using Kind = PanelStep::Kind;
+using StepKind = PanelStep::Kind;
 
 constexpr unsigned kMostPanels = 16;
 
-double real(std::uint64_t number) { return static_cast<double>(number); }
 double triangle(std::uint64_t order) { return real(order) * (real(order) + 1) / 2; }
 double factors(const PanelShape& shape) { return shape.form == Form::rank_2k ? 2 : 1; }
 
@@ -29,12 +30,12 @@ class Play {
   double seconds() {
     for (const PanelStep& step : schedule_.steps) {
       switch (step.kind) {
-        case Kind::send_whole:
+        case StepKind::send_whole:
           send(schedule_.in_strips ? rectangle() : triangle(shape_.order));
           break;
-        case Kind::send: send(step); break;
-        case Kind::call: call(step); break;
-        case Kind::fetch: timeline_.fetch(result(step) * shape_.element_bytes); break;
+        case StepKind::send: send(step); break;
+        case StepKind::call: call(step); break;
+        case StepKind::fetch: timeline_.fetch(result(step) * shape_.element_bytes); break;
       }
     }
     return timeline_.seconds();
@@ -108,14 +109,14 @@ PanelSchedule schedule_panels(const PanelShape& shape, unsigned parts) {
   PanelSchedule made;
   const bool one_side = shape.form == Form::one_side;
   made.panels = cut(one_side ? shape.length : shape.order, parts);
-  if (one_side) made.steps.push_back({Kind::send_whole, 0, 0});
+  if (one_side) made.steps.push_back({StepKind::send_whole, 0, 0});
   for (unsigned panel = 0; panel < made.panels.size(); ++panel) {
-    made.steps.push_back({Kind::send, panel, panel});
+    made.steps.push_back({StepKind::send, panel, panel});
     // The tile of the diagonal is last: it takes half as much computation, so the wait at the end
     // is shorter.
     for (unsigned other = one_side ? panel : 0; other <= panel; ++other) {
-      made.steps.push_back({Kind::call, panel, other});
-      made.steps.push_back({Kind::fetch, panel, other});
+      made.steps.push_back({StepKind::call, panel, other});
+      made.steps.push_back({StepKind::fetch, panel, other});
     }
   }
   return made;
@@ -125,16 +126,16 @@ PanelSchedule schedule_strips(const PanelShape& shape, unsigned parts) {
   PanelSchedule made;
   made.in_strips = true;
   made.panels = cut(shape.order, parts);
-  made.steps.push_back({Kind::send_whole, 0, 0});
+  made.steps.push_back({StepKind::send_whole, 0, 0});
   const auto count = static_cast<unsigned>(made.panels.size());
   for (unsigned i = 0; i < count; ++i) {
     const unsigned panel = shape.backward ? count - 1 - i : i;
-    made.steps.push_back({Kind::send, panel, panel});
-    made.steps.push_back({Kind::call, panel, panel});
-    if (!shape.late) made.steps.push_back({Kind::fetch, panel, panel});
+    made.steps.push_back({StepKind::send, panel, panel});
+    made.steps.push_back({StepKind::call, panel, panel});
+    if (!shape.late) made.steps.push_back({StepKind::fetch, panel, panel});
   }
   for (unsigned panel = 0; shape.late && panel < count; ++panel) {
-    made.steps.push_back({Kind::fetch, panel, panel});
+    made.steps.push_back({StepKind::fetch, panel, panel});
   }
   return made;
 }

@@ -15,11 +15,6 @@ constexpr unsigned kLongestPause = 1023;
 // The most doublings of the number of checks that must find a chunk unchanged before it is armed.
 constexpr unsigned kMostDoublings = 6;
 
-bool same(const Region& a, const Region& b) noexcept {
-  return a.offset_bytes == b.offset_bytes && a.element_bytes == b.element_bytes &&
-         a.triangle == b.triangle && a.rows == b.rows && a.cols == b.cols && a.ld == b.ld;
-}
-
 AddressRange extent_of(const std::byte* data, const Region& region) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(data) + region.offset_bytes;
   return {begin, begin + extent_bytes(region)};
@@ -29,7 +24,7 @@ AddressRange extent_of(const std::byte* data, const Region& region) noexcept {
 
 void OperandDigests::look(const PageTracking& tracking, const std::byte* data, const Region& home,
                           std::uint64_t chunk_bytes, bool stays) {
-  if (data != data_ || !same(home, home_) || chunk_bytes != chunk_bytes_) {
+  if (data != data_ || home != home_ || chunk_bytes != chunk_bytes_) {
     seen_.clear();
     data_ = data;
     home_ = home;

@@ -25,12 +25,6 @@ Region shape_of(Region region) noexcept {
   return region;
 }
 
-bool same(const Region& a, const Region& b) noexcept {
-  return a.offset_bytes == b.offset_bytes && a.element_bytes == b.element_bytes &&
-         a.rows == b.rows && a.cols == b.cols && a.ld == b.ld && a.word_bytes == b.word_bytes &&
-         a.triangle == b.triangle;
-}
-
 bool covers(Triangle valid, Triangle wanted) noexcept {
   if (valid == Triangle::full || valid == wanted) return true;
   return (valid == Triangle::upper && wanted == Triangle::upper_strict) ||
@@ -111,7 +105,7 @@ Residency::Place Residency::find(const PlacedOperand& operand) {
   const Region home = shape_of(operand.home);
   const Region there = shape_of(operand.there);
   return std::find_if(copies_.begin(), copies_.end(), [&](const Copy& copy) {
-    return copy.data == operand.data && same(copy.home, home) && same(copy.there, there);
+    return copy.data == operand.data && copy.home == home && copy.there == there;
   });
 }
 

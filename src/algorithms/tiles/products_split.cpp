@@ -14,18 +14,18 @@ namespace {
 // and columns.
 constexpr std::uint64_t kGrain = 32;
 
-enum class Form { none, product, one_side, rank };
+enum class SplitForm { none, product, one_side, rank };
 
-Form form_of(const Descriptor& routine) noexcept {
+SplitForm form_of(const Descriptor& routine) noexcept {
   const std::string_view base = routine.base;
-  if (base == "gemm") return Form::product;
+  if (base == "gemm") return SplitForm::product;
   for (const std::string_view one : {"symm", "hemm", "trmm", "trsm"}) {
-    if (base == one) return Form::one_side;
+    if (base == one) return SplitForm::one_side;
   }
   for (const std::string_view one : {"syrk", "herk", "syr2k", "her2k"}) {
-    if (base == one) return Form::rank;
+    if (base == one) return SplitForm::rank;
   }
-  return Form::none;
+  return SplitForm::none;
 }
 
 // The position where the share `done` of the work ends: in a rectangle, or in the columns of a
@@ -163,14 +163,16 @@ std::vector<CallPart> split_product(const Descriptor& routine, const Argument* a
 
 }  // namespace
 
-bool can_be_split(const Descriptor& routine) noexcept { return form_of(routine) != Form::none; }
+bool can_be_split(const Descriptor& routine) noexcept {
+  return form_of(routine) != SplitForm::none;
+}
 
 std::vector<CallPart> split_call(const Descriptor& routine, const Argument* arguments,
                                  std::span<const double> weights) {
-  if (form_of(routine) == Form::product) return split_product(routine, arguments, weights);
+  if (form_of(routine) == SplitForm::product) return split_product(routine, arguments, weights);
   const Splitter splitter(routine, arguments);
   std::vector<CallPart> parts;
-  if (form_of(routine) == Form::rank) {
+  if (form_of(routine) == SplitForm::rank) {
     for (const Range& range : cut_by(splitter.dim("n"), weights, true)) {
       parts.push_back(splitter.whole());
       parts.back().diagonal = range;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/real.hpp"
+
 namespace ob::algorithms {
 namespace {
 
@@ -18,8 +20,6 @@ constexpr double kThinness = 40;
 constexpr std::uint64_t kLeastPanels = 8;
 // The strips of a square matrix take one part in this many of the memory.
 constexpr std::uint64_t kStripPart = 8;
-
-double real(std::uint64_t number) { return static_cast<double>(number); }
 
 std::uint64_t even(std::uint64_t length, std::uint64_t part) {
   const std::uint64_t parts = (length + part - 1) / part;

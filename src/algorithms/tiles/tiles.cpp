@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/device_buffer.hpp"
 #include "algorithms/panels/gemm_pipeline.hpp"
 #include "algorithms/panels/panels.hpp"
 #include "algorithms/tiles/call.hpp"
@@ -10,13 +11,13 @@
 namespace ob::algorithms {
 namespace {
 
-// Devices round buffers up to this unit, so each buffer may lose up to one unit.
-constexpr std::uint64_t kUnitBytes = 4096;
+// Each buffer may lose up to one unit of allocation.
 constexpr std::uint64_t kMostBuffers = 10;
 
 // The part of a device's memory that tiles can use.
 std::uint64_t usable(std::uint64_t memory_bytes) {
-  return memory_bytes - std::min(memory_bytes - memory_bytes / 8, kMostBuffers * kUnitBytes);
+  return memory_bytes -
+         std::min(memory_bytes - memory_bytes / 8, kMostBuffers * kAllocationUnitBytes);
 }
 
 double elements_to(const TiledShape& shape, std::uint64_t memory) {

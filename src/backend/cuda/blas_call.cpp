@@ -11,7 +11,8 @@
 namespace ob::cuda {
 namespace {
 
-using Call = cublasStatus_t (*)(const BlasTable& table, cublasHandle_t handle, RowParameters& row);
+using BlasFunction = cublasStatus_t (*)(const BlasTable& table, cublasHandle_t handle,
+                                        RowParameters& row);
 
 template <auto kFunction>
 cublasStatus_t call(const BlasTable& table, cublasHandle_t handle, RowParameters& row) {
@@ -19,18 +20,18 @@ cublasStatus_t call(const BlasTable& table, cublasHandle_t handle, RowParameters
   return call_with(table.*kFunction, handle, row);
 }
 
-struct Row {
+struct BlasRow {
   std::string_view name;
-  Call call;
+  BlasFunction call;
 };
 #define OB_CUDA_ROW(routine, function) {#routine, &call<&BlasTable::function>},
-constexpr Row kRows[] = {OB_CUBLAS_ROWS(OB_CUDA_ROW)};
+constexpr BlasRow kBlasRows[] = {OB_CUBLAS_ROWS(OB_CUDA_ROW)};
 #undef OB_CUDA_ROW
 
-Call find(const Descriptor& routine) {
+BlasFunction find_function(const Descriptor& routine) {
   static const auto rows = [] {
-    std::unordered_map<std::uint32_t, Call> calls;
-    for (const Row& row : kRows) {
+    std::unordered_map<std::uint32_t, BlasFunction> calls;
+    for (const BlasRow& row : kBlasRows) {
       if (const Descriptor* known = routines::find(row.name)) calls[known->id] = row.call;
     }
     return calls;
@@ -80,7 +81,7 @@ std::uint8_t accuracies_of_blas() noexcept {
   return modes;
 }
 
-bool cublas_has(const Descriptor& routine) noexcept { return find(routine) != nullptr; }
+bool cublas_has(const Descriptor& routine) noexcept { return find_function(routine) != nullptr; }
 
 Status run_cublas(StreamContext& context, const Descriptor& routine, const Argument* arguments) {
   OB_EXPECT(cublas_has(routine));
@@ -91,7 +92,7 @@ Status run_cublas(StreamContext& context, const Descriptor& routine, const Argum
   OB_ASSIGN_OR_RETURN(cublasHandle_t handle, context.handles.blas());
   OB_RETURN_IF_ERROR(set_modes(context, *table, handle, routine));
   RowParameters row(routine, arguments, operands);
-  return table->check(find(routine)(*table, handle, row), routine.name);
+  return table->check(find_function(routine)(*table, handle, row), routine.name);
 }
 
 }  // namespace ob::cuda

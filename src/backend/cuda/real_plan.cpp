@@ -11,7 +11,7 @@ namespace ob::cuda {
 namespace {
 
 // The size of a block of lines. It is large enough to keep any device busy.
-constexpr std::uint64_t kBlockBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kBatchBytes = std::uint64_t{64} << 20;
 
 Result<FftPass> pass_of(const FftTable& table, const FftPlan& through, std::uint64_t batch) {
   FftShape shape;
@@ -52,7 +52,7 @@ Status RealPlan::add(const FftTable& table, std::size_t dimension) {
   std::uint64_t inner = 1;
   for (std::size_t d = dimension + 1; d < plan_.rank; ++d) inner *= plan_.n[d];
   const std::uint64_t line_bytes = std::max(input_bytes(through), output_bytes(through));
-  const std::uint64_t batch = std::clamp<std::uint64_t>(kBlockBytes / line_bytes, 1, lines);
+  const std::uint64_t batch = std::clamp<std::uint64_t>(kBatchBytes / line_bytes, 1, lines);
   OB_ASSIGN_OR_RETURN(FftPass block, pass_of(table, through, batch));
   std::vector<FftPass> rest;
   if (lines % batch != 0) {

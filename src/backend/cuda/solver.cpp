@@ -11,8 +11,8 @@
 namespace ob::cuda {
 namespace {
 
-using Call = cusolverStatus_t (*)(const SolverTable& table, cusolverDnHandle_t handle,
-                                  RowParameters& row);
+using SolverFunction = cusolverStatus_t (*)(const SolverTable& table, cusolverDnHandle_t handle,
+                                            RowParameters& row);
 
 template <auto kFunction>
 cusolverStatus_t call(const SolverTable& table, cusolverDnHandle_t handle, RowParameters& row) {
@@ -26,10 +26,10 @@ constexpr bool is_narrow(Status (*)(Parameters...)) {
   return (std::is_same_v<Parameters, int> || ...);
 }
 
-struct Row {
+struct SolverRow {
   std::string_view name;
-  Call ask;  // queries the workspace; nullptr: the function needs none
-  Call run;
+  SolverFunction ask;  // queries the workspace; nullptr: the function needs none
+  SolverFunction run;
   bool narrow;
 };
 
@@ -38,14 +38,15 @@ struct Row {
    is_narrow(decltype(&::function){})},
 #define OB_CUDA_PLAIN_ROW(routine, function) \
   {#routine, nullptr, &call<&SolverTable::function>, false},
-constexpr Row kRows[] = {OB_CUSOLVER_ROWS(OB_CUDA_ROW) OB_CUSOLVER_PLAIN_ROWS(OB_CUDA_PLAIN_ROW)};
+constexpr SolverRow kSolverRows[] = {OB_CUSOLVER_ROWS(OB_CUDA_ROW)
+                                         OB_CUSOLVER_PLAIN_ROWS(OB_CUDA_PLAIN_ROW)};
 #undef OB_CUDA_ROW
 #undef OB_CUDA_PLAIN_ROW
 
-const Row* find(const Descriptor& routine) {
+const SolverRow* find_row(const Descriptor& routine) {
   static const auto rows = [] {
-    std::unordered_map<std::uint32_t, const Row*> found;
-    for (const Row& row : kRows) {
+    std::unordered_map<std::uint32_t, const SolverRow*> found;
+    for (const SolverRow& row : kSolverRows) {
       if (const Descriptor* known = routines::find(row.name)) found[known->id] = &row;
     }
     return found;
@@ -71,7 +72,8 @@ Status check_integers(const Descriptor& routine, const Argument* arguments) {
 // A call of one row.
 class Run {
  public:
-  Run(StreamContext& context, const Descriptor& routine, const Argument* arguments, const Row& row)
+  Run(StreamContext& context, const Descriptor& routine, const Argument* arguments,
+      const SolverRow& row)
       : context_(context),
         routine_(routine),
         arguments_(arguments),
@@ -155,7 +157,7 @@ class Run {
   StreamContext& context_;
   const Descriptor& routine_;
   const Argument* const arguments_;
-  const Row& row_;
+  const SolverRow& row_;
   const Operands operands_;
   const SolverTable* table_ = nullptr;
   cusolverDnHandle_t handle_ = nullptr;
@@ -165,12 +167,12 @@ class Run {
 
 }  // namespace
 
-bool solver_has(const Descriptor& routine) noexcept { return find(routine) != nullptr; }
+bool solver_has(const Descriptor& routine) noexcept { return find_row(routine) != nullptr; }
 
 Result<std::int64_t> run_solver(StreamContext& context, const Descriptor& routine,
                                 const Argument* arguments) {
   OB_EXPECT(solver_has(routine));
-  return Run(context, routine, arguments, *find(routine)).run();
+  return Run(context, routine, arguments, *find_row(routine)).run();
 }
 
 }  // namespace ob::cuda

@@ -8,7 +8,7 @@ namespace ob::cuda {
 namespace {
 
 // The block size with which copies by the host and by the device overlap well (docs/backends.md).
-constexpr std::uint64_t kBlockBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kStagingBlockBytes = std::uint64_t{4} << 20;
 // cudaMemcpy2D takes no larger pitch (cudaDevAttrMaxPitch of all devices so far).
 constexpr std::uint64_t kMaxPitch = INT32_MAX;
 
@@ -22,7 +22,7 @@ StreamCopies::~StreamCopies() {
 
 Status StreamCopies::prepare(std::uint64_t total_bytes) {
   const Runtime& cuda = context_.runtime();
-  const std::uint64_t wanted = std::min(total_bytes, kBlockBytes);
+  const std::uint64_t wanted = std::min(total_bytes, kStagingBlockBytes);
   for (unsigned i = 0; i < kSlots; ++i) {
     if (i > 0 && total_bytes <= wanted) return {};  // one block is enough
     if (blocks_[i].size_bytes() < wanted) {
@@ -84,7 +84,7 @@ Status StreamCopies::upload_blocks(const Layout& device, const Layout& host) {
   unsigned slot = 0;
   for (std::uint64_t done = 0; done < total; slot = (slot + 1) % kSlots) {
     OB_RETURN_IF_ERROR(wait(slot));
-    const std::uint64_t n = std::min(total - done, kBlockBytes);
+    const std::uint64_t n = std::min(total - done, kStagingBlockBytes);
     (void)gather(from, {blocks_[slot].data(), n});
     const Layout packed = Layout::bytes(blocks_[slot].data(), n);
     Layout::Cursor block(packed);
@@ -106,9 +106,9 @@ Status StreamCopies::download_blocks(const Layout& device, const Sink& sink) {
   const std::uint64_t total = device.total_bytes();
   OB_RETURN_IF_ERROR(prepare(total));
   Layout::Cursor from(device);
-  const std::uint64_t count = (total + kBlockBytes - 1) / kBlockBytes;
+  const std::uint64_t count = (total + kStagingBlockBytes - 1) / kStagingBlockBytes;
   const auto bytes = [&](std::uint64_t i) {
-    return std::min(total - i * kBlockBytes, kBlockBytes);
+    return std::min(total - i * kStagingBlockBytes, kStagingBlockBytes);
   };
   for (std::uint64_t i = 0; i <= count; ++i) {
     if (i < count) {

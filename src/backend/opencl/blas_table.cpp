@@ -7,7 +7,7 @@
 namespace ob::opencl {
 namespace {
 
-constexpr const char* kSoname = "libclblast.so.1";
+constexpr const char* kClblastSoname = "libclblast.so.1";
 
 Code code_of(CLBlastStatusCode result) {
   switch (result) {
@@ -23,11 +23,11 @@ Code code_of(CLBlastStatusCode result) {
 
 // The library is never unloaded. It keeps its compiled programs until the process ends.
 Result<BlasTable> BlasTable::open() {
-  void* const library = dlopen(kSoname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  void* const library = dlopen(kClblastSoname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* reason = dlerror();
     return Status(Code::unavailable, "no CLBlast here (" +
-                                         std::string(reason != nullptr ? reason : kSoname) +
+                                         std::string(reason != nullptr ? reason : kClblastSoname) +
                                          "); install the Debian package libclblast1");
   }
   BlasTable table;
@@ -39,7 +39,7 @@ Result<BlasTable> BlasTable::open() {
   OB_CLBLAST_SIZES(OB_CLBLAST_FILL)
 #undef OB_CLBLAST_FILL
   if (missing != nullptr) {
-    return Status(Code::unavailable, std::string(kSoname) + " has no " + missing);
+    return Status(Code::unavailable, std::string(kClblastSoname) + " has no " + missing);
   }
   return table;
 }

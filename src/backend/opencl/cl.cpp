@@ -5,7 +5,7 @@
 namespace ob::opencl {
 namespace {
 
-constexpr const char* kSoname = "libOpenCL.so.1";
+constexpr const char* kLoaderSoname = "libOpenCL.so.1";
 constexpr cl_int kNoPlatform = -1001;  // the loader's CL_PLATFORM_NOT_FOUND_KHR
 
 struct ErrorName {
@@ -80,7 +80,7 @@ Result<Cl> Cl::open(const std::string& soname) {
 }
 
 Result<const Cl*> Cl::get() {
-  static const Result<Cl> opened = open(kSoname);
+  static const Result<Cl> opened = open(kLoaderSoname);
   if (!opened.ok()) return opened.status();
   return &opened.value();
 }

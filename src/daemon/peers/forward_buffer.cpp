@@ -4,14 +4,9 @@
 #include <new>
 #include <utility>
 
+#include "daemon/peers/intervals.hpp"
+
 namespace ob::daemon {
-namespace {
-
-// A waiting read() checks at this interval whether it is cancelled.
-constexpr std::chrono::milliseconds kPollInterval{50};
-
-}  // namespace
-
 Result<ForwardBlocks::Block> ForwardBlocks::acquire() {
   {
     const std::lock_guard lock(mutex_);
@@ -72,7 +67,7 @@ Result<std::span<const std::byte>> ForwardBuffer::read(const std::function<bool(
     return !parts_.empty() && parts_.front().filled_bytes > consumed_bytes_;
   };
   while (failure_.ok() && !has_bytes()) {
-    changed_.wait_for(lock, kPollInterval);
+    changed_.wait_for(lock, kCancelCheckInterval);
     if (cancelled()) return Status(Code::unavailable, "the peer message is no longer wanted");
   }
   OB_RETURN_IF_ERROR(failure_);

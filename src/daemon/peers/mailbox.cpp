@@ -4,13 +4,13 @@
 #include <string>
 #include <utility>
 
+#include "daemon/peers/intervals.hpp"
+
 namespace ob::daemon {
 namespace {
 
 // No algorithm of Outboard posts more receives at once.
 constexpr std::size_t kMostPosted = 4096;
-// A source whose message has no receive checks at this interval whether it is cancelled.
-constexpr std::chrono::milliseconds kPollInterval{50};
 
 bool same_shape(const Region& a, const Region& b) noexcept {
   return a.rows == b.rows && a.cols == b.cols && a.element_bytes == b.element_bytes &&
@@ -103,7 +103,7 @@ Result<PostedReceive> Mailbox::match(const wire::PeerMessage& peer_message,
       ++arriving_;
       return receive;
     }
-    changed_.wait_for(lock, kPollInterval);
+    changed_.wait_for(lock, kCancelCheckInterval);
     if (cancelled()) return Status(Code::unavailable, "the sender of the peer message has left");
   }
 }

@@ -5,12 +5,11 @@
 #include <utility>
 
 #include "daemon/io/log.hpp"
+#include "daemon/peers/intervals.hpp"
 
 namespace ob::daemon {
 namespace {
 
-// A link without messages checks at this interval that its other end is there.
-constexpr std::chrono::milliseconds kPollInterval{1000};
 // No client has more in flight.
 constexpr std::size_t kMostPending = 4096;
 
@@ -98,7 +97,7 @@ void PeerLink::run() {
       send_next(lock);
     } else if (closing_) {
       break;
-    } else if (changed_.wait_for(lock, kPollInterval) == std::cv_status::timeout &&
+    } else if (changed_.wait_for(lock, kLinkCheckInterval) == std::cv_status::timeout &&
                !transport_->alive()) {
       dead_ = true;
     }

@@ -5,15 +5,13 @@
 #include <utility>
 
 #include "daemon/memory/staged_reader.hpp"
+#include "daemon/peers/intervals.hpp"
 #include "daemon/peers/peer_transport.hpp"
 #include "session/message_sender.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::daemon {
 namespace {
-
-// A link that waits to send checks at this interval that its other end is there.
-constexpr std::chrono::milliseconds kPollInterval{1000};
 
 class StreamTransport final : public PeerTransport, private session::SendWaiter {
  public:
@@ -82,7 +80,7 @@ class StreamTransport final : public PeerTransport, private session::SendWaiter 
   // Waits until the link is interrupted or the other end has left: a receiver may be busy for long.
   Status wait_to_send() override {
     if (closing_) return {Code::unavailable, "the peer takes no bytes"};
-    const Status status = stream_->wait(true, true, transport::Clock::now() + kPollInterval);
+    const Status status = stream_->wait(true, true, transport::Clock::now() + kLinkCheckInterval);
     if (!status.ok() && status.code() != Code::deadline_exceeded) return status;
     return alive() ? Status() : Status(Code::connection_lost, "the peer takes no more");
   }

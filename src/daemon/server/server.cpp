@@ -16,7 +16,7 @@ using transport::Clock;
 
 // A client between two commands of one call is silent for less than this.
 constexpr auto kQuiet = std::chrono::milliseconds(50);
-constexpr auto kPollInterval = std::chrono::milliseconds(5);
+constexpr auto kDrainPollInterval = std::chrono::milliseconds(5);
 // A client that is refused says hello within this time, or misses the reason.
 constexpr auto kHelloTime = std::chrono::milliseconds(200);
 // A client that is silent for this long is between calls. A new session costs it little: it
@@ -237,7 +237,7 @@ Drained Server::drain(double timeout_s) {
   std::vector<std::size_t> connections;
   Drained drained = unfinished(connections);
   for (; drained != Drained::clean && Clock::now() < end; drained = unfinished(connections))
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kDrainPollInterval);
   join_finished(false);
   if (drained == Drained::clean) {
     log_memory_use();

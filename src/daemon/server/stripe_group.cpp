@@ -14,7 +14,7 @@ namespace {
 using transport::Clock;
 
 // While a group waits for the other streams, it looks at the first one at this interval.
-constexpr std::chrono::milliseconds kPollInterval{50};
+constexpr std::chrono::milliseconds kStripePollInterval{50};
 
 // A fresh stream has room for the message.
 Status send_joined(transport::Stream& stream) {
@@ -62,7 +62,7 @@ Status StripeGroup::join(std::uint8_t index, transport::StripedStream& from) {
 Status StripeGroup::wait_for_all(transport::Stream& first) {
   const auto deadline = Clock::now() + join_timeout_;
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kPollInterval, [&] { return missing_ == 0; })) {
+  while (!changed_.wait_for(lock, kStripePollInterval, [&] { return missing_ == 0; })) {
     lock.unlock();
     OB_RETURN_IF_ERROR(check_silent(first));
     lock.lock();
