@@ -23,6 +23,7 @@ class Tidy:
         self._root = root
         self._folder = folder
         self._cache_file = folder / "clang-tidy-passed.json"
+        self._commands = folder / "clang-tidy"
 
     def run(self, say: Callable[[str], None]) -> Tally:
         """One passed or failed per file."""
@@ -45,15 +46,22 @@ class Tidy:
         return tally
 
     def _files(self) -> list[Path]:
+        """Our files; their commands are written where clang-tidy reads them."""
         entries = json.loads((self._folder / "compile_commands.json").read_text())
+        single = [one_file for entry in entries for one_file in _without_groups(entry)]
+        self._commands.mkdir(exist_ok=True)
+        (self._commands / "compile_commands.json").write_text(json.dumps(single))
         ours = (self._root / "src", self._root / "apps")
-        files = {Path(entry["directory"], entry["file"]).resolve() for entry in entries}
+        files = {Path(entry["directory"], entry["file"]).resolve() for entry in single}
         return sorted(f for f in files if any(f.is_relative_to(place) for place in ours))
 
     def _tidy(self, file: Path) -> str | None:
         """None if the file is clean, else what is wrong with it."""
         result = subprocess.run(
-            ["clang-tidy", "-p", str(self._folder), "--quiet", "--warnings-as-errors=*", str(file)],
+            [
+                *("clang-tidy", "-p", str(self._commands)),
+                *("--quiet", "--warnings-as-errors=*", str(file)),
+            ],
             cwd=self._root,
             capture_output=True,
             text=True,
@@ -87,3 +95,15 @@ class Tidy:
         except (OSError, ValueError):
             return {}
         return {str(k): str(v) for k, v in cache.items()} if isinstance(cache, dict) else {}
+
+
+def _without_groups(entry: dict[str, str]) -> list[dict[str, str]]:
+    """The entry of compile_commands.json, or one per file where CMake compiles a group of files."""
+    group = Path(entry["directory"], entry["file"])
+    if group.parent.name != "Unity":
+        return [entry]
+    files = re.findall(r'^#include "([^"]+)"', group.read_text(), re.MULTILINE)
+    command = entry["command"]
+    return [
+        {**entry, "file": file, "command": command.replace(entry["file"], file)} for file in files
+    ]
