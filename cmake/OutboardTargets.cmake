@@ -92,7 +92,7 @@ function(ob_add_test name)
     set(arg_LABELS unit)
   endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
+    set(arg_TIMEOUT 300)  # a guard against hangs, wide enough for a busy machine
   endif()
   if(NOT arg_PROGRAM)
     add_executable(${name} ${arg_SOURCES})
@@ -121,7 +121,7 @@ function(ob_add_skipping_test name program)
     set(arg_LABELS unit)
   endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
+    set(arg_TIMEOUT 300)  # a guard against hangs, wide enough for a busy machine
   endif()
   add_test(NAME ${name} COMMAND ${program} --gtest_filter=${arg_FILTER})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77

@@ -5,7 +5,7 @@ include_guard()
 function(ob_add_script_test name script)
   cmake_parse_arguments(arg "" "TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT 900)  # a guard against hangs, wide enough for a busy machine
   endif()
   set(path ${CMAKE_SOURCE_DIR}/tests/end_to_end)
   add_test(NAME ${name}

@@ -94,7 +94,7 @@ function(entry_test name program)
   endif()
   foreach(mode IN LISTS arg_MODES)
     add_test(NAME ${name}.${mode} COMMAND ${program})
-    set_tests_properties(${name}.${mode} PROPERTIES LABELS unit TIMEOUT 120 ENVIRONMENT
+    set_tests_properties(${name}.${mode} PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT
       "LD_PRELOAD=$<TARGET_FILE:entry_standin>;OB_STANDIN=${mode};OPENBLAS_NUM_THREADS=1;${entry_kernels};${arg_ENVIRONMENT}")
   endforeach()
 endfunction()
@@ -170,5 +170,5 @@ if(TARGET outboard_preload)
   add_test(NAME interpose.preload_library COMMAND ${Python3_EXECUTABLE} -B
     ${CMAKE_CURRENT_LIST_DIR}/preload_library_test.py $<TARGET_FILE:outboard_preload> ${maps}/outboard-preload.map
     $<TARGET_FILE:outboard_preload_testing> ${maps}/outboard-preload-testing.map ${OUTBOARD_TABLES})
-  set_tests_properties(interpose.preload_library PROPERTIES LABELS unit TIMEOUT 60)
+  set_tests_properties(interpose.preload_library PROPERTIES LABELS unit TIMEOUT 300)
 endif()

@@ -1,7 +1,7 @@
 # FFTW's tests, included by this folder's CMakeLists.txt.
 set(fftw_tests ${CMAKE_CURRENT_LIST_DIR})
 add_test(NAME interpose.fftw_table COMMAND ${Python3_EXECUTABLE} -B ${fftw_tests}/fftw_table_test.py)
-set_tests_properties(interpose.fftw_table PROPERTIES LABELS unit TIMEOUT 60)
+set_tests_properties(interpose.fftw_table PROPERTIES LABELS unit TIMEOUT 300)
 foreach(part arrays problem plans)
   ob_add_test(interpose.fftw_${part} SOURCES ${fftw_tests}/fftw_${part}_test.cpp LINK ob_fftw)
 endforeach()

@@ -1,7 +1,7 @@
 # The coverage page, and docs/adding-a-routine.md done: what is emitted from the tables with the row of that page.
 add_test(NAME routines.coverage
   COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/coverage_test.py)
-set_tests_properties(routines.coverage PROPERTIES LABELS unit TIMEOUT 60)
+set_tests_properties(routines.coverage PROPERTIES LABELS unit TIMEOUT 300)
 
 # The stand-in for a device opens its library with RTLD_DEEPBIND, which sanitizers refuse.
 if(OUTBOARD_SANITIZE)
