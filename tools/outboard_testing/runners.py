@@ -35,6 +35,7 @@ def pytest(root: Path, folder: Path, *, without: Sequence[str]) -> Tally:
     junit = folder / "pytest.xml"
     junit.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-ra", f"--junitxml={junit}"]
+    command += ["-n", str(default_jobs()), "--dist", "loadscope"]  # a file's servers start once
     marks = [mark for mark in without if mark in _MARKS]
     if marks:
         command += ["-m", " and ".join(f"not {mark}" for mark in marks)]
