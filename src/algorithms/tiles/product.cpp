@@ -5,6 +5,7 @@
 #include "algorithms/gemm_arguments.hpp"
 #include "algorithms/panels/gemm_pipeline.hpp"
 #include "algorithms/tiles/call.hpp"
+#include "algorithms/tiles/indices.hpp"
 
 namespace ob::algorithms {
 namespace {
@@ -29,6 +30,13 @@ class ProductTiles {
   }
 
  private:
+  static Block block_of_a(const RowRange& rows, const DepthRange& panel) {
+    return {rows.first.value(), panel.first.value(), rows.count, panel.count};
+  }
+  static Block block_of_b(const DepthRange& panel, const ColumnRange& cols) {
+    return {panel.first.value(), cols.first.value(), panel.count, cols.count};
+  }
+
   double needed_bytes() const {
     const std::uint64_t panels = 2 * sizes_.depth * (sizes_.rows + sizes_.cols);
     return static_cast<double>(sizes_.rows * sizes_.cols + panels) * shape_.element_bytes;
@@ -40,33 +48,41 @@ class ProductTiles {
     OB_RETURN_IF_ERROR(a_slots_.allocate(pipeline_, sizes_.rows * sizes_.depth * element));
     OB_RETURN_IF_ERROR(b_slots_.allocate(pipeline_, sizes_.depth * sizes_.cols * element));
     bool first = true;
-    for (std::uint64_t col = 0; col < shape_.n; col += sizes_.cols) {
-      for (std::uint64_t row = 0; row < shape_.m; row += sizes_.rows) {
+    const RowIndex end_row(shape_.m);
+    const ColumnIndex end_col(shape_.n);
+    for (ColumnIndex col; col < end_col; col = col + sizes_.cols) {
+      for (RowIndex row; row < end_row; row = row + sizes_.rows) {
         if (!first) OB_RETURN_IF_ERROR(pipeline_.hold_calls());
         first = false;
-        const Block block{row, col, std::min(sizes_.rows, shape_.m - row),
-                          std::min(sizes_.cols, shape_.n - col)};
-        OB_RETURN_IF_ERROR(multiply(block));
-        OB_RETURN_IF_ERROR(landings_.fetch(pipeline_, tile_.buffer, block, block, Triangle::full));
+        OB_RETURN_IF_ERROR(
+            compute(range_from(row, sizes_.rows, end_row), range_from(col, sizes_.cols, end_col)));
       }
     }
     return {};
   }
 
-  Status multiply(const Block& block) {
+  Status compute(const RowRange& rows, const ColumnRange& cols) {
+    const Block block{rows.first.value(), cols.first.value(), rows.count, cols.count};
+    OB_RETURN_IF_ERROR(
+        multiply(rows, cols, in_tile(tile_.buffer, block, block, shape_.element_bytes)));
+    return landings_.fetch(pipeline_, tile_.buffer, block, block, Triangle::full);
+  }
+
+  Status multiply(const RowRange& rows, const ColumnRange& cols, const DeviceOperand& tile) {
     Argument arguments[kMaxArguments];
     std::copy_n(call_.arguments, call_.routine.kinds.size(), arguments);
-    arguments[kM].dim = static_cast<std::int64_t>(block.rows);
-    arguments[kN].dim = static_cast<std::int64_t>(block.cols);
-    arguments[kC].device = in_tile(tile_.buffer, block, block, shape_.element_bytes);
-    for (std::uint64_t k = 0; k < shape_.k; k += sizes_.depth) {
-      const std::uint64_t depth = std::min(sizes_.depth, shape_.k - k);
-      OB_RETURN_IF_ERROR(a_slots_.send(pipeline_, a_, {block.row, k, block.rows, depth}));
-      OB_RETURN_IF_ERROR(b_slots_.send(pipeline_, b_, {k, block.col, depth, block.cols}));
-      arguments[kK].dim = static_cast<std::int64_t>(depth);
-      arguments[kBeta].scalar = {k > 0 ? 1.0 : 0.0, 0};
-      arguments[kA].device = a_slots_.last(a_, block.row);
-      arguments[kB].device = b_slots_.last(b_, k);
+    arguments[kM].dim = static_cast<std::int64_t>(rows.count);
+    arguments[kN].dim = static_cast<std::int64_t>(cols.count);
+    arguments[kC].device = tile;
+    const DepthIndex end_depth(shape_.k);
+    for (DepthIndex k; k < end_depth; k = k + sizes_.depth) {
+      const DepthRange panel = range_from(k, sizes_.depth, end_depth);
+      OB_RETURN_IF_ERROR(a_slots_.send(pipeline_, a_, block_of_a(rows, panel)));
+      OB_RETURN_IF_ERROR(b_slots_.send(pipeline_, b_, block_of_b(panel, cols)));
+      arguments[kK].dim = static_cast<std::int64_t>(panel.count);
+      arguments[kBeta].scalar = {k.value() > 0 ? 1.0 : 0.0, 0};
+      arguments[kA].device = a_slots_.last(a_, rows.first.value());
+      arguments[kB].device = b_slots_.last(b_, k.value());
       OB_RETURN_IF_ERROR(pipeline_.call(call_.routine, arguments));
     }
     return {};

@@ -12,6 +12,7 @@
 #include "algorithms/panels/call.hpp"
 #include "algorithms/panels/panels.hpp"
 #include "algorithms/tiles/call.hpp"
+#include "algorithms/tiles/indices.hpp"
 
 namespace ob::algorithms {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 class RankTiles {
  public:
   RankTiles(const TileCall& call, const PanelShape& shape, const TileSizes& sizes,
-            const Range& diagonal)
+            const OrderRange& diagonal)
       : call_(call),
         shape_(shape),
         sizes_(sizes),
@@ -49,8 +50,8 @@ class RankTiles {
   };
   // A tile: its range of the diagonal, and its range along the other dimension of C.
   struct Tile {
-    Range at;
-    Range along;
+    OrderRange at;
+    OrderRange along;
     bool is_first() const { return at.first == along.first; }
   };
 
@@ -65,13 +66,13 @@ class RankTiles {
     OB_RETURN_IF_ERROR(allocate(a_));
     if (b_) OB_RETURN_IF_ERROR(allocate(*b_));
     bool first = true;
-    const std::uint64_t end = diagonal_.first + diagonal_.count;
-    for (std::uint64_t at = diagonal_.first; at < end; at += sizes_.cols) {
-      const Range on{at, std::min(sizes_.cols, end - at)};
-      for (std::uint64_t along = at; along < shape_.order; along += sizes_.rows) {
+    const OrderIndex end(shape_.order);
+    for (OrderIndex at = diagonal_.first; at < diagonal_.end(); at = at + sizes_.cols) {
+      const OrderRange on = range_from(at, sizes_.cols, diagonal_.end());
+      for (OrderIndex along = at; along < end; along = along + sizes_.rows) {
         if (!first) OB_RETURN_IF_ERROR(pipeline_.hold_calls());
         first = false;
-        const Tile tile{on, {along, std::min(sizes_.rows, shape_.order - along)}};
+        const Tile tile{on, range_from(along, sizes_.rows, end)};
         OB_RETURN_IF_ERROR(compute(tile));
         OB_RETURN_IF_ERROR(fetch(tile));
       }
@@ -86,39 +87,41 @@ class RankTiles {
   }
 
   // The block of C for the ranges of a tile.
-  Block block(const Range& at, const Range& along) const {
-    return lower_ ? Block{along.first, at.first, along.count, at.count}
-                  : Block{at.first, along.first, at.count, along.count};
+  Block block(const OrderRange& at, const OrderRange& along) const {
+    const OrderRange& rows = lower_ ? along : at;
+    const OrderRange& cols = lower_ ? at : along;
+    return {rows.first.value(), cols.first.value(), rows.count, cols.count};
   }
   Block block(const Tile& tile) const { return block(tile.at, tile.along); }
   // The range of the first tile without the block of the diagonal.
-  static Range beyond(const Tile& tile) {
-    return {tile.at.first + tile.at.count, tile.along.count - tile.at.count};
+  static OrderRange beyond(const Tile& tile) {
+    return {tile.at.end(), tile.along.count - tile.at.count};
   }
 
   Status compute(const Tile& tile) {
-    for (std::uint64_t k = 0; k < shape_.length; k += sizes_.depth) {
-      const Range panel{k, std::min(sizes_.depth, shape_.length - k)};
+    const DepthIndex end(shape_.length);
+    for (DepthIndex k; k < end; k = k + sizes_.depth) {
+      const DepthRange panel = range_from(k, sizes_.depth, end);
       OB_RETURN_IF_ERROR(send(a_, tile, panel));
       if (b_) OB_RETURN_IF_ERROR(send(*b_, tile, panel));
-      const Complex beta{k > 0 ? 1.0 : 0.0, 0};
+      const Complex beta{k.value() > 0 ? 1.0 : 0.0, 0};
       if (tile.is_first()) OB_RETURN_IF_ERROR(compute_diagonal(tile, panel, beta));
-      const Range rest = tile.is_first() ? beyond(tile) : tile.along;
+      const OrderRange rest = tile.is_first() ? beyond(tile) : tile.along;
       if (rest.count > 0) OB_RETURN_IF_ERROR(compute(tile, rest, panel, beta));
     }
     return {};
   }
 
-  Status send(Factor& factor, const Tile& tile, const Range& panel) {
-    const auto rows = [&](const Range& range) {
-      return Block{range.first, panel.first, range.count, panel.count};
+  Status send(Factor& factor, const Tile& tile, const DepthRange& panel) {
+    const auto rows = [&](const OrderRange& range) {
+      return Block{range.first.value(), panel.first.value(), range.count, panel.count};
     };
     OB_RETURN_IF_ERROR(factor.longs.send(pipeline_, factor.matrix, rows(tile.along)));
     if (tile.is_first()) return {};
     return factor.shorts.send(pipeline_, factor.matrix, rows(tile.at));
   }
 
-  Status compute_diagonal(const Tile& tile, const Range& panel, Complex beta) {
+  Status compute_diagonal(const Tile& tile, const DepthRange& panel, Complex beta) {
     CallArguments given;
     Argument* const items = given.items;
     std::copy_n(call_.arguments, call_.routine.kinds.size(), items);
@@ -128,8 +131,8 @@ class RankTiles {
     named("n").dim = static_cast<std::int64_t>(tile.at.count);
     named("k").dim = static_cast<std::int64_t>(panel.count);
     named("beta").scalar = beta;
-    named("a").device = a_.longs.last(a_.matrix, tile.at.first);
-    if (b_) named("b").device = b_->longs.last(b_->matrix, tile.at.first);
+    named("a").device = a_.longs.last(a_.matrix, tile.at.first.value());
+    if (b_) named("b").device = b_->longs.last(b_->matrix, tile.at.first.value());
     named("c").device =
         in_tile(tile_.buffer, block(tile), block(tile.at, tile.at), shape_.element_bytes);
     return pipeline_.call(call_.routine, items);
@@ -138,7 +141,7 @@ class RankTiles {
   // Computes alpha op(A)_i op(A)_j^T or, with two factors,
   // alpha op(A)_i op(B)_j^T + alpha' op(B)_i op(A)_j^T with alpha' = alpha. Hermitian routines use
   // ^H instead of ^T and alpha' = conj(alpha).
-  Status compute(const Tile& tile, const Range& along, const Range& panel, Complex beta) {
+  Status compute(const Tile& tile, const OrderRange& along, const DepthRange& panel, Complex beta) {
     Complex alpha = call_.argument("alpha").scalar;
     if (!b_) return multiply(tile, along, panel, {alpha, a_, a_, beta});
     OB_RETURN_IF_ERROR(multiply(tile, along, panel, {alpha, a_, *b_, beta}));
@@ -153,13 +156,13 @@ class RankTiles {
     const Factor& right;
     Complex beta;
   };
-  Status multiply(const Tile& tile, const Range& along, const Range& panel,
+  Status multiply(const Tile& tile, const OrderRange& along, const DepthRange& panel,
                   const Product& product) {
     using namespace gemm_argument;
     const char flipped = hermitian_ ? 'C' : 'T';
     const bool stored = call_.is("trans", 'N');
-    const Range& rows = lower_ ? along : tile.at;
-    const Range& cols = lower_ ? tile.at : along;
+    const OrderRange& rows = lower_ ? along : tile.at;
+    const OrderRange& cols = lower_ ? tile.at : along;
     const Block to = block(tile.at, along);
     Argument items[kMaxArguments];
     items[kTransA].flag = stored ? 'N' : flipped;
@@ -176,9 +179,9 @@ class RankTiles {
   }
 
   // The rows of the diagonal's range have their own slots, except in the first tile.
-  static DeviceOperand panel_of(const Factor& factor, const Tile& tile, const Range& rows) {
+  static DeviceOperand panel_of(const Factor& factor, const Tile& tile, const OrderRange& rows) {
     const bool is_short = !tile.is_first() && rows.first == tile.at.first;
-    return (is_short ? factor.shorts : factor.longs).last(factor.matrix, rows.first);
+    return (is_short ? factor.shorts : factor.longs).last(factor.matrix, rows.first.value());
   }
 
   Status fetch(const Tile& tile) {
@@ -195,7 +198,7 @@ class RankTiles {
   const TileCall& call_;
   const PanelShape shape_;
   const TileSizes sizes_;  // rows: along the other dimension; cols: along the diagonal
-  const Range diagonal_;
+  const OrderRange diagonal_;
   const bool hermitian_;
   const bool lower_;
   const PlacedOperand c_;
@@ -221,7 +224,7 @@ Status run_rank_tiles(const TileCall& call, const Range& diagonal) {
   if (!sizes.fits()) return no_room(call.device, call.memory_bytes);
   // The first tile contains its whole block of the diagonal.
   sizes.cols = std::min(sizes.cols, sizes.rows);
-  return RankTiles(call, shape, sizes, part).run();
+  return RankTiles(call, shape, sizes, {OrderIndex(part.first), part.count}).run();
 }
 
 }  // namespace ob::algorithms
