@@ -49,6 +49,12 @@ bool set_distance(FftSide& side, const void* real, const void* imaginary) noexce
   return distance != 0 && std::abs(distance) < kMaxDistanceBytes;
 }
 
+bool arrays_are_there(const FftwArrays& arrays, bool split_in, bool split_out) noexcept {
+  return arrays.input != nullptr && arrays.output != nullptr &&
+         (!split_in || arrays.input_imaginary != nullptr) &&
+         (!split_out || arrays.output_imaginary != nullptr);
+}
+
 bool both_in_place(const FftwArrays& arrays, FftKind kind, bool split) noexcept {
   if (arrays.input != arrays.output) return false;
   return !split || kind != FftKind::c2c || arrays.input_imaginary == arrays.output_imaginary;
@@ -81,11 +87,7 @@ bool place(const FftwOffload& offload, const FftwArrays& arrays, FftTransform& p
   const FftKind kind = offload.transform.plan.kind;
   const bool split_in = offload.split && is_complex(kind, true);
   const bool split_out = offload.split && is_complex(kind, false);
-  if (arrays.input == nullptr || arrays.output == nullptr) return false;
-  if ((split_in && arrays.input_imaginary == nullptr) ||
-      (split_out && arrays.output_imaginary == nullptr)) {
-    return false;
-  }
+  if (!arrays_are_there(arrays, split_in, split_out)) return false;
   if (offload.transform.plan.in_place) {
     // All input is read before any result is written, so the sides may share memory in any way.
     if (!both_in_place(arrays, kind, offload.split)) return false;

@@ -26,11 +26,33 @@ Rows rows_of(Triangle triangle, std::uint64_t m, std::uint64_t j) noexcept {
   return {0, m};
 }
 
-// Moves element (i, j) from i * from_row + j * from_col to i * to_row + j * to_col, tile by tile.
+// Element (i, j) is at data + (i * row + j * col) elements.
+template <class Byte>
+struct Elements {
+  Byte* data;
+  std::int64_t row;
+  std::int64_t col;
+
+  Byte* at(std::int64_t i, std::int64_t j, std::int64_t bytes) const noexcept {
+    return data + (i * row + j * col) * bytes;
+  }
+};
+
+Elements<char> column_major(void* data, std::int64_t ld) {
+  return {static_cast<char*>(data), 1, ld};
+}
+Elements<const char> column_major(const void* data, std::int64_t ld) {
+  return {static_cast<const char*>(data), 1, ld};
+}
+Elements<char> row_major(void* data, std::int64_t ld) { return {static_cast<char*>(data), ld, 1}; }
+Elements<const char> row_major(const void* data, std::int64_t ld) {
+  return {static_cast<const char*>(data), ld, 1};
+}
+
+// Copies the elements of a triangle, tile by tile.
 template <std::size_t kBytes>
-void move_elements(const Operand& operand, Triangle triangle, char* to, std::int64_t to_row,
-                   std::int64_t to_col, const char* from, std::int64_t from_row,
-                   std::int64_t from_col) noexcept {
+void copy_elements(const Operand& operand, Triangle triangle, const Elements<char>& to,
+                   const Elements<const char>& from) noexcept {
   constexpr auto bytes = static_cast<std::int64_t>(kBytes);
   for (std::uint64_t i0 = 0; i0 < operand.rows; i0 += kTile) {
     for (std::uint64_t j = 0; j < operand.cols; ++j) {
@@ -39,23 +61,18 @@ void move_elements(const Operand& operand, Triangle triangle, char* to, std::int
       const auto column = static_cast<std::int64_t>(j);
       for (std::uint64_t i = std::max(rows.begin, i0); i < end; ++i) {
         const auto row = static_cast<std::int64_t>(i);
-        std::memcpy(to + (row * to_row + column * to_col) * bytes,
-                    from + (row * from_row + column * from_col) * bytes, kBytes);
+        std::memcpy(to.at(row, column, bytes), from.at(row, column, bytes), kBytes);
       }
     }
   }
 }
 
-void move_elements(const Operand& operand, Triangle triangle, void* to, std::int64_t to_row,
-                   std::int64_t to_col, const void* from, std::int64_t from_row,
-                   std::int64_t from_col) noexcept {
-  auto* out = static_cast<char*>(to);
-  const auto* in = static_cast<const char*>(from);
+void copy_elements(const Operand& operand, Triangle triangle, const Elements<char>& to,
+                   const Elements<const char>& from) noexcept {
   switch (operand.element_bytes) {
-    case 4: return move_elements<4>(operand, triangle, out, to_row, to_col, in, from_row, from_col);
-    case 8: return move_elements<8>(operand, triangle, out, to_row, to_col, in, from_row, from_col);
-    default:
-      return move_elements<16>(operand, triangle, out, to_row, to_col, in, from_row, from_col);
+    case 4: return copy_elements<4>(operand, triangle, to, from);
+    case 8: return copy_elements<8>(operand, triangle, to, from);
+    default: return copy_elements<16>(operand, triangle, to, from);
   }
 }
 
@@ -84,13 +101,15 @@ bool Scratch::allocate(std::uint64_t count, std::uint64_t element_bytes) noexcep
 }
 
 void copy_to_column_major(const Operand& operand, void* destination, std::int64_t ld,
-                          const void* row_major, std::int64_t row_major_ld) noexcept {
-  move_elements(operand, operand.triangle, destination, 1, ld, row_major, row_major_ld, 1);
+                          const void* source, std::int64_t row_major_ld) noexcept {
+  copy_elements(operand, operand.triangle, column_major(destination, ld),
+                row_major(source, row_major_ld));
 }
 
-void copy_to_row_major(const Operand& operand, void* row_major, std::int64_t row_major_ld,
+void copy_to_row_major(const Operand& operand, void* destination, std::int64_t row_major_ld,
                        const void* source, std::int64_t ld) noexcept {
-  move_elements(operand, operand.written_triangle, row_major, row_major_ld, 1, source, 1, ld);
+  copy_elements(operand, operand.written_triangle, row_major(destination, row_major_ld),
+                column_major(source, ld));
 }
 
 bool has_nan(const Operand& operand, Precision precision, const void* data,

@@ -32,8 +32,8 @@ class Scratch {
 /// column-major takes the elements that are read, the copy to row-major those that are written.
 /// Shapes: operand.rows x operand.cols; (i, j) at i + j * ld or, row-major, at i * ld + j
 void copy_to_column_major(const Operand& operand, void* destination, std::int64_t ld,
-                          const void* row_major, std::int64_t row_major_ld) noexcept;
-void copy_to_row_major(const Operand& operand, void* row_major, std::int64_t row_major_ld,
+                          const void* source, std::int64_t row_major_ld) noexcept;
+void copy_to_row_major(const Operand& operand, void* destination, std::int64_t row_major_ld,
                        const void* source, std::int64_t ld) noexcept;
 
 /// True if a column-major matrix or a vector has a NaN in an element that is read.
