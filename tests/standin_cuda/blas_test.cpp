@@ -1,4 +1,4 @@
-// cuBLAS of the stand-in: results of a few functions, and what it refuses.
+// cuBLAS of the stand-in: results of a few functions, and the calls that it refuses.
 
 #include <cublas_v2.h>
 

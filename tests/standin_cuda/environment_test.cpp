@@ -1,4 +1,4 @@
-// The effects of environment variables on the stand-in. Each test is a process of its own.
+// The effects of environment variables on the stand-in. Each test runs in a process of its own.
 
 #include <cstdlib>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Runs `body` in a process that has just begun, with that environment, and expects its exit code.
+// Runs `body` in a new process with that environment, and expects its exit code.
 #define EXPECT_PROCESS(code, words, body)         \
   GTEST_FLAG_SET(death_test_style, "threadsafe"); \
   EXPECT_EXIT(                                    \
@@ -105,7 +105,7 @@ TEST(Environment, AFaultOfTheDeviceStays) {
   });
 }
 
-// With delays, who does not wait sees old data, most of the time; the race is reported each time.
+// With delays, a program that does not wait reads old data most times. The race is reported always.
 TEST(Environment, WorkIsDelayed) {
   EXPECT_PROCESS(0, "seen too early", {
     set("STANDIN_CUDA_DELAY_US", "20000");

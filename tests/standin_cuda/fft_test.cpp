@@ -1,4 +1,4 @@
-// cuFFT of the stand-in: layouts, work areas, and what it refuses.
+// cuFFT of the stand-in: layouts, work areas, and the calls that it refuses.
 
 #include <cufft.h>
 
@@ -38,7 +38,7 @@ TEST_F(Fft, TransformsABatchWithStrides) {
 }
 
 TEST_F(Fft, ARealTransformInPlaceIsPadded) {
-  // Length 2, twice: two numbers and two of padding.
+  // Two transforms of length 2: each has two numbers and two of padding.
   const OnDevice<double> x(std::vector<double>{1, 2, -9, -9, 5, 3, -9, -9});
   cufftHandle plan = 0;
   ASSERT_EQ(cufftPlan1d(&plan, 2, CUFFT_D2Z, 2), CUFFT_SUCCESS);
@@ -100,7 +100,7 @@ TEST_F(Fft, ItsMemoryCounts) {
   cufftHandle plan = 0;
   EXPECT_EQ(cufftPlan1d(&plan, 4, CUFFT_Z2Z, 1), CUFFT_ALLOC_FAILED);
   ASSERT_EQ(cufftDestroy(plan), CUFFT_SUCCESS);
-  // More than the device has.
+  // The plan needs more memory than the device has.
   EXPECT_EQ(cufftPlan1d(&plan, 1 << 30, CUFFT_Z2Z, 1), CUFFT_ALLOC_FAILED);
   ASSERT_EQ(cufftDestroy(plan), CUFFT_SUCCESS);
 }

@@ -33,7 +33,7 @@ class Kernels : public standin::StandinTest {
     EXPECT_EQ(found, cudaDriverEntryPointSuccess);
     return reinterpret_cast<Function>(function);
   }
-  // A "cubin"; empty, and the log, if it cannot be compiled.
+  // Returns a "cubin". If the source does not compile, returns nothing and sets the log.
   static std::vector<char> compile(const char* source, const char* option, std::string* log) {
     nvrtcProgram program = nullptr;
     EXPECT_EQ(nvrtcCreateProgram(&program, source, "kernels", 0, nullptr, nullptr), NVRTC_SUCCESS);
@@ -72,7 +72,7 @@ TEST_F(Kernels, AreCompiledAndRun) {
   void* arguments[] = {&n, &add, &data};
   const auto launch = driver<decltype(&cuLaunchKernel)>("cuLaunchKernel");
   ASSERT_EQ(launch(function, 1, 1, 1, 2, 1, 1, 0, stream, arguments, nullptr), CUDA_SUCCESS);
-  add = -1;  // arguments are copied
+  add = -1;  // the launch has copied its arguments
   ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   EXPECT_EQ(x.host(), (std::vector<double>{12, 14, 16}));
 

@@ -1,4 +1,4 @@
-// Memory of the stand-in: what it refuses, what it finds.
+// Memory of the stand-in: the calls that it refuses, and the errors that it finds.
 
 #include <cmath>
 #include <csignal>
@@ -15,7 +15,7 @@ class Memory : public standin::StandinTest {};
 TEST_F(Memory, FreshMemoryIsNotANumber) {
   const OnDevice<double> x(1000);
   for (const double v : x.host()) EXPECT_TRUE(std::isnan(v));
-  const OnDevice<float> large((20 << 20) / 4 + 3);  // more than the file of NaN that is mapped
+  const OnDevice<float> large((20 << 20) / 4 + 3);  // larger than the mapped file of NaN
   for (const float v : large.host()) ASSERT_TRUE(std::isnan(v));
 }
 
@@ -23,7 +23,7 @@ TEST_F(Memory, CopiesGoThereAndBack) {
   const std::vector<double> values{1, 2, 3, 4, 5, 6};
   const OnDevice<double> x(values);
   EXPECT_EQ(x.host(), values);
-  // The middle two of each three.
+  // Copies the middle two of each three rows.
   std::vector<double> part(4, -1);
   ASSERT_EQ(cudaMemcpy2D(part.data(), 16, x.get() + 1, 24, 16, 2, cudaMemcpyDefault), cudaSuccess);
   EXPECT_EQ(part, (std::vector<double>{2, 3, 5, 6}));
@@ -56,7 +56,7 @@ TEST_F(Memory, AnOverrunIsFound) {
   const OnDevice<double> x(4);
   EXPECT_EQ(cudaMemcpy(host.data(), x.get(), 33, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
   broke("1 bytes beyond the end of a block of 32 bytes");
-  // Into the last row only.
+  // The range ends inside the last row.
   EXPECT_EQ(cudaMemcpy2D(host.data(), 16, x.get(), 24, 16, 2, cudaMemcpyDeviceToHost),
             cudaErrorInvalidValue);
   broke("8 bytes beyond the end");
@@ -65,7 +65,7 @@ TEST_F(Memory, AnOverrunIsFound) {
 TEST_F(Memory, WhatIsWrittenBesideABlockIsFoundWhenItIsFreed) {
   void* p = nullptr;
   ASSERT_EQ(cudaMalloc(&p, 10), cudaSuccess);
-  static_cast<char*>(standin_cuda_backing(p))[10] = 0;  // as a kernel would
+  static_cast<char*>(standin_cuda_backing(p))[10] = 0;  // writes like a kernel
   EXPECT_EQ(cudaFree(p), cudaSuccess);
   broke("memory beside the block of 10 bytes was written");
 }

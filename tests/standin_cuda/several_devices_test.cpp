@@ -1,4 +1,4 @@
-// Several devices: whose memory is whose. Runs with STANDIN_CUDA_DEVICES=4.
+// Several devices: the owner of each memory block. Runs with STANDIN_CUDA_DEVICES=4.
 
 #include "standin_cuda/tested.hpp"
 
@@ -17,7 +17,7 @@ TEST_F(SeveralDevices, AreAsManyAsAskedFor) {
 }
 
 TEST_F(SeveralDevices, OnesMemoryIsNotTheOthers) {
-  const OnDevice<double> x(4);  // of device 0
+  const OnDevice<double> x(4);  // on device 0
   ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
   {
     const OnStream stream;
@@ -61,7 +61,7 @@ TEST_F(SeveralDevices, AFaultIsOfOneToo) {
   void* p = nullptr;
   standin_cuda_fail("cudaMalloc:1:700");
   EXPECT_EQ(cudaMalloc(&p, 8), cudaErrorIllegalAddress);
-  EXPECT_EQ(cudaMalloc(&p, 8), cudaErrorIllegalAddress);  // for ever
+  EXPECT_EQ(cudaMalloc(&p, 8), cudaErrorIllegalAddress);  // a fault is permanent
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   ASSERT_EQ(cudaDeviceReset(), cudaSuccess);
   ASSERT_EQ(cudaMalloc(&p, 8), cudaSuccess);

@@ -1,4 +1,4 @@
-// cuSOLVER of the stand-in: results of a few functions, workspaces, and what it refuses.
+// cuSOLVER of the stand-in: results of a few functions, workspaces, and the calls that it refuses.
 
 #include <cusolverDn.h>
 
@@ -54,7 +54,7 @@ TEST_F(Solver, FactorsAndSolves) {
   const Values x = b.host();
   EXPECT_NEAR(x[0], 1, 1e-14);
   EXPECT_NEAR(x[1], 2, 1e-14);
-  EXPECT_EQ(work.host().front(), '\xFF');  // spoilt
+  EXPECT_EQ(work.host().front(), '\xFF');  // poisoned
 }
 
 TEST_F(Solver, SaysWhatIsNotPositiveDefinite) {

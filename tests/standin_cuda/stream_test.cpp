@@ -1,4 +1,4 @@
-// Streams of the stand-in: work is late, and who does not wait for it is found out.
+// Streams of the stand-in: work runs late, and a program that does not wait is detected.
 
 #include <atomic>
 #include <chrono>
@@ -14,7 +14,7 @@ namespace {
 
 class Streams : public standin::StandinTest {
  protected:
-  // Holds a stream up until it is let go.
+  // Holds a stream until it is opened.
   struct Gate {
     std::atomic<bool> open{false};
     explicit Gate(cudaStream_t stream) {
@@ -60,7 +60,7 @@ TEST_F(Streams, PageableMemoryIsReadBeforeACopyReturns) {
   ASSERT_EQ(cudaMemcpyAsync(x.get(), &host, 8, cudaMemcpyHostToDevice, stream), cudaSuccess);
   host = 4;
   gate.open = true;
-  // The way back returns when it is done.
+  // The copy to the host returns when it is done.
   double back = 0;
   ASSERT_EQ(cudaMemcpyAsync(&back, x.get(), 8, cudaMemcpyDeviceToHost, stream), cudaSuccess);
   EXPECT_EQ(back, 3);
@@ -84,7 +84,7 @@ TEST_F(Streams, TwoStreamsThatDoNotWaitForEachOtherRace) {
   const OnStream first;
   const OnStream second;
   ASSERT_EQ(cudaMemsetAsync(x.get(), 0, 16, first), cudaSuccess);
-  ASSERT_EQ(cudaMemsetAsync(x.get() + 2, 0, 16, second), cudaSuccess);  // beside it
+  ASSERT_EQ(cudaMemsetAsync(x.get() + 2, 0, 16, second), cudaSuccess);  // next to the other range
   ASSERT_EQ(cudaMemsetAsync(x.get() + 1, 0, 16, second), cudaSuccess);
   broke("does not wait for it");
 }
@@ -93,7 +93,7 @@ TEST_F(Streams, ColumnsBesideEachOtherDoNotRace) {
   const OnDevice<double> x(64);
   const OnStream first;
   const OnStream second;
-  // Rows 0-3 and 4-7 of an 8 x 8 matrix.
+  // The two calls write rows 0-3 and rows 4-7 of an 8 x 8 matrix.
   ASSERT_EQ(cudaMemset2DAsync(x.get(), 64, 0, 32, 8, first), cudaSuccess);
   ASSERT_EQ(cudaMemset2DAsync(x.get() + 4, 64, 0, 32, 8, second), cudaSuccess);
   ASSERT_EQ(cudaMemset2DAsync(x.get() + 3, 64, 0, 8, 8, second), cudaSuccess);

@@ -1,5 +1,5 @@
-// Every function that the cuda backend looks up is there, in the stand-in and, where they are
-// installed, in NVIDIA's own libraries; and both take our kernels.
+// Every function that the cuda backend looks up exists in the stand-in and, where they are
+// installed, in NVIDIA's own libraries. Both compile our kernels.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -17,10 +17,10 @@
 
 namespace {
 
-// STANDIN_CUDA_REAL=1: NVIDIA's own libraries, where the loader finds them.
+// STANDIN_CUDA_REAL=1 tests NVIDIA's own libraries where the loader finds them.
 bool real() { return std::getenv("STANDIN_CUDA_REAL") != nullptr; }
 
-// With the version that NVIDIA's libraries give their functions.
+// Looks the name up with the version that NVIDIA's libraries give their functions.
 void expect(void* library, const char* soname, const char* name) {
   EXPECT_NE(dlvsym(library, name, soname), nullptr) << name;
 }
@@ -90,7 +90,7 @@ ob::cuda::NvrtcTable nvrtc_table(const Opened& library) {
   return table;
 }
 
-// NVRTC needs neither a driver nor a GPU: what the stand-in takes for kernels has to be such.
+// NVRTC needs no driver and no GPU. The stand-in accepts only kernels that NVRTC accepts, too.
 TEST(Tables, NvrtcIsCompleteAndCompilesOurKernels) {
   OPEN_OR_SKIP(library, "libnvrtc.so.13");
   OB_NVRTC_FUNCTIONS(EXPECT_IN_LIBRARY)

@@ -11,7 +11,7 @@
 
 namespace standin {
 
-/// Each test begins without broken rules and without failures to come, and leaves nothing behind.
+/// Each test starts without broken rules and injected failures, and leaves no live object.
 class StandinTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -26,7 +26,7 @@ class StandinTest : public ::testing::Test {
     (void)cudaGetLastError();
   }
 
-  /// One rule was broken, and the report says so with these words.
+  /// Expects that one rule was broken and that the report contains these words.
   void broke(const std::string& words) {
     ++broken_;
     EXPECT_EQ(standin_cuda_violations(), broken_);

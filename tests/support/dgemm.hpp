@@ -1,5 +1,5 @@
 #pragma once
-// The arguments of a square dgemm by name, for tests that need some call.
+// The arguments of a square dgemm by name, for tests that need any call.
 
 #include <string_view>
 
@@ -17,7 +17,7 @@ inline Argument& argument_named(Argument* arguments, const Descriptor& routine,
   std::abort();
 }
 
-/// C = A B, all n x n. Memory operands stay unset.
+/// Sets the arguments of C = A B, all n x n. Memory operands stay unset.
 inline void square_dgemm(std::int64_t n, Argument* arguments) {
   const auto set = [&](std::string_view name) -> Argument& {
     return argument_named(arguments, dgemm(), name);

@@ -1,6 +1,6 @@
-// main() of test programs that hold the tests of several ctest entries:
-// --files=a_test.cpp,b/c_test.cpp runs those that these source files define. Without the option all
-// of them run.
+// main() of test programs that hold the tests of several ctest entries. The option
+// --files=a_test.cpp,b/c_test.cpp runs the tests that these source files define. Without the option
+// all tests run.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ bool is_in(const std::string& path, const std::vector<std::string>& files) {
   return false;
 }
 
-// A filter with the name of every test that these files define; empty if there is none.
+// Returns a filter that names every test in these files; empty if there is none.
 std::string tests_of(const std::vector<std::string>& files) {
   std::string filter;
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();

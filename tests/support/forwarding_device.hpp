@@ -1,5 +1,5 @@
 #pragma once
-// A device in front of another one, which fails the operation it is told to.
+// A device in front of another one. It fails the operation that a test selects.
 
 #include <atomic>
 #include <utility>
@@ -9,21 +9,21 @@
 
 namespace ob::test {
 
-/// Threads: as the other one, but for what tells it to behave: before it is used
+/// Threads: as the inner device; functions that change its behaviour: only before it is used
 class ForwardingDevice final : public Device {
  public:
   explicit ForwardingDevice(Device& inner) : inner_(inner), info_(inner.info()) {}
 
-  /// The n-th operation from now fails (1: the next); 0: none does.
+  /// The n-th operation from now fails (1: the next); with n = 0 none fails.
   void fail_operation(int n, Status with) {
     countdown_ = n;
     failure_ = std::move(with);
     operations_ = 0;
   }
   int operations() const { return operations_; }
-  /// host_view() says nothing, as if the memory were elsewhere.
+  /// From now on host_view() returns nullptr, as for memory that the host cannot see.
   void hide_memory() { hidden_ = true; }
-  /// And says so from the beginning, as a daemon needs it.
+  /// Hides the memory and reports this in info(), which a daemon reads when it starts.
   void be_elsewhere() {
     hidden_ = true;
     info_.host_visible = false;
@@ -40,7 +40,7 @@ class ForwardingDevice final : public Device {
   }
   /// Returns the arguments of set_accuracy() so far.
   const std::vector<Accuracy>& demands() const { return demands_; }
-  /// Makes a difference of these modes, as DeviceInfo has them.
+  /// Lets info() report these accuracy modes as different ones, see DeviceInfo.
   void distinguish(std::uint8_t accuracies) { info_.accuracies = accuracies; }
   Result<BufferId> allocate(std::uint64_t size_bytes) override {
     OB_RETURN_IF_ERROR(turn());

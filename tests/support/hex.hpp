@@ -1,5 +1,5 @@
 #pragma once
-// Bytes written as hexadecimal text, for golden bytes and readable failures.
+// Converts bytes to and from hexadecimal text, for golden bytes and readable failures.
 
 #include <cstddef>
 #include <cstdlib>
@@ -10,8 +10,8 @@
 
 namespace ob::test {
 
-/// "01 ff  // comment\n 2A" -> {0x01, 0xff, 0x2a}; blanks and line ends are free, // comments run
-/// to the line's end.
+/// Converts "01 ff  // comment\n 2A" to {0x01, 0xff, 0x2a}. Blanks and line ends are ignored;
+/// comments start with // and end with the line.
 inline std::vector<std::byte> from_hex(std::string_view text) {
   std::vector<std::byte> bytes;
   for (std::size_t i = 0; i < text.size();) {
@@ -31,7 +31,7 @@ inline std::vector<std::byte> from_hex(std::string_view text) {
   return bytes;
 }
 
-/// Eight bytes to a line.
+/// Writes eight bytes on each line.
 inline std::string to_hex(std::span<const std::byte> bytes) {
   static const char* kDigits = "0123456789abcdef";
   std::string text;

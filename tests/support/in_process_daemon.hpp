@@ -57,7 +57,7 @@ class InProcessDaemon {
           config.striping = striping;
           return config;
         }()) {}
-  /// @param config but for where to listen
+  /// @param config all settings except the address to listen on
   InProcessDaemon(Transport transport, std::vector<std::unique_ptr<Device>> devices,
                   daemon::ServerConfig config) {
     folder_ = "/tmp/ob-test-XXXXXX";

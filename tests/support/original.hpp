@@ -1,5 +1,5 @@
 #pragma once
-// The library that offloaded calls are compared with.
+// The local library, whose results are the reference for offloaded calls.
 
 #include <cstdio>
 #include <cstdlib>
@@ -11,8 +11,8 @@
 
 namespace ob::test {
 
-/// Runs the problem's call here, in its own memory. Ends the test program if there is no library,
-/// or it lacks the routine.
+/// Runs the problem's call with the local library, in the problem's own memory. Ends the test
+/// program if there is no library or if the library lacks the routine.
 inline void run_original(Problem& problem) {
   static const std::unique_ptr<cpu::BlasLibrary> library = require(cpu::BlasLibrary::open({}));
   const auto* function = library->find(problem.routine->id);

@@ -1,5 +1,5 @@
 #pragma once
-// Sessions that send to each other, and a daemon that delivers to them, driven by hand.
+// Sessions that send to each other through a daemon. The tests write each message themselves.
 
 #include <algorithm>
 #include <map>
@@ -42,7 +42,7 @@ inline Region matrix(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld,
           .word_bytes = static_cast<std::uint8_t>(std::min<std::uint32_t>(element_bytes, 8))};
 }
 
-/// As a peer message says it.
+/// Returns the shape as a peer message carries it: packed and without an offset.
 inline Region shape_of(Region region) {
   region.offset_bytes = 0;
   region.ld = std::max<std::uint64_t>(1, region.rows);
@@ -70,7 +70,7 @@ class PeerSession {
   void make_big_buffer() {
     client.command(wire::Opcode::allocate, {}, wire::Allocate{kBigBuffer, kBigBytes});
   }
-  /// Without a word; returns when the daemon has let go of the session.
+  /// Disconnects without a goodbye. Returns when the daemon has dropped the session.
   void die() {
     client.disconnect();
     for (const auto until = RawClient::deadline(); transport::Clock::now() < until;) {
@@ -85,7 +85,7 @@ class PeerSession {
     ADD_FAILURE() << "the session lives on";
   }
 
-  /// The mailbox's access key.
+  /// Returns the mailbox's access key.
   wire::Token open_mailbox() {
     client.command(wire::Opcode::open_mailbox);
     const Received answer = next(wire::Opcode::mailbox);
@@ -97,7 +97,7 @@ class PeerSession {
     const Received answer = next(wire::Opcode::peer);
     return answer.end.ok() ? answer.as<wire::Outcome>() : no_answer();
   }
-  /// @pre works
+  /// @pre the connection succeeds
   void connect(PeerId peer, PeerSession& other) {
     const wire::Outcome outcome = connect(peer, other.open_mailbox(), other.address());
     EXPECT_EQ(outcome.code, Code::ok) << outcome.message;
@@ -111,7 +111,7 @@ class PeerSession {
     return client.command(wire::Opcode::send, kPeerQueue,
                           wire::Send{peer, {peer_message}, buffer, region});
   }
-  /// Its sequence, for await().
+  /// Returns the sequence number for await().
   std::uint64_t receive(std::uint64_t peer_message, const Region& region, PeerId next = {},
                         BufferId buffer = kPeerBuffer) {
     return client.command(wire::Opcode::receive, kPeerQueue,
@@ -142,7 +142,7 @@ class PeerSession {
   }
   /// Fills the buffer with known bytes that differ from those sent.
   void poison() { write(Bytes(buffer_bytes_, kPoison)); }
-  /// Where `region` was filled with the elements that `from` has in `source`, and only there.
+  /// Expects the elements of `from` in `source` at `region`, and poison everywhere else.
   void expect_has(const Region& region, const Bytes& source, const Region& from) {
     Bytes expected(buffer_bytes_, kPoison);
     copy(Layout::matrix(expected.data(), region),
@@ -152,14 +152,14 @@ class PeerSession {
         << static_cast<int>(region.triangle) << ", elements of " << region.element_bytes;
   }
   void expect_untouched() { EXPECT_TRUE(read() == Bytes(buffer_bytes_, kPoison)); }
-  /// Still serves.
+  /// Expects that the session still answers commands.
   void expect_lives() {
     poison();
     expect_untouched();
     EXPECT_EQ(synchronize().code, Code::ok);
   }
 
-  /// The next message that is no answer to a receive.
+  /// Returns the next message that is not an answer to a receive.
   Received next(wire::Opcode wanted) {
     for (;;) {
       Received answer = client.answer();
@@ -216,7 +216,7 @@ class FakeSender {
     EXPECT_EQ(answer.as<wire::Refused>().code, code) << answer.as<wire::Refused>().message;
     EXPECT_EQ(stream.receive().end.code(), Code::connection_lost);
   }
-  /// The first bytes of a peer_message; what follows is the caller's.
+  /// Sends the first bytes of a peer_message; the caller sends the rest.
   bool begin(std::uint64_t peer_message, const Region& shape, std::span<const std::byte> first) {
     wire::Body body;
     wire::encode(wire::PeerMessage{{peer_message}, shape}, body);
@@ -234,7 +234,7 @@ class FakeSender {
   RawClient stream;
 };
 
-/// Two devices: 0 lies in host memory, 1 where the host cannot see it.
+/// Two devices: device 0 has host memory, the host cannot see the memory of device 1.
 class TwoDevices {
  public:
   explicit TwoDevices(double rate_gflops = 0)

@@ -1,5 +1,5 @@
 #pragma once
-// A client driven by hand, message by message, that may say anything.
+// A client that sends single messages, valid or not, as a test writes them.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class RawClient {
       : stream_(require(transport::connect(address, deadline()))) {}
   explicit RawClient(std::unique_ptr<transport::Stream> stream) : stream_(std::move(stream)) {}
 
-  /// Far beyond what any test waits for.
+  /// The deadline is far longer than any test waits.
   static transport::Deadline deadline() {
     return transport::Clock::now() + std::chrono::seconds(60);
   }
@@ -45,7 +45,7 @@ class RawClient {
   void disconnect() { stream_.reset(); }
   std::unique_ptr<transport::Stream> release() { return std::move(stream_); }
 
-  /// False if the connection is over.
+  /// Returns false if the connection is closed.
   bool send_bytes(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
       const iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -93,7 +93,7 @@ class RawClient {
     return message;
   }
 
-  /// The next message that is not an automatic one (credits, signs of life).
+  /// Returns the next message, without those that daemons send unasked (credits, signs of life).
   Received answer() {
     for (;;) {
       Received message = receive();

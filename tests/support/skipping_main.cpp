@@ -1,11 +1,11 @@
-// main() of test programs whose cases may find nothing to test: a run in which nothing failed and
-// nothing passed is skipped, for ctest (SKIP_RETURN_CODE), instead of passed.
+// main() of test programs whose cases may find nothing to test. A run without failed and without
+// passed cases counts as skipped for ctest (SKIP_RETURN_CODE), not as passed.
 
 #include <gtest/gtest.h>
 
 namespace {
 
-constexpr int kSkipped = 77;  // automake's number for it
+constexpr int kSkipped = 77;  // automake's exit code for a skipped test
 
 }  // namespace
 

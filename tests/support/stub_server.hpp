@@ -1,5 +1,5 @@
 #pragma once
-// A daemon that greets correctly and then does what a test wants: nothing, mostly.
+// A daemon that performs a correct handshake and then runs a function of the test.
 
 #include <atomic>
 #include <functional>

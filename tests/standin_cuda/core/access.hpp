@@ -1,5 +1,5 @@
 #pragma once
-// The operands of one call: checked, found in memory, and remembered for the search for races.
+// The operands of one call: checks them, finds their bytes, and records them for the race search.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace standin {
 /// The way in which a library call may use an operand.
 enum class Intent { read, write };
 
-/// Every address that a call was given has to lie, with all that belongs to it, in one live block
-/// of memory that the device can reach. Threads: the caller's
+/// Requires that every address of a call lies, with its whole extent, in one live block of memory
+/// that the device can reach. Threads: the calling thread only
 class Access {
  public:
   /// @param call a literal: the function, for reports
-  /// @param pinned whether page-locked host memory will do
+  /// @param pinned true if page-locked host memory is allowed, too
   Access(const char* call, int device, bool pinned = false)
       : call_(call), device_(device), pinned_(pinned) {}
 
-  /// `height` pieces of `width` bytes, `pitch` bytes apart, aligned to `alignment`.
-  /// @return where the bytes are; nullptr if there are none, or where they are not allowed
+  /// Checks `height` pieces of `width` bytes, `pitch` bytes apart, aligned to `alignment`.
+  /// @return where the bytes are; nullptr if there are none or if the address is not allowed
   std::byte* region(const void* p, std::size_t width, std::size_t pitch, std::size_t height,
                     Intent intent, std::size_t alignment = 1);
 
@@ -35,7 +35,7 @@ class Access {
   T* out(T* p, std::int64_t count) {
     return reinterpret_cast<T*>(span<T>(p, count, Intent::write));
   }
-  /// A column-major matrix.
+  /// Checks a column-major matrix.
   template <class T>
   const T* in(const T* p, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
     return reinterpret_cast<const T*>(matrix<T>(p, rows, cols, ld, Intent::read));
@@ -44,7 +44,7 @@ class Access {
   T* out(T* p, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
     return reinterpret_cast<T*>(matrix<T>(p, rows, cols, ld, Intent::write));
   }
-  /// A vector with a stride, which may be negative.
+  /// Checks a vector with a stride, which may be negative.
   template <class T>
   const T* in_vector(const T* p, std::int64_t n, std::int64_t inc) {
     return reinterpret_cast<const T*>(matrix<T>(p, 1, n, inc < 0 ? -inc : inc, Intent::read));
@@ -54,12 +54,12 @@ class Access {
     return reinterpret_cast<T*>(matrix<T>(p, 1, n, inc < 0 ? -inc : inc, Intent::write));
   }
 
-  /// False if a rule was broken (which has been reported).
+  /// Returns false if a rule was broken; the broken rule has been reported.
   bool ok() const noexcept { return ok_; }
-  /// Breaks a rule.
+  /// Reports a broken rule.
   void refuse(const std::string& what);
 
-  /// The operands of `other`, too.
+  /// Adds the operands of `other`.
   void join(const Access& other) {
     uses_.insert(uses_.end(), other.uses_.begin(), other.uses_.end());
   }

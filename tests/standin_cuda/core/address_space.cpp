@@ -10,9 +10,9 @@ namespace standin {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kAlign = 256;  // what cudaMalloc promises
+constexpr std::size_t kAlign = 256;  // the alignment that cudaMalloc guarantees
 constexpr std::byte kGuard{0xA5};
-// Larger ranges are not written but mapped from a file of this size: touching costs 1 s per GiB.
+// Larger ranges map a file of this size instead: writing poison costs 1 s per GiB.
 constexpr std::size_t kPoisonFile = 16U << 20;
 
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
@@ -58,7 +58,7 @@ AddressSpace& AddressSpace::instance() {
 }
 
 AddressSpace::AddressSpace() {
-  for (size_ = 1ULL << 40; size_ >= 1ULL << 32; size_ /= 2) {  // less where processes are limited
+  for (size_ = 1ULL << 40; size_ >= 1ULL << 32; size_ /= 2) {  // less where limits apply
     seen_ = reserve(size_);
     hidden_ = seen_ == 0 ? 0 : reserve(size_);
     if (hidden_ != 0) return;
@@ -69,7 +69,7 @@ AddressSpace::AddressSpace() {
 
 std::uintptr_t AddressSpace::take(std::size_t bytes) {
   const std::size_t pages = round_up(round_up(bytes, kAlign), kPage);
-  // A page on either side, which the libraries that compute may read but nobody may write.
+  // There is a page on either side. The libraries that compute may read it; nobody may write it.
   const std::size_t length = pages + 2 * kPage;
   const std::lock_guard lock(mutex_);
   for (int rounds = 0;;) {

@@ -7,7 +7,7 @@
 namespace standin {
 
 Devices& Devices::instance() {
-  static auto* const kDevices = new Devices;  // streams of the default kind live as long as anybody
+  static auto* const kDevices = new Devices;  // default streams live until the process ends
   return *kDevices;
 }
 
@@ -20,7 +20,7 @@ int& Devices::current() noexcept {
 
 void Devices::poison(int device, cudaError_t error) noexcept {
   cudaError_t none = cudaSuccess;
-  sticky_[device].compare_exchange_strong(none, error);  // the first stays
+  sticky_[device].compare_exchange_strong(none, error);  // the first error stays
 }
 
 void Devices::allow_peer(int device, int peer, bool allow) {

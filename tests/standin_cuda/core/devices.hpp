@@ -1,5 +1,5 @@
 #pragma once
-// The devices: which is current, what happened to them, their streams.
+// The devices: the current one of each thread, their faults, their streams.
 
 #include <driver_types.h>
 
@@ -15,7 +15,7 @@
 
 namespace standin {
 
-/// Threads: any; which device is current is the thread's
+/// Threads: any; each thread has its own current device
 class Devices {
  public:
   static Devices& instance();
@@ -23,21 +23,22 @@ class Devices {
   int count() const noexcept { return static_cast<int>(sticky_.size()); }
   static int& current() noexcept;
 
-  /// The fault that a device had, cudaSuccess if none.
+  /// Returns the fault that a device had, cudaSuccess if it had none.
   cudaError_t sticky(int device) const noexcept { return sticky_[device].load(); }
   void poison(int device, cudaError_t error) noexcept;
   void revive(int device) noexcept { sticky_[device] = cudaSuccess; }
 
   void allow_peer(int device, int peer, bool allow);
-  /// True if work of `device` may use memory of `owner`.
+  /// Returns true if work of `device` may use memory of `owner`.
   bool reaches(int device, int owner);
 
   LiveSet<Stream>& streams() noexcept { return streams_; }
-  /// nullptr if it is none. 0 and cudaStreamLegacy are the current device's default stream.
+  /// Returns nullptr for an invalid handle. 0 and cudaStreamLegacy name the default stream of the
+  /// current device.
   std::shared_ptr<Stream> stream(cudaStream_t handle);
   std::shared_ptr<Stream> default_stream(int device);
   bool is_default(const Stream& stream);
-  /// Those that wait for the default stream, and it for them.
+  /// Returns the streams that wait for the default stream and for which it waits.
   std::vector<std::shared_ptr<Stream>> blocking_streams(int device);
   std::vector<std::shared_ptr<Stream>> streams_of(int device);
 

@@ -1,5 +1,5 @@
 #pragma once
-// A mark in a stream that others wait for.
+// An event: a mark in a stream that others wait for.
 
 #include <driver_types.h>
 
@@ -13,12 +13,12 @@
 
 namespace standin {
 
-/// One recording of an event. Memory: shared by the event and by those who wait
+/// One recording of an event. Memory: shared by the event and by those who wait for it
 struct Record {
   std::shared_ptr<Stream> stream;
   std::uint64_t ticket = 0;
   Clock clock;
-  std::chrono::steady_clock::time_point at;  ///< once done
+  std::chrono::steady_clock::time_point at;  ///< valid once it is done
   std::atomic<bool> done{false};
 };
 
@@ -28,7 +28,7 @@ class Event {
   Event(int device, unsigned flags) : device_(device), flags_(flags) {}
   int device() const noexcept { return device_; }
   bool timing() const noexcept { return (flags_ & cudaEventDisableTiming) == 0; }
-  /// nullptr if it was never recorded: then it counts as reached.
+  /// Returns nullptr if the event was never recorded: then it counts as reached.
   std::shared_ptr<Record> record();
   void record(std::shared_ptr<Record> record);
   static LiveSet<Event>& all();

@@ -13,7 +13,7 @@ std::string plain_name(const char* call) {
 }
 
 Faults& Faults::instance() {
-  static auto* const kFaults = new Faults;  // outlives whoever calls at exit
+  static auto* const kFaults = new Faults;  // lives longer than callers at exit
   return *kFaults;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Failures on purpose: the n-th call of a function.
+// Injected failures: the n-th call of a function fails.
 
 #include <cstdint>
 #include <map>
@@ -10,19 +10,20 @@
 
 namespace standin {
 
-/// Counts calls and says which are to fail. The rules: `call:n` (the n-th, once), `call:n+` (it and
-/// all after it), `call:/n` (each n-th), any of them with `:error` (a number of the library that
-/// the call belongs to) behind; more rules after commas. Names are without _v2 and _64; `call@run`
-/// counts the work of a call when the device runs it, and its failure is the device's: it does
-/// nothing any more. Threads: any
+/// Counts calls and decides which of them fail. A rule is `call:n` (the n-th call, once), `call:n+`
+/// (the n-th and all later calls) or `call:/n` (every n-th call). `:error` may follow a rule; it is
+/// an error number of the library that the call belongs to. Commas separate rules. Names are
+/// without _v2 and _64. `call@run` counts the work of a call when the device runs it; its failure
+/// is a fault of the device, which then does no more work. Threads: any
 class Faults {
  public:
-  /// With the rules of STANDIN_CUDA_FAIL and STANDIN_CUDA_FAIL_MALLOC.
+  /// Starts with the rules of STANDIN_CUDA_FAIL and STANDIN_CUDA_FAIL_MALLOC.
   static Faults& instance();
 
-  /// One more call; 0 if it goes on, else the error that it returns (-1: what suits the call).
+  /// Counts one more call. Returns 0 if it goes on, else its error (-1: the usual error of the
+  /// call).
   int next(const char* call);
-  /// More rules, from now on: `n` counts from here.
+  /// Adds rules: `n` counts from now on.
   void add(const std::string& rules);
   void clear();
   std::uint64_t calls(const std::string& call);
@@ -30,8 +31,8 @@ class Faults {
  private:
   struct Rule {
     std::string call;
-    std::uint64_t from = 0;   // count at which it bites
-    std::uint64_t every = 0;  // 0: once
+    std::uint64_t from = 0;   // the count at which the rule applies first
+    std::uint64_t every = 0;  // 0: the rule applies once
     int error = -1;
   };
   Faults();
@@ -40,7 +41,7 @@ class Faults {
   std::vector<Rule> rules_;
 };
 
-/// The name that rules use: without _v2 and _64.
+/// Returns the name as rules use it: without _v2 and _64.
 std::string plain_name(const char* call);
 
 }  // namespace standin

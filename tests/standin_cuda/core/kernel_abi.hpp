@@ -1,19 +1,19 @@
 #pragma once
-// Between the stand-in for the driver and kernels that the stand-in for NVRTC made: the same
-// declarations stand in nvrtc/prelude.hpp's text.
+// The interface between the stand-in for the driver and the kernels that the stand-in for NVRTC
+// makes. The text in nvrtc/prelude.hpp contains the same declarations.
 
 #include <cstdint>
 
 namespace standin {
 
-/// Arguments of one launch, copied, with addresses that can be followed.
+/// The copied arguments of one launch; its addresses can be dereferenced.
 struct BoundKernel {
-  /// All threads, one after the other, backwards if so told.
+  /// Runs all threads one after the other, backwards on request.
   void (*run)(BoundKernel* self, const unsigned* grid, const unsigned* block, int backwards);
   void (*drop)(BoundKernel* self);
 };
 
-/// Where the bytes of a device's address are.
+/// Returns the place of the bytes of a device's address.
 using Translate = void* (*)(void* context, const void* p);
 using Bind = BoundKernel* (*)(void** arguments, Translate translate, void* context);
 

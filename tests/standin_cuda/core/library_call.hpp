@@ -25,17 +25,17 @@ namespace standin {
 struct LibraryHandle {
   int device = 0;
   cudaStream_t stream = nullptr;
-  std::atomic<int> users{0};  ///< threads inside of a call with it
+  std::atomic<int> users{0};  ///< threads inside a call with this handle
 };
 
 // A `Library` is a struct with
-//   using Handle       a LibraryHandle, and what this library keeps besides
-//   using Status       its enumeration, and constants of it: kSuccess, kNotInitialized,
-//                      kInvalidValue, kNotSupported, kExecutionFailed, kAllocFailed,
-//                      kFault (a call that is to fail, where the rule names no error)
+// using Handle       a LibraryHandle with further members of this library
+// using Status       its enumeration, with the constants kSuccess, kNotInitialized,
+// kInvalidValue, kNotSupported, kExecutionFailed, kAllocFailed,
+// kFault (the status of an injected failure whose rule names no error)
 //   static LiveSet<Handle>& handles()
 
-/// Functions that handle handles, as the two libraries name them.
+/// Functions that create, destroy and change handles, under the names of the two libraries.
 template <class Library>
 struct Handling {
   using Handle = typename Library::Handle;
@@ -66,7 +66,7 @@ struct Handling {
     return Library::kNotInitialized;
   }
 
-  /// Calls use(Handle&), which says how it went.
+  /// Calls use(Handle&), which returns the status.
   template <class Use>
   static Status with(const char* call, const void* handle, Use use) {
     const Status entered = enter(call);
@@ -104,7 +104,7 @@ struct Handling {
   }
 };
 
-/// One call. Lives as long as the function that it belongs to. The first broken rule decides the
+/// One call. It lives as long as the function that it belongs to. The first broken rule decides the
 /// status.
 template <class Library>
 class LibraryCall {
@@ -143,20 +143,20 @@ class LibraryCall {
   LibraryCall(const LibraryCall&) = delete;
   LibraryCall& operator=(const LibraryCall&) = delete;
 
-  /// An argument that the library refuses, too.
+  /// Checks an argument that the real library checks, too.
   void need(bool condition, const char* what) {
     if (condition || !good()) return;
     Report::instance().violation(access.call(), std::string("not ") + what);
     status_ = Library::kInvalidValue;
   }
-  /// Handed to OpenBLAS, whose integers have 32 bits.
+  /// Converts a size for OpenBLAS, whose integers have 32 bits.
   int size(std::int64_t n) {
     if (n <= std::numeric_limits<int>::max()) return static_cast<int>(n);
     if (good()) status_ = Library::kNotSupported;
     return 0;
   }
 
-  /// True if no rule was broken so far.
+  /// Returns true if no rule was broken so far.
   bool good() const noexcept { return status_ == Library::kSuccess && access.ok(); }
   Status status() const noexcept { return access.ok() ? status_ : Library::kExecutionFailed; }
 

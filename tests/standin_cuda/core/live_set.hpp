@@ -1,5 +1,5 @@
 #pragma once
-// Handles of one kind: which are valid.
+// The valid handles of one kind.
 
 #include <algorithm>
 #include <memory>
@@ -11,12 +11,12 @@
 
 namespace standin {
 
-/// Owns objects that a program knows by opaque handles; a handle that is none is found out.
-/// Memory: an object that somebody uses outlives its removal   Threads: any
+/// Owns objects that a program knows by opaque handles, and detects invalid handles.
+/// Memory: an object lives until its last user is done   Threads: any
 template <class T>
 class LiveSet {
  public:
-  /// @param kind what leaks are called
+  /// @param kind the name of these objects in reports of leaks
   explicit LiveSet(const char* kind) : kind_(kind) {}
 
   void* add(std::shared_ptr<T> object) {
@@ -26,7 +26,7 @@ class LiveSet {
     objects_.emplace(handle, std::move(object));
     return handle;
   }
-  /// nullptr if there is no such object.
+  /// Returns nullptr if there is no such object.
   std::shared_ptr<T> find(const void* handle) {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(const_cast<void*>(handle));

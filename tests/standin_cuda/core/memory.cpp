@@ -10,7 +10,7 @@ namespace standin {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// Freed ranges that late uses are recognised by.
+// The number of freed ranges that are remembered to recognise late uses.
 constexpr std::size_t kFreedKept = 65536;
 constexpr const char* kDeviceKind = "device block(s)";
 constexpr const char* kPinnedKind = "page-locked host block(s)";
@@ -79,7 +79,7 @@ std::shared_ptr<Block> Memory::find(const void* p) {
   if (found == blocks_.begin()) return nullptr;
   --found;
   const std::shared_ptr<Block>& block = found->second;
-  // One behind the end is of the block, too: an empty range may be there.
+  // The address one behind the end belongs to the block: an empty range may start there.
   return number(p) - block->address <= block->bytes ? block : nullptr;
 }
 
@@ -113,7 +113,7 @@ void Memory::reset(int device) {
 }
 
 void* Memory::allocate_pinned(std::size_t bytes, unsigned flags) {
-  // With a page behind it that nobody may touch.
+  // A page that nobody may touch follows the memory.
   const std::size_t length = pages(bytes) + kPage;
   void* p = mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return nullptr;

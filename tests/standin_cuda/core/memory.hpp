@@ -1,5 +1,5 @@
 #pragma once
-// All memory that devices know: theirs, and the page-locked memory of the host.
+// All memory that devices know: device memory, and the page-locked memory of the host.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace standin {
 
-/// Memory of a device.
+/// A block of device memory.
 struct Block {
   std::uintptr_t address = 0;
   std::size_t bytes = 0;
   int device = 0;
-  std::vector<Use> uses;  ///< by whom, in the order of submission: what races are found with
+  std::vector<Use> uses;  ///< accesses in the order of submission, for the race search
 };
 
-/// Page-locked memory of the host.
+/// A page-locked range of host memory.
 struct Pinned {
   std::size_t bytes = 0;
   unsigned flags = 0;
-  bool allocated = false;  ///< by cudaHostAlloc; else registered
+  bool allocated = false;  ///< by cudaHostAlloc; false: registered
 };
 
 /// Threads: any
@@ -34,28 +34,28 @@ class Memory {
  public:
   static Memory& instance();
 
-  /// nullptr if the device's cap is reached (or its part of the machine's memory).
+  /// Returns nullptr if the device's memory limit (or its part of the machine's memory) is reached.
   void* allocate(int device, std::size_t bytes);
-  /// False if `p` is not the begin of a block. The device must be done with it.
+  /// Returns false if `p` is not the start of a block. The device must be done with it.
   bool release(void* p, const char* call);
-  /// Forgets a block but keeps its memory, until the function that it returns is called.
+  /// Forgets a block but keeps its memory; drop() frees it.
   std::optional<Block> detach(void* p);
   void drop(const Block& block, const char* call);
 
-  /// The block around `p`; nullptr if none.
+  /// Returns the block around `p`; nullptr if there is none.
   std::shared_ptr<Block> find(const void* p);
-  /// Why there is none: "a host pointer", "freed memory"...
+  /// Returns the reason why there is no block: "a host pointer", "freed memory"...
   std::string why_none(const void* p);
   std::uint64_t used_bytes(int device);
-  /// All blocks of a device are gone.
+  /// Frees all blocks of a device.
   void reset(int device);
 
   void* allocate_pinned(std::size_t bytes, unsigned flags);
   bool release_pinned(void* p);
-  /// 0, or why not: 1: some of it is registered
+  /// Returns 0 on success, 1 if part of the range is registered already.
   int register_pinned(void* p, std::size_t bytes, unsigned flags);
   bool unregister_pinned(void* p);
-  /// The page-locked range around all of [p, p + bytes), with its begin.
+  /// Returns the page-locked range that contains [p, p + bytes), with its start.
   std::optional<std::pair<std::uintptr_t, Pinned>> find_pinned(const void* p, std::size_t bytes);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The four types of numbers, and Fortran routines of the library that computes.
+// The four number types, and calls of Fortran routines of the library that computes.
 
 #include <cuComplex.h>
 
@@ -23,7 +23,7 @@ using Real = typename RealOf<T>::type;
 template <class T>
 inline constexpr bool kComplex = !std::is_same_v<T, Real<T>>;
 
-/// s d c z
+/// The letter of a type: s, d, c or z.
 template <class T>
 inline constexpr char kLetter = std::is_same_v<T, float>                 ? 's'
                                 : std::is_same_v<T, double>              ? 'd'
@@ -36,7 +36,7 @@ T conjugate(T a) {
   return a;
 }
 
-/// Arguments of NVIDIA's functions as ours have them.
+/// Converts arguments of NVIDIA's functions to our types.
 template <class T>
 T as(T value) {
   return value;
@@ -58,8 +58,8 @@ inline auto as(cuDoubleComplex* const* p) {
   return reinterpret_cast<std::complex<double>* const*>(p);
 }
 
-/// The function of OpenBLAS with that name, nullptr if it has none. `stem` is without the letter;
-/// with `symbol` the name is whole.
+/// Returns the function of OpenBLAS with that name, nullptr if there is none. `stem` lacks the
+/// type's letter; with `symbol` it is the whole name.
 void* fortran_symbol(const char* symbol);
 template <class T>
 void* fortran_symbol(const char* stem) {
@@ -81,7 +81,7 @@ template <class>
 using Pointer = const void*;
 }  // namespace detail
 
-/// Calls a Fortran routine: pointers as they are, values by address, characters with their lengths.
+/// Calls a Fortran routine. Pointers pass unchanged, values by address, characters with lengths.
 template <class... A>
 void fortran(void* function, const A&... a) {
   using Function =

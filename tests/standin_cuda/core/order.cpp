@@ -11,7 +11,7 @@
 namespace standin {
 namespace {
 
-// A block remembers so many uses; older ones are forgotten, and so are their races.
+// A block remembers this many uses. Races with older uses are not found.
 constexpr std::size_t kUsesKept = 128;
 
 struct Behind {
@@ -40,7 +40,7 @@ Order& Order::instance() {
   return *kOrder;
 }
 
-// Threads: with the lock, as the next two
+// Threads: the caller holds the lock, also for the next two functions
 bool Order::knows(const Clock& clock, const Use& use) const {
   if (living_.count(use.stream) == 0) return true;
   const auto found = clock.find(use.stream);

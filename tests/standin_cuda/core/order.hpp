@@ -1,5 +1,5 @@
 #pragma once
-// Submission of work, and what has happened before what.
+// Submission of work, and the happens-before order of work.
 
 #include <cstdint>
 #include <memory>
@@ -11,28 +11,29 @@
 
 namespace standin {
 
-/// Remembers which work may run beside which, and finds uses of the same memory of which one writes
-/// and neither waits for the other. What one thread of the host has waited for, all know: races
-/// that only threads of the host could have are not looked for. Threads: any
+/// Records which work may run concurrently. Finds a race: two uses of the same memory, at least one
+/// of which writes, where neither waits for the other. If one thread of the host has waited for
+/// work, this counts for all host threads; races between host threads are not searched for.
+/// Threads: any
 class Order {
  public:
   static Order& instance();
 
-  /// Reports a race if there is one; the work runs anyhow.
+  /// Submits the work. Reports a race if there is one; the work runs all the same.
   /// @return the ticket
   std::uint64_t submit(const std::shared_ptr<Stream>& stream, const Access& access,
                        Stream::Work work);
-  /// The stream's next work comes behind all of that.
+  /// Orders the next work of the stream behind all work in `clock`.
   void wait(Stream& stream, const Clock& clock);
   /// Returns the clock of a stream, with its own work so far.
   Clock clock_of(Stream& stream);
-  /// The host has waited for all of that.
+  /// Records that the host has waited for all work in `clock`.
   void host_knows(const Clock& clock);
 
-  /// Waits for the stream, which is gone then: all know what it did, and clocks forget it.
+  /// Waits for the stream and removes it. All clocks count its work as done and forget the stream.
   void finish(Stream& stream);
 
-  /// Waits for all work of a stream, or of a device.
+  /// Waits for all work of a stream.
   void synchronize(Stream& stream);
   void synchronize_device(int device);
 
@@ -44,7 +45,7 @@ class Order {
 
   std::mutex mutex_;
   Clock host_;
-  std::set<std::uint64_t> living_;  // numbers of streams that had work and are not gone
+  std::set<std::uint64_t> living_;  // numbers of the live streams that had work
 };
 
 }  // namespace standin

@@ -3,7 +3,7 @@
 namespace standin {
 namespace {
 
-// True if [begin, end) meets a row.
+// Returns true if [begin, end) overlaps a row.
 bool meets(const Region& region, std::uintptr_t begin, std::uintptr_t end) {
   if (end <= region.address || begin >= region.address + region.extent()) return false;
   if (region.height == 1) return true;

@@ -10,7 +10,7 @@
 namespace standin {
 namespace {
 
-// Runs when the library is taken down, after the program's own destructors.
+// Runs when the library is unloaded, after the program's own destructors.
 struct AtExit {
   ~AtExit() {
     Report& report = Report::instance();
@@ -30,7 +30,7 @@ struct AtExit {
 }  // namespace
 
 Report& Report::instance() {
-  static auto* const kReport = new Report;  // outlives whoever calls at exit
+  static auto* const kReport = new Report;  // lives longer than callers at exit
   return *kReport;
 }
 

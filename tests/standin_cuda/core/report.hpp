@@ -1,5 +1,5 @@
 #pragma once
-// Broken rules and leaks.
+// Reports of broken rules and of leaks.
 
 #include <cstdint>
 #include <map>
@@ -8,23 +8,23 @@
 
 namespace standin {
 
-/// Rules that were broken, and things that live: both are printed when the process ends, and both
-/// can be asked for (standin_cuda.h).
+/// Counts broken rules and live objects. Prints both when the process ends; tests read both through
+/// standin_cuda.h.
 /// Threads: any
 class Report {
  public:
   static Report& instance();
 
-  /// A rule was broken by `call`. Prints it; ends the process if STANDIN_CUDA_ABORT says so.
+  /// Records that `call` broke a rule. Prints it; ends the process if STANDIN_CUDA_ABORT is set.
   void violation(const std::string& call, const std::string& what);
-  /// Things of a kind ("stream") that live: one more, one less.
+  /// Counts objects of a kind ("stream"): born() adds, its counterpart subtracts.
   void born(const char* kind, std::uint64_t amount = 1);
   void died(const char* kind, std::uint64_t amount = 1);
 
   std::uint64_t violations();
   std::string last_violation();
   void forget_violations();
-  /// "2 streams, 1 device block"; empty if nothing lives.
+  /// Returns "2 streams, 1 device block"; empty if no object lives.
   std::string living();
 
  private:

@@ -83,12 +83,12 @@ void Stream::run(const std::shared_ptr<State>& state) {
     Devices& devices = Devices::instance();
     if (settings().sticky != 0 && ++g_ops == settings().sticky)
       devices.poison(state->device, cudaErrorIllegalAddress);
-    // A device that had a fault does nothing any more; those who wait do not wait for ever.
+    // After a fault a device does no more work. Waiting threads still return.
     if (devices.sticky(state->device) == cudaSuccess) {
       const cudaError_t error = work();
       if (error != cudaSuccess) devices.poison(state->device, error);
     }
-    work = nullptr;  // what it owns goes before others learn that it is done
+    work = nullptr;  // releases what the work owns before others learn that it is done
     lock.lock();
     ++state->finished;
     state->changed.notify_all();

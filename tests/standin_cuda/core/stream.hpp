@@ -1,5 +1,5 @@
 #pragma once
-// A stream: work in order, done by a thread of its own.
+// A stream: a thread of its own runs its work in order.
 
 #include <driver_types.h>
 
@@ -10,13 +10,13 @@
 
 namespace standin {
 
-/// A vector clock: for each stream, the number of its last work that has happened before.
+/// A vector clock: for each stream, the number of its last work that happened before.
 using Clock = std::map<std::uint64_t, std::uint64_t>;
 
 /// Threads: any, unless said otherwise
 class Stream {
  public:
-  /// An error poisons the device.
+  /// A piece of work; an error that it returns poisons the device.
   using Work = std::function<cudaError_t()>;
 
   Stream(int device, unsigned flags);
@@ -29,11 +29,11 @@ class Stream {
   unsigned flags() const noexcept { return flags_; }
   std::uint64_t number() const noexcept { return number_; }
 
-  /// @return its ticket
+  /// @return the ticket of the work: its position in the stream
   std::uint64_t submit(Work work);
   bool done(std::uint64_t ticket);
   void wait(std::uint64_t ticket);
-  /// The ticket of what was submitted last.
+  /// Returns the ticket of the work that was submitted last.
   std::uint64_t tail();
 
   /// The clock of the next submitted work. Used only under the lock of the race search.
@@ -46,7 +46,7 @@ class Stream {
   const int device_;
   const unsigned flags_;
   const std::uint64_t number_;
-  const std::shared_ptr<State> state_;  // the thread's, too: it may end after this object
+  const std::shared_ptr<State> state_;  // shared with the thread, which may outlive the object
 };
 
 }  // namespace standin

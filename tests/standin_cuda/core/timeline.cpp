@@ -81,7 +81,7 @@ Timeline::Running::~Running() {
   if (number_ == SIZE_MAX) return;
   Timeline& timeline = instance();
   const std::lock_guard lock(timeline.mutex_);
-  // watch() may have begun anew
+  // watch() may have started again.
   if (number_ < timeline.intervals_.size()) timeline.intervals_[number_].end = Clock::now();
 }
 

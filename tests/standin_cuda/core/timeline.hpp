@@ -1,5 +1,5 @@
 #pragma once
-// The order of devices' work in time: work that is held, and work that runs concurrently.
+// The order of devices' work in time. Tests hold work, and count work that runs concurrently.
 
 #include <chrono>
 #include <condition_variable>
@@ -17,21 +17,21 @@ class Timeline {
  public:
   static Timeline& instance();
 
-  /// From now on remembers when work ran, and holds that of these functions (names with commas
-  /// between, without _v2 and _64) once its stream has come to it.
+  /// From now on records when work runs. Holds the work of these functions (names with commas
+  /// between, without _v2 and _64) when their stream reaches it.
   void watch(const std::string& held);
-  /// Lets go of what is held, and holds no more.
+  /// Releases the held work, and holds no more.
   void release();
   void release(const std::string& call);
-  /// How much work is held.
+  /// Returns the amount of held work.
   std::uint64_t held();
-  /// How much work of a function was submitted, but not yet begun, while it was watched.
+  /// Returns the amount of work of a function that was submitted since watch() but has not begun.
   std::uint64_t waiting(const std::string& call);
-  /// Pairs of work of these two functions, in different streams, that ran at the same time.
+  /// Counts pairs of work of these two functions that ran concurrently in different streams.
   std::uint64_t overlaps(const std::string& call, const std::string& other);
 
   void submitted(const char* call);
-  /// The work of one call, while it runs.
+  /// The work of one call while it runs.
   class Running {
    public:
     Running(std::uint64_t stream, const char* call);
@@ -40,7 +40,7 @@ class Timeline {
     Running& operator=(const Running&) = delete;
 
    private:
-    std::size_t number_ = SIZE_MAX;  // of its interval; beyond all: not watched
+    std::size_t number_ = SIZE_MAX;  // index of its interval; past the end: not watched
   };
 
  private:
@@ -49,7 +49,7 @@ class Timeline {
     std::uint64_t stream;
     std::string call;
     Clock::time_point begin;
-    Clock::time_point end = Clock::time_point::max();  // while it runs
+    Clock::time_point end = Clock::time_point::max();  // max: still running
   };
 
   std::mutex mutex_;

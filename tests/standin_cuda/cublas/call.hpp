@@ -1,5 +1,5 @@
 #pragma once
-// One call of cuBLAS: its handle, its scalars, its operands.
+// One call of cuBLAS: its handle, its scalars and its operands.
 
 #include <cublas_v2.h>
 
@@ -30,7 +30,7 @@ struct Library {
   static LiveSet<Handle>& handles();
 };
 
-/// A number that is read when the work runs: now, from the host, or later, from the device.
+/// A number that the work reads when it runs: a copy of the host's, or the device's memory.
 template <class T>
 class Scalar {
  public:
@@ -61,7 +61,7 @@ class Call : public LibraryCall<Library> {
     if (!host(p)) return {};
     return Scalar<T>(*p);
   }
-  /// Where a result goes: the host's memory, for which the call waits, or the device's.
+  /// Returns the place of a result: host memory, where the call waits for it, or device memory.
   template <class T>
   T* result(T* p) {
     if (!good()) return nullptr;
@@ -71,7 +71,7 @@ class Call : public LibraryCall<Library> {
   }
 
   cublasStatus_t submit(std::function<void()> work);
-  /// Nothing to do.
+  /// Returns the status of a call that has nothing to do.
   cublasStatus_t quick() const noexcept { return status(); }
 
  private:

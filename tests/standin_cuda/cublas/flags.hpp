@@ -1,5 +1,5 @@
 #pragma once
-// NVIDIA's flags as Fortran's.
+// Converts NVIDIA's flags to Fortran's.
 
 #include <cublas_v2.h>
 

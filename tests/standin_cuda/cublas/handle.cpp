@@ -1,4 +1,4 @@
-// cublas: handles and what they keep.
+// cublas: handles and their settings.
 
 #include "cublas/call.hpp"
 
@@ -28,7 +28,7 @@ cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* 
 }
 
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
-  if (mode == CUBLAS_PEDANTIC_MATH)  // for tests that count
+  if (mode == CUBLAS_PEDANTIC_MATH)  // tests count calls of this name
     (void)standin::Faults::instance().next("cublasSetMathMode@pedantic");
   return Handles::set(__func__, handle, &Handle::math, mode);
 }

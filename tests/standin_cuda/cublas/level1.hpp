@@ -8,7 +8,7 @@
 
 namespace standin::blas {
 
-/// Element i of a vector, in BLAS's order also for negative increments.
+/// Returns element i of a vector in BLAS's order, also for negative increments.
 template <class T>
 T& at(T* x, std::int64_t i, std::int64_t n, std::int64_t inc) {
   return x[inc >= 0 ? i * inc : (i - n + 1) * inc];
@@ -138,7 +138,7 @@ cublasStatus_t asum(const char* name, cublasHandle_t handle, std::int64_t n, con
   });
 }
 
-// The first of the largest (smallest), counted from 1; 0 for an empty vector.
+// Returns the first of the largest (smallest) elements, counted from 1; 0 for an empty vector.
 template <class T, class I>
 cublasStatus_t extreme(const char* name, cublasHandle_t handle, std::int64_t n, const T* x,
                        std::int64_t incx, I* result, bool largest) {
@@ -201,7 +201,7 @@ template <class T>
 cublasStatus_t rotm(const char* name, cublasHandle_t handle, std::int64_t n, T* x,
                     std::int64_t incx, T* y, std::int64_t incy, const T* param) {
   Call call(name, handle);
-  // Five numbers, where scalars are.
+  // The five numbers of `param` lie where scalars lie: on the host or on the device.
   const Scalar<T> p[5] = {call.scalar(param), call.scalar(param + 1), call.scalar(param + 2),
                           call.scalar(param + 3), call.scalar(param + 4)};
   T* px = call.access.out_vector(x, n, incx);

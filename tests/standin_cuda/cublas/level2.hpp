@@ -9,10 +9,10 @@
 
 namespace standin::blas {
 
-// Rows of a packed triangle: it is a vector.
+// Returns the elements of a packed triangle, which is checked as a vector.
 inline std::int64_t packed(std::int64_t n) { return n * (n + 1) / 2; }
 
-// Checks that all functions of level 2 share: sizes as OpenBLAS requires them.
+// Checks that all functions of level 2 share: OpenBLAS requires these sizes.
 inline bool vectors_ok(Call& call, std::int64_t n, std::int64_t incx, std::int64_t incy = 1) {
   call.need(n >= 0, "n >= 0");
   call.need(incx != 0 && incy != 0, "increments other than 0");
@@ -57,7 +57,7 @@ cublasStatus_t gbmv(const char* name, cublasHandle_t handle, cublasOperation_t o
   });
 }
 
-// y := alpha A x + beta y for one triangle of A: dense (k < 0), band of k, packed (lda = 0).
+// y := alpha A x + beta y for one triangle of A: dense (k < 0), band of width k, packed (lda = 0).
 template <class T>
 cublasStatus_t symmetric_mv(const char* name, cublasHandle_t handle, const char* stem,
                             cublasFillMode_t uplo, std::int64_t n, std::int64_t k, const T* alpha,
@@ -118,7 +118,7 @@ STANDIN_BAND_MV(hbmv)
 STANDIN_PACKED_MV(spmv)
 STANDIN_PACKED_MV(hpmv)
 
-// x := op(A) x or op(A)^-1 x for a triangle: dense (k < 0), band of k, packed (lda = 0).
+// x := op(A) x or op(A)^-1 x for a triangle: dense (k < 0), band of width k, packed (lda = 0).
 template <class T>
 cublasStatus_t triangular(const char* name, cublasHandle_t handle, const char* stem,
                           cublasFillMode_t uplo, cublasOperation_t op, cublasDiagType_t diag,

@@ -81,7 +81,7 @@ cublasStatus_t gemmStridedBatched(const char* name, cublasHandle_t handle, cubla
   });
 }
 
-// A triangle of C of order n; A and B of k columns (op = N) or rows.
+// A triangle of C of order n; A and B have k columns (op = N) or k rows.
 template <class T>
 struct RankK {
   cublasFillMode_t uplo;
@@ -143,7 +143,7 @@ STANDIN_RANK_K(herk)
 STANDIN_RANK_2K(syr2k)
 STANDIN_RANK_2K(her2k)
 
-// C := alpha op(A) op(B)' + beta C, one triangle, for products that are known to be symmetric.
+// C := alpha op(A) op(B)' + beta C, one triangle, for products that are symmetric.
 template <class T, class B>
 cublasStatus_t triangle_product(const char* name, cublasHandle_t handle, bool hermitian, RankK<T> r,
                                 const T* alpha, const T* a, const T* b, const B* beta, T* c) {
@@ -220,7 +220,7 @@ cublasStatus_t symmetric_mm(const char* name, cublasHandle_t handle, const char*
 STANDIN_SYMMETRIC_MM(symm)
 STANDIN_SYMMETRIC_MM(hemm)
 
-// B to C (which may be B), then C := alpha op(A)^(+-1) C or its other side.
+// Copies B to C (which may be B), then C := alpha op(A)^(+-1) C, or with op(A) on the right.
 template <class T>
 cublasStatus_t triangular_mm(const char* name, cublasHandle_t handle, const char* stem,
                              cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t op,
@@ -264,7 +264,7 @@ cublasStatus_t trsm(const char* name, cublasHandle_t handle, cublasSideMode_t si
                           b, ldb);
 }
 
-// C := alpha op(A) + beta op(B); C may be A or B if that is not transposed.
+// C := alpha op(A) + beta op(B). C may be A or B if that matrix is not transposed.
 template <class T>
 cublasStatus_t geam(const char* name, cublasHandle_t handle, cublasOperation_t op_a,
                     cublasOperation_t op_b, std::int64_t m, std::int64_t n, const T* alpha,
@@ -281,7 +281,7 @@ cublasStatus_t geam(const char* name, cublasHandle_t handle, cublasOperation_t o
   call.need(a != c || (!turned_a && lda == ldc), "in place without transposition");
   call.need(b != c || (!turned_b && ldb == ldc), "in place without transposition");
   if (!call.good() || m == 0 || n == 0) return call.quick();
-  // A matrix whose factor is zero on the host is not read, and may be null.
+  // A matrix is not read, and may be null, if its factor is a zero on the host.
   const T* pa = a == nullptr ? nullptr : call.access.in(a, turned_a ? n : m, turned_a ? m : n, lda);
   const T* pb = b == nullptr ? nullptr : call.access.in(b, turned_b ? n : m, turned_b ? m : n, ldb);
   T* pc = call.access.out(c, m, n, ldc);

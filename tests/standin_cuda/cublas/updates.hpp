@@ -5,7 +5,7 @@
 
 namespace standin::blas {
 
-/// One triangle, dense or packed: where its elements are.
+/// The places of the elements of one triangle, dense or packed.
 template <class T>
 struct Triangle {
   T* data = nullptr;
@@ -17,7 +17,7 @@ struct Triangle {
     if (ld != 0) return data[i + j * ld];
     return lower ? data[i + j * (2 * n - j - 1) / 2] : data[i + j * (j + 1) / 2];
   }
-  /// Calls f(i, j) for its elements.
+  /// Calls f(i, j) for each element of the triangle.
   template <class F>
   void each(F f) const {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -26,7 +26,7 @@ struct Triangle {
   }
 };
 
-// A += alpha x y' [+ alpha' y x'], y = x for updates of rank 1 (y == nullptr).
+// A += alpha x y' [+ alpha' y x']. y is x for updates of rank 1 (y == nullptr).
 template <class T, class A>
 cublasStatus_t update(const char* name, cublasHandle_t handle, bool hermitian,
                       cublasFillMode_t uplo, std::int64_t n, const A* alpha, const T* x,
@@ -42,7 +42,7 @@ cublasStatus_t update(const char* name, cublasHandle_t handle, bool hermitian,
   return call.submit([=] {
     const auto h = [hermitian](T v) { return hermitian ? conjugate(v) : v; };
     const T scale = T(s.get());
-    if (scale == T(0)) return;  // reference BLAS leaves A alone, its diagonal, too
+    if (scale == T(0)) return;  // reference BLAS changes nothing, not even the diagonal
     triangle.each([&](std::int64_t i, std::int64_t j) {
       T& element = triangle(i, j);
       const T xi = at(px, i, n, incx);

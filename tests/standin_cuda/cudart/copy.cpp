@@ -29,12 +29,12 @@ namespace {
 
 enum class Place { device, pinned, pageable };
 
-// One side of a copy: `height` rows.
+// One side of a copy: it has `height` rows.
 struct Side {
   void* p = nullptr;
   std::size_t pitch = 0;
   Place place = Place::pageable;
-  std::byte* bytes = nullptr;  // where they are
+  std::byte* bytes = nullptr;  // the place of the bytes
 };
 
 struct Shape {
@@ -72,7 +72,7 @@ void copy_rows(const Side& dst, const Side& src, Shape shape) {
     std::memmove(dst.bytes + row * dst.pitch, src.bytes + row * src.pitch, shape.width);
 }
 
-// Fills the target of a copy to the host with NaN, which a program sees if it does not wait.
+// Fills the target of a copy to the host with NaN. A program sees them if it does not wait.
 void spoil(const Side& dst, Shape shape) {
   const unsigned delay_us = standin::settings().delay_us;
   if (delay_us == 0) return;
@@ -81,8 +81,7 @@ void spoil(const Side& dst, Shape shape) {
   std::this_thread::sleep_for(std::chrono::microseconds(delay_us / 2));
 }
 
-// Copies between devices need no access of one to the other: the driver takes them through the
-// host.
+// Copies between devices need no peer access: the driver copies through the host.
 int reaching_device(const Side& side, int otherwise) {
   const auto block = Memory::instance().find(side.p);
   return block == nullptr ? otherwise : block->device;

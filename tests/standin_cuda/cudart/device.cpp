@@ -18,7 +18,7 @@ namespace {
 
 bool valid(int device) { return device >= 0 && device < Devices::instance().count(); }
 
-// About an H100: what a plugin might size things by.
+// Returns values close to those of an H100. A plugin may choose sizes by them.
 int attribute(cudaDeviceAttr attr) {
   switch (attr) {
     case cudaDevAttrComputeCapabilityMajor: return 9;

@@ -1,4 +1,4 @@
-// cudart: functions of the driver, as cudaGetDriverEntryPointByVersion finds them.
+// cudart: functions of the driver, for cudaGetDriverEntryPointByVersion.
 
 #include <cuda.h>
 
@@ -19,7 +19,7 @@ using standin::KernelModule;
 
 namespace {
 
-// Both number the errors alike.
+// The runtime and the driver use the same error numbers.
 CUresult result(cudaError_t error) { return static_cast<CUresult>(error); }
 
 #define STANDIN_DRIVER_ENTER()                            \
@@ -149,7 +149,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
   for (const auto& entry : kFunctions) {
     if (std::strcmp(entry.name, symbol) == 0) *function = entry.function;
   }
-  // Functions have versions from that of the driver that brought them on.
+  // The version of a function is that of the first driver that has it.
   const bool too_new = version > CUDA_VERSION;
   if (too_new) *function = nullptr;
   const auto why = too_new ? cudaDriverEntryPointVersionNotSufficent

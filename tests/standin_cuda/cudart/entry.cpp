@@ -16,7 +16,7 @@ cudaError_t enter(const char* call, cudaError_t otherwise) {
   if (sticky != cudaSuccess) return sticky;
   if (fault == 0) return cudaSuccess;
   const cudaError_t error = fault > 0 ? static_cast<cudaError_t>(fault) : otherwise;
-  // These poison the device, as they do with CUDA.
+  // These errors poison the device, as they do with CUDA.
   if (error >= cudaErrorIllegalAddress && error <= cudaErrorLaunchFailure)
     devices.poison(Devices::current(), error);
   return error;
@@ -28,7 +28,7 @@ cudaError_t& last_error() {
 }
 
 cudaError_t leave(cudaError_t error) {
-  // cudaErrorNotReady, too: CUDA remembers it.
+  // CUDA remembers cudaErrorNotReady, too.
   if (error != cudaSuccess) last_error() = error;
   return error;
 }

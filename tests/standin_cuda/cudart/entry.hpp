@@ -1,24 +1,25 @@
 #pragma once
-// The begin and the end of every function of the runtime.
+// The start and the end of every function of the runtime.
 
 #include <cuda_runtime_api.h>
 
 namespace standin {
 
-/// Counts the call; an error if it is to fail, if there is no driver, or if the current device had
-/// a fault. @param otherwise the error of a failure on purpose that names none
+/// Counts the call. Returns an error if the call fails by injection, if there is no driver, or if
+/// the current device had a fault. @param otherwise the error of an injected failure that names
+/// none
 cudaError_t enter(const char* call, cudaError_t otherwise = cudaErrorUnknown);
 
 /// Remembers an error as the thread's last, and returns it.
 cudaError_t leave(cudaError_t error);
 cudaError_t& last_error();
 
-/// A broken rule: reported, and then what CUDA says (or would say later).
+/// Reports a broken rule, and returns CUDA's error (also where CUDA reports it later).
 cudaError_t refuse(const char* call, const char* what, cudaError_t error);
 
 }  // namespace standin
 
-// At the begin of a function; failures on purpose are `otherwise`.
+// Starts a function; injected failures return `otherwise`.
 #define STANDIN_ENTER_OR(otherwise)                                  \
   do {                                                               \
     const cudaError_t entered = standin::enter(__func__, otherwise); \

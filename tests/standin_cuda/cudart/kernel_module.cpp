@@ -27,7 +27,7 @@ struct Pointers {
 void* translate(void* context, const void* p) {
   auto& pointers = *static_cast<Pointers*>(context);
   if (p == nullptr) return nullptr;
-  // A kernel does not tell which elements it uses, so that races are not searched for.
+  // A kernel does not tell which elements it uses. The race search does not cover kernels.
   Access access("cuLaunchKernel", pointers.device, true);
   std::byte* const found = access.region(p, 1, 1, 1, Intent::read);
   if (!access.ok()) pointers.ok = false;
@@ -52,7 +52,7 @@ std::shared_ptr<KernelModule> KernelModule::load(const void* image, CUresult& wh
   why = CUDA_ERROR_INVALID_IMAGE;
   if (std::memcmp(header.magic, kCubinMagic, sizeof kCubinMagic) != 0) return nullptr;
   why = CUDA_ERROR_NO_BINARY_FOR_GPU;
-  if (header.architecture != 90) return nullptr;  // as cudaDeviceGetAttribute says
+  if (header.architecture != 90) return nullptr;  // the value of cudaDeviceGetAttribute
   why = CUDA_ERROR_INVALID_IMAGE;
   void* object =
       open_object(static_cast<const std::byte*>(image) + sizeof header, header.object_bytes);
@@ -97,7 +97,7 @@ cudaError_t KernelModule::launch(const void* function, const unsigned* grid, con
                                       [](BoundKernel* k) { k->drop(k); });
   if (!pointers.ok) return cudaErrorInvalidValue;
   static std::atomic<unsigned> g_launches{0};
-  const int backwards = static_cast<int>(++g_launches % 2);  // threads have no order
+  const int backwards = static_cast<int>(++g_launches % 2);  // threads have no defined order
   const std::array<unsigned, 3> blocks{grid[0], grid[1], grid[2]};
   const std::array<unsigned, 3> threads{block[0], block[1], block[2]};
   Order::instance().submit(stream, Access("cuLaunchKernel", device_),

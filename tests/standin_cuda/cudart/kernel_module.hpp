@@ -15,21 +15,21 @@
 
 namespace standin {
 
-/// A module of the device that was current when it was loaded.   Threads: any
+/// A module of the device that is current when it is loaded.   Threads: any
 class KernelModule : public std::enable_shared_from_this<KernelModule> {
  public:
-  /// nullptr, and why not.
+  /// Returns nullptr on failure, and the reason in `why`.
   static std::shared_ptr<KernelModule> load(const void* image, CUresult& why);
   ~KernelModule();
   KernelModule(const KernelModule&) = delete;
   KernelModule& operator=(const KernelModule&) = delete;
 
   int device() const noexcept { return device_; }
-  /// A handle; nullptr if there is no such kernel.
+  /// Returns a handle; nullptr if there is no such kernel.
   void* function(const std::string& name);
   /// Returns the module that a function handle belongs to; nullptr if there is none.
   static std::shared_ptr<KernelModule> owner(const void* function);
-  /// Copies the arguments; those that are pointers have to lie in memory of the device.
+  /// Copies the arguments. Those that are pointers must point to memory of the device.
   cudaError_t launch(const void* function, const unsigned* grid, const unsigned* block,
                      const std::shared_ptr<Stream>& stream, void** arguments);
 
@@ -37,7 +37,7 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
 
  private:
   KernelModule(void* object, int device) : object_(object), device_(device) {}
-  void* const object_;  // as dlopen has it
+  void* const object_;  // handle of dlopen
   const int device_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Bind>> functions_;

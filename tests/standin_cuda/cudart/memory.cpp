@@ -16,7 +16,7 @@ using standin::refuse;
 
 namespace {
 
-// Waits for all work that may use memory, as functions that free memory do.
+// Waits for all work that may use memory. Functions that free memory do this.
 void synchronize_all() {
   for (int device = 0; device < Devices::instance().count(); ++device)
     Order::instance().synchronize_device(device);

@@ -50,7 +50,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   const auto stream = Devices::instance().streams().remove(handle);
   STANDIN_ENTER();
   if (stream == nullptr) return refuse(__func__, "no stream", cudaErrorInvalidResourceHandle);
-  Order::instance().finish(*stream);  // CUDA lets its work go on
+  Order::instance().finish(*stream);  // CUDA lets the stream's work finish
   return cudaSuccess;
 }
 
@@ -102,7 +102,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void*
   if (stream == nullptr) return refuse(__func__, "no stream", cudaErrorInvalidResourceHandle);
   const standin::Clock clock = Order::instance().clock_of(*stream);
   Order::instance().submit(stream, Access(__func__, stream->device()), [=] {
-    Order::instance().host_knows(clock);  // what it tells others to go on comes behind it
+    Order::instance().host_knows(clock);  // orders later host work behind this
     function(data);
     return cudaSuccess;
   });

@@ -58,7 +58,7 @@ template <class Int>
 Plan::Layout many(int rank, const Int* n, const Int* inembed, Int istride, Int idist,
                   const Int* onembed, Int ostride, Int odist, cufftType type, Int batch) {
   if (rank < 1 || rank > 3) return {};
-  // With one of them absent, both are.
+  // If one of them is absent, both are ignored.
   const bool packed = inembed == nullptr || onembed == nullptr;
   return {list(n, rank),
           packed ? list<Int>(nullptr, rank) : list(inembed, rank),
@@ -102,7 +102,7 @@ extern "C" {
 cufftResult cufftCreate(cufftHandle* handle) {
   const cufftResult entered = enter(__func__);
   if (entered != CUFFT_SUCCESS) return entered;
-  static cufftHandle next = 1000;  // not a small number that somebody forgot to set
+  static cufftHandle next = 1000;  // large, so that a forgotten small number is no valid handle
   const std::lock_guard lock(g_mutex);
   *handle = ++next;
   plans()[*handle] = std::make_shared<Plan>(Devices::current());
@@ -120,7 +120,7 @@ cufftResult cufftDestroy(cufftHandle handle) {
     plans().erase(handle);
   }
   Report::instance().died(kKind);
-  // CUDA's, too, waits for what uses the plan's memory.
+  // CUDA, too, waits for work that uses the plan's memory.
   standin::Order::instance().synchronize_device(plan->device());
   return CUFFT_SUCCESS;
 }

@@ -33,14 +33,14 @@ cufftResult Plan::make(Layout layout) {
   }
   if (layout.batch < 1) return CUFFT_INVALID_SIZE;
   layout_ = std::move(layout);
-  // CUDA's is about as large; ours is only spoilt.
+  // CUDA's work area is about as large. The stand-in only overwrites it with NaN.
   work_bytes_ = static_cast<std::size_t>(elements) * (twice(layout_.type) ? 16 : 8);
   if (!automatic) return CUFFT_SUCCESS;
   own_area_ = Memory::instance().allocate(device_, work_bytes_);
   return own_area_ == nullptr ? CUFFT_ALLOC_FAILED : CUFFT_SUCCESS;
 }
 
-// `last` is how many elements the last dimension has on this side.
+// `last` is the number of elements of the last dimension on this side.
 Side Plan::side(const Layout& layout, const std::vector<std::int64_t>& embed, std::int64_t stride,
                 std::int64_t dist, std::int64_t last, bool padded) {
   const std::size_t rank = layout.n.size();
@@ -86,7 +86,7 @@ cufftResult Plan::execute(const char* call, void* input, void* output, int sign)
   if (queue == nullptr) access.refuse("the plan's stream is gone");
   if (device_ != Devices::current()) access.refuse("the plan is of another device");
   const bool in_place = input == output;
-  const std::size_t number = twice(layout_.type) ? 16 : 8;  // of complex ones
+  const std::size_t number = twice(layout_.type) ? 16 : 8;  // bytes of a complex number
   const auto bytes = [&](const Side& s, bool real) {
     return static_cast<std::size_t>(s.extent) * (real ? number / 2 : number);
   };
@@ -109,7 +109,7 @@ cufftResult Plan::execute(const char* call, void* input, void* output, int sign)
   Order::instance().submit(queue, access, [=, size = work_bytes_] {
     std::memset(work, 0xFF, size);
     transform.run(in, out);
-    if (spoils) std::memset(in, 0xFF, in_bytes);  // as it may: see the manual on C2R
+    if (spoils) std::memset(in, 0xFF, in_bytes);  // allowed: see C2R in the manual
     return cudaSuccess;
   });
   return CUFFT_SUCCESS;

@@ -13,17 +13,17 @@
 
 namespace standin::fft {
 
-/// Where the elements of one side lie: steps of each dimension and of the batch, in elements.
+/// The layout of one side: steps of each dimension and of the batch, in elements.
 struct Side {
   std::vector<std::int64_t> steps;
   std::int64_t dist = 0;
   std::int64_t extent = 0;  ///< elements from the first to behind the last
 };
 
-/// One plan. Of the device that was current when it was made.   Threads: one at a time
+/// One plan of the device that is current when it is made.   Threads: one at a time
 class Plan {
  public:
-  /// Sizes and layout as cufftMakePlanMany64 has them; nullptr for `inembed` or `onembed`: packed.
+  /// Sizes and layout of cufftMakePlanMany64. nullptr for `inembed` or `onembed` means packed.
   struct Layout {
     std::vector<std::int64_t> n, inembed, onembed;
     std::int64_t istride = 1, idist = 0, ostride = 1, odist = 0, batch = 1;
@@ -41,12 +41,12 @@ class Plan {
   cufftType type() const noexcept { return layout_.type; }
   std::size_t work_bytes() const noexcept { return work_bytes_; }
 
-  /// @param sign -1, 1; for transforms of the plan's type
+  /// @param sign -1 or 1; it must suit the plan's type
   cufftResult execute(const char* call, void* input, void* output, int sign);
 
   cudaStream_t stream = nullptr;
-  bool automatic = true;      ///< takes its own work area
-  void* work_area = nullptr;  ///< of the caller
+  bool automatic = true;      ///< allocates its own work area
+  void* work_area = nullptr;  ///< the caller's work area
 
  private:
   static Side side(const Layout& layout, const std::vector<std::int64_t>& embed,

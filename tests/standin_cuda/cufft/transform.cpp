@@ -10,7 +10,7 @@
 namespace standin::fft {
 namespace {
 
-// FFTW's functions of one precision, found at run time: others in the process may have it, too.
+// FFTW's functions of one precision, found at run time: others in the process may use FFTW, too.
 template <class Complex, class Number, class Plan>
 struct Library {
   Plan (*c2c)(int, const fftw_iodim64*, int, const fftw_iodim64*, Complex*, Complex*, int,
@@ -27,7 +27,7 @@ struct Library {
     find(c2r, library, prefix, "plan_guru64_dft_c2r");
     find(execute, library, prefix, "execute");
     find(destroy, library, prefix, "destroy_plan");
-    // Whoever else plans in this process does not share a lock with us, but FFTW has one.
+    // Other code in this process may plan, too, without our lock. FFTW has a lock for this.
     void (*make_safe)() = nullptr;
     find(make_safe, open(threads_file), prefix, "make_planner_thread_safe");
     make_safe();

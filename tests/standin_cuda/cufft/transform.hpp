@@ -9,7 +9,7 @@
 
 namespace standin::fft {
 
-/// A transform of given layout, see Side.   Threads: any
+/// A transform with the layout of two sides, see Side.   Threads: any
 struct Transform {
   std::vector<std::int64_t> n, input_steps, output_steps;
   std::int64_t batch = 1, input_dist = 0, output_dist = 0;

@@ -15,7 +15,7 @@ using standin::solver::work_elements;
 
 namespace {
 
-// Pivots of 64 bits as LAPACK's.
+// Converts pivots of 64 bits to LAPACK's.
 std::vector<int> narrow(const std::int64_t* pivots, std::int64_t n) { return {pivots, pivots + n}; }
 
 }  // namespace

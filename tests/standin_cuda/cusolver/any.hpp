@@ -20,7 +20,7 @@ class AnyCall : public Call {
     need(params == nullptr || parameters().find(params) != nullptr, "parameters");
     for (const cudaDataType type : types) need(type == *types.begin(), "one type for all");
   }
-  /// With results that are real: norms, eigenvalues.
+  /// The constructor for calls with real results: norms, eigenvalues.
   AnyCall(const char* name, cusolverDnHandle_t handle, cusolverDnParams_t params,
           std::initializer_list<cudaDataType> types, cudaDataType real)
       : AnyCall(name, handle, params, types) {
@@ -33,7 +33,7 @@ class AnyCall : public Call {
     host_workspace(host, host_bytes, kHostBytes);
   }
 
-  /// Answers the question for the workspaces of an m x n problem.
+  /// Returns the workspace sizes of an m x n problem.
   cusolverStatus_t answer(cudaDataType type, std::int64_t m, std::int64_t n,
                           std::size_t* device_bytes, std::size_t* host_bytes) const {
     if (!good()) return status();

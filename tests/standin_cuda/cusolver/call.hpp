@@ -1,5 +1,5 @@
 #pragma once
-// One call of cuSOLVER: its handle, its operands, its workspace, what it reports.
+// One call of cuSOLVER: its handle, its operands, its workspace and its info.
 
 #include <cusolverDn.h>
 
@@ -37,11 +37,11 @@ class Call : public LibraryCall<Library> {
  public:
   using LibraryCall::LibraryCall;
 
-  /// The device's memory that the work may use: `wanted` of the `given` bytes. Spoilt first.
+  /// Checks the device workspace: the work may use `wanted` of the `given` bytes. Poisons it first.
   void workspace(void* p, std::size_t given, std::size_t wanted);
-  /// Likewise, of the host.
+  /// Does the same for the workspace on the host.
   void host_workspace(void* p, std::size_t given, std::size_t wanted);
-  /// Where the work says how it went, in the device's memory.
+  /// Returns the device memory in which the work stores LAPACK's info.
   int* info(int* p) { return access.out(p, 1); }
 
   cusolverStatus_t submit(std::function<void()> work);
@@ -51,8 +51,8 @@ class Call : public LibraryCall<Library> {
   std::size_t spoilt_bytes_ = 0;
 };
 
-/// Runs a LAPACK routine with as much workspace as it asks for. The routine is called as
-/// f(work, lwork), lwork = -1 being the question.
+/// Runs a LAPACK routine with the workspace that it asks for. The call is f(work, lwork); lwork =
+/// -1 is the query.
 template <class T, class F>
 void with_workspace(F f) {
   T answer{};

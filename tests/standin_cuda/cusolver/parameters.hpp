@@ -9,7 +9,7 @@
 
 namespace standin::solver {
 
-/// The object behind a cusolverDnParams_t. It selects algorithms, of which the stand-in has one
+/// The object behind a cusolverDnParams_t. It selects algorithms; the stand-in has only one of
 /// each.
 struct Parameters {};
 
@@ -18,7 +18,7 @@ inline LiveSet<Parameters>& parameters() {
   return *kParameters;
 }
 
-/// Calls f(T{}) with the type that `type` names; `otherwise` if it is none of the four.
+/// Calls f(T{}) with the type that `type` names. Returns `otherwise` if it is none of the four.
 template <class Result, class F>
 Result of_type(cudaDataType type, Result otherwise, F f) {
   switch (type) {
@@ -30,7 +30,7 @@ Result of_type(cudaDataType type, Result otherwise, F f) {
   }
 }
 
-/// The type of a type's norms.
+/// Returns the type of norms for a type.
 inline cudaDataType real_of(cudaDataType type) {
   if (type == CUDA_C_32F) return CUDA_R_32F;
   return type == CUDA_C_64F ? CUDA_R_64F : type;

@@ -29,7 +29,7 @@ void eigen(bool vectors, char uplo, int n, T* a, int lda, Real<T>* w, int* info)
     }
   });
   if (vectors) return;
-  for (int j = 0; j < n; ++j)  // "destroyed", says the manual: all of it
+  for (int j = 0; j < n; ++j)  // the manual calls the matrix "destroyed": all of it
     std::memset(static_cast<void*>(a + std::int64_t{j} * lda), 0xFF, n * sizeof(T));
 }
 

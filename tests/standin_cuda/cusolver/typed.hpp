@@ -7,7 +7,7 @@
 
 namespace standin::solver {
 
-// Answers a question for a workspace.
+// Answers a query for the size of a workspace.
 inline cusolverStatus_t answer(const char* name, cusolverDnHandle_t handle, int m, int n,
                                int* lwork) {
   const Call call(name, handle);
@@ -15,7 +15,7 @@ inline cusolverStatus_t answer(const char* name, cusolverDnHandle_t handle, int 
   return call.status();
 }
 
-// For calls of `m` by `n`.
+// Answers a query for a call of `m` by `n`.
 template <class T>
 void workspace(Call& call, T* work, int lwork, int m, int n) {
   call.workspace(work, lwork < 0 ? 0 : lwork * sizeof(T), work_elements(m, n) * sizeof(T));
@@ -27,7 +27,7 @@ cusolverStatus_t potri_bufferSize(const char* name, cusolverDnHandle_t handle, c
   return answer(name, handle, n, n, lwork);
 }
 
-// A triangle in place: potri, lauum.
+// Runs a routine on a triangle in place: potri, lauum.
 template <class T>
 cusolverStatus_t triangle(const char* name, cusolverDnHandle_t handle, const char* stem,
                           cublasFillMode_t uplo, int n, T* a, int lda, T* work, int lwork,
@@ -89,7 +89,7 @@ template <class T>
 cusolverStatus_t gebrd(const char* name, cusolverDnHandle_t handle, int m, int n, T* a, int lda,
                        Real<T>* d, Real<T>* e, T* tauq, T* taup, T* work, int lwork, int* info) {
   Call call(name, handle);
-  call.need(m >= n && n >= 0, "m >= n");  // all that the manual promises
+  call.need(m >= n && n >= 0, "m >= n");  // the manual promises no more
   call.need(lda >= std::max(1, m), "lda >= max(1, m)");
   const int k = std::min(m, n);
   T* pa = call.access.out(a, m, n, lda);
@@ -170,7 +170,7 @@ cusolverStatus_t unmqr(const char* name, cusolverDnHandle_t handle, cublasSideMo
   int* result = call.info(info);
   workspace(call, work, lwork, m, n);
   return call.submit([=] {
-    // LAPACK changes A and restores it: here it must not be seen to.
+    // LAPACK changes A and restores it. The copy hides this.
     std::vector<T> own(static_cast<std::size_t>(order) * std::max(k, 1));
     for (int j = 0; j < k; ++j)
       std::copy_n(pa + std::int64_t{j} * lda, order, &own[std::int64_t{j} * order]);
@@ -254,7 +254,7 @@ cusolverStatus_t hegvd(const char* name, cusolverDnHandle_t handle, cusolverEigT
   int* result = call.info(info);
   workspace(call, work, lwork, n, n);
   return call.submit([=] {
-    // The older drivers of LAPACK: one workspace, of known size.
+    // The older drivers of LAPACK have one workspace of known size.
     const char jobz = job == CUSOLVER_EIG_MODE_VECTOR ? 'V' : 'N';
     std::vector<Real<T>> real_work(std::max(1, 3 * n));
     with_workspace<T>([&](T* v, int lv) {

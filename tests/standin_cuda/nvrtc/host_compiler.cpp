@@ -27,7 +27,7 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Runs a command and collects its output; true if its exit status is zero.
+// Runs a command and collects its output. Returns true if its exit status is zero.
 bool run(const std::string& command, std::string& output) {
   std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return false;
@@ -37,7 +37,7 @@ bool run(const std::string& command, std::string& output) {
   return pclose(pipe) == 0;
 }
 
-// Kernels may be named by macros: the names are those behind the preprocessor.
+// Macros may form kernel names: reads the names after preprocessing.
 std::string binders(const std::string& preprocessed) {
   static const std::regex kKernel(R"(standin_kernel\)\)\s+void\s+(\w+)\s*\()");
   std::string text;
@@ -68,7 +68,7 @@ bool compile_kernels(const std::string& source, unsigned architecture, std::vect
                    log);
     unlink((mine + ".cpp").c_str());
     if (!ok) return false;
-    rename((mine + ".so").c_str(), object.c_str());  // others may do the same at once
+    rename((mine + ".so").c_str(), object.c_str());  // another process may do the same
   }
   const std::string bytes = read(object);
   CubinHeader header{};

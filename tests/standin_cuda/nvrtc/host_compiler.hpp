@@ -1,15 +1,14 @@
 #pragma once
-// Kernels as C++.
+// Compiles kernels as C++.
 
 #include <string>
 #include <vector>
 
 namespace standin {
 
-/// Compiles CUDA's source, as far as C++ can say it, to what cuModuleLoadData of the stand-in
-/// takes. Results are kept in a folder of the user's (STANDIN_CUDA_CACHE), by the text they came
-/// from.
-/// @param log what the compiler says
+/// Compiles CUDA source, as far as C++ can express it, to an image for cuModuleLoadData of the
+/// stand-in. A folder of the user (STANDIN_CUDA_CACHE) keeps the results by their source text.
+/// @param log the messages of the compiler
 bool compile_kernels(const std::string& source, unsigned architecture, std::vector<char>& cubin,
                      std::string& log);
 

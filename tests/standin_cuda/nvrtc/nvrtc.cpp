@@ -1,4 +1,4 @@
-// nvrtc: compiles kernels with the compiler of C++ that built the stand-in.
+// nvrtc: compiles kernels with the C++ compiler that built the stand-in.
 
 #include <nvrtc.h>
 
@@ -39,7 +39,7 @@ nvrtcResult enter(const char* call) {
     if (entered != NVRTC_SUCCESS) return entered; \
   } while (false)
 
-// The program of a handle; what the function returns if there is none.
+// Finds the program of a handle; the enclosing function returns an error if there is none.
 #define STANDIN_NVRTC_PROGRAM(program, handle)            \
   const auto program = programs().find(handle);           \
   if (program == nullptr) {                               \
@@ -47,7 +47,7 @@ nvrtcResult enter(const char* call) {
     return NVRTC_ERROR_INVALID_PROGRAM;                   \
   }
 
-// Of --gpu-architecture=sm_90; 0 if it names no real architecture.
+// Returns 90 for --gpu-architecture=sm_90; 0 if it names no real architecture.
 unsigned architecture(const std::string& option) {
   const std::size_t at = option.find("=sm_");
   return at == std::string::npos ? 0 : static_cast<unsigned>(std::atoi(option.c_str() + at + 4));
@@ -57,7 +57,7 @@ unsigned architecture(const std::string& option) {
 
 extern "C" {
 
-// Minor 99: results that somebody keeps are never taken for NVIDIA's.
+// The minor version 99 keeps cached results apart from those of NVIDIA's library.
 nvrtcResult nvrtcVersion(int* major, int* minor) {
   STANDIN_NVRTC_ENTER();
   *major = 13;

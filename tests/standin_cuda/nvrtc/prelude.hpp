@@ -1,5 +1,5 @@
 #pragma once
-// The text that stands before a kernel's source, so that a compiler of C++ takes it.
+// The text before a kernel's source that makes it valid C++.
 
 namespace standin {
 
