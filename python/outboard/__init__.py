@@ -1,1 +1,1 @@
-"""Outboard's command line: runs unmodified programs with their library calls sent out."""
+"""Outboard's command line: runs unmodified programs and sends their library calls out."""

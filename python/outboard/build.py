@@ -1,4 +1,4 @@
-"""Configures and builds the C++ side with CMake and Ninja, with one progress line."""
+"""Configures and builds the C++ side with CMake and Ninja, and shows one progress line."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from outboard.errors import OutboardError
 from outboard.progress import ProgressLine
 
 PRESET = "release"
-# All that `run` and `serve` need.
+# The targets that `run` and `serve` need.
 NATIVE_TARGETS = ("outboard_preload", "outboardd")
-# Switches OUTBOARD_<part> of CMakeLists.txt. Once on in a build folder they stay on.
+# The switches OUTBOARD_<part> of CMakeLists.txt. A switch that is on in a build folder stays on.
 PARTS = ("TESTS", "BENCH")
-# Targets and parts in the words of the progress line.
+# The names of targets and parts in the progress line.
 _SUBJECTS = {
     "outboard_preload": "the library",
     "outboardd": "the daemon",
@@ -35,7 +35,7 @@ _STATUS = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
 
 
 def ensure_native() -> paths.Native:
-    """The library and the daemon, built first where a checkout has none yet."""
+    """Returns the library and the daemon. Builds them first in a checkout that has none yet."""
     native = paths.find_native()
     root = paths.repository()
     if native is None and root is not None:
@@ -70,13 +70,14 @@ class Build:
             self._execute(command, progress, verbose)
 
     def _subject(self, targets: Sequence[str]) -> str:
-        """What a build of `targets` makes, for people."""
+        """Returns the name that people see for the result of a build of `targets`."""
         cache = self.cache()
         parts = [part for part in PARTS if cache.get(f"OUTBOARD_{part}") == "ON"]
         return ", ".join(_SUBJECTS.get(name, name) for name in targets or (*NATIVE_TARGETS, *parts))
 
     def cache(self) -> dict[str, str]:
-        """Variables of CMakeCache.txt; empty before the first configuration."""
+        """Returns the variables of CMakeCache.txt. The dictionary is empty before the first
+        configuration."""
         try:
             text = (self.folder / "CMakeCache.txt").read_text(errors="replace")
         except OSError:
@@ -87,10 +88,10 @@ class Build:
         cache = self.cache()
         switched_on = {part for part in PARTS if cache.get(f"OUTBOARD_{part}") == "ON"}
         if (self.folder / "build.ninja").is_file() and switched_on.issuperset(parts):
-            return  # ninja configures again by itself when a CMake file has changed
+            return  # Ninja configures again by itself after a change of a CMake file.
         command = ["cmake", "-S", str(self.root), "-B", str(self.folder)]
         if cache:
-            command.append("--fresh")  # what was not found then may have been installed since
+            command.append("--fresh")  # A part that was missing then may be installed now.
         if _has_preset(self.root):
             command += ["--preset", PRESET]
         else:
@@ -129,7 +130,7 @@ class Build:
                 if verbose:
                     sys.stderr.write(line)
                 elif status and "Re-" in status[3]:
-                    pass  # Ninja renews its own files first, then counts from 0 again
+                    pass  # Ninja first regenerates its own files, then counts from 0 again.
                 elif status:
                     progress.update(int(status[1]), int(status[2]), status[3])
                 else:
@@ -144,7 +145,7 @@ class Build:
 
 
 def default_jobs() -> int:
-    """Compiler processes at a time: the cores, as far as the memory reaches."""
+    """Returns the number of compiler processes: one for each core, or fewer if memory is short."""
     cores = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return max(1, min(cores, memory // _BYTES_PER_JOB))

@@ -1,4 +1,4 @@
-"""The command `outboard`: its subcommands, each loaded when it is asked for."""
+"""The command `outboard` and its subcommands. Each subcommand is loaded when it is asked for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import click
 
-# Name -> one line of help. Each lives in outboard/commands/<name>.py as `command`.
+# Name -> one line of help. The command is `command` in outboard/commands/<name>.py.
 COMMANDS = {
     "run": "Run a program with its BLAS, LAPACK and FFTW calls on an accelerator.",
     "env": "Print the settings of `run` as export lines.",
@@ -27,7 +27,8 @@ COMMANDS = {
 
 
 class _Commands(click.Group):
-    """A group that imports a subcommand only when it runs: --help of one does not load the rest."""
+    """A group that imports a subcommand only when it runs, so --help of one does not load the
+    rest."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

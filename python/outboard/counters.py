@@ -15,7 +15,7 @@ ROW = struct.Struct("<32s29Q")
 
 @dataclass
 class Routine:
-    """Counters of one routine, in the order of struct ReportRow."""
+    """The counters of one routine, in the order of struct ReportRow."""
 
     name: str
     calls: int = 0
@@ -53,7 +53,7 @@ class Routine:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def local_ns_per_megaflop(self) -> float | None:
-        """Rate of the timed local runs; None without such runs."""
+        """Returns the time per Mflop of the timed local runs; None without such runs."""
         if not self.local_megaflop or not self.local_ns:
             return None
         return self.local_ns / self.local_megaflop
@@ -64,7 +64,7 @@ COUNTERS = tuple(f.name for f in fields(Routine) if f.name != "name")
 
 @dataclass
 class Process:
-    """One process that had the library loaded and counted something."""
+    """One process that loaded the library and counted at least one call."""
 
     pid: int
     started_unix_ns: int
@@ -76,7 +76,7 @@ class Process:
 
 
 def parse(data: bytes) -> Process:
-    """The block in `data`. Raises ValueError where it is not one of this version."""
+    """Returns the block in `data`. Raises ValueError if `data` is no block of this version."""
     if len(data) < HEADER.size:
         raise ValueError(f"not a report ({len(data)} bytes, the header has {HEADER.size})")
     magic, version, rows, pid, started, program, server, mode, notice = HEADER.unpack_from(data)
@@ -95,7 +95,8 @@ def parse(data: bytes) -> Process:
 
 
 def read_folder(folder: Path) -> tuple[list[Process], list[str]]:
-    """Processes that left counters in `folder`, oldest first; a note per unreadable file."""
+    """Returns the processes that left counters in `folder`, oldest first, and a note for each
+    unreadable file."""
     processes, notes = [], []
     for file in sorted(folder.glob("report.*.bin")):
         try:
@@ -110,7 +111,7 @@ def _text(raw: bytes) -> str:
 
 
 def merged(processes: list[Process]) -> list[Routine]:
-    """Counters per routine over all processes, the busiest first."""
+    """Returns the counters per routine over all processes, the busiest routine first."""
     routines: dict[str, Routine] = {}
     for routine in _all(processes):
         routines.setdefault(routine.name, Routine(routine.name)).add(routine)

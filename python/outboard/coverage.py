@@ -1,7 +1,7 @@
-"""The coverage page: which routines can go out, under which names, and what stays local.
+"""The coverage page: the routines that can go out, their names, and the calls that stay local.
 
-A checkout makes it from its tables, as they are now; an installed package brings it along. Either
-way it is Markdown of codegen/emit_coverage.py, read here into sections with tables.
+A checkout makes the page from its present tables; an installed package contains it. In both cases
+the page is Markdown of codegen/emit_coverage.py. This module reads it into sections with tables.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Routine:
-    """One line of a section of routines; FFTW's functions have other columns."""
+    """One line of a section of routines. The functions of FFTW have other columns."""
 
     section: str
     row: Row
 
     @property
     def names(self) -> list[str]:
-        """The names of the routine in all precisions, or with all prefixes."""
+        """Returns the names of the routine in all precisions, or with all prefixes."""
         if "routine" in self.row:
             return [self.row[p] for p in PRECISIONS if self.row[p]]
         return [n for key, cell in self.row.items() if key.startswith("fftw") for n in cell.split()]
@@ -52,7 +52,8 @@ class Routine:
         return self.row.get("Fortran") != "tests"
 
     def backends(self) -> Row:
-        """Backends by name, with how they run the routine; empty: they do not."""
+        """Returns the backends by name, with the way they run the routine; empty if none runs
+        it."""
         columns = list(self.row)
         last = columns.index("computes" if "routine" in self.row else "does")
         start = columns.index("Fortran") + 2 if "routine" in self.row else 2
@@ -61,7 +62,7 @@ class Routine:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Names that an interface gives a routine, such as `cblas_<name>64_`."""
+    """The names that an interface gives to routines, such as `cblas_<name>64_`."""
 
     interface: str
     integers: str
@@ -79,7 +80,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Page:
-    """The page, parsed."""
+    """The parsed page."""
 
     sections: list[Section]
 
@@ -116,7 +117,7 @@ class Page:
                     yield Routine(section.title, row)
 
     def names_of(self, routine: Routine, name: str) -> list[tuple[str, list[str]]]:
-        """(interface and integers, symbols) of one name of a routine."""
+        """Returns pairs of (interface and integers) and symbols for one name of a routine."""
         if "function" in routine.row:
             return [("C", [name])]
         c = "LAPACKE" if "LAPACKE" in routine.row else "CBLAS"
@@ -127,8 +128,9 @@ class Page:
         ]
 
     def find(self, wanted: str) -> tuple[Routine, list[str]]:
-        """A routine by its name, its name without precision, or any name that programs call it by;
-        with those of its names that were meant. Raises OutboardError if there is none."""
+        """Finds a routine by its name, its name without precision, or any name that programs call.
+        Returns the routine and those of its names that `wanted` means. Raises OutboardError if
+        there is none."""
         for routine in self.routines():
             if wanted in routine.names:
                 return routine, [wanted]
@@ -145,7 +147,7 @@ class Page:
 
 
 def _cells(line: str) -> list[str]:
-    """The cells of a line of a table, without marks; none for other lines."""
+    """Returns the cells of a line of a table, without marks; an empty list for other lines."""
     if not line.startswith("| "):
         return []
     cells = re.split(r"(?<!\\)\|", line.strip())[1:-1]
@@ -153,7 +155,7 @@ def _cells(line: str) -> list[str]:
 
 
 def text() -> str:
-    """The page. Raises OutboardError."""
+    """Returns the text of the page. Raises OutboardError."""
     root = paths.repository()
     if root is not None:
         return _emitted(root)
@@ -167,7 +169,7 @@ def text() -> str:
 
 
 def _emitted(root: Path) -> str:
-    """The page, made from the tables of a checkout."""
+    """Makes the page from the tables of a checkout and returns it."""
     routines = root / "routines"
     with tempfile.TemporaryDirectory(prefix="outboard-coverage-") as folder:
         page = Path(folder) / "coverage.md"

@@ -1,4 +1,4 @@
-"""An embedded daemon: outboardd on a socket in a private folder, for the life of one command."""
+"""An embedded daemon: an outboardd on a socket in a private folder, for the life of one command."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from outboard.process import interrupted
 from outboard.settings import without_library
 
 MAX_DEVICES = 64  # apps/outboardd.cpp
-# A daemon opens OpenBLAS and FFTW before it listens; on a busy machine that has taken seconds.
+# A daemon opens OpenBLAS and FFTW before it listens. This takes seconds on a busy machine.
 START_TIMEOUT_S = 30.0
-# After this a daemon that does not drain is killed: the command it served has ended.
+# A daemon that has not drained after this time is killed, because the command it served has ended.
 DRAIN_TIMEOUT_S = 5.0
 # A Ctrl-C that is held back while the daemon starts is noticed within this time.
 _SIGNAL_CHECK_S = 0.2
 
 
 class EmbeddedDaemon:
-    """Context manager around one outboardd; `address` is valid inside."""
+    """Context manager that runs one outboardd; `address` is valid inside."""
 
     def __init__(
         self,
@@ -37,7 +37,8 @@ class EmbeddedDaemon:
         self.address = f"unix:{folder / 'outboardd.sock'}"
         self._log = folder / "outboardd.log"
         self._command = [str(program), "--listen", self.address, "--exit-with-parent"]
-        # Its clients are threads of one command: none is refused work for the sake of others.
+        # The clients are threads of one command, so the daemon refuses none of them to protect the
+        # others.
         self._command += ["--longest-command", "0", *options]
         self._restore_signals = restore_signals
         self._process: subprocess.Popen[bytes] | None = None
@@ -46,7 +47,8 @@ class EmbeddedDaemon:
         environment = without_library(os.environ)
         with self._log.open("wb") as log:
             try:
-                # A session of its own: Ctrl-C in the terminal reaches the command, not the daemon.
+                # The daemon has a session of its own: Ctrl-C in the terminal reaches only the
+                # command.
                 self._process = subprocess.Popen(
                     self._command,
                     stdin=subprocess.DEVNULL,
@@ -78,11 +80,11 @@ class EmbeddedDaemon:
         self.stop()
 
     def ended(self) -> int | None:
-        """Exit status if the daemon has ended although nobody stopped it."""
+        """Returns the exit status if the daemon has ended although nobody stopped it."""
         return self._process.poll() if self._process is not None else None
 
     def log_tail(self, lines: int = 20) -> str:
-        """The last lines of what the daemon wrote, indented."""
+        """Returns the last lines of the daemon's output, indented."""
         try:
             text = self._log.read_text(errors="replace")
         except OSError:
@@ -90,7 +92,7 @@ class EmbeddedDaemon:
         return "\n".join("  | " + line for line in text.splitlines()[-lines:])
 
     def stop(self) -> None:
-        """Ask the daemon to drain, kill it if it does not, and reap it."""
+        """Asks the daemon to drain, kills it if it does not, and reaps it."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -123,7 +125,8 @@ class EmbeddedDaemon:
         )
 
     def _first_line(self) -> str:
-        """First line on the daemon's stdout; what there is at its end or at the time limit."""
+        """Returns the first line on the daemon's stdout. If stdout ends or the time is over before,
+        returns the text so far."""
         assert self._process is not None and self._process.stdout is not None
         pipe = self._process.stdout.fileno()
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -137,7 +140,7 @@ class EmbeddedDaemon:
                     continue
                 part = os.read(pipe, 4096)
                 if not part:
-                    # The end of its stdout comes a moment before its status can be had.
+                    # The daemon closes its stdout shortly before its exit status is available.
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         self._process.wait(1.0)
                     break

@@ -1,4 +1,4 @@
-"""The examples of `outboard demo`: run locally and remotely, and compared."""
+"""The examples of `outboard demo`: runs them locally and remotely, and compares the results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Difference:
 
 
 def examples(root: Path, build: Path) -> list[Example]:
-    """The two that need nothing but what the launcher installs."""
+    """Returns the two examples that need only the packages of the launcher."""
     return [
         Example(
             "NumPy from pip, unmodified: examples/numpy_products.py",
@@ -68,7 +68,7 @@ def examples(root: Path, build: Path) -> list[Example]:
 
 
 def run_locally(example: Example, output: Path) -> None:
-    """Run the example as anybody would, without Outboard; its output is not shown."""
+    """Runs the example without Outboard, as a user would. Its output is not shown."""
     result = subprocess.run(
         example.command,
         env={**without_library(os.environ), OUTPUT_VARIABLE: str(output)},
@@ -88,7 +88,7 @@ def run_locally(example: Example, output: Path) -> None:
 
 @contextlib.contextmanager
 def output_to(file: Path) -> Iterator[None]:
-    """Name `file` to an example that is started inside."""
+    """Passes the name of `file` to the examples that are started inside the block."""
     os.environ[OUTPUT_VARIABLE] = str(file)
     try:
         yield
@@ -97,7 +97,7 @@ def output_to(file: Path) -> Iterator[None]:
 
 
 def compare(expected: Path, actual: Path) -> Difference:
-    """Element by element, as float64; a NaN on one side only is an infinite difference."""
+    """Compares each element as float64. A NaN on one side only is an infinite difference."""
     left, right = _numbers(expected), _numbers(actual)
     if len(left) != len(right):
         raise OutboardError(f"the results have {len(left)} and {len(right)} numbers")

@@ -1,8 +1,9 @@
-"""A pool's certificates: who may talk to whom over a network.
+"""Makes and reads a pool's certificates, which decide who may connect over a network.
 
-A key folder of one member holds pool.pem (the pool's own certificate, which all others are checked
-against) and client.pem with client.key, or daemon.pem with daemon.key. The folder that `init` makes
-also holds pool.key, with which new members are made: it is needed nowhere else.
+A key folder of one member holds pool.pem and its own files. pool.pem is the pool's own certificate,
+which all others are checked against. The files of a member are client.pem with client.key, or
+daemon.pem with daemon.key. The folder that `init` makes also holds pool.key, which is needed only
+to make new members.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def _builder(name: str, days: int, key: PrivateKey) -> x509.CertificateBuilder:
         .subject_name(_name(name))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))  # clocks differ
+        .not_valid_before(now - datetime.timedelta(hours=1))  # the clocks of hosts differ
         .not_valid_after(now + datetime.timedelta(days=days))
     )
 
@@ -69,7 +70,7 @@ def _usage(certifies: bool) -> x509.KeyUsage:
 
 
 def make_pool(name: str, days: int) -> Member:
-    """The root of a new pool."""
+    """Makes the root of a new pool."""
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = (
         _builder(name, days, key)
@@ -83,7 +84,8 @@ def make_pool(name: str, days: int) -> Member:
 
 
 def make_member(pool: Member, role: str, name: str, days: int) -> Member:
-    """A client or a daemon of `pool`; neither passes for the other."""
+    """Makes a client or a daemon of `pool`. A certificate of one role is not accepted for the
+    other."""
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = pool.key.public_key()
     certificate = (
@@ -99,7 +101,8 @@ def make_member(pool: Member, role: str, name: str, days: int) -> Member:
 
 
 def _write_new(file: Path, content: bytes, mode: int) -> None:
-    """Write a file that must not exist, never readable by others than `mode` says."""
+    """Writes a file that must not exist. From its creation on, nobody can read it unless `mode`
+    allows that."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with os.fdopen(descriptor, "wb") as stream:
@@ -113,7 +116,7 @@ def _write_new(file: Path, content: bytes, mode: int) -> None:
 
 
 def write(folder: Path, role: str, member: Member) -> None:
-    """Write ROLE.pem and ROLE.key into `folder`, which is made if need be."""
+    """Writes ROLE.pem and ROLE.key into `folder`, which is made if it does not exist."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -128,13 +131,13 @@ def write(folder: Path, role: str, member: Member) -> None:
 
 
 def write_certificate(folder: Path, role: str, certificate: x509.Certificate) -> None:
-    """Write ROLE.pem into `folder`."""
+    """Writes ROLE.pem into `folder`."""
     pem = certificate.public_bytes(serialization.Encoding.PEM)
     _write_new(folder / f"{role}.pem", pem, 0o644)
 
 
 def read_certificate(folder: Path, role: str) -> x509.Certificate:
-    """ROLE.pem of `folder`."""
+    """Returns ROLE.pem of `folder`."""
     file = folder / f"{role}.pem"
     try:
         return x509.load_pem_x509_certificate(file.read_bytes())
@@ -145,7 +148,7 @@ def read_certificate(folder: Path, role: str) -> x509.Certificate:
 
 
 def read_pool(folder: Path) -> Member:
-    """The pool with its private key, for making members."""
+    """Returns the pool with its private key, for making members."""
     certificate = read_certificate(folder, POOL)
     file = folder / f"{POOL}.key"
     try:

@@ -1,4 +1,4 @@
-"""One `outboard run`: the command, its daemon if it needs one, and the report at the end."""
+"""Runs one `outboard run`: the command, its daemon if it needs one, and the report at the end."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from outboard.errors import OutboardError
 from outboard.report import Report
 from outboard.settings import Settings, preloadable
 
-OWN_FAILURE = 125  # as env(1) and timeout(1): we failed, not the command
+OWN_FAILURE = 125  # the same as env(1) and timeout(1): Outboard failed, not the command
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One `outboard run`, as asked for."""
+    """One `outboard run`, as the user asked for it."""
 
     command: tuple[str, ...]
     settings: Settings
@@ -34,7 +34,7 @@ class Plan:
 
 
 def execute(plan: Plan) -> int:
-    """Run the plan's command; returns the exit status for ours."""
+    """Runs the plan's command; returns the exit status for our process."""
     try:
         native = build.ensure_native()
     except OutboardError as error:
@@ -61,7 +61,7 @@ def execute(plan: Plan) -> int:
 
 
 class _DaemonWatch:
-    """Says once that the embedded daemon has ended before the command did."""
+    """Reports once that the embedded daemon ended before the command."""
 
     def __init__(self, daemon: EmbeddedDaemon | None, quiet: bool) -> None:
         self._daemon = daemon
@@ -82,7 +82,8 @@ class _DaemonWatch:
 
 @contextlib.contextmanager
 def private_folder() -> Iterator[Path]:
-    """A folder only we can enter, removed at the end; short enough for a socket's name."""
+    """Makes a folder that only this user can enter, with a path that is short enough for a socket's
+    name, and removes it at the end."""
     base = Path(tempfile.gettempdir())
     if len(os.fsencode(base)) > values.MAX_SOCKET_PATH - len("/outboard-12345678/outboardd.sock"):
         base = Path("/tmp")
@@ -93,7 +94,7 @@ def private_folder() -> Iterator[Path]:
 
 
 def _collecting(plan: Plan, folder: Path) -> Settings:
-    """The plan's settings, with counters and traces kept in `folder` where they are wanted."""
+    """Returns the plan's settings, with counters and traces kept in `folder` if they are wanted."""
     settings = plan.settings
     if plan.report:
         (folder / "report").mkdir()
@@ -111,8 +112,9 @@ def _show(plan: Plan, folder: Path) -> None:
             if plan.report == "text":
                 for one in report.processes:
                     if str(folder) in one.server:
-                        one.server = "embedded"  # the socket's name says nothing to people
-                if sys.stderr is not None:  # closed by the caller; stdout is the program's
+                        one.server = "embedded"  # the socket's name does not help people
+                # None if the caller closed it; stdout belongs to the program
+                if sys.stderr is not None:
                     report.print(sys.stderr)
             else:
                 report.write_json(Path(plan.report.removeprefix("json:")))

@@ -1,4 +1,4 @@
-"""Paths of the checkout, its build folder, the native library and the daemon."""
+"""The paths of the checkout, its build folder, the native library and the daemon."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DAEMON_NAME = "outboardd"
 
 @dataclass(frozen=True)
 class Native:
-    """The two compiled parts; `root` holds lib/ and bin/, as in a CMake build folder."""
+    """The two compiled parts. `root` holds lib/ and bin/, as in a CMake build folder."""
 
     root: Path
 
@@ -28,7 +28,7 @@ class Native:
 
     @property
     def coverage_page(self) -> Path:
-        """The path of the page in an installation."""
+        """Returns the path of the page in an installation."""
         return self.root / "share" / "doc" / "outboard" / "coverage.md"
 
     def complete(self) -> bool:
@@ -36,7 +36,7 @@ class Native:
 
 
 def repository() -> Path | None:
-    """Root of the checkout this module lies in; None for an installed package."""
+    """Returns the root of the checkout that holds this module; None for an installed package."""
     root = Path(__file__).resolve().parents[2]
     return root if (root / "CMakeLists.txt").is_file() and (root / "src").is_dir() else None
 
@@ -52,13 +52,14 @@ def require_repository(command: str) -> Path:
 
 
 def build_folder(root: Path) -> Path:
-    """build/release, or the folder named by OUTBOARD_BUILD_DIR."""
+    """Returns build/release, or the folder named by OUTBOARD_BUILD_DIR."""
     chosen = os.environ.get("OUTBOARD_BUILD_DIR")
     return Path(chosen).resolve() if chosen else root / "build" / "release"
 
 
 def find_native() -> Native | None:
-    """First complete one of: OUTBOARD_NATIVE_DIR, the package's _native/, the build folder."""
+    """Returns the first complete one of OUTBOARD_NATIVE_DIR, the package's _native/, the build
+    folder."""
     chosen = os.environ.get("OUTBOARD_NATIVE_DIR")
     if chosen:
         native = Native(Path(chosen).resolve())

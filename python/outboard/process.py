@@ -1,4 +1,4 @@
-"""Runs the user's command: signals are passed on to it, its exit status is passed back."""
+"""Runs the user's command: forwards signals to it, and returns its exit status."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ FORWARDED = (
     signal.SIGUSR2,
 )
 _WATCHED = {*FORWARDED, signal.SIGCHLD}
-# si_code of a signal made by the kernel, here the terminal's: sigaction(2), asm-generic/siginfo.h.
+# The si_code of a signal made by the kernel, here for the terminal: sigaction(2),
+# asm-generic/siginfo.h.
 _SI_KERNEL = 0x80
 
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[Callable[[], None]]:
-    """Hold the forwarded signals back, so that none ends us before everything is cleaned up.
+    """Holds the forwarded signals back until all is cleaned up, so that no signal ends us before.
 
-    Yields what a child must call before exec to have the signals as we found them.
+    Yields a function that a child calls before exec to restore the signals as they were.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
 
@@ -38,14 +39,14 @@ def signals_held() -> Iterator[Callable[[], None]]:
     try:
         yield restore_in_child
     finally:
-        # One that came after the command ended has nobody to go to any more.
+        # A signal that came after the command ended has no receiver any more.
         while signal.sigtimedwait(_WATCHED, 0) is not None:
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def interrupted() -> bool:
-    """True if a forwarded signal waits for a command that has not started yet."""
+    """Returns true if a forwarded signal waits for a command that has not started yet."""
     return bool(signal.sigpending() & set(FORWARDED))
 
 
@@ -55,9 +56,9 @@ def run_command(
     restore_signals: Callable[[], None],
     on_child_event: Callable[[], None] = lambda: None,
 ) -> int:
-    """Run `command` to its end; call inside signals_held().
+    """Runs `command` to its end. Call this inside signals_held().
 
-    Returns its exit status as a shell would give it: 128 + N after signal N.
+    Returns its exit status as a shell does: 128 + N after signal N.
     """
     early = signal.sigtimedwait(FORWARDED, 0)
     if early is not None:
@@ -70,7 +71,7 @@ def run_command(
         event = signal.sigwaitinfo(_WATCHED)
         if event.si_signo == signal.SIGCHLD:
             on_child_event()
-        elif event.si_code != _SI_KERNEL:  # the terminal has told the command itself
+        elif event.si_code != _SI_KERNEL:  # the terminal sent it to the command already
             with contextlib.suppress(ProcessLookupError):
                 child.send_signal(event.si_signo)
     status = child.returncode
@@ -82,5 +83,5 @@ def _cannot_start(program: str, error: OSError) -> OutboardError:
     why = os.strerror(error.errno) if error.errno else str(error)
     return OutboardError(
         f"cannot start '{program}' ({why}); check its name and PATH",
-        exit_code=127 if missing else 126,  # as POSIX shells have it
+        exit_code=127 if missing else 126,  # as in POSIX shells
     )

@@ -1,4 +1,4 @@
-"""The profiles that the drop-in library writes and reads: docs/decision.md says what they hold."""
+"""The profiles that the drop-in library writes and reads. docs/decision.md describes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = re.compile(r"(library|server)-[0-9a-f]{16}\.profile")
 
 
 class DamagedError(ValueError):
-    """A file that is no profile of this version; the message says why."""
+    """A file that is no profile of this version. The message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Whole:
-    """Remote calls as a whole: what the model said, and what they took."""
+    """Remote calls as a whole: the time that the model predicted, and the time that they took."""
 
     routine: str
     flop: float
@@ -51,7 +51,7 @@ class Whole:
 
 @dataclass
 class Profile:
-    """One file. Only those of servers have a link, devices and whole calls."""
+    """One file. Only files of servers have a link, devices and whole calls."""
 
     file: Path
     key: str = ""
@@ -69,13 +69,14 @@ class Profile:
 
     @property
     def server(self) -> tuple[str, str]:
-        """Address and device, of a server's profile."""
+        """Returns address and device of a server's profile."""
         address, _, device = self.key.partition(" ")
         return address, device
 
 
 def parse(text: str, file: Path) -> Profile:
-    """The profile in `text`. Raises DamagedError; lines with unknown first words are skipped."""
+    """Parses the profile in `text`. Lines with unknown first words are skipped. Raises
+    DamagedError."""
     lines = text.splitlines()
     if not lines or lines[0].strip() != FIRST_LINE:
         raise DamagedError(f"does not begin with '{FIRST_LINE}'")
@@ -119,7 +120,7 @@ def _read_link(rest: str, profile: Profile) -> None:
 
 
 def _fields(text: str, count: int) -> list[str]:
-    """Exactly `count` words; the last may hold blanks."""
+    """Splits `text` into exactly `count` words. The last one may hold blanks."""
     words = text.split(None, count - 1)
     if len(words) != count:
         raise ValueError(f"'{text}' has {len(words)} of {count} values")
@@ -127,7 +128,7 @@ def _fields(text: str, count: int) -> list[str]:
 
 
 def _number(text: str) -> float:
-    """A finite number above zero: nothing in a profile takes no time or has no size."""
+    """Parses a finite number above zero. No time and no size in a profile is zero."""
     try:
         value = float(text)
     except ValueError:
@@ -138,14 +139,14 @@ def _number(text: str) -> float:
 
 
 def default_folder(environment: Mapping[str, str]) -> Path:
-    """The folder of profiles if OUTBOARD_PROFILE names none."""
+    """Returns the folder of profiles if OUTBOARD_PROFILE names none."""
     state = environment.get("XDG_STATE_HOME")
     base = Path(state) if state else Path(environment.get("HOME") or Path.home()) / ".local/state"
     return base / "outboard" / "profiles"
 
 
 def folder_in_use(given: str | None, environment: Mapping[str, str]) -> Path | None:
-    """The folder for `--profile` or OUTBOARD_PROFILE; None if that is "off"."""
+    """Returns the folder for `--profile` or OUTBOARD_PROFILE; None if that is "off"."""
     chosen = given or environment.get("OUTBOARD_PROFILE")
     if chosen == "off":
         return None
@@ -153,12 +154,12 @@ def folder_in_use(given: str | None, environment: Mapping[str, str]) -> Path | N
 
 
 def of_host(folder: Path) -> Path:
-    """This host's part of `folder`: a home may be shared by many."""
+    """Returns this host's part of `folder`, because many hosts may share a home folder."""
     return folder / socket.gethostname()
 
 
 def files(folder: Path) -> list[Path]:
-    """This host's profiles in `folder`."""
+    """Returns this host's profiles in `folder`."""
     try:
         found = [Path(one.path) for one in os.scandir(of_host(folder)) if _NAME.fullmatch(one.name)]
     except OSError:
@@ -167,7 +168,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def read_all(folder: Path) -> tuple[list[Profile], list[str]]:
-    """This host's profiles, and a note for each file that is none."""
+    """Returns this host's profiles, and a note for each file that is no profile."""
     profiles, notes = [], []
     for file in files(folder):
         try:
@@ -178,7 +179,7 @@ def read_all(folder: Path) -> tuple[list[Profile], list[str]]:
 
 
 def forget(folder: Path) -> int:
-    """Remove this host's profiles; returns how many there were."""
+    """Removes this host's profiles and returns their number."""
     found = files(folder)
     for file in found:
         file.unlink()

@@ -1,7 +1,7 @@
-"""One line of progress: it is rewritten on a terminal, and comes every 10 % in a log.
+"""One line of progress: it is rewritten on a terminal, and printed every 10 % in a log.
 
-It names the work, the part of the steps that is done, and the time that the rest takes at the rate
-of the steps so far.
+It names the work, the finished part of the steps, and the remaining time at the rate of the steps
+so far.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import time
 from types import TracebackType
 
 _STEP_PERCENT = 10
-# Earlier the rate of the steps says little.
+# Before this time, the rate of the steps is no good estimate.
 _ESTIMATE_AFTER_S = 10.0
 _ESTIMATE_AFTER_STEPS = 5
 
 
 class ProgressLine:
-    """Context manager; writes to stderr. Says nothing when there was nothing to do.
+    """Context manager that writes to stderr. It writes nothing if there was no work to do.
 
     A `subject` ("the library and the daemon") is named once, with the number of steps.
     """
@@ -65,7 +65,7 @@ class ProgressLine:
         self.close()
 
     def _rest(self, done: int, total: int) -> str:
-        """The time left, as text; empty while it is unknown."""
+        """Returns the remaining time, as text; empty while it is unknown."""
         elapsed_s = time.monotonic() - self._started
         known = elapsed_s >= _ESTIMATE_AFTER_S and done >= _ESTIMATE_AFTER_STEPS
         if not known or done >= total:
@@ -85,7 +85,7 @@ class ProgressLine:
 
 
 def duration(seconds: float) -> str:
-    """Rounded for people: "40 s", "6 min", "1 h 20 min"."""
+    """Returns a rounded duration for people: "40 s", "6 min", "1 h 20 min"."""
     if seconds < 55:
         return f"{max(5, 5 * round(seconds / 5))} s"
     minutes = round(max(60, seconds) / 60)

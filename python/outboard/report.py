@@ -1,4 +1,4 @@
-"""The report of one command, merged over its processes: as tables and as JSON (docs/report.md)."""
+"""The report of one command, merged over its processes, as tables and as JSON (docs/report.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ JSON_VERSION = 1
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the report: counters, and the derived time of the local library if known."""
+    """One row of the report: the counters, and the derived time of the local library if it is
+    known."""
 
     routine: Routine
     local_would_take_ns: float | None
@@ -35,7 +36,7 @@ class Column:
 
 @dataclass
 class Report:
-    """Counters of all processes; `rates` are local ns per Mflop known from elsewhere."""
+    """The counters of all processes. `rates` are local ns per Mflop from another source."""
 
     processes: list[Process]
     notes: list[str]
@@ -43,25 +44,26 @@ class Report:
 
     @classmethod
     def read(cls, folder: Path) -> Report:
-        """Read the files that processes left in `folder`; files that are not valid become notes."""
+        """Reads the files that processes left in `folder`. Files that are not valid become
+        notes."""
         return cls(*counters.read_folder(folder))
 
     def lines(self) -> list[Line]:
-        """One line per routine, the busiest first."""
+        """Returns one line per routine, the busiest first."""
         return [Line(r, self._local_would_take(r)) for r in counters.merged(self.processes)]
 
     def local_rates(self) -> dict[str, float]:
-        """Local ns per Mflop of each routine that ran locally and was timed."""
+        """Returns local ns per Mflop of each routine that ran locally and was timed."""
         rates = {r.name: r.local_ns_per_megaflop() for r in counters.merged(self.processes)}
         return {name: rate for name, rate in rates.items() if rate is not None}
 
     def _local_would_take(self, routine: Routine) -> float | None:
-        """Time of the remote calls at the rate of the local ones."""
+        """Returns the time of the remote calls at the rate of the local ones."""
         rate = routine.local_ns_per_megaflop() or self.rates.get(routine.name)
         return routine.remote_megaflop * rate if rate and routine.remote_megaflop else None
 
     def unique(self, name: str) -> list[str]:
-        """Different values of one text field, in the order of their first use."""
+        """Returns the different values of one text field, in the order of their first use."""
         return list(dict.fromkeys(v for p in self.processes if (v := getattr(p, name))))
 
     def to_json(self) -> dict[str, Any]:
@@ -86,7 +88,7 @@ class Report:
         file.write_text(json.dumps(self.to_json(), indent=2) + "\n")
 
     def print(self, stream: IO[str], width: int | None = None) -> None:
-        """Write tables to `stream`: one if it fits into `width` columns, else two."""
+        """Writes tables to `stream`: one if it fits into `width` columns, else two."""
         from rich.console import Console
 
         probe = Console(file=stream, highlight=False, width=width)
@@ -101,7 +103,7 @@ class Report:
                 console.print(table)
 
     def headlines(self) -> list[str]:
-        """The lines above the table: the processes, their daemon, and failures."""
+        """Returns the lines above the table: the processes, their daemon, and failures."""
         if not self.processes:
             return ["outboard: no BLAS, LAPACK or FFTW call was seen", *self.notes]
         many = len(self.processes)
@@ -113,11 +115,11 @@ class Report:
         return lines + [f"outboard: {text}" for text in [*self.unique("notice"), *self.notes]]
 
 
-_WIDE = 200  # columns where nobody looks at a terminal: a log file or a pipe
+_WIDE = 200  # columns where the output is no terminal: a log file or a pipe
 
 
 def line_to_json(line: Line) -> dict[str, Any]:
-    """All counters, and the derived time of the local library (null where not known)."""
+    """Returns all counters, and the derived time of the local library (null if it is not known)."""
     values: dict[str, Any] = {"name": line.routine.name}
     values.update({name: getattr(line.routine, name) for name in counters.COUNTERS})
     estimate = line.local_would_take_ns
@@ -126,7 +128,7 @@ def line_to_json(line: Line) -> dict[str, Any]:
 
 
 def format_bytes(count: int) -> str:
-    """ "0", "512 B", "3.2 MiB"."""
+    """Formats a number of bytes: "0", "512 B", "3.2 MiB"."""
     if count < 1024:
         return f"{count} B" if count else "0"
     value = float(count)
@@ -138,7 +140,7 @@ def format_bytes(count: int) -> str:
 
 
 def format_time(ns: float | None) -> str:
-    """ "-", "0", "12.3 us", "4.56 ms", "7.89 s"."""
+    """Formats a time: "-", "0", "12.3 us", "4.56 ms", "7.89 s"."""
     if ns is None:
         return "-"
     if ns == 0:
@@ -189,7 +191,7 @@ _SEVERAL = (
 
 _ACCURACY = (Column("other\naccuracy", lambda r: _accuracies(r)),)
 
-# Columns that appear where one of the counters is not zero.
+# Columns that are shown only if one of their counters is not zero.
 _OPTIONAL = (
     (_CHECKED, ("verified", "mismatched", "unchecked")),
     (_DECIDED, ("decided", "tried", "mispredicted", "lost_ns")),
@@ -199,7 +201,7 @@ _OPTIONAL = (
 
 
 def _accuracies(routine: Routine) -> str:
-    """Count the calls that went out by the mode in which the device computed them."""
+    """Counts the calls that went out by the mode in which the device computed them."""
     modes = {"strict": routine.strict, "fast": routine.fast, "emulated": routine.emulated}
     return ", ".join(f"{count} {mode}" for mode, count in modes.items() if count) or "-"
 
@@ -220,7 +222,7 @@ def _tables(lines: list[Line], width: int, counting: bool) -> list[Table]:
 
 
 def _total(lines: list[Line]) -> Line:
-    """The line of sums; it has an estimate only if every routine that went out has one."""
+    """Returns the line of sums. It has an estimate only if every routine that went out has one."""
     total = Routine(_TOTAL)
     for line in lines:
         total.add(line.routine)

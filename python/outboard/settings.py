@@ -1,4 +1,4 @@
-"""The environment of the drop-in library, made from options and inherited variables."""
+"""Makes the environment of the drop-in library from options and inherited variables."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ class Settings:
         return bool(self._chosen.get("quiet"))
 
     def text(self, name: str) -> str | None:
-        """The text that the variable of `name` gets; None if it is left as it is."""
+        """Returns the text that the variable of `name` gets; None if the variable stays as it
+        is."""
         value = self._chosen.get(name)
         if value is None:
             return None
@@ -62,11 +63,11 @@ class Settings:
         return ",".join(value) if isinstance(value, tuple) else str(value)
 
     def replaced(self, **changes: Value) -> Settings:
-        """These settings, with other values for `changes`."""
+        """Returns these settings with other values for `changes`."""
         return Settings(**{**self._chosen, **changes})
 
     def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
-        """The variables to set, LD_PRELOAD first, the others in the order of the table."""
+        """Returns the variables to set: LD_PRELOAD first, the others in the order of the table."""
         result = {"LD_PRELOAD": preload_value(preload, inherited.get("LD_PRELOAD", ""))}
         for row in settings_table.rows():
             text = self.text(row.name)
@@ -76,7 +77,8 @@ class Settings:
 
 
 def preload_value(preload: Path, existing: str) -> str:
-    """`preload` in front of the entries of LD_PRELOAD, without other copies of the library."""
+    """Returns `preload` in front of the entries of LD_PRELOAD, without other copies of the
+    library."""
     path = str(preload)
     if any(c in path for c in ": \t\n"):
         raise OutboardError(
@@ -92,7 +94,7 @@ def preload_value(preload: Path, existing: str) -> str:
 
 
 def preloadable(preload: Path, folder: Path) -> Path:
-    """A path without blanks and colons: LD_PRELOAD cannot hold those (ld.so(8))."""
+    """Returns a path without blanks and colons, because LD_PRELOAD cannot hold those (ld.so(8))."""
     if not any(c in str(preload) for c in ": \t\n"):
         return preload
     link = folder / preload.name
@@ -101,7 +103,7 @@ def preloadable(preload: Path, folder: Path) -> Path:
 
 
 def inherited_mode(environment: Mapping[str, str]) -> str | None:
-    """The mode that `environment` sets, checked."""
+    """Returns the mode that `environment` sets, checked."""
     row = settings_table.row("mode")
     mode = environment.get(row.variable)
     if mode and mode not in row.choices:
@@ -112,7 +114,7 @@ def inherited_mode(environment: Mapping[str, str]) -> str | None:
 
 
 def inherited_servers(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The servers that `environment` names, checked; empty if it names none."""
+    """Returns the servers that `environment` names, checked; empty if it names none."""
     for name in settings_table.row("servers").variables:
         text = environment.get(name)
         if text:
@@ -124,7 +126,8 @@ def inherited_servers(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def without_library(environment: Mapping[str, str]) -> dict[str, str]:
-    """`environment` for programs of ours: nothing preloaded, no settings of the library."""
+    """Returns `environment` for programs of ours: with no preloaded library and without its
+    settings."""
     removed = {"LD_PRELOAD"}
     for row in settings_table.rows():
         if row.of_library:

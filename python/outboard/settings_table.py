@@ -1,6 +1,7 @@
 """The rows of settings/settings.toml: every environment variable that Outboard reads.
 
-Imports nothing but the standard library, because the emitters in codegen/ read the table with it.
+This module imports only the standard library, because the emitters in codegen/ read the table with
+it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class TableError(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """One setting; settings/SCHEMA.md explains the fields."""
+    """One setting. settings/SCHEMA.md explains the fields."""
 
     name: str
     variable: str
@@ -61,7 +62,7 @@ class Row:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Both spellings, the one that counts first."""
+        """Returns both spellings of the variable, the preferred one first."""
         return (self.variable, self.older_variable) if self.older_variable else (self.variable,)
 
     @property
@@ -70,12 +71,13 @@ class Row:
 
     @property
     def used_instead(self) -> str:
-        """The value that stands in for a wrong one."""
+        """Returns the value that replaces a wrong one."""
         return self.wrong_default or self.default
 
 
 def locate() -> Path:
-    """The table of the checkout that this module lies in, else that of the installed package."""
+    """Returns the table of the checkout that holds this module, else that of the installed
+    package."""
     here = Path(__file__).resolve()
     checkout = here.parents[2] / "settings" / "settings.toml"
     if checkout.is_file():
@@ -84,7 +86,8 @@ def locate() -> Path:
 
 
 def load(file: Path) -> tuple[Row, ...]:
-    """The rows of `file`, in its order. Raises TableError, OSError or tomllib.TOMLDecodeError."""
+    """Returns the rows of `file`, in its order. Raises TableError, OSError or
+    tomllib.TOMLDecodeError."""
     with file.open("rb") as table:
         rows = tuple(_row(entry) for entry in tomllib.load(table).get("setting", []))
     for attribute in ("name", "variable", "option"):
@@ -96,13 +99,13 @@ def load(file: Path) -> tuple[Row, ...]:
 
 @functools.cache
 def rows() -> tuple[Row, ...]:
-    """The rows of Outboard's own table."""
+    """Returns the rows of Outboard's own table."""
     return load(locate())
 
 
 @functools.cache
 def row(name: str) -> Row:
-    """The row of the setting `name`, which must exist."""
+    """Returns the row of the setting `name`, which must exist."""
     return next(row for row in rows() if row.name == name)
 
 
@@ -122,7 +125,7 @@ def _row(entry: dict[str, Any]) -> Row:
 
 
 def _problem(row: Row) -> str | None:
-    """The rule that `row` breaks."""
+    """Returns the rule that `row` breaks."""
     if row.type not in TYPES:
         return f"'{row.type}' is no type"
     if not row.readers or not set(row.readers) <= set(READERS):

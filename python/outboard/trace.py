@@ -16,11 +16,11 @@ class TraceSummary:
 
     files: int = 0
     events: int = 0
-    dropped: int = 0  # lines that are no event: cut short by a process that was killed
+    dropped: int = 0  # lines that are no event, because a killed process wrote only a part
 
 
 def pieces(stem: Path) -> list[Path]:
-    """The files STEM.<pid> that processes wrote."""
+    """Returns the files STEM.<pid> that processes wrote."""
     found = [
         file
         for file in stem.parent.glob("*")
@@ -30,7 +30,8 @@ def pieces(stem: Path) -> list[Path]:
 
 
 def merge(stem: Path, output: Path) -> TraceSummary:
-    """Write the events of all STEM.<pid> to `output`, which is replaced when complete."""
+    """Writes the events of all STEM.<pid> to `output`, which is replaced when the new file is
+    complete."""
     summary = TraceSummary()
     handle, name = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
     temporary = Path(name)
@@ -44,7 +45,7 @@ def merge(stem: Path, output: Path) -> TraceSummary:
             out.write("\n]}\n")
         umask = os.umask(0)
         os.umask(umask)
-        temporary.chmod(0o666 & ~umask)  # mkstemp's 0600 is for secrets
+        temporary.chmod(0o666 & ~umask)  # mkstemp makes 0600, which is meant for secrets
         temporary.replace(output)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Values people type: sizes, rates and addresses, as click parameter types."""
+"""The values that people type: sizes, rates and addresses, as click parameter types."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:iB)?|B)?", re.IGNORECASE)
 _RATE = re.compile(r"(\d+(?:\.\d+)?)([MGT])F", re.IGNORECASE)
 _TIME = re.compile(r"\d+(?:\.\d+)?(?:us|ms|s)")
 _POWER = {"K": 10, "M": 20, "G": 30, "T": 40}
-# sizeof(sockaddr_un.sun_path) less the closing zero, unix(7).
+# sizeof(sockaddr_un.sun_path) without the closing zero, unix(7).
 MAX_SOCKET_PATH = 107
 
 
 def parse_size(text: str) -> int:
-    """Bytes meant by "4096", "512M", "1.5GiB"; the suffixes are powers of 1024."""
+    """Returns the bytes that "4096", "512M" or "1.5GiB" mean. The suffixes are powers of 1024."""
     found = _SIZE.fullmatch(text.strip())
     if not found:
         raise ValueError(
@@ -31,7 +31,8 @@ def parse_size(text: str) -> int:
 
 
 def check_rate(text: str) -> str:
-    """Rate of a simulated device, e.g. "500GF" for 500 Gflop/s, unchanged."""
+    """Checks the rate of a simulated device, e.g. "500GF" for 500 Gflop/s, and returns it
+    unchanged."""
     found = _RATE.fullmatch(text.strip())
     if not found or float(found.group(1)) <= 0:
         raise ValueError(f"'{text}' is not a rate (a number, then MF, GF or TF); write 500GF")
@@ -39,7 +40,7 @@ def check_rate(text: str) -> str:
 
 
 def check_time(text: str) -> str:
-    """Time a simulated device takes, e.g. "20ms", unchanged."""
+    """Checks the time of a simulated device, e.g. "20ms", and returns it unchanged."""
     found = _TIME.fullmatch(text.strip())
     if not found:
         raise ValueError(f"'{text}' is not a time (a number, then us, ms or s); write 20ms")
@@ -47,7 +48,7 @@ def check_time(text: str) -> str:
 
 
 def check_devices(text: str) -> str:
-    """The number of devices that may work on one call, or "all"; tests write "always:2"."""
+    """Checks the number of devices that may work on one call, or "all". Tests write "always:2"."""
     number = text.removeprefix("always:")
     if number == "all" or (number.isascii() and number.isdigit() and int(number) > 0):
         return text
@@ -55,7 +56,7 @@ def check_devices(text: str) -> str:
 
 
 def check_share(text: str) -> str:
-    """Part of a product for the accelerator: "auto", "off", or a number from 0 to below 1."""
+    """Checks the part of a product for the accelerator: "auto", "off", or from 0 to below 1."""
     if text in ("auto", "off"):
         return text
     try:
@@ -68,7 +69,8 @@ def check_share(text: str) -> str:
 
 
 def check_address(text: str, *, listening: bool = False) -> str:
-    """[ucx:]HOST:PORT, [ucx:][v6]:PORT or unix:PATH, stripped; port 0 only where one listens."""
+    """Checks [ucx:]HOST:PORT, [ucx:][v6]:PORT or unix:PATH, and returns it stripped. Port 0 is
+    allowed only for a listening daemon."""
     address = text.strip()
     if address.startswith("unix:"):
         path = address[len("unix:") :]
@@ -96,7 +98,7 @@ def check_address(text: str, *, listening: bool = False) -> str:
 
 
 def check_servers(text: str) -> tuple[str, ...]:
-    """Comma-separated addresses of daemons."""
+    """Checks comma-separated addresses of daemons."""
     servers = tuple(check_address(part) for part in text.split(",") if part.strip())
     if not servers:
         raise ValueError("no server is named (the list is empty); write HOST:PORT or unix:PATH")
@@ -104,7 +106,8 @@ def check_servers(text: str) -> tuple[str, ...]:
 
 
 if TYPE_CHECKING:
-    _ParamType = click.ParamType[Any]  # generic for the type checker only, in older versions
+    # older versions have a type that is generic only for the type checker
+    _ParamType = click.ParamType[Any]
 else:
     _ParamType = click.ParamType
 
@@ -132,7 +135,8 @@ class Size(_Checked):
 
 
 class ResidentSize(_Checked):
-    """Device memory for operands that stay: a size, "auto" or "off"; bytes as text."""
+    """Device memory for operands that stay: a size, "auto" or "off". The value is a text of
+    bytes."""
 
     name = "size"
 
@@ -152,7 +156,7 @@ class ProfileFolder(_Checked):
 
 
 class Share(_Checked):
-    """Part of a product for the accelerator."""
+    """The part of a product for the accelerator."""
 
     name = "part"
 
@@ -161,7 +165,7 @@ class Share(_Checked):
 
 
 class Devices(_Checked):
-    """Devices that may work on one call."""
+    """The number of devices that may work on one call."""
 
     name = "number"
 
@@ -198,7 +202,7 @@ class ListenAddress(_Checked):
 
 
 class ReportTarget(_Checked):
-    """ "text", or "json:FILE"."""
+    """A target of the report: "text" or "json:FILE"."""
 
     name = "text|json:FILE"
 

@@ -1,4 +1,4 @@
-"""The one version number: CMakeLists.txt in a checkout, the package's metadata once installed."""
+"""The version number: from CMakeLists.txt in a checkout, from the package's metadata otherwise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from outboard import paths
 
 
 def version() -> str:
-    """Version of this copy, e.g. "0.1.0"."""
+    """Returns the version of this copy, e.g. "0.1.0"."""
     root = paths.repository()
     if root is not None:
         found = re.search(

@@ -1,1 +1,1 @@
-"""One module per subcommand; each has `command`."""
+"""The subcommands. Each has a module, whose variable `command` is the click command."""

@@ -1,4 +1,4 @@
-"""Options that `run` and `env` share: the settings of the drop-in library, from their table."""
+"""The options that `run` and `env` share: the settings of the drop-in library, from their table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Function = Callable[..., Any]
 
 
 def library_options(function: Function) -> Function:
-    """Add an option per row of the table; `function` gets all their values as `settings`."""
+    """Adds an option for each row of the table. `function` gets all their values as `settings`."""
     rows = [row for row in settings_table.rows() if row.option]
 
     @functools.wraps(function)
@@ -30,7 +30,7 @@ def library_options(function: Function) -> Function:
 
 
 def option(row: Row) -> Callable[[Function], Function]:
-    """The click option of `row`."""
+    """Returns the click option of `row`."""
     attributes: dict[str, Any] = {"help": _help(row), "metavar": row.metavar or None}
     if "flag" in row.type:
         attributes["is_flag"] = True

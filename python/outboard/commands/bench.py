@@ -44,7 +44,7 @@ def command(
       outboard bench paper --figure rcpu-4.1,dac --out figures
     """
     root = paths.require_repository("bench")
-    sys.path.append(str(root / "bench"))  # benchmarks are no part of an installed package
+    sys.path.append(str(root / "bench"))  # The benchmarks are not part of an installed package.
     import outboard_bench
     from outboard_bench import rows
 

@@ -1,4 +1,4 @@
-"""`outboard build`: the C++ side, nothing else."""
+"""`outboard build`: builds the C++ side and nothing else."""
 
 from __future__ import annotations
 

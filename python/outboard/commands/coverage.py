@@ -1,4 +1,4 @@
-"""`outboard coverage`: which routines can go out, and what stays local."""
+"""`outboard coverage`: lists the routines that can go out and the calls that stay local."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-_WIDE = 160  # columns where nobody looks at a terminal: a log file or a pipe
+_WIDE = 160  # columns where the output is no terminal: a log file or a pipe
 _HINT = (
     "What stays local whatever a row says, and the names of every interface: "
     "outboard coverage --markdown -"
@@ -95,7 +95,7 @@ def _print_page(console: Console, page: Page) -> None:
 
 
 def _section(routines: list[Routine]) -> Table:
-    """The routines of one table file, or the functions of FFTW."""
+    """Returns the table of the routines in one table file, or of the functions of FFTW."""
     first = routines[0]
     backends = list(first.backends())
     if "function" in first.row:
@@ -138,7 +138,7 @@ def _print_routine(console: Console, page: Page, routine: Routine, names: list[s
 
 
 def _plain(cells: list[str]) -> list[str]:
-    """Text that is no markup of rich."""
+    """Escapes the markup of rich in each cell."""
     from rich.markup import escape
 
     return [escape(cell) for cell in cells]

@@ -1,4 +1,4 @@
-"""`outboard demo`: two unmodified programs, remotely, beside their local results."""
+"""`outboard demo`: runs two unmodified programs remotely and compares their local results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def command() -> None:
 
 
 def _local_rates(example: demo.Example, report: Path) -> dict[str, float]:
-    """Speed of the local library in the example: mode trace sends nothing out, but takes times."""
+    """Returns the speed of the local library in the example. Mode trace measures times and sends
+    nothing."""
     command = ("sh", "-c", 'exec "$@" >/dev/null', "sh", *example.command)
     _check(execute(Plan(command, Settings("trace"), f"json:{report}")), example)
     routines = json.loads(report.read_text())["routines"]

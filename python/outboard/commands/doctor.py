@@ -1,4 +1,4 @@
-"""`outboard doctor`: what is wrong with an installation, why, and what to do about it."""
+"""`outboard doctor`: finds faults of an installation, their reasons, and remedies."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def command(
 
 
 def _servers(given: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Servers named by the option, or else by a variable. Another check reports wrong addresses."""
+    """Returns the servers of the option, or else of a variable. Another check reports wrong
+    addresses."""
     texts = (os.environ.get(name) for name in settings_table.row("servers").variables)
     named = next((text for text in texts if text), "")
     if given or not named:

@@ -1,4 +1,4 @@
-"""`outboard env`: the settings as export lines."""
+"""`outboard env`: prints the settings as export lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`outboard explain`: where a call would run, what it would take, and why."""
+"""`outboard explain`: tells where a call would run, the time that it would take, and the reason."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def command(
 
 
 def _crossing(asker: answer.Asker, answers: list[answer.Answer]) -> str:
-    """Say from which of several plain sizes on calls go out."""
+    """Returns a line about the sizes that go out, if several plain sizes were asked for."""
     plain = sorted(int(a.sizes) for a in answers if a.sizes.isascii() and a.sizes.isdigit())
     if len(plain) < 2 or len(plain) != len(answers):
         return ""

@@ -1,4 +1,4 @@
-"""`outboard report`: counters that programs kept in a folder."""
+"""`outboard report`: shows the counters that programs kept in a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`outboard run`: a program with the drop-in library in front of its BLAS, LAPACK and FFTW."""
+"""`outboard run`: runs a program with the drop-in library in front of BLAS, LAPACK and FFTW."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def command(
 
 
 def _daemon_options(settings: Settings, device_memory: int | None) -> list[str]:
-    """The options of the embedded daemon, if there will be one."""
+    """Returns the options of the embedded daemon, if there will be one."""
     options = []
     wanted = (settings.text("devices") or "").removeprefix("always:")
     if wanted.isdigit() and not settings.servers:
@@ -89,7 +89,8 @@ def _daemon_options(settings: Settings, device_memory: int | None) -> list[str]:
 
 
 def _check_writable(file: Path) -> None:
-    """Find out before the command runs, not after an hour of it."""
+    """Checks that `file` can be written before the command runs, because the command may run for
+    hours."""
     folder = file.absolute().parent
     if not os.access(folder, os.W_OK) or file.is_dir():
         raise click.UsageError(f"cannot write {file} (no such folder, or not ours to write)")

@@ -1,4 +1,4 @@
-"""`outboard serve`: becomes outboardd."""
+"""`outboard serve`: replaces itself by outboardd."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def command(context: click.Context, /, **given: Any) -> None:
 
 
 def _check_simulated(given: Mapping[str, Any]) -> None:
-    """Options of a simulated device need one."""
+    """Rejects options of a simulated device where there is no such device."""
     backend = given["backend"]
     for name in ("device_rate", "plan_time"):
         if given[name] and backend != "null":
@@ -131,7 +131,7 @@ def _check_simulated(given: Mapping[str, Any]) -> None:
 
 
 def _words(option: click.Parameter, value: Any) -> list[str]:
-    """`value` of `option` as outboardd takes it, under the same name."""
+    """Returns `value` as arguments of outboardd, whose options have the same names."""
     name = option.opts[0]
     if value is None or value is False:
         return []

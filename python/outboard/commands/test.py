@@ -1,4 +1,4 @@
-"""`outboard test`: builds, checks and tests everything, and counts."""
+"""`outboard test`: builds, checks and tests everything, and counts the results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command(labels: tuple[str, ...], everything: bool, fast: bool) -> None:
     if everything and fast:
         raise click.UsageError("--all and --fast exclude each other; give one of them")
     root = paths.require_repository("test")
-    sys.path.append(str(root / "tools"))  # the tests' runner is no part of an installed package
+    sys.path.append(str(root / "tools"))  # The tests' runner is not part of an installed package.
     from outboard_testing.everything import Wanted, run
 
     sys.exit(run(root, Wanted(labels, everything, fast)))

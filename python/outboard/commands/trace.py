@@ -1,4 +1,4 @@
-"""`outboard trace`: one trace file out of those of several processes."""
+"""`outboard trace`: joins the trace files of several processes into one."""
 
 from __future__ import annotations
 

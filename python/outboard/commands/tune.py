@@ -1,4 +1,4 @@
-"""`outboard tune`: measures links, devices and the local library, for mode auto to decide by."""
+"""`outboard tune`: measures links, devices and the local library for the decisions of mode auto."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Options:
     command: tuple[str, ...]
 
     def check(self) -> None:
-        """Refuse options that exclude each other."""
+        """Refuses options that exclude each other."""
         if self.forget and (self.show or self.command or self.libraries):
             raise click.UsageError("--forget only removes; leave the other options out")
         if self.libraries and self.command:

@@ -1,1 +1,1 @@
-"""The checks of `outboard doctor`: each module has one group and returns findings."""
+"""The checks of `outboard doctor`. Each module has one group of checks and returns findings."""

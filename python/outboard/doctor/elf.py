@@ -1,4 +1,4 @@
-"""Symbol tables of programs and libraries."""
+"""Reads the symbol tables of programs and libraries."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from elftools.elf.segments import InterpSegment
 
-# An object without one of these among its names has no symbol that we look for; most have none, and
-# reading the symbols of a large one takes seconds.
+# An object with none of these stems among its names has none of the symbols that we look for. Most
+# objects have none, and reading the symbols of a large one takes seconds.
 _STEMS = (b"gemm", b"fftw", b"getrf", b"syrk", b"trsm", b"potrf", b"gesv", b"axpy", b"gemv")
 
 
@@ -25,15 +25,15 @@ class Object:
     path: Path
     machine: str
     bits: int
-    interpreter: str | None  # the dynamic loader of a program; None: none is needed
-    exports: frozenset[str]  # functions that others can bind to
+    interpreter: str | None  # the dynamic loader of a program; None if the program needs none
+    exports: frozenset[str]  # functions that other objects can bind to
     imports: frozenset[str]
     inner: frozenset[str]  # functions that only the object itself can call
 
 
 @functools.cache
 def read(path: Path) -> Object | None:
-    """The object at `path`; None if it is no ELF file or cannot be read."""
+    """Returns the object at `path`; None if it is no ELF file or cannot be read."""
     try:
         with path.open("rb") as file:
             return _read(path, ELFFile(file))
@@ -60,7 +60,7 @@ def _read(path: Path, elf: ELFFile) -> Object:
 
 
 def _names(elf: ELFFile, section: str) -> tuple[set[str], set[str]]:
-    """Functions that a symbol table defines, and names that it leaves to others."""
+    """Returns the functions that a symbol table defines, and the names that it does not define."""
     table = elf.get_section_by_name(section)
     if not isinstance(table, SymbolTableSection):
         return set(), set()
@@ -76,7 +76,7 @@ def _names(elf: ELFFile, section: str) -> tuple[set[str], set[str]]:
     return defined, wanted
 
 
-# Texts that a statically linked library leaves in a program even if its names are stripped.
+# Texts that a statically linked library leaves in a program, even in one without symbol names.
 _MARKS = {
     "MKL": b"Math Kernel Library",
     "OpenBLAS": b"OpenBLAS 0.",
@@ -85,7 +85,7 @@ _MARKS = {
 
 
 def marks(path: Path) -> Iterator[str]:
-    """Libraries whose version text is in the file."""
+    """Yields the libraries whose version text is in the file."""
     try:
         with (
             path.open("rb") as file,

@@ -1,4 +1,4 @@
-"""All checks, in the order people read them."""
+"""Runs all checks, in the order in which people read them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Wanted:
 
 
 def all_groups(wanted: Wanted, environment: dict[str, str]) -> Groups:
-    """The groups of checks that apply, with their findings."""
+    """Returns the groups of checks that apply, with their findings."""
     installed, native = versions.check(environment)
     groups: Groups = [("Installation", installed), ("Settings", settings.check(environment))]
     if wanted.key:
@@ -56,7 +56,7 @@ def all_groups(wanted: Wanted, environment: dict[str, str]) -> Groups:
 def _daemon(
     address: str, wanted: Wanted, native: paths.Native | None, environment: dict[str, str]
 ) -> list[Finding]:
-    """Ask the daemon, and run a product on it if its answer is good."""
+    """Asks the daemon about itself, and runs a product on it if the answer is good."""
     usable = wanted.key if wanted.key and is_usable(wanted.key) else None
     found = servers.check(address, usable)
     if native and all(f.level is not Level.PROBLEM for f in found):
@@ -65,12 +65,13 @@ def _daemon(
 
 
 def is_usable(folder: Path) -> bool:
-    """True if `folder` holds a client's key; otherwise the group of the key names the problem."""
+    """Returns true if `folder` holds a client's key. Otherwise the group of the key names the
+    problem."""
     return all((folder / f).is_file() for f in ("pool.pem", "client.pem", "client.key"))
 
 
 def _blas(libraries: list[Path], measure: bool, environment: dict[str, str]) -> list[Finding]:
-    """The libraries that the command uses, or else those of the system."""
+    """Checks the libraries that the command uses, or else those of the system."""
     names = [str(p) for p in libraries if "openblas" in p.name] or [_SYSTEM_BLAS]
     found = [one for name in names for one in openblas.check(name, environment, measure)]
     found = found or [ok("OpenBLAS", "is not installed here")]

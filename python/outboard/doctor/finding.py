@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """The severity of a finding; only a problem changes the exit status."""
+    """The severity of a finding. Only a problem changes the exit status."""
 
     OK = "ok"
     NOTE = "note"
@@ -16,7 +16,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the table: what was found, why it matters, and what to do about it."""
+    """One line of the table: the observation, its consequence, and the advice."""
 
     check: str
     level: Level
@@ -40,6 +40,6 @@ def problem(check: str, text: str, advice: str) -> Finding:
 
 
 def some(names: list[str], most: int = 3) -> str:
-    """The first of `names`, and how many more there are."""
+    """Returns the first of `names` and the number of the others, as text."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""Check that a command's BLAS, LAPACK and FFTW calls pass through the library."""
+"""Checks that a command's BLAS, LAPACK and FFTW calls pass through the library."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OWN_AFFIXES = ("cblas_", "LAPACKE_", "scipy_", "scipy_cblas_", "scipy_LAPACKE_"
 def check(
     command: Sequence[str], library: Path, seconds: float, environment: Mapping[str, str]
 ) -> tuple[list[Finding], list[Path]]:
-    """The findings, and the libraries that provide the command with BLAS."""
+    """Returns the findings, and the libraries that provide the command with BLAS."""
     path, found = program.check(command[0], library)
     ours = elf.read(library)
     if path is None or found or ours is None:
@@ -47,13 +47,14 @@ class Judge:
         self._providers = {str(o.path) for o in self._objects if self._provides(o)}
 
     def _provides(self, one: elf.Object) -> bool:
-        """True for a library of routines, and not for a program with its own copy of some."""
+        """Returns true for a library of routines, and false for a program with its own copy of
+        some."""
         if one.path == self._executable:
             return False
         return bool(one.exports & self._names) or one.path.name.startswith("libfftw3")
 
     def findings(self) -> tuple[list[Finding], list[Path]]:
-        """All findings, and the libraries that provide routines."""
+        """Returns all findings, and the libraries that provide routines."""
         found = [*self._ending(), *self._unreached()]
         found += [*self._caught(), *self._by_handle(), *self._around(), *self._inside()]
         found += [*self._renamed(), *self._elsewhere(), *self._calls(bool(found))]
@@ -88,7 +89,8 @@ class Judge:
     # --- bindings --------------------------------------------------------------------------------
 
     def _users(self) -> dict[str, set[str]]:
-        """The objects that bind to our library, with the names, but for libraries of routines."""
+        """Returns the objects that bind to our library and their names, without the libraries of
+        routines."""
         users: dict[str, set[str]] = defaultdict(set)
         for b in self._trial.bindings:
             if b.provider == self._library and b.user not in self._providers:
@@ -110,9 +112,9 @@ class Judge:
         return found
 
     def _by_handle(self) -> list[Finding]:
-        """Names that the program looked up in a library of routines itself."""
+        """Reports names that the program itself looked up in a library of routines."""
         if self._around():
-            return []  # libraries in a scope of their own bind their own names, too
+            return []  # Libraries in a scope of their own bind their own names, too.
         caught = set().union(*self._users().values())
         families = {name.partition("_")[0] for name in caught if name.startswith("fftw")}
         looked: dict[str, list[str]] = defaultdict(list)
@@ -131,13 +133,13 @@ class Judge:
         ]
 
     def _around(self) -> list[Finding]:
-        """Names that an object binds to another library than ours."""
+        """Reports names that an object binds to another library than ours."""
         users = self._users()
         around: dict[tuple[str, str], list[str]] = defaultdict(list)
         for b in self._trial.bindings:
             if b.provider == self._library or b.user in (self._library, b.provider):
                 continue
-            # Having caught a name, we look up the original in the scope of the caller.
+            # After our library catches a name, it looks up the original in the scope of the caller.
             if b.symbol not in users.get(b.user, set()) and b.user not in self._providers:
                 around[b.user, b.provider].append(b.symbol)
         return [
@@ -153,7 +155,8 @@ class Judge:
     # --- symbol tables ---------------------------------------------------------------------------
 
     def _inside(self) -> list[Finding]:
-        """Routines linked into a program or a module, which calls them without the loader."""
+        """Reports routines linked into a program or a module, which calls them without the
+        loader."""
         found = []
         for one in self._objects:
             own = one.inner | (one.exports if one.path == self._executable else frozenset())
@@ -167,7 +170,7 @@ class Judge:
         return found
 
     def _renamed(self) -> list[Finding]:
-        """Imports of routines under affixes that the library does not know."""
+        """Reports imports of routines under affixes that the library does not know."""
         bases = {n.removesuffix("_") for n in self._names if n.endswith("_") and n.islower()}
         found = []
         for one in self._objects:
@@ -184,7 +187,7 @@ class Judge:
         return match is not None and match[1] not in _OWN_AFFIXES and match[2] in bases
 
     def _elsewhere(self) -> list[Finding]:
-        """Libraries whose code is in an object although none of their names are."""
+        """Reports libraries whose code is in an object although none of their names are."""
         found = []
         for one in self._objects:
             name = short(one.path)
@@ -224,22 +227,23 @@ class Judge:
 
 
 def short(path: str | Path) -> str:
-    """A file's name; for a Python module without the suffix that all modules have."""
+    """Returns the name of a file, for a Python module without the suffix that all modules have."""
     return re.sub(r"\.cpython-\d+-[\w-]+(?=\.so)", "", Path(path).name)
 
 
 def base(name: str) -> str:
-    """A routine's name without the affixes of interfaces and libraries."""
+    """Returns a routine's name without the affixes of interfaces and libraries."""
     return re.sub(r"^(scipy_)?(cblas_|LAPACKE_)?|(_?64)?_?$", "", name)
 
 
 def elf_exports(objects: list[elf.Object], path: str) -> frozenset[str]:
-    """The names that the object at `path` exports."""
+    """Returns the names that the object at `path` exports."""
     return next((o.exports for o in objects if str(o.path) == path), frozenset())
 
 
 def flavour(names: frozenset[str]) -> str:
-    """The family of names a library has: who calls them, and how wide its integers are."""
+    """Returns the family of a library's names: the language of its callers and the width of its
+    integers."""
     kinds = []
     if any(n.startswith("fftw") or "fftw_" in n for n in names):
         kinds.append("FFTW")

@@ -1,4 +1,4 @@
-"""Checks of a key folder: docs/cli.md, `outboard key`."""
+"""Checks a key folder (docs/cli.md, `outboard key`)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from outboard.errors import OutboardError
 if TYPE_CHECKING:
     from cryptography import x509
 
-# A month is enough to make new members and to carry them to their machines.
+# A month is enough time to make new members and to copy them to their machines.
 SOON = datetime.timedelta(days=30)
-# keys.make_member dates certificates back by an hour; a shorter lead is a clock that is behind.
+# keys.make_member dates certificates back by one hour. A certificate that is not valid yet
+# therefore means that a clock is behind.
 _ROLES = ("client", "daemon")
 _INIT = "make one with `outboard key init`, or ask who keeps your pool for a copy"
 
 
 def check(folder: Path, now: datetime.datetime | None = None) -> list[Finding]:
-    """Check the key in `folder`."""
+    """Checks the key in `folder`."""
     now = now or datetime.datetime.now(datetime.UTC)
     if not folder.is_dir():
         return [problem("key", f"{folder} is no folder", _INIT)]
@@ -64,7 +65,7 @@ def _has(folder: Path, role: str) -> bool:
 def _member(
     folder: Path, role: str, pool: x509.Certificate, now: datetime.datetime
 ) -> list[Finding]:
-    """Check the certificate and the private key of one role."""
+    """Checks the certificate and the private key of one role."""
     from outboard import keys
 
     found = private_key(folder / f"{role}.key")
@@ -79,7 +80,8 @@ def _member(
 
 
 def private_key(file: Path) -> list[Finding]:
-    """A private key is there and nobody else may read it; the library refuses it otherwise."""
+    """Checks that the private key exists and that nobody else may read it. Otherwise the library
+    refuses it."""
     try:
         mode = stat.S_IMODE(file.stat().st_mode)
     except OSError as error:
@@ -136,7 +138,8 @@ def _same_pool(role: str, certificate: x509.Certificate, pool: x509.Certificate)
 
 
 def _fits(folder: Path, role: str, certificate: x509.Certificate) -> list[Finding]:
-    """The private key is that of the certificate, and the certificate is for this role."""
+    """Checks that the private key belongs to the certificate, and that the certificate is for this
+    role."""
     from cryptography import x509
     from cryptography.hazmat.primitives import serialization
     from cryptography.x509.oid import ExtendedKeyUsageOID
@@ -153,7 +156,7 @@ def _fits(folder: Path, role: str, certificate: x509.Certificate) -> list[Findin
     try:
         key = serialization.load_pem_private_key((folder / f"{role}.key").read_bytes(), None)
     except OSError:
-        return found  # private_key() has said so
+        return found  # private_key() has reported this
     except (ValueError, TypeError) as error:
         text = f"is no private key ({error})"
         return [*found, problem(f"{role}.key", text, "make the member again")]

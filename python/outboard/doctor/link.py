@@ -1,4 +1,4 @@
-"""Connections to daemons: sockets, with TLS where a key is given."""
+"""Opens connections to daemons: sockets, with TLS if a key is given."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import ssl
 from pathlib import Path
 
 CONNECT_S = 5.0
-PROTOCOL = "outboard"  # the application protocol both sides name, RFC 7301
+PROTOCOL = "outboard"  # the name that both sides give to the application protocol, RFC 7301
 
 
 def split(address: str) -> tuple[str, int]:
-    """Host and port of HOST:PORT or [IPv6]:PORT."""
+    """Returns host and port of HOST:PORT or [IPv6]:PORT."""
     host, _, port = address.rpartition(":")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 def connect(address: str) -> socket.socket:
-    """A TCP connection. Raises socket.gaierror if the name is unknown, or OSError."""
+    """Opens a TCP connection. Raises socket.gaierror if the name is unknown, or OSError."""
     peer = socket.create_connection(split(address), CONNECT_S)
     peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return peer
 
 
 def context(key: Path) -> ssl.SSLContext:
-    """TLS 1.3 as a client of the key's pool: its certificates and no others, whatever the host's
-    name is. Raises OSError or ssl.SSLError."""
+    """Returns a TLS 1.3 context for a client of the key's pool. It accepts only certificates of the
+    pool, for any name of the host. Raises OSError or ssl.SSLError."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     made.minimum_version = ssl.TLSVersion.TLSv1_3
-    made.check_hostname = False  # members of the pool have people's names, not those of hosts
+    made.check_hostname = False  # certificates of members hold the names of people, not of hosts
     made.load_verify_locations(key / "pool.pem")
     made.load_cert_chain(key / "client.pem", key / "client.key")
     made.set_alpn_protocols([PROTOCOL])
@@ -36,13 +36,13 @@ def context(key: Path) -> ssl.SSLContext:
 
 
 def secure(peer: socket.socket, key: Path) -> ssl.SSLSocket:
-    """TLS over `peer`, with both certificates checked. Raises ssl.SSLError or OSError."""
+    """Starts TLS over `peer` and checks both certificates. Raises ssl.SSLError or OSError."""
     return context(key).wrap_socket(peer)
 
 
 def demands_key(address: str) -> bool:
-    """True if a daemon with a key listens there. In TLS 1.3 it agrees on the protocol before it
-    asks for the certificate that we do not have. (RFC 8446, section 2)"""
+    """Returns true if a daemon with a key listens there. In TLS 1.3 it agrees on the protocol
+    before it asks for the certificate, which we do not have (RFC 8446, section 2)."""
     anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     anybody.check_hostname = False
     anybody.verify_mode = ssl.CERT_NONE
@@ -56,7 +56,7 @@ def demands_key(address: str) -> bool:
 
 
 def without_tls(error: ssl.SSLError) -> bool:
-    """True if the handshake failed because the other side does not speak TLS."""
+    """Returns true if the handshake failed because the other side does not speak TLS."""
     return error.reason in (
         "WRONG_VERSION_NUMBER",
         "RECORD_LAYER_FAILURE",

@@ -1,4 +1,5 @@
-"""Notes on the accelerators, the fabrics and the kernel of this machine that Outboard can use."""
+"""Describes the accelerators, the fabrics and the kernel features of this machine that Outboard can
+use."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from pathlib import Path
 from outboard.doctor.finding import Finding, note, ok
 
 _TIMEOUT_S = 20.0
-# In a process of its own: opening a driver starts threads, and a broken one may end the process.
+# This runs in a process of its own, because opening a driver starts threads, and a broken driver
+# may end the process.
 _ASK = """
 import ctypes, sys
 if sys.argv[1] == "ucx":
@@ -52,7 +54,7 @@ else:
 
 
 def _output(*command: str) -> str | None:
-    """Standard output of a command that succeeded."""
+    """Returns the standard output of `command`; None if it fails."""
     try:
         result = subprocess.run(
             command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
@@ -63,7 +65,7 @@ def _output(*command: str) -> str | None:
 
 
 def devices() -> list[Finding]:
-    """UCX, OpenCL and CUDA."""
+    """Reports UCX, OpenCL and CUDA."""
     found = []
     version = _output(sys.executable, "-c", _ASK, "ucx")
     found.append(ok("UCX", f"libucp.so.0, {version}") if version else note("UCX", "not installed"))
@@ -88,7 +90,7 @@ def _opencl(platforms: str | None) -> Finding:
 
 
 def kernel() -> list[Finding]:
-    """Features of the kernel that some parts use when they are there."""
+    """Reports features of the kernel that some parts use if they are present."""
     return [
         ok("kernel", platform.release()),
         _memfd(),
@@ -128,12 +130,12 @@ def _shared_huge_pages() -> Finding:
 
 
 def _ioctl_number(size: int) -> int:
-    """PAGEMAP_SCAN: _IOWR('f', 16, struct pm_scan_arg), linux/fs.h."""
+    """Returns the number of PAGEMAP_SCAN: _IOWR('f', 16, struct pm_scan_arg), linux/fs.h."""
     return 3 << 30 | size << 16 | ord("f") << 8 | 16
 
 
 def _pagemap_scan() -> bool | None:
-    # An empty range: size, flags, start, end, walk_end, vec, vec_len, max_pages, four masks.
+    # The range is empty: size, flags, start, end, walk_end, vec, vec_len, max_pages, four masks.
     argument = struct.pack("<12Q", 96, *([0] * 11))
     try:
         with open("/proc/self/pagemap", "rb") as pagemap:
@@ -163,13 +165,13 @@ def _kernel_tls() -> bool | None:
     with socket.socket() as one:
         try:
             one.setsockopt(socket.IPPROTO_TCP, tcp_ulp, b"tls")
-        except OSError as error:  # ENOTCONN: it is there, but this socket is not connected
+        except OSError as error:  # ENOTCONN: it exists, but this socket is not connected
             return {errno.ENOTCONN: True, errno.ENOENT: False}.get(error.errno or 0)
     return True
 
 
 def _shapers() -> list[Finding]:
-    """Queueing disciplines that the links of `outboard bench` are made of."""
+    """Reports the queueing disciplines that the links of `outboard bench` need."""
     try:
         text = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
     except OSError:

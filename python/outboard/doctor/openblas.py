@@ -1,7 +1,7 @@
-"""Checks of OpenBLAS, which computes what stays local: its kernels and its threads.
+"""Checks OpenBLAS, which computes the calls that stay local: its kernels and its threads.
 
-A build for many processors picks its kernels when it is opened. An older one does not know a newer
-processor and then takes those of the oldest, at a fraction of the speed.
+A build for many processors chooses its kernels when it is opened. An older build does not know a
+newer processor. It then chooses the oldest kernels, which reach a fraction of the speed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from outboard.settings import without_library
 
 _TIMEOUT_S = 60.0
 _AVX512 = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
-# The instructions that the kernels of a core type use; OpenBLAS, kernel/x86_64/KERNEL.*.
+# The instructions that the kernels of a core type use. Source: OpenBLAS, kernel/x86_64/KERNEL.*.
 _LEVELS = {
     "avx512": "skylakex cooperlake sapphirerapids",
     "avx2": "haswell zen excavator",
@@ -64,7 +64,7 @@ print(json.dumps(answer))
 
 @dataclass(frozen=True)
 class OpenBlas:
-    """A library's description of itself."""
+    """The description that a library gives of itself."""
 
     config: str
     core: str
@@ -73,8 +73,9 @@ class OpenBlas:
 
 
 def ask(library: str, environment: Mapping[str, str], size: int = 0) -> OpenBlas | int | None:
-    """Ask `library` in a process of its own; with `size`, after some products.
-    A negative number if the process died of that signal; None if there is no such library."""
+    """Asks `library` about itself in a process of its own. If `size` is given, runs some products
+    first. Returns a negative number if the process died of that signal; None if there is no such
+    library."""
     try:
         result = subprocess.run(
             [sys.executable, "-c", _PROGRAM, library, str(size)],
@@ -94,13 +95,13 @@ def ask(library: str, environment: Mapping[str, str], size: int = 0) -> OpenBlas
 
 
 def processor_flags(cpuinfo: str) -> set[str]:
-    """The flags in /proc/cpuinfo; none on processors that have no such line."""
+    """Returns the flags in /proc/cpuinfo; an empty set if the processor has no such line."""
     lines = (line for line in cpuinfo.splitlines() if line.startswith("flags"))
     return set(next(lines, ":").partition(":")[2].split())
 
 
 def level_of_flags(flags: set[str]) -> str:
-    """The best kernels that a processor can run."""
+    """Returns the level of the best kernels that a processor can run."""
     if flags >= _AVX512:
         return "avx512"
     if {"avx2", "fma"} <= flags:
@@ -109,23 +110,23 @@ def level_of_flags(flags: set[str]) -> str:
 
 
 def level_of_core(core: str) -> str:
-    """The instructions that the kernels of an OpenBLAS core type use."""
+    """Returns the instructions that the kernels of an OpenBLAS core type use."""
     return next((k for k, names in _LEVELS.items() if core.lower() in names.split()), "sse")
 
 
 def processor_level() -> str:
-    """The best kernels that this processor can run."""
+    """Returns the level of the best kernels that this processor can run."""
     with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
         return level_of_flags(processor_flags(file.read()))
 
 
 def best_core_type() -> str | None:
-    """The core type that the daemon asks OpenBLAS for; None: OpenBLAS chooses."""
+    """Returns the core type that the daemon asks OpenBLAS for; None if OpenBLAS chooses."""
     return _BEST.get(processor_level())
 
 
 def check(library: str, environment: Mapping[str, str], measure: bool) -> list[Finding]:
-    """Check the core type that `library` chose on this processor."""
+    """Checks the core type that `library` chose on this processor."""
     name = Path(library).name
     chosen = environment.get("OPENBLAS_CORETYPE", "")
     said = ask(library, environment)
@@ -148,7 +149,7 @@ def check(library: str, environment: Mapping[str, str], measure: bool) -> list[F
 
 
 def judge(name: str, title: str, used: str, able: str, chosen: str) -> Finding:
-    """Compare the kernels in use with those that the processor can run."""
+    """Compares the kernels in use with those that the processor can run."""
     behind = _ORDER.index(able) - _ORDER.index(used)
     if behind <= 0:
         return ok(name, title)
@@ -167,7 +168,7 @@ _MEASURE_N = 1000
 def _measured(
     name: str, library: str, environment: Mapping[str, str], core: str, able: str
 ) -> list[Finding]:
-    """Time products with the present core type, and with the one that is advised."""
+    """Times products with the present core type and with the advised one."""
     now = ask(library, environment, _MEASURE_N)
     if not isinstance(now, OpenBlas) or not now.gflops:
         return []
@@ -182,7 +183,8 @@ def _measured(
 
 
 def cores(quota: str | None = None) -> float:
-    """Processors that this process may use: its affinity, and its control group's quota."""
+    """Returns the processors that this process may use, by its affinity and its control group's
+    quota."""
     allowed = float(len(os.sched_getaffinity(0)))
     if quota is None:
         quota = _quota()
@@ -193,7 +195,7 @@ def cores(quota: str | None = None) -> float:
 
 
 def _quota() -> str:
-    """cpu.max of this process's control group, or "max"."""
+    """Returns cpu.max of this process's control group, or "max"."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
         group = next(line.partition("::")[2] for line in lines if line.startswith("0::"))
@@ -203,7 +205,7 @@ def _quota() -> str:
 
 
 def threads(environment: Mapping[str, str], available: float) -> list[Finding]:
-    """Compare variables that set a number of threads with the number of processors."""
+    """Compares the variables that set a number of threads with the number of processors."""
     found = []
     for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         value = environment.get(name)

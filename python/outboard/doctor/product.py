@@ -1,4 +1,4 @@
-"""Check of everything together: one product through the library to a daemon and back."""
+"""Checks all parts together: sends one product through the library to a daemon and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from outboard.settings import Settings, without_library
 
 _TIMEOUT_S = 60.0
 _SIZE = 512
-# The global scope holds the preloaded library first, so this dgemm_ is the library's; the BLAS
+# The preloaded library is first in the global scope, so this dgemm_ is the library's. The BLAS
 # behind it is opened into the same scope, where the library looks for the original.
 _PROGRAM = f"""
 import ctypes, sys
@@ -42,7 +42,7 @@ sys.exit(0 if all(c[i * n + (i + 1) % n] == 2.0 * (i + 1) for i in range(n)) els
 def check(
     address: str, native: paths.Native, key: Path | None, environment: Mapping[str, str]
 ) -> Finding:
-    """A dgemm in mode `remote`, as a program under `outboard run` would call it."""
+    """Runs a dgemm in mode `remote`, as a program under `outboard run` calls it."""
     with tempfile.TemporaryDirectory(prefix="outboard-doctor-") as folder:
         link = Path(folder) / native.preload.name  # LD_PRELOAD takes no path with a blank
         link.symlink_to(native.preload)
@@ -70,7 +70,7 @@ def check(
 
 
 def judge(address: str, status: int, processes: list[counters.Process]) -> Finding:
-    """Judge the program's status and the library's counters."""
+    """Judges the program's status and the library's counters."""
     if status != 0:
         why = "gave a wrong result" if status == 4 else f"ended with status {status}"
         return problem(address, f"a product through the library {why}", "please report this")

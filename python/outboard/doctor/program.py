@@ -10,11 +10,11 @@ from pathlib import Path
 from outboard.doctor import elf
 from outboard.doctor.finding import Finding, problem
 
-_SCRIPTS = 4  # an interpreter may be a script itself; Linux follows four
+_SCRIPTS = 4  # An interpreter may be a script itself. Linux follows four.
 
 
 def executable(command: str) -> Path | None:
-    """The ELF program that the kernel runs for `command`: the interpreter, if it is a script."""
+    """Returns the ELF program that the kernel runs for `command`: for a script, its interpreter."""
     found = shutil.which(command)
     if found is None:
         return None
@@ -44,7 +44,8 @@ def _shebang(path: Path) -> list[str]:
 
 
 def out_of_reach(path: Path, library: Path) -> str | None:
-    """The reason why the loader does not preload into the program at `path`; None if it does."""
+    """Returns the reason why the loader does not preload into the program at `path`; None if it
+    does."""
     program, ours = elf.read(path.resolve()), elf.read(library)
     if program is None:
         return "is no program that this machine's loader starts"
@@ -63,7 +64,7 @@ def _plain(one: elf.Object) -> str:
 
 
 def _privileged(path: Path) -> str | None:
-    """The reason why the loader ignores the environment of this program."""
+    """Returns the reason why the loader ignores the environment of this program."""
     about = path.stat()
     if about.st_mode & stat.S_ISUID and about.st_uid != os.getuid():
         return "runs with its owner's privileges (setuid): the loader ignores LD_PRELOAD"
@@ -77,7 +78,7 @@ def _privileged(path: Path) -> str | None:
 
 
 def check(command: str, library: Path) -> tuple[Path | None, list[Finding]]:
-    """The program behind `command`, and the finding that keeps the library out of it."""
+    """Returns the program behind `command`, and the finding that keeps the library out of it."""
     path = executable(command)
     if path is None:
         text = f"'{command}' was not found, or may not be run"

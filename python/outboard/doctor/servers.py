@@ -1,4 +1,4 @@
-"""Checks of the daemons: their answer, its version, and the speed of the connection."""
+"""Checks the daemons: their answer, its version, and the speed of the connection."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from outboard.doctor.finding import Finding, note, ok, problem
 
 _PINGS = 11
 _PROBE_BYTES = 1 << 20
-# A measurement of this size takes 0.1 s at 10 Gbit/s; slower links keep the first, small one.
+# A measurement of this size takes 0.1 s at 10 Gbit/s. Slower links use only the first, small one.
 _BULK_BYTES = 64 << 20
 _ENOUGH_S = 0.05
 _START = "is the daemon running there? `outboard serve --listen ADDRESS` starts one"
 
 
 def check(address: str, key: Path | None) -> list[Finding]:
-    """Check one daemon."""
+    """Checks one daemon."""
     if address.startswith("unix:"):
         return [socket_file(address, Path(address.removeprefix("unix:")))]
     try:
@@ -43,7 +43,7 @@ def check(address: str, key: Path | None) -> list[Finding]:
 
 
 def socket_file(address: str, path: Path) -> Finding:
-    """Check the socket of a daemon on this machine; its streams run through shared memory."""
+    """Checks the socket of a daemon on this machine. Its streams run through shared memory."""
     try:
         if not stat.S_ISSOCK(path.stat().st_mode):
             return problem(address, "is no socket", "name the one that the daemon listens on")
@@ -69,7 +69,7 @@ def socket_file(address: str, path: Path) -> Finding:
 
 
 def _ask(address: str, peer: socket.socket, key: Path | None) -> list[Finding]:
-    """Check with the handshake of TLS, if there is a key, and that of the protocol."""
+    """Checks the handshake of TLS, if there is a key, and that of the protocol."""
     try:
         secured = link.secure(peer, key) if key else peer
         with closing(secured):
@@ -87,7 +87,7 @@ def _ask(address: str, peer: socket.socket, key: Path | None) -> list[Finding]:
 
 
 def tls_failed(address: str, error: ssl.SSLError) -> Finding:
-    """Explain an error of TLS."""
+    """Explains an error of TLS."""
     if isinstance(error, ssl.SSLCertVerificationError):
         text = f"its certificate is not one of this key's pool ({error.verify_message})"
         return problem(
@@ -110,7 +110,7 @@ def tls_failed(address: str, error: ssl.SSLError) -> Finding:
 
 
 def refused(address: str, refusal: wire.RefusedError, key: Path | None) -> Finding:
-    """The finding for a daemon that refuses."""
+    """Returns the finding for a daemon that refuses the connection."""
     if refusal.code == wire.VERSION_MISMATCH:
         return _versions(address, refusal.version)
     if refusal.code == wire.DENIED and key is None and "key" in refusal.message:
@@ -164,7 +164,7 @@ def _welcomed(address: str, session: wire.Session, secured: bool) -> list[Findin
 
 
 def measure(address: str, session: wire.Session) -> Finding:
-    """Round trip and bandwidth, as one connection of this program sees them."""
+    """Measures round trip and bandwidth of one connection of this program."""
     trip = statistics.median(session.ping() for _ in range(_PINGS))
     size = min(_BULK_BYTES, max(_PROBE_BYTES, session.welcome.memory_bytes // 8))
     session.make_buffer(size)
@@ -188,4 +188,4 @@ def measure(address: str, session: wire.Session) -> Finding:
     return ok(address, text)
 
 
-_SLOW = 50e6  # bytes/s: less than a 1 Gbit/s network gives
+_SLOW = 50e6  # bytes/s; a 1 Gbit/s network is faster

@@ -1,4 +1,4 @@
-"""Checks of the environment: variables that nothing reads, and values that are not valid."""
+"""Checks the environment: finds variables that nothing reads, and invalid values."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _STDERR = ("1", "yes", "on", "true", "stderr")
 
 
 def known() -> list[str]:
-    """The variables that something reads, by their present spelling."""
+    """Returns the present names of the variables that Outboard reads."""
     return [row.variable for row in settings_table.rows()]
 
 
 def check(environment: Mapping[str, str]) -> list[Finding]:
-    """Findings about the variables that are set."""
+    """Returns findings about the variables that are set."""
     found = unknown(environment)
     for row in filter(lambda row: row.of_library, settings_table.rows()):
         look = _CHECKS.get(row.name) or _CHECKS_OF_TYPE.get(row.type)
@@ -49,7 +49,7 @@ def _summary(environment: Mapping[str, str]) -> str:
 
 
 def unknown(environment: Mapping[str, str]) -> list[Finding]:
-    """Variables with our prefix that nothing reads."""
+    """Reports variables with our prefix that nothing reads."""
     found = []
     words = [name.removeprefix(_PREFIX) for name in known()]
     for name in sorted(environment):
@@ -61,7 +61,7 @@ def unknown(environment: Mapping[str, str]) -> list[Finding]:
 
 
 def _wrong(row: Row, value: str) -> Finding:
-    """The finding for a value that the library does not accept."""
+    """Returns the finding for a value that the library does not accept."""
     what = row.wrong or "is unknown"
     text = f"'{value}' {what} ({row.used_instead} is used instead)"
     return problem(row.variable, text, f"write {row.write or ', '.join(row.choices)}")
@@ -155,14 +155,14 @@ def _preload(value: str) -> Finding | None:
 
 
 def routine_names() -> set[str]:
-    """The names that OUTBOARD_ROUTINES can have."""
+    """Returns the names that OUTBOARD_ROUTINES can have."""
     page = coverage.Page.parse(coverage.text())
     blas = {n for r in page.routines() if "routine" in r.row and r.is_exported for n in r.names}
     return blas | set(TRANSFORMS)
 
 
 def _routines(row: Row, value: str) -> Finding | None:
-    """Entries of OUTBOARD_ROUTINES that fit no routine."""
+    """Reports entries of OUTBOARD_ROUTINES that fit no routine."""
     names = routine_names()
     entries = [e.strip() for e in value.split(",") if e.strip()]
     idle = [e for e in entries if not _fits(e.removeprefix("-").lower(), names)]
@@ -193,5 +193,5 @@ _CHECKS_OF_TYPE: dict[str, Callable[[Row, str], Finding | None]] = {
     "size": _size,
     "strict flag": _strict_flag,
 }
-# Checks of one setting, which replace those of its type.
+# Checks of single settings, which replace the checks of their types.
 _CHECKS = {"profile": _profile, "trace": _trace}

@@ -1,4 +1,4 @@
-"""Findings as a table, and as JSON."""
+"""Shows findings as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from outboard.doctor.finding import Finding, Level
 
 Groups = list[tuple[str, list[Finding]]]
 _STYLE = {Level.OK: "green", Level.NOTE: "yellow", Level.PROBLEM: "bold red"}
-_WIDE = 120  # columns where nobody looks at a terminal: a log file or a pipe
+_WIDE = 120  # columns where the output is no terminal: a log file or a pipe
 
 
 def problems(groups: Groups) -> int:
@@ -25,14 +25,15 @@ def problems(groups: Groups) -> int:
 
 
 def write_json(groups: Groups, file: Path) -> None:
-    """{"version", "problems", "findings": [{"group", "check", "level", "text", "advice"}]}"""
+    """Writes {"version", "problems", "findings": [{"group", "check", "level", "text",
+    "advice"}]}."""
     rows = [f.as_json(group) for group, found in groups for f in found]
     content = {"version": 1, "problems": problems(groups), "findings": rows}
     file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def print_table(groups: Groups, file: IO[str]) -> None:
-    """One line per check, then the advice."""
+    """Prints one line per check, then the advice."""
     probe = Console(file=file)
     console = Console(file=file, highlight=False, width=probe.width if probe.is_terminal else _WIDE)
     for title, found in groups:

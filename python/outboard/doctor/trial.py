@@ -1,5 +1,5 @@
-"""A bounded run of the user's command under the library, in mode trace, with the loader's word on
-who binds to whom."""
+"""Runs the user's command under the library for a bounded time, in mode trace, and records the
+symbol bindings that the loader reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PROGRAM = re.compile(r"initialize program: (.+)$")
 
 @dataclass(frozen=True)
 class Binding:
-    """`user` calls `symbol` and gets that of `provider`."""
+    """One symbol binding: `user` calls `symbol` and gets that of `provider`."""
 
     user: str
     provider: str
@@ -40,7 +40,7 @@ class Binding:
 class Trial:
     """The results of a run."""
 
-    status: int | None = None  # None: it was stopped when the time was over
+    status: int | None = None  # None: the command was stopped at the end of the time
     seconds: float = 0.0
     stderr_tail: list[str] = field(default_factory=list)
     bindings: set[Binding] = field(default_factory=set)
@@ -56,8 +56,8 @@ def run(
     seconds: float,
     environment: Mapping[str, str],
 ) -> Trial:
-    """Run `command` for `seconds` at most. Of the bindings, those of `names` are kept.
-    Raises OSError if it cannot be started."""
+    """Runs `command` for `seconds` at most, and keeps the bindings of `names`. Raises OSError if it
+    cannot be started."""
     trial = Trial()
     with tempfile.TemporaryDirectory(prefix="outboard-doctor-") as name:
         folder = Path(name)
@@ -90,7 +90,7 @@ def run(
 
 
 def _watch(process: subprocess.Popen[bytes], until: float, library: Path) -> set[Path]:
-    """Wait for the end; returns the programs of the command that ran without the library."""
+    """Waits for the end. Returns the programs of the command that ran without the library."""
     without: set[Path] = set()
     while process.poll() is None and time.monotonic() < until:
         for pid in _members(process.pid):
@@ -101,7 +101,7 @@ def _watch(process: subprocess.Popen[bytes], until: float, library: Path) -> set
 
 
 def _members(session: int) -> Iterator[int]:
-    """Processes of a session: proc(5), stat, field 6."""
+    """Yields the processes of a session: proc(5), stat, field 6."""
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit():
             continue
@@ -112,8 +112,8 @@ def _members(session: int) -> Iterator[int]:
 
 
 def _without_library(pid: int, library: Path) -> Path | None:
-    """The program of a process that runs without the library; None if it has it, or is gone, or
-    is just being loaded."""
+    """Returns the program of a process that runs without the library. Returns None if the process
+    has the library, has ended, or is still being loaded."""
     try:
         maps = Path(f"/proc/{pid}/maps").read_text()
         exe = Path(os.readlink(f"/proc/{pid}/exe"))
@@ -121,7 +121,7 @@ def _without_library(pid: int, library: Path) -> Path | None:
         return None
     if library.name in maps:
         return None
-    # The loader maps what is to be preloaded before the libraries that a program needs.
+    # The loader maps preloaded libraries before the libraries that a program needs.
     if "/libc.so" in maps or "/libc-" in maps:
         return exe
     program = elf.read(exe)
@@ -129,7 +129,7 @@ def _without_library(pid: int, library: Path) -> Path | None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the command and all processes that it started."""
+    """Ends the command and all processes that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -141,7 +141,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _read_loader(folder: Path, trial: Trial, library: Path, names: frozenset[str]) -> None:
-    """The lines that the loader wrote, for all processes that have the library."""
+    """Reads the lines that the loader wrote for all processes that have the library."""
     for file in folder.glob("loader.*"):
         with file.open(errors="replace") as lines:
             objects, bindings, program = _parse(lines, names)
@@ -168,5 +168,5 @@ def _parse(
 
 
 def _normal(path: str) -> str:
-    """The absolute path of a file; a program's own name may have no folder."""
+    """Returns the absolute path of a file. A program's own name may have no folder."""
     return os.path.realpath(path) if "/" in path else path

@@ -1,4 +1,4 @@
-"""Checks that the parts of this installation are there and belong together."""
+"""Checks that the parts of this installation exist and belong together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIMEOUT_S = 10.0
 
 
 def check(environment: dict[str, str]) -> tuple[list[Finding], paths.Native | None]:
-    """The findings, and the library and daemon if they are there."""
+    """Returns the findings, and the library and daemon if they exist."""
     root = paths.repository()
     where = f"checkout {root}" if root else f"package in {Path(__file__).resolve().parents[1]}"
     found = [ok("outboard", f"{version()}, {where}; Python {platform.python_version()}")]
@@ -35,7 +35,7 @@ def check(environment: dict[str, str]) -> tuple[list[Finding], paths.Native | No
 
 
 def daemon(program: Path, environment: dict[str, str]) -> Finding:
-    """Compare the version that `outboardd --version` prints with ours."""
+    """Compares the version that `outboardd --version` prints with ours."""
     try:
         said = subprocess.run(
             [program, "--version"],
@@ -57,7 +57,7 @@ def daemon(program: Path, environment: dict[str, str]) -> Finding:
 
 
 def newer_source(root: Path, native: paths.Native) -> str | None:
-    """A source file that changed after the library was built."""
+    """Returns a source file that changed after the library was built."""
     built = native.preload.stat().st_mtime
     files = (f for f in (root / "src").rglob("*") if f.suffix in (".cpp", ".hpp"))
     late = next((f for f in files if f.stat().st_mtime > built), None)

@@ -1,7 +1,7 @@
 """The part of the data-plane protocol that a question to a daemon needs; docs/wire.md.
 
-A second implementation on purpose: it works where nothing is built, and it can say what a daemon of
-another version answers.
+This is a second implementation on purpose: it works where nothing is built, and it can show the
+answer of a daemon of another version.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DENIED, VERSION_MISMATCH = 5, 6
 
 
 class NotOutboardError(Exception):
-    """The other side is no daemon; `first` holds the first bytes that it sent."""
+    """The other side is no daemon. `first` holds the first bytes that it sent."""
 
     def __init__(self, text: str, first: bytes = b"") -> None:
         super().__init__(text)
@@ -50,7 +50,7 @@ class CommandError(Exception):
 
 @dataclass(frozen=True)
 class Welcome:
-    """A daemon's description of itself and of the session's device."""
+    """The description that a daemon gives of itself and of the session's device."""
 
     version: int
     big_endian: bool
@@ -63,7 +63,7 @@ class Welcome:
 
 
 def hello() -> bytes:
-    """The first message, for a new session on any device."""
+    """Returns the first message, which asks for a new session on any device."""
     who = f"outboard doctor {os.getpid()}".encode()
     body = struct.pack(
         "<IHBB16sI", MAGIC, VERSION, sys.byteorder == "big", 0, bytes(16), _ANY_DEVICE
@@ -74,12 +74,12 @@ def hello() -> bytes:
 
 
 def _text(raw: bytes, offset: int) -> bytes:
-    """The text(n) in a body at `offset`."""
+    """Returns the bytes of the text(n) in a body at `offset`."""
     return struct.pack("<I", len(raw)) + raw + bytes(-(offset + 4 + len(raw)) % 8)
 
 
 def _untext(body: bytes, offset: int) -> tuple[str, int]:
-    """The text at `offset`, and where the next field is."""
+    """Returns the text at `offset`, and the offset of the next field."""
     (length,) = struct.unpack_from("<I", body, offset)
     end = offset + 4 + length
     if end > len(body):
@@ -90,7 +90,8 @@ def _untext(body: bytes, offset: int) -> tuple[str, int]:
 
 
 def parse_welcome(body: bytes) -> Welcome:
-    """Decode a welcome of our version; of another version, the fields that all versions have."""
+    """Decodes a welcome of our version. Of another version, decodes the fields that all versions
+    have."""
     if len(body) < 8:
         raise NotOutboardError("a welcome cut short", body)
     magic, version, big_endian, _ = struct.unpack_from("<IHBB", body)
@@ -107,7 +108,7 @@ def parse_welcome(body: bytes) -> Welcome:
 
 
 class Session:
-    """A connection on which the handshake is done. Every call may raise OSError (TimeoutError)."""
+    """A connection after the handshake. Every call may raise OSError (TimeoutError)."""
 
     def __init__(self, peer: socket.socket) -> None:
         self._peer = peer
@@ -115,22 +116,22 @@ class Session:
         self.welcome = self._shake_hands()
 
     def ping(self) -> float:
-        """Seconds for one round trip."""
+        """Returns the seconds of one round trip."""
         begin = time.perf_counter()
-        self._send(_PING, b"", 0, sequence=int(begin * 1e6))  # any number will do
+        self._send(_PING, b"", 0, sequence=int(begin * 1e6))  # any number is allowed
         while self._receive()[0] != _PONG:
             pass
         return time.perf_counter() - begin
 
     def make_buffer(self, size: int) -> None:
-        """Queue 1 and buffer 1; a session has these once."""
+        """Makes queue 1 and buffer 1. A session makes these once."""
         self._command(_CREATE_QUEUE, b"")
         self._command(_ALLOCATE, struct.pack("<QQ", 1, size))
         self._command(_SYNCHRONIZE, b"")
         self._answer(_DONE)
 
     def write(self, data: bytes) -> float:
-        """Seconds until `data` is in the buffer."""
+        """Writes `data` into the buffer and returns the seconds that this takes."""
         begin = time.perf_counter()
         self._command(_WRITE, _bytes_region(len(data)), data)
         self._command(_SYNCHRONIZE, b"")
@@ -138,14 +139,14 @@ class Session:
         return time.perf_counter() - begin
 
     def read(self, size: int) -> tuple[bytes, float]:
-        """The first bytes of the buffer, and the seconds it took."""
+        """Returns the first bytes of the buffer, and the seconds that this takes."""
         begin = time.perf_counter()
         self._command(_READ, _bytes_region(size))
         data = self._answer(_DATA)
         return data, time.perf_counter() - begin
 
     def close(self) -> None:
-        """End the session cleanly, if the daemon still answers."""
+        """Ends the session cleanly, if the daemon still answers."""
         with contextlib.suppress(OSError):
             self._send(_GOODBYE, b"", 0, sequence=self._next())
         self._peer.close()
@@ -176,7 +177,7 @@ class Session:
             self._peer.sendall(payload)
 
     def _answer(self, wanted: int) -> bytes:
-        """The payload of the next answer of this kind."""
+        """Returns the payload of the next answer of this kind."""
         while True:
             opcode, body, payload = self._receive()
             if opcode in (_DATA, _DONE, _FAILED) and (opcode != wanted or body[0] != 0):
@@ -202,5 +203,5 @@ class Session:
 
 
 def _bytes_region(size: int) -> bytes:
-    """Buffer 1 from its beginning, as plain bytes (docs/wire.md, section 5)."""
+    """Returns buffer 1 from its beginning, as plain bytes (docs/wire.md, section 5)."""
     return struct.pack("<Q", 1) + struct.pack("<QIBB2xQQQ", 0, 1, 0, 1, size, 1, size)

@@ -13,12 +13,13 @@ from types import TracebackType
 from outboard.errors import OutboardError
 
 REMOTE = "remote"
-_FINENESS = 1.1  # to which factor a crossing is found
+_FINENESS = 1.1  # the factor to which a crossing is found
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One call: `values` are the library's, by key; keys it does not know are absent."""
+    """The answer for one call. `values` are the library's, by key. Keys without a known value are
+    absent."""
 
     routine: str
     sizes: str
@@ -39,25 +40,25 @@ class Answer:
 
     @property
     def faster(self) -> float | None:
-        """The local time over the remote time, as expected."""
+        """Returns the expected local time over the expected remote time."""
         here, there = self.number("local_s"), self.number("remote_s")
         return here / there if here and there else None
 
     def as_json(self) -> dict[str, object]:
-        """Numbers as numbers."""
+        """Returns the values for JSON, with numbers as numbers."""
         found = {key: self.number(key) for key in self.values}
         made = {k: v if (v := found[k]) is not None else self.values[k] for k in self.values}
         return {"routine": self.routine, "sizes": self.sizes, **made}
 
 
 def parse(routine: str, sizes: str, text: str) -> Answer:
-    """The lines "key value" of outboard_explain."""
+    """Parses the lines "key value" of outboard_explain."""
     pairs = (line.partition(" ") for line in text.splitlines())
     return Answer(routine, sizes, {key: value.strip() for key, _, value in pairs if key})
 
 
 class Asker:
-    """Context manager: one process with the drop-in library, which answers any number of questions,
+    """Context manager for one process with the drop-in library. It answers any number of questions,
     so that it connects once."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -91,7 +92,8 @@ class Asker:
                     pipe.close()
 
     def ask(self, routine: str, sizes: str) -> Answer:
-        """Raises OutboardError with what the library says is wrong."""
+        """Asks one question. Raises OutboardError with the library's message if the question is
+        wrong."""
         child = self._child
         assert child is not None and child.stdin is not None and child.stdout is not None
         line = ""
@@ -117,8 +119,9 @@ def _ended(status: int) -> str:
 
 
 def crossing(asker: Asker, routine: str, sizes: Sequence[int]) -> str:
-    """Say which calls of these sizes, and of those between them, go out: "never", "always",
-    "from 740", "100 to 300", "only 100"; "" if nothing is known of both sides."""
+    """Returns the sizes that go out, among these and those between them, in words: "never",
+    "always", "from 740", "100 to 300", "only 100". Returns "" if there is no size with known times
+    of both sides."""
     answers = [asker.ask(routine, str(size)) for size in sorted(sizes)]
     known = [one for one in answers if one.faster is not None]
     out = [index for index, one in enumerate(known) if one.choice == REMOTE]
@@ -128,7 +131,7 @@ def crossing(asker: Asker, routine: str, sizes: Sequence[int]) -> str:
         return "never"
     if len(out) == len(known):
         return "always"
-    if out[-1] < len(known) - 1:  # small calls that are slow here
+    if out[-1] < len(known) - 1:  # small calls that are slow locally
         first, last = known[out[0]].sizes, known[out[-1]].sizes
         return f"{first} to {last}" if first != last else f"only {first}"
     last_here = max(set(range(len(known))) - set(out))
@@ -137,7 +140,7 @@ def crossing(asker: Asker, routine: str, sizes: Sequence[int]) -> str:
 
 
 def _bisect(asker: Asker, routine: str, low: int, high: int) -> int:
-    """The smallest size that goes out, between one that does not and one that does."""
+    """Returns the smallest size that goes out, between a size that does not and one that does."""
     while high > low * _FINENESS and high - low > 1:
         middle = min(max(round((low * high) ** 0.5), low + 1), high - 1)
         if asker.ask(routine, str(middle)).choice == REMOTE:

@@ -1,7 +1,7 @@
-"""The child that asks the drop-in library: outboard_explain (outboard.h), question by question.
+"""The child process that asks the drop-in library with outboard_explain (outboard.h).
 
-Started as `python -m outboard.explain.answering` with the drop-in library in LD_PRELOAD; a line of
-JSON on stdin, ["dgemm", "2000"], is answered by one on stdout, [status, text].
+It is started as `python -m outboard.explain.answering` with the drop-in library in LD_PRELOAD. A
+line of JSON on stdin, ["dgemm", "2000"], is answered by one on stdout, [status, text].
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers as text: a block for one call, a table for several."""
+"""Shows answers as text: a block for one call, a table for several."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import IO
 from outboard.explain.answer import REMOTE, Answer
 from outboard.report import format_bytes, format_time
 
-_WIDE = 120  # columns where nobody looks at a terminal: a log file or a pipe
+_WIDE = 120  # columns where the output is no terminal: a log file or a pipe
 _CHOICES = {"local": "runs here", "remote": "goes out", "learn": "runs here, to be timed"}
 _SOURCES = {
     "observed": "seen in this process",
@@ -29,7 +29,7 @@ def choice(answer: Answer) -> str:
 
 
 def ratio(answer: Answer) -> str:
-    """Compare the two sides in words; "" if one of them is not known."""
+    """Compares the two sides in words; returns "" if one of them is not known."""
     times = answer.faster
     if times is None:
         return ""
@@ -39,7 +39,7 @@ def ratio(answer: Answer) -> str:
 
 
 def block(answer: Answer) -> list[str]:
-    """All that is known of one call; times that are not, as "-"."""
+    """Returns the lines about one call. A time that is not known is "-"."""
     head = f"{answer.routine} {answer.sizes}: {choice(answer)}"
     if answer.choice == REMOTE and (server := answer.text("server")):
         head += f" to {server}"
@@ -103,12 +103,12 @@ def _figures(answer: Answer) -> str:
 
 
 def day(written: float) -> str:
-    """Seconds since 1970, as people write them."""
+    """Formats seconds since 1970 as a date for people."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(written))
 
 
 def advices(answer: Answer) -> list[str]:
-    """Advice that would make the choice a better one."""
+    """Returns advice that would improve the choice."""
     if not answer.text("server"):
         return ["without a daemon every call runs here: name one with --server ADDRESS"]
     here = "profile_library_written" not in answer.values
@@ -124,7 +124,7 @@ def advices(answer: Answer) -> list[str]:
 
 
 def print_all(answers: Sequence[Answer], crossing: str, file: IO[str]) -> None:
-    """A block, or a table and what it shows."""
+    """Prints a block, or a table and its summary."""
     if len(answers) == 1:
         file.write("\n".join(block(answers[0])) + "\n")
         return

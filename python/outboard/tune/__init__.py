@@ -1,1 +1,1 @@
-"""Measures link, devices and local library: `outboard tune`."""
+"""`outboard tune`: measures links, devices and the local library."""

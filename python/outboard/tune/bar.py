@@ -1,4 +1,5 @@
-"""Progress of the measurements and the time that is left: a bar in a terminal, lines in a log."""
+"""Shows the progress of the measurements and the remaining time: as a bar in a terminal, as lines
+in a log."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from outboard.report import format_time
 
 
 class Bar:
-    """Context manager; writes to stderr. Each stage has its share of the whole time."""
+    """Context manager that writes to stderr. Each stage has its share of the whole time."""
 
     def __init__(self, stages: list[tuple[str, float]]) -> None:
         from rich.console import Console
@@ -52,7 +53,7 @@ class Bar:
         self.update("", 0.0)
 
     def update(self, what: str, part: float) -> None:
-        """Show that `part` of the present stage (0 to 1) is done."""
+        """Shows that `part` of the present stage (0 to 1) is done."""
         title, seconds = self._stages[self._index]
         done = sum(s for _, s in self._stages[: self._index]) + part * seconds
         left = f"{self._whole - done:.0f} s left at most"
@@ -61,7 +62,7 @@ class Bar:
 
 
 class Stopwatch:
-    """Keeps the time since its creation, for the last line."""
+    """Measures the time since its creation, for the last line."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()

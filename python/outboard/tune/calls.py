@@ -1,7 +1,7 @@
-"""The child that measures: calls routines under the drop-in library, which times them.
+"""The child process that measures: it calls routines under the drop-in library, which times them.
 
-Started as `python -m outboard.tune.calls JSON` with the drop-in library and the libraries behind it
-in LD_PRELOAD; says what it does in lines of JSON on stdout.
+It is started as `python -m outboard.tune.calls JSON` with the drop-in library and the libraries
+behind it in LD_PRELOAD. It reports its progress in lines of JSON on stdout.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from outboard.tune.operands import Operands
 from outboard.tune.plan import Call, Limits, Planner, Series, Size, SkippedError
 from outboard.tune.transforms import KINDS, TransformSeries
 
-# Measured first, each with an equal part of the time; then, in this order, while there is time.
+# These are measured first, each with an equal part of the time. The others follow in this order
+# while there is time.
 FIRST = (
     *("dgemm", "fftw c2c", "dgetrf", "sgemm", "zgemm", "fftwf c2c", "dpotrf", "dtrsm", "dsyrk"),
     *("dgesv", "cgemm", "fftw r2c", "dgeqrf", "dsyev", "dgesvd", "fftwf r2c", "fftw c2r"),
@@ -39,8 +40,8 @@ QUICK = (
     *("fftw r2c", "dgesv", "dsyev"),
 )
 _PR_SET_PDEATHSIG = 1  # prctl(2)
-_LEAST_S = 0.25  # for the calls, however long the link took
-# Names of libraries whose integers or prefixes are marked in their symbols: NumPy's and SciPy's.
+_LEAST_S = 0.25  # the least time for the calls, even if the link took long
+# Names in libraries that mark the integers or add prefixes in their symbols: NumPy's and SciPy's.
 _AFFIXED = (
     "dgemm_64_",
     "scipy_dgemm_",
@@ -54,15 +55,15 @@ _AFFIXED = (
 class Job:
     """The task of the child process."""
 
-    libraries: tuple[str, ...]  # the ones behind the drop-in library
+    libraries: tuple[str, ...]  # the libraries behind the drop-in library
     remote: bool
-    contact_only: bool  # a call goes out, and no more
+    contact_only: bool  # one call goes out, and nothing else happens
     seconds: float
     longest_s: float
     operand_bytes: float
-    plan_s: float  # for each of FFTW's own plans
+    plan_s: float  # the time for each of FFTW's own plans
     quick: bool
-    report: str  # folder of the counters
+    report: str  # the folder of the counters
 
 
 def say(event: str, **values: object) -> None:
@@ -92,8 +93,8 @@ class Witness:
 
 
 class Watched:
-    """A series all of whose first calls must go out: a routine that the device lacks, or a daemon
-    that is lost, ends it."""
+    """A series whose first call of every size must go out. A routine that the device lacks, or the
+    loss of the daemon, ends the series."""
 
     def __init__(self, series: Series, witness: Witness) -> None:
         self._series = series
@@ -112,7 +113,8 @@ class Watched:
 
 
 def load(paths: tuple[str, ...]) -> tuple[list[Any], list[str]]:
-    """The libraries that can be opened (they are loaded already), and what is wrong with others."""
+    """Opens the libraries, which are loaded already. Returns those that open, and complaints about
+    the others."""
     loaded, complaints = [], []
     for path in paths:
         try:
@@ -142,7 +144,7 @@ def series_of(job: Job, libraries: list[Any], names: Sequence[str]) -> list[Seri
 
 
 def first_contact(witness: Witness, candidates: list[Series]) -> None:
-    """Make one call, which connects and measures the link."""
+    """Makes one call, which connects and measures the link."""
     for series in candidates:
         try:
             call = series.prepare(next(iter(series.sizes())))
@@ -185,13 +187,13 @@ def measure(job: Job, libraries: list[Any]) -> None:
 
 
 def main(text: str) -> None:
-    # This process ends with its parent: nobody reads its results then.
+    # This process ends with its parent, because nobody reads its results then.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     job = Job(**json.loads(text))
     libraries, complaints = load(job.libraries)
     say("libraries", complaints=complaints, loaded=len(libraries))
     if libraries:
-        Operands("d")  # makes the values before the clock runs
+        Operands("d")  # makes the values before the time starts
         Operands("s")
         measure(job, libraries)
 

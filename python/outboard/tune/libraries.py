@@ -1,4 +1,4 @@
-"""The choice of the local libraries that are measured."""
+"""Chooses the local libraries that are measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 from outboard import paths
 from outboard.errors import OutboardError
 
-# Libraries that programs are linked with, in the order of link lines; each group gives its first.
+# The libraries that programs are linked with, in the order of link lines. The first library of each
+# group that exists is used.
 _USUAL = (
     (("liblapack.so.3", "lapack"), ("libopenblas.so.0", "openblas")),
     (("libblas.so.3", "blas"), ("libopenblas.so.0", "openblas")),
@@ -24,7 +25,7 @@ _LEARN = (
 
 
 def usual() -> tuple[str, ...]:
-    """The usual libraries that this system's loader finds."""
+    """Returns the usual libraries that this system's loader finds."""
     found = []
     for group in _USUAL:
         names = [soname for soname, short in group if ctypes.util.find_library(short)]
@@ -33,7 +34,8 @@ def usual() -> tuple[str, ...]:
 
 
 def named(given: Sequence[str]) -> tuple[str, ...]:
-    """Files by their whole path, others by the name that the loader looks for."""
+    """Returns files by their whole path, and other libraries by the name that the loader looks
+    for."""
     for name in given:
         if "/" in name and not Path(name).is_file():
             raise OutboardError(f"there is no library {name}; check the path")
@@ -43,7 +45,8 @@ def named(given: Sequence[str]) -> tuple[str, ...]:
 def of_command(
     command: Sequence[str], native: paths.Native, seconds: float, environment: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Run `command` under the drop-in library for `seconds` at most; the libraries it binds."""
+    """Runs `command` under the drop-in library for `seconds` at most. Returns the libraries that it
+    binds."""
     try:
         from outboard.doctor import elf, interposition
         from outboard.doctor.finding import Level
@@ -70,12 +73,13 @@ def of_command(
 
 
 def is_plain(exports: frozenset[str]) -> bool:
-    """True if the routines have their standard names."""
+    """Returns true if the routines have their standard names."""
     return bool(exports & {"dgemm_", "dgetrf_", "fftw_execute", "fftwf_execute"})
 
 
 def without_blanks(libraries: Sequence[str], folder: Path) -> tuple[str, ...]:
-    """Names that LD_PRELOAD can hold: links in `folder` for paths with a blank or a colon."""
+    """Returns names that LD_PRELOAD can hold: for paths with a blank or a colon, links in
+    `folder`."""
     kept: list[str] = []
     for library in libraries:
         if any(c in library for c in ": \t\n"):

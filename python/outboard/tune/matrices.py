@@ -1,4 +1,4 @@
-"""BLAS and LAPACK routines to measure: how each is called with matrices of n x n."""
+"""The BLAS and LAPACK routines to measure, and their arguments for n x n matrices."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any
 from outboard.tune.operands import Operands, integer, text
 from outboard.tune.plan import Size, SkippedError
 
-# From 10^6 flop of a product upward, by factors of about 4 in flop, and of 8 where it must be fast.
+# The sizes start at 10^6 flop of a product. The factor between them is about 4 in flop, or 8 where
+# the measurement must be fast.
 SIZES = (80, 128, 200, 320, 512, 800, 1280, 2048, 3200, 5120, 8192, 12800)
 FEW_SIZES = (100, 200, 400, 800, 1600, 3200, 6400)
-_RIGHT_SIDES = 16  # of systems of equations
-_PANEL = 64  # workspace per column, as LAPACK's block size
+_RIGHT_SIDES = 16  # right-hand sides of systems of equations
+_PANEL = 64  # workspace per column: LAPACK's block size
 
 Arguments = list[Any]
 Build = Callable[[Operands, int], Arguments]
@@ -46,7 +47,7 @@ def _herk(o: Operands, n: int) -> Arguments:
 
 
 def _triangular(o: Operands, n: int) -> Arguments:
-    """trmm and trsm."""
+    """Makes the arguments of trmm and trsm."""
     a, b, size = o.dominant(n), o.overwritten(o.random(n * n)), integer(n)
     flags = [text("L"), text("L"), text("N"), text("N")]
     return [*flags, size, size, o.scalar(1.0), a, size, b, size]
@@ -112,11 +113,11 @@ def _gesdd(o: Operands, n: int) -> Arguments:
 
 @dataclass(frozen=True)
 class Family:
-    """Routines that differ in precision only."""
+    """Routines that differ only in precision."""
 
     build: Build
-    flop: float  # times n^3; for real elements
-    matrices: int  # of n x n, those put back counted twice
+    flop: float  # times n^3, for real elements
+    matrices: int  # number of n x n matrices; a matrix that is restored counts twice
 
 
 FAMILIES = {
@@ -144,7 +145,7 @@ class MatrixCall:
     def __init__(self, function: Any, operands: Operands, arguments: Arguments, texts: int) -> None:
         self._function = function
         self._operands = operands
-        # Fortran's hidden lengths of the character arguments come last.
+        # The hidden lengths of Fortran's character arguments come last.
         self._arguments = arguments + [ctypes.c_size_t(1)] * texts
 
     def __call__(self) -> float:
@@ -158,8 +159,8 @@ class MatrixCall:
 
 
 class MatrixSeries:
-    """One routine of the BLAS or of LAPACK. `scope` finds the drop-in's entry; `originals` are the
-    libraries behind it."""
+    """One routine of the BLAS or of LAPACK. `scope` finds the entry of the drop-in library;
+    `originals` are the libraries behind it."""
 
     def __init__(self, name: str, scope: Any, originals: Sequence[Any], few: bool) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Operands in plain memory, without numpy: a child measures with nothing but Python itself."""
+"""Operands in plain memory, without numpy: a child that measures needs only Python itself."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import random
 from array import array
 from typing import Any
 
-# A prime number of values is repeated: columns of a matrix begin at different ones, so that its
-# rank is full.
+# The values repeat after a prime number of them, so columns of a matrix begin at different values.
+# The matrix therefore has full rank.
 _PERIOD = 65537
 _REALS: dict[str, tuple[str, Any, int]] = {
     "s": ("f", ctypes.c_float, 1),
@@ -19,7 +19,7 @@ _REALS: dict[str, tuple[str, Any, int]] = {
 
 
 class Operands:
-    """Makes the arguments of one call, and remembers what the call overwrites."""
+    """Makes the arguments of one call, and remembers the operands that the call overwrites."""
 
     def __init__(self, precision: str) -> None:
         self.code, self.real, self.parts = _REALS[precision]
@@ -31,14 +31,14 @@ class Operands:
         return ctypes.sizeof(self.real) * self.parts
 
     def random(self, count: int) -> Any:
-        """Values between -0.5 and 0.5, always the same ones."""
+        """Returns values between -0.5 and 0.5. They are the same in each call."""
         made = (self.real * (count * self.parts))()
         fill(made, self._block)
         return made
 
     def dominant(self, n: int) -> Any:
-        """An n x n matrix with a large diagonal: well conditioned, and positive definite if one
-        of its triangles stands for both."""
+        """Returns an n x n matrix with a large diagonal. It is well conditioned, and positive
+        definite if one of its triangles stands for both."""
         made = self.random(n * n)
         for i in range(n):
             made[self.parts * i * (n + 1)] = float(n)
@@ -48,7 +48,7 @@ class Operands:
         return (self.real * (count * self.parts))()
 
     def overwritten(self, operand: Any) -> Any:
-        """Note that the call changes `operand`: restore() puts it back."""
+        """Notes that the call changes `operand`, so that restore() puts it back."""
         copy = type(operand)()
         ctypes.memmove(copy, operand, ctypes.sizeof(operand))
         self._overwritten.append((operand, copy))
@@ -59,7 +59,7 @@ class Operands:
             ctypes.memmove(operand, copy, ctypes.sizeof(operand))
 
     def scalar(self, value: float) -> Any:
-        """A scalar of the routine's element type."""
+        """Returns a scalar of the routine's element type."""
         return (self.real * self.parts)(value)
 
     def real_scalar(self, value: float) -> Any:
@@ -67,7 +67,8 @@ class Operands:
 
 
 def integer(value: int) -> Any:
-    """Pass by reference, in 64 bits: a library that reads 32 of them reads the same number."""
+    """Returns an integer of 64 bits by reference. A library that reads 32 bits reads the same
+    number."""
     return ctypes.byref(ctypes.c_int64(value))
 
 
@@ -76,7 +77,7 @@ def text(letter: str) -> Any:
 
 
 def fill(made: Any, block: array[float]) -> None:
-    """Fill `made` with repetitions of `block`."""
+    """Fills `made` with repetitions of `block`."""
     whole = ctypes.sizeof(made)
     done = min(whole, block.itemsize * len(block))
     ctypes.memmove(made, block.buffer_info()[0], done)

@@ -1,4 +1,4 @@
-"""The choice of the routines and sizes that are measured within a given time."""
+"""Chooses the routines and sizes that are measured within a given time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Protocol
 
-CALLS = 3  # per size; the first warms up
+CALLS = 3  # calls per size; the first one warms up
 
 
 @dataclass(frozen=True)
@@ -16,20 +16,20 @@ class Size:
     """One problem of a series."""
 
     label: str  # "n = 500"
-    flop: float  # about: it says how the time grows
+    flop: float  # an estimate, from which the growth of the time is predicted
     bytes: float  # of all operands
     n: int
 
 
 class Call(Protocol):
-    """A routine with operands that are ready."""
+    """A routine with its prepared operands."""
 
     def __call__(self) -> float:
-        """Restore the operands that a call overwrites, then call once; returns the seconds."""
+        """Restores the operands that a call overwrites, then calls once. Returns the seconds."""
         ...
 
     def close(self) -> None:
-        """Free operands and plans."""
+        """Frees operands and plans."""
         ...
 
 
@@ -54,7 +54,7 @@ class Limits:
 
 
 class SkippedError(Exception):
-    """A series cannot go on; the message says why."""
+    """A series cannot go on. The message gives the reason."""
 
 
 @dataclass
@@ -68,14 +68,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Seen:
-    """The times of the size before."""
+    """The times of the previous size."""
 
     size: Size
     best_s: float  # of its calls
-    whole_s: float  # with making operands and plans
+    whole_s: float  # including the time to make operands and plans
 
     def expected_s(self, next_size: Size) -> float:
-        """Expect that calls grow with the work, and all else with the operands."""
+        """Returns the expected seconds of a size: calls grow with the work, and all else with the
+        operands."""
         calls_s = CALLS * self.best_s
         rest_s = max(0.0, self.whole_s - calls_s)
         work, operands = (
@@ -91,12 +92,13 @@ def _best(one: Series, size: Size) -> float:
         return min(call() for _ in range(CALLS - 1))
 
 
-Progress = Callable[[str, float], None]  # what is measured, and the part done, 0 to 1
+# the name of the measurement, and the finished part from 0 to 1
+Progress = Callable[[str, float], None]
 
 
 class Planner:
-    """Measures series after series. Each has an equal part of the time that is left, so that what
-    one does not need is there for the next. Threads: one."""
+    """Measures one series after the other. Each has an equal part of the remaining time, so the
+    next ones can use the time that a series does not need. Threads: one."""
 
     def __init__(
         self, limits: Limits, progress: Progress, clock: Callable[[], float] = time.monotonic
@@ -121,7 +123,7 @@ class Planner:
                 self.outcome.skipped[one.name] = str(error)
 
     def _measure(self, one: Series, until: float) -> None:
-        """Measure the sizes of one series, as long as the next one should end in time."""
+        """Measures the sizes of one series, as long as the next one should end in time."""
         last: _Seen | None = None
         for size in one.sizes():
             if size.bytes > self._limits.bytes:

@@ -1,4 +1,4 @@
-"""One `outboard tune`: the stages, one after the other, and their results."""
+"""Runs one `outboard tune`: the stages, one after the other, and their results."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from outboard.tune.calls import Job
 from outboard.tune.matrices import FAMILIES, SIZES
 
 _SECONDS, _QUICK_SECONDS = 110.0, 24.0
-_LOCAL_SHARE = 0.4  # of the time; servers share the rest: their links take some of it
-# A call that takes longer is the last of its routine; remote ones are allowed more, so that slow
-# links leave something of the device to be seen.
+_LOCAL_SHARE = 0.4  # part of the time; servers share the rest, some of which their links take
+# A call that takes longer is the last of its routine. Remote calls may take longer, so that the
+# speed of the device shows even over a slow link.
 _LONGEST_S, _QUICK_LONGEST_S = 0.3, 0.1
 _LONGER_REMOTE = 3
-_PLAN_S, _QUICK_PLAN_S = 0.25, 0.05  # for each of FFTW's own plans
+_PLAN_S, _QUICK_PLAN_S = 0.25, 0.05  # the time for each of FFTW's own plans
 _OPERAND_BYTES = 1 << 32
 _TRANSFORMS = tuple(1 << power for power in range(10, 27, 2))  # points
 _CONTACT_S = 1.0
-_TRIAL_S = 10.0  # of a command, to see its libraries
-_SAVED_S = 2.0  # clocks of file systems
+_TRIAL_S = 10.0  # the run of a command that shows its libraries
+_SAVED_S = 2.0  # a tolerance for the clocks of file systems
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,9 @@ class Wanted:
 
 
 def tune(wanted: Wanted, json_file: Path | None) -> None:
-    """Measure, and show the results."""
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))  # with cleaning up
+    """Measures, and shows the results."""
+    # exits with cleaning up
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     native = build.ensure_native()
     with suppress(OSError):
         wanted.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -97,7 +98,7 @@ def tune(wanted: Wanted, json_file: Path | None) -> None:
 
 
 def show(wanted: Wanted, json_file: Path | None) -> None:
-    """Print the contents of the profiles."""
+    """Prints the contents of the profiles."""
     found = _read(wanted.folder)
     if not found:
         raise OutboardError(
@@ -127,7 +128,7 @@ def _write_json(found: Sequence[Profile], wins: table.Wins, file: Path | None) -
 def reach(
     servers: Sequence[str], wanted: Wanted, native: paths.Native, chosen: tuple[str, ...]
 ) -> None:
-    """Send one call to each server before anything long starts. Raises OutboardError."""
+    """Sends one call to each server before any long work starts. Raises OutboardError."""
     for address in servers:
         with tempfile.TemporaryDirectory(prefix="outboard-") as name:
             one = _Session(wanted, native, Path(name), chosen)
@@ -139,13 +140,13 @@ def reach(
 
 
 def expect_writable(folder: Path, option: str) -> None:
-    """Check that `folder` can be written before the measurements start. Raises OutboardError."""
+    """Checks that `folder` can be written before the measurements start. Raises OutboardError."""
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise OutboardError(f"{folder} cannot be written (it is not ours); name another: {option}")
 
 
 def expect_written(found: Sequence[Profile], servers: Sequence[str], folder: Path) -> None:
-    """Check that the programs have written profiles when they ended. Raises OutboardError."""
+    """Checks that the programs wrote profiles when they ended. Raises OutboardError."""
     missing = [a for a in servers if not any(p.server[0] == a for p in found if not p.of_library)]
     if not any(p.of_library for p in found):
         missing.insert(0, "the local library")
@@ -183,7 +184,7 @@ class _Session:
                 self._note(title, result)
 
     def contact(self, address: str) -> None:
-        """Raises OutboardError if no call goes out."""
+        """Makes one remote call. Raises OutboardError if no call goes out."""
         job = replace(self._job(_CONTACT_S, remote=True), contact_only=True)
         environment = self._environment(self._settings(job, address, learn=False))
         stage.run(job, environment, self._folder, lambda _what, _part: None)
@@ -229,7 +230,7 @@ class _Session:
         return stage.environment_for(settings, self._preload, self._libraries, os.environ)
 
     def wins(self, found: Sequence[Profile], servers: tuple[str, ...]) -> dict[str, dict[str, str]]:
-        """By server and routine, the library's own answer from which size on calls go out."""
+        """Returns, by server and routine, the library's own answer about the sizes that go out."""
         wins: dict[str, dict[str, str]] = {}
         for address in servers:
             mine = [p for p in found if not p.of_library and p.server[0] == address]
@@ -247,7 +248,7 @@ class _Session:
 
 
 def _wins_from(asker: answer.Asker, routine: str) -> str:
-    """The sizes that go out, in words."""
+    """Returns the sizes that go out, in words."""
     transform = routine.startswith("fftw")
     if not transform and routine[1:] not in FAMILIES:
         return ""
@@ -258,7 +259,7 @@ def _wins_from(asker: answer.Asker, routine: str) -> str:
 
 
 def available_memory() -> float:
-    """Bytes of memory that are available without swapping: proc(5), MemAvailable."""
+    """Returns the bytes of memory that are available without swapping: proc(5), MemAvailable."""
     try:
         text = Path("/proc/meminfo").read_text()
         return next(

@@ -1,4 +1,4 @@
-"""One stage of tuning: the child that measures, from its start to its end."""
+"""One stage of tuning: runs the child that measures, from its start to its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from outboard.settings import Settings, without_library
 from outboard.tune.calls import Job
 
 _TAIL = 5  # lines
-_END_S = 30.0  # the child writes its profile when all is said
+_END_S = 30.0  # the child writes its profile after its last message
 Progress = Callable[[str, float], None]
 
 
@@ -35,7 +35,7 @@ class Result:
 def environment_for(
     settings: Settings, preload: Path, libraries: tuple[str, ...], inherited: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment of a child with the drop-in library in front of `libraries`."""
+    """Returns the environment of a child with the drop-in library in front of `libraries`."""
     kept = {
         row.variable: inherited[row.variable]
         for row in settings_table.rows()
@@ -49,7 +49,8 @@ def environment_for(
 
 
 def run(job: Job, environment: Mapping[str, str], folder: Path, progress: Progress) -> Result:
-    """Run `job` to its end. Raises OutboardError if it fails; on any exception the child ends."""
+    """Runs `job` to its end. Raises OutboardError if it fails. On any exception, the child is
+    ended."""
     result = Result()
     failed = ""
     errors = folder / "stderr"
@@ -61,7 +62,7 @@ def run(job: Job, environment: Mapping[str, str], folder: Path, progress: Progre
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,
-            start_new_session=True,  # Ctrl-C reaches us, and we end it
+            start_new_session=True,  # Ctrl-C reaches this process, which ends the child
         )
     try:
         assert child.stdout is not None
@@ -88,11 +89,11 @@ def run(job: Job, environment: Mapping[str, str], folder: Path, progress: Progre
 
 
 def _take(line: str, result: Result, progress: Progress) -> str:
-    """One line of the child; returns why it failed, if it says so."""
+    """Handles one line of the child. Returns the reason of its failure if the line gives one."""
     try:
         event = json.loads(line)
     except ValueError:
-        return ""  # a library that prints
+        return ""  # a library that prints wrote this line
     kind = event.get("event") if isinstance(event, dict) else None
     if kind == "progress":
         progress(event["what"], event["part"])

@@ -1,4 +1,4 @@
-"""The contents of profiles as tables and as JSON."""
+"""Shows the contents of profiles as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from outboard.profile import Profile, Rate, Transfer
 from outboard.report import format_bytes, format_time
 
 JSON_VERSION = 1
-_WIDE = 120  # columns where nobody looks at a terminal: a log file or a pipe
-_DECADES = range(6, 14)  # of the work in flop, that a table can have columns for
-_NEAR = math.sqrt(10)  # half a decade: what belongs to a column
-Wins = Mapping[str, Mapping[str, str]]  # by server and routine: from which size on calls go out
+_WIDE = 120  # columns where the output is no terminal: a log file or a pipe
+_DECADES = range(6, 14)  # decades of the work in flop that a table can have columns for
+_NEAR = math.sqrt(10)  # half a decade: the distance up to which a rate belongs to a column
+# the sizes from which on calls go out, by server and routine
+Wins = Mapping[str, Mapping[str, str]]
 
 
 def print_all(profiles: Sequence[Profile], wins: Wins, file: IO[str]) -> None:
-    """Print the link to each server, then the rates."""
+    """Prints the link to each server, then the rates."""
     probe = Console(file=file)
     console = Console(file=file, highlight=False, width=probe.width if probe.is_terminal else _WIDE)
     libraries = [p for p in profiles if p.of_library]
@@ -59,7 +60,7 @@ def _simple(*headings: str) -> Table:
 
 
 def _link(server: Profile) -> Table | Text:
-    """Times and rates, by size."""
+    """Returns the times and rates of a link, by size."""
     trip = server.round_trip_s
     if trip is None or not (server.to or server.back):
         return Text("  not measured")
@@ -73,7 +74,8 @@ def _link(server: Profile) -> Table | Text:
 
 
 def _transfer(one: Transfer | None, round_trip_s: float) -> list[str]:
-    """Its time, and its rate beside the round trip; none where the round trip is nearly all."""
+    """Returns the time of a transfer, and its rate without the round trip. The rate is empty if the
+    round trip takes nearly all of the time."""
     if one is None:
         return ["", ""]
     seconds = one.seconds - round_trip_s
@@ -83,7 +85,7 @@ def _transfer(one: Transfer | None, round_trip_s: float) -> list[str]:
 
 
 def _rates(libraries: Sequence[Profile], server: Profile | None, wins: Mapping[str, str]) -> Table:
-    """GFLOP/s by routine and decade of work, local and device."""
+    """Returns the table of local and device GFLOP/s, by routine and decade of work."""
     local = _by_routine([rate for library in libraries for rate in library.local])
     device = _by_routine(server.device if server else [])
     decades = [d for d in _DECADES if any(at(r, d) for x in (local, device) for r in x.values())]
@@ -112,7 +114,7 @@ def _by_routine(rates: Sequence[Rate]) -> dict[str, list[Rate]]:
 
 
 def at(rates: Sequence[Rate], decade: int) -> Rate | None:
-    """The rate nearest to 10^decade flop, if it is within half a decade."""
+    """Returns the rate nearest to 10^decade flop, if it is within half a decade."""
     work = 10.0**decade
     near = [r for r in rates if work / _NEAR <= r.flop < work * _NEAR]
     return min(near, key=lambda r: abs(math.log(r.flop / work)), default=None)
@@ -129,7 +131,7 @@ def _gflops(rate: Rate | None) -> str:
 
 
 def to_json(profiles: Sequence[Profile], wins: Wins) -> dict[str, Any]:
-    """The contents of the profiles."""
+    """Returns the contents of the profiles for JSON."""
     return {
         "version": JSON_VERSION,
         "libraries": [

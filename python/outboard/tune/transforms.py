@@ -1,4 +1,4 @@
-"""FFTW's transforms to measure: how each is planned and executed."""
+"""The transforms of FFTW to measure, with their planning and execution."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _FEW_POWERS = (14, 17, 20, 23)
 
 @dataclass(frozen=True)
 class Kind:
-    """A maker of plans of one kind."""
+    """A function of FFTW that makes plans of one kind."""
 
     maker: str  # fftw_plan_...
     dimensions: int
     signed: bool  # takes a direction
-    inputs: int  # reals per point
+    inputs: int  # real numbers per point
     outputs: int
     flop: float  # times points x log2(points)
 
@@ -47,7 +47,7 @@ class TransformCall:
         self._destroy = getattr(library, f"{prefix}_destroy_plan")
         self._plan = ctypes.c_void_p(plan)
         self._operands = operands
-        self._result = result  # the plan knows its address
+        self._result = result  # the plan holds its address
 
     def __call__(self) -> float:
         self._operands.restore()
@@ -76,7 +76,7 @@ class TransformSeries:
         self._prefix = name.partition(" ")[0]
         self._scope = scope
         self._originals = originals
-        self._plan_s = plan_s  # time for planning; 0: estimated
+        self._plan_s = plan_s  # seconds for planning; 0 means an estimated plan
         self._few = few
 
     def sizes(self) -> Iterator[Size]:
@@ -87,7 +87,7 @@ class TransformSeries:
             points = 1 << power
             side = 1 << (power // self._kind.dimensions)
             label = f"{side} points" if self._kind.dimensions == 1 else f"{side} x {side} points"
-            # The input is put back before each call.
+            # The input is restored before each call.
             count = points * (2 * self._kind.inputs + self._kind.outputs)
             work = self._kind.flop * points * math.log2(points)
             yield Size(label, work, count * element, side)
@@ -97,7 +97,7 @@ class TransformSeries:
         if not any(hasattr(library, symbol) for library in self._originals):
             raise SkippedError("the local library does not have it")
         operands = Operands("s" if self._prefix == "fftwf" else "d")
-        # The last dimension of a half spectrum has one point more than half.
+        # The last dimension of a half spectrum holds half of the points plus one.
         points = size.n ** (self._kind.dimensions - 1) * (size.n + 2)
         given = operands.random(points * self._kind.inputs)
         taken = operands.empty(points * self._kind.outputs)
