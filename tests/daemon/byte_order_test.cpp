@@ -1,5 +1,5 @@
-// A client of the other byte order: the daemon swaps the words that it writes, and sends the
-// elements that it reads as they are.
+// A client of the other byte order. The daemon swaps the words that the client writes, and sends
+// elements unswapped when the client reads.
 
 #include <algorithm>
 
@@ -73,7 +73,7 @@ TEST_F(ByteOrderTest, ARegionThatDoesNotSayItsWordsFailsItsQueue) {
   EXPECT_EQ(data.as<wire::Outcome>().code, Code::invalid_argument);
   EXPECT_TRUE(data.payload.empty());
   EXPECT_EQ(client.synchronize(kQueue).code, Code::invalid_argument);
-  EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);  // the connection lives
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);  // the connection still works
 }
 
 }  // namespace

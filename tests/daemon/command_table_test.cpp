@@ -42,7 +42,7 @@ TEST(CommandTable, NoTwoRowsShareAHandler) {
   }
 }
 
-// The numbers around and beyond those of the protocol.
+// The numbers next to and beyond those of the protocol.
 TEST(CommandTable, ADaemonCutsOffAClientThatSendsAnythingElse) {
   const InProcessDaemon daemon(Transport::tcp);
   std::set<unsigned> numbers = {255, 256, 1023, 4096, 0x7FFF, 0x8000, kNumbers - 1};

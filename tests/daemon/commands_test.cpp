@@ -1,4 +1,4 @@
-// Commands of a client that is driven by hand: correct, wrong and hostile ones.
+// Commands of a client that the test writes message by message: correct, wrong and hostile ones.
 
 #include "routines/codec.hpp"
 #include "support/dgemm.hpp"
@@ -48,7 +48,7 @@ class CommandsTest : public testing::TestWithParam<Transport> {
     EXPECT_EQ(last.as<wire::Outcome>().code, code);
     EXPECT_FALSE(last.as<wire::Outcome>().message.empty());
     EXPECT_EQ(client.receive().end.code(), Code::connection_lost);
-    RawClient next(daemon.address());  // nobody else suffers
+    RawClient next(daemon.address());  // the other client is not affected
     start(next);
     EXPECT_EQ(next.synchronize(kQueue).code, Code::ok);
   }
@@ -117,7 +117,7 @@ TEST_P(CommandsTest, TooManyQueuesEndTheConnection) {
 }
 
 TEST_P(CommandsTest, CreditsBeyondTheWindowEndTheConnection) {
-  // A call holds the queue for a while, so that nothing completes.
+  // A call keeps the queue busy, so that nothing completes.
   InProcessDaemon slow(GetParam(), one(null_device(1 << 28, 0.02)));
   client.disconnect();
   client = RawClient(slow.address());
@@ -186,17 +186,17 @@ TEST_P(CommandsTest, RegionsOutOfBoundsFailTheQueueAndLeaveTheBuffer) {
 TEST_P(CommandsTest, TheFirstFailureSticksUntilSynchronize) {
   allocate(kBuffer, 8 * 16);
   write(kBuffer, line(8), Bytes(8, std::byte{1}));
-  // The device finds this one: C reaches beyond its buffer.
+  // The device detects this error: C reaches beyond its buffer.
   Argument arguments[kMaxArguments];
   square_dgemm_on_device(5, kBuffer, kBuffer, kBuffer, arguments);
   wire::Body body;
   encode_call(dgemm(), arguments, body);
   const std::uint64_t failing = client.command(Opcode::call, kQueue, body.bytes());
-  // This one is found at once.
+  // The session detects this error at once.
   client.command(Opcode::copy, kQueue, wire::Copy{BufferId{777}, kBuffer, line(1), line(1)});
   const Received data = read(kBuffer, line(8));
   EXPECT_EQ(data.as<wire::Outcome>().failed_sequence, failing);
-  for (int i = 0; i < 1000; ++i) {  // the sequence is still known long after
+  for (int i = 0; i < 1000; ++i) {  // the daemon still knows the sequence
     client.command(Opcode::record, kQueue, wire::Record{EventId{1}});
     if (i % 100 == 99) {
       EXPECT_EQ(read(kBuffer, line(8)).as<wire::Outcome>().failed_sequence, failing);
@@ -214,7 +214,7 @@ TEST_P(CommandsTest, TheFirstFailureSticksUntilSynchronize) {
 TEST_P(CommandsTest, AHugeAllocationBreaksOnlyItsBuffer) {
   for (const std::uint64_t bytes : {std::uint64_t{1} << 29, std::uint64_t{1} << 47, UINT64_MAX}) {
     allocate(kBuffer, bytes);
-    EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);  // nobody used it
+    EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);  // the failed command did not use it
     const std::uint64_t failing = write(kBuffer, line(10), Bytes(10));
     const wire::Outcome outcome = client.synchronize(kQueue);
     EXPECT_EQ(outcome.code, Code::out_of_memory);
@@ -248,7 +248,7 @@ TEST_P(CommandsTest, CommandsThatUseAFailedPlanGetItsFailure) {
 
 TEST_P(CommandsTest, UnknownObjectsFailTheirCommand) {
   allocate(kBuffer, 64);
-  client.command(Opcode::free, {}, wire::Free{BufferId{4242}});  // nothing
+  client.command(Opcode::free, {}, wire::Free{BufferId{4242}});  // an unknown buffer
   client.command(Opcode::destroy_plan, {}, wire::DestroyPlan{PlanId{3}});
   client.command(Opcode::destroy_queue, QueueId{888});
   EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);

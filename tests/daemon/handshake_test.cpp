@@ -119,7 +119,7 @@ TEST_P(HandshakeTest, ASessionEndsWithItsLastConnection) {
     EXPECT_EQ(second.receive().end.code(), Code::connection_lost);
     EXPECT_EQ(first.receive().end.code(), Code::connection_lost);
   }
-  // The stream closes just before the session ends, so the test asks until it is gone.
+  // The stream closes just before the session ends; the test asks until the session is gone.
   for (const auto until = RawClient::deadline();;) {
     RawClient late(daemon.address());
     late.hello(hello);

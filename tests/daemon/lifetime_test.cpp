@@ -1,5 +1,5 @@
-// Lifetimes of objects: buffers are freed while they are read, shared between connections, and left
-// behind by clients that vanish; the daemon stops.
+// Lifetimes of objects: buffers that are freed while they are read, that connections share, or that
+// vanished clients leave behind; and the stop of the daemon.
 
 #include <thread>
 
@@ -23,7 +23,7 @@ class LifetimeTest : public testing::TestWithParam<Transport> {
     return welcome;
   }
 
-  // All memory of the device is free: no other client has left any.
+  // Returns true if all memory of the device is free: no other client has left any.
   bool all_memory_is_free() {
     // A session ends when its last call does.
     for (const auto until = RawClient::deadline(); transport::Clock::now() < until;) {
@@ -60,7 +60,7 @@ TEST_P(LifetimeTest, ABufferFreedWhileItIsReadIsReadWhole) {
     const Bytes sent(40 << 20, static_cast<std::byte>(round));
     client.command(Opcode::allocate, {}, wire::Allocate{buffer, sent.size()});
     client.command(Opcode::write, kQueue, wire::Write{buffer, line(sent.size())}, sent);
-    call(client, 100);  // 0.1 s: the read is still pending when free comes
+    call(client, 100);  // 0.1 s: the read is still pending at the free
     client.command(Opcode::read, kQueue, wire::Read{buffer, line(sent.size())});
     client.command(Opcode::free, {}, wire::Free{buffer});
     for (std::uint64_t i = 101; i <= 103; ++i)
@@ -82,7 +82,7 @@ TEST_P(LifetimeTest, MemoryFreedWhileInUseIsWaitedFor) {
   call(client, 100);
   client.command(Opcode::read, kQueue, wire::Read{BufferId{1}, line(sent.size())});
   client.command(Opcode::free, {}, wire::Free{BufferId{1}});
-  // It fits only instead of the first.
+  // The second buffer fits only after the first is freed.
   client.command(Opcode::allocate, {}, wire::Allocate{BufferId{2}, sent.size()});
   ASSERT_TRUE(client.answer().payload == sent);
   client.command(Opcode::write, kQueue, wire::Write{BufferId{2}, line(1)}, Bytes(1));
@@ -101,7 +101,7 @@ TEST_P(LifetimeTest, ConnectionsOfOneSessionShareBuffers) {
   EXPECT_EQ(first.synchronize(kQueue).code, Code::ok);
   second.command(Opcode::read, QueueId{2}, wire::Read{BufferId{1}, line(100)});
   EXPECT_EQ(second.answer().payload, Bytes(100, std::byte{6}));
-  second.command(Opcode::synchronize, kQueue);  // only its own connection may use a queue
+  second.command(Opcode::synchronize, kQueue);  // a queue belongs to one connection
   EXPECT_EQ(second.answer().opcode(), Opcode::failed);
   EXPECT_EQ(first.synchronize(kQueue).code, Code::ok);
 }
@@ -184,7 +184,7 @@ TEST_P(LifetimeTest, DrainFinishesRunningCommandsAndRefusesClients) {
   client.command(Opcode::read, kQueue, wire::Read{BufferId{103}, line(1000)});
   client.command(Opcode::synchronize, kQueue);
   client.command(Opcode::ping);
-  ASSERT_EQ(client.answer().opcode(), Opcode::pong);  // all of it has arrived
+  ASSERT_EQ(client.answer().opcode(), Opcode::pong);  // all messages have arrived
   std::thread draining([&] { daemon->server().drain(60); });
   EXPECT_EQ(idle.receive().end.code(), Code::connection_lost);
   EXPECT_FALSE(transport::connect(daemon->address(), RawClient::deadline()).ok());

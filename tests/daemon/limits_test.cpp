@@ -1,4 +1,4 @@
-// Limits of memory, time and connections for one client.
+// Limits of memory, time and connections per client.
 
 #include <algorithm>
 #include <chrono>
@@ -38,7 +38,7 @@ TEST(LimitsTest, ASessionGetsNoMoreMemoryThanItMayHave) {
   };
   EXPECT_EQ(outcome(client, 1, 700'000), Code::ok);
   EXPECT_EQ(outcome(client, 2, 700'000), Code::out_of_memory);
-  EXPECT_EQ(outcome(other, 1, 700'000), Code::ok);  // has its own
+  EXPECT_EQ(outcome(other, 1, 700'000), Code::ok);  // each session has its own limit
   client.command(Opcode::free, {}, wire::Free{BufferId{1}});
   EXPECT_EQ(outcome(client, 3, 700'000), Code::ok);
 }
@@ -48,7 +48,7 @@ void start(RawClient& client) {
   client.command(Opcode::create_queue, kQueue);
 }
 
-// A client with room for products of 24 x 24.
+// A client with memory for products of 24 x 24.
 class Multiplier {
  public:
   explicit Multiplier(const daemon::Server& server) : Multiplier(server.addresses().front()) {}
@@ -94,7 +94,7 @@ TEST(LimitsTest, WorkThatWaitsForItsTurnSaysHowLong) {
   EXPECT_GT(waited.waited_ns, 1'000'000u);
   EXPECT_GE(waited.compute_ns, 270'000'000u);
   second.ask();
-  EXPECT_EQ(second.answer().waited_ns, 0u);  // told once
+  EXPECT_EQ(second.answer().waited_ns, 0u);  // the daemon reports it once
 }
 
 TEST(LimitsTest, ManySessionsOfOneUserGetNoMoreThanOneOfAnother) {
@@ -104,7 +104,7 @@ TEST(LimitsTest, ManySessionsOfOneUserGetNoMoreThanOneOfAnother) {
     const auto server = require(daemon::Server::create(
         {.listen = {"127.0.0.1:0", "unix:" + folder + "/socket"}},
         one(require(null::create({.memory_bytes = 1 << 20, .rate_gflops = 1e-4})))));
-    // Over TCP nobody proves an identity: all are one user. The kernel knows the user of a socket.
+    // A TCP connection proves no identity: all clients are one user. A socket has a user id.
     std::vector<std::unique_ptr<Multiplier>> clients;
     clients.push_back(std::make_unique<Multiplier>(server->addresses()[1]));
     for (int i = 0; i < 4; ++i) clients.push_back(std::make_unique<Multiplier>(*server));
@@ -116,7 +116,7 @@ TEST(LimitsTest, ManySessionsOfOneUserGetNoMoreThanOneOfAnother) {
       EXPECT_EQ(outcome.code, Code::ok);
       return static_cast<double>(outcome.waited_ns) / static_cast<double>(outcome.compute_ns);
     };
-    // It waits as long as it computes. If four equal users shared, it would wait four times as
+    // The user waits as long as it computes. With four equal users it would wait four times as
     // long.
     EXPECT_LT(waited_share(clients[0]->answer()), 2);
     for (std::size_t i = 1; i < clients.size(); ++i)
@@ -134,8 +134,8 @@ TEST(LimitsTest, ALongCommandIsRefusedWhileOthersWait) {
     client.ask();
     return client.answer();
   };
-  EXPECT_EQ(alone(*clients[0]).code, Code::ok);  // the daemon knows how long it takes now
-  EXPECT_EQ(alone(*clients[0]).code, Code::ok);  // and nobody waits
+  EXPECT_EQ(alone(*clients[0]).code, Code::ok);  // the daemon now knows how long it takes
+  EXPECT_EQ(alone(*clients[0]).code, Code::ok);  // and the client does not wait
   clients[0]->multiply(24);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   for (const int i : {1, 2}) {
@@ -154,7 +154,7 @@ TEST(LimitsTest, ALongCommandIsRefusedWhileOthersWait) {
     EXPECT_NE(outcome.failed_sequence, 0u);
     EXPECT_NE(outcome.message.find("the limit is 0.05 s"), std::string::npos) << outcome.message;
   }
-  // The refusal ends with its call.
+  // The refusal ends when the call ends.
   for (const auto& client : clients) {
     client->client.synchronize(kQueue);
     EXPECT_EQ(alone(*client).code, Code::ok);
@@ -179,7 +179,7 @@ TEST(LimitsTest, ShortCommandsAreNotRefusedBesideALongOne) {
 }
 
 TEST(LimitsTest, QueuesCountAsMemoryOfTheHost) {
-  const auto server = serve({.session = {.host_memory_bytes = 5 << 19}});  // two and a half
+  const auto server = serve({.session = {.host_memory_bytes = 5 << 19}});  // 2.5 queues
   RawClient client(server->addresses().front());
   start(client);
   client.command(Opcode::create_queue, QueueId{2});
@@ -196,7 +196,7 @@ TEST(LimitsTest, QueuesCountAsMemoryOfTheHost) {
 }
 
 TEST(LimitsTest, DigestsCountAsMemoryOfTheHostUntilTheyAreSent) {
-  const auto server = serve({.session = {.host_memory_bytes = 3 << 19}});  // half beside a queue
+  const auto server = serve({.session = {.host_memory_bytes = 3 << 19}});  // a queue and a half
   RawClient client(server->addresses().front());
   start(client);
   client.command(Opcode::allocate, {}, wire::Allocate{BufferId{1}, 1 << 16});
@@ -238,7 +238,7 @@ TEST(LimitsTest, PlansCountAsMemoryOfTheHost) {
                    wire::ExecutePlan{PlanId{id}, BufferId{1}, BufferId{1}});
     return client.synchronize(kQueue);
   };
-  // Tables for primes are large: 160 bytes per point are counted.
+  // Tables for primes are large: the daemon counts 160 bytes per point.
   EXPECT_EQ(transform(1, 10'007).code, Code::ok);
   const wire::Outcome refused = transform(2, 10'009);
   EXPECT_EQ(refused.code, Code::out_of_memory);

@@ -1,4 +1,4 @@
-// Clients that keep memory of a device, and clients that want it.
+// Clients that hold memory of a device, and clients that ask for it.
 
 #include "daemon/memory/memory_share.hpp"
 
@@ -17,7 +17,7 @@ using wire::Opcode;
 constexpr QueueId kQueue{1};
 constexpr std::uint64_t kMemoryBytes = 1 << 20;
 constexpr std::uint64_t kMost = 700'000;  // two of them do not fit
-// Longer than the pause after which a server takes a client for idle.
+// Longer than the pause after which the server counts a client as idle.
 constexpr auto kIdle = std::chrono::milliseconds(700);
 
 class MemoryShareTest : public testing::Test {
@@ -78,7 +78,7 @@ TEST_F(MemoryShareTest, TheLongestIdleEndsFirstAndNoMoreThanNeeded) {
   EXPECT_EQ(have(*longest, 1, kMemoryBytes / 2), Code::ok);
   const auto shorter = connect();
   EXPECT_EQ(have(*shorter, 1, kMemoryBytes / 4), Code::ok);
-  const auto without = connect();  // holds nothing: of no use
+  const auto without = connect();  // holds no memory, so ending it does not help
   std::this_thread::sleep_for(kIdle);
   EXPECT_EQ(shorter->synchronize(kQueue).code, Code::ok);
   std::this_thread::sleep_for(kIdle);
@@ -91,11 +91,11 @@ TEST_F(MemoryShareTest, TheLongestIdleEndsFirstAndNoMoreThanNeeded) {
 
 TEST_F(MemoryShareTest, BusySessionsKeepTheirMemory) {
   const auto first = connect();
-  EXPECT_EQ(have(*first, 1, kMost), Code::ok);  // just now
+  EXPECT_EQ(have(*first, 1, kMost), Code::ok);  // the client is not idle
   const auto second = connect();
   EXPECT_EQ(have(*second, 1, kMost), Code::out_of_memory);
   EXPECT_EQ(first->synchronize(kQueue).code, Code::ok);
-  // A client with an unanswered command is busy, however long it is silent.
+  // A client with an unanswered command is busy even if it is silent for long.
   const Region region{0, 1, Triangle::full, 8, 1, 8};
   first->command(Opcode::write, kQueue, wire::Write{BufferId{1}, region}, Bytes(8));
   std::this_thread::sleep_for(kIdle);
@@ -104,7 +104,7 @@ TEST_F(MemoryShareTest, BusySessionsKeepTheirMemory) {
   EXPECT_EQ(first->synchronize(kQueue).code, Code::ok);
 }
 
-// Ending other sessions does not help a session that is at its own limit.
+// Ending other sessions does not help a session that has reached its own limit.
 TEST_F(MemoryShareTest, NoSessionEndsForOneThatIsAtItsLimit) {
   const auto limited = serve(kMost);
   const auto idle = connect(limited->addresses().front());

@@ -1,4 +1,4 @@
-// The memory of the daemon's process during a transfer: the device buffer, and nothing that grows
+// The memory of the daemon's process during a transfer holds the device buffer; no other part grows
 // with the transfer.
 
 #include <gtest/gtest.h>
@@ -21,12 +21,12 @@ namespace {
 constexpr std::uint64_t kBytes = 128ULL << 20;
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 constexpr std::uint64_t kCapBytes = 256ULL << 20;
-// The daemon's memory besides that of its device: code, stacks, 128 KiB for each connection.
+// The daemon's memory without that of its device: code, stacks, 128 KiB for each connection.
 constexpr std::uint64_t kConstantKb = 32 << 10;
-// far below the transfers, above allocator noise
+// This limit is far below the transfers and above allocator noise.
 constexpr std::uint64_t kAllowedGrowthKb = 8 << 10;
 
-// Peak resident memory of a process so far [KiB].
+// Returns the peak resident memory of a process so far [KiB].
 std::uint64_t peak_kb(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string word; status >> word;) {
@@ -73,7 +73,7 @@ TEST_F(DaemonMemory, DoesNotGrowWithTheSizeOfATransfer) {
   ASSERT_GT(before, kBytes >> 10) << "the buffer should be resident by now";
 
   const Region whole{0, 1, Triangle::full, kBytes, 1, kBytes};
-  const Region triangle{0, 8, Triangle::lower, 4096, 4096, 4096};  // as large, in short pieces
+  const Region triangle{0, 8, Triangle::lower, 4096, 4096, 4096};  // the same size, in short pieces
   std::vector<std::byte> packed(packed_bytes(triangle));
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(remote.write(queue, buffer, whole, Layout::bytes(host.data(), kBytes)).ok());
@@ -85,7 +85,7 @@ TEST_F(DaemonMemory, DoesNotGrowWithTheSizeOfATransfer) {
   EXPECT_LE(peak_kb(daemon_.pid()), before + kAllowedGrowthKb);
 }
 
-// Clients allocate and free buffers; all of them together fit on the device at any time.
+// Clients allocate and free buffers. All of them together fit on the device at any time.
 // OB_PUSHED_BYTES sets the bytes that each client sends.
 TEST_F(DaemonMemory, StaysUnderItsCapWhateverClientsSend) {
   ASSERT_FALSE(address_.empty());

@@ -1,4 +1,4 @@
-// Peer messages that are refused, and the sessions and peers that this leaves unharmed.
+// Peer messages that are refused. The sessions and the peers stay unharmed.
 
 #include <chrono>
 #include <thread>
@@ -14,7 +14,7 @@ using wire::Opcode;
 constexpr PeerId kPeer{1};
 constexpr std::uint64_t kBufferBytes = std::uint64_t{1} << 20;
 
-// A sender and a receiver, of one daemon or two, and a client that has nothing to do with them.
+// A sender and a receiver of one daemon or two, and a client that is not involved.
 class PeerLimitsTest : public testing::TestWithParam<bool> {
  protected:
   void TearDown() override {
@@ -32,7 +32,7 @@ class PeerLimitsTest : public testing::TestWithParam<bool> {
     EXPECT_EQ(outcome.code, code) << outcome.message;
     EXPECT_NE(outcome.message.find(words), std::string::npos) << outcome.message;
   }
-  // A violation of the protocol ends the connection, with a message.
+  // Expects that a violation of the protocol ends the connection with a message.
   void expect_cut_off(PeerSession& session, const std::string& words) {
     for (;;) {
       const Received answer = session.client.answer();
@@ -56,7 +56,7 @@ class PeerLimitsTest : public testing::TestWithParam<bool> {
 TEST_P(PeerLimitsTest, AnAccessKeyIsNeeded) {
   const wire::Token access_key = receiver.open_mailbox();
   EXPECT_NE(access_key, wire::Token{});
-  EXPECT_EQ(receiver.open_mailbox(), access_key);  // it is the same mailbox
+  EXPECT_EQ(receiver.open_mailbox(), access_key);  // the same mailbox
   const wire::Token wrong{access_key[0], access_key[1] ^ 1};
   for (const wire::Token& token : {wrong, wire::Token{}, wire::Token{1, 2}}) {
     expect_refusal(sender.connect(kPeer, token, receiver.address()), Code::invalid_argument,
@@ -93,10 +93,10 @@ TEST_P(PeerLimitsTest, UnknownObjectsAreReported) {
   sender.connect(kPeer, receiver);
   const std::uint64_t asked = receiver.receive(1, line(8));
   sender.send(kPeer, 1, line(8));
-  EXPECT_EQ(receiver.await(asked).code, Code::ok);  // the failures left nothing behind
+  EXPECT_EQ(receiver.await(asked).code, Code::ok);  // the failures have no later effect
 }
 
-// A receive must not wait for ever.
+// A receive must not wait forever.
 TEST_P(PeerLimitsTest, AMessageThatCannotBeSentFailsItsReceive) {
   sender.connect(kPeer, receiver);
   const std::uint64_t asked = receiver.receive(1, line(kBufferBytes));
@@ -135,7 +135,7 @@ TEST_P(PeerLimitsTest, AMessageOfAnotherShapeIsRefused) {
 
 TEST_P(PeerLimitsTest, ANumberHasOneReceiveAtATime) {
   sender.connect(kPeer, receiver);
-  for (int i = 0; i < 3; ++i) {  // and is free again when it has arrived
+  for (int i = 0; i < 3; ++i) {  // the memory is free again after each arrival
     const std::uint64_t asked = receiver.receive(5, line(8));
     sender.send(kPeer, 5, line(8));
     EXPECT_EQ(receiver.await(asked).code, Code::ok);
@@ -172,7 +172,7 @@ TEST_P(PeerLimitsTest, TheNumberOfReceivesIsLimited) {
   std::uint64_t last = 0;
   for (std::uint64_t peer_message = 1; peer_message <= 4097; ++peer_message) {
     last = receiver.receive(peer_message, line(8));
-    if (peer_message % 100 == 0) (void)receiver.synchronize();  // credits
+    if (peer_message % 100 == 0) (void)receiver.synchronize();  // this brings credits
   }
   expect_refusal(receiver.await(last), Code::denied, "4096");
   receiver.close_mailbox();
@@ -308,7 +308,7 @@ TEST_F(StrangerTest, ADaemonThatMayNotConnectDoesNot) {
   const wire::Outcome outcome = inside.connect(kPeer, session.open_mailbox(), daemon.address());
   EXPECT_EQ(outcome.code, Code::denied);
   EXPECT_NE(outcome.message.find("--no-peers"), std::string::npos);
-  // Others may connect to it, and its own sessions need no connection.
+  // Others may connect to this daemon, and its own sessions need no connection.
   session.connect(kPeer, inside);
   PeerSession neighbour(recluse.address(), kBufferBytes);
   neighbour.connect(kPeer, inside);

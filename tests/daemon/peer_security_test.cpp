@@ -1,4 +1,4 @@
-// Daemons with keys: the messages that each kind of key allows, and the daemons that they reach.
+// Daemons with keys: the messages that each kind of key permits, and the daemons that accept it.
 
 #include "support/peer_session.hpp"
 #include "support/random.hpp"
@@ -24,7 +24,7 @@ std::unique_ptr<InProcessDaemon> daemon_with(std::shared_ptr<const Security> key
   return std::make_unique<InProcessDaemon>(Transport::tcp, one(null_device()), std::move(config));
 }
 
-// Connects as the owner of this key.
+// Connects with this key.
 std::unique_ptr<transport::Stream> reach(const InProcessDaemon& daemon, const std::string& name,
                                          Side side) {
   return require(
@@ -83,7 +83,7 @@ TEST_P(PeerSecurityTest, ADaemonOpensNoSession) {
   RawClient daemon(reach(*second, "good", Side::daemon));
   daemon.hello();
   expect_refused(daemon, "a daemon's key opens no session");
-  // The same holds if the files of the key say something else than its certificate.
+  // The same holds if the name of a key's files differs from its certificate.
   RawClient impostor(reach(*second, "swapped", Side::client));
   impostor.hello();
   expect_refused(impostor, "a daemon's key opens no session");
@@ -99,7 +99,7 @@ TEST_P(PeerSecurityTest, ADaemonConnectsToItsOwnPoolOnly) {
     EXPECT_EQ(outcome.code, Code::denied) << outcome.message;
   }
   const wire::Outcome outcome = sender.connect(kPeer, {1, 2}, keyless.address());
-  EXPECT_EQ(outcome.code, Code::unavailable) << outcome.message;  // it does not know TLS
+  EXPECT_EQ(outcome.code, Code::unavailable) << outcome.message;  // that daemon has no TLS
   EXPECT_EQ(sender.connect(kPeer, {1, 2}, second->address()).code, Code::invalid_argument);
   sender.expect_lives();
 }

@@ -1,4 +1,4 @@
-// Peer messages: they arrive bit for bit, in order, and wait for their receives.
+// Peer messages arrive bit for bit and in order, and wait for their receives.
 
 #include <future>
 #include <thread>
@@ -18,7 +18,7 @@ constexpr std::uint64_t kBufferBytes = std::uint64_t{5} << 20;
 constexpr std::uint32_t kHostDevice = 0;
 constexpr std::uint32_t kHiddenDevice = 1;
 
-// The devices of sender and receiver, and whether they belong to one daemon.
+// The devices of sender and receiver. `one_daemon` is true if both belong to one daemon.
 struct Places {
   bool one_daemon;
   std::vector<std::uint32_t> devices;
@@ -49,7 +49,7 @@ class PeersTest : public testing::TestWithParam<Places> {
   PeerSession& at(std::size_t i) { return *sessions[i]; }
   PeerSession& last() { return *sessions.back(); }
 
-  // Returns a region of `shape` somewhere in the buffer, with gaps.
+  // Returns a region of `shape` at a random place in the buffer, with gaps.
   Region somewhere(const Region& shape) {
     Region region = shape;
     region.ld = std::max<std::uint64_t>(1, shape.rows) + random() % 5;
@@ -57,7 +57,7 @@ class PeersTest : public testing::TestWithParam<Places> {
     return fits(region, kBufferBytes) ? region : shape;
   }
 
-  // Sends from the first to the last session; the others forward the message.
+  // Sends from the first session to the last; the sessions between forward the message.
   void expect_arrives(const Region& shape) {
     const std::uint64_t peer_message = ++messages_;
     const Region from = somewhere(shape);
@@ -131,7 +131,7 @@ TEST_P(PeersTest, ManyMessagesArriveInTheOrderOfTheirSends) {
   last().expect_has(whole, sent, whole);
 }
 
-// A sender may leave while its message is forwarded.
+// A message without a receive must not delay other links.
 TEST_P(PeersTest, AMessageWithoutAReceiveHoldsUpItsLinkAndNothingElse) {
   const Region early = line(1 << 20);
   const Region late = line(kBigBytes);
@@ -149,7 +149,7 @@ TEST_P(PeersTest, AMessageWithoutAReceiveHoldsUpItsLinkAndNothingElse) {
     EXPECT_EQ(at(i).synchronize().code, Code::ok);
   }
   const std::uint64_t first = last().receive(1, early);
-  EXPECT_EQ(at(0).synchronize().code, Code::ok);  // its queue goes on
+  EXPECT_EQ(at(0).synchronize().code, Code::ok);  // the sender's queue continues
   if (sessions.size() > 2) {
     at(0).disconnect(kNext);
     EXPECT_EQ(at(0).synchronize().code, Code::ok);
@@ -169,7 +169,7 @@ TEST_P(PeersTest, AGracefulCloseBreaksNothing) {
   at(0).disconnect(kNext);
   at(0).client.command(Opcode::goodbye);
   EXPECT_EQ(at(0).client.answer().end.code(), Code::connection_lost);
-  // Others may still send.
+  // Other peers may still send.
   PeerSession other(at(0).address(), kBufferBytes);
   other.write(sent);
   other.connect(kNext, at(1));
@@ -190,12 +190,12 @@ TEST_P(PeersTest, ASenderThatDiesInMidMessageFailsTheReceives) {
   EXPECT_EQ(at(0).synchronize().code, Code::ok);
   const std::uint64_t other = at(1).receive(2, line(100));
   at(0).die();
-  // The end of a stream is found only once its first message has a receive.
+  // The daemon detects the end of a stream only when its first message has a receive.
   const std::uint64_t first = at(1).receive(1, region, {}, kBigBuffer);
   EXPECT_EQ(at(1).await(first).code, Code::connection_lost);
   EXPECT_EQ(at(1).await(other).code, Code::connection_lost);
   at(1).expect_lives();
-  // This lasts until a new mailbox is opened.
+  // The error lasts until the session opens a new mailbox.
   EXPECT_EQ(at(1).await(at(1).receive(3, line(8))).code, Code::connection_lost);
   at(1).close_mailbox();
   PeerSession again(at(0).address(), kBufferBytes);
@@ -216,7 +216,7 @@ TEST_P(PeersTest, AReceiverThatDiesDoesNotHarmItsSender) {
   at(1).die();
   EXPECT_EQ(at(0).synchronize().code, Code::ok);
   at(0).expect_lives();
-  // The sender learns of it soon, or with its next message to that peer.
+  // The sender gets the error soon, or with its next message to that peer.
   wire::Outcome outcome;
   for (int i = 0; i < 200 && outcome.code == Code::ok; ++i) {
     at(0).send(kNext, 3, line(8));
@@ -299,7 +299,7 @@ TEST_P(DeliveryTest, TheBeginningIsForwardedBeforeTheRestArrives) {
   };
   const Bytes head = take(wire::kHeaderBytes + 48);
   EXPECT_EQ(head[0], static_cast<std::byte>(Opcode::peer_message));
-  Bytes heard = take(2 << 20);  // a whole piece
+  Bytes heard = take(2 << 20);  // one whole piece
   EXPECT_FALSE(session.has_received(asked));
   ASSERT_TRUE(sender.stream.send_bytes(std::span(sent).subspan(3 << 20)));
   const Bytes rest = take(2 << 20);
@@ -381,7 +381,7 @@ TEST_P(DeliveryTest, AFailureAfterASendNamesItsOwnSequence) {
   const wire::Outcome outcome = session.synchronize();
   EXPECT_EQ(outcome.code, Code::invalid_argument);
   EXPECT_EQ(outcome.failed_sequence, bad);
-  // The message that was not sent fails its receive.
+  // The receive of a message that was never sent fails.
   EXPECT_EQ(other.await(other.receive(2, line(100))).code, Code::connection_lost);
 }
 

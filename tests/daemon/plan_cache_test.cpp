@@ -23,7 +23,7 @@ class PlanCacheTest : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.status().message();
     return (*made)->local();
   }
-  // True if the device still knows the plan; destroys it.
+  // Returns true if the device still has the plan. Destroys the plan.
   bool alive(PlanId local) { return device->destroy_plan(local).ok(); }
 
   std::unique_ptr<Device> device = null::create({.memory_bytes = 1 << 20}).value();

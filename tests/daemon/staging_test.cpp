@@ -19,7 +19,7 @@ Bytes packed(Bytes& memory, const Region& region) {
   return elements;
 }
 
-// Oracle: the region's own packed order, by Layout.
+// The reference is the region's own packed order, computed by Layout.
 TEST(Staging, PiecesFollowOneAnotherInTheRegionsOrder) {
   std::mt19937_64 random = test::fresh_random();
   for (int i = 0; i < 2000; ++i) {

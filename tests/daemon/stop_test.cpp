@@ -1,4 +1,4 @@
-// The end of the daemon's process after SIGTERM, whatever its device does.
+// The daemon's process ends after SIGTERM, whatever its device does.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -24,10 +24,10 @@ namespace {
 using wire::Opcode;
 
 constexpr QueueId kQueue{1};
-// A busy machine may take this much longer than the bounds.
+// A busy machine may need this much longer than the bounds.
 constexpr std::chrono::seconds kLate{5};
 
-/// The daemon, with a device that takes 2000 s for a product of order 1000.
+/// A daemon with a device that takes 2000 s for a product of order 1000.
 class Daemon {
  public:
   explicit Daemon(const std::string& options = "")
@@ -37,10 +37,10 @@ class Daemon {
                       options + " 2>&1"},
                  {}) {}
   ~Daemon() {
-    if (process_.pid() > 0) ::kill(process_.pid(), SIGKILL);  // still there only after a failure
+    if (process_.pid() > 0) ::kill(process_.pid(), SIGKILL);  // it still runs only after a failure
   }
 
-  /// The address where it listens; empty if it does not.
+  /// Returns the address on which it listens; empty if it does not listen.
   std::string address() {
     const std::string prefix = "listening on ";
     for (std::string line = process_.line(); !line.empty(); line = process_.line()) {
@@ -54,13 +54,13 @@ class Daemon {
     const auto before = std::chrono::steady_clock::now();
     ::kill(process_.pid(), SIGTERM);
     siginfo_t info{};
-    // Left to be reaped by process_.
+    // WNOWAIT leaves the process for process_ to reap.
     EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOWAIT), 0);
     took = std::chrono::steady_clock::now() - before;
     return info.si_code == CLD_EXITED ? info.si_status : -1;
   }
 
-  /// Returns all that it has written to stderr and stdout.
+  /// Returns all text that it has written to stderr and stdout.
   std::string log() {
     std::string text;
     for (std::string line = process_.line(); !line.empty(); line = process_.line()) {
@@ -73,7 +73,7 @@ class Daemon {
   bench::ChildProcess process_;
 };
 
-/// Submits such a product, and waits until it has arrived.
+/// Submits a product of order 1000, and waits until it has arrived.
 void compute(RawClient& client) {
   constexpr std::int64_t kOrder = 1000;
   client.shake_hands();
@@ -120,7 +120,7 @@ TEST(Stop, WithNothingToDoItEndsAtOnce) {
   }
 }
 
-// A device that compiles its kernels at the start takes long, too.
+// A device that compiles its kernels at the start also delays the start like this.
 TEST(Stop, BeforeItListensItEndsAtOnce) {
   std::string folder = "/tmp/ob-test-XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
@@ -132,7 +132,7 @@ TEST(Stop, BeforeItListensItEndsAtOnce) {
   }
   {
     Daemon daemon("--key " + folder);
-    // The daemon reads once a writer does not have to wait.
+    // Opening for writing succeeds without waiting once the daemon reads.
     int writer = -1;
     for (int i = 0; writer < 0 && i < 1000; ++i) {
       writer = ::open(pool.c_str(), O_WRONLY | O_NONBLOCK);

@@ -1,4 +1,4 @@
-// Connections of several streams, and streams that may not join.
+// Connections of several streams, and streams that must not join.
 
 #include <chrono>
 #include <future>
@@ -63,13 +63,13 @@ class StripingTest : public testing::Test {
     EXPECT_EQ(answer.opcode(), Opcode::joined);
   }
 
-  /// Returns one client over all of the streams, once they have joined.
+  /// Returns one client over all of the streams after they have joined.
   RawClient striped(RawClient& first, Clients others) {
     for (auto& other : others) expect_joined(other->receive());
     return over_all(first, std::move(others));
   }
 
-  /// Does the same after all answers were received.
+  /// Returns one client over all of the streams after all answers have arrived.
   RawClient over_all(RawClient& first, Clients others) {
     std::vector<std::unique_ptr<transport::Stream>> streams;
     for (auto& other : others) streams.push_back(other->release());
@@ -190,7 +190,7 @@ TEST_F(StripingTest, ASecondStreamOfOneIndexIsRefused) {
   Clients others;
   // The stream that is served first joins. Its answer comes when the other stream has joined, too.
   auto last = std::async(std::launch::async, [&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // for both to be served
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until both are served
     return knock(2, terms.access_key);
   });
   const Received answers[] = {same[0]->receive(), late.get()};

@@ -13,7 +13,7 @@ struct BodyField {
   std::size_t bytes;
 };
 
-/// Collects the fields up to the first text; those behind a text have no fixed place.
+/// Collects the fields up to the first text; fields behind a text have no fixed place.
 class BodyFields {
  public:
   template <class Message>
@@ -52,7 +52,7 @@ class BodyFields {
   }
   template <class Type>
   void add(const wire::Text<Type>&) {
-    append(sizeof(std::uint32_t));  // its length
+    append(sizeof(std::uint32_t));  // the length of the text
     ended_ = true;
   }
   template <class Type>
@@ -70,7 +70,7 @@ class BodyFields {
   bool ended_ = false;
 };
 
-/// The fields of messages of this opcode; none if the body has no field list.
+/// Returns the fields of messages of this opcode; none if the body has no field list.
 inline std::vector<BodyField> body_fields(wire::Opcode opcode) {
   std::vector<BodyField> fields;
   wire::for_each_body([&]<class Message>() {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kSegmentBytes = std::size_t{64} << 10;
 
-// Up to 2^(n % 16) bytes.
+// Returns a random size up to 2^(n % 16) bytes.
 std::size_t piece_size(std::minstd_rand& random, std::uint8_t n) {
   return 1 + random() % (std::size_t{1} << (n % 16));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A stream whose peer is an input: it says bytes, in pieces, and hears what is said to it.
+// A stream whose peer is an input: it receives the input's bytes and checks the bytes it sends.
 
 #include <atomic>
 #include <random>
@@ -10,9 +10,9 @@
 
 namespace ob::fuzz {
 
-/// Never blocks: where a real stream would wait for more than the input has, the peer is gone, or
-/// silent three times and then gone.
-/// Memory: the bytes and `checker` outlive it
+/// Never blocks. Where a real stream would wait for more bytes than the input has, the peer has
+/// closed the connection, or it is silent three times and then closes it.
+/// Memory: the bytes and `checker` outlive the stream
 class ByteStream final : public transport::Stream {
  public:
   ByteStream(const Delivery& delivery, View says, MessageChecker& checker);
@@ -32,11 +32,11 @@ class ByteStream final : public transport::Stream {
   Status lost() const;
 
   const Delivery delivery_;
-  View says_;  // the receiver's
+  View says_;  // used by the receiver only
   std::minstd_rand pieces_;
   bool dry_ = false;
   int silences_left_ = 3;
-  MessageChecker& checker_;  // the sender's
+  MessageChecker& checker_;  // used by the sender only
   std::minstd_rand sends_;
   bool full_ = false;
   std::size_t takes_ = SIZE_MAX;

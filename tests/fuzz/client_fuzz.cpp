@@ -1,6 +1,6 @@
-// The bytes of a daemon to a client that runs a script. Besides what the sanitizers see: whatever
-// the daemon says, the client says only whole, well-formed messages, comes to an end, and changes
-// nothing but the memory that it was asked to read to.
+// Sends the bytes of a daemon to a client that runs a script. The sanitizers check memory. This
+// target checks that for any bytes the client sends only whole, well-formed messages, comes to an
+// end, and changes only the memory that it was asked to read to.
 
 #include "fuzz/byte_stream.hpp"
 #include "fuzz/client_script.hpp"

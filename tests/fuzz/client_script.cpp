@@ -10,10 +10,10 @@ namespace ob::fuzz {
 namespace {
 
 constexpr std::size_t kMemoryBytes = std::size_t{16} << 10;
-constexpr std::size_t kSourceBytes = 4096;  // at the beginning, only ever sent
+constexpr std::size_t kSourceBytes = 4096;  // the start of the memory: sent, never read to
 constexpr std::uint64_t kBufferBytes[] = {4096, 64, 1, 65536, 1 << 18, 0};
 constexpr std::uint64_t kChunkBytes = 64;
-// Fits in buffers of 4096 bytes and more.
+// These regions fit in buffers of 4096 bytes and more.
 const Region kRegions[] = {
     {.element_bytes = 8, .rows = 8, .cols = 1, .ld = 8, .word_bytes = 8},
     {.element_bytes = 8, .rows = 5, .cols = 3, .ld = 7, .word_bytes = 8},
@@ -30,14 +30,14 @@ const Region kRegions[] = {
      .ld = 6,
      .word_bytes = 4},
     {.rows = 2500, .cols = 1, .ld = 2500, .word_bytes = 1},  // long enough to land directly
-    {.offset_bytes = 8, .element_bytes = 2, .rows = 3, .cols = 2, .ld = 3},  // words not said
+    {.offset_bytes = 8, .element_bytes = 2, .rows = 3, .cols = 2, .ld = 3},  // no word size
     {.rows = 2100, .cols = 2, .ld = 2110, .word_bytes = 1},                  // beyond small buffers
     {.rows = 0, .cols = 0, .ld = 1, .word_bytes = 1},
 };
 
 const Region& region_of(unsigned argument) { return kRegions[argument % std::size(kRegions)]; }
 
-// Element (row, column) is of the region.   Source: docs/wire.md, section 5
+// Returns true if element (row, column) belongs to the region.   Source: docs/wire.md, section 5
 bool referenced(Triangle triangle, std::uint64_t row, std::uint64_t column) {
   switch (triangle) {
     case Triangle::full: return true;
@@ -61,7 +61,7 @@ ClientScript::ClientScript() : memory_(kMemoryBytes), may_change_(kMemoryBytes) 
 void ClientScript::run(View script) {
   std::vector<std::byte> at_break;
   {
-    // The timeouts have run out: one ping is sent, then a silent daemon counts as dead.
+    // The timeouts have expired: the client sends one ping, then takes a silent daemon for dead.
     auto device = client::RemoteDevice::open(
         "fuzz:1", {.timeouts = {.connect_ms = 1000, .ping_after_ms = 0, .dead_after_ms = 0}});
     if (!device.ok()) return check();
@@ -82,7 +82,7 @@ void ClientScript::check() const {
   expect(kept, "only what was read to changes");
 }
 
-// The region's elements, by what the region means rather than by the layout that lands them.
+// Marks the region's elements by the definition of a region, not by the layout that lands them.
 void ClientScript::mark(const Region& region, std::size_t first_byte) {
   for (std::uint64_t column = 0; column < region.cols; ++column) {
     for (std::uint64_t row = 0; row < region.rows; ++row) {
@@ -93,8 +93,8 @@ void ClientScript::mark(const Region& region, std::size_t first_byte) {
   }
 }
 
-// A place nobody reads to yet, with its leading dimension; the first one again when there is no
-// more.
+// Returns a place that no read has used yet, with its leading dimension. Returns the first place
+// again when none is left.
 Layout ClientScript::next_place(const Region& region) {
   Region here = region;
   here.offset_bytes = 0;
@@ -115,7 +115,7 @@ void ClientScript::read(client::RemoteDevice& device, unsigned argument) {
 void ClientScript::digest(client::RemoteDevice& device, unsigned argument) {
   const Region& region = region_of(argument);
   const std::uint64_t count = Chunks(region, kChunkBytes).count();
-  digests_.push_back(std::make_unique<Digest[]>(count));  // the sanitizer guards it
+  digests_.push_back(std::make_unique<Digest[]>(count));  // guarded by the sanitizer
   (void)device.digest(one_of(queues_, argument), one_of(buffers_, argument), region, kChunkBytes,
                       {digests_.back().get(), count});
 }
@@ -221,7 +221,7 @@ void ClientScript::step(client::RemoteDevice& device, unsigned operation, unsign
     case 12: (void)device.wait(queue, one_of(events_, argument)); break;
     case 13: (void)device.synchronize(queue); break;
     case 14:
-      // past the device, which cannot know then that its connection is of no further use
+      // This ping bypasses the device, which does not learn from it that its connection failed.
       if (argument < 4 && !device.broken() && !device.connection().ping().ok()) device.abandon();
       if (argument == 4) (void)device.drop_cached_buffers();
       if (argument == 5 && !events_.empty()) (void)device.destroy_event(events_.front());

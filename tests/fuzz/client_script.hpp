@@ -1,5 +1,5 @@
 #pragma once
-// A program that uses a remote device, as a script says, and watches its own memory meanwhile.
+// A program that uses a remote device as a script says, and checks its own memory meanwhile.
 
 #include <memory>
 #include <vector>
@@ -10,13 +10,14 @@
 
 namespace ob::fuzz {
 
-/// Every byte of the script is one operation: its low half selects the operation, its high half the
-/// object. Only the elements of regions that were read may change, and nothing once the device is
-/// broken.
+/// Each byte of the script is one operation: its low half selects the operation, its high half the
+/// object. Only the elements of regions that were read may change. Once the device is broken,
+/// nothing may change.
 class ClientScript {
  public:
   ClientScript();
-  /// Connects (transport::connect) and runs the script; then everything is closed and checked.
+  /// Connects (transport::connect) and runs the script; then closes everything and checks the
+  /// memory.
   void run(View script);
 
  private:
@@ -36,7 +37,7 @@ class ClientScript {
   }
 
   std::vector<std::byte> memory_;
-  std::vector<std::byte> expected_;  // of memory_, where nothing was read to
+  std::vector<std::byte> expected_;  // expected bytes of memory_ where nothing was read to
   std::vector<std::uint8_t> may_change_;
   std::size_t used_bytes_ = 0;
   std::vector<std::unique_ptr<Digest[]>> digests_;

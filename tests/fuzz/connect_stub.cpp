@@ -14,7 +14,7 @@ void set_next_stream(std::unique_ptr<transport::Stream> stream) { next_stream = 
 
 }  // namespace fuzz
 
-// The library's own definition is not linked: nothing else of its object file is asked for.
+// The linker does not take the library's definition: no other symbol of its object file is needed.
 Result<std::unique_ptr<transport::Stream>> transport::connect(const std::string&, Deadline,
                                                               const Security*) {
   if (fuzz::next_stream == nullptr) return Status(Code::unavailable, "no stream is left");

@@ -1,6 +1,6 @@
 #pragma once
-// Programs that link connect_stub.cpp open no connection: its transport::connect() returns the
-// stream that set_next_stream() was given.
+// Replaces transport::connect(). Programs that link connect_stub.cpp open no connection; they get
+// the stream that was given to set_next_stream().
 
 #include <memory>
 

@@ -1,6 +1,7 @@
-// The bytes of clients, one connection after another, to a daemon with two null devices of little
-// memory. Besides what the sanitizers see: whatever a client says, the daemon says only whole,
-// well-formed messages, comes to an end, and holds no memory of it afterwards.
+// Sends the bytes of clients, one connection after another, to a daemon with two null devices of
+// little memory. The sanitizers check memory. This target checks that for any bytes the daemon
+// sends only whole, well-formed messages, comes to an end, and holds no memory of the client
+// afterwards.
 
 #include <array>
 #include <chrono>
@@ -21,14 +22,14 @@ namespace ob::fuzz {
 namespace {
 
 constexpr unsigned kDevices = 2;
-// More than the answers to one input need many times over, and little enough to be used up.
+// Many times more than the answers to one input need, but little enough for an input to use up.
 constexpr std::uint64_t kMemoryBytes = std::uint64_t{512} << 10;
 // Offset in the body of hello, join_stream, join_peer and connect_peer.
 constexpr std::size_t kTokenAt = 8;
-// After this time nobody asks for the messages of another daemon any more.
+// After this time a message of another daemon counts as unwanted.
 constexpr std::chrono::milliseconds kUnwanted{20};
 
-// Lives as long as the program: an input meets a daemon that other clients have left.
+// Lives as long as the program: an input meets a daemon that earlier inputs have used.
 struct Daemon {
   std::array<Device*, kDevices> devices{};
   std::unique_ptr<daemon::Server> server;
@@ -41,7 +42,7 @@ struct Daemon {
       devices[i] = device->get();
       made.push_back(std::move(*device));
     }
-    // An input must not make it connect to whatever listens on this machine.
+    // An input must not make the daemon connect to a server on this machine.
     auto created = daemon::Server::create({.may_connect = false}, std::move(made));
     expect(created.ok(), "a server can be made");
     server = std::move(*created);
@@ -54,14 +55,14 @@ struct Daemon {
   }
 };
 
-// The first message of a stream begins with the magic.
+// Returns true for the first message of a stream, which begins with the magic.
 bool opens_stream(const RawMessage& piece) {
   std::uint32_t magic = 0;
   if (piece.body.size() >= sizeof magic) std::memcpy(&magic, piece.body.data(), sizeof magic);
   return magic == wire::kMagic;
 }
 
-// An input cannot know the token of a session that it opens, nor the access key of a mailbox.
+// Inserts a token that an input cannot know: that of a new session, or a mailbox's access key.
 void put_token(RawMessage& piece, const wire::Token& token) {
   wire::Token said;
   if (piece.body.size() < kTokenAt + sizeof said) return;
@@ -74,7 +75,7 @@ bool carries_access_key(const RawMessage& piece) {
   return piece.opcode() == wire::Opcode::join_peer || piece.opcode() == wire::Opcode::connect_peer;
 }
 
-/// One after another on one daemon.
+/// Runs clients one after another on one daemon.
 class Clients {
  public:
   Clients(Daemon& daemon, const Delivery& delivery) : daemon_(daemon), delivery_(delivery) {}
@@ -96,14 +97,14 @@ class Clients {
   }
 
  private:
-  // Another daemon waits until its peer messages are wanted, or the session ends.
+  // The connection of another daemon lasts until its peer messages are wanted or the session ends.
   void run_peer(daemon::Connection& connection) {
     auto done = std::async(std::launch::async, [&] { (void)connection.run(); });
     if (done.wait_for(kUnwanted) != std::future_status::ready) session_.reset();
     done.wait();
   }
 
-  // A session ends with its last connection, unless somebody else holds it.
+  // Joins the session, because a session ends with its last connection.
   void keep(const wire::Token& token) {
     token_ = token;
     if ((delivery_.flags & kKeepsSession) == 0 || session_) return;
@@ -121,7 +122,7 @@ class Clients {
 };
 
 void run(View bytes) {
-  static Daemon& daemon = *new Daemon;  // threads of it may run until the end
+  static Daemon& daemon = *new Daemon;  // its threads may run until the end
   const Input input = parse(bytes);
   {
     Clients clients(daemon, input.delivery);

@@ -1,6 +1,7 @@
-// Decodes arbitrary bytes as every header and body. Besides what the sanitizers see it checks that
-// each message has one encoding (what decodes encodes to the same bytes), and asks what a daemon
-// asks of decoded calls, plans and regions before it has looked at their buffers.
+// Decodes arbitrary bytes as every header and body. The sanitizers check memory. This target also
+// checks that each message has one encoding (a decoded message encodes to the same bytes), and
+// makes the checks that a daemon makes on calls, plans and regions before it looks at their
+// buffers.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +27,7 @@ void expect_equal(View decoded, View again) {
 
 constexpr std::uint64_t kBufferBytes = 1 << 20;
 
-// Checks the sizes of a region: exact if it fits in a buffer, defined in any case.
+// Checks the sizes of a region: exact if it fits in a buffer, and defined in any case.
 void look_at(const Region& region, std::uint64_t chunk_bytes) {
   const std::uint64_t extent = extent_bytes(region);
   const std::uint64_t packed = packed_bytes(region);

@@ -5,7 +5,7 @@
 
 namespace ob::fuzz {
 
-/// Ends the program, which libFuzzer takes for a crash: what we promise did not hold.
+/// Ends the program, which libFuzzer reports as a crash: the library broke a guarantee.
 [[noreturn]] inline void fail(const char* what) {
   std::fprintf(stderr, "broken promise: %s\n", what);
   std::abort();

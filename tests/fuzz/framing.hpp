@@ -1,5 +1,5 @@
 #pragma once
-// Bytes of a stream as messages, whatever the bytes are.
+// Splits the bytes of a stream into messages, for any bytes.
 
 #include <cstring>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace ob::fuzz {
 
-/// One message as it lies in the bytes. What its header says of lengths may be wrong.
+/// One message as it lies in the bytes. The lengths in its header may be wrong.
 struct RawMessage {
   Bytes header;  ///< fewer than kHeaderBytes at the end of the input
   Bytes body;
@@ -40,7 +40,7 @@ inline constexpr std::size_t kQueueAt = 8;
 inline constexpr std::size_t kSequenceAt = 16;
 inline constexpr std::size_t kPayloadBytesAt = 24;
 
-/// Cuts at the lengths that headers say, as far as there are bytes.
+/// Cuts the bytes into messages at the lengths in the headers, as far as there are bytes.
 inline std::vector<RawMessage> split(View bytes) {
   std::vector<RawMessage> pieces;
   const auto take = [&](std::uint64_t wanted) {
@@ -74,7 +74,7 @@ inline Bytes join(const std::vector<RawMessage>& pieces) {
   return bytes;
 }
 
-/// A message with right lengths.
+/// Returns a message with correct lengths.
 inline RawMessage raw_message(wire::Header header, View body, View payload = {}) {
   header.body_bytes = static_cast<std::uint32_t>(body.size());
   header.payload_bytes = payload.size();

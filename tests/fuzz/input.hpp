@@ -1,6 +1,5 @@
 #pragma once
-// An input of a target that talks over a stream: four bytes, a script for our side, the bytes of
-// the peer.
+// The input of a target with a stream: four bytes, a script for our side, the bytes of the peer.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,21 +12,21 @@ namespace ob::fuzz {
 using Bytes = std::vector<std::byte>;
 using View = std::span<const std::byte>;
 
-/// How a stream behaves. Any bytes mean something.
+/// The behaviour of a stream. All byte values are valid.
 struct Delivery {
   std::uint8_t pieces = 0;  ///< 0: all there is at once; else seeds the sizes of the pieces
-  /// 0: everything is taken; below 128: seeds how much is taken at a time; else the peer is gone
-  /// after 64 bytes for each above 128
+  /// 0: all bytes come at once; else the seed for sizes of pieces
+  /// closes the connection after 64 bytes for each unit above 128
   std::uint8_t sends = 0;
-  std::uint8_t flags = 0;  ///< of Flag
+  std::uint8_t flags = 0;  ///< a combination of Flag
 };
 
 enum Flag : std::uint8_t {
   kSharesMemory = 1,
-  kFallsSilent = 2,    ///< at the end of the input the peer is silent; else it is gone
-  kKeepsSession = 4,   ///< daemon: its session outlives a connection, for the next to join
-  kSplitsAtHello = 8,  ///< daemon: a further hello is the first message of a further connection
-  kSegmentKinds = 48,  ///< client: what comes as a segment, one of four
+  kFallsSilent = 2,    ///< at the end of the input the peer is silent; else it closes
+  kKeepsSession = 4,   ///< daemon: a session outlives its connection, the next can join
+  kSplitsAtHello = 8,  ///< daemon: a further hello starts a further connection
+  kSegmentKinds = 48,  ///< client: the kind of an announced segment, one of four
 };
 inline constexpr unsigned kSegmentShift = 4;
 

@@ -1,5 +1,5 @@
-// Writes the inputs that fuzzing begins with, from the golden bytes of every message, a session of
-// each side, and a few that are wrong on purpose:   fuzz_make_seeds FOLDER
+// Writes the inputs with which fuzzing starts, made from the golden bytes of every message, a
+// session of each side, and a few invalid inputs:   fuzz_make_seeds FOLDER
 
 #include <cstdio>
 #include <filesystem>
@@ -54,7 +54,7 @@ void daemon_seeds(const std::filesystem::path& folder) {
     one.push_back(session[session.size() - 5]);  // synchronize
     seed("golden-" + std::to_string(i), {}, one);
   }
-  // So many commands that the daemon grants credits unasked; then more queues than it allows.
+  // Enough commands to make the daemon grant credits unasked; then more queues than it allows.
   std::vector<RawMessage> many(session.begin(), session.begin() + 2);
   many.insert(many.end(), 150, session[15]);  // record
   seed("many-commands", {}, many);
@@ -65,16 +65,16 @@ void daemon_seeds(const std::filesystem::path& folder) {
   }
   seed("many-queues", {}, many);
   std::vector<RawMessage> swapped = session;
-  swapped[0].body[6] ^= std::byte{1};  // of the other byte order
+  swapped[0].body[6] ^= std::byte{1};  // the other byte order
   seed("other-byte-order", {}, swapped);
   swapped[0].body[4] ^= std::byte{1};
   seed("other-version", {}, swapped);
 }
 
 void client_seeds(const std::filesystem::path& folder) {
-  // Operations of ClientScript: 0 a queue, 1 a buffer, 3 write, 4 read, 5 digest, 7 call, 8 a plan,
-  // 9 execute, 10 destroy it, 11 record, 12 wait, 13 synchronize, 14 ping and, with large
-  // arguments, what goes to and from other devices, 2 free.
+  // Operations of ClientScript: 0 creates a queue, 1 a buffer, 2 frees it, 3 writes, 4 reads, 5
+  // digests, 7 calls, 8 creates a plan, 9 executes it, 10 destroys it, 11 records, 12 waits, 13
+  // synchronizes, 14 pings. With large arguments 14 transfers to and from other devices.
   const std::vector<std::string> scripts{
       "\x10\x01\x03\x04\x05\x0d\x02\x01",
       "\x10\x01\x01\x07\x08\x09\x0b\x0c\x0d\x0e\x0a",
@@ -104,7 +104,7 @@ void client_seeds(const std::filesystem::path& folder) {
   write(folder / "refused", assemble({}, script, join({vocabulary[1]})));
 }
 
-// Bytes are actions of shm_fuzz.cpp; odd ones are the peer's.
+// Each byte is an action of shm_fuzz.cpp; odd bytes are the peer's actions.
 void shm_seeds(const std::filesystem::path& folder) {
   const std::vector<std::string> scripts{
       std::string("\x02\x40\x00\x00\x00\x01\x10\x20\x00\x00\x00\x07", 12),

@@ -17,7 +17,7 @@ Message decoded(View body) {
   return std::move(message).value();
 }
 
-// Bodies of messages that must be well formed and no more.
+// Checks bodies that must be well-formed and have no further rules.
 void check_body(Opcode opcode, View body) {
   if (opcode == Opcode::call) return expect(decode_call(body).ok(), "calls decode");
   if (opcode == Opcode::make_plan) return expect(decode_plan(body).ok(), "plans decode");

@@ -1,6 +1,6 @@
 #pragma once
-// Checks that one side of a connection sends only whole, well-formed messages that it may send now,
-// whatever it receives.
+// Checks that one side of a connection sends only whole, well-formed messages that the protocol
+// allows at this time, whatever it receives.
 
 #include <functional>
 
@@ -17,9 +17,9 @@ class MessageChecker {
 
   /// Aborts at the first byte that breaks docs/wire.md.
   void check(View bytes);
-  /// Called with the session's token at a welcome.
+  /// Runs at a welcome, with the session's token.
   std::function<void(const wire::Token&)> on_welcome;
-  /// Called with the access key of a mailbox that was opened.
+  /// Runs when a mailbox is opened, with its access key.
   std::function<void(const wire::Token&)> on_mailbox;
 
  private:
@@ -28,10 +28,10 @@ class MessageChecker {
   void check_daemon(const wire::Header& header, View body);
 
   const Side side_;
-  Bytes gathered_;  // of a header and its body
+  Bytes gathered_;  // the bytes of a header and its body so far
   std::uint64_t payload_left_ = 0;
   std::uint64_t messages_ = 0;
-  std::uint64_t sequence_ = 0;  // of the client's last command
+  std::uint64_t sequence_ = 0;  // sequence of the client's last command
   bool over_ = false;           // no message may follow
 };
 

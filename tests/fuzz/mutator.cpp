@@ -5,7 +5,7 @@
 
 #include "fuzz/body_fields.hpp"
 
-// libFuzzer's own mutations, of the fuzzer or of replay_main.cpp.
+// The mutations of libFuzzer itself, or their replacement in replay_main.cpp.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 namespace ob::fuzz {
@@ -49,7 +49,7 @@ void mutate_bytes(Bytes& bytes, std::size_t longest) {
   bytes.resize(LLVMFuzzerMutate(reinterpret_cast<std::uint8_t*>(bytes.data()), size, bytes.size()));
 }
 
-// A field that the message's field list names. False if there is none.
+// Mutates a field from the message's field list. Returns false if there is none.
 bool mutate_field(Mutant& mutant, RawMessage& piece) {
   const std::vector<BodyField> fields = body_fields(piece.opcode());
   if (fields.empty()) return false;
@@ -68,7 +68,7 @@ void mutate_body(Mutant& mutant, RawMessage& piece) {
   } else if (mutant.one_in(4)) {
     mutate_bytes(piece.body, piece.body.size());
   } else {
-    const bool narrow = mutant.one_in(4);  // a field of 32 bits, else of 64
+    const bool narrow = mutant.one_in(4);  // 32 bits wide, else 64
     const std::size_t width = narrow ? 4 : 8;
     const std::size_t at = width * mutant.below(piece.body.size() / width);
     const std::uint64_t value = interesting(mutant);
@@ -99,7 +99,7 @@ void mutate_delivery(Mutant& mutant) {
 }
 
 void mutate_script(Mutant& mutant) {
-  if (mutant.script.empty() && !mutant.one_in(8)) return;  // this target needs none
+  if (mutant.script.empty() && !mutant.one_in(8)) return;  // this target needs no script
   mutate_bytes(mutant.script, std::min<std::size_t>(mutant.script.size() + 4, 255));
 }
 
@@ -116,7 +116,7 @@ void mutate_order(Mutant& mutant) {
                             static_cast<long>(mutant.below(mutant.messages.size())));
       break;
     case 2: std::swap(mutant.any(), mutant.any()); break;
-    case 3: {  // so many that limits are met
+    case 3: {  // enough copies to meet limits
       const RawMessage piece = mutant.any();
       const std::size_t many = piece.size() < 128 ? 1 + mutant.below(16) : 1;
       for (std::size_t i = 0; i < many; ++i) insert(mutant, piece);
@@ -141,7 +141,7 @@ void mutate_once(Mutant& mutant) {
   }
 }
 
-// A write whose region and payload do not agree ends the connection.
+// Adapts the payload of a write to its region: a mismatch ends the connection.
 void fit_payload(RawMessage& piece) {
   const auto write = wire::decode<wire::Write>(View(piece.body));
   if (!write.ok()) return;

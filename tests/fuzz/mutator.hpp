@@ -1,6 +1,6 @@
 #pragma once
-// Mutates an input of a target with a stream message by message, so that most mutants are framed
-// rightly and get past the first check.
+// Mutates an input of a target with a stream message by message, so that most mutants have valid
+// lengths and pass the first checks.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,16 +10,16 @@
 namespace ob::fuzz {
 
 /// Mutates an input; the contract of LLVMFuzzerCustomMutator.
-/// @param vocabulary messages that may be put in
+/// @param vocabulary messages that a mutation may insert
 std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed,
                    const std::vector<RawMessage>& vocabulary);
 
-/// Puts messages of `second` among those of `first`; the contract of LLVMFuzzerCustomCrossOver.
+/// Inserts messages of `second` into `first`; the contract of LLVMFuzzerCustomCrossOver.
 std::size_t cross_over(View first, View second, std::span<std::uint8_t> out, unsigned seed);
 
 }  // namespace ob::fuzz
 
-// Defines what libFuzzer looks for.
+// Defines the functions that libFuzzer looks for.
 #define OB_FUZZ_MESSAGES(vocabulary)                                                       \
   extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,     \
                                                  std::size_t max_size, unsigned seed) {    \

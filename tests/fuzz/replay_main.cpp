@@ -1,5 +1,5 @@
-// Stands in for libFuzzer where it is not linked: runs a target on every file of its corpus, then
-// on as many mutants of them as fit in a short test:   fuzz_TARGET FOLDER
+// Replaces libFuzzer where it is not linked. Runs a target on every file of its corpus, then on as
+// many mutants as a short test has time for:   fuzz_TARGET FOLDER
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
-// Targets that have none of their own are mutated as bytes.
+// Targets without a mutator of their own get mutations of bytes.
 extern "C" __attribute__((weak)) std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data,
                                                                      std::size_t size,
                                                                      std::size_t max_size,
@@ -27,7 +27,7 @@ namespace {
 using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t kLongest = 12288;
-constexpr int kMutants = 1500;  // a second or two
+constexpr int kMutants = 1500;  // take a second or two
 constexpr int kGenerations = 8;
 
 std::mt19937_64* generator = nullptr;
@@ -47,7 +47,7 @@ std::vector<Bytes> read_corpus(const char* folder) {
   return corpus;
 }
 
-// Runs an input in memory of exactly its size, so that sanitizers see reads beyond it.
+// Runs an input in a block of exactly its size, so that sanitizers see reads beyond it.
 void run(const Bytes& input) {
   const std::unique_ptr<std::uint8_t[]> exactly(new std::uint8_t[input.size()]);
   std::copy(input.begin(), input.end(), exactly.get());

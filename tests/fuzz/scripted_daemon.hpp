@@ -1,16 +1,16 @@
 #pragma once
-// A daemon that answers every command at once, with zeros, and records its answers: inputs for
-// clients are made of them.
+// A daemon that answers every command at once, with zeros, and records its answers. Inputs for
+// clients are made from the records.
 
 #include "fuzz/framing.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::fuzz {
 
-/// Memory: `said` outlives it
+/// Memory: `said` outlives the daemon
 class ScriptedDaemon final : public transport::Stream {
  public:
-  /// @param shares_memory a location and a segment answer locate; else a refusal
+  /// @param shares_memory true: it answers locate with a location and a segment; else it refuses
   ScriptedDaemon(Bytes& said, bool shares_memory) : said_(said), shares_memory_(shares_memory) {}
 
   Result<std::size_t> try_send(std::span<const iovec> parts) override;
@@ -33,7 +33,7 @@ class ScriptedDaemon final : public transport::Stream {
   Bytes& said_;
   const bool shares_memory_;
   Bytes heard_;
-  std::size_t told_ = 0;  // of said_
+  std::size_t told_ = 0;  // bytes of said_ that the client has received
 };
 
 }  // namespace ob::fuzz

@@ -1,6 +1,6 @@
-// A peer that has a shared-memory connection's memory and socket to itself, and does with them what
-// the input says. Besides what the sanitizers see: no call waits, what is received fits, and no
-// descriptor stays open.
+// A peer that writes to the memory and the socket of a shared-memory connection as the input says.
+// The sanitizers check memory. This target checks that no call waits, that received bytes fit, and
+// that no descriptor stays open.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -22,11 +22,11 @@ namespace shm = transport::shm;
 using transport::Deadline;
 using transport::detail::Fd;
 
-constexpr std::size_t kMostDescriptors = 6;  // more than a record has room for
-constexpr unsigned kMostSegments = 32;       // a socket has room for
+constexpr std::size_t kMostDescriptors = 6;  // more than a record holds
+constexpr unsigned kMostSegments = 32;       // the socket holds this many
 constexpr std::size_t kMostBytes = shm::kRingBytes + 4096;
 
-/// Takes values off the input; zeros behind its end.
+/// Takes values from the input; returns zeros behind its end.
 class Source {
  public:
   explicit Source(View bytes) : bytes_(bytes) {}
@@ -154,7 +154,7 @@ class Connection {
         break;
       }
       case 3: (void)stream_.wait(action / 6 % 2 == 0, action / 12 % 2 == 0, Deadline::min()); break;
-      case 4:  // a full socket is waited for
+      case 4:  // would wait if the socket were full
         if (segments_sent_++ < kMostSegments) (void)stream_.send_segment(STDERR_FILENO);
         break;
       default: stream_.shut_down(); break;
@@ -177,7 +177,7 @@ class Connection {
   unsigned segments_sent_ = 0;
 };
 
-// The lowest free descriptor: it says whether one that came was closed.
+// Returns the lowest free descriptor. It tells whether a received descriptor was closed.
 int next_descriptor() {
   const Fd next(::dup(STDERR_FILENO));
   return next.get();

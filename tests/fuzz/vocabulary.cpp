@@ -43,7 +43,7 @@ wire::Hello hello() {
   return hello;
 }
 
-// Numbers the messages as the commands of a connection; the first message is no command.
+// Numbers the messages as the commands of a connection; the first message is not a command.
 void number(std::vector<RawMessage>& said) {
   for (std::size_t i = 1; i < said.size(); ++i) said[i].set_number(kSequenceAt, std::uint64_t{i});
 }
@@ -57,7 +57,7 @@ Region columns(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld, Triangl
           .word_bytes = 8};
 }
 
-// A call with dimensions of 4, flags that are valid in most routines, operands in buffers 1 and 2.
+// A call with dimensions of 4, flags that most routines accept, and operands in buffers 1 and 2.
 RawMessage call(std::string_view name) {
   const Descriptor* routine = routines::find(name);
   expect(routine != nullptr, "the table has the routine");

@@ -29,8 +29,7 @@ TEST(Address, ReadsUnixPath) {
   const auto parsed = parse_address("unix:relative/with:colon and blank");
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(std::get<UnixAddress>(*parsed).path, "relative/with:colon and blank");
-  EXPECT_TRUE(
-      parse_address("unix:" + std::string(107, 'x')).ok());  // what sun_path holds beside its NUL
+  EXPECT_TRUE(parse_address("unix:" + std::string(107, 'x')).ok());  // sun_path without its NUL
 }
 
 TEST(Address, ReadsUcxWithHostAndPort) {

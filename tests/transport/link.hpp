@@ -18,11 +18,11 @@
 
 namespace ob::transport::test {
 
-/// Far beyond anything these tests wait for; only a hang reaches it.
+/// The deadline is far longer than these tests wait for; only a hang reaches it.
 inline Deadline test_deadline() { return Clock::now() + std::chrono::seconds(60); }
 inline Deadline soon() { return Clock::now() + std::chrono::milliseconds(20); }
 
-/// A folder of its own, removed with the files named here.
+/// A folder of the test's own; the destructor removes it with the files named here.
 class Folder {
  public:
   Folder() {
@@ -44,10 +44,10 @@ class Folder {
   std::string path_;
 };
 
-/// The striped ones over so many tcp connections.
+/// The kinds of streams; striped2 and striped3 use two and three tcp connections.
 enum class Kind { tcp, shm, ucx, striped2, striped3 };
 
-/// The transports that were built.
+/// Returns the transports that were built.
 inline std::vector<Kind> transports() {
 #ifdef OB_WITH_UCX
   return {Kind::tcp, Kind::shm, Kind::ucx};
@@ -56,7 +56,7 @@ inline std::vector<Kind> transports() {
 #endif
 }
 
-/// Every kind of stream over them.
+/// Returns every kind of stream over these transports.
 inline std::vector<Kind> kinds() {
   std::vector<Kind> all = transports();
   all.insert(all.end(), {Kind::striped2, Kind::striped3});
@@ -128,7 +128,7 @@ inline StripedPair connect_striped(Listener& listener, std::size_t streams,
   return pair;
 }
 
-/// Blocks far smaller than in use, and no power of two: their ends are met all the time.
+/// A block size far below the usual one, and no power of two: transfers often reach a block's end.
 inline constexpr std::uint32_t kTestBlockBytes = 1021;
 
 inline Pair connect_to(Listener& listener, Kind kind = Kind::tcp) {
@@ -187,7 +187,7 @@ inline std::vector<std::byte> bytes_of(const std::string& text) {
   return {first, first + text.size()};
 }
 
-/// True if a short message gets through both ways.
+/// Returns true if a short message arrives in both directions.
 inline bool talks(Stream& a, Stream& b) {
   const auto said = bytes_of("are you there?");
   std::vector<std::byte> heard(said.size());

@@ -1,4 +1,4 @@
-// Listening and connecting, whatever carries the streams.
+// Listening and connecting with every transport.
 
 #include <sys/socket.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 class Listening : public ::testing::TestWithParam<Kind> {};
 
-/// True if a new client is served, though clients that are gone may stand before it in the queue.
+/// Returns true if a new client is served, even with dead clients before it in the queue.
 bool serves_behind_dead_clients(Listener& listener) {
   const auto greeting = bytes_of("hello");
   auto client = std::async(std::launch::async, [&] {
@@ -45,7 +45,7 @@ TEST_P(Listening, CloseWakesAcceptAndTurnsClientsAway) {
   EXPECT_EQ(waiting.get().code(), Code::unavailable);
   EXPECT_EQ(listener->accept(test_deadline()).status().code(), Code::unavailable);
   EXPECT_EQ(connect(listener->address(), test_deadline()).status().code(), Code::unavailable);
-  listener->close();  // again does no harm
+  listener->close();  // a second call has no effect
 }
 
 TEST_P(Listening, ATakenAddressIsRefusedAndItsOwnerGoesOn) {
@@ -54,8 +54,7 @@ TEST_P(Listening, ATakenAddressIsRefusedAndItsOwnerGoesOn) {
   const Status status = listen(owner->address()).status();
   EXPECT_EQ(status.code(), Code::unavailable) << status.message();
   EXPECT_NE(status.message().find(owner->address()), std::string::npos) << status.message();
-  EXPECT_TRUE(
-      serves_behind_dead_clients(*owner));  // the refused one may have knocked to see who is there
+  EXPECT_TRUE(serves_behind_dead_clients(*owner));  // the refused one may have connected once
 }
 
 TEST_P(Listening, AnAddressCanBeTakenAgainAfterItsListenerEnded) {
@@ -86,7 +85,7 @@ TEST_P(Listening, ClientsThatLeftBeforeTheyWereAcceptedDoNoHarm) {
   Folder folder;
   const auto listener = require(listen(address_in(folder, GetParam())));
   if (GetParam() != Kind::tcp) {
-    // A client waits for its welcome, which nobody sends: it gives up.
+    // A client waits for a welcome that nobody sends, then returns an error.
     EXPECT_EQ(connect(listener->address(), soon()).status().code(), Code::unavailable);
   } else {
     EXPECT_TRUE(connect(listener->address(), test_deadline()).ok());
@@ -122,7 +121,7 @@ TEST(ListeningTcp, AnUnknownHostIsUnavailable) {
 
 TEST(ListeningTcp, AnAddressOfAnotherMachineIsRefused) {
   EXPECT_EQ(listen("192.0.2.1:0").status().code(),
-            Code::unavailable);  // reserved for documentation
+            Code::unavailable);  // the range is reserved for documentation
 }
 
 }  // namespace

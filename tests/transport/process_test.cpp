@@ -1,4 +1,4 @@
-// Streams and other processes: killed peers, forked children, other users.
+// Streams with several processes: killed peers, forked children, other users.
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 namespace ob::transport::test {
 namespace {
 
-/// Runs `work` in a forked child; its result is the exit status.
+/// Runs `work` in a forked child; its result is the child's exit status.
 template <class Work>
 pid_t fork_child(Work work) {
   const pid_t child = ::fork();
@@ -23,7 +23,7 @@ int exit_status(pid_t child) {
   return WEXITSTATUS(status);
 }
 
-/// A pipe on which one process tells another to go on.
+/// A pipe with which one process tells another one to continue.
 class Signal {
  public:
   Signal() {
@@ -45,7 +45,7 @@ class Signal {
 
 class Processes : public ::testing::TestWithParam<Kind> {};
 
-/// A child that connects, greets, and then does nothing until it is killed.
+/// Forks a child that connects, sends a greeting, and then does nothing until it is killed.
 pid_t fork_idle_client(const Listener& listener) {
   const std::string address = listener.address();
   return fork_child([&] {
@@ -134,7 +134,7 @@ TEST_P(Processes, BytesOfAKilledPeerAreStillReceived) {
   const auto listener = require(listen(address_in(folder, GetParam())));
   const pid_t child = fork_idle_client(*listener);
   auto stream = require(listener->accept(test_deadline()));
-  ASSERT_TRUE(stream->wait(true, false, test_deadline()).ok());  // the greeting is there
+  ASSERT_TRUE(stream->wait(true, false, test_deadline()).ok());  // the greeting has arrived
   kill_and_reap(child);
   std::vector<std::byte> heard(5);
   EXPECT_TRUE(receive_all(*stream, heard).ok());
@@ -188,9 +188,9 @@ TEST(OtherUsers, AreRefusedByTheListenerWhichGoesOnServing) {
       return right ? 0 : 1;
     });
   };
-  EXPECT_EQ(exit_status(connect_as_nobody("belongs to another user")), 0);  // the file's mode
+  EXPECT_EQ(exit_status(connect_as_nobody("belongs to another user")), 0);  // by file mode
   ASSERT_EQ(::chmod(folder.socket_path().c_str(), 0666), 0);
-  const pid_t child = connect_as_nobody("refused this user");  // the socket's credentials
+  const pid_t child = connect_as_nobody("refused this user");  // the socket's credentials deny it
   EXPECT_EQ(listener->accept(Clock::now() + std::chrono::seconds(1)).status().code(),
             Code::deadline_exceeded);
   EXPECT_EQ(exit_status(child), 0);
@@ -209,8 +209,7 @@ TEST(OtherUsers, AreRefusedByTheClient) {
     auto listener = listen(address);
     ready.give();
     if (!listener.ok()) return 1;
-    (void)(*listener)->accept(
-        test_deadline());  // root may come in, as far as this side is concerned
+    (void)(*listener)->accept(test_deadline());  // this side accepts root
     return 0;
   });
   ready.take();
@@ -225,8 +224,8 @@ TEST(OtherUsers, RootIsTrusted) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
   Folder folder;
   const auto listener = require(listen("unix:" + folder.socket_path()));
-  // The listener's side asks who is there after becoming an ordinary user: the client is still
-  // root.
+  // The listener reads the peer's credentials after it becomes an ordinary user. The client is
+  // still root.
   const pid_t child = fork_child([&] {
     if (::setuid(kNobody) != 0) return 2;
     return listener->accept(test_deadline()).ok() ? 0 : 1;

@@ -1,4 +1,4 @@
-// Shared memory handed from one side to the other.
+// Shared memory that one side passes to the other.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ TEST(Segments, AreSeenOnBothSides) {
   const Mapped here(memory.get());
   const Mapped there(received.get());
   ASSERT_TRUE(here.ok() && there.ok());
-  memory.reset();  // mappings outlive descriptors
+  memory.reset();  // the mapping stays valid without the descriptor
   for (std::uint64_t& word : here.words()) word = random();
   EXPECT_TRUE(std::equal(here.words().begin(), here.words().end(), there.words().begin()));
   for (std::uint64_t& word : there.words()) word = random();

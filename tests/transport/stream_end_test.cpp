@@ -1,4 +1,4 @@
-// How every stream ends, whatever carries it.
+// Tests of the end of a stream, for every kind of stream.
 
 #include <sys/socket.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 class StreamEnd : public ::testing::TestWithParam<Kind> {};
 
-/// Sends until that fails; the system may take some bytes before it knows of the end.
+/// Sends until a call fails. The system may take some bytes before it knows of the end.
 Status send_until_failure(Stream& stream) {
   const std::vector<std::byte> text(1 << 16);
   for (;;) {
@@ -73,7 +73,7 @@ TEST_P(StreamEnd, ShutDownWakesWaitersOnBothSides) {
   EXPECT_EQ(try_receive(*link.client, {&here, 1}).status().code(), Code::connection_lost);
   EXPECT_EQ(link.client->wait(false, true, test_deadline()).code(), Code::connection_lost);
   EXPECT_EQ(send_until_failure(*link.server).code(), Code::connection_lost);
-  link.client->shut_down();  // again does no harm
+  link.client->shut_down();  // a second call has no effect
 }
 
 TEST_P(StreamEnd, ShutDownWakesASenderThatIsHeldBack) {
@@ -98,7 +98,7 @@ TEST_P(StreamEnd, ShutDownWakesASenderThatIsHeldBack) {
 
 TEST_P(StreamEnd, PollingWithoutWaitingHearsOfTheEnd) {
   Link link(GetParam());
-  // The destructor sends no close notice, as if the process had been killed.
+  // This ends the stream without a close notice, like a killed process.
   ASSERT_EQ(::shutdown(link.server->descriptor(), SHUT_RDWR), 0);
   std::byte byte{};
   Status status;

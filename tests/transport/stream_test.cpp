@@ -1,4 +1,4 @@
-// Tests of byte transfers that run over every kind of stream.
+// Tests of byte transfers over every kind of stream.
 
 #include <climits>
 #include <thread>
@@ -33,7 +33,7 @@ std::vector<std::size_t> random_cuts(Random& random, std::size_t size_bytes) {
   return pieces;
 }
 
-/// Bytes on their way through scattered memory, with poisoned gaps between the pieces.
+/// Bytes that are sent from or received into scattered memory, with poison between the pieces.
 class Scattered {
  public:
   Scattered(Random& random, std::size_t size_bytes) : pieces_(random_cuts(random, size_bytes)) {
@@ -75,7 +75,7 @@ class Scattered {
   }
 
   bool done() const { return first_ == remaining_.size(); }
-  /// A random number of the parts that are left.
+  /// Returns a random number of the remaining parts.
   std::span<const iovec> some(Random& random) const {
     const std::size_t left = remaining_.size() - first_;
     return std::span(remaining_).subspan(first_, ob::test::uniform<std::size_t>(random, 1, left));
@@ -101,7 +101,7 @@ class Scattered {
   std::size_t first_ = 0;
 };
 
-/// One thread drives both directions of one end.
+/// Drives both directions of one end in one thread.
 Status exchange(Stream& stream, Scattered& out, Scattered& in, Random random) {
   while (!out.done() || !in.done()) {
     std::size_t moved = 0;
@@ -138,7 +138,7 @@ Status receive_only(Stream& stream, Scattered& in, Random random) {
   return {};
 }
 
-/// Two random texts to be exchanged, and what came of them.
+/// Two random texts that are exchanged, and the results.
 struct Exchange {
   explicit Exchange(Random& random)
       : up(random_bytes(random, ob::test::uniform<std::size_t>(random, 1, 12'000'000))),
@@ -221,7 +221,7 @@ TEST_P(StreamBytes, SmallMessagesPassToAndFroBetweenSleepers) {
 TEST_P(StreamBytes, AreHeldBackWhileNobodyReceives) {
   Random random = ob::test::fresh_random();
   Link link(GetParam());
-  constexpr std::size_t kBound_bytes = 256u << 20;  // beyond any socket buffer
+  constexpr std::size_t kBound_bytes = 256u << 20;  // larger than any socket buffer
   const auto text = random_bytes(random, 1 << 20);
   std::size_t sent = 0;
   Status status;
@@ -235,7 +235,7 @@ TEST_P(StreamBytes, AreHeldBackWhileNobodyReceives) {
   }
   EXPECT_EQ(status.code(), Code::deadline_exceeded) << "the sender was never stopped";
   EXPECT_GT(sent, 0u);
-  // Everything that was accepted arrives, and there is room again.
+  // All accepted bytes arrive, and then there is room again.
   std::vector<std::byte> received(sent, kPoison);
   ASSERT_TRUE(receive_all(*link.server, received).ok());
   for (std::size_t i = 0; i < sent; ++i)
@@ -248,7 +248,7 @@ TEST_P(StreamBytes, WaitingSenderIsWokenByTheReceiver) {
   Link link(GetParam());
   const std::vector<std::byte> text(64 << 20, std::byte{7});
   auto sender = std::async(std::launch::async, [&] { return send_all(*link.client, text); });
-  // Held back for some time: the receiver starts only when the sender cannot go on.
+  // The sender waits: the receiver starts only when the sender can send no more.
   EXPECT_EQ(sender.wait_for(std::chrono::milliseconds(30)), std::future_status::timeout);
   std::vector<std::byte> received(text.size(), kPoison);
   EXPECT_TRUE(receive_all(*link.server, received).ok());
@@ -340,7 +340,7 @@ TEST_P(StreamBytes, PeersAreNamed) {
     EXPECT_EQ(link.client->peer(), expected);
     EXPECT_EQ(link.server->peer(), expected);
   }
-  // Over a network nobody has proven anything.
+  // A network proves no identity.
   const bool proven = GetParam() == Kind::shm;
   for (const Stream* end : {link.client.get(), link.server.get()}) {
     EXPECT_EQ(end->user(), proven ? "uid " + std::to_string(::geteuid()) : "");

@@ -1,5 +1,5 @@
-// Tests of striping alone: the stream that each byte travels on, and the result when one of the
-// streams ends. stream_test.cpp and stream_end_test.cpp run over every stream.
+// Tests of striping itself: the stream that each byte travels on, and the result when one of the
+// streams ends. stream_test.cpp and stream_end_test.cpp cover every kind of stream.
 
 #include "transport/striped_stream.hpp"
 
@@ -17,7 +17,7 @@ using Random = std::mt19937_64;
 
 constexpr std::byte kPoison{0xA5};
 
-/// One end striped, the other one left as the connections that it consists of.
+/// A connection with one striped end. The other end stays the single connections.
 struct Opened {
   Opened(std::size_t streams, std::uint32_t block_bytes)
       : listener(require(listen("127.0.0.1:0"))) {
@@ -44,7 +44,7 @@ std::vector<std::byte> counting(std::size_t size_bytes) {
   return bytes;
 }
 
-/// The bytes of `all` that travel on stream number `index`, by the rule of docs/wire.md.
+/// Returns the bytes of `all` that travel on stream `index`, by the rule of docs/wire.md.
 std::vector<std::byte> share(const std::vector<std::byte>& all, std::size_t index,
                              std::size_t streams, std::size_t block_bytes) {
   std::vector<std::byte> bytes;
@@ -67,7 +67,7 @@ TEST(StripedStream, EachBlockTravelsOnItsStream) {
         EXPECT_TRUE(heard == expected) << streams << " streams, stream " << i;
         EXPECT_EQ(*try_receive(*link.peers[i], heard), 0u) << "more than its share";
       }
-      for (std::size_t i = streams; i-- > 0;) {  // the last come first
+      for (std::size_t i = streams; i-- > 0;) {  // the last stream sends first
         ASSERT_TRUE(send_all(*link.peers[i], share(up, i, streams, block_bytes)).ok());
       }
       std::vector<std::byte> heard(up.size(), kPoison);
@@ -77,7 +77,7 @@ TEST(StripedStream, EachBlockTravelsOnItsStream) {
   }
 }
 
-/// Random pieces of [done, size), as parts for one call.
+/// Returns random pieces of [done, size) as parts for one call.
 std::vector<iovec> some_parts(Random& random, std::span<std::byte> left) {
   std::vector<iovec> parts;
   const auto count = ob::test::uniform<std::size_t>(random, 1, 200);
@@ -163,7 +163,7 @@ TEST(StripedStream, TheEndOfAnyStreamIsTheEnd) {
     Opened link(3, 4096);
     std::byte byte{};
     auto receiver = std::async(std::launch::async, [&] {
-      return receive_all(*link.striped, {&byte, 1});  // waits for stream 0
+      return receive_all(*link.striped, {&byte, 1});  // this waits for stream 0
     });
     link.peers[dead].reset();
     EXPECT_EQ(receiver.get().code(), Code::connection_lost) << dead;
@@ -189,7 +189,7 @@ TEST(StripedStream, LastWordsArriveAlthoughAnotherStreamEndedBefore) {
     const Status status = receive_all(*link.striped, heard);
     return status.ok() ? heard : std::vector<std::byte>();
   });
-  // By now the receiver waits, and has seen the ends.
+  // The receiver now waits, and has seen the ends of the other streams.
   EXPECT_EQ(receiver.wait_for(std::chrono::milliseconds(30)), std::future_status::timeout);
   ASSERT_TRUE(send_all(*link.peers[0], bytes_of("refused")).ok());
   EXPECT_EQ(receiver.get(), bytes_of("refused"));

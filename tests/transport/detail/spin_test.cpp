@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::chrono::microseconds kLongest{20};
 
-/// True if the wait polled, in vain.
+/// Returns true if the wait polled without success.
 bool polls_in_vain(Spin& spin) {
   int looks = 0;
   EXPECT_FALSE(spin.until(

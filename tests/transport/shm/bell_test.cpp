@@ -10,7 +10,7 @@ namespace {
 
 using namespace ob::transport::test;
 
-/// Sleeps until `ring` wakes it; a sleeper that nobody wakes reaches the deadline.
+/// Returns true if `ring` wakes a sleeper before the deadline.
 template <class Ring>
 bool is_woken(bool receiver, bool sender, Ring ring) {
   BellWords words{};
@@ -58,13 +58,13 @@ TEST_F(Bells, ASendRingsOnlyForASleepingReceiver) {
 }
 
 TEST_F(Bells, AReceiveRingsOnlyForASleepingSenderOnceThereIsRoomWorthIt) {
-  client.to_server().head.store(kRingBytes);  // full
+  client.to_server().head.store(kRingBytes);  // the ring is full
   std::vector<std::byte> some(1000);
   ASSERT_EQ(require(try_receive(*client.server, some)), some.size());
   client.bell().sleeping_receivers.store(1);
   client.bell().sleeping_senders.store(1);
   ASSERT_EQ(require(try_receive(*client.server, some)), some.size());
-  EXPECT_EQ(client.bell().rings.load(), 0u);  // 2000 bytes of room are not worth a wake-up
+  EXPECT_EQ(client.bell().rings.load(), 0u);  // 2000 bytes of room need no wake-up
   std::vector<std::byte> rest(kRingBytes);
   ASSERT_EQ(require(try_receive(*client.server, rest)), kRingBytes - 2 * some.size());
   EXPECT_GT(client.bell().rings.load(), 0u);

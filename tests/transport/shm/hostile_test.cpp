@@ -1,4 +1,4 @@
-// Peers that do not play by the rules: a raw socket and raw shared memory instead of a Stream.
+// Peers that break the rules: a raw socket and raw shared memory instead of a Stream.
 
 #include <poll.h>
 #include <sys/mman.h>
@@ -98,7 +98,7 @@ TEST_F(Hostile, MemoryCannotBeTruncatedUnderTheServer) {
   EXPECT_NE(::ftruncate(memory.get(), 0), 0);
 }
 
-/// A listener that answers its one client with a record and descriptors of the test's choice.
+/// Connects to a listener that answers its one client with the given record and descriptors.
 Status connect_to_raw_listener(const Record& record, std::size_t record_bytes,
                                std::span<const int> fds) {
   Folder folder;

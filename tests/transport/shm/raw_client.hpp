@@ -1,5 +1,5 @@
 #pragma once
-// One end of a connection without a Stream: the socket and the memory, to do with as a test likes.
+// One end of a connection without a Stream: a test uses the socket and the memory directly.
 
 #include <sys/socket.h>
 
@@ -11,7 +11,7 @@
 
 namespace ob::transport::shm {
 
-/// A client that has the connection's memory to itself.
+/// A client that gives a test the connection's memory.
 struct RawClient {
   explicit RawClient(Listener& listener)
       : socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {

@@ -10,7 +10,7 @@
 namespace ob::transport::shm {
 namespace {
 
-/// A ring with walls of poison on both sides.
+/// A ring with poison before and behind it.
 struct Ring {
   Ring() : memory(kWall_bytes + kRingBytes + kWall_bytes, kPoison) {}
   bool walls_stand() const {
@@ -121,10 +121,10 @@ TEST(Ring, AnIndexThatRunsBackwardsIsFound) {
 TEST(Ring, OurOwnIndicesAreNotReadBack) {
   Ring ring;
   std::vector<std::byte> bytes(100, std::byte{7});
-  ring.indices.head.store(12345);  // the sender's own
+  ring.indices.head.store(12345);  // written by the sender itself
   EXPECT_EQ(send(ring, bytes), 100u);
   EXPECT_EQ(ring.indices.head.load(), 100u);
-  ring.indices.tail.store(50);  // the receiver's own
+  ring.indices.tail.store(50);  // written by the receiver itself
   std::vector<std::byte> taken(200);
   EXPECT_EQ(receive(ring, taken), 100u);
   EXPECT_EQ(ring.indices.tail.load(), 100u);

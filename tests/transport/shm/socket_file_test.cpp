@@ -43,7 +43,7 @@ TEST_F(SocketFiles, AreRemovedAtTheEnd) {
 TEST_F(SocketFiles, LeftByTheDeadAreReplaced) {
   {
     auto stale = require(
-        shm::create_socket_file({folder.socket_path()}));  // closes without removing its file
+        shm::create_socket_file({folder.socket_path()}));  // this closes without removing the file
   }
   ASSERT_TRUE(exists());
   const auto listener = require(listen(address));

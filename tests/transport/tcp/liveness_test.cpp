@@ -1,5 +1,5 @@
-// A peer whose machine falls silent, and one who is merely busy. The silent machine is a network of
-// its own whose interface goes down.
+// A peer whose machine falls silent, and a peer that is only busy. The silent machine is a network
+// namespace whose interface goes down.
 
 #include <net/if.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ bool set_loopback(bool up) {
 
 constexpr int kCannot = 77;
 
-/// Runs `work` in a forked child with a network of its own.
+/// Runs `work` in a forked child with a network namespace of its own.
 template <class Work>
 int in_own_network(Work work) {
   const pid_t child = ::fork();
@@ -67,7 +67,7 @@ TEST(Liveness, APeerThatIsTooBusyToReceiveIsNotGivenUp) {
   std::size_t sent = 0;
   Status status;
   const Deadline busy_until =
-      Clock::now() + std::chrono::seconds(9);  // well beyond what a silent peer gets
+      Clock::now() + std::chrono::seconds(9);  // much longer than the limit for a silent peer
   while (status.ok()) {
     auto accepted = try_send(*link.client, text);
     ASSERT_TRUE(accepted.ok()) << accepted.status().message();

@@ -1,4 +1,4 @@
-// Streams inside TLS: that they are streams, and that nobody gets one who should not.
+// Streams inside TLS: they work like other streams, and refuse everybody without a valid key.
 
 #include <cstdlib>
 #include <thread>
@@ -21,7 +21,7 @@ struct Ends {
   std::shared_ptr<const Security> daemon = key("good", Side::daemon);
 };
 
-// Two ends of a TCP connection, each secured; what each side was told.
+// Two ends of a TCP connection, each of them secured, and the status of each side.
 struct SecureLink {
   explicit SecureLink(const Ends& ends = {}) : raw(Kind::tcp) {
     server = require(ends.daemon->accept_over(std::move(raw.server)));
@@ -37,7 +37,7 @@ struct SecureLink {
     answering.join();
   }
 
-  // A client hears of its refusal when it waits for an answer.
+  // A client learns that it is refused when it waits for an answer.
   Status greet() {
     std::byte byte{1};
     OB_RETURN_IF_ERROR(send_all(*client, {&byte, 1}));
@@ -66,7 +66,7 @@ std::vector<std::byte> random_bytes(std::mt19937_64& random, std::size_t size_by
   return bytes;
 }
 
-// Sends in random parts, several at once.
+// Sends random parts, several in one call.
 Status send_in_parts(Stream& stream, std::span<const std::byte> bytes, std::mt19937_64& random) {
   while (!bytes.empty()) {
     std::vector<iovec> parts;
@@ -136,7 +136,7 @@ TEST(Tls, CarriesThemInTheClearIfBothAgree) {
   }
 }
 
-// A daemon with a silent client must not use up a core, and whoever waits must hear of the time.
+// A daemon with a silent client must not use up a core, and a waiting side must meet its deadline.
 TEST(Tls, WaitersSleepUntilBytesCome) {
   for (const bool plain : {false, true}) {
     SecureLink link({key("good", Side::client, plain), key("good", Side::daemon, plain)});
@@ -163,7 +163,7 @@ TEST(Tls, WhatTravelsCannotBeRead) {
   const Ends ends;
   Link below(Kind::tcp);
   Link beyond(Kind::tcp);
-  // Everything that the client sends passes here.
+  // This relay passes on all bytes that the client sends, and records them.
   std::vector<std::byte> overheard;
   std::thread relay([&] {
     std::vector<std::byte> some(1 << 16);
@@ -201,7 +201,7 @@ TEST(Tls, WhatTravelsCannotBeRead) {
 TEST(Tls, WhoIsNotOfThePoolGetsNoStream) {
   for (const char* name : {"stranger", "swapped", "expired", "upstart"}) {
     for (const Side side : {Side::client, Side::daemon}) {  // daemons open streams, too
-      if (name == std::string("swapped")) continue;         // of the pool, in another role
+      if (name == std::string("swapped")) continue;         // of the pool in another role
       SecureLink client({key(name, side), key("good", Side::daemon)});
       EXPECT_FALSE(client.client_said.ok()) << name;
       EXPECT_FALSE(client.server_said.ok()) << name;
@@ -216,7 +216,7 @@ TEST(Tls, WhoIsNotOfThePoolGetsNoStream) {
   }
 }
 
-// TLS does not decide what such a peer may ask for.
+// A peer is a client or a daemon. TLS does not decide what each of them may ask for.
 TEST(Tls, WhoOpensAStreamIsAClientOrADaemonAndTheOtherSideKnowsWhich) {
   for (const bool plain : {false, true}) {
     for (const Side side : {Side::client, Side::daemon}) {
@@ -225,7 +225,7 @@ TEST(Tls, WhoOpensAStreamIsAClientOrADaemonAndTheOtherSideKnowsWhich) {
       ASSERT_TRUE(link.client_said.ok()) << link.client_said.message();
       ASSERT_TRUE(link.server_said.ok()) << link.server_said.message();
       EXPECT_EQ(link.server->from_daemon(), is_daemon);
-      EXPECT_FALSE(link.client->from_daemon());  // nobody opened it
+      EXPECT_FALSE(link.client->from_daemon());  // this end opened the stream
       const std::string name = is_daemon ? "daemon of good" : "client of good";
       EXPECT_EQ(link.server->user(), "certificate " + name);
       expect_both_ways(*link.client, *link.server, 1 << 20);
@@ -276,7 +276,7 @@ TEST(Tls, AMuteDaemonIsGivenUp) {
   EXPECT_EQ(made.status().code(), Code::deadline_exceeded);
 }
 
-// A replay of a client's bytes opens no connection.
+// Replayed bytes of a client open no connection.
 TEST(Tls, ARecordedConversationDoesNotOpenAnother) {
   std::vector<std::byte> recorded;
   {
@@ -324,7 +324,7 @@ TEST(Tls, GarbageEndsTheStream) {
     Link link(Kind::tcp);
     auto server = require(key("good", Side::daemon)->accept_over(std::move(link.server)));
     auto garbage = random_bytes(random, ob::test::uniform<std::size_t>(random, 1, 20'000));
-    if (i % 2 == 0) garbage[0] = std::byte{22};  // begins like a handshake
+    if (i % 2 == 0) garbage[0] = std::byte{22};  // it starts like a handshake
     ASSERT_TRUE(send_all(*link.client, garbage).ok());
     link.client->shut_down();
     std::byte byte{};

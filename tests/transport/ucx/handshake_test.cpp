@@ -1,5 +1,5 @@
-// How a connection over UCX is set up, and who is turned away. One side of the control channel is
-// spoken by hand.
+// Tests the set-up of a connection over UCX, and the peers that are refused. The test itself writes
+// the messages of one side of the control channel.
 
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +28,7 @@ std::string control_address(const Listener& listener) {
   return listener.address().substr(std::string("ucx:").size());
 }
 
-/// Somebody who listens on plain tcp and says `hello` to the one who comes.
+/// Connects to a listener on plain tcp that sends `hello` to its client.
 Status connect_to_one_who_says(const std::vector<std::byte>& hello) {
   const auto listener = require(listen("127.0.0.1:0"));
   auto client = std::async(std::launch::async, [&] {
@@ -90,7 +90,7 @@ TEST(UcxHandshake, WordsThatAreNoHelloAreRefused) {
             Code::protocol_error);
 }
 
-/// A client of our listener whose UCX side is in the test's hands.
+/// A client of our listener; the test drives its UCX side itself.
 struct ByHand {
   ByHand() {
     control = require(connect(control_address(*listener), test_deadline()));
@@ -106,7 +106,7 @@ struct ByHand {
     }
     EXPECT_TRUE(ucx::HelloSender(channel->hello()).advance(*control).ok());
   }
-  /// Sends `text` under `token`, as the next bytes of the stream.
+  /// Sends `text` under `token` as the next bytes of the stream.
   void say(const Token& token, const std::string& text) {
     const std::span<std::byte> space = channel->send_ring().reserve();
     const auto bytes = bytes_of(text);
@@ -118,7 +118,7 @@ struct ByHand {
     }
     channel->send(bytes.size());
   }
-  /// Lets both sides work until the server has a byte, or for a while.
+  /// Lets both sides progress until the server has a byte or the deadline passes.
   Status server_hears(Deadline deadline) {
     for (;;) {
       channel->progress();
@@ -147,7 +147,7 @@ TEST(UcxHandshake, MessagesWithoutTheTokenAreThrownAway) {
   EXPECT_EQ(*received, 0u);
   stranger.control->shut_down();
   EXPECT_EQ(receive_all(*stranger.server, {&byte, 1}).code(), Code::connection_lost);
-  (void)stranger.channel.release();  // nobody answered it: see ~Worker()
+  (void)stranger.channel.release();  // the server never answered: see ~Worker()
 }
 
 TEST(UcxHandshake, TheSameMessagesWithTheTokenAreHeard) {
@@ -169,7 +169,7 @@ TEST(UcxHandshake, EachConnectionHasItsOwnTokens) {
   EXPECT_NE(first.of_server.token, first.channel->hello().token);
 }
 
-/// Local addresses, as the system prints them, of this process's listening sockets.
+/// Returns the local addresses of this process's listening sockets, in the system's notation.
 std::vector<std::string> listening() {
   std::vector<std::string> inodes;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -179,12 +179,12 @@ std::vector<std::string> listening() {
   std::vector<std::string> addresses;
   std::ifstream table("/proc/self/net/tcp");
   std::string line;
-  std::getline(table, line);  // the heading
+  std::getline(table, line);  // skips the heading
   while (std::getline(table, line)) {
     std::istringstream words(line);
     std::vector<std::string> word;
     for (std::string next; words >> next;) word.push_back(next);
-    if (word.size() < 10 || word[3] != "0A") continue;  // not listening
+    if (word.size() < 10 || word[3] != "0A") continue;  // not a listening socket
     const std::string socket = "socket:[" + word[9] + "]";
     if (std::find(inodes.begin(), inodes.end(), socket) != inodes.end())
       addresses.push_back(word[1].substr(0, 8));
@@ -193,7 +193,7 @@ std::vector<std::string> listening() {
 }
 
 TEST(UcxHandshake, OnLoopbackNothingListensElsewhere) {
-  // A stranger in the network must not reach UCX's port when the daemon's is on loopback.
+  // If the daemon listens on loopback, so must UCX: other machines must not reach its port.
   const Link link(Kind::ucx);
   const auto addresses = listening();
   EXPECT_GE(addresses.size(), 3u) << "the listener's, and UCX's on both sides";

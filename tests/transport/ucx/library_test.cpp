@@ -1,5 +1,5 @@
-// UCX in somebody else's process: it must leave signals and memory functions alone. A program of
-// its own, since UCX is loaded once.
+// UCX in a process of the user: it must not change signals and memory functions. This is a program
+// of its own, because UCX is loaded once per process.
 
 #include "transport/ucx/library.hpp"
 
@@ -24,7 +24,7 @@ struct Handlers {
   }
 };
 
-/// The first instructions of a function, which a patch replaces.
+/// Returns the first instructions of a function, which a patch would replace.
 std::array<std::byte, 16> code_of(const char* name) {
   std::array<std::byte, 16> code{};
   const void* const function = ::dlsym(RTLD_DEFAULT, name);
@@ -43,7 +43,7 @@ TEST(UcxLibrary, LeavesSignalsMemoryFunctionsAndEnvironmentAlone) {
   std::vector<std::array<std::byte, 16>> code;
   for (const char* const name : kMemoryFunctions) code.push_back(code_of(name));
 
-  Link link(Kind::ucx);  // loads it and uses all of it
+  Link link(Kind::ucx);  // loads UCX and uses all of it
   ASSERT_TRUE(talks(*link.client, *link.server));
   ASSERT_TRUE(ucx::library().ok());
 

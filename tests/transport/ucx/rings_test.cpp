@@ -1,4 +1,4 @@
-// The two ends of a channel without UCX between them.
+// Tests the two ends of a channel without UCX between them.
 
 #include <cstring>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-/// The pieces in flight. They arrive in any order, as in a network with several paths.
+/// A piece in flight. Pieces arrive in any order, as in a network with several paths.
 struct Flight {
   std::uint64_t offset;
   std::vector<std::byte> data;
