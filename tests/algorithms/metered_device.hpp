@@ -22,8 +22,8 @@ struct Meter {
   std::uint64_t read_bytes = 0;
   int refusals = 0;
   /// The commands in the order of submission: w is write(), c is call(), r is read(), e is
-  /// record(), h is wait(), s is synchronize(). A capital letter is a command on another queue than
-  /// the first command.
+  /// record(), h is wait(), s is synchronize(). A capital letter marks a command on a queue other
+  /// than the queue of the first command.
   std::string commands;
   std::uint64_t first_queue = 0;
 };

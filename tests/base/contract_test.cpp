@@ -1,4 +1,4 @@
-// Failed checks stop debug builds with a clear message and cost nothing in the others.
+// A failed check stops a debug build with a clear message. It costs nothing in other builds.
 
 #include "base/contract.hpp"
 
@@ -25,7 +25,7 @@ static_assert(divided(6, 3) == 2);  // a check that holds may be part of a const
 TEST(ContractTest, ChecksThatHoldDoNothing) {
   OB_EXPECT(true);
   OB_ASSERT(1 + 1 == 2);
-  OB_ENSURE(std::is_same_v<int, int>);  // the comma is one of a template
+  OB_ENSURE(std::is_same_v<int, int>);  // the comma belongs to a template
   SUCCEED();
 }
 

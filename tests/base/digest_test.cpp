@@ -1,4 +1,4 @@
-// Digests and chunks: contents alone count, every referenced element does, no other.
+// Digests and chunks depend on the contents only: on every referenced element and no other.
 
 #include "base/digest.hpp"
 
@@ -39,7 +39,7 @@ Region random_region(std::mt19937_64& random) {
   return region;
 }
 
-// Vectors of the algorithm's specification and its reference program (seed 0).
+// Test vectors from the algorithm's specification and its reference program (seed 0).
 TEST(Digest, IsXxh3) {
   EXPECT_EQ(digest(nullptr, {0, 1, Triangle::full, 0, 1, 1}),
             (Digest{0x6001C324468D497FULL, 0x99AA06D3014798D8ULL}));
@@ -82,7 +82,7 @@ TEST(Digest, EveryReferencedByteCountsAndNoOther) {
   }
 }
 
-// Cold, aligned, or neither: the loops for wide registers must agree with the plain one.
+// Cold, aligned, or neither: the loops for wide registers must agree with the plain loop.
 TEST(Digest, IsTheSameInOnePieceAndInMany) {
   auto random = test::fresh_random();
   std::vector<std::byte> memory(1 << 20);

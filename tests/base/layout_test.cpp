@@ -1,4 +1,4 @@
-// Layouts and their cursors against a naive enumeration of every byte's place.
+// Compares layouts and their cursors with a simple enumeration of every byte's place.
 
 #include "base/layout.hpp"
 
@@ -15,7 +15,7 @@ namespace ob {
 namespace {
 
 using test::uniform;
-// of every byte, in packed order, from the layout's base
+// The offsets of all bytes from the layout's base, in packed order.
 using Offsets = std::vector<std::int64_t>;
 
 bool referenced(Triangle triangle, std::uint64_t i, std::uint64_t j) {
@@ -59,7 +59,7 @@ Offsets oracle(std::uint32_t element_bytes, std::span<const Layout::Dimension> d
   return offsets;
 }
 
-// Walks the layout, advancing by random parts of pieces.
+// Walks through the layout. Advances by random parts of pieces.
 Offsets walked(const Layout& layout, const std::byte* base, std::mt19937_64& random) {
   Offsets offsets;
   Layout::Cursor cursor(layout);
@@ -75,7 +75,7 @@ Offsets walked(const Layout& layout, const std::byte* base, std::mt19937_64& ran
   return offsets;
 }
 
-// The longest piece a cursor gives.
+// Returns the longest piece that a cursor returns.
 std::uint64_t longest_piece(const Layout& layout) {
   std::uint64_t longest = 0;
   for (Layout::Cursor cursor(layout); !cursor.done(); cursor.advance(cursor.piece().size())) {
@@ -125,7 +125,7 @@ struct Strided {
   std::vector<Layout::Dimension> dimensions;
 };
 
-// Strides that often continue the faster dimensions (so that merging is met), are negative, or
+// Returns strides that often continue the faster dimensions (to test merging), are negative, or
 // leave gaps.
 Strided random_strided(std::mt19937_64& random) {
   Strided s{static_cast<std::uint32_t>(uniform(random, 1, 16)), {}};
@@ -165,9 +165,9 @@ TEST(Layout, NeighboursThatAreContiguousAreMerged) {
   const auto piece = [&](std::vector<D> dimensions) {
     return Layout::strided(memory, 8, dimensions).piece_bytes();
   };
-  EXPECT_EQ(piece({{2, 96}, {3, 32}, {4, 8}}), 192u);  // everything
+  EXPECT_EQ(piece({{2, 96}, {3, 32}, {4, 8}}), 192u);  // all dimensions
   EXPECT_EQ(piece({{2, 100}, {3, 32}, {4, 8}}), 96u);  // a gap after the second
-  EXPECT_EQ(piece({{2, 96}, {3, 32}, {4, -8}}), 8u);   // backwards
+  EXPECT_EQ(piece({{2, 96}, {3, 32}, {4, -8}}), 8u);   // a negative stride
   EXPECT_EQ(piece({{2, 96}, {1, 777}, {4, 8}}), 32u);  // a dimension of one has no stride
   EXPECT_EQ(piece({{2, 32}, {1, 777}, {4, 8}}), 64u);
   EXPECT_EQ(piece({}), 8u);
@@ -180,7 +180,7 @@ TEST(Layout, NeighboursThatAreContiguousAreMerged) {
   EXPECT_TRUE(Layout::bytes(memory, 4096).contiguous());
 }
 
-// 3 x 3 without diagonal has 3 elements, as many as a column: not to be taken for one column.
+// A triangle of 3 x 3 without diagonal has 3 elements, like a column, but it is not one column.
 TEST(Layout, TrianglesAreContiguousOnlyIfTheyAreOnePiece) {
   std::byte memory[1024];
   for (const Triangle triangle : {Triangle::upper_strict, Triangle::lower_strict}) {
@@ -190,7 +190,7 @@ TEST(Layout, TrianglesAreContiguousOnlyIfTheyAreOnePiece) {
   EXPECT_FALSE(Layout::matrix(memory, {0, 8, Triangle::upper, 3, 2, 3}).contiguous());
 }
 
-// Would take longer than anybody waits if columns without elements were visited one by one.
+// This would take very long if columns without elements were visited one by one.
 TEST(Layout, WideMatricesEndWithTheirLastElement) {
   std::byte memory[64];
   const Layout layout =
@@ -229,8 +229,7 @@ TEST(Layout, ACopiedCursorRepeatsFromItsPlace) {
 
 constexpr std::byte kPoison{0xA5};
 
-// Two layouts of as many bytes, cut differently: a triangle and what a strided array of its size
-// may look like.
+// Copies between layouts of the same number of bytes that are cut into different pieces.
 TEST(Copy, MovesEveryByteAndTouchesNoOther) {
   auto random = test::fresh_random();
   for (int round = 0; round < 2000; ++round) {
@@ -285,7 +284,7 @@ TEST(GatherScatter, PackAndUnpackInPartsAndLeaveGapsAlone) {
       at += part;
     }
     EXPECT_TRUE(writer.done());
-    EXPECT_EQ(scatter({packed.data(), 1}, writer), 0u);  // nowhere to go
+    EXPECT_EQ(scatter({packed.data(), 1}, writer), 0u);  // no room is left
     ASSERT_EQ(destination, expected);
   }
 }

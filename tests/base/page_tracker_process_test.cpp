@@ -28,7 +28,7 @@ bool unwritten(PageTracker& tracker, AddressRange range, PageTracker::Epoch sinc
   return tracker.look(range).unwritten(range, since);
 }
 
-// Expectations of the child end it with status 1.
+// Runs `check` in a child. The child exits with status 1 if an expectation failed.
 template <class Check>
 void in_child(Check check) {
   const pid_t child = fork();
@@ -42,7 +42,7 @@ void in_child(Check check) {
   EXPECT_EQ(status, 0);
 }
 
-// Numbers of descriptors that are such files.
+// Returns the descriptors of files of this kind.
 std::vector<int> descriptors(const std::string& kind) {
   std::vector<int> found;
   DIR* const directory = opendir("/proc/self/fd");
@@ -58,7 +58,7 @@ std::vector<int> descriptors(const std::string& kind) {
   return found;
 }
 
-// A userfaultfd of the program, which tracks as ours does.
+// A userfaultfd of the program itself, which tracks pages like the library's.
 class ForeignWatch {
  public:
   ForeignWatch() {
@@ -106,7 +106,7 @@ TEST(PageTrackerProcess, AChildClosesWhatItInherited) {
   if (!test::tracks(tracker)) return;
   const Mapping memory(8 * kPage);
   const PageTracker::Epoch since = arm(tracker, memory.all());
-  tracker.close_inherited();  // of the parent: nothing
+  tracker.close_inherited();  // in the parent there are none
   EXPECT_TRUE(unwritten(tracker, memory.all(), since));
   in_child([&] {
     tracker.close_inherited();
@@ -150,7 +150,7 @@ TEST(PageTrackerProcess, AProgramMayCloseTheDescriptorsAndUseTheirNumbers) {
   }
 }
 
-// The program's own protection says nothing: it is set anew when the program likes.
+// The program's own protection proves nothing: the program may set it again at any time.
 TEST(PageTrackerProcess, MemoryWatchedBySomebodyElseCountsAsWritten) {
   PageTracker tracker;
   if (!test::tracks(tracker)) return;

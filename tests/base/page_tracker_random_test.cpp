@@ -1,5 +1,5 @@
-// Several who watch overlapping memory that changes at random: what counts as unwritten must hold
-// what it held.
+// Several watchers of overlapping memory that changes at random. Memory that counts as unwritten
+// must have its old contents.
 
 #include <algorithm>
 #include <cstring>
@@ -55,7 +55,7 @@ class Scene {
     watcher.then.assign(at, at + watcher.bytes);
   }
 
-  // The whole, or a part of it.
+  // Looks at a random part, or at all memory.
   void look(const Watcher& watcher) {
     if (watcher.bytes == 0) return;
     const std::size_t skip = test::uniform<std::size_t>(random_, 0, watcher.bytes - 1);
@@ -91,7 +91,7 @@ class Scene {
     } else if (way < 34) {
       std::byte* const to = memory_.page(test::uniform<std::size_t>(random_, 0, kPages - count));
       if (to + bytes <= at || at + bytes <= to) std::memcpy(to, at, bytes);
-    } else if (way < 36) {  // pages change places: away from `at`, which gets new ones
+    } else if (way < 36) {  // a page moves from `at`, which gets a new page
       std::byte* const to = memory_.page(test::uniform<std::size_t>(random_, 0, kPages - 1));
       if (to == at) return;
       EXPECT_EQ(mremap(at, kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, to), to);

@@ -1,5 +1,5 @@
-// The kernel's page tracking: every way to change memory is noticed, of the pages it touches and no
-// others; what cannot be tracked counts as written.
+// The kernel's page tracking notices every kind of change, in the changed pages and in no others.
+// Memory that cannot be tracked counts as written.
 
 #include "base/page_tracker.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 using test::kPage;
 using test::Mapping;
 
-// Runs in a child, whose exit status is the outcome.
+// Runs `check` in a child. The child's exit status is the result.
 bool in_child(const std::function<bool()>& check) {
   const pid_t child = fork();
   if (child == 0) _exit(check() ? 0 : 1);
@@ -40,7 +40,7 @@ class PageTrackerTest : public testing::Test {
   bool unwritten(AddressRange range, PageTracker::Epoch since) {
     return tracker.look(range).unwritten(range, since);
   }
-  // Arms all, makes the change, and expects it to be noticed in `written` pages from `first`.
+  // Arms all pages, makes the change, and expects a report of `written` pages from `first`.
   void expect_noticed(const char* what, const Mapping& memory, std::size_t first,
                       std::size_t written, const std::function<void()>& change) {
     SCOPED_TRACE(what);
@@ -191,7 +191,7 @@ TEST_F(PageTrackerTest, MovedMemoryCountsAsWritten) {
   });
 }
 
-// A mapping is watched whole: in pieces it could not be moved or resized in one step.
+// A mapping is watched as a whole: in parts it could not be moved or resized in one step.
 TEST_F(PageTrackerTest, ArmedMemoryCanBeMovedAndGrown) {
   if (!test::tracks(tracker)) return;
   const Mapping memory(8 * kPage);
@@ -206,8 +206,8 @@ TEST_F(PageTrackerTest, ArmedMemoryCanBeMovedAndGrown) {
   EXPECT_TRUE(unwritten(elsewhere.all(), since));
 }
 
-// A page that comes back to where it was joins its old neighbours, and Linux 6.18 takes the watch
-// from all of them but leaves their protection, as a remnant that writes do not lift.
+// A page that moves back joins its old neighbours. Linux 6.18 then removes the watch from all of
+// them but leaves their protection, and writes do not remove this protection.
 TEST_F(PageTrackerTest, ProtectionThatLostItsWatchIsNotBelieved) {
   if (!test::tracks(tracker)) return;
   const Mapping memory(16 * kPage);
@@ -242,14 +242,14 @@ TEST_F(PageTrackerTest, PagesAtTheEdgesCountWhoeverWritesThem) {
   *memory.page(2) = std::byte{1};  // before the range
   EXPECT_FALSE(unwritten(inside, since));
   since = arm(inside);
-  *(memory.page(6) - 1) = std::byte{1};  // behind it
+  *(memory.page(6) - 1) = std::byte{1};  // behind the range
   EXPECT_FALSE(unwritten(inside, since));
   since = arm(inside);
   *(memory.page(2) - 1) = *memory.page(6) = std::byte{1};
   EXPECT_TRUE(unwritten(inside, since));
 }
 
-// Arming for one must not hide from another that something was written.
+// Arming for one watcher must not hide a write from another one.
 TEST_F(PageTrackerTest, SeveralWhoWatchTheSamePages) {
   if (!test::tracks(tracker)) return;
   const Mapping memory(8 * kPage);

@@ -17,8 +17,8 @@ namespace ob::test {
 
 inline const std::size_t kPage = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
-/// Pages of their own mapping, between pages that cannot be accessed, so that neighbours never
-/// become one mapping with it.
+/// A mapping of its own, between pages that cannot be accessed, so that neighbouring memory never
+/// merges with it.
 class Mapping {
  public:
   explicit Mapping(std::size_t size_bytes, int flags = MAP_PRIVATE | MAP_ANONYMOUS, int fd = -1)
@@ -35,7 +35,7 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  /// Other memory at the same addresses.
+  /// Maps other memory at the same addresses.
   void map(int flags = MAP_PRIVATE | MAP_ANONYMOUS, int fd = -1) {
     ASSERT_EQ(mmap(data_, size_bytes_, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0), data_);
   }
@@ -60,8 +60,8 @@ class Mapping {
   std::byte* data_;
 };
 
-/// True if pages can be tracked here. Where they cannot, says why, and holds the tracker to it:
-/// then the kernel must lack something, and nothing may count as unwritten.
+/// Returns true if pages can be tracked here. Otherwise prints the reason, and checks that the
+/// kernel really lacks a feature and that no memory counts as unwritten.
 inline bool tracks(PageTracker& tracker) {
   if (tracker.available()) return true;
   std::printf("no page tracking here: %s\n", tracker.why_not().c_str());

@@ -1,4 +1,4 @@
-// Sizes of regions: exact where they fit, saturated where they do not, never small by overflow.
+// Sizes of regions: exact where they fit, saturated where they do not, never too small by overflow.
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST(Region, HugeSizesSaturate) {
   const std::uint64_t two32 = std::uint64_t{1} << 32;
   // 2^64: 0 if it wrapped
   EXPECT_EQ(packed_bytes({0, 1, Triangle::full, two32, two32, two32}), kMax);
-  // only the bytes wrap
+  // only the number of bytes wraps
   EXPECT_EQ(packed_bytes({0, 8, Triangle::full, two32, two32 / 8, two32}), kMax);
   EXPECT_EQ(packed_bytes({0, 16, Triangle::upper, two32, two32 - 1, two32}), kMax);
   EXPECT_EQ(packed_bytes({0, 1, Triangle::upper, two32, two32 - 1, two32}),
@@ -59,7 +59,7 @@ TEST(Region, HugeSizesSaturate) {
   EXPECT_EQ(extent_bytes({0, 1, Triangle::full, 5, two32 + 1, two32}), kMax);
 }
 
-// Random shapes near the limits, against 128-bit arithmetic.
+// Random shapes near the limits, compared with 128-bit arithmetic.
 TEST(Region, SizesAndFitsAgreeWithWideArithmetic) {
   auto random = test::fresh_random();
   const auto any = [&] { return random() >> (random() % 64); };
@@ -68,8 +68,8 @@ TEST(Region, SizesAndFitsAgreeWithWideArithmetic) {
     Region r{any(), static_cast<std::uint32_t>(any() % 5000), Triangle::full, any(), any(), any()};
     if (random() % 2) r.ld = std::max(r.ld, r.rows);
     const Wide rows = r.rows, cols = r.cols, ld = r.ld, element = r.element_bytes;
-    // ld * cols alone needs 128 bits, so with element_bytes the product may not fit those: divide
-    // instead.
+    // ld * cols needs 128 bits. The product with element_bytes may not fit in these, so the test
+    // divides instead.
     const bool empty = rows == 0 || cols == 0;
     const Wide elements = empty ? 0 : ld * (cols - 1) + rows;
     const bool small = element == 0 || elements <= kMax / element;
@@ -88,7 +88,7 @@ TEST(Region, SizesAndFitsAgreeWithWideArithmetic) {
     EXPECT_EQ(fits(r, buffer_bytes), sane && inside);
     fitting += fits(r, buffer_bytes) ? 1 : 0;
   }
-  EXPECT_GT(fitting, 100);  // else the test has tested little
+  EXPECT_GT(fitting, 100);  // otherwise the test covers little
 }
 
 TEST(Region, FitsToTheByte) {

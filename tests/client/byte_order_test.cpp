@@ -1,5 +1,5 @@
-// A daemon of the other byte order: what it sends is swapped by the word as it lands; what we send
-// leaves as it lies.
+// A daemon of the other byte order. Words that it sends are swapped when they land; words that the
+// client sends leave unswapped.
 
 #include <algorithm>
 

@@ -147,7 +147,7 @@ TEST_P(ConnectionCacheTest, ABrokenConnectionTakesItsIdleBrothersAlong) {
     c->device().abandon();
   }
   std::vector<AcquiredDevice> all;
-  for (int i = 0; i < 3; ++i) {  // the count of open connections is right
+  for (int i = 0; i < 3; ++i) {  // the count of open connections is correct
     auto acquired = cache.acquire();
     ASSERT_TRUE(acquired.ok()) << acquired.status().message();
     all.push_back(std::move(*acquired));

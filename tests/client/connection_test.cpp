@@ -1,4 +1,4 @@
-// The client's end of a connection against the real daemon, and against one that misbehaves.
+// The client's end of a connection, with the real daemon and with one that breaks the protocol.
 
 #include "client/connection.hpp"
 
@@ -27,7 +27,7 @@ class ConnectionTest : public testing::TestWithParam<Transport> {
 TEST_P(ConnectionTest, LargePayloadsBothWaysAtOnceDoNotBlock) {
   auto random = test::fresh_random();
   constexpr QueueId kQueue{1};
-  constexpr std::uint64_t kBytes = 24 << 20;  // far beyond any buffer on the way
+  constexpr std::uint64_t kBytes = 24 << 20;  // larger than all buffers on the path
   ASSERT_TRUE(connection->command(Opcode::create_queue, kQueue, std::span<const std::byte>()).ok());
   Bytes sent[2];
   for (Bytes& bytes : sent) {
@@ -41,7 +41,7 @@ TEST_P(ConnectionTest, LargePayloadsBothWaysAtOnceDoNotBlock) {
   ASSERT_TRUE(
       connection->write(kQueue, {BufferId{1}, line(kBytes)}, Layout::bytes(sent[0].data(), kBytes))
           .ok());
-  // The answers to these wait at the daemon while we only send.
+  // The daemon keeps the answers to these reads while the client only sends.
   constexpr int kRounds = 6;
   std::vector<Bytes> received(kRounds, Bytes(kBytes));
   for (Bytes& bytes : received) {

@@ -1,4 +1,4 @@
-// Devices that hand each other what they have, as their client sees it.
+// Devices that send peer messages to each other, as their client uses them.
 
 #include <vector>
 
@@ -61,7 +61,7 @@ TEST_F(PeeringTest, AMessageGoesRound) {
   a.write(sent);
   const PeerId to_b = require(a.peering().connect(require(b.peering().mailbox())));
   const PeerId to_c = require(b.peering().connect(require(c.peering().mailbox())));
-  EXPECT_EQ(require(a.peering().connect(require(b.peering().mailbox()))), to_b);  // as it was
+  EXPECT_EQ(require(a.peering().connect(require(b.peering().mailbox()))), to_b);  // as before
   for (std::uint64_t peer_message = 1; peer_message <= 3; ++peer_message) {
     EXPECT_TRUE(c.receive(peer_message).ok());
     EXPECT_TRUE(b.receive(peer_message, to_c).ok());
@@ -71,7 +71,7 @@ TEST_F(PeeringTest, AMessageGoesRound) {
     EXPECT_TRUE(b.read() == sent);
     EXPECT_TRUE(c.read() == sent);
   }
-  EXPECT_EQ(c.await(3).code(), Code::invalid_argument);  // once
+  EXPECT_EQ(c.await(3).code(), Code::invalid_argument);  // a message is awaited once
 }
 
 TEST_F(PeeringTest, WhoLeavesCanBeReachedAgain) {
@@ -83,7 +83,7 @@ TEST_F(PeeringTest, WhoLeavesCanBeReachedAgain) {
   EXPECT_TRUE(b.peering().leave().ok());
   EXPECT_TRUE(a.peering().leave().ok());
   EXPECT_EQ(b.await(1).code(), Code::invalid_argument);
-  // An old access key is of no use, and says nothing about the next one.
+  // An old access key is invalid, and reveals nothing about the next one.
   EXPECT_EQ(a.peering().connect(old).status().code(), Code::invalid_argument);
   const Mailbox mailbox = require(b.peering().mailbox());
   EXPECT_NE(mailbox.access_key, old.access_key);

@@ -34,14 +34,14 @@ class RemoteDeviceTest : public testing::TestWithParam<Transport> {
     return device->read(queue, buffer, line(bytes.size()),
                         Layout::bytes(bytes.data(), bytes.size()));
   }
-  // A call that only the daemon refuses: its ld is illegal.
+  // A call that only the daemon refuses: its leading dimension is illegal.
   Status bad_call(BufferId c) {
     Argument arguments[kMaxArguments];
     test::square_dgemm_on_device(50, c, c, c, arguments);
     test::argument_named(arguments, test::dgemm(), "c").device.ld = 1;
     return device->call(queue, test::dgemm(), arguments);
   }
-  // A call that runs for n^3 / 10^7 seconds on this device, and computes nothing.
+  // A call that keeps this device busy for n^3 / 10^7 seconds without a result.
   Status call(std::int64_t n, BufferId c) {
     Argument arguments[kMaxArguments];
     test::square_dgemm_on_device(n, c, c, c, arguments);
@@ -91,11 +91,12 @@ TEST_P(RemoteDeviceTest, TellsTheDeviceHowExactItsWorkIsToBe) {
     EXPECT_TRUE(remote->set_accuracy(first, mode).ok());
   }
   EXPECT_TRUE(remote->synchronize(first).status.ok());
-  EXPECT_EQ(seen.demands(), std::vector{Accuracy::fast});  // only what changes travels
+  EXPECT_EQ(seen.demands(), std::vector{Accuracy::fast});  // only changes are sent
   EXPECT_FALSE(remote->set_accuracy(QueueId{999}, Accuracy::strict).ok());
 }
 
-// Half of the device is kept by its clients in equal parts; freed buffers are half of a part.
+// The clients together keep half of the device, in equal parts. Half of a part is for freed
+// buffers.
 TEST_P(RemoteDeviceTest, KeepsLessWhenOthersCome) {
   std::vector<BufferId> kept;
   const auto keep = [&] {
@@ -115,12 +116,12 @@ TEST_P(RemoteDeviceTest, KeepsLessWhenOthersCome) {
   EXPECT_EQ(device->keep_bytes(), kMemoryBytes / 2);
   std::vector<std::unique_ptr<RemoteDevice>> others;
   for (int i = 0; i < 7; ++i) others.push_back(open());
-  EXPECT_TRUE(device->synchronize(queue).status.ok());  // is told
+  EXPECT_TRUE(device->synchronize(queue).status.ok());  // the client gets the news
   EXPECT_EQ(device->keep_bytes(), kMemoryBytes / 16);
   EXPECT_LE(keep(), kMemoryBytes / 32);
 }
 
-// A command that is refused because others wait leaves connection, queue and buffers as they were.
+// A command that is refused because others wait does not affect the connection, queue and buffers.
 TEST_P(RemoteDeviceTest, ARefusalForTheSakeOfOthersBreaksNothing) {
   const InProcessDaemon bounded(
       GetParam(),
@@ -185,7 +186,7 @@ TEST_P(RemoteDeviceTest, BuffersThatMayNotExistAreNotCached) {
   if (GetParam() == Transport::shm) GTEST_SKIP() << "a mapped buffer exists";
   const BufferId buffer = require(device->allocate(5000));
   const QueueId other = require(device->create_queue());
-  ASSERT_TRUE(device->synchronize(queue).status.ok());  // says nothing of a buffer nobody used
+  ASSERT_TRUE(device->synchronize(queue).status.ok());  // proves nothing of an unused buffer
   ASSERT_TRUE(device->free(buffer).ok());
   EXPECT_FALSE(device->has_cached_buffers());
   const BufferId missing = require(device->allocate(2 * kMemoryBytes));
@@ -213,7 +214,7 @@ TEST_P(RemoteDeviceTest, CachedBuffersMakeRoom) {
     ASSERT_TRUE(write(*large, bytes).ok());
     status = device->synchronize(queue).status;
   }
-  if (!status.ok()) {  // over tcp it is heard late: the caller drops the caches and tries again
+  if (!status.ok()) {  // tcp reports it late: the caller drops the caches and retries
     ASSERT_EQ(status.code(), Code::out_of_memory);
     ASSERT_TRUE(device->free(*large).ok());
     ASSERT_TRUE(device->drop_cached_buffers().ok());
@@ -279,7 +280,7 @@ TEST_P(RemoteDeviceTest, TheFailedCommandIsCounted) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(write(small, bytes).ok());
   ASSERT_TRUE(device->synchronize(queue).status.ok());
   ASSERT_TRUE(write(small, bytes).ok());
-  ASSERT_TRUE(bad_call(small).ok());  // the fifth
+  ASSERT_TRUE(bad_call(small).ok());  // command 5
   ASSERT_TRUE(write(small, bytes).ok());
   EXPECT_EQ(device->synchronize(queue).failed_command, 5u);
 }
@@ -327,7 +328,7 @@ TEST_P(RemoteDeviceTest, ABrokenDeviceRefusesEverythingAndTouchesNothing) {
   EXPECT_FALSE(device->create_queue().ok());
   EXPECT_FALSE(device->make_plan({}).ok());
   EXPECT_TRUE(device->free(buffer).ok());
-  // Either the read came through before the end, or nothing of it did land.
+  // Either the whole read arrived before the end, or no part of it landed.
   EXPECT_TRUE(got == bytes || got == Bytes(bytes.size(), std::byte{0xA5}));
 }
 

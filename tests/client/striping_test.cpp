@@ -1,4 +1,4 @@
-// Connections over several streams, and what becomes of them where there are none to be had.
+// Connections over several streams, and their fallback to one stream.
 
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ std::size_t streams_of(RemoteDevice& device) {
   return device.connection().stream().descriptors().count;
 }
 
-/// Random bytes there and back, and around again with a piece of them changed.
+/// Writes random bytes and reads them back, several times, with one byte changed each time.
 void expect_works(RemoteDevice& device) {
   auto random = test::fresh_random();
   const QueueId queue = require(device.create_queue());
@@ -75,7 +75,7 @@ TEST(Striping, SharedMemoryIsNotStriped) {
   expect_works(*device);
 }
 
-/// Sends one message as a daemon would.
+/// Sends one message in the role of a daemon.
 template <class Message>
 void say(transport::Stream& stream, Opcode opcode, const Message& message) {
   wire::Body body;
@@ -90,7 +90,7 @@ void say(transport::Stream& stream, Opcode opcode, const Message& message) {
   (void)stream.try_send(out);
 }
 
-/// Takes the greeting of each connection in turn: the last part of `extra_streams` bytes is kept.
+/// Receives the greeting of a connection, and returns its `extra_streams`.
 std::uint8_t extra_streams_asked(transport::Stream& stream) {
   std::array<std::byte, 4096> bytes{};
   const iovec in{bytes.data(), bytes.size()};

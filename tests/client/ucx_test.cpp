@@ -1,4 +1,4 @@
-// A dgemm through a daemon that is reached over UCX.
+// A dgemm on a daemon that is connected over UCX.
 
 #include "backend/cpu/backend.hpp"
 #include "client/remote_device.hpp"
@@ -16,7 +16,7 @@ Layout bytes_of(std::vector<double>& values) {
 }
 
 TEST(OverUcx, ADgemmIsRight) {
-  constexpr std::int64_t kN = 300;  // operands beyond what one piece of the transport carries
+  constexpr std::int64_t kN = 300;  // operands larger than one piece of the transport
   auto random = test::fresh_random();
   std::vector<double> a(kN * kN);
   std::vector<double> b(kN * kN);
@@ -44,7 +44,7 @@ TEST(OverUcx, ADgemmIsRight) {
   ASSERT_TRUE(status.ok()) << status.message();
   for (std::int64_t j = 0; j < kN; ++j) {
     for (std::int64_t i = 0; i < kN; ++i) {
-      double sum = 0;  // of small integers: exact in any order
+      double sum = 0;  // a sum of small integers is exact in any order
       for (std::int64_t k = 0; k < kN; ++k)
         sum += a[static_cast<std::size_t>(i + k * kN)] * b[static_cast<std::size_t>(k + j * kN)];
       ASSERT_EQ(c[static_cast<std::size_t>(i + j * kN)], sum) << i << ", " << j;

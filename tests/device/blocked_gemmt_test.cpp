@@ -32,7 +32,7 @@ Value element(HostOperand a, char trans, std::int64_t row, std::int64_t col) {
   return trans == 'C' ? std::conj(v) : v;
 }
 
-// C(i, j) of the product.
+// Returns C(i, j) of the product.
 Value sum(HostOperand a, char transa, HostOperand b, char transb, std::int64_t i, std::int64_t j,
           std::int64_t k) {
   Value total = 0;
@@ -40,7 +40,7 @@ Value sum(HostOperand a, char transa, HostOperand b, char transb, std::int64_t i
   return total;
 }
 
-// By the definitions, one element after the other.
+// Computes by the definitions, one element after another.
 class NaiveSteps final : public GemmtSteps {
  public:
   explicit NaiveSteps(int fails_at = -1) : left_(fails_at) {}

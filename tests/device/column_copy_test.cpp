@@ -12,7 +12,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// Copies on the host, counts, and keeps the longest pitch.
+// Copies on the host, counts the copies, and records the longest pitch.
 struct Copier {
   int copies = 0;
   std::uint64_t longest_pitch = 0;

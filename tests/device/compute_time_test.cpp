@@ -23,7 +23,7 @@ Status take_50_ms() {
   return {};
 }
 
-// Returns the reports of `all`, which wait while another session computes.
+// Returns the reports of the computations in `all`, which wait while another session computes.
 std::vector<QueueReport> contend(ComputeTime& time, const std::vector<Computation>& all) {
   std::vector<QueueReport> reports(all.size());
   std::vector<std::thread> threads;
@@ -49,7 +49,7 @@ std::size_t refused(const std::vector<QueueReport>& reports) {
                     [](const QueueReport& report) { return report.status.code() == Code::busy; }));
 }
 
-// Knows that work takes at least 50 ms.
+// The fixture's ComputeTime has learned that work takes at least 50 ms.
 class ComputeTimeTest : public testing::Test {
  protected:
   ComputeTimeTest() { EXPECT_TRUE(time.spend(work(1), learnt, take_50_ms).ok()); }
@@ -68,7 +68,7 @@ TEST_F(ComputeTimeTest, WhatIsAloneIsNeverRefused) {
 
 TEST_F(ComputeTimeTest, WhatHoldsOthersUpForTooLongIsRefused) {
   const auto reports = contend(time, {work(1), work(2)});
-  EXPECT_EQ(refused(reports), 1u);  // the last one holds nobody up
+  EXPECT_EQ(refused(reports), 1u);  // nobody waits behind the last one
   for (const QueueReport& report : reports) {
     EXPECT_GT(report.waited_ns, 0u);
     if (report.status.ok()) {

@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::uint64_t kUnit = DeviceMemory::kUnitBytes;
 
-// Host memory, counted; fails when it is told to.
+// A source of host memory that counts, and fails on request.
 struct Given {
-  std::mutex mutex;  // commands give back on threads of their own
+  std::mutex mutex;  // commands give memory back on their own threads
   std::set<std::byte*> out;
   int obtained = 0;
-  int failures = 0;  ///< of the next requests
+  int failures = 0;  ///< how many of the next requests fail
 };
 
 class Source final : public MemorySource {
@@ -95,7 +95,7 @@ TEST_F(DeviceMemoryTest, TheCapCountsBuffersThatCommandsHold) {
   EXPECT_EQ(memory().allocate(2 * kUnit).status().code(), Code::out_of_memory);
   HeldMemory held = memory().held(*first);
   ASSERT_TRUE(memory().free(*first).ok());
-  // Somebody who has to wait for the command that holds it.
+  // This thread is the command that holds the memory; allocate() must wait for it.
   std::thread command([held = std::move(held)]() mutable {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     held.owner.reset();
@@ -115,8 +115,8 @@ TEST_F(DeviceMemoryTest, WhatIsSetAsideCountsAndIsNotKeptByOthers) {
   auto aside = memory().set_aside(7 * kUnit + 1, DeviceMemory::Aside::for_long);
   ASSERT_TRUE(aside.ok()) << aside.status().message();
   EXPECT_EQ(memory().use().used_bytes, 7 * kUnit + 1);
-  EXPECT_EQ(memory().use().idle_bytes, 0u);  // with it there would be more than the cap
-  EXPECT_EQ(given().obtained, 1);            // nothing for what is only counted
+  EXPECT_EQ(memory().use().idle_bytes, 0u);  // keeping it would exceed the cap
+  EXPECT_EQ(given().obtained, 1);            // memory that is only counted is not obtained
   EXPECT_EQ(memory().allocate(3 * kUnit).status().code(), Code::out_of_memory);
   aside->reset();
   EXPECT_EQ(memory().use().used_bytes, 0u);
@@ -144,7 +144,7 @@ TEST_F(DeviceMemoryTest, WhatIsIdleGoesWhenTheDriverHasNoneLeft) {
   EXPECT_EQ(memory().use().idle_bytes, 0u);
   given().failures = 2;
   EXPECT_EQ(memory().allocate(3 * kUnit).status().code(), Code::out_of_memory);
-  EXPECT_EQ(memory().use().used_bytes, 2 * kUnit);  // a refused one counts nothing
+  EXPECT_EQ(memory().use().used_bytes, 2 * kUnit);  // a refused request is not counted
 }
 
 TEST_F(DeviceMemoryTest, WorkspacesLieApartAndAreSharedByCommandsInFlight) {
@@ -161,7 +161,7 @@ TEST_F(DeviceMemoryTest, WorkspacesLieApartAndAreSharedByCommandsInFlight) {
   auto in_flight = work.hand_over();
   const auto shared = work.device_bytes(1);
   ASSERT_TRUE(shared.ok());
-  EXPECT_EQ(*shared, *third);  // the larger one, which the queue comes to later
+  EXPECT_EQ(*shared, *third);  // the larger one; the queue uses it later
   in_flight.clear();
   work.hand_over().clear();
   EXPECT_EQ(memory().use().used_bytes, 0u);

@@ -17,8 +17,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// A client that computes in turns of its length, one after the other, until the end, and the time
-// that it had the turn.
+// A client that computes in turns of its own length until the end, one after another. `served_us`
+// is the time of its turns.
 struct Customer {
   Account account;
   microseconds turn;
@@ -71,8 +71,8 @@ std::int64_t served_us(const std::vector<std::unique_ptr<Customer>>& customers) 
                          [](std::int64_t sum, const auto& one) { return sum + one->served_us; });
 }
 
-// Expects an equal share of what was served in all, whatever a busy machine left of the duration.
-// Shares differ by one turn of each, and by an eighth because threads come late to the queue.
+// Expects an equal share of the total time of all turns, so that a busy machine does not matter.
+// Shares may differ by one turn of each client, and by an eighth because threads are late.
 void expect_share(double share_us, std::int64_t total_us, int shares,
                   const std::vector<std::unique_ptr<Customer>>& customers) {
   std::int64_t longest_us = 0;
@@ -83,7 +83,7 @@ void expect_share(double share_us, std::int64_t total_us, int shares,
 
 TEST(FairTurnsTest, LongAndShortTurnsGetEqualTimes) {
   std::vector<std::unique_ptr<Customer>> customers;
-  // Each has several threads, so that one of every account always waits.
+  // Each account has several threads, so that one of them always waits.
   customers.push_back(customer(account(1), microseconds(200), 2));
   customers.push_back(customer(account(2), microseconds(8000), 2));
   customers.push_back(customer(account(3), microseconds(1000), 6));
@@ -97,7 +97,7 @@ TEST(FairTurnsTest, LongAndShortTurnsGetEqualTimes) {
 TEST(FairTurnsTest, AUserWithManySessionsGetsNoMoreThanOneWithOne) {
   std::vector<std::unique_ptr<Customer>> customers;
   for (std::uint64_t session = 1; session <= 8; ++session) {
-    // Their turns have different lengths: they are equal in time, not in turns.
+    // The turns have different lengths: the sessions get equal times, not equal numbers of turns.
     customers.push_back(customer(account(1, session), microseconds(200 + 200 * session), 2));
   }
   customers.push_back(customer(account(2), microseconds(1000), 2));
@@ -124,8 +124,8 @@ TEST(FairTurnsTest, EqualSessionNumbersOfTwoUsersAreNotTheSame) {
   }
 }
 
-// Lets two others, of one session or of two, wait until the first turn ends. Returns the number of
-// turns that delayed others.
+// Two other clients, of one session or of two, wait until the first turn ends. Returns the number
+// of turns that delayed others.
 int hold_ups(const Account& second, const Account& third) {
   FairTurns turns;
   std::atomic<int> held_up{0};
@@ -150,7 +150,7 @@ int hold_ups(const Account& second, const Account& third) {
 TEST(FairTurnsTest, ATurnKnowsWhomItHoldsUpAndHowLongItWaited) {
   EXPECT_EQ(hold_ups(account(2, 1), account(2, 2)), 1);
   EXPECT_EQ(hold_ups(account(2, 1), account(3, 1)), 1);
-  EXPECT_EQ(hold_ups(account(2, 1), account(2, 1)), 0);  // a session does not hold itself up
+  EXPECT_EQ(hold_ups(account(2, 1), account(2, 1)), 0);  // a session does not delay itself
 }
 
 TEST(FairTurnsTest, WhoWasAwayDoesNotCatchUp) {
@@ -162,7 +162,7 @@ TEST(FairTurnsTest, WhoWasAwayDoesNotCatchUp) {
     const FairTurns::Turn turn(turns, busy);
     std::this_thread::sleep_for(milliseconds(2));
   }
-  // Both have work from now on; the one who was away is at most a turn ahead.
+  // Both have work from now on. The late one is at most a turn ahead.
   std::vector<std::uint64_t> order;
   std::mutex mutex;
   std::vector<std::thread> threads;
@@ -183,7 +183,7 @@ TEST(FairTurnsTest, WhoWasAwayDoesNotCatchUp) {
     std::this_thread::sleep_for(milliseconds(50));
   }
   for (std::thread& thread : threads) thread.join();
-  // Each has its part of the first half.
+  // Each of them gets its share of the first half.
   const auto of_late = std::count(order.begin(), order.begin() + 6, late.user.value);
   EXPECT_GE(of_late, 2);
   EXPECT_LE(of_late, 4);

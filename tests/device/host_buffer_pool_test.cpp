@@ -21,7 +21,7 @@ std::shared_ptr<HostBuffer> buffer_full_of(std::byte value, std::uint64_t size_b
   return buffer;
 }
 
-// The cleaner takes its time; nullptr if the buffer does not come back within seconds.
+// Waits for the cleaner. Returns nullptr if the buffer does not come back within seconds.
 std::shared_ptr<HostBuffer> take_within_seconds(HostBufferPool& pool, std::uint64_t size_bytes) {
   for (int i = 0; i < 2000; ++i) {
     if (auto buffer = pool.take(size_bytes)) return buffer;
@@ -119,7 +119,7 @@ TEST(HostBufferPoolTest, OfADevicesMemoryIdleAndUsedStayBelowTheCap) {
   for (const std::uint64_t size : {16 * kMiB, 8 * kMiB}) {
     ASSERT_TRUE(memory.free(memory.allocate(size).value()).ok());
   }
-  EXPECT_LE(memory.pool_use().idle_bytes, 16 * kMiB);  // a quarter
+  EXPECT_LE(memory.pool_use().idle_bytes, 16 * kMiB);  // a quarter of the memory
   const auto all = memory.allocate(64 * kMiB);
   ASSERT_TRUE(all.ok()) << all.status().message();
   for (int i = 0; i < 2000 && memory.pool_use().idle_bytes > 0; ++i)

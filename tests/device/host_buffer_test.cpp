@@ -39,7 +39,7 @@ TEST(HostBufferTest, BothSidesCanBeRead) {
     const volatile std::byte* before = buffer.data() - HostBuffer::kGuardBytes;
     const volatile std::byte* after = buffer.data() + buffer.segment_bytes();
     for (std::uint64_t i = 0; i < HostBuffer::kGuardBytes; ++i) {
-      EXPECT_TRUE(before[i] == std::byte{0});  // or a signal
+      EXPECT_TRUE(before[i] == std::byte{0});  // a missing guard page would raise a signal
       EXPECT_TRUE(after[i] == std::byte{0});
     }
   }

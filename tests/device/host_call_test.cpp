@@ -104,7 +104,7 @@ TEST_F(AxpyTest, TheOffsetIsOfTheFirstByteWhateverTheIncrement) {
   EXPECT_EQ(call_.arguments[2].host.data, at(arguments_[2].device.buffer, 16));
   EXPECT_EQ(call_.arguments[2].host.ld, -2);
   EXPECT_EQ(call_.arguments[3].host.ld, 3);
-  EXPECT_EQ(call_.operand_bytes, 2 * 4 * 8u);  // gaps are not touched
+  EXPECT_EQ(call_.operand_bytes, 2 * 4 * 8u);  // gaps do not count
 }
 
 TEST_F(AxpyTest, VectorsBeyondTheirBuffersAreRefused) {
@@ -165,7 +165,7 @@ TEST_F(PosvxTest, EveryKindHasItsAlignment) {
     const char* name;
     std::uint64_t bytes;
   };
-  // Real numbers of complex routines too; characters lie anywhere.
+  // The real numbers of complex routines are covered, too; characters need no alignment.
   for (const auto& [name, bytes] : {Aligned{"equed", 1}, Aligned{"a", 4}, Aligned{"s", 4},
                                     Aligned{"rcond", 4}, Aligned{"ferr", 4}, Aligned{"info", 8}}) {
     operand(name).offset_bytes = 32 + bytes;
@@ -192,7 +192,7 @@ TEST_F(PosvxTest, RealVectorsAndCharactersHaveTheirOwnSizes) {
 TEST_F(PosvxTest, WhatFlagsMakeUnreferencedNeedsNoMemory) {
   operand("s") = {};
   EXPECT_EQ(resolve(), Code::invalid_argument);
-  arguments_[0].flag = 'N';  // no equilibration, no factors
+  arguments_[0].flag = 'N';  // no equilibration
   ASSERT_EQ(resolve(), Code::ok);
   for (std::size_t i = 0; i < routine_.kinds.size(); ++i) {
     const bool absent = routine_.argument_names[i] == "s";
@@ -227,7 +227,7 @@ TEST_F(HostCallTest, ResultsAreWholeWords) {
   }
 }
 
-// One index vector of 3 elements, the other operands of the call wherever they fit.
+// One index vector of 3 elements; the other operands of the call lie where they fit.
 class IndexTest : public HostCallTest {
  protected:
   bool in_range(std::string_view name, const std::int64_t (&indices)[3]) {
@@ -268,10 +268,10 @@ TEST_F(IndexTest, PivotsOfPairsAreNegative) {
 
 TEST_F(IndexTest, MarksMayBeAnything) {
   EXPECT_TRUE(in_range("dgeqp3", {0, -7, INT64_MAX}));
-  EXPECT_TRUE(in_range("dgesv", {0, -7, INT64_MAX}));  // only written
+  EXPECT_TRUE(in_range("dgesv", {0, -7, INT64_MAX}));  // a written index is not checked
 }
 
-// Dimensions as a hostile client might choose them: products and sums of them wrap around.
+// Dimensions that a hostile client might choose: their products and sums wrap around.
 TEST_F(HostCallTest, HugeDimensionsNeverFit) {
   constexpr std::int64_t kHuge[] = {INT64_MAX,
                                     INT64_MAX - 1,

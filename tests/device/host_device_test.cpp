@@ -1,5 +1,5 @@
-// These tests look inside a device, where tests/conformance/device cannot: they see which thread
-// runs, and which commands are refused at once.
+// Tests the inside of a device, which tests/conformance/device cannot: the thread that runs a
+// command, and the commands that are refused at once.
 #include "device/host_device.hpp"
 
 #include <gtest/gtest.h>
@@ -26,13 +26,13 @@ class BareDevice final : public HostDevice {
 
 class HostDeviceTest : public testing::Test {
  protected:
-  // Holds the queue until `go` is counted down.
+  // Holds the queue until `go` reaches zero.
   static void hold(Device& device, QueueId queue, EventId event, QueueId helper, std::latch& go) {
     const BufferId buffer = device.allocate(32 << 20).value();
     const Region half{.rows = 16 << 20, .cols = 1, .ld = 16 << 20};
     Region other = half;
     other.offset_bytes = 16 << 20;
-    ASSERT_TRUE(device.copy(helper, buffer, half, buffer, other).ok());  // too much to run at once
+    ASSERT_TRUE(device.copy(helper, buffer, half, buffer, other).ok());  // too large to run at once
     ASSERT_TRUE(device.on_reached(helper, false, [&go](const QueueReport&) { go.wait(); }).ok());
     ASSERT_TRUE(device.record(helper, event).ok());
     ASSERT_TRUE(device.wait(queue, event).ok());
@@ -50,7 +50,7 @@ TEST_F(HostDeviceTest, SubmittingDoesNotWaitForAnEvent) {
   std::byte bytes[8] = {std::byte{9}};
   const Region region{.rows = 8, .cols = 1, .ld = 8};
   ASSERT_TRUE(device_.write(queue_, buffer, region, Layout::bytes(bytes, 8)).ok());
-  EXPECT_EQ(*device_.host_view(buffer), std::byte{0});  // held
+  EXPECT_EQ(*device_.host_view(buffer), std::byte{0});  // the write is held
   go.count_down();
   EXPECT_TRUE(device_.synchronize(queue_).status.ok());
   EXPECT_EQ(*device_.host_view(buffer), std::byte{9});
@@ -62,7 +62,7 @@ TEST_F(HostDeviceTest, AWaitHoldsForTheRecordItSaw) {
   const EventId event = device_.create_event().value();
   std::latch go(1);
   hold(device_, queue_, event, helper, go);
-  // Recorded again elsewhere, and done at once: the wait is for the first.
+  // Another queue records the event again, and is done at once. The wait is for the first record.
   ASSERT_TRUE(device_.record(third, event).ok());
   ASSERT_TRUE(device_.synchronize(third).status.ok());
   std::atomic<bool> reached{false};

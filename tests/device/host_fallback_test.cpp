@@ -10,7 +10,7 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-// Doubles every element of the result of dgemm, and adds its leading dimension to the first.
+// Doubles every element of the result of dgemm, and adds its leading dimension to the first one.
 class Doubler final : public HostRoutines {
  public:
   explicit Doubler(Status status = {}) : status_(std::move(status)) {}
@@ -29,7 +29,7 @@ class Doubler final : public HostRoutines {
   const Status status_;
 };
 
-// "Device" memory is other host memory; copies are done in finish().
+// The "device" memory is other host memory; finish() does the copies.
 class HostFallbackTest : public testing::Test {
  protected:
   HostStaging staging() {
@@ -80,7 +80,7 @@ TEST_F(HostFallbackTest, OperandsArePackedAndOnlyResultsComeBack) {
   Argument arguments[kMaxArguments];
   dgemm(arguments);
   ASSERT_TRUE(run_on_host(&host, "x", of("dgemm"), arguments, staging()).ok());
-  EXPECT_EQ(c_, (Doubles{202, 4, -1, 6, 8, -1}));  // ld 2 there; the padding is as it was
+  EXPECT_EQ(c_, (Doubles{202, 4, -1, 6, 8, -1}));  // ld is 2 there; the padding is unchanged
   EXPECT_EQ(a_, (Doubles{1, 2, -1, 3, 4, -1}));
 }
 

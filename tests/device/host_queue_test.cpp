@@ -59,7 +59,7 @@ TEST(HostQueueTest, ACheapCommandDoesNotOvertake) {
     log.push_back(1);
     return Status();
   });
-  queue.submit(kCheap, append(log, 2));  // must not wait for the first either
+  queue.submit(kCheap, append(log, 2));  // must not wait for the first, either
   queue.submit(kDear, append(log, 3));
   go.count_down();
   EXPECT_TRUE(queue.synchronize().status.ok());
@@ -154,7 +154,7 @@ TEST(HostQueueTest, TheDestructorRunsWhatWasSubmitted) {
   EXPECT_EQ(ran, 100);
 }
 
-// Meant for the thread sanitizer as well: plain ints, ordered by the queue alone.
+// The thread sanitizer checks this, too: only the queue orders accesses to plain ints.
 TEST(HostQueueTest, NeverLosesOrReordersUnderStress) {
   std::minstd_rand engine(static_cast<unsigned>(test::test_seed()));
   for (int round = 0; round < 200; ++round) {
@@ -181,7 +181,7 @@ TEST(HostQueueTest, NeverLosesOrReordersUnderStress) {
   }
 }
 
-// One thread at a time is the rule; two at once must still lose nothing.
+// The rule is one thread at a time. With two at once the queue must still lose nothing.
 TEST(HostQueueTest, TwoSubmittersLoseNothing) {
   HostQueue queue("test");
   int ran = 0;

@@ -64,8 +64,8 @@ TEST(TaskRingTest, IsFirstInFirstOutWhileItGrowsAndWraps) {
   EXPECT_EQ(popped, pushed);
 }
 
-// 256 commands and twice as many answers at most, in a ring that doubles: what sessions are charged
-// for a queue (docs/security.md).
+// A queue holds at most 256 commands and twice as many answers, in a ring that doubles. Sessions
+// are charged this memory for a queue (docs/security.md).
 TEST(TaskRingTest, TheCommandsOfAQueueTakeNoMoreThanSessionsAreChargedFor) {
   EXPECT_LE(1024 * sizeof(detail::TaskRing::Entry), std::size_t{1} << 20);
 }

@@ -38,7 +38,7 @@ TEST(LearntTimesTest, OfSmallerWorkNoMoreThanItsEightfoldIsConcluded) {
 TEST(LearntTimesTest, TheNearestSmallerWorkCountsBeforeTheLarger) {
   LearntTimes times;
   times.observe(kKind, 1 << 20, 100);
-  EXPECT_DOUBLE_EQ(times.predict(kKind, 1 << 10), 100.0 / 1024);  // of larger work, its rate
+  EXPECT_DOUBLE_EQ(times.predict(kKind, 1 << 10), 100.0 / 1024);  // by the rate of larger work
   times.observe(kKind, 1 << 8, 1);
   EXPECT_DOUBLE_EQ(times.predict(kKind, 1 << 10), 4);
   EXPECT_DOUBLE_EQ(times.predict(kKind, 1 << 21), 200);

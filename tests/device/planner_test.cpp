@@ -30,7 +30,7 @@ FftPlan line(std::uint64_t points) {
   return plan;
 }
 
-// Holds the planner's thread.
+// Holds the planner's thread until it is opened.
 class Gate {
  public:
   void open() {

@@ -10,7 +10,7 @@ namespace {
 
 using Left = QuickReturn::Left;
 
-// A call whose flags, dimensions and scalars come from these lists; leading dimensions are 10.
+// A call with these flags, dimensions and scalars; all leading dimensions are 10.
 QuickReturn of(const char* name, std::string flags, std::vector<std::int64_t> dims,
                std::vector<Complex> scalars) {
   const Descriptor& routine = *routines::find(std::string_view(name));
@@ -63,7 +63,7 @@ TEST(QuickReturn, TrianglesAreScaledAsSuch) {
   EXPECT_EQ(real.result.written_triangle, Triangle::upper);
   EXPECT_FALSE(real.hermitian);
   EXPECT_TRUE(of("zherk", "LN", {4, 0}, {{1, 0}, {3, 0}}).hermitian);
-  EXPECT_FALSE(of("zhemm", "LU", {4, 4}, {{0, 0}, {3, 0}}).hermitian);  // C is any matrix
+  EXPECT_FALSE(of("zhemm", "LU", {4, 4}, {{0, 0}, {3, 0}}).hermitian);  // C need not be Hermitian
 }
 
 TEST(QuickReturn, SumsOverNothingAreZero) {

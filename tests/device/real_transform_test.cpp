@@ -1,12 +1,12 @@
-// The kernels around embedding transforms against FFTW's definitions (manual, sections 4.8.2 to
-// 4.8.5), summed in long double. The embedding is a sum in long double, too, rounded once, so that
-// errors are those of the kernels.
+// Compares the kernels around embedding transforms with FFTW's definitions (manual, sections 4.8.2
+// to 4.8.5), summed in long double. The embedding is also a sum in long double, rounded once, so
+// that all errors come from the kernels.
 //
-// Bound: relative error in the 2-norm below 32 2^-53 in double. A root from UnitRoots is off by
-// less than 5 2^-53, a product with it by sqrt(5) more, and rounding its result by 1: 8.3 before
-// and after the embedding, 1 in it, and the transforms are orthogonal up to a scale and a weight of
-// sqrt(2) of the ends. In single precision kernels compute in double: three roundings to 2^-24, 6
-// in all. Found: 2.0 and 2.0.
+// Bound: the relative error in the 2-norm is below 32 2^-53 in double. A root from UnitRoots has an
+// error below 5 2^-53, a product with it adds sqrt(5), and rounding the result adds 1. This gives
+// 8.3 before and after the embedding, and 1 in it. The transforms are orthogonal up to a scale and
+// a weight of sqrt(2) at the ends. In single precision the kernels compute in double: three
+// roundings to 2^-24, 6 in all. Found: 2.0 and 2.0.
 
 #include "device/real_transform.hpp"
 
@@ -25,7 +25,7 @@ namespace {
 using Numbers = std::vector<long double>;
 using Bytes = std::vector<std::byte>;
 
-constexpr std::byte kPoison{0xFF};  // a NaN in either precision
+constexpr std::byte kPoison{0xFF};  // a NaN in both precisions
 constexpr std::size_t kGuardBytes = 32;
 
 // cos and sin of 2 pi m / period for integers m.
@@ -94,7 +94,7 @@ Numbers defined(RealTransform real, const Numbers& x) {
   return y;
 }
 
-// Element j of the input of a plan of rank 1.
+// Returns element j of the input of a plan of rank 1.
 template <class Real>
 std::pair<long double, long double> element(const FftPlan& plan, const Real* data,
                                             std::uint64_t j) {
@@ -107,7 +107,7 @@ std::pair<long double, long double> element(const FftPlan& plan, const Real* dat
   return {data[2 * at], mirrored ? -im : im};
 }
 
-// The embedding transform by its definition.
+// Computes the embedding transform by its definition.
 template <class Real>
 void transform(const FftPlan& plan, const Real* in, Real* out) {
   const std::uint64_t n = plan.n[0];
@@ -143,7 +143,7 @@ class RealTransformTest : public testing::Test {
   static constexpr double kUnit = kSingle ? 0x1p-24 : 0x1p-53;
   static constexpr double kBound = kSingle ? 6 : 32;
 
-  // A line of n numbers in memory that is poison otherwise.
+  // Returns a line of n numbers. The rest of its memory is poison.
   Bytes line_of(std::uint64_t n, std::int64_t stride) {
     Bytes memory(n * static_cast<std::uint64_t>(stride) + 2 * kGuardBytes, kPoison);
     const StridedLine<Real> line{memory.data() + kGuardBytes, stride};
@@ -163,7 +163,7 @@ class RealTransformTest : public testing::Test {
     return all_poison(at + memory.size() - kGuardBytes, at + memory.size());
   }
 
-  // Relative error, in units of rounding.
+  // Returns the relative error in units of rounding.
   double check(RealTransform real, std::uint64_t n) {
     const std::int64_t stride = sizeof(Real) * uniform(random, 1, 3);
     Bytes memory = line_of(n, stride);
@@ -206,7 +206,7 @@ TYPED_TEST(RealTransformTest, EveryKindIsItsDefinition) {
   for (int kind = 0; kind <= 10; ++kind) {
     const auto real = static_cast<RealTransform>(kind);
     for (const std::uint64_t n : lengths) {
-      if (n == 1 && real == RealTransform::redft00) continue;  // it has two ends
+      if (n == 1 && real == RealTransform::redft00) continue;  // it needs two ends
       const double found = this->check(real, n);
       ASSERT_LT(found, this->kBound) << "kind " << kind << " of " << n;
       most = std::max(most, found);

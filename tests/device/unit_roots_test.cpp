@@ -1,4 +1,4 @@
-// Roots of unity against libm in long double, reduced by hand.
+// Compares roots of unity with libm in long double, with a reduction by hand.
 
 #include "device/unit_roots.hpp"
 
@@ -13,10 +13,10 @@
 namespace ob::test {
 namespace {
 
-// In the first quadrant by symmetry, so that the argument is as accurate as long double allows.
+// Uses the first quadrant by symmetry, so that the argument is as accurate as possible.
 std::pair<long double, long double> exact(std::uint64_t k, std::uint64_t n) {
   const auto quadrant = static_cast<int>(4 * k / n);
-  const std::uint64_t rest = 4 * k % n;  // of a quarter turn of n
+  const std::uint64_t rest = 4 * k % n;  // the rest within a quarter turn of n
   const long double angle = std::numbers::pi_v<long double> / 2 * static_cast<long double>(rest) /
                             static_cast<long double>(n);
   const long double c = std::cos(angle);
@@ -39,7 +39,7 @@ TEST(UnitRootsTest, OnesAreRoundedOnce) {
   for (int round = 0; round < 20000; ++round) {
     const auto n = uniform<std::uint64_t>(random, 1, std::uint64_t{1} << uniform(random, 1, 60));
     const auto k = uniform<std::uint64_t>(random, 0, n - 1);
-    // half an ulp of numbers up to 1 for either part, and what long double leaves in doubt
+    // half an ulp of numbers up to 1 for each part, plus the error of long double
     ASSERT_LE(error(unit_root(k, n), k, n, 1), 0x1p-54 * 1.4143 + 0x1p-60) << k << "/" << n;
   }
 }

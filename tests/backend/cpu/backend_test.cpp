@@ -11,7 +11,7 @@
 namespace ob {
 namespace {
 
-// C := A A for n x n matrices; A holds one value, so that every element of C is n value^2.
+// Computes C := A A for n x n matrices. All elements of A are `value`, so those of C are n value^2.
 Status square(Device& device, std::int64_t n, double value, double& worst) {
   const QueueId queue = device.create_queue().value();
   const std::uint64_t bytes = static_cast<std::uint64_t>(n * n) * 8;

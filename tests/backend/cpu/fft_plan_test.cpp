@@ -59,7 +59,7 @@ TEST_F(FftPlanTest, TransformsAnImpulseByHand) {
   EXPECT_EQ(in, input);
 }
 
-// On the heap of this thread, where the library takes its tables from.
+// Returns the bytes in use on this thread's heap, from which the library allocates its tables.
 std::uint64_t heap_bytes() {
   const struct mallinfo2 info = ::mallinfo2();
   return info.uordblks + info.hblkhd;
@@ -74,14 +74,14 @@ TEST_F(FftPlanTest, TakesNoMoreMemoryThanIsSaid) {
     EXPECT_LE(took, CpuFftPlan::host_bytes(plan)) << plan.n[0];
     return took;
   };
-  (void)check({.rank = 1, .n = {30030}});  // what any plan brings with it, once
+  (void)check({.rank = 1, .n = {30030}});  // memory that every first plan allocates once
   for (const bool in_place : {false, true}) {
     for (const std::uint64_t n : {65536, 1 << 20, 100'000, 510'510, 1'000'000, 3 * 99'991}) {
       (void)check({.in_place = in_place, .rank = 1, .n = {n}});
       (void)check({.precision = Precision::z, .in_place = in_place, .rank = 2, .n = {4, n}});
     }
   }
-  // The case that the limit is for: over four complex numbers for each point.
+  // The limit exists for this case: it takes over four complex numbers for each point.
   EXPECT_GE(check({.rank = 1, .n = {1'000'003}}), 64'000'000u);
   for (const auto real : {RealTransform::redft00, RealTransform::redft10, RealTransform::rodft11,
                           RealTransform::dht}) {
@@ -111,7 +111,7 @@ TEST_F(FftPlanTest, PlansThatWaitToBeMadeAreNotWithoutNumber) {
   const QueueId queue = (*device)->create_queue().value();
   const BufferId buffer = (*device)->allocate(16 * 5000).value();
   auto last = (*device)->make_plan(plan);
-  while (!last.ok()) last = (*device)->make_plan(plan);  // the planner lets go of those
+  while (!last.ok()) last = (*device)->make_plan(plan);  // the planner drops the destroyed plans
   ASSERT_TRUE((*device)->execute(queue, *last, {buffer}, {buffer}).ok());
   EXPECT_TRUE((*device)->synchronize(queue).status.ok());
 }

@@ -1,8 +1,8 @@
-// Real-to-real transforms by way of others against FFTW's own.
+// Compares real-to-real transforms that run through other transforms with FFTW's own.
 //
-// Bound: relative error in the 2-norm below (1 + log2(n)) eps, n points of one transform, eps =
-// 2^-52 or 2^-23: errors of either grow at most linearly in the levels (Higham, Accuracy and
-// Stability, theorem 24.2), and the kernels are one more. Found: 0.3 of it.
+// Bound: the relative error in the 2-norm is below (1 + log2(n)) eps for n points of one transform,
+// with eps = 2^-52 or 2^-23. The errors of both results grow at most linearly in the levels
+// (Higham, Accuracy and Stability, theorem 24.2), and the kernels add one level. Found: 0.3 of it.
 
 #include "backend/cpu/real_plan.hpp"
 
@@ -54,7 +54,7 @@ class RealPlanTest : public testing::Test {
     return input;
   }
 
-  // What `made` does to a copy of the input; twice, since memory is kept between runs.
+  // Returns the output of `made` for a copy of the input. Runs twice, since memory is kept between.
   template <class Plan>
   Bytes executed(const FftPlan& plan, Plan& made, const Bytes& input) {
     Bytes output;
@@ -73,7 +73,7 @@ class RealPlanTest : public testing::Test {
     return output;
   }
 
-  // Relative distance of a from b, in (1 + log2(n)) eps.
+  // Returns the relative distance of a from b in units of (1 + log2(n)) eps.
   double distance(const FftPlan& plan, const Bytes& a, const Bytes& b) {
     double error = 0;
     double norm = 0;
@@ -131,7 +131,7 @@ TYPED_TEST(RealPlanTest, DimensionsAndBatchesAreFftws) {
     return test::uniform<std::uint64_t>(this->random_, 2, most);
   };
   for (int round = 0; round < 30; ++round) {
-    this->check(this->plan_of({any(60)}, any(3000)));  // more lines than a block
+    this->check(this->plan_of({any(60)}, any(3000)));  // more lines than one block
     this->check(this->plan_of({any(90), any(90)}, any(4)));
     this->check(this->plan_of({any(20), any(20), any(20)}, any(4)));
     this->check(this->plan_of({any(5), any(5), any(5), any(5)}, 1));
@@ -144,7 +144,7 @@ FftLibrary::Plan no_plan(int, const FftLibrary::Dimension*, int, const FftLibrar
   return nullptr;
 }
 
-// Libraries with FFTW's interface leave r2r out or make no plans.
+// Some libraries with FFTW's interface lack r2r, or return no plans for it.
 TYPED_TEST(RealPlanTest, WhatTheLibraryLacksIsMadeOfOthers) {
   const FftPlan plan = this->plan_of({30, 17}, 5);
   const Bytes input = this->random_input(plan);

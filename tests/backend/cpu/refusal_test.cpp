@@ -1,5 +1,5 @@
-// A library's complaint about an argument becomes a failed call, whatever the library's own handler
-// does (the reference's stops the process).
+// If a library rejects an argument, the call fails, whatever the library's own handler does (the
+// reference's stops the process).
 
 #include "backend/cpu/refusal.hpp"
 
@@ -13,7 +13,7 @@
 namespace ob::cpu {
 namespace {
 
-// LDB = 0 is illegal for any N; the tables let no such call through.
+// LDB = 0 is illegal for any N. The routine tables do not let such a call through.
 std::int32_t refused_potrs(const SharedObject& library) {
   using Potrs = void(const char*, const std::int32_t*, const std::int32_t*, const double*,
                      const std::int32_t*, double*, const std::int32_t*, std::int32_t*, std::size_t);
@@ -31,7 +31,7 @@ std::int32_t refused_potrs(const SharedObject& library) {
 }
 
 TEST(Refusal, IsNotedAndTheProcessGoesOn) {
-  // The alternatives system may point this name at any library, the reference included.
+  // The alternatives system may link this name to any library, also to the reference.
   for (const char* name : {"libopenblas.so.0", "liblapack.so.3"}) {
     auto library = SharedObject::open(name);
     if (!library.ok()) continue;

@@ -1,4 +1,4 @@
-// gemmt cut into gemms, against gemm.
+// Compares gemmt, computed as several gemms, with one gemm.
 
 #include "backend/cpu/substitutes.hpp"
 
@@ -44,7 +44,7 @@ class SubstitutesTest : public testing::Test {
   std::optional<SharedObject> library_;
 };
 
-// Beyond one block, whole and broken ones, for both triangles and all ways of op.
+// Covers more than one block, whole and partial blocks, both triangles and all values of op.
 TEST_F(SubstitutesTest, GemmtIsATriangleOfGemm) {
   auto random = test::fresh_random();
   const auto only_gemm = [this](const char* name) -> void* {

@@ -1,4 +1,4 @@
-// The BLAS's rules for alpha = 0 and beta = 0, and the modes of accuracy, on a whole device.
+// Tests the BLAS's rules for alpha = 0 and beta = 0, and the modes of accuracy, on a whole device.
 
 #include <gtest/gtest.h>
 
@@ -42,10 +42,10 @@ class Quick : public testing::Test {
     return Layout::bytes(matrix.data(), matrix.size() * sizeof(double));
   }
 
-  /// Calls with operands by the names of their arguments; returns what `result` holds then.
+  /// A call with operands by argument names; run() returns the contents of its `result`.
   struct Call {
     std::string routine;
-    std::string flags;  // one after another
+    std::string flags;  // one letter per flag, in order
     std::vector<std::int64_t> dims;
     std::vector<double> scalars;
     std::vector<Matrix> matrices;  // the last one is the result
@@ -126,7 +126,7 @@ TEST_F(Quick, EveryModeOfAccuracyComputes) {
     Matrix identity = filled(0);
     for (std::size_t i = 0; i < kSize; ++i) identity[i * (kSize + 1)] = 4;
     EXPECT_EQ(run({"dtrtrs", "UNN", {5, 5}, {}, {identity, filled(8), Matrix(1, kNan)}}),
-              Matrix(1, 0.0));  // info, whose bits are those of 0.0
+              Matrix(1, 0.0));  // info; its bits are those of 0.0
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A device over the stand-in, whose work tests can hold up.
+// A device on the stand-in. Tests can hold its work.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 
 namespace ob::cuda {
 
-/// Waits until it is so; false if that takes too long for any machine.
+/// Waits until the condition holds; returns false after a time that is too long for any machine.
 template <class Condition>
 bool eventually(Condition condition) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -29,14 +29,14 @@ bool eventually(Condition condition) {
   return true;
 }
 
-/// Small square matrices of doubles on a device, and dgemm on them.
+/// A device with small square matrices of doubles, and calls of dgemm.
 class HeldDeviceTest : public testing::Test {
  protected:
   static constexpr std::int64_t kN = 8;
   static constexpr std::uint64_t kElements = kN * kN;
   static constexpr std::uint64_t kBytes = kElements * sizeof(double);
 
-  // Not the first: that one is current for threads that choose none.
+  // Uses the second device: the first one is current for threads that choose none.
   void SetUp() override {
     auto made = create({.index = 1,
                         .devices = 2,
@@ -62,7 +62,7 @@ class HeldDeviceTest : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *made;
   }
-  /// One that has started the libraries: see warm_up().
+  /// Returns a queue that has started the libraries: see warm_up().
   QueueId warm_queue() {
     const QueueId made = queue();
     warm_up(made);
@@ -80,7 +80,7 @@ class HeldDeviceTest : public testing::Test {
     return made;
   }
 
-  /// Memory that the device reaches by itself, full of NaN.
+  /// Returns host memory that the device can access, full of NaN.
   std::shared_ptr<double> pinned() {
     auto made = device_->staging(kBytes);
     EXPECT_TRUE(made.ok()) << made.status().message();
@@ -88,7 +88,7 @@ class HeldDeviceTest : public testing::Test {
     std::fill_n(data, kElements, std::numeric_limits<double>::quiet_NaN());
     return {*made, data};
   }
-  /// The matrix whose elements are `value`.
+  /// Returns a matrix whose elements are `value`.
   std::shared_ptr<double> filled(double value) {
     auto memory = pinned();
     std::fill_n(memory.get(), kElements, value);
@@ -96,7 +96,7 @@ class HeldDeviceTest : public testing::Test {
   }
 
   static Region whole() { return {.rows = kBytes, .cols = 1, .ld = kBytes}; }
-  /// Writes the matrix whose elements are `value`.
+  /// Writes a matrix whose elements are `value`.
   void write(QueueId queue, BufferId to, double value) {
     written_.push_back(filled(value));
     auto* const bytes = reinterpret_cast<std::byte*>(written_.back().get());
@@ -106,7 +106,7 @@ class HeldDeviceTest : public testing::Test {
     auto* const bytes = reinterpret_cast<std::byte*>(to);
     EXPECT_TRUE(device_->read(queue, from, whole(), Layout::bytes(bytes, kBytes)).ok());
   }
-  /// Into memory that the device reaches by itself, where NaN is until then.
+  /// Reads into host memory that the device can access. The memory holds NaN until then.
   std::shared_ptr<double> read(QueueId queue, BufferId from) {
     auto result = pinned();
     read(queue, from, result.get());
@@ -118,7 +118,7 @@ class HeldDeviceTest : public testing::Test {
     test::square_dgemm_on_device(kN, a, b, c, arguments);
     EXPECT_TRUE(device_->call(queue, test::dgemm(), arguments).ok());
   }
-  /// A := its Cholesky factor: with workspace, and with a wait of the host for `info`.
+  /// A := its Cholesky factor. This needs workspace, and the host waits for `info`.
   void factorize(QueueId queue, BufferId a, BufferId info) {
     const Descriptor& potrf = *routines::find("dpotrf");
     Argument arguments[kMaxArguments];
@@ -128,7 +128,7 @@ class HeldDeviceTest : public testing::Test {
     test::argument_named(arguments, potrf, "info").device = {info, 0, 0};
     EXPECT_TRUE(device_->call(queue, potrf, arguments).ok());
   }
-  /// Makes the plan of a transform in place, with workspace.
+  /// Makes the plan of a transform in place that needs workspace.
   PlanId made_plan() {
     FftPlan shape{.precision = Precision::z, .rank = 1};
     shape.n[0] = kN;
@@ -136,7 +136,7 @@ class HeldDeviceTest : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *made;
   }
-  /// What `behind` gets from now on waits for what `before` got until now.
+  /// Later commands of `behind` wait for all earlier commands of `before`.
   void order(QueueId before, QueueId behind) {
     const auto event = device_->create_event();
     ASSERT_TRUE(event.ok()) << event.status().message();
@@ -147,24 +147,24 @@ class HeldDeviceTest : public testing::Test {
   void on_reached(QueueId queue, Done done) {
     EXPECT_TRUE(device_->on_reached(queue, false, [=](const QueueReport&) { done(); }).ok());
   }
-  /// Waits for the queue, where nothing has failed.
+  /// Waits for the queue, and expects that nothing has failed.
   QueueReport pass(QueueId queue) {
     QueueReport report = device_->synchronize(queue);
     EXPECT_TRUE(report.status.ok()) << report.status.message();
     return report;
   }
-  /// Waits until so much work is held, and so much of a function waits for its stream.
+  /// Waits until `held` pieces of work are held, and `waiting` of `function` wait for their stream.
   static void expect_held(unsigned long long held, const char* function = "",
                           unsigned long long waiting = 0) {
     EXPECT_TRUE(eventually(
         [&] { return standin_cuda_held() == held && standin_cuda_waiting(function) == waiting; }));
   }
-  /// Waits until a function was called again.
+  /// Waits until a function has more than `calls_before` calls.
   static void expect_called(const char* function, unsigned long long calls_before) {
     EXPECT_TRUE(eventually([&] { return standin_cuda_calls(function) > calls_before; }));
   }
-  /// Starts the libraries, so that tests hold what they mean to hold: computes until the device has
-  /// seen that it takes next to nothing. @return commands that this took
+  /// Starts the libraries, so that tests hold only the work that they choose. Computes until the
+  /// device has learned that a product takes almost no time. @return the commands that this took
   std::uint64_t warm_up(QueueId queue) {
     const BufferId a = buffer();
     const BufferId b = buffer();
@@ -183,13 +183,13 @@ class HeldDeviceTest : public testing::Test {
   std::unique_ptr<Device> device_;
 
  private:
-  std::vector<std::shared_ptr<double>> written_;  // what is on its way
+  std::vector<std::shared_ptr<double>> written_;  // data of pending writes
 };
 
-/// The same, of which a test makes the device fail: no other test can follow in that process.
+/// A HeldDeviceTest that makes the device fail: no other test can follow in that process.
 class FaultyDeviceTest : public HeldDeviceTest {
  protected:
-  // Memory that a broken device cannot free does not count as our leak.
+  // A broken device cannot free memory. This is no leak of the backend.
   void TearDown() override { finish(); }
 };
 

@@ -1,4 +1,4 @@
-// A device that fails behind what was refused. A program of its own, as fault_test.cpp is.
+// A device failure after a refused command. This is a program of its own, like fault_test.cpp.
 
 #include "backend/cuda/held_device.hpp"
 
@@ -7,8 +7,8 @@ namespace {
 
 using FaultTest = FaultyDeviceTest;
 
-// A command that is refused at once may be younger than a failure that the device has yet to
-// report.
+// A command that is refused at submission may be younger than a failure that the device reports
+// later.
 TEST_F(FaultTest, TheOldestIsTold) {
   const QueueId on = queue();
   const std::uint64_t earlier = warm_up(on);
@@ -17,7 +17,7 @@ TEST_F(FaultTest, TheOldestIsTold) {
   standin_cuda_watch("cublasDgemm");
   standin_cuda_fail("cublasDgemm@run:1,cublasDgemm:2");
   multiply(on, a, a, b);  // fails on the device
-  multiply(on, a, a, b);  // is refused before that
+  multiply(on, a, a, b);  // refused before that
   expect_called("cublasDgemm", calls + 1);
   standin_cuda_release();
   const QueueReport report = device_->synchronize(on);

@@ -1,5 +1,5 @@
 // Queues submit without waiting, and report nothing before the device is done. The stand-in holds
-// work up, so that what waits and what does not is seen without a clock.
+// work, so that the tests see waits without a clock.
 
 #include <atomic>
 #include <cmath>
@@ -17,16 +17,16 @@ TEST_F(QueueTest, CommandsDoNotWaitForThoseBefore) {
   const auto [a, b, c] = buffers<3>();
   standin_cuda_watch("cublasDgemm");
   write(on, a, 1);
-  multiply(on, a, a, b);  // all 8
-  multiply(on, a, b, c);  // all 64
-  multiply(on, a, c, b);  // all 512
+  multiply(on, a, a, b);  // all elements are 8
+  multiply(on, a, b, c);  // all elements are 64
+  multiply(on, a, c, b);  // all elements are 512
   const auto result = read(on, b);
   expect_held(1, "cublasDgemm", 2);
   expect_held(1, "cudaMemcpyAsync", 1);
   EXPECT_TRUE(std::isnan(*result));
   standin_cuda_release();
   EXPECT_GT(pass(on).compute_ns, 0U);
-  EXPECT_EQ(pass(on).compute_ns, 0U);  // told once
+  EXPECT_EQ(pass(on).compute_ns, 0U);  // reported once
   for (std::uint64_t i = 0; i < kElements; ++i) EXPECT_EQ(result.get()[i], 512) << i;
 }
 
@@ -54,7 +54,7 @@ TEST_F(QueueTest, OneQueueComputesAtATime) {
     multiply(first, a, a, b);
     multiply(second, a, a, c);
   }
-  expect_called("cudaStreamSynchronize", waits);  // for the turn that the other one has
+  expect_called("cudaStreamSynchronize", waits);  // waits for the turn of the other queue
   expect_held(1);
   standin_cuda_release();
   pass(first);
@@ -94,7 +94,7 @@ TEST_F(QueueTest, NobodyHearsOfACommandBeforeItsEnd) {
     seen = *result;
     heard = 2;
   });
-  // Commands before the computation are reported while the computation is held.
+  // Commands before the computation are reported while it is held.
   EXPECT_TRUE(eventually([&] { return heard == 1; }));
   expect_held(1, "cudaMemcpyAsync", 1);
   EXPECT_EQ(heard, 1);
@@ -104,7 +104,7 @@ TEST_F(QueueTest, NobodyHearsOfACommandBeforeItsEnd) {
   EXPECT_EQ(seen, 8);
 }
 
-// As the daemon answers a read: from another queue, while this one is held.
+// Answers like the daemon does: from another queue, while this one is held.
 TEST_F(QueueTest, WhatIsBehindACallbackWaitsUntilItReturned) {
   const QueueId on = queue();
   const QueueId other = queue();
@@ -122,7 +122,7 @@ TEST_F(QueueTest, WhatIsBehindACallbackWaitsUntilItReturned) {
   EXPECT_EQ(*result, 2);
 }
 
-// As the daemon's connections do, which callbacks answer.
+// Submits like the daemon's connections do: callbacks answer them.
 TEST_F(QueueTest, WhoSubmitsBehindACallbackDoesNotWaitForIt) {
   const QueueId on = queue();
   const QueueId other = queue();
@@ -151,7 +151,7 @@ TEST_F(QueueTest, AnEventBehindACallbackIsReachedWhenThatReturned) {
   standin_cuda_watch("cudaMemcpyAsync");
   write(on, a, 1);
   on_reached(on, [&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // for who does not wait
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // for a queue that cannot wait
     seen = read(third, a);
     pass(third);
   });
@@ -176,7 +176,7 @@ TEST_F(QueueTest, FreedMemoryStaysUntilTheStreamHasPassed) {
   EXPECT_TRUE(device_->free(b).ok());
   EXPECT_TRUE(eventually([] { return standin_cuda_held() == 1; }));
   EXPECT_EQ(device_->memory_use().used_bytes, used_bytes);
-  const BufferId other = buffer();  // cleaned: not what the computation still reads
+  const BufferId other = buffer();  // cleaned; not the memory that the computation reads
   standin_cuda_release();
   pass(on);
   EXPECT_EQ(*result, 8);
@@ -196,7 +196,7 @@ TEST_F(QueueTest, AnIdleQueueKeepsNoWorkspace) {
   EXPECT_TRUE(device_->free(*rest).ok());
 }
 
-// The libraries' objects of a device need that device current when they are destroyed.
+// The libraries' objects of a device must be destroyed while that device is current.
 TEST_F(QueueTest, QueuesAndPlansGoOnAnyThread) {
   const QueueId on = warm_queue();
   const BufferId a = buffer();
@@ -208,7 +208,7 @@ TEST_F(QueueTest, QueuesAndPlansGoOnAnyThread) {
   standin_cuda_watch("cudaMemcpyAsync");
   write(on, a, 1);
   EXPECT_TRUE(device_->execute(on, used, {a}, {a}).ok());
-  EXPECT_TRUE(device_->destroy_plan(used).ok());  // goes when the stream has passed
+  EXPECT_TRUE(device_->destroy_plan(used).ok());  // destroyed when the stream has passed
   standin_cuda_release();
   pass(on);
   std::thread([&] { EXPECT_TRUE(device_->destroy_queue(on).ok()); }).join();
@@ -247,12 +247,12 @@ TEST_F(QueueTest, AWorkspaceWaitsForMemoryThatIsStillInUse) {
   const auto calls = standin_cuda_calls("cusolverDnXpotrf_bufferSize");
   factorize(on, b, info);
   expect_called("cusolverDnXpotrf_bufferSize", calls);
-  std::this_thread::sleep_for(std::chrono::milliseconds(10));  // for who does not wait
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));  // for a queue that cannot wait
   standin_cuda_release();
   pass(on);
 }
 
-// Then it is waited for at once, since nobody could do so later.
+// The queue waits for such a command at once, since later it cannot wait for it.
 TEST_F(QueueTest, ACommandThatCannotBeMarkedFailsWhenItHasPassed) {
   const QueueId on = queue();
   const QueueId other = queue();
@@ -269,7 +269,7 @@ TEST_F(QueueTest, ACommandThatCannotBeMarkedFailsWhenItHasPassed) {
   EXPECT_EQ(*result, 2);
   standin_cuda_fail("cudaEventRecord:1");
   order(on, other);
-  pass(other);  // the event is reached nevertheless
+  pass(other);  // the event is reached all the same
   report = device_->synchronize(on);
   EXPECT_EQ(report.status.code(), Code::device_error) << report.status.message();
   EXPECT_EQ(report.failed_command, 3U);
@@ -284,13 +284,13 @@ TEST_F(QueueTest, ACallIsAsExactAsWasAskedBeforeIt) {
   standin_cuda_watch("cudaMemcpyAsync");
   write(on, a, 1);
   on_reached(on, [] {});
-  multiply(on, a, a, b);  // is submitted to the stream when that has returned
+  multiply(on, a, a, b);  // submitted to the stream after the callback has returned
   EXPECT_TRUE(device_->set_accuracy(on, Accuracy::strict).ok());
   multiply(on, a, a, b);
   standin_cuda_release();
   pass(on);
   EXPECT_EQ(standin_cuda_calls(exact), before + 1);
-  EXPECT_TRUE(device_->record(on, EventId{}).ok());  // of no event: fails, as the fourth command
+  EXPECT_TRUE(device_->record(on, EventId{}).ok());  // there is no such event: command 4 fails
   EXPECT_TRUE(device_->set_accuracy(on, Accuracy::standard).ok());
   EXPECT_EQ(device_->synchronize(on).failed_command, 4U);
   multiply(on, a, a, b);
@@ -298,8 +298,7 @@ TEST_F(QueueTest, ACallIsAsExactAsWasAskedBeforeIt) {
   EXPECT_EQ(standin_cuda_calls(exact), before + 1);
 }
 
-// A call that cannot be submitted is known at once: what follows is skipped, what came before is
-// not.
+// A call that cannot be submitted fails at once. Later commands are skipped, earlier ones are not.
 TEST_F(QueueTest, ACallThatIsRefusedFailsAloneAndEndsTheQueueUntilItIsHeard) {
   const QueueId on = queue();
   const QueueId other = queue();
@@ -308,13 +307,13 @@ TEST_F(QueueTest, ACallThatIsRefusedFailsAloneAndEndsTheQueueUntilItIsHeard) {
   const auto calls = standin_cuda_calls("cublasDgemm");
   standin_cuda_fail("cublasDgemm:2");
   write(on, a, 1);
-  multiply(on, a, a, b);               // the second
-  const auto result = read(on, b);     // the third
-  multiply(on, a, b, b);               // the fourth fails
+  multiply(on, a, a, b);               // command 2
+  const auto result = read(on, b);     // command 3
+  multiply(on, a, b, b);               // command 4 fails
   const auto untouched = read(on, b);  // skipped
   expect_called("cublasDgemm", calls + 1);
   multiply(other, c, c, d);
-  pass(other);  // which waits for no turn of what failed
+  pass(other);  // the failed call holds no turn
   const QueueReport report = device_->synchronize(on);
   standin_cuda_fail_no_more();
   EXPECT_EQ(report.status.code(), Code::device_error) << report.status.message();

@@ -10,7 +10,7 @@
 namespace ob::cuda {
 namespace {
 
-// Functions with the types of NVIDIA's take down what they are given.
+// The parameters that functions with NVIDIA's types receive.
 struct Seen {
   std::string flags;
   std::vector<std::int64_t> integers;
@@ -43,7 +43,7 @@ auto recorder(Status (*)(Handle, Parameters...)) {
   return &take_down<Status, Handle, Parameters...>;
 }
 
-// Returns the parameters that a function of NVIDIA's receives from such a call.
+// Returns the parameters that one of NVIDIA's functions receives from such a call.
 template <class Function>
 Seen given(Function* like, const SubCall& call, const RowExtras& extras = {},
            RowWanted* wanted = nullptr) {
@@ -67,7 +67,7 @@ TEST(RowParameters, GemmKeepsItsOrder) {
   SubCall call = SubCall(of("dgemm"), "gemm").flag('N').flag('C').dim(2).dim(3).dim(4).one();
   call.operand(at(1), 20).operand(at(2), 30).one().operand(at(3), 40);
   const Seen got = given(decltype(&::cublasDgemm_64){}, call);
-  EXPECT_EQ(got.flags, "NT");  // of real numbers
+  EXPECT_EQ(got.flags, "NT");  // a routine of real numbers
   EXPECT_EQ(got.integers, (Integers{2, 3, 4, 20, 30, 40}));
   ASSERT_EQ(got.pointers.size(), 5u);
   EXPECT_EQ(got.pointers[1], at(1));

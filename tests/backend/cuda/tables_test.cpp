@@ -1,5 +1,5 @@
-// NVIDIA's libraries as they are here (the stand-in, or the real ones) against what the backend
-// takes from them.
+// Compares NVIDIA's libraries here (the stand-in or the real ones) with the functions that the
+// backend needs.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace ob::cuda {
 namespace {
 
-// A library that is there, but lacks what every version has, is a failure.
+// Returns true if the library is missing. A library that lacks a common function is a failure.
 bool is_absent(const Status& status) {
   return status.code() == Code::unavailable &&
          status.message().find("cannot open") != std::string::npos;

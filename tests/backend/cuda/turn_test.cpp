@@ -1,4 +1,4 @@
-// The begin and the end of turns. A command that waits for a turn has waited for its stream before.
+// The start and the end of turns. A command waits for its stream before it waits for a turn.
 
 #include <atomic>
 
@@ -47,7 +47,7 @@ TEST_F(TurnTest, IsNotSharedByWhatTakesLong) {
   standin_cuda_watch("cublasDgemm");
   multiply(on, a, a, b);
   expect_held(1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(10));  // is learned
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the device learns this time
   standin_cuda_release();
   pass(on);
   const auto waits = standin_cuda_calls("cudaStreamSynchronize");
@@ -66,7 +66,7 @@ TEST_F(TurnTest, PassesToWhoWaitsForIt) {
   const QueueId second = warm_queue();
   const auto [a, b, c, d] = buffers<4>();
   const auto passes = [&, a = a, b = b, c = c, d = d] {
-    warm_up(first);  // what was held was long, too
+    warm_up(first);  // the held work counted as long
     std::atomic<int> passed{0};
     int first_passed = 0;
     int second_passed = 0;
@@ -76,7 +76,7 @@ TEST_F(TurnTest, PassesToWhoWaitsForIt) {
     expect_held(1);
     multiply(second, c, c, d);
     expect_called("cudaStreamSynchronize", waits);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // nobody sees it ask for its turn
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // its request is not visible
     multiply(first, a, a, b);
     on_reached(first, [&] { first_passed = ++passed; });
     on_reached(second, [&] { second_passed = ++passed; });

@@ -43,7 +43,7 @@ TEST(NullBackendTest, KeepsTimeAndComputesNothing) {
   ASSERT_TRUE(device.call(queue, *dgemm, arguments).ok());
   const QueueReport report = device.synchronize(queue);
   EXPECT_TRUE(report.status.ok());
-  // 2000 flops at 1 MFLOP/s: never earlier than 2 ms.
+  // 2000 flops at 1 MFLOP/s take at least 2 ms.
   EXPECT_GE(report.compute_ns, 1990000u);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(numbers[i], i);
 }

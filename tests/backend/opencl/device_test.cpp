@@ -1,4 +1,4 @@
-// Calls and transforms on a whole device that some OpenCL devices cannot compute.
+// Tests calls and transforms that some OpenCL devices cannot compute, on a whole device.
 
 #include "backend/opencl/device.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kSize = 3;
 using Matrix = std::vector<double>;  // kSize x kSize, column-major
 
-// Counts calls, and says in the result that it was here.
+// Writes a mark into the result, which shows that the processor computed it.
 class Processor final : public HostRoutines {
  public:
   static constexpr double kMark = 4711;
@@ -85,7 +85,7 @@ class DeviceTest : public OnDevice {
     return data;
   }
 
-  /// C after C := A B of order kSize.
+  /// Returns C after C := A B of order kSize.
   Matrix dgemm() {
     Matrix a{1, 2, 3, 4, 5, 6, 7, 8, 9};
     Matrix b{1, 0, 0, 0, 2, 0, 0, 0, 3};
@@ -103,7 +103,7 @@ class DeviceTest : public OnDevice {
     return download(result, 9);
   }
 
-  /// The first number after a transform in place of 8 ones.
+  /// Returns the first number after a transform in place of 8 ones.
   double transformed(const FftPlan& plan) {
     std::vector<double> data(64, 1);
     const BufferId buffer = upload(data);
@@ -160,7 +160,7 @@ TEST_F(DeviceTest, APlanWhoseTablesAreBeyondTheCapIsNone) {
   open(accelerator());
   if (!accelerator().has_fp64) GTEST_SKIP() << "no double precision here";
   FftPlan plan{.precision = Precision::z, .rank = 1};
-  plan.n[0] = (std::uint64_t{1} << 19) + 21;  // a prime: tables of twice that length and more
+  plan.n[0] = (std::uint64_t{1} << 19) + 21;  // a prime: its tables are over twice as long
   const auto buffer = device().allocate(input_bytes(plan));
   ASSERT_TRUE(buffer.ok()) << buffer.status().message();
   const std::uint64_t used_bytes = device().memory_use().used_bytes;
@@ -203,7 +203,7 @@ TEST_F(DeviceTest, VkfftTransformsThreeDimensionsAndTheProcessorMore) {
   FftPlan more{.precision = Precision::z, .rank = 4};
   more.n = {2, 2, 2, 2};
   EXPECT_EQ(transformed(more), Processor::kMark);
-  more.n = {2, 1, 2, 2};  // of which one is none
+  more.n = {2, 1, 2, 2};  // one dimension has length 1
   EXPECT_EQ(transformed(more), 8 * 1.0);
   FftPlan real{.kind = FftKind::r2r, .precision = Precision::z, .rank = 1};
   real.n[0] = 8;

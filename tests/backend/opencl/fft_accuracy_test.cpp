@@ -1,4 +1,4 @@
-// Long transforms, of several passes with work space, against sums in long double at some places.
+// Compares long transforms, with several passes and work space, with sums in long double.
 
 #include <cmath>
 #include <complex>
@@ -18,8 +18,8 @@ using Wide = std::complex<long double>;
 
 class FftAccuracyTest : public OnDevice {
  protected:
-  /// The largest error of `places` of the transform's numbers over sqrt(n), which is about their
-  /// size for input between -1 and 1.
+  /// Returns the largest error of `places` of the transform's numbers, divided by sqrt(n). The size
+  /// of these numbers is about sqrt(n) for input between -1 and 1.
   template <class Real>
   long double error(std::uint64_t n, int places) {
     using Number = std::complex<Real>;
@@ -77,7 +77,8 @@ class FftAccuracyTest : public OnDevice {
   std::mt19937_64 engine_ = test::fresh_random();
 };
 
-// The largest of a few errors that are spread about a root mean square of log2(n) eps / 2, or less.
+// The largest of a few errors is below this multiple of log2(n) eps: their root mean square is at
+// most log2(n) eps / 2.
 constexpr long double kTolerance = 2;
 
 TEST_F(FftAccuracyTest, PowersOfTwoInSinglePrecision) {

@@ -8,7 +8,7 @@
 namespace ob::opencl {
 namespace {
 
-// Functions with the types of CLBlast's take down what they are given.
+// The parameters that functions with CLBlast's types receive.
 struct Seen {
   std::string flags;
   std::vector<std::size_t> sizes;
@@ -106,7 +106,7 @@ using Scalars = std::vector<double>;
 TEST_F(RowParametersTest, GemmKeepsItsOrder) {
   const Seen got = given(decltype(&::CLBlastDgemm){}, "dgemm", "NC", {2, 3, 4},
                          {{1.5, 0}, {2.5, 0}}, {20, 30, 40}, 7);
-  EXPECT_EQ(got.flags, "cNT");  // C of real numbers
+  EXPECT_EQ(got.flags, "cNT");  // column-major; real numbers
   EXPECT_EQ(got.sizes, (Sizes{2, 3, 4, 7, 20, 7, 30, 7, 40}));
   EXPECT_EQ(got.scalars, (Scalars{1.5, 2.5}));
   EXPECT_EQ(got.buffers, (std::vector<cl_mem>{buffer(0), buffer(1), buffer(2)}));

@@ -14,7 +14,7 @@
 
 namespace {
 
-// What CLBlast has allocated: it finds the functions below before OpenCL's own.
+// CLBlast's allocations. CLBlast finds the functions below before OpenCL's own.
 struct Allocated {
   std::map<cl_mem, std::size_t> live;
   std::size_t live_bytes = 0;
@@ -51,8 +51,8 @@ struct Size {
   std::int64_t m, n, k;
 };
 constexpr Size kSmall[] = {{5, 7, 3}, {65, 40, 70}, {300, 17, 200}, {17, 300, 200}};
-// Whole tiles of kernels that want their operands padded, which CLBlast takes for products from an
-// order of about 900 on in single precision; and not quite.
+// CLBlast pads the operands of single precision products from an order of about 900. The first size
+// consists of whole tiles of these kernels, the second does not.
 constexpr Size kLarge[] = {{928, 928, 928}, {930, 900, 910}};
 
 class ScratchTest : public OnDevice {
@@ -99,7 +99,7 @@ class ScratchTest : public OnDevice {
     ASSERT_TRUE(report.status.ok()) << report.status.message();
     const std::size_t taken = allocated.peak_bytes - before;
     EXPECT_LE(taken, predicted);
-    // No call is refused for what it does not nearly need.
+    // The prediction must not be far too high, so that calls are not refused without need.
     EXPECT_LE(predicted, 3 * taken + (std::size_t{1} << 20));
     if (routine.base == "gemm") EXPECT_EQ(taken, predicted);
     operands_.clear();

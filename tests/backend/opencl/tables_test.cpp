@@ -1,4 +1,4 @@
-// The installed CLBlast against what the backend takes from it.
+// Compares the installed CLBlast with the functions that the backend needs.
 
 #include <gtest/gtest.h>
 

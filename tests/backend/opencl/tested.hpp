@@ -1,5 +1,5 @@
 #pragma once
-// The first of OpenCL's devices here, for tests of one part.
+// The first OpenCL device of this machine, for tests of single parts.
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 namespace ob::opencl {
 
-/// Skips the test where OpenCL finds none.
+/// Skips the test if OpenCL finds no device.
 class OnDevice : public testing::Test {
  protected:
   void SetUp() override {
