@@ -1,4 +1,5 @@
-"""Batches of gemm through CBLAS: a C program linked to a NumPy wheel's OpenBLAS, which has them."""
+"""Runs batches of gemm through CBLAS: a C program linked to a NumPy wheel's OpenBLAS, which has
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs whose calls are computed by several devices at once, whether that gains or not."""
+"""Runs programs whose calls are computed by several devices at once, even if that is slower."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDS = 6
 
 
 def names() -> list[str]:
-    """Of level 3, as the workload has them."""
+    """Returns the names of the level 3 routines, in the notation of the workload."""
     plain = [p + family for p in "sdcz" for family in PRODUCTS[:-1]]
     return plain + [p + family for p in "cz" for family in HERMITIAN[:-1]]
 
@@ -32,7 +32,7 @@ def run(suite: Suite, server: str, devices: str, size: int, rounds: int = ROUNDS
 
 
 def split(suite: Suite, daemon: Daemon, address: str, count: int, size: int) -> None:
-    """Right, and really on so many devices."""
+    """Checks that results are right, and that this number of devices computed them."""
     outcome = run(suite, address, f"always:{count}", size)
     outcome.expect_out(dict.fromkeys(names(), ROUNDS))
     for name in names():
@@ -50,7 +50,8 @@ def split(suite: Suite, daemon: Daemon, address: str, count: int, size: int) -> 
 
 
 def factored(suite: Suite, address: str, count: int, size: int, route: str) -> None:
-    """Factorizations: all devices on each of them; nothing is lost that one device could do."""
+    """Checks that all devices work on each factorization, and that no call is lost that one device
+    could compute."""
     program = suite.bench.program("e2e_poison")
     command = [program, str(ROUNDS), str(size), *FACTORS]
     extra = {"OUTBOARD_DEVICES": f"always:{count}", "OUTBOARD_ROUTE": route}
@@ -65,19 +66,21 @@ def factored(suite: Suite, address: str, count: int, size: int, route: str) -> N
 
 
 def whole(suite: Suite, server: str, devices: str) -> None:
-    """Calls that are not worth several devices."""
+    """Checks that small calls, which are not worth several devices, are not split."""
     outcome = run(suite, server, devices, 40, 2).expect_out(dict.fromkeys(names(), 2))
     expect(outcome.total("*", "several") == 0, f"something was split\n{outcome.counters()}")
 
 
 def capped(suite: Suite, server: str, devices: str) -> None:
-    """Operands that are several times the devices' memory: nothing falls back."""
+    """Checks that products of operands which are several times larger than the devices' memory all
+    go out."""
     outcome = run(suite, server, devices, 190, 3).expect_out(dict.fromkeys(names(), 3))
     expect(outcome.total("*", "bytes_to") > 0, "nothing travelled")
 
 
 def factored_in_slabs(suite: Suite, server: str, devices: str) -> None:
-    """Matrices that are several times the devices' memory: nothing falls back."""
+    """Checks that factorizations of matrices which are several times larger than the devices'
+    memory all go out."""
     program = suite.bench.program("e2e_poison")
     command = [program, str(ROUNDS), "190", *FACTORS]
     outcome = suite.bench.run(command, "remote", server, extra={"OUTBOARD_DEVICES": devices})
@@ -85,7 +88,8 @@ def factored_in_slabs(suite: Suite, server: str, devices: str) -> None:
 
 
 def programs(suite: Suite) -> dict[str, tuple[list[str], dict[str, int]]]:
-    """Threads, children and descriptors of programs do not mind ours."""
+    """Returns programs whose threads, children and descriptors must work beside those of the
+    library."""
     program = suite.bench.program
     return {
         "threads": ([program("e2e_threads"), "8", "40", "60"], {"*": 280}),
@@ -104,7 +108,7 @@ def preserve_errno(suite: Suite, server: str, name: str) -> None:
 
 
 def checked(suite: Suite, server: str) -> None:
-    """--verify looks at the whole result."""
+    """Checks that --verify verifies results that several devices computed."""
     program = suite.bench.program("e2e_poison")
     extra = {"OUTBOARD_DEVICES": "always:2", "OUTBOARD_VERIFY": "1"}
     outcome = suite.bench.run([program, "4", "60", *names()], "remote", server, extra=extra)
@@ -122,7 +126,8 @@ def two_servers(suite: Suite) -> None:
 
 
 def factored_on_servers(suite: Suite, transport: str, options: list[str]) -> None:
-    """Daemons reach each other over TCP, if they may; else panels come through us."""
+    """Checks factorizations on three daemons. If the daemons may connect, panels go between them
+    over TCP; otherwise through the client."""
     with contextlib.ExitStack() as stack:
         daemons = [stack.enter_context(Daemon(suite.bench, options)) for _ in range(3)]
         servers = ",".join(daemon.address(transport) for daemon in daemons)
@@ -145,7 +150,7 @@ def wait_for_split_calls(process: subprocess.Popen[bytes], reports: pathlib.Path
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         for path in reports.iterdir():
-            with contextlib.suppress(harness.CheckError):  # one that is being made
+            with contextlib.suppress(harness.CheckError):  # this report is still being made
                 report = harness.read_report(path)
                 if any(row["several"] > 20 for row in report.rows.values()):
                     return
@@ -154,7 +159,7 @@ def wait_for_split_calls(process: subprocess.Popen[bytes], reports: pathlib.Path
 
 
 def one_dies(suite: Suite, transport: str, which: int, routines: list[str]) -> None:
-    """A daemon is killed while calls are under way: the other one does its parts."""
+    """Checks that one daemon does the parts of the other, which is killed while calls run."""
     with Daemon(suite.bench) as one, Daemon(suite.bench) as other:
 
         def kill(process: subprocess.Popen[bytes], reports: pathlib.Path) -> None:
@@ -202,8 +207,8 @@ def body(suite: Suite) -> None:
                 )
             suite.check("verified", functools.partial(checked, suite, daemon.shm))
             suite.check("small calls", lambda d=daemon: whole(suite, d.tcp, "all"))
-    # Of 190 x 190, three matrices are 0.4 to 1.7 MB. A daemon each: what a program had that has
-    # just ended may be freed a little later.
+    # Three matrices of 190 x 190 take 0.4 to 1.7 MB. Each program has a daemon of its own, because
+    # the memory of a program that has just ended may be freed a little later.
     small = {"products": capped, "factorizations": factored_in_slabs}
     for count, transport, what in itertools.product((1, 2, 4), ("shm", "tcp"), small):
         with suite.server(["--devices", str(count), "--device-memory", "64K"]) as daemon:

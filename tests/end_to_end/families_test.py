@@ -1,7 +1,7 @@
-"""The symbol families of the field: NumPy and SciPy (wheels, Debian), Octave, the examples.
+"""Runs programs of all symbol families: NumPy and SciPy (wheels, Debian), Octave, the examples.
 
-Each program runs natively and in every mode; results must agree, and what it is known to call must
-have gone out.
+Each program runs natively and in every mode. Results must agree, and the calls that the program is
+known to make must go out.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from harness import MissingError, Outcome, Suite, Way, expect
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = HERE.parent.parent / "examples"
 # Two correct libraries differ by rounding, amplified by the condition of the matrices (random, up
-# to some 10^4 at these sizes); float32 parts are compared as such. Relative to the norm of each
-# output file as a whole.
+# to some 10^4 at these sizes). float32 parts differ by the rounding of float32. The tolerance is
+# relative to the norm of each output file as a whole.
 TOLERANCE = 1e-5
 
 
@@ -38,7 +38,7 @@ def distance(one: array.array[float], other: array.array[float]) -> float:
 
 
 class Subject:
-    """A program that writes its results to a file, with the calls it is known to make."""
+    """A program that writes its results to a file, with the calls that it is known to make."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ def compiled(suite: Suite) -> list[Subject]:
 
 
 def processes(suite: Suite, python: str) -> None:
-    """multiprocessing: children that end with _exit, a parent that was connected before."""
+    """Checks multiprocessing: children end with _exit, and the parent is connected before."""
 
     def run(way: Way, server: str) -> None:
         outcome = suite.bench.run(

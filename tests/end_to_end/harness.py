@@ -1,11 +1,11 @@
-"""Starts a daemon, runs programs under the drop-in library, and reads what their calls did.
+"""Starts a daemon, runs programs under the drop-in library, and reads the counters of their calls.
 
-Every test script here builds on three things: `Daemon`, `Bench.run` and `Suite`. A test that passes
-because all calls ran locally would be worthless, so `Outcome.expect_out` looks into the counters
-the drop-in library leaves.
+Every test script uses `Daemon`, `Bench.run` and `Suite`. A test that passes because all calls ran
+locally would be worthless, so `Outcome.expect_out` checks the counters that the drop-in library
+leaves.
 
-With --native the scripts run the programs without Outboard; that checks the programs and their
-oracles only.
+With --native the scripts run the programs without Outboard. That checks only the programs and their
+oracles.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ import time
 import traceback
 
 SKIP = 77  # ctest's SKIP_RETURN_CODE in this project
-DEFAULT_TIMEOUT_S = (
-    120.0  # far above what any program here needs; a hang must end the test, not the machine
-)
+DEFAULT_TIMEOUT_S = 120.0  # far longer than any program needs; it ends a test that hangs
 
-DRAIN_TIMEOUT_S = 45.0  # a daemon has ended 35 s after SIGTERM whatever its device does
+DRAIN_TIMEOUT_S = 45.0  # a daemon ends within 35 s after SIGTERM, even if its device hangs
 
 # src/offload/report_block.hpp
 REPORT_MAGIC = 0x54524F504552424F
@@ -56,11 +54,11 @@ During = collections.abc.Callable[[subprocess.Popen[bytes], pathlib.Path], None]
 
 
 class CheckError(Exception):
-    """A test found something wrong; the message says what."""
+    """A test found an error. The message describes it."""
 
 
 class MissingError(Exception):
-    """Something the test needs is not installed here; the message says what."""
+    """The test needs something that is not installed. The message names it."""
 
 
 def expect(condition: bool, message: str) -> None:
@@ -70,7 +68,7 @@ def expect(condition: bool, message: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class TableRow:
-    """What tests ask about a routine of the one table; SCHEMA.md explains it."""
+    """The fields of a routine of the table that tests use. SCHEMA.md explains them."""
 
     level: int
     local: str
@@ -79,7 +77,7 @@ class TableRow:
 
 @functools.cache
 def table_rows() -> dict[str, TableRow]:
-    """Every BLAS and LAPACK routine of the one table, by its full name."""
+    """Returns every BLAS and LAPACK routine of the table, by its full name."""
     root = pathlib.Path(__file__).resolve().parents[2]
     folder = str(root / "codegen")
     if folder not in sys.path:
@@ -94,7 +92,7 @@ def table_rows() -> dict[str, TableRow]:
 
 @dataclasses.dataclass
 class Report:
-    """Counters of one process."""
+    """The counters of one process."""
 
     pid: int
     program: str
@@ -128,9 +126,7 @@ def read_report(path: pathlib.Path) -> Report:
 
 @dataclasses.dataclass
 class Outcome:
-    """What a program did: its output and, unless it ran natively, the counters of all its
-    processes.
-    """
+    """The output of a program and, unless it ran natively, the counters of all its processes."""
 
     code: int
     stdout: str
@@ -139,7 +135,8 @@ class Outcome:
     native: bool
 
     def total(self, routine: str, field: str = "remote") -> int:
-        """Sum over processes; a trailing * stands for any rest of the name ("fftw*", "*")."""
+        """Returns the sum over processes. A trailing * stands for any rest of the name ("fftw*",
+        "*")."""
         return sum(
             row[field]
             for report in self.reports
@@ -148,7 +145,7 @@ class Outcome:
         )
 
     def counters(self) -> str:
-        """One line per process and routine, for messages."""
+        """Returns one line per process and routine, for messages."""
         lines = []
         for report in self.reports:
             for name, row in sorted(report.rows.items()):
@@ -167,8 +164,8 @@ class Outcome:
     def expect_out(
         self, least: dict[str, int], reruns: collections.abc.Collection[str] = ()
     ) -> Outcome:
-        """Each routine (see total) went out at least so often, and nothing was lost; calls of
-        `reruns` may have run locally after all.
+        """Checks that each routine (see total) went out at least so often, and that no call was
+        lost. Only calls of `reruns` may run locally afterwards.
         """
         if self.native:
             return self
@@ -182,7 +179,7 @@ class Outcome:
         return self
 
     def expect_share_out(self, share: float) -> Outcome:
-        """At least this share of all counted calls went out."""
+        """Checks that at least this share of all counted calls went out."""
         calls, out = self.total("*", "calls"), self.total("*")
         expect(
             self.native or (calls > 0 and out >= share * calls),
@@ -191,7 +188,8 @@ class Outcome:
         return self
 
     def expect_shares_out(self, shares: dict[str, float]) -> Outcome:
-        """At least these shares of each routine's calls went out; fine if it was not called."""
+        """Checks that at least these shares of each routine's calls went out. A routine may have no
+        calls."""
         for name, share in shares.items():
             calls, out = self.total(name, "calls"), self.total(name)
             expect(
@@ -214,7 +212,7 @@ class Outcome:
 
 
 def kill_quietly(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process of ours, by its own pid, and reaps it."""
+    """Kills a child process by its own pid, and reaps it."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
@@ -226,7 +224,7 @@ class Daemon:
     """A daemon on a free port of `host` and a socket file of its own, by default with the cpu
     backend.
 
-    `wrap` is what runs it.
+    `wrap` is the command that runs it.
     """
 
     def __init__(
@@ -297,7 +295,7 @@ class Daemon:
         kill_quietly(self.process)
 
     def stop(self) -> None:
-        """Asks it to end, as an operator would; it must drain and leave with status 0."""
+        """Asks the daemon to end, as an operator does. It must drain and exit with status 0."""
         self.signal(signal.SIGTERM)
         try:
             code = self.process.wait(DRAIN_TIMEOUT_S)
@@ -324,7 +322,7 @@ class Daemon:
 
 
 def clean_environment() -> dict[str, str]:
-    """The caller's environment without anything that switches Outboard or a preload on."""
+    """Returns the caller's environment without the variables of Outboard and without a preload."""
     return {
         key: value
         for key, value in os.environ.items()
@@ -333,13 +331,13 @@ def clean_environment() -> dict[str, str]:
 
 
 def accelerator_environment() -> dict[str, str]:
-    """Where a daemon finds CUDA, as the caller says."""
+    """Returns the caller's variables that tell a daemon the location of CUDA."""
     return {key: value for key, value in os.environ.items() if key == "OUTBOARD_CUDA_PATH"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Bench:
-    """Where things were built, and how to run a program."""
+    """The folders of the built programs, and the function that runs a program."""
 
     build: pathlib.Path
     native: bool = False
@@ -362,10 +360,11 @@ class Bench:
     def environment(
         self, mode: str | None, server: str, report: str, extra: dict[str, str] | None, quiet: bool
     ) -> dict[str, str]:
-        """mode None: the program alone."""
+        """Returns the environment of a program. If `mode` is None, the program runs without the
+        library."""
         env = clean_environment()
         env["OUTBOARD_TEST_SEED"] = str(self.seed)
-        env["OUTBOARD_PROFILE"] = "off"  # not those of whoever runs the tests
+        env["OUTBOARD_PROFILE"] = "off"  # not the profiles of the user who runs the tests
         if mode is not None and not self.native:
             env["LD_PRELOAD"] = str(self.preload)
             env["OUTBOARD_MODE"] = mode
@@ -389,8 +388,8 @@ class Bench:
         stdin: str | None = None,
         during: During | None = None,
     ) -> Outcome:
-        """Runs a program to its end; `during(process, folder of its reports)` is called once it has
-        started.
+        """Runs a program to its end. After the start it calls `during(process, folder of its
+        reports)`.
         """
         with tempfile.TemporaryDirectory(prefix="ob-report-") as folder:
             reports = pathlib.Path(folder, "reports")
@@ -447,7 +446,7 @@ WAYS = (
 
 
 class Suite:
-    """Runs named checks, prints one line each, remembers whether all went well."""
+    """Runs named checks, prints one line for each, and remembers whether all passed."""
 
     def __init__(
         self,
@@ -499,7 +498,7 @@ class Suite:
     def server(
         self, options: collections.abc.Sequence[str] = (), backend: str = "cpu"
     ) -> collections.abc.Iterator[Daemon | None]:
-        """A daemon for the length of a block; None in a native run."""
+        """Runs a daemon for the length of a block; yields None in a native run."""
         if self.bench.native:
             yield None
             return
@@ -530,7 +529,7 @@ class Suite:
 
 
 def main(suite: Suite, body: collections.abc.Callable[[Suite], None]) -> None:
-    """Runs a script's checks and exits; a daemon that would not start fails all of it."""
+    """Runs a script's checks and exits. A daemon that does not start fails the whole script."""
     try:
         body(suite)
     except MissingError as reason:

@@ -10,10 +10,9 @@ import subprocess
 import sys
 
 PACKAGES = {
-    # The last NumPy and SciPy of the families that later ones replaced: dgemm64_ (ILP64) and plain
-    # dgemm_ (LP64).
+    # The last NumPy and SciPy with the older families: dgemm64_ (ILP64) and plain dgemm_ (LP64).
     "numpy1": ["numpy==1.26.4", "scipy==1.11.4"],
-    # scipy_dgemm64_ (ILP64) and scipy_dgemm_ (LP64).
+    # These have scipy_dgemm64_ (ILP64) and scipy_dgemm_ (LP64).
     "numpy2": ["numpy>=2.3,<3", "scipy>=1.16,<2"],
 }
 

@@ -1,5 +1,5 @@
-"""Unmodified programs in every mode and over both transports: right results, and calls that really
-went out.
+"""Runs unmodified programs in every mode and over both transports. Results must be right, and
+calls must go out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ SEPARATE_BLAS = ("two_blas_openblas.so", "two_blas_reference.so")
 
 
 def judge(outcome: Outcome, way: Way, least: dict[str, int]) -> Outcome:
-    """What every program must satisfy: success, silence, and the right place for its calls."""
+    """Checks the conditions for every program: success, no output on stderr, and calls on the right
+    side."""
     outcome.expect_ok().expect_stderr_lines(0)
     if way.mode == "off":
         outcome.expect_none_out()
@@ -67,19 +68,21 @@ def poison(bench: Bench, way: Way, server: str) -> None:
 
 def early(bench: Bench, way: Way, server: str) -> None:
     outcome = bench.run([bench.program("e2e_early")], way.mode, server)
-    # Calls of the constructor and of main go out; what the destructor's do is up to the library.
+    # Calls of the constructor and of main go out. The library decides about those of the
+    # destructor.
     judge(outcome, way, {"dgemm": 2, "dgesv": 1, "fftw*": 1})
     for when in ("before main", "main", "atexit", "destructor"):
         expect(f"{when}: right" in outcome.stdout, f"no result from {when}:\n{outcome.stdout}")
 
 
 def iterate(bench: Bench, way: Way, server: str) -> None:
-    """What stays on the device does not travel again, and what changed does."""
+    """Checks that unchanged data on the device is not sent again, and that changed data is."""
     n, steps, width = 1200, 40, 8
     matrix, block = 8 * n * n, 8 * n * width
     for changes in (0, 1):
         command = [bench.program("e2e_iterate"), *map(str, (n, steps, width, changes, bench.seed))]
-        # Shared memory may be faster than comparing; then nothing stays unless it is asked for.
+        # Shared memory may be faster than comparing. Then data stays only if the setting asks for
+        # it.
         resident = {"OUTBOARD_RESIDENT": "256M"}
         outcome = bench.run(command, way.mode, server, extra=resident)
         judge(outcome, way, {"dgemm": steps})
@@ -90,7 +93,7 @@ def iterate(bench: Bench, way: Way, server: str) -> None:
             sent + kept == steps * (matrix + block),
             f"{sent} bytes sent and {kept} kept for {steps} calls of {matrix + block}",
         )
-        chunk = (1 << 20) + 8 * n  # what one changed element has sent again, at most
+        chunk = (1 << 20) + 8 * n  # the most that one changed element causes to be sent again
         distinct = matrix + steps * (block + changes * chunk)
         expect(sent <= 1.02 * distinct, f"{sent} bytes sent, {distinct} are distinct")
     # large enough to be cut into panels
@@ -142,7 +145,7 @@ def illegal(bench: Bench, way: Way, server: str) -> None:
 
 
 def preserve_errno(bench: Bench, way: Way, server: str) -> None:
-    """Descriptors and threads of the program are left alone."""
+    """Checks that the library does not touch descriptors and threads of the program."""
     for what, least in (("closed", 4), ("first", 2), ("cancel", 2)):
         outcome = bench.run([bench.program("e2e_preserve_errno"), what], way.mode, server)
         judge(outcome, way, {"dgemm": least})
@@ -156,8 +159,8 @@ def lapacke(bench: Bench, way: Way, server: str) -> None:
     judge(
         bench.run([bench.program("e2e_lapacke")], way.mode, server),
         way,
-        # Row-major operands may be left to the original; then its column-major inner calls do not
-        # count.
+        # Row-major operands may be left to the original. Its column-major inner calls do not count
+        # then.
         {"dgesv": 1, "dgetrf": 1, "dgetrs": 1, "dpotrf": 1, "dpotrs": 1},
     )
 
@@ -169,26 +172,30 @@ def fft_results(path: pathlib.Path) -> array.array[float]:
 
 
 def fft_plans(bench: Bench, way: Way, server: str) -> None:
-    """1,000 plans of all kinds, executed by 8 threads in random order, against a native run."""
+    """Compares 1,000 plans of all kinds, executed by 8 threads in random order, with a native
+    run."""
     program = [bench.program("e2e_fft_plans"), str(bench.seed)]
     with tempfile.TemporaryDirectory() as folder:
         paths = [pathlib.Path(folder) / name for name in ("native", "with")]
         first = bench.run([*program, str(paths[0])]).expect_ok()
         outcome = bench.run([*program, str(paths[1])], way.mode, server)
-        # 10 kinds at random, two executions each; 3 are c2c of double data, 2 each r2c and r2r.
+        # There are 10 kinds at random, with two executions each: 3 are c2c of double data, 2 each
+        # r2c and r2r.
         least = {"fftw c2c": 300, "fftw r2c": 200, "fftw c2r": 80, "fftw r2r": 200}
         judge(outcome, way, least | {"fftwf c2c": 80, "fftwf r2r": 80, "fftw*": 2000})
         native, got = (fft_results(path) for path in paths)
     expect(len(native) == len(got) == 2 * 1000 * 2048, f"{len(native)} and {len(got)} results")
     doubles = int(first.stdout.split()[1])
-    # Both are FFTW's, of up to 1,000 points below 1; sums stay below some hundreds.
+    # Both limits apply to FFTW transforms of up to 1,000 numbers below 1, whose sums stay below
+    # some hundreds.
     for low, high, limit in ((0, doubles, 1e-11), (doubles, len(got), 1e-3)):
         worst = max(abs(a - b) for a, b in zip(native[low:high], got[low:high], strict=True))
         expect(worst < limit, f"results differ from a native run by {worst} (limit {limit})")
 
 
 def trace(bench: Bench, way: Way, server: str) -> None:
-    """Mode trace counts what could go and sends nothing; no server is needed."""
+    """Checks that mode trace counts the calls that could go out, sends nothing, and needs no
+    server."""
     outcome = bench.run([bench.program("e2e_poison"), "2", "60"], "trace", "")
     outcome.expect_ok().expect_stderr_lines(0).expect_none_out()
     expect(

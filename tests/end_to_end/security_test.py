@@ -1,4 +1,5 @@
-"""Daemons with a key: who gets through, who does not, and what the program is told."""
+"""Checks daemons with a key: the clients that they accept and refuse, and the messages of
+programs."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def goes_out(suite: Suite, server: str, key: pathlib.Path | None, *, plain: bool
 
 
 def stays(suite: Suite, server: str, key: pathlib.Path | None, words: str) -> None:
-    """Right answers, all of them computed here, and one line that says why."""
+    """Checks that answers are right, that all of them are computed locally, and that one line gives
+    the reason."""
     outcome = run(suite, server, key)
     outcome.expect_ok().expect_stderr_lines(1).expect_none_out()
     expect(
@@ -67,12 +69,13 @@ def with_key(suite: Suite, keys: pathlib.Path) -> None:
 
 
 def over_ucx(suite: Suite, keys: pathlib.Path) -> None:
-    """Its control is proven; the data are not encrypted, so both sides must have said --plain."""
+    """Checks a daemon over UCX. The control messages are authenticated, but the data is not
+    encrypted, so both sides must have --plain."""
     good = keys / "good"
     options = ["--key", str(good), "--plain", "--listen", "ucx:127.0.0.1:0"]
     with Daemon(suite.bench, options) as daemon:
         address = daemon.others[0]
-        for _ in range(3):  # who is first in the handshake is chance
+        for _ in range(3):  # the side that comes first in the handshake varies
             suite.check("ucx, both in plain", lambda: goes_out(suite, address, good, plain=True))
         suite.check("ucx, no plain", lambda: stays(suite, address, good, "unencrypted"))
         suite.check("ucx, no key", lambda: stays(suite, address, None, "cannot connect to ucx:"))
@@ -101,11 +104,13 @@ def starting(suite: Suite, keys: pathlib.Path) -> None:
 
 
 def limited(suite: Suite) -> None:
-    """More than a session may have runs here, with right answers."""
+    """Checks that a call which needs more memory than a session may have runs locally, with right
+    answers."""
     with Daemon(suite.bench, ["--session-memory", "1MiB"]) as daemon:
 
         def large() -> None:
-            # Orders are drawn: of so many solves some need more. (Products run in tiles then.)
+            # The orders are random. Among this number of solves, some need more. (Products would
+            # run in tiles.)
             command = [suite.bench.program("e2e_survives"), "dgesv", "800", "12"]
             outcome = suite.bench.run(command, "remote", daemon.tcp)
             outcome.expect_ok().expect_stderr_lines(1)

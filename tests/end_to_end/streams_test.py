@@ -1,4 +1,5 @@
-"""Programs whose connections are striped over three streams, in blocks far smaller than usual."""
+"""Runs programs whose connections are striped over three streams, in blocks far smaller than
+usual."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ JOINED = "stream {} of a client"
 
 
 def joined(daemon: Daemon) -> list[int]:
-    """How many streams of each index have joined a connection, by the daemon's log."""
+    """Returns the number of streams of each index that joined a connection, by the daemon's log."""
     daemon.log.flush()
     log = pathlib.Path(daemon.log.name).read_text(errors="replace")
     return [log.count(JOINED.format(index)) for index in range(1, STREAMS + 1)]
@@ -43,7 +44,7 @@ def striped(suite: Suite, daemon: Daemon, name: str) -> None:
 
 
 def whole(suite: Suite, daemon: Daemon, address: str, streams: str, complaints: int) -> None:
-    """Nothing is striped, and the program does not notice."""
+    """Checks that nothing is striped, and that the program works as usual."""
     command, least = programs(suite)["poison"]
     before = joined(daemon)
     extra = {"OUTBOARD_STREAMS": streams}

@@ -1,5 +1,5 @@
-"""`outboard tune` with real daemons: what it leaves in profiles, what `outboard explain` makes of
-it, and that programs decide by it from their first call on.
+"""Runs `outboard tune` with real daemons. Checks the profiles, the answers of `outboard explain`,
+and that programs decide by the profiles from their first call on.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ from harness import Bench, Daemon, MissingError, Outcome, Suite, expect
 
 Json = dict[str, typing.Any]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# For a whole tuning: a few sizes of each routine. A slow or busy machine gets the longer times.
+# The time for a whole tuning, which measures a few sizes of each routine. The longer times are for
+# a slow or busy machine.
 SECONDS = ("8", "24", "72")
-NEVER_FASTER = 1.1  # than its rate is a simulated device: clocks
-NEAR = 1.3  # remote must be predicted so much faster, at most
+# a simulated device is never faster than this times its rate; the tolerance is for clocks
+NEVER_FASTER = 1.1
+NEAR = 1.3  # above this predicted gain, the call must go out
 TICK_S = 1e-3
-ROUNDING = 1.01  # of figures that are printed with three digits or more
+ROUNDING = 1.01  # the rounding of figures that are printed with three digits or more
 ROUTINES = ("dgemm", "fftw c2c", "dgetrf")
-ENOUGH_FLOP = 2.0 * 256**3  # a product of 600 is decided by one of 256 or more
+ENOUGH_FLOP = 2.0 * 256**3  # a product of 600 is decided by a rate of 256 or more
 TIMEOUT_S = 120.0
 # Arguments of e2e_iterate. A product takes some milliseconds, so that the first one is worth a
 # connection.
@@ -64,7 +66,7 @@ def tune(
     address: str,
     complete: collections.abc.Callable[[Json], bool],
 ) -> Json:
-    """The measurements as JSON, repeated with more time until they are complete."""
+    """Returns the measurements as JSON. Repeats them with more time until they are complete."""
     file = folder / "tune.json"
     content: Json = {}
     for seconds in SECONDS:
@@ -85,7 +87,7 @@ def explain(bench: Bench, folder: str, address: str, routine: str, *sizes: str) 
 
 
 def hashed(key: str) -> str:
-    """FNV-1a, 64 bits: what names a profile."""
+    """Returns FNV-1a, 64 bits: the hash that names a profile."""
     value = 0xCBF29CE484222325
     for byte in key.encode():
         value = (value ^ byte) * 0x100000001B3 % (1 << 64)
@@ -93,7 +95,7 @@ def hashed(key: str) -> str:
 
 
 def expect_files(content: Json, folder: pathlib.Path, address: str) -> None:
-    """Each profile is where the library of the next program looks for it."""
+    """Checks that each profile is where the library of the next program looks for it."""
     host = folder / socket.gethostname()
     for kind in ("library", "server"):
         for one in content["libraries" if kind == "library" else "servers"]:
@@ -116,7 +118,8 @@ def device_runs(content: Json, routine: str) -> list[Json]:
 
 
 def lacking(content: Json) -> list[str]:
-    """Routines that must be measured and are not; products up to a size that decides others."""
+    """Returns the routines that were not measured. Products must be measured up to a size that
+    decides others."""
     result = []
     for name, runs in (("here", local_runs), ("there", device_runs)):
         for routine in ROUTINES:
@@ -143,7 +146,7 @@ def measured(suite: Suite, daemon: Daemon, folder: pathlib.Path) -> None:
     for key in ("local_from", "device_from"):
         expect(call[key] == "profile", f"{key} is {call[key]}\n{call}")
     expect(call["profile_server_written"] == server["written"], f"another profile: {call}")
-    # The time here follows from the rates in the profile, whatever these are.
+    # The local time follows from the rates in the profile, for any rates.
     rates = [r["flop"] / r["seconds"] for r in local_runs(content, "dgemm")]
     fastest, slowest = call["flop"] / max(rates), call["flop"] / min(rates)
     expect(
@@ -153,12 +156,13 @@ def measured(suite: Suite, daemon: Daemon, folder: pathlib.Path) -> None:
 
 
 def known(outcome: Outcome) -> tuple[int, int]:
-    """Calls of dgemm that were decided with both times known, and all."""
+    """Returns the calls of dgemm that were decided with both times known, and all calls."""
     return outcome.total("dgemm", "decided"), outcome.total("dgemm", "calls")
 
 
 def decided(suite: Suite, daemon: Daemon, folder: pathlib.Path) -> None:
-    """With profiles the very first call is decided; without, there is something to learn first."""
+    """Checks that the first call is decided with profiles. Without profiles it is not, because no
+    times are known yet."""
     command = [suite.bench.program("e2e_iterate"), *ONE_PRODUCT, str(suite.bench.seed)]
     for profile, expected in ((str(folder), 1), ("off", 0)):
         extra = {"OUTBOARD_PROFILE": profile}
@@ -171,7 +175,7 @@ def decided(suite: Suite, daemon: Daemon, folder: pathlib.Path) -> None:
 
 
 def learnt(suite: Suite, daemon: Daemon, _folder: pathlib.Path) -> None:
-    """Programs leave profiles if they are asked to, and only then."""
+    """Checks that programs write profiles only if OUTBOARD_LEARN asks for them."""
     command = [suite.bench.program("e2e_iterate"), *PRODUCTS, str(suite.bench.seed)]
     for mode, kind in (("trace", "library"), ("remote", "server")):
         for learn in ("0", "1"):
@@ -186,7 +190,7 @@ def learnt(suite: Suite, daemon: Daemon, _folder: pathlib.Path) -> None:
 
 
 def damaged(suite: Suite, daemon: Daemon, folder: pathlib.Path) -> None:
-    """A damaged profile is as good as none, and is told once."""
+    """Checks that a damaged profile is ignored and reported once."""
     files = sorted(folder.rglob("*.profile"))
     kept = {file: file.read_bytes() for file in files}
     try:
@@ -215,7 +219,8 @@ def unreachable(suite: Suite, _daemon: Daemon, _folder: pathlib.Path) -> None:
 
 
 def consistent(call: Json) -> bool:
-    """Whether the choice is that of the smaller time; near each other, both are right."""
+    """Returns true if the choice is the side with the smaller time. Local is right, too, if remote
+    is faster by less than NEAR."""
     here, there = call["local_s"], call["remote_s"]
     return (call["choice"] == "remote" or there * NEAR > here) and (
         call["choice"] == "local" or there < here
@@ -223,14 +228,15 @@ def consistent(call: Json) -> bool:
 
 
 def simulated(suite: Suite, rate: str, gflops: float) -> None:
-    """A device whose rate is known: the profile has it, and decisions follow it."""
+    """Checks a device whose rate is known: the profile contains the rate, and decisions follow
+    it."""
     options = ["--device-rate", rate]
     with (
         Daemon(suite.bench, options, backend="null") as daemon,
         tempfile.TemporaryDirectory(prefix="ob-") as profiles,
     ):
         content = tune(suite.bench, pathlib.Path(profiles), daemon.shm, lambda _: True)
-        # it does not sleep for less than a clock tick
+        # the device does not sleep for less than a clock tick
         products = [r for r in device_runs(content, "dgemm") if r["seconds"] > TICK_S]
         rates = [r["flop"] / r["seconds"] / 1e9 for r in products]
         expect(

@@ -1,5 +1,5 @@
-"""Programs with a daemon whose results are sometimes wrong: with OUTBOARD_VERIFY they get right
-ones all the same, without it they notice; and with an honest daemon nothing is found.
+"""Runs programs with a daemon whose results are sometimes wrong. With OUTBOARD_VERIFY they get
+right results, and without it they notice the errors. With a correct daemon no error is found.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from harness import Outcome, Suite, expect
 from programs_test import fft_results
 
 VERIFY = {"OUTBOARD_VERIFY": "1"}
-EVERY = 3  # results of the lying daemon that are wrong: a third of them
-# Real-to-real transforms, and the half spectra of e2e_fft_plans, which are none, cannot be checked.
+EVERY = 3  # the lying daemon makes one of this number of results wrong
+# Real-to-real transforms cannot be checked. Neither can the half spectra of e2e_fft_plans, which
+# are no spectra of real data.
 CHECKED_TRANSFORMS = {"OUTBOARD_ROUTINES": "*,-*r2r,-*c2r"}
-WRONG = 3  # exit status of `run` for results that differ from a native run
+WRONG = 3  # the exit status of `run` for results that differ from a native run
 
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A program that knows right results itself, or writes them to a file."""
+    """A program that checks its results itself, or writes them to a file."""
 
     name: str
     arguments: tuple[str, ...] = ()
@@ -40,7 +41,8 @@ class Program:
             first = bench.run([*command, str(native)]).expect_ok()
             outcome = bench.run([*command, str(got)], "remote", server, extra=self.extra | extra)
             pairs = list(zip(fft_results(native), fft_results(got), strict=True))
-        doubles = int(first.stdout.split()[1])  # of up to 1,000 points; then come single ones
+        # number of doubles, of transforms of up to 1,000 points; single precision follows
+        doubles = int(first.stdout.split()[1])
         exact = all(abs(a - b) < 1e-11 for a, b in pairs[:doubles])
         if not (exact and all(abs(a - b) < 1e-3 for a, b in pairs[doubles:])):
             outcome.code = outcome.code or WRONG
@@ -89,7 +91,7 @@ def lying(suite: Suite, program: Program, server: str) -> None:
 
 
 def noticed(suite: Suite, program: Program, server: str) -> None:
-    """The same without checks, so that the test before this one can fail."""
+    """Runs the same without checks. It shows that the previous test can fail."""
     outcome = program.run(suite, server, {})
     if outcome.native:
         return

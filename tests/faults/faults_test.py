@@ -1,5 +1,5 @@
-"""Servers that die, hang, are not there or are something else: right answers, in bounded time, one
-line at most.
+"""Runs programs with servers that die, hang, are missing or are something else. Answers must be
+right, in bounded time, with one line of output at most.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import harness
 import servers
 from harness import CheckError, Daemon, Outcome, Suite, expect
 
-# Large enough that killing the server lands inside a call, small enough to finish locally at once.
+# The sizes are large enough that killing the server hits a call, and small enough to finish locally
+# at once.
 SIZE = {"dgemm": 600, "zgemm": 400, "dgetrf": 700, "dgesv": 700, "dpotrf": 700, "fftw": 600}
 
 
@@ -31,8 +32,8 @@ def judge(outcome: Outcome, quiet: bool) -> Outcome:
 def wait_for_remote_call(
     process: subprocess.Popen[bytes], reports: pathlib.Path, count: int
 ) -> None:
-    """Returns once the running program got `count` calls out; its counters live in a file while it
-    runs.
+    """Returns when the running program has made `count` remote calls. Its counters are in a file
+    while it runs.
     """
     deadline = time.monotonic() + 60
     while process.poll() is None:
@@ -40,7 +41,7 @@ def wait_for_remote_call(
             try:
                 report = harness.read_report(path)
             except (CheckError, OSError):
-                continue  # just being made
+                continue  # the report is still being made
             if sum(row["remote"] for row in report.rows.values()) >= count:
                 return
         expect(time.monotonic() < deadline, "no call went out within 60 s")
@@ -50,13 +51,13 @@ def wait_for_remote_call(
 def kill_while_running(
     suite: Suite, daemon: Daemon, transport: str, routine: str, delay_s: float, stop: bool
 ) -> int:
-    """Kills the daemon `delay_s` after the first call went out; the number of calls that had to be
-    repeated.
+    """Kills the daemon `delay_s` after the first call went out. Returns the number of calls that
+    had to be repeated.
     """
 
     def during(process: subprocess.Popen[bytes], reports: pathlib.Path) -> None:
         wait_for_remote_call(process, reports, 1)
-        time.sleep(delay_s)  # the fault's moment, not a way to wait for anything
+        time.sleep(delay_s)  # the moment of the fault, not a wait for an event
         if stop:
             daemon.signal(signal.SIGSTOP)
             time.sleep(0.3)
@@ -76,7 +77,7 @@ def kill_while_running(
 
 
 def killed(suite: Suite, stop: bool = False) -> None:
-    """Several kill times per transport; at least one of them must have hit the middle of a call."""
+    """Tests several kill times per transport. At least one kill must hit the middle of a call."""
     for transport in ("shm", "tcp"):
         repeated: list[int] = []
 
@@ -120,8 +121,8 @@ def cut(
 ) -> None:
     """Lets exactly `limit` bytes pass one way, then kills the daemon or cuts the link.
 
-    Counting starts with the first byte, or with in_call once a call went out: before that, bytes
-    belong to the handshake and to measuring the link.
+    Counting starts with the first byte, or with in_call after a call went out. The bytes before
+    that belong to the handshake and to measuring the link.
     """
     if suite.bench.native:
         suite.bench.run(survivor(suite, routine, 3)).expect_ok()
@@ -159,7 +160,7 @@ def cut(
 
 
 def cuts(suite: Suite) -> None:
-    """Cuts at exact bytes of the handshake, the first measurement, uploads and results."""
+    """Tests cuts at exact bytes of the handshake, the first measurement, uploads and results."""
 
     def check(routine: str, to_server: bool, limit: int, in_call: bool, streams: int = 1) -> None:
         kill = suite.random.random() < 0.7
@@ -177,13 +178,15 @@ def cuts(suite: Suite) -> None:
         check("dgemm", False, limit, in_call=False)
     check("fftw", True, 60, in_call=False)
     for routine in ("dgemm", "dgesv", "dpotrf", "fftw"):
-        # A usual call at these sizes moves 0.5 MB or more; a dozen of them more than any limit.
+        # A usual call of these sizes moves 0.5 MB or more. A dozen calls move more than any limit.
         for most in (5_000, 1_000_000):
             check(routine, True, suite.random.randint(1, most), in_call=True)
             check(routine, False, suite.random.randint(1, most), in_call=True)
-    for limit in (60, 100, 180, 230):  # in the hello, then where further streams join
+    # in the hello, then in the messages by which further streams join
+    for limit in (60, 100, 180, 230):
         check("dgemm", True, limit, in_call=False, streams=3)
-    for limit in (150, 230, 260):  # in the welcome, then where they are granted and joined
+    # in the welcome, then in the messages that grant and join further streams
+    for limit in (150, 230, 260):
         check("dgemm", False, limit, in_call=False, streams=3)
     for to_server in (True, False):
         limit = suite.random.randint(1, 2_000_000)
@@ -191,7 +194,8 @@ def cuts(suite: Suite) -> None:
 
 
 def stays_local(suite: Suite, server: str) -> None:
-    """Right answers with a server that is of no use, loud (one line at most) and quiet (none)."""
+    """Checks answers with an unusable server: right ones, with one line at most, or with none if
+    quiet."""
     for quiet in (False, True):
         for command in (
             survivor(suite, "dgemm", 5, 200),
@@ -215,7 +219,7 @@ def unreachable(suite: Suite) -> None:
 
 
 def lists(suite: Suite) -> None:
-    """A list of servers is tried from the front."""
+    """Checks that a list of servers is tried from the front."""
 
     def second(server: str) -> None:
         outcome = suite.bench.run([suite.bench.program("e2e_poison"), "2", "60"], "remote", server)
@@ -233,7 +237,7 @@ def lists(suite: Suite) -> None:
 
 
 def strangers(suite: Suite) -> None:
-    """Something listens, but it is no daemon of this version."""
+    """Checks servers that are no daemon of this version."""
     for name, behaviour in servers.STRANGERS.items():
         with servers.Stranger(behaviour) as stranger:
 
@@ -246,7 +250,7 @@ def strangers(suite: Suite) -> None:
 
 
 def versions(suite: Suite) -> None:
-    """A daemon of another version: the one line says so, and names both."""
+    """Checks a daemon of another version: the one line says so, and names both versions."""
     for behaviour in (servers.refuses_version, servers.welcomes_in_another_version):
         with servers.Stranger(behaviour) as stranger:
 
@@ -261,7 +265,7 @@ def versions(suite: Suite) -> None:
 
 
 def silent(suite: Suite) -> None:
-    """A server that accepts and never answers must not hold a program up for ever."""
+    """Checks that a server which accepts and never answers does not block a program for ever."""
 
     def run(server: str) -> None:
         judge(
@@ -273,7 +277,7 @@ def silent(suite: Suite) -> None:
 
 
 def survives_own_clients(suite: Suite) -> None:
-    """The other way round: clients that die in the middle of their calls leave a daemon that serves
+    """Checks the opposite direction: if clients die in the middle of their calls, the daemon serves
     the next one.
     """
 
@@ -303,12 +307,13 @@ def survives_own_clients(suite: Suite) -> None:
 
 
 def stopped(suite: Suite) -> None:
-    """The daemon hangs (SIGSTOP) in the middle of a call, and is killed a little later."""
+    """Checks a daemon that hangs (SIGSTOP) in the middle of a call, and is killed a little
+    later."""
     killed(suite, stop=True)
 
 
 def hangs(suite: Suite) -> None:
-    """The daemon hangs and nobody kills it: the program must get on all the same."""
+    """Checks a daemon that hangs and is not killed: the program must continue."""
 
     def run(transport: str) -> None:
         if suite.bench.native:
@@ -331,7 +336,7 @@ def hangs(suite: Suite) -> None:
 
 
 def small_device(suite: Suite) -> None:
-    """Calls larger than the device's memory, among others that fit."""
+    """Checks calls larger than the device's memory, among others that fit."""
 
     def run(daemon: Daemon | None, transport: str) -> None:
         server = daemon.address(transport) if daemon else ""

@@ -1,5 +1,5 @@
-"""What happens to packets: lost, rejected, swallowed one way, a cable pulled. Programs and a daemon
-on two hosts (network namespaces), a second daemon that is always there.
+"""Tests faults of the network: packets lost, rejected or dropped one way, and a link taken down.
+Programs and a daemon run on two hosts (network namespaces). A second daemon is always reachable.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ Pause = collections.abc.Callable[[float], object]
 
 
 def rules(hosts: TwoHosts, *lines: str) -> None:
-    """Lets the far host treat what arrives by these lines; none lifts the rules."""
+    """Sets the rules by which the far host treats packets that arrive. No lines remove the
+    rules."""
     chain = "\n".join(("type filter hook input priority 0", *lines))
     text = (
         f"table ip faults\ndelete table ip faults\ntable ip faults {{\nchain in {{\n{chain}\n}}\n}}"
@@ -38,7 +39,7 @@ def rules(hosts: TwoHosts, *lines: str) -> None:
 
 
 def one_way(hosts: TwoHosts, *lines: str) -> None:
-    """The same for what the far host sends."""
+    """Sets the rules for packets that the far host sends."""
     chain = "\n".join(("type filter hook output priority 0", *lines))
     text = f"table ip faults {{\nchain out {{\n{chain}\n}}\n}}"
     subprocess.run(inside(hosts.far, ["nft", "-f", "-"]), input=text, text=True, check=True)
@@ -107,7 +108,7 @@ def require() -> None:
 def run_once(
     suite: Suite, fault: collections.abc.Callable[[TwoHosts, Pause], None], seed: int
 ) -> tuple[int, float]:
-    """The calls that went out, and the seconds from the fault to the program's end."""
+    """Returns the calls that went out, and the seconds from the fault to the program's end."""
     pick = random.Random(seed)
     with contextlib.ExitStack() as stack:
         hosts = stack.enter_context(TwoHosts(9000))

@@ -1,6 +1,4 @@
-"""Servers that are not what a client hopes for, and a relay that cuts a connection at a chosen
-byte.
-"""
+"""Servers that behave in unexpected ways, and a relay that cuts a connection at a chosen byte."""
 
 from __future__ import annotations
 
@@ -31,8 +29,8 @@ def address(server: socket.socket) -> str:
 
 @contextlib.contextmanager
 def dead_address() -> collections.abc.Iterator[str]:
-    """A port that refuses connections and that nobody else can take meanwhile: bound, but not
-    listening.
+    """Yields a port that refuses connections and that no other process can take: it is bound, but
+    does not listen.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as holder:
         holder.bind(("127.0.0.1", 0))
@@ -40,7 +38,7 @@ def dead_address() -> collections.abc.Iterator[str]:
 
 
 def text(value: str) -> bytes:
-    """text(n) of docs/wire.md, for a field that starts at an offset of 4 modulo 8."""
+    """Returns text(n) of docs/wire.md, for a field that starts at an offset of 4 modulo 8."""
     raw = value.encode()
     return struct.pack("<I", len(raw)) + raw + b"\0" * (-(4 + 4 + len(raw)) % 8)
 
@@ -72,12 +70,12 @@ def read_hello(peer: socket.socket) -> None:
 
 
 def silent(peer: socket.socket) -> None:
-    """Takes everything, answers nothing."""
+    """Receives everything and answers nothing."""
     until_closed(peer)
 
 
 def closes(peer: socket.socket) -> None:
-    """Hangs up at once."""
+    """Closes the connection at once."""
 
 
 def garbage(peer: socket.socket) -> None:
@@ -101,7 +99,7 @@ def http(peer: socket.socket) -> None:
 
 
 def refuses_version(peer: socket.socket) -> None:
-    """A daemon of another version, as docs/wire.md wants it to behave."""
+    """Behaves like a daemon of another version, as docs/wire.md requires."""
     read_hello(peer)
     body = struct.pack("<BBH", VERSION_MISMATCH, 0, OTHER_VERSION) + text(
         f"this daemon speaks version {OTHER_VERSION}, the client version {VERSION}"
@@ -110,14 +108,15 @@ def refuses_version(peer: socket.socket) -> None:
 
 
 def welcomes_in_another_version(peer: socket.socket) -> None:
-    """A careless daemon: it goes on although the versions differ; the client must notice."""
+    """Behaves like a careless daemon: it continues although the versions differ. The client must
+    notice."""
     read_hello(peer)
     body = (
         struct.pack("<IHBB", MAGIC, OTHER_VERSION, 0, 0)
         + b"\x11" * 16
         + struct.pack("<IIQd", 0, 1, 1 << 30, 0.0)
     )
-    # Two texts, both starting where the message's table says: at 48, then right behind.
+    # Two texts start where the message's table defines: at 48, then directly after the first.
     for value in ("cpu ", "another device      "):
         raw = value.encode()
         body += struct.pack("<I", len(raw)) + raw
@@ -127,7 +126,7 @@ def welcomes_in_another_version(peer: socket.socket) -> None:
 
 
 def huge_answer(peer: socket.socket) -> None:
-    """Announces a body and a payload that no client should make room for."""
+    """Announces a body and a payload that no client should allocate memory for."""
     read_hello(peer)
     peer.sendall(HEADER.pack(WELCOME, 0, 0xFFFFFFF8, 0, 0, 1 << 62))
     until_closed(peer)
@@ -189,10 +188,11 @@ class Stranger:
 
 
 class Relay:
-    """Passes bytes between clients and one server; at a chosen byte of one direction it runs `cut`.
+    """Forwards bytes between clients and one server. At a chosen byte of one direction it runs
+    `cut`.
 
-    After that it refuses whoever comes: to the client the server is gone in the middle of what it
-    was doing.
+    After that it refuses all connections: for the client, the server disappears in the middle of
+    its work.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def arm(self, limit: int) -> None:
-        """From now on lets exactly `limit` bytes pass."""
+        """Lets exactly `limit` more bytes pass."""
         with self._lock:
             self._left = limit
 
@@ -226,7 +226,7 @@ class Relay:
                     threading.Thread(target=self._pump, args=pair, daemon=True).start()
 
     def _admit(self, data: bytes, to_server: bool) -> tuple[bytes, bool]:
-        """The part of `data` that may pass, and whether the limit is reached with it."""
+        """Returns the part of `data` that may pass, and whether it reaches the limit."""
         with self._lock:
             if self._left is None or to_server != self._counted_direction:
                 return data, False
@@ -268,7 +268,7 @@ class Relay:
 
 
 class Valve(Relay):
-    """Passes bytes between clients and one server until told otherwise."""
+    """Forwards bytes between clients and one server until partition() or reset()."""
 
     def __init__(self, target: str) -> None:
         super().__init__(target, True, lambda: None)
@@ -283,14 +283,14 @@ class Valve(Relay):
             sink.shutdown(socket.SHUT_WR)
 
     def partition(self) -> None:
-        """From now on nothing passes, and nobody is told."""
+        """Stops all bytes from now on, without closing connections."""
         self._open.clear()
 
     def heal(self) -> None:
         self._open.set()
 
     def reset(self) -> None:
-        """Resets all connections; new ones are welcome."""
+        """Resets all connections. New ones are accepted."""
         with self._lock:
             sockets, self._sockets = self._sockets, []
         for sock in sockets:

@@ -1,7 +1,7 @@
-"""Many programs on one daemon for a long time: no error, no memory that only grows, equal shares.
+"""Runs many programs on one daemon for a long time: no errors, no growth of memory, equal shares.
 
-Every program does the same mixture of calls in an order of its own, checks all results, and counts
-the device's time that it got.
+Every program makes the same mixture of calls in an order of its own. It checks all results, and
+counts the device's time that it gets.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GROWTH_MIB = 64
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """Of the daemon, in MiB."""
+    """The memory of the daemon, in MiB."""
 
     own: float
     device: float
@@ -43,14 +43,14 @@ def memory_of(process: subprocess.Popen[bytes]) -> Memory:
 
 @dataclasses.dataclass
 class Run:
-    """What the programs said, and the daemon's memory meanwhile."""
+    """The outcomes of the programs, and the memory of the daemon while they ran."""
 
     outcomes: list[Outcome] = dataclasses.field(default_factory=list)
     problems: list[str] = dataclasses.field(default_factory=list)
     memory: list[Memory] = dataclasses.field(default_factory=list)
 
     def client(self, suite: Suite, server: str, seed: int) -> None:
-        """One program from start to end."""
+        """Runs one program from start to end."""
         seconds = suite.arguments.seconds
         program = suite.bench.program("e2e_survives")
         try:
@@ -66,7 +66,7 @@ class Run:
             self.problems.append(str(error))
 
     def all(self, suite: Suite) -> None:
-        """As many as were asked for, half over each transport."""
+        """Runs all programs that were asked for, half of them over each transport."""
         seconds = suite.arguments.seconds
         with Daemon(suite.bench, ["--device-memory", f"{suite.arguments.device}MiB"]) as daemon:
             threads = []

@@ -1,4 +1,4 @@
-"""What goes wrong in a storm: with a daemon, with the link to it, or from the beginning."""
+"""The faults of a storm: in a daemon, in the link to it, or present from the start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness import Daemon
 
 @dataclasses.dataclass
 class Place:
-    """A daemon, and the valve before it where its link is what fails."""
+    """A daemon, and the valve in front of it if the fault is in its link."""
 
     daemon: Daemon
     valve: servers.Valve | None
@@ -41,7 +41,7 @@ def wedged(place: Place, _pause: Pause, _pick: random.Random) -> None:
 
 
 def halted(place: Place, pause: Pause, pick: random.Random) -> None:
-    """For a while: shorter or longer than anybody waits."""
+    """Stops the daemon for a while, which is shorter or longer than any timeout."""
     place.stop()
     pause(pick.choice((0.05, 0.5, 2.0, 7.0)))
     place.go_on()
@@ -72,14 +72,14 @@ def cut_for_a_while(place: Place, pause: Pause, pick: random.Random) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """What goes wrong, how often (of all runs), and whether it is noticed only by silence."""
+    """A fault, its share of all runs, and whether it shows only as silence."""
 
     name: str
     share: int
     strike: collections.abc.Callable[[Place, Pause, random.Random], None] | None
     on_link: bool = False
     silent: bool = False
-    options: tuple[str, ...] = ()  # of the first daemon
+    options: tuple[str, ...] = ()  # options of the first daemon
     extra: tuple[tuple[str, str], ...] = ()  # environment of the program
 
 

@@ -1,8 +1,8 @@
-"""A storm: mixed programs with two daemons, and something goes wrong at a random moment of each.
+"""A storm: mixed programs run with two daemons, and a fault occurs at a random moment of each run.
 
-No result may be wrong, no program may hang, and each ends within its local time and what it takes
-to notice the faults. Every run reaches its daemons in one of the ways that this build has.
-Everything random comes from the printed seed.
+No result may be wrong and no program may hang. Each program ends within its local time and the time
+to notice the faults. Every run reaches its daemons in one of the ways that this build supports. All
+random values come from the printed seed.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ ROUTINES = (
 ).split()
 LARGEST = 240
 CALLS = 40
-# A peer that says nothing is given up after so long (docs/cli.md).
+# A silent peer is given up after this time (docs/cli.md).
 NOTICED_S = 5.0
-# Far above what a program takes by itself on a machine with many such programs.
+# This is far more than a program takes by itself on a machine with many such programs.
 PROGRAM_S = 60.0
-# Far less than an operand, so that every stream of a striped connection carries some.
+# This is far less than an operand, so every stream of a striped connection carries some data.
 STRIPE_BYTES = "4093"
 JOINED = "stream 1 of a client"
 
 
 def ways_of(suite: Suite) -> list[Way]:
-    """Those that this build has."""
+    """Returns the ways that this build supports."""
     keys, ucx = suite.arguments.keys is not None, suite.arguments.ucx
     return [way for way in WAYS if (keys or not way.key) and (ucx or way.first != "ucx")]
 
 
 class Tally:
-    """What all runs together did, by fault and by way. Threads: any."""
+    """The results of all runs together, by fault and by way. Threads: any."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -98,16 +98,17 @@ def daemon_options(suite: Suite, way: Way, transport: str) -> list[str]:
 def place(
     suite: Suite, way: Way, fault: Fault | None, tally: Tally
 ) -> collections.abc.Iterator[Place]:
-    """A daemon; the one that `fault` is about, if any."""
+    """Runs a daemon, and applies `fault` to it, if there is one."""
     transport = way.first if fault else way.second
     options = [*daemon_options(suite, way, transport), *(fault.options if fault else ())]
     with contextlib.ExitStack() as stack:
         daemon = Daemon(suite.bench, options)
-        stack.callback(daemon.__exit__, CheckError, None, None)  # killed, whatever became of it
+        # kills the daemon, whatever its state
+        stack.callback(daemon.__exit__, CheckError, None, None)
         address = daemon.others[0] if transport == "ucx" else daemon.address(transport)
         valve = None
         if fault and fault.on_link:
-            # Of UCX only what sets a connection up, and watches its peer's life, passes the valve.
+            # Only the part of UCX that makes a connection and watches its peer passes the valve.
             before = "ucx:" if transport == "ucx" else ""
             valve = stack.enter_context(servers.Valve(address.removeprefix(before)))
             address = before + valve.address
@@ -120,7 +121,7 @@ def environment(suite: Suite, fault: Fault, way: Way, seed: int) -> dict[str, st
     extra["OUTBOARD_STREAMS"] = str(way.streams)
     # Half of the runs share their products: the program's own library computes a part of each.
     extra["OUTBOARD_SHARE"] = "0.5" if seed % 2 else "off"
-    # So is every call that can be cut, over both daemons' devices, in half of them.
+    # Half of the runs share every call that can be cut between the devices of both daemons.
     extra["OUTBOARD_DEVICES"] = "always:2" if seed % 4 < 2 else "1"
     if way.key:
         extra["OUTBOARD_KEY"] = str(suite.arguments.keys / "good")
@@ -165,7 +166,7 @@ def run_once(suite: Suite, fault: Fault, way: Way, seed: int, tally: Tally) -> N
 
 
 def drawn(suite: Suite) -> list[tuple[Fault, Way, int]]:
-    """What happens in each run; no link can fail that is shared memory."""
+    """Draws fault, way and seed of each run. A link can fail only if it is not shared memory."""
     faults = suite.random.choices(FAULTS, [fault.share for fault in FAULTS], k=suite.arguments.runs)
     ways = ways_of(suite)
     linked = [way for way in ways if way.first != "shm"]
@@ -182,7 +183,7 @@ def drawn(suite: Suite) -> list[tuple[Fault, Way, int]]:
 def storm(suite: Suite) -> None:
     tally = Tally()
     runs = drawn(suite)
-    # Silence takes seconds, and no core.
+    # Waiting for a silent peer takes seconds, but no core.
     with concurrent.futures.ThreadPoolExecutor(suite.arguments.at_once) as pool:
         futures = [pool.submit(run_once, suite, *run, tally) for run in runs]
         for (fault, way, seed), future in zip(runs, futures, strict=True):

@@ -1,4 +1,4 @@
-"""How the programs of a storm reach their daemons."""
+"""The ways in which the programs of a storm reach their daemons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """How a program reaches its daemons: the one that a fault may strike, and the other."""
+    """A program's way to its daemons: the one that a fault may hit, and the other."""
 
     name: str
     first: str

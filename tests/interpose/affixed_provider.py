@@ -1,7 +1,8 @@
-"""Emits a library with every name of the table in every affix, jumps to OpenBLAS and LAPACKE.
+"""Emits a library with every name of the table in every affix. The names jump to OpenBLAS and
+LAPACKE.
 
-Names that promise 64-bit integers go to OpenBLAS's ILP64 build, all others to the LP64 one.
-x86-64 assembly.
+Names that mean 64-bit integers go to OpenBLAS's ILP64 build, and all others to the LP64 build. The
+code is x86-64 assembly.
 """
 
 from __future__ import annotations
@@ -59,11 +60,12 @@ def main() -> None:
         for precision in row.precisions:
             all_names = names.names(row, precision)
             for name in all_names:
-                # The first of its calling convention is the plain one.
+                # The first name of a calling convention is the plain one.
                 stem = next(n.symbol for n in all_names if n.abi == name.abi)
                 library = "ilp64" if name.integers == "ilp64" else "lp64"
                 if name.abi.startswith("lapacke"):
-                    library = "lapacke"  # there is no ILP64 one: those names cannot be jumped to
+                    # there is no ILP64 build, so ILP64 names cannot be jumped to
+                    library = "lapacke"
                 slot = f"slot_{name.symbol}"
                 is_query = name.abi == "lapacke_work" and name.integers == "ilp64"
                 absent = "unanswered" if is_query else "missing"

@@ -57,7 +57,7 @@ class Call:
         return f"{self.abi}_{self.routine.names()[self.precision]}"
 
     def size(self, work: Argument) -> str:
-        """Of workspace, from the problem's arguments."""
+        """Returns the size of a workspace, from the problem's arguments."""
 
         def rename(name: str) -> str:
             argument = self.routine.argument(name)
@@ -69,7 +69,7 @@ class Call:
         return f"p.integer({text})" if self.abi == "fortran" else f"static_cast<Int>({text})"
 
     def value(self, argument: Argument, kind: str) -> str:
-        """A flag, a dimension or a scalar; `kind` is its C type."""
+        """Returns a flag, a dimension or a scalar. `kind` is its C type."""
         at = argument.index
         if argument.is_flag:
             if self.abi == "fortran":
@@ -85,11 +85,12 @@ class Call:
         return f"p.{'scalar' if argument.role == 'scalar' else 'real'}_at({at})"
 
     def is_workspace(self, argument: Argument) -> bool:
-        """Not so where LAPACKE's high-level form has a place for what it holds in the end."""
+        """Returns true for a workspace. It is false if LAPACKE's high-level form has a parameter
+        for the values that the workspace holds at the end."""
         return argument.role == "work" and not (self.abi == "lapacke" and argument.is_memory)
 
     def own(self, argument: Argument, kind: str) -> str:
-        """What is passed for an argument itself."""
+        """Returns the value that is passed for an argument itself."""
         if argument.role == "callback":
             return "p.callback()"
         if self.is_workspace(argument):
@@ -101,7 +102,7 @@ class Call:
         return self.value(argument, kind)
 
     def passed(self) -> list[tuple[str, str]]:
-        """Type and value of each parameter, in order."""
+        """Returns type and value of each parameter, in order."""
         if self.abi == "fortran":
             wanted = parameters.fortran(self.routine)
         else:
@@ -127,7 +128,7 @@ class Call:
         return result
 
     def results(self) -> list[str]:
-        """Those that lie in workspace."""
+        """Returns lines that read the results which lie in a workspace."""
         lines = []
         for k, work in enumerate(w for w in self.routine.work if self.is_workspace(w)):
             if work.is_memory:
@@ -138,7 +139,8 @@ class Call:
         passed = self.passed()
         returned = parameters.value_type(self.routine, self.precision, self.abi)
         returned = returned.replace("std::int64_t", "Int")
-        # Named one after another: the order in which a call evaluates its arguments is open.
+        # Each value has a name of its own, because the order in which a call evaluates its
+        # arguments is not defined.
         lines = [f"  {kind} v{i} = {value};" for i, (kind, value) in enumerate(passed)]
         types = ", ".join(kind for kind, _ in passed)
         values = ", ".join(f"v{i}" for i in range(len(passed)))

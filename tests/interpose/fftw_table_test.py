@@ -1,4 +1,5 @@
-"""routines/fftw.toml and its emitter: what is exported, and what each mistake in a row is told."""
+"""Tests routines/fftw.toml and its emitter: the exported names, and the message for each
+mistake."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def maker(arguments: str, kind: str = "c2c", **keys: str) -> str:
 
 class Exports(unittest.TestCase):
     def test_every_maker_and_execute_in_both_precisions(self) -> None:
-        """The names of fftw3.h (and f77 forms of them) that make, execute or free plans."""
+        """Checks the names of fftw3.h (and f77 forms of them) that make, execute or free plans."""
         table = fftw_table.load([ROOT / "routines" / "fftw.toml"])
         kinds = ("dft", "dft_r2c", "dft_c2r", "r2r")
         names = {f"plan_{k}{d}" for k in kinds for d in ("", "_1d", "_2d", "_3d")}

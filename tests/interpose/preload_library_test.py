@@ -1,4 +1,4 @@
-"""What the drop-in library needs, shows and does when nobody calls it.
+"""Tests the needed libraries, the exported names and the behaviour of an unused drop-in library.
 
 preload_library_test.py LIBRARY VERSION_SCRIPT TESTING_LIBRARY TESTING_VERSION_SCRIPT TABLE...
 """
@@ -35,14 +35,14 @@ def wanted(script: Path) -> set[str]:
 
 
 def names_of(level: int) -> set[str]:
-    """In every affix and calling convention; LAPACK has level 3."""
+    """Returns the names in every affix and calling convention. LAPACK has level 3."""
     return {n.symbol for n in names.all_names([r for r in ROWS if r.level == level])}
 
 
 class PreloadLibrary(unittest.TestCase):
     def test_needs_only_libc(self) -> None:
         needed = re.findall(r"NEEDED.*\[(.*)\]", output("readelf", "-d", str(LIBRARY)))
-        # The loader itself is in every process that could load this library.
+        # The loader itself is in every process that can load this library.
         self.assertEqual([n for n in needed if not n.startswith("ld-")], ["libc.so.6"])
 
     def test_shows_exactly_the_names_of_the_version_script(self) -> None:
@@ -56,7 +56,8 @@ class PreloadLibrary(unittest.TestCase):
             with self.subTest(library.name):
                 self.assertEqual(names_of(3) - shown(library), set())
 
-    # Programs call them millions of times with little work in each: not even a jump is added.
+    # Programs call these routines millions of times with little work in each, so not even a jump is
+    # added.
     def test_only_the_one_for_tests_shows_levels_1_and_2(self) -> None:
         for level in (1, 2):
             with self.subTest(level):

@@ -1,4 +1,4 @@
-"""Counter files made by hand, field by field at the offsets that docs/report.md states."""
+"""Makes counter files, field by field, at the offsets that docs/report.md states."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def block(
     mode: str = "auto",
     notice: str = "",
 ) -> bytes:
-    """A counter file with these rows."""
+    """Returns a counter file with these rows."""
     data = bytearray(HEADER_BYTES + ROWS * ROW_BYTES)
 
     def put(offset: int, size: int, value: int | str) -> None:

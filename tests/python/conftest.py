@@ -1,4 +1,4 @@
-"""Fixtures of the Python tests: the command, a stand-in daemon, and the real build."""
+"""The fixtures of the Python tests: the command, a stand-in daemon, and the real build."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from outboard import paths
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY_VARIABLES = ("LD_PRELOAD", "RCPU_SERVER")
 
-# Says where it listens, keeps its arguments and environment, and ends on SIGTERM.
+# Prints its address, writes its arguments and environment to a file, and ends on SIGTERM.
 FAKE_DAEMON = """#!{python}
 import json, os, pathlib, signal, sys
 folder = pathlib.Path(os.environ["FAKE_DAEMON_FOLDER"])
@@ -40,18 +40,18 @@ signal.sigwait({{signal.SIGTERM}})
 
 
 def assert_gone(pid: int) -> None:
-    """Fails if process `pid` is still there, be it as a zombie."""
+    """Fails if process `pid` still exists, even as a zombie."""
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
 
 def command_line(*arguments: str) -> list[str]:
-    """The words that start the command line under test."""
+    """Returns the words that start the command line under test."""
     return [sys.executable, "-P", "-m", "outboard", *arguments]
 
 
 def clean_environment(**extra: str) -> dict[str, str]:
-    """The caller's environment without settings of Outboard."""
+    """Returns the caller's environment without settings of Outboard."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -67,7 +67,7 @@ Outboard = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def outboard(tmp_path: Path) -> Outboard:
-    """Runs the command line to its end, in a folder of its own."""
+    """Returns a function that runs the command line to its end, in a folder of its own."""
 
     def run(
         *arguments: str, environment: Mapping[str, str] | None = None, timeout: float = 120
@@ -88,7 +88,7 @@ def outboard(tmp_path: Path) -> Outboard:
 
 @pytest.fixture(scope="session")
 def empty_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A shared library with nothing in it: what is preloaded where the real one is not needed."""
+    """Makes an empty shared library, which is preloaded if the real one is not needed."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")
@@ -99,7 +99,8 @@ def empty_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def fake_native(tmp_path: Path, empty_library: Path) -> Iterator[dict[str, str]]:
-    """Environment with an empty library and a stand-in daemon, whose traces go to tmp_path."""
+    """Yields an environment with an empty library and a stand-in daemon, which writes to
+    tmp_path."""
     native = tmp_path / "native"
     (native / "lib").mkdir(parents=True)
     (native / "bin").mkdir()
@@ -117,7 +118,8 @@ def fake_native(tmp_path: Path, empty_library: Path) -> Iterator[dict[str, str]]
 
 @pytest.fixture(scope="session")
 def native() -> paths.Native:
-    """The built library and daemon. `outboard test` has built them, so there they must exist."""
+    """Returns the built library and daemon. Under `outboard test` they must exist, because it
+    builds them."""
     found = paths.Native(paths.build_folder(ROOT))
     if not found.complete():
         if "OUTBOARD_BUILD_DIR" in os.environ:

@@ -1,5 +1,7 @@
-"""A stand-in for the drop-in library, compiled: it explains by a simple model and leaves a profile
-when its process ends; and a BLAS that has one routine."""
+"""A compiled stand-in for the drop-in library, and a BLAS that has one routine.
+
+The stand-in explains calls by a simple model and leaves a profile when its process ends.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-# Here 1 Gflop/s; there 10, after 1 ms. Only dgemm is known, with 2 n^3 flop.
+# The local rate is 1 Gflop/s; the remote one is 10 Gflop/s after 1 ms. Only dgemm is known, with 2
+# n^3 flop.
 LIBRARY = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +60,7 @@ AFFIXED = "void scipy_dgemm_64_(void) {}"
 
 
 def compiled(source: str, file: Path, *options: str) -> Path:
-    """`source` as a shared library."""
+    """Compiles `source` to a shared library."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")
@@ -67,7 +70,7 @@ def compiled(source: str, file: Path, *options: str) -> Path:
 
 
 def install(environment: dict[str, str], written: str = "time(0)") -> dict[str, str]:
-    """`environment` of the fixture fake_native, with the stand-in as its library."""
+    """Returns `environment` of the fixture fake_native, with the stand-in as its library."""
     file = Path(environment["OUTBOARD_NATIVE_DIR"]) / "lib" / "liboutboard-preload.so"
     file.unlink()
     compiled("#include <time.h>\n" + LIBRARY, file, f"-DWRITTEN={written}")

@@ -1,4 +1,4 @@
-"""Benchmarks: the form of their rows, compiled ones behind the common interface, and `startup`."""
+"""Tests benchmarks: the form of rows, compiled ones behind the common interface, and `startup`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`outboard bench blas`, `copies`, `products`, `fftw_flops`: sizes by hand, lines of programs,
-what they refuse."""
+"""Tests `outboard bench blas`, `copies`, `products`, `fftw_flops`: sizes, lines, refused
+options."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_products_by_parts(tmp_path: Path) -> None:
 
 
 def test_operations_of_small_transforms_by_hand() -> None:
-    """Two points are a sum and a difference of complex numbers; four points are eight of those."""
+    """Two points are a sum and a difference of complex numbers. Four points are eight of those."""
     library = fftw_flops._library()
     assert fftw_flops.operations(library, Problem("c2c", (2,))) == (4, 0, 0)
     assert fftw_flops.operations(library, Problem("c2c", (4,))) == (16, 0, 0)
@@ -136,4 +136,4 @@ def test_the_program_notices_wrong_results(
     )
     assert float(good) <= Call(routine, 30).error_bound
     assert 1e-10 < float(bad) < 1e-5
-    assert [unwritten, cut] == ["nan", "nan"]  # poisoned until the first run
+    assert [unwritten, cut] == ["nan", "nan"]  # the array is poisoned until the first run

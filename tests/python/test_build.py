@@ -1,4 +1,4 @@
-"""Building: a small CMake project stands in for ours."""
+"""Tests building. A small CMake project stands in for ours."""
 
 from __future__ import annotations
 

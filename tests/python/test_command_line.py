@@ -1,4 +1,4 @@
-"""Help, version and the options of commands that only hand over."""
+"""Tests help, version and the options of commands that only start another program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counter files: the layout against the C++ header itself, merging, and senseless files."""
+"""Tests counter files: the layout against the C++ header, merging, and files that are not valid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blocks import COUNTER_NAMES, HEADER_BYTES, ROW_BYTES, block
 from conftest import ROOT
 from outboard import counters
 
-# Writes a block through the header, every counter of every other row with a value of its own.
+# Writes a block through the header. Every counter of every second row has a value of its own.
 WRITER = """
 #include <cstdio>
 #include <cstring>

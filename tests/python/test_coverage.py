@@ -1,4 +1,4 @@
-"""`outboard coverage`: from the tables of a checkout, and from the page of an installed package."""
+"""Tests `outboard coverage`, with the tables of a checkout and the page of an installed package."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PAGE = """# Coverage
 
 @pytest.fixture(scope="module")
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page as the emitter writes it."""
+    """Returns the page as the emitter writes it."""
     file = tmp_path_factory.mktemp("page") / "coverage.md"
     routines = ROOT / "routines"
     tables = [*sorted(routines.glob("blas*.toml")), *sorted(routines.glob("lapack*.toml"))]
@@ -114,7 +114,7 @@ def test_options_that_exclude_each_other(outboard: Outboard, tmp_path: Path) -> 
 
 @pytest.fixture
 def installed(tmp_path: Path, fake_native: dict[str, str]) -> dict[str, str]:
-    """Environment of a package without a checkout around it; its page is PAGE."""
+    """Returns the environment of a package without a checkout. Its page is PAGE."""
     shutil.copytree(ROOT / "python" / "outboard", tmp_path / "site" / "a" / "outboard")
     documents = Path(fake_native["OUTBOARD_NATIVE_DIR"]) / "share" / "doc" / "outboard"
     documents.mkdir(parents=True)

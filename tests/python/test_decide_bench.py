@@ -1,4 +1,4 @@
-"""`outboard bench decide`: which points, what follows from their times, what it refuses."""
+"""Tests `outboard bench decide`: its points, the conclusions from their times, its refusals."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def test_a_share_of_the_combinations_is_spread() -> None:
     groups = list(problems(ROUTINES))
     every = [problem for group in groups for problem in group]
     taken = {(at, on): list(chosen(groups, at, on, 4)) for at in range(5) for on in range(4)}
-    for at in range(5):  # at a place each problem once, with one device or another
+    for at in range(5):  # each problem occurs once at a place, with one device or another
         here = [problem for on in range(4) for problem in taken[at, on]]
         assert sorted(map(str, here)) == sorted(map(str, every))
-    for found in taken.values():  # of all routines, and not of one size only
+    for found in taken.values():  # all routines occur, with more than one size
         assert {p.group for p in found} >= {p.group for p in every if isinstance(p, Call)}
         ranks = {EDGES[str(p).rpartition(" ")[0]].index(p.n) for p in found if isinstance(p, Call)}
         assert len(ranks) == 4
@@ -70,7 +70,8 @@ def test_a_share_of_the_combinations_is_spread() -> None:
 
 
 def point(**ms: list[float]) -> Point:
-    """A call of each kind ("auto_tuned") in each round; a kind that is left out takes 1 ms."""
+    """Makes a call of each kind ("auto_tuned") in each round. A kind that is left out takes 1
+    ms."""
     rounds = max(len(values) for values in ms.values())
     timed = {}
     for kind in KINDS:
@@ -80,8 +81,8 @@ def point(**ms: list[float]) -> Point:
 
 
 def test_a_ratio_is_that_of_rounds() -> None:
-    """The machine is three times slower from the third round on, in the middle of which auto had
-    its turn: its median alone would be 3 times local's."""
+    """The machine becomes three times slower in the second round, before the turn of auto. The
+    medians alone would therefore show a loss."""
     drifting = point(
         local=[1, 1, 3, 3],
         local_again=[1, 1, 3, 3],
@@ -102,9 +103,9 @@ def test_the_better_side_is_that_of_the_medians() -> None:
     won.timed[TUNED].shares = [1.0]
     assert (won.is_wrong(TUNED), won.is_wrong(UNTUNED)) == (False, True)
     lost = point(remote=[1.04], local_again=[1.1])
-    assert lost.winner == REMOTE  # local is that of both, 1.05
+    assert lost.winner == REMOTE  # local is the median of both, 1.05
     lost.timed[TUNED].shares = [0.4]
-    assert not lost.is_wrong(TUNED)  # a hundredth is no difference
+    assert not lost.is_wrong(TUNED)  # a difference of one percent does not count
 
 
 def test_calls_of_a_round() -> None:
@@ -192,7 +193,8 @@ def test_bad_options_are_named(
     assert words in capsys.readouterr().err
 
 
-# Takes as many ms as its mode says; what `compare` says is the first argument of the template.
+# A call takes as many ms as its mode defines. The first argument of the template is the answer to
+# `compare`.
 PROGRAM = """#!{python}
 import os, sys
 ms = {{"remote": 3, "auto": 2}}.get(os.environ.get("OUTBOARD_MODE"), 1)
@@ -236,7 +238,7 @@ def test_wrong_results_end_a_run(tmp_path: Path) -> None:
     server, how = stand_in(tmp_path, "'nan'")
     with pytest.raises(OutboardError, match="off by nan"):
         measure(Call("dgemm", 9), server, how)
-    server, how = stand_in(tmp_path, "'nan'", device="20GF")  # results are nobody's
+    server, how = stand_in(tmp_path, "'nan'", device="20GF")  # the results are wrong
     assert measure(Call("dgemm", 9), server, how).timed[REMOTE].distance == 0
 
 

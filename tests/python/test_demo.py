@@ -1,4 +1,4 @@
-"""Comparing results for `outboard demo`."""
+"""Tests the comparison of results for `outboard demo`."""
 
 from __future__ import annotations
 

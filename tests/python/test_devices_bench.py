@@ -1,4 +1,4 @@
-"""`outboard bench devices`: its options, its lines, its picture."""
+"""Tests `outboard bench devices`: its options, its lines, its picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`outboard doctor`: the command, the settings it looks at, and what belongs to an installation."""
+"""Tests `outboard doctor`: the command, the settings that it checks, and the parts of an
+installation."""
 
 import json
 import os
@@ -31,7 +32,7 @@ def test_says_that_nothing_is_wrong(
     result = outboard("doctor", "--json", "found.json", environment=environment)
     content = json.loads((tmp_path / "found.json").read_text())
     wrong = [f for f in content["findings"] if f["level"] == "problem"]
-    # Whether this machine's OpenBLAS fits its processor is not for this test to say.
+    # This test does not decide whether this machine's OpenBLAS fits its processor.
     assert [f for f in wrong if f["group"] != "Local BLAS"] == []
     assert content["problems"] == len(wrong)
     assert result.returncode == (1 if wrong else 0), result.stderr
@@ -102,7 +103,8 @@ def test_a_key_folder_that_lacks_a_file_is_not_used(tmp_path: Path) -> None:
 
 
 def test_knows_every_variable_that_something_reads() -> None:
-    """A variable that the sources read and `doctor` does not know would be called a mistake."""
+    """A variable that the sources read and `doctor` does not know would be reported as a
+    mistake."""
     seen = set()
     for folder in ("src", "apps", "python", "tests/conformance", "tests/end_to_end"):
         for file in (ROOT / folder).rglob("*"):

@@ -1,4 +1,4 @@
-"""`outboard doctor -- COMMAND`: real programs whose calls are caught, and those whose are not."""
+"""Tests `outboard doctor -- COMMAND` with real programs whose calls are caught, or are not."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from outboard.doctor.finding import Finding, Level
 
 pytestmark = pytest.mark.end_to_end
 
-# A product of zeros, by whatever name DGEMM stands for.
+# Computes a product of zeros, by the name that the macro DGEMM gives.
 CALLER = """
 #include <stdlib.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ int main(int n, char** v) {
 }
 """
 LATER = DEEP.replace(" | RTLD_DEEPBIND", "")
-# A BLAS of its own, under a name like everybody's or another one.
+# A BLAS of its own, with the usual name or another one.
 OWN_BLAS = "void DGEMM(void) {}"
 
 
@@ -91,7 +91,7 @@ def doctor(native: paths.Native) -> Doctor:
 
 
 def of(found: list[Finding], check: str) -> Finding:
-    """The worst finding under a name."""
+    """Returns the worst finding with this name."""
     order = [Level.OK, Level.NOTE, Level.PROBLEM]
     return max((f for f in found if f.check == check), key=lambda f: order.index(f.level))
 
@@ -119,7 +119,7 @@ def test_a_module_opened_later(doctor: Doctor, compile: Compiler) -> None:
 
 
 def test_a_private_copy_with_other_names(doctor: Doctor) -> None:
-    """NumPy's wheel brings an OpenBLAS along, found by RPATH, whose names are affixed."""
+    """NumPy's wheel contains an OpenBLAS with affixed names, which is found by RPATH."""
     code = "import numpy; a = numpy.ones((150, 150)); a @ a.T; a @ a; numpy.fft.fft(a)"
     found = doctor(sys.executable, "-c", code)
     assert problems(found) == []
@@ -132,7 +132,7 @@ def test_a_private_copy_with_other_names(doctor: Doctor) -> None:
 
 
 def test_modules_that_pass_routines_on_under_their_own_names(doctor: Doctor) -> None:
-    """SciPy's modules hold small dgemm_ of their own, which call scipy_dgemm_."""
+    """SciPy's modules contain small dgemm_ of their own, which call scipy_dgemm_."""
     code = "import numpy, scipy.linalg.blas as b; a = numpy.ones((99, 99)); b.dgemm(1, a, a)"
     found = doctor(sys.executable, "-c", code)
     assert problems(found) == []
@@ -233,7 +233,7 @@ def test_a_static_child(doctor: Doctor, compile: Compiler) -> None:
 
 
 def test_privileges(doctor: Doctor, compile: Compiler) -> None:
-    if os.getuid() != 0:  # cannot give programs away, and need not: su(1) is root's
+    if os.getuid() != 0:  # only root can give programs away; su(1) belongs to root already
         assert "setuid" in of(doctor("su"), "su").text
         return
     path = compile("setuid", CALLER + MAIN, "-lblas")

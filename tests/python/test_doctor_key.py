@@ -1,4 +1,4 @@
-"""`outboard doctor` and keys: each way in which one may be of no use."""
+"""Tests `outboard doctor` with keys, and each reason for which a key may be unusable."""
 
 import datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ def pool() -> keys.Member:
 
 @pytest.fixture
 def folder(tmp_path: Path, pool: keys.Member) -> Path:
-    """A client's key."""
+    """Returns a folder with a client's key."""
     result = tmp_path / "key"
     keys.write(result, "client", keys.make_member(pool, "client", "ada", 825))
     keys.write_certificate(result, "pool", pool.certificate)

@@ -1,4 +1,4 @@
-"""`outboard doctor` and the machine: OpenBLAS's kernels and threads, and what only gets a note."""
+"""Tests `outboard doctor` and the machine: OpenBLAS's kernels and threads, and the notes."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""`outboard doctor` and daemons: a real one, and each way in which one may be of no use."""
+"""Tests `outboard doctor` with a real daemon, and with servers that are unusable in each way."""
 
 import contextlib
 import os
@@ -48,7 +48,7 @@ def answers() -> Iterator[Answers]:
 def daemon(
     native: paths.Native, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, str]]:
-    """A daemon's TCP address and that of its socket."""
+    """Yields a daemon's TCP address and that of its socket."""
     folder = tmp_path_factory.mktemp("daemon")
     command = [native.daemon, "--listen", "127.0.0.1:0", "--listen", f"unix:{folder}/s"]
     with (folder / "log").open("wb") as log:
@@ -64,7 +64,7 @@ def daemon(
 
 
 def the_problem(found: list[Finding]) -> Finding:
-    """The only finding, which is a problem with an advice."""
+    """Returns the only finding, which must be a problem with an advice."""
     (one,) = found
     assert one.level is Level.PROBLEM
     assert one.advice
@@ -76,7 +76,7 @@ def send(peer: socket.socket, opcode: int, body: bytes) -> None:
 
 
 def read_hello(peer: socket.socket) -> bytes:
-    """The body; nothing if something else comes."""
+    """Returns the body of a hello; nothing if another message comes."""
     head = peer.recv(32, socket.MSG_WAITALL)
     if head[:2] != b"\1\0":
         return b""
@@ -150,7 +150,8 @@ def test_a_product_that_is_wrong() -> None:
 
 def test_nobody_listens(tmp_path: Path) -> None:
     with socket.socket() as holder:
-        holder.bind(("127.0.0.1", 0))  # bound and not listening: nobody else can take it
+        # the port is bound and does not listen, so no other process can take it
+        holder.bind(("127.0.0.1", 0))
         found = the_problem(servers.check(f"127.0.0.1:{holder.getsockname()[1]}", None))
     assert "nobody listens" in found.text
     assert "no such socket" in the_problem(servers.check(f"unix:{tmp_path}/none", None)).text
@@ -198,14 +199,14 @@ def test_other_servers(answers: Answers, answer: bytes, text: str) -> None:
 
 
 def test_hello_is_the_one_of_the_specification(answers: Answers) -> None:
-    """docs/wire.md, section 4.1, read by hand."""
+    """Compares the hello with docs/wire.md, section 4.1, decoded by hand."""
     bodies = []
 
     def behave(peer: socket.socket) -> None:
         bodies.append(read_hello(peer))
 
     servers.check(answers(behave), None)
-    body = bodies[0]  # later ones ask whether it wants a key
+    body = bodies[0]  # later ones ask whether the daemon wants a key
     magic, version, _, reserved, join, device, length = struct.unpack_from("<IHBB16sII", body)
     assert (magic, version, reserved, join) == (0x0B0A4D01, 5, 0, bytes(16))
     assert device == 0xFFFFFFFF
@@ -267,7 +268,7 @@ def key_folder(folder: Path, days: int) -> Path:
 
 
 def tls(folder: Path, inside: Behaviour) -> Behaviour:
-    """A daemon that demands a key of the pool in `folder`."""
+    """Returns the behaviour of a daemon that demands a key of the pool in `folder`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.load_cert_chain(folder / "daemon.pem", folder / "daemon.key")
@@ -284,7 +285,7 @@ def tls(folder: Path, inside: Behaviour) -> Behaviour:
 
 
 def relay(address: str) -> Behaviour:
-    """Passes everything on to a real daemon."""
+    """Returns a behaviour that forwards everything to a real daemon."""
 
     def behave(peer: socket.socket) -> None:
         host, port = address.split(":")
@@ -315,7 +316,7 @@ def test_a_daemon_with_our_key(
 
 
 def test_a_daemon_that_demands_a_key(answers: Answers, pool_folder: Path) -> None:
-    """By cutting us off, and in words."""
+    """The daemon closes the connection, or refuses it with a message."""
 
     def says_so(peer: socket.socket) -> None:
         read_hello(peer)
@@ -339,7 +340,7 @@ def test_keys_of_two_pools(answers: Answers, pool_folder: Path, tmp_path: Path) 
     other = key_folder(tmp_path / "other", 825)
     found = the_problem(servers.check(answers(tls(other, read_all)), pool_folder))
     assert "not one of this key's pool" in found.text
-    # Here we believe the daemon, and it does not believe us.
+    # Here the client accepts the daemon, and the daemon does not accept the client.
     for kind in ("pem", "key"):
         (pool_folder / f"client.{kind}").replace(tmp_path / f"kept.{kind}")
         (other / f"client.{kind}").replace(pool_folder / f"client.{kind}")
@@ -352,7 +353,7 @@ def test_keys_of_two_pools(answers: Answers, pool_folder: Path, tmp_path: Path) 
 
 
 def test_a_daemon_whose_certificate_expired(answers: Answers, tmp_path: Path) -> None:
-    folder = key_folder(tmp_path / "old", 0)  # made valid an hour ago, until now
+    folder = key_folder(tmp_path / "old", 0)  # valid from an hour ago until now
     found = the_problem(servers.check(answers(tls(folder, read_all)), folder))
     assert "expired" in found.text
 

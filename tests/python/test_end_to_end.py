@@ -1,4 +1,4 @@
-"""The real library and daemon under `outboard run`: results against the local ones, and reports."""
+"""Runs the real library and daemon under `outboard run`, and compares results and reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from outboard import paths
 
 pytestmark = pytest.mark.end_to_end
 
-# A product and a solve of seeded random matrices; writes the results as raw float64.
+# Computes a product and a solve of seeded random matrices. Writes the results as raw float64.
 NUMPY = """
 import os, sys
 import numpy as np
@@ -59,7 +59,7 @@ def assert_close(local: Path, remote: Path) -> None:
 
     expected, actual = np.fromfile(local), np.fromfile(remote)
     assert expected.size == actual.size == 2 * 120 * 120
-    # A solve may lose cond(a) * n * eps; 1e-8 leaves cond(a) up to 4e5 at n = 120.
+    # A solve may lose cond(a) * n * eps; 1e-8 allows a cond(a) up to 4e5 at n = 120.
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
@@ -161,7 +161,7 @@ def test_no_server_still_gives_the_result(
 
 
 def test_daemon_is_gone_when_run_was_killed(environment: dict[str, str], tmp_path: Path) -> None:
-    """SIGKILL leaves `run` no time to stop its daemon: --exit-with-parent does it."""
+    """SIGKILL leaves `run` no time to stop its daemon. --exit-with-parent stops it."""
     script = "import sys; print(sys.argv, flush=True); sys.stdin.read()"
     environment["TMPDIR"] = str(tmp_path)
     with subprocess.Popen(

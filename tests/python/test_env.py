@@ -1,4 +1,4 @@
-"""`outboard env`: the export lines, read back by a real shell."""
+"""Tests `outboard env`: a real shell reads the export lines."""
 
 import json
 import subprocess
@@ -12,9 +12,9 @@ Environment = dict[str, str]
 
 
 def exported(lines: str, environment: Environment) -> Environment:
-    """The environment of a POSIX shell after eval of `lines`."""
+    """Returns the environment of a POSIX shell after eval of `lines`."""
     script = 'eval "$1"; exec python3 -c "import json, os; print(json.dumps(dict(os.environ)))"'
-    # The real variables would make python3 load the library; reading them needs no loading.
+    # The real variables would make python3 load the library. Reading them needs no loading.
     guarded = lines.replace("export LD_PRELOAD=", "export SEEN_PRELOAD=")
     shell = subprocess.run(
         ["sh", "-c", script, "sh", guarded],
@@ -82,7 +82,7 @@ def test_preload_goes_in_front_and_is_not_doubled(
 ) -> None:
     other = empty_library.with_name("libother.so")
     other.write_bytes(empty_library.read_bytes())
-    preloaded = f"{other}:{empty_library}"  # the second has the library's own name
+    preloaded = f"{other}:{empty_library}"  # the second path has the library's own name
     result = outboard("env", environment={**fake_native, "LD_PRELOAD": preloaded})
     own = fake_native["OUTBOARD_NATIVE_DIR"] + "/lib/liboutboard-preload.so"
     assert exported(result.stdout, fake_native)["SEEN_PRELOAD"] == f"{own}:{other}"

@@ -1,4 +1,4 @@
-"""`outboard explain`: answers as text, where calls begin to go out, and what the library says."""
+"""Tests `outboard explain`: answers as text, the sizes that go out, and the library's messages."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_crossing() -> None:
     assert crossing(Model(range(1, 201))) == "100 to 200"
     assert crossing(Model(range(150, 500))) == "200 to 400"
     assert crossing(Model(range(150, 250))) == "only 200"
-    # small calls that are slow here do not hide where the large ones begin
+    # small calls that are slow locally do not hide the crossing of the large ones
     assert crossing(Model(range(1, 150), range(500, 10**9))).split()[0] == "from"
     assert crossing(Model(unknown_from=0)) == ""
     assert crossing(Model(range(300, 10**9), unknown_from=1000)).startswith("from 3")
@@ -198,7 +198,7 @@ def test_sizes_make_a_table_and_json(outboard: Outboard, fake_native: Environmen
 def test_errors_are_those_of_the_library(
     outboard: Outboard, fake_native: Environment, tmp_path: Path
 ) -> None:
-    result = outboard("explain", "dgemm", "100", environment=fake_native)  # an empty library
+    result = outboard("explain", "dgemm", "100", environment=fake_native)  # with an empty library
     assert result.returncode == 1
     assert "explains nothing (it is older than this command)" in result.stderr
     environment = pretended.install(fake_native)

@@ -1,4 +1,5 @@
-"""`outboard bench fft`: its problems, what it refuses to believe, its rows and pictures."""
+"""Tests `outboard bench fft`: its problems, the measurements that it rejects, its rows and
+pictures."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def test_shares_are_parts_of_one() -> None:
     stages = Stages(to_device=10, plan=5, compute=20, back=15, whole=100, calls=2)
     parts = shares([stages])
     assert parts == {"to device": 0.1, "plan": 0.05, "compute": 0.2, "back": 0.15, "other": 0.5}
-    # stages that overlap may be more than the whole together
+    # stages that overlap may take more than the whole time together
     assert shares([Stages(to_device=60, back=60, whole=100)]) == pytest.approx(
         {"to device": 0.5, "plan": 0, "compute": 0, "back": 0.5, "other": 0}
     )
@@ -269,4 +270,5 @@ def test_the_program_notices_wrong_results(transforms: Path, tmp_path: Path, kin
     )
     assert float(good) <= 1e-15
     assert 1e-10 < float(bad) < 1e-6
-    assert [unwritten, cut, more] == ["nan", "nan", "nan"]  # poisoned until the first run
+    # the array is poisoned until the first run
+    assert [unwritten, cut, more] == ["nan", "nan", "nan"]

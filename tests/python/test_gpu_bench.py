@@ -1,5 +1,5 @@
-"""`outboard bench gpu` and bench/gpu/check: sizes and floors by hand, rows, and what they say where
-there is no GPU."""
+"""Tests `outboard bench gpu` and bench/gpu/check: sizes and floors, rows, and the messages if there
+is no GPU."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_arguments_of_the_program_on_the_device() -> None:
     ],
 )
 def test_floors(problem: Problem, compute_ms: float, pcie_ms: float) -> None:
-    """Compare with figures that were worked out by hand, with two digits."""
+    """Compares with figures that were computed by hand, with two digits."""
     assert gpu_model.compute_s(problem) * 1e3 == pytest.approx(compute_ms, rel=0.05)
     assert gpu_model.pcie_s(problem) * 1e3 == pytest.approx(pcie_ms, rel=0.05)
 

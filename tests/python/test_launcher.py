@@ -1,4 +1,4 @@
-"""The launcher ./outboard in a copy of its own, with a PATH where every installer is a stand-in."""
+"""Tests a copy of the launcher ./outboard, with a PATH on which every installer is a stand-in."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ test = []
 
 
 class Machine:
-    """A checkout and a PATH; `log` has one line per call of apt-get and sudo."""
+    """A checkout and a PATH. `log` has one line per call of apt-get and sudo."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "checkout"
@@ -51,7 +51,7 @@ class Machine:
         file.chmod(0o755)
 
     def installed(self, *packages: str) -> None:
-        """Make dpkg-query know these packages, and one that was removed."""
+        """Makes dpkg-query know these packages, and one that was removed."""
         known = "\n".join(f"echo '{package} installed'" for package in packages)
         self.program("dpkg-query", f"{known}\necho 'libspdlog-dev config-files'\nexit 1")
 
@@ -59,7 +59,7 @@ class Machine:
         self.program("apt-get", f'echo "apt-get $*" >>{self.log}\n{script}')
 
     def ready(self, *extras: str) -> None:
-        """A .venv that is complete; its python prints how it was called."""
+        """Makes a complete .venv, whose python prints how it was called."""
         (self.root / ".venv" / "bin").mkdir(parents=True)
         python = self.root / ".venv" / "bin" / "python"
         python.write_text('#!/bin/sh\necho "python $*"\n')
@@ -237,12 +237,12 @@ def test_arguments_arrive_unchanged(machine: Machine) -> None:
 
 
 def test_environment_is_made_once(machine: Machine) -> None:
-    """A real .venv, with no dependencies so that nothing is fetched."""
+    """Makes a real .venv, without dependencies, so that nothing is fetched."""
     package = machine.root / "python" / "outboard"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "__main__.py").write_text("import sys\nprint('here', sys.argv[1:])\n")
-    # Some python3 on the path that cannot make a venv: it must be passed over.
+    # A python3 on the path that cannot make a venv. The launcher must skip it.
     machine.program("python3", "exit 1")
     first = machine.run("env", OUTBOARD_PYTHON=sys.executable)
     assert first.stdout == "here ['env']\n", first.stderr

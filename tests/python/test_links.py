@@ -1,4 +1,4 @@
-"""Emulated links: namespaces that come and go, and a rate that holds. Most need root."""
+"""Tests emulated links: namespaces are made and removed, and a rate holds. Most tests need root."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_the_stream_passes_the_device_and_its_limit() -> None:
         passed = sent_bytes(link) - before
         (back,) = stream(link.far, link.near, netns.NEAR_ADDRESS, Load(1, 0.4))
     assert passed >= rate * 0.4e9 / 8
-    # On a busy machine, bytes that wait in buffers may come in one window; without a limit, far
-    # more would come.
+    # On a busy machine, buffered bytes may arrive in one window. Without a limit, far more would
+    # arrive.
     for measured in (rate, back):
         assert 0 < measured < 2
 
@@ -79,10 +79,10 @@ def test_nothing_is_left_when_the_setup_fails(monkeypatch: pytest.MonkeyPatch) -
 
 @contextlib.contextmanager
 def holding_a_link() -> Iterator[subprocess.Popen[str]]:
-    """A process inside a Link; it has said so."""
+    """Yields a process inside a Link, after it reported that the link exists."""
     code = (
         "import signal, time\n"
-        # a test that runs in the background was told to ignore it
+        # a process that runs in the background inherits that SIGINT is ignored
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from outboard_bench.link import Link\n"
         "from outboard_bench.netns import ended_by_exception\n"
@@ -142,7 +142,7 @@ def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_transfer_time_leaves_out_what_passes_at_once() -> None:
-    speed = Speed(to_far=[8.0, 1.0, 16.0], to_near=[4.0], burst_bytes=1000)  # 1 GB/s, 0.5 GB/s
+    speed = Speed(to_far=[8.0, 1.0, 16.0], to_near=[4.0], burst_bytes=1000)  # 1 GB/s and 0.5 GB/s
     assert speed.transfer_ms(2_001_000, 501_000) == pytest.approx(2.0 + 1.0)
     assert speed.transfer_ms(1000, 999) == 0
 
@@ -170,7 +170,7 @@ def test_bad_numbers_of_streams(text: str) -> None:
 
 
 def classes_in_use(link: Link) -> int:
-    """Count the near host's flows that carried more than acknowledgements."""
+    """Counts the near host's flows that carried more than acknowledgements."""
     words = ["tc", "-s", "class", "show", "dev", netns.DEVICE]
     text = subprocess.run(link.near(words), capture_output=True, text=True, check=True).stdout
     return sum(int(sent) > 1 << 20 for sent in re.findall(r"Sent (\d+) bytes", text))
@@ -182,8 +182,8 @@ def test_a_limit_per_flow_is_that_of_each_stream() -> None:
         (one,) = stream(link.near, link.far, netns.FAR_ADDRESS, Load(1, 0.4))
         assert classes_in_use(link) == 1
         (four,) = stream(link.near, link.far, netns.FAR_ADDRESS, Load(1, 0.4, streams=4))
-        assert classes_in_use(link) >= 4  # one of them may be that of before
-    # Without a limit they would be far above.
+        assert classes_in_use(link) >= 4  # one of them may be a flow of the previous run
+    # Without a limit the rates would be far higher.
     assert 0 < one < 1
     assert 0 < four < 4
 

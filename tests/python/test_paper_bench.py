@@ -1,4 +1,4 @@
-"""`outboard bench paper`: its file, what rows mean in a figure, its tables and pictures."""
+"""Tests `outboard bench paper`: its file, the rows of a figure, its tables and pictures."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_file_has_the_figures_and_what_is_said_of_them() -> None:
         for stated in figure.stated:
             assert re.compile(stated.series) and re.compile(stated.x)
             assert stated.better in ("", "larger", "smaller")
-            assert stated.unit != "%" or not stated.better  # a share is not good or bad
+            assert stated.unit != "%" or not stated.better  # a share is neither good nor bad
             assert stated.low <= stated.high
 
 
@@ -136,7 +136,7 @@ def test_the_table_of_a_paper_stands_beside_ours() -> None:
 
 
 def measured(problem: Problem) -> list[dict[str, Any]]:
-    """Locally 4 s with one thread and 2 s with two; over a link 8 s."""
+    """Returns rows: locally 4 s with one thread and 2 s with two; over a link 8 s."""
     first = Stages(2 * SECOND_NS, SECOND_NS, 0, SECOND_NS, 4 * SECOND_NS, 1)
     later = Stages(3 * SECOND_NS, 0, 2 * SECOND_NS, SECOND_NS, 8 * SECOND_NS, 1)
     places = [
@@ -187,7 +187,7 @@ def test_planning_ahead_by_hand() -> None:
     measured = [row("tcp planned ahead", 15.0), row("tcp planned late", 20.0)]
     assert values(paper_points.reduction(measured, "")) == {("tcp", "1 MiB", "%"): 25}
     (point,) = paper_points.reduction(measured, "")
-    assert (point.low, point.high) == (-50, 62.5)  # of 30 and 7.5 ms
+    assert (point.low, point.high) == (-50, 62.5)  # from 30 and 7.5 ms
 
 
 def test_products_stand_beside_the_one_that_is_not_pipelined() -> None:

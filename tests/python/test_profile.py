@@ -1,4 +1,4 @@
-"""Profiles: every line of a good file, damaged ones, and whose files are removed."""
+"""Tests profiles: every line of a good file, damaged files, and the files that are removed."""
 
 from __future__ import annotations
 

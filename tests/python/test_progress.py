@@ -1,4 +1,4 @@
-"""The progress line of builds."""
+"""Tests the progress line of builds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report: tables that fit, JSON with every counter, and `outboard report`."""
+"""Tests the report: tables that fit, JSON with every counter, and `outboard report`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`outboard bench ring`: its options, its rows, its picture; and the star of hosts, as root."""
+"""Tests `outboard bench ring`: its options, its rows, its picture; and, as root, the star of
+hosts."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def test_rows_of_a_call_on_several_devices() -> None:
     assert auto.ratio == pytest.approx(25 / 26)
     assert (gain.value, gain.ceiling, gain.unit, gain.runs) == (2, 2, "times", 3)
     assert rows.check([asdict(row) for row in found])
-    # what the picture shows: times
+    # the picture shows times
     drawn = [match["way"] for row in found if (match := ring._CASE.fullmatch(row.case))]
     assert drawn == ["relay", "ring", "auto (ring of 2)"]
 
@@ -114,7 +115,7 @@ def test_each_host_of_a_star_has_a_link_of_its_own() -> None:
         # to a host from the client, and from the other host
         for source, sink in ((star.client, one), (one, other), (other, star.client)):
             (rate,) = stream(on(source), on(sink), star.address(sink), Load(1, 0.2))
-            assert 0 < rate < 1  # without a limit it would be far above
+            assert 0 < rate < 1  # without a limit the rate would be far higher
         assert len({star.address(name) for name in (star.client, one, other)}) == 3
         names = star.names
     assert not any((Path("/run/netns") / name).exists() for name in names)

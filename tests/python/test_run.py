@@ -1,4 +1,4 @@
-"""`outboard run` around a stand-in daemon: exit statuses, signals, environment, cleaning up."""
+"""Tests `outboard run` with a stand-in daemon: exit statuses, signals, environment, cleaning up."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from conftest import Outboard, assert_gone, command_line
 
 Environment = dict[str, str]
 
-# Says that it is ready, counts the signals that arrive, and ends with 40 + their number at EOF.
+# Reports that it is ready, counts the signals that arrive, and ends with 40 + their number at EOF.
 COUNTING = """
 import os, signal, sys
 count = 0
@@ -200,7 +200,7 @@ def test_daemon_that_ends_early_is_reported_once(
     outboard: Outboard, fake_native: Environment, tmp_path: Path
 ) -> None:
     environment = {**fake_native, "FAKE_DAEMON": "ends"}
-    # The daemon's process is gone once `run` has noticed its end and reaped it.
+    # The daemon's process disappears when `run` has noticed its end and reaped it.
     wait = f"""pid=$(sed 's/.*"pid": \\([0-9]*\\).*/\\1/' {tmp_path}/daemon.json)
                while kill -0 $pid 2>/dev/null; do :; done; true; exit 5"""
     result = outboard("run", "--", "sh", "-c", wait, environment=environment)
@@ -232,7 +232,8 @@ def test_signals_are_forwarded(
 
 
 def test_ctrl_c_arrives_once(fake_native: Environment, tmp_path: Path) -> None:
-    """The terminal signals its whole foreground group: passing it on too would double it."""
+    """The terminal signals its whole foreground group. Forwarding the signal would deliver it
+    twice."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(
@@ -273,7 +274,7 @@ def test_blank_in_the_library_path(
     result = outboard("run", "--", "sh", "-c", "echo $LD_PRELOAD", environment=fake_native)
     assert result.returncode == 0
     assert " " not in result.stdout.strip()
-    assert "cannot be preloaded" not in result.stderr  # ld.so's complaint
+    assert "cannot be preloaded" not in result.stderr  # the complaint of ld.so
 
 
 def test_empty_report(outboard: Outboard, fake_native: Environment) -> None:

@@ -1,4 +1,4 @@
-"""The table of settings: its rules, and who follows it."""
+"""Tests the table of settings: its rules, and the code and documents that follow it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Counting tests: files of real shape, and runners that fail without naming a test."""
+"""Tests the counting of tests: real files, and runners that fail without naming a test."""
 
 from __future__ import annotations
 

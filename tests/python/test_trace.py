@@ -1,4 +1,4 @@
-"""Joining traces: the result is JSON whatever state the pieces are in."""
+"""Tests the joining of traces: the result is JSON for pieces in any state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`outboard tune`: tables from profiles made by hand, and the command with stand-ins."""
+"""Tests `outboard tune`: tables from profiles made by hand, and the command with stand-ins."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def test_link() -> None:
     lines = printed(SERVER)
     assert lines[0].startswith("Link to node7:7770, measured 2026-11-2")
     assert row(lines, "round trip") == ["38", "us"]
-    # 4096 bytes in 81 - 38 us, and in 62 - 38 us back
+    # 4096 bytes take 81 - 38 us there, and 62 - 38 us back
     assert row(lines, "4 KiB") == "81 us 0.0953 62 us 0.171".split()
-    # 67 MB in 22.7 ms; nothing was measured on the way back
+    # 67 MB take 22.7 ms; nothing was measured on the way back
     assert row(lines, "64 MiB") == "22.7 ms 2.96".split()
     assert any(line.startswith("There: cuda NVIDIA H100 80GB") for line in lines)
 
@@ -117,7 +117,7 @@ def test_local_library(outboard: Outboard, fake_native: Environment, tmp_path: P
     assert "dgemm" in result.stdout
     folder = tmp_path / "profiles" / socket.gethostname()
     assert f"profiles are in {folder}" in result.stdout
-    # what the library lacks is said, once for all of it
+    # routines that the library lacks are reported once, all together
     (line,) = [x for x in result.stderr.splitlines() if "not measured" in x]
     assert "dgetrf" in line
     assert "fftw c2c" in line
@@ -142,7 +142,7 @@ def test_local_library(outboard: Outboard, fake_native: Environment, tmp_path: P
 def test_a_profile_must_be_written(
     outboard: Outboard, fake_native: Environment, tmp_path: Path, written: str
 ) -> None:
-    """Neither an old one nor none is taken for the result."""
+    """Neither an old profile nor a missing one is taken for the result."""
     environment = fake_native
     if written != "no":
         environment = pretended.install(fake_native, written)
@@ -209,7 +209,7 @@ def test_nothing_stays_behind(
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # a job in the background has inherited that it is ignored
+        # a job in the background inherits that SIGINT is ignored
         preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     ) as process:
         try:
@@ -221,7 +221,7 @@ def test_nothing_stays_behind(
                 assert process.poll() is None
                 time.sleep(0.05)
                 measuring = children(process.pid)
-            time.sleep(1.0)  # into the long call
+            time.sleep(1.0)  # until the long call runs
             process.send_signal(number)
             process.wait(20)
         finally:
@@ -233,7 +233,8 @@ def test_nothing_stays_behind(
     if number is not signal.SIGKILL:
         assert process.returncode == 128 + number
     else:
-        for left in Path(environment["TMPDIR"]).iterdir():  # nobody could remove it
+        # removes the files that the ended process left
+        for left in Path(environment["TMPDIR"]).iterdir():
             subprocess.run(["rm", "-r", left], check=True)
 
 

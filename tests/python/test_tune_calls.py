@@ -1,4 +1,5 @@
-"""The calls of `outboard tune`: every routine, small, with the system's own library."""
+"""Tests the calls of `outboard tune`: every routine, with small sizes and the system's own
+library."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ WITHOUT_INFO = ("gemm", "symm", "syrk", "herk", "trmm", "trsm")
 
 
 def scope_with(*names: str) -> Any:
-    """The first of these libraries; the test is skipped without."""
+    """Returns the first of these libraries; the test is skipped without one."""
     for name in names:
         if found := ctypes.util.find_library(name):
             return ctypes.CDLL(found)

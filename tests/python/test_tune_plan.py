@@ -1,4 +1,4 @@
-"""Which sizes are measured: with a clock that only calls move on."""
+"""Tests the choice of the measured sizes, with a clock that only calls advance."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Call:
     def __call__(self) -> float:
         assert not self.closed
         self.calls += 1
-        slow = 2 if self.calls == 1 else 1  # the first one warms up
+        slow = 2 if self.calls == 1 else 1  # the first call warms up
         self._clock.now += slow * self._seconds
         return slow * self._seconds
 
@@ -38,7 +38,7 @@ class Call:
 
 
 class Series:
-    """n^3 flop at a rate."""
+    """A series of n^3 flop at a given rate."""
 
     def __init__(self, name: str, clock: Clock, flop_per_s: float) -> None:
         self.name = name
@@ -61,7 +61,7 @@ class Broken(Series):
 
 
 class Laborious(Series):
-    """Its operands take a second for each 5 MB."""
+    """A series whose operands take a second for each 5 MB."""
 
     def prepare(self, size: Size) -> Call:
         self._clock.now += size.bytes / 5e6
@@ -87,7 +87,7 @@ def test_sizes_end_with_the_first_long_call() -> None:
     planner.run([one])
     assert sides(planner, "dgemm") == [100, 200, 400, 800]
     assert all(call.calls == CALLS and call.closed for call in one.made)
-    # the best without the first
+    # the best time without the first call
     assert planner.outcome.measured["dgemm"][0][1] == pytest.approx(1e-3)
 
 
@@ -99,7 +99,7 @@ def test_time_is_kept(seconds: float, rate: float) -> None:
     begin = clock.now
     planner = Planner(limits(seconds), quiet, clock)
     planner.run(series)
-    # The first size of each is measured without knowing what it takes.
+    # The first size of each series is measured although its time is not known.
     unknown = sum(s.made[0].calls * 2 * 100**3 / rate for s in series if s.made)
     assert clock.now - begin <= 1.1 * seconds + unknown
     assert set(planner.outcome.no_time) == {s.name for s in series if not s.made}
@@ -122,7 +122,7 @@ def test_each_has_its_part() -> None:
     series = [Series(f"routine{i}", clock, 3.2e9) for i in range(4)]
     planner = Planner(limits(2), quiet, clock)
     planner.run(series)
-    # n = 800 would take 3 * 0.16 s and some more, which is over a fourth of the time
+    # n = 800 would take 3 * 0.16 s and a little more, which is over a fourth of the time
     assert sides(planner, "routine0") == [100, 200, 400]
     assert sides(planner, "routine3") == [100, 200, 400, 800], "what the others left"
 
@@ -153,7 +153,7 @@ def test_what_cannot_be_measured_is_said() -> None:
 def test_later_series_get_what_is_left() -> None:
     clock = Clock()
     planner = Planner(limits(1), quiet, clock)
-    planner.run([Series("first", clock, 1e6)])  # 4 s
+    planner.run([Series("first", clock, 1e6)])  # takes 4 s
     planner.run([Series("later", clock, 1e9)])
     assert planner.outcome.no_time == ["later"]
 

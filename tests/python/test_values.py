@@ -1,4 +1,4 @@
-"""Sizes, rates and addresses: what is accepted, what is refused, and what the refusal says."""
+"""Tests sizes, rates and addresses: the accepted and refused values, and the messages."""
 
 import pytest
 

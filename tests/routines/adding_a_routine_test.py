@@ -1,9 +1,9 @@
-"""Does what docs/adding-a-routine.md says, with the row that stands there.
+"""Follows docs/adding-a-routine.md, with the row that the page shows.
 
-The row goes into a copy of the tables; emitters and compiler make a library with its entries, and a
-stand-in for the device behind them (tests/interpose/entry_standin.cpp). A program that knows
-nothing of that runs twice, with the program's own LAPACK alone and with the library in front: both
-must print the same numbers, and every call with work in it must have gone to the stand-in.
+The row goes into a copy of the tables. Emitters and compiler make a library with its entries, with
+a stand-in for the device behind them (tests/interpose/entry_standin.cpp). An unmodified program
+runs twice: with its own LAPACK alone, and with the library in front. Both runs must print the same
+numbers, and every call with work in it must go to the stand-in.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ sys.path.insert(0, str(CODEGEN))
 
 import table  # noqa: E402
 
-FILE = "lapack_orthogonal"  # the page says: at the end of this one
+FILE = "lapack_orthogonal"  # the page puts the row at the end of this file
 EPSILON = {"s": 2.0**-23, "c": 2.0**-23, "d": 2.0**-52, "z": 2.0**-52}
 
 
 class FailedError(Exception):
-    """What is wrong, for people."""
+    """A check failed. The message describes the error for people."""
 
 
 @dataclasses.dataclass
@@ -64,7 +64,7 @@ def run(*command: str | Path, **environment: str) -> str:
 
 
 def row_of(document: Path) -> str:
-    """The row of the page: its one block of TOML."""
+    """Returns the row of the page: its only block of TOML."""
     blocks = re.findall(r"^```toml\n(.*?)^```$", document.read_text("utf-8"), re.DOTALL | re.M)
     if len(blocks) != 1:
         raise FailedError(f"{document} has {len(blocks)} blocks of TOML (the row is the only one)")
@@ -72,7 +72,7 @@ def row_of(document: Path) -> str:
 
 
 def copy_tables(folder: Path, row: str) -> list[Path]:
-    """All tables, the row at the end of its file."""
+    """Copies all tables, and adds the row at the end of its file."""
     (new,) = tomllib.loads(row)["routine"]
     paths = sorted((ROOT / "routines").glob("blas*.toml")) + sorted(
         (ROOT / "routines").glob("lapack*.toml")
@@ -88,7 +88,7 @@ def copy_tables(folder: Path, row: str) -> list[Path]:
 
 
 def emit(work: Path, tables: list[Path]) -> None:
-    """Everything that is emitted from the table, by the emitters that the build runs."""
+    """Emits everything that is made from the table, by the emitters that the build runs."""
     outputs: dict[str, list[str | Path]] = {
         "descriptors.cpp": ["emit_descriptors.py"],
         "thunks.cpp": ["emit_cpu_thunks.py"],
@@ -103,7 +103,7 @@ def emit(work: Path, tables: list[Path]) -> None:
 
 
 def build(options: argparse.Namespace, work: Path) -> tuple[Path, Path]:
-    """The library to preload, and the program."""
+    """Returns the library to preload, and the program."""
     flags = [f for f in options.flags.split(" ") if f]
     compiler = [c for c in (options.launcher, options.cxx) if c]
     includes = [f"-I{ROOT / 'src'}", f"-I{ROOT / 'tests'}"]
@@ -118,19 +118,19 @@ def build(options: argparse.Namespace, work: Path) -> tuple[Path, Path]:
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(compile_one, sources, objects))
     library, program = work / "libadded.so", work / "program"
-    # The stand-in's device has gemmt even if its library does not; its thunks are compiled above.
+    # The stand-in's device has gemmt even if its library does not. Its thunks are compiled above.
     parts = ("backend_cpu", "device", "entries", "routines", "base")
     archives = [options.build / "lib" / f"libob_{a}.a" for a in parts]
     run(options.cxx, *flags, "-shared", *objects, *archives, "-o", library, "-ldl", "-pthread",
         "-Wl,-z,defs", f"-Wl,--version-script={work / 'exports.map'}")  # fmt: skip
-    # As a program is linked: its xerbla_ is found by the library that calls it.
+    # The program is linked like any other: the library that calls xerbla_ finds the program's.
     run(options.cc, *flags, "-O1", "-rdynamic", HERE / "adding_a_routine_program.c", "-o", program,
         options.lapacke, options.lapack)  # fmt: skip
     return library, program
 
 
 def calls_of(text: str) -> tuple[list[Call], dict[str, int]]:
-    """What the program printed, and by precision how many of its calls had work in them."""
+    """Returns the program's calls, and by precision the number of calls that had work in them."""
     calls: list[Call] = []
     out: dict[str, int] = {}
     for line in text.splitlines():
@@ -155,10 +155,10 @@ def differences(expected: Call, got: Call) -> Iterator[str]:
     for name, numbers in expected.near.items():
         others = got.near.get(name, [])
         scale = max((abs(x) for x in numbers), default=0)
-        # Both are backward stable: errors of p(m, n) eps |A| with a small p, and the matrices are
-        # well conditioned (Higham, Accuracy and Stability, 2nd edition, theorem 19.4).
+        # Both results are backward stable: errors of p(m, n) eps |A| with a small p, and the
+        # matrices are well conditioned (Higham, Accuracy and Stability, 2nd edition, theorem 19.4).
         allowed = 1000 * expected.epsilon * scale
-        # Not a NaN either: the stand-in's memory is full of them.
+        # A NaN is refused, too, because the stand-in's memory is full of them.
         if len(numbers) != len(others) or not all(
             abs(x - y) <= allowed for x, y in zip(numbers, others, strict=True)
         ):
@@ -166,14 +166,14 @@ def differences(expected: Call, got: Call) -> Iterator[str]:
 
 
 def householder_flops(m: int, n: int) -> float:
-    """Operations of an RQ factorization, reflector by reflector: 4 for each element of the rows
-    above that it meets."""
+    """Returns the operations of an RQ factorization, reflector by reflector: 4 for each element of
+    the rows above that it touches."""
     k = min(m, n)
     return sum(4.0 * (n - k + i + 1) * (m - k + i) for i in range(k))
 
 
 def check_probe(text: str, out: dict[str, int]) -> Iterator[str]:
-    """What the library knows: calls that left, and operation counts."""
+    """Checks the records of the library: calls that left, and operation counts."""
     lines = [line.split() for line in text.splitlines()]
     done = {line[1][0]: int(line[2]) for line in lines if line[0] == "done"}
     if done != out:
@@ -185,7 +185,8 @@ def check_probe(text: str, out: dict[str, int]) -> Iterator[str]:
 
 
 def check_page(page: str, name: str) -> Iterator[str]:
-    """The routine's line: all names in every interface, and local only if there is no work."""
+    """Checks the routine's line: all names in every interface, and local only if there is no
+    work."""
     names = " | ".join(p + name for p in "sdcz")
     lines = [line for line in page.splitlines() if line.startswith(f"| {name} |")]
     start, end = f"| {name} | {names} | LP64 ILP64 | LP64 ILP64 | yes |", "| `m == 0 or n == 0` |"

@@ -1,4 +1,4 @@
-"""The coverage page against the tables as TOML has them, the version script and the C++ sources."""
+"""Compares the coverage page with the TOML tables, the version script and the C++ sources."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cells_of(line: str) -> list[str]:
 
 
 def grids(text: str) -> dict[str, list[dict[str, str]]]:
-    """Heading -> the rows of its tables."""
+    """Returns heading -> the rows of its tables."""
     result: dict[str, list[dict[str, str]]] = {}
     for section in text.split("\n## ")[1:]:
         lines = [line for line in section.splitlines() if line.startswith("|")]
@@ -60,7 +60,7 @@ def raw_rows() -> list[dict[str, Any]]:
 
 
 def version_script(*, everything: bool) -> set[str]:
-    """The names of the drop-in library's linker script."""
+    """Returns the names of the drop-in library's linker script."""
     text = emit_exports.emit_exports(table.load(TABLES), [], everything)
     return set(re.findall(r"^  (\w+);$", text, re.MULTILINE))
 

@@ -1,4 +1,4 @@
-"""What is emitted from the table: names, version scripts, descriptors."""
+"""Tests the texts that are emitted from the table: names, version scripts, descriptors."""
 
 from __future__ import annotations
 

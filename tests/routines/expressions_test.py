@@ -1,4 +1,4 @@
-"""The expression language of the table: what it accepts, what it becomes, what it refuses."""
+"""Tests the expression language of the table: accepted expressions, translations, refused ones."""
 
 from __future__ import annotations
 

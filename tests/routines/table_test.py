@@ -1,4 +1,5 @@
-"""The one table's loader and expression language: what they accept, what they say of the rest."""
+"""Tests the loader and the expression language of the table: accepted rows, and messages for
+others."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ flops = "m * n"
 row_major = { swap = ["m n"] }
 """
 
-# The roles that the first row has not.
+# The roles that the first row does not have.
 MORE = """
 [[routine]]
 name = "fact"
@@ -191,7 +192,8 @@ class Rows(unittest.TestCase):
         self.assertEqual(real.names(), {"s": "sfact", "d": "dfact"})
         self.assertEqual(complex_.names(), {"c": "ccfact", "z": "zcfact"})
         self.assertEqual(len(complex_.work), len(real.work) + 1)
-        # On devices: neither workspace, unless it returns something, nor callbacks; in one order.
+        # Devices see no callbacks, and only workspaces that return something. All arguments have
+        # one order.
         names_of_real = "jobz uplo n il a w x ipiv equed info".split()
         self.assertEqual([a.name for a in real.normal], names_of_real)
         self.assertEqual([a.index for a in real.normal], list(range(10)))
@@ -200,7 +202,7 @@ class Rows(unittest.TestCase):
         self.assertEqual(real.argument("il").kind, "dim")
         self.assertTrue(real.rerun and real.is_exported)
         self.assertTrue(real.argument("x").positive and real.argument("x").has_ld)
-        # One without a name of its own in complex precisions.
+        # The row has no name of its own in complex precisions.
         one_name = MORE.replace('complex_name = "cfact"\n', "")
         self.assertEqual([r.key for r in load(one_name, "lapack.toml")], ["fact_sd", "fact_cz"])
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Emits the exported functions of a stand-in from NVIDIA's header: prototypes are the header's.
+"""Emits the exported functions of a stand-in. The prototypes come from NVIDIA's header.
 
 A function like cublasDgemm_v2_64 becomes a call of a C++ function of the family, `gemm`, which is
-overloaded or a template: its first argument is the exported name, then come the header's.
+overloaded or a template. Its first argument is the exported name; those of the header follow.
 Complex pointers become pointers to std::complex. Families without an implementation are left out.
 """
 
@@ -12,7 +12,7 @@ import argparse
 import re
 from pathlib import Path
 
-# Functions of cuBLAS: one or two letters name the types; I.amax and I.amin have them behind the I.
+# Functions of cuBLAS: one or two letters name the types. In I.amax and I.amin they follow the I.
 BLAS = re.compile(
     r"cublas(?P<types>I[sdcz]|(?:Sc|Dz|Cs|Zd)(?=nrm2|asum|scal|rot)|[SDCZ])"
     r"(?P<family>[a-z][A-Za-z0-9]*?)(?:_v2)?(?:_64)?"
@@ -22,7 +22,7 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def prototypes(text: str) -> list[tuple[str, str]]:
-    """Names and parameter lists of the functions that return a status."""
+    """Returns names and parameter lists of the functions that return a status."""
     plain = COMMENT.sub(" ", text)
     plain = re.sub(r"^\s*#.*?(?<!\\)$", "", plain, flags=re.MULTILINE)
     found = re.findall(
@@ -33,7 +33,7 @@ def prototypes(text: str) -> list[tuple[str, str]]:
 
 
 def names(parameters: str) -> list[str]:
-    """The names of the parameters of a list."""
+    """Returns the names of the parameters of a list."""
     result = []
     for parameter in parameters.split(","):
         match = re.search(r"(\w+)\s*(?:\[\s*\])?\s*$", parameter)
@@ -44,7 +44,7 @@ def names(parameters: str) -> list[str]:
 
 
 def family(name: str) -> str | None:
-    """What implements a function, or None."""
+    """Returns the name of the C++ function that implements `name`, or None."""
     for pattern in (BLAS, SOLVER):
         match = pattern.fullmatch(name)
         if match is not None:

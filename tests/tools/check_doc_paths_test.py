@@ -1,4 +1,4 @@
-"""Missing files, broken links and long lines are found; placeholders and tables are left alone."""
+"""Tests that missing files, broken links and long lines are found, but placeholders are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees with forbidden arrows are refused, trees without are not."""
+"""Tests that trees with forbidden arrows are refused, and trees without are not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import check_layers
 
 class CheckLayersTest(TreeTest):
     def complaints(self, files: dict[str, str]) -> list[str]:
-        """What is wrong with a tree in which each file includes the headers given for it."""
+        """Returns the complaints about a tree in which each file includes the headers given for
+        it."""
         for path, targets in files.items():
             lines = [f'#include "{target}"\n' for target in targets.split()]
             self.write(f"src/{path}", "".join(lines))
@@ -90,7 +91,7 @@ class CheckLayersTest(TreeTest):
         )
 
     def cycle_in(self, files: dict[str, str]) -> str:
-        """The only complaint about a tree."""
+        """Returns the only complaint about a tree."""
         found = self.complaints(files)
         self.assertEqual(len(found), 1, found)
         return found[0]

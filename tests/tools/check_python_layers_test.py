@@ -1,4 +1,4 @@
-"""Python packages with forbidden imports are refused, packages without are not."""
+"""Tests that Python packages with forbidden imports are refused, and packages without are not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import check_python_layers
 
 class CheckPythonLayersTest(TreeTest):
     def complaints(self, files: dict[str, str]) -> list[str]:
-        """What is wrong with packages whose modules hold the given lines."""
+        """Returns the complaints about packages whose modules hold the given lines."""
         for path, text in files.items():
             place = check_python_layers.PLACES[path.split("/")[0]]
             self.write(f"{place}/{path}", text)

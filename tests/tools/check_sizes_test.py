@@ -1,4 +1,5 @@
-"""Sizes beyond a limit are found, sizes at one are not; the exemption list can only shrink."""
+"""Tests that sizes above a limit are found, sizes at one are not, and the exemptions only
+shrink."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import check_sizes
 
 
 def function(lines: int, head: str = "int f(int a) {") -> str:
-    """A C++ function of so many lines."""
+    """Returns a C++ function with this number of lines."""
     return "\n".join([head, *["  g();"] * (lines - 1 - head.count("\n") - 1), "}\n"])
 
 

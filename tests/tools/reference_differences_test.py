@@ -1,5 +1,5 @@
-"""check_table over a made-up routine and its row: they agree, and every kind of difference between
-them is found, explained ones excepted."""
+"""Tests check_table with an invented routine and its row. They agree; every kind of difference
+between them is found, unless it is explained."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tree import TreeTest
 
 import check_table
 
-# Solves nothing: a routine with an argument of every kind. {letter}, {element} and {real} follow
-# the precision.
+# A routine with an argument of every kind, which computes nothing. {letter}, {element} and {real}
+# follow the precision.
 SOURCE = """\
 *> \\brief \\b {letter}SOLVE makes an example
 *
@@ -195,7 +195,8 @@ SOURCE_CHANGES = {
 
 
 class DifferencesTest(TreeTest):
-    """Each test compares in double and double complex, and says what it changes in which."""
+    """Each test compares in double and double complex, and names its changes and their
+    precision."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -204,7 +205,7 @@ class DifferencesTest(TreeTest):
         self.row(ROW)
 
     def sources(self, old: str, new: str) -> None:
-        """Writes the sources, with one text of the double precision one changed."""
+        """Writes the sources, with one text changed in the source of double precision."""
         double = SOURCE.format(letter="D", element="DOUBLE PRECISION", real="DOUBLE PRECISION")
         if old:
             self.assertIn(old, double)
@@ -216,7 +217,7 @@ class DifferencesTest(TreeTest):
         self.write("routines/lapack_small.toml", text)
 
     def check(self, *options: str) -> tuple[int, str]:
-        """Exit status and output."""
+        """Returns exit status and output."""
         reference, file = self.root / "reference", self.root / "routines/lapack_small.toml"
         with contextlib.redirect_stdout(io.StringIO()) as out:
             status = check_table.main([*options, "--reference", str(reference), str(file)])
@@ -338,7 +339,7 @@ row_major = {}
 
 
 class FunctionTest(TreeTest):
-    """Level 1 of the BLAS: functions, free form, names that begin with the type's letter."""
+    """Tests level 1 of the BLAS: functions, free form, names that begin with the type's letter."""
 
     def check(self, row: str) -> tuple[int, str]:
         self.write("routines/blas_small.toml", row)

@@ -1,4 +1,4 @@
-"""The forms in which the documentation of the reference states sizes, and what it leaves unsaid."""
+"""Tests the forms in which the reference's documentation states sizes, and texts without sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Source packages come through an apt-get, here a made-up one, that leaves the system alone."""
+"""Tests that source packages come through apt-get, here an invented one, without a change of the
+system."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from tree import TreeTest
 import check_table
 import source_package
 
-# Notes each call; `source` takes the archive out of the folder below and fails without one.
+# Records each call. `source` extracts the archive of the folder below, and fails without one.
 APT_GET = """\
 #!/bin/sh
 echo "$@" >> "{root}/calls"
@@ -72,7 +73,7 @@ class SourcePackageTest(TreeTest):
         self.publish("a.f", "b.f")
         archive = self.root / "archive/toy_1.0.orig.tar.gz"
         whole = gzip.decompress(archive.read_bytes())
-        # Some files come out before the end is missed.
+        # Some files are extracted before the missing end is noticed.
         archive.write_bytes(gzip.compress(whole[: whole.index(b"b.f") + tarfile.BLOCKSIZE]))
         for _ in range(2):
             with self.assertRaisesRegex(source_package.MissingError, "cannot be unpacked"):

@@ -1,4 +1,4 @@
-"""Small source trees to check, and the tools that check them, with what they import."""
+"""Makes small source trees to check, and finds the tools that check them."""
 
 from __future__ import annotations
 

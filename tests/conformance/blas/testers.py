@@ -1,9 +1,9 @@
-"""The testers of the reference BLAS and CBLAS (libblas-test) under the drop-in library.
+"""Runs the testers of the reference BLAS and CBLAS (libblas-test) under the drop-in library.
 
-Every verdict must be the one of a native run, and in mode remote a good part of each routine's
-calls must have gone out: the testers use sizes and scalars of 0 often, and those calls have nothing
-to send. Level 3 runs with the library as shipped, levels 1 and 2 (--vector) with the one for tests,
-which exports them as well.
+Every verdict must equal the one of a native run. In mode remote, a large part of each routine's
+calls must go out. Sizes and scalars of 0 are frequent in the testers, and such calls have nothing
+to send. Level 3 runs with the library as shipped. Levels 1 and 2 (--vector) run with the library
+for tests, which exports them as well.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ PASSED = re.compile(
     r"^\s*(?:cblas_)?(\w+)\s+PASSED THE .*COMPUTATIONAL TESTS \(\s*(\d+) CALLS\)", re.M | re.I
 )
 VERDICT = re.compile(r"^.*(?:PASS|FAIL|FATAL|SUSPECT|\*{5,}|Test of subprogram).*$", re.MULTILINE)
-# Linked and not called.
+# The testers link these routines, but do not call them.
 UNCALLED = {"xscblat1": {"scasum", "scnrm2"}, "xdcblat1": {"dzasum", "dznrm2"}}
-# Fortran's runtime says so at the end. The error exits of level 2 pass scalars that nobody has set;
-# the drop-in library reads them, the native one does not: any number may stand there.
+# Fortran's runtime prints this at the end. The error exits of level 2 pass scalars that are not
+# set. The drop-in library reads them, and the native one does not. They may hold any number.
 SIGNALLING = "Note: The following floating-point exceptions are signalling:"
-# Each call on several devices, which have the memory for a part of the larger operands only.
+# Each call runs on several devices, whose memory holds only a part of the larger operands.
 SPLIT = Way("split over shm", "remote", "shm")
 SPLIT_TCP = Way("split over tcp", "remote", "tcp")
-# Half of each gemm there, half by the library, at the same time.
+# The device computes one half of each gemm, and the library the other half, at the same time.
 SHARED = Way("shared over shm", "remote", "shm")
-# gemm: sizes of 0 leave (5/6)^3 of the calls, alpha = 0 two thirds of those, 0.386 in all; others
-# more. CBLAS, level 2: row-major calls with Hermitian matrices stay local.
+# gemm: sizes of 0 leave (5/6)^3 of the calls, and alpha = 0 leaves two thirds of those: 0.386 in
+# all. Other routines keep more. CBLAS, level 2: row-major calls with Hermitian matrices stay local.
 LEAST_SHARE = {3: 0.3, 2: 0.2, 1: 0.5}
 
 
@@ -63,13 +63,14 @@ class Tester:
 
     @property
     def source(self) -> str | None:
-        """Level 1 reads nothing."""
+        """Returns the input file of the tester. Level 1 reads nothing."""
         p, level = self.precision, self.level
         name = f"{p}blat{level}.in" if self.fortran else f"{p}in{level}"
         return str(folder() / name) if level > 1 else None
 
     def input(self, sizes: list[int], work: pathlib.Path) -> str | None:
-        """Its input with other values of N, up to 65, and the last alpha and beta alone."""
+        """Makes the tester's input with other values of N, up to 65, and only the last alpha and
+        beta."""
         if self.source is None or not sizes:
             return self.source
         text = pathlib.Path(self.source).read_text()
@@ -87,7 +88,8 @@ class Tester:
 
     @functools.cached_property
     def routines(self) -> set[str]:
-        """What it links of the table, by the names that counters have."""
+        """Returns the routines of the table that the tester links, by their names in the
+        counters."""
         command = ["nm", "--dynamic", "--undefined-only", str(self.path)]
         try:
             text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -99,7 +101,7 @@ class Tester:
         return {name for name in names if name in rows and rows[name].level == self.level}
 
     def run(self, suite: Suite, way: Way | None, server: str) -> Outcome:
-        """Its stdout and the result file it writes together."""
+        """Returns the tester's stdout together with the result file that it writes."""
         # Only the reference library has the data symbols that the CBLAS testers share with it.
         extra = {} if self.fortran else {"LD_LIBRARY_PATH": str(folder())}
         if way and self.level < 3 and not suite.bench.native:
@@ -116,7 +118,7 @@ class Tester:
                 extra=extra,
                 cwd=work,
                 stdin=self.input(suite.arguments.sizes, pathlib.Path(work)),
-                # the stand-in for CUDA hands each step from thread to thread
+                # the stand-in for CUDA passes each step from thread to thread
                 timeout_s=(5 if suite.arguments.backend == "cuda" else 1)
                 * harness.DEFAULT_TIMEOUT_S,
             )
@@ -147,7 +149,7 @@ def compare(suite: Suite, tester: Tester, way: Way, server: str) -> None:
         expect_gone_out(tester, outcome)
     if way in (SPLIT, SPLIT_TCP) and suite.arguments.devices > 1:
         several, out = outcome.total("*", "several"), outcome.total("*")
-        # edges of 1 cannot be cut
+        # an edge of 1 cannot be cut
         expect(several > out / 2, f"{several} of {out} calls were split")
 
 
@@ -157,7 +159,7 @@ def expect_gone_out(tester: Tester, outcome: Outcome) -> None:
     calls: collections.Counter[str] = collections.Counter()
     for name, count in PASSED.findall(outcome.stdout):
         calls[name.lower()] += int(count)
-    if tester.level > 1:  # level 1 does not say how many calls it makes
+    if tester.level > 1:  # level 1 does not print the number of its calls
         silent = sorted(tester.routines - calls.keys())
         expect(not silent, f"the tester says nothing about {silent}")
     outcome.expect_out({name: max(1, int(share * calls[name])) for name in tester.routines})
@@ -186,7 +188,8 @@ def daemon_options(suite: Suite) -> list[str]:
 
 
 def ways(suite: Suite) -> list[Way]:
-    """Over tcp only on request: about twice the time for the same commands."""
+    """Returns the ways to run. TCP is included only on request: it takes about twice the time for
+    the same commands."""
     if suite.arguments.devices:
         both = suite.arguments.backend == "cpu" or suite.arguments.all
         return [SPLIT, SPLIT_TCP] if both else [SPLIT]

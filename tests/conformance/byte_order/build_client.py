@@ -1,6 +1,6 @@
 """Builds the drop-in library and the test programs for a big-endian machine (s390x).
 
-What is there already is brought up to date, as any build folder.
+An existing build folder is brought up to date.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-# Program -> the Debian package that has it.
+# Program -> the Debian package that contains it.
 NEEDED = {
     "s390x-linux-gnu-g++": "g++-s390x-linux-gnu",
     "qemu-s390x-static": "qemu-user-static",
@@ -19,7 +19,8 @@ NEEDED = {
 }
 
 
-# A library that is all header serves any machine; the rest of this folder is for this one only.
+# A library that has only headers works for any machine. The rest of this folder works only for this
+# one.
 HEADERS = pathlib.Path("/usr/include")
 XXHASH = "xxhash.h"
 
@@ -37,7 +38,7 @@ def build(cmake: str, source: pathlib.Path, work: pathlib.Path) -> int:
         f"-DXXHASH_INCLUDE_DIR={headers}",
         f"--toolchain={source}/cmake/toolchains/s390x.cmake",
         "-DCMAKE_BUILD_TYPE=Release",
-        "-DCMAKE_CXX_FLAGS_RELEASE=-O1",  # half the time of -O3, and with assertions
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O1",  # takes half the time of -O3, and keeps assertions
         "-DOUTBOARD_CLIENT_ONLY=ON",
         "-DOUTBOARD_TESTS=OFF",
     ]

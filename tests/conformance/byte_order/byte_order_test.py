@@ -1,6 +1,6 @@
-"""Clients of the other byte order against the cpu backend, under an emulator.
+"""Runs clients of the other byte order against the cpu backend, under an emulator.
 
-They are client/client.cpp, and an unmodified program with the drop-in library.
+The clients are client/client.cpp and an unmodified program with the drop-in library.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import harness
 from harness import Suite, expect
 
 EMULATOR = "qemu-s390x-static"
-LIBRARIES = "/usr/s390x-linux-gnu"  # where Debian's cross compiler has them
+LIBRARIES = "/usr/s390x-linux-gnu"  # the folder in which Debian's cross compiler keeps them
 
 
 def run_emulated(
@@ -41,7 +41,8 @@ def run_client(build: pathlib.Path, address: str, seed: int) -> subprocess.Compl
 
 
 def over_tcp(client: pathlib.Path, address: str, seed: int) -> None:
-    """Results are right, which they only are if every operand was swapped by its word."""
+    """Checks that results are right. They are right only if every operand was swapped by its word
+    size."""
     outcome = run_client(client, address, seed)
     expect(outcome.returncode == 0, f"status {outcome.returncode}\n{outcome.stderr[-2000:]}")
     expect("this side is big-endian, the other little" in outcome.stdout, "one byte order only")
@@ -49,14 +50,14 @@ def over_tcp(client: pathlib.Path, address: str, seed: int) -> None:
 
 
 def over_shared_memory(client: pathlib.Path, address: str) -> None:
-    """Refused in words that name the way out."""
+    """Checks that shared memory is refused with a message that names the alternative."""
     outcome = run_client(client, address, 1)
     expect(outcome.returncode == 1, f"status {outcome.returncode}")
     expect("byte order" in outcome.stdout and "TCP" in outcome.stdout, "no word of TCP")
 
 
 def unmodified_program(client: pathlib.Path, address: str, seed: int) -> None:
-    """The drop-in library takes its dgemm away from the BLAS it has."""
+    """Checks that the drop-in library catches a dgemm of a program that has a BLAS."""
     program = client / "bin" / "byte_order_program"
     alone = run_emulated(program, [str(seed)])
     expect(alone.returncode == 0 and "1 local calls" in alone.stdout, "it is wrong by itself")

@@ -1,7 +1,7 @@
 """Builds FFTW's own test program `bench` against the system's FFTW library, in double and in float.
 
 The sources are those of the system's own package (tools/source_package.py). Finished programs are
-kept and reused as long as they were made with the same options.
+kept, and reused as long as they were made with the same options.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
 
 from source_package import MissingError, run, source
 
-# With threads, bench asks the threaded planner even for one of them (-onthreads=1).
+# With threads, bench asks the threaded planner even for one thread (-onthreads=1).
 OPTIONS = "--disable-fortran --disable-doc --enable-shared --disable-static --enable-threads"
 PRECISIONS = {"bench": ("", "fftw3"), "benchf": ("--enable-float", "fftw3f")}
 
@@ -56,7 +56,7 @@ def main() -> int:
     os.environ.pop("LD_PRELOAD", None)
     log = work / "build.log"
     try:
-        sources = source("fftw3", work, log)  # check.pl is in it
+        sources = source("fftw3", work, log)  # check.pl is in these sources
         missing = [name for name in PRECISIONS if not is_built(work, name)]
         for name in missing:
             build(sources, work, name, log)

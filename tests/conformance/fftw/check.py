@@ -1,12 +1,12 @@
-"""FFTW's own check driver, tests/check.pl of its sources, under the drop-in library.
+"""Runs FFTW's own check driver, tests/check.pl of its sources, under the drop-in library.
 
-check.pl makes up problems (all kinds, small sizes in one and two dimensions, copies, random ones in
-up to four), has bench verify them, and is left as it is: only Perl's random numbers get the run's
-seed. Every problem must have been verified, in mode remote by transforms that all went out, in mode
-off by none. A problem that fails is verified once more, natively.
+check.pl generates problems (all kinds, small sizes in one and two dimensions, copies, random ones
+in up to four dimensions) and has bench verify them. It is not modified: only Perl's random numbers
+get the run's seed. Every problem must be verified. In mode remote, all of its transforms must go
+out; in mode off, none. A problem that fails is verified once more, natively.
 
-The quick check asks what `make smallcheck` of FFTW asks, the parts of the full one together what
-`make bigcheck` does, but for part 2d, which plans by estimate; 2d_measured is the original.
+The quick check corresponds to `make smallcheck` of FFTW. The parts of the full one together
+correspond to `make bigcheck`, except that part 2d plans by estimate; 2d_measured is the original.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from problems import points
 
 PROGRAMS = ("bench", "benchf")
 THREADS = (1, 2)
-ROUNDS = 10  # what bench does by itself: random vectors per property and problem
-EXECUTES = 3 * ROUNDS  # of every verification at least: each round of linearity has three
-SHOWN = 10  # failing problems in a message
+ROUNDS = 10  # the default of bench: random vectors per property and problem
+EXECUTES = 3 * ROUNDS  # the least for a verification: each round of linearity has three
+SHOWN = 10  # number of failing problems in a message
 TIMEOUT_S = 7000.0
 
 PARTS = {
@@ -39,14 +39,15 @@ PARTS = {
     "random": ("--validate-wisdom -r -c=15", "--estimate -r -c=60"),
     "2d_measured": ("--validate-wisdom -2d",),
 }
-# `do` instead of `perl check.pl`, to seed the random numbers first.
+# `do` replaces `perl check.pl`, because the random numbers are seeded first.
 DRIVER = "srand(shift); my $script = shift; do $script; die $@ if $@; exit 0"
 SAD = re.compile(r"^(FAILED|received signal|killed|hangup|interrupted)", re.MULTILINE)
 
 
 @dataclasses.dataclass
 class Batch:
-    """One bench that check.pl started: its options, what it had to verify, and what it did."""
+    """One bench that check.pl started: its options, the problems to verify, and the verified
+    ones."""
 
     options: str
     problems: list[str]
@@ -54,13 +55,13 @@ class Batch:
 
 
 def batches(text: str) -> list[Batch]:
-    """What check.pl printed, by the lines it announces each bench with."""
+    """Reads the output of check.pl, by the lines that announce each bench."""
     found: list[Batch] = []
     for line in text.splitlines():
         if announced := re.match(r'Executing "\./bench (.*)"$', line):
             problems = re.findall(r"--verify '([^']+)'", announced[1])
             found.append(Batch(announced[1].split("--verify '")[0], problems, []))
-        elif found and len(words := line.split()) == 4:  # problem, three errors
+        elif found and len(words := line.split()) == 4:  # the problem and three errors
             last = found[-1]
             at = len(last.verified)
             if words[0] == "".join(last.problems[at : at + 1]):
@@ -82,10 +83,10 @@ class Check:
         seed = str(self.suite.bench.seed)
         threads = [f"--nthreads={self.threads}"] if self.threads > 1 else []
         asked = [*shlex.split(self.options), *threads, "-v", "-k"]
-        # A plan that goes out is made by estimate otherwise, and leaves no wisdom of more.
+        # Otherwise, a plan that goes out is made by estimate and leaves no wisdom of more effort.
         wisdom = "--validate-wisdom" in asked
         with tempfile.TemporaryDirectory(prefix="ob-check-") as folder:
-            pathlib.Path(folder, "bench").symlink_to(self.program)  # what check.pl looks for
+            pathlib.Path(folder, "bench").symlink_to(self.program)  # check.pl looks for this name
             return self.suite.bench.run(
                 ["perl", "-w", "-e", DRIVER, seed, str(self.script), *asked],
                 way.mode if way else None,
@@ -96,7 +97,7 @@ class Check:
             )
 
     def again(self, batch: Batch, problem: str) -> str:
-        """How one failed problem ends natively."""
+        """Verifies one failed problem natively, and returns the result in words."""
         options = [o for o in shlex.split(batch.options) if o != "-owisdom-only"]
         with tempfile.TemporaryDirectory(prefix="ob-check-") as folder:
             outcome = self.suite.bench.run(
@@ -106,12 +107,12 @@ class Check:
         return f"{self.program.name} {batch.options} --verify {problem}: natively it {ending}"
 
     def expect_verified(self, outcome: Outcome) -> list[str]:
-        """All problems of a run, each of them verified."""
+        """Returns all problems of a run, and checks that each of them was verified."""
         found = batches(outcome.stdout)
         failed = [batch for batch in found if batch.verified != batch.problems]
         lines = [self.again(b, b.problems[len(b.verified)]) for b in failed[:SHOWN]]
         said = [line[:200] for line in outcome.stdout.splitlines() if SAD.match(line)]
-        # bench also prints both arrays of a comparison, indented.
+        # bench also prints both arrays of a comparison, with indented lines.
         errors = [line for line in outcome.stderr.splitlines() if line[:1].strip()]
         expect(
             not failed and not said and outcome.code == 0,
@@ -132,7 +133,7 @@ class Check:
         if way.mode == "off":
             outcome.expect_none_out()
         if way.remote:
-            # One point is a copy, which has nothing to compute.
+            # A transform of one point is a copy, which has nothing to compute.
             large = sum(points(problem) > 1 for problem in problems)
             outcome.expect_out({"fftw*": EXECUTES * large})
             if large:

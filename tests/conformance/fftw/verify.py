@@ -1,9 +1,9 @@
-"""FFTW's own `bench --verify` on chosen problems under the drop-in library, double and float.
+"""Runs FFTW's own `bench --verify` on chosen problems under the drop-in library, double and float.
 
-bench compares each transform with properties that any DFT has (linearity, impulse response,
-shifts), on arrays it lays out itself. Here are the layouts that FFTW's own check (check.py) does
-not make up: strides, padding, and input and output in different order. problems.py says how a
-problem is written. In mode remote every verification must have gone out as often as bench executes.
+bench compares each transform with properties of any DFT (linearity, impulse response, shifts), on
+arrays that it lays out itself. The problems have layouts that FFTW's own check (check.py) does not
+generate: strides, padding, and different orders of input and output. problems.py explains the
+notation of a problem. In mode remote, every verification must go out as often as bench executes.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ TWO = ("1x1", "2x3", "4x4", "5x7", "8x8", "11x13", "16x12", "32x32", "31x17", "6
 THREE = ("2x3x4", "4x4x4", "5x6x7", "8x8x8", "11x7x5", "16x12x10")
 FOUR = ("2x3x4x5", "4x4x4x4")
 MANY = ("16v5", "17v3", "64*4", "100*3", "6x10v4", "8x8*3", "4x5x6v2", "3x4x5*4", "128v1")
-# Padding between elements and between transforms; input and output laid out differently only out of
-# place.
+# These have padding between elements and between transforms. Input and output have different
+# layouts only out of place.
 STRIDED = ("16:2:2", "13:3:3v4:50:50", "60:5:5v5:1:1", "8:16:16x6:2:2", "12:1:1v3:20:20")
 REORDERED = ("16:2:3", "16:1:5v5:16:1", "13:4:1v4:1:13", "6:10:1x10:1:6", "8:3:2v3:1:20")
 LARGE = ("65536", "65537", "131072", "100000v2", "512x512", "64x64x64", "1024*64", "300x200*3")
 R2R = ("2", "3", "8", "13", "60", "97", "128", "5x7", "8x8", "4x5x6", "16v5", "64*4", "6x10v4")
 MEASURED = ("16", "17", "60", "128", "8x8", "5x7", "4x4x4", "16v5", "64*4")
 RANDOM_PROBLEMS = 60
-ROUNDS = 2  # of random vectors per property and problem; 10 is what bench does by itself
+ROUNDS = 2  # number of random vectors per property and problem; the default of bench is 10
 
 
 def forms(sizes: tuple[str, ...], places: str = "io", kind: str = "c") -> list[str]:
@@ -64,7 +64,8 @@ def forms(sizes: tuple[str, ...], places: str = "io", kind: str = "c") -> list[s
 
 
 def real_problems(suite: Suite) -> list[str]:
-    """Out of place where strides are given, since real and complex elements count differently."""
+    """Returns real problems. They are out of place if strides are given, because real and complex
+    elements count differently."""
     fixed = ONE + TWO + THREE + FOUR + MANY
     found = forms(fixed, kind="r") + forms(STRIDED + REORDERED, "o", "r")
     for sizes in R2R:
@@ -77,13 +78,14 @@ def real_problems(suite: Suite) -> list[str]:
 
 
 def split_problems() -> list[str]:
-    """bench cannot lay out split numbers of several real transforms."""
+    """Returns problems with split complex numbers. Real ones have a single transform, because bench
+    cannot lay out several."""
     complex_ = forms(ONE[:20] + TWO + THREE + MANY + STRIDED) + forms(REORDERED, "o")
     return [f"//{problem}" for problem in complex_ + forms(ONE, kind="r")]
 
 
 def random_problems(suite: Suite) -> list[str]:
-    """Fresh sizes and layouts, seeded by the run's printed seed."""
+    """Returns random sizes and layouts, seeded by the run's printed seed."""
     pick = suite.random
     found = []
     for _ in range(RANDOM_PROBLEMS):
@@ -108,7 +110,7 @@ def default_problems(suite: Suite) -> list[str]:
 def verify(
     suite: Suite, program: str, problems: list[str], estimate: bool, way: Way | None, server: str
 ) -> None:
-    """Runs bench over all problems; each must be reported, and nothing may be reported as wrong."""
+    """Runs bench over all problems. Each must be reported, and none may be reported as wrong."""
     command = [str(suite.arguments.work / program), "-v1", f"--verify-rounds={ROUNDS}"]
     if estimate:
         command.append("-oestimate")
@@ -126,7 +128,7 @@ def verify(
     if way.mode == "off":
         outcome.expect_none_out()
     if way.remote:
-        # bench runs every plan several times a round
+        # bench runs every plan several times in a round
         computed = sum(points(problem) > 1 for problem in problems)
         outcome.expect_out({"fftw*": 3 * ROUNDS * computed}).expect_share_out(1.0)
 

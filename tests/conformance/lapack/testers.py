@@ -1,8 +1,8 @@
-"""The testers of the reference LAPACK (liblapack-test) under the drop-in library.
+"""Runs the testers of the reference LAPACK (liblapack-test) under the drop-in library.
 
-Linear equations, eigenvalues and singular values, packed (RFP) and mixed-precision routines. Every
-tester must say what it says natively (see verdicts.py), and in mode remote the supported routines
-that it calls must have gone out.
+They test linear equations, eigenvalues and singular values, packed (RFP) and mixed-precision
+routines. Every tester must print the same verdicts as natively (see verdicts.py). In mode remote,
+the supported routines that it calls must go out.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from harness import MissingError, Outcome, Suite, Way, expect
 
 from outboard.doctor import openblas
 
-# lin: groups whose routines the table has.
+# lin: the groups whose routines are in the table.
 GROUPS = "GE PO SY SR HE TR QR LQ QP LS".split()
-# Inputs of the eigenvalue testers; {p} is the precision. Few of the others' calls go out.
+# Inputs of the eigenvalue testers; {p} is the precision. Few calls of the other inputs go out.
 TELLING = "nep sep svd {p}ed {p}gd {p}sg glm gqr gsv csd lse".split()
 OTHERS = "se2 {p}ec {p}gg {p}sb {p}bb {p}bal {p}bak {p}gbal {p}gbak".split()
-# Supported routines that a program links and calls for none of these inputs.
+# Supported routines that a program links but calls for none of these inputs.
 UNCALLED = {
     "xlintstds": {"dtrmm"},
     "xlintstzc": {"zsymm", "ztrmm"},
@@ -36,18 +36,21 @@ UNCALLED = {
     "xeigtstc": {"csymm"},
     "xeigtstz": {"zsymm"},
 }
-LEAST_SHARE = 0.4  # of each supported routine's calls; sizes of 0 and queries stay local
-# Factorizations, and level 3 that testers call, on several devices whether that gains or not.
+# the least share of each supported routine's calls; sizes of 0 and queries stay local
+LEAST_SHARE = 0.4
+# Factorizations, and the level 3 routines that testers call, run on several devices even if that is
+# slower.
 SPLIT = Way("split over shm", "remote", "shm")
-# Only what is done slab after slab where devices have too little memory: the rest would not fit.
+# Only the routines that work slab by slab if devices have too little memory. The others would not
+# fit.
 CAPPED = "potrf getrf geqrf posv gesv".split()
-TIMEOUT_S = 600.0  # a hang must end the test; the longest input takes about 20 s
-NOTES = 12  # lines for one input
+TIMEOUT_S = 600.0  # a test that hangs must end; the longest input takes about 20 s
+NOTES = 12  # number of lines for one input
 
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A tester with the input files it is run on."""
+    """A tester and its input files."""
 
     name: str
     inputs: tuple[str, ...]
@@ -80,7 +83,8 @@ def programs(p: str, everything: bool) -> list[Program]:
 
 
 def input_text(program: Program, name: str, everything: bool) -> str:
-    """The tester's own input; for a quick run two block sizes of five, and the supported groups."""
+    """Returns the tester's own input. For a quick run it has two block sizes of five, and the
+    supported groups."""
     text = (folder() / f"{name}.in").read_text()
     if everything:
         return text
@@ -94,7 +98,7 @@ def input_text(program: Program, name: str, everything: bool) -> str:
 
 
 def linked(program: Program) -> set[str]:
-    """The routines that the program itself calls, by its dynamic symbols."""
+    """Returns the routines that the program itself calls, by its dynamic symbols."""
     command = ["nm", "--dynamic", "--undefined-only", str(program.path)]
     try:
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -122,7 +126,7 @@ def run(suite: Suite, program: Program, name: str, way: Way | None, server: str)
 
 
 class Subject:
-    """A program with what it says natively."""
+    """A program and its native output."""
 
     def __init__(self, suite: Suite, program: Program) -> None:
         self.suite, self.program = suite, program
@@ -155,14 +159,15 @@ class Subject:
             self.expect_gone_out(whole)
 
     def expect_in_slabs(self, whole: Outcome) -> None:
-        """What fits nowhere at once went out all the same, and panels more than once."""
+        """Checks that calls which fit into no memory at once went out, and that panels travelled
+        more than once."""
         names = [self.program.precision + base for base in CAPPED]
         called = sorted(linked(self.program) & set(names))
         expect(called == sorted(names), f"{self.program.name} links {called} of {names}")
         whole.expect_shares_out(dict.fromkeys(called, LEAST_SHARE)).expect_out({})
         for name in called:
             there, back = whole.total(name, "bytes_to"), whole.total(name, "bytes_from")
-            # all of these send as much as they return where nothing must come back
+            # all of these return as much as they send if no panel must travel again
             expect(there > 1.1 * back, f"{name}: {there} bytes there, {back} back")
 
     def expect_gone_out(self, whole: Outcome) -> None:
@@ -185,8 +190,8 @@ class Subject:
 
 def body(suite: Suite) -> None:
     folder()
-    # The same kernels and the same order of sums on both sides. Some tests compare to the last bit,
-    # and with fused multiply-adds OpenBLAS itself does not stand all of them.
+    # Both sides have the same kernels and the same order of sums. Some tests compare to the last
+    # bit, and with fused multiply-adds OpenBLAS itself does not pass all of them.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     if best := openblas.best_core_type():
         os.environ.setdefault("OPENBLAS_CORETYPE", best)
@@ -204,7 +209,7 @@ def body(suite: Suite) -> None:
     for precision in suite.arguments.precisions or ("sdcz" if everything else "dz"):
         found = programs(precision, everything)
         if suite.arguments.device_memory:
-            found = found[:1]  # the tester of linear equations
+            found = found[:1]  # only the tester of linear equations
         for program in found:
             suite.each_way(program.name, Subject(suite, program).check, ways, options)
 

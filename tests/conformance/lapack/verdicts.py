@@ -1,8 +1,8 @@
-"""Reads what the testers of the reference LAPACK print, and compares two runs.
+"""Reads the output of the testers of the reference LAPACK, and compares two runs.
 
 A tester's output is a sequence of records, each ended by a verdict ("All tests for ... passed",
-"... tests failed to pass the threshold", "... the tests of the error exits"). Everything that is
-not known to differ between two right libraries must be the same in both runs.
+"... tests failed to pass the threshold", "... the tests of the error exits"). Both runs must print
+the same text, except for parts that are known to differ between two correct libraries.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ RATIO = re.compile(
     r"^(.*(?:test\s*\(\s*\d+\s*\)\s*=|result\s+\d+\s+is|ratio\s*=))\s*(\S+)$", re.IGNORECASE
 )
 THRESHOLD = re.compile(r"test ratio is *less *than +([\d.]+)$")
-# Unlike the explanations that stand above failed tests, these say that something went wrong.
+# These lines report an error, unlike the explanations that precede failed tests.
 ALARM = re.compile(
     r"\*\*\*|INFO *=|Error in|failed|inconsistent|incorrectly|not tested|error messages|too small"
 )
-# Where threshold and ratio differ by less, another order of the same sums explains it: natively a
-# different block size does (single precision, svd.in: 52.3 for a threshold of 50 with NB = 32), and
-# the testers set the block size of the program's library only. Wrong results are off by orders of
-# magnitude, or everywhere.
+# A ratio that is less than this factor above the threshold is explained by another order of the
+# same sums. Natively, a different block size has that effect (single precision, svd.in: 52.3 for a
+# threshold of 50 with NB = 32), and the testers set the block size of the program's library only.
+# Wrong results differ by orders of magnitude, or everywhere.
 MARGIN = 2.0
 MOST_MARGINAL = 3  # in one run of a tester, which makes thousands of tests
 
 
 @dataclasses.dataclass
 class Record:
-    """What stands between two verdicts, and the second of them."""
+    """The text between two verdicts, and the second of them."""
 
     kind: str  # tests, exits, end
     subject: str
@@ -46,7 +46,7 @@ class Record:
     run: int = 0
     threshold: float = 0.0
     ratios: dict[str, float] = dataclasses.field(default_factory=dict)  # of failed tests
-    lines: list[str] = dataclasses.field(default_factory=list)  # all others
+    lines: list[str] = dataclasses.field(default_factory=list)  # all other lines
 
     @property
     def title(self) -> str:
@@ -57,7 +57,8 @@ class Record:
 
 
 def number(text: str) -> float:
-    """A Fortran number: 0.450E+16, 4.504D+15, 0.1-307; stars and NaN are as bad as it gets."""
+    """Parses a Fortran number: 0.450E+16, 4.504D+15, 0.1-307. Stars and NaN become infinity, the
+    worst ratio."""
     plain = re.sub(r"(?<=\d)([+-]\d+)$", r"E\1", text.upper().replace("D", "E"))
     try:
         value = float(plain)
@@ -78,12 +79,13 @@ def _verdict(line: str) -> Record | None:
 
 
 def _subject(text: str) -> str:
-    """ "DBD routines" passed is "DBD" failed; drivers are drivers in both."""
+    """Returns the name that both verdicts share: "DBD routines" passed, but "DBD" failed. Drivers
+    have the same name in both."""
     return text.removesuffix(" routines")
 
 
 def records(text: str) -> list[Record]:
-    """The last record holds what follows the last verdict."""
+    """Returns the records of an output. The last one holds the lines after the last verdict."""
     found: list[Record] = []
     ratios: dict[str, float] = {}
     lines: list[str] = []
@@ -106,7 +108,7 @@ def records(text: str) -> list[Record]:
 
 @dataclasses.dataclass
 class Comparison:
-    """`wrong` lines make a test fail, `notes` are worth reading."""
+    """The result of a comparison: `wrong` lines make a test fail, `notes` only inform."""
 
     wrong: list[str] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -126,7 +128,7 @@ class Comparison:
             self.notes.append(f"{other.title}: {test} passed, natively {native.ratios[test]:.5g}")
 
     def texts(self, native: Record, other: Record) -> None:
-        """Explanations are printed above failed tests only."""
+        """Compares the texts. Explanations are printed only above failed tests."""
         same_kind = bool(native.ratios) == bool(other.ratios)
         one, two = (r.lines if same_kind else r.alarms() for r in (native, other))
         for sign, rest in (("-", _minus(one, two)), ("+", _minus(two, one))):

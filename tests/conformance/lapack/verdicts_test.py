@@ -1,4 +1,4 @@
-"""What verdicts.py reads and compares, on outputs that are right and wrong in known ways."""
+"""Tests verdicts.py, on outputs that are right and wrong in known ways."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PASSED = " All tests for ZBD routines passed the threshold (  10260 tests run)\n
 
 
 def failing(ratio: str, count: int = 1) -> str:
-    """The verdict on ZBD when `count` of its tests fail."""
+    """Returns the verdict on ZBD when `count` of its tests fail."""
     lines = [f" M=   30, N=   30, type {i}, seed=1, test( 9)= {ratio}\n" for i in range(count)]
     explanation = " ZBD -- Complex Singular Value Decomposition\n"
     verdict = f" ZBD:  {count:5d} out of  10260 tests failed to pass the threshold\n"

@@ -1,7 +1,7 @@
-"""Fetches the tests and the tutorial of the pyFFTW in its virtual environment, once.
+"""Fetches, once, the tests and the tutorial of the pyFFTW in its virtual environment.
 
-They are in the source archive only. Nothing else of it is unpacked: a folder `pyfftw` beside the
-tests would be imported instead of the installed one.
+They are only in the source archive. No other part of it is unpacked, because a folder `pyfftw`
+beside the tests would be imported instead of the installed one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from make_venv_with_pytest import PYFFTW
 
 
 def unpack(archive: pathlib.Path, folder: pathlib.Path) -> None:
-    """Makes `folder` with tests/ and tutorial.rst; it appears once it is complete."""
+    """Makes `folder` with tests/ and tutorial.rst. The folder appears when it is complete."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as partial:
         with tarfile.open(archive) as tar:
             tar.extractall(partial, filter="data")

@@ -1,4 +1,4 @@
-"""Transforms as Hypothesis draws them: kinds, sizes, axes, and how the arrays lie in memory."""
+"""Transforms as Hypothesis draws them: kinds, sizes, axes, and memory layouts of the arrays."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from hypothesis import strategies as st
 
 Array = np.ndarray[Any, Any]
 
-MOST_POINTS = 2048  # of one array
+MOST_POINTS = 2048  # points of one array
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 97, 127, 251, 509)
 REAL_KINDS = tuple(f"FFTW_R{part}DFT{kind}" for part in "EO" for kind in ("00", "01", "10", "11"))
-POISON = 0xA5  # every byte that no transform has written
+POISON = 0xA5  # the value of every byte that no transform has written
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """How an array lies in memory: its axes from the outermost in, a step and padding for each."""
+    """The memory layout of an array: its axes from the outermost in, a step and padding for
+    each."""
 
     order: tuple[int, ...]
     steps: tuple[int, ...]
     padding: tuple[int, ...]
-    offset: int  # elements before the first
+    offset: int  # number of elements before the first
 
     def make(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Array, Array]:
-        """The whole memory, as poisoned bytes, and the view of it that is the array."""
+        """Returns the whole memory, as poisoned bytes, and the view of it that is the array."""
         lengths = [
             shape[a] * abs(s) + p
             for a, s, p in zip(self.order, self.steps, self.padding, strict=True)
@@ -48,7 +49,7 @@ class Place:
         return dataclasses.replace(self, steps=tuple(steps))
 
     def with_dense_axis(self, axis: int) -> Place:
-        """The same with `axis` innermost and without gaps."""
+        """Returns the same layout with `axis` innermost and without gaps."""
         axes = zip(self.order, self.steps, self.padding, strict=True)
         others = (each for each in axes if each[0] != axis)
         order, steps, padding = zip(*others, (axis, 1, 0), strict=True)
@@ -57,7 +58,7 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """One transform. `shape` is that of the real or larger side."""
+    """One transform. `shape` is the shape of the real or larger side."""
 
     scheme: str  # c2c, r2c, c2r, r2r
     single: bool
@@ -69,14 +70,14 @@ class Problem:
     target: Place
     effort: str
     threads: int
-    other_arrays: bool  # executed on arrays that it was not planned for
+    other_arrays: bool  # True: executed on arrays that it was not planned for
     data: str
     exponent: int
     seed: int
 
     @property
     def half_shape(self) -> tuple[int, ...]:
-        """Of the complex side of r2c and c2r."""
+        """Returns the shape of the complex side of r2c and c2r."""
         last = self.axes[-1]
         return tuple(n // 2 + 1 if axis == last else n for axis, n in enumerate(self.shape))
 
@@ -98,7 +99,8 @@ class Problem:
 
 
 def places(rank: int) -> st.SearchStrategy[Place]:
-    """Most axes are dense, so that dense arrays and single odd axes are common too."""
+    """Draws layouts. Most axes are dense, so that dense arrays and arrays with one odd axis are
+    frequent."""
     step = st.sampled_from((1, 1, 1, 2, 3))
     return st.builds(
         Place,
@@ -111,7 +113,8 @@ def places(rank: int) -> st.SearchStrategy[Place]:
 
 @st.composite
 def shapes(draw: st.DrawFn) -> tuple[int, ...]:
-    """One to four lengths: anything, primes and 1 included, as long as the array stays small."""
+    """Draws one to four lengths of any value, primes and 1 included, as long as the array stays
+    small."""
     left, found = MOST_POINTS, []
     for _ in range(draw(st.integers(1, 4))):
         most = min(left, 600)
@@ -146,9 +149,9 @@ def problems(draw: st.DrawFn, scheme: str) -> Problem:
     axes = tuple(draw(st.permutations(range(rank)))[: draw(st.integers(1, rank))])
     source, target = draw(places(rank)), draw(places(rank))
     backwards = draw(st.integers(0, rank - 1))
-    # The planner of FFTW (3.3.5, which the wheel brings, and 3.3.10) calls itself without end for
-    # some transforms of several axes with one that runs backwards: of 18 x 18 points, input strides
-    # 3 and 57, output strides -1 and 18. Reversed batches are fine.
+    # The planner of FFTW (3.3.5, which the wheel contains, and 3.3.10) recurses without end for
+    # some transforms of several axes if one runs backwards. An example has 18 x 18 points, input
+    # strides 3 and 57, output strides -1 and 18. Reversed batches work.
     if backwards not in axes or len(axes) == 1:
         source, target = (
             place.reversed_along(backwards) if draw(st.booleans()) else place

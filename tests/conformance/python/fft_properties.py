@@ -1,7 +1,7 @@
-"""Random transforms by pyFFTW against SciPy's own in long double, as pytest runs them.
+"""Compares random transforms by pyFFTW with SciPy's own in long double; pytest runs this file.
 
-EXAMPLES says how many of each scheme; the file COUNTS gets how many of them have something to
-compute, by the names that the drop-in library counts them under.
+EXAMPLES gives the number of examples for each scheme. The file COUNTS gets the number of examples
+that compute something, by the names that the drop-in library counts them under.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import scipy.fft
 from fft_problems import POISON, Array, Problem, problems
 from hypothesis import HealthCheck, given, settings
 
-# ||got - want||_2 <= C log2(N) eps ||want||_2, with N the points of the (logical) transform and
-# eps = 2u. For powers of two, Higham (Accuracy and Stability of Numerical Algorithms, 2nd edition,
+# ||got - want||_2 <= C log2(N) eps ||want||_2, with N the points of the (logical) transform and eps
+# = 2u. For powers of two, Higham (Accuracy and Stability of Numerical Algorithms, 2nd edition,
 # theorem 24.2) proves u (mu + 4 (sqrt(2) + mu)) log2(N) with mu the error of a twiddle factor over
 # u: with factors correctly rounded (mu = 1/sqrt(2)) 9.2 u, that is 4.6 eps. Other lengths have
-# larger proven bounds, but rounding errors add up like a random walk, so what occurs stays below
+# larger proven bounds. Rounding errors add up like a random walk, so errors in practice stay below
 # eps for all of them. The oracle's own error is 2^-11 of a double's, and does not matter.
 C = 5.0
 
@@ -37,11 +37,11 @@ def teardown_module() -> None:
 
 
 def arrays(problem: Problem) -> list[tuple[Array, Array]]:
-    """(memory, array) of the input and the output."""
+    """Returns (memory, array) of the input and the output."""
     real, complex_ = problem.real_type, problem.complex_type
     if problem.scheme in ("r2c", "c2r"):
         last = problem.axes[-1]
-        if problem.in_place:  # rows of reals as long as the complex ones
+        if problem.in_place:  # rows of reals are as long as the complex ones
             memory, half = problem.source.with_dense_axis(last).make(problem.half_shape, complex_)
             rows = np.moveaxis(half, last, -1).view(real)[..., : problem.shape[last]]
             sides = [(memory, np.moveaxis(rows, -1, last)), (memory, half)]
@@ -56,7 +56,7 @@ def arrays(problem: Problem) -> list[tuple[Array, Array]]:
 
 
 def numbers(problem: Problem) -> Any:
-    """The input's values, in long double; for c2r a spectrum of reals."""
+    """Returns the input's values in long double. For c2r they are a spectrum of reals."""
     random = np.random.default_rng(problem.seed)
     values: Any = np.zeros(
         problem.shape, np.clongdouble if problem.scheme == "c2c" else np.longdouble
@@ -74,7 +74,7 @@ def numbers(problem: Problem) -> Any:
 
 
 def expected(problem: Problem, values: Any) -> Any:
-    """The transform, not normalised, in long double."""
+    """Returns the transform, not normalised, in long double."""
     axes: Any = problem.axes
     if problem.scheme == "r2r":
         for axis, kind in zip(axes, problem.directions, strict=True):
@@ -91,7 +91,8 @@ def expected(problem: Problem, values: Any) -> Any:
 
 
 def logical_points(problem: Problem) -> int:
-    """A DCT or DST is the DFT of a real even or odd array of 2 (n - 1), 2 n or 2 (n + 1) points."""
+    """Returns the points of the DFT. A DCT or DST is the DFT of a real even or odd array of 2 (n -
+    1), 2 n or 2 (n + 1) points."""
     extra = {"FFTW_REDFT00": -1, "FFTW_RODFT00": 1}
     if problem.scheme != "r2r":
         return problem.points
@@ -100,7 +101,8 @@ def logical_points(problem: Problem) -> int:
 
 
 def execute(problem: Problem, values: Array) -> tuple[Array, Array]:
-    """What pyFFTW computes, and the very numbers it was given; checks the memory around both."""
+    """Returns the result of pyFFTW, and the exact numbers that it was given. Checks the memory
+    around both arrays."""
     (_, planned_in), (_, planned_out) = first = arrays(problem)
     transform = pyfftw.FFTW(
         planned_in,
@@ -114,14 +116,14 @@ def execute(problem: Problem, values: Array) -> tuple[Array, Array]:
     sides = arrays(problem) if problem.other_arrays else first
     (in_memory, source), (out_memory, target) = sides
     for memory in (in_memory, out_memory):
-        memory[:] = POISON  # a measuring planner overwrites
+        memory[:] = POISON  # a planner that measures overwrites the arrays
     source[...] = values
     given_values = source.copy()
     if problem.other_arrays:
         transform.update_arrays(source, target)
     transform.execute()
     got = target.copy()
-    # pyFFTW asks for kept inputs, but for those of c2r in several dimensions.
+    # pyFFTW asks FFTW to keep inputs, except those of c2r in several dimensions.
     kept = not problem.in_place and (problem.scheme != "c2r" or len(problem.axes) == 1)
     assert not kept or np.array_equal(source, given_values), "the input has changed"
     for memory, view in sides if not problem.in_place else [max(sides, key=lambda s: s[1].nbytes)]:
@@ -132,7 +134,7 @@ def execute(problem: Problem, values: Array) -> tuple[Array, Array]:
 
 def check(problem: Problem) -> None:
     got, values = execute(problem, numbers(problem))
-    if problem.points > 1:  # one point is a copy
+    if problem.points > 1:  # a transform of one point is a copy
         COMPUTED[f"fftw{'f' if problem.single else ''} {problem.scheme}"] += 1
     wide = np.clongdouble if values.dtype.kind == "c" else np.longdouble
     want = expected(problem, values.astype(wide))

@@ -1,5 +1,5 @@
-"""Makes the virtual environments of end_to_end once more, with what their test suites need, and
-one with pyFFTW."""
+"""Makes the virtual environments of end_to_end again, with the packages that their test suites
+need, and one with pyFFTW."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import make_venv
 
-# The packages' suites ask for these two, even where no test uses hypothesis.
+# The packages' suites need these two, even if no test uses hypothesis.
 RUNNER = ["pytest>=8,<10", "hypothesis>=6,<7"]
 PYFFTW = "pyfftw==0.15.1"  # its tests come from the sources of the same version
 

@@ -1,6 +1,7 @@
-"""A pytest plugin that notes every test's outcome in the file OUTCOMES names, one JSON line each.
+"""A pytest plugin that writes every test's outcome to the file OUTCOMES, one JSON line each.
 
-Lines are written as tests begin and end, so that a process that dies leaves the test it died in.
+Lines are written when tests begin and end. If a process dies, the file therefore names the test in
+which it died.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ def _write(**fields: object) -> None:
 
 
 def _outcome(report: Any) -> str:
-    """What pytest's summary would call one phase of a test; "" for one that says nothing."""
+    """Returns the word of pytest's summary for one phase of a test; "" for a phase without one."""
     if hasattr(report, "wasxfail") and report.outcome in ("skipped", "passed"):
         return "xfailed" if report.outcome == "skipped" else "xpassed"
     if report.when == "call":

@@ -1,7 +1,7 @@
-"""pyFFTW's wheel under the drop-in library: random transforms, its tutorial, and its own tests.
+"""Runs pyFFTW's wheel under the drop-in library: random transforms, its tutorial, its own tests.
 
-The wheel brings FFTW libraries of its own; its calls of them go through the dynamic linker, so that
-the drop-in library comes first. Every case counts what went out.
+The wheel contains FFTW libraries of its own. Calls of them go through the dynamic linker, so the
+drop-in library comes first. Every case counts the calls that went out.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from make_venv_with_pytest import PYFFTW
 from pytest_runs import HERE, Native, Tests, expect_same, run_tests
 
 VENV = "pyfftw"
-TIMEOUT_S = 7000.0  # natively the suite measures thousands of plans
-# FFTW's threads are OpenMP's here, and would spin where cores are scarce.
+TIMEOUT_S = 7000.0  # the native suite measures thousands of plans
+# FFTW's threads are OpenMP threads here, which would spin although cores are scarce.
 PATIENT = (("OMP_WAIT_POLICY", "passive"),)
 LEAST_OUT = {"tutorial": 5, "suite": 5000}
 
 
 def properties(suite: Suite) -> None:
-    """Natively with few examples: that the oracle agrees with FFTW itself."""
+    """Checks random transforms. The native run has few examples and checks that the oracle agrees
+    with FFTW itself."""
     examples = suite.arguments.examples
     ways = [way for way in harness.WAYS if way.mode == "remote" and way.transport == "shm"]
     suite.check("random transforms, natively", lambda: hold(suite, examples // 4, None, ""))
@@ -33,7 +34,8 @@ def properties(suite: Suite) -> None:
 
 
 def hold(suite: Suite, examples: int, way: Way | None, server: str) -> None:
-    """Every property holds, and exactly the transforms that compute something went out."""
+    """Checks that every property holds, and that exactly the transforms that compute something went
+    out."""
     with tempfile.TemporaryDirectory(prefix="ob-counts-") as folder:
         counts = pathlib.Path(folder, "counts")
         tests = Tests(
@@ -58,7 +60,7 @@ def hold(suite: Suite, examples: int, way: Way | None, server: str) -> None:
 
 
 def compared(suite: Suite, case: str, targets: tuple[str, ...], tutorial: pathlib.Path) -> None:
-    """Every test ends as it does natively."""
+    """Checks that every test ends as it does natively."""
     tests = Tests(
         f"pyFFTW's {case}",
         VENV,

@@ -1,7 +1,7 @@
-"""Runs a package's tests with pytest under the drop-in library and compares how each one ended.
+"""Runs a package's tests with pytest under the drop-in library and compares their outcomes.
 
 Every test must end as it does natively. Tests that end differently in two native runs prove nothing
-about the drop-in library: they are named and left out of the comparison.
+about the drop-in library: their names are printed, and they are left out of the comparison.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import tempfile
 from harness import Outcome, Suite, Way, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
-TIMEOUT_S = 1200.0  # a hang must end the test; the longest suite takes about a minute natively
-SHOWN = 20  # differing tests in a message
+TIMEOUT_S = 1200.0  # a test that hangs must end; the longest suite takes about a minute natively
+SHOWN = 20  # number of differing tests in a message
 ENVIRONMENT = {
     "PYTHONPATH": str(HERE),
     "PYTHONDONTWRITEBYTECODE": "1",
-    # One thread on both sides: the matrices are tiny, and sums keep their order.
+    # Both sides have one thread: the matrices are tiny, and sums keep their order.
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
 }
@@ -34,7 +34,7 @@ class Tests:
 
     name: str
     venv: str
-    targets: tuple[str, ...]  # what pytest gets: files, or names of packages
+    targets: tuple[str, ...]  # arguments of pytest: files, or names of packages
     options: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     timeout_s: float = TIMEOUT_S
@@ -42,7 +42,7 @@ class Tests:
 
 @dataclasses.dataclass
 class Run:
-    """One run of pytest: what the process did, and how every test ended."""
+    """One run of pytest: the outcome of the process, and the outcome of every test."""
 
     process: Outcome
     outcomes: dict[str, str]
@@ -54,7 +54,7 @@ class Run:
 
 
 def read_outcomes(path: pathlib.Path, process: Outcome) -> Run:
-    """A test without an outcome is the one the process died in."""
+    """Reads the outcomes. A test without an outcome is the one in which the process died."""
     run = Run(process, {}, {})
     begun = ""
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
@@ -68,7 +68,7 @@ def read_outcomes(path: pathlib.Path, process: Outcome) -> Run:
             )
             run.details[entry["id"]] = entry["detail"]
     expect(
-        process.code in (0, 1),  # pytest: all went well; some tests failed
+        process.code in (0, 1),  # pytest: 0 means that all tests passed, 1 that some failed
         f"pytest ended with status {process.code}; the last test begun was {begun or 'none'}\n"
         f"{process.stdout[-3000:]}\n{process.stderr[-3000:]}",
     )
@@ -79,7 +79,7 @@ def run_tests(suite: Suite, tests: Tests, way: Way | None, server: str) -> Run:
     python = suite.bench.build / "venvs" / f"{tests.venv}_pytest" / "bin" / "python"
     expect(python.exists(), f"{python} does not exist; see conformance.python_venv")
     options = ["-q", "-p", "no:cacheprovider", "-p", "outcome_recorder"]
-    # Only Python's own output is held back, so that what libraries write is seen here.
+    # Only Python's own output is captured, so the output of libraries reaches this test.
     options += ["--capture=sys", *tests.options]
     with tempfile.TemporaryDirectory(prefix="ob-pytest-") as folder:
         path = pathlib.Path(folder, "outcomes")
@@ -95,7 +95,7 @@ def run_tests(suite: Suite, tests: Tests, way: Way | None, server: str) -> Run:
 
 
 class Native:
-    """Native runs of tests: the second one tells which are to be trusted."""
+    """Native runs of tests. The second run shows the tests whose outcomes are stable."""
 
     def __init__(self, suite: Suite, tests: Tests) -> None:
         self.suite, self.tests = suite, tests

@@ -1,6 +1,6 @@
-"""The test suites of numpy.linalg and scipy.linalg, from their wheels, under the drop-in library.
+"""Runs the test suites of numpy.linalg and scipy.linalg, from wheels, under the drop-in library.
 
-In mode remote the supported routines must have gone out; see pytest_runs for what is compared.
+In mode remote the supported routines must go out. pytest_runs explains the comparison.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import harness
 from harness import Outcome, Suite, Way
 from pytest_runs import Native, Tests, expect_same, run_tests
 
-# The routines that each package is known to call in both double precisions, so often that its suite
-# must show them. The test expects those that are in the table.
+# Each package calls these routines in both double precisions so often that its suite must show
+# them. The test expects those that are in the table.
 KNOWN = {
     "numpy": "gemm gesv getrf potrf geev syevd heevd gesdd gelsd geqrf orgqr ungqr",
     "scipy": "gemm getrf getrs potrf potrs trmm geev syevr heevr gesdd gesvd gelsd geqrf orgqr "
     "ungqr gees ggev gehrd",
 }
-LEAST = 5  # calls of each of those; the rarest has 9
-LEAST_SHARE = 0.5  # of every supported routine's calls; empty matrices stay local
+LEAST = 5  # least number of calls of each; the rarest has 9
+LEAST_SHARE = 0.5  # least share of every supported routine's calls; empty matrices stay local
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Selection:
 def expect_gone_out(selection: Selection, outcome: Outcome) -> None:
     known = [p + name for name in KNOWN[selection.package].split() for p in "dz"]
     rows = {name: row for name, row in harness.table_rows().items() if row.level == 3}
-    # A part of a suite need not touch everything.
+    # A part of a suite may not call every routine.
     least = {} if selection.modules else {name: LEAST for name in known if name in rows}
     reruns = [name for name, row in rows.items() if row.rerun]
     outcome.expect_out({"*": 1000} | least, reruns)

@@ -1,7 +1,7 @@
-"""The examples of pyFFTW's tutorial, as pytest tests: TUTORIAL names the file.
+"""Runs the examples of pyFFTW's tutorial as pytest tests. TUTORIAL names the file.
 
-Blocks run in their order and share their variables, as Sphinx runs them. Those marked as plain code
-lack the page's imports in places, and are left out.
+Blocks run in their order and share their variables, as in Sphinx. Blocks marked as plain code are
+left out, because some of them lack the page's imports.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Dense linear algebra through whatever BLAS and LAPACK NumPy and SciPy carry; prints residuals.
+"""Runs dense linear algebra through the BLAS and LAPACK of NumPy and SciPy, and prints residuals.
 
-Writes every result to the file given, as float64, so that two runs can be compared. Uses no
-Outboard.
+It writes every result to the given file, as float64, so that two runs can be compared. It does not
+use Outboard.
 """
 
 import sys
@@ -20,7 +20,7 @@ worst = 0.0
 
 
 def check(what, got, want, scale):
-    """|got - want| within 50 n eps of the scale of what went in."""
+    """Checks that |got - want| is within 50 n eps of the scale of the input."""
     global worst
     error = np.linalg.norm(np.ravel(got - want)) / (scale * max(got.shape) * EPS * 50)
     print(f"{what}: {error:.3f} of the limit")

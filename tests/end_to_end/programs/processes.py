@@ -1,5 +1,5 @@
-"""NumPy in a pool of forked processes, before, inside and after: each checks its own products and
-solves.
+"""Uses NumPy before, inside and after a pool of forked processes. Each process checks its own
+products and solves.
 """
 
 import multiprocessing

@@ -1,4 +1,4 @@
-"""Keys for the tests of TLS: of one pool, of another, and some that must not pass."""
+"""Makes keys for the tests of TLS: of one pool, of another, and keys that must be refused."""
 
 import argparse
 import shutil
@@ -23,9 +23,9 @@ def main() -> int:
     shutil.rmtree(folder, ignore_errors=True)
     pool = keys.make_pool("pool", _DAYS)
     write_pool(folder / "good", pool)
-    write_pool(folder / "stranger", keys.make_pool("pool", _DAYS))  # of the same name
+    write_pool(folder / "stranger", keys.make_pool("pool", _DAYS))  # a pool of the same name
 
-    # Each role with the other's certificate.
+    # Each role has the other's certificate.
     swapped = folder / "swapped"
     for role, other in ((keys.CLIENT, keys.DAEMON), (keys.DAEMON, keys.CLIENT)):
         keys.write(swapped, role, keys.make_member(pool, other, "impostor", _DAYS))
@@ -33,10 +33,10 @@ def main() -> int:
 
     expired = folder / "expired"
     for role in (keys.CLIENT, keys.DAEMON):
-        keys.write(expired, role, keys.make_member(pool, role, "late", 0))  # until now
+        keys.write(expired, role, keys.make_member(pool, role, "late", 0))  # valid until now
     keys.write_certificate(expired, keys.POOL, pool.certificate)
 
-    # A member that makes members: its own certificate is genuine, but certifies nobody.
+    # A member that makes members: its own certificate is genuine, but it may not certify others.
     member = keys.make_member(pool, keys.CLIENT, "upstart", _DAYS)
     upstart = folder / "upstart"
     for role in (keys.CLIENT, keys.DAEMON):
