@@ -1,5 +1,5 @@
-// Every CBLAS entry point under a preloaded stand-in, both layouts, against the library's own
-// function.
+// Calls every CBLAS entry point under a preloaded stand-in, in both layouts, and compares it with
+// the library's own function.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@ namespace {
 constexpr int kLegalRounds = 30;
 constexpr int kIllegalRounds = 8;
 
-// Complex values have no place in registers that all compilers agree on: an address, another name.
+// Compilers return complex values in different ways. The CBLAS has another name for such a routine,
+// with an address for the result.
 std::string stem(const Descriptor& routine) {
   const bool by_address = is_complex(routine.precision) && routine.base.starts_with("dot");
   return std::string(routine.name) + (by_address ? "_sub" : "");
@@ -21,7 +22,7 @@ std::string stem(const Descriptor& routine) {
 
 void run(ForeignCall& call) { foreign_calls(index_of(*call.problem.routine)).c[wide()](call); }
 
-// Row-major calls with these go to the original: memory read column-major would need conjugation.
+// Row-major calls with these flags go to the original: column-major memory would need conjugation.
 bool can_leave(const Problem& p) {
   const ForeignCalls& calls = foreign_calls(index_of(*p.routine));
   if (!p.row_major || p.routine->level == 1) return true;
@@ -76,8 +77,8 @@ TEST(CblasEntry, EveryRoutineAffixAndLayoutMatchesTheLibrary) {
   EXPECT_EQ(g_shared > 0, mode_is("share"));
 }
 
-// The original decides about calls that the reference BLAS calls illegal, and about calls that only
-// some libraries understand.
+// The original decides about calls that the reference BLAS calls illegal, and about flags that only
+// some libraries accept.
 TEST(CblasEntry, IllegalCallsReachTheLibrary) {
   auto random = fresh_random();
   int reported = 0;
@@ -114,7 +115,8 @@ TEST(CblasEntry, IllegalCallsReachTheLibrary) {
   }
 }
 
-// The reference CBLAS accepts ConjTrans of a complex symmetric update, silently as something else.
+// The reference CBLAS accepts ConjTrans of a complex symmetric update, and silently computes
+// another.
 TEST(CblasEntry, RowMajorConjTransOfASymmetricUpdateIsNotMadeLegal) {
   Natives natives(reference());
   auto random = fresh_random();

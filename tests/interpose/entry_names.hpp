@@ -1,8 +1,8 @@
 #pragma once
 // The tests of entries share these parts: names in every affix, the library to compare with, and
-// the counts that the preloaded stand-in must have.
+// the expected counts of the preloaded stand-in.
 //
-// OB_PATTERNS: affixes ("%s_ scipy_%s_"; %S: upper case); OB_ILP64=1: their integers have 64 bits;
+// OB_PATTERNS: affixes ("%s_ scipy_%s_"; %S: upper case); OB_ILP64=1: integers have 64 bits;
 // OB_REFERENCE: the library to compare with.
 
 #include <gtest/gtest.h>
@@ -40,10 +40,10 @@ inline std::string applied(const std::string& pattern, std::string_view name) {
   return pattern.substr(0, at) + middle + pattern.substr(at + 2);
 }
 
-/// 1 if integers have 64 bits: the index into ForeignCalls.
+/// Returns 1 if integers have 64 bits: the index into ForeignCalls.
 inline std::size_t wide() { return environment("OB_ILP64") == "1" ? 1 : 0; }
 
-/// The library that results are compared with; the test fails without it.
+/// Returns the library that results are compared with; the test fails without it.
 inline void* reference() {
   static void* const handle = [] {
     void* opened = dlopen(environment("OB_REFERENCE").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -53,21 +53,21 @@ inline void* reference() {
   return handle;
 }
 
-/// The reference's functions. What it lacks, or cannot carry out by itself, is left out of a
-/// comparison for that reason only, and named when the test is over.
+/// The reference's functions. A comparison leaves out only functions that the reference lacks or
+/// cannot carry out itself. The test prints their names at the end.
 class Natives {
  public:
   explicit Natives(void* library) : library_(library) {}
   ~Natives() {
     print("the reference library lacks them", absent_);
     print("the reference library cannot carry them out", broken_);
-    // Newer routines and extensions, not a library that is no BLAS.
+    // Newer routines and extensions may be absent. More absent routines mean that this is no BLAS.
     EXPECT_LT(absent_.size(), 20U);
   }
   Natives(const Natives&) = delete;
   Natives& operator=(const Natives&) = delete;
 
-  /// nullptr, and remembered, if there is none.
+  /// Returns nullptr if there is no such function, and remembers the name.
   void* find(const std::string& symbol) {
     void* found = library_ != nullptr ? dlsym(library_, symbol.c_str()) : nullptr;
     if (found == nullptr) absent_.insert(symbol);
@@ -88,13 +88,13 @@ class Natives {
   std::set<std::string> broken_;
 };
 
-/// The number of `routine` in routines::all().
+/// Returns the position of `routine` in routines::all().
 inline std::size_t index_of(const Descriptor& routine) {
   return static_cast<std::size_t>(&routine - routines::all().data());
 }
 
-/// Expects that a call which a device carried out changed nothing but results: what a library may
-/// destroy stays as it was, too.
+/// Expects that a call on a device changed only the results. Operands that a library may destroy
+/// stay as they were, too.
 inline void expect_only_results(const Problem& given, const Problem& actual) {
   EXPECT_EQ(intrusion(given, actual), "");
   for (const Operand& o : given.operands.span()) {
@@ -104,7 +104,7 @@ inline void expect_only_results(const Problem& given, const Problem& actual) {
   }
 }
 
-/// Products that were shared, by all calls of this program.
+/// The number of shared products in all calls of this program.
 inline int g_shared = 0;
 
 /// The changes of the stand-in's counters by calls of one routine since this object was made.
@@ -127,7 +127,7 @@ class Counted {
     }
     EXPECT_EQ(went_out(), mode_is("compute") && !trivial && !failed) << given.text();
   }
-  /// Expects that the original got the call unseen.
+  /// Expects that the entry did not count the call before it went to the original.
   void expect_none() const { EXPECT_EQ(calls_of(index_), calls_before_); }
 
  private:

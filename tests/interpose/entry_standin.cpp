@@ -1,8 +1,8 @@
-// Stands where the connection to a daemon would be, so that entries can be tested without one.
-// OB_STANDIN says what becomes of calls: "small" jumps to the original at once, "local" takes the
-// slow path and lets the original run, "compute" does what a daemon would: it moves exactly the
-// referenced elements into memory poisoned with NaN, runs the routine there, and moves exactly the
-// results back; "share" does that for a part of each product.
+// Replaces the connection to a daemon, so that entries can be tested without one. OB_STANDIN
+// selects the treatment of calls. "small" jumps to the original at once. "local" takes the slow
+// path and lets the original run. "compute" acts like a daemon: it copies exactly the referenced
+// elements into memory poisoned with NaN, runs the routine there, and copies exactly the results
+// back. "share" does this for a part of each product.
 
 #include <dlfcn.h>
 
@@ -28,8 +28,8 @@ namespace {
 
 thread_local int g_depth = 0;
 
-// By position in routines::all(). Legal calls of a program (not those of a library inside one) that
-// took the slow path; of these, completed on the "device".
+// Counts by position in routines::all(): legal calls of a program (not those of a library inside a
+// call) that took the slow path, and those of them that the "device" completed.
 constexpr std::size_t kMaxRoutines = 1024;
 std::atomic<int> g_calls[kMaxRoutines];
 std::atomic<int> g_done[kMaxRoutines];
@@ -52,7 +52,7 @@ void* device_library() {
   return handle;
 }
 
-// As a device has it: newer routines in terms of older ones.
+// Finds a routine like a device does: newer routines are built from older ones.
 cpu::LibraryRoutine device_routine(const Descriptor& routine) {
   const auto symbol = [](const char* name) { return dlsym(device_library(), name); };
   const cpu::ThunkEntry& thunk = cpu::thunks()[index_of(routine)];
@@ -60,7 +60,7 @@ cpu::LibraryRoutine device_routine(const Descriptor& routine) {
   return cpu::substitute(routine, symbol).value_or(cpu::LibraryRoutine{});
 }
 
-// One operand on the "device".
+// The copy of one operand on the "device".
 struct Copy {
   Operand operand;
   Kind kind;
@@ -116,7 +116,7 @@ Call::Call(const Descriptor& routine, const Argument* arguments, const void*) no
     decision_.share = 0.4;
 }
 
-// One in three is lost, and what was to be computed with it untouched.
+// One part in three is lost. Its operands stay untouched.
 bool Call::run_part(const Argument* part) noexcept {
   static std::atomic<int> parts{0};
   return parts++ % 3 != 0 && run(part);

@@ -1,4 +1,4 @@
-# Tests of entries and of finding originals, included by this folder's CMakeLists.txt.
+# The tests of entries and of the search for originals. This folder's CMakeLists.txt includes this file.
 
 include(${CMAKE_SOURCE_DIR}/codegen/codegen.cmake)
 find_library(OUTBOARD_OPENBLAS NAMES libopenblas.so.0)
@@ -14,14 +14,14 @@ foreach(library OPENBLAS OPENBLAS64 BLAS_LIBRARY LAPACK_LIBRARY LAPACKE_LIBRARY)
   endif()
 endforeach()
 
-# The entries as a preloadable library, with a stand-in where the connection to a daemon would be.
+# The entries as a preloadable library, with a stand-in instead of the connection to a daemon.
 add_library(entry_standin SHARED ${CMAKE_CURRENT_LIST_DIR}/entry_standin.cpp $<TARGET_OBJECTS:ob_entry_points>
   $<TARGET_OBJECTS:ob_vector_entry_points>)
 target_link_libraries(entry_standin PRIVATE ob_entries ob_backend_cpu ob_cpu_thunks ${CMAKE_DL_LIBS})
 
 file(GLOB OUTBOARD_EMITTERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/codegen/*.py)
 
-# Every name in every affix.
+# A library that has every name in every affix.
 set(provider_source ${CMAKE_CURRENT_BINARY_DIR}/affixed_provider.c)
 add_custom_command(
   OUTPUT ${provider_source}
@@ -29,11 +29,11 @@ add_custom_command(
   DEPENDS ${CMAKE_CURRENT_LIST_DIR}/affixed_provider.py ${OUTBOARD_EMITTERS} ${OUTBOARD_TABLES}
   COMMENT "Emitting affixed_provider.c")
 add_library(affixed_provider SHARED ${provider_source})
-# Depends on OpenBLAS, so that the size of its integers can be asked for.
+# The link with OpenBLAS lets the entries ask for the size of its integers.
 target_link_options(affixed_provider PRIVATE -Wl,--no-as-needed)
 target_link_libraries(affixed_provider PRIVATE ${OUTBOARD_OPENBLAS} ${CMAKE_DL_LIBS})
 
-# The thunks with 64-bit integers, to call ILP64 names with.
+# The thunks with 64-bit integers call ILP64 names.
 add_library(ilp64_thunks OBJECT ${OUTBOARD_GENERATED_DIR}/backend/cpu/thunks.cpp)
 target_compile_definitions(ilp64_thunks PRIVATE OB_THUNK_ILP64)
 target_include_directories(ilp64_thunks PRIVATE ${CMAKE_SOURCE_DIR}/src)
@@ -61,7 +61,7 @@ add_library(entry_calls STATIC ${call_sources})
 target_link_libraries(entry_calls PUBLIC ob_test_problems)
 target_compile_options(entry_calls PRIVATE -O1)  # thousands of small functions that are called a few times
 
-# entry_program(<name> SOURCES <files...> [LINK ...]): a test program that is run under the stand-in.
+# entry_program(<name> SOURCES <files...> [LINK ...]): a test program that runs under the stand-in.
 function(entry_program name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/)
@@ -76,8 +76,8 @@ function(entry_program name)
   add_dependencies(${name} entry_standin)
 endfunction()
 
-# OpenBLAS 0.3.21 takes every processor with bfloat16 for a Cooperlake, whose scasum is wrong for 9
-# to 15 elements. These tests are about entries, not about its kernels.
+# OpenBLAS 0.3.21 takes every processor with bfloat16 for a Cooperlake, and its scasum for these is wrong for 9 to 15 elements. The tests
+# check the entries, not these kernels.
 set(entry_kernels "")
 if(EXISTS /proc/cpuinfo)
   file(STRINGS /proc/cpuinfo fma_processors REGEX "^flags.* avx2 ")
@@ -104,7 +104,7 @@ entry_program(fortran_linked SOURCES ${fortran_sources}
   LINK ${OUTBOARD_BLAS_LIBRARY} ${OUTBOARD_LAPACK_LIBRARY} ob_cpu_thunks)
 entry_test(interpose.fortran_linked fortran_linked MODES small local compute share
   ENVIRONMENT OB_ABI=fortran OB_PATTERNS=%s_ OB_REFERENCE=${OUTBOARD_OPENBLAS})
-# 64-bit integers under plain names: taken for 32-bit ones they would corrupt memory.
+# Integers of 64 bits under plain names. Reading them as 32-bit integers would corrupt memory.
 entry_program(fortran_plain_ilp64 SOURCES ${fortran_sources}
   LINK ${OUTBOARD_OPENBLAS64} $<TARGET_OBJECTS:ilp64_thunks>)
 entry_test(interpose.fortran_plain_ilp64 fortran_plain_ilp64 MODES small local compute share
@@ -140,14 +140,14 @@ entry_test(interpose.lapacke_affixed_lp64 lapacke_affixed
 entry_test(interpose.lapacke_affixed_ilp64 lapacke_affixed MODES compute ENVIRONMENT OB_ILP64=1
   "OB_PATTERNS=LAPACKE_%s64_ LAPACKE_%s_64 LAPACKE_%s_work64_ scipy_LAPACKE_%s64_ scipy_LAPACKE_%s_work64_")
 
-# Routines that the reference library need not have.
+# The reference library may lack these routines.
 entry_program(gemmt_entries SOURCES gemmt_entry_test.cpp LINK affixed_provider)
 entry_test(interpose.gemmt_entries gemmt_entries MODES compute)
 
 entry_program(large_entries SOURCES large_entry_test.cpp LINK affixed_provider)
 entry_test(interpose.large_entries large_entries MODES local compute)
 
-# Finding the originals: plugins that bring a library of their own into a program without one.
+# Tests the search for originals: plugins bring their own library into a program without one.
 foreach(tag 1 2)
   add_library(scope_blas_${tag} SHARED ${CMAKE_CURRENT_LIST_DIR}/scope_blas.c)
   target_compile_definitions(scope_blas_${tag} PRIVATE TAG=${tag})

@@ -1,4 +1,4 @@
-// Split arrays, real-to-real kinds, and which arrays a planned transform may leave with.
+// Split arrays, real-to-real kinds, and the arrays with which a planned transform may be remote.
 
 #include "interpose/fftw_arrays.hpp"
 
@@ -20,7 +20,7 @@ FftwCall call_of(FftKind kind, const FftwArrays& arrays, bool split) {
   return {kind, Precision::z, kind == FftKind::c2r ? 1 : -1, 0, arrays, split};
 }
 
-// n points of stride `stride` on both sides.
+// Returns the offload of n points with stride `stride` on both sides.
 std::optional<FftwOffload> line(const FftwCall& call, int n, int stride = 1) {
   const FftwIodim<int> d[] = {{n, stride, stride}};
   return to_offload(guru_problem<int>(call, 1, d, 0, nullptr));
@@ -92,7 +92,7 @@ std::optional<FftwOffload> real_line(const std::vector<int>& n, const std::vecto
       with_kinds(basic_problem(call, static_cast<int>(n.size()), n.data()), kinds.data()));
 }
 
-constexpr int kDht = 2, kRedft00 = 3, kRedft10 = 5, kRodft11 = 10;  // as fftw3.h numbers them
+constexpr int kDht = 2, kRedft00 = 3, kRedft10 = 5, kRodft11 = 10;  // the numbers of fftw3.h
 
 TEST(RealToReal, KindsGoWithTheirDimensions) {
   const auto o = real_line({4, 6}, {kRedft10, kRodft11});

@@ -1,6 +1,6 @@
-/* Hand-picked calls of the real, guru and Fortran forms (fftw_random.c has random ones of all).
- * Prints every result; the test compares the numbers of a native run with those of a run whose
- * transforms went elsewhere. */
+/* Calls the real, guru and Fortran forms with chosen arguments (fftw_random.c has random ones).
+ * Prints every result. The test compares the numbers of a native run with those of a run with
+ * remote transforms. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 
 enum { kDoubles = 4000 };
 
-/* FFTW's legacy Fortran interface: everything by reference, dimensions reversed. */
+/* FFTW's legacy Fortran interface: all arguments are references, dimensions are reversed. */
 void dfftw_plan_dft_1d_(fftw_plan*, int*, double*, double*, int*, int*);
 void dfftw_plan_dft_2d_(fftw_plan*, int*, int*, double*, double*, int*, int*);
 void dfftw_plan_dft_3d_(fftw_plan*, int*, int*, int*, double*, double*, int*, int*);
@@ -74,7 +74,7 @@ static void real_forward(void) {
 static void real_backward(void) {
   const int n[2] = {4, 7};
   const unsigned e = FFTW_ESTIMATE;
-  /* Spectra of real data only: others have no defined result. */
+  /* The input is the spectrum of real data; for others the result is not defined. */
   for (int in_place = 0; in_place < 2; ++in_place) {
     double* real = fftw_alloc_real(256);
     fftw_complex* half = in_place ? (fftw_complex*)real : fftw_alloc_complex(128);

@@ -1,4 +1,4 @@
-// Real, guru and Fortran forms give what the native library gives.
+// Real, guru and Fortran forms give the results of the native library.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TEST(FftwForms, RemoteRunsAgreeWithNative) {
   Outcome with = run(preloaded(OB_FORMS_LIBRARY, "remote", OB_FORMS_PROGRAM));
   EXPECT_EQ(with.status, 0);
   EXPECT_EQ(with.count["local"], 0);
-  EXPECT_EQ(with.count["ahead"], with.count["plans"] - 1);  // the rank-0 copy stays
+  EXPECT_EQ(with.count["ahead"], with.count["plans"] - 1);  // the rank-0 copy stays local
   EXPECT_EQ(with.count["forget"], with.count["ahead"]);
   EXPECT_EQ(with.count["execute"], with.count["ahead"]);
   std::istringstream expected(native.text), got(with.text);
@@ -42,8 +42,8 @@ TEST(FftwForms, RemoteRunsAgreeWithNative) {
       ASSERT_EQ(other, word);
       continue;
     }
-    // Largest transform: 60 points of at most 0.7; 100 eps covers FFTW's and the stand-in's
-    // rounding.
+    // The largest transform has 60 points of at most 0.7. 100 eps cover the rounding errors of FFTW
+    // and the stand-in.
     ASSERT_LT(std::abs(std::stod(other) - value), 100 * 2.3e-16 * 60) << label;
   }
   EXPECT_FALSE(got >> other);

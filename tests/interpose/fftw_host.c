@@ -1,4 +1,4 @@
-/* Opens a plugin the way Python opens extension modules: fftw_host PLUGIN. */
+/* Opens a plugin like Python opens extension modules: fftw_host PLUGIN. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

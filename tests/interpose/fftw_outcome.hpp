@@ -1,5 +1,5 @@
 #pragma once
-// Programs under test, run as processes of their own.
+// Runs the programs under test, each in a process of its own.
 
 #include <sys/wait.h>
 
@@ -13,11 +13,11 @@ namespace ob::interpose {
 /// The exit status and the output of a program.
 struct Outcome {
   int status = -1;
-  std::string text;                  ///< without the counts
+  std::string text;                  ///< the output without the counts
   std::map<std::string, int> count;  ///< "made plans=", "count execute=" ...
 };
 
-/// Runs a shell command to its end.
+/// Runs a shell command and waits for its end.
 inline Outcome run(const std::string& command) {
   Outcome outcome;
   std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
@@ -42,7 +42,7 @@ inline Outcome run(const std::string& command) {
   return outcome;
 }
 
-/// The command that runs `program` with `library` in front of it.
+/// Returns the command that runs `program` with `library` preloaded.
 inline std::string preloaded(const std::string& library, const std::string& mode,
                              const std::string& program) {
   return "env LD_PRELOAD=" + library + " OB_STANDIN=" + mode + " " + program;

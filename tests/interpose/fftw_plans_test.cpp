@@ -18,7 +18,7 @@ namespace {
 
 const void* key(std::uintptr_t value) { return reinterpret_cast<const void*>(value); }
 
-// Tables never free their memory; kept where a leak checker finds them.
+// Tables never free their memory. A leak checker finds them in this list.
 FftwPlanTable& new_table() {
   static auto* tables = new std::vector<FftwPlanTable*>;
   return *tables->emplace_back(new FftwPlanTable);
@@ -70,7 +70,7 @@ TEST(FftwPlanTable, CleanupTakesOneProvidersPlans) {
   }
 }
 
-// Oracle: std::unordered_map. Keys close together and few, so that runs form, wrap and close again.
+// Compares with std::unordered_map. Few keys close together make runs form, wrap and close again.
 TEST(FftwPlanTable, AgreesWithAMap) {
   std::mt19937_64 random = test::fresh_random();
   FftwPlanTable& table = new_table();
@@ -98,8 +98,8 @@ TEST(FftwPlanTable, AgreesWithAMap) {
   for (const auto& [k, plan] : oracle) ASSERT_EQ(table.find(k), plan);
 }
 
-// Readers never miss a plan that stays in while others come and go around it, and the shards grow
-// under them.
+// Readers always find a plan that stays in the table, while others come and go around it and the
+// shards grow.
 TEST(FftwPlanTable, ReadersBesideWriters) {
   FftwPlanTable& table = new_table();
   constexpr std::uintptr_t kStaying = 500;
@@ -145,15 +145,15 @@ TEST(FftwPlanTable, ReadersBesideWriters) {
   EXPECT_GE(found, 3000U);
 }
 
-// Entries that move back when others before them go are found all the while. Keys are picked to
-// share one run, by the table's own hash (with another one this test would only be weaker).
+// Readers always find an entry that moves because entries before it are erased. The keys share one
+// run by the table's own hash; with another hash this test is only weaker.
 TEST(FftwPlanTable, ReadersBesideMovingEntries) {
   std::vector<const void*> run;
   for (std::uintptr_t k = 16; run.size() < 30; k += 16) {
     const std::uint64_t hash = k * 0x9E3779B97F4A7C15ULL;
     if (hash >> 60 == 3 && (hash >> 28) % 64 < 2) run.push_back(key(k));
   }
-  constexpr std::size_t kStaying = 6;  // the last ones, behind all that go
+  constexpr std::size_t kStaying = 6;  // the last ones, behind all that are erased
   std::vector<FftwPlan> plans(run.size());
   std::atomic<FftwPlanTable*> current{nullptr};
   std::atomic<bool> stop{false};
@@ -186,7 +186,7 @@ TEST(FftwPlanTable, ReadersBesideMovingEntries) {
 }
 
 #if !defined(__SANITIZE_THREAD__)
-// A child forked while a thread writes can use the table.
+// The table works in a child that is forked while a thread writes.
 TEST(FftwPlanTable, ForkBesideAWriter) {
   FftwPlanTable& table = new_table();
   std::atomic<bool> stop{false};

@@ -1,4 +1,4 @@
-/* Uses FFTW from a library that its program did not load for everyone (RTLD_LOCAL). */
+/* Uses FFTW from a library that its program did not load into the global scope (RTLD_LOCAL). */
 #include <fftw3.h>
 #include <math.h>
 
@@ -14,7 +14,7 @@ __attribute__((visibility("default"))) double plugin_error(void) {
     error = fmax(error, fabs(out[k][1] + sin(2 * 3.14159265358979323846 * k / 16)));
   }
   fftw_destroy_plan(plan);
-  /* Of one point, so unknown to the drop-in library: the copy of this scope must serve it. */
+  /* A transform of one point is unknown to the drop-in library: this scope's FFTW must run it. */
   fftw_complex point = {3, 4}, copy = {0, 0};
   plan = fftw_plan_dft_1d(1, &point, &copy, FFTW_FORWARD, FFTW_ESTIMATE);
   fftw_execute(plan);

@@ -1,4 +1,5 @@
-// Runs ordinary FFTW programs alone and with the entry points preloaded, and compares.
+// Runs ordinary FFTW programs without and with the preloaded entry points, and compares the
+// results.
 
 #include <gtest/gtest.h>
 
@@ -22,8 +23,8 @@ class FftwPreload : public testing::TestWithParam<const char*> {
 constexpr const char* kCases[] = {"basic",     "many",    "new_array", "null",
                                   "lifecycle", "threads", "unfit"};
 
-// Nobody below the gate, everybody local, or every remote run failing: the bits of the native run,
-// NULLs included.
+// Results equal those of the native run bit by bit, including NULLs, in three cases: no transform
+// passes the gate, all run locally, or every remote run fails.
 TEST_P(FftwPreload, LocalRunsAreNativeBitForBit) {
   for (const char* name : kCases) {
     const Outcome native = run(program(name));
@@ -51,8 +52,8 @@ TEST_P(FftwPreload, LocalRunsAreNativeBitForBit) {
   }
 }
 
-// The program compares with the definition of the DFT, so its exit status says whether arrays,
-// strides and in-place rules are right.
+// The program compares its results with the definition of the DFT. Its exit status covers arrays,
+// strides and the rules for transforms in place.
 TEST_P(FftwPreload, RemoteRunsAreRight) {
   for (const char* name : kCases) {
     SCOPED_TRACE(name);

@@ -35,7 +35,7 @@ std::vector<FftwDimension> howmany(const FftwProblem& p) {
 
 using Dims = std::vector<FftwDimension>;
 
-// Hand-computed expectations follow FFTW 3.3 manual sections 4.3, 4.4 and 4.5.
+// The expected values are computed by hand from sections 4.3, 4.4 and 4.5 of the FFTW 3.3 manual.
 
 TEST(Normalise, BasicIsRowMajor) {
   const int n[] = {4, 5, 6};
@@ -232,7 +232,7 @@ TEST(Offload, NineDimensionsDoNotFitALayout) {
 }
 
 // Random problems: the layouts list exactly the elements that nested loops over the caller's
-// arguments touch, in the order howmany first, then dimensions.
+// arguments touch, in the order of the howmany dimensions first, then the others.
 class Gather : public testing::TestWithParam<int> {};
 
 TEST_P(Gather, LayoutAgreesWithLoops) {

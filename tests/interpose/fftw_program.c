@@ -68,7 +68,7 @@ static int points(const problem* p) {
   return product;
 }
 
-/* Where element `linear` (row-major) of transform b lies. */
+/* Returns the place of element `linear` (row-major) of transform b. */
 static int place(const problem* p, int b, int linear, const int* stride, int dist) {
   int at = b * dist;
   for (int i = p->rank; i-- > 0; linear /= p->n[i]) at += linear % p->n[i] * stride[i];
@@ -114,8 +114,8 @@ static double complex definition(const problem* p, const cplx* in, int b, int k)
   return sum;
 }
 
-/* Relative L2 error below 30 eps (FFTW's own accuracy benchmark stays below 1 eps sqrt(log2 N));
- * gaps untouched; out of place the input is as it was. */
+/* Expects a relative L2 error below 30 eps (FFTW's own accuracy benchmark stays below 1 eps
+ * sqrt(log2 N)), untouched gaps and, out of place, an unchanged input. */
 static void check(const char* name, const problem* p, const arrays* a) {
   double error = 0, norm = 0;
   unsigned char* element = calloc(a->size, 1);
@@ -275,8 +275,8 @@ static void new_array_case(void) {
   X(destroy_plan)(plan);
 }
 
-/* New arrays that break FFTW's rules, and outputs that only look like part of the input: always
- * native. */
+/* New arrays that break FFTW's rules, and outputs that only look like a part of the input. All of
+ * these run natively. */
 static void unfit_case(void) {
   const int n[1] = {64};
   problem p = row_major(1, n, -1);

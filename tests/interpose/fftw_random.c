@@ -26,7 +26,7 @@ typedef X(complex) cplx;
 enum { kReals = 16000, kPoison = 77, kMaxRank = 3 };
 enum kind { C2C, R2C, C2R, R2R };
 
-/* One problem; strides and distances in elements of the side they belong to. */
+/* One problem; strides and distances count elements of their own side. */
 typedef struct {
   enum kind kind;
   int split, in_place, sign, flags;
@@ -37,7 +37,7 @@ typedef struct {
   int embedded, inembed[kMaxRank], onembed[kMaxRank]; /* of plan_many */
 } problem;
 
-/* A memory block with the arrays of one call in it. */
+/* A memory block that holds the arrays of one call. */
 typedef struct {
   real* block;
   real *in, *in_i, *out, *out_i; /* _i: imaginary parts of split arrays */
@@ -62,7 +62,7 @@ static int stored(const problem* p, int d, int input) {
   return halved ? p->n[d] / 2 + 1 : p->n[d];
 }
 
-/* Elements a side reaches, if its first one is at 0. */
+/* Returns the number of elements that a side reaches if its first element is at 0. */
 static int reach(const problem* p, int input) {
   int last = 0;
   for (int d = 0; d < p->rank; ++d) {
@@ -89,8 +89,8 @@ static problem random_problem(enum kind kind, int rank) {
   return p;
 }
 
-/* Strides without overlap, dimensions of transform and batch in random order from the fastest on,
- * with gaps. In place both sides get those of the longer elements. */
+/* Sets strides without overlap, with gaps: the dimensions of transform and batch come in random
+ * order from the fastest on. In place, both sides get the strides of the longer elements. */
 static void random_strides(problem* p, int input) {
   int order[kMaxRank + 2], count = p->rank + p->batches;
   for (int i = 0; i < count; ++i) order[i] = i;
@@ -122,13 +122,13 @@ static void guru_strides(problem* p) {
   } else {
     p->in_place = 0;
   }
-  /* Backwards. In one dimension only: FFTW 3.3.10's planner may recurse without end on more. */
+  /* Negative strides in one dimension only: FFTW 3.3.10's planner may recurse forever on more. */
   if (p->rank != 1 || pick(0, 2) != 0) return;
   p->is[0] = -p->is[0];
   if (p->in_place || pick(0, 1)) p->os[0] = -p->os[0];
 }
 
-/* Rows longer than needed, or not; one transform after another or interleaved. */
+/* Rows are exact or longer than needed; transforms follow one another or are interleaved. */
 static void many_side(problem* p, int input, int packed) {
   int* embed = input ? p->inembed : p->onembed;
   int* strides = input ? p->is : p->os;
@@ -157,7 +157,7 @@ static void many_strides(problem* p) {
     p->h_os[0] = p->h_is[0];
     return;
   }
-  /* Rows of reals are padded to the length of the complex ones (Fortran has to say so). */
+  /* Rows of reals are padded to the length of the complex rows (Fortran must state this). */
   (p->kind == R2C ? p->inembed : p->onembed)[p->rank - 1] = 2 * (p->n[p->rank - 1] / 2 + 1);
   int* reals = p->kind == R2C ? p->is : p->os;
   int* complexes = p->kind == R2C ? p->os : p->is;
@@ -165,7 +165,7 @@ static void many_strides(problem* p) {
   *(p->kind == R2C ? p->h_is : p->h_os) = 2 * *(p->kind == R2C ? p->h_os : p->h_is);
 }
 
-/* Row-major as the basic makers have it. */
+/* Sets row-major strides, which the basic makers use. */
 static void basic_strides(problem* p) {
   int in = 1, out = 1;
   const int padded = p->in_place && (p->kind == R2C || p->kind == C2R);
@@ -178,7 +178,7 @@ static void basic_strides(problem* p) {
   }
 }
 
-/* Where element `linear` (row-major, batches slowest) of a side lies; its index goes to `index`. */
+/* Returns the place of element `linear` (row-major, batches slowest) of a side, and its index. */
 static int place(const problem* p, int linear, int input, int* index) {
   int at = 0;
   for (int d = p->rank; d-- > 0; linear /= stored(p, d, input)) {
@@ -210,7 +210,7 @@ static int elements_of(const problem* p, int input) {
   return elements;
 }
 
-/* Spectra of real data: others have no defined inverse. */
+/* Makes the input a spectrum of real data: for others the inverse is not defined. */
 static void fill_half_spectrum(const problem* p, const arrays* a) {
   int points = 1, each = 1, index[kMaxRank] = {0};
   for (int d = 0; d < p->rank; ++d) points *= p->n[d], each *= stored(p, d, 1);
@@ -231,7 +231,7 @@ static void fill_half_spectrum(const problem* p, const arrays* a) {
   }
 }
 
-/* How far a side reaches below its first element. */
+/* Returns how far a side reaches below its first element. */
 static int below(const problem* p, int input) {
   int low = 0;
   for (int d = 0; d < p->rank; ++d) {
@@ -241,7 +241,7 @@ static int below(const problem* p, int input) {
   return low;
 }
 
-/* Arrays in any order and distance. */
+/* Places the arrays in any order and distance. */
 static void random_places(problem* p) {
   int slots[4] = {0, 1, 2, 3};
   for (int i = 4; i-- > 1;) {
@@ -277,8 +277,8 @@ static arrays new_arrays(const problem* p) {
   return a;
 }
 
-/* What c2r leaves of its input is undefined, and with FFTW_DESTROY_INPUT what others leave. Results
- * stay. */
+/* The input is undefined after c2r, and after any transform with FFTW_DESTROY_INPUT. Clears it but
+ * keeps the results. */
 static void wipe_input(const problem* p, const arrays* a) {
   int index[kMaxRank];
   const int inputs = elements_of(p, 1), outputs = elements_of(p, 0);
@@ -306,7 +306,7 @@ static void show(const char* name, const problem* p, const arrays* a) {
 
 #include "fftw_random_makers.h"
 
-/* Executes on the plan's arrays and twice on others, and frees the plan. */
+/* Executes on the plan's arrays and twice on others, then destroys the plan. */
 static void run(const char* maker, problem* p, int fortran) {
   char name[80];
   random_places(p);

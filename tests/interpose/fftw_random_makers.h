@@ -3,7 +3,7 @@
 
 #pragma once
 
-/* FFTW's legacy Fortran interface: everything by reference. */
+/* FFTW's legacy Fortran interface: all arguments are references. */
 #define FORTRAN_PART(name, ...) \
   void F(name##_)(__VA_ARGS__); \
   void F(name##__)(__VA_ARGS__)
@@ -270,7 +270,7 @@ static X(plan) make(const char* maker, problem* p, arrays* a) {
   return make_basic(maker, p, a);
 }
 
-/* Lengths, embeddings and kinds as Fortran has them, fastest dimension first. */
+/* Lengths, embeddings and kinds in Fortran's order: the fastest dimension is first. */
 typedef struct {
   int n[kMaxRank], inembed[kMaxRank], onembed[kMaxRank], kinds[kMaxRank];
 } reversed;

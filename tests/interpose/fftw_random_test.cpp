@@ -1,5 +1,5 @@
-// Random problems of every maker: what leaves gives what the native library gives, in both
-// precisions.
+// Random problems of every maker, in both precisions: remote transforms give the results of the
+// native library.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using ob::interpose::Outcome;
 using ob::interpose::preloaded;
 using ob::interpose::run;
 
-// One printed line: words, and the numbers among them.
+// One printed line: its words and the numbers between them.
 struct Line {
   std::string words;
   std::vector<double> values;
@@ -41,9 +41,9 @@ std::vector<Line> lines_of(const std::string& text) {
   return lines;
 }
 
-// The places of all values, NULLs and the number of untouched elements agree exactly, values to the
-// rounding of transforms of up to 64 points (100 eps of the largest one; FFTW's own accuracy
-// benchmark sees a few eps).
+// The places of all values, NULLs and the number of untouched elements agree exactly. Values agree
+// up to the rounding errors of transforms of up to 64 points (100 eps of the largest value; FFTW's
+// own accuracy benchmark sees a few eps).
 void compare(const Outcome& native, const Outcome& remote, double epsilon) {
   const std::vector<Line> expected = lines_of(native.text);
   const std::vector<Line> got = lines_of(remote.text);
@@ -100,7 +100,7 @@ TEST_P(FftwRandom, RemoteRunsAgreeWithNative) {
     EXPECT_EQ(remote.status, 0);
     EXPECT_EQ(native.count["plans"], remote.count["plans"]);
     EXPECT_GT(native.count["plans"], 0);
-    // Some plans have one point or nothing to do; those that go out do so at all three executes.
+    // Some plans have one point or nothing to do. The others are remote at all three executions.
     EXPECT_GT(remote.count["execute"], 0);
     EXPECT_GE(remote.count["execute"], 3 * (remote.count["ahead"] - remote.count["nulls"]));
     EXPECT_EQ(remote.count["forget"], remote.count["ahead"]);

@@ -1,5 +1,5 @@
-// Takes the place of fft_offload.cpp in the preload tests: decides what OB_STANDIN says and runs
-// transforms by their definitions in long double, through FftTransform alone.
+// Replaces fft_offload.cpp in the preload tests. OB_STANDIN sets its decisions. It computes
+// transforms by their definitions in long double, and uses only FftTransform.
 
 #include <array>
 #include <atomic>
@@ -32,7 +32,7 @@ bool mode_is(const char* wanted) {
   return std::strcmp(mode == nullptr ? "local" : mode, wanted) == 0;
 }
 
-// DFT along one dimension of packed data.
+// A DFT along one dimension of packed data.
 void transform_dimension(std::vector<Value>& data, std::size_t n, std::size_t stride, int sign) {
   std::vector<Value> root(n), line(n);
   for (std::size_t j = 0; j < n; ++j) {
@@ -49,10 +49,10 @@ void transform_dimension(std::vector<Value>& data, std::size_t n, std::size_t st
   }
 }
 
-// The weight of input j in output k.   Source: FFTW 3.3 manual, sections 4.8.2 to 4.8.5
+// Returns the weight of input j in output k.   Source: FFTW 3.3 manual, sections 4.8.2 to 4.8.5
 long double weight(RealTransform kind, std::size_t n, std::size_t j, std::size_t k) {
   const long double pi = std::acos(-1.0L), size = n, x = j, y = k;
-  const long double edge = j == 0 || j == n - 1 ? 1 : 2;  // of REDFT00
+  const long double edge = j == 0 || j == n - 1 ? 1 : 2;  // the ends of REDFT00 count once
   const long double turn = 2 * pi * x * y / size;
   switch (kind) {
     case RealTransform::r2hc:
@@ -117,7 +117,7 @@ void store(const FftTransform& t, const std::vector<Value>& values, void* output
   scatter(std::as_bytes(std::span(packed)), cursor);
 }
 
-// The half of a spectrum that is stored -> all of it: X[-k] = conj(X[k]) over all dimensions.
+// Completes the stored half of a spectrum: X[-k] = conj(X[k]) over all dimensions.
 std::vector<Value> whole_spectrum(const FftPlan& plan, const std::vector<Value>& half) {
   const int last = plan.rank - 1;
   const std::size_t total = points(plan);
@@ -200,7 +200,7 @@ LocalFft::~LocalFft() = default;
 
 }  // namespace ob::interpose
 
-/// For the programs under test, which find it with dlsym.
+/// The programs under test find this function with dlsym.
 extern "C" [[gnu::visibility("default")]] int ob_standin_count(const char* what) noexcept {
   using ob::interpose::g_counts;
   if (std::strcmp(what, "decide") == 0) return g_counts.decide;

@@ -1,4 +1,4 @@
-# FFTW's tests, included by this folder's CMakeLists.txt.
+# FFTW's tests. This folder's CMakeLists.txt includes this file.
 set(fftw_tests ${CMAKE_CURRENT_LIST_DIR})
 add_test(NAME interpose.fftw_table COMMAND ${Python3_EXECUTABLE} -B ${fftw_tests}/fftw_table_test.py)
 set_tests_properties(interpose.fftw_table PROPERTIES LABELS unit TIMEOUT 300)
@@ -13,7 +13,7 @@ if(NOT OUTBOARD_FFTW_LIBRARY OR NOT OUTBOARD_FFTWF_LIBRARY)
   return()
 endif()
 
-# The entry points as a preloadable library, with a stand-in where the connection to a daemon would be.
+# The entry points as a preloadable library, with a stand-in instead of the connection to a daemon.
 add_library(fftw_standin SHARED ${fftw_tests}/fftw_standin.cpp)
 target_link_libraries(fftw_standin PRIVATE ob_fftw_entries ob_fftw ob_entries)
 
@@ -23,7 +23,7 @@ add_executable(fftw_program_single ${fftw_tests}/fftw_program.c)
 target_compile_definitions(fftw_program_single PRIVATE SINGLE)
 target_link_libraries(fftw_program_single PRIVATE ${OUTBOARD_FFTWF_LIBRARY} Threads::Threads m)
 
-# A plugin that brings its own FFTW into a program without one, as Python's wheels do.
+# A plugin that brings its own FFTW into a program without one, like Python's wheels.
 add_library(fftw_plugin MODULE ${fftw_tests}/fftw_plugin.c)
 target_link_libraries(fftw_plugin PRIVATE ${OUTBOARD_FFTW_LIBRARY})
 add_executable(fftw_host ${fftw_tests}/fftw_host.c)
@@ -38,7 +38,7 @@ target_compile_definitions(interpose.fftw_preload PRIVATE
 add_dependencies(interpose.fftw_preload
   fftw_standin fftw_program_double fftw_program_single fftw_host fftw_plugin)
 
-# Hand-picked calls of real, guru and Fortran forms.
+# Calls of real, guru and Fortran forms with chosen arguments.
 add_executable(fftw_forms_program ${fftw_tests}/fftw_forms_program.c)
 target_link_libraries(fftw_forms_program PRIVATE ${OUTBOARD_FFTW_LIBRARY} ${CMAKE_DL_LIBS})
 ob_add_test(interpose.fftw_forms SOURCES ${fftw_tests}/fftw_forms_test.cpp)
@@ -61,7 +61,7 @@ target_compile_definitions(interpose.fftw_random PRIVATE
   OB_RANDOM_SINGLE="$<TARGET_FILE:fftw_random_single>")
 add_dependencies(interpose.fftw_random fftw_standin fftw_random_double fftw_random_single)
 
-# The programs get a sanitized library from LD_PRELOAD, and leave plans to fftw_cleanup on purpose.
+# LD_PRELOAD gives the programs a sanitized library. The programs leave plans to fftw_cleanup on purpose.
 if(OUTBOARD_SANITIZE MATCHES address)
   set_tests_properties(interpose.fftw_preload interpose.fftw_forms interpose.fftw_random PROPERTIES
     ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0")

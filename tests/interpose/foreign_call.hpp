@@ -13,23 +13,23 @@
 
 namespace ob::test {
 
-/// One call. Lengths of workspace are the documented minima unless said otherwise.
+/// One call. Workspaces have the documented minimal lengths unless `lengths` sets others.
 struct ForeignCall {
   static constexpr int kMaxLengths = 4;
   static constexpr std::int64_t kLeast = INT64_MIN;
 
   void* function;
   Problem& problem;
-  void* callback = nullptr;  ///< what is passed for an EXTERNAL
-  int layout = 0;            ///< 0: the problem's
+  void* callback = nullptr;  ///< passed for an EXTERNAL
+  int layout = 0;            ///< 0: the layout of the problem
   std::array<std::int64_t, kMaxLengths> lengths = {kLeast, kLeast, kLeast, kLeast};
 
-  // After the call:
-  std::int64_t info = 0;  ///< what LAPACKE returned
-  /// First elements of the workspaces with a length.
+  // The outputs of the call follow.
+  std::int64_t info = 0;  ///< the value that LAPACKE returned
+  /// The first elements of the workspaces that have a length argument.
   std::array<double, kMaxLengths> first = {};
   std::array<std::int64_t, kMaxLengths> least = {};  ///< the documented minima
-  bool overran = false;                              ///< something was written behind a workspace
+  bool overran = false;                              ///< true: the call wrote behind a workspace
 };
 
 /// The calls of one routine; index 0 with 32-bit integers, 1 with 64-bit ones.
@@ -38,11 +38,12 @@ struct ForeignCalls {
   std::array<Call, 2> fortran;
   std::array<Call, 2> c;             ///< CBLAS, or LAPACKE's high-level form
   std::array<Call, 2> lapacke_work;  ///< nullptr in the BLAS
-  int lengths;                       ///< workspaces with a length
+  int lengths;                       ///< the number of workspaces with a length argument
   bool has_callback;
-  /// Row-major calls stay with the original, by the row itself,
+  /// True: row-major calls always stay with the original.
   bool row_major_stays;
-  /// or if one of these flags (a bit per argument) is ConjTrans in a complex routine.
+  /// Row-major calls stay, too, if one of these flags (a bit per argument) is ConjTrans and
+  /// complex.
   std::uint32_t flipped_trans;
 };
 
@@ -94,7 +95,7 @@ class Passing {
       call_.first[i] = read_first_[i](work_[with_length_[i]].data());
   }
 
-  // For Fortran: everything by reference.
+  // Arguments for Fortran: all are references.
   void* integer(std::int64_t v) { return &integers_.emplace_back(static_cast<Int>(v)); }
   void* dim_at(int i) { return integer(p_.arguments[i].dim); }
   void* ld_at(int i) { return integer(p_.lds[i]); }
@@ -108,7 +109,7 @@ class Passing {
     return &scalars_.back();
   }
 
-  // For C: by value.
+  // Arguments for C: values.
   int layout() const { return call_.layout != 0 ? call_.layout : p_.row_major ? 101 : 102; }
   Int dim(int i) const { return static_cast<Int>(p_.arguments[i].dim); }
   Int ld(int i) const { return static_cast<Int>(p_.lds[i]); }
@@ -123,9 +124,9 @@ class Passing {
     return static_cast<F>(p_.arguments[i].scalar.re);
   }
 
-  /// Memory in place.
+  /// Returns the memory of an operand itself.
   void* data(int i) { return p_.memory[static_cast<std::size_t>(i)].data(); }
-  /// Integers in a copy of the width the function has, with one more behind it.
+  /// Returns a copy of integers with the width that the function has, and a guard behind them.
   void* indices(int i) {
     Indices& moved = indices_.emplace_back();
     moved.argument = static_cast<std::size_t>(i);
@@ -138,7 +139,7 @@ class Passing {
     moved.before = moved.values;
     return moved.values.data();
   }
-  /// Poisoned workspace of that or, if it is more, the asked length, and a little more.
+  /// Returns poisoned workspace of the larger of `least` and the requested length, plus a guard.
   template <class W>
   void* work(std::int64_t least) {
     const std::int64_t length = call_.lengths[std::min(lengths_, call_.lengths.size() - 1)];
@@ -147,7 +148,7 @@ class Passing {
     poison(memory);
     return memory.data();
   }
-  /// The length of the workspace before it. (For n = 0 some formulas say 0; 1 is what all accept.)
+  /// Returns the length of the latest workspace, at least 1: for n = 0 some formulas give 0.
   template <class W>
   std::int64_t length(std::int64_t least) {
     least = std::max<std::int64_t>(1, least);
@@ -159,7 +160,7 @@ class Passing {
   }
   void* callback() const { return call_.callback; }
 
-  /// As expressions of the table want it.
+  /// Returns a flag in upper case, as the expressions of the table need it.
   char upper_flag(int i) const {
     const char c = p_.arguments[i].flag;
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -175,7 +176,7 @@ class Passing {
       std::memcpy(data(i), &value, sizeof value);
     }
   }
-  /// The first element of the k-th workspace is the result i.
+  /// Copies the first element of the k-th workspace to result i.
   template <class W>
   void take_first(int i, std::size_t k) {
     W value;

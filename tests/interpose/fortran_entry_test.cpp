@@ -1,4 +1,4 @@
-// Every Fortran entry point under a preloaded stand-in, against the library itself.
+// Calls every Fortran entry point under a preloaded stand-in, and compares it with the library.
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@ namespace {
 constexpr int kLegalRounds = 40;
 constexpr int kIllegalRounds = 8;
 
-// Half of the calls as a daemon makes them (the best workspace, after a query), half with the least
-// workspace there may be and flags in lower case, which are as good.
+// Half of the calls are made like those of a daemon, with the best workspace after a query. The
+// other half have the smallest legal workspace and flags in lower case, which are legal, too.
 void call(std::size_t routine, void* function, Problem& problem, bool least) {
   if (!least) {
     cpu::thunks()[routine].thunk(function, problem.arguments);
@@ -36,14 +36,14 @@ std::int64_t largest_of(const Descriptor& routine, int round) {
   return round + 2 < kLegalRounds ? 12 : routine.library == Library::blas ? 40 : 24;
 }
 
-// Both runs of one problem; the entry's, and where it went, must be right.
+// Runs one problem with the library and with the entry. Checks the result and where it ran.
 void compare(std::size_t routine, void* native, void* entry, const Problem& given, bool least) {
   Problem expected = given;
   Problem actual = given;
   g_xerbla_calls = 0;
   call(routine, native, expected, least);
   const int reported = g_xerbla_calls;
-  // (The reference's gelsd hands nrhs = 0 on to a routine that does not allow it.)
+  // (The reference's gelsd passes nrhs = 0 to a routine that does not allow it.)
   ASSERT_TRUE(reported == 0 || given.routine->trivial(given.arguments))
       << "the library refuses a legal call: " << given.text();
   g_xerbla_calls = 0;
@@ -86,13 +86,13 @@ TEST(FortranEntry, EveryRoutineAndAffixMatchesTheLibrary) {
   EXPECT_EQ(g_shared > 0, mode_is("share"));
 }
 
-// Zeroes a matrix that is factored: no factors, no inverse, no Cholesky factor of B.
+// Sets a factored matrix to zero: then there are no factors, no inverse, no Cholesky factor of B.
 bool make_singular(Problem& p, std::mt19937_64& random) {
   const bool pencil = p.has("b") && !p.has("nrhs");
   const char* name = pencil && uniform(random, 0, 1) == 1 ? "b" : "a";
   if (!p.has(name) || !p.has("info")) return false;
   const Operand& o = p.operand(name);
-  // Divided by zero, results would be any NaN; without a right-hand side pencils have any vectors.
+  // Division by zero would give arbitrary NaNs, and ggev on such pencils arbitrary vectors.
   if (!(o.written || o.consumed) || p.routine->base == "ggev") return false;
   for (std::uint64_t j = 0; j < o.cols; ++j) {
     for (std::uint64_t i = 0; i < o.rows; ++i) {
@@ -120,7 +120,7 @@ TEST(FortranEntry, InfoOfSingularMatricesIsTheLibrarys) {
   EXPECT_GT(failed, 50);
 }
 
-// Calls `function`; true if the handler's exception came through.
+// Calls `function`; returns true if the handler's exception passed through it.
 bool throws(std::size_t routine, void* function, Problem& problem) {
   try {
     call(routine, function, problem, true);
@@ -144,7 +144,7 @@ TEST(FortranEntry, IllegalCallsReachTheLibrarysErrorHandler) {
       g_xerbla_throws = round % 2 == 1;
       g_xerbla_calls = 0;
       const bool expect_throw = throws(index_of(routine), native, expected);
-      // OpenBLAS is generous about leading dimensions of nothing.
+      // OpenBLAS accepts some illegal leading dimensions of empty matrices.
       const int expected_calls = g_xerbla_calls;
       g_xerbla_calls = 0;
       EXPECT_EQ(throws(index_of(routine), entry, actual), expect_throw) << given.text();
@@ -156,7 +156,7 @@ TEST(FortranEntry, IllegalCallsReachTheLibrarysErrorHandler) {
     }
     g_xerbla_throws = false;
   });
-  // A library that was loaded bound to itself first does not see the program's handler.
+  // A library that was bound to its own handler when it was loaded does not call the program's.
   if (environment("OB_HANDLER_HIDDEN").empty()) {
     EXPECT_GT(reported, 100);
   }

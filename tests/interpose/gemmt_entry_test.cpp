@@ -1,5 +1,6 @@
-// gemmt and gemmtr in every affix, calling convention and layout under a preloaded stand-in,
-// against their definition: the library that all other rows are compared with lacks them.
+// Calls gemmt and gemmtr in every affix, calling convention and layout under a preloaded stand-in,
+// and compares them with their definition. The library that all other rows are compared with lacks
+// them.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +18,7 @@ Value element(const Problem& p, std::string_view name, std::uint64_t i, std::uin
   return trans == 'C' ? std::conj(v) : v;
 }
 
-// The result that the routine has for `given`: alpha op(A) op(B) + beta C, in one triangle.
+// Returns the result for `given`: alpha op(A) op(B) + beta C in one triangle.
 Problem defined(const Problem& given) {
   Problem result = given;
   const Operand& c = given.operand("c");
@@ -39,7 +40,7 @@ Problem defined(const Problem& given) {
 
 struct Family {
   const char* pattern;
-  std::size_t integers;  // index into ForeignCalls
+  std::size_t integers;  // the index into ForeignCalls
   bool cblas;
 };
 constexpr Family kFamilies[] = {
@@ -66,7 +67,7 @@ TEST(GemmtEntry, EveryAffixAndLayoutComputesTheDefinition) {
       void* entry = bound(name.c_str());
       ASSERT_NE(entry, nullptr) << name;
       for (int round = 0; round < 20; ++round) {
-        // There may be no original that trivial calls could go to.
+        // There may be no original for trivial calls, so the calls are not trivial.
         const Problem given = random_work(routine, random, 12, family.cblas && round % 2 == 1);
         Problem actual = given;
         ForeignCall call{entry, actual};

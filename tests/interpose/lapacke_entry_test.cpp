@@ -1,4 +1,5 @@
-// Every LAPACKE entry point under a preloaded stand-in, both layouts, against LAPACKE itself.
+// Calls every LAPACKE entry point under a preloaded stand-in, in both layouts, and compares it with
+// LAPACKE.
 
 #include <gtest/gtest.h>
 
@@ -17,14 +18,14 @@ constexpr int kIllegalRounds = 8;
 // One row in one affix.
 struct Row {
   const Descriptor& routine;
-  bool work;         // LAPACKE's middle level, which does not look for NaN
-  bool native_work;  // what the entry is compared with is of that level
+  bool work;         // LAPACKE's middle level, which does not check for NaN
+  bool native_work;  // the level of the function that the entry is compared with
   void* native;
   void* entry;
 };
 
-// Calls `body` for every row in every affix. Functions that LAPACKE crashes in can be compared with
-// their middle-level forms, as long as no call goes to the original.
+// Calls `body` for every row in every affix. Functions in which LAPACKE crashes are compared with
+// their middle-level forms, but only if no call goes to the original.
 template <class Body>
 void for_each_entry(bool all_calls_go_out, Body body) {
   Natives natives(lapacke_library());
@@ -56,8 +57,8 @@ void run(ForeignCall& call, bool work, std::size_t integers) {
   EXPECT_FALSE(call.overran) << call.problem.text();
 }
 
-// LAPACKE 3.11 leaves row-major B as it was where the routine scales it (FACT = 'E'), other than
-// documented.
+// LAPACKE 3.11 does not update row-major B if the routine scales it (FACT = 'E'). The documentation
+// says that it does.
 void forgive_unscaled_rhs(const Problem& given, const Problem& actual, Problem& expected) {
   if (!given.row_major || given.flag("fact") != 'E') return;
   std::vector<unsigned char>& b = expected.memory[expected.operand("b").argument];
@@ -72,7 +73,7 @@ struct Outcome {
   std::string wrong;
 };
 
-// Runs the library's function and the entry, and compares; the library's has 32-bit integers.
+// Runs the library's function, with 32-bit integers, and the entry, and compares the results.
 Outcome run_both(const Row& row, const Problem& given, int layout = 0) {
   Outcome outcome{given, given, 0, {}};
   ForeignCall of_library{row.native, outcome.expected};
@@ -93,25 +94,25 @@ TEST(LapackeEntry, EveryRoutineAffixAndLayoutMatchesTheLibrary) {
     for (int round = 0; round < kLegalRounds; ++round) {
       const std::int64_t largest = round + 2 < kLegalRounds ? 12 : 24;
       const bool row_major = round % 2 == 1;
-      // Trivial calls go to the original. With 64-bit integers there is none.
+      // Trivial calls go to the original. No original has 64-bit integers.
       const bool has_original = wide() == 0 && row.work == row.native_work;
       const Problem given =
           random_lapacke_problem(row.routine, random, largest, row_major, has_original);
       const Counted counted(row.routine);
       const Outcome outcome = run_both(row, given);
-      // (LAPACKE 3.11 takes the 0 that sytrf answers a query with for n = 0 as a length.)
+      // (For n = 0 sytrf answers a query with 0, and LAPACKE 3.11 uses it as a length.)
       ASSERT_TRUE(outcome.info == 0 || row.routine.trivial(given.arguments))
           << "the library refuses a legal call with " << outcome.info << ": " << given.text();
       counted.expect(given, outcome.expected);
       if (counted.went_out()) expect_only_results(given, outcome.actual);
-      // LAPACKE brings row-major scratch memory home even if a quick return has not written it.
+      // LAPACKE copies row-major scratch memory back even if a quick return has not written it.
       if (row_major && row.routine.trivial(given.arguments)) continue;
       ASSERT_TRUE(outcome.wrong.empty()) << outcome.wrong;
     }
   });
 }
 
-// Puts a NaN into one element that is read, or into a real number; false if there is none.
+// Puts a NaN into an input element, or into a real number; returns false if there is none.
 bool put_nan(Problem& p, std::mt19937_64& random) {
   std::vector<std::pair<std::size_t, std::array<std::uint64_t, 2>>> places;
   for (std::size_t i = 0; i < p.routine->kinds.size(); ++i) {
@@ -143,7 +144,7 @@ bool put_nan(Problem& p, std::mt19937_64& random) {
 }
 
 TEST(LapackeEntry, NanIsRefusedAsTheLibraryRefusesIt) {
-  if (wide() == 1) return;  // such calls are the original's, and there is no ILP64 LAPACKE
+  if (wide() == 1) return;  // these calls go to the original, and there is no ILP64 LAPACKE
   auto random = fresh_random();
   int refused = 0;
   for_each_entry(false, [&](const Row& row) {
@@ -163,7 +164,7 @@ TEST(LapackeEntry, NanIsRefusedAsTheLibraryRefusesIt) {
 }
 
 TEST(LapackeEntry, IllegalCallsGetTheLibrarysInfo) {
-  if (wide() == 1) return;  // as above
+  if (wide() == 1) return;  // for the same reason
   auto random = fresh_random();
   int refused = 0;
   for_each_entry(false, [&](const Row& row) {
@@ -173,13 +174,14 @@ TEST(LapackeEntry, IllegalCallsGetTheLibrarysInfo) {
       if (!lapacke_is_sound(given)) continue;
       const Counted counted(row.routine);
       const Outcome outcome = run_both(row, given, round == 0 ? 55 : 0);
-      // (LAPACKE takes lda = 0 of an empty row-major matrix, and calls LAPACK with another.)
+      // (LAPACKE accepts lda = 0 of an empty row-major matrix, and calls LAPACK with another
+      // value.)
       if (outcome.info < 0 && !given.row_major) counted.expect_none();
       if (outcome.info < 0) {
         EXPECT_FALSE(counted.went_out()) << given.text();
       }
-      // A refused row-major call may bring scratch memory home that nobody has written, and gesvx
-      // its workspace.
+      // After a refused row-major call LAPACKE may copy unwritten scratch memory back. gesvx does
+      // the same with its workspace.
       if (!given.row_major && row.routine.base != "gesvx") {
         EXPECT_TRUE(outcome.wrong.empty()) << outcome.wrong;
       }

@@ -1,6 +1,6 @@
-// Few elements that lie far apart, so that positions need more than 32 bits: leading dimensions
-// beyond 2^31 under ILP64 names, and products of dimension and leading dimension beyond 2^31 under
-// LP64 names. The memory is mapped, but hardly any of it is ever touched.
+// Matrices with few elements that lie far apart, so that positions need more than 32 bits: leading
+// dimensions beyond 2^31 under ILP64 names, and products of dimension and leading dimension beyond
+// 2^31 under LP64 names. The memory is mapped, but only few pages are touched.
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kSize = 3;
 
-// A 3 x 3 matrix whose rows (or columns) lie `ld` elements apart. What lies between is 0 until
-// somebody writes it; a few elements next to the matrix are NaN.
+// A 3 x 3 matrix whose rows (or columns) lie `ld` elements apart. Unwritten memory between them is
+// 0; a few elements next to the matrix are NaN.
 class Far {
  public:
   Far(std::int64_t ld, bool row_major) : ld_(ld), row_major_(row_major) {
@@ -39,7 +39,7 @@ class Far {
   }
   /// Element k of a vector with increment ld.
   float& operator[](std::int64_t k) { return data_[ld_ > 0 ? k * ld_ : (kSize - 1 - k) * -ld_]; }
-  /// True if the neighbours of each line's `used` elements are still NaN.
+  /// Returns true if the neighbours of each line's `used` elements are still NaN.
   bool has_untouched_gaps(std::int64_t used = kSize) const {
     for (std::int64_t line = 0; line < kSize; ++line) {
       const float* first = data_ + line * std::abs(ld_);
@@ -79,7 +79,7 @@ Function entry(const char* name) {
 
 void expect_out(const Counted& counted) { EXPECT_EQ(counted.went_out(), mode_is("compute")); }
 
-// C := A B, C not read.
+// C := A B without reading C.
 template <class Call>
 void check_product(std::int64_t ld, bool row_major, Call call) {
   auto random = fresh_random();
@@ -158,14 +158,14 @@ TEST(LargeEntry, IncrementsOfBothSigns) {
   EXPECT_TRUE(y.has_untouched_gaps(1));
 }
 
-// A is diagonally dominant, so that nothing is exchanged: A = L U.
+// A is diagonally dominant, so that no rows are exchanged: A = L U.
 void expect_factors(Far& a, const Small& before, const std::array<std::int64_t, kSize>& pivots) {
   for (std::int64_t i = 0; i < kSize; ++i) {
     EXPECT_EQ(pivots[i], i + 1);
     for (std::int64_t j = 0; j < kSize; ++j) {
       float sum = 0;
       for (std::int64_t k = 0; k <= std::min(i, j); ++k) sum += (k == i ? 1.0F : a(i, k)) * a(k, j);
-      EXPECT_NEAR(sum, before[i][j], 1e-4) << i << "," << j;  // of 40, that is 20 eps
+      EXPECT_NEAR(sum, before[i][j], 1e-4) << i << "," << j;  // 20 eps of 40
     }
   }
   EXPECT_TRUE(a.has_untouched_gaps());
@@ -188,7 +188,7 @@ TEST(LargeEntry, FactorisationInPlace) {
   expect_factors(a, before, pivots);
 }
 
-// Through column-major scratch memory. There is no ILP64 LAPACKE to run it without us.
+// This runs through column-major scratch memory. There is no original ILP64 LAPACKE.
 TEST(LargeEntry, RowMajorLapacke) {
   if (!mode_is("compute")) return;
   using Getrf =

@@ -1,5 +1,5 @@
-// Which original a call gets, in a program without any BLAS into which plugins bring their own:
-// RTLD_NEXT finds nothing there. Runs under the preloaded stand-in.
+// Tests the choice of the original that a call gets, in a program without a BLAS whose plugins
+// bring their own: RTLD_NEXT finds none there. Runs under the preloaded stand-in.
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST(OriginalScopesDeathTest, AnAbsentOriginalIsNamed) {
                "outboard: symbol lookup error: no loaded library has 'zherk_'");
 }
 
-// 111 and 112: the library's number, and both hidden lengths as they were passed.
+// The result is the library's number plus 110: it shows that both hidden lengths passed unchanged.
 TEST(OriginalScopes, EachPluginKeepsItsOwnLibrary) {
   void* first = open(OB_PLUGIN_1);
   EXPECT_EQ(function_of<double (*)()>(first, "constructed")(), 111);
@@ -59,19 +59,19 @@ TEST(OriginalScopes, EachPluginKeepsItsOwnLibrary) {
         EXPECT_EQ(run(first), 111);
         EXPECT_EQ(run(second), 112);
         if (t != 0) continue;
-        EXPECT_EQ(call_from_here(), 111);  // no scope of its own: the first library that has it
+        EXPECT_EQ(call_from_here(), 111);  // no scope of its own: the first library
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(calls(), 0);  // nothing tells the size of integers, so all went through unread
+  EXPECT_EQ(calls(), 0);  // unknown size of integers: calls pass unread
 
-  // The second library in the global scope is nobody's business who has one already.
+  // A second library in the global scope does not affect a plugin that has its own library.
   open(OB_BLAS_2, RTLD_NOW | RTLD_GLOBAL);
   EXPECT_EQ(run(first), 111);
   EXPECT_EQ(call_from_here(), 111);
 
-  // Unloading and loading again: no stale address is called.
+  // After unloading and reloading, no stale address is called.
   dlclose(first);
   EXPECT_EQ(call_from_here(), 111);
   EXPECT_EQ(run(open(OB_PLUGIN_1)), 111);

@@ -1,5 +1,5 @@
-/* A BLAS of one function, which answers with its own number. It has nothing that tells the size of
-   its integers, so its calls must come through untouched. */
+/* A BLAS with one function, which returns the library's own number. Nothing shows the size of its
+ * integers, so its calls must pass unchanged. */
 #include <stddef.h>
 
 void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,

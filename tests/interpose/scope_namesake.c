@@ -1,4 +1,4 @@
-/* Functions that share an alias's name and nothing else. */
+/* Functions that have the same name as an alias and do something else. */
 
 double dgemm(double a, int b, float c, double d, long e, double f, int g, int h, int i, int j,
              int k) {

@@ -1,4 +1,4 @@
-/* Calls the dgemm_ of the library it is linked to, from its constructor on. */
+/* Calls the dgemm_ of the library that it is linked to. The first call is in its constructor. */
 #include <stddef.h>
 
 void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*,

@@ -1,5 +1,5 @@
 #pragma once
-// Legal calls made illegal.
+// Turns legal calls into illegal ones.
 
 #include <algorithm>
 
@@ -9,8 +9,8 @@
 namespace ob::test {
 
 /// Makes one flag, dimension, leading dimension or increment of a legal call illegal. (An increment
-/// of 0 is illegal at level 2 and means something to some of level 1; one below 0 means something
-/// only to newer versions of others. Devices know neither.)
+/// of 0 is illegal at level 2 and legal in some routines of level 1. A negative one is legal only
+/// in newer versions of some others. Devices support neither.)
 inline void spoil(Problem& p, std::mt19937_64& random) {
   std::int64_t lds[kMaxArguments];
   std::copy_n(p.lds, kMaxArguments, lds);
@@ -21,15 +21,15 @@ inline void spoil(Problem& p, std::mt19937_64& random) {
     const std::size_t i = uniform<std::size_t>(random, 0, p.routine->kinds.size() - 1);
     const Kind kind = p.routine->kinds[i];
     if (kind == Kind::flag) p.arguments[i].flag = "XQ"[uniform(random, 0, 1)];
-    // Some dimensions (il) are legal with any value for some routines.
+    // Some dimensions (il) are legal with any value in some routines.
     if (kind == Kind::dim) p.arguments[i].dim = p.routine->argument_names[i] == "itype" ? 4 : -1;
     if (kind == Kind::matrix) p.lds[i] = lds[i] = 0;
-    if (kind == Kind::strided) p.lds[i] = lds[i] = uniform(random, -1, 0);  // -1: to some
+    if (kind == Kind::strided) p.lds[i] = lds[i] = uniform(random, -1, 0);  // -1: for some
   }
   p.point();
 }
 
-/// True if there is something to spoil.
+/// Returns true if the routine has an argument that spoil() can change.
 inline bool can_spoil(const Descriptor& routine) {
   for (const Kind kind : routine.kinds) {
     if (kind <= Kind::dim || has_ld(kind)) return true;

@@ -24,7 +24,7 @@ inline int done_of(std::size_t routine) { return counter("standin_done_of", rout
 
 inline bool mode_is(const char* mode) { return std::strcmp(std::getenv("OB_STANDIN"), mode) == 0; }
 
-/// The function a program would call under this name.
+/// Returns the function that a program calls under this name.
 inline void* bound(const char* name) { return dlsym(RTLD_DEFAULT, name); }
 
 }  // namespace ob::test

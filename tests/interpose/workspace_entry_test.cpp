@@ -1,5 +1,5 @@
-// Workspace and callbacks of Fortran and of LAPACKE's middle-level entries under a preloaded
-// stand-in: what devices know nothing of must be as with the library itself.
+// Tests workspace and callbacks of Fortran and of LAPACKE's middle-level entries under a preloaded
+// stand-in. Devices do not get these arguments; they must behave as in the library itself.
 // OB_ABI: fortran or lapacke_work.
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ struct Row {
   int lengths;
 };
 
-// Calls `body` for every row that `chosen` wants.
+// Calls `body` for every row that `chosen` accepts.
 template <class Chosen, class Body>
 void for_each_row(Chosen chosen, Body body) {
   Natives natives(library());
@@ -70,18 +70,18 @@ struct Both {
   Both(const Both&) = delete;
   Both& operator=(const Both&) = delete;
 
-  // Runs both and expects that they end alike.
+  // Runs both and expects the same outcome.
   void run_and_compare(const Problem& given) {
     g_xerbla_calls = 0;
     run(native);
     const int reported = g_xerbla_calls;
     g_xerbla_calls = 0;
     run(entry);
-    if (is_fortran()) {  // else the library has a handler of its own
+    if (is_fortran()) {  // otherwise the library has its own handler
       EXPECT_EQ(g_xerbla_calls, reported) << given.text();
     }
     EXPECT_EQ(entry.info, native.info) << given.text();
-    // A refused row-major call may bring scratch memory home that nobody has written.
+    // After a refused row-major call LAPACKE may copy unwritten scratch memory back.
     if (given.row_major && native.info < 0) return;
     const std::string wrong = difference(given, expected, actual);
     EXPECT_TRUE(wrong.empty()) << wrong;
@@ -99,7 +99,7 @@ TEST(WorkspaceEntry, QueriesInAnyLengthAreTheLibrarys) {
   auto random = fresh_random();
   int queries = 0;
   for_each_row(has_lengths, [&](const Row& row) {
-    for (int which = 0; which <= row.lengths; ++which) {  // one after the other, then all
+    for (int which = 0; which <= row.lengths; ++which) {  // each length alone, then all together
       const Problem given = any_problem(row, random);
       Both both(row, given);
       for (int i = 0; i < row.lengths; ++i) {
@@ -130,7 +130,7 @@ TEST(WorkspaceEntry, TooShortWorkspaceReachesTheErrorHandler) {
       ForeignCall measure{row.native, measured};
       for (int i = 0; i < row.lengths; ++i) measure.lengths[i] = -1;
       run(measure);
-      // The reference's gelsy accepts less than is documented, and then its geqp3 fails.
+      // The reference's gelsy accepts less than the documented minimum, and then its geqp3 fails.
       const bool trap = row.routine.base == "gelsy";
       both.native.lengths[which] = both.entry.lengths[which] = trap ? 0 : measure.least[which] - 1;
       const Counted counted(row.routine);
@@ -139,13 +139,13 @@ TEST(WorkspaceEntry, TooShortWorkspaceReachesTheErrorHandler) {
       refused += both.native.problem.info() < 0 ? 1 : 0;
     }
   });
-  // Not all: some documented minima are not tight.
+  // Some documented minima are larger than needed, so not all calls are refused.
   EXPECT_GT(refused, 60);
 }
 
-// The least workspace is enough for the entry, and a longer one is as good. Afterwards it begins
-// with what the original says it likes best: programs read it there, and it was not the original
-// that ran.
+// The smallest workspace is enough for the entry, and a longer one works, too. After the call its
+// first element is the best length of the original, which programs read there even if a device ran
+// the call.
 TEST(WorkspaceEntry, LeastIsEnoughAndBeginsWithTheBestLength) {
   auto random = fresh_random();
   for_each_row(has_lengths, [&](const Row& row) {
@@ -170,7 +170,7 @@ TEST(WorkspaceEntry, LeastIsEnoughAndBeginsWithTheBestLength) {
   });
 }
 
-// Real routines pass two addresses to it. Complex routines pass one, and the second has no value.
+// Real routines pass two addresses to this callback. Complex routines pass one.
 int g_selections = 0;
 template <class Real>
 std::int64_t select(const Real* part, const void*) {

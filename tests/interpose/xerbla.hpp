@@ -1,5 +1,5 @@
 #pragma once
-// The program's own error handler, as testers and interpreters have it.
+// The program's own error handler, like that of testers and interpreters.
 
 #include <cstddef>
 #include <stdexcept>
