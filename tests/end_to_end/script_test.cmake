@@ -1,7 +1,7 @@
 include_guard()
 
-# ob_add_script_test(<name> <script> [ARGUMENTS ...] [LABELS ...] [TIMEOUT <s>]): a Python script on
-# harness.py as a ctest entry. Missing optional software makes it skip, by exit status.
+# ob_add_script_test(<name> <script> [ARGUMENTS ...] [LABELS ...] [TIMEOUT <s>]): a Python script on harness.py as a ctest entry. Its exit
+# status says that optional software is missing: then ctest skips it.
 function(ob_add_script_test name script)
   cmake_parse_arguments(arg "" "TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)

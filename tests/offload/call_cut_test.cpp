@@ -1,4 +1,4 @@
-// Which calls travel in panels, and what the decision is told of them.
+// Tests the choice of calls that are sent in panels, and the work that the decision gets for them.
 
 #include "offload/call_cut.hpp"
 
@@ -50,11 +50,11 @@ TEST(CallCut, LargeCallsLeaveCHere) {
 
 TEST(CallCut, ShortEdgesAreNotCut) {
   EXPECT_FALSE(Given("dgemm", {{"m", 600}, {"n", 600}, {"k", 511}}).bytes());
-  // what is cut has 512, the other edge 128
+  // the edge that is cut has 512, the other one 128
   EXPECT_TRUE(Given("dsyr2k", {{"n", 512}, {"k", 128}}).bytes());
   EXPECT_FALSE(Given("dsyr2k", {{"n", 511}, {"k", 5000}}).bytes());
   EXPECT_FALSE(Given("dsyr2k", {{"n", 5000}, {"k", 127}}).bytes());
-  // either operand may be the one that is cut
+  // either operand may be cut
   EXPECT_TRUE(Given("dtrsm", {{"m", 128}, {"n", 512}}).bytes());
   EXPECT_TRUE(Given("dtrsm", {{"m", 512}, {"n", 128}}).bytes());
   EXPECT_FALSE(Given("dtrsm", {{"m", 511}, {"n", 511}}).bytes());

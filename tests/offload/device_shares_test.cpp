@@ -1,4 +1,4 @@
-// How many devices calls are worth.
+// Tests the number of devices for which a call is worth it.
 
 #include "offload/device_shares.hpp"
 
@@ -58,7 +58,7 @@ TEST(DeviceShares, ComputingIsWorthAllOfThem) {
 }
 
 TEST(DeviceShares, AFullLinkIsWorthNoMore) {
-  // 12 us of flops per 100 us of link: one device behind the link has it full
+  // 12 us of flops per 100 us of transfer: one device behind the link uses the full link
   EXPECT_EQ(Given("dgemm", 2000).choose(equal(4, 60 * kTera, 10 * kGbit, false)).size(), 1u);
   EXPECT_EQ(Given("dtrsm", 500).choose(equal(4, 60 * kTera, 10 * kGbit, false)).size(), 1u);
 }
@@ -105,7 +105,8 @@ TEST(DeviceShares, AFasterDeviceGetsMore) {
 }
 
 TEST(DeviceShares, MemoryIsAReasonByItself) {
-  // In tiles of a quarter of the operands much travels twice; two such devices send less each.
+  // With tiles of a quarter of the operands much data is sent twice. Two such devices send less
+  // each.
   const std::uint64_t little = std::uint64_t{3} * 8000 * 8000 * 8 / 16;
   const std::vector<Candidate> devices{device(60 * kTera, 100 * kGbit, 0, little),
                                        device(60 * kTera, 100 * kGbit, 1, little)};

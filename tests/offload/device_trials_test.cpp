@@ -8,7 +8,7 @@
 namespace ob::offload {
 namespace {
 
-// Calls that take what `truth` says of 1, 2, 3 ... devices; the numbers that they ran on.
+// Runs calls that take the times in `truth` on 1, 2, 3 ... devices. Returns the numbers of devices.
 std::vector<std::size_t> play(DeviceTrials& trials, std::span<const double> truth, int calls) {
   std::vector<std::size_t> ran;
   for (int i = 0; i < calls; ++i) {
@@ -46,7 +46,7 @@ TEST(DeviceTrials, TheBestRunOfEachCounts) {
   for (const double seconds : {9.0, 1.0}) trials.took(trials.next(), seconds);
   for (const double seconds : {7.0, 0.5}) trials.took(trials.next(), seconds);
   EXPECT_EQ(trials.next(), 2u);
-  // Others may run too: some devices are missing today.
+  // A call may run on another number: some devices may be missing.
   trials.took(3, 0.001);
   EXPECT_EQ(trials.next(), 2u);
 }

@@ -34,7 +34,7 @@ std::unique_ptr<Device> processor(unsigned corrupt = 0) {
   return test::require(cpu::create({.memory_bytes = 1 << 28, .threads = 1, .corrupt = corrupt}));
 }
 
-// C = A B, computed by a loop as well.
+// C = A B, with a loop for comparison.
 class Product {
  public:
   explicit Product(std::uint64_t seed) : a_(elements()), b_(elements()), c_(elements(), kPoison) {
@@ -91,7 +91,7 @@ class EngineTest : public testing::Test {
   }
   ~EngineTest() override { std::filesystem::remove_all(folder_); }
 
-  // Settings of an engine that sends everything it may, with a report of its own.
+  // Settings of an engine that sends every call it may, with a report of its own.
   Config sending_to(const InProcessDaemon& daemon, const std::string& name) {
     Config config;
     config.mode = Mode::remote;
@@ -102,7 +102,7 @@ class EngineTest : public testing::Test {
     return config;
   }
 
-  // The report of that name, as another process sees it.
+  // Returns the report of that name, as another process sees it.
   const ReportBlock& report(const std::string& name) {
     const std::string file =
         folder_ + "/" + name + "/report." + std::to_string(::getpid()) + ".bin";
@@ -165,7 +165,7 @@ TEST_F(EngineTest, EachHasItsOwnModeRoutinesAccuracyAndReport) {
   }
 }
 
-// The daemon's results are wrong: only the engine that checks them notices.
+// The daemon's results are wrong: only the engine that checks them detects this.
 TEST_F(EngineTest, OnlyTheOneThatVerifiesRefusesWrongResults) {
   InProcessDaemon daemon(Transport::shm, test::one(processor(1)));
   Config checked = sending_to(daemon, "verifies");
@@ -214,7 +214,7 @@ TEST_F(EngineTest, EachLearnsForItself) {
   const Product product(7);
   const CallDecision decision = knows.decide(product.call());
   EXPECT_FALSE(decision.remote);
-  knows.count_local(test::dgemm(), decision, 0);  // it took since the machine started
+  knows.count_local(test::dgemm(), decision, 0);  // started at time 0, so it took very long
   const auto answer = knows.explain("dgemm", "48", nullptr);
   ASSERT_TRUE(answer.ok());
   EXPECT_NE(answer->find("local_from observed"), std::string::npos) << *answer;

@@ -1,4 +1,4 @@
-// Plans are made once per shape, and again when what is known has changed.
+// Plans are made once per shape, and again when the measured values have changed.
 
 #include "offload/factor_plans.hpp"
 
@@ -57,7 +57,7 @@ TEST(FactorPlans, StayWhileRatesMoveALittle) {
   EXPECT_EQ(plans.choose(shape, model_of(4, 1e11, 1e10)).seconds, first.seconds);
 }
 
-// One device that overlaps nothing is worse than its blocks would be.
+// If one device takes longer alone than in the model of blocks, several devices are better.
 TEST(FactorPlans, OneDeviceTakesWhatItTakesAlone) {
   const FactorShape shape{FactorShape::Kind::cholesky, 4096, 4096};
   const ExchangeModel model = model_of(4, 5e10, 1.2e8);

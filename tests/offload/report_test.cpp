@@ -30,7 +30,7 @@ class ReportTest : public testing::Test {
     s.mode = Mode::remote;
     return s;
   }
-  // As a reader in another process sees it.
+  // Reads the report like another process does.
   const ReportBlock* block() {
     const int fd = ::open(file_.c_str(), O_RDONLY);
     if (fd < 0) return nullptr;

@@ -38,7 +38,7 @@ class TraceTest : public testing::Test {
 TEST_F(TraceTest, ASpanIsOneEvent) {
   Trace trace(folder_ + "/trace.json");
   ASSERT_TRUE(trace.wanted());
-  // Whatever decimal sign the program's locale has (if that locale is installed here).
+  // The decimal sign of the program's locale must not matter (if that locale is installed here).
   (void)std::setlocale(LC_NUMERIC, "de_DE.UTF-8");
   trace.span("dgemm", "remote", 1'234'567'890'123, 1'234'567'891'180, 42);
   (void)std::setlocale(LC_NUMERIC, "C");

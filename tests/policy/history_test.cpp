@@ -10,20 +10,20 @@
 namespace ob::policy {
 namespace {
 
-// A program that makes the same call again and again; what it really takes is known here only.
+// A program that repeats the same call. Only this struct knows the real times.
 struct World {
   double local_s = 0;
-  double remote_first_s = 0;  ///< the first call over there in a row
-  double remote_s = 0;        ///< the next ones
+  double remote_first_s = 0;  ///< the first remote call in a row
+  double remote_s = 0;        ///< the next remote calls
   double noise = 0;           ///< relative, uniform
 };
 
 struct Tally {
   double spent_s = 0;
-  double best_s = 0;  ///< of the better side, for ever
+  double best_s = 0;  ///< always on the better side
   int remote = 0;
   int tried = 0;
-  int last_remote = 0;  ///< of the last quarter
+  int last_remote = 0;  ///< in the last quarter
 };
 
 class Program {
@@ -76,7 +76,7 @@ TEST(Samples, TellTheMiddleOfTheLastFew) {
   EXPECT_EQ(samples.median(), 0);
   samples.add(8);
   samples.add(2);
-  EXPECT_EQ(samples.median(), 2);  // the first is often slow
+  EXPECT_EQ(samples.median(), 2);  // the first run is often slow
   samples.add(4);
   EXPECT_EQ(samples.median(), 4);
   for (int i = 0; i < 7; ++i) samples.add(16);
@@ -103,8 +103,8 @@ TEST_F(Histories, TheModelDecidesAtFirst) {
   EXPECT_EQ(history_.decide(other).target, Target::local);
 }
 
-// Whatever the model says, within a factor of two either way, and whatever is true: the time that
-// is lost to the better side stays small. The first call over there takes up to three times as
+// The model may be wrong by a factor of two in both directions, whatever the real times are. The
+// time lost against the better side stays small. The first remote call takes up to three times as
 // long.
 TEST_F(Histories, AWrongModelCostsLittle) {
   std::mt19937_64 numbers(seed_);
@@ -141,12 +141,12 @@ TEST_F(Histories, AMachineThatChangesIsNoticed) {
   EXPECT_GT(tally.last_remote, 40);
   tally = program_.run(history_, {0.01, 0.02, 0.02, 0.02}, estimate, 400);  // a slow neighbour
   EXPECT_LT(tally.last_remote, 20);
-  tally = program_.run(history_, {0.01, 0.005, 0.005, 0.02}, estimate, 2000);  // is gone
+  tally = program_.run(history_, {0.01, 0.005, 0.005, 0.02}, estimate, 2000);  // it has gone
   EXPECT_GT(tally.last_remote, 400);
 }
 
-// Only the second call gains, since its operands are there then. The model knows; a rule that looks
-// at one call at a time would never send the first.
+// Only the second call gains, because its operands are on the device then. The model includes this.
+// A rule that looks at single calls would never send the first one.
 TEST_F(Histories, OperandsAreBroughtWhereCallsComeBackToThem) {
   Estimate estimate = estimate_of(0.01, 0.03);
   estimate.remote_again_s = 0.002;
@@ -171,8 +171,8 @@ TEST_F(Histories, ButNotWhereTheyAreNewEachTime) {
   EXPECT_LT(spent_s, 200 * 0.01 * 1.12);
 }
 
-// A factorisation by blocks: every product is smaller than the one before. The model is wrong about
-// all of them, one way or the other; what it is told of a trial puts it right.
+// A factorization by blocks: every product is smaller than the one before. The model is wrong about
+// all of them, in one direction or the other. The result of a trial corrects it.
 TEST_F(Histories, ShapesThatNeverComeBackAreTriedTogether) {
   for (const bool there_is_better : {true, false}) {
     History history;
@@ -185,7 +185,7 @@ TEST_F(Histories, ShapesThatNeverComeBackAreTriedTogether) {
       estimate.shape = estimate.operands = shape;
       const bool out = history.decide(estimate).target == Target::remote;
       const double seconds = out ? true_s : 0.01;
-      if (out) believed_s = true_s;  // as a correction by routine does
+      if (out) believed_s = true_s;  // like a correction by routine
       history.observe(shape, out ? Target::remote : Target::local, seconds, 0);
       spent_s += seconds;
     }
@@ -193,8 +193,8 @@ TEST_F(Histories, ShapesThatNeverComeBackAreTriedTogether) {
   }
 }
 
-// The device's own figure says three times slower, and is a guess: half of what was spent may find
-// out.
+// The device's own rate is a guess and predicts three times the local time. Half of the time spent
+// so far may be used to check a guess.
 TEST_F(Histories, AGuessIsLookedIntoSoon) {
   Estimate estimate = estimate_of(0.2, 0.6);
   estimate.guessed = true;
@@ -205,7 +205,7 @@ TEST_F(Histories, AGuessIsLookedIntoSoon) {
   EXPECT_EQ(program_.run(certain, {0.2, 0.1, 0.05, 0.02}, estimate, 20).remote, 0);
 }
 
-// A daemon that is held up when it is met first: by a compiler, by pages that are touched.
+// A daemon that is delayed at its first call: by a compiler, by pages that are touched.
 TEST_F(Histories, AHiccupIsForgiven) {
   const Estimate estimate = estimate_of(0.0005, 0.0002);
   program_.run(history_, {0.0005, 0.1, 0.1, 0.02}, estimate, 2);
@@ -213,8 +213,8 @@ TEST_F(Histories, AHiccupIsForgiven) {
   EXPECT_GT(tally.remote, 400);
 }
 
-// A machine that others use, too: threads that slept wake up late, so that the first calls of each
-// series take long, whichever they are. The ones after them are quick.
+// A machine with other users: sleeping threads wake up late, so that the first remote calls of each
+// series take long. The next ones are quick.
 TEST_F(Histories, ThreadsThatWakeUpLateAreWaitedFor) {
   std::mt19937_64 numbers(seed_);
   std::uniform_int_distribution<int> late(1, 3);
@@ -249,7 +249,7 @@ TEST_F(Histories, ABurstIsForgotten) {
   EXPECT_GT(tally.remote, 150);
 }
 
-// A daemon that stays slow is not tried for ever.
+// A daemon that stays slow is not tried forever.
 TEST_F(Histories, ADaemonThatStaysSlowIsLeftAlone) {
   const Estimate estimate = estimate_of(0.0005, 0.0002);
   const Tally tally = program_.run(history_, {0.0005, 0.1, 0.1, 0.02}, estimate, 20000);

@@ -30,7 +30,7 @@ TEST(Predict, AddsUpTheModel) {
 TEST(Predict, WhatOverlapsIsHiddenButForAPanel) {
   Work work = work_of(2e12, 3e9, 1e9);
   work.overlaps = true;
-  // timings of 3, 2 and 1 s: the longest, and a quarter of the others
+  // timings of 3, 2 and 1 s: the longest one, and a quarter of the others
   EXPECT_NEAR(predict(work, {.link = kLink, .flop_per_s = 1e12}).whole_s, 2e-4 + 3 + 3.0 / 4, 1e-9);
 }
 
@@ -41,7 +41,7 @@ TEST(Predict, WhatIsThereIsLookedAtInstead) {
   warm.bytes_on_device = 3e9;
   const double saved = predict(work, cold).whole_s - predict(work, warm).whole_s;
   EXPECT_NEAR(saved, 3 - 3e9 / kLookBytesPerS, 1e-9);
-  warm.bytes_on_device = 1e12;  // never more than is needed
+  warm.bytes_on_device = 1e12;  // more than the call needs does not count
   EXPECT_NEAR(predict(work, cold).whole_s - predict(work, warm).whole_s, saved, 1e-9);
 }
 
@@ -68,8 +68,8 @@ TEST(TransferTimes, LieOnALineBetweenSizes) {
   times.add(1e3, 2e-6);
   times.add(1e6, 1.001e-3);
   times.add(1e7, 1.901e-3);
-  times.add(1e7, 1);   // does not rise
-  times.add(-1, 1e9);  // nonsense
+  times.add(1e7, 1);   // takes less time: ignored
+  times.add(-1, 1e9);  // not valid
   ASSERT_EQ(times.samples().size(), 3U);
   EXPECT_NEAR(times.seconds(5e5), 5.01e-4, 1e-9);
   EXPECT_NEAR(times.seconds(5.5e6), 1.451e-3, 1e-9);

@@ -90,7 +90,7 @@ TEST_F(Profiles, DamageIsSaidWithItsLine) {
   EXPECT_TRUE(read_profile(path(), "a key").ok());
 }
 
-// Cut or changed anywhere, it is refused or read; never more than that.
+// A profile that is cut or changed anywhere is refused or read. It has no other effect.
 TEST_F(Profiles, NoiseIsSurvived) {
   std::mt19937_64 numbers = test::fresh_random();
   const std::string good = format_profile(example());
@@ -126,7 +126,7 @@ TEST_F(Profiles, MergingReplacesSizeBySize) {
 
 TEST_F(Profiles, ACommaForAPointChangesNothing) {
   const std::string before = std::setlocale(LC_NUMERIC, nullptr);
-  std::setlocale(LC_NUMERIC, "de_DE.UTF-8");  // where it is installed
+  std::setlocale(LC_NUMERIC, "de_DE.UTF-8");  // if it is installed
   const std::string text = format_profile(example());
   EXPECT_TRUE(parse_profile(text).ok());
   EXPECT_EQ(text.find(','), std::string::npos);

@@ -21,8 +21,8 @@ TEST(RateTable, RemembersOneObservation) {
   EXPECT_DOUBLE_EQ(table.rate(1e9), 2e9);
 }
 
-// The first run of a size starts threads and touches memory; if it decided, the size would go out
-// for ever and never be timed here again.
+// The first run of a size starts threads and touches memory. If it decided, this size would always
+// be remote and never be timed locally again.
 TEST(RateTable, ShortRunsCountFromTheThirdByTheBest) {
   RateTable table;
   table.observe(128, 2e-3);
@@ -42,7 +42,7 @@ TEST(RateTable, AnswersForNearSizesOnly) {
   EXPECT_EQ(table.rate(1 << 24), 0);
 }
 
-// A call that runs for seconds is not run locally once more only to be timed. Rates hardly change
+// A call that runs for seconds is not run locally again just to be timed. Rates hardly change
 // beyond a few hundred rows.
 TEST(RateTable, TheRateOfLargeWorkHoldsForAllThatIsLarger) {
   RateTable table;
@@ -76,7 +76,7 @@ TEST(RateTable, FollowsAMachineThatChanges) {
   for (int i = 0; i < 50; ++i) table.observe(1e6, 1e-3);
   for (int i = 0; i < 50; ++i) table.observe(1e6, 2e-3);
   EXPECT_NEAR(table.rate(1e6), 0.5e9, 0.01e9);
-  table.observe(1e6, 2e-5);  // one outlier moves it, but not all the way
+  table.observe(1e6, 2e-5);  // one outlier changes the rate only partly
   EXPECT_GT(table.rate(1e6), 0.5e9);
   EXPECT_LT(table.rate(1e6), 0.5e11);
 }

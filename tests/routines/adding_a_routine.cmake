@@ -1,9 +1,9 @@
-# The coverage page, and docs/adding-a-routine.md done: what is emitted from the tables with the row of that page.
+# Tests the coverage page. Then follows docs/adding-a-routine.md: emits code from the tables with the row of that page.
 add_test(NAME routines.coverage
   COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/coverage_test.py)
 set_tests_properties(routines.coverage PROPERTIES LABELS unit TIMEOUT 300)
 
-# The stand-in for a device opens its library with RTLD_DEEPBIND, which sanitizers refuse.
+# The stand-in for a device opens its library with RTLD_DEEPBIND, which sanitizers do not support.
 if(OUTBOARD_SANITIZE)
   message(STATUS "routines.adding is left out (sanitizers and RTLD_DEEPBIND exclude each other)")
   return()

@@ -1,5 +1,5 @@
-// Part of the library that the test of docs/adding-a-routine.md builds: says at the end of the
-// process, in the file OB_PROBE, how many calls were carried out elsewhere and what they count.
+// Part of the library that the test of docs/adding-a-routine.md builds. At the end of the process
+// it writes the number of remote calls and their flops to the file OB_PROBE.
 //
 //   done NAME N
 //   flops NAME M N COUNT

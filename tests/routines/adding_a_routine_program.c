@@ -44,7 +44,7 @@ static uint64_t g_state;
 static int g_out;
 static int g_refused;
 
-/* The reference's ends the program. */
+/* Replaces the reference's handler, which ends the program. */
 void xerbla_(const char* name, const int* argument, size_t length) {
   (void)name;
   (void)length;
@@ -58,7 +58,7 @@ static double random_number(void) { /* -1 .. 1; xorshift64* */
   return (double)(int64_t)(g_state * 0x2545F4914F6CDD1DULL) / 9223372036854775808.0;
 }
 
-/* Memory with a known value wherever no result belongs. */
+/* Memory with a known value at every place that holds no result. */
 typedef struct {
   const Precision* p;
   size_t count; /* elements */
@@ -102,8 +102,8 @@ static int is_untouched(const Array* a, size_t element) {
   return 1;
 }
 
-/* Element (i, j) of an m x n matrix lies at i * row + j * column; prints those, and counts what was
- * written elsewhere. */
+/* Element (i, j) of an m x n matrix lies at i * row + j * column. Prints the elements, and counts
+ * the writes to other places. */
 static void print_matrix(const char* name, const Array* a, size_t m, size_t n, size_t row,
                          size_t column) {
   unsigned char* inside = calloc(a->count, 1);
@@ -126,7 +126,7 @@ static int as_integer(const Array* work) {
   return (int)(work->p->is_single ? (double)((float*)work->bytes)[0] : ((double*)work->bytes)[0]);
 }
 
-/* lwork < 0: the smallest legal one. Returns what WORK(1) says. */
+/* lwork < 0: the smallest legal length. Returns the value in WORK(1). */
 static int factor(const Precision* p, int form, int layout, int m, int n, int lwork) {
   const int by_rows = layout == kRowMajor;
   const int ld = (by_rows ? n : m) + 3;
@@ -137,7 +137,8 @@ static int factor(const Precision* p, int form, int layout, int m, int n, int lw
   Array tau = make(p, (size_t)short_side);
   const int length = lwork < 0 ? (m > 1 ? m : 1) : lwork;
   Array work = make(p, (size_t)(length > 0 ? length : 1));
-  /* Large where the rows of the trapezoid R end, so that the factors are well conditioned. */
+  /* Elements at the row ends of the trapezoid R are large, so that the factors are well
+   * conditioned. */
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < m; ++i)
       set(&a, (size_t)i * row + (size_t)j * column, i - m == j - n ? 2.0 * (m + n) : 0);
@@ -153,7 +154,7 @@ static int factor(const Precision* p, int form, int layout, int m, int n, int lw
   print_matrix("a", &a, (size_t)m, (size_t)n, row, column);
   print_matrix("tau", &tau, info == 0 ? (size_t)short_side : 0, 1, 1, 1);
   const int best = form == kHigh ? 0 : as_integer(&work);
-  /* What it needed, or what it likes best: libraries differ, the documentation says the latter. */
+  /* The needed or the best length: libraries differ, the documentation says the best one. */
   if (form != kHigh && info == 0) printf("exact work_1_suffices %d\n", best >= 1 && best >= m);
   g_out += info == 0 && short_side > 0;
   free(a.bytes);
@@ -162,7 +163,7 @@ static int factor(const Precision* p, int form, int layout, int m, int n, int lw
   return best;
 }
 
-/* A query: nothing but WORK(1) may change. */
+/* A query: only WORK(1) may change. */
 static int best_length(const Precision* p, int m, int n) {
   const int query = -1;
   const int lda = m > 1 ? m : 1;
@@ -183,7 +184,7 @@ static int best_length(const Precision* p, int m, int n) {
   return best;
 }
 
-/* The library must say so, and nothing may change. */
+/* The library must report the error, and nothing may change. */
 static void refused(const Precision* p, int m, int n, int lda) {
   const int lwork = 64;
   int info = 99;

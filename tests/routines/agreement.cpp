@@ -11,16 +11,16 @@ using Value = std::complex<double>;
 
 enum class Meaning {
   values,
-  columns,     // each a vector up to a factor
+  columns,     // each column is a vector up to a factor
   rows,        // the same, stored in rows
-  magnitudes,  // elements up to phases
+  magnitudes,  // elements agree up to phases
   estimates,
-  reduction,  // to a condensed form by similarity or equivalence
+  reduction,  // a condensed form by similarity or equivalence
 };
 
 struct Treatment {
   Meaning meaning = Meaning::values;
-  // Elements beyond these are no results.
+  // Elements beyond these are not results.
   std::uint64_t rows = UINT64_MAX;
   std::uint64_t cols = UINT64_MAX;
 };
@@ -39,13 +39,13 @@ Treatment overwritten_matrix(const Problem& p, const Operand& o) {
   if (base == "gesvd" && p.flag("jobu") == 'O') return {Meaning::columns, UINT64_MAX, least};
   if (base == "gesvd") return {Meaning::rows, least};
   if (base == "gesdd") return {o.rows >= o.cols ? Meaning::columns : Meaning::rows};
-  // Where n is much larger than m, the reference leaves another matrix there (since it solves with
-  // L of A = L Q; ILAENV says from 1.6 m on).
+  // If n is much larger than m, the reference leaves another matrix here, since it solves with L of
+  // A = L Q (ILAENV: from n = 1.6 m on).
   if (base == "gelss") return {Meaning::rows, o.cols < 16 * o.rows / 10 ? least : 0};
   return {};
 }
 
-// Flags are those of `p`, the given problem.
+// Takes the flags from `p`, the given problem.
 Treatment treatment_of(const Problem& p, const Problem& expected, const Operand& o) {
   const std::string_view name = p.name_of(o);
   if (one_of(p.routine->base, {"gebrd", "sytrd", "hetrd"})) return {Meaning::reduction};
@@ -79,13 +79,13 @@ class Comparison {
     for_reductions_ = for_vectors_ * std::max(1.0, n);
   }
 
-  /// Empty, or what is wrong.
+  /// Returns the difference, or an empty text.
   std::string run() {
     const std::string wrong = results();
     return wrong.empty() ? surroundings() : wrong;
   }
 
-  /// Empty, or what else than results and consumed elements was changed.
+  /// Returns a change outside of results and consumed elements, or an empty text.
   std::string surroundings() {
     if (o_.written) mark(o_.written_triangle);
     if (o_.consumed) mark(o_.triangle);
@@ -193,10 +193,10 @@ class Comparison {
     return pair ? at(line) + Value(0, 1) * at(line + 1) : at(line);
   }
 
-  // y = f x with a factor f near 1, or not too far from it: eigenvectors of pencils have largest
-  // components with |Re| + |Im| = 1, which depends on their phase.
+  // Returns true if y = f x with a factor f near 1, or not too far from it: eigenvectors of pencils
+  // have largest components with |Re| + |Im| = 1, which depends on their phase.
   bool parallel(std::uint64_t line, std::uint64_t length, bool in_rows, bool pair) const {
-    bool same = true;  // what a failed call has left alone is no number
+    bool same = true;  // unchanged bytes of a failed call are not numbers
     for (std::uint64_t k = 0; k < length; ++k)
       same = same && (in_rows ? same_bytes(line, k) : same_bytes(k, line));
     if (same && !pair) return true;

@@ -1,5 +1,5 @@
 #pragma once
-// Arguments of calls by hand, and what a descriptor should say of their operands.
+// Arguments of calls written by hand, and the expected operands of a descriptor.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 namespace ob::test {
 
-/// Arguments in the table's order.
+/// Arguments in the order of the table.
 struct Arguments {
   Argument values[kMaxArguments];
   std::int64_t lds[kMaxArguments] = {};
@@ -33,7 +33,7 @@ struct Arguments {
     values[count++].host = {nullptr, ld};
     return *this;
   }
-  /// x of the BLAS.
+  /// Adds a vector like x of the BLAS.
   Arguments& strided(std::int64_t increment) { return matrix(increment); }
   Arguments& memory() { return matrix(0); }
 };

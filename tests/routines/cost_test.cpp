@@ -1,4 +1,4 @@
-// Operations and bytes of calls, against counts by hand.
+// Compares the operations and bytes of calls with counts by hand.
 
 #include "routines/cost.hpp"
 
@@ -13,7 +13,8 @@ namespace {
 using Flags = std::map<std::string, char>;
 using Dims = std::map<std::string, std::int64_t>;
 
-// A call with these flags and dimensions; scalars are 1 unless `zero` names them.
+// Returns the cost of a call with these flags and dimensions; scalars are 1 unless `zero` names
+// them.
 Cost cost(const char* name, const Flags& flags, const Dims& dims, const std::string& zero = "") {
   const Descriptor& routine = *routines::find(name);
   Argument arguments[kMaxArguments];
@@ -41,7 +42,7 @@ TEST(Cost, ProductsSendCOnlyIfItCounts) {
   const Dims dims{{"m", 5}, {"n", 7}, {"k", 11}};
   expect(cost("dgemm", flags, dims), 2 * 5 * 7 * 11, 5 * 11 + 7 * 11 + 5 * 7, 5 * 7, 8);
   expect(cost("dgemm", flags, dims, "beta"), 2 * 5 * 7 * 11, 5 * 11 + 7 * 11, 5 * 7, 8);
-  // Four real products in a complex one.
+  // A complex product takes four real products.
   expect(cost("cgemm", flags, dims, "beta"), 8 * 5 * 7 * 11, 5 * 11 + 7 * 11, 5 * 7, 8);
 }
 

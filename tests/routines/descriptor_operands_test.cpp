@@ -1,4 +1,4 @@
-// Operands other than matrices, and those that are not read and written alike.
+// Tests operands that are no matrices, and operands of which different parts are read and written.
 
 #include <limits>
 
@@ -90,7 +90,7 @@ TEST(DescriptorOperands, RegionsOfStridedOperands) {
     const Region region = region_of(x, Kind::strided, increment);
     EXPECT_EQ(region.rows, 1U);
     EXPECT_EQ(region.cols, 5U);
-    EXPECT_EQ(region.ld, 3U);  // the sign says which element lies first, not where
+    EXPECT_EQ(region.ld, 3U);  // the sign only selects the first element
   }
   EXPECT_EQ(region_of(x, Kind::strided, std::numeric_limits<std::int64_t>::min()).ld,
             std::uint64_t{1} << 63);
@@ -114,8 +114,8 @@ TEST(DescriptorOperands, ElementsOfEveryType) {
   };
   EXPECT_EQ(bytes_of_result("sdot"), 4U);
   EXPECT_EQ(bytes_of_result("zdotc"), 16U);
-  EXPECT_EQ(bytes_of_result("dsdot"), 8U);   // double of single
-  EXPECT_EQ(bytes_of_result("scnrm2"), 4U);  // real of complex
+  EXPECT_EQ(bytes_of_result("dsdot"), 8U);   // double for single
+  EXPECT_EQ(bytes_of_result("scnrm2"), 4U);  // real for complex
   EXPECT_EQ(bytes_of_result("isamax"), 8U);  // an integer
   Arguments heev;
   heev.flag('N').flag('U').dim(3).matrix(3).memory().memory();
@@ -136,7 +136,7 @@ TEST(DescriptorOperands, ConsumedOnesComeBackOnlyIfTheyAreResults) {
     const Operands operands = row("dsyev").operands(a.values);
     return operand(operands, "dsyev", "a");
   };
-  // A triangle is read, eigenvectors fill the whole matrix.
+  // The routine reads a triangle, and writes eigenvectors to the whole matrix.
   const Operand vectors = a_of('V');
   expect_operand(vectors, 3, true, true, Triangle::lower, 4, 4, 8);
   EXPECT_EQ(vectors.written_triangle, Triangle::full);
@@ -169,7 +169,7 @@ TEST(DescriptorOperands, ConditionsBeyondTheArguments) {
   EXPECT_TRUE(orgqr(5, 4, 3));
   EXPECT_FALSE(orgqr(4, 5, 3));
   EXPECT_FALSE(orgqr(5, 3, 4));
-  // An integer of any sign is not refused for it (il of RANGE = 'A').
+  // An integer of any sign is accepted (il with RANGE = 'A').
   Arguments syevr;
   syevr.flag('N').flag('A').flag('U').dim(3).matrix(3).scalar(0).scalar(0).dim(-7).dim(-9);
   syevr.scalar(0).memory().memory().matrix(1).memory().memory();
@@ -182,7 +182,7 @@ TEST(DescriptorOperands, ValuesOfFlagsAndIndices) {
   EXPECT_EQ(values("dgemm", "transa"), "NTC");
   EXPECT_EQ(values("dormqr", "trans"), "NT");
   EXPECT_EQ(values("zunmqr", "trans"), "NC");
-  EXPECT_EQ(values("dgees", "sort"), "N");  // 'S' calls a function of the program
+  EXPECT_EQ(values("dgees", "sort"), "N");  // 'S' would call a function of the program
   EXPECT_EQ(values("dgetrs", "ipiv"), "pivots");
   EXPECT_EQ(values("dsytrs", "ipiv"), "signed");
   EXPECT_EQ(values("dgeqp3", "jpvt"), "any");

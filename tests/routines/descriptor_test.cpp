@@ -39,7 +39,7 @@ TEST(Descriptor, EveryRowHasOnePrecisionNameAndId) {
     EXPECT_EQ(d.kinds.size(), d.argument_names.size());
     EXPECT_EQ(d.kinds.size(), d.values.size());
     EXPECT_LE(d.kinds.size(), static_cast<std::size_t>(kMaxArguments));
-    // Names that do not follow the rule are those of level 1.
+    // Only names of level 1 may break the rule.
     if (d.level == 1) continue;
     EXPECT_EQ(d.name.substr(1), d.base);
     EXPECT_EQ(d.name[0], "sdcz"[static_cast<int>(d.precision)]);
@@ -52,7 +52,7 @@ TEST(Descriptor, EveryRowHasOnePrecisionNameAndId) {
 }
 
 TEST(Descriptor, IdIsFnv1aOfTheName) {
-  // Computed by hand with the published constants; ids are on the wire and may never change.
+  // Computed by hand with the published constants. Ids are sent to daemons and must never change.
   EXPECT_EQ(row("dgemm").id, 0xfd8cf5bdU);
   EXPECT_EQ(row("zpotrs").id, 0x943301a3U);
 }
@@ -87,7 +87,7 @@ TEST(Descriptor, GemmLegalityIsTheReferences) {
   EXPECT_FALSE(legal("dgemm", gemm('N', 'N', 3, 4, 5, 1, 3, 4, 0, 3)));
   EXPECT_FALSE(legal("dgemm", gemm('N', 'N', 3, 4, 5, 1, 3, 5, 0, 2)));
   EXPECT_FALSE(
-      legal("dgemm", gemm('N', 'N', 0, 0, 0, 1, 0, 1, 0, 1)));  // lda >= 1 even for nothing
+      legal("dgemm", gemm('N', 'N', 0, 0, 0, 1, 0, 1, 0, 1)));  // lda >= 1 even for empty matrices
 }
 
 TEST(Descriptor, TrivialCallsStayAtHome) {

@@ -18,12 +18,12 @@ bool one_of(std::string_view name, std::initializer_list<std::string_view> names
 
 enum class Exchange { none, rows, symmetric };
 
-// Where the large elements of a matrix stand and what they are.
+// The places and values of the large elements of a matrix.
 struct Structure {
   Exchange exchange = Exchange::none;
   bool same = false;     // all large elements are equal: B of A x = w B x
-  bool turning = false;  // eigenvalues of a general matrix: not only real ones
-  bool scaled = false;   // rows and columns that an expert driver equilibrates
+  bool turning = false;  // eigenvalues of a general matrix may be complex
+  bool scaled = false;   // an expert driver equilibrates rows and columns
 };
 
 bool is_triangular_solve(const Problem& p) {
@@ -66,7 +66,7 @@ Order random_order(std::uint64_t n, std::mt19937_64& random) {
   return order;
 }
 
-// partner[i] is i, or another element whose partner is i.
+// Returns partners: partner[i] is i, or another element whose partner is i.
 Order random_partners(std::uint64_t n, std::mt19937_64& random) {
   Order partner(n);
   std::iota(partner.begin(), partner.end(), 0);
@@ -108,15 +108,15 @@ class MatrixData {
     if (referenced(o_.triangle, i, j)) p_.set(o_, i, j, v * scale(i, j));
   }
 
-  // Partners have the same element, wherever the triangle is.
+  // Partners have the same element in both triangles.
   Value large(std::uint64_t j) {
     const std::uint64_t at = structure_.exchange == Exchange::symmetric ? std::min(j, place(j)) : j;
     const double height = static_cast<double>(heights_[at]) / static_cast<double>(size_);
     return structure_.same ? 2 : 1 + height;
   }
 
-  // Eigenvalues become d e^(i phi), or pairs d +- i/sqrt(2) of real matrices; the two off-diagonal
-  // elements differ so that no eigenvector has two largest components.
+  // Turns eigenvalues into d e^(i phi), or into pairs d +- i/sqrt(2) for real matrices. The two
+  // off-diagonal elements differ so that no eigenvector has two largest components.
   void turn() {
     for (std::uint64_t i = 0; i < heights_.size(); ++i) {
       if (is_complex(p_.routine->precision)) put(i, i, large(i) * std::polar(1.0, unit(random_)));
@@ -152,8 +152,8 @@ void fill_uniform(Problem& p, const Operand& o, std::mt19937_64& random) {
   }
 }
 
-// The band or packed matrix of a triangular system: small elements, a large diagonal. Row-major
-// memory holds the transposed matrix, whose triangle is the other one.
+// Fills the band or packed matrix of a triangular system: small elements, a large diagonal.
+// Row-major memory holds the transposed matrix, which has the other triangle.
 void fill_compact_triangle(Problem& p, const Operand& o, std::mt19937_64& random) {
   const double scale = 0.25 / static_cast<double>(p.size());
   for (std::uint64_t j = 0; j < o.cols; ++j) {
@@ -170,14 +170,14 @@ void fill_compact_triangle(Problem& p, const Operand& o, std::mt19937_64& random
   }
 }
 
-// Fills pivots as sytrf does: positive numbers exchange one row, equal negative neighbours two.
+// Fills pivots like sytrf: positive numbers exchange one row, equal negative neighbours two.
 void fill_signed_pivots(Problem& p, const Operand& o, std::mt19937_64& random) {
   const auto n = static_cast<std::int64_t>(o.rows);
   const bool upper = p.flag("uplo") == 'U';
-  const auto put = [&](std::int64_t step, std::int64_t v) {  // steps of an upper factor end first
+  const auto put = [&](std::int64_t step, std::int64_t v) {  // upper factors: from the end
     p.set(o, static_cast<std::uint64_t>(upper ? n - 1 - step : step), 0, static_cast<double>(v));
   };
-  // In steps: the rows that are left begin with this one.
+  // Returns a row in steps: the remaining rows start with this one.
   const auto any_row = [&](std::int64_t step) {
     const std::int64_t other = uniform(random, step, n - 1);
     return upper ? n - other : other + 1;
@@ -197,7 +197,7 @@ void fill_indices(Problem& p, const Operand& o, std::mt19937_64& random) {
   const std::string_view values = p.routine->values[o.argument];
   if (values == "signed") return fill_signed_pivots(p, o, random);
   for (std::uint64_t i = 0; i < o.rows; ++i) {
-    std::uint64_t v = uniform(random, i + 1, o.rows);  // exchange i with itself or one below it
+    std::uint64_t v = uniform(random, i + 1, o.rows);  // exchanges i with itself or a later row
     if (values == "any") v = coin(random) ? 0 : uniform<std::uint64_t>(random, 1, 1 << 20);
     p.set(o, i, 0, static_cast<double>(v));
   }

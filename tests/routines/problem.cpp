@@ -112,7 +112,7 @@ std::uint64_t Problem::span(const Operand& o) const {
 unsigned char* Problem::at(const Operand& o, std::uint64_t i, std::uint64_t j) {
   std::uint64_t offset = i + j * ld(o);
   if (kind_of(o) == Kind::matrix && row_major && !is_band(o)) offset = i * ld(o) + j;
-  // An increment below zero: the first element lies last.
+  // With a negative increment the first element lies last.
   if (lds[o.argument] < 0) offset = (o.cols - 1 - j) * ld(o);
   return memory[o.argument].data() + offset * o.element_bytes;
 }

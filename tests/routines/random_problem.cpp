@@ -9,8 +9,8 @@
 namespace ob::test {
 namespace {
 
-// Enough for the rarest condition (1 <= il <= iu <= n with all else legal), far from enough for one
-// that cannot be met.
+// Enough tries for the rarest condition (1 <= il <= iu <= n with all other arguments legal). A
+// condition that is still not met cannot be met.
 constexpr int kMostTries = 100000;
 
 double pick(std::mt19937_64& random, std::initializer_list<double> values) {
@@ -26,11 +26,11 @@ std::int64_t random_dim(std::string_view name, std::mt19937_64& random, std::int
 }
 
 double random_real(std::string_view name, std::mt19937_64& random) {
-  // Tolerances: with others than these, results depend on how a computation is rounded.
+  // With other tolerances, results depend on the rounding of the computation.
   if (name == "abstol") return pick(random, {0, -1});
   if (name == "rcond") return pick(random, {0, -1, 0.01});
   const double other = std::uniform_real_distribution<double>(-1, 1)(random);
-  return pick(random, {0, 1, -1, static_cast<float>(other)});  // a float: all precisions hold it
+  return pick(random, {0, 1, -1, static_cast<float>(other)});  // all precisions hold a float
 }
 
 void draw_arguments(Problem& p, std::mt19937_64& random, std::int64_t largest) {
@@ -52,7 +52,7 @@ void draw_arguments(Problem& p, std::mt19937_64& random, std::int64_t largest) {
       case Kind::strided:
         p.lds[i] = static_cast<std::int64_t>(pick(random, {1, 1, 2, -1, -3, 5}));
         break;
-      case Kind::matrix: p.lds[i] = INT64_MAX; break;  // legal whatever the shape
+      case Kind::matrix: p.lds[i] = INT64_MAX; break;  // legal for any shape
       default: p.lds[i] = 0;
     }
   }
@@ -67,7 +67,7 @@ void draw_legal_arguments(Problem& p, std::mt19937_64& random, std::int64_t larg
   std::abort();
 }
 
-// Shapes are those of column-major memory; a row-major band is that of the transposed matrix.
+// Shapes are those of column-major memory; a row-major band is the band of the transposed matrix.
 void take_operands(Problem& p) {
   p.operands = p.routine->operands(p.arguments);
   for (int i = 0; i < p.operands.count; ++i) {
@@ -89,12 +89,12 @@ Problem random_problem(const Descriptor& routine, std::mt19937_64& random, std::
   for (const Operand& o : p.operands.span()) {
     if (p.kind_of(o) == Kind::matrix) {
       std::uint64_t least = row_major && !p.is_band(o) ? o.cols : o.rows;
-      // LAPACKE asks for ldz >= n even where Z is not referenced.
+      // LAPACKE requires ldz >= n even if Z is not referenced.
       if (row_major && least == 0) least = static_cast<std::uint64_t>(p.size());
       p.lds[o.argument] =
           std::max<std::int64_t>(1, static_cast<std::int64_t>(least)) + uniform(random, 0, 3);
     }
-    // A little more than the operand.
+    // The memory is a little larger than the operand.
     p.memory[o.argument].resize(p.span(o) * o.element_bytes + 32);
     poison(p.memory[o.argument]);
     fill_operand(p, o, random);

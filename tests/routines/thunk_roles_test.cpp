@@ -1,5 +1,5 @@
-// The parameters that thunks pass to functions of the library, seen from inside such functions:
-// workspace, its lengths and queries, integers, callbacks, results.
+// Tests the parameters that thunks pass to functions of the library, with functions that record
+// them: workspace, its lengths and queries, integers, callbacks, results.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Int = std::int32_t;
 
-/// Calls the thunk of a row with `function` in the library's place.
+/// Calls the thunk of a row with `function` as the library's function.
 bool run(std::string_view name, void* function, const Argument* arguments) {
   const Descriptor* routine = routines::find(name);
   if (routine == nullptr) throw std::runtime_error("no row " + std::string(name));
@@ -28,7 +28,7 @@ void* address(Function* function) {
   return reinterpret_cast<void*>(function);
 }
 
-// The parameters that the function of the library received, call by call.
+// The parameters that the library's function received, call by call.
 std::vector<Int> g_lengths;
 std::vector<Int> g_seen;
 void* g_pointer = &g_pointer;
@@ -39,7 +39,7 @@ void getri(const Int* n, double*, const Int*, const Int* ipiv, double* work, con
            Int* info) {
   g_lengths.push_back(*lwork);
   g_seen.assign(ipiv, ipiv + *n);
-  if (*lwork > 0) std::fill_n(work, *lwork, 1.0);  // as much as was promised
+  if (*lwork > 0) std::fill_n(work, *lwork, 1.0);  // uses the length it was given
   *work = kBest;
   *info = -3;
 }
@@ -57,12 +57,12 @@ TEST(ThunkRoles, WorkspaceIsAskedForFirst) {
   ASSERT_TRUE(run("dgetri", address(&getri), arguments));
   EXPECT_EQ(g_lengths, (std::vector<Int>{-1, kBest}));
   EXPECT_EQ(g_seen, (std::vector<Int>{2, 2}));  // 32-bit ones
-  EXPECT_EQ(ipiv[0], 2);                        // and the caller's as they were
+  EXPECT_EQ(ipiv[0], 2);                        // the caller's are unchanged
   EXPECT_EQ(ipiv[1], 2);
   EXPECT_EQ(info, -3);
 }
 
-// Answers less than is documented, in one of three workspaces.
+// Answers a query with less than the documented length in one of three workspaces.
 void syevd(const char*, const char*, const Int*, double*, const Int*, double*, double* work,
            const Int* lwork, Int* iwork, const Int* liwork, Int* info, std::size_t jobz_length,
            std::size_t uplo_length) {
@@ -175,7 +175,7 @@ TEST(ThunkRoles, ValuesOfFunctionsAreStored) {
   ASSERT_TRUE(run("ddot", address(&dot), arguments));
   EXPECT_EQ(value, 42.5);
   EXPECT_EQ(g_seen, (std::vector<Int>{2, -2, 1}));
-  EXPECT_EQ(g_vector, (std::vector<double>{1, 2, 3}));  // its address, whatever the increment
+  EXPECT_EQ(g_vector, (std::vector<double>{1, 2, 3}));  // its address, for any increment
   std::complex<float> complex_value;
   arguments[3].host = {&complex_value, 0};
   ASSERT_TRUE(run("cdotc", address(&dotc), arguments));
@@ -216,7 +216,7 @@ TEST(ThunkRoles, ResultsThatLieInWorkspaceComeOut) {
   }
 }
 
-// 3 n^2 elements of 2^29 columns do not fit an address space; nothing is called but the query.
+// 3 n^2 elements of 2^29 columns exceed the address space: only the query is called.
 void gesdd(const char*, const Int*, const Int*, double*, const Int*, double*, double*, const Int*,
            double*, const Int*, double*, const Int* lwork, Int*, Int*, std::size_t) {
   g_lengths.push_back(*lwork);

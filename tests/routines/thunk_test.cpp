@@ -1,4 +1,4 @@
-// The emitted thunks against loops written from the definitions.
+// Compares the emitted thunks with loops written from the definitions.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ Matrix op(const Matrix& a, char trans) {
   return t;
 }
 
-// Returns the whole matrix that a routine's operand stands for.
+// Returns the whole matrix that an operand represents.
 enum class Meaning { general, symmetric, hermitian, triangular };
 
 Matrix whole(const Problem& p, const Operand& o, Meaning meaning) {
@@ -68,7 +68,7 @@ Value scalar(const Problem& p, std::string_view name) { return p.scalar(name); }
 void expect_near(const Problem& p, const Operand& o, const Matrix& expected, const char* what) {
   double largest = 0;
   for (const Value& v : expected.values) largest = std::max(largest, std::abs(v));
-  // As difference() of problem.hpp.
+  // This is the bound of difference() in problem.hpp.
   const double allowed = 50 * static_cast<double>(o.rows + o.cols + 30) *
                          epsilon(p.routine->precision) * (largest + 1);
   for (std::uint64_t i = 0; i < o.rows; ++i) {
@@ -80,7 +80,7 @@ void expect_near(const Problem& p, const Operand& o, const Matrix& expected, con
   }
 }
 
-// alpha X + beta C, C read only if beta != 0.
+// Returns alpha X + beta C. C is read only if beta != 0.
 Matrix combine(const Problem& p, const Operand& o, const Matrix& x) {
   Matrix c(o.rows, o.cols);
   for (std::uint64_t i = 0; i < o.rows; ++i) {
@@ -215,7 +215,8 @@ void* library() {
   return handle;
 }
 
-// Those with a definition above; tests/conformance/device has one for every row.
+// Returns true for routines with a definition above. tests/conformance/device has one for every
+// row.
 bool is_defined_here(const Descriptor& routine) {
   const std::string_view names[] = {"gemm", "symm", "hemm",  "syrk",  "herk",  "trmm",
                                     "trsm", "gesv", "getrf", "getrs", "potrf", "potrs"};
@@ -248,7 +249,7 @@ TEST(Thunk, RoutinesComputeTheirDefinitions) {
   EXPECT_GT(checked, 1000);
 }
 
-// Whatever a row is: inputs, and all that lies around operands, stay as they were.
+// For any row, inputs and all memory around operands stay unchanged.
 TEST(Thunk, NothingButResultsChanges) {
   auto random = fresh_random();
   for (std::size_t i = 0; i < routines::all().size(); ++i) {

@@ -1,5 +1,5 @@
-// Random messages travel both ways at once over either transport. Their payloads are cut into
-// pieces of every size.
+// Random messages are sent in both directions at once over either transport. Their payloads are cut
+// into pieces of every size.
 
 #include <algorithm>
 #include <cstring>
@@ -145,7 +145,7 @@ void receive_all(transport::Stream& stream, std::uint64_t first, std::uint64_t c
       continue;
     }
     const bool drop = salt % 11 == 0;
-    Piecewise expected = place(salt, salt % 3);  // cut differently than at the sender
+    Piecewise expected = place(salt, salt % 3);  // cut in another way than at the sender
     Piecewise got = expected;
     got.layout = place(salt, salt % 3).layout;
     Region region = region_of(salt);
@@ -239,7 +239,7 @@ TEST_P(MessagesTest, BytesThatTrickleInMakeTheSameMessages) {
   MessageReceiver receiver(*pair.b);
   Bytes payload(100, std::byte{0xA5});
   const Layout layout = Layout::bytes(payload.data(), payload.size());
-  for (int round = 0; round < 80; ++round) {  // the buffer wraps meanwhile
+  for (int round = 0; round < 80; ++round) {  // the buffer wraps in this loop
     std::optional<Message> message;
     bool complete = false;
     std::optional<Layout::Cursor> cursor;

@@ -306,7 +306,7 @@ TEST(VerifyFftTest, WhatIsNotANumberIsNotChecked) {
   });
 }
 
-// The real transform of a spectrum without the symmetry depends on the library.
+// The result for a spectrum without the symmetry of real data depends on the library.
 TEST(VerifyFftTest, HalfSpectraWithoutSymmetryAreNotChecked) {
   auto random = fresh_random();
   for (int i = 0; i < 50; ++i) {

@@ -1,4 +1,4 @@
-// Every kernel this processor can run against a loop over bytes.
+// Compares every kernel that this processor supports with a loop over bytes.
 
 #include "wire/byte_swap.hpp"
 
@@ -35,7 +35,8 @@ Bytes random_bytes(std::mt19937_64& random, std::size_t size_bytes) {
   return bytes;
 }
 
-// True if exactly [at, at + expected.size()) of `memory` holds `expected`, and guards the rest.
+// Returns true if exactly [at, at + expected.size()) of `memory` holds `expected`, and the rest
+// guards.
 bool holds(const Bytes& memory, std::size_t at, const Bytes& expected) {
   const auto guard = [](std::byte byte) { return byte == kGuard; };
   const auto begin = memory.begin() + static_cast<std::ptrdiff_t>(at);

@@ -41,7 +41,7 @@ std::string encoded(PlanId id, const FftPlan& plan) {
   return to_hex(body.bytes());
 }
 
-// transa 'N', transb 'T', m 3, n 5, k -1 (illegal, but that is not the codec's to say), alpha 1.5,
+// transa 'N', transb 'T', m 3, n 5, k -1 (illegal, but the codec does not check this), alpha 1.5,
 // beta -1.
 constexpr std::string_view kDgemm = R"(
   // FNV-1a of "dgemm", 10 arguments (leading dimensions belong to the matrices)
@@ -183,13 +183,14 @@ std::vector<GoldenCall> golden_calls() {
       {"dgesv",
        kDgesv,
        {dim(4), dim(1), operand(1, 0, 4), operand(2, 8, 0), operand(3, 16, 5), operand(4, 24, 0)}},
-      // The imaginary parts of herk's real scalars are nobody's business and do not travel.
+      // The imaginary parts of herk's real scalars are ignored and not sent.
       {"zherk",
        kZherk,
        {flag('U'), flag('C'), dim(2), dim(3), scalar(2, 7), operand(1, 0, 3), scalar(0, 7),
         operand(2, 0, 2)}},
       {"daxpy", kDaxpy, {dim(5), scalar(2), operand(9, 8, -2), operand(10, 0, INT64_MIN)}},
-      // Only matrices and strided vectors have a leading dimension; those of others do not travel.
+      // Only matrices and strided vectors have a leading dimension; those of other operands are not
+      // sent.
       {"idamax", kIdamax, {dim(7), operand(1, 0, 3), operand(2, 16, 77)}},
       {"sposvx",
        kSposvx,

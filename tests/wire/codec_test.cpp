@@ -1,4 +1,4 @@
-// Body and Reader by themselves; messages_test.cpp has the messages.
+// Tests Body and Reader themselves; messages_test.cpp tests the messages.
 
 #include "wire/codec.hpp"
 
@@ -68,7 +68,7 @@ TEST(Reader, StaysFailedAndReturnsZeros) {
   Reader reader(bytes);
   EXPECT_EQ(reader.u64(), 0u);
   EXPECT_FALSE(reader.ok());
-  EXPECT_EQ(reader.u8(), 0);  // though there is a byte
+  EXPECT_EQ(reader.u8(), 0);  // although one byte is left
   EXPECT_EQ(reader.text(10), "");
   EXPECT_FALSE(reader.finished());
 }

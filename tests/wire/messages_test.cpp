@@ -1,4 +1,4 @@
-// Golden bytes, round trips, cut and corrupted bodies of every message.
+// Golden bytes, round trips, and truncated and corrupted bodies of every message.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using test::from_hex;
 using test::to_hex;
 
-// Decodes from memory that ends with the body, so that a sanitizer sees any read beyond it.
+// Decodes from memory that ends with the body, so that a sanitizer detects any read beyond it.
 template <class Message>
 Result<Message> decode_exactly(std::span<const std::byte> bytes) {
   const std::unique_ptr<std::byte[]> copy(new std::byte[bytes.size()]);
@@ -108,7 +108,7 @@ TEST(Messages, TrailingBytesAreRefused) {
   });
 }
 
-// Each message has one encoding: whatever decodes encodes to the same bytes again.
+// Each message has one encoding: a decoded message encodes to the same bytes again.
 template <class Message>
 void expect_refused_or_canonical(const char* name, std::span<const std::byte> bytes) {
   const auto decoded = decode_exactly<Message>(bytes);
@@ -152,7 +152,7 @@ TEST(Messages, RandomBodiesAreRefusedOrCanonical) {
   auto random = test::fresh_random();
   for (int round = 0; round < 5000; ++round) {
     std::vector<std::byte> bytes(test::uniform<std::size_t>(random, 0, 200));
-    // Mostly zeros get further than noise does.
+    // Bodies of mostly zeros get through more checks than random bytes.
     const int density = test::uniform(random, 1, 8);
     for (auto& byte : bytes) {
       if (test::uniform(random, 1, 8) <= density) byte = static_cast<std::byte>(random());

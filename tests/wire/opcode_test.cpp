@@ -1,4 +1,4 @@
-// The opcode table against the table of docs/wire.md, section 4, copied here by hand.
+// Compares the opcode table with the table of docs/wire.md, section 4, copied here by hand.
 
 #include "wire/opcode.hpp"
 

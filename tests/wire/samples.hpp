@@ -1,5 +1,5 @@
 #pragma once
-// One value of every message with its bytes, written by hand from the tables of docs/wire.md.
+// One value of every message, and its bytes, written by hand from the tables of docs/wire.md.
 
 #include <string_view>
 

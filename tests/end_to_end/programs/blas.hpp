@@ -1,6 +1,6 @@
 #pragma once
-// Prototypes of the Fortran routines as C and C++ programs declare them (no hidden string lengths),
-// and one overloaded name per routine, so that a test can be written once for s, d, c and z.
+// Prototypes of the Fortran routines as C and C++ programs declare them (without hidden string
+// lengths), and one overloaded name per routine, so that one test covers s, d, c and z.
 
 #include <complex>
 

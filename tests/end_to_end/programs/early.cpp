@@ -1,4 +1,4 @@
-// A program whose library computes before main and after it.
+// A program with a library that computes before and after main().
 
 #include <cstdio>
 

@@ -1,5 +1,5 @@
-// An application's library that computes while it is loaded, while it is unloaded, and in an atexit
-// handler.
+// A library of an application. It computes while it is loaded, while it is unloaded, and in an
+// atexit handler.
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// A failure ends the process at once: exit() cannot be called from here.
+/// A failure ends the process at once: exit() must not be called from here.
 void call(const char* when) {
   workload::Rng rng(workload::seed());
   for (const char* name : {"dgemm", "dgesv", "fftw"}) {

@@ -16,7 +16,7 @@ enum { kPlans = 1000, kThreads = 8, kSlot = 2048, kInput = 1 << 15 };
 
 enum kind { C2C, SPLIT, R2C, SPLIT_R2C, C2R, R2R, R2R_2D, MANY, SINGLE_C2C, SINGLE_R2R, kKinds };
 
-/* A made plan. Offsets in doubles; a slot holds results, and behind it the copy. */
+/* A plan. Offsets count doubles; a slot holds results and, behind them, the copy. */
 typedef struct {
   enum kind kind;
   int n, from;
@@ -134,7 +134,7 @@ static void prepare(void) {
   }
 }
 
-/* A slot of floats is the first half of one of doubles. */
+/* A slot of floats uses the first half of a slot of doubles. */
 static void write_slot(FILE* file, const double* slot, int single) {
   for (int k = 0; k < kSlot; ++k) {
     const double value = single ? (double)((const float*)slot)[k] : slot[k];
@@ -142,7 +142,7 @@ static void write_slot(FILE* file, const double* slot, int single) {
   }
 }
 
-/* All slots and their copies as doubles: first those of double plans, then, widened, the others. */
+/* Writes all slots and copies as doubles: those of double plans first, then the others, widened. */
 static int write_results(const char* path) {
   FILE* file = fopen(path, "wb");
   if (file == NULL) return 1;

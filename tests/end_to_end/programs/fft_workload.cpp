@@ -38,7 +38,7 @@ struct Single {
   static constexpr auto destroy = fftwf_destroy_plan;
 };
 
-// FFTW's planner may not run twice at once; executing may.
+// FFTW's planner is not thread-safe. Execution is.
 std::mutex g_planner;
 
 /// The problem is `batch` transforms of n[0] x ... x n[rank-1]. Element (b, k) lies at
@@ -62,7 +62,7 @@ int between(Rng& rng, int least, int most) {
 Problem choose(int size, Rng& rng) {
   Problem p{};
   p.rank = between(rng, 1, 3);
-  // About size^2 / 4 points in every rank, so that the work resembles the other routines'.
+  // Every rank has about size^2 / 4 points, so that the work is similar to the other routines'.
   const double points = std::max(4.0, size * size / 4.0);
   const int edge = std::max(2, static_cast<int>(std::pow(points, 1.0 / p.rank)));
   for (int d = 0; d < p.rank; ++d) p.n[d] = between(rng, std::max(1, edge / 2), edge);
@@ -82,7 +82,7 @@ Problem choose(int size, Rng& rng) {
     p.distance_out = p.distance_in;
   }
   p.sign = rng() % 2 == 0 ? FFTW_FORWARD : FFTW_BACKWARD;
-  // MEASURE on large sizes would spend seconds in the planner.
+  // With MEASURE, large sizes would spend seconds in the planner.
   p.flags = p.points() <= 512 && rng() % 2 == 0 ? FFTW_MEASURE : FFTW_ESTIMATE;
   return p;
 }
@@ -103,8 +103,8 @@ typename F::Plan make(const Problem& p, Value<F>* in, Value<F>* out) {
   return F::three(p.n[0], p.n[1], p.n[2], from, to, p.sign, p.flags);
 }
 
-/// One output value by the definition, summed in long double: half a million terms would blur a
-/// double.
+/// Computes one output value by the definition, with a sum in long double: half a million terms
+/// would lose too many digits of a double.
 template <class F>
 std::complex<double> definition(const Problem& p, const std::vector<Value<F>>& in, int b,
                                 const int* k) {
@@ -113,7 +113,8 @@ std::complex<double> definition(const Problem& p, const std::vector<Value<F>>& i
   for (int j0 = 0, at = 0; j0 < p.n[0]; ++j0)
     for (int j1 = 0; j1 < n1; ++j1)
       for (int j2 = 0; j2 < n2; ++j2, ++at) {
-        // Reduced modulo n before the division: the phase stays exact for large sizes.
+        // The product is reduced modulo n before the division: the phase stays exact for large
+        // sizes.
         const auto turn = [](int j, int f, int n) {
           return static_cast<double>(static_cast<std::int64_t>(j) * f % n) / n;
         };
@@ -126,13 +127,13 @@ std::complex<double> definition(const Problem& p, const std::vector<Value<F>>& i
   return std::complex<double>(sum);
 }
 
-/// A few output values against the definition, chosen at random.
+/// Compares a few random output values with the definition.
 template <class F>
 std::string compare(const Problem& p, const std::vector<Value<F>>& in,
                     const std::vector<Value<F>>& out, Rng& rng) {
-  // Error of an FFT grows like log N in the root mean square (Schatzman 1996); the bound is per
-  // element here, with inputs below sqrt(2), so sqrt(N) times 16 eps log2 N is generous and still
-  // far below any wrong value.
+  // The error of an FFT grows like log N in the root mean square (Schatzman 1996). The bound here
+  // is per element, with inputs below sqrt(2): sqrt(N) times 16 eps log2 N is larger than needed
+  // and still far below the error of a wrong value.
   const double n = p.points();
   const double limit =
       16 * std::numeric_limits<typename F::Real>::epsilon() * std::sqrt(n) * (1 + std::log2(n));
@@ -152,7 +153,7 @@ std::string compare(const Problem& p, const std::vector<Value<F>>& in,
   return "";
 }
 
-/// Fills what the plan reads; everything else keeps its poison.
+/// Fills the input of the plan; all other memory keeps its poison.
 template <class F>
 void fill(const Problem& p, std::vector<Value<F>>& in, Rng& rng) {
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -193,7 +194,7 @@ std::string transform(int size, Rng& rng) {
   typename F::Plan plan = make<F>(p, in.data(), p.in_place ? in.data() : out.data());
   if (plan == nullptr) return "no plan";
   std::string problem;
-  // Twice on the plan's arrays, then on others: a plan must survive being used.
+  // Two rounds use the plan's arrays, the third uses other arrays: a plan must work more than once.
   for (int round = 0; round < 3 && problem.empty(); ++round) {
     auto& from = round < 2 ? in : other_in;
     auto& to = p.in_place ? from : round < 2 ? out : other_out;
@@ -208,7 +209,7 @@ std::string transform(int size, Rng& rng) {
       F::execute_on(plan, reinterpret_cast<typename F::Complex*>(from.data()),
                     reinterpret_cast<typename F::Complex*>(to.data()));
     } else {
-      break;  // the plan may rely on the alignment it was made for
+      break;  // the plan may need the alignment of its own arrays
     }
     problem = compare<F>(p, from0, to, rng);
     if (problem.empty()) problem = unchanged<F>(p, to0, to, true);

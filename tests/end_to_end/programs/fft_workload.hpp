@@ -1,6 +1,6 @@
 #pragma once
-// Random complex FFTW plans (1-D to 3-D, simple and strided batches, in place or not), checked
-// against the definition.
+// Random complex FFTW plans (1-D to 3-D, simple and strided batches, in place or not). The results
+// are compared with the definition.
 
 #include <string>
 

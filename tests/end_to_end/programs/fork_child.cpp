@@ -1,7 +1,7 @@
-// Calls, forks, and calls again in parent and child at the same time; the child forks once more.
-// With a second argument "busy", a last child is forked while another thread is in the middle of
-// its calls; BLAS libraries with threads of their own do not survive that, so it is for calls that
-// go elsewhere. Arguments: largest dimension, then "busy".
+// Calls routines, forks, and calls again in parent and child at the same time; the child forks once
+// more. With a second argument "busy", a last child is forked while another thread is inside a
+// call. BLAS libraries with threads of their own do not survive this, so "busy" is for remote
+// calls. Arguments: largest dimension, then "busy".
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace {
 
 const char* const kRoutines[] = {"dgemm", "zgemm", "dsyrk", "dgesv", "dpotrf", "fftw"};
 
-/// Number of wrong results of one call each.
+/// Returns the number of wrong results of one call each.
 int calls(const char* who, int size, std::uint64_t seed) {
   workload::Rng rng(seed);
   int wrong = 0;
@@ -40,7 +40,7 @@ int wait_for(pid_t child) {
   return 1;
 }
 
-/// The child's life; ends with _exit like multiprocessing's children.
+/// The work of a child. It ends with _exit, like the children of multiprocessing.
 [[noreturn]] void child(int depth, int size, std::uint64_t seed) {
   int wrong = calls(depth == 1 ? "child" : "grandchild", size, seed);
   if (depth < 2) {

@@ -58,7 +58,7 @@ static void product(int layout, int transa, int transb, double complex alpha,
   }
 }
 
-/* gamma_k of Higham, Accuracy and Stability (3.4), with |a|, |b|, |c| <= sqrt(2). */
+/* gamma_k of Higham, Accuracy and Stability (3.4), for |a|, |b|, |c| <= sqrt(2). */
 static void compare(const double complex* want, const double complex* got, const char* what) {
   for (int i = 0; i < kElements; ++i) {
     if (!(cabs(want[i] - got[i]) <= 8 * (kK + 2) * 2.3e-16 * kK)) {
@@ -92,7 +92,7 @@ static void complex_groups(int layout) {
   for (int i = 0; i < kCalls; ++i) compare(want[i], c[i], "complex group");
 }
 
-/* Real matrices as every other number of complex ones. */
+/* Returns the real parts of a complex matrix as a real matrix. */
 static double* real_part(const double complex* x) {
   double* r = malloc(kElements * sizeof *r);
   for (int i = 0; i < kElements; ++i) r[i] = creal(x[i]);
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
     complex_groups(layout);
     real_groups(layout);
   }
-  /* Column-major ones are broken in OpenBLAS 0.3.30 (its pull request 5979). */
+  /* Column-major calls are broken in OpenBLAS 0.3.30 (its pull request 5979). */
   real_strided(kRowMajor, 0);
   real_strided(kRowMajor, 1);
   puts("ok");

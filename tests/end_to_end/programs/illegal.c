@@ -1,5 +1,6 @@
 /* Illegal arguments must reach the program's own xerbla_, with the routine's name and the
- * argument's position, and leave the arrays alone; legal calls around them must work. */
+ * argument's position, and must not change the arrays. Legal calls before and after them must work.
+ */
 
 #include <cblas.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ static char seen_name[16];
 static int seen_position;
 static int seen_count;
 
-/* The override. gfortran passes the name's length last. */
+/* The program's own handler. gfortran passes the name's length last. */
 __attribute__((visibility("default"))) void xerbla_(const char* name, const int* position,
                                                     size_t length) {
   if (length > 6) length = 6;
@@ -105,8 +106,7 @@ int main(void) {
   dpotrf_("Q", &n, c, &n, &info);
   expect("dpotrf, bad uplo", "DPOTRF", 1);
   untouched("LAPACK");
-  /* cblas: each library numbers the arguments its own way; what counts is that the program hears of
-   * it. */
+  /* cblas: libraries number the arguments in different ways. The program must get an error. */
   cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, small, b, n, 1, c, n);
   printf("cblas_dgemm with small lda: xerbla called %d times, '%s' %d\n", seen_count, seen_name,
          seen_position);

@@ -1,6 +1,6 @@
 /* A program for a BLAS and LAPACK with 64-bit integers under the plain names (libopenblas64, MKL
- * ILP64). Read as 32-bit integers, its arguments look almost right; results and memory beyond them
- * would not be. */
+ * ILP64). Reading its arguments as 32-bit integers gives almost the same values, but wrong results
+ * and damaged memory. */
 
 #include <math.h>
 #include <stdint.h>

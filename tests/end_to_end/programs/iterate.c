@@ -26,7 +26,7 @@ static double* numbers(size_t count, int most) {
   return all;
 }
 
-/* 1 if y = a x, but for an unlucky r. */
+/* Returns 1 if y = a x. A wrong y passes only with an unlucky r. */
 static int is_product(const double* a, const double* x, const double* y, int n, int width) {
   double* r = numbers((size_t)n, 1);
   double* ra = calloc((size_t)n, sizeof *ra);

@@ -1,6 +1,6 @@
 #pragma once
-// Matrices for tests: a column-major array with poison around and between its columns, and dense
-// helpers for oracles.
+// Matrices for tests: a column-major array with poison around it and between its columns, and dense
+// helper functions for reference results.
 
 #include <cmath>
 #include <complex>
@@ -46,7 +46,7 @@ T random_value(Rng& rng) {
   }
 }
 
-/// Plain rows x cols values, column-major without gaps.
+/// A rows x cols array of values, column-major without gaps.
 template <class T>
 struct Dense {
   int rows = 0;
@@ -88,13 +88,13 @@ using Allowed = std::function<bool(int i, int j)>;
 inline bool everywhere(int, int) { return true; }
 inline bool nowhere(int, int) { return false; }
 
-/// The elements that uplo = 'U' or 'L' names; with `unit` without the diagonal.
+/// Returns the elements that uplo = 'U' or 'L' names; with `unit`, without the diagonal.
 inline Allowed triangle(char uplo, bool unit = false) {
   const bool upper = uplo == 'U' || uplo == 'u';
   return [upper, unit](int i, int j) { return i == j ? !unit : (i < j) == upper; };
 }
 
-/// A matrix in memory that starts as NaN everywhere: guards before and after, gap rows below each
+/// A matrix in memory that starts as NaN: it has guards before and after, and gap rows below each
 /// column.
 template <class T>
 class Matrix {
@@ -113,7 +113,7 @@ class Matrix {
     return store_[kGuard + static_cast<std::size_t>(j) * ld + i];
   }
 
-  /// Random values where `allowed`; the rest stays poison.
+  /// Writes random values where `allowed`; the rest stays poison.
   template <class Rng>
   void fill(Rng& rng, const Allowed& allowed = everywhere) {
     for (int j = 0; j < cols; ++j)
@@ -129,7 +129,7 @@ class Matrix {
     return result;
   }
 
-  /// Empty if every byte is as in `before` except where `allowed`.
+  /// Returns an empty text if every byte equals that in `before`, except where `allowed`.
   std::string changes(const Matrix& before, const Allowed& allowed) const {
     for (std::size_t at = 0; at < store_.size(); ++at) {
       if (std::memcmp(&store_[at], &before.store_[at], sizeof(T)) == 0) continue;

@@ -1,4 +1,4 @@
-// Calls from inside an OpenMP parallel region, a serial call between two regions. Arguments: calls,
+// Calls inside an OpenMP parallel region, and a serial call between two regions. Arguments: calls,
 // largest dimension.
 
 #include <omp.h>

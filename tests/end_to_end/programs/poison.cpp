@@ -1,5 +1,5 @@
-// Every routine in every precision, over and over, with NaN in all memory that a call may not read.
-// Arguments: rounds, largest dimension, then optionally the routines.
+// Calls every routine in every precision, repeatedly, with NaN in all memory that a call must not
+// read. Arguments: rounds, largest dimension, then optionally the routines.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-/* What a program does around its BLAS calls must stay its own business: closing every descriptor
- * and using the numbers again, having none of 0, 1, 2 open, cancelling a thread that computes. */
+/* Actions of a program around its BLAS calls must not break: closing every descriptor and using the
+ * numbers again, running without 0, 1 and 2, cancelling a thread that computes. */
 
 #include <cblas.h>
 #include <fcntl.h>
@@ -31,8 +31,8 @@ static void multiply(void) {
   }
 }
 
-/* A daemonising program closes what it does not know, and then opens files and sockets of its own,
- * which get the numbers that were freed. */
+/* A program that becomes a daemon closes all descriptors that it does not know. Its own files and
+ * sockets then get the freed numbers. */
 static void close_all_and_use_the_numbers(void) {
   static int mine[kPairs][2];
   multiply();

@@ -1,7 +1,7 @@
-// Calls routines again and again and checks every result, while somebody ends the servers it may
-// be using. Arguments: routine, or several with commas between of which each call takes one at
-// random; dimension (several routines: the largest); calls or, with an s behind it, seconds. Writes
-// a line to stdout before the first call ("ready") and at the end.
+// Calls routines repeatedly and checks every result, while somebody ends the servers that it may
+// use. Arguments: routine, or several with commas between, of which each call takes a random one;
+// dimension (several routines: the largest); number of calls or, with an s behind it, of seconds.
+// Prints a line before the first call ("ready") and one at the end.
 
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Many threads at once, each with calls of different routines. Arguments: threads, calls per
-// thread, largest dimension.
+// Many threads call different routines at once. Arguments: threads, calls per thread, largest
+// dimension.
 
 #include <atomic>
 #include <barrier>
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   const auto seed = workload::seed();
   std::printf("seed: OUTBOARD_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   std::atomic<int> wrong = 0;
-  std::barrier start(threads);  // so that even the very first calls of the process are concurrent
+  std::barrier start(threads);  // even the process's first calls are concurrent
   std::vector<std::jthread> running;
   for (int t = 0; t < threads; ++t)
     running.emplace_back([&, t] {
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
         ++wrong;
       }
     });
-  running.clear();  // joins
+  running.clear();  // joins the threads
   std::printf("%d threads, %d calls each, %d wrong\n", threads, calls, wrong.load());
   return wrong == 0 ? 0 : 1;
 }

@@ -1,6 +1,6 @@
-/* Two libraries, loaded apart from each other (RTLD_LOCAL), each with a BLAS of its own.
- * Arguments: the two libraries, dimension. Prints a digest of each one's result: two BLAS libraries
- * add in different orders, so the digests tell which of them computed. */
+/* Two libraries, loaded separately (RTLD_LOCAL), each with its own BLAS. Arguments: the two
+ * libraries, dimension. Prints a digest of each result: two BLAS libraries add in different orders,
+ * so the digests show the library that computed. */
 
 #include <dlfcn.h>
 #include <math.h>
@@ -35,7 +35,7 @@ static int wrong(int n, const double* a, const double* b, const double* c) {
     for (int i = 0; i < n; ++i) {
       double sum = 0;
       for (int l = 0; l < n; ++l) sum += a[l * n + i] * b[l * n + j];
-      /* |a|, |b| <= 1: n products, each within n eps. */
+      /* |a|, |b| <= 1: the error of n products is below n eps each. */
       if (!(fabs(sum - c[j * n + i]) <= 8.0 * n * n * 2.3e-16)) return 1;
     }
   return 0;

@@ -1,4 +1,5 @@
-/* One half of the program with two BLAS libraries: built twice, each time against another one. */
+/* One half of the program with two BLAS libraries: it is built twice, each time with another one.
+ */
 
 void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*,
             const double*, const int*, const double*, const int*, const double*, double*,

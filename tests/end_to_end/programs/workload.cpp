@@ -21,11 +21,11 @@ constexpr double kSlack = 8;
 int pick(Rng& rng, int least, int most) {
   return least + static_cast<int>(rng() % static_cast<std::uint64_t>(most - least + 1));
 }
-/// A dimension up to `size`, mostly in its upper half, sometimes 1.
+/// Returns a dimension up to `size`, mostly in its upper half, sometimes 1.
 int dimension(Rng& rng, int size) {
   return rng() % 8 == 0 ? pick(rng, 1, size) : pick(rng, std::max(1, size / 2), size);
 }
-/// One of the letters, in either case: only the upper-cased first character counts.
+/// Returns one of the letters, in upper or lower case: routines ignore the case.
 char flag(Rng& rng, const std::string& letters) {
   const char letter = letters[rng() % letters.size()];
   return rng() % 4 == 0 ? static_cast<char>(letter - 'A' + 'a') : letter;
@@ -38,7 +38,7 @@ T scalar(Rng& rng) {
   return rng() % 3 == 0 ? T(1) : random_value<T>(rng);
 }
 
-/// A random vector, or the identity when the sizes allow a check of every element.
+/// Returns a random vector, or the identity if the sizes allow a check of every element.
 template <class T>
 Dense<Wide<T>> probe(int n, bool random, Rng& rng) {
   Dense<Wide<T>> x(n, random ? 1 : n);
@@ -55,7 +55,7 @@ void scale(Dense<W>& a, W factor) {
   for (W& value : a.values) value *= factor;
 }
 
-/// |got - want| <= slack * n * eps * bound for every allowed element.
+/// Checks |got - want| <= slack * n * eps * bound for every allowed element.
 template <class T>
 std::string compare(const Dense<Wide<T>>& got, const Dense<Wide<T>>& want,
                     const Dense<double>& bound, int n, const Allowed& allowed = everywhere) {
@@ -77,7 +77,7 @@ std::string first(std::initializer_list<std::string> problems) {
   return "";
 }
 
-/// result = alpha * a * b + beta * c0, with `a` and `b` already expanded; checks the allowed part.
+/// Checks result = alpha * a * b + beta * c0 in the allowed part; `a` and `b` are full matrices.
 template <class T>
 std::string check_product(const Matrix<T>& result, Wide<T> alpha, const Dense<Wide<T>>& a,
                           const Dense<Wide<T>>& b, Wide<T> beta, const Dense<Wide<T>>& c0, Rng& rng,
@@ -96,8 +96,8 @@ std::string check_product(const Matrix<T>& result, Wide<T> alpha, const Dense<Wi
   return compare<T>(by_vector ? product(got, x) : got, want, bound, a.cols, allowed);
 }
 
-/// a * x = alpha * b within rounding, where x solves a system with the factor(s) behind
-/// `bound_matrix`.
+/// Checks a * x = alpha * b up to rounding, where x solves a system with the factors that have the
+/// sizes in `bound_matrix`.
 template <class T>
 std::string check_solution(const Dense<Wide<T>>& a, const Dense<Wide<T>>& x, Wide<T> alpha,
                            const Dense<Wide<T>>& b, const Dense<double>& bound_matrix) {
@@ -106,7 +106,7 @@ std::string check_solution(const Dense<Wide<T>>& a, const Dense<Wide<T>>& x, Wid
   return compare<T>(product(a, x), want, product(bound_matrix, magnitude(x)), 3 * a.cols);
 }
 
-/// A full matrix from its `uplo` triangle, symmetric or Hermitian.
+/// Returns the full matrix of a `uplo` triangle, symmetric or Hermitian.
 template <class T>
 Dense<Wide<T>> mirrored(const Matrix<T>& a, char uplo, bool hermitian) {
   auto full = a.dense(triangle(uplo));
@@ -120,7 +120,7 @@ Dense<Wide<T>> mirrored(const Matrix<T>& a, char uplo, bool hermitian) {
   return full;
 }
 
-/// The triangular matrix that uplo and diag describe.
+/// Returns the triangular matrix that uplo and diag describe.
 template <class T>
 Dense<Wide<T>> triangular(const Matrix<T>& a, char uplo, char diag) {
   const bool unit = upper(diag) == 'U';
@@ -240,7 +240,7 @@ struct Factors {
   std::vector<int> permutation;  // row i of P A is row permutation[i] of A
 };
 
-/// The row order that LAPACK's interchanges amount to; empty permutation if one is out of range.
+/// Returns the row order of LAPACK's interchanges; empty permutation if one is out of range.
 Factors interchanges(const std::vector<int>& ipiv, int rows, int cols) {
   Factors f{rows, cols, std::vector<int>(static_cast<std::size_t>(rows))};
   for (int i = 0; i < rows; ++i) f.permutation[static_cast<std::size_t>(i)] = i;
@@ -253,7 +253,7 @@ Factors interchanges(const std::vector<int>& ipiv, int rows, int cols) {
   return f;
 }
 
-/// P A = L U, for the factors that getrf left in `lu`.
+/// Checks P A = L U for the factors that getrf left in `lu`.
 template <class T>
 std::string check_lu(const Matrix<T>& lu, const std::vector<int>& ipiv, const Dense<Wide<T>>& a,
                      Rng& rng) {
@@ -275,7 +275,7 @@ std::string check_lu(const Matrix<T>& lu, const std::vector<int>& ipiv, const De
                     product(magnitude(l), product(magnitude(u), magnitude(x))), order + n);
 }
 
-/// A well-conditioned matrix that still needs pivoting: random, with a dominant shifted diagonal.
+/// Returns a well-conditioned matrix that needs pivoting: random, with a dominant shifted diagonal.
 template <class T>
 void fill_solvable(Matrix<T>& a, Rng& rng) {
   a.fill(rng);
@@ -305,7 +305,8 @@ std::string gesv(int size, Rng& rng) {
   std::vector<int> ipiv(static_cast<std::size_t>(n) + 1, -77);
   const int info = blas::gesv(n, nrhs, a.data(), a.ld, ipiv.data(), b.data(), b.ld);
   if (info != 0) return "info = " + std::to_string(info);
-  // Pivoting keeps |L| <= 1 and U near A here, so |A| times n stands for |L||U| (Higham 9.3).
+  // Pivoting keeps |L| <= 1 and U near A here, so |A| times n replaces |L
+  // U| (Higham 9.3).
   auto bound = magnitude(a0.dense());
   scale(bound, 4.0);
   return first({a.changes(a0, everywhere), b.changes(b0, everywhere),
@@ -335,8 +336,8 @@ std::string getrs(int size, Rng& rng) {
                 check_solution<T>(op, b.dense(), 1.0, b0.dense(), bound)});
 }
 
-/// A Hermitian (real: symmetric) positive definite matrix, one triangle of it; the other stays
-/// poison.
+/// Returns one triangle of a Hermitian (real: symmetric) positive definite matrix. The other
+/// triangle stays poison.
 template <class T>
 void fill_definite(Matrix<T>& a, char uplo, Rng& rng) {
   a.fill(rng, triangle(uplo));

@@ -1,8 +1,8 @@
 #pragma once
-// Library calls with random flags, shapes and values, each checked against a plain oracle of its
-// own, with NaN in every element that the call may not read and a check that everything outside the
-// result is unchanged. Knows nothing of Outboard: a program made of these must give the same
-// answers with and without it.
+// Library calls with random flags, shapes and values. Each is compared with a simple reference
+// computation. Elements that the call must not read are NaN, and everything outside the result must
+// stay unchanged. The calls do not use Outboard: a program made of them must give the same results
+// with and without it.
 
 #include <cstdint>
 #include <random>
@@ -13,18 +13,19 @@ namespace workload {
 
 using Rng = std::mt19937_64;
 
-/// Every name run() understands: "sgemm" ... "zpotrs", and "fftw", "fftwf".
+/// Returns every name that run() accepts: "sgemm" ... "zpotrs", and "fftw", "fftwf".
 const std::vector<std::string>& routines();
 
-/// Makes one call of `routine` with dimensions up to `size`; empty if the result is right, else
-/// what is wrong. Elementwise against a naive product up to about 200, by products with a random
-/// vector above. Threads: any, each with its own rng (FFTW planning is serialised inside).
+/// Makes one call of `routine` with dimensions up to `size`. Returns an empty text if the result is
+/// correct, else the error. Compares elements with a naive product up to about 200, and products
+/// with a random vector above.
+/// Threads: any, each with its own rng (FFTW planning is serialised inside).
 std::string run(const std::string& routine, int size, Rng& rng);
 
-/// A number for a message, with three digits.
+/// Returns a number for a message, with three digits.
 std::string number(double value);
 
-/// OUTBOARD_TEST_SEED, or a fresh one.
+/// Returns OUTBOARD_TEST_SEED, or a fresh seed.
 std::uint64_t seed();
 
 }  // namespace workload

@@ -16,7 +16,7 @@ void standin_cuda_forget_violations(void);
 const char* standin_cuda_living(void);
 
 /** Adds rules of failures, in the syntax of STANDIN_CUDA_FAIL, that count from now on; removes all.
- * */
+ */
 void standin_cuda_fail(const char* rules);
 void standin_cuda_fail_no_more(void);
 
