@@ -1,4 +1,4 @@
-"""Benchmarks: the programs <build>/bin/bench_* and those written here, behind one interface."""
+"""The benchmarks: the programs <build>/bin/bench_* and those in Python, behind one interface."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TARGET = re.compile(rf"^\s*add_executable\(({PREFIX}\w+)", re.MULTILINE)
 
 
 class Benchmark(Protocol):
-    """Something `outboard bench` can run."""
+    """A benchmark that `outboard bench` can run."""
 
     @property
     def name(self) -> str: ...
@@ -36,14 +36,15 @@ class Benchmark(Protocol):
     def summary(self) -> str: ...
 
     def run(self, arguments: Sequence[str], json_file: Path | None) -> int:
-        """Print a table, write rows to `json_file` if given; returns the exit status."""
+        """Prints a table, and writes rows to `json_file` if it is given. Returns the exit
+        status."""
 
     def draw(self, rows: Sequence[Mapping[str, Any]], file: Path) -> None:
-        """Pictures of these rows, in `file` and perhaps others named after it."""
+        """Draws pictures of these rows in `file`, and perhaps in others named after it."""
 
 
 def written_here() -> dict[str, Benchmark]:
-    """The benchmarks in Python, by name."""
+    """Returns the benchmarks in Python, by name."""
     all_of_them: list[Benchmark] = [
         blas.Blas(),
         copies.Copies(),
@@ -62,8 +63,8 @@ def written_here() -> dict[str, Benchmark]:
 
 
 def available(sources: Path, programs: Path) -> dict[str, Benchmark]:
-    """All benchmarks by name: the programs that the CMake files in `sources` make, which lie in
-    `programs` once they are built, then those in Python."""
+    """Returns all benchmarks by name: first the programs that the CMake files in `sources` make,
+    which lie in `programs` after they are built, then those in Python."""
     files = [sources / "CMakeLists.txt", *sorted(sources.glob("*.cmake"))]
     text = "".join(file.read_text() for file in files)
     names = sorted(set(_TARGET.findall(text)))

@@ -1,5 +1,5 @@
-"""`python -m outboard_bench NAME [--json FILE] [its own options]`: a benchmark written here, with
-what is built already (`outboard bench` builds first)."""
+"""`python -m outboard_bench NAME [--json FILE] [its own options]`: runs a benchmark in Python with
+the programs that are built already (`outboard bench` builds them first)."""
 
 from __future__ import annotations
 

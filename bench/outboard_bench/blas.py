@@ -1,4 +1,4 @@
-"""`outboard bench blas`: a call of each level of the BLAS by an unmodified program, locally and
+"""`outboard bench blas`: an unmodified program makes a call of each level of the BLAS, locally and
 remotely. Source: RCPU, section 4.2"""
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from outboard_bench import blas_problems, in_places, paper_plot, places
 from outboard_bench.blas_problems import ROUTINES, Call
 
 PROGRAM_NAME = "blas_calls"
-# The drop-in library for programs exports no level 1 and 2; this one, for tests, exports all.
+# The drop-in library for programs does not export levels 1 and 2. This library for tests exports
+# all.
 TESTING_NAME = "liboutboard-preload-testing.so"
 
 
@@ -56,7 +57,8 @@ def _calls(options: argparse.Namespace) -> list[Call]:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a run. Raises OutboardError if links are asked for and cannot be had."""
+    """Returns the options of a run. Raises OutboardError if links are asked for but not
+    available."""
     parser = argparse.ArgumentParser(prog="outboard bench blas", description=Blas.__doc__)
     parser.add_argument("--routines", type=_routines, default=ROUTINES, help="of dgemm,dgemv,ddot")
     for routine in ROUTINES:

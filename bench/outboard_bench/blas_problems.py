@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 ROUTINES = ("dgemm", "dgemv", "ddot")
-# Orders of square matrices; elements of a vector.
+# The orders of square matrices, and the elements of a vector.
 SIZES: Mapping[str, Sequence[int]] = {
     "dgemm": (250, 500, 1000, 2000, 4000, 6000),
     "dgemv": (500, 1000, 2000, 4000, 8000),
@@ -29,7 +29,7 @@ class Call:
 
     @classmethod
     def parse(cls, text: str) -> Call:
-        """The inverse of str()."""
+        """Parses the result of str()."""
         routine, n = text.split(" ")
         return cls(routine, int(n))
 
@@ -52,8 +52,9 @@ class Call:
 
     @property
     def error_bound(self) -> float:
-        """Operands are not negative, so each result is within n eps of the exact one, with some
-        room for tiny n (Higham, Accuracy and Stability of Numerical Algorithms, 3.5)."""
+        """Returns the largest relative error. Operands are not negative, so each result is within n
+        eps of the exact one, with a margin for tiny n (Higham, Accuracy and Stability of Numerical
+        Algorithms, 3.5)."""
         return 2 * (self.n + 4) * _EPSILON
 
     def arguments(self, planner: str) -> list[str]:
@@ -62,7 +63,7 @@ class Call:
 
 
 def calls(routines: Sequence[str], most: Mapping[str, int]) -> Iterator[Call]:
-    """The usual sizes up to a limit, by routine."""
+    """Yields the usual sizes up to a limit, by routine."""
     for routine in routines:
         for n in SIZES[routine]:
             if n <= most[routine]:
@@ -70,5 +71,5 @@ def calls(routines: Sequence[str], most: Mapping[str, int]) -> Iterator[Call]:
 
 
 def of_check(routines: Sequence[str]) -> Iterable[Call]:
-    """Tiny problems."""
+    """Returns tiny problems."""
     return (Call(routine, 60 + len(routine)) for routine in routines)

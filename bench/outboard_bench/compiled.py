@@ -1,4 +1,4 @@
-"""The programs <build>/bin/bench_*: benchmarks by themselves."""
+"""The programs <build>/bin/bench_*, which are benchmarks by themselves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREFIX = "bench_"
 
 @dataclass(frozen=True)
 class Program:
-    """A compiled benchmark; it takes --json FILE and prints its own table."""
+    """A compiled benchmark. It takes --json FILE and prints its own table."""
 
     path: Path
     draw = staticmethod(plot.draw)
@@ -30,7 +30,7 @@ class Program:
         return f"{self.path.name} (its own options: outboard bench {self.name} -- --help)"
 
     def run(self, arguments: Sequence[str], json_file: Path | None, *, quiet: bool = False) -> int:
-        """The same as for a Benchmark; `quiet` leaves out the table."""
+        """Runs it like a Benchmark. `quiet` leaves out the table."""
         if not self.path.exists():
             raise OutboardError(
                 f"{self.path.name} was not built (this machine lacks a library that it needs); "

@@ -1,5 +1,5 @@
-"""`outboard bench copies`: bandwidth to a device and back by size, in one command and in blocks,
-beside the pure transport. Source: DAC, section V.A"""
+"""`outboard bench copies`: the bandwidth to a device and back by size, in one command and in
+blocks, beside the plain transport. Source: DAC, section V.A"""
 
 from __future__ import annotations
 
@@ -53,18 +53,19 @@ class Copies:
 
 @dataclass(frozen=True)
 class _Way:
-    """A way to reach a device, and the most that it can carry."""
+    """A way to reach a device, and the limit of its rate."""
 
     name: str
     address: str
-    ceiling: str  # the ceiling that copy_blocks measures in turns with the copies
+    ceiling: str  # the ceiling that copy_blocks measures, in turn with the copies
     ceiling_name: str
     wrap: Wrap = list
     link: Link | None = None
     before: Speed | None = None
 
     def limits(self, *, check: bool) -> tuple[float, float]:
-        """MiB/s there and back by the streams before and after the copies; 0: taken in turns."""
+        """Returns the MiB/s there and back of the streams before and after the copies. 0 means that
+        copies and ceiling are measured in turn."""
         if self.link is None or self.before is None:
             return 0.0, 0.0
         after = places.measured(self.link, check=check)
@@ -72,7 +73,7 @@ class _Way:
         return _mib(there), _mib(back)
 
     def row(self, line: str, limits: tuple[float, float]) -> rows.Row:
-        """A line is: to or from, size, block, ceiling, rate of each run."""
+        """Parses a line: to or from, size, block, ceiling, rate of each run."""
         way, size, block, ceiling, *rates = line.split(",")
         runs = [float(rate) for rate in rates]
         value = statistics.median(runs)
@@ -95,7 +96,7 @@ class _Way:
 
 @contextlib.contextmanager
 def _ways(native: paths.Native, options: argparse.Namespace) -> Iterator[list[_Way]]:
-    """Run daemons with a null device, and links, for the block."""
+    """Runs daemons with a null device, and links, for the block."""
     served = ["--backend", "null"]
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="outboard-bench-"))
@@ -121,7 +122,7 @@ def _mib(gbit_per_s: Sequence[float]) -> float:
 
 
 def _measure(program: Path, way: _Way, options: argparse.Namespace) -> list[str]:
-    """Lines sorted by direction and block, so that each curve is in one piece."""
+    """Returns lines sorted by direction and block, so that each curve is in one piece."""
     command = [str(program), "--server", way.address, "--ceiling", way.ceiling]
     command += ["--sizes", ",".join(map(str, options.sizes))]
     command += ["--blocks", ",".join(map(str, (0, *options.blocks)))]
@@ -146,7 +147,8 @@ def _curve(line: str) -> tuple[bool, int]:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a run. Raises OutboardError if links are asked for and cannot be had."""
+    """Returns the options of a run. Raises OutboardError if links are asked for but not
+    available."""
     parser = argparse.ArgumentParser(prog="outboard bench copies", description=Copies.__doc__)
     add = parser.add_argument
     add("--sizes", type=_bytes, default=SIZES, help="of the copies [bytes], with commas")

@@ -1,4 +1,4 @@
-"""A daemon for a benchmark: on the addresses it is told, perhaps on another host of a link."""
+"""A daemon for a benchmark. It listens on given addresses, perhaps on another host of a link."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DRAIN_TIMEOUT_S = 5.0
 def daemon(
     program: Path, listen: Sequence[str], options: Sequence[str] = (), wrap: Wrap = list
 ) -> Iterator[list[str]]:
-    """Runs outboardd for the block; yields where it listens, in the order of `listen`."""
+    """Runs outboardd for the block. Yields its addresses, in the order of `listen`."""
     command = [str(program), "--exit-with-parent", "--log-level", "warn", *options]
     for address in listen:
         command += ["--listen", address]

@@ -1,4 +1,4 @@
-"""`outboard bench decide`: whether mode auto takes the faster side, over routines, sizes, places
+"""`outboard bench decide`: checks that mode auto takes the faster side, for routines, sizes, places
 and devices."""
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ examples:
 
 class Decide:
     """Mode auto beside the faster one of local and forced remote, untuned and tuned. The client has
-    one thread; devices are this machine's cores, or compute nothing and keep time by a rate."""
+    one thread. Devices are this machine's cores, or compute nothing and take time by a given
+    rate."""
 
     name = "decide"
     summary = "mode auto beside the better of local and remote, everywhere (its own: -- --help)"
@@ -72,7 +73,7 @@ class Decide:
                 with servers(wanted) as all_of_them:
                     chosen = _chosen(options, all_of_them)
                     _measure_all(chosen, how, points, check=options.check)
-            finally:  # the rows so far are kept if a later measurement fails
+            finally:  # keeps the rows so far if a later measurement fails
                 written = [row for point in points for row in decide_rows.rows_of(point)]
                 if json_file and written:
                     rows.write(written, json_file)
@@ -111,7 +112,7 @@ def _chosen(options: argparse.Namespace, all_of_them: Sequence[Server]) -> Chose
 
 
 def _measure_all(chosen: Chosen, how: How, points: list[Point], *, check: bool) -> None:
-    """Tune for a place, then measure at each of its devices and print a table."""
+    """Tunes for a place, then measures at each of its devices and prints a table."""
     start = time.monotonic()
     for _, of_place in groupby(chosen, key=lambda pair: pair[0].place_index):
         pairs = list(of_place)
@@ -129,9 +130,10 @@ def _measure_all(chosen: Chosen, how: How, points: list[Point], *, check: bool) 
 
 
 def _check(written: Sequence[rows.Row], points: Sequence[Point], links: int) -> None:
-    """Assertions of --check in addition to those of every run: right results, forced calls out."""
-    # Two devices, 2 places and the links, every second of 4 problems; a row for each kind, and one
-    # more for each that decides.
+    """Makes the checks of --check in addition to those of every run: right results, forced calls
+    out."""
+    # There are two devices, 2 places and the links, and every second of 4 problems. There is one
+    # row for each kind, and one more for each kind that decides.
     expected = 2 * (2 + links) * 2 * (len(KINDS) + len(LIMITS))
     cases = {row.case for row in written}
     if len(cases) != expected or len(written) != expected:
@@ -153,7 +155,8 @@ def _check(written: Sequence[rows.Row], points: Sequence[Point], links: int) -> 
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a run. Raises OutboardError if links are asked for and cannot be had."""
+    """Returns the options of a run. Raises OutboardError if links are asked for but not
+    available."""
     parser = argparse.ArgumentParser(
         prog="outboard bench decide",
         description=Decide.__doc__,

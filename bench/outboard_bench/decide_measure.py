@@ -27,36 +27,37 @@ from outboard_bench.decide_problems import is_fresh, program_of
 from outboard_bench.fft_program import Place, Transform, transform
 from outboard_bench.problem import Problem
 
-# Calls before the counted ones. Mode auto without a profile may try both sides in its first 20;
-# with a profile it decides at once, and the first call connects. Other kinds reach their full speed
-# in these calls, if that takes no longer than this.
+# The calls before the counted ones. Mode auto without a profile may try both sides in its first 20.
+# With a profile it decides at once, and the first call connects. Other kinds reach their full speed
+# in these calls, unless that takes longer than this time.
 _WARM_UP = {UNTUNED: 20, TUNED: 2}
 _MOST_WARM_UP = 20
 _WARM_UP_NS = 20_000_000
 # The calls of a round take about this time together, up to this number of calls.
 _ROUND_NS = 8_000_000
 _MOST_PER_ROUND = 500
-# A side that loses by this factor needs no exact figure, only a few rounds.
+# A side that is slower by this factor needs only a few rounds, because its exact time does not
+# matter.
 _HOPELESS = 3.0
 _FEW_ROUNDS = 3
 _LEAST_ROUNDS = 7
-_MORE = 2  # times as many rounds, and as much time, where a ratio is above its limit
+_MORE = 2  # this many times as many rounds, and as much time, if a ratio is above its limit
 
 
 @dataclass(frozen=True)
 class How:
     """The options that are the same for all points."""
 
-    programs: Path  # the folder of the compiled ones
+    programs: Path  # the folder of the compiled programs
     preload: Path
-    folder: Path  # for results on their way from one process to another
+    folder: Path  # for results that go from one process to another
     seed: int
     rounds: int
-    seconds: float  # of rounds; seven at least
+    seconds: float  # the time of the rounds; there are at least seven
 
 
 def measure(problem: Problem, server: Server, how: How) -> Point:
-    """Measure the point, and again for longer if a ratio is above its limit."""
+    """Measures the point. Measures it again for longer if a ratio is above its limit."""
     point = _measure_once(problem, server, how)
     if how.rounds > 1 and any(point.above(kind) for kind in LIMITS):
         longer = replace(how, rounds=_MORE * how.rounds, seconds=_MORE * how.seconds)
@@ -97,7 +98,7 @@ def _measure_once(problem: Problem, server: Server, how: How) -> Point:
 
 
 def _compare(running: dict[str, Transform], point: Point, server: Server, how: How) -> None:
-    """Run one call of each process, and compare the results with those of the first."""
+    """Runs one call of each process, and compares the results with those of the first."""
     saved = how.folder / "results"
     for kind, here in running.items():
         here.run(1)
@@ -108,7 +109,7 @@ def _compare(running: dict[str, Transform], point: Point, server: Server, how: H
 
 
 def _check(here: Transform, kind: str, point: Point, distance: float, how: How) -> None:
-    # `not <=` also catches a distance that is no number.
+    # `not <=` also catches a NaN.
     if not distance <= here.problem.error_bound:
         raise OutboardError(
             f"{here.problem} over {here.place.name} is wrong: off by {distance:.2g}, relative, in "
@@ -118,11 +119,11 @@ def _check(here: Transform, kind: str, point: Point, distance: float, how: How) 
 
 
 def _warm_up(here: Transform, kind: str) -> int:
-    """Run the rest of the calls that do not count; returns the time of one [ns]."""
+    """Runs the remaining warm-up calls. Returns the time of one [ns]."""
     if is_fresh(here.problem):
         here.fresh(True)
     if kind in _WARM_UP:
-        return min(here.run(_WARM_UP[kind] - 1)[-2:])  # the one that was compared is the first
+        return min(here.run(_WARM_UP[kind] - 1)[-2:])  # the first call is the one that was compared
     took = here.run(1)
     while len(took) < _MOST_WARM_UP and sum(took) < _WARM_UP_NS:
         took += here.run(1)
@@ -139,7 +140,8 @@ def _turns(running: dict[str, Transform], point: Point, expected: dict[str, int]
             hopeless = hopeless_of(point)
         if turn >= _LEAST_ROUNDS and time.monotonic() > until:
             break
-        # Each follows each other: a device that is this machine's cores is not idle at once.
+        # The order varies, so that each kind follows each other: a device that is this machine's
+        # cores is not idle at once.
         for kind in order.sample(KINDS, len(KINDS)):
             if kind not in hopeless:
                 took = running[kind].run(times(expected[kind]))
@@ -151,14 +153,14 @@ def _turns(running: dict[str, Transform], point: Point, expected: dict[str, int]
 
 
 def hopeless_of(point: Point) -> set[str]:
-    """The processes that need not be measured any longer."""
+    """Returns the processes that need no more rounds."""
     if point.local > _HOPELESS * point.remote:
         return {LOCAL, AGAIN}
     return {REMOTE} if point.remote > _HOPELESS * point.local else set()
 
 
 def times(expected_ns: int) -> int:
-    """The number of calls in a round."""
+    """Returns the number of calls in a round."""
     return max(1, min(_MOST_PER_ROUND, _ROUND_NS // max(1, expected_ns)))
 
 
@@ -167,6 +169,7 @@ def _went_out(here: Transform) -> int:
 
 
 def _forget(place: Place) -> None:
-    """Remove its counters, because those of the next point are read from the same folder."""
+    """Removes the counters of `place`, because those of the next point are read from the same
+    folder."""
     for file in place.counters.glob("report.*.bin") if place.counters else ():
         file.unlink()

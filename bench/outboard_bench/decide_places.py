@@ -18,7 +18,7 @@ from outboard_bench.netns import FAR_ADDRESS
 from outboard_bench.places import measured
 
 CPU = "cpu"
-# The client has one thread, whatever its machine has: a device with all cores is faster than it.
+# The client has one thread, on any machine, so a device with all cores is faster than it.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -28,11 +28,12 @@ class Server:
 
     place: str  # "shm", "tcp", "link 10 Gb/s"
     place_index: int
-    device: str  # "cpu", or the rate of one that computes nothing
+    device: str  # "cpu", or the rate of a device that computes nothing
     device_index: int
     address: str
-    folder: Path  # of its counters
-    profile: Path  # the folder with that of its place: addresses of others may be the same
+    folder: Path  # the folder of its counters
+    # the folder with the profile of its place, because other places may have the same address
+    profile: Path
     wrap: Wrap = list
 
     def __str__(self) -> str:
@@ -40,11 +41,11 @@ class Server:
 
     @property
     def correct(self) -> bool:
-        """True if results are computed: a device with a rate computes nothing."""
+        """Returns true if results are computed. A device with a rate computes nothing."""
         return self.device == CPU
 
     def client(self, kind: str, preload: Path, mode: str, profile: str) -> Place:
-        """A program of one thread that uses the device."""
+        """Returns a program of one thread that uses the device."""
         counters = self.folder / kind.replace(" ", "-")
         counters.mkdir(parents=True, exist_ok=True)
         settings = Settings(mode=mode, servers=(self.address,), report=f"dir:{counters}")
@@ -53,7 +54,7 @@ class Server:
         return Place(f"{self.place} ({kind})", 1, variables, counters, self.wrap)
 
     def local(self) -> Place:
-        """A program of one thread on the same host that uses no device."""
+        """Returns a program of one thread on the same host that uses no device."""
         return Place("local", variables=ONE_THREAD, wrap=self.wrap)
 
 
@@ -68,7 +69,7 @@ class Wanted:
 
 @contextlib.contextmanager
 def servers(wanted: Wanted) -> Iterator[list[Server]]:
-    """Run daemons and links for the block; yields servers by place and then device."""
+    """Runs daemons and links for the block. Yields servers by place and then device."""
     found: list[Server] = []
     with contextlib.ExitStack() as stack:
         for index, device in enumerate(wanted.devices):
@@ -79,7 +80,8 @@ def servers(wanted: Wanted) -> Iterator[list[Server]]:
                 found.append(_server(wanted, ("shm", "tcp")[place], place, index, address))
         for place, rate in enumerate(wanted.links, 2):
             link = stack.enter_context(Link(rate, CHECK_BURST if wanted.check else None))
-            measured(link, check=wanted.check)  # said, so that one knows what was measured over
+            # prints the rate of the link, for the reader of the results
+            measured(link, check=wanted.check)
             for index, device in enumerate(wanted.devices):
                 there = [f"{FAR_ADDRESS}:0"]
                 started = daemon(wanted.native.daemon, there, _options(device), link.far)

@@ -1,4 +1,5 @@
-"""The picture of `outboard bench decide`: what mode auto takes by the better side, by size."""
+"""Draws the picture of `outboard bench decide`: the time of mode auto over that of the better side,
+by size."""
 
 from __future__ import annotations
 
@@ -22,14 +23,14 @@ _TICKS = tuple(1 << power for power in range(12, 30, 4))
 @dataclass(frozen=True)
 class _Dot:
     bytes: int
-    ratio: float  # of the better side's time
+    ratio: float  # of the time to that of the better side
     winner: str
     device: str
 
 
 def draw(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """A line of panels for each kind of auto, a panel for each place, a colour for each device.
-    Filled: remote wins there."""
+    """Draws a line of panels for each kind of auto, a panel for each place, and a colour for each
+    device. A filled mark means that remote is faster there."""
     dots: dict[tuple[str, str], list[_Dot]] = {}
     for row in rows:
         _, place, device, kind, is_share = parts_of(row["case"])
@@ -76,7 +77,8 @@ def _draw_panel(axis: Any, dots: Sequence[_Dot], devices: Sequence[str], limit: 
 
 
 def _name_ratios(axis: Any, ratios: Sequence[float]) -> None:
-    """Ticks as numbers: a logarithmic axis would write powers of ten, of which there is one."""
+    """Writes ticks as plain numbers. A logarithmic axis would write powers of ten, of which there
+    is only one."""
     least, most = min((*ratios, 0.9)), max((*ratios, 1.3))
     axis.set_ylim(0.9 * least, 1.15 * most)
     named = (0.2, 0.3, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 100)

@@ -20,11 +20,12 @@ WRONG = 1.05  # a side that takes so many times the other's time is the wrong on
 
 @dataclass
 class Timed:
-    """One process: its counted calls [ns] by round, and of each round which part went out."""
+    """One process: its counted calls [ns] by round, and for each round the part of them that went
+    out."""
 
     rounds: list[list[int]] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
-    distance: float = 0.0  # of results from the local ones, the largest
+    distance: float = 0.0  # the largest distance of results from the local ones
 
     @property
     def ns(self) -> list[int]:
@@ -36,7 +37,8 @@ class Timed:
 
     @property
     def median(self) -> float:
-        """The median over the medians of rounds: a fast round has more calls than a slow one."""
+        """Returns the median over the medians of rounds, because a fast round has more calls than a
+        slow one."""
         return statistics.median(self.medians)
 
     @property
@@ -52,11 +54,13 @@ class Point:
     place: str
     device: str
     timed: dict[str, Timed]
-    repeated: bool = False  # above a limit at first; these are the figures of a longer second run
+    # a ratio was above a limit at first; these are the figures of a longer second run
+    repeated: bool = False
 
     @property
     def local(self) -> float:
-        """The time of both local processes: their memory lies differently, also between rounds."""
+        """Returns the time of both local processes. Their memory has different addresses, also
+        between rounds."""
         return statistics.median(self.timed[LOCAL].medians + self.timed[AGAIN].medians)
 
     @property
@@ -73,13 +77,14 @@ class Point:
 
     @property
     def noise(self) -> float:
-        """The time of a second local process over that of the first; as ratio()."""
+        """Returns the time of the second local process over that of the first, computed like
+        ratio()."""
         pairs = zip(self.timed[AGAIN].medians, self.timed[LOCAL].medians, strict=False)
         return statistics.median(again / first for again, first in pairs)
 
     def ratio(self, kind: str) -> float:
-        """Its time by that of the better side, of each round, in the median: where other programs
-        slow a machine down for a while, they slow a whole round down."""
+        """Returns the median over rounds of its time divided by that of the better side. If other
+        programs slow the machine for a while, they slow a whole round."""
         pairs = zip(self.timed[kind].medians, self._best_by_round(), strict=False)
         return statistics.median(mine / best for mine, best in pairs)
 
@@ -93,5 +98,5 @@ class Point:
         return self.ratio(kind) > LIMITS[kind]
 
     def is_wrong(self, kind: str) -> bool:
-        """True if most of its calls went to the side that is slower by more than noise."""
+        """Returns true if most of its calls went to the side that is slower by more than noise."""
         return (self.remote if self.timed[kind].out > 0.5 else self.local) > WRONG * self.best

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from outboard_bench import fft_problems
 from outboard_bench.problem import Problem
 
-# Edges of matrices; for "thin", the other operand has 64 columns (bench/routine_call.hpp). There
-# are four each, and most calls take less than 0.1 s with one thread.
+# The edges of matrices. For "thin", the other operand has 64 columns (bench/routine_call.hpp). Each
+# kind has four edges, and most calls take less than 0.1 s with one thread.
 EDGES: Mapping[str, Sequence[int]] = {
     "dgemm": (100, 250, 600, 2000),
     "dgemm fresh": (150, 400, 800, 1200),
@@ -29,8 +29,8 @@ ROUTINES = (*EDGES, TRANSFORMS)
 PROGRAMS = ("blas_calls", "fft_transforms")
 
 _THIN = 64
-# Operands that a call reads and writes, in n x n matrices; whole ones, also where a triangle
-# travels.
+# The operands that a call reads and writes, in n x n matrices. Whole matrices count, even if only a
+# triangle is sent.
 _READ = {"dgemm": 2, "sgemm": 2, "zgemm": 2, "dtrsm": 2}
 # Flops over n^3. Source: LAPACK Working Note 41, appendix C; dsyev with vectors: about 9 n^3.
 _FLOPS = {
@@ -45,16 +45,18 @@ _FLOPS = {
     "dsyev": 9.0,
 }
 _ELEMENT_BYTES = {"sgemm": 4, "zgemm": 16}
-# Sums of products of numbers that are not negative are within n eps of the exact ones, those of
-# complex numbers within 4 times that; what is factored or solved has a condition near 1 and goes
-# through a few such sums (Higham, Accuracy and Stability of Numerical Algorithms, 3.5, 9, 10, 19).
+# Sums of products of non-negative numbers are within n eps of the exact ones, and those of complex
+# numbers within 4 times that. Matrices that are factored or solved have a condition near 1, and
+# their results contain a few such sums (Higham, Accuracy and Stability of Numerical Algorithms,
+# 3.5, 9, 10, 19).
 _ROOM = {"dgemm": 2, "sgemm": 2, "thin": 2, "dsyrk": 2, "zgemm": 8}
 _ROOM_OF_FACTORS = 20
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of BLAS or LAPACK on square, packed operands. `fresh`: with new contents."""
+    """One call of BLAS or LAPACK on square, packed operands. `fresh` means that it has new
+    contents."""
 
     name: str
     n: int
@@ -109,14 +111,14 @@ def is_fresh(problem: Problem) -> bool:
 
 
 def program_of(problem: Problem) -> str:
-    """The compiled program that makes this call."""
+    """Returns the compiled program that makes this call."""
     return PROGRAMS[0] if isinstance(problem, Call) else PROGRAMS[1]
 
 
 def problems(
     routines: Sequence[str], edges: Sequence[int] = (), shapes: Sequence[tuple[int, ...]] = ()
 ) -> Iterator[list[Problem]]:
-    """The usual sizes of each of these routines, or just these edges and shapes."""
+    """Yields the usual sizes of each of these routines, or only these edges and shapes."""
     for routine in routines:
         name, _, fresh = routine.partition(" ")
         if routine == TRANSFORMS:
@@ -126,7 +128,7 @@ def problems(
 
 
 def of_check() -> list[list[Problem]]:
-    """Tiny problems: a product, one with new operands, a factorisation, a transform."""
+    """Returns tiny problems: a product, one with new operands, a factorisation, a transform."""
     transform = fft_problems.Problem("c2c", (32, 30))
     return [[Call("dgemm", 90), Call("zgemm", 60, fresh=True)], [Call("dgetrf", 70), transform]]
 
@@ -134,8 +136,8 @@ def of_check() -> list[list[Problem]]:
 def chosen(
     groups: Sequence[Sequence[Problem]], place: int, device: int, share: int
 ) -> Iterator[Problem]:
-    """The problems of one place and device if one of `share` combinations is measured: of each
-    routine another size, of each size another place and device."""
+    """Yields the problems of one place and device if one of `share` combinations is measured. Each
+    routine has another size there, and each size another place and device."""
     for g, group in enumerate(groups):
         for i, problem in enumerate(group):
             if (g + i + place + device) % share == 0:

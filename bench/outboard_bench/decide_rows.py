@@ -14,11 +14,12 @@ _LISTED = 20
 
 
 def rows_of(point: Point) -> Iterator[Row]:
-    """`case` is "PROBLEM, PLACE, DEVICE, KIND": the median of the rounds' medians, beside that
-    of the faster one of local and remote; with ", out" behind it the part that went out."""
+    """Yields the rows of a point. `case` is "PROBLEM, PLACE, DEVICE, KIND": the median of the
+    rounds' medians, beside that of the faster one of local and remote. With ", out" after it, the
+    row holds the part of the calls that went out."""
     for kind in KINDS:
         timed = point.timed[kind]
-        # that of auto is taken round by round, in which the losing side may be missing
+        # the ratio of auto is computed by rounds; in some of them the losing side may be missing
         ratio = 1 / point.ratio(kind) if kind in LIMITS else point.best / timed.median
         case = f"{point.problem}, {point.place}, {point.device}, {kind}"
         size = point.problem.bytes_to + point.problem.bytes_from
@@ -33,7 +34,7 @@ def rows_of(point: Point) -> Iterator[Row]:
 
 
 def print_table(title: str, points: Sequence[Point]) -> None:
-    """Print all points of a server."""
+    """Prints all points of a server."""
     from rich import box
     from rich.table import Table
 
@@ -66,7 +67,7 @@ def _ms(point: Point, kind: str) -> str:
 
 
 def summary(points: Sequence[Point]) -> Iterator[str]:
-    """A summary of all points."""
+    """Yields the lines of a summary of all points."""
     wins = sum(point.winner == REMOTE for point in points)
     yield f"{len(points)} points; remote wins at {wins} ({100 * wins / len(points):.0f} %)"
     for kind, limit in LIMITS.items():
@@ -105,6 +106,7 @@ def _named(point: Point) -> str:
 
 
 def parts_of(case: str) -> tuple[str, str, str, str, bool]:
-    """Problem, place, device, kind of a row's case; and whether it is the part that went out."""
+    """Returns problem, place, device and kind of a row's case, and true if it is the part that went
+    out."""
     problem, place, device, kind = case.removesuffix(_OUT).split(", ")
     return problem, place, device, kind, case.endswith(_OUT)

@@ -1,4 +1,4 @@
-"""The profiles that mode auto has in `outboard bench decide`: made as a user makes them."""
+"""Makes the profiles of mode auto in `outboard bench decide` as a user makes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from outboard_bench.decide_measure import How
 from outboard_bench.decide_places import ONE_THREAD, Server
 from outboard_bench.decide_problems import PROGRAMS
 
-# Time for the local library and for each server: a bit less than `outboard tune --quick` takes
+# The time for the local library and for each server, a little less than `outboard tune --quick`
+# takes.
 _SECONDS = 8.0
 _CHECK_SECONDS = 1.0
 _TIMEOUT_S = 600.0
@@ -23,8 +24,8 @@ _LIBRARY = re.compile(r"^\s*lib\w*(?:blas|lapack|fftw3)\S* => (/\S+)", re.MULTIL
 
 
 def tune(servers: Sequence[Server], how: How, *, check: bool) -> None:
-    """Makes the profiles of the servers of a place, and of the libraries that our programs have, as
-    clients of one thread see them."""
+    """Makes the profiles of the servers of a place, and of the libraries that our programs use, as
+    clients of one thread measure them."""
     command = [sys.executable, "-P", "-m", "outboard", "tune", "--quick"]
     command += ["--server", ",".join(server.address for server in servers)]
     command += ["--profile", str(servers[0].profile)]
@@ -43,13 +44,14 @@ def tune(servers: Sequence[Server], how: How, *, check: bool) -> None:
 
 
 def _libraries(programs: Path) -> Iterator[str]:
-    """The libraries that our programs are linked with: a profile belongs to one library."""
+    """Yields the libraries that our programs are linked with, because a profile belongs to one
+    library."""
     for program in PROGRAMS:
         yield from libraries_in(_run(["ldd", str(programs / program)]).stdout)
 
 
 def libraries_in(text: str) -> list[str]:
-    """The files of BLAS, LAPACK and FFTW in the output of ldd(1)."""
+    """Returns the files of BLAS, LAPACK and FFTW in the output of ldd(1)."""
     return _LIBRARY.findall(text)
 
 

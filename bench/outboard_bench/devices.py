@@ -18,9 +18,9 @@ from outboard_bench import native_program, plot, rows
 PROGRAM_NAME = "several_devices"
 _TIMEOUT_S = 1800.0
 _CASE = re.compile(r"(?P<what>.*) g=(?P<devices>\d+) nb=(?P<block>\d+) (?P<how>chosen|tried)")
-# Rate of a device [GFLOP/s], rate of a link [Gb/s], order. The first is a machine of 2009
-# (70 GFLOP/s in double precision, InfiniBand QDR); the orders keep one device busy for a second or
-# two.
+# The rate of a device [GFLOP/s], the rate of a link [Gb/s], and the order. The first machine is of
+# 2009 (70 GFLOP/s in double precision, InfiniBand QDR). With these orders, one device computes for
+# a second or two.
 _MACHINES = ((70.0, 20.8, 10240), (1000.0, 10.0, 10240), (10000.0, 100.0, 20480))
 
 
@@ -45,7 +45,7 @@ class Devices:
         return 0
 
     def draw(self, found: Sequence[Mapping[str, Any]], file: Path) -> None:
-        """Seconds by number of devices, one panel per routine and machine."""
+        """Draws seconds by number of devices, with one panel per routine and machine."""
         parts = [(match, row) for row in found if (match := _CASE.fullmatch(row["case"]))]
         chosen = [(match, row) for match, row in parts if match["how"] == "chosen"]
         cases = [(what, list(group)) for what, group in groupby(chosen, lambda one: one[0]["what"])]
@@ -83,11 +83,12 @@ def _measure(
     )
     if done.returncode != 0:
         raise OutboardError(f"{PROGRAM_NAME} failed (its message is above)")
-    return done.stdout.splitlines()[1:]  # the first says how late threads wake up
+    return done.stdout.splitlines()[1:]  # the first line says how late threads wake up
 
 
 def row_of(line: str, rate: float, gbit: float) -> rows.Row:
-    """A line is: routine, n, devices, block, how, panels by the model and seen, predicted, runs."""
+    """Parses a line: routine, n, devices, block, how, panels by the model and seen, predicted,
+    runs."""
     routine, n, devices, block, how, _, received, predicted, *seconds = line.split(",")
     runs = [float(text) * 1e3 for text in seconds]
     value, ceiling = statistics.median(runs), float(predicted) * 1e3

@@ -42,7 +42,8 @@ def _problems(options: argparse.Namespace) -> list[Problem]:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a run. Raises OutboardError if links are asked for and cannot be had."""
+    """Returns the options of a run. Raises OutboardError if links are asked for but not
+    available."""
     parser = argparse.ArgumentParser(prog="outboard bench fft", description=Fft.__doc__)
     add = parser.add_argument
     add("--kinds", type=_words(KINDS), default=KINDS, help="of c2c,r2c,c2r")
@@ -73,7 +74,7 @@ def _dimensions(text: str) -> tuple[int, ...]:
 
 
 def shapes_of(text: str) -> tuple[tuple[int, ...], ...]:
-    """ "131072,256x256" """
+    """Parses "131072,256x256"."""
     try:
         found = tuple(tuple(int(n) for n in word.split("x")) for word in text.split(","))
     except ValueError:

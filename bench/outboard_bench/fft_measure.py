@@ -1,4 +1,4 @@
-"""Measures one problem in all places, in turns, and checks that they agree."""
+"""Measures one problem in all places, in turns, and checks that the results agree."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MOST_PER_ROUND = 64
 
 @dataclass
 class Result:
-    """The times of one place for a problem [ns]; those of a round are per execution."""
+    """The times of one place for a problem [ns]. Those of a round are per execution."""
 
     place: Place
-    first_plan: int = 0  # with connecting, where there is anything to connect to
+    first_plan: int = 0  # includes connecting, if there is a daemon
     first_execute: int = 0
-    rounds: list[float] = field(default_factory=list)  # medians
+    rounds: list[float] = field(default_factory=list)  # their medians
     first_stages: Stages = field(default_factory=Stages)
     round_stages: list[Stages] = field(default_factory=list)
     distance: float = 0.0  # of the first results from the local ones
@@ -43,7 +43,7 @@ class How:
     """The options that are the same for all problems."""
 
     program: Path
-    folder: Path  # for results on their way from one process to another
+    folder: Path  # for results that go from one process to another
     planner: str = "estimate"
     seed: int = 1
     rounds: int = 5
@@ -51,7 +51,7 @@ class How:
 
 
 def measure(problem: Problem, places: Sequence[Place], how: How) -> list[Result]:
-    """Measure each place; all results must agree with those of the first place, which is local."""
+    """Measures each place. All results must agree with those of the first place, which is local."""
     results = []
     with contextlib.ExitStack() as stack:
         running = []
@@ -76,7 +76,7 @@ def _first(here: Transform, local: Transform, how: How) -> Result:
     if here is local:
         here.save(saved)
     result.distance = here.distance(saved)
-    # `not <=` also catches a distance that is no number.
+    # `not <=` also catches a NaN.
     if how.correct and not result.distance <= here.problem.error_bound:
         raise OutboardError(
             f"{here.problem} over {here.place.name} is wrong: off by {result.distance:.2g}, "
@@ -118,7 +118,7 @@ def best_local(results: Sequence[Result]) -> Result:
 
 
 def shares(stages: Sequence[Stages], whole_ns: float | None = None) -> Mapping[str, float]:
-    """Parts of the whole by the names that tables and rows have, summing up to 1."""
+    """Returns the parts of the whole, by the names of tables and rows. Their sum is 1."""
     sums = {
         "to device": sum(s.to_device for s in stages),
         "plan": sum(s.plan for s in stages),

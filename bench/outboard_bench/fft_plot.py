@@ -1,4 +1,5 @@
-"""The two pictures of `outboard bench fft`: speed by size, and where remote calls spend time."""
+"""The two pictures of `outboard bench fft`: the speed by size, and the time of each stage of remote
+calls."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ Split = dict[tuple[Problem, str], dict[str, float]]  # ms by stage
 
 
 def draw(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Speed by size in `file`; shares of the stages beside it, with "-stages" in the name."""
+    """Draws the speed by size in `file`, and the shares of the stages beside it, with "-stages" in
+    the name."""
     times, split = _sorted(rows)
     _draw_speed(times, file)
     if split:
@@ -90,7 +92,7 @@ def _draw_curve(axis: Any, times: Times, problems: list[Problem], place: str, in
 
 
 def _draw_stages(split: Split, file: Path) -> None:
-    """Draw the first kind and precision: a line of panels for each number of dimensions."""
+    """Draws the first kind and precision, with a line of panels for each number of dimensions."""
     kind, _, precision = _groups([problem for problem, _ in split])[0]
     groups = [g for g in _groups([p for p, _ in split]) if (g[0], g[2]) == (kind, precision)]
     places = _places(list(split))

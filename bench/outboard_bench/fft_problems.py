@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import product
 
 KINDS = ("c2c", "r2c", "c2r")
-PRECISIONS = {"double": (8, 2.0**-52), "single": (4, 2.0**-23)}  # bytes of a real, its epsilon
-# Edges by number of dimensions: steps of 4, 4 and 8 in points.
+# the bytes of a real number, and its epsilon
+PRECISIONS = {"double": (8, 2.0**-52), "single": (4, 2.0**-23)}
+# The edges by number of dimensions: steps of 4, 4 and 8 in points.
 EDGES = {
     1: tuple(4**k for k in range(5, 13)),
     2: tuple(2**k for k in range(6, 13)),
@@ -31,7 +32,7 @@ class Problem:
 
     @classmethod
     def parse(cls, text: str) -> Problem:
-        """The inverse of str()."""
+        """Parses the result of str()."""
         kind, lengths, precision = text.split(" ")
         return cls(kind, tuple(int(n) for n in lengths.split("x")), precision)
 
@@ -49,7 +50,7 @@ class Problem:
 
     @property
     def flops(self) -> float:
-        """5 N log2 N by FFTW's convention (benchFFT), half of that for real data."""
+        """Returns 5 N log2 N by FFTW's convention (benchFFT), or half of that for real data."""
         return (5.0 if self.kind == "c2c" else 2.5) * self.points * math.log2(self.points)
 
     @property
@@ -62,13 +63,14 @@ class Problem:
 
     @property
     def error_bound(self) -> float:
-        """The largest relative difference of two good results, in the 2-norm: each is within
-        log2(N) eps of the exact one (docs/large-transforms.md), with some room for tiny N."""
+        """Returns the largest relative difference of two good results, in the 2-norm. Each result
+        is within log2(N) eps of the exact one (docs/large-transforms.md), with a margin for tiny
+        N."""
         return 2 * max(math.log2(self.points), 4.0) * PRECISIONS[self.precision][1]
 
     @property
     def routine(self) -> str:
-        """The routine's name in the library's counters."""
+        """Returns the routine's name in the library's counters."""
         return f"{'fftw' if self.precision == 'double' else 'fftwf'} {self.kind}"
 
     def arguments(self, planner: str) -> list[str]:
@@ -86,7 +88,8 @@ class Problem:
 def cubes(
     kinds: Sequence[str], dimensions: Sequence[int], precision: str, points: tuple[int, int]
 ) -> Iterator[Problem]:
-    """Problems with equal edges and a number of points within `points`, in the order of kinds."""
+    """Yields problems with equal edges and a number of points within `points`, in the order of
+    kinds."""
     for kind, rank in product(kinds, dimensions):
         for edge in EDGES[rank]:
             if points[0] <= edge**rank <= points[1]:
@@ -96,12 +99,13 @@ def cubes(
 def shapes(
     kinds: Sequence[str], lengths: Sequence[tuple[int, ...]], precision: str
 ) -> Iterator[Problem]:
-    """The problems of these sizes, by kind."""
+    """Yields the problems of these sizes, by kind."""
     yield from (Problem(kind, shape, precision) for kind, shape in product(kinds, lengths))
 
 
 def of_check() -> Iterable[Problem]:
-    """Tiny problems of every kind and number of dimensions; lengths are no powers of two."""
+    """Yields tiny problems of every kind and number of dimensions. Their lengths are not powers of
+    two."""
     lengths = ((60,), (17, 12), (8, 6, 5))
     yield from (Problem(kind, shape) for kind, shape in product(KINDS, lengths))
     yield from (Problem(kind, n, "single") for kind, n in zip(KINDS, lengths, strict=True))

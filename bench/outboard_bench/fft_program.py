@@ -1,5 +1,5 @@
-"""One run of a program that knows nothing of Outboard (fft_transforms, blas_calls), and what the
-drop-in library counted meanwhile."""
+"""One run of an unmodified program (fft_transforms, blas_calls), and the counters of the drop-in
+library during the run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Place:
     name: str
     threads: int = 1
     variables: Mapping[str, str] = field(default_factory=dict)
-    counters: Path | None = None  # the folder that OUTBOARD_REPORT names; None: a local run
+    counters: Path | None = None  # the folder that OUTBOARD_REPORT names; None for a local run
     wrap: Wrap = list
 
     @property
@@ -35,7 +35,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Stages:
-    """Times of remote calls by stage, summed [ns]; the rest of `whole` has no name."""
+    """The times of remote calls by stage, summed [ns]. The rest of `whole` has no name."""
 
     to_device: int = 0
     plan: int = 0
@@ -54,7 +54,7 @@ _STAGE_FIELDS = tuple(Stages.__dataclass_fields__)
 
 
 class Transform:
-    """The program, with its plan made if it needs one; the end of its input ends it."""
+    """The program, with its plan if it needs one. The program ends at the end of its input."""
 
     def __init__(
         self, process: subprocess.Popen[str], name: str, problem: Problem, place: Place
@@ -66,22 +66,25 @@ class Transform:
         self.plan_ns = int(self._answer().removeprefix("planned "))
 
     def run(self, times: int) -> list[int]:
-        """ns of each of `times` executions."""
+        """Returns the ns of each of `times` executions."""
         return [int(word) for word in self._ask(f"run {times}").split()]
 
     def save(self, file: Path) -> None:
         self._ask(f"save {file}")
 
     def distance(self, file: Path) -> float:
-        """The relative difference of the last results from those in `file`, in the 2-norm."""
+        """Returns the relative difference of the last results from those in `file`, in the
+        2-norm."""
         return float(self._ask(f"compare {file}"))
 
     def fresh(self, on: bool) -> None:
-        """For blas_calls: each call finds new contents in its operands, or those of the first."""
+        """For blas_calls: selects whether each call finds new contents in its operands, or those of
+        the first call."""
         self._ask(f"fresh {'on' if on else 'off'}")
 
     def stages(self) -> Stages:
-        """The times of all calls so far. Raises OutboardError if one of them did not go out."""
+        """Returns the times of all calls so far. Raises OutboardError if one of them did not go
+        out."""
         counted, notice = self.counted()
         if counted.remote != counted.calls or counted.fell_back:
             raise OutboardError(
@@ -101,7 +104,7 @@ class Transform:
         )
 
     def counted(self) -> tuple[counters.Routine, str]:
-        """The library's counters of the problem's routine, and its notice."""
+        """Returns the library's counters of the problem's routine, and its notice."""
         assert self.place.counters is not None
         processes, _ = counters.read_folder(self.place.counters)
         mine = [p for p in processes if p.pid == self._process.pid]
@@ -131,7 +134,7 @@ class Transform:
 def transform(
     program: Path, problem: Problem, place: Place, planner: str, seed: int
 ) -> Iterator[Transform]:
-    """Run the program for the block. env(1) sets the variables for the program alone."""
+    """Runs the program for the block. env(1) sets the variables for the program alone."""
     variables = [f"{name}={value}" for name, value in place.variables.items()]
     command = ["env", *variables, str(program), *problem.arguments(planner)]
     command += [str(place.threads), str(seed)]

@@ -22,7 +22,8 @@ _MS = 1e-6
 def rows_of(
     problem: Problem, results: Sequence[Result], speeds: Mapping[str, Speed]
 ) -> Iterator[Row]:
-    """All rows of one problem. `case` is "PROBLEM, PLACE", and what it is if not the median."""
+    """Yields all rows of one problem. `case` is "PROBLEM, PLACE", followed by the quantity unless
+    it is the median."""
     best = best_local(results)
     for result in results:
         steady = [ns * _MS for ns in result.rounds]
@@ -55,7 +56,7 @@ def _stage_rows(problem: Problem, result: Result) -> Iterator[Row]:
 
 
 def _stage_ms(stages: Stages, stage: str) -> float:
-    """The time of a stage per call [ms]."""
+    """Returns the time of a stage per call [ms]."""
     return shares([stages])[stage] * stages.whole / stages.calls * _MS
 
 
@@ -83,7 +84,7 @@ def _row(
 
 
 def print_table(measured: Mapping[Problem, Sequence[Result]], speeds: Mapping[str, Speed]) -> None:
-    """Print times and stages in two parts if the terminal is too narrow for both."""
+    """Prints times and stages, in two parts if the terminal is too narrow for both."""
     target = console()
     times, stages = _TIMES, tuple(_HEADINGS.values())
     parts = [(*times, *stages)] if target.width >= _FULL_WIDTH else [times, stages]

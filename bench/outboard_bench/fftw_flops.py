@@ -1,4 +1,4 @@
-"""`outboard bench fftw_flops`: how many operations FFTW says that transforms take, by size.
+"""`outboard bench fftw_flops`: the number of operations that FFTW reports for transforms, by size.
 Source: RCPU, section 4.1, figure 4.6; FFTW's manual, "Using Plans" (fftw_flops)"""
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from outboard.errors import OutboardError
 from outboard_bench import paper_plot, rows
 from outboard_bench.fft_problems import Problem, cubes
 
-_FORWARD = -1  # these from fftw3.h
-# For plans with SIMD, FFTW counts instructions, each for several numbers.
+_FORWARD = -1  # constants of fftw3.h
+# For plans with SIMD, FFTW counts instructions, each of which computes several numbers.
 _ESTIMATE, _NO_SIMD = 1 << 6, 1 << 17
 _QUICK_POINTS, _FULL_POINTS, _CHECK_POINTS = 1 << 20, 1 << 24, 1 << 12
 
 
 class FftwFlops:
-    """Additions, multiplications and fused ones of complex transforms, as FFTW plans them."""
+    """Additions, multiplications and fused operations of complex transforms, as FFTW plans them."""
 
     name = "fftw_flops"
     summary = "operations of FFTW's plans by size (--full: up to 2^24 points)"
@@ -74,7 +74,8 @@ def _all(library: ctypes.CDLL, most_points: int) -> Iterator[rows.Row]:
 
 
 def operations(library: ctypes.CDLL, problem: Problem) -> tuple[float, float, float]:
-    """Additions, multiplications, fused ones; estimating touches no array."""
+    """Returns additions, multiplications, and fused operations. Planning by estimate touches no
+    array."""
     rank = len(problem.shape)
     lengths = (ctypes.c_int * rank)(*problem.shape)
     arrays = [library.fftw_malloc(problem.bytes_to) for _ in range(2)]

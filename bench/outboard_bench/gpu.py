@@ -1,5 +1,5 @@
-"""`outboard bench gpu`: unmodified programs on a GPU of this machine, through a daemon, beside its
-processor and beside NVIDIA's libraries called directly."""
+"""`outboard bench gpu`: unmodified programs on a GPU of this machine, through a daemon, beside the
+processor and beside direct calls of NVIDIA's libraries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Gpu:
     summary = "a GPU through a daemon, beside the processor and NVIDIA's libraries (-- --help)"
 
     def draw(self, rows: Sequence[Mapping[str, Any]], file: Path) -> None:
-        """Bars: how much of the device's own time each problem reaches through shared memory."""
+        """Draws bars: the part of the device's own speed that each problem reaches through shared
+        memory."""
         shm = [row for row in rows if row["case"].endswith(", shm")]
         figure, (axis,) = plot.panels(1, 1)
         axis.barh([row["case"].removesuffix(", shm") for row in shm], [r["ratio"] for r in shm])
@@ -65,7 +66,7 @@ class Gpu:
                     for problem in _problems(options):
                         print(f"measuring {problem}", file=sys.stderr)
                         measured.append(gpu_measure.measure(problem, here, how, transforms))
-                finally:  # the rows so far are kept if a later measurement fails
+                finally:  # keeps the rows so far if a later measurement fails
                     _tell(measured, json_file)
         if options.check:
             worst = max(one.distance for one in measured)
@@ -95,7 +96,7 @@ def _problems(options: argparse.Namespace) -> Sequence[Problem]:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a run."""
+    """Returns the options of a run."""
     parser = argparse.ArgumentParser(prog="outboard bench gpu", description=Gpu.__doc__)
     add = parser.add_argument
     add("--only", default="", help="problems with this in their names, e.g. sgesv or 16384")

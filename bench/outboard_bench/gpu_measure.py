@@ -16,19 +16,20 @@ from outboard_bench.fft_program import Place, transform
 from outboard_bench.gpu_problems import Problem, device_arguments
 
 DEVICE_PROGRAM = "device_calls"
-_MS = 1e-6  # of a ns
+_MS = 1e-6  # milliseconds in a ns
 _DIRECT = ("to_device", "compute", "back", "whole")
 
 
 @dataclass
 class Measured:
-    """Times of one problem [ms]."""
+    """The times of one problem [ms]."""
 
     problem: Problem
-    places: dict[str, list[float]] = field(default_factory=dict)  # by name; the first is native
-    first: dict[str, float] = field(default_factory=dict)  # with planning and connecting
-    direct: dict[str, list[float]] = field(default_factory=dict)  # by _DIRECT
-    distance: float = 0.0  # of the worst place, over what is allowed
+    # by name; the first place is native
+    places: dict[str, list[float]] = field(default_factory=dict)
+    first: dict[str, float] = field(default_factory=dict)  # including planning and connecting
+    direct: dict[str, list[float]] = field(default_factory=dict)  # by the names in _DIRECT
+    distance: float = 0.0  # the distance of the worst place, over the allowed one
 
     def median(self, place: str) -> float:
         return statistics.median(self.places[place])
@@ -38,7 +39,8 @@ class Measured:
 
 
 def probe(programs: Path) -> str:
-    """The GPU's name and versions. Raises OutboardError, with the reason, where there is none."""
+    """Returns the GPU's name and versions. Raises OutboardError with the reason if there is
+    none."""
     program = programs / DEVICE_PROGRAM
     if not program.exists():
         raise OutboardError(
@@ -56,8 +58,8 @@ def probe(programs: Path) -> str:
 
 
 def measure(problem: Problem, places: Sequence[Place], how: How, other: Path) -> Measured:
-    """Measure one place after the other, because the largest problems fill the
-    memory. `other` is the program of transforms."""
+    """Measures one place after the other, because the largest problems fill the memory. `other` is
+    the program of transforms."""
     found = Measured(problem)
     saved = how.folder / "results"
     program = other if isinstance(problem, FourierTransform) else how.program
@@ -69,7 +71,7 @@ def measure(problem: Problem, places: Sequence[Place], how: How, other: Path) ->
                 here.save(saved)
             else:
                 distance = here.distance(saved)
-                if not distance <= problem.error_bound:  # nor is what is no number
+                if not distance <= problem.error_bound:  # also catches a NaN
                     raise OutboardError(
                         f"{problem} over {place.name} is wrong: off by {distance:.2g}, relative, "
                         f"in the 2-norm (allowed are {problem.error_bound:.2g}); seed {how.seed}"
@@ -77,7 +79,7 @@ def measure(problem: Problem, places: Sequence[Place], how: How, other: Path) ->
                 found.distance = max(found.distance, distance / problem.error_bound)
             found.places[place.name] = [ns * _MS for ns in here.run(how.rounds)]
             if place.remote:
-                here.stages()  # raises if a call stayed here
+                here.stages()  # raises if a call stayed local
     saved.unlink(missing_ok=True)
     found.direct = _direct(problem, how)
     return found

@@ -1,4 +1,4 @@
-"""The problems of `outboard bench gpu`: those of the papers and larger ones."""
+"""The problems of `outboard bench gpu`: those of the papers, and larger ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from outboard_bench import fft_problems
 _SINGLE, _DOUBLE = 4, 8  # bytes
 _EPSILON = {_SINGLE: 2.0**-23, _DOUBLE: 2.0**-52}
 _INDEX = 4
-# For each routine: bytes of an element; flops over n^3 (LAPACK Working Note 41).
+# For each routine: bytes of an element, and flops over n^3 (LAPACK Working Note 41).
 _ROUTINES = {
     "dgemm": (_DOUBLE, 2.0),
     "sgesv": (_SINGLE, 2 / 3),
@@ -21,7 +21,7 @@ _ROUTINES = {
 
 @dataclass(frozen=True)
 class Call:
-    """One call on square, packed operands; dgemm with beta = 0, sgesv with one right-hand side."""
+    """One call on square, packed operands: dgemm with beta = 0, sgesv with one right-hand side."""
 
     routine: str
     n: int
@@ -43,7 +43,8 @@ class Call:
         n = self.n
         size = _ROUTINES[self.routine][0]
         whole = {"dgemm": 2 * n * n, "sgesv": n * n + n, "dgeqrf": n * n}
-        return size * whole.get(self.routine, n * (n + 1) // 2)  # dpotrf has a triangle
+        # the result of dpotrf is a triangle
+        return size * whole.get(self.routine, n * (n + 1) // 2)
 
     @property
     def bytes_from(self) -> int:
@@ -55,7 +56,8 @@ class Call:
 
     @property
     def error_bound(self) -> float:
-        """The same as for blas_problems.Call: factors have one sign or a dominant diagonal."""
+        """Returns the same bound as blas_problems.Call: factors have one sign or a dominant
+        diagonal."""
         return 2 * (self.n + 4) * _EPSILON[_ROUTINES[self.routine][0]]
 
     def arguments(self, planner: str) -> list[str]:
@@ -101,7 +103,7 @@ CHECK = _all(
 
 
 def device_arguments(problem: Problem) -> list[str]:
-    """Arguments of bench/gpu/device_calls."""
+    """Returns the arguments of bench/gpu/device_calls."""
     if isinstance(problem, Call):
         return [problem.routine, str(problem.n)]
     return [problem.kind, problem.lengths]

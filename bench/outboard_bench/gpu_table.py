@@ -14,7 +14,7 @@ DIRECT = "the library on the device, page-locked copies"
 
 
 def print_table(measured: Sequence[Measured]) -> None:
-    """Print a line for each problem; times in ms."""
+    """Prints a line for each problem, with times in ms."""
     from rich import box
     from rich.table import Table
 
@@ -52,7 +52,8 @@ def _cells(one: Measured, names: Sequence[str]) -> list[str]:
 
 
 def rows_of(one: Measured) -> Iterator[Row]:
-    """The rows of one problem. `case` is "PROBLEM, PLACE", or names a part of the device's time."""
+    """Yields the rows of one problem. `case` is "PROBLEM, PLACE", or names a part of the device's
+    time."""
     whole = one.direct_median("whole")
     for name, times in one.places.items():
         yield _row(one, name, times, (whole, DIRECT))

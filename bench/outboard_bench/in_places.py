@@ -1,4 +1,4 @@
-"""One run of a benchmark that measures problems in all places: what fft and blas share."""
+"""One run of a benchmark that measures problems in all places, shared by fft and blas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def run(
     settings: Settings,
     preload: Path | None = None,
 ) -> int:
-    """Measures, prints, writes; with --check it asserts more. Options: places.add_options()."""
+    """Measures, prints and writes. With --check it makes more checks. Options:
+    places.add_options()."""
     native = paths.require_native()
     compiled = native_program.require(native, program)
     with ended_by_exception(), tempfile.TemporaryDirectory(prefix="outboard-bench-") as name:
@@ -47,7 +48,7 @@ def run(
             measured: Measured = {}
             try:
                 _measure_all(problems, setting, how, measured, whole=options.check)
-            finally:  # an hour's rows are not lost with the last one
+            finally:  # keeps the rows of an hour if the last problem fails
                 written = _rows(measured, setting)
                 if json_file and written:
                     rows.write(written, json_file)
@@ -59,7 +60,7 @@ def run(
 def _measure_all(
     problems: Sequence[Problem], setting: Setting, how: How, measured: Measured, *, whole: bool
 ) -> None:
-    """Prints a table for every group of problems as it is done, or a whole one."""
+    """Prints a table after every group of problems, or one table for all."""
     for _, group in groupby(problems, key=lambda p: () if whole else p.group):
         table = {}
         for problem in group:
@@ -77,9 +78,10 @@ def _rows(measured: Mapping[Problem, list[Result]], setting: Setting) -> list[ro
 
 
 def _check(written: Sequence[rows.Row], measured: Measured, setting: Setting) -> None:
-    """Assertions of --check in addition to those of every run: right results, calls out, bytes."""
-    # Each problem and place has the median and the first, and 5 stages of each if remote. These
-    # are too small for a link's limit, so none has a row for its transfer.
+    """Makes the checks of --check in addition to those of every run: right results, calls out,
+    bytes."""
+    # Each problem and place has the median and the first call, and 5 stages of each if remote.
+    # These problems are too small for a link's limit, so none has a row for its transfer.
     remote = sum(place.remote for place in setting.places)
     expected = len(measured) * (2 * len(setting.places) + 10 * remote)
     cases = {row.case for row in written}

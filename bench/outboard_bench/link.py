@@ -1,4 +1,5 @@
-"""Emulated links: two namespaces, a veth pair, `tc tbf` at both ends; and how fast they are."""
+"""Emulated links: two namespaces, a veth pair, `tc tbf` at both ends, and the measurement of their
+rate."""
 
 from __future__ import annotations
 
@@ -24,13 +25,13 @@ from outboard_bench.netns import (
 )
 
 NOMINAL_GBIT = (1.0, 10.0, 25.0)
-# At 1 Gb/s, links have jumbo frames, whose headers cost 1 %; faster links have the largest frames,
+# At 1 Gb/s, links have jumbo frames, whose headers cost 1 %. Faster links have the largest frames,
 # because every packet costs time of this machine's cores.
 _JUMBO_MTU, _LARGEST_MTU = 9000, 65535
-# A burst passes at once after a pause, and also when the timer of tbf is late. A larger burst keeps
+# A burst passes at once after a pause, and also if the timer of tbf is late. A larger burst keeps
 # the link closer to its nominal rate under load, but lets larger messages pass without a limit.
 BURSTS = tuple(kib << 10 for kib in (16, 32, 80, 128, 256, 512, 1024))
-_PACKET_HEADER = 14  # Ethernet's; a packet that is larger than the burst never passes
+_PACKET_HEADER = 14  # the header of Ethernet; a packet that is larger than the burst never passes
 NEAR_ENOUGH = 0.97
 _MEASURE_TIMEOUT_S = 60.0
 
@@ -39,15 +40,15 @@ Wrap = Callable[[Sequence[str]], list[str]]
 
 @dataclass(frozen=True)
 class Speed:
-    """Gb/s of a plain TCP stream, over some stretches of time."""
+    """The Gb/s of a plain TCP stream, over some stretches of time."""
 
     to_far: list[float]
     to_near: list[float]
     burst_bytes: int
 
     def transfer_ms(self, bytes_to: int, bytes_from: int) -> float:
-        """The least time for that many bytes there and then back, by the medians; 0 if one burst
-        carries them all."""
+        """Returns the least time for these bytes there and then back, by the medians; 0 if one
+        burst carries them all."""
         there, back = statistics.median(self.to_far), statistics.median(self.to_near)
         return (self._limited(bytes_to) / there + self._limited(bytes_from) / back) * 8e-6
 
@@ -56,13 +57,14 @@ class Speed:
 
 
 class Link:
-    """Context manager: hosts `near` and `far` with a link of that rate between them."""
+    """Context manager that makes hosts `near` and `far` with a link of the given rate between
+    them."""
 
     def __init__(
         self, gbit_per_s: float, burst_bytes: int | None = None, each_flow: bool = False
     ) -> None:
-        """Without `burst_bytes` the link takes the smallest burst that reaches the rate. With
-        `each_flow` the rate limits every TCP connection by itself."""
+        """Without `burst_bytes`, the link takes the smallest burst that reaches the rate. With
+        `each_flow`, the rate limits every TCP connection by itself."""
         self.gbit_per_s = gbit_per_s
         self._each_flow = each_flow
         self.burst_bytes = burst_bytes or 0
@@ -78,11 +80,12 @@ class Link:
         return f"burst {self.burst_bytes >> 10} KiB"
 
     def near(self, words: Sequence[str]) -> list[str]:
-        """The command that runs `words` on the near host, where programs are."""
+        """Returns the command that runs `words` on the near host, where programs run."""
         return inside(self._hosts.near, words)
 
     def far(self, words: Sequence[str]) -> list[str]:
-        """The command that runs `words` on the far host, at FAR_ADDRESS, where daemons are."""
+        """Returns the command that runs `words` on the far host, at FAR_ADDRESS, where daemons
+        run."""
         return inside(self._hosts.far, words)
 
     def __enter__(self) -> Link:
@@ -123,7 +126,7 @@ def mtu_at(gbit_per_s: float) -> int:
 def limit_with_least_burst(
     hosts: Hosts, gbit_per_s: float, near: Wrap, far: Wrap, far_address: str
 ) -> int:
-    """Limit links to a rate, with the smallest burst that lets a stream from `near` reach it."""
+    """Limits links to a rate, with the smallest burst that lets a stream from `near` reach it."""
     reached: dict[int, float] = {}
     for burst in _bursts(hosts.mtu):
         hosts.limit(gbit_per_s, burst)
@@ -145,7 +148,7 @@ class Load:
     """Plain TCP streams at the same time, and the stretches of time in which they are counted."""
 
     windows: int
-    seconds: float  # each
+    seconds: float  # of each window
     streams: int = 1
 
 
@@ -156,8 +159,8 @@ def stream(
     load: Load,
     through: Callable[[str], AbstractContextManager[str]] = contextlib.nullcontext,
 ) -> list[float]:
-    """Gb/s of each window of plain TCP streams to a sink that listens on `address`, or is reached
-    `through` something that is in front of it."""
+    """Returns the Gb/s of each window of plain TCP streams to a sink that listens on `address`, or
+    is reached `through` a relay in front of it."""
     program = [sys.executable, "-P", str(Path(raw_stream.__file__))]
     words = [str(load.windows), str(load.seconds), str(load.streams)]
     to_sink = sink([*program, "sink", address, *words])
@@ -183,7 +186,7 @@ def stream(
 
 @contextlib.contextmanager
 def _child(command: Sequence[str], stdout: int) -> Iterator[subprocess.Popen[str]]:
-    """A process that is killed when the block ends."""
+    """Runs a process that is killed at the end of the block."""
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=stdout, text=True, start_new_session=True
     ) as process:
@@ -194,7 +197,7 @@ def _child(command: Sequence[str], stdout: int) -> Iterator[subprocess.Popen[str
 
 
 def rate_list(text: str) -> tuple[float, ...]:
-    """ "1,10" as rates in Gb/s, for argparse."""
+    """Parses "1,10" as rates in Gb/s, for argparse."""
     try:
         rates = tuple(float(word) for word in text.split(","))
     except ValueError:

@@ -28,7 +28,7 @@ class Links:
         with ended_by_exception():
             measured = [_loopback(options.windows)]
             for rate in options.rates:
-                # a check only runs the link, so any burst will do
+                # a check only runs the link, so any burst is enough
                 with Link(rate, BURSTS[-1] if options.check else None) as link:
                     measured += _link_rows(link, options.windows)
             if options.streams:
@@ -40,7 +40,7 @@ class Links:
 
 
 def stream_counts(text: str) -> tuple[int, ...]:
-    """ "1,2,4" as numbers of streams, for argparse."""
+    """Parses "1,2,4" as numbers of streams, for argparse."""
     numbers = tuple(int(word) if word.isdecimal() else 0 for word in text.split(","))
     bounds = settings_table.row("streams")
     if not all(bounds.min <= number <= bounds.max for number in numbers):

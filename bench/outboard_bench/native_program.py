@@ -1,4 +1,4 @@
-"""The compiled programs that benchmarks written here drive."""
+"""The compiled programs that benchmarks in Python run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from outboard import paths
 from outboard.errors import OutboardError
 
-# Links of a check get this burst; other links search for the smallest burst that is enough.
+# Links of a check have this burst. Other links search for the smallest burst that is enough.
 CHECK_BURST = 512 << 10
 
 
 def require(native: paths.Native, name: str) -> Path:
-    """The program of that name beside the daemon."""
+    """Returns the program of that name beside the daemon."""
     program = native.daemon.parent / name
     if not program.exists():
         raise OutboardError(

@@ -1,5 +1,5 @@
-"""Hosts on this machine: network namespaces joined by veth pairs with limited rates, two of them
-or a star of more."""
+"""Hosts on this machine: network namespaces joined by veth pairs with limited rates. There are two
+of them, or a star of more."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from typing import Self
 
 from outboard.errors import OutboardError
 
-# The daemon listens on loopback addresses only, so each host has one, in a net of their own:
+# The daemon listens only on loopback addresses, so each host has one, in a net of their own.
 # 127.0.0.1 may be in use in the namespaces.
 _NET = "127.77.0."
 NEAR_ADDRESS, FAR_ADDRESS = f"{_NET}1", f"{_NET}2"
 DEVICE = "veth0"
-# Ports of the programs inside if each flow has its own limit; each port has a filter.
+# The ports of the programs inside if each flow has its own limit. Each port has a filter.
 FLOW_PORTS = range(50000, 50064)
-# Time that bytes may wait before tbf; TCP's own limit per socket is far below that.
+# The time that bytes may wait before tbf. TCP's own limit per socket is far below that.
 _QUEUE_MS = 50
-# Time that bytes may wait in a switch for a host that several others send to: 1.25 MB at 1 Gb/s,
-# some times the buffer of a port of a small switch, so that TCP seldom loses anything.
+# The time that bytes may wait in a switch for a host that several others send to: 1.25 MB at 1
+# Gb/s, which is some times the buffer of a port of a small switch. TCP therefore seldom loses
+# packets.
 _SWITCH_QUEUE_MS = 10
 _BRIDGE = "br0"
 _NAME = re.compile(r"outboard-(\d+)-\d+-[a-z]+\d*")
@@ -38,7 +39,7 @@ _numbers = itertools.count()
 
 
 def require_root() -> None:
-    """Raise an OutboardError that says what is missing for emulated links."""
+    """Raises an OutboardError that names the missing condition for emulated links."""
     for program in ("ip", "tc"):
         if shutil.which(program) is None:
             raise OutboardError(
@@ -53,7 +54,8 @@ def require_root() -> None:
 
 @contextlib.contextmanager
 def ended_by_exception() -> Iterator[None]:
-    """SIGTERM and SIGHUP unwind the stack inside, as Ctrl-C does; main thread only."""
+    """Makes SIGTERM and SIGHUP unwind the stack inside the block, as Ctrl-C does. Threads: main
+    only."""
 
     def end(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -67,10 +69,10 @@ def ended_by_exception() -> Iterator[None]:
 
 
 class Hosts(abc.ABC):
-    """Context manager: namespaces of these names, which are removed in every case.
+    """Context manager that makes namespaces of these names, and removes them in every case.
 
-    What was left behind by a process that was killed is removed by the next one. End the programs
-    inside first: a namespace lives as long as a process in it.
+    The next process removes the namespaces that a killed process left. End the programs inside
+    first, because a namespace lives as long as a process in it.
     """
 
     def __init__(self, mtu: int, names: Sequence[str]) -> None:
@@ -108,7 +110,7 @@ class Hosts(abc.ABC):
             atexit.unregister(self.remove)
 
     def limit(self, gbit_per_s: float, burst_bytes: int) -> None:
-        """Hold all directions to a rate; `burst_bytes` may pass at once after a pause."""
+        """Limits all directions to a rate. `burst_bytes` may pass at once after a pause."""
         for name, device, queue_ms in self._senders():
             words = f"rate {int(gbit_per_s * 1e9)}bit burst {burst_bytes} latency {queue_ms}ms"
             shape = ["root", "tbf", *words.split()]
@@ -116,15 +118,16 @@ class Hosts(abc.ABC):
 
     @abc.abstractmethod
     def _join(self) -> None:
-        """Put links between the namespaces."""
+        """Makes links between the namespaces."""
 
     @abc.abstractmethod
     def _senders(self) -> Iterable[tuple[str, str, int]]:
-        """Every end of a link: namespace, device, and how long something may wait there [ms]."""
+        """Yields every end of a link: namespace, device, and the time that bytes may wait there
+        [ms]."""
 
     def _address(self, name: str, address: str) -> None:
-        """Give DEVICE in that namespace its address, and bring it up."""
-        # Its own loopback device stays down: up, it would take all of 127.0.0.0/8 for itself.
+        """Gives DEVICE in that namespace its address, and brings it up."""
+        # Its own loopback device stays down. Otherwise it would take all of 127.0.0.0/8 for itself.
         for device in ("all", DEVICE):
             setting = f"/proc/sys/net/ipv4/conf/{device}/route_localnet"
             _run(*inside(name, ["sh", "-c", f"echo 1 > {setting}"]))
@@ -140,8 +143,9 @@ class TwoHosts(Hosts):
         self.near, self.far = self.names
 
     def limit_flows(self, gbit_per_s: float, burst_bytes: int) -> None:
-        """Hold every TCP connection to a rate by itself. Flows are told apart by the ports that
-        programs inside get from the system: so that all differ, these are few."""
+        """Limits every TCP connection to a rate by itself. Flows are distinguished by the ports
+        that programs inside get from the system. The range of ports is small, and each port has a
+        flow of its own."""
         first, last = FLOW_PORTS[0], FLOW_PORTS[-1]
         bursts = f"burst {burst_bytes} cburst {burst_bytes}"
         rate = f"rate {int(gbit_per_s * 1e9)}bit {bursts} quantum {self.mtu}"
@@ -167,15 +171,15 @@ class TwoHosts(Hosts):
 
 
 class Star(Hosts):
-    """The namespaces `client` and so many `hosts`, each with a link of its own to a switch, a
-    bridge in one more namespace."""
+    """The namespaces `client` and several `hosts`. Each has a link of its own to a switch, which is
+    a bridge in one more namespace."""
 
     def __init__(self, mtu: int, hosts: int) -> None:
         super().__init__(mtu, ("switch", "client", *(f"host{i}" for i in range(hosts))))
         self._switch, self.client, *self.hosts = self.names
 
     def address(self, name: str) -> str:
-        """The address of the client or of one of the hosts."""
+        """Returns the address of the client or of one of the hosts."""
         return f"{_NET}{self.names.index(name)}"
 
     def _join(self) -> None:
@@ -200,17 +204,17 @@ class Star(Hosts):
 
 
 def inside(namespace: str, words: Sequence[str]) -> list[str]:
-    """The command that runs `words` in that namespace, under the same process id."""
+    """Returns the command that runs `words` in that namespace, under the same process id."""
     return ["ip", "netns", "exec", namespace, *words]
 
 
 def remove_leftovers() -> None:
-    """Remove namespaces whose process is gone."""
+    """Removes namespaces whose process has ended."""
     names = os.listdir(_NAMESPACES) if _NAMESPACES.is_dir() else []
     for name in names:
         match = _NAME.fullmatch(name)
         if match and not Path(f"/proc/{match[1]}").exists():
-            # another process may be at it, too
+            # another process may remove it at the same time
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
 

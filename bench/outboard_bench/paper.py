@@ -1,5 +1,5 @@
-"""`outboard bench paper`: figures and tables of the papers, measured again, beside what the papers
-say. Which ones, and what is quoted: paper.toml"""
+"""`outboard bench paper`: measures figures and tables of the papers again, beside the stated
+numbers. paper.toml lists the figures and the quoted numbers."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ class Paper:
             return 0
         written: list[rows.Row] = []
         missing: list[str] = []
-        runs: dict[tuple[str, ...], Measured] = {}  # those with the same arguments are one
+        runs: dict[tuple[str, ...], Measured] = {}  # a benchmark runs once for equal arguments
         for figure in (figures[id_] for id_ in _by_source(options.figure, figures)):
             try:
                 points = _points(figure, _command(sources[figure.measured_by], options), runs)
-            except OutboardError as error:  # the others may be measured all the same
+            except OutboardError as error:  # the other figures may still be measured
                 print(f"\n{figure.id}  not measured: {error}")
                 missing.append(figure.id)
                 continue
             paper_table.print_figure(figure, points)
             sys.stdout.flush()
             written += [_row(figure, point) for point in points]
-            if json_file:  # what is done is not lost with the rest
+            if json_file:  # keeps the finished figures if a later one fails
                 rows.write(written, json_file)
             if options.out:
                 _write(figure, points, options.out)
@@ -75,7 +75,8 @@ class Paper:
 def _points(
     figure: Figure, command: tuple[str, ...], runs: dict[tuple[str, ...], Measured]
 ) -> list[Point]:
-    """The figure's points, of a run of its benchmark that is new only where there is none."""
+    """Returns the figure's points. A benchmark runs only if it has not run with these arguments
+    before."""
     if command not in runs:
         runs[command] = _measure(*command)
     points = figure.points(runs[command])
@@ -84,7 +85,7 @@ def _points(
 
 
 def _by_source(chosen: Sequence[str], figures: Mapping[str, Figure]) -> list[str]:
-    """Put figures with the same source one after the other; otherwise keep their order."""
+    """Puts figures with the same source one after the other. Otherwise keeps their order."""
     order = list(dict.fromkeys(figures[id_].measured_by for id_ in chosen))
     return sorted(chosen, key=lambda id_: order.index(figures[id_].measured_by))
 
@@ -107,7 +108,7 @@ def _links(which: str, chosen: str) -> str:
 
 
 def _measure(name: str, *arguments: str) -> Measured:
-    """Runs the benchmark; its own table stays away, its messages do not."""
+    """Runs the benchmark. Its own table is not printed, but its messages are."""
     print(f"measuring: outboard bench {name} {' '.join(arguments)}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="outboard-bench-") as folder:
         file = Path(folder) / "rows.json"
@@ -131,7 +132,7 @@ def _check(figure: Figure, points: Sequence[Point]) -> None:
         raise OutboardError(f"{figure.id} has no points, or one that is no number")
 
 
-# --- what is written ---
+# --- output ---
 
 
 def _row(figure: Figure, point: Point) -> rows.Row:
@@ -152,7 +153,7 @@ def _row(figure: Figure, point: Point) -> rows.Row:
 
 
 def _point_of(row: Mapping[str, Any]) -> tuple[str, Point]:
-    """The inverse of _row(), as far as a picture needs it."""
+    """Inverts _row(), as far as a picture needs it."""
     id_, series, x = row["case"].split(", ")
     spread = (row["min"], row["max"])
     return id_, Point(series, x, row["value"], row["unit"], *spread, stated=row["ceiling"])
@@ -169,7 +170,7 @@ def _write(figure: Figure, points: Sequence[Point], folder: Path) -> None:
 
 
 def parse(arguments: Sequence[str], figures: Mapping[str, Figure]) -> argparse.Namespace:
-    """The options of a run; `figure` is None where they are only to be listed."""
+    """Returns the options of a run. `figure` is None if figures are only listed."""
     parser = argparse.ArgumentParser(prog="outboard bench paper", description=Paper.__doc__)
     add = parser.add_argument
     add("--figure", default="all", help="names with commas, beginnings of names, list, all")
@@ -188,7 +189,8 @@ def parse(arguments: Sequence[str], figures: Mapping[str, Figure]) -> argparse.N
 
 
 def _chosen(text: str, figures: Mapping[str, Figure]) -> list[str]:
-    """In the order of the file. "rcpu-4" is all of that chapter, "rcpu-4.1" just that one."""
+    """Returns the chosen figures in the order of the file. "rcpu-4" is all of that chapter,
+    "rcpu-4.1" only that figure."""
     if text == "all":
         return list(figures)
     words = text.split(",")

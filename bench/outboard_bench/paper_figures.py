@@ -16,14 +16,14 @@ FILE = Path(__file__).with_name("paper.toml")
 
 @dataclass(frozen=True)
 class Stated:
-    """A number that a paper's text or table gives, and which of our points it stands beside."""
+    """A number that a paper's text or table gives, and the points of ours to which it belongs."""
 
-    series: str  # regular expressions, of the whole name
+    series: str  # regular expressions that match the whole name
     unit: str
     x: str = ".*"
     low: float = 0.0
     high: float = 0.0
-    better: str = ""  # "larger", "smaller"; empty where there is no telling
+    better: str = ""  # "larger", "smaller"; empty if neither is better
 
     def fits(self, point: Point) -> bool:
         return (
@@ -37,7 +37,8 @@ class Stated:
         return f"{self.low:g}" if self.low == self.high else f"{self.low:g} to {self.high:g}"
 
     def ratio(self, value: float) -> float | None:
-        """Our value over theirs, or the inverse, so that more is better; None for a range."""
+        """Returns our value over theirs, or the inverse, so that a larger ratio is better; None for
+        a range."""
         if self.low != self.high or not self.better or not value or not self.low:
             return None
         return value / self.low if self.better == "larger" else self.low / value
@@ -51,7 +52,7 @@ class Source:
     quick: Sequence[str]
     full: Sequence[str]
     check: Sequence[str]
-    links: str = ""  # "all", "fastest": of those that are chosen; empty: it takes no --links
+    links: str = ""  # "all" or "fastest" of the chosen ones; empty if it takes no --links
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ class Figure:
 
 
 def load(file: Path = FILE) -> tuple[dict[str, Source], dict[str, Figure]]:
-    """Sources and figures by name. Raises KeyError, TypeError or ValueError for a bad file."""
+    """Returns sources and figures by name. Raises KeyError, TypeError or ValueError for a bad
+    file."""
     content = tomllib.loads(file.read_text())
     sources = {name: Source(**source) for name, source in content["source"].items()}
     figures = {figure["id"]: _figure(figure) for figure in content["figure"]}
@@ -114,7 +116,7 @@ def _stated(item: dict[str, Any]) -> Stated:
 def _column(
     item: dict[str, Any], columns: Sequence[str], table: Sequence[Sequence[str]]
 ) -> list[Stated]:
-    """A column of the paper's own table; its first one names the sizes."""
+    """Returns a column of the paper's own table. Its first column names the sizes."""
     item = dict(item)
     index = columns.index(item.pop("column"))
     found = []

@@ -1,4 +1,4 @@
-"""Pictures of series of points: a panel for each unit, and for stages a stack for each place."""
+"""Draws series of points: a panel for each unit, and for stages a stack for each place."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from outboard_bench.plot import panels, save
 
 _COLOURS = dict(zip(STAGES, ("C0", "C4", "C2", "C1", "0.75"), strict=True))
 _MARKERS = "os^vDPX*"
-_LINEAR_SPAN = 30.0  # where values are further apart than this, the axis is logarithmic
+_LINEAR_SPAN = 30.0  # the axis is logarithmic if the ratio of values exceeds this
 
 Panel = tuple[str, str, list[Point]]  # title, "stack" or a unit, points
 
 
 def draw_points(figures: Mapping[str, Sequence[Point]], file: Path) -> None:
-    """All figures in one file, by name."""
+    """Draws all figures in one file, by name."""
     panels_of_all = [panel for name, points in figures.items() for panel in split(name, points)]
     if not panels_of_all:
         raise OutboardError("there is nothing to plot in these rows; leave --plot out")
@@ -35,18 +35,19 @@ def draw_points(figures: Mapping[str, Sequence[Point]], file: Path) -> None:
 
 
 def draw_problems(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Rows of `outboard bench blas`."""
+    """Draws rows of `outboard bench blas`."""
     names = dict.fromkeys(row["case"].split(" ")[0] for row in rows)
     draw_points({name: paper_points.times_and_stages(rows, f"^{name} ") for name in names}, file)
 
 
 def draw_flops(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Rows of `outboard bench fftw_flops`."""
+    """Draws rows of `outboard bench fftw_flops`."""
     draw_points({"FFTW's own count": paper_points.flops(rows, "")}, file)
 
 
 def split(name: str, points: Sequence[Point]) -> list[Panel]:
-    """Stages of a place are a panel; all else of a unit is one."""
+    """Splits points into panels: one for the stages of each place, and one for all others of each
+    unit."""
     found: dict[tuple[str, str], list[Point]] = {}
     for point in points:
         place, _, stage = point.series.partition(": ")

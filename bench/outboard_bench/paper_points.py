@@ -1,4 +1,4 @@
-"""The rows of a benchmark as a figure shows them: series of points."""
+"""Converts the rows of a benchmark to series of points, as a figure shows them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOVING = ("to device", "back")
 
 @dataclass(frozen=True)
 class Point:
-    """A value over `x`, with the least and the most of its runs. Neither name has a comma."""
+    """A value over `x`, with the least and the largest of its runs. Neither name has a comma."""
 
     series: str
     x: str
@@ -27,11 +27,11 @@ class Point:
     high: float
     runs: int = 1
     bytes: int = 0
-    stated: float | None = None  # by the paper, in the same unit
+    stated: float | None = None  # the value of the paper, in the same unit
 
 
 def sizes(points: Sequence[Point]) -> list[str]:
-    """Every `x` once: numbers in ascending order, others in their own order."""
+    """Returns every `x` once: numbers in ascending order, others in their own order."""
     found = list(dict.fromkeys(point.x for point in points))
     return sorted(found, key=int) if all(x.isdigit() for x in found) else found
 
@@ -39,7 +39,8 @@ def sizes(points: Sequence[Point]) -> list[str]:
 def _point(
     row: Mapping[str, Any], series: str, x: str, unit: str, scale: Callable[[float], float]
 ) -> Point:
-    """A row's value, least and most in another unit; least and most may change places."""
+    """Makes a point of a row's value, least and largest in another unit. Least and largest may
+    change places."""
     low, high = sorted((scale(row["min"]), scale(row["max"])))
     value = scale(row["value"])
     return Point(series, x, value, unit, low, high, row["runs"], row["bytes"])
@@ -49,11 +50,12 @@ def _same(value: float) -> float:
     return value
 
 
-# --- fft, blas: case "PROBLEM, PLACE", and what it is if not a median of later executions ---
+# --- fft, blas: case "PROBLEM, PLACE", and the quantity unless it is a median of later executions
+# ---
 
 
 def _of_problems(rows: Rows, select: str) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-    """The x, place, quantity and row of each problem that `select` chooses."""
+    """Yields the x, place, quantity and row of each problem that `select` chooses."""
     for row in rows:
         problem, place, *what = row["case"].split(", ")
         if re.search(select, problem):
@@ -65,7 +67,8 @@ def _local(place: str) -> bool:
 
 
 def times(rows: Rows, select: str) -> list[Point]:
-    """Milliseconds in every place, then how often as fast as the best local one a remote one is."""
+    """Returns milliseconds in every place, then the speed of remote places over the best local
+    one."""
     found = [item for item in _of_problems(rows, select) if item[2] == ""]
     points = [_point(row, place, x, "ms", _same) for x, place, _, row in found]
     for x, place, _, row in found:
@@ -79,8 +82,8 @@ def _beside(row: Mapping[str, Any], place: str, x: str, unit: str, local_ms: flo
 
 
 def stages(rows: Rows, select: str) -> list[Point]:
-    """Percent of later calls by stage and place, moving both ways together, and of first calls
-    what planning took."""
+    """Returns the percentage of later calls by stage and place, with both transfers together, and
+    the percentage of planning in first calls."""
     points: list[Point] = []
     for (x, place), parts in _stages_of(rows, select, "stage ").items():
         whole = sum(row["value"] for row in parts.values()) or 1.0
@@ -111,12 +114,13 @@ def _percent(part: float, whole: float) -> float:
 
 
 def _plain(row: Mapping[str, Any], series: str, x: str, value: float, unit: str = "%") -> Point:
-    """A value made of several rows, whose spread is not known."""
+    """Makes a point of several rows, whose spread is not known."""
     return Point(series, x, value, unit, value, value, row["runs"], row["bytes"])
 
 
 def times_and_stages(rows: Rows, select: str) -> list[Point]:
-    """Times and stages, and the gain over a slower client, which one local thread stands for."""
+    """Returns times and stages, and the gain over a slower client, represented by one local
+    thread."""
     slow = {
         x: row["value"]
         for x, place, what, row in _of_problems(rows, select)
@@ -131,8 +135,8 @@ def times_and_stages(rows: Rows, select: str) -> list[Point]:
 
 
 def hybrid(rows: Rows, select: str) -> list[Point]:
-    """Seconds by one local thread; remotely those of the whole, and those not spent computing or
-    planning."""
+    """Returns the seconds of one local thread. For remote places returns those of the whole call,
+    and those without computing and planning."""
     points = []
     split = _stages_of(rows, select, "stage ")
     for x, place, what, row in _of_problems(rows, select):
@@ -151,7 +155,7 @@ def hybrid(rows: Rows, select: str) -> list[Point]:
 
 
 def flops(rows: Rows, select: str) -> list[Point]:
-    """fftw_flops: case "2-D, 64x64, multiplications"."""
+    """Reads rows of fftw_flops: case "2-D, 64x64, multiplications"."""
     del select
     points = []
     for row in rows:
@@ -161,7 +165,7 @@ def flops(rows: Rows, select: str) -> list[Point]:
 
 
 def reduction(rows: Rows, select: str) -> list[Point]:
-    """plan_ahead: percent less time than when planning late, by bytes."""
+    """Reads rows of plan_ahead: the percentage of time saved against late planning, by bytes."""
     del select
     late = {_key(row): row["value"] for row in rows if row["case"].endswith(" late")}
     ahead = [row for row in rows if row["case"].endswith(" ahead")]
@@ -178,7 +182,8 @@ _PRODUCT = re.compile(r"n=(\d+) rho=(\S+) (.+) (\d+)$")
 
 
 def panels(rows: Rows, select: str) -> list[Point]:
-    """products: ms by number of panels, and percent less than the one that is not pipelined."""
+    """Reads rows of products: ms by number of panels, and the percentage saved against the call
+    without a pipeline."""
     del select
     points, whole = [], {}
     for row in rows:
@@ -200,7 +205,8 @@ def _less(row: Mapping[str, Any], series: str, x: str, than_ms: float, unit: str
 
 
 def blocks(rows: Rows, select: str) -> list[Point]:
-    """copies, one direction: MiB/s by size, for each block and the pure transport."""
+    """Reads rows of copies, in one direction: MiB/s by size, for each block and the plain
+    transport."""
     points = []
     for place, block, row in _copies(rows, select):
         x = size_text(row["bytes"])
@@ -217,7 +223,7 @@ def _share_of(ceiling: float) -> Callable[[float], float]:
 
 
 def attached(rows: Rows, select: str) -> list[Point]:
-    """copies, one direction: MiB/s by size, of whole copies in each place."""
+    """Reads rows of copies, in one direction: MiB/s by size, of whole copies in each place."""
     return [
         _point(row, place, size_text(row["bytes"]), "MiB/s", _same)
         for place, block, row in _copies(rows, select)
@@ -233,7 +239,7 @@ def _copies(rows: Rows, direction: str) -> Iterator[tuple[str, str, Mapping[str,
 
 
 def swap(rows: Rows, select: str) -> list[Point]:
-    """byte_swap: microseconds, and percent of memcpy's rate, by size."""
+    """Reads rows of byte_swap: microseconds, and percent of memcpy's rate, by size."""
     del select
     points = []
     for row in rows:

@@ -1,4 +1,5 @@
-"""A figure of a paper on the terminal: what the paper says, then a line for each series here."""
+"""Prints a figure of a paper on the terminal: the paper's numbers, then a line for each series
+here."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def print_list(figures: Iterable[Figure]) -> None:
 
 
 def print_figure(figure: Figure, points: Sequence[Point]) -> None:
-    """In as many parts as the terminal is too narrow for."""
+    """Prints the figure in as many parts as the terminal needs for its width."""
     from rich.markup import escape
 
     target = console()
@@ -43,7 +44,7 @@ def print_figure(figure: Figure, points: Sequence[Point]) -> None:
 
 
 def cells(figure: Figure, points: Sequence[Point]) -> list[dict[str, str]]:
-    """A line for each series and unit, by the headings "series", "unit" and the sizes."""
+    """Returns a line for each series and unit, by the headings "series", "unit" and the sizes."""
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for point in points:
         key = (point.series, point.unit)
@@ -63,7 +64,7 @@ def _cell(figure: Figure, point: Point) -> str:
 def _parts(
     lines: Sequence[Mapping[str, str]], xs: Sequence[str], width: int
 ) -> Iterator[list[str]]:
-    """Headings of each part of a table that may be wider than the terminal."""
+    """Yields the headings of each part of a table that may be wider than the terminal."""
     fixed = ["series", "unit"]
     part, used = list(fixed), sum(_width(lines, heading) for heading in fixed)
     start = used

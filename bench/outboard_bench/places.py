@@ -1,5 +1,5 @@
-"""Places where a benchmark's program runs: on this machine alone, or with a daemon over each
-transport and link, all of them running at the same time."""
+"""The places where a benchmark's program runs: on this machine alone, or with a daemon over each
+transport and link. All of them run at the same time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from outboard_bench.netns import FAR_ADDRESS, require_root
 
 @dataclass
 class Setting:
-    """The places, and what the links between carry."""
+    """The places, and the rates of the links between them."""
 
     places: list[Place] = field(default_factory=list)
     speeds: dict[str, Speed] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Wanted:
 
 @contextlib.contextmanager
 def setting(wanted: Wanted) -> Iterator[Setting]:
-    """Daemons and links that are up for the block."""
+    """Runs daemons and links for the block."""
     found = Setting([Place("local 1 thread")])
     cores = len(os.sched_getaffinity(0))
     if cores > 1:
@@ -64,7 +64,7 @@ def setting(wanted: Wanted) -> Iterator[Setting]:
 
 
 def measured(link: Link, *, check: bool) -> Speed:
-    """Measure the rate of the link, and print it on stderr."""
+    """Measures the rate of the link, and prints it on stderr."""
     speed = link.measure(*((1, 0.1) if check else ()))
     print(
         f"{link.name} ({link.burst}): a plain TCP stream of {min(speed.to_far):.3g} to "
@@ -84,7 +84,7 @@ def _remote(name: str, address: str, wanted: Wanted, wrap: Wrap = list) -> Place
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a benchmark that measures in all places."""
+    """Adds the options of a benchmark that measures in all places."""
     add = parser.add_argument
     add("--rounds", type=int, default=5, help="measurements of each, in turns")
     add_links(parser)
@@ -98,7 +98,8 @@ def add_links(parser: argparse.ArgumentParser) -> None:
 
 
 def complete(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Sets what was left out. Raises OutboardError if links are asked for and cannot be had."""
+    """Sets options that were left out. Raises OutboardError if links are asked for but not
+    available."""
     if options.rounds < 1:
         parser.error("--rounds takes 1 or more")
     if options.check:
@@ -107,7 +108,7 @@ def complete(parser: argparse.ArgumentParser, options: argparse.Namespace) -> No
 
 
 def complete_links(options: argparse.Namespace, usual: Sequence[float]) -> None:
-    """Sets --links if it was left out: as root the usual ones."""
+    """Sets --links if it was left out: for root, to the usual ones."""
     if options.links is None:
         options.links = usual if os.geteuid() == 0 else ()
         if not options.links:
@@ -119,7 +120,7 @@ def complete_links(options: argparse.Namespace, usual: Sequence[float]) -> None:
 def wanted_by(
     options: argparse.Namespace, native: paths.Native, folder: Path, settings: Settings
 ) -> Wanted:
-    """The places that these options ask for, with the usual library."""
+    """Returns the places that these options ask for, with the usual library."""
     served: list[str] = []
     if options.device_rate is not None:
         served = ["--backend", "null", "--device-rate", options.device_rate]

@@ -11,7 +11,8 @@ from outboard.errors import OutboardError
 
 
 def draw(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """One panel per case with several sizes; the kind of picture follows the file's suffix."""
+    """Draws one panel per case with several sizes. The file's suffix selects the kind of
+    picture."""
     cases = [(case, list(group)) for case, group in groupby(rows, key=lambda row: row["case"])]
     curves = [(case, group) for case, group in cases if len(group) > 1]
     if not curves:
@@ -25,12 +26,12 @@ def draw(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
 def save(figure: Any, file: Path) -> None:
     from matplotlib import rc_context
 
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "outboard"}):  # text stays text
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "outboard"}):  # keeps text as text
         figure.savefig(file)
 
 
 def panels(count: int, columns: int) -> tuple[Any, Sequence[Any]]:
-    """A figure and its `count` axes, so many beside each other."""
+    """Returns a figure and its `count` axes, with this number of columns."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -65,7 +66,7 @@ def _draw_case(axis: Any, case: str, group: Sequence[Mapping[str, Any]]) -> None
 
 
 def _spread(sizes: Sequence[int]) -> list[int]:
-    """Choose sizes that are far enough apart for their labels: a factor of 16."""
+    """Chooses sizes that are far enough apart for their labels: a factor of 16."""
     ticks: list[int] = []
     for size in sizes:
         if not ticks or size >= 16 * ticks[-1]:
@@ -74,7 +75,7 @@ def _spread(sizes: Sequence[int]) -> list[int]:
 
 
 def size_text(bytes_: int) -> str:
-    """ "64 KiB" """
+    """Formats a size: "64 KiB"."""
     for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if bytes_ >= scale:
             return f"{bytes_ / scale:g} {unit}"

@@ -1,4 +1,4 @@
-"""A problem that can be measured in several places: see fft_problems.py, blas_problems.py."""
+"""A problem that can be measured in several places. See fft_problems.py, blas_problems.py."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Protocol
 
 
 class Problem(Protocol):
-    """One call of a library; str() names it, without a comma."""
+    """One call of a library. str() names it, without a comma."""
 
     @property
     def bench(self) -> str:
-        """The benchmark that makes rows of it."""
+        """Returns the benchmark that makes rows of it."""
 
     @property
     def group(self) -> object:
-        """Problems of the same group share a table."""
+        """Returns its group. Problems of the same group share a table."""
 
     @property
     def routine(self) -> str:
-        """The routine's name in the library's counters."""
+        """Returns the routine's name in the library's counters."""
 
     @property
     def flops(self) -> float: ...
@@ -31,7 +31,7 @@ class Problem(Protocol):
 
     @property
     def error_bound(self) -> float:
-        """The largest relative difference of two good results, in the 2-norm."""
+        """Returns the largest relative difference of two good results, in the 2-norm."""
 
     def arguments(self, planner: str) -> list[str]:
-        """Arguments of the program that runs it, before threads and seed."""
+        """Returns the arguments of the program that runs it, before threads and seed."""

@@ -1,4 +1,5 @@
-"""`outboard bench products`: a matrix product over a limited link, by every order of its panels."""
+"""`outboard bench products`: a matrix product over a limited link, with every order of its
+panels."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ class Products:
 
 @contextlib.contextmanager
 def _place(options: argparse.Namespace) -> Iterator[tuple[str, Wrap, Wrap, str]]:
-    """The address of the daemon, the way to run both ends, and the link between them."""
+    """Yields the address of the daemon, the functions that run both ends, and the link between
+    them."""
     if options.loopback:
         yield "127.0.0.1:0", list, list, "loopback"
         return
@@ -63,7 +65,7 @@ def _place(options: argparse.Namespace) -> Iterator[tuple[str, Wrap, Wrap, str]]
 def _by_parts(
     near: Wrap, program: Path, server: str, n: int, rate: float, options: argparse.Namespace
 ) -> list[str]:
-    """Measure all orders for each number of panels, and the library's own choice."""
+    """Measures all orders for each number of panels, and the library's own choice."""
     found: list[str] = []
     for parts in options.parts:
         command = [str(program), "--server", server, "--rate", f"{rate:.6f}", "--order", str(n)]
@@ -83,11 +85,11 @@ def _measure(command: Sequence[str]) -> list[str]:
     )
     if done.returncode != 0:
         raise OutboardError(f"{PROGRAM_NAME} failed (its message is above)")
-    return done.stdout.splitlines()[1:]  # the first says how fast the link seemed
+    return done.stdout.splitlines()[1:]  # the first line gives the measured rate of the link
 
 
 def _row(where: str, line: str, n: int) -> rows.Row:
-    """A line is: order, parts, predicted seconds, seconds of each run."""
+    """Parses a line: order, parts, predicted seconds, seconds of each run."""
     order, parts, predicted, *seconds = line.split(",")
     runs = [float(text) * 1e3 for text in seconds]
     value, ceiling = statistics.median(runs), float(predicted) * 1e3

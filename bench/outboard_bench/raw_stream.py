@@ -1,4 +1,4 @@
-"""Plain TCP streams between two processes, what a link is measured with. Run as a program:
+"""Plain TCP streams between two processes, with which a link is measured. Run it as a program:
 
 raw_stream.py sink ADDRESS WINDOWS SECONDS [STREAMS]    prints its port, then Gb/s of each window
 raw_stream.py source ADDRESS PORT [STREAMS]             sends until the sink has enough
@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-# Fits into a core's own cache, so that the copies in and out cost little.
+# This fits into a core's own cache, so that the copies in and out cost little.
 _PART_BYTES = 128 << 10
 # A connection begins slowly, and a rate limit lets a burst through first.
 _WARM_UP_S = 0.2
@@ -32,7 +32,7 @@ def sink(address: str, windows: int, seconds: float, streams: int) -> None:
 
 
 def receive(connection: socket.socket, counts: list[int], seconds: float) -> float:
-    """Gb/s over that time, of this connection and of those that others count."""
+    """Returns the Gb/s over that time, of this connection and of those that others count."""
     part = bytearray(_PART_BYTES)
     before = sum(counts)
     start = now = time.perf_counter()

@@ -20,7 +20,7 @@ from outboard_bench.netns import ended_by_exception, require_root
 from outboard_bench.ring_measure import KINDS, Factorization, Machine, Way, measure, running
 
 SKIPPED = 77  # SKIP_RETURN_CODE of the test
-# Links of 1 and 10 Gb/s, with devices for which both the links and the rates matter.
+# Links of 1 and 10 Gb/s, with devices for which the rates of both links and devices matter.
 _MACHINES = (Machine(1, 50, 4096), Machine(10, 500, 4096))
 _CASE = re.compile(
     r"(?P<what>.*) g=(?P<devices>\d+) (?P<way>alone|relay|ring|auto( \(.*\))?)"  # no relay / ring
@@ -52,13 +52,13 @@ class Ring:
                 with contextlib.nullcontext() if options.check else first_in_line():
                     for machine in options.machines:
                         _measure_all(machine, Path(name), options, measured)
-            finally:  # an hour's rows are not lost with the last one
+            finally:  # keeps the rows of an hour if the last problem fails
                 if json_file and measured:
                     rows.write(measured, json_file)
         return 0
 
     def draw(self, found: Sequence[Mapping[str, Any]], file: Path) -> None:
-        """ms by number of devices, one panel per routine and machine."""
+        """Draws ms by number of devices, with one panel per routine and machine."""
         parts = [(match, row) for row in found if (match := _CASE.fullmatch(row["case"]))]
         cases = [(what, list(group)) for what, group in groupby(parts, lambda one: one[0]["what"])]
         if not cases:
@@ -97,8 +97,8 @@ def _draw_way(
 
 @contextlib.contextmanager
 def first_in_line() -> Iterator[None]:
-    """Threads of this process and of those that it starts, which mostly wait for devices and links,
-    wake up then, whoever else wants the cores."""
+    """Lets the threads of this process and of its children wake up before those of other programs.
+    These threads mostly wait for devices and links."""
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     try:
@@ -110,7 +110,7 @@ def first_in_line() -> Iterator[None]:
 def _measure_all(
     machine: Machine, folder: Path, options: argparse.Namespace, measured: list[rows.Row]
 ) -> None:
-    """Prints a table for every number of devices as it is done."""
+    """Prints a table after every number of devices."""
     with running(machine, max(options.devices), folder, check=options.check) as here:
         for routine in options.routines:
             for devices in options.devices:
@@ -122,7 +122,8 @@ def _measure_all(
 
 
 def rows_of(problem: Factorization, ways: Sequence[Way]) -> list[rows.Row]:
-    """The routes beside the step model, what the ring gains, and the choice beside the better."""
+    """Returns the rows of the routes beside the step model, of the gain of the ring, and of the
+    choice beside the better route."""
     by_name = {way.name: way for way in ways}
     if "alone" in by_name:
         alone = by_name["alone"]

@@ -1,5 +1,5 @@
-"""One factorization by an unmodified program over daemons of a star of hosts: through the client,
-from daemon to daemon, and as the library chooses; and what the step model says of it."""
+"""Measures one factorization by an unmodified program over daemons of a star of hosts: through the
+client, from daemon to daemon, and as the library chooses. The step model predicts its times."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from outboard_bench.netns import Star, inside
 
 PROGRAM_NAME, MODEL_NAME = "blas_calls", "several_devices"
 KINDS = {"dpotrf": "cholesky", "dgeqrf": "qr"}
-# Panels of calls that are cut whether that gains or not: kWidest, src/offload/factor_model.cpp.
+# The width of panels of calls that are cut even if that gains nothing: kWidest,
+# src/offload/factor_model.cpp.
 _WIDEST = 256
 _DAEMON_PORT = 7770
-# Calls that are not timed: the first connects, and the others teach the library its rates.
+# The calls that are not timed. The first connects, and the others teach the library its rates.
 _WARM_UP = 2
 _MODEL_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Hosts with links of a rate in each direction, and with devices of another."""
+    """Hosts with links of one rate in each direction, and with devices of another rate."""
 
     gbit_per_s: float
     gflops: float
@@ -89,7 +90,7 @@ class Way:
     name: str  # relay, ring, auto; alone
     ms: list[float] = field(default_factory=list)
     devices: int = 1  # that worked on each of these calls
-    bytes_between: int = 0  # from daemon to daemon, of each
+    bytes_between: int = 0  # from daemon to daemon, of each call
     predicted_ms: float | None = None
 
     @property
@@ -98,7 +99,7 @@ class Way:
 
     @property
     def taken(self) -> str:
-        """The route that panels took."""
+        """Returns the route that panels took."""
         if self.devices < 2:
             return "alone"
         return "ring" if self.bytes_between else "relay"
@@ -134,7 +135,7 @@ def _wrap(namespace: str) -> Wrap:
 
 
 def _limit(star: Star, gbit_per_s: float, *, check: bool) -> float:
-    """Gb/s of a plain stream over the limited links."""
+    """Limits the links. Returns the Gb/s of a plain stream over them."""
     client, far = _wrap(star.client), star.hosts[0]
     ends = client, _wrap(far), star.address(far)
     burst = CHECK_BURST
@@ -152,7 +153,7 @@ def _limit(star: Star, gbit_per_s: float, *, check: bool) -> float:
 
 
 def measure(problem: Factorization, here: Running, runs: int) -> list[Way]:
-    """Measure all routes in turns, so that other load of the machine slows each of them."""
+    """Measures all routes in turns, so that other load of the machine slows each of them."""
     ways = [
         Way(name) for name in (("relay", "ring", "auto") if problem.devices > 1 else ("alone",))
     ]
@@ -166,7 +167,7 @@ def measure(problem: Factorization, here: Running, runs: int) -> list[Way]:
             process.run(_WARM_UP)
         before = [process.counted()[0] for process in processes]
         for turn in range(runs):
-            for i in range(len(ways)):  # another one begins in every turn
+            for i in range(len(ways)):  # another route begins in every turn
                 at = (turn + i) % len(ways)
                 ways[at].ms += [ns * 1e-6 for ns in processes[at].run(1)]
         for way, process, counted in zip(ways, processes, before, strict=True):
@@ -211,7 +212,7 @@ def _count(way: Way, process: Transform, before: counters.Routine, problem: Fact
 
 
 def _predicted(problem: Factorization, here: Running, *, relay: bool) -> float:
-    """The step model's times for the same blocks over links of the measured rate [ms]."""
+    """Returns the step model's times for the same blocks over links of the measured rate [ms]."""
     model = native_program.require(here.native, MODEL_NAME)
     m = problem.machine
     command = [str(model), "--routine", KINDS[problem.routine], "--order", str(m.order)]

@@ -11,16 +11,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """One measured case; `value` and `ceiling` are medians of `runs`, in `unit`."""
+    """One measured case. `value` and `ceiling` are medians of `runs`, in `unit`."""
 
     bench: str
     case: str
     bytes: int
     value: float
     unit: str
-    ceiling: float | None  # None: nothing is beside it, nor a ratio
+    ceiling: float | None  # None: there is no figure to compare with, and no ratio
     ceiling_name: str | None
-    ratio: float | None  # better when larger, whatever the unit
+    ratio: float | None  # better if larger, for any unit
     min: float
     max: float
     runs: int
@@ -39,18 +39,19 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "max": (int, float),
     "runs": int,
 }
-# A case without a physical or peer figure beside it.
+# The keys that are null in a case without a physical or peer figure beside it.
 _NULLABLE = {"ceiling", "ceiling_name", "ratio"}
 _FILE_WIDTH = 180
 
 
 def load(file: Path) -> Any:
-    """The JSON value in `file`. Raises ValueError where it is none."""
+    """Returns the JSON value in `file`. Raises ValueError if the file holds no JSON."""
     return json.loads(file.read_text())
 
 
 def check(value: Any) -> list[Mapping[str, Any]]:
-    """`value` as rows. Raises ValueError at the first key that is missing, extra or mistyped."""
+    """Returns `value` as rows. Raises ValueError at the first key that is missing, extra or
+    mistyped."""
     if not isinstance(value, list) or not value:
         raise ValueError("expected a list with at least one row")
     for index, row in enumerate(value):
@@ -72,7 +73,7 @@ def write(rows: Iterable[Row], file: Path) -> None:
 
 
 def console() -> Any:
-    """The console of tables. In a file or pipe, lines are as long as they need to be."""
+    """Returns the console of tables. In a file or pipe, lines are as long as they need to be."""
     from rich.console import Console
 
     console = Console(highlight=False)

@@ -1,4 +1,5 @@
-"""The time that the preloaded library adds to the start of a process that never calls it."""
+"""Measures the time that the preloaded library adds to the start of a process that never calls
+it."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Startup:
 
 
 def measure(preload: Path, runs: int) -> list[rows.Row]:
-    """Rows "preloaded" (beside plain) and "added" (beside the limit we set ourselves)."""
+    """Returns rows "preloaded" (beside plain) and "added" (beside the limit that the project
+    sets)."""
     program = shutil.which("true")
     if program is None:
         raise OutboardError("`true` was not found (the benchmark starts it); check PATH")
@@ -44,13 +46,13 @@ def measure(preload: Path, runs: int) -> list[rows.Row]:
     for turn in range(runs + 2):
         a = _spawn_ms(program, plain_environment)
         b = _spawn_ms(program, preloaded_environment)
-        if turn >= 2:  # the first two fill the page cache
+        if turn >= 2:  # the first two turns fill the page cache
             plain.append(a)
             preloaded.append(b)
     return [_preloaded_row(plain, preloaded), _added_row(plain, preloaded)]
 
 
-ADDED_LIMIT_MS = 0.3  # what a process may pay for a library it never calls: README.md
+ADDED_LIMIT_MS = 0.3  # the limit for the cost of a library that is never called: README.md
 
 
 def _preloaded_row(plain: list[float], preloaded: list[float]) -> rows.Row:

@@ -1,4 +1,5 @@
-"""One TCP stream and several over the same link: plain ones, and a client striped over them."""
+"""Compares one TCP stream and several over the same link: plain ones, and a client striped over
+them."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ RELAY_WINDOW = 4 << 20
 _SECONDS = 0.3
 _MEASURE_TIMEOUT_S = 300.0
 
-# Makes an address that forwards connections to the given address.
+# A function that makes an address, which forwards connections to the given address.
 Through = Callable[[str], AbstractContextManager[str]]
 
 
@@ -52,7 +53,7 @@ def over_link(link: Link) -> Place:
 
 
 def over_relay(program: Path, delay_ms: float) -> Place:
-    """This machine, with a relay that delays what passes; see bench/delay_relay.cpp."""
+    """Returns this machine, with a relay that delays bytes (bench/delay_relay.cpp)."""
 
     @contextlib.contextmanager
     def through(target: str) -> Iterator[str]:
@@ -74,7 +75,7 @@ def over_relay(program: Path, delay_ms: float) -> Place:
 
 
 def measure(place: Place, counts: Sequence[int], windows: int) -> list[rows.Row]:
-    """Rows of plain streams and of Outboard, both ways, for each number of streams."""
+    """Returns rows of plain streams and of Outboard, both ways, for each number of streams."""
     native = paths.require_native()
     traffic = native_program.require(native, TRAFFIC)
     listen = [f"{place.far_address}:{DAEMON_PORT if place.through is straight else 0}"]
@@ -117,7 +118,7 @@ def _ours(command: Sequence[str], count: int, windows: int) -> tuple[list[float]
 
 
 def run(options: argparse.Namespace) -> list[rows.Row]:
-    """Measure all places: links of the rates, one with a limit per flow, and one with delay."""
+    """Measures all places: links of the rates, one with a limit per flow, and one with delay."""
     measured: list[rows.Row] = []
     for rate in options.rates:
         with Link(rate, BURSTS[-1] if options.check else None) as link:
@@ -130,7 +131,7 @@ def run(options: argparse.Namespace) -> list[rows.Row]:
 
 
 def row(case: str, measured: list[float], beside: float | None, name: str = "") -> rows.Row:
-    """The row of a rate, beside another rate with that name."""
+    """Returns the row of a rate, beside another rate with that name."""
     value = statistics.median(measured)
     return rows.Row(
         bench="links",
