@@ -1,4 +1,4 @@
-"""One argument of a row: its role, extents and directions, as routines/SCHEMA.md has them."""
+"""One argument of a row: its role, extents and directions, as routines/SCHEMA.md defines them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from checked import Table
 
 PRECISIONS = "sdcz"
 USES = ("in", "out", "inout", "consumed")
-# What CBLAS calls an enumeration, with the characters Fortran uses for its values. The letters of
-# LAPACK's jobs (jobz, range, fact, vect ...) are each routine's own.
+# CBLAS's names for enumerations, with the characters that Fortran uses for their values. The
+# letters of LAPACK's jobs (jobz, range, fact, vect ...) are different in each routine.
 FLAG_VALUES = {"trans": "NTC", "uplo": "UL", "diag": "NU", "side": "LR", "job": ""}
 TYPES = ("element", "real", "double", "integer", "logical")
 
-# Role -> the keys it has besides name, role and precisions.
+# Role -> the keys that it has besides name, role and precisions.
 ROLES: dict[str, set[str]] = {
     "flag": {"of", "values", "complex_values"},
     "dim": set(),
@@ -42,7 +42,8 @@ EXTENTS = {"matrix": 2, "vector": 1, "strided": 1, "index_vector": 1}
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
-    """One argument; `index` is its position in Descriptor::kinds, -1 if devices do not see it."""
+    """One argument. `index` is its position in Descriptor::kinds, or -1 if devices do not see
+    it."""
 
     name: str
     role: str
@@ -55,11 +56,11 @@ class Argument:
     use: str = "in"
     read_if: str = ""
     written_if: str = ""
-    written_full: bool = False  # a triangle is read, everything is written
+    written_full: bool = False  # a triangle is read, and everything is written
     triangle: str = ""  # name of the uplo flag
     unit: str = ""  # name of the diag flag
     type: str = "element"
-    positive: bool = False  # increments: > 0, not just other than 0
+    positive: bool = False  # increments: > 0, not only different from 0
     indices: str = "pivots"
     size: str = ""  # work: least number of elements
     query: bool = False  # work: its length is the next argument
@@ -67,14 +68,14 @@ class Argument:
 
     @property
     def kind(self) -> str:
-        """Its ob::Kind; empty if devices do not see it."""
+        """Returns its ob::Kind; empty if devices do not see it."""
         if self.role == "work":
             return "vector" if self.shape else ""
         return KINDS.get(self.role, "")
 
     @property
     def is_memory(self) -> bool:
-        """An operand on devices."""
+        """Returns true for an operand on devices."""
         return self.kind in (*EXTENTS, "character", "info", "result")
 
     @property
@@ -83,12 +84,12 @@ class Argument:
 
     @property
     def is_text(self) -> bool:
-        """CHARACTER in Fortran, so that a hidden length comes with it."""
+        """Returns true for a CHARACTER in Fortran, which comes with a hidden length."""
         return self.role in ("flag", "character")
 
     @property
     def has_ld(self) -> bool:
-        """Its leading dimension or increment is the next argument."""
+        """Returns true if the next argument is its leading dimension or increment."""
         return self.role in ("matrix", "strided")
 
     def values_of(self, precision: str) -> str:
@@ -151,7 +152,7 @@ def _load_work(row: Table) -> dict[str, Any]:
 
 
 def load(where: str, position: int, data: Mapping[str, Any]) -> Argument:
-    """Raises TableError if the argument is not as SCHEMA.md has it."""
+    """Loads an argument. Raises TableError if it breaks the rules of SCHEMA.md."""
     row = Table(f"{where}: argument {position + 1}", data)
     name = row.text("name")
     row.where = f"{where}: argument '{name}'"

@@ -1,4 +1,5 @@
-"""What the devices of each backend run of the table: the last columns of the coverage page."""
+"""The routines of the table that the devices of each backend run: the last columns of the coverage
+page."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from pathlib import Path
 
 import table
 
-# Routines that src/backend/cpu/substitutes.cpp carries out with others where the daemon's library
-# lacks them (tests/routines/coverage_test.py compares the two), and with which.
+# The routines that src/backend/cpu/substitutes.cpp computes with others if the daemon's library
+# lacks them, and those others. tests/routines/coverage_test.py compares this with the file.
 SUBSTITUTES = {
     "gemmt": "gemmtr, or gemm block by block",
     "gemmtr": "gemmt, or gemm block by block",
@@ -18,9 +19,9 @@ SUBSTITUTES = {
 
 # The processor of the daemon's machine, with the cpu backend's library.
 _PROCESSOR = "processor"
-# What src/backend/cuda does not run with the one function that a row's library is expected to have
-# (cuBLAS for the BLAS; LAPACK's default is the processor). tests/routines/coverage_test.py compares
-# it with that folder.
+# The routines that src/backend/cuda does not run with the one function that a row's library is
+# expected to have (cuBLAS for the BLAS; for LAPACK, the default is the processor).
+# tests/routines/coverage_test.py compares this with that folder.
 CUDA_BLAS = {
     "dsdot": _PROCESSOR,
     "gemmt": "cuBLAS (gemm block by block)",
@@ -58,8 +59,9 @@ CUDA_LAPACK = {
 }
 
 
-# What src/backend/opencl runs on the device: level 3 with CLBlast's function of that name, but for
-# these. tests/routines/coverage_test.py compares it with that folder.
+# The routines that src/backend/opencl runs on the device in another way than with CLBlast's
+# function of the same name, which runs the rest of level 3. tests/routines/coverage_test.py
+# compares this with that folder.
 OPENCL_BLAS3 = {
     "gemm3m": "CLBlast (gemm)",
     "gemmt": "CLBlast (gemm block by block)",
@@ -81,15 +83,15 @@ def _cuda_cell(routine: table.Routine) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Backend:
-    """One column."""
+    """One column of the page."""
 
-    name: str  # of its folder
+    name: str  # the name of its folder
     computes_with: str
-    missing: str  # what happens to a routine that it lacks
-    dense: str = "yes"  # a cell
+    missing: str  # the result for a routine that the backend lacks
+    dense: str = "yes"  # the text of a cell
     transforms: str = "yes"
     substitutes: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    cells: Callable[[table.Routine], str] | None = None  # instead of `dense`
+    cells: Callable[[table.Routine], str] | None = None  # replaces `dense`
 
     def cell(self, routine: table.Routine) -> str:
         if self.cells is not None:
@@ -99,7 +101,7 @@ class Backend:
         return self.dense
 
 
-# The null backend has no column: it keeps time and computes nothing.
+# The null backend has no column, because it only takes time and computes nothing.
 _COMPUTES_NOTHING = ("null",)
 _DESCRIBED = (
     Backend(
@@ -132,7 +134,8 @@ _DESCRIBED = (
 
 
 def present(folder: Path) -> list[Backend]:
-    """The backends that have a folder in src/backend and compute, in the order of their names."""
+    """Returns the backends that have a folder in src/backend and compute, in the order of their
+    names."""
     described = {b.name: b for b in _DESCRIBED}
     names = sorted(p.name for p in folder.iterdir() if (p / "CMakeLists.txt").is_file())
     unknown = "not described yet (codegen/backends.py)"

@@ -12,8 +12,8 @@ from signatures import Signature
 
 
 def _grouped(routine: table.Routine) -> list[Parameter]:
-    """Arrays with one element a group; of operands one a call.   Source: MKL's reference manual,
-    cblas_?gemm_batch; OpenBLAS's cblas.h has the same."""
+    """Returns parameters: each array has one element per group, and arrays of operands have one per
+    call. Source: MKL's reference manual, cblas_?gemm_batch; OpenBLAS's cblas.h has the same."""
     single = parameters.c(routine, "d", "cblas")[1:]
     arrays = [Parameter(p.name, "void*") for p in single]
     counts = [Parameter("group_count", "std::int64_t"), Parameter("group_size", "void*")]
@@ -21,8 +21,8 @@ def _grouped(routine: table.Routine) -> list[Parameter]:
 
 
 def _strided(routine: table.Routine, precision: str) -> list[Parameter]:
-    """One call's arguments, the distance of an operand from that of the next call after its leading
-    dimension.   Source: as above, cblas_?gemm_batch_strided."""
+    """Returns the arguments of one call. The distance between the operands of two calls follows
+    their leading dimension. Source: as above, cblas_?gemm_batch_strided."""
     result = []
     for p in parameters.c(routine, precision, "cblas"):
         result.append(p)
@@ -36,7 +36,7 @@ def _signature(got: list[Parameter]) -> Signature:
 
 
 def signatures_of(routine: table.Routine) -> list[Signature]:
-    """Those of all batches of a routine."""
+    """Returns the signatures of all batches of a routine."""
     if not routine.batched:
         return []
     strided = [_signature(_strided(routine, precision)) for precision in routine.precisions]

@@ -1,4 +1,4 @@
-"""TOML tables under check: every complaint carries where it is."""
+"""Reads TOML tables with checks. Every complaint names its place."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 
 class TableError(Exception):
-    """A row that cannot be used; the message names the file, the row and what to write instead."""
+    """A row cannot be used. The message names the file, the row and the correct form."""
 
 
 class Table:
-    """One TOML table and the place it has in its file."""
+    """One TOML table and its place in the file."""
 
     def __init__(self, where: str, data: Mapping[str, Any]) -> None:
         self.where = where
@@ -52,7 +52,7 @@ class Table:
         return value
 
     def mapping(self, key: str) -> dict[str, str]:
-        """A table of strings; empty if absent."""
+        """Returns a table of strings; empty if the key is absent."""
         value = self.data.get(key, {})
         if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
             raise self.fail(f"key '{key}' must be a table of strings, not {value!r}")

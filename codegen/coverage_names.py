@@ -1,4 +1,5 @@
-"""The names of routines as patterns, for people: `cblas_<name>64_` stands for every routine's."""
+"""Writes the names of routines as patterns for people: `cblas_<name>64_` means that of every
+routine."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def _all(routine: table.Routine, precision: str) -> list[names.Name]:
 
 
 def widths(routine: table.Routine) -> dict[str, str]:
-    """Interface (fortran, c) -> the integers that callers may have."""
+    """Returns interface (fortran, c) -> the integers that callers may have."""
     found: dict[str, set[str]] = {"fortran": set(), "c": set()}
     for name in names.names(routine, routine.precisions[0]):
         interface = "fortran" if name.abi == "fortran" else "c"
@@ -37,7 +38,7 @@ def widths(routine: table.Routine) -> dict[str, str]:
 
 
 def count(routines: list[table.Routine]) -> int:
-    """Names that the drop-in library exports for these rows."""
+    """Returns the number of names that the drop-in library exports for these rows."""
     return len(names.all_names(routines))
 
 
@@ -46,7 +47,7 @@ def _pattern(name: names.Name, routine: str) -> str:
 
 
 def _who(having: set[str], everybody: set[str]) -> str:
-    """Which routines have a name of some pattern, in few words."""
+    """Returns, in few words, the routines that have a name of some pattern."""
     others = everybody - having
     if not others:
         return "all"
@@ -56,9 +57,9 @@ def _who(having: set[str], everybody: set[str]) -> str:
 
 
 def interfaces(routines: list[table.Routine]) -> list[list[str]]:
-    """Patterns by interface and integers, and which routines have them."""
+    """Returns patterns by interface and integers, with the routines that have them."""
     having: dict[tuple[str, str, str], set[str]] = {}
-    everybody: dict[str, set[str]] = {}  # of an interface
+    everybody: dict[str, set[str]] = {}  # the routines of an interface
     for routine in routines:
         for precision, name in routine.names().items():
             for symbol in _all(routine, precision):

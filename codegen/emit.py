@@ -1,4 +1,5 @@
-"""What all emitters share: the command line, the notice on top of a file, names of C++ things."""
+"""The parts that all emitters share: the command line, the notice on top of a file, names of
+C++."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def camel(name: str) -> str:
 
 
 def parser(script: str) -> argparse.ArgumentParser:
-    """Of one emitter: SCRIPT --output FILE TABLE..."""
+    """Returns the parser of one emitter: SCRIPT --output FILE TABLE..."""
     result = argparse.ArgumentParser(prog=Path(script).name)
     result.add_argument("--output", type=Path, required=True)
     result.add_argument("tables", type=Path, nargs="+")
@@ -38,7 +39,7 @@ def run(
     options_parser: argparse.ArgumentParser,
     emit: Callable[[list[table.Routine], argparse.Namespace], str],
 ) -> None:
-    """Writes the output, but only if all is well."""
+    """Writes the output, but only if no error occurs."""
     options = options_parser.parse_args()
     try:
         text = emit(table.load(options.tables), options)
@@ -49,5 +50,5 @@ def run(
 
 
 def main(script: str, emit: Callable[[list[table.Routine]], str]) -> None:
-    """An emitter without options of its own."""
+    """Runs an emitter without options of its own."""
     run(parser(script), lambda routines, _: emit(routines))

@@ -1,5 +1,5 @@
-"""Emits the coverage page: which calls can leave, under which names, to which backends, and what
-stays local. `outboard coverage` reads it again: a section is a heading, text and tables.
+"""Emits the coverage page: the calls that can leave, their names, their backends, and the calls
+that stay local. `outboard coverage` reads the page: a section is a heading, text and tables.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def escaped(text: str) -> str:
 
 
 def grid(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """A table of Markdown, with an empty line after it."""
+    """Returns a table of Markdown, with an empty line after it."""
     cells = list(head)
     lines = [cells, ["---"] * len(cells), *(list(row) for row in rows)]
     return ["| " + " | ".join(escaped(c) for c in line) + " |" for line in lines] + [""]
@@ -68,7 +68,7 @@ def grid(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A row of the table as it stands in its file, in all its precisions."""
+    """A row of the table as its file shows it, in all its precisions."""
 
     parts: list[table.Routine]
 
@@ -78,11 +78,11 @@ class Row:
 
     @property
     def names(self) -> dict[str, str]:
-        """Precision -> name."""
+        """Returns precision -> name."""
         return {p: name for part in self.parts for p, name in part.names().items()}
 
     def stays(self) -> str:
-        """When a call stays local."""
+        """Returns the conditions under which a call stays local."""
         first = self.first
         may_be_trivial = any(isinstance(n, ast.Name) for n in ast.walk(ast.parse(first.trivial)))
         reasons = [f"`{first.trivial}`"] if may_be_trivial else []
@@ -108,7 +108,8 @@ class Row:
 
 
 def rows_of(path: Path, routines: list[table.Routine]) -> list[Row]:
-    """The rows of a file. One whose real and complex precisions differ is read as two routines."""
+    """Returns the rows of a file. A row whose real and complex precisions differ becomes two
+    routines."""
     rows = []
     left = list(routines)
     for data in tomllib.loads(path.read_text(encoding="utf-8"))["routine"]:
@@ -122,7 +123,8 @@ def rows_of(path: Path, routines: list[table.Routine]) -> list[Row]:
 
 
 def header_of(path: Path) -> tuple[str, list[str]]:
-    """Title and text of a table file: its first sentence and the rest of the comment on top."""
+    """Returns title and text of a table file: its first sentence, and the rest of the comment on
+    top."""
     lines: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
@@ -149,7 +151,7 @@ class Counts:
 def dense_section(
     path: Path, routines: list[table.Routine], columns: list[backends.Backend]
 ) -> tuple[Counts, list[str]]:
-    """The rows of one file."""
+    """Returns the counts and the section for the rows of one file."""
     rows = rows_of(path, routines)
     title, text = header_of(path)
     interface = "LAPACKE" if routines[0].library == "lapack" else "CBLAS"

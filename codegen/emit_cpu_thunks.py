@@ -41,7 +41,7 @@ _INDEX_CLASSES = {"in": "IndexIn", "out": "IndexOut", "inout": "IndexInOut"}
 
 @dataclasses.dataclass
 class _Piece:
-    """What one argument adds to a thunk."""
+    """The parts that one argument adds to a thunk."""
 
     declarations: list[str]
     types: list[str]
@@ -61,7 +61,7 @@ def _integer(routine: table.Routine, text: str) -> str:
 
 
 def _value(argument: Argument) -> _Piece:
-    """Flags, dimensions and scalars."""
+    """Returns the parts for flags, dimensions and scalars."""
     name, at = argument.name, f"A[{argument.index}]"
     if argument.kind == "flag":
         return _Piece([], ["const char*"], [f"&{at}.flag"])
@@ -112,7 +112,7 @@ def _piece(routine: table.Routine, argument: Argument) -> _Piece:
 
 
 def _body(routine: table.Routine, call: str) -> list[str]:
-    """The call itself, with what its result or its workspace need."""
+    """Returns the call itself, with the lines that its result or its workspace needs."""
     if routine.result:
         return [f"store(A[{routine.result.index}].host.data, {call});", "return true;"]
     if not routine.work:

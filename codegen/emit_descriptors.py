@@ -22,7 +22,7 @@ using namespace expression;
 
 
 def _rename(routine: table.Routine, real: bool) -> expressions.Rename:
-    """Names become members of the argument array `a`."""
+    """Returns a function that turns names into members of the argument array `a`."""
 
     def rename(name: str) -> str:
         argument = routine.argument(name)
@@ -73,7 +73,8 @@ def _element_bytes(argument: Argument) -> str:
 
 
 def _word_bytes(argument: Argument) -> str:
-    """What a receiver of the other byte order reverses: a complex element is two words."""
+    """Returns the size of the words that a receiver of the other byte order swaps. A complex
+    element has two words."""
     size = _element_bytes(argument)
     return "real_bytes(kPrecision)" if size == "element_bytes(kPrecision)" else size
 

@@ -50,7 +50,7 @@ def flag_class(argument: Argument) -> str:
 
 
 def flops(routine: table.Routine, name: names.Name, precision: str) -> str:
-    """The operation count from the arguments as they came."""
+    """Returns the operation count, computed from the arguments as the entry gets them."""
     integer = "std::int64_t" if name.integers == "ilp64" else "std::int32_t"
 
     def rename(argument_name: str) -> str:
@@ -66,7 +66,7 @@ def flops(routine: table.Routine, name: names.Name, precision: str) -> str:
 
 
 def lengths_function(routine: table.Routine) -> list[str]:
-    """Whether the workspace the caller has is as long as documented."""
+    """Returns the function that tests if the caller's workspace is as long as documented."""
     sized = [w for w in routine.work if w.query]
     if not sized:
         return []
@@ -115,7 +115,7 @@ def row_constant(routine: table.Routine, first: int) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One exported function, with all that its texts need."""
+    """One exported function, with the data for all of its texts."""
 
     routine: table.Routine
     precision: str
@@ -135,7 +135,7 @@ class Entry:
         return parameters.c(self.routine, self.precision, self.name.abi)
 
     def parameters(self) -> list[Parameter]:
-        """The arguments and what comes after them."""
+        """Returns the arguments and the parameters that follow them."""
         result = self.arguments()
         if self.name.abi == "fortran":
             result += [
@@ -164,13 +164,13 @@ def declare(chosen: list[Parameter]) -> str:
 
 
 def counted(routine: table.Routine) -> set[str]:
-    """Names that the operation count reads."""
+    """Returns the names that the operation count reads."""
     return {n.id for n in ast.walk(ast.parse(routine.flops)) if isinstance(n, ast.Name)}
 
 
 def in_registers(routine: table.Routine, everything: list[Parameter]) -> list[Parameter]:
-    """Those that x86-64 passes in registers (six integers or pointers, eight floating-point
-    numbers), and those on the stack as far as the operation count reads."""
+    """Returns the parameters that x86-64 passes in registers (six integers or pointers, eight
+    floating-point numbers), and those on the stack that the operation count needs."""
     used = counted(routine)
     last = max((i for i, p in enumerate(everything) if p.name in used), default=-1)
     result = []
@@ -218,7 +218,7 @@ def fast_body(e: Entry, chosen: list[Parameter]) -> list[str]:
 
 
 def lean_body(e: Entry, chosen: list[Parameter]) -> list[str]:
-    """Calls nothing, so that it needs no stack."""
+    """Returns a body that calls nothing, so that it needs no stack."""
     passed = ", ".join(p.name for p in chosen)
     symbol = e.name.symbol
     small = f"is_small({flops(e.routine, e.name, e.precision)})"
@@ -244,7 +244,7 @@ def lean_body(e: Entry, chosen: list[Parameter]) -> list[str]:
 
 
 def operations_function(routine: table.Routine, precision: str) -> list[str]:
-    """The operation count of a call by a Fortran name, from its arguments."""
+    """Returns the function that computes the operation count of a call by a Fortran name."""
     got = parameters.fortran(routine)
     name = names.Name("", "fortran", "unasked")
     used = counted(routine)
@@ -285,7 +285,7 @@ def entry(e: Entry) -> list[str]:
 
 
 def emit_entries(routines: list[table.Routine], file: str) -> str:
-    """The entries of the rows of one file; all rows are needed to number them."""
+    """Returns the entries of the rows of one file. The numbers of rows depend on all of them."""
     lines = [emit.notice(__file__) + _HEAD.rstrip(), "", "namespace {", ""]
     first = 0
     for routine in routines:

@@ -1,4 +1,4 @@
-"""Emits the drop-in library's version script: API names and nothing else are visible."""
+"""Emits the drop-in library's version script. Only the names of the API are visible."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     emit_fftw.py --output-dir DIR routines/fftw.toml [more rows...]
 
-writes DIR/fftw_entries.cpp and DIR/fftw_exports.txt (the exported names, one a line).
+It writes DIR/fftw_entries.cpp and DIR/fftw_exports.txt (the exported names, one in each line).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ using namespace ob::interpose;
 
 SIGN_WITHOUT_ONE = {"c2c": "-1", "r2c": "-1", "c2r": "1", "r2r": "-1"}
 
-# C type of each role, as the C interface passes it.
+# The C type of each role, as the C interface passes it.
 C_TYPES = {
     **dict.fromkeys(
         ("rank", "n0", "n1", "n2", "howmany", "istride", "idist", "ostride", "odist", "sign"), "int"
@@ -54,7 +54,7 @@ def library_constant(library: Library) -> str:
 
 
 def parameter_type(routine: Routine, role: str) -> str:
-    """The type of one parameter in the routine's ABI."""
+    """Returns the type of one parameter in the routine's ABI."""
     if routine.abi == "fortran":
         if role == "plan":
             return "void**"
@@ -66,7 +66,7 @@ def parameter_type(routine: Routine, role: str) -> str:
 
 
 def arrays_expression(routine: Routine) -> str:
-    """FftwArrays of a function's arguments."""
+    """Returns the FftwArrays of a function's arguments."""
     has = routine.arrays
     order = ("ri" if "ri" in has else "in", "ro" if "ro" in has else "out", "ii", "io")
     if not routine.split:
@@ -75,7 +75,7 @@ def arrays_expression(routine: Routine) -> str:
 
 
 def shape_expression(routine: Routine, call: str) -> str:
-    """The call that brings a maker's lengths and strides to the normal form."""
+    """Returns the call that converts a maker's lengths and strides to the normal form."""
     if routine.form in ("1d", "2d", "3d"):
         return f"basic_problem({call}, {routine.form[0]}, lengths)"
     if routine.form == "basic":
@@ -90,7 +90,7 @@ def shape_expression(routine: Routine, call: str) -> str:
 
 
 def problem_expression(routine: Routine, library: Library) -> str:
-    """The call that brings a maker's arguments to the normal form."""
+    """Returns the call that converts a maker's arguments to the normal form."""
     sign = "sign" if "sign" in routine.arguments else SIGN_WITHOUT_ONE[routine.kind]
     split = ", true" if routine.split else ""
     call = (
@@ -102,7 +102,7 @@ def problem_expression(routine: Routine, library: Library) -> str:
 
 
 def lengths_lines(routine: Routine) -> list[str]:
-    """Arrays of what the forms with fixed ranks pass one by one."""
+    """Returns arrays of the lengths and kinds that the forms with fixed ranks pass one by one."""
     if routine.form not in ("1d", "2d", "3d"):
         return []
     lines = [f"const int lengths[] = {{{', '.join(fftw_table.FORMS[routine.form])}}};"]
@@ -113,7 +113,7 @@ def lengths_lines(routine: Routine) -> list[str]:
 
 
 def fortran_locals(routine: Routine) -> list[str]:
-    """By-value copies of what Fortran passes by reference, dimensions in C's order."""
+    """Returns copies by value of Fortran's arguments by reference, with dimensions in C's order."""
     parts = fftw_table.FORMS["guru_parts"] if routine.form == "guru_parts" else ()
     lines = []
     for role in routine.arguments:
@@ -179,7 +179,7 @@ def other_body(routine: Routine, library: Library) -> list[str]:
 
 
 def entry(routine: Routine, library: Library, symbol: str) -> str:
-    """One exported function."""
+    """Returns one exported function."""
     types = [parameter_type(routine, role) for role in routine.arguments]
     by_reference = ("plan", *ARRAYS)
     fortran = routine.abi == "fortran"
@@ -206,13 +206,13 @@ EXPORT = 'extern "C" [[gnu::visibility("default")]]'
 
 
 def slots(table: Table) -> str:
-    """One lookup slot per symbol."""
+    """Returns one lookup slot per symbol."""
     lines = [f'constinit Symbol k_{s}{{"{s}"}};\n' for s in table.symbols()]
     return "".join(lines)
 
 
 def emit(table: Table) -> str:
-    """All entry points."""
+    """Returns all entry points."""
     parts = [HEADER]
     for library in table.libraries:
         parts.append(

@@ -1,4 +1,5 @@
-"""Emits the header by which the drop-in library reads its settings: names, words, bounds, texts."""
+"""Emits the header with which the drop-in library reads its settings: names, words, bounds,
+texts."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ struct Setting {{
 
 
 def header(rows: tuple[Row, ...]) -> str:
-    """The text of the header."""
+    """Returns the text of the header."""
     of_library = [row for row in rows if row.of_library]
     lines = [_HEAD]
     for row in of_library:
@@ -55,7 +56,7 @@ def _declarations(row: Row) -> Iterator[str]:
 
 
 def complaint(row: Row) -> str:
-    """What a message says about a wrong value; empty for a row whose values are all right."""
+    """Returns the message about a wrong value; empty for a row that accepts all values."""
     if row.choices:
         return f"is not {alternatives(row.choices)} ({row.used_instead} is used)"
     if not row.wrong:
@@ -65,7 +66,7 @@ def complaint(row: Row) -> str:
 
 
 def alternatives(words: tuple[str, ...]) -> str:
-    """ "a, b or c"."""
+    """Returns the words as "a, b or c"."""
     return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
 
 

@@ -34,7 +34,7 @@ def _other_table(rows: tuple[Row, ...]) -> list[str]:
     return lines
 
 
-# The tables by the headings that they follow.
+# The tables, by the headings that they follow.
 TABLES: dict[str, Callable[[tuple[Row, ...]], list[str]]] = {
     "### Variables of the library": _library_table,
     "### Other variables": _other_table,
@@ -56,7 +56,7 @@ def _meaning(row: Row) -> str:
 
 
 def updated(page: str, rows: tuple[Row, ...]) -> str:
-    """`page` with its tables made from `rows`; a table is the first one below its heading."""
+    """Returns `page` with tables made from `rows`. A table is the first one below its heading."""
     lines = page.splitlines()
     for heading, make in TABLES.items():
         if heading not in lines:

@@ -1,7 +1,7 @@
-"""The expression language of the table: a subset of Python, translated to C++ with types checked.
+"""The expression language of the table: a subset of Python, translated to C++ with checked types.
 
 Names are the row's flags (compared with characters), dims (64-bit integers) and scalars (compared
-with 0 only).
+only with 0).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ Rename = Callable[[str], str]
 
 
 class ExpressionError(Exception):
-    """The expression is not in the language, names something unknown or has the wrong type."""
+    """The expression is not in the language, uses an unknown name or has the wrong type."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """What may be named."""
+    """The names that an expression may use."""
 
     flags: dict[str, str]  # name -> legal characters
     dims: frozenset[str]
@@ -39,7 +39,7 @@ class _Translator:
         self.text = text
         self.scope = scope
         self.rename = rename
-        self.real = real  # numbers are doubles, else 64-bit integers
+        self.real = real  # True: numbers are doubles; False: 64-bit integers
 
     def fail(self, problem: str) -> ExpressionError:
         return ExpressionError(f"'{self.text}': {problem}")
@@ -138,7 +138,8 @@ class _Translator:
 
 
 def translate(text: str, scope: Scope, rename: Rename, wanted: str) -> str:
-    """C++ of `text`; `rename` gives the C++ of a name; `wanted` is truth, integer or real."""
+    """Translates `text` to C++. `rename` gives the C++ of a name. `wanted` is truth, integer or
+    real."""
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except SyntaxError as error:

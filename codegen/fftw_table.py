@@ -17,8 +17,8 @@ except ImportError:  # pragma: no cover
 ACTIONS = ("plan", "execute", "execute_new", "destroy", "cleanup")
 KINDS = ("c2c", "r2c", "c2r", "r2r")  # FftKind of src/routines/fft.hpp
 ABIS = ("c", "fortran")
-# Which arguments a maker has, in any order, beside arrays, flags, sign (interleaved c2c), kinds
-# (r2r) and plan (Fortran).
+# The arguments of a maker, in any order, without arrays, flags, sign (interleaved c2c), kinds (r2r)
+# and plan (Fortran).
 FORMS: dict[str, tuple[str, ...]] = {
     "1d": ("n0",),
     "2d": ("n0", "n1"),
@@ -32,20 +32,21 @@ FORMS: dict[str, tuple[str, ...]] = {
 FORM_ABIS = {
     "guru": ("c",), "guru64": ("c",), "guru_parts": ("fortran",),
 }  # fmt: skip
-# The arrays of a function in the order of its prototype: real and imaginary ones if split.
+# The arrays of a function in the order of its prototype. Split ones are real and imaginary.
 ARRAYS = ("in", "out")
 SPLIT_ARRAYS = {
     "c2c": ("ri", "ii", "ro", "io"),
     "r2c": ("in", "ro", "io"),
     "c2r": ("ri", "ii", "out"),
 }
-ONE_KIND_EACH = ("kind0", "kind1", "kind2")  # of the dimensions n0, n1, n2; other forms: an array
+# the kinds of the dimensions n0, n1, n2; other forms have an array
+ONE_KIND_EACH = ("kind0", "kind1", "kind2")
 ROLES = (
     frozenset(role for form in FORMS.values() for role in form)
     | frozenset(role for arrays in (ARRAYS, *SPLIT_ARRAYS.values()) for role in arrays)
     | frozenset(("sign", "flags", "plan", "kind", *ONE_KIND_EACH))
 )
-# Exact arguments of what is neither maker nor new-array execution.
+# The exact arguments of functions that are neither maker nor new-array execution.
 FIXED_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "execute": ("plan",),
     "destroy": ("plan",),
@@ -54,7 +55,7 @@ FIXED_ARGUMENTS: dict[str, tuple[str, ...]] = {
 
 
 class TableError(Exception):
-    """A row that cannot be used; the message names the file, the row and what to write instead."""
+    """A row cannot be used. The message names the file, the row and the correct form."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,14 +73,14 @@ class Routine:
 
     name: str
     action: str
-    kind: str  # empty where the plan says it
+    kind: str  # empty if the plan determines it
     abi: str
     arguments: tuple[str, ...]
     form: str  # makers: key of FORMS
 
     @property
     def split(self) -> bool:
-        """Complex data are two arrays of reals."""
+        """Returns true if complex data is in two arrays of real numbers."""
         return not set(self.arguments).isdisjoint(("ri", "ro"))
 
     @property
@@ -87,7 +88,7 @@ class Routine:
         return SPLIT_ARRAYS[self.kind] if self.split else ARRAYS
 
     def symbols(self, library: Library) -> tuple[str, ...]:
-        """The names under which a program may call it."""
+        """Returns the names under which a program may call it."""
         if self.abi == "fortran":
             stem = library.fortran_prefix + self.name
             return (stem + "_", stem + "__")
@@ -96,7 +97,7 @@ class Routine:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """All of fftw.toml."""
+    """The whole table of fftw.toml."""
 
     libraries: tuple[Library, ...]
     routines: tuple[Routine, ...]
@@ -150,14 +151,14 @@ def _arrays(kind: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _kind_roles(kind: str, form: str) -> tuple[str, ...]:
-    """The arguments that tell the kinds of a real-to-real transform."""
+    """Returns the arguments that give the kinds of a real-to-real transform."""
     if kind != "r2r":
         return ()
     return ONE_KIND_EACH[: int(form[0])] if form in ("1d", "2d", "3d") else ("kind",)
 
 
 def _form(where: str, kind: str, abi: str, arguments: tuple[str, ...]) -> str:
-    """The form of a maker with these arguments."""
+    """Returns the form of a maker with these arguments."""
     arrays = _arrays(kind, arguments)
     around = {*arrays, "flags"}
     if kind == "c2c" and arrays == ARRAYS:
@@ -178,7 +179,7 @@ def _form(where: str, kind: str, abi: str, arguments: tuple[str, ...]) -> str:
 
 
 def _check_arguments(where: str, action: str, kind: str, arguments: tuple[str, ...]) -> None:
-    """Of all actions but plan."""
+    """Checks the arguments of all actions but plan."""
     new = ("plan", *_arrays(kind, arguments)) if action == "execute_new" else ()
     expected = new or FIXED_ARGUMENTS[action]
     if arguments != expected:
@@ -208,7 +209,7 @@ def _routine(where: str, data: Mapping[str, Any]) -> Routine:
 
 
 def parse(text: str, origin: str = "fftw.toml") -> Table:
-    """The rows in `text`; TableError if one cannot be used."""
+    """Returns the rows in `text`. Raises TableError if one cannot be used."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -225,7 +226,7 @@ def parse(text: str, origin: str = "fftw.toml") -> Table:
 
 
 def join(tables: Iterable[Table]) -> Table:
-    """All rows of all tables; TableError if two rows make the same symbol."""
+    """Returns all rows of all tables. Raises TableError if two rows make the same symbol."""
     parts = list(tables)
     table = Table(
         libraries=tuple(library for t in parts for library in t.libraries),
@@ -239,5 +240,5 @@ def join(tables: Iterable[Table]) -> Table:
 
 
 def load(paths: Iterable[Path]) -> Table:
-    """The table in the files `paths`."""
+    """Returns the table in the files `paths`."""
     return join(parse(path.read_text(encoding="utf-8"), path.name) for path in paths)

@@ -7,14 +7,14 @@ import dataclasses
 import names
 from signatures import Signature
 
-# Numbers of ob::interpose::Abi and ob::interpose::Integers; emitted assertions compare them.
+# The numbers of ob::interpose::Abi and ob::interpose::Integers. Emitted assertions compare them.
 ABIS = ("fortran", "cblas", "lapacke", "lapacke_work")
 INTEGERS = ("unasked", "lp64", "ilp64")
 
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """An entry as its slow path and its search for the original need it: LeanEntry."""
+    """An entry's data for its slow path and for the search of the original: LeanEntry."""
 
     name: names.Name
     row: str
@@ -39,14 +39,14 @@ class Record:
 
 
 def assertions() -> list[str]:
-    """The numbers above are those of the enumerations."""
+    """Returns assertions that the numbers above are those of the enumerations."""
     pairs = [("Abi", i, name) for i, name in enumerate(ABIS)]
     pairs += [("Integers", i, name) for i, name in enumerate(INTEGERS)]
     return [f"static_assert({kind}::{name} == {kind}{{{i}}});" for kind, i, name in pairs]
 
 
 def assembly(records: list[Record]) -> list[str]:
-    """Every record, and per entry the two jumps that name its record."""
+    """Returns every record, and for each entry the two jumps that load its record."""
     texts = dict.fromkeys(record.signature.text() for record in records)
     labels = {text: f"types_{i}" for i, text in enumerate(texts)}
     lines = ['asm(R"(', '  .section .rodata.ob_lean,"a",@progbits']

@@ -1,4 +1,4 @@
-"""The names under which libraries export a routine, with what each promises about the ABI."""
+"""The names under which libraries export a routine, and the ABI that each name means."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Name:
     symbol: str
     abi: str  # fortran, cblas, lapacke, lapacke_work: ob::interpose::Abi
     integers: str  # lp64, ilp64, or unasked: depends on the library behind the name
-    alias_of: str = ""  # the Fortran name a genuine provider of this alias also has
+    alias_of: str = ""  # the Fortran name that a genuine provider of this alias also has
 
 
 # (prefix, suffix, integers): plain names; OpenBLAS wheels and Julia; reference LAPACK 3.12 and MKL;
@@ -43,10 +43,10 @@ def c_names(stem: str, abi: str) -> list[Name]:
 
 
 def names(routine: table.Routine, precision: str) -> list[Name]:
-    """All names of a routine in one precision."""
+    """Returns all names of a routine in one precision."""
     name = routine.names()[precision]
     if routine.library == "blas":
-        # A complex value has no place in C's registers that all compilers agree on.
+        # Compilers do not agree on the registers in which C returns a complex value.
         by_address = routine.result and precision in "cz" and routine.result.type == "element"
         stem = f"cblas_{name}_sub" if by_address else f"cblas_{name}"
         return fortran_names(name) + c_names(stem, "cblas")
@@ -58,7 +58,8 @@ def names(routine: table.Routine, precision: str) -> list[Name]:
 
 
 def batch_names(routine: table.Routine, precision: str) -> list[Name]:
-    """Groups of calls, and calls whose operands lie at equal distances."""
+    """Returns the names for groups of calls, and for calls whose operands lie at equal
+    distances."""
     if not routine.batched:
         return []
     stem = f"cblas_{routine.names()[precision]}_batch"

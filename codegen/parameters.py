@@ -1,4 +1,4 @@
-"""What an entry point gets in each calling convention, in order."""
+"""The parameters of an entry point in each calling convention, in order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import table
 from arguments import Argument
 
-# C types of by-value arguments; integers and characters come in 64-bit registers.
+# The C types of by-value arguments. Integers and characters come in 64-bit registers.
 _REALS = {"s": "float", "d": "double", "c": "float", "z": "double"}
 
 
@@ -20,7 +20,7 @@ class Parameter:
 
 
 def fortran(routine: table.Routine) -> list[Parameter]:
-    """All by reference; without hidden lengths."""
+    """Returns all parameters by reference, without hidden lengths."""
     result = []
     for argument in routine.arguments:
         if argument.role == "result":
@@ -48,13 +48,14 @@ def has_layout(routine: table.Routine) -> bool:
 
 
 def value_by_address(routine: table.Routine, precision: str) -> bool:
-    """CBLAS returns complex values through a pointer."""
+    """Returns true if CBLAS returns the value, which is complex, through a pointer."""
     result = routine.result
     return result is not None and precision in "cz" and result.type == "element"
 
 
 def c(routine: table.Routine, precision: str, abi: str) -> list[Parameter]:
-    """CBLAS (abi cblas), LAPACKE's high-level form (lapacke) and its middle one (lapacke_work)."""
+    """Returns the parameters of CBLAS (abi cblas), LAPACKE's high-level form (lapacke) and its
+    middle one (lapacke_work)."""
     result = [Parameter("layout", "int")] if has_layout(routine) else []
     for argument in routine.arguments:
         if argument.role == "info":
@@ -74,7 +75,7 @@ def c(routine: table.Routine, precision: str, abi: str) -> list[Parameter]:
 
 
 def value_type(routine: table.Routine, precision: str, abi: str) -> str:
-    """C++ type of what the entry returns."""
+    """Returns the C++ type of the entry's value."""
     if abi.startswith("lapacke"):
         return "std::int64_t"
     result = routine.result
@@ -89,7 +90,7 @@ def value_type(routine: table.Routine, precision: str, abi: str) -> str:
 
 
 def slots(routine: table.Routine) -> list[str]:
-    """EntryRow::slots."""
+    """Returns EntryRow::slots."""
     result = []
     for argument in routine.arguments:
         if argument.index >= 0:

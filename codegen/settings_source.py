@@ -1,4 +1,4 @@
-"""Access to settings/settings.toml for the emitters: python/outboard holds its one reader."""
+"""Gives the emitters access to settings/settings.toml. The only reader is in python/outboard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ROOT", "TABLE", "Row", "TableError", "load", "rows_or_exit"]
 
 
 def rows_or_exit(table: Path) -> tuple[Row, ...]:
-    """The rows of `table`; ends the program with one line if it breaks a rule."""
+    """Returns the rows of `table`. Ends the program with one line if a row breaks a rule."""
     try:
         return load(table)
     except (OSError, ValueError, TableError) as error:

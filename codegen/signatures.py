@@ -1,4 +1,4 @@
-"""Types of an entry's arguments and value; entries of one signature share the code for them."""
+"""The types of an entry's arguments and value. Entries of one signature share their code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import parameters
 import table
 from parameters import Parameter
 
-# One letter a type, as interpose/lean_entry.hpp reads them.
+# One letter for each type, as interpose/lean_entry.hpp reads them.
 LETTERS = {
     "void*": "p", "std::int64_t": "l", "int": "i", "char": "c", "float": "f", "double": "d",
     "void": "v", "std::complex<float>": "C", "std::complex<double>": "Z",
@@ -24,24 +24,24 @@ _TYPES = {letter: name for name, letter in LETTERS.items()}
 class Signature:
     """An original as C++ calls it."""
 
-    types: str  # a letter per argument
-    value: str  # a letter
-    texts: int = 0  # hidden lengths of CHARACTER arguments, all 1
+    types: str  # one letter per argument
+    value: str  # one letter
+    texts: int = 0  # number of hidden lengths of CHARACTER arguments, all 1
     is_info: bool = False  # the value is LAPACKE's info
 
     @property
     def invoke(self) -> str:
-        """Name of the function that calls such an original."""
+        """Returns the name of the function that calls such an original."""
         value = "info" if self.is_info else self.value
         return f"invoke_{self.types}_{value}{self.texts or ''}"
 
     def text(self) -> str:
-        """EntryTypes of the slow path: the value, then the arguments."""
+        """Returns the EntryTypes of the slow path: the value, then the arguments."""
         return ("i" if self.is_info else self.value) + self.types
 
 
 def of_entry(routine: table.Routine, precision: str, abi: str) -> Signature:
-    """The signature of one name's function."""
+    """Returns the signature of one name's function."""
     fortran = abi == "fortran"
     got = parameters.fortran(routine) if fortran else parameters.c(routine, precision, abi)
     value = parameters.value_type(routine, precision, abi)
@@ -54,8 +54,8 @@ def letters(got: list[Parameter]) -> str:
 
 
 def invoke_function(signature: Signature) -> list[str]:
-    """The function that calls an original with arguments as they came. C callers of Fortran names
-    may not have passed hidden lengths, so the caller's are not read."""
+    """Returns the function that calls an original with the arguments of the call. C callers of
+    Fortran names may omit hidden lengths, so the caller's lengths are not read."""
     passed = []
     for index, letter in enumerate(signature.types):
         text = f"r[{index}].{_MEMBERS[letter]}"
@@ -80,7 +80,7 @@ def invoke_function(signature: Signature) -> list[str]:
 
 
 def invoke_functions(used: list[Signature]) -> list[str]:
-    """One function per signature, in the order of first use."""
+    """Returns one function per signature, in the order of first use."""
     lines = ['extern "C" {']
     for signature in dict.fromkeys(used):
         lines += ["", *invoke_function(signature)]

@@ -1,4 +1,4 @@
-"""Loads and checks the one table: the rows of BLAS and LAPACK, as routines/SCHEMA.md has them."""
+"""Loads and checks the table: the rows of BLAS and LAPACK, as routines/SCHEMA.md defines them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LIBRARIES = ("blas", "lapack")
 
 @dataclasses.dataclass(frozen=True)
 class RowMajor:
-    """How a row-major call becomes a column-major one; see SCHEMA.md."""
+    """The rule by which a row-major call becomes a column-major one. See SCHEMA.md."""
 
     swap: tuple[tuple[str, str], ...] = ()
     flip: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Routine:
     library: str  # blas or lapack: the file's name up to the first _
     file: str  # the file's name without .toml
     name: str
-    key: str  # name as an identifier; several parts of one row differ in it
+    key: str  # the name as an identifier; the parts of one row have different keys
     precisions: str
     full_names: Mapping[str, str]  # precision -> name: {"d": "dgemm", ...}
     summary: str
@@ -52,14 +52,14 @@ class Routine:
     row_major: RowMajor
     level: int = 3  # BLAS only
     legal: str = ""
-    rerun: bool = False  # a positive info means: not with the device's results
-    efficiency: float = 0.9  # of a large gemm's rate
+    rerun: bool = False  # True: with a positive info, the device's results are not used
+    efficiency: float = 0.9  # part of the rate of a large gemm
     batched: bool = False  # CBLAS has it in batches, too
     explained: Mapping[str, str] = dataclasses.field(default_factory=dict)
     local: str = ""
 
     def names(self) -> Mapping[str, str]:
-        """Precision letter -> name: {"d": "dgemm", ...}."""
+        """Returns precision letter -> name: {"d": "dgemm", ...}."""
         return self.full_names
 
     def argument(self, name: str) -> Argument:
@@ -67,12 +67,12 @@ class Routine:
 
     @property
     def is_exported(self) -> bool:
-        """The drop-in library has entries for it."""
+        """Returns true if the drop-in library has entries for it."""
         return self.level == 3
 
     @property
     def normal(self) -> list[Argument]:
-        """The arguments that devices see, in the order of Descriptor::kinds."""
+        """Returns the arguments that devices see, in the order of Descriptor::kinds."""
         return [a for a in self.arguments if a.kind]
 
     @property
@@ -96,7 +96,7 @@ class Routine:
         return next((a for a in self.arguments if a.role == "result"), None)
 
     def scope(self, precision: str = "") -> expressions.Scope:
-        """What an expression of this row may name."""
+        """Returns the names that an expression of this row may use."""
         at = precision or self.precisions[0]
         flags = {a.name: a.values_of(at) + ("" if precision else a.values) for a in self.flags}
         dims = {a.name for a in self.arguments if a.kind == "dim"}
@@ -105,7 +105,7 @@ class Routine:
 
 
 def fnv1a(name: str) -> int:
-    """FNV-1a, 32 bits: the id of a routine's name."""
+    """Returns FNV-1a, 32 bits: the id of a routine's name."""
     value = 0x811C9DC5
     for byte in name.encode():
         value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
@@ -163,11 +163,11 @@ def _check_argument(where: str, argument: Argument, routine: Routine) -> None:
 
 
 def _check_references(where: str, routine: Routine) -> None:
-    """Names inside expressions and operands exist and have the right type."""
+    """Checks that names inside expressions and operands exist and have the right type."""
     for argument in routine.arguments:
         _check_argument(where, argument, routine)
     _check_expression(f"{where}: trivial", routine.trivial, routine, "truth")
-    # An entry point counts before it has read anything but flags and dimensions.
+    # An entry point computes the count when it has read only flags and dimensions.
     counting = dataclasses.replace(routine.scope(), scalars=frozenset())
     _check_expression(f"{where}: flops", routine.flops, routine, "real", counting)
     if routine.legal:
@@ -201,7 +201,7 @@ def _load_arguments(row: Table) -> list[Argument]:
 
 
 def _numbered(row: Table, chosen: list[Argument]) -> tuple[Argument, ...]:
-    """The arguments of one part of a row, with their positions on devices."""
+    """Returns the arguments of one part of a row, with their positions on devices."""
     result = []
     index = 0
     for argument in chosen:
@@ -287,7 +287,7 @@ def _load_routine(path: Path, where: str, index: int, data: Mapping[str, Any]) -
 
 
 def check_ids(routines: Iterable[Routine]) -> None:
-    """Names and ids are unique over the whole table."""
+    """Checks that names and ids are unique over the whole table."""
     seen: dict[int, str] = {}
     for routine in routines:
         for name in routine.names().values():

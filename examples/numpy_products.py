@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 
-# A result passes if its residual, relative to the norms of what went in, is below this many times n
-# * eps.
+# A result passes if its residual, relative to the norms of the input, is below this many times n *
+# eps.
 SLACK = 10
 
 
@@ -28,7 +28,8 @@ def timed(function, *arguments):
 
 
 def one_size(size, rng):
-    """Computes everything for one size; the results, and whether all residuals are small."""
+    """Computes everything for one size. Returns the results, and true if all residuals are
+    small."""
     norm = np.linalg.norm
     a = rng.standard_normal((size, size))
     b = rng.standard_normal((size, size))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the documents: every link, path and file name in them exists, and prose wraps.
 
-A code span is a path if it begins with a folder of the repository, and a file name if it has no
+A code span is a path if it begins with a folder of the repository. It is a file name if it has no
 folder and ends like a source file. Names in capitals (`tests/fuzz/NAME_fuzz.cpp`) and the letters
 of examples (`src/a/b.cpp`) are placeholders.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 COLUMNS = 100
 DOCUMENTS = ("*.md", "*/*.md", "docs/**/*.md", "examples/**/README*", "tests/**/README*")
-# Top folders whose files are generated or fetched.
+# The top folders whose files are generated or fetched.
 IGNORED = {".git", ".venv", "build"}
 SUFFIXES = r"cpp|hpp|cu|cl|py|toml|cmake|f90|md"
 FILE_NAME = re.compile(rf"[\w*.-]+\.(?:{SUFFIXES})\Z")
@@ -60,7 +60,8 @@ class Tree:
 
 
 def anchors(text: str) -> set[str]:
-    """The targets of `#...` in a document: its headings, as GitHub spells them, and `<a id>`."""
+    """Returns the targets of `#...` in a document: its headings, as GitHub spells them, and `<a
+    id>`."""
     spelled = {
         re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
         for heading in HEADING.findall(text)
@@ -69,7 +70,7 @@ def anchors(text: str) -> set[str]:
 
 
 def prose(text: str) -> Iterator[tuple[int, str]]:
-    """Number and text of each line outside of code blocks."""
+    """Yields number and text of each line outside of code blocks."""
     fenced = False
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith("```"):
@@ -89,7 +90,7 @@ def bad_link(target: str, document: Path) -> bool:
 
 
 def bad_span(span: str, tree: Tree) -> bool:
-    """True if the code span names a file that does not exist."""
+    """Returns true if the code span names a file that does not exist."""
     if PLACEHOLDER.search(REAL_CAPITALS.sub("", span)) or " " in span:
         return False
     path = span.split(":")[0]
@@ -113,7 +114,7 @@ def complaints_of(document: Path, tree: Tree) -> Iterator[str]:
 
 
 def check(root: Path) -> list[str]:
-    """All complaints about the documents of the repository at `root`."""
+    """Returns all complaints about the documents of the repository at `root`."""
     tree = Tree(root)
     return [line for document in tree.documents() for line in complaints_of(document, tree)]
 

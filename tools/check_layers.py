@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks the #include arrows between and inside the folders of src/.
 
-A folder includes what its arrows reach, and base. Backends do not know each other, nor do
-transports. Client and daemon never meet. A detail/ folder belongs to the folder it lies in.
-Modules do not include each other in cycles: x.hpp and x.cpp are one module.
+A folder includes the folders that its arrows reach, and base. Backends do not include each other,
+nor do transports. Client and daemon do not include each other. A detail/ folder belongs to the
+folder that contains it. Modules do not include each other in cycles: x.hpp and x.cpp are one
+module.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-# ARCHITECTURE.md draws this table. A folder reaches what its arrows reach, and base.
+# ARCHITECTURE.md draws this table. A folder includes the folders that its arrows reach, and base.
 ARROWS: dict[str, tuple[str, ...]] = {
     "base": (),
     "wire": ("base",),
@@ -33,14 +34,14 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "sial": ("device",),
     "overlap": ("base",),
 }
-# Folders whose subfolders are alternatives that do not know each other.
+# The folders whose subfolders are alternatives that do not include each other.
 ALTERNATIVES = ("backend", "transport")
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh", ".cl", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 
 def reach(folder: str) -> set[str]:
-    """Folders that `folder` may include, itself among them."""
+    """Returns the folders that `folder` may include, itself among them."""
     reached: set[str] = set()
     waiting = [folder, "base"]
     while waiting:
@@ -52,7 +53,7 @@ def reach(folder: str) -> set[str]:
 
 
 def includes(path: Path, src: Path) -> Iterator[tuple[int, str]]:
-    """Line number and target, relative to src, of each include that leads into src."""
+    """Yields line number and target, relative to src, of each include that leads into src."""
     text = path.read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), start=1):
         match = INCLUDE.match(line)
@@ -67,7 +68,8 @@ def includes(path: Path, src: Path) -> Iterator[tuple[int, str]]:
 
 
 def problem(includer: str, target: str) -> str | None:
-    """Why `includer` must not include `target` (both relative to src), or None if it may."""
+    """Returns the reason why `includer` must not include `target` (both relative to src); None if
+    it may."""
     source, aim = PurePosixPath(includer).parts, PurePosixPath(target).parts
     if aim[0] not in reach(source[0]):
         return f"{source[0]}/ may not include {aim[0]}/"
@@ -83,16 +85,17 @@ def problem(includer: str, target: str) -> str | None:
 
 
 def module(name: str) -> str:
-    """The module of a file: its path without the suffix, which header and source share."""
+    """Returns the module of a file: its path without the suffix, which header and source share."""
     return PurePosixPath(name).with_suffix("").as_posix()
 
 
 def reached(graph: dict[str, set[str]], start: str) -> dict[str, str]:
-    """Each module that `start` includes, directly or not, with the module that includes it."""
+    """Returns each module that `start` includes, directly or not, with the module that includes
+    it."""
     includer: dict[str, str] = {}
     waiting = [start]
     while waiting:
-        name = waiting.pop(0)  # breadth first: the paths are the shortest
+        name = waiting.pop(0)  # breadth first, so that the paths are the shortest
         for target in sorted(graph.get(name, ())):
             if target not in includer:
                 includer[target] = name
@@ -101,7 +104,7 @@ def reached(graph: dict[str, set[str]], start: str) -> dict[str, str]:
 
 
 def cycles(graph: dict[str, set[str]]) -> Iterator[tuple[list[str], list[str]]]:
-    """Each group of modules that all include each other, with a shortest cycle in it."""
+    """Yields each group of modules that all include each other, with a shortest cycle in it."""
     below = {name: reached(graph, name) for name in graph}
     done: set[str] = set()
     for start in sorted(graph):
@@ -116,7 +119,7 @@ def cycles(graph: dict[str, set[str]]) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def check(src: Path) -> list[str]:
-    """All complaints about the tree under `src`."""
+    """Returns all complaints about the tree under `src`."""
     src = src.resolve()
     complaints: list[str] = []
     graph: dict[str, set[str]] = {}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the import arrows between and inside the Python packages.
 
-A unit of python/outboard is a module or a package right below it. A unit imports what its arrows
-reach; commands do not import each other; packages that are not installed are imported by one
-command each; modules do not import each other in cycles.
+A unit of python/outboard is a module or a package directly below it. A unit imports the units that
+its arrows reach. Commands do not import each other. Each package that is not installed is imported
+by one command. Modules do not import each other in cycles.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pathlib import Path
 from check_layers import cycles
 
 PACKAGE = "outboard"
-# Where the packages lie.
+# The folders of the packages.
 PLACES = {PACKAGE: "python", "outboard_bench": "bench", "outboard_testing": "tools"}
-# Packages that are not installed, and the one command that may import each.
+# The packages that are not installed, and the one command that may import each.
 NOT_INSTALLED = {
     "outboard_bench": "outboard.commands.bench",
     "outboard_testing": "outboard.commands.test",
 }
 
-# From the lowest unit to the highest. A unit reaches what its arrows reach.
+# From the lowest unit to the highest. A unit imports the units that its arrows reach.
 ARROWS: dict[str, tuple[str, ...]] = {
     # Values, errors and places.
     "errors": (),
@@ -45,7 +45,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "report": ("counters",),
     "coverage": ("paths",),
     "keys": ("errors",),
-    # A command's work.
+    # The work of one command.
     "demo": ("settings",),
     "launch": ("build", "daemon", "report", "trace"),
     "doctor": ("counters", "coverage", "keys", "settings", "version"),
@@ -60,7 +60,7 @@ SHARED_BY_COMMANDS = "outboard.commands._options"
 
 
 def reach(unit: str) -> set[str]:
-    """Units that `unit` may import, itself among them."""
+    """Returns the units that `unit` may import, itself among them."""
     reached: set[str] = set()
     waiting = [unit]
     while waiting:
@@ -72,7 +72,8 @@ def reach(unit: str) -> set[str]:
 
 
 def modules(root: Path) -> dict[str, Path]:
-    """The modules of all packages by their dotted names; a package's name is its __init__.py."""
+    """Returns the modules of all packages by their dotted names. A package's name is its
+    __init__.py."""
     found = {}
     for package, place in PLACES.items():
         for file in sorted((root / place / package).rglob("*.py")):
@@ -82,7 +83,7 @@ def modules(root: Path) -> dict[str, Path]:
 
 
 def imports(file: Path, known: dict[str, Path]) -> Iterator[tuple[int, str]]:
-    """Line and target of each import of a known module, those inside functions included."""
+    """Yields line and target of each import of a known module, also of imports inside functions."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -97,12 +98,12 @@ def imports(file: Path, known: dict[str, Path]) -> Iterator[tuple[int, str]]:
 
 
 def unit(module: str) -> str:
-    """The unit that a module of `outboard` belongs to; empty for the package itself."""
+    """Returns the unit of a module of `outboard`; empty for the package itself."""
     return ".".join(module.split(".")[1:2])
 
 
 def problem(importer: str, target: str) -> str | None:
-    """Why `importer` must not import `target`, or None if it may."""
+    """Returns the reason why `importer` must not import `target`; None if it may."""
     package, aimed = importer.split(".")[0], target.split(".")[0]
     if package == aimed != PACKAGE:
         return None
@@ -123,7 +124,7 @@ def problem(importer: str, target: str) -> str | None:
 
 
 def check(root: Path) -> list[str]:
-    """All complaints about the tree at `root`."""
+    """Returns all complaints about the tree at `root`."""
     complaints: list[str] = []
     known = modules(root)
     graph: dict[str, set[str]] = {}

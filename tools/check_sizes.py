@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the sizes of files, lines and functions of C++ and Python.
 
-Exceptions stand in tools/size_exemptions.txt, one per line: `PATH file|line|function NUMBER`, the
-number being the size they have. The list only shrinks: an entry that is not needed, or that allows
+Exceptions are in tools/size_exemptions.txt, one per line: `PATH file|line|function NUMBER`. The
+number is their present size. The list only shrinks: an entry that is not needed, or that allows
 more than is used, is an error.
 """
 
@@ -25,7 +25,7 @@ EXEMPTIONS = "tools/size_exemptions.txt"
 
 @dataclass(frozen=True)
 class Size:
-    """Something measured."""
+    """A measured size."""
 
     path: str
     line: int
@@ -34,7 +34,7 @@ class Size:
     what: str
 
 
-# Raw strings, comments, strings, character literals; a ' behind a digit separates digits.
+# Raw strings, comments, strings, character literals. A ' after a digit separates digits.
 NOISE = re.compile(
     r'R"(?P<tag>[^()\s\\]*)\(.*?\)(?P=tag)"'
     r"|//[^\n]*|/\*.*?\*/"
@@ -50,30 +50,32 @@ TYPE_OR_NAMESPACE = re.compile(
 
 
 def without_noise(text: str) -> str:
-    """Blanks out comments, literals and preprocessor lines; every line end stays."""
+    """Removes comments, literals and preprocessor lines. Every line end stays."""
     for pattern in (NOISE, DIRECTIVE):
         text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
     return text
 
 
 def is_function(head: str) -> bool:
-    """True if a brace behind `head` (the text since the last ; { or }) opens a function's body."""
+    """Returns true if a brace after `head` (the text since the last ; { or }) opens a function's
+    body."""
     head = re.sub(r"\b(?:alignas|__attribute__)\s*\((?:[^()]|\([^()]*\))*\)", "", head)
     return ")" in head and not TYPE_OR_NAMESPACE.search(head)
 
 
 def is_within(head: str) -> bool:
-    """True if a brace behind `head` opens a part of an expression: `member_{1}`, `f(T t = {`."""
+    """Returns true if a brace after `head` opens a part of an expression: `member_{1}`, `f(T t =
+    {`."""
     return not head.endswith((" ", "\n")) or head.count("(") != head.count(")")
 
 
 def cpp_functions(text: str) -> Iterator[tuple[int, int, str]]:
-    """First line, number of lines and name of each function definition outside other functions.
+    """Yields first line, number of lines and name of each function outside other functions.
 
-    A heuristic over braces that relies on clang-format's blanks (`f() {` but `member_{1}`).
+    It is a heuristic over braces, and relies on clang-format's blanks (`f() {` but `member_{1}`).
     """
     text = without_noise(text)
-    stack: list[tuple[int, str] | str] = []  # an open function's start and name, or another brace
+    stack: list[tuple[int, str] | str] = []  # start and name of an open function, or another brace
     head_start = 0
     for match in re.finditer(r"[;{}]", text):
         at, sign = match.start(), match.group()
@@ -92,20 +94,20 @@ def cpp_functions(text: str) -> Iterator[tuple[int, int, str]]:
             if isinstance(closed, tuple):
                 yield closed[0], text.count("\n", 0, at) + 1 - closed[0] + 1, closed[1]
             elif closed == "within":
-                continue  # the head goes on behind it
+                continue  # the head continues after the brace
         if "within" not in stack:
             head_start = at + 1
 
 
 def python_functions(text: str) -> Iterator[tuple[int, int, str]]:
-    """The same for Python, methods and nested functions included."""
+    """Yields the same for Python, methods and nested functions included."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.lineno, (node.end_lineno or node.lineno) - node.lineno + 1, node.name
 
 
 def sizes(root: Path, path: Path) -> Iterator[Size]:
-    """Every size of one file that a limit applies to."""
+    """Yields every size of one file that a limit applies to."""
     name = path.relative_to(root).as_posix()
     text = path.read_text(encoding="utf-8", errors="replace")
     lines = text.splitlines()
@@ -118,7 +120,7 @@ def sizes(root: Path, path: Path) -> Iterator[Size]:
 
 
 def sources(root: Path) -> Iterator[Path]:
-    """C++ and Python files of the project; nothing built, installed or hidden."""
+    """Yields C++ and Python files of the project, without built, installed or hidden ones."""
     for folder in FOLDERS:
         for directory, names, files in os.walk(root / folder):
             names[:] = sorted(n for n in names if not n.startswith(".") and n != "__pycache__")
@@ -128,7 +130,7 @@ def sources(root: Path) -> Iterator[Path]:
 
 
 def read_exemptions(path: Path) -> dict[tuple[str, str], int]:
-    """{(path, rule): allowed size}"""
+    """Returns {(path, rule): allowed size}."""
     exemptions: dict[tuple[str, str], int] = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
         words = line.split("#")[0].split()
@@ -139,7 +141,7 @@ def read_exemptions(path: Path) -> dict[tuple[str, str], int]:
 
 
 def check(root: Path) -> list[str]:
-    """All complaints about the tree at `root`."""
+    """Returns all complaints about the tree at `root`."""
     exemptions = read_exemptions(root / EXEMPTIONS)
     largest: dict[tuple[str, str], int] = {}
     complaints: list[str] = []

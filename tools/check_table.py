@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Compares the rows of the table with the documentation of the reference BLAS and LAPACK.
 
-For every routine and precision: names and order of the arguments, their direction, type and
-dimensions, leading dimensions, lengths of workspaces, and the values of flags. Dimensions are
-compared by value, over small calls. A difference is an error unless the row explains it
-(`explained`, routines/SCHEMA.md); an explanation of nothing is an error, too. The key of an
-explanation is the argument; a row that the reference does not have is explained under its own name.
+It compares, for every routine and precision: names and order of the arguments, their direction,
+type and dimensions, leading dimensions, lengths of workspaces, and the values of flags. Dimensions
+are compared by value, over small calls. A difference is an error unless the row explains it
+(`explained`, routines/SCHEMA.md). An explanation without a difference is an error, too. The key of
+an explanation is the argument. A row that the reference does not have is explained under its own
+name.
 
-The sources are those of the distribution's package `lapack`; they are fetched through apt unless
-they are there.
+The sources are those of the distribution's package `lapack`. They are fetched through apt unless
+they exist already.
 
 examples:
   tools/check_table.py                                   all rows
@@ -37,7 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclasses.dataclass
 class Row:
-    """One row of a file, with the parts it is read as."""
+    """One row of a file, with the parts that it is read as."""
 
     where: str  # file and row
     name: str
@@ -53,7 +54,7 @@ class Row:
         self.found.setdefault(difference.argument, {}).setdefault(difference, []).append(routine)
 
     def errors(self) -> list[str]:
-        """Differences without an explanation, explanations without a difference."""
+        """Returns differences without an explanation, and explanations without a difference."""
         result = []
         for argument, differences in self.found.items():
             if argument not in self.explained:
@@ -79,7 +80,7 @@ def described(argument: str, differences: dict[Difference, list[str]]) -> list[s
 
 
 def load_rows(path: Path) -> list[Row]:
-    """The rows of a file. Raises TableError."""
+    """Returns the rows of a file. Raises TableError."""
     routines = table.load([path])
     rows = []
     for data in tomllib.loads(path.read_text(encoding="utf-8"))["routine"]:
@@ -120,7 +121,7 @@ def print_table(rows: Iterable[Row]) -> None:
 
 
 def reference_folder(options: argparse.Namespace) -> Path:
-    """Raises MissingError."""
+    """Returns the folder of the sources. Raises MissingError."""
     root: Path | None = options.reference
     if root is None:
         root = source_package.source("lapack", options.work, options.work / "fetch.log")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fetches the headers of NVIDIA's CUDA libraries, to build the cuda backend without a toolkit.
 
-The wheels that NVIDIA publishes hold headers and libraries. Only the headers are kept (a few MB):
-the backend opens the libraries at run time, and a machine without an accelerator needs none.
+NVIDIA's wheels contain headers and libraries. Only the headers are kept (a few MB): the backend
+opens the libraries at run time, and a machine without an accelerator needs none.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ PACKAGES = {
     "nvidia-cufft": "12.0.0.61",
     "nvidia-cublas": "13.1.0.3",
 }
-# Without these the backend does not compile.
+# The headers without which the backend does not compile.
 NEEDED = ("cuda.h", "cuda_runtime_api.h", "cublas_v2.h", "cufft.h", "cusolverDn.h", "nvrtc.h")
 
 
 class FetchError(Exception):
-    """Says what is missing, and why."""
+    """The headers cannot be fetched. The message names the missing part and the reason."""
 
 
 def download(package: str, version: str, folder: Path) -> Path:
@@ -66,7 +66,7 @@ def download(package: str, version: str, folder: Path) -> Path:
 
 
 def header_path(member: str) -> PurePosixPath | None:
-    """Where a member of a wheel belongs below include/; None if it is no header."""
+    """Returns the place of a member of a wheel below include/; None if it is no header."""
     parts = PurePosixPath(member).parts
     if member.endswith("/") or "include" not in parts or ".." in parts:
         return None
@@ -74,7 +74,7 @@ def header_path(member: str) -> PurePosixPath | None:
 
 
 def unpack_headers(wheel: Path, into: Path) -> int:
-    """Copies the headers of a wheel; returns how many there were."""
+    """Copies the headers of a wheel. Returns their number."""
     count = 0
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.namelist():
@@ -90,18 +90,18 @@ def unpack_headers(wheel: Path, into: Path) -> int:
 
 
 def stamp_text() -> str:
-    """What is unpacked here: a later run with other versions starts afresh."""
+    """Returns the unpacked versions. A later run with other versions fetches again."""
     return "".join(f"{package}=={version}\n" for package, version in PACKAGES.items())
 
 
 def is_complete(folder: Path) -> bool:
-    """True if an earlier run unpacked the same versions."""
+    """Returns true if an earlier run unpacked the same versions."""
     stamp = folder / "versions.txt"
     return stamp.is_file() and stamp.read_text() == stamp_text()
 
 
 def fetch(folder: Path) -> None:
-    """Fills FOLDER/include. Nothing half-done is left behind for a build to find."""
+    """Fills FOLDER/include. A build never finds an incomplete folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix="fetch-") as work:
         include = Path(work) / "include"

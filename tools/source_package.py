@@ -1,7 +1,7 @@
 """Fetches the source package of a Debian package through apt.
 
 apt gets a source list, package lists and a cache of its own inside the folder of the caller, so
-that the system's package state stays as it is. What has been fetched is kept and found again.
+that the system's package state does not change. Fetched files are kept and found again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from pathlib import Path
 
 
 class MissingError(Exception):
-    """Something that is needed cannot be had here; the message says why."""
+    """A needed part is not available here. The message gives the reason."""
 
 
 def run(command: list[str], cwd: Path, log: Path) -> None:
-    """Runs a command with its output in `log`; MissingError with the end of the log if it fails."""
+    """Runs a command with its output in `log`. If it fails, raises MissingError with the end of the
+    log."""
     with log.open("ab") as out:
         out.write(f"\n$ {shlex.join(command)}\n".encode())
         out.flush()
@@ -37,7 +38,7 @@ def run(command: list[str], cwd: Path, log: Path) -> None:
 
 
 def codename(os_release: Path = Path("/etc/os-release")) -> str:
-    """The distribution's release name, which its own suites start with."""
+    """Returns the distribution's release name, with which its own suites start."""
     text = os_release.read_text(encoding="utf-8")
     match = re.search(r"^VERSION_CODENAME=\"?([^\"\n]+)", text, re.MULTILINE)
     if not match:
@@ -46,7 +47,7 @@ def codename(os_release: Path = Path("/etc/os-release")) -> str:
 
 
 def stanzas(text: str) -> list[dict[str, str]]:
-    """Fields of a .sources file, one dictionary per stanza."""
+    """Returns the fields of a .sources file, one dictionary per stanza."""
     result = []
     for block in re.split(r"\n\s*\n", text):
         lines = [line for line in block.splitlines() if line and not line.startswith("#")]
@@ -61,8 +62,8 @@ def stanzas(text: str) -> list[dict[str, str]]:
 
 
 def source_lines(release: str, etc: Path = Path("/etc/apt")) -> list[str]:
-    """deb-src lines for the distribution's own suites, from wherever this system takes its
-    packages.
+    """Returns deb-src lines for the distribution's own suites, from the servers that this system
+    uses.
     """
     found = []
     for path in sorted(etc.glob("sources.list.d/*.sources")):
@@ -83,7 +84,7 @@ def source_lines(release: str, etc: Path = Path("/etc/apt")) -> list[str]:
 
 
 def _download(package: str, work: Path, log: Path) -> Path:
-    """The archive of the original sources."""
+    """Returns the archive of the original sources."""
     private = work / "apt"
     for folder in ("lists/partial", "cache/archives/partial"):
         (private / folder).mkdir(parents=True, exist_ok=True)
@@ -106,8 +107,8 @@ def _download(package: str, work: Path, log: Path) -> Path:
 
 
 def unpack(archive: Path, folder: Path) -> Path:
-    """Unpacks into `folder`, which appears only once it is complete; what the archive holds, or
-    the one folder in it."""
+    """Unpacks into `folder`, which appears only when it is complete. Returns the content of the
+    archive, or the only folder in it."""
     partial = folder.with_name(folder.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     with tarfile.open(archive) as tar:
@@ -125,7 +126,8 @@ def top(folder: Path) -> Path:
 
 
 def source(package: str, work: Path, log: Path) -> Path:
-    """The folder with the unpacked sources of `package`, fetched into `work` unless it is there."""
+    """Returns the folder with the unpacked sources of `package`. Fetches them into `work` unless
+    they exist there."""
     folder = work / f"{package}-source"
     if folder.is_dir():
         return top(folder)

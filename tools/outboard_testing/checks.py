@@ -1,4 +1,4 @@
-"""Formatters, linters and the checkers of the house, each one check that passes or fails."""
+"""The formatters, linters and checkers of the project. Each is one check that passes or fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from outboard_testing.tally import Tally, one
 _CPP_FOLDERS = ("src", "apps", "bench", "tests", "examples", "include")
 _CPP_SUFFIXES = {".cpp", ".hpp", ".c", ".h", ".inc"}
 _PYTHON_PLACES = ("python", "codegen", "tools", "tests", "examples", "bench")
-# Checked with the types of mypy --strict; tests and examples are scripts.
+# The folders that mypy --strict checks. Tests and examples are scripts.
 _TYPED_PLACES = ("python/outboard", "bench/outboard_bench", "codegen", "tools")
 
 
@@ -47,7 +47,7 @@ class Check:
 
 
 def cpp_files(root: Path) -> list[Path]:
-    """All C and C++ files of ours."""
+    """Returns all C and C++ files of the project."""
     return sorted(
         file
         for folder in _CPP_FOLDERS
@@ -57,7 +57,7 @@ def cpp_files(root: Path) -> list[Path]:
 
 
 def checks(root: Path) -> list[Check]:
-    """Every check there is something for, the cheap ones first."""
+    """Returns every check that has something to check, the cheap ones first."""
     found = []
     for tool in ("check_layers", "check_python_layers", "check_sizes"):
         if (root / "tools" / f"{tool}.py").is_file():
@@ -77,5 +77,5 @@ def checks(root: Path) -> list[Check]:
 
 
 def _mypy(place: str, root: Path) -> Check:
-    # One run per place: scripts in two folders may have the same module name.
+    # One run per place, because scripts in two folders may have the same module name.
     return Check(f"mypy {place}", [sys.executable, "-m", "mypy", "--strict", place], root)

@@ -1,4 +1,4 @@
-"""NVIDIA's headers for a test run: without them the cuda backend is neither built nor tested."""
+"""NVIDIA's headers for a test run. Without them the cuda backend is neither built nor tested."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-# Where cmake/FindCudaHeaders.cmake finds a toolkit by itself.
+# The variables by which cmake/FindCudaHeaders.cmake finds a toolkit itself.
 _VARIABLES = ("CUDAToolkit_ROOT", "CUDA_HOME")
 _TOOLKIT = Path("/usr/local/cuda")
 
 
 def provide(root: Path, say: Callable[[str], None]) -> bool:
-    """Fetch the headers once into build/cuda, unless a toolkit is installed.
+    """Fetches the headers once into build/cuda, unless a toolkit is installed.
 
-    Without a network the tests run all the same, without those of the cuda backend.
+    Without a network the tests still run, but without those of the cuda backend.
     """
     roots = [Path(os.environ[name]) for name in _VARIABLES if os.environ.get(name)]
     if any((folder / "include" / "cublas_v2.h").is_file() for folder in (*roots, _TOOLKIT)):

@@ -1,4 +1,4 @@
-"""One `outboard test`: the checks, the build, the tests, and the line that counts."""
+"""One `outboard test`: the checks, the build, the tests, and the line with the counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from outboard_testing.tally import Tally, one
 from outboard_testing.tidy import Tidy
 
 _SLOW = ("slow",)
-# --fast leaves out everything that starts daemons, runs whole suites or waits.
+# --fast leaves out all tests that start daemons, run whole suites or wait.
 _NOT_FAST = ("slow", "conformance", "faults", "end_to_end")
 
 
@@ -29,16 +29,16 @@ class Wanted:
 
     @property
     def without(self) -> tuple[str, ...]:
-        """Labels of the tests that are left out."""
+        """Returns the labels of the tests that are left out."""
         return () if self.everything else _NOT_FAST if self.fast else _SLOW
 
     def part(self, name: str) -> bool:
-        """Whether the checks or the tests in Python are wanted."""
+        """Returns true if the checks or the tests in Python are wanted."""
         return not self.labels or name in self.labels
 
 
 def run(root: Path, wanted: Wanted) -> int:
-    """Run all that is wanted in the checkout at `root`; returns the exit status."""
+    """Runs all that is wanted in the checkout at `root`. Returns the exit status."""
     total = Tally()
     if wanted.part("checks"):
         for check in checks.checks(root):
@@ -69,7 +69,7 @@ def _say(text: str) -> None:
 
 
 def _finish(total: Tally) -> int:
-    """Name what failed, close with the one line that counts, and return the exit status."""
+    """Prints the failures and the line with the counts. Returns the exit status."""
     if total.failures:
         _say("\nFailed:\n" + "\n".join(f"  {name}" for name in total.failures))
     if total.passed + total.failed == 0:

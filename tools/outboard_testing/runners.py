@@ -1,4 +1,4 @@
-"""Runs ctest and pytest, their output shown as it comes, and counts what they did."""
+"""Runs ctest and pytest, shows their output at once, and counts their results."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from outboard.build import default_jobs
 from outboard.settings import without_library
 from outboard_testing.tally import Tally, from_junit
 
-# The labels of ctest that tests/python uses as marks too (pyproject.toml).
+# The labels of ctest that tests/python also uses as marks (pyproject.toml).
 _MARKS = ("slow", "end_to_end")
 
 
 def ctest(folder: Path, *, only: Sequence[str], without: Sequence[str]) -> Tally:
-    """The C++ tests with one of the labels `only` (none: all), less those with one in `without`."""
+    """Runs the C++ tests with one of the labels `only` (none: all), without those with one in
+    `without`."""
     junit = folder / "ctest.xml"
     junit.unlink(missing_ok=True)
     command = ["ctest", "--test-dir", str(folder), "--output-on-failure", "--no-tests=error"]
@@ -31,11 +32,11 @@ def ctest(folder: Path, *, only: Sequence[str], without: Sequence[str]) -> Tally
 
 
 def pytest(root: Path, folder: Path, *, without: Sequence[str]) -> Tally:
-    """The tests of the Python side, less those marked with a label in `without`."""
+    """Runs the Python tests, without those marked with a label in `without`."""
     junit = folder / "pytest.xml"
     junit.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-ra", f"--junitxml={junit}"]
-    command += ["-n", str(default_jobs()), "--dist", "loadscope"]  # a file's servers start once
+    command += ["-n", str(default_jobs()), "--dist", "loadscope"]  # servers of a file start once
     marks = [mark for mark in without if mark in _MARKS]
     if marks:
         command += ["-m", " and ".join(f"not {mark}" for mark in marks)]
@@ -49,7 +50,8 @@ def _any_of(labels: Sequence[str]) -> str:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Nothing of the caller's Outboard settings; the tests find the build under test."""
+    """Returns an environment without the caller's Outboard settings. The tests find the build under
+    test."""
     environment = without_library(os.environ)
     environment.pop("OUTBOARD_NATIVE_DIR", None)
     environment["OUTBOARD_BUILD_DIR"] = str(folder)

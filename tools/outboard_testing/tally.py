@@ -1,4 +1,4 @@
-"""Counts of passed, failed and skipped, read from JUnit files where a runner writes one."""
+"""Counts of passed, failed and skipped tests, read from JUnit files if a runner writes one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass
 class Tally:
-    """Outcome of one part of the tests; `failures` names what failed."""
+    """The outcome of one part of the tests. `failures` names the failed tests."""
 
     passed: int = 0
     failed: int = 0
@@ -27,12 +27,13 @@ class Tally:
 
 
 def one(name: str, passed: bool) -> Tally:
-    """The tally of a single check."""
+    """Returns the tally of a single check."""
     return Tally(passed=1) if passed else Tally(failed=1, failures=[name])
 
 
 def from_junit(file: Path, status: int, runner: str) -> Tally:
-    """What `runner` counted in `file`; it failed in any case if its exit `status` says so."""
+    """Returns the counts of `runner` in `file`. If the exit `status` reports a failure, at least
+    one counts."""
     tally = Tally()
     try:
         cases = ElementTree.parse(file).getroot().iter("testcase")

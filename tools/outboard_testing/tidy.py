@@ -1,4 +1,5 @@
-"""clang-tidy over the compiled sources; a file that passed waits for its next change."""
+"""Runs clang-tidy over the compiled sources. A file that passed is checked again after its next
+change."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _ERROR_LINES = 60
 
 
 class Tidy:
-    """One run over the files of compile_commands.json that lie in src/ and apps/."""
+    """One run over the files of compile_commands.json in src/ and apps/."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self._root = root
@@ -26,7 +27,7 @@ class Tidy:
         self._commands = folder / "clang-tidy"
 
     def run(self, say: Callable[[str], None]) -> Tally:
-        """One passed or failed per file."""
+        """Counts one passed or failed for each file."""
         if not (self._root / ".clang-tidy").is_file():
             return Tally()
         passed = self._load_cache()
@@ -46,7 +47,7 @@ class Tidy:
         return tally
 
     def _files(self) -> list[Path]:
-        """Our files; their commands are written where clang-tidy reads them."""
+        """Returns our files. Writes their commands to the place where clang-tidy reads them."""
         entries = json.loads((self._folder / "compile_commands.json").read_text())
         single = [one_file for entry in entries for one_file in _without_groups(entry)]
         self._commands.mkdir(exist_ok=True)
@@ -56,7 +57,7 @@ class Tidy:
         return sorted(f for f in files if any(f.is_relative_to(place) for place in ours))
 
     def _tidy(self, file: Path) -> str | None:
-        """None if the file is clean, else what is wrong with it."""
+        """Returns None if the file is clean, else its errors."""
         result = subprocess.run(
             [
                 *("clang-tidy", "-p", str(self._commands)),
@@ -73,7 +74,7 @@ class Tidy:
         return "\n".join((result.stdout or result.stderr).splitlines()[:_ERROR_LINES])
 
     def _key(self, file: Path) -> str:
-        """Hash of the rules, the file and all headers of ours it reaches."""
+        """Returns a hash of the rules, the file and all headers of ours that it reaches."""
         digest = hashlib.sha256((self._root / ".clang-tidy").read_bytes())
         seen: set[Path] = set()
         waiting = [file]
@@ -98,7 +99,8 @@ class Tidy:
 
 
 def _without_groups(entry: dict[str, str]) -> list[dict[str, str]]:
-    """The entry of compile_commands.json, or one per file where CMake compiles a group of files."""
+    """Returns the entry of compile_commands.json, or one per file if CMake compiles a group of
+    files."""
     group = Path(entry["directory"], entry["file"])
     if group.parent.name != "Unity":
         return [entry]

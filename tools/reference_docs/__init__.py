@@ -1,1 +1,2 @@
-"""What the sources of the reference BLAS and LAPACK say about arguments, and how rows differ."""
+"""Compares rows with the statements of the reference BLAS and LAPACK sources about arguments."""
+rows."""

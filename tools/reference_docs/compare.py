@@ -1,4 +1,4 @@
-"""Compares one routine of the table with what the reference says about it."""
+"""Compares one routine of the table with the documentation of the reference."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ _DIRECTIONS = {"in": "in", "out": "out", "inout": "in,out"}
 
 
 def _without_letter(name: str, known: set[str]) -> str:
-    """Level 1 of the reference writes the type's letter before most names: SX, DX, CX."""
+    """Removes the type's letter, which level 1 of the reference writes before most names: SX, DX,
+    CX."""
     return name[1:] if name not in known and name[:1] in "sdcz" and name[1:] in known else name
 
 
 def _names(routine: table.Routine, reference: Reference) -> dict[str, str]:
-    """The reference's names of arguments in its order, and the row's names for them."""
+    """Returns the reference's names of arguments in its order, and the row's names for them."""
     known = {p.name for p in places(routine)}
     is_vector_level = routine.library == "blas" and routine.level == 1
     return {n: _without_letter(n, known) if is_vector_level else n for n in reference.arguments}
@@ -86,7 +87,8 @@ def _direction(place: Place, documented: Documented) -> Iterator[Difference]:
 
 
 def _destroyed(place: Place, documented: Documented) -> Iterator[Difference]:
-    """What a row calls consumed does not come back, so the documentation had better agree."""
+    """Checks a consumed argument. It does not come back, so the documentation must say that it is
+    destroyed."""
     argument = place.argument
     if place.part or argument.use != "consumed" or _DESTROYED.search(documented.text):
         return
@@ -117,7 +119,7 @@ def _result(routine: table.Routine, reference: Reference, precision: str) -> Ite
 
 
 def differences(routine: table.Routine, reference: Reference, precision: str) -> list[Difference]:
-    """Everything in which the row and the reference differ, in one precision."""
+    """Returns all differences between the row and the reference, in one precision."""
     found = [*_order(routine, reference), *_result(routine, reference, precision)]
     by_name = {p.name: p for p in places(routine)}
     documented: list[tuple[Place, Documented]] = []

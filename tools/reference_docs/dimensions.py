@@ -15,7 +15,7 @@ from reference_docs.source_file import Documented
 from reference_docs.statements import Statement
 
 _ARRAYS = ("matrix", "vector", "index_vector", "strided", "work")
-_DEPTH = 3  # of names that stand for expressions with further names
+_DEPTH = 3  # depth of names that stand for expressions with further names
 
 # A difference in one sample: the reference's text, the row's text.
 Complaint = tuple[str, str]
@@ -30,7 +30,7 @@ class _Prose:
         self._definitions: dict[str, list[Statement]] = {}
 
     def value(self, expression: str, values: Values, depth: int = _DEPTH) -> int | str:
-        """With what the text defines on the way. Raises UnknownError."""
+        """Evaluates an expression, with the names that the text defines. Raises UnknownError."""
         known = dict(values)
         for name in samples.names(expression) if depth else []:
             if name in values:
@@ -47,7 +47,7 @@ class _Prose:
         return statements.largest(found, lambda text: self.value(text, values, depth))
 
     def extents(self, forms: list[Extents], values: Values) -> list[int] | None:
-        """Those of the form that holds; None if the text says nothing about this case."""
+        """Returns the extents of the form that holds; None if the text does not cover this case."""
         for form in forms:
             if form.condition == "otherwise" or self.value(form.condition, values):
                 return [int(self.value(e, values)) for e in form.extents]
@@ -55,7 +55,8 @@ class _Prose:
 
     def is_unreferenced(self, values: Values) -> bool:
         for condition in self.unreferenced:
-            with contextlib.suppress(UnknownError):  # a condition on results is none on the call
+            # a condition on results is no condition on the call
+            with contextlib.suppress(UnknownError):
                 if self.value(condition, values):
                     return True
         return False
@@ -67,7 +68,7 @@ def _example(values: Values, *expressions: str) -> str:
 
 
 def _row_extents(place: Place, values: Values) -> list[int]:
-    """As declared in Fortran, with increments; of a matrix only the columns."""
+    """Returns the extents as declared in Fortran, with increments; of a matrix only the columns."""
     argument = place.argument
     if argument.role == "work":
         name = f"l{argument.name}"
@@ -105,7 +106,7 @@ def _texts(forms: list[Extents]) -> list[str]:
 
 
 def _array_check(place: Place, documented: Documented) -> Callable[[Values], Complaint]:
-    """Raises ProseError."""
+    """Returns a check of an array's extents. Raises ProseError."""
     forms = extents.parse(documented)
     wanted = 2 if place.argument.role == "matrix" else 1
     if not forms:
@@ -122,7 +123,7 @@ def _array_check(place: Place, documented: Documented) -> Callable[[Values], Com
 
 
 def _bound_check(place: Place, documented: Documented) -> Callable[[Values], Complaint]:
-    """For a leading dimension or the length of a workspace. Raises ProseError."""
+    """Returns a check of a leading dimension or of the length of a workspace. Raises ProseError."""
     found = statements.bounds(documented.text, documented.name)
     if not found:
         raise ProseError("no least value is stated")
@@ -143,7 +144,7 @@ def _bound_check(place: Place, documented: Documented) -> Callable[[Values], Com
 
 
 def _check(place: Place, documented: Documented) -> Callable[[Values], Complaint] | None:
-    """Raises ProseError where the text cannot be read."""
+    """Returns the check of an argument. Raises ProseError if the text cannot be read."""
     if place.part in ("ld", "length"):
         return _bound_check(place, documented)
     if not place.part and place.argument.role in _ARRAYS:
@@ -156,7 +157,7 @@ def _check(place: Place, documented: Documented) -> Callable[[Values], Complaint
 def differences(
     routine: table.Routine, precision: str, documented: list[tuple[Place, Documented]]
 ) -> list[Difference]:
-    """At most one for each array, leading dimension and length."""
+    """Returns at most one difference for each array, leading dimension and length."""
     drawn = list(samples.draw(routine, precision))
     found = []
     for place, text in documented:

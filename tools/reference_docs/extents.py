@@ -12,7 +12,7 @@ from reference_docs.source_file import Documented
 
 @dataclasses.dataclass(frozen=True)
 class Extents:
-    """One form of an array: its extents in Python, and when they hold (as in Statement)."""
+    """One form of an array: its extents in Python, and the condition (as in Statement)."""
 
     condition: str
     extents: tuple[str, ...]
@@ -44,7 +44,7 @@ class _Dimensions(Reader):
             extents.append(self.expression())
         if not self.take(")"):
             raise self.fail()
-        # More than one pair of parentheses, or a product that begins with one: `(1+N)*2`.
+        # There is more than one pair of parentheses, or a product begins with one: `(1+N)*2`.
         if self.peek() in ("*", "/", "+", "-"):
             raise self.fail()
         return Extents(self._condition(), tuple(extents))
@@ -56,7 +56,7 @@ class _Dimensions(Reader):
         if self.take("IF") or self.take("WHEN"):
             with contextlib.suppress(ProseError):
                 condition = self.condition()
-                # `(LDA,N) If FACT = 'F', then A ...` is the next sentence.
+                # In `(LDA,N) If FACT = 'F', then A ...` the condition belongs to the next sentence.
                 if self.peek() not in (",", "THEN") or self.peek(1) in ("(", "OR", "AND"):
                     return condition
             self.at = start
@@ -64,7 +64,8 @@ class _Dimensions(Reader):
 
 
 def parse(documented: Documented) -> list[Extents]:
-    """All forms; empty if the argument is no array. Raises ProseError if they cannot be read."""
+    """Returns all forms; empty if the argument is no array. Raises ProseError if they cannot be
+    read."""
     text = documented.behind_array
     if text is None:
         return []

@@ -1,7 +1,7 @@
 """Reads the arithmetic and the conditions in the prose of the reference's documentation.
 
 `max(1,3*N-1)` becomes the Python expression `max(1,3*n-1)`, and `JOBZ = 'V' and N > 1` becomes
-`(jobz in ('V',)) and (n>1)`: both sides of a comparison are then evaluated alike.
+`(jobz in ('V',)) and (n>1)`. Both sides of a comparison are then evaluated in the same way.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WORDS = {"IF", "WHEN", "AND", "OR", "OTHERWISE", "ELSE", "THEN", "IS", "WHERE", 
 
 
 class ProseError(Exception):
-    """The text is none of the forms known here."""
+    """The text has none of the known forms."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Token:
 
 
 def tokens(text: str) -> list[Token]:
-    """Words, numbers, quoted characters and signs, in upper case."""
+    """Returns words, numbers, quoted characters and signs, in upper case."""
     result = []
     for match in _TOKEN.finditer(text.upper()):
         kind = "character" if match.lastgroup == "quoted" else str(match.lastgroup)
@@ -39,15 +39,17 @@ def tokens(text: str) -> list[Token]:
 
 
 class Reader:
-    """A position in a text. What reads returns Python, or raises ProseError and stays put."""
+    """A position in a text. Methods that read return Python, or raise ProseError and do not
+    move."""
 
     def __init__(self, text: str) -> None:
         self.tokens = tokens(text)
         self.at = 0
-        self.stop: Container[str] = ()  # names that begin no condition: what the sentence is about
+        self.stop: Container[str] = ()  # names that begin no condition: the subject of the sentence
 
     def peek(self, ahead: int = 0) -> str:
-        """The token as text; a quoted character with its quotes; empty behind the end."""
+        """Returns the token as text. A quoted character has its quotes. After the end the text is
+        empty."""
         if self.at + ahead >= len(self.tokens):
             return ""
         token = self.tokens[self.at + ahead]
@@ -137,7 +139,7 @@ class Reader:
     # Conditions
 
     def condition(self) -> str:
-        """`A = 'X' or 'Y' and N > 1`: `and` binds closer than `or`."""
+        """Reads `A = 'X' or 'Y' and N > 1`, in which `and` binds closer than `or`."""
         alternatives = [[self._atom()]]
         while True:
             start = self.at

@@ -1,4 +1,4 @@
-"""How Fortran's argument list looks for a row of the table."""
+"""Makes Fortran's argument list for a row of the table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from arguments import Argument
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """`argument` is the row's name for it, or the reference's where the row has none."""
+    """A difference. `argument` is the row's name for it, or the reference's if the row has none."""
 
     argument: str
     reference: str
@@ -23,11 +23,11 @@ class Place:
 
     name: str
     argument: Argument
-    part: str = ""  # ld, inc or length: what follows an argument without being one of the row
+    part: str = ""  # ld, inc or length: a parameter that follows an argument and is none of the row
 
 
 def places(routine: table.Routine) -> list[Place]:
-    """Fortran's argument list; a function's value is not in it."""
+    """Returns Fortran's argument list. The value of a function is not in it."""
     result = []
     for argument in routine.arguments:
         if argument.role == "result":

@@ -11,24 +11,24 @@ from types import CodeType
 import table
 
 Values = dict[str, int | str]
-_FLAG_COMBINATIONS = 48  # of those a row has, chosen at random where there are more
-_SIZES = 4  # for each combination of flags, and more where there are few
-_CALLS = 32  # altogether, at least
-_ATTEMPTS = 200  # at sizes that the row calls legal
-_LARGEST = 11  # so that all of a routine's sizes can differ
+_FLAG_COMBINATIONS = 48  # of those that a row has, chosen at random if there are more
+_SIZES = 4  # for each combination of flags, and more if there are few
+_CALLS = 32  # the least number of calls in all
+_ATTEMPTS = 200  # tries to find sizes that the row calls legal
+_LARGEST = 11  # large enough that all of a routine's sizes can differ
 
 
 class UnknownError(Exception):
-    """The expression names something that is no argument, or cannot be computed."""
+    """The expression uses a name that is no argument, or cannot be computed."""
 
 
 def log2(n: int) -> int:
-    """As in rows: rounded down, 0 for n < 2."""
+    """Returns the logarithm of rows: rounded down, 0 for n < 2."""
     return max(n, 1).bit_length() - 1
 
 
 def lg(n: int) -> int:
-    """As in the documentation: the smallest k with 2**k >= n."""
+    """Returns the logarithm of the documentation: the smallest k with 2**k >= n."""
     return max(n - 1, 0).bit_length()
 
 
@@ -41,7 +41,7 @@ def _compiled(expression: str) -> CodeType:
 
 
 def evaluate(expression: str, values: Values) -> int | str:
-    """Raises UnknownError."""
+    """Evaluates an expression. Raises UnknownError."""
     try:
         result: int | str = eval(_compiled(expression), dict(_FUNCTIONS), dict(values))
     except (NameError, TypeError, ArithmeticError, SyntaxError) as error:
@@ -50,7 +50,7 @@ def evaluate(expression: str, values: Values) -> int | str:
 
 
 def names(expression: str) -> list[str]:
-    """The arguments that an expression names."""
+    """Returns the arguments that an expression names."""
     return [n for n in _compiled(expression).co_names if n not in _FUNCTIONS]
 
 
@@ -74,7 +74,8 @@ def _sizes(routine: table.Routine, flags: Values, source: random.Random) -> Valu
 
 
 def draw(routine: table.Routine, precision: str) -> Iterator[Values]:
-    """Legal calls: flags, sizes, increments and lengths of workspaces, the same in every run."""
+    """Yields legal calls: flags, sizes, increments and lengths of workspaces, the same in every
+    run."""
     source = random.Random(routine.key)
     combinations = _flags(routine, precision, source)
     for flags in combinations:

@@ -15,7 +15,7 @@ _TYPE = re.compile(
     r"\b(?P<type>LOGICAL +(?:FUNCTION|PROCEDURE)|EXTERNAL|CHARACTER|INTEGER|REAL|DOUBLE +PRECISION"
     r"|COMPLEX *\*? *16|DOUBLE +COMPLEX|COMPLEX|LOGICAL)\b(?:\*1)?(?P<array>[ ,]*ARRAYS?\b[ ,]*)?"
 )
-_TYPE_WITHIN = 100  # characters from the beginning
+_TYPE_WITHIN = 100  # characters from the start of the text
 _STATEMENT = re.compile(
     r"^\s*(?P<type>[A-Z][A-Z0-9 *]*?)?\s*\b(?P<what>SUBROUTINE|FUNCTION)\s+(?P<name>\w+)\s*"
     r"\(\s*(?P<arguments>[^)]*)\)",
@@ -29,22 +29,23 @@ class SourceError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Documented:
-    """What is said about one argument."""
+    """The documentation of one argument."""
 
     name: str  # in lower case, like all names here
     direction: str  # in, out, in,out
-    text: str  # everything, on one line
+    text: str  # the whole text, in one line
 
     @property
     def type(self) -> str:
-        """INTEGER, COMPLEX*16, LOGICAL FUNCTION ...; empty if none is named at the beginning."""
+        """Returns INTEGER, COMPLEX*16, LOGICAL FUNCTION ...; empty if none is named at the
+        beginning."""
         match = _TYPE.search(self.text[:_TYPE_WITHIN].upper())
         text = re.sub(r"\s+", " ", match["type"]) if match else ""
         return "COMPLEX*16" if re.fullmatch(r"COMPLEX ?\*? ?16|DOUBLE COMPLEX", text) else text
 
     @property
     def behind_array(self) -> str | None:
-        """What follows `REAL array`; None if it is not said to be an array."""
+        """Returns the text after `REAL array`; None if the text does not call it an array."""
         match = _TYPE.search(self.text[:_TYPE_WITHIN].upper())
         return self.text[match.end() :] if match and match["array"] else None
 
@@ -62,7 +63,7 @@ class Reference:
 
 def _documentation(lines: list[str]) -> dict[str, Documented]:
     found: dict[str, tuple[str, list[str]]] = {}
-    text: list[str] | None = None  # of the argument whose block we are in
+    text: list[str] | None = None  # the text of the argument in whose block the line is
     for line in lines:
         if line[:2] not in ("*>", "!>"):
             continue
@@ -81,7 +82,7 @@ def _documentation(lines: list[str]) -> dict[str, Documented]:
 
 
 def _code(lines: list[str], free_form: bool) -> str:
-    """What is no comment, in upper case and without the marks of continued lines."""
+    """Returns the code without comments, in upper case and without the marks of continued lines."""
     if free_form:
         texts = [line.split("!")[0].rstrip().rstrip("&") for line in lines]
     else:
@@ -90,12 +91,12 @@ def _code(lines: list[str], free_form: bool) -> str:
 
 
 def _comment(lines: list[str]) -> str:
-    """The definition in the head comment, which names a function's type in free form, too."""
+    """Returns the head comment, whose definition names a function's type in free form, too."""
     return "\n".join(line[1:] for line in lines if line[:1] in ("*", "!")).upper()
 
 
 def parse(path: Path) -> Reference:
-    """Raises SourceError where the file cannot be understood."""
+    """Parses a source file. Raises SourceError if it cannot be understood."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     name = path.stem.upper()
     code = next(
@@ -114,7 +115,7 @@ def parse(path: Path) -> Reference:
 
 
 def find(root: Path, name: str) -> Path | None:
-    """The source of a routine; None if the reference has none."""
+    """Returns the source of a routine; None if the reference has none."""
     for folder in FOLDERS:
         for suffix in (".f", ".f90"):
             path = root / folder / (name + suffix)

@@ -1,4 +1,4 @@
-"""Finds what the documentation states about a quantity: `LDU >= 1; if JOBU = 'A', LDU >= M`."""
+"""Finds the documentation's statements about a quantity: `LDU >= 1; if JOBU = 'A', LDU >= M`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from reference_docs.prose import WORDS, ProseError, Reader
 
-# Advice for good performance, and notes about workspace queries, do not tell what is legal.
+# Advice for good performance, and notes about workspace queries, do not define legal values.
 _ADVICE = re.compile(
     r",?\s*(and\s+)?(for|to get) (good|optim\w*|best|better|maximum) [^.]*\.?"
     r"|if L\w*WORK\s*=\s*-1[^.]*\.?|for L\w*WORK\s*[<>][^.]*\.?"
@@ -29,14 +29,14 @@ def without_advice(text: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Statement:
-    """`value` holds if `condition` does: Python, `True`, or `otherwise`."""
+    """A statement that `value` holds under `condition`: Python, `True`, or `otherwise`."""
 
     condition: str
     value: str
 
 
 def largest(statements: list[Statement], evaluate: Evaluate) -> int | None:
-    """The largest value of all that hold; None if none does."""
+    """Returns the largest value of all statements that hold; None if none does."""
     values: list[int] = []
     one_held = False
     for statement in statements:
@@ -51,14 +51,14 @@ def largest(statements: list[Statement], evaluate: Evaluate) -> int | None:
 
 
 class _Statements(Reader):
-    """Collects what a text states about `subject`."""
+    """Collects the statements of a text about `subject`."""
 
     def __init__(self, text: str, subject: str, relations: tuple[tuple[str, ...], ...]) -> None:
         super().__init__(text)
         self.subject = subject.upper()
         self.stop = (self.subject,)
         self.relations = relations
-        self.is_loose = False  # values that cannot be read are no values
+        self.is_loose = False  # True: values that cannot be read are ignored
         self.found: list[Statement] = []
         self.pending = "True"
 
@@ -77,7 +77,7 @@ class _Statements(Reader):
         return self.found
 
     def _subject(self) -> bool:
-        """Steps over `LDA >=`; for a further value also over `and is`, `and at least`."""
+        """Steps over `LDA >=`; before a further value also over `and is`, `and at least`."""
         start = self.at
         if self.take(self.subject) or (self.found and self.take("AND") and self.peek() == "IS"):
             for relation in self.relations:
@@ -116,7 +116,8 @@ class _Statements(Reader):
         self.pending = "True"
 
     def _suffix(self) -> str:
-        """A condition behind the value; empty if it is the next one's: `1, if A, LDA >= 2`."""
+        """Reads a condition after the value. It is empty if it belongs to the next value: `1, if A,
+        LDA >= 2`."""
         start = self.at
         self.skip(",")
         if self.take("OTHERWISE") and self.peek() in ("", ".", ";", ")"):
@@ -137,7 +138,7 @@ class _Statements(Reader):
 
 
 def bounds(text: str, subject: str) -> list[Statement]:
-    """The least legal values of an integer argument. Raises ProseError."""
+    """Returns the least legal values of an integer argument. Raises ProseError."""
     relations = (
         (">=",),
         ("MUST", "BE", "AT", "LEAST"),
@@ -148,14 +149,15 @@ def bounds(text: str, subject: str) -> list[Statement]:
 
 
 def definitions(text: str, name: str) -> list[Statement]:
-    """What a name stands for that is no argument: `where MN = min(M,N)`."""
+    """Returns the definitions of a name that is no argument: `where MN = min(M,N)`."""
     reader = _Statements(text, name, (("=",), ("IS",), (">=",)))
     reader.is_loose = True
     return reader.read()
 
 
 def unreferenced(text: str, name: str) -> list[str]:
-    """The conditions under which the documentation says that an argument is not referenced."""
+    """Returns the conditions under which the documentation says that an argument is not
+    referenced."""
     found = []
     for sentence in re.split(r"[.;](?=\s|$)", " ".join(text.upper().split())):
         match = _UNREFERENCED.search(sentence)
