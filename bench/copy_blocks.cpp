@@ -7,7 +7,6 @@
 //
 // Source: DAC, section V.A (figures 5 and 6)
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "bench/ceilings.hpp"
+#include "bench/command_line.hpp"
 #include "bench/or_exit.hpp"
 #include "client/remote_device.hpp"
 
@@ -115,17 +115,15 @@ void measure(const CopyOptions& options, const Ceiling& ceiling) {
 int main(int argc, char** argv) {
   using namespace ob::bench;
   CopyOptions options;
-  CLI::App app{"Times copies to a device and back, whole and in blocks.", "copy_blocks"};
-  app.add_option("--server", options.server, "the daemon's address")->required();
-  app.add_option("--ceiling", options.ceiling, "measured in turns: a raw loopback socket, memcpy")
-      ->check(CLI::IsMember({"none", "socket", "memcpy"}))
-      ->capture_default_str();
-  app.add_option("--sizes", options.sizes, "of the copies [bytes]")->delimiter(',');
-  app.add_option("--blocks", options.blocks, "of a command [bytes]; 0: one command")
-      ->delimiter(',');
-  app.add_option("--runs", options.runs, "of each, in turns")->capture_default_str();
-  app.add_option("--copies", options.copies, "in a run (default: 64 MiB of them)");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Times copies to a device and back, whole and in blocks.");
+  line.add("--server", &options.server, "the daemon's address", {.required = true});
+  line.add("--ceiling", &options.ceiling, "measured in turns: a raw loopback socket, memcpy",
+           {.one_of = {"none", "socket", "memcpy"}});
+  line.add("--sizes", &options.sizes, "of the copies [bytes]");
+  line.add("--blocks", &options.blocks, "of a command [bytes]; 0: one command");
+  line.add("--runs", &options.runs, "of each, in turns");
+  line.add("--copies", &options.copies, "in a run; 0: 64 MiB of them");
+  line.parse_or_exit(argc, argv);
   Ceiling ceiling;
   std::unique_ptr<Conversation> raw;
   if (options.ceiling == "socket") {  // forks, so it comes before anything that makes threads

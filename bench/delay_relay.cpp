@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -23,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/command_line.hpp"
 #include "bench/or_exit.hpp"
 #include "transport/stream.hpp"
 
@@ -192,15 +192,14 @@ void sleep_until_something_happens(const Pairs& pairs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Passes connections on with a delay each way; prints where it listens."};
+  ob::bench::CommandLine line(
+      "Passes connections on with a delay each way; prints where it listens.");
   Options options;
-  app.add_option("--listen", options.listen, "address to listen on")->capture_default_str();
-  app.add_option("--target", options.target, "address to connect to")->required();
-  app.add_option("--delay-ms", options.delay_ms, "one way")->capture_default_str();
-  app.add_option("--window", options.window_bytes, "bytes of a stream per round trip")
-      ->transform(CLI::AsSizeValue(false))
-      ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  line.add("--listen", &options.listen, "address to listen on");
+  line.add("--target", &options.target, "address to connect to", {.required = true});
+  line.add("--delay-ms", &options.delay_ms, "one way");
+  line.add("--window", &options.window_bytes, "bytes of a stream per round trip", {.sizes = true});
+  line.parse_or_exit(argc, argv);
   (void)::prctl(PR_SET_TIMERSLACK, 1);
   (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);
   const auto listener = ob::bench::or_exit(ob::transport::listen(options.listen));

@@ -1,13 +1,13 @@
 // Measures transfers from host memory to a daemon's device and back, over a given number of
 // streams, in Gb/s. bench/outboard_bench/streams.py runs it and makes the links.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "bench/command_line.hpp"
 #include "bench/traffic.hpp"
 
 namespace {
@@ -32,13 +32,14 @@ std::uint64_t messages_for(double gbyte_per_s, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Transfers with a daemon's device; prints Gb/s to it and back, a line a window."};
+  ob::bench::CommandLine line(
+      "Transfers with a daemon's device; prints Gb/s to it and back, a line a window.");
   Options options;
-  app.add_option("--server", options.server, "the daemon's address")->required();
-  app.add_option("--streams", options.streams, "TCP streams");
-  app.add_option("--windows", options.windows, "how often to measure each way");
-  app.add_option("--seconds", options.seconds, "about how long each time");
-  CLI11_PARSE(app, argc, argv);
+  line.add("--server", &options.server, "the daemon's address", {.required = true});
+  line.add("--streams", &options.streams, "TCP streams");
+  line.add("--windows", &options.windows, "how often to measure each way");
+  line.add("--seconds", &options.seconds, "about how long each time");
+  line.parse_or_exit(argc, argv);
   ob::bench::Traffic traffic(options.server, kMessageBytes, options.streams);
   if (traffic.streams() != options.streams) {
     std::fprintf(stderr, "link_traffic: %zu streams instead of %u\n", traffic.streams(),

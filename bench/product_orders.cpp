@@ -6,7 +6,6 @@
 // (after "chosen: " if the schedule chooses it), parts, predicted seconds, then the seconds of each
 // run.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include "algorithms/offload.hpp"
 #include "algorithms/panels/gemm_pipeline.hpp"
 #include "algorithms/panels/panels.hpp"
+#include "bench/command_line.hpp"
 #include "bench/or_exit.hpp"
 #include "client/remote_device.hpp"
 
@@ -209,17 +209,15 @@ void measure(Bench& bench, const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"Times a call by each order of its panels.", "bench_product_orders"};
-  app.add_option("--server", options.server, "daemon with --backend null")->required();
-  app.add_option("--rate", options.rate_gflops, "its --device-rate [GFLOP/s]")->required();
-  app.add_option("--routine", options.routine, "dgemm, dsymm, dtrmm, dtrsm, dsyrk or dsyr2k")
-      ->capture_default_str();
-  app.add_option("--order", options.n, "of the (square) matrices")->capture_default_str();
-  app.add_option("--length", options.length, "n, or k of dsyrk and dsyr2k, up to the order (0)")
-      ->capture_default_str();
-  app.add_option("--parts", options.parts, "panels")->capture_default_str();
-  app.add_option("--runs", options.runs, "of each")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  ob::bench::CommandLine line("Times a call by each order of its panels.");
+  line.add("--server", &options.server, "daemon with --backend null", {.required = true});
+  line.add("--rate", &options.rate_gflops, "its --device-rate [GFLOP/s]", {.required = true});
+  line.add("--routine", &options.routine, "dgemm, dsymm, dtrmm, dtrsm, dsyrk or dsyr2k");
+  line.add("--order", &options.n, "of the (square) matrices");
+  line.add("--length", &options.length, "n, or k of dsyrk and dsyr2k; 0: the order");
+  line.add("--parts", &options.parts, "panels");
+  line.add("--runs", &options.runs, "of each");
+  line.parse_or_exit(argc, argv);
   Bench bench(options);
   measure(bench, options);
   return 0;

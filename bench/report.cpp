@@ -1,6 +1,5 @@
 #include "bench/report.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -8,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "bench/command_line.hpp"
 #include "bench/or_exit.hpp"
 
 namespace ob::bench {
@@ -76,17 +76,11 @@ void Report::write(const Options& options) const {
 
 Options Options::parse_or_exit(int argc, char** argv, const char* summary) {
   Options options;
-  CLI::App app{summary, program_invocation_short_name};
-  app.add_option("--json", options.json_path, "write the rows there")->type_name("FILE");
-  app.add_flag("--check", options.check, "tiny sizes, once: does it run?");
-  app.add_option("--runs", options.runs, "of each case")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& end) {
-    std::exit(app.exit(end) == 0 ? 0 : 2);
-  }
+  CommandLine line(summary);
+  line.add("--json", &options.json_path, "file to which the rows are written");
+  line.add("--check", &options.check, "tiny sizes, once: does it run?");
+  line.add("--runs", &options.runs, "of each case", {.least = 1});
+  line.parse_or_exit(argc, argv);
   if (options.check) options.runs = 1;
   return options;
 }

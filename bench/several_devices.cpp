@@ -10,7 +10,6 @@
 
 #include <sched.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -25,6 +24,7 @@
 #include "algorithms/factor/qr.hpp"
 #include "algorithms/factor/step_model.hpp"
 #include "backend/null/backend.hpp"
+#include "bench/command_line.hpp"
 #include "bench/or_exit.hpp"
 #include "bench/samples.hpp"
 
@@ -209,25 +209,18 @@ void measure_all(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"Times factorizations over several devices that exist only in time.",
-               "several_devices"};
-  app.add_option("--routine", options.routine, "qr or cholesky")
-      ->check(CLI::IsMember({"qr", "cholesky"}))
-      ->capture_default_str();
-  app.add_option("--order", options.n, "of the matrix")->capture_default_str();
-  app.add_option("--rate", options.rates_gflops, "of the devices, in turn [GFLOP/s]")
-      ->delimiter(',')
-      ->capture_default_str();
-  app.add_option("--memory", options.memory_mib, "of each device [MiB]; 0: as much as it takes")
-      ->capture_default_str();
-  app.add_option("--gbit", options.gbit, "of each link [Gb/s]")->capture_default_str();
-  app.add_option("--latency", options.latency_us, "of each block sent [us]")->capture_default_str();
-  app.add_flag("--relay", options.relay, "through the client, not from device to device");
-  app.add_option("--devices", options.devices, "how many, several numbers")->delimiter(',');
-  app.add_option("--blocks", options.blocks, "widths to try besides the chosen one")
-      ->delimiter(',');
-  app.add_option("--runs", options.runs, "of each; 0: the model alone")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  ob::bench::CommandLine line("Times factorizations over several devices that exist only in time.");
+  line.add("--routine", &options.routine, "qr or cholesky", {.one_of = {"qr", "cholesky"}});
+  line.add("--order", &options.n, "of the matrix");
+  line.add("--rate", &options.rates_gflops, "of the devices, in turn [GFLOP/s]");
+  line.add("--memory", &options.memory_mib, "of each device [MiB]; 0: as much as it takes");
+  line.add("--gbit", &options.gbit, "of each link [Gb/s]");
+  line.add("--latency", &options.latency_us, "of each block sent [us]");
+  line.add("--relay", &options.relay, "through the client, not from device to device");
+  line.add("--devices", &options.devices, "how many, several numbers");
+  line.add("--blocks", &options.blocks, "widths to try besides the chosen one");
+  line.add("--runs", &options.runs, "of each; 0: the model alone");
+  line.parse_or_exit(argc, argv);
   if (!be_first_in_line()) {
     std::fprintf(stderr, "no real-time priority (root has it): other work will be in the way\n");
   }
