@@ -148,7 +148,7 @@ void swap_columns(Dense& a, std::uint64_t i, std::uint64_t k) {
 }
 
 Dense random_unitary(RoutineTest& test, Precision precision, std::uint64_t n) {
-  constexpr std::uint64_t kEnough = 12;  // reflectors to mix everything with everything
+  constexpr std::uint64_t kEnough = 12;  // enough reflectors to mix all elements
   const std::uint64_t k = std::min(n, kEnough);
   const Reflectors reflectors = random_reflectors(test, precision, n, k);
   return product_of_reflectors(unit_lower(reflectors.a, k), reflectors.tau);

@@ -11,69 +11,71 @@ namespace ob::test {
 using Reals = std::vector<Real>;
 using Integers = std::vector<std::int64_t>;
 
-/// Half of epsilon(): the `eps` of the bounds in the LAPACK Users' Guide and of its testers'
-/// ratios.
+/// Returns half of epsilon(): the `eps` in the bounds of the LAPACK Users' Guide and in the ratios
+/// of LAPACK's testers.
 Real unit_roundoff(Precision precision);
 
-/// The largest column sum; infinite if there is a NaN.
+/// Returns the largest column sum; infinity if there is a NaN.
 Real norm_one(const Dense& a);
-/// The largest row sum.
+/// Returns the largest row sum.
 Real norm_infinity(const Dense& a);
 Real norm_max(const Dense& a);
 Real norm_frobenius(const Dense& a);
 
-/// error / (scale * unit_roundoff); 0 / 0 is 0, and a NaN infinite.
+/// Returns error / (scale * unit_roundoff); 0 / 0 gives 0, and a NaN gives infinity.
 Real ratio(Real error, Real scale, Precision precision);
-/// The same of the norms of matrices.
+/// Returns the same ratio for the norms of matrices.
 Real ratio(const Dense& error, Real scale, Precision precision);
-/// ||I - Q^H Q|| / (n * unit_roundoff): the ratio of DORT01 (LAPACK Working Note 41).
+/// Returns
+/// I - Q^H Q
+/// / (n * unit_roundoff): the ratio of DORT01 (LAPACK Working Note 41).
 Real unitarity(const Dense& q, Precision precision);
 
 Dense block(const Dense& a, std::uint64_t row, std::uint64_t col, std::uint64_t rows,
             std::uint64_t cols);
 Dense columns(const Dense& a, std::uint64_t first, std::uint64_t count);
-/// rows x cols with these numbers on its diagonal.
+/// Returns a rows x cols matrix with these numbers on its diagonal.
 Dense diagonal(const Reals& values, std::uint64_t rows, std::uint64_t cols);
 Dense diagonal(const Reals& values);
 Dense column(const Reals& values);
-/// The triangle's elements, zeros elsewhere.
+/// Returns the triangle's elements, with zeros elsewhere.
 Dense part(Triangle triangle, const Dense& a);
 Triangle triangle_of(char uplo);
 
-/// A^-1 B by elimination with row exchanges.   @pre A is regular
+/// Returns A^-1 B, computed by elimination with row exchanges.   @pre A is regular
 Dense solve(Dense a, Dense b);
 Dense inverse(const Dense& a);
 
 /// C := (I - tau v v^H) C; v is a column.
 void reflect(Dense& c, const Dense& v, Wide tau);
-/// H_1 H_2 ... H_k with H_i = I - tau_i v_i v_i^H, v_i the i-th column.
+/// Returns H_1 H_2 ... H_k with H_i = I - tau_i v_i v_i^H, where v_i is the i-th column.
 Dense product_of_reflectors(const Dense& vectors, const Dense& tau);
-/// The vectors that geqrf leaves below its diagonal, with ones on the diagonal and zeros above it.
+/// Returns the vectors of geqrf below its diagonal, with ones on the diagonal and zeros above it.
 Dense unit_lower(const Dense& a, std::uint64_t count);
 
-/// 1 to n in any order.
+/// Returns true if the indices are 1 to n in any order.
 bool is_permutation(const Integers& indices);
 
 void swap_rows(Dense& a, std::uint64_t i, std::uint64_t k);
 void swap_columns(Dense& a, std::uint64_t i, std::uint64_t k);
 
-/// A random unitary matrix; orthogonal in real precisions.
+/// Returns a random unitary matrix; it is orthogonal in real precisions.
 Dense random_unitary(RoutineTest& test, Precision precision, std::uint64_t n);
-/// Reflectors as geqrf leaves them: below the diagonal of m x k elements and in k tau.
+/// Reflectors in the form of geqrf: below the diagonal of m x k elements and in k tau.
 struct Reflectors {
   Dense a;
   Dense tau;
 };
 Reflectors random_reflectors(RoutineTest& test, Precision precision, std::uint64_t m,
                              std::uint64_t k);
-/// A Hermitian matrix with these eigenvalues, up to the rounding of its elements.
+/// Returns a Hermitian matrix with these eigenvalues, up to the rounding of its elements.
 Dense random_hermitian(RoutineTest& test, Precision precision, const Reals& values);
-/// The same with eigenvalues from 1/2 to 4.
+/// Returns such a matrix with eigenvalues from 1/2 to 4.
 Dense random_positive(RoutineTest& test, Precision precision, std::uint64_t n);
-/// Eigenvalues of a kind: 0 random, 1 many times the same, 2 graded, 3 all zero.
+/// Kinds of eigenvalues: 0 random, 1 one value many times, 2 graded, 3 all zero.
 inline constexpr int kSpectra = 4;
 Reals random_spectrum(RoutineTest& test, std::uint64_t n, int kind);
-/// Triangular with a diagonal far from zero: solutions stay of moderate size.
+/// Returns a triangle with a diagonal far from zero: solutions stay of moderate size.
 Dense random_triangle(RoutineTest& test, char uplo, Precision precision, std::uint64_t n);
 
 }  // namespace ob::test

@@ -1,4 +1,4 @@
-// Calls that a device must refuse, and what it says of those it carries out.
+// Tests calls that a device must refuse, and the reports of calls that it carries out.
 
 #include "conformance/device/fixture.hpp"
 #include "routines/descriptor.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 class CallTest : public DeviceTest {
  protected:
-  // dgemm of n x n matrices that all lie at the front of one buffer.
+  // Sets up dgemm of n x n matrices that all lie at the start of one buffer.
   void square(Argument* arguments, BufferId buffer, std::int64_t n) {
     arguments[0].flag = arguments[1].flag = 'N';
     for (const int i : {2, 3, 4}) arguments[i].dim = n;
@@ -25,7 +25,7 @@ TEST_P(CallTest, OperandsOutsideTheirBuffersAreRefused) {
   for (const int operand : {6, 7, 9}) {
     Argument arguments[kMaxArguments];
     square(arguments, large, 10);
-    arguments[operand].device = {small, 8, 10};  // one element too far
+    arguments[operand].device = {small, 8, 10};  // one element is outside
     EXPECT_EQ(outcome(device().call(queue(), dgemm(), arguments)).code(), Code::invalid_argument);
     arguments[operand].device = {small, 0, 11};
     EXPECT_EQ(outcome(device().call(queue(), dgemm(), arguments)).code(), Code::invalid_argument);

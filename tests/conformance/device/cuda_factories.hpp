@@ -1,5 +1,5 @@
 #pragma once
-// Accelerators of NVIDIA's, or the stand-in for them (tests/standin_cuda), as devices of the suite.
+// Devices of the suite on NVIDIA's accelerators, or on their stand-in (tests/standin_cuda).
 
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace ob::test {
 
-/// None if the cuda backend is not built. Where its libraries are not found, creating one is
-/// `unavailable`.
+/// Returns none if the cuda backend is not built. If its libraries are not found, creating a device
+/// is `unavailable`.
 std::vector<DeviceFactory> cuda_factories();
 
 }  // namespace ob::test

@@ -66,7 +66,7 @@ Dense operator*(const Dense& a, const Dense& b) {
   for (std::uint64_t j = 0; j < b.cols; ++j) {
     for (std::uint64_t l = 0; l < a.cols; ++l) {
       const Wide factor = b(l, j);
-      if (factor == Wide(0)) continue;  // also keeps structural zeros from meeting NaN
+      if (factor == Wide(0)) continue;  // also keeps structural zeros apart from NaN
       for (std::uint64_t i = 0; i < a.rows; ++i) {
         const Wide x = a(i, l);
         c(i, j) += Wide(x.real() * factor.real() - x.imag() * factor.imag(),

@@ -1,5 +1,5 @@
 #pragma once
-// Dense matrices in long double: the suite's oracle. Slow and plain on purpose.
+// Dense matrices in long double: the suite's oracle. The code is slow and simple on purpose.
 
 #include <complex>
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace ob::test {
 
 using Wide = std::complex<long double>;
 
-/// The smallest step above 1 in a precision.
+/// Returns the smallest step above 1 in a precision.
 long double epsilon(Precision precision);
 bool is_complex(Precision precision);
-/// That of the real numbers of a precision: s for c, d for z.
+/// Returns the precision of the real numbers in a precision: s for c, d for z.
 Precision real_precision(Precision precision);
 
-/// One element in memory.
+/// Reads one element from memory.
 Wide load(Precision precision, const std::byte* at);
 void store(Precision precision, std::byte* at, Wide value);
 
@@ -36,24 +36,24 @@ Dense operator*(const Dense& a, const Dense& b);
 Dense operator*(Wide alpha, const Dense& a);
 Dense operator+(const Dense& a, const Dense& b);
 Dense operator-(const Dense& a, const Dense& b);
-/// Elementwise absolute values: for bounds like |A| |B|.
+/// Returns the absolute values of the elements, for bounds like |A| |B|.
 Dense abs(const Dense& a);
-/// op(A) for trans = 'N', 'T' or 'C'.
+/// Returns op(A) for trans = 'N', 'T' or 'C'.
 Dense op(char trans, const Dense& a);
 Dense identity(std::uint64_t n);
-/// Rounds to values that the precision can hold, so that oracle and device see the same numbers.
+/// Rounds to values that the precision can hold, so that oracle and device get the same numbers.
 Wide rounded(Precision precision, Wide value);
 Dense rounded(Precision precision, Dense a);
 
-/// The matrices that one triangle stands for; the other triangle of `a` is not looked at.
+/// Returns the matrix that one triangle represents; ignores the other triangle of `a`.
 Dense symmetric(char uplo, const Dense& a);
-/// The diagonal's imaginary parts are not looked at either.
+/// Returns the Hermitian matrix; ignores the diagonal's imaginary parts, too.
 Dense hermitian(char uplo, const Dense& a);
-/// diag = 'U': ones on the diagonal, which is not looked at.
+/// Returns the triangular matrix. diag = 'U': the diagonal is ones, and that of `a` is ignored.
 Dense triangular(char uplo, char diag, const Dense& a);
 
-/// The largest |error_ij| / bound_ij (an error where the bound is 0 counts as infinite, NaN too),
-/// looking only at elements of a triangle; 0 if there are none.
+/// Returns the largest |error_ij| / bound_ij in a triangle; 0 if it has no elements. An error with
+/// a bound of 0 counts as infinite, and so does NaN.
 long double worst_ratio(const Dense& error, const Dense& bound, Triangle triangle = Triangle::full);
 
 bool in_triangle(Triangle triangle, std::uint64_t row, std::uint64_t column);

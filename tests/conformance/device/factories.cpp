@@ -33,7 +33,7 @@ Result<std::shared_ptr<Device>> cpu_without_r2r(std::uint64_t memory_bytes) {
 DeviceFactory device_without_r2r() { return {"cpu_without_r2r", true, cpu_without_r2r}; }
 
 std::vector<DeviceFactory> device_factories() {
-  // The second of two devices has a library instance of its own.
+  // The second of two devices has its own instance of the library.
   std::vector<DeviceFactory> factories = {here("cpu_1_of_2", true, [](std::uint64_t bytes) {
     return cpu::create({.index = 1, .devices = 2, .memory_bytes = bytes});
   })};

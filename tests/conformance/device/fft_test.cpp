@@ -1,7 +1,11 @@
-// Transforms against the definition in long double, dimension by dimension.
+// Compares transforms with the definition in long double, dimension by dimension.
 //
-// Tolerance: ||error||_2 <= 4 (1 + log2 N) eps ||right||_2; seen with FFTW: 0.3 to 1 instead of 4
-// (M. Frigo and S. G. Johnson, benchFFT accuracy pages, for the growth with log N).
+// Tolerance:
+// error
+// _2 <= 4 (1 + log2 N) eps
+// right
+// _2. FFTW needs 0.3 to 1 instead of 4 (M. Frigo and S. G. Johnson, benchFFT accuracy pages, show
+// the growth with log N).
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +30,7 @@ std::string describe(const FftPlan& plan) {
   return text.str();
 }
 
-// One line: count elements, stride apart.
+// Transforms one line of `count` elements, `stride` apart.
 void transform_line(Wide* line, std::uint64_t count, std::uint64_t stride, int sign) {
   Array roots(count);
   for (std::uint64_t k = 0; k < count; ++k) {
@@ -49,7 +53,7 @@ void transform_line(Wide* line, std::uint64_t count, std::uint64_t stride, int s
   for (std::uint64_t k = 0; k < count; ++k) line[k * stride] = result[k];
 }
 
-// The complex transform of all of a batch.
+// Returns the complex transform of all data of a batch.
 Array transformed(const FftPlan& plan, Array data) {
   std::uint64_t stride = 1;
   for (int d = plan.rank - 1; d >= 0; --d) {
@@ -62,7 +66,7 @@ Array transformed(const FftPlan& plan, Array data) {
   return data;
 }
 
-// The first half of the last dimension, which a real transform stores.
+// Returns the first half of the last dimension, which a real transform stores.
 Array half_of(const FftPlan& plan, const Array& full) {
   const std::uint64_t n = plan.n[plan.rank - 1u];
   Array half;
@@ -109,7 +113,7 @@ class FftTest : public DeviceTest {
     return decode(precision, encode(precision, data));
   }
 
-  // Runs the plan on `input` and returns the output bytes; checks what must not change.
+  // Runs the plan on `input` and returns the output bytes. Checks that other bytes are unchanged.
   Bytes execute(const FftPlan& plan, const Bytes& input, std::uint64_t input_offset,
                 std::uint64_t output_offset) {
     const std::uint64_t size = std::max(input_bytes(plan), output_bytes(plan));
@@ -254,8 +258,8 @@ TEST_P(FftTest, ComplexToReal) {
       for (const bool in_place : {true, false}) {
         FftPlan plan = plan_of(n, precision, 1, in_place, 2);
         plan.kind = FftKind::c2r;
-        // A spectrum of real numbers, so that the answer is known: forward, then back gives points
-        // times the start.
+        // A spectrum of real numbers has a known result: a forward and a backward transform
+        // multiply by the number of points.
         FftPlan forward = plan;
         forward.sign = -1;
         Array right = random_array(real_precision(plan), points(plan) * plan.batch);
@@ -345,7 +349,7 @@ TEST_P(PlanTest, ImpossiblePlansAreRefused) {
   const BufferId buffer = allocate(1024);
   for (const FftPlan& plan : {zero, huge, sign, real, batch}) {
     const auto made = device().make_plan(plan);
-    // A device at a distance may say so only when the plan is used.
+    // A remote device may report this only when the plan is used.
     if (made.ok()) {
       EXPECT_FALSE(outcome(device().execute(queue(), *made, {buffer}, {buffer})).ok())
           << describe(plan);

@@ -40,7 +40,7 @@ BufferId DeviceTest::allocate(std::span<const std::byte> contents) {
 
 void DeviceTest::upload(BufferId buffer, std::span<const std::byte> contents,
                         std::uint64_t offset_bytes) {
-  // Layouts serve both directions; a write only reads.
+  // Layouts serve both directions; a write only reads them.
   const Layout source = Layout::bytes(const_cast<std::byte*>(contents.data()), contents.size());
   const Status status =
       outcome(device_->write(queue_, buffer, byte_region(contents.size(), offset_bytes), source));

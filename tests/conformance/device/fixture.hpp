@@ -1,5 +1,6 @@
 #pragma once
-// The fixture of every test of the suite: a device, a queue, random numbers from a printed seed.
+// The fixture of every test of the suite: a device, a queue, and random numbers from a printed
+// seed.
 
 #include <gtest/gtest.h>
 
@@ -15,8 +16,8 @@
 namespace ob::test {
 
 inline constexpr std::uint64_t kMiB = 1 << 20;
-/// Memory and host arrays are filled with this before a test writes them. All ones are a NaN in
-/// every precision.
+/// The fill of device memory and host arrays before a test writes them. A number with all bits set
+/// is a NaN in every precision.
 inline constexpr std::byte kPoison{0xFF};
 
 using Bytes = std::vector<std::byte>;
@@ -25,18 +26,18 @@ class DeviceTest : public testing::TestWithParam<DeviceFactory> {
  protected:
   static constexpr std::uint64_t kMemoryBytes = 256 * kMiB;
 
-  /// OUTBOARD_TEST_SEED repeats a run.
+  /// Creates the device. OUTBOARD_TEST_SEED repeats a run.
   void SetUp() override;
 
   Device& device() { return *device_; }
   QueueId queue() const { return queue_; }
 
-  /// Outcome of a command: what submitting it said, else what the queue says when it is through.
+  /// Returns the outcome of a command: the error of its submission, else the queue's report.
   Status outcome(const Status& submitted) { return outcome(queue_, submitted); }
   Status outcome(QueueId queue, const Status& submitted);
 
   BufferId allocate(std::uint64_t size_bytes);
-  /// A buffer that holds `contents`.
+  /// Returns a buffer that holds `contents`.
   BufferId allocate(std::span<const std::byte> contents);
   void upload(BufferId buffer, std::span<const std::byte> contents, std::uint64_t offset_bytes = 0);
   Bytes download(BufferId buffer, std::uint64_t size_bytes, std::uint64_t offset_bytes = 0);
@@ -55,7 +56,7 @@ class DeviceTest : public testing::TestWithParam<DeviceFactory> {
   std::mt19937_64 engine_;
 };
 
-/// size_bytes of packed bytes at an offset.
+/// Returns a region of size_bytes packed bytes at an offset.
 Region byte_region(std::uint64_t size_bytes, std::uint64_t offset_bytes = 0);
 
 }  // namespace ob::test

@@ -6,7 +6,7 @@
 namespace ob::test {
 namespace {
 
-// D, its values and its vectors, of one precision's kind.
+// D, its eigenvalues and its eigenvectors, real or complex like the precision.
 struct Form {
   Dense d;
   Wides values;
@@ -29,7 +29,7 @@ Form random_form(RoutineTest& test, Precision precision, std::uint64_t n, int sp
     made.d(i, i + 1) = value.imag();
     made.d(i + 1, i) = -value.imag();
     made.values[i + 1] = std::conj(value);
-    // (1, i) and (1, -i)
+    // The eigenvectors of the block are (1, i) and (1, -i).
     made.vectors(i, i + 1) = 1;
     made.vectors(i + 1, i) = Wide(0, 1);
     made.vectors(i + 1, i + 1) = Wide(0, -1);

@@ -1,4 +1,4 @@
-// Buffers and copies: exactly the described bytes move, and nothing reaches beyond a buffer.
+// Buffers and copies: a copy moves exactly the described bytes, and no access goes beyond a buffer.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ class MemoryTest : public DeviceTest {};
 constexpr Triangle kTriangles[] = {Triangle::full, Triangle::upper, Triangle::lower,
                                    Triangle::upper_strict, Triangle::lower_strict};
 
-// Independent of Layout, which the device uses.
+// This code is independent of Layout, which the device uses.
 bool referenced(Triangle triangle, std::uint64_t row, std::uint64_t column) {
   switch (triangle) {
     case Triangle::full: return true;
@@ -62,7 +62,7 @@ Bytes packed(const Region& region, const Bytes& source) {
 
 class RegionTest : public MemoryTest {
  protected:
-  // The same elements, in two memories.
+  // Returns two regions with the same elements, for two memories.
   std::tuple<Region, Region> random_regions(Triangle triangle) {
     constexpr std::uint32_t kSizes[] = {1, 4, 8, 16};
     Region a{.element_bytes = kSizes[random(0, 3)], .triangle = triangle};
@@ -212,7 +212,7 @@ TEST_P(MemoryTest, UnknownBuffersAreRefused) {
 TEST_P(MemoryTest, MoreThanTheDeviceHasIsOutOfMemory) {
   const auto buffer = device().allocate(kMemoryBytes + 1);
   Status status = buffer.status();
-  if (buffer.ok()) {  // a device at a distance may say so only when the buffer is used
+  if (buffer.ok()) {  // a remote device may report it only at the buffer's use
     Bytes host(8);
     status =
         outcome(device().write(queue(), *buffer, byte_region(8), Layout::bytes(host.data(), 8)));
@@ -245,7 +245,7 @@ TEST_P(MemoryTest, ABufferFreedWhileInUseServesItsCommands) {
   }
   ASSERT_TRUE(device().copy(queue(), source, all, destination, all).ok());
   ASSERT_TRUE(device().free(source).ok());
-  // Needs the freed memory too.
+  // This allocation needs the freed memory, too.
   const BufferId large = allocate(kMemoryBytes - contents.size());
   EXPECT_TRUE(large);
   EXPECT_TRUE(download(destination, contents.size()) == contents);

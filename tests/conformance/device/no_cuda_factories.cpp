@@ -1,4 +1,4 @@
-// Where the cuda backend is not built.
+// Replaces cuda_factories.cpp if the cuda backend is not built.
 
 #include "conformance/device/cuda_factories.hpp"
 

@@ -1,4 +1,4 @@
-// Where the opencl backend is not built.
+// Replaces opencl_factories.cpp if the opencl backend is not built.
 
 #include "conformance/device/opencl_factories.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Whatever OpenCL finds here (a CPU by PoCL, say) as devices of the suite.
+// Devices of the suite for all devices that OpenCL finds here (for example a CPU through PoCL).
 
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace ob::test {
 
-/// None if the opencl backend is not built. Where OpenCL finds no device, creating one is
+/// Returns none if the opencl backend is not built. If OpenCL finds no device, creating one is
 /// `unavailable`.
 std::vector<DeviceFactory> opencl_factories();
 

@@ -1,6 +1,6 @@
 #pragma once
-// An oracle per row of the table: it makes inputs, calls, and judges the results by what the
-// routine is defined to compute, never by another run of the code under test.
+// One oracle per row of the table. It makes inputs, calls the routine, and compares the results
+// with the routine's definition, never with another run of the code under test.
 
 #include <span>
 #include <string_view>
@@ -12,18 +12,18 @@ namespace ob::test {
 
 struct Oracle {
   std::string_view base;  ///< Descriptor::base
-  /// Records a failure, or throws Abandoned after recording one.
+  /// Records a failure; may throw Abandoned after that.
   void (*check)(RoutineTest& test, const Descriptor& routine);
 };
 
-/// One file per family.
+/// Each file has the oracles of one family.
 using Oracles = std::span<const Oracle>;
 Oracles level1_oracles();
 Oracles rotation_oracles();
 Oracles level2_oracles();
 Oracles level3_oracles();
 Oracles solve_oracles();         ///< factors, solutions, inverses: LU, Cholesky, triangles
-Oracles indefinite_oracles();    ///< symmetric and Hermitian systems without a definite matrix
+Oracles indefinite_oracles();    ///< symmetric and Hermitian systems that need not be definite
 Oracles expert_solve_oracles();  ///< gesvx, posvx
 Oracles orthogonal_oracles();    ///< QR and LQ
 Oracles least_squares_oracles();

@@ -1,6 +1,6 @@
-// gesvx and posvx: what they say of their own results. Ratios are those of LAPACK Working Note 41:
-// DGET06 (condition estimate over the true value), DGET07 (true error over its bound, and the
-// backward error in units of (n + 1) eps), below 30.
+// gesvx and posvx: checks their reports about their own results. The ratios are those of LAPACK
+// Working Note 41, below 30: DGET06 (condition estimate over the true value), DGET07 (true error
+// over its bound, and the backward error in units of (n + 1) eps).
 
 #include <algorithm>
 #include <cmath>
@@ -15,12 +15,12 @@ namespace {
 constexpr Real kRatio = 30;
 constexpr int kRounds = 10;
 
-// One system op(A) X = B, and the matrix that was factored: left * A * right.
+// One system op(A) X = B, and the factored matrix: left * A * right.
 struct System {
   Dense a;       // op(A)
   Dense scaled;  // equilibrated, without op
   char trans = 'N';
-  Real spread = 1;  // of the scale factors that X was multiplied with
+  Real spread = 1;  // of the scale factors that multiply X
 };
 
 Real spread_of(const Reals& factors) {
@@ -36,7 +36,7 @@ void expect_backward_errors(RoutineTest& test, const Descriptor& routine, const 
   const Real step = static_cast<Real>(b.rows + 1) * unit_roundoff(routine.precision);
   const Reals reported = out.reals("berr");
   for (std::uint64_t j = 0; j < b.cols; ++j) {
-    // Scaling rows or columns does not change it (Higham, Accuracy and Stability, 7.2).
+    // Scaling of rows or columns does not change berr (Higham, Accuracy and Stability, 7.2).
     const Real berr = worst_ratio(columns(residual, j, 1), columns(size, j, 1));
     test.at_most(berr, kRatio * step, "backward error");
     // Both residuals are sums of n + 1 terms, one in long double.
@@ -61,7 +61,7 @@ void expect_forward_errors(RoutineTest& test, const Descriptor& routine, const S
 void expect_all(RoutineTest& test, const Descriptor& routine, const System& system, const Dense& b,
                 const RoutineOutput& out) {
   const Dense inverted = inverse(system.scaled);
-  const bool rows = system.trans != 'N';  // the norm that fits the system
+  const bool rows = system.trans != 'N';  // selects the norm that fits the system
   const Real condition = rows ? norm_infinity(system.scaled) * norm_infinity(inverted)
                               : norm_one(system.scaled) * norm_one(inverted);
   const Real rcond = out.real("rcond");
@@ -79,14 +79,14 @@ void expect_scaled(RoutineTest& test, const Descriptor& routine, const Dense& go
 
 Reals ones(std::uint64_t n) { return Reals(n, 1); }
 
-// Factors from 1 to 10^exponent.
+// Returns random factors from 1 to 10^exponent.
 Dense random_scales(RoutineTest& test, std::uint64_t n, double exponent) {
   Reals scales(n);
   for (Real& s : scales) s = std::pow(Real{10}, test.uniform(0, exponent));
   return diagonal(scales);
 }
 
-// An exponent that makes scaling necessary, or one that is far from it.
+// Returns an exponent that makes scaling necessary, or one that does not.
 double exponent(bool wide) { return wide ? 3 : 0; }
 
 void check_gesvx_once(RoutineTest& test, const Descriptor& routine, RoutineInput& in, int round) {
@@ -113,7 +113,7 @@ void check_gesvx_once(RoutineTest& test, const Descriptor& routine, RoutineInput
     expect_scaled(test, routine, out.matrix("b"), diagonal(trans == 'N' ? r : c) * b,
                   "error of the scaled B");
     system.scaled = out.matrix("a");
-    // Rows and columns have their largest element near 1 (|Re| + |Im|) if both were scaled.
+    // If both were scaled, the largest element of each row and column is near 1 (|Re| + |Im|).
     if (equed == 'B') test.at_most(norm_max(system.scaled), 1.01L, "largest scaled element");
   }
   test.require(pivots_are_exchanges(out.integers("ipiv"), n), "a pivot is outside the rows left");
@@ -129,7 +129,7 @@ void check_gesvx_once(RoutineTest& test, const Descriptor& routine, RoutineInput
   expect_all(test, routine, system, b, out);
 }
 
-// 1 on the diagonal and all but 1 beside it.
+// All elements are 1, except one on the diagonal that is slightly larger.
 Dense nearly_singular(Precision precision) {
   Dense a(2, 2);
   a(0, 0) = a(0, 1) = a(1, 0) = 1;

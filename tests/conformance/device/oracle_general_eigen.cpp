@@ -1,5 +1,10 @@
-// Eigenvalues and eigenvectors of general matrices. Ratio of LAPACK Working Note 41 (DGET22) and
-// its file nep.in, below 20 (its ULP is twice the eps here): ||A V - V W|| / (n ||A|| ||V|| eps).
+// Eigenvalues and eigenvectors of general matrices. The ratio is that of LAPACK Working Note 41
+// (DGET22) and its file nep.in, below 20 (its ULP is twice the eps here):
+// A V - V W
+// / (n
+// A
+// V
+// eps).
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +31,7 @@ void expect_residual(RoutineTest& test, const Descriptor& routine, const Dense& 
   test.at_most(ratio(a * v - v * w, scale, routine.precision), kRatio, what);
 }
 
-// Columns of length 1 whose largest component is real.
+// Expects columns of length 1 whose largest component is real.
 void expect_normalized(RoutineTest& test, const Descriptor& routine, const Dense& vectors) {
   const Real limit = kRatio * static_cast<Real>(vectors.rows) * unit_roundoff(routine.precision);
   for (std::uint64_t j = 0; j < vectors.cols; ++j) {
@@ -34,7 +39,7 @@ void expect_normalized(RoutineTest& test, const Descriptor& routine, const Dense
     test.at_most(std::abs(norm_frobenius(v) - 1), limit, "a vector's length from 1");
     Wide largest = 0;
     for (const Wide x : v.elements) {
-      // If two components have nearly the same size, the routine may have taken either.
+      // If two components have nearly the same size, the routine may have chosen either of them.
       const bool larger = std::abs(x) > (1 + limit) * std::abs(largest);
       const bool as_large = std::abs(x) >= (1 - limit) * std::abs(largest);
       if (larger || (as_large && std::abs(x.imag()) < std::abs(largest.imag()))) largest = x;
@@ -87,7 +92,7 @@ void check_geev(RoutineTest& test, const Descriptor& routine) {
   }
 }
 
-// Rows and columns exchanged and scaled by powers of 2, after an eigenvalue was set apart.
+// Sets one eigenvalue apart, then exchanges rows and columns and scales them by powers of 2.
 GeneralProblem unbalanced(RoutineTest& test, Precision precision, GeneralProblem problem) {
   const std::uint64_t n = problem.a.rows;
   Dense s(n, n);
@@ -114,7 +119,7 @@ GeneralProblem unbalanced(RoutineTest& test, Precision precision, GeneralProblem
   return problem;
 }
 
-// P D of the balanced matrix (P D)^-1 A (P D), as gebal's documentation has it.
+// Returns P D of the balanced matrix (P D)^-1 A (P D), as defined in gebal's documentation.
 Dense balancing(RoutineTest& test, const RoutineOutput& out) {
   const Reals scale = out.reals("scale");
   const auto n = static_cast<std::int64_t>(scale.size());
@@ -163,7 +168,7 @@ void expect_balanced(RoutineTest& test, const Descriptor& routine, char balanc,
                "error of abnrm");
 }
 
-// rconde = |u^H v|. rconde and rcondv bound the distances of eigenvalues.
+// Expects rconde = |u^H v|. rconde and rcondv bound the distances of eigenvalues.
 void expect_conditions(RoutineTest& test, const Descriptor& routine, const RoutineInput& in,
                        const RoutineOutput& out, const Wides& values, const Vectors& got,
                        Real error, Real vector_condition) {
@@ -176,7 +181,7 @@ void expect_conditions(RoutineTest& test, const Descriptor& routine, const Routi
                  "error of rconde");
   }
   for (std::uint64_t i = 0; (sense == 'V' || sense == 'B') && n > 1 && i < values.size(); ++i) {
-    // The separation lies between gap / cond(V) and gap; its estimate is one of a 1-norm.
+    // The separation lies between gap / cond(V) and gap; the routine estimates it in the 1-norm.
     Real gap = std::numeric_limits<Real>::infinity();
     for (std::uint64_t j = 0; j < values.size(); ++j) {
       if (j != i) gap = std::min(gap, std::abs(values[i] - values[j]));

@@ -1,10 +1,20 @@
 // Symmetric and Hermitian eigenvalue problems, standard and generalized. Matrices are made from
 // their eigenvalues.
 //
-// Ratios of LAPACK Working Note 41 and its file sep.in, below 50 (its ULP is twice the eps here):
-// ||A Z - Z W|| / (n ||A|| eps) and ||I - Z^H Z|| / (n eps), for generalized problems those of
-// DSGT01. Eigenvalues are off by at most c n eps ||A|| (LAPACK Users' Guide, 3rd edition, 4.7), or
-// c n eps (||A|| ||B^-1|| + cond(B) |w|) and its like for types 2 and 3 (4.10).
+// The ratios are those of LAPACK Working Note 41 and its file sep.in, below 50 (its ULP is twice
+// the eps here):
+// A Z - Z W
+// / (n
+// A
+// eps) and
+// I - Z^H Z
+// / (n eps), for generalized problems those of DSGT01. The error of an eigenvalue is at most c n
+// eps
+// A
+// (LAPACK Users' Guide, 3rd edition, 4.7), or c n eps (
+// A
+// B^-1
+// + cond(B) |w|) and similar bounds for types 2 and 3 (4.10).
 
 #include <algorithm>
 #include <cmath>
@@ -18,13 +28,15 @@ namespace {
 
 constexpr Real kRatio = 100;
 // Relatively robust representations accept relative gaps of 1e-3 between eigenvalues, and inverse
-// iteration makes vectors orthogonal only where gaps are below 1e-3 ||A||: vectors may be
-// orthogonal up to n eps / 1e-3 only (Dhillon, Parlett and Voemel, The Design and Implementation of
-// the MRRR Algorithm, ACM TOMS 32, 2006, 2; DSTEIN's documentation). A tenth of that is enough.
+// iteration makes vectors orthogonal only where gaps are below 1e-3
+// A
+// . So vectors may be orthogonal only up to n eps / 1e-3 (Dhillon, Parlett and Voemel, The Design
+// and Implementation of the MRRR Algorithm, ACM TOMS 32, 2006, 2; DSTEIN's documentation). A tenth
+// of this bound is enough.
 constexpr Real kGapRatio = 10 * kRatio;
 constexpr int kRounds = 6;
 
-// A Z = B Z W and its like with known values.
+// A problem A Z = B Z W, or one of the other types, with known values.
 struct Problem {
   int type = 0;  // itype; 0: without B
   Dense a;
@@ -33,13 +45,13 @@ struct Problem {
   Real spread = 1;  // cond(B)
 };
 
-// Whole matrices; the harness writes the triangle that is read.
+// Sets whole matrices; run() writes only the triangle that is read.
 void set_matrices(const Problem& problem, RoutineInput& in) {
   in.matrices["a"] = problem.a;
   if (problem.type != 0) in.matrices["b"] = problem.b;
 }
 
-// C, Hermitian with the values wanted, as A = C, F C F^H (B = F F^H), or F^-H C F^-1.
+// Makes a Hermitian C with the wanted values. A is C, F C F^H (B = F F^H), or F^-H C F^-1.
 Problem random_problem(RoutineTest& test, Precision precision, std::uint64_t n, int type,
                        int spectrum) {
   Problem made;
@@ -63,7 +75,7 @@ void expect_values(RoutineTest& test, const Descriptor& routine, const Problem& 
   for (std::uint64_t i = 0; i < count; ++i) {
     test.require(i == 0 || w[i - 1] <= w[i], "eigenvalues do not ascend");
     const Real error = std::abs(w[i] - problem.values[first + i]);
-    // Norms of A and B in the bound are at most n times those of their values.
+    // The norms of A and B in the bound are at most n times those of their values.
     test.at_most(ratio(error, n * problem.spread * size, routine.precision), kRatio,
                  "ratio of an eigenvalue's error");
   }
@@ -92,7 +104,7 @@ void expect_vectors(RoutineTest& test, const Descriptor& routine, const Problem&
                by_gaps ? kGapRatio : kRatio, "ratio of I - Z^H Z, with B where it belongs");
 }
 
-// B becomes its Cholesky factor.
+// Expects that the Cholesky factor of B replaces B.
 void expect_factor(RoutineTest& test, const Descriptor& routine, const Problem& problem, char uplo,
                    const Dense& got) {
   const Dense f = triangular(uplo, 'N', got);
@@ -102,7 +114,7 @@ void expect_factor(RoutineTest& test, const Descriptor& routine, const Problem& 
                "ratio of B - F F^H");
 }
 
-// A B whose leading minor of order n / 2 + 1 is not positive.
+// Passes A and a B whose leading minor of order n / 2 + 1 is not positive.
 void expect_refusal(RoutineTest& test, const Descriptor& routine, RoutineInput in) {
   const std::uint64_t n = in.dim("n");
   in.matrices["b"] = identity(n);
@@ -135,9 +147,9 @@ Extras set_range(RoutineTest& test, const Descriptor& routine, RoutineInput& in,
   return {first - 1, last - first + 1};
 }
 
-/// Checks the ranges of the eigenvectors' non-zero elements. dsyevr writes them by its first
-/// method; if that fails halfway, bisection and inverse iteration replace the vectors and leave the
-/// rest of ISUPPZ as it was (LAPACK, dsyevr.f).   @returns true if every range is written
+/// Checks the ranges of the eigenvectors' non-zero elements. dsyevr writes them with its first
+/// method. If this method fails halfway, bisection and inverse iteration replace the vectors and do
+/// not change the rest of ISUPPZ (LAPACK, dsyevr.f).   @returns true if every range is written
 bool expect_support(RoutineTest& test, const Integers& support, std::int64_t n) {
   constexpr std::int64_t kUntouched = -1;  // the poison, as an integer
   bool complete = true;
@@ -157,7 +169,7 @@ bool expect_range(RoutineTest& test, const RoutineInput& in, const RoutineOutput
   const auto n = static_cast<std::int64_t>(in.dim("n"));
   test.require(out.integers("m")[0] == static_cast<std::int64_t>(extras.count), "m is wrong");
   if (in.flag("jobz") == 'N') return false;
-  if (out.indices.count("ifail") != 0 && n > 1) {  // the reference leaves it alone for n = 1
+  if (out.indices.count("ifail") != 0 && n > 1) {  // for n = 1 the reference does not write it
     const Integers& ifail = out.integers("ifail");
     for (std::uint64_t i = 0; i < extras.count; ++i) test.require(ifail[i] == 0, "ifail is not 0");
   }
@@ -165,7 +177,7 @@ bool expect_range(RoutineTest& test, const RoutineInput& in, const RoutineOutput
   return expect_support(test, out.integers("isuppz"), n);
 }
 
-/// @returns as expect_range()
+/// @returns the result of expect_range()
 bool check_once(RoutineTest& test, const Descriptor& routine, RoutineInput& in, int type,
                 int round) {
   in.dims["n"] = test.some_size(20);

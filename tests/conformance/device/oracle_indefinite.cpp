@@ -1,6 +1,15 @@
-// Symmetric and Hermitian systems without a definite matrix: Bunch-Kaufman factors multiplied out
-// as their documentation describes them, and solutions, by the ratios of LAPACK Working Note 41
-// (DSYT01: ||A - U D U^T|| / (n ||A|| eps), DPOT02: ||B - A X|| / (||A|| ||X|| eps)), below 30.
+// Symmetric and Hermitian systems that need not be definite. Multiplies Bunch-Kaufman factors as
+// their documentation describes them, and checks solutions. The ratios are those of LAPACK Working
+// Note 41, below 30 (DSYT01:
+// A - U D U^T
+// / (n
+// A
+// eps), DPOT02:
+// B - A X
+// / (
+// A
+// X
+// eps)).
 
 #include <algorithm>
 
@@ -13,7 +22,7 @@ namespace {
 constexpr Real kRatio = 30;
 constexpr int kRounds = 8;
 
-// he... factors take the conjugate transpose, sy... the transpose, in complex precisions, too.
+// In complex precisions, too, he... factors use the conjugate transpose and sy... the transpose.
 char transpose_of(const Descriptor& routine) { return routine.base[0] == 'h' ? 'C' : 'T'; }
 
 Dense whole(const Descriptor& routine, char uplo, const Dense& a) {
@@ -28,7 +37,7 @@ struct Block {
   std::uint64_t partner;
 };
 
-// The blocks in the order in which the product is taken; empty if the pivots say nothing sensible.
+// Returns the blocks in the order of the product; empty if the pivots are not valid.
 std::vector<Block> blocks_of(char uplo, const Integers& pivots) {
   std::vector<Block> blocks;
   const auto n = static_cast<std::int64_t>(pivots.size());
@@ -48,7 +57,7 @@ std::vector<Block> blocks_of(char uplo, const Integers& pivots) {
   return blocks;
 }
 
-// W and D of A = W D W^T, W the product of P(k) U(k) or P(k) L(k).
+// W and D of A = W D W^T; W is the product of all P(k) U(k) or P(k) L(k).
 struct Factors {
   Dense w;
   Dense d;
@@ -110,7 +119,7 @@ Dense random_indefinite(RoutineTest& test, const Descriptor& routine, std::uint6
   return a;
 }
 
-// diag(1, ..., 0, ..., 1): D(i, i) is exactly zero.
+// Sets diag(1, ..., 0, ..., 1): D(i, i) is exactly zero.
 std::int64_t set_singular(RoutineTest& test, RoutineInput& in) {
   const std::uint64_t n = in.dim("n");
   const std::uint64_t i = test.random(0, n - 1);
@@ -149,12 +158,12 @@ void check_solve(RoutineTest& test, const Descriptor& routine) {
   }
 }
 
-// Random pairs and exchanges, as sytrf could have left them.
+// Returns random pairs and exchanges in the form of sytrf.
 Integers random_pivots(RoutineTest& test, char uplo, std::uint64_t n) {
   Integers pivots(n);
   for (std::uint64_t k = 0; k < n;) {
     const std::uint64_t size = k + 1 < n ? test.random(1, 2) : 1;
-    const std::uint64_t row = uplo == 'L' && size == 2 ? k + 1 : k;  // what is exchanged
+    const std::uint64_t row = uplo == 'L' && size == 2 ? k + 1 : k;  // the exchanged row
     const std::uint64_t partner = uplo == 'U' ? test.random(0, row) : test.random(row, n - 1);
     for (std::uint64_t i = 0; i < size; ++i) {
       const auto p = static_cast<std::int64_t>(partner) + 1;

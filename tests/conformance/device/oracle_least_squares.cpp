@@ -1,10 +1,17 @@
-// Least squares and minimum-norm solutions, against those of the singular value decomposition that
-// the matrix was made from.
+// Least squares and minimum-norm solutions. Compares them with solutions from the singular value
+// decomposition that the matrix was made from.
 //
-// Tolerance: ||X - X_ref|| <= 30 n eps (k ||X|| + k^2 ||R|| / ||A||) with k the condition and R the
-// residual: Wedin's bound (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition,
-// 20.1) with the constant of LAPACK Working Note 41; for a rank below full that of the nearest
-// matrix of that rank.
+// Tolerance:
+// X - X_ref
+// <= 30 n eps (k
+// X
+// + k^2
+// R
+// /
+// A
+// ), where k is the condition and R is the residual. This is Wedin's bound (Higham, Accuracy and
+// Stability of Numerical Algorithms, 2nd edition, 20.1) with the constant of LAPACK Working Note
+// 41. For a rank below the full one, it is the bound for the nearest matrix of that rank.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +26,7 @@ namespace {
 constexpr Real kRatio = 30;
 constexpr int kRounds = 12;
 
-// op(A) = U S V^H, its first `rank` singular values between 1/2 and 4, the others 0.
+// op(A) = U S V^H. Its first `rank` singular values are between 1/2 and 4, the others are 0.
 struct Problem {
   Dense a;         // as stored
   Dense of_rows;   // op(A), p x q
@@ -48,7 +55,7 @@ Problem random_problem(RoutineTest& test, Precision precision, std::uint64_t m, 
   return made;
 }
 
-// B in its first p rows; what lies below is not read.
+// Returns B with its first p rows filled; the rows below are not read.
 Dense right_hand_sides(RoutineTest& test, Precision precision, std::uint64_t rows, std::uint64_t p,
                        std::uint64_t nrhs) {
   Dense b = test.random_matrix(precision, rows, nrhs);
@@ -72,7 +79,7 @@ void expect_solution(RoutineTest& test, const Descriptor& routine, const Problem
   const Real n = static_cast<Real>(std::max(p, q));
   test.at_most(ratio(x - right, n * size, routine.precision), kRatio, "ratio of the error of X");
   if (!residual_below) return;
-  // Its sum of squares, column by column, is that of the rows below X.
+  // In each column, the residual's sum of squares is that of the rows below X.
   for (std::uint64_t j = 0; j < got.cols; ++j) {
     const Real below = norm_frobenius(block(got, q, j, p - q, 1));
     const Real whole = norm_frobenius(columns(residual, j, 1));
@@ -81,7 +88,7 @@ void expect_solution(RoutineTest& test, const Descriptor& routine, const Problem
   }
 }
 
-// A's triangular factor F, from either side: F^H F = A^H A or F F^H = A A^H.
+// Checks A's triangular factor F from both sides: F^H F = A^H A or F F^H = A A^H.
 void expect_triangle(RoutineTest& test, const Descriptor& routine, const Dense& a,
                      const Dense& got) {
   const bool tall = a.rows >= a.cols;
@@ -108,7 +115,7 @@ void check_gels(RoutineTest& test, const Descriptor& routine) {
       const RoutineOutput out = test.call(routine, in);
       expect_solution(test, routine, problem, b, out.matrix("b"), p >= problem.of_rows.cols);
       expect_triangle(test, routine, problem.a, out.matrix("a"));
-      // A column (row) of zeros is one on the triangular factor's diagonal.
+      // A column (row) of zeros gives a zero on the triangular factor's diagonal.
       Dense& a = in.matrices["a"];
       for (std::uint64_t i = 0; i < std::max(m, n); ++i) (m >= n ? a(i, k / 2) : a(k / 2, i)) = 0;
       if (norm_one(a) != 0) test.call(routine, in, static_cast<std::int64_t>(k / 2) + 1);
@@ -116,7 +123,7 @@ void check_gels(RoutineTest& test, const Descriptor& routine) {
   }
 }
 
-// Columns of A V are orthogonal, and as long as the singular values.
+// Expects that the columns of A V are orthogonal and have the singular values as lengths.
 void expect_right_vectors(RoutineTest& test, const Descriptor& routine, const Problem& problem,
                           const Dense& vt, const Reals& s) {
   test.at_most(unitarity(op('C', vt), routine.precision), kRatio, "ratio of I - V^H V");
@@ -137,7 +144,7 @@ void expect_singular_values(RoutineTest& test, const Descriptor& routine, const 
                "ratio of the error of S");
 }
 
-// A P = Q [T 0; 0 0] Z, T upper triangular.
+// Expects A P = Q [T 0; 0 0] Z with T upper triangular.
 void expect_complete_factor(RoutineTest& test, const Descriptor& routine, const Problem& problem,
                             const RoutineOutput& out) {
   test.require(is_permutation(out.integers("jpvt")), "jpvt is no permutation");
@@ -155,8 +162,8 @@ void check_any_rank_once(RoutineTest& test, const Descriptor& routine, std::uint
   in.dims = {{"m", m}, {"n", n}, {"nrhs", test.some_size(8)}};
   const Problem problem = random_problem(test, routine.precision, m, n, 'N', rank);
   const bool full = rank == std::min(m, n);
-  // Below every singular value but 0; negative: the precision's own. The columns that gelsy must
-  // take first may depend on each other as much as they like.
+  // rcond is below every singular value except 0; a negative rcond is the routine's own choice.
+  // With it the columns that gelsy must take first may be nearly dependent.
   const bool any_columns = full && test.random(0, 1) == 0;
   in.scalars["rcond"] = {any_columns ? -1 : 1e-3, 0};
   in.matrices["a"] = problem.a;
@@ -188,7 +195,7 @@ void check_any_rank(RoutineTest& test, const Descriptor& routine) {
     const std::uint64_t k = std::min(m, n);
     check_any_rank_once(test, routine, round % 3 == 0 ? k : test.random(0, k), m, n);
   }
-  // Beyond the size (25) below which divide and conquer does not divide, and both long ways.
+  // These sizes exceed 25, from which divide and conquer divides, and use the paths of long shapes.
   for (const auto& [m, n] : {std::pair{60, 35}, {35, 60}, {90, 30}, {30, 90}}) {
     check_any_rank_once(test, routine, 28, static_cast<std::uint64_t>(m),
                         static_cast<std::uint64_t>(n));

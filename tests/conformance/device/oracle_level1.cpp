@@ -1,8 +1,8 @@
-// BLAS level 1 by its definitions.
+// BLAS level 1, compared with its definitions.
 //
-// Tolerances: a sum of n products in any order is off by at most n eps sum |x_i y_i| (Higham,
-// Accuracy and Stability of Numerical Algorithms, 2nd edition, 3.1), with room for complex
-// arithmetic; vectors by a few eps of their terms; copies and indices exactly.
+// Tolerances: the error of a sum of n products in any order is at most n eps sum |x_i y_i| (Higham,
+// Accuracy and Stability of Numerical Algorithms, 2nd edition, 3.1), enlarged for complex
+// arithmetic. Vectors may differ by a few eps of their terms. Copies and indices are exact.
 
 #include <cmath>
 
@@ -13,9 +13,9 @@ namespace ob::test {
 namespace {
 
 constexpr Real kTolerance = 4;
-// 1, odd, around the widths of SIMD kernels and beyond their loops.
+// 1, odd sizes, sizes near the widths of SIMD kernels, and sizes larger than their loops.
 constexpr std::int64_t kSizes[] = {0, 1, 2, 3, 4, 7, 16, 33, 100};
-constexpr int kRounds = 6;  // each with increments of its own
+constexpr int kRounds = 6;  // each round has its own increments
 
 Wide wide(Complex x) { return {x.re, x.im}; }
 
@@ -28,7 +28,7 @@ Complex scalar(RoutineTest& test, const Descriptor& routine, std::string_view na
   return value;
 }
 
-// x and y of random numbers, as far as the routine has them; scalars of every kind.
+// Returns random x and y if the routine has them, and scalars of every kind.
 RoutineInput vectors(RoutineTest& test, const Descriptor& routine, std::int64_t n, int round) {
   RoutineInput in;
   in.dims = {{"n", n}};
@@ -83,7 +83,7 @@ void check_dot(RoutineTest& test, const Descriptor& routine) {
 void check_nrm2(RoutineTest& test, const Descriptor& routine) {
   over_sizes(test, routine, [&](RoutineInput in) {
     Dense& x = in.matrices.at("x");
-    // Squares beyond the range of the precision: norms are scaled (Higham, chapter 27).
+    // The squares exceed the range of the precision: norms must scale (Higham, chapter 27).
     const bool single = real_precision(routine.precision) == Precision::s;
     const int exponent = single ? 100 : 900;
     const Real scale =
@@ -113,7 +113,7 @@ void check_asum(RoutineTest& test, const Descriptor& routine) {
 void check_iamax(RoutineTest& test, const Descriptor& routine) {
   over_sizes(test, routine, [&](RoutineInput in) {
     Dense& x = in.matrices.at("x");
-    // Few different numbers, so that the largest comes more than once; their sums are exact.
+    // There are few different numbers, so that the largest one is repeated; their sums are exact.
     for (Wide& element : x.elements) {
       element = {static_cast<Real>(test.random(0, 8)) - 4,
                  is_complex(routine.precision) ? static_cast<Real>(test.random(0, 8)) - 4 : 0};
@@ -165,7 +165,7 @@ void check_swap(RoutineTest& test, const Descriptor& routine) {
   });
 }
 
-// (x, y) := (h11 x + h12 y, h21 x + h22 y), for one row of the result.
+// Expects (x, y) := (h11 x + h12 y, h21 x + h22 y) in one row of the result.
 void expect_combined(RoutineTest& test, const Descriptor& routine, const RoutineInput& in,
                      const RoutineOutput& out, const char* name, Real of_x, Real of_y) {
   const Dense x = Wide(of_x) * in.matrices.at("x");

@@ -1,5 +1,5 @@
-// BLAS level 2: every storage is unpacked into a full matrix, and the definition is taken of that.
-// Names say what a matrix is: ge, sy, he, tr full, gb, sb, hb, tb band, sp, hp, tp packed.
+// BLAS level 2: unpacks every storage into a full matrix and applies the definition to it. The
+// names show the kind of matrix: ge, sy, he, tr full, gb, sb, hb, tb band, sp, hp, tp packed.
 
 #include <algorithm>
 #include <limits>
@@ -16,7 +16,7 @@ bool is_packed(const Descriptor& routine) { return routine.base[1] == 'p'; }
 bool is_band(const Descriptor& routine) { return routine.base[1] == 'b'; }
 const char* matrix_name(const Descriptor& routine) { return is_packed(routine) ? "ap" : "a"; }
 
-// How the matrix lies in memory; full ones as a band of all diagonals, which is not used.
+// Returns the storage of the matrix. A full matrix gets a band of all diagonals, which is not used.
 Storage storage_of(const Descriptor& routine, const RoutineInput& in) {
   const std::uint64_t n = in.dim("n");
   if (routine.base == "gbmv") return Storage::band(in.dim("m"), n, in.dim("kl"), in.dim("ku"));
@@ -34,7 +34,7 @@ Dense unpack(const Descriptor& routine, const RoutineInput& in, const Dense& sto
   return full ? stored : storage_of(routine, in).unpack(stored);
 }
 
-// The matrix that the stored elements stand for.
+// Returns the matrix that the stored elements represent.
 Dense meant(const Descriptor& routine, const RoutineInput& in, const Dense& a) {
   const Dense stored = unpack(routine, in, pack(routine, in, a));  // a band has zeros elsewhere
   switch (routine.base[0]) {
@@ -66,7 +66,7 @@ void check_product(RoutineTest& test, const Descriptor& routine) {
     Dense a = test.random_matrix(routine.precision, rows_of(in), in.dim("n"));
     const Dense right =
         op(in.flags.count("trans") != 0 ? in.flag("trans") : 'N', meant(routine, in, a));
-    // The diagonal of a Hermitian matrix is real whatever stands in its imaginary parts.
+    // The diagonal of a Hermitian matrix is real; its stored imaginary parts are ignored.
     for (std::uint64_t i = 0; routine.base[0] == 'h' && i < a.rows; ++i) a(i, i).imag(kNan);
     in.matrices["a"] = in.matrices["ap"] = pack(routine, in, a);
     Dense& x = in.matrices["x"] = test.random_matrix(routine.precision, right.cols, 1);
@@ -76,7 +76,7 @@ void check_product(RoutineTest& test, const Descriptor& routine) {
       x = poison(x);
     }
     const RoutineOutput out = test.call(routine, in);
-    if (right.rows == 0 || right.cols == 0) {  // the reference returns before it looks at beta
+    if (right.rows == 0 || right.cols == 0) {  // the reference returns before it reads beta
       const bool same = out.matrix("y").elements == in.matrices["y"].elements;
       test.require(same || is_zero(in.scalars.at("beta")),
                    "y changed although there is no product");
@@ -86,7 +86,7 @@ void check_product(RoutineTest& test, const Descriptor& routine) {
   });
 }
 
-// op(A), triangular, with solutions of moderate size.
+// Returns a triangular op(A); solutions with it have moderate size.
 Dense make_triangle(RoutineTest& test, const Descriptor& routine, RoutineInput& in) {
   Dense a = random_triangle(test, in.flag("uplo"), routine.precision, in.dim("n"));
   const Dense right = op(in.flag("trans"), meant(routine, in, a));
@@ -141,7 +141,7 @@ void check_update(RoutineTest& test, const Descriptor& routine) {
     const bool nothing = is_zero(in.scalars.at("alpha"));
     Dense a = test.random_matrix(routine.precision, rows_of(in), in.dim("n"));
     in.matrices["a"] = in.matrices["ap"] = pack(routine, in, a);
-    // A Hermitian diagonal is real, whatever stands there, unless nothing is done at all.
+    // A Hermitian diagonal is real, unless the call does nothing: its imaginary parts are ignored.
     for (std::uint64_t i = 0; routine.base[0] == 'h' && !nothing && i < a.rows; ++i) {
       a(i, i) = a(i, i).real();
     }

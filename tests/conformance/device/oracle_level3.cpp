@@ -1,4 +1,4 @@
-// BLAS level 3 in long double. Where alpha = 0 the factors hold NaN: they must not be read.
+// BLAS level 3 in long double. If alpha = 0 the factors hold NaN: they must not be read.
 
 #include "conformance/device/blas_expected.hpp"
 
@@ -16,7 +16,7 @@ Expected check_gemm(const RoutineInput& in, const Dense& result) {
                  c_of(in));
 }
 
-// Three real products of sums of parts: up to four times the terms (Higham, 23.2.4).
+// gemm3m takes three real products of sums of parts: up to four times the terms (Higham, 23.2.4).
 Expected check_gemm3m(const RoutineInput& in, const Dense& result) {
   Expected expected = check_gemm(in, result);
   expected.bound = Wide(4) * expected.bound;
@@ -41,7 +41,7 @@ Expected check_syrk(const RoutineInput& in, const Dense& result) {
   return product(in, result, a, op('T', a), c_of(in));
 }
 
-// The imaginary parts of C's diagonal are taken as zero, unless nothing is done at all.
+// Takes the imaginary parts of C's diagonal as zero, unless the call does nothing.
 Dense hermitian_c(const RoutineInput& in) {
   const bool nothing = is_zero(in.scalars.at("alpha")) || in.dim("k") == 0;
   Dense c = c_of(in);
@@ -106,7 +106,7 @@ bool has_triangle_of_c(const Descriptor& routine) {
          routine.base.substr(0, 5) == "gemmt";
 }
 
-// Random matrices for all operands of the flags, dimensions and scalars that are set.
+// Fills all operands with random matrices; flags, dimensions and scalars must be set.
 void fill(RoutineTest& test, const Descriptor& routine, RoutineInput& in) {
   Argument arguments[kMaxArguments];
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {

@@ -1,6 +1,11 @@
-// QR and LQ. Ratios of LAPACK Working Note 41, below 30: DQRT01 ||R - Q^H A|| / (m ||A|| eps) and
-// ||I - Q^H Q|| / (m eps), DQRT02 and DQRT03 for Q made or applied, DQPT01 with exchanges. Q is
-// multiplied out here from its reflectors.
+// QR and LQ. The ratios are those of LAPACK Working Note 41, below 30: DQRT01
+// R - Q^H A
+// / (m
+// A
+// eps) and
+// I - Q^H Q
+// / (m eps), DQRT02 and DQRT03 for computed or applied Q, DQPT01 with exchanges. This file computes
+// Q from its reflectors.
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +29,7 @@ void expect_same(RoutineTest& test, const Descriptor& routine, const Dense& got,
   test.at_most(ratio(got - right, n * size, routine.precision), kRatio, what);
 }
 
-// Q and R of geqrf, m x m and m x n.
+// Q and R of geqrf: m x m and m x n.
 struct Factors {
   Dense q;
   Dense r;
@@ -47,7 +52,7 @@ void check_geqrf(RoutineTest& test, const Descriptor& routine) {
   }
 }
 
-// Rows hold conj(v), and Q = H_k^H ... H_1^H: with A^H = Q_1 R_1 it is Q_1^H.
+// Rows hold conj(v), and Q = H_k^H ... H_1^H: with A^H = Q_1 R_1, this Q is Q_1^H.
 void check_gelqf(RoutineTest& test, const Descriptor& routine) {
   for (int round = 0; round < kRounds; ++round) {
     RoutineInput in;
@@ -61,7 +66,7 @@ void check_gelqf(RoutineTest& test, const Descriptor& routine) {
   }
 }
 
-// A P with the fixed columns in front, and |r_ii| that fall from the first free column on.
+// Expects the fixed columns of A P in front, and |r_ii| that fall from the first free column on.
 void expect_pivoting(RoutineTest& test, const Descriptor& routine, const Integers& wanted,
                      const Integers& jpvt, const Dense& r) {
   test.require(is_permutation(jpvt), "jpvt is no permutation");
@@ -104,7 +109,7 @@ void check_geqp3(RoutineTest& test, const Descriptor& routine) {
   }
 }
 
-// Reflectors of a QR or LQ factorization, made here, in a matrix with NaN where none are stored.
+// Generated reflectors of a QR or LQ factorization, in a matrix with NaN everywhere else.
 struct Given {
   Dense a;
   Dense tau;
@@ -123,7 +128,7 @@ Given random_factor(RoutineTest& test, Precision precision, std::uint64_t n, std
   return {op('C', a), made.tau, op('C', q)};
 }
 
-// orgqr and orglq: the first columns (rows) of Q.
+// orgqr and orglq compute the first columns (rows) of Q.
 template <bool kRows>
 void check_make_q(RoutineTest& test, const Descriptor& routine) {
   for (int round = 0; round < kRounds; ++round) {
@@ -135,7 +140,7 @@ void check_make_q(RoutineTest& test, const Descriptor& routine) {
     const Given given = random_factor(test, routine.precision, longer, k, kRows);
     in.matrices["tau"] = given.tau;
     Dense& a = in.matrices["a"] = Dense(in.dim("m"), in.dim("n"));
-    for (std::uint64_t j = 0; j < a.cols; ++j) {  // nothing is read beyond the reflectors
+    for (std::uint64_t j = 0; j < a.cols; ++j) {  // elements behind the reflectors are not read
       for (std::uint64_t i = 0; i < a.rows; ++i) {
         const bool held = i < given.a.rows && j < given.a.cols;
         a(i, j) = held ? given.a(i, j) : Wide(std::nanl(""));
@@ -148,7 +153,7 @@ void check_make_q(RoutineTest& test, const Descriptor& routine) {
   }
 }
 
-// ormqr and ormlq: op(Q) C or C op(Q).
+// ormqr and ormlq compute op(Q) C or C op(Q).
 template <bool kRows>
 void check_apply_q(RoutineTest& test, const Descriptor& routine) {
   for (RoutineInput in : RoutineTest::flag_combinations(routine)) {

@@ -1,6 +1,13 @@
-// Generalized eigenvalue problems A x = w B x of general matrices: w = alpha / beta, beta = 0 for
-// an infinite one. Ratio of LAPACK Working Note 41 (DGET52) and its file dgg.in, below 20 (its ULP
-// is twice the eps here): ||beta A v - alpha B v|| / (n max(|beta| ||A||, |alpha| ||B||) ||v||
+// Generalized eigenvalue problems A x = w B x of general matrices: w = alpha / beta, with beta = 0
+// for an infinite one. The ratio is that of LAPACK Working Note 41 (DGET52) and its file dgg.in,
+// below 20 (its ULP is twice the eps here):
+// beta A v - alpha B v
+// / (n max(|beta|
+// A
+// , |alpha|
+// B
+// )
+// v
 // eps).
 
 #include <algorithm>
@@ -15,7 +22,7 @@ namespace {
 constexpr Real kRatio = 40;
 constexpr int kRounds = 16;
 
-// alpha : beta, of length 1
+// A pair alpha : beta of length 1.
 struct Pair {
   Wide alpha;
   Wide beta;
@@ -26,7 +33,7 @@ Pair of_length_one(Wide alpha, Wide beta) {
   return {alpha / length, beta / length};
 }
 
-// (A, B) = P (L, M) Q with L and M made of blocks of the pairs.
+// (A, B) = P (L, M) Q; L and M consist of blocks of the pairs.
 struct Problem {
   Dense a;
   Dense b;
@@ -80,7 +87,7 @@ std::vector<Pair> pairs_of(const RoutineOutput& out) {
   return pairs;
 }
 
-// The chordal distance (Golub and Van Loan, Matrix Computations, 4th edition, 7.7).
+// Returns the chordal distance (Golub and Van Loan, Matrix Computations, 4th edition, 7.7).
 Real distance(const Pair& x, const Pair& y) {
   const Pair u = of_length_one(x.alpha, x.beta);
   const Pair v = of_length_one(y.alpha, y.beta);
@@ -93,7 +100,8 @@ Real nearest(const Pair& x, const std::vector<Pair>& to) {
   return least;
 }
 
-// As for one matrix, with chordal distances (Stewart and Sun, Matrix Perturbation Theory, VI).
+// Expects near values in both directions, by chordal distance (Stewart and Sun, Matrix Perturbation
+// Theory, VI).
 void expect_values(RoutineTest& test, const Descriptor& routine, const Problem& problem,
                    const std::vector<Pair>& got) {
   const Real limit = kRatio * static_cast<Real>(got.size()) * unit_roundoff(routine.precision) *
@@ -133,7 +141,7 @@ void check_ggev_once(RoutineTest& test, const Descriptor& routine, RoutineInput&
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     alphas[i] = pairs[i].alpha;
     conjugates[i] = {std::conj(pairs[i].alpha), std::conj(pairs[i].beta)};
-    const bool first = alphas[i].imag() > 0;  // of a pair, in real precisions
+    const bool first = alphas[i].imag() > 0;  // the first of a pair, in real precisions
     const bool second = i > 0 && alphas[i].imag() < 0 && alphas[i - 1].imag() > 0;
     test.require(is_complex(routine.precision) || alphas[i].imag() == 0 || first || second,
                  "a pair's second value comes first");

@@ -1,6 +1,10 @@
-// Reductions to condensed forms: A = Q T Q^H and their like, with Q multiplied out here from its
-// reflectors. Ratios of LAPACK Working Note 41, below 30: DSYT21, DBDT01, DHST01: the norm of the
-// residual over n ||A|| eps, and ||I - Q^H Q|| / (n eps).
+// Reductions to condensed forms: A = Q T Q^H and similar ones. This file computes Q from its
+// reflectors. The ratios are those of LAPACK Working Note 41, below 30: DSYT21, DBDT01, DHST01: the
+// norm of the residual over n
+// A
+// eps, and
+// I - Q^H Q
+// / (n eps).
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +27,7 @@ void expect_form(RoutineTest& test, const Descriptor& routine, const Dense& a, c
                "ratio of Q B P^H - A");
 }
 
-// Vectors with a one at row `j + shift` of column j, and `stored` below it.
+// Returns vectors with a one in row `j + shift` of column j, and `stored` below it.
 Dense shifted_vectors(const Dense& stored, std::uint64_t count, std::uint64_t shift) {
   Dense v(stored.rows, count);
   for (std::uint64_t j = 0; j < count; ++j) {
@@ -33,7 +37,8 @@ Dense shifted_vectors(const Dense& stored, std::uint64_t count, std::uint64_t sh
   return v;
 }
 
-// uplo = 'U': Q = H_(n-1) ... H_1; H_i has its one in row i and the rest above, in column i + 1.
+// Returns Q for uplo = 'U': Q = H_(n-1) ... H_1. The vector of H_i has its one in row i; its other
+// elements lie above, in column i + 1.
 Dense q_of_upper(const Dense& a, const Dense& tau) {
   Dense q = identity(a.rows);
   for (std::uint64_t i = 0; i + 1 < a.rows; ++i) {
@@ -85,7 +90,7 @@ void check_gebrd(RoutineTest& test, const Descriptor& routine) {
     const std::uint64_t n = in.dim("n");
     const Dense& a = in.matrices["a"] = test.random_matrix(routine.precision, m, n);
     const RoutineOutput out = test.call(routine, in);
-    const bool upper = m >= n;  // the bidiagonal's side
+    const bool upper = m >= n;  // upper or lower bidiagonal form
     const std::uint64_t k = std::min(m, n);
     const Reals e = out.reals("e");
     const Dense& got = out.matrix("a");
@@ -97,9 +102,10 @@ void check_gebrd(RoutineTest& test, const Descriptor& routine) {
       test.require((upper ? got(i, i + 1) : got(i + 1, i)) == Wide(e[i]),
                    "E does not lie beside A's diagonal");
     }
-    const Dense& last = out.matrix(upper ? "taup" : "tauq");  // of a reflector of nothing
+    const Dense& last = out.matrix(upper ? "taup" : "tauq");  // the last reflector is empty
     test.require(last(k - 1, 0) == Wide(0), "the last reflector of the shorter side is not empty");
-    // Rows hold the conjugates of P's vectors; the form's own side starts a row later.
+    // Rows hold the conjugates of P's vectors. The vectors on the bidiagonal's side start a row
+    // later.
     const std::uint64_t q_count = upper ? k : k - 1;
     const std::uint64_t p_count = upper ? k - 1 : k;
     const Dense q =
@@ -110,7 +116,7 @@ void check_gebrd(RoutineTest& test, const Descriptor& routine) {
   }
 }
 
-// Triangular outside rows and columns ilo to ihi.
+// Returns a matrix that is triangular outside of the rows and columns ilo to ihi.
 Dense partly_triangular(RoutineTest& test, Precision precision, std::uint64_t n, std::uint64_t ilo,
                         std::uint64_t ihi) {
   Dense a = test.random_matrix(precision, n, n);

@@ -1,4 +1,4 @@
-// The BLAS's constructors of rotations, by the equations that define them.
+// The BLAS's routines that construct rotations, checked with the equations that define them.
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace ob::test {
 namespace {
 
-// A handful of operations, each off by at most eps of its terms.
+// The bound for a few operations, each with an error of at most eps of its terms.
 constexpr Real kTolerance = 8;
 
 Dense number(Wide x) {
@@ -18,7 +18,7 @@ Dense number(Wide x) {
   return one;
 }
 
-// z, from which c and s can be had again (the reference's documentation of rotg).
+// Checks z, which encodes c and s (the reference's documentation of rotg).
 void expect_z(RoutineTest& test, const RoutineInput& in, const RoutineOutput& out, Real limit) {
   const Real a = in.matrices.at("a")(0, 0).real();
   const Real b = in.matrices.at("b")(0, 0).real();
@@ -55,7 +55,7 @@ void check_rotg(RoutineTest& test, const Descriptor& routine) {
   }
 }
 
-// H as param has it (h11, h21, h12, h22), what its flag implies filled in.
+// Returns H of param (h11, h21, h12, h22), with the elements that its flag implies.
 Dense modified_rotation(const Dense& param) {
   const Real flag = param(0, 0).real();
   Dense h(2, 2);
@@ -66,8 +66,9 @@ Dense modified_rotation(const Dense& param) {
   return h;
 }
 
-// H takes (x1, y1) to (x1', 0) and keeps d1 x^2 + d2 y^2 (Lawson, Hanson, Kincaid and Krogh, Basic
-// Linear Algebra Subprograms for Fortran Usage, ACM TOMS 5, 1979: the modified Givens rotation).
+// Expects that H maps (x1, y1) to (x1', 0) and keeps d1 x^2 + d2 y^2 (Lawson, Hanson, Kincaid and
+// Krogh, Basic Linear Algebra Subprograms for Fortran Usage, ACM TOMS 5, 1979: the modified Givens
+// rotation).
 void check_modified(RoutineTest& test, const Descriptor& routine, const RoutineInput& in) {
   const RoutineOutput out = test.call(routine, in);
   const Real limit = 4 * kTolerance * epsilon(routine.precision);
@@ -78,7 +79,7 @@ void check_modified(RoutineTest& test, const Descriptor& routine, const RoutineI
   const Dense image = h * v;
   const Dense size = abs(h) * abs(v);
   test.at_most(std::abs(image(0, 0) - out.real("x1")), limit * size(0, 0).real(), "error of x1");
-  if (out.real("d2") != 0) {  // its weight
+  if (out.real("d2") != 0) {  // the weight of y
     test.at_most(std::abs(image(1, 0)), limit * size(1, 0).real(), "what is left of y1");
   }
   const Dense before =
@@ -99,17 +100,17 @@ void check_rotmg(RoutineTest& test, const Descriptor& routine) {
   };
   in.matrices["param"] = Dense(5, 1);
   for (int round = 0; round < 60; ++round) {
-    // Far apart, they make it rescale.
+    // Sizes that are far apart make the routine rescale.
     const auto size = [&] { return std::pow(Real{10}, test.uniform(-10, 10)); };
     set(size(), size(), test.uniform(-1, 1), test.uniform(-1, 1));
     check_modified(test, routine, in);
   }
-  set(2, 3, 1, 0);  // nothing to do
+  set(2, 3, 1, 0);  // the identity
   check_modified(test, routine, in);
   test.require(test.call(routine, in).real("param") == -2, "y1 = 0 does not give the identity");
   set(0, 3, 1, 0.5);
   check_modified(test, routine, in);
-  set(-1, 3, 1, 0.5);  // no such form: everything becomes zero
+  set(-1, 3, 1, 0.5);  // no valid form: all results become zero
   const RoutineOutput out = test.call(routine, in);
   test.require(
       out.real("param") == -1 && norm_max(columns(op('T', out.matrix("param")), 1, 4)) == 0,

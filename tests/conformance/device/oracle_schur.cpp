@@ -1,6 +1,11 @@
-// Schur forms. Ratios of LAPACK Working Note 41 (DHST01) and its file nep.in, below 20 (its ULP is
-// twice the eps here): ||A - Z T Z^H|| / (n ||A|| eps) and ||I - Z^H Z|| / (n eps). A Schur form of
-// A has A's Frobenius norm and eigenvalues.
+// Schur forms. The ratios are those of LAPACK Working Note 41 (DHST01) and its file nep.in, below
+// 20 (its ULP is twice the eps here):
+// A - Z T Z^H
+// / (n
+// A
+// eps) and
+// I - Z^H Z
+// / (n eps). A Schur form of A has A's Frobenius norm and eigenvalues.
 
 #include <cmath>
 

@@ -1,9 +1,16 @@
-// Singular value decompositions with every way to ask for vectors. Matrices are made from their
-// singular values.
+// Singular value decompositions with all options for vectors. Matrices are made from their singular
+// values.
 //
-// Ratios of LAPACK Working Note 41 (DBDT01, DORT01) and its file svd.in, below 50 (its ULP is twice
-// the eps here): ||A - U S V^H|| / (n ||A|| eps), ||I - U^H U|| / (n eps); singular values are off
-// by at most c n eps ||A|| (LAPACK Users' Guide, 3rd edition, 4.9.1).
+// The ratios are those of LAPACK Working Note 41 (DBDT01, DORT01) and its file svd.in, below 50
+// (its ULP is twice the eps here):
+// A - U S V^H
+// / (n
+// A
+// eps),
+// I - U^H U
+// / (n eps). The error of a singular value is at most c n eps
+// A
+// (LAPACK Users' Guide, 3rd edition, 4.9.1).
 
 #include <algorithm>
 
@@ -31,13 +38,13 @@ Problem random_problem(RoutineTest& test, Precision precision, std::uint64_t m, 
   return made;
 }
 
-// The vectors a call gave: empty where none were wanted. Rows of vt are right vectors.
+// The vectors of a call: empty if none were requested. Rows of vt are right vectors.
 struct Vectors {
   Dense u;
   Dense vt;
 };
 
-// A's left vectors lie in U, or with job 'O' over A; likewise the right ones.
+// Returns A's left vectors from U, or with job 'O' from A, and likewise the right ones.
 Vectors vectors_of(char jobu, char jobvt, const RoutineInput& in, const RoutineOutput& out) {
   const std::uint64_t k = std::min(in.dim("m"), in.dim("n"));
   Vectors made;
@@ -58,7 +65,7 @@ void expect_values(RoutineTest& test, const Descriptor& routine, const Problem& 
                "ratio of a singular value's error");
 }
 
-// With both sides A - U S V^H; with one what it is mapped to.
+// Checks A - U S V^H if both sides are present; with one side, checks the images of its vectors.
 void expect_vectors(RoutineTest& test, const Descriptor& routine, const Problem& problem,
                     const Reals& s, const Vectors& got) {
   const Dense& a = problem.a;
@@ -75,7 +82,7 @@ void expect_vectors(RoutineTest& test, const Descriptor& routine, const Problem&
           "ratio of A - U S V^H");
     return;
   }
-  // Images of one side's vectors are orthogonal and as long as the singular values.
+  // The images of one side's vectors are orthogonal and have the singular values as lengths.
   const Dense images = got.u.cols > 0 ? op('C', a) * got.u : a * op('C', got.vt);
   Reals squares = s;
   for (Real& x : squares) x *= x;
@@ -96,7 +103,7 @@ void check_once(RoutineTest& test, const Descriptor& routine, RoutineInput& in, 
   if (in.flags.count("jobu") != 0) {
     jobu = in.flag("jobu");
     jobvt = in.flag("jobvt");
-  } else if (in.flag("jobz") == 'O') {  // the short side's vectors over A, all of the other
+  } else if (in.flag("jobz") == 'O') {  // A gets the short side's vectors
     const bool tall = in.dim("m") >= in.dim("n");
     jobu = tall ? 'O' : 'A';
     jobvt = tall ? 'A' : 'O';
@@ -107,8 +114,8 @@ void check_once(RoutineTest& test, const Descriptor& routine, RoutineInput& in, 
 }
 
 void check(RoutineTest& test, const Descriptor& routine) {
-  // Square, a little longer, and so long that the routines begin with QR or LQ; divide and conquer
-  // divides beyond 25.
+  // Square, slightly longer, and so long that the routines start with QR or LQ. Divide and conquer
+  // divides sizes above 25.
   constexpr std::pair<std::int64_t, std::int64_t> kShapes[] = {
       {1, 1}, {1, 4}, {5, 1}, {7, 7}, {9, 6}, {6, 9}, {20, 5}, {5, 20}, {31, 29}};
   for (RoutineInput in : RoutineTest::flag_combinations(routine)) {

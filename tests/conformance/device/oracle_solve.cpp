@@ -1,6 +1,10 @@
-// LU, Cholesky and triangular systems: factors and solutions by componentwise backward errors
-// |A - L U|_ij <= c n eps (|L| |U|)_ij and their like (Higham, Accuracy and Stability of Numerical
-// Algorithms, 2nd edition, 8.2, 9.3, 9.4, 10.3), inverses by ||I - A A^-1|| / (n ||A|| ||A^-1||
+// LU, Cholesky and triangular systems. Factors and solutions are checked by componentwise backward
+// errors |A - L U|_ij <= c n eps (|L| |U|)_ij and similar bounds (Higham, Accuracy and Stability of
+// Numerical Algorithms, 2nd edition, 8.2, 9.3, 9.4, 10.3), inverses by
+// I - A A^-1
+// / (n
+// A
+// A^-1
 // eps) (LAPACK Working Note 41, the ratio of DGET03, below 30).
 
 #include <algorithm>
@@ -116,14 +120,15 @@ void check_getri(RoutineTest& test, const Descriptor& routine) {
   }
 }
 
-// F^H F or F F^H
+// Returns F^H F or F F^H.
 Dense from_factor(char uplo, const Dense& f) {
   return uplo == 'U' ? op('C', f) * f : f * op('C', f);
 }
 
 Dense size_of_factor(char uplo, const Dense& f) { return from_factor(uplo, abs(f)); }
 
-// A positive definite matrix, and one whose fourth leading minor is not positive.
+// This function sets a positive definite matrix. The next one sets a matrix whose fourth leading
+// minor is not positive.
 void set_positive(RoutineTest& test, const Descriptor& routine, RoutineInput& in) {
   in.matrices["a"] = random_positive(test, routine.precision, in.dim("n"));
 }

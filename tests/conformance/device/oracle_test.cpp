@@ -1,4 +1,4 @@
-// Every row of the table, in every precision, on every device that computes, against its oracle.
+// Compares every row of the table, in every precision, on every computing device, with its oracle.
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ bool contains(const Names& names, std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// Rows without an oracle, and why.
+// A row without an oracle, and the reason.
 struct Exception {
   std::string_view base;
   std::string_view reason;
@@ -64,7 +64,7 @@ class OracleTest : public RoutineTest {
     }
     try {
       oracle.check(*this, routine);
-    } catch (const Abandoned&) {  // the failure is recorded; the other routines go on
+    } catch (const Abandoned&) {  // the failure is recorded; the other routines still run
     }
   }
 };
@@ -85,7 +85,7 @@ TEST_P(OracleTest, Pencils) { check(pencil_oracles()); }
 TEST_P(OracleTest, SchurForms) { check(schur_oracles()); }
 TEST_P(OracleTest, SingularValues) { check(singular_value_oracles()); }
 
-// Contents for operands of any call: what its routine makes of them is not asked.
+// Fills operands of any call with valid contents; the test does not check the results.
 RoutineInput filled(RoutineTest& test, const Descriptor& routine, RoutineInput in) {
   constexpr std::uint64_t kMost = 40;  // elements of a small call in any direction
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
@@ -100,8 +100,8 @@ RoutineInput filled(RoutineTest& test, const Descriptor& routine, RoutineInput i
   return in;
 }
 
-// Without right-hand sides the reference's gelss writes one, and its gelsd calls a routine that
-// refuses them: their rows must not let such calls through.
+// Without right-hand sides the reference's gelss still writes one, and its gelsd calls a routine
+// that refuses them: these rows must refuse such calls.
 constexpr std::string_view kNeedColumns[] = {"gelss", "gelsd"};
 
 bool is_legal(const Descriptor& routine, const RoutineInput& in) {
@@ -153,7 +153,7 @@ TEST_P(OracleTest, ALargeProductIsRight) {
       product(in, out.matrix("c"), op('T', in.matrices["a"]), in.matrices["b"], in.matrices["c"]));
 }
 
-// Others return at once, so their rows say that such calls are not theirs.
+// Other routines return at once for a negative increment, so their rows must refuse it.
 TEST_P(OracleTest, NegativeIncrementsAreRefusedOnlyByRoutinesThatKnowNone) {
   constexpr std::string_view kOnlyPositive[] = {"scal", "real_scal", "nrm2", "asum", "iamax"};
   for (const Descriptor& routine : routines::all()) {

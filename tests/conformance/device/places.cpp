@@ -9,7 +9,7 @@
 namespace ob::test {
 namespace {
 
-// A daemon in this process and a client's device that reaches it.
+// A daemon in this process, and a client's device that is connected to it.
 struct Reached {
   std::unique_ptr<InProcessDaemon> daemon;
   std::unique_ptr<client::RemoteDevice> device;

@@ -1,5 +1,5 @@
 #pragma once
-// A backend's devices in the places from which the suite uses them.
+// The places from which the suite uses a backend's devices.
 
 #include <functional>
 #include <memory>
@@ -11,18 +11,18 @@
 
 namespace ob::test {
 
-/// Makes a device with a cap of memory_bytes.
+/// Makes a device with a limit of memory_bytes.
 using MakeDevice = std::function<Result<std::unique_ptr<Device>>(std::uint64_t memory_bytes)>;
 
-/// In this process.
+/// Makes a factory of devices in this process.
 DeviceFactory here(const std::string& name, bool computes, const MakeDevice& make);
 
-/// In this process, and behind a daemon for each transport.
+/// Makes factories of devices in this process, and of remote ones for each transport.
 std::vector<DeviceFactory> everywhere(const std::string& name, bool computes,
                                       const MakeDevice& make);
 
-/// The processor's routines for the backend of an accelerator. All devices share one library,
-/// because opening it takes longer than most tests.
+/// Returns the processor's routines for the backend of an accelerator. All devices share one
+/// library, because opening it takes longer than most tests.
 std::shared_ptr<const HostRoutines> host_routines();
 
 }  // namespace ob::test

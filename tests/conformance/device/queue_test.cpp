@@ -1,4 +1,4 @@
-// Order within a queue, events between queues, and errors that stick.
+// Order within a queue, events between queues, and errors that last until they are reported.
 
 #include <algorithm>
 #include <atomic>
@@ -34,7 +34,7 @@ class QueueTest : public DeviceTest {
     return device().read(on, from, byte_region(contents.size()),
                          Layout::bytes(contents.data(), contents.size()));
   }
-  // Refused by every device: longer than its buffer.
+  // Every device refuses this write: it is longer than its buffer.
   Status bad_write(QueueId on, BufferId to, Bytes& contents) {
     return device().write(on, to, byte_region(contents.size(), std::uint64_t{1} << 40),
                           Layout::bytes(contents.data(), contents.size()));
@@ -64,7 +64,7 @@ class Mailbox {
 };
 
 TEST_P(QueueTest, CommandsHappenInOrder) {
-  // Large and small ones mixed: a device may run them on different threads.
+  // Large and small copies are mixed: a device may run them on different threads.
   const std::uint64_t sizes[] = {8, 3 * kMiB, 64, kMiB, 1};
   const BufferId a = allocate(4 * kMiB);
   const BufferId b = allocate(4 * kMiB);
@@ -85,7 +85,7 @@ TEST_P(QueueTest, CommandsHappenInOrder) {
 }
 
 TEST_P(QueueTest, ManySmallCommandsNeedNoSynchronize) {
-  constexpr std::size_t kCommands = 3000;  // more than any bound on what is in flight
+  constexpr std::size_t kCommands = 3000;  // more than any limit of commands in flight
   const BufferId buffer = allocate(kCommands);
   Bytes contents = random_bytes(kCommands);
   for (std::size_t i = 0; i < kCommands; ++i) {
@@ -159,7 +159,7 @@ TEST_P(QueueTest, AnErrorSticksAndNamesItsCommand) {
   EXPECT_FALSE(report.status.message().empty());
   EXPECT_EQ(report.failed_command, 2u);
   EXPECT_EQ(download(buffer, 64), first);
-  // Cleared, and counting on: 3 was skipped, 4 is fine, 5 fails.
+  // The error is cleared, and the numbers continue: 3 was skipped, 4 succeeds, 5 fails.
   ASSERT_TRUE(write(fresh, buffer, skipped).ok());
   (void)bad_write(fresh, buffer, skipped);
   (void)bad_write(fresh, buffer, skipped);
@@ -177,10 +177,10 @@ TEST_P(QueueTest, EventsHaveNumbersLikeOtherCommands) {
   const EventId done = event();
   const BufferId buffer = allocate(64);
   Bytes contents = random_bytes(64);
-  ASSERT_TRUE(device().wait(fresh, done).ok());  // for nothing
+  ASSERT_TRUE(device().wait(fresh, done).ok());  // an event without a record is reached
   ASSERT_TRUE(device().record(fresh, done).ok());
   ASSERT_TRUE(device().wait(fresh, done).ok());
-  ASSERT_TRUE(device().set_accuracy(fresh, Accuracy::strict).ok());  // no command
+  ASSERT_TRUE(device().set_accuracy(fresh, Accuracy::strict).ok());  // counts as no command
   if (!bad_write(fresh, buffer, contents).ok()) GTEST_SKIP() << "refused before it was submitted";
   EXPECT_EQ(device().synchronize(fresh).failed_command, 4U);
 }
@@ -289,8 +289,8 @@ TEST_P(QueueTest, ThreadsUseTheirOwnQueuesAtOnce) {
 }
 
 TEST_P(QueueTest, ADeviceGoesWhileCommandsAreUnderWay) {
-  // Host memory outlives the device here; the device must not touch it, or anything else, once it
-  // is gone.
+  // The host memory lives longer than the device here. After its end, the device must not access
+  // this memory or any other.
   auto made = GetParam().create(kMemoryBytes);
   ASSERT_TRUE(made.ok());
   Bytes contents = random_bytes(8 * kMiB);

@@ -1,7 +1,7 @@
-// Real-to-real transforms against their definitions (FFTW 3.3 manual, sections 4.8.2 to 4.8.5) in
-// long double, dimension by dimension. Tolerance as fft_test.cpp's; RODFT00 and REDFT00 are of
-// logical size 2 (n +- 1), and FFTW's algorithms for them lose up to sqrt(n) (manual,
-// section 4.8.3).
+// Compares real-to-real transforms with their definitions (FFTW 3.3 manual, sections 4.8.2 to
+// 4.8.5) in long double, dimension by dimension. The tolerance is that of fft_test.cpp. RODFT00 and
+// REDFT00 have the logical size 2 (n +- 1), and FFTW's algorithms for them lose up to sqrt(n)
+// (manual, section 4.8.3).
 
 #include <algorithm>
 #include <cmath>
@@ -35,13 +35,13 @@ long double imaginary_part_of_spectrum(const Line& x, std::size_t k) {
   return sum;
 }
 
-// Element k of the half-complex format r0 r1 ... r(n/2) i((n+1)/2-1) ... i1.
+// Returns element k of the half-complex format r0 r1 ... r(n/2) i((n+1)/2-1) ... i1.
 long double r2hc(const Line& x, std::size_t k) {
   return k <= x.size() / 2 ? real_part_of_spectrum(x, k)
                            : imaginary_part_of_spectrum(x, x.size() - k);
 }
 
-// The real signal whose spectrum is given in half-complex format, not normalised.
+// Returns the real signal of a spectrum in half-complex format, not normalised.
 long double hc2r(const Line& x, std::size_t k) {
   const std::size_t n = x.size();
   long double sum = 0;
@@ -61,7 +61,7 @@ long double dht(const Line& x, std::size_t k) {
   return real_part_of_spectrum(x, k) - imaginary_part_of_spectrum(x, k);
 }
 
-// sum of x_j f(pi (j + a)(k + b) / period), twice.
+// Returns twice the sum of x_j f(pi (j + a)(k + b) / period).
 template <class F>
 long double twice(const Line& x, std::size_t k, long double a, long double b, long double period,
                   F f) {
@@ -191,7 +191,7 @@ TEST_P(RealToRealTest, ImpossibleKindsAreRefused) {
   plan.kind = FftKind::r2r;
   plan.rank = 1;
   plan.n[0] = 1;
-  plan.real[0] = RealTransform::redft00;  // it has two ends
+  plan.real[0] = RealTransform::redft00;  // it needs two ends
   const auto made = device().make_plan(plan);
   const Status status = made.ok()
                             ? outcome(device().execute(queue(), *made, {allocate(Bytes(8)), 0}, {}))

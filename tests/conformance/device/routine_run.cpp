@@ -26,7 +26,7 @@ Stored stored_as(const Descriptor& routine, Kind kind) {
   return kind == Kind::character ? Stored::character : Stored::numbers;
 }
 
-// Numbers are elements of the routine, real numbers of its precision, or (dsdot) doubles.
+// Returns the precision of numbers: the routine's elements, real numbers of it, or double (dsdot).
 Precision number_precision(const Descriptor& routine, const Operand& operand) {
   if (operand.element_bytes == element_bytes(routine.precision)) return routine.precision;
   if (operand.element_bytes == real_bytes(routine.precision)) {
@@ -35,7 +35,7 @@ Precision number_precision(const Descriptor& routine, const Operand& operand) {
   return Precision::d;
 }
 
-// The alignment that devices require: the size of the real numbers or integers in the operand.
+// Returns the alignment that devices require: the size of the operand's real numbers or integers.
 std::uint64_t alignment(const Descriptor& routine, Kind kind) {
   if (kind == Kind::character) return 1;
   const bool numbers = kind == Kind::matrix || kind == Kind::vector || kind == Kind::strided;
@@ -57,13 +57,13 @@ struct RoutineTest::Placed {
   Precision precision;  // of numbers
   Operand operand;
   Region region;
-  bool backwards;  // a negative increment
+  bool backwards;  // true: a negative increment
   BufferId buffer;
   Bytes before;
 
   std::uint64_t rows() const { return kind == Kind::strided ? region.cols : region.rows; }
   std::uint64_t cols() const { return kind == Kind::strided ? region.rows : region.cols; }
-  // Where element (i, j) lies.
+  // Returns the place of element (i, j).
   std::uint64_t at(std::uint64_t i, std::uint64_t j) const {
     const std::uint64_t k = backwards ? rows() - 1 - i : i;
     const std::uint64_t elements = kind == Kind::strided ? k * region.ld : j * region.ld + i;
@@ -162,7 +162,7 @@ void RoutineTest::draw_strides(const Descriptor& routine, const RoutineInput& in
       }
       arguments[operand.argument].device.ld = ld;
     }
-    if (routine.legal(arguments, lds)) break;  // else scal and its like got a negative increment
+    if (routine.legal(arguments, lds)) break;  // otherwise an increment is illegal
   }
   for (const Operand& operand : operands.span()) {
     if (!has_ld(routine.kinds[operand.argument])) continue;
@@ -187,7 +187,7 @@ RoutineTest::Placed RoutineTest::place(const Descriptor& routine, const Operand&
                 .before = {}};
   placed.region.offset_bytes = alignment(routine, kind) * random(0, 10);
   constexpr std::uint64_t kGuardBytes =
-      300;  // in half of the cases, nothing behind it in the others
+      300;  // in half of the cases; otherwise nothing is behind the operand
   const std::uint64_t rest = random(0, 1) * kGuardBytes;
   placed.before = Bytes(
       std::max<std::uint64_t>(8, extent_bytes(placed.region) + placed.region.offset_bytes + rest),

@@ -1,5 +1,5 @@
 #pragma once
-// One routine call on a device, with every byte that it must not touch under watch.
+// Runs one routine call on a device, and checks every byte that it must not change.
 
 #include <map>
 #include <string>
@@ -14,16 +14,15 @@ namespace ob::test {
 
 using Real = long double;
 
-/// Values of a routine's arguments by name, its operands as dense matrices; vectors are columns, in
-/// the order of their elements whatever their increments. An operand that is read and not given
-/// here is poison.
+/// The values of a routine's arguments by name. Operands are dense matrices. Vectors are columns in
+/// the order of their elements, for any increment. An input operand that is not given is poison.
 struct RoutineInput {
   std::map<std::string, char, std::less<>> flags;
   std::map<std::string, std::int64_t, std::less<>> dims;
   std::map<std::string, Complex, std::less<>> scalars;
   std::map<std::string, Dense, std::less<>> matrices;
   std::map<std::string, std::vector<std::int64_t>, std::less<>> indices;
-  std::map<std::string, std::int64_t, std::less<>> increments;  ///< drawn if not given
+  std::map<std::string, std::int64_t, std::less<>> increments;  ///< random if not given
 
   std::uint64_t dim(std::string_view name) const {
     return static_cast<std::uint64_t>(dims.find(name)->second);
@@ -34,25 +33,25 @@ struct RoutineInput {
 
 struct RoutineOutput {
   Status status;
-  /// All operands that are numbers. Unreferenced elements are as they lie in memory.
+  /// All operands of numbers. Unreferenced elements have their values in memory.
   std::map<std::string, Dense, std::less<>> matrices;
-  /// Index vectors, and results that are integers.
+  /// Index vectors, and integer results.
   std::map<std::string, std::vector<std::int64_t>, std::less<>> indices;
   std::map<std::string, char, std::less<>> characters;
   std::int64_t info = 0;
-  std::string damage;  ///< which byte changed that must not; empty if none
-  std::string what;    ///< the call, for people
+  std::string damage;  ///< the changed byte that must not change; empty if none
+  std::string what;    ///< describes the call in messages
 
   const Dense& matrix(std::string_view name) const { return matrices.find(name)->second; }
   const std::vector<std::int64_t>& integers(std::string_view name) const {
     return indices.find(name)->second;
   }
-  /// An operand of one number.
+  /// Returns an operand of one number.
   Real real(std::string_view name) const { return matrix(name)(0, 0).real(); }
   std::vector<Real> reals(std::string_view name) const;
 };
 
-/// Thrown when a failure was recorded and the rest of a routine's checks would say no more.
+/// Thrown after a recorded failure, if the other checks of the routine have no further use.
 struct Abandoned {};
 
 class RoutineTest : public DeviceTest {
@@ -61,25 +60,24 @@ class RoutineTest : public DeviceTest {
   using DeviceTest::uniform;
 
   /// Puts each operand into a poisoned buffer, at a random offset, with random padding in its
-  /// columns or a random increment; writes only the elements the descriptor says are read; calls;
-  /// compares every other byte with what lay there.
+  /// columns or a random increment. Writes only the elements that the descriptor marks as read.
+  /// Calls the routine, and compares every other byte with its previous value.
   RoutineOutput run(const Descriptor& routine, const RoutineInput& input);
-  /// The same of a call that must work, leave the rest alone, and give this info.
+  /// Does the same, and requires success, this info, and no change of other bytes.
   RoutineOutput call(const Descriptor& routine, const RoutineInput& input, std::int64_t info = 0);
 
-  /// Records a failure of the latest call and throws Abandoned unless value <= limit (a NaN is
-  /// not).
+  /// Records a failure of the latest call and throws Abandoned unless value <= limit. A NaN fails.
   void at_most(Real value, Real limit, const std::string& what) const;
   void require(bool holds, const std::string& what) const;
 
-  /// All values of the routine's flags that it allows.
+  /// Returns all combinations of legal values of the routine's flags.
   static std::vector<RoutineInput> flag_combinations(const Descriptor& routine);
 
-  /// A matrix of random numbers between -1 and 1, exact in the routine's precision.
+  /// Returns a matrix of random numbers between -1 and 1, exact in the routine's precision.
   Dense random_matrix(Precision precision, std::uint64_t rows, std::uint64_t cols);
-  /// 0, 1, -1 or random.
+  /// Returns 0, 1, -1 or a random number.
   Complex random_scalar(Precision precision, std::uint64_t choice);
-  /// 1 to 4 in one of three cases, otherwise 5 to `largest`.
+  /// Returns 1 to 4 in one of three cases, otherwise 5 to `largest`.
   std::int64_t some_size(std::uint64_t largest = 30);
 
  protected:
@@ -96,7 +94,7 @@ class RoutineTest : public DeviceTest {
   std::string latest_;
 };
 
-/// All routines named `base` in all their precisions.
+/// Returns the routines named `base` in all their precisions.
 std::vector<const Descriptor*> routines_named(std::string_view base);
 
 }  // namespace ob::test

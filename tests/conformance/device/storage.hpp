@@ -1,23 +1,23 @@
 #pragma once
-// Band and packed storage of the BLAS, as its documentation lays them out.
+// Band and packed storage of the BLAS, as defined in its documentation.
 
 #include "conformance/device/dense.hpp"
 
 namespace ob::test {
 
-/// Where the elements of an n x n triangle, or of a band, lie in their storage.
+/// Maps the elements of an n x n triangle, or of a band, to their places in storage.
 class Storage {
  public:
-  /// a(i, j) at row ku + i - j of column j.
+  /// Stores a(i, j) in row ku + i - j of column j.
   static Storage band(std::uint64_t m, std::uint64_t n, std::uint64_t kl, std::uint64_t ku);
-  /// One side of a band of n x n: k diagonals above or below the main one.
+  /// Stores one side of an n x n band: k diagonals above or below the main one.
   static Storage half_band(char uplo, std::uint64_t n, std::uint64_t k);
-  /// The columns of a triangle one after the other.
+  /// Stores the columns of a triangle one after another.
   static Storage packed(char uplo, std::uint64_t n);
 
-  /// m x n with zeros where nothing is stored.
+  /// Returns an m x n matrix with zeros where nothing is stored.
   Dense unpack(const Dense& stored) const;
-  /// NaN where `stored` holds no element of the matrix.
+  /// Returns the storage, with NaN where it holds no element of the matrix.
   Dense pack(const Dense& full) const;
 
  private:
@@ -31,7 +31,7 @@ class Storage {
   std::uint64_t n_;
   std::uint64_t kl_;
   std::uint64_t ku_;
-  char packed_ = 0;  // uplo of a packed triangle
+  char packed_ = 0;  // uplo of a packed triangle; 0: a band
 };
 
 }  // namespace ob::test

@@ -1,5 +1,5 @@
-/* A BLAS of two functions, so that the program beside it has one on a machine without any. It
- * counts its calls. */
+/* A BLAS with two functions, for the program on a machine without another BLAS. It counts its
+ * calls. */
 
 int local_calls;
 
@@ -8,7 +8,7 @@ void ilaver_(int* major, int* minor, int* patch) {
   *minor = *patch = 0;
 }
 
-/* C := alpha A B + beta C only. */
+/* Computes only C := alpha A B + beta C. */
 void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
             const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
             const double* beta, double* c, const int* ldc) {

@@ -1,5 +1,5 @@
-// A client of the other byte order than its daemon: every operand of these calls must be swapped by
-// the word, on the way there and back. Oracles are computed here, naively, in double precision.
+// A client whose byte order differs from its daemon's: every operand of these calls must be swapped
+// by the word in both directions. Simple loops in double precision compute the reference results.
 //
 //   byte_order_client ADDRESS SEED
 
@@ -41,7 +41,7 @@ struct Real<std::complex<T>> {
   using Type = T;
 };
 
-// A tolerance far below what one swapped byte does, far above n * eps.
+// Returns a tolerance far below the effect of one swapped byte and far above n * eps.
 template <class T>
 constexpr double kTolerance = sizeof(typename Real<T>::Type) == 4 ? 1e-3 : 1e-9;
 
@@ -70,7 +70,7 @@ T narrow(Complex v) {
   }
 }
 
-// A column-major matrix with padding below each column; poisoned.
+// A column-major matrix with padding below each column. All bytes start as poison.
 template <class T>
 struct Matrix {
   std::int64_t rows;
@@ -190,7 +190,7 @@ bool Client::run(const std::string& name, const std::vector<Argument>& arguments
   return status.code() == wanted;
 }
 
-// Elements of every size there and back, in triangles, too.
+// Writes and reads elements of every size, also in triangles.
 void Client::memory_of_words() {
   for (const std::uint8_t word : {1, 2, 4, 8}) {
     const std::uint32_t element_bytes = word * (word > 2 ? 2 : 1);
@@ -244,7 +244,7 @@ void Client::multiply() {
   check(error < kTolerance<T> && c.padding_intact(), name, error);
 }
 
-// Elimination with row exchanges as the reference does it: the same pivots, one-based.
+// Computes the pivots of elimination with row exchanges like the reference: one-based.
 std::vector<std::int64_t> pivots_of(std::vector<Complex> a, std::int64_t n) {
   std::vector<std::int64_t> pivots;
   const auto at = [&](std::int64_t i, std::int64_t j) -> Complex& {
@@ -268,7 +268,7 @@ std::vector<std::int64_t> pivots_of(std::vector<Complex> a, std::int64_t n) {
 
 template <class T>
 void Client::solve() {
-  const std::int64_t n = 12;  // pivots of larger ones could depend on rounding in single precision
+  const std::int64_t n = 12;  // larger ones might round to other pivots in single precision
   const std::int64_t nrhs = 5;
   Matrix<T> a = filled<T>(n, n);
   Matrix<T> b = filled<T>(n, nrhs);
@@ -295,7 +295,7 @@ void Client::solve() {
   check(info == 0 && error < 100 * kTolerance<T> && b.padding_intact(), name, error);
   check(ipiv == pivots_of(dense, n), name + "'s pivots");
 
-  Matrix<T> singular = a_before;  // info says which column
+  Matrix<T> singular = a_before;  // info names the column
   for (std::int64_t i = 0; i < n; ++i) singular.at(i, 0) = T(0);
   info = -77;
   if (run(name,
@@ -304,7 +304,7 @@ void Client::solve() {
   }
 }
 
-// Only one triangle travels.
+// Only one triangle is sent.
 template <class T>
 void Client::factor_triangle() {
   const std::int64_t n = size(20, 60);
@@ -331,7 +331,8 @@ void Client::factor_triangle() {
         error);
 }
 
-// Real results of complex routines. Their sum is the trace, that of their squares the norm.
+// Tests real results of complex routines: their sum is the trace, the sum of their squares the
+// norm.
 template <class T>
 void Client::eigenvalues() {
   const std::int64_t n = size(20, 40);
@@ -361,7 +362,7 @@ void Client::eigenvalues() {
   check(info == 0 && error < 100 * kTolerance<T>, name, error);
 }
 
-// A function's value: an integer also where elements are as long as it.
+// Tests the value of a function, also an integer of the same size as the elements.
 template <class T>
 void Client::largest() {
   std::vector<T> x(50);

@@ -1,4 +1,4 @@
-/* A program that knows nothing of Outboard: one dgemm, checked, and who ran it. */
+/* A program that does not use Outboard: it checks one dgemm and prints who ran it. */
 
 #include <math.h>
 #include <stdio.h>
