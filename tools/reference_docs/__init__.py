@@ -1,2 +1,1 @@
 """Compares rows with the statements of the reference BLAS and LAPACK sources about arguments."""
-rows."""
