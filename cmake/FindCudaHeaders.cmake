@@ -1,7 +1,8 @@
-# Finds the headers of NVIDIA's CUDA libraries; the libraries themselves are opened at run time, and nothing is linked.
-# Looks in OUTBOARD_CUDA_INCLUDE, build/cuda/include of the checkout (tools/cuda_headers.py), CUDAToolkit_ROOT,
-# CUDA_HOME, /usr/local/cuda, and the packages `nvidia` of the Python that is used.
-#   OUTBOARD_CUDA          AUTO (if they are there), ON (an error if not), OFF
+# Finds the headers of NVIDIA's CUDA libraries. The libraries themselves are opened at run time, and
+# nothing is linked. Looks in OUTBOARD_CUDA_INCLUDE, build/cuda/include of the checkout
+# (tools/cuda_headers.py), CUDAToolkit_ROOT, CUDA_HOME, /usr/local/cuda, and the packages `nvidia`
+# of the configured Python.
+#   OUTBOARD_CUDA          AUTO (if they are found), ON (an error if not), OFF
 #   CudaHeaders_FOUND, CudaHeaders_INCLUDE_DIRS, CudaHeaders_VERSION ("13.0"), CudaHeaders_VERSION_MAJOR
 set(OUTBOARD_CUDA AUTO CACHE STRING "Build the cuda backend: AUTO (where the headers are), ON, OFF")
 set(OUTBOARD_CUDA_INCLUDE "" CACHE PATH "Folder with the headers of CUDA and its libraries")
@@ -48,7 +49,7 @@ foreach(folder IN LISTS CudaHeaders_candidates CudaHeaders_python)
   if(NOT CudaHeaders_absent)
     set(CudaHeaders_FOUND TRUE)
     set(CudaHeaders_INCLUDE_DIRS "${folder}")
-    # The toolkit has CUDA's C++ library in a folder of its own; some headers include from it.
+    # The toolkit has CUDA's C++ library in a separate folder; some headers include from it.
     if(EXISTS "${folder}/cccl")
       list(APPEND CudaHeaders_INCLUDE_DIRS "${folder}/cccl")
     endif()

@@ -1,5 +1,6 @@
-# Finds the headers of OpenCL, CLBlast and VkFFT; libraries are opened at run time, and nothing is linked.
-#   OUTBOARD_OPENCL          AUTO (if they are there), ON (an error if not), OFF
+# Finds the headers of OpenCL, CLBlast and VkFFT. Libraries are opened at run time, and nothing is
+# linked.
+#   OUTBOARD_OPENCL          AUTO (if they are found), ON (an error if not), OFF
 #   OUTBOARD_OPENCL_INCLUDE  a folder to look in first
 #   OpenClHeaders_FOUND, OpenClHeaders_INCLUDE_DIRS
 set(OUTBOARD_OPENCL AUTO CACHE STRING "Build the opencl backend: AUTO (where the headers are), ON, OFF")
@@ -23,7 +24,8 @@ foreach(header CL/cl.h clblast_c.h vkFFT.h)
   endif()
 endforeach()
 list(REMOVE_DUPLICATES OpenClHeaders_INCLUDE_DIRS)
-# The compiler looks there anyway, and the order of its own folders is its own.
+# The compiler searches this folder anyway. Naming it would change the order of the compiler's own
+# folders.
 list(REMOVE_ITEM OpenClHeaders_INCLUDE_DIRS /usr/include)
 
 set(OpenClHeaders_advice "the Debian packages opencl-headers, libclblast-dev and libvkfft-dev have them")

@@ -1,6 +1,7 @@
-# What is installed, as component "outboard": the drop-in library and the daemon, the coverage page
-# (docs/CMakeLists.txt), and the table of settings, which the Python package reads. `cmake --install`
-# puts them below its prefix; `pip install .` puts them into the Python package (pyproject.toml).
+# Installs the component "outboard": the drop-in library and the daemon, the coverage page
+# (docs/CMakeLists.txt), and the table of settings, which the Python package reads. `cmake
+# --install` puts them below its prefix; `pip install .` puts them into the Python package
+# (pyproject.toml).
 
 if(TARGET outboard_preload)
   install(TARGETS outboard_preload LIBRARY DESTINATION lib COMPONENT outboard)

@@ -22,33 +22,36 @@ if(OUTBOARD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_compile_options(-Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
-# A square root is an instruction then, and no call of libm, which the drop-in library must not load.
+# A square root then is an instruction and not a call of libm, which the drop-in library must not
+# load.
 add_compile_options(-fno-math-errno)
 if(OUTBOARD_SANITIZE)
   add_compile_options(-fsanitize=${OUTBOARD_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${OUTBOARD_SANITIZE})
 endif()
 
-# The Python of tests that use our command line: the launcher's environment has what it needs.
+# Tests that use our command line run with this Python: the launcher's environment has all packages.
 set(OUTBOARD_PYTHON ${Python3_EXECUTABLE})
 if(EXISTS ${CMAKE_SOURCE_DIR}/.venv/bin/python)
   set(OUTBOARD_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python)
 endif()
 
-# Emitted code lands here; nothing generated is committed.
+# Emitted code goes here; nothing generated is committed.
 set(OUTBOARD_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 
-# Most of the time of a file is its headers. Builds for users compile the files of a library in groups, which takes a
-# third of the time; builds for developers compile each file alone, so that a change compiles one file.
+# The headers take most of a file's compile time. Builds for users compile the files of a library in
+# groups, which takes a third of the time. Builds for developers compile each file alone, so that a
+# change compiles one file.
 set(unity OFF)
 if(CMAKE_BUILD_TYPE STREQUAL Release)
   set(unity ON)
 endif()
 option(OUTBOARD_UNITY "Compile the files of a library in groups" ${unity})
-# Large enough to save headers, small enough for all cores to have work.
+# Groups are large enough to share headers, and small enough to keep all cores busy.
 set(OUTBOARD_UNITY_FILES 24)
 
-# ob_add_library(<target> SOURCES <files...> [LINK <targets...>]): the static library of one src/ folder.
+# ob_add_library(<target> SOURCES <files...> [LINK <targets...>]): the static library of one src/
+# folder.
 function(ob_add_library target)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   add_library(${target} STATIC ${arg_SOURCES})
@@ -57,9 +60,9 @@ function(ob_add_library target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBOARD_UNITY} UNITY_BUILD_BATCH_SIZE ${OUTBOARD_UNITY_FILES})
 endfunction()
 
-# ob_test_program(<target>): settings that all GoogleTest programs share. Their code runs for a short time, so optimised
-# builds compile it at -O1; the headers of nearly every test are compiled once there, which is of no use to ccache
-# between checkouts and so not done in debug builds.
+# ob_test_program(<target>): settings that all GoogleTest programs share. Their code runs for a
+# short time, so optimised builds compile it at -O1, and precompile the headers of nearly every
+# test. ccache cannot share precompiled headers between checkouts, so debug builds do not use them.
 function(ob_test_program target)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${target} PRIVATE GTest::gtest Threads::Threads)
@@ -82,10 +85,11 @@ function(ob_test_program target)
   endif()
 endfunction()
 
-# ob_add_test(<folder.name> SOURCES <files...> [PROGRAM <program>] [LINK <targets...>] [LABELS <labels...>] [TIMEOUT <s>]):
-# a GoogleTest program, one ctest entry named like its place in tests/. Default label: unit.
-# With PROGRAM the tests become part of the program tests.<program>, which has those of several entries: link and
-# header time is spent once. A test that needs settings of its target stays in a program of its own.
+# ob_add_test(<folder.name> SOURCES <files...> [PROGRAM <program>] [LINK <targets...>] [LABELS
+# <labels...>] [TIMEOUT <s>]): adds a GoogleTest program with one ctest entry, named like its place
+# in tests/. Default label: unit. With PROGRAM the tests become part of the program tests.<program>,
+# which has the tests of several entries: this saves link and header time. A test that needs
+# settings of its own target stays in a program of its own.
 function(ob_add_test name)
   cmake_parse_arguments(arg "" "PROGRAM;TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT arg_LABELS)
@@ -113,8 +117,9 @@ function(ob_add_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# ob_add_skipping_test(<ctest name> <program> FILTER <gtest filter> [LABELS <labels...>] [TIMEOUT <s>] [ENVIRONMENT <...>]):
-# those cases of a program that has support/skipping_main.cpp, as a test that counts as skipped if none of them could run.
+# ob_add_skipping_test(<ctest name> <program> FILTER <gtest filter> [LABELS <labels...>] [TIMEOUT
+# <s>] [ENVIRONMENT <...>]): adds the filtered cases of a program that has
+# support/skipping_main.cpp. The test counts as skipped if no case could run.
 function(ob_add_skipping_test name program)
   cmake_parse_arguments(arg "" "FILTER;TIMEOUT" "LABELS;ENVIRONMENT" ${ARGN})
   if(NOT arg_LABELS)

@@ -1,6 +1,6 @@
-# Emitters as build steps. Output goes to OUTBOARD_GENERATED_DIR and is never committed.
+# Runs emitters as build steps. Their output goes to OUTBOARD_GENERATED_DIR and is never committed.
 
-# Sorted, as every emitter must see them: descriptors, thunks and entries are numbered in this order.
+# The list is sorted for every emitter: descriptors, thunks and entries are numbered in this order.
 file(GLOB OUTBOARD_TABLES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/routines/blas*.toml
      ${CMAKE_SOURCE_DIR}/routines/lapack*.toml)
 

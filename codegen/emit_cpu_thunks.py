@@ -17,9 +17,9 @@ _HEAD = """
 #include "routines/expression.hpp"
 #include "routines/thunk_support.hpp"
 
-// The library writes operands through pointers taken from Argument::host.data; scalars, flags and
-// dimensions are passed by address and left alone. Hidden lengths of CHARACTER arguments come last
-// (gfortran's rule), all 1. Names of rows are lower-case, so A never hides one.
+// The library writes operands through pointers taken from Argument::host.data. It does not change
+// scalars, flags and dimensions, which are passed by address. Hidden lengths of CHARACTER arguments
+// come last (gfortran's rule); all are 1. Names of rows are lower-case, so A never hides one.
 
 namespace ob::cpu {
 namespace {
@@ -119,7 +119,7 @@ def _body(routine: table.Routine, call: str) -> list[str]:
         return [f"{call};", "return true;"]
     lines = [f"const auto call = [&] {{ {call}; }};"]
     if any(w.query for w in routine.work):
-        lines.append("call();  // all lengths are -1: the routine says what it likes best")
+        lines.append("call();  // all lengths are -1: the routine returns its best lengths")
     allocated = " && ".join(f"{w.name}.allocate()" for w in routine.work)
     lines += [f"if (!({allocated})) return false;", "call();"]
     lines += [

@@ -27,15 +27,16 @@ _HEAD = """
 #include "interpose/gemm_batch.hpp"
 #include "interpose/lean_entry.hpp"
 
-// Fast path: too small to go out, so the original is jumped to with every register and stack slot
-// as it came, hidden lengths included. Aliases first make sure that the function behind the name is
-// the BLAS or LAPACK one; until then nothing is read, and X0..X7 keep the floating-point registers
-// of a function we know nothing about.
+// Fast path: a call too small to be remote jumps to the original. Every register and stack slot is
+// unchanged, also the hidden lengths. An alias first checks that the function behind the name is
+// the BLAS or LAPACK one. Until then it reads no argument, and X0..X7 keep the floating-point
+// registers, because the signature of that function is unknown.
 //
 // OB_LEAN_ENTRIES (x86-64, optimised; src/interpose/CMakeLists.txt): an entry declares only the
-// arguments that come in registers (and those it reads). Both ways out of it are jumps, so those on
-// the stack stay where they are; declared, compilers copy each of them to itself, which costs more
-// than all the rest. The slow path is one body for all entries (interpose/lean_entry.hpp).
+// arguments that come in registers (and those it reads). It ends with a jump on both paths, so
+// arguments on the stack stay where they are. If they were declared, compilers would copy each of
+// them to itself, which costs more than the rest of the entry. The slow path is one body for all
+// entries (interpose/lean_entry.hpp).
 
 using namespace ob;
 using namespace ob::interpose;

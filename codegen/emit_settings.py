@@ -21,8 +21,8 @@ namespace ob::interpose::setting_table {{
 
 struct Setting {{
   const char* variable;
-  const char* older_variable;  ///< read where `variable` is not set; empty: there is none
-  std::string_view complaint;  ///< follows "VARIABLE=VALUE " where the value is wrong
+  const char* older_variable;  ///< read if `variable` is not set; empty: there is none
+  std::string_view complaint;  ///< follows "VARIABLE=VALUE " if the value is wrong
 }};
 """
 

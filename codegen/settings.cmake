@@ -1,4 +1,4 @@
-# The header src/interpose reads its settings by, emitted from settings/settings.toml.
+# The header with the settings of src/interpose, emitted from settings/settings.toml.
 set(OUTBOARD_SETTING_TABLE ${OUTBOARD_GENERATED_DIR}/interpose/setting_table.hpp)
 add_custom_command(
   OUTPUT ${OUTBOARD_SETTING_TABLE}

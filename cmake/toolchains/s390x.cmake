@@ -1,4 +1,5 @@
-# Big-endian Linux with Debian's cross compiler (package g++-s390x-linux-gnu); programs run under qemu-user-static.
+# Big-endian Linux with Debian's cross compiler (package g++-s390x-linux-gnu); programs run under
+# qemu-user-static.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR s390x)
 set(CMAKE_C_COMPILER s390x-linux-gnu-gcc)

@@ -1,7 +1,8 @@
 include_guard()
 
-# ob_add_script_test(<name> <script> [ARGUMENTS ...] [LABELS ...] [TIMEOUT <s>]): a Python script on harness.py as a ctest entry. Its exit
-# status says that optional software is missing: then ctest skips it.
+# ob_add_script_test(<name> <script> [ARGUMENTS ...] [LABELS ...] [TIMEOUT <s>]): a Python script on
+# harness.py as a ctest entry. Its exit status says that optional software is missing: then ctest
+# skips it.
 function(ob_add_script_test name script)
   cmake_parse_arguments(arg "" "TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)

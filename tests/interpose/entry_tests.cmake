@@ -1,4 +1,5 @@
-# The tests of entries and of the search for originals. This folder's CMakeLists.txt includes this file.
+# The tests of entries and of the search for originals. This folder's CMakeLists.txt includes this
+# file.
 
 include(${CMAKE_SOURCE_DIR}/codegen/codegen.cmake)
 find_library(OUTBOARD_OPENBLAS NAMES libopenblas.so.0)
@@ -76,8 +77,8 @@ function(entry_program name)
   add_dependencies(${name} entry_standin)
 endfunction()
 
-# OpenBLAS 0.3.21 takes every processor with bfloat16 for a Cooperlake, and its scasum for these is wrong for 9 to 15 elements. The tests
-# check the entries, not these kernels.
+# OpenBLAS 0.3.21 takes every processor with bfloat16 for a Cooperlake, and its scasum for these is
+# wrong for 9 to 15 elements. The tests check the entries, not these kernels.
 set(entry_kernels "")
 if(EXISTS /proc/cpuinfo)
   file(STRINGS /proc/cpuinfo fma_processors REGEX "^flags.* avx2 ")
@@ -86,7 +87,8 @@ if(EXISTS /proc/cpuinfo)
   endif()
 endif()
 
-# entry_test(<ctest name> <program> [MODES ...] [ENVIRONMENT ...]): one ctest entry per mode of the stand-in.
+# entry_test(<ctest name> <program> [MODES ...] [ENVIRONMENT ...]): one ctest entry per mode of the
+# stand-in.
 function(entry_test name program)
   cmake_parse_arguments(arg "" "" "MODES;ENVIRONMENT" ${ARGN})
   if(NOT arg_MODES)

@@ -61,7 +61,8 @@ target_compile_definitions(interpose.fftw_random PRIVATE
   OB_RANDOM_SINGLE="$<TARGET_FILE:fftw_random_single>")
 add_dependencies(interpose.fftw_random fftw_standin fftw_random_double fftw_random_single)
 
-# LD_PRELOAD gives the programs a sanitized library. The programs leave plans to fftw_cleanup on purpose.
+# LD_PRELOAD gives the programs a sanitized library. The programs leave plans to fftw_cleanup on
+# purpose.
 if(OUTBOARD_SANITIZE MATCHES address)
   set_tests_properties(interpose.fftw_preload interpose.fftw_forms interpose.fftw_random PROPERTIES
     ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0")

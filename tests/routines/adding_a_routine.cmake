@@ -1,4 +1,5 @@
-# Tests the coverage page. Then follows docs/adding-a-routine.md: emits code from the tables with the row of that page.
+# Tests the coverage page. Then follows docs/adding-a-routine.md: emits code from the tables with
+# the row of that page.
 add_test(NAME routines.coverage
   COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/coverage_test.py)
 set_tests_properties(routines.coverage PROPERTIES LABELS unit TIMEOUT 300)
