@@ -60,9 +60,9 @@ function(ob_add_library target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBOARD_UNITY} UNITY_BUILD_BATCH_SIZE ${OUTBOARD_UNITY_FILES})
 endfunction()
 
-# ob_test_program(<target>): settings that all GoogleTest programs share. Their code runs for a
-# short time, so optimised builds compile it at -O1, and precompile the headers of nearly every
-# test. ccache cannot share precompiled headers between checkouts, so debug builds do not use them.
+# ob_test_program(<target>): settings that all GoogleTest programs share. Optimised builds
+# precompile the headers of nearly every test. ccache cannot share precompiled headers between
+# checkouts, so debug builds do not use them.
 function(ob_test_program target)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${target} PRIVATE GTest::gtest Threads::Threads)
@@ -70,7 +70,6 @@ function(ob_test_program target)
   if(NOT CMAKE_BUILD_TYPE STREQUAL Release)
     return()
   endif()
-  target_compile_options(${target} PRIVATE -O1)
   if(target STREQUAL ob_test_headers)
     target_precompile_headers(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/precompiled.hpp)
   else()

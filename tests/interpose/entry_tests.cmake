@@ -60,7 +60,6 @@ foreach(file IN LISTS call_files ITEMS list)
 endforeach()
 add_library(entry_calls STATIC ${call_sources})
 target_link_libraries(entry_calls PUBLIC ob_test_problems)
-target_compile_options(entry_calls PRIVATE -O1)  # thousands of small functions that are called a few times
 
 # entry_program(<name> SOURCES <files...> [LINK ...]): a test program that runs under the stand-in.
 function(entry_program name)
