@@ -29,10 +29,10 @@ from outboard.build import Build
 def command(
     json_file: Path | None, plot_file: Path | None, name: str, arguments: tuple[str, ...]
 ) -> None:
-    """Build and run the benchmark NAME, with its own ARGUMENTS; `list` shows what there is.
+    """Build and run the benchmark NAME, with its own ARGUMENTS. `list` shows all names.
 
     Every row of the JSON has bench, case, bytes, value, unit, ceiling, ceiling_name, ratio, min,
-    max and runs; the ratio is better when larger.
+    max and runs. A larger ratio is better.
 
     \b
     Examples:

@@ -17,8 +17,8 @@ from outboard.settings import Settings
 
 @click.command("demo")
 def command() -> None:
-    """Run a NumPy script and a C program with FFTW with every supported call sent to a daemon,
-    show the report, and compare with what they compute locally.
+    """Run a NumPy script and a C program with FFTW, and send every supported call to a daemon.
+    Show the report, and compare the results with local ones.
 
     \b
     Example:

@@ -46,8 +46,8 @@ def command(
 ) -> None:
     """Check this installation, the daemons, and whether COMMAND's calls are caught.
 
-    COMMAND is really run, for --seconds at most, without input and with its output thrown away;
-    nothing goes out meanwhile. The status is 0 if nothing is wrong, 1 if something is.
+    COMMAND runs for --seconds at most, without input. Its output is discarded, and its calls stay
+    local. The status is 0 if nothing is wrong, and 1 otherwise.
 
     \b
     Examples:

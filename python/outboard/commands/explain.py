@@ -46,9 +46,9 @@ def command(
 ) -> None:
     """Say where a call of ROUTINE with SIZES would run in mode auto, and why.
 
-    SIZES are 2000 (every dimension), m=2000,n=64,k=2000 (one that is left out is as large as the
+    SIZES are 2000 (every dimension), m=2000,n=64,k=2000 (a missing one is as large as the
     largest), 512x512 points of a transform, or 256*100 for a hundred transforms of 256 points.
-    Several make a table. Nothing is computed.
+    Several SIZES make a table. The routine does not run.
 
     \b
     Examples:

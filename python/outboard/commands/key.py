@@ -33,10 +33,10 @@ _days = click.option(
 
 @click.group("key")
 def command() -> None:
-    """Make the certificates with which a pool's daemons and clients know each other.
+    """Make the certificates by which a pool's daemons and clients recognize each other.
 
-    With a key a daemon may listen on any address; connections are TLS 1.3, and each side proves to
-    the other that it belongs to the pool.
+    With a key, a daemon may listen on any address. Connections use TLS 1.3, and each side proves
+    to the other that it belongs to the pool.
 
     \b
     Examples:
@@ -56,7 +56,8 @@ def init(folder: Path, name: str | None, days: int) -> None:
     """Make a pool in FOLDER, with a key for one daemon and one client.
 
     Copy pool.pem, daemon.pem and daemon.key to where daemons run, or make more members with
-    `outboard key add`. Keep pool.key: who has it can make members.
+    `outboard key add`. Keep pool.key in a safe place: anybody who has it can make
+    members.
     """
     from outboard import keys
 
@@ -77,7 +78,7 @@ def init(folder: Path, name: str | None, days: int) -> None:
 @click.option("--to", required=True, type=_FOLDER, help="Folder for the new member's key.")
 @_days
 def add(role: str, name: str, pool: Path, to: Path, days: int) -> None:
-    """Make a key for another client or daemon of the pool; the daemon's log shows its NAME."""
+    """Make a key for another client or daemon of the pool. The daemon's log shows its NAME."""
     from outboard import keys
 
     root = keys.read_pool(pool)
@@ -93,7 +94,7 @@ def add(role: str, name: str, pool: Path, to: Path, days: int) -> None:
 @command.command("show")
 @click.argument("folder", type=_FOLDER)
 def show(folder: Path) -> None:
-    """Show whose key is in FOLDER, and until when it is valid."""
+    """Show the owner of the key in FOLDER, and the end of its validity."""
     from cryptography.x509.oid import NameOID
 
     from outboard import keys

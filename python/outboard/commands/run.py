@@ -47,8 +47,8 @@ def command(
     """Run COMMAND with its BLAS, LAPACK and FFTW calls on an accelerator daemon.
 
     Without --server (or OUTBOARD_SERVER) an embedded daemon serves the command on this machine,
-    through shared memory. The exit status is COMMAND's, 128 + N after signal N; 125 if Outboard
-    itself fails, 126 or 127 if COMMAND cannot be started.
+    through shared memory. The exit status is that of COMMAND, or 128 + N after signal N. It is
+    125 if Outboard itself fails, and 126 or 127 if COMMAND cannot be started.
 
     \b
     Examples:

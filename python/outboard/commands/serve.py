@@ -94,8 +94,8 @@ MAX_STREAMS = settings_table.row("streams").max
 def command(context: click.Context, /, **given: Any) -> None:
     """Run the accelerator daemon, outboardd, in the foreground.
 
-    It prints `listening on ADDRESS` when it is ready; SIGTERM lets calls in flight finish, then
-    it ends with status 0, or with 3 if clients had to be cut off from a device at work.
+    It prints `listening on ADDRESS` when it is ready. After SIGTERM it lets calls in flight finish
+    and ends with status 0, or with 3 if it had to cut off clients from a device at work.
 
     \b
     Examples:

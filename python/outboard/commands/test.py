@@ -22,8 +22,8 @@ from outboard import paths
 def command(labels: tuple[str, ...], everything: bool, fast: bool) -> None:
     """Build everything, then run the checks of the sources, the C++ tests and the Python tests.
 
-    The last line counts what passed, failed and was skipped; the status is 0 only if nothing
-    failed.
+    The last line gives the numbers of passed, failed and skipped tests. The status is 0 only if
+    nothing failed.
 
     \b
     Examples:

@@ -70,9 +70,9 @@ class _Options:
 def command(**given: Any) -> None:
     """Measure the link to each daemon, its device, and the local library.
 
-    The measurements are kept in profiles, by which mode auto decides from the first call on. With
-    COMMAND, the libraries that COMMAND uses are measured: it runs for some seconds to find them.
-    Without a daemon only the local library is measured.
+    Profiles keep the measurements, and mode auto decides by them from the first call on. With
+    COMMAND, the libraries that COMMAND uses are measured. It runs for some seconds to find them.
+    Without a daemon, only the local library is measured.
 
     \b
     Examples:
