@@ -50,7 +50,7 @@ class How:
 
     programs: Path  # the folder of the compiled programs
     preload: Path
-    folder: Path  # for results that go from one process to another
+    folder: Path  # holds results that go from one process to another
     seed: int
     rounds: int
     seconds: float  # the time of the rounds; there are at least seven

@@ -23,7 +23,7 @@ _TICKS = tuple(1 << power for power in range(12, 30, 4))
 @dataclass(frozen=True)
 class _Dot:
     bytes: int
-    ratio: float  # of the time to that of the better side
+    ratio: float  # the time over that of the better side
     winner: str
     device: str
 

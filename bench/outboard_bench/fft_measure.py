@@ -27,7 +27,7 @@ class Result:
     rounds: list[float] = field(default_factory=list)  # their medians
     first_stages: Stages = field(default_factory=Stages)
     round_stages: list[Stages] = field(default_factory=list)
-    distance: float = 0.0  # of the first results from the local ones
+    distance: float = 0.0  # distance of the first results from the local ones
 
     @property
     def median(self) -> float:
@@ -43,7 +43,7 @@ class How:
     """The options that are the same for all problems."""
 
     program: Path
-    folder: Path  # for results that go from one process to another
+    folder: Path  # holds results that go from one process to another
     planner: str = "estimate"
     seed: int = 1
     rounds: int = 5

@@ -25,10 +25,10 @@ class Measured:
     """The times of one problem [ms]."""
 
     problem: Problem
-    # by name; the first place is native
+    # times by name; the first place is native
     places: dict[str, list[float]] = field(default_factory=dict)
     first: dict[str, float] = field(default_factory=dict)  # including planning and connecting
-    direct: dict[str, list[float]] = field(default_factory=dict)  # by the names in _DIRECT
+    direct: dict[str, list[float]] = field(default_factory=dict)  # times by the names in _DIRECT
     distance: float = 0.0  # the distance of the worst place, over the allowed one
 
     def median(self, place: str) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from outboard_bench.gpu_problems import Call, Problem
 
-MEMORY_BYTES_PER_S = 4.3e12  # of the device's memory, in copies
+MEMORY_BYTES_PER_S = 4.3e12  # rate of copies in the device's memory
 PCIE_BYTES_PER_S = 55e9  # PCIe 5 x16, page-locked memory, each way
 COPY_BYTES_PER_S = 10e9  # memcpy by one core, with cold caches
 DGEMM_FLOPS = 59e12  # 0.88 of the peak of 67
 SGEMM_FLOPS = 54e12
-FACTORISATION = 0.65  # times the rate of the product
+FACTORISATION = 0.65  # rate of a factorisation over that of the product
 _POINT_BYTES = 16
 # points of a transform; a larger one passes through memory three times
 _TWO_PASSES_POINTS = 1 << 24

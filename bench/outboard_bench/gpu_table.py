@@ -9,7 +9,7 @@ from outboard_bench import gpu_model
 from outboard_bench.gpu_measure import Measured
 from outboard_bench.rows import Row, console
 
-_S = 1e3  # in ms
+_S = 1e3  # a second in ms
 DIRECT = "the library on the device, page-locked copies"
 
 

@@ -148,7 +148,7 @@ class Load:
     """Plain TCP streams at the same time, and the stretches of time in which they are counted."""
 
     windows: int
-    seconds: float  # of each window
+    seconds: float  # length of each window
     streams: int = 1
 
 

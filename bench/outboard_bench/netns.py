@@ -82,7 +82,7 @@ class Hosts(abc.ABC):
 
     def __enter__(self) -> Self:
         require_root()
-        atexit.register(self.remove)  # for a Ctrl-C between here and the body of the `with`
+        atexit.register(self.remove)  # covers a Ctrl-C between here and the body of the `with`
         try:
             with _uninterrupted():
                 remove_leftovers()

@@ -135,7 +135,8 @@ def rows_of(problem: Factorization, ways: Sequence[Way]) -> list[rows.Row]:
     better = min(relay, ring, key=lambda way: way.median)
     took = f"auto ({auto.taken}" + (f" of {auto.devices})" if auto.devices > 1 else ")")
     found.append(_row(problem, took, auto.ms, better.median, better.name))
-    gains = [one / other for one, other in zip(relay.ms, ring.ms, strict=True)]  # of each turn
+    # the gain of each turn
+    gains = [one / other for one, other in zip(relay.ms, ring.ms, strict=True)]
     assert relay.predicted_ms is not None and ring.predicted_ms is not None
     predicted = relay.predicted_ms / ring.predicted_ms
     found.append(_row(problem, "relay / ring", gains, predicted, "step model", "times"))

@@ -89,8 +89,8 @@ class Way:
 
     name: str  # relay, ring, auto; alone
     ms: list[float] = field(default_factory=list)
-    devices: int = 1  # that worked on each of these calls
-    bytes_between: int = 0  # from daemon to daemon, of each call
+    devices: int = 1  # number of devices that worked on each of these calls
+    bytes_between: int = 0  # bytes of each call from daemon to daemon
     predicted_ms: float | None = None
 
     @property
@@ -113,7 +113,7 @@ class Running:
     folder: Path
     client: Wrap
     servers: Sequence[str]
-    gbit_per_s: float  # of a plain TCP stream
+    gbit_per_s: float  # rate of a plain TCP stream
 
 
 @contextlib.contextmanager

@@ -83,5 +83,5 @@ def _cannot_start(program: str, error: OSError) -> OutboardError:
     why = os.strerror(error.errno) if error.errno else str(error)
     return OutboardError(
         f"cannot start '{program}' ({why}); check its name and PATH",
-        exit_code=127 if missing else 126,  # as in POSIX shells
+        exit_code=127 if missing else 126,  # the same as in POSIX shells
     )

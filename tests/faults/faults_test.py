@@ -172,9 +172,9 @@ def cuts(suite: Suite) -> None:
         body = functools.partial(cut, suite, routine, to_server, limit, kill, in_call, streams)
         suite.check(name, body)
 
-    for limit in (1, 31, 60):  # in the hello
+    for limit in (1, 31, 60):  # bytes of the hello
         check("dgemm", True, limit, in_call=False)
-    for limit in (20, 32, 100, 150):  # in the welcome
+    for limit in (20, 32, 100, 150):  # bytes of the welcome
         check("dgemm", False, limit, in_call=False)
     check("fftw", True, 60, in_call=False)
     for routine in ("dgemm", "dgesv", "dpotrf", "fftw"):
@@ -182,10 +182,10 @@ def cuts(suite: Suite) -> None:
         for most in (5_000, 1_000_000):
             check(routine, True, suite.random.randint(1, most), in_call=True)
             check(routine, False, suite.random.randint(1, most), in_call=True)
-    # in the hello, then in the messages by which further streams join
+    # bytes of the hello, then of the messages by which further streams join
     for limit in (60, 100, 180, 230):
         check("dgemm", True, limit, in_call=False, streams=3)
-    # in the welcome, then in the messages that grant and join further streams
+    # bytes of the welcome, then of the messages that grant and join further streams
     for limit in (150, 230, 260):
         check("dgemm", False, limit, in_call=False, streams=3)
     for to_server in (True, False):

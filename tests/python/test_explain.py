@@ -198,7 +198,7 @@ def test_sizes_make_a_table_and_json(outboard: Outboard, fake_native: Environmen
 def test_errors_are_those_of_the_library(
     outboard: Outboard, fake_native: Environment, tmp_path: Path
 ) -> None:
-    result = outboard("explain", "dgemm", "100", environment=fake_native)  # with an empty library
+    result = outboard("explain", "dgemm", "100", environment=fake_native)  # an empty library
     assert result.returncode == 1
     assert "explains nothing (it is older than this command)" in result.stderr
     environment = pretended.install(fake_native)

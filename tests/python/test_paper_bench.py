@@ -187,7 +187,7 @@ def test_planning_ahead_by_hand() -> None:
     measured = [row("tcp planned ahead", 15.0), row("tcp planned late", 20.0)]
     assert values(paper_points.reduction(measured, "")) == {("tcp", "1 MiB", "%"): 25}
     (point,) = paper_points.reduction(measured, "")
-    assert (point.low, point.high) == (-50, 62.5)  # from 30 and 7.5 ms
+    assert (point.low, point.high) == (-50, 62.5)  # computed from 30 and 7.5 ms
 
 
 def test_products_stand_beside_the_one_that_is_not_pipelined() -> None:

@@ -112,7 +112,7 @@ def test_each_host_of_a_star_has_a_link_of_its_own() -> None:
     with Star(9000, 2) as star:
         star.limit(0.5, 80 << 10)
         one, other = star.hosts
-        # to a host from the client, and from the other host
+        # one way to a host from the client, and one from the other host
         for source, sink in ((star.client, one), (one, other), (other, star.client)):
             (rate,) = stream(on(source), on(sink), star.address(sink), Load(1, 0.2))
             assert 0 < rate < 1  # without a limit the rate would be far higher

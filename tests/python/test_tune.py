@@ -221,7 +221,7 @@ def test_nothing_stays_behind(
                 assert process.poll() is None
                 time.sleep(0.05)
                 measuring = children(process.pid)
-            time.sleep(1.0)  # until the long call runs
+            time.sleep(1.0)  # waits for the start of the long call
             process.send_signal(number)
             process.wait(20)
         finally:

@@ -11,8 +11,8 @@ from types import CodeType
 import table
 
 Values = dict[str, int | str]
-_FLAG_COMBINATIONS = 48  # of those that a row has, chosen at random if there are more
-_SIZES = 4  # for each combination of flags, and more if there are few
+_FLAG_COMBINATIONS = 48  # number of a row's combinations, chosen at random if there are more
+_SIZES = 4  # number for each combination of flags; it is larger if there are few
 _CALLS = 32  # the least number of calls in all
 _ATTEMPTS = 200  # tries to find sizes that the row calls legal
 _LARGEST = 11  # large enough that all of a routine's sizes can differ

@@ -31,8 +31,8 @@ class SourceError(Exception):
 class Documented:
     """The documentation of one argument."""
 
-    name: str  # in lower case, like all names here
-    direction: str  # in, out, in,out
+    name: str  # the name in lower case, like all names here
+    direction: str  # one of: in; out; in,out
     text: str  # the whole text, in one line
 
     @property

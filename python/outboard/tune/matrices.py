@@ -116,7 +116,7 @@ class Family:
     """Routines that differ only in precision."""
 
     build: Build
-    flop: float  # times n^3, for real elements
+    flop: float  # factor of n^3, for real elements
     matrices: int  # number of n x n matrices; a matrix that is restored counts twice
 
 

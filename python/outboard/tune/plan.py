@@ -17,7 +17,7 @@ class Size:
 
     label: str  # "n = 500"
     flop: float  # an estimate, from which the growth of the time is predicted
-    bytes: float  # of all operands
+    bytes: float  # size of all operands
     n: int
 
 
@@ -71,7 +71,7 @@ class _Seen:
     """The times of the previous size."""
 
     size: Size
-    best_s: float  # of its calls
+    best_s: float  # shortest time of its calls
     whole_s: float  # including the time to make operands and plans
 
     def expected_s(self, next_size: Size) -> float:

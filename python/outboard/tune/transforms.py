@@ -27,7 +27,7 @@ class Kind:
     signed: bool  # takes a direction
     inputs: int  # real numbers per point
     outputs: int
-    flop: float  # times points x log2(points)
+    flop: float  # factor of points x log2(points)
 
 
 KINDS = {

@@ -33,7 +33,7 @@ ALARM = re.compile(
 # threshold of 50 with NB = 32), and the testers set the block size of the program's library only.
 # Wrong results differ by orders of magnitude, or everywhere.
 MARGIN = 2.0
-MOST_MARGINAL = 3  # in one run of a tester, which makes thousands of tests
+MOST_MARGINAL = 3  # the limit for one run of a tester, which makes thousands of tests
 
 
 @dataclasses.dataclass
@@ -45,7 +45,7 @@ class Record:
     failed: int = 0
     run: int = 0
     threshold: float = 0.0
-    ratios: dict[str, float] = dataclasses.field(default_factory=dict)  # of failed tests
+    ratios: dict[str, float] = dataclasses.field(default_factory=dict)  # ratios of failed tests
     lines: list[str] = dataclasses.field(default_factory=list)  # all other lines
 
     @property
