@@ -1,6 +1,6 @@
 #pragma once
-// Keeps freed device buffers for the next call: no allocation command, no first touch, on the data
-// path.
+// Keeps freed device buffers for the next call, so that the data path needs no allocation command
+// and no first touch of fresh memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,10 +23,11 @@ class BufferCache {
   /// Units: bytes. Larger totals evict the least recently freed buffers, in put() and trim().
   void set_capacity(std::uint64_t capacity_bytes) noexcept { capacity_bytes_ = capacity_bytes; }
 
-  /// The size to allocate for a request: at most 25 % more, so that near sizes share buffers.
+  /// Returns the size to allocate for a request: at most 25 % more, so that near sizes share
+  /// buffers.
   static std::uint64_t size_class(std::uint64_t size_bytes) noexcept;
 
-  /// A cached buffer of exactly this class, if there is one.
+  /// Returns a cached buffer of exactly this class, if there is one.
   std::optional<BufferId> take(std::uint64_t class_bytes) noexcept;
   /// Caches the buffer; returns the buffers that are evicted for it (maybe the buffer itself).
   std::vector<BufferId> put(BufferId buffer, std::uint64_t class_bytes);

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using transport::Clock;
 
-// Answers to receives that nobody has waited for; more than a daemon lets a connection ask for.
+// The limit of answers to receives that nobody waits for yet. A daemon grants a connection fewer.
 constexpr std::size_t kMaxReceived = 1 << 14;
 
 }  // namespace
@@ -39,7 +39,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& address,
   const unsigned most = transport::StripedStream::kMaxStreams;
   const auto extra = static_cast<std::uint8_t>(striped ? std::min(config.streams, most) - 1 : 0);
   Status status = connection->shake_hands(extra, config.device);
-  const bool understood = status.code() != Code::protocol_error;  // an older daemon does not
+  const bool understood = status.code() != Code::protocol_error;  // older daemons do not
   if (!status.ok() && (!striped || understood)) return status;
   if (status.ok() && striped) status = add_streams(connection->new_stream(), extra);
   if (status.ok()) return connection;
@@ -127,8 +127,8 @@ Status Connection::check_words(const Region& region) const {
                 "the region's word_bytes is 0 (" + address_ + " has the other byte order)");
 }
 
-// Waits for the stream. A silent daemon is sent a ping, and the connection is closed if the daemon
-// stays silent. Silence counts from the ping on: before it, nothing may have been due.
+// Waits for the stream. Sends a ping to a silent daemon, and closes the connection if the daemon
+// stays silent. The time of silence starts at the ping: before it, the daemon may owe nothing.
 Status Connection::wait_for_bytes(bool want_send) {
   const auto wake = Clock::now() + milliseconds(timeouts_.ping_after_ms);
   Status status = stream_->wait(true, want_send, wake);
@@ -142,7 +142,7 @@ Status Connection::wait_for_bytes(bool want_send) {
                                                std::to_string(timeouts_.dead_after_ms) +
                                                " ms (stopped, overloaded or cut off)");
   }
-  if (want_send) return {};  // the unsent bytes already ask the daemon
+  if (want_send) return {};  // the unsent bytes already prompt the daemon
   return send_ping();
 }
 
@@ -204,7 +204,7 @@ Status Connection::handle(const session::Message& message) {
     case wire::Opcode::mailbox: return take_reply(message, mailbox_);
     case wire::Opcode::peer: return take_reply(message, peer_);
     case wire::Opcode::received: return handle_received(message);
-    case wire::Opcode::pong:  // number 0 comes unasked, while the daemon holds a payload back
+    case wire::Opcode::pong:  // number 0 is unasked: the daemon delays a payload
       pong_sequence_ = std::max(pong_sequence_, header.sequence);
       return {};
     case wire::Opcode::failed: {
@@ -222,8 +222,7 @@ Status Connection::handle_done(const session::Message& message) {
   return {};
 }
 
-// Any number of answers may come before the first is waited for, but only to receives that were
-// sent.
+// Any number of answers may arrive before the first wait, but only to receives that were sent.
 Status Connection::handle_received(const session::Message& message) {
   const std::uint64_t sequence = message.header.sequence;
   if (sequence > sequence_ || received_.size() > kMaxReceived) return unexpected(message);

@@ -1,6 +1,6 @@
 #pragma once
-// One connection to a daemon: handshake, numbered commands out, replies in. Driven by the thread
-// that uses it: whenever it must wait it receives, so full duplex needs no second thread.
+// One connection to a daemon: its handshake, numbered commands, and the replies. The thread that
+// uses it also receives whenever it waits, so full duplex needs no second thread.
 
 #include <cstdint>
 #include <functional>
@@ -80,14 +80,14 @@ class Connection final : private session::SendWaiter {
   Result<wire::Location> wait_location(std::uint64_t sequence);
   Result<wire::Mailbox> wait_mailbox(std::uint64_t sequence);
   Result<wire::Outcome> wait_peer(std::uint64_t sequence);
-  /// Waits for the answer to a receive, or until `give_up`, which is asked about every second,
-  /// returns true.   Errors: unavailable if `give_up` ended the wait
+  /// Waits for the answer to a receive. `give_up` is called about every second; true ends the wait.
+  /// Errors: unavailable if `give_up` ended the wait
   Result<wire::Outcome> wait_received(std::uint64_t sequence, const std::function<bool()>& give_up);
-  /// Round trip of a ping [ns].
+  /// Returns the round trip of a ping [ns].
   Result<std::uint64_t> ping();
 
  private:
-  // The last reply of one sort; a connection waits for one at a time.
+  // The last reply of one kind; a connection waits for one at a time.
   template <class Message>
   struct Reply {
     std::uint64_t sequence = 0;
@@ -100,7 +100,7 @@ class Connection final : private session::SendWaiter {
   Status shake_hands(std::uint8_t extra_streams, std::uint32_t device);
   Status wait_to_send() override;
   Status wait_for_bytes(bool want_send);
-  /// Handles everything that has arrived; true if anything had.
+  /// Handles all messages that have arrived; returns true if there was any.
   Result<bool> receive();
   Status handle(const session::Message& message);
   Status handle_done(const session::Message& message);
@@ -111,7 +111,7 @@ class Connection final : private session::SendWaiter {
   Result<Message> wait_for_reply(std::uint64_t sequence, const Reply<Message>& reply);
   Status check_words(const Region& region) const;
   Status take_credit(QueueId queue);
-  /// Receives until `arrived` says so.
+  /// Receives until `arrived` returns true.
   template <class Predicate>
   Status receive_until(Predicate arrived);
   void note_credits(QueueId queue, std::uint32_t credits);
@@ -123,7 +123,7 @@ class Connection final : private session::SendWaiter {
   session::MessageReceiver receiver_;
   session::MessageSender sender_;
   wire::Welcome welcome_;
-  bool other_byte_order_ = false;  // the daemon's element data
+  bool other_byte_order_ = false;  // of the daemon's element data
   std::uint64_t sequence_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> used_credits_;  // by queue
   ExpectedData expected_;
@@ -132,10 +132,10 @@ class Connection final : private session::SendWaiter {
   Reply<wire::Mailbox> mailbox_;
   Reply<wire::Outcome> peer_;
   std::unordered_map<std::uint64_t, wire::Outcome> received_;  // not waited for yet
-  // pings are numbered apart: they may be sent between two commands
+  // pings have their own numbers: they may be sent between two commands
   std::uint64_t ping_sequence_ = 0;
   std::uint64_t pong_sequence_ = 0;
-  // when the daemon was first asked for a sign of life that has not come
+  // the time of the first ping that is still unanswered
   std::optional<transport::Clock::time_point> asked_;
 };
 

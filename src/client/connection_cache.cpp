@@ -128,7 +128,7 @@ std::uint32_t ConnectionCache::devices_of(std::size_t server) const noexcept {
   return servers_[server].devices;
 }
 
-// A server that cannot be connected to is set aside. `full` says that there are too many
+// Sets aside a server that cannot be connected to. `full` reports that there are too many
 // connections.
 Result<AcquiredDevice> ConnectionCache::idle_or_new(std::size_t server, std::uint32_t device,
                                                     bool& full) {
@@ -152,7 +152,7 @@ std::vector<AcquiredDevice> ConnectionCache::acquire_others(const AcquiredDevice
                                                             std::size_t count) {
   std::vector<AcquiredDevice> found;
   const std::size_t servers = config_.servers.size();
-  std::vector<std::uint32_t> next(servers, 0);  // the device to try there
+  std::vector<std::uint32_t> next(servers, 0);  // the device to try on each server
   std::size_t server = first.server();
   for (std::size_t idle_turns = 0; found.size() < count && idle_turns < servers; ++idle_turns) {
     server = (server + 1) % servers;

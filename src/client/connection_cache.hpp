@@ -1,6 +1,6 @@
 #pragma once
-// The connections of one process: the thread that makes a call acquires a whole connection, and the
-// next call uses it again.
+// The connections of one process. The thread that makes a call acquires a whole connection, and the
+// next call uses the connection again.
 
 #include <atomic>
 #include <cstdint>
@@ -45,8 +45,8 @@ class AcquiredDevice {
   void count_against_server() noexcept { counts_against_server_ = true; }
   /// The number of the connection, never used again; plans of another connection are unknown here.
   std::uint64_t connection_id() const noexcept { return connection_id_; }
-  /// Empty on a new connection; the next user of the connection finds what is put here. Its
-  /// destructor must not use the device.
+  /// Empty on a new connection. Later users of the connection find the object that is stored here.
+  /// Its destructor must not use the device.
   std::unique_ptr<Attachment>& attachment() noexcept { return attachment_; }
 
  private:
@@ -80,29 +80,30 @@ class ConnectionCache {
   ConnectionCache(const ConnectionCache&) = delete;
   ConnectionCache& operator=(const ConnectionCache&) = delete;
 
-  /// An idle connection to the first server that is not set aside, or a new one.
+  /// Returns an idle connection to the first server that is not set aside, or a new one.
   /// Errors: unavailable if there is no server, none answers, or all connections are busy.
   Result<AcquiredDevice> acquire();
 
-  /// Connections to `count` more devices, idle ones or new ones, all different and none that of
-  /// `first`. Returns fewer if there are fewer devices or servers do not answer. Servers take
-  /// turns, since the devices of one server share its link.
+  /// Returns connections to `count` more devices, idle or new ones, all different from each other
+  /// and from `first`. Returns fewer if there are fewer devices or servers do not answer. Servers
+  /// take turns, since the devices of one server share its link.
   std::vector<AcquiredDevice> acquire_others(const AcquiredDevice& first, std::size_t count);
-  /// An idle connection to `server`, if there is one; nothing is connected.
+  /// Returns an idle connection to `server`, if there is one; makes no new connection.
   std::optional<AcquiredDevice> acquire_idle(std::size_t server) { return take_idle(server); }
 
-  /// Does for a broken device that its user keeps what returning it would do: sets the server aside
-  /// if the failure counts against it, and drops the server's idle connections.
+  /// Reports the failure of a device that its user keeps. Like the return of a broken device, this
+  /// sets the server aside if the failure counts against it, and drops the server's idle
+  /// connections.
   void report_failure(const AcquiredDevice& broken) noexcept;
 
-  /// The server that acquire() would use now.
+  /// Returns the server that acquire() would use now.
   std::optional<std::size_t> preferred() const noexcept;
   /// True if acquire() would probably succeed without waiting for a dead server.
   bool usable() const noexcept { return preferred().has_value(); }
   const std::vector<std::string>& servers() const noexcept { return config_.servers; }
-  /// Measured when the first connection to a server was made; zeros before.
+  /// Returns the measurement of the first connection to a server; zeros before it.
   Link link(std::size_t server) const;
-  /// The description of the device that the daemon sent when the first connection was made.
+  /// Returns the description of the device that the daemon sent over the first connection.
   DeviceInfo device_info(std::size_t server) const;
 
  private:

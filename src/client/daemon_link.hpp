@@ -18,12 +18,12 @@ class DaemonLink {
 
   Connection& connection() noexcept { return *connection_; }
 
-  /// True once an error made the connection useless, for good.
+  /// True once an error made the connection permanently useless.
   bool broken() const noexcept { return broken_; }
   void abandon() noexcept { broken_ = true; }
   /// Errors: connection_lost if the link is broken
   Status usable() const;
-  /// Returns `status`, and marks the link as broken if that is what it says.
+  /// Returns `status`. Marks the link as broken if the status means this.
   Status note(Status status) noexcept;
 
   /// Sends a command and returns its sequence; notes failures.
@@ -38,11 +38,11 @@ class DaemonLink {
   /// Sends the commands that are buffered.
   Status flush();
 
-  /// A number for a new buffer, queue, plan or peer; never returned twice.
+  /// Returns a number for a new buffer, queue, plan or peer, never twice the same.
   std::uint64_t next_id() noexcept { return next_id_++; }
 
-  /// Bytes of the device's memory that the session should hold between calls at most, as the daemon
-  /// said last.
+  /// Returns the daemon's latest limit for the device memory that the session should hold between
+  /// calls [bytes].
   std::uint64_t keep_bytes() const noexcept { return keep_bytes_; }
   void set_keep_bytes(std::uint64_t bytes) noexcept { keep_bytes_ = bytes; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The data messages that a connection waits for, and where their payloads go.
+// The data messages that a connection waits for, and the places of their payloads.
 
 #include <cstdint>
 #include <deque>
@@ -22,7 +22,7 @@ class ExpectedData {
     std::uint64_t sequence;
     QueueId queue;
     Layout destination;
-    std::uint32_t swapped_word_bytes;  ///< 1: the payload lands as it is
+    std::uint32_t swapped_word_bytes;  ///< 1: the payload is not swapped
   };
 
   /// Expects the answer to a command that is sent next.
@@ -34,11 +34,11 @@ class ExpectedData {
   Result<QueueId> take(const session::Message& message, std::uint32_t& credits);
   /// True if a payload is arriving.
   bool receiving() const noexcept { return cursor_.has_value(); }
-  /// Receives what has arrived of the payload; true if any byte had.   @pre receiving()
+  /// Receives the bytes of the payload that have arrived; true if there was any.   @pre receiving()
   Result<bool> receive(session::MessageReceiver& receiver);
 
-  /// Puts the first failure of the queue's reads since its last outcome into `outcome`, unless the
-  /// outcome has an own failure: a read may fail alone, on its way here.
+  /// Copies the first failure of the queue's reads since its last outcome into `outcome`, unless
+  /// the outcome has its own failure: a read may fail alone, on its way here.
   void add_failure(QueueId queue, wire::Outcome& outcome);
 
  private:

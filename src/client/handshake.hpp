@@ -19,7 +19,7 @@ struct NewStream {
   transport::Deadline deadline;
 };
 
-/// Says hello and waits for the welcome.
+/// Sends hello and waits for the welcome.
 /// Errors: the daemon's refusal; version_mismatch (names both versions); protocol_error;
 /// deadline_exceeded
 Result<wire::Welcome> shake_hands(const NewStream& with, std::uint8_t extra_streams,

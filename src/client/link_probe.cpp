@@ -8,12 +8,12 @@
 namespace ob::client {
 namespace {
 
-// The sizes that are sent and fetched, in steps of four.
+// The sizes of the measured transfers, in steps of four.
 struct Plan {
   std::uint64_t least_bytes;
-  std::uint64_t most_bytes;  // large enough to leave the socket buffers behind
+  std::uint64_t most_bytes;  // larger than the socket buffers
   int rounds;
-  double long_round_s;  // larger ones are left out then
+  double long_round_s;  // a longer round ends the measurement
 };
 constexpr Plan kQuick{64 << 10, 4 << 20, 3, 10e-3};
 constexpr Plan kThorough{4 << 10, 64 << 20, 5, 0.5};
@@ -50,7 +50,8 @@ Status measure_round(const Ends& ends, std::uint64_t size_bytes, double& to_s, d
   return {};
 }
 
-// From small transfers up, as long as they are quick: a slow link must not hold the program up.
+// Starts with small transfers and stops when they take long: the program must not wait for a slow
+// link.
 Status measure_transfers(RemoteDevice& device, QueueId queue, BufferId buffer, const Plan& plan,
                          Link& link) {
   const std::unique_ptr<std::byte[]> host(new (std::nothrow) std::byte[plan.most_bytes]);
@@ -60,14 +61,14 @@ Status measure_transfers(RemoteDevice& device, QueueId queue, BufferId buffer, c
     double to_s = 1e30;
     double from_s = 1e30;
     const auto start = transport::Clock::now();
-    for (int i = 0; i < plan.rounds; ++i) {  // the best: the first touches the memory
+    for (int i = 0; i < plan.rounds; ++i) {  // the best round counts: the first touches memory
       OB_RETURN_IF_ERROR(measure_round({device, queue, buffer, host.get()}, size, to_s, from_s));
       if (seconds_since(start) > kMaxLongRounds * plan.long_round_s) break;
     }
     const auto bytes = static_cast<double>(size);
     link.to_bytes_per_s = bytes / to_s;
     link.from_bytes_per_s = bytes / from_s;
-    // Not the whole round trip: that of the ping was another one.
+    // The ping measured the round trip separately. At least a tenth of the transfer time remains.
     link.to.add(bytes, std::max(to_s - link.round_trip_s, 0.1 * to_s));
     link.from.add(bytes, std::max(from_s - link.round_trip_s, 0.1 * from_s));
     if (to_s + from_s > plan.long_round_s) break;
@@ -88,8 +89,8 @@ Result<Link> measure_link(RemoteDevice& device, QueueId queue, Thoroughness how)
     }
     link.round_trip_s = std::min(link.round_trip_s, static_cast<double>(*ns) * 1e-9);
   }
-  // A small or crowded device is measured with the memory that it has, or its link stays unknown:
-  // calls may still fit.
+  // A device with little memory is measured with small transfers. Without memory for them its link
+  // stays unknown: calls may still fit.
   Plan plan = how == Thoroughness::thorough ? kThorough : kQuick;
   plan.most_bytes = std::min(plan.most_bytes, device.info().memory_bytes / 4);
   if (plan.most_bytes < plan.least_bytes) return link;

@@ -1,5 +1,5 @@
 #pragma once
-// Measures a fresh connection.
+// Measures a new connection.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@ enum class Thoroughness : std::uint8_t {
   thorough,  ///< from 4 KiB to 64 MiB, some seconds at most
 };
 
-/// Round trip by ping; times by size, sending and fetching, once the buffer is touched.
+/// Measures the round trip by a ping, and the times of both directions by size in touched memory.
 /// Cost: host and device memory of the largest size   Errors: those of the device
 Result<Link> measure_link(RemoteDevice& device, QueueId queue, Thoroughness how);
 

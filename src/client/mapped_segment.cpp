@@ -10,7 +10,7 @@
 namespace ob::client {
 namespace {
 
-constexpr std::chrono::seconds kDescriptorTimeout{5};  // it comes right behind its location
+constexpr std::chrono::seconds kDescriptorTimeout{5};  // it directly follows its location
 
 // A file that shrinks would kill this process, so it must be sealed.
 bool holds_buffer(int file, const wire::Location& location, std::uint64_t buffer_bytes) {

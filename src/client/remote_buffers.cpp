@@ -14,7 +14,7 @@ using wire::Opcode;
 // One client keeps at most a quarter of the device's memory in freed buffers.
 constexpr std::uint64_t kCacheShare = 4;
 
-// Buffers above this part of the device's memory are allocated as asked, not by size classes.
+// Buffers above this part of the device's memory get their exact size, not a size class.
 constexpr std::uint64_t kLargeShare = 16;
 
 }  // namespace
@@ -33,8 +33,8 @@ RemoteBuffers::RemoteBuffers(DaemonLink& link, RemoteQueues& queues, bool mapped
 
 Result<BufferId> RemoteBuffers::allocate(std::uint64_t size_bytes) {
   OB_RETURN_IF_ERROR(link_.usable());
-  // Rounding up wastes a quarter at most; of large buffers that would be much, and near the
-  // device's size all.
+  // Rounding up wastes at most a quarter. For large buffers this is much memory, and near the size
+  // of the device the allocation would fail.
   const bool large = size_bytes > device_bytes_ / kLargeShare;
   const std::uint64_t class_bytes = large ? size_bytes : BufferCache::size_class(size_bytes);
   if (const auto cached = cache_.take(class_bytes)) {
@@ -69,7 +69,7 @@ Result<BufferId> RemoteBuffers::allocate_new(std::uint64_t class_bytes, std::uin
   return id;
 }
 
-// Asks where the buffer lies and maps the segment the daemon sends.
+// Asks for the place of the buffer, and maps the segment that the daemon sends.
 Status RemoteBuffers::map(BufferId id, Buffer& buffer) {
   OB_ASSIGN_OR_RETURN(const std::uint64_t asked,
                       link_.command(Opcode::locate, {}, wire::Locate{id}));
@@ -88,7 +88,7 @@ Status RemoteBuffers::free(BufferId id) {
   const auto at = buffers_.find(id);
   if (at == buffers_.end() || at->second.freed)
     return Status(Code::invalid_argument, "unknown buffer");
-  if (link_.broken()) return {};  // it went with the connection
+  if (link_.broken()) return {};  // the connection's end has freed it
   OB_RETURN_IF_ERROR(finish_pending_reads(at->second));
   if (!at->second.confirmed) return release(id);
   at->second.freed = true;
@@ -132,17 +132,17 @@ Result<RemoteBuffers::Buffer*> RemoteBuffers::find(BufferId id, const Region& re
 Result<std::uint64_t> RemoteBuffers::submit(Opcode opcode, QueueId queue,
                                             std::span<const std::byte> body,
                                             std::span<const BufferId> uses) {
-  // a pending read still needs the contents that the command may change
+  // a pending read needs the contents that the command may change
   for (const BufferId used : uses) {
     const auto at = buffers_.find(used);
     if (at != buffers_.end()) OB_RETURN_IF_ERROR(finish_pending_reads(at->second));
   }
   OB_ASSIGN_OR_RETURN(const bool healthy, queues_.enter(queue));
-  if (!healthy && opcode != Opcode::record) return 0;  // record marks its event all the same
+  if (!healthy && opcode != Opcode::record) return 0;  // record still marks its event
   OB_ASSIGN_OR_RETURN(const std::uint64_t sent, link_.command(opcode, queue, body));
   for (const BufferId used : uses) {
     const auto at = buffers_.find(used);
-    if (at != buffers_.end()) note_use(at->second, queue, sent);  // else the daemon refuses it
+    if (at != buffers_.end()) note_use(at->second, queue, sent);  // otherwise the daemon refuses it
   }
   return sent;
 }
@@ -259,7 +259,7 @@ void RemoteBuffers::finish_reads(QueueId queue, bool succeeded) {
 
 // --- after a wait --------------------------------------------------------------------------------
 
-// Allocation is one-way: a buffer is known to exist once a command that uses it has succeeded.
+// Allocation has no reply: a buffer is known to exist once a command that uses it has succeeded.
 // @pre the uses since `from` are not forgotten yet
 void RemoteBuffers::confirm(QueueId queue, std::uint64_t from) {
   std::erase_if(unconfirmed_, [&](const BufferId id) {
@@ -272,7 +272,7 @@ void RemoteBuffers::confirm(QueueId queue, std::uint64_t from) {
   });
 }
 
-// Frees cached buffers beyond what the daemon wants the session to keep.
+// Frees cached buffers beyond the daemon's limit for the session.
 Status RemoteBuffers::limit_cache() {
   if (link_.keep_bytes() == keep_bytes_) return {};
   keep_bytes_ = link_.keep_bytes();

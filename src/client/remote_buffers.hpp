@@ -1,6 +1,6 @@
 #pragma once
-// The buffers of a remote device: which there are, which commands use them, and the copies into and
-// out of buffers that are mapped.
+// The buffers of a remote device: the commands that use them, and the copies into and out of mapped
+// buffers.
 
 #include <cstdint>
 #include <span>
@@ -17,12 +17,12 @@ namespace ob::client {
 /// Threads: one at a time.
 class RemoteBuffers final : private QueuePassListener {
  public:
-  /// @param mapped buffers are mapped into this process; else their data travels in messages
+  /// @param mapped true: buffers are mapped into this process; false: messages carry their data
   RemoteBuffers(DaemonLink& link, RemoteQueues& queues, bool mapped);
 
   Result<BufferId> allocate(std::uint64_t size_bytes);
   Status free(BufferId buffer);
-  /// nullptr if the buffer is not mapped.
+  /// Returns nullptr if the buffer is not mapped.
   std::byte* host_view(BufferId buffer) noexcept;
   /// Errors: invalid_argument if the buffer does not exist, or the region is not in it
   Status check(BufferId buffer, const Region& region) { return find(buffer, region).status(); }
@@ -56,15 +56,15 @@ class RemoteBuffers final : private QueuePassListener {
     std::uint64_t sequence = 0;
   };
   struct Buffer {
-    std::uint64_t size_bytes = 0;   // the class, what the daemon allocated
-    std::uint64_t asked_bytes = 0;  // what the user may touch
-    MappedSegment segment;          // over shared memory
-    std::vector<Use> uses;          // last of each queue; some may be over
+    std::uint64_t size_bytes = 0;   // the size class, which the daemon allocated
+    std::uint64_t asked_bytes = 0;  // the size that the user may access
+    MappedSegment segment;          // used with shared memory
+    std::vector<Use> uses;          // the last use of each queue; may have ended
     std::size_t pending_reads = 0;
     bool confirmed = false;  // known to exist on the daemon
     bool freed = false;      // in the cache
   };
-  struct PendingCopy {  // out of a mapped buffer, once the queue has passed
+  struct PendingCopy {  // a copy out of a mapped buffer, after the queue's commands
     QueueId queue;
     BufferId buffer;
     Region region;
@@ -92,7 +92,7 @@ class RemoteBuffers final : private QueuePassListener {
   std::vector<PendingCopy> pending_copies_;
   std::vector<BufferId> unconfirmed_;
   BufferCache cache_;
-  std::uint64_t keep_bytes_;  // that the cache is limited by
+  std::uint64_t keep_bytes_;  // the limit of the cache
 };
 
 }  // namespace ob::client

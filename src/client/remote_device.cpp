@@ -45,7 +45,7 @@ RemoteDevice::RemoteDevice(std::unique_ptr<Connection> connection)
 
 RemoteDevice::~RemoteDevice() {
   if (!broken() && link_.command(Opcode::goodbye, {}).ok()) {
-    (void)link_.flush();  // the daemon frees everything either way
+    (void)link_.flush();  // the daemon frees everything in any case
   }
 }
 
@@ -92,7 +92,7 @@ Status RemoteDevice::copy(QueueId queue, BufferId source, const Region& from, Bu
                          {source, destination});
 }
 
-// The daemon checks against the size class; only this side knows the size that the user asked for.
+// The daemon checks against the size class. Only this side knows the size that the user asked for.
 // The daemon refuses illegal calls.
 Status RemoteDevice::check_operands(const Descriptor& routine, const Argument* arguments) {
   std::int64_t lds[kMaxArguments] = {};
@@ -100,7 +100,7 @@ Status RemoteDevice::check_operands(const Descriptor& routine, const Argument* a
     if (routine.kinds[i] == Kind::matrix) lds[i] = arguments[i].device.ld;
   }
   if (!routine.legal(arguments, lds)) return {};
-  const Operands operands = routine.operands(arguments);  // a temporary would be gone in the loop
+  const Operands operands = routine.operands(arguments);  // a temporary would end before the loop
   for (const Operand& operand : operands.span()) {
     const DeviceOperand& device = arguments[operand.argument].device;
     const bool matrix = routine.kinds[operand.argument] == Kind::matrix;

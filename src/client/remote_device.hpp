@@ -1,7 +1,7 @@
 #pragma once
-// A device behind a connection. Over TCP element data travels in write and data messages; on the
-// same machine the daemon's buffers are mapped and the caller's data is copied once, straight into
-// and out of them.
+// A device behind a connection. Over TCP, write and data messages carry the elements. On the same
+// machine the daemon's buffers are mapped, and the caller's data is copied once, directly between
+// them and the caller's memory.
 
 #include <cstdint>
 #include <functional>
@@ -18,9 +18,9 @@
 
 namespace ob::client {
 
-/// Threads: one at a time (a connection is acquired whole). Blocking calls wait for the daemon as
-/// long as Timeouts says; after connection_lost, protocol_error or deadline_exceeded the device is
-/// broken for good.
+/// Threads: one at a time (a caller acquires a whole connection). Blocking calls wait for the
+/// daemon for the times in Timeouts. After connection_lost, protocol_error or deadline_exceeded the
+/// device stays broken.
 class RemoteDevice final : public Device {
  public:
   static Result<std::unique_ptr<RemoteDevice>> open(const std::string& address,
@@ -29,12 +29,12 @@ class RemoteDevice final : public Device {
 
   /// True once an error made the connection useless.
   bool broken() const noexcept { return link_.broken(); }
-  /// Makes the connection useless: for callers that cannot say which commands are still running.
+  /// Makes the connection useless, for callers that do not know which commands are still running.
   void abandon() noexcept { link_.abandon(); }
   Connection& connection() noexcept { return link_.connection(); }
 
   const DeviceInfo& info() const noexcept override { return info_; }
-  /// The account is ignored: the daemon knows whose work it is.
+  /// Ignores the account: the daemon knows the client.
   Result<QueueId> create_queue(const Account& account = {}) override;
   Status destroy_queue(QueueId queue) override;
   Status set_accuracy(QueueId queue, Accuracy accuracy) override;
@@ -59,23 +59,23 @@ class RemoteDevice final : public Device {
   Status record(QueueId queue, EventId event) override;
   Status wait(QueueId queue, EventId event) override;
   QueueReport synchronize(QueueId queue) override;
-  /// Answers are taken when the thread waits, so this waits too.
+  /// Waits for the queue: answers are received only while the thread waits.
   Status on_reached(QueueId queue, bool clear,
                     std::function<void(const QueueReport&)> done) override;
 
-  /// Sends the commands that are buffered, so that the daemon begins with them.
+  /// Sends the buffered commands, so that the daemon starts them.
   Status flush() { return link_.flush(); }
-  /// make_plan(), remembering the plans of this connection (bounded: the least recently used plan
-  /// is destroyed).
+  /// Makes a plan, or returns one that this connection remembers. There is a limit: the least
+  /// recently used plan is destroyed.
   Result<PlanId> plan_for(const FftPlan& plan) { return plans_.remembered(plan); }
-  /// Forgets and destroys remembered plans, after one of them failed.
+  /// Destroys all remembered plans after one of them failed.
   Status drop_cached_plans() { return plans_.drop_remembered(); }
   /// True if freed buffers still take the device's memory.
   bool has_cached_buffers() const noexcept { return buffers_.has_cached(); }
-  /// Bytes of the device's memory that the daemon wants this session to hold between calls at most,
-  /// as it said last: half of it is for freed buffers and plans, the other for the user's copies.
-  /// The daemon does not enforce it, but a session that holds more is the first to be closed when
-  /// memory is short.
+  /// Returns the daemon's latest limit for the device memory that this session should hold between
+  /// calls [bytes]. Half of it is for freed buffers and plans, the other half for the user's
+  /// copies. The daemon does not enforce it, but closes a session that holds more first when memory
+  /// is short.
   std::uint64_t keep_bytes() const noexcept { return link_.keep_bytes(); }
   /// Frees cached buffers on the daemon (after it ran out of memory).
   Status drop_cached_buffers() { return buffers_.drop_cached(); }

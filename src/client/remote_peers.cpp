@@ -10,11 +10,11 @@ namespace {
 
 using wire::Opcode;
 
-// Mailboxes that were connected to, or could not be.
+// The limit of remembered mailboxes, with and without a connection.
 constexpr std::size_t kMaxPeers = 64;
 
 // A daemon that cannot be reached cannot be reached with another access key either. A wrong access
-// key may just be an old one.
+// key may only be an old one.
 bool cannot_be_reached(const Result<PeerId>& peer) {
   return !peer.ok() && peer.status().code() != Code::invalid_argument;
 }
@@ -58,7 +58,7 @@ Status RemotePeers::send(QueueId queue, PeerId peer, PeerMessageId peer_message,
   OB_RETURN_IF_ERROR(buffers_.check(buffer, region));
   OB_RETURN_IF_ERROR(buffers_.submit(Opcode::send, queue,
                                      wire::Send{peer, peer_message, buffer, region}, {buffer}));
-  return link_.note(link_.connection().flush());  // others may wait for the message
+  return link_.note(link_.connection().flush());  // another device may wait for the message
 }
 
 Status RemotePeers::receive(QueueId queue, PeerMessageId peer_message, BufferId buffer,
@@ -69,9 +69,9 @@ Status RemotePeers::receive(QueueId queue, PeerMessageId peer_message, BufferId 
   const std::array<BufferId, 1> uses{buffer};
   OB_ASSIGN_OR_RETURN(const std::uint64_t sent,
                       buffers_.submit(Opcode::receive, queue, body.bytes(), uses));
-  if (sent == 0) return queues_.failure(queue);  // there would be no answer
+  if (sent == 0) return queues_.failure(queue);  // the daemon would not answer
   posted_receives_[peer_message] = sent;
-  return link_.note(link_.connection().flush());  // the sender may be waiting
+  return link_.note(link_.connection().flush());  // the sender may wait
 }
 
 Status RemotePeers::await(PeerMessageId peer_message, const std::function<bool()>& give_up) {
@@ -96,7 +96,7 @@ Status RemotePeers::leave() {
   OB_RETURN_IF_ERROR(link_.usable());
   OB_RETURN_IF_ERROR(link_.command(Opcode::close_mailbox, {}).status());
   mailbox_.reset();
-  // The daemon has answered each of them, or is about to: closing ends every receive.
+  // The daemon has answered each receive, or will soon: closing ends every receive.
   for (const auto& [peer_message, sequence] : posted_receives_) {
     const auto answer = link_.connection().wait_received(sequence, [] { return false; });
     if (!answer.ok()) return link_.note(answer.status());

@@ -1,5 +1,5 @@
 #pragma once
-// Transfers from device to device: this process only says which region goes where.
+// Transfers from device to device. This process only sends the commands.
 
 #include <cstdint>
 #include <functional>

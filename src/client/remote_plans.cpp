@@ -9,13 +9,13 @@ namespace {
 
 using wire::Opcode;
 
-// A program's working set of plans; making one again costs the daemon milliseconds at most.
+// The number of remembered plans. A daemon makes a plan again within milliseconds.
 constexpr std::size_t kMaxRemembered = 128;
-// This many plans stay even if the daemon wants less memory to be kept: without them a program of a
-// few transforms plans in every call.
+// This many plans stay even if the daemon wants less memory to be kept: without them a program with
+// a few transforms would plan in every call.
 constexpr std::size_t kMinRemembered = 8;
-// A plan takes about 30 KiB of the daemon's host (FFTW, 240 x 240), more for large data: the size
-// of the data stands for it, but not less than this.
+// A plan takes about 30 KiB of the daemon's host memory (FFTW, 240 x 240), and more for large data.
+// The estimate is the size of the data, but at least this.
 constexpr std::uint64_t kMinPlanBytes = 128 << 10;
 
 std::uint64_t counted_bytes(const FftPlan& plan) {

@@ -1,5 +1,5 @@
 #pragma once
-// The FFT plans of a remote device, and which of them are remembered for later calls.
+// The FFT plans of a remote device, and a cache of plans for later calls.
 
 #include <cstdint>
 #include <deque>
@@ -23,10 +23,10 @@ class RemotePlans {
 
   Result<PlanId> make(const FftPlan& plan);
   Status destroy(PlanId plan);
-  /// The sizes of the plan's arrays; nullptr if the plan does not exist.
+  /// Returns the sizes of the plan's arrays; nullptr if the plan does not exist.
   const Sizes* sizes(PlanId plan) const;
 
-  /// As make(), but returns a remembered plan if there is one. The least recently used plans are
+  /// Returns a remembered plan, or makes one like make(). The least recently used plans are
   /// destroyed when there are too many.
   Result<PlanId> remembered(const FftPlan& plan);
   Status drop_remembered();

@@ -25,7 +25,7 @@ Result<QueueId> RemoteQueues::create() {
 
 Status RemoteQueues::destroy(QueueId queue) {
   if (queues_.count(queue) == 0) return unknown_queue(queue);
-  (void)synchronize(queue);  // nobody is left who wants to know of its failure
+  (void)synchronize(queue);  // the queue's failure is of no further interest
   OB_RETURN_IF_ERROR(link_.usable());
   queues_.erase(queue);
   return link_.command(Opcode::destroy_queue, queue).status();
@@ -55,9 +55,9 @@ bool RemoteQueues::is_over(QueueId queue, std::uint64_t sequence) const {
 
 // --- waiting -------------------------------------------------------------------------------------
 
-// The number, counted from 1, of the queue's command that has this sequence; 0 if none has.
+// Returns the number, from 1, of the queue's command with this sequence; 0 if there is none.
 std::uint64_t RemoteQueues::Queue::number_of(std::uint64_t sequence) const {
-  // Commands that sent nothing bear the sequence of the one that follows them.
+  // A command that sent nothing has the sequence of the next command.
   const auto after = std::upper_bound(sequences.begin(), sequences.end(), sequence);
   if (sequence == 0 || after == sequences.begin() || *std::prev(after) != sequence) return 0;
   return passed + static_cast<std::uint64_t>(after - sequences.begin());

@@ -1,6 +1,5 @@
 #pragma once
-// The queues and events of a remote device, and the commands of each queue that nobody has waited
-// for yet.
+// The queues and events of a remote device, and the commands of each queue since the last wait.
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +22,7 @@ struct QueuePass {
   bool successful = false;  ///< no command of the queue has failed since its last report
 };
 
-/// Hears about every wait for a queue.
+/// Gets a call after every wait for a queue.
 class QueuePassListener {
  public:
   virtual ~QueuePassListener() = default;
@@ -43,10 +42,10 @@ class RemoteQueues {
   Status destroy(QueueId queue);
   Status set_accuracy(QueueId queue, Accuracy accuracy);
 
-  /// Counts one command, which is sent next. Returns false if the command is to be skipped: an
-  /// earlier one failed, and the daemon cleared the queue when this side heard of it.
+  /// Counts one command, which is sent next. Returns false if the command must be skipped: an
+  /// earlier one failed, and the daemon cleared the queue when this side learned of it.
   Result<bool> enter(QueueId queue);
-  /// The failure for which enter() returns false.   @pre the queue exists
+  /// Returns the failure for which enter() returns false.   @pre the queue exists
   const Status& failure(QueueId queue) const { return queues_.at(queue).report.status; }
   /// True if the command is known to be over, or its queue is gone.
   bool is_over(QueueId queue, std::uint64_t sequence) const;
@@ -64,11 +63,11 @@ class RemoteQueues {
 
  private:
   struct Queue {
-    std::uint64_t reached = 0;               // last sequence known to be done
-    std::uint64_t passed = 0;                // commands before those below
+    std::uint64_t reached = 0;               // the last sequence known to be done
+    std::uint64_t passed = 0;                // number of commands before those below
     std::vector<std::uint64_t> sequences;    // of the commands since the last pass()
-    QueueReport report;                      // what synchronize() has not reported yet
-    Accuracy accuracy = Accuracy::standard;  // as the daemon was told
+    QueueReport report;                      // results that synchronize() has not returned yet
+    Accuracy accuracy = Accuracy::standard;  // the mode that the daemon has
     std::uint64_t number_of(std::uint64_t sequence) const;
   };
 
@@ -77,7 +76,7 @@ class RemoteQueues {
   DaemonLink& link_;
   QueuePassListener* listener_ = nullptr;
   std::unordered_map<QueueId, Queue> queues_;
-  // The session remembers event numbers for good, so they are used again.
+  // The session keeps event numbers forever, so they are used again.
   std::unordered_set<EventId> events_;
   std::vector<EventId> spare_events_;
   std::uint64_t next_event_ = 1;

@@ -7,7 +7,7 @@
 
 namespace ob::client {
 
-/// The protocol error of a message that answers nothing the client asked for.
+/// Returns the protocol error for a message that is no answer to a command.
 inline Status unexpected(const session::Message& message) {
   return Status(Code::protocol_error, "unexpected message " +
                                           std::to_string(static_cast<int>(message.header.opcode)) +

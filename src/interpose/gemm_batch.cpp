@@ -190,7 +190,7 @@ bool unpack_strided(const Entry& entry, const Descriptor& routine, Integers inte
 
 using Unpack = bool (*)(const Entry&, const Descriptor&, Integers, const Raw*, Batch&);
 
-// As in take_call(), no object with a destructor may be alive while the original refuses arguments.
+// No object with a destructor may be alive while the original refuses arguments: see take_call().
 [[gnu::noinline]] bool take_legal(const Entry& entry, const Descriptor& routine, Integers integers,
                                   void* function, const Raw* raw, Unpack unpack) noexcept {
   try {

@@ -18,7 +18,7 @@ struct AskedCall {
   const Descriptor* routine = nullptr;  ///< nullptr: an FFT
   CallArguments arguments;
   FftPlan plan;
-  std::string wrong;  ///< not empty: says what cannot be understood
+  std::string wrong;  ///< not empty: the mistake in the request
 };
 
 /// Reads what the user wrote: name "dgemm" with sizes "2000" or "m=2000,n=64"; name "fftw c2c" with

@@ -86,7 +86,7 @@ CallEstimate Decider::estimate(const CallQuery& call, std::size_t server,
   if (work.may_stay && config_.resident_bytes != 0) {
     remote.bytes_on_device = work.bytes_to;
     found.again = policy::predict(work, remote);
-    // Looking takes a connection for a moment: it is done only where it may matter.
+    // This needs a connection for a moment, so it is done only where the result may matter.
     const bool matters =
         found.now.whole_s > estimate.local_s && found.again.whole_s < estimate.local_s;
     if (matters && call.routine != nullptr) {

@@ -91,11 +91,11 @@ class Engine {
   /// The local library has run the transform since `started_ns`.
   void count_local_fft(const FftTransform& transform, std::uint64_t started_ns) noexcept;
 
-  /// Says what would happen to a call in mode auto, and why: lines "key value" that
-  /// docs/decision.md lists. Connects to the server, if there is no connection.
+  /// Explains where a call would run in mode auto, and why: lines "key value" that docs/decision.md
+  /// lists. Connects to the server, if there is no connection.
   /// @param routine "dgemm", "fftw c2c"   @param sizes as outboard_explain()
   /// @param library as LibraryCall::library
-  /// Errors: invalid_argument with a line that says what is wrong; throws without memory
+  /// Errors: invalid_argument with a line that names the mistake; throws without memory
   Result<std::string> explain(std::string_view routine, std::string_view sizes,
                               const void* library);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The figures behind a decision, in words that a program can read.
+// The figures behind a decision, in a text that a program can read.
 
 #include <string>
 
@@ -19,7 +19,7 @@ struct ExplainSources {
   Decider& decider;
 };
 
-/// Says what would happen to the call in mode auto, and why: lines "key value", which
+/// Explains where the call would run in mode auto, and why: lines "key value", which
 /// docs/decision.md lists. Connects to the server, if there is no connection.
 /// @param library any function of the library that would compute locally; nullptr: not known
 /// Errors: throws without memory   @pre call.wrong.empty()

@@ -12,7 +12,7 @@
 
 namespace ob::offload {
 
-/// When a remote run began and ended.   Units: ns of now_ns()
+/// The start and the end of a remote run.   Units: ns of now_ns()
 struct RemoteSpan {
   std::uint64_t asked_ns = 0;      ///< the caller made the call
   std::uint64_t connected_ns = 0;  ///< a connection was acquired

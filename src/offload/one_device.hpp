@@ -16,9 +16,9 @@ struct Part {
   algorithms::Range diagonal;  ///< as algorithms::CallPart's
 };
 
-/// Runs any call, or a part of one, over an acquired device: in tiles if the device has not the
-/// memory for it; in panels if it is large enough, if the rates are known, and if that is predicted
-/// to help; otherwise as a whole.
+/// Runs any call, or a part of one, over an acquired device. It runs in tiles if the device lacks
+/// the memory for it; in panels if it is large enough, the rates are known, and a gain is
+/// predicted; otherwise as a whole.
 /// Memory, errors: as algorithms::offload_call()   Threads: as the acquired device
 Status run_on_device(const Execution& execution, client::AcquiredDevice& acquired,
                      const RoutineCall& call, algorithms::CallTimings& timings,

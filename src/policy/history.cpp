@@ -6,23 +6,24 @@
 namespace ob::policy {
 namespace {
 
-constexpr double kLongRunS = 5e-3;  // one run tells; shorter ones are still warming up
-constexpr unsigned kShortRuns = 3;  // so many of them tell
-// The gain that the other side needs for a change, where both sides were seen.
+constexpr double kLongRunS = 5e-3;  // one run is enough; shorter ones still warm up
+constexpr unsigned kShortRuns = 3;  // this many short runs are enough
+// The gain that a change of sides needs if both sides were measured.
 constexpr double kHysteresis = 1.03;
-// A remote call that takes so many times the local time, and is not the first one that may have
-// brought operands, is slow: by a short disturbance, or for good. A trial bears slow calls for
-// kSlowTrialS: threads that slept wake up late on a machine that others use, too, and the calls
-// after that are quick. Then the trial ends early, and has failed. If the model predicts a gain,
-// only kChargedCalls local calls' time is charged for the first failed trial, four times as much
-// for each further one in a row, and as many more calls pass before the next trial.
+// A remote call is slow if it takes this many times the local time and is not the first one, which
+// may have brought operands. The reason is a short disturbance, or it is permanent. A trial accepts
+// slow calls for kSlowTrialS: on a machine with other users, sleeping threads wake up late, and the
+// calls after that are quick. Then the trial ends early, and has failed. If the model predicts a
+// gain, the first failed trial is charged only the time of kChargedCalls local calls. Each further
+// failed trial in a row is charged four times as much, and as many more calls pass before the next
+// trial.
 constexpr double kSlow = 4.0;
 constexpr double kSlowTrialS = 30e-3;
 constexpr double kChargedCalls = 10.0;
 constexpr unsigned kMostFailedTrials = 12;
 constexpr double kClearGain = 0.95;
 
-// Runs on one side tell what the next one takes.   @param expected_s 0: unknown
+// Returns true if the runs on one side predict the next one.   @param expected_s 0: unknown
 bool tells(const Samples& samples, double expected_s) noexcept {
   if (samples.count() >= kShortRuns) return true;
   const double seen_s = samples.median();
@@ -35,7 +36,7 @@ unsigned least_between(unsigned failed_trials) noexcept {
   return std::min(calls, History::kMostBetween);
 }
 
-// The number of calls of one trial. The first of them is not like the next ones.
+// The number of calls of one trial. The first of them differs from the others.
 constexpr unsigned kLocalTrial = 2;
 unsigned trial_calls(double remote_s) noexcept {
   return 1 + (remote_s > kLongRunS ? 1 : kShortRuns);
@@ -80,7 +81,7 @@ History::Shape* History::find_or_make(std::uint64_t key) noexcept {
   return shape;
 }
 
-// The decision without trials.
+// Returns the decision without trials.
 Decision History::compare(const Shape& shape, const Estimate& estimate) noexcept {
   Decision found;
   const bool local_tells = tells(shape.local, estimate.local_s);
@@ -93,7 +94,8 @@ Decision History::compare(const Shape& shape, const Estimate& estimate) noexcept
   if (!(found.local_s > 0) || (!local_tells && !(estimate.local_s > 0))) {
     found.target = Target::learn_local;
   } else if (found.remote_s > 0) {
-    // seen on both sides, a change must gain a little; otherwise the model needs its margin
+    // if both sides were measured, a change needs a small gain; otherwise the model needs its
+    // margin
     const bool seen = found.remote_seen && found.local_seen;
     const double ahead = !seen                             ? estimate.margin
                          : shape.settled == Target::remote ? 1 / kHysteresis
@@ -103,15 +105,15 @@ Decision History::compare(const Shape& shape, const Estimate& estimate) noexcept
   return found;
 }
 
-// The time of the second remote call of a trial: it finds the operands on the device, if calls use
-// the same ones.
+// Returns the time of the second remote call of a trial: it finds the operands on the device, if
+// calls use the same ones.
 double History::next_remote_s(const Shape& shape, const Estimate& estimate,
                               const Decision& expected, bool other_seen) noexcept {
   if (other_seen) return expected.remote_s;
   return shape.repeats ? estimate.remote_again_s : estimate.remote_s;
 }
 
-// The expected cost of a trial, compared with going on as usual.
+// Returns the expected cost of a trial, compared with no trial.
 double History::trial_cost(const Shape& shape, const Estimate& estimate, const Decision& expected,
                            bool other_seen) noexcept {
   const double local_s = expected.local_s;
@@ -125,7 +127,7 @@ double History::trial_cost(const Shape& shape, const Estimate& estimate, const D
          (trial_calls(again_s) - 1) * std::max(0.0, again_s - local_s);
 }
 
-// The most that a trial may cost now.   @param first nothing was seen of the other side yet
+// Returns the most that a trial may cost.   @param first the other side was never measured
 double History::trial_allowance(const Shape& shape, const Estimate& estimate,
                                 const Decision& expected, bool first) const noexcept {
   const bool is_new = shape.budget.spent_s <= 0;
@@ -157,7 +159,7 @@ bool History::is_worth_a_trial(const Shape& shape, const Estimate& estimate,
          trial_allowance(shape, estimate, expected, !is_new && !other_seen);
 }
 
-// The next calls run where the decision says, and are judged together.
+// The next calls run on the decision's side, and are judged together.
 void History::plan_trial(Shape& shape, const Decision& decision,
                          const Estimate& estimate) noexcept {
   const bool remote = decision.target == Target::remote;
@@ -168,7 +170,7 @@ void History::plan_trial(Shape& shape, const Decision& decision,
   shape.trial_lost_s = 0;
 }
 
-// Turns the decision around.
+// Reverses the decision.
 void History::begin_trial(Shape& shape, Decision& decision, const Estimate& estimate) noexcept {
   decision.tried = true;
   shape.lost_before_s = shape.budget.lost_s;
@@ -194,7 +196,7 @@ void History::settle(Shape& shape, const Decision& decision, const Estimate& est
   if (shape.settled != decision.target) shape.budget.between = kLeastBetween;
   shape.settled = decision.target;
   if (decision.target == Target::remote) {
-    // The first remote call of a shape says little of the next ones.
+    // The first remote call of a shape does not predict the next ones.
     if (shape.remote.count() == 0) plan_trial(shape, decision, estimate);
   } else if (shape.repeats && estimate.remote_again_s > 0) {
     shape.expected_saving_s += std::max(0.0, decision.local_s - estimate.remote_again_s);
@@ -247,7 +249,7 @@ History::Finding History::judge_trial(Shape& shape, const Ended& call) noexcept 
   shape.trial_lost_s += std::max(0.0, call.own_s - local_s);
   const bool all_slow = shape.remote.count() > 0 && shape.remote.median() > kSlow * local_s;
   if (call.slow && shape.trial_lost_s > kSlowTrialS) return Finding::failed;
-  if (all_slow && call.own_s < local_s) {  // awake now: what came before does not count
+  if (all_slow && call.own_s < local_s) {  // awake now: earlier calls do not count
     shape.remote = {};
     shape.remote.add(call.own_s);
     shape.trial = std::max(shape.trial, kShortRuns - 1);
@@ -271,7 +273,7 @@ Observation History::judge(const Shape& shape, const Ended& call) noexcept {
   return observation;
 }
 
-// Charges the call to the budgets, with what it cost if it belongs to a trial.
+// Charges the call to the budgets, with its extra cost if it belongs to a trial.
 void History::charge(Shape& shape, const Ended& call, const Observation& observation) noexcept {
   const Decision& expected = shape.last;
   Budget& budget = shape.budget;

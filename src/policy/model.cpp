@@ -5,9 +5,9 @@
 namespace ob::policy {
 namespace {
 
-// Stages overlap but for a part as long as one panel's stages. More panels hide more.
+// Stages overlap except for a part as long as one panel's stages. More panels hide more.
 constexpr double kLeastPanels = 4.0;
-constexpr double kCommands = 2.0;  // round trips of a call: its commands, its results
+constexpr double kCommands = 2.0;  // round trips of a call: commands and results
 
 }  // namespace
 
@@ -19,7 +19,7 @@ PredictedTime predict(const Work& work, const Remote& remote) noexcept {
   found.fixed_s = work.calls * kCommands * remote.link.round_trip_s;
   const double looks_s = there / kLookBytesPerS;
   found.to_s = looks_s + (travels > 0 ? remote.link.seconds_to(travels) : 0);
-  // over the fastest links nobody looks
+  // on the fastest links operands are not compared
   if (there > 0) found.to_s = std::min(found.to_s, remote.link.seconds_to(work.bytes_to));
   found.compute_s = work.flop / remote.flop_per_s;
   found.from_s = work.bytes_from > 0 ? remote.link.seconds_from(work.bytes_from) : 0;

@@ -101,7 +101,7 @@ bool parse_line(std::string_view line, Profile& profile) {
   return true;  // of a later version
 }
 
-// Times in the file are as seen, with the round trip; those of a Link come besides it.
+// Times in the file are measured times with the round trip. The times of a Link are without it.
 TransferTimes besides(const TransferTimes& seen, double round_trip_s) {
   TransferTimes found;
   for (const auto& sample : seen.samples()) {

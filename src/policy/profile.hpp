@@ -1,6 +1,6 @@
 #pragma once
-// Measurements of earlier runs on this host: of a server and the way to it, or of a library.
-// Plain text, a line each; docs/decision.md has the format.
+// Measurements of earlier runs on this host: of a server and its link, or of a library. The file is
+// plain text with one entry per line; docs/decision.md has the format.
 
 #include <cstdint>
 #include <map>
@@ -27,7 +27,7 @@ struct Profile {
   template <class Entry>
   using ByRoutine = std::map<std::string, std::vector<Entry>, std::less<>>;
 
-  std::string key;                  ///< of what: says itself whether the profile is the right one
+  std::string key;                  ///< names the measured object; must match
   std::int64_t written_unix_s = 0;  ///< 0: never, there is no such profile
   Link link;
   ByRoutine<Run> local;
@@ -37,22 +37,22 @@ struct Profile {
   bool exists() const noexcept { return written_unix_s != 0; }
 };
 
-/// `folder`/`kind`-<hash of key>.profile
+/// Returns `folder`/`kind`-<hash of key>.profile.
 std::string profile_path(std::string_view folder, std::string_view kind, std::string_view key);
 
-/// An absent file, or one of another key, is a profile that does not exist.
-/// Errors: invalid_argument for a file that is no profile, naming it and its line
+/// Reads a profile. An absent file, or one with another key, gives a profile that does not exist.
+/// Errors: invalid_argument for a file that is no profile; the message names it and the line
 Result<Profile> read_profile(const std::string& path, std::string_view key);
 
-/// Replaces the file at once, with folders on the way (0700). written_unix_s is set by the caller.
+/// Replaces the file at once; makes missing folders (0700). The caller sets written_unix_s.
 /// Errors: unavailable, with the reason
 Status write_profile(const std::string& path, const Profile& profile);
 
-/// The parts of read_profile() and write_profile() without files.
+/// Do the work of read_profile() and write_profile() without files.
 Result<Profile> parse_profile(std::string_view text);
 std::string format_profile(const Profile& profile);
 
-/// Takes what `fresh` has measured over what `kept` has: size by size (powers of two), routine by
+/// Replaces measurements in `kept` by those in `fresh`: size by size (powers of two), routine by
 /// routine; a link as a whole.
 void merge(Profile& kept, const Profile& fresh);
 

@@ -52,7 +52,7 @@ double SizeTable::at(double work_flop) const noexcept {
   return low + (high - low) * share;
 }
 
-// Rates of large work hardly change any more; 0 if nothing as large is known.
+// Returns a rate of large work, which hardly changes with the size; 0 if none is known.
 double SizeTable::beyond(int bucket) const noexcept {
   for (int at = bucket - 1; at >= kPlateau; --at) {
     if (const double value = values_[at].load(std::memory_order_relaxed); value > 0) return value;

@@ -6,18 +6,18 @@
 
 namespace ob::policy {
 
-/// A positive figure by size of the work: a value for each power of two. Lock-free; races lose a
-/// sample, never the table.   Units: work in flop
+/// A positive figure by size of the work: one value for each power of two. Lock-free; a race can
+/// lose a sample but does not damage the table.   Units: work in flop
 class SizeTable {
  public:
-  /// Blends one observation in (exponentially, so that the table follows a machine that changes);
-  /// `weight` 1 replaces.
+  /// Blends in one observation (exponentially, so that the table follows a machine that changes);
+  /// `weight` 1 replaces the value.
   void blend(double work_flop, double value, double weight) noexcept;
-  /// The value at this size; between two that are known, along a straight line over the powers of
-  /// two; failing that, the nearest within three of them, or of any smaller large work; 0 if
-  /// unknown.
+  /// Returns the value at this size. Between two known values it interpolates linearly over the
+  /// powers of two. Otherwise it takes the nearest value within three powers of two, or that of any
+  /// smaller large work; 0 if unknown.
   double at(double work_flop) const noexcept;
-  /// The value of exactly this power of two; 0 if unknown.
+  /// Returns the value of exactly this power of two; 0 if unknown.
   double in_bucket(double work_flop) const noexcept;
 
   /// Calls visit(work in the middle of its power of two [flop], value) for each that is known.
@@ -41,15 +41,15 @@ class SizeTable {
   std::atomic<double> values_[kBuckets]{};
 };
 
-/// Observed rates. Short runs say nothing before a few of them were seen: the first starts threads
-/// and touches memory, and a size whose first run was slow would be sent away for ever, never to be
-/// timed again.   Units: work in flop, rates in flop/s   Threads: as SizeTable
+/// Observed rates. Short runs count only after a few of them: the first one starts threads and
+/// touches memory. If it counted, its size would always be remote and never be timed locally again.
+/// Units: work in flop, rates in flop/s   Threads: as SizeTable
 class RateTable {
  public:
   void observe(double work_flop, double seconds) noexcept;
-  /// The rate at this size, found as by SizeTable::at().
+  /// Returns the rate at this size; see SizeTable::at().
   double rate(double work_flop) const noexcept { return rates_.at(work_flop); }
-  /// Adds a rate of an earlier run, which gives way to later observations.
+  /// Adds a rate of an earlier run, which later observations replace.
   void suppose(double work_flop, double rate) noexcept;
   template <class Visit>
   void each(Visit&& visit) const {
@@ -57,8 +57,8 @@ class RateTable {
   }
 
  private:
-  SizeTable rates_;                                  // of sizes that were seen often enough
-  std::atomic<double> best_[SizeTable::kBuckets]{};  // of the others
+  SizeTable rates_;                                           // of sizes with enough samples
+  std::atomic<double> best_[SizeTable::kBuckets]{};           // of the other sizes
   std::atomic<std::uint8_t> samples_[SizeTable::kBuckets]{};  // up to the number that is enough
 };
 

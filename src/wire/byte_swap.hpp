@@ -11,9 +11,9 @@ namespace ob::wire {
 /// The byte order of this side's element data, as hello and welcome state it.
 inline constexpr std::uint8_t kBigEndian = std::endian::native == std::endian::big ? 1 : 0;
 
-/// Transfers of this size and more are stored past the caches. It is twice the L2 (2 MiB) of the
-/// processor on which it was measured: there ordinary stores make 16 MiB half as expensive again as
-/// receiving them unswapped.
+/// Transfers of this size and more are stored past the caches. The size is twice the L2 (2 MiB) of
+/// the processor on which it was measured. On it, ordinary stores make a swapped copy of 16 MiB 1.5
+/// times as expensive as an unswapped one.
 inline constexpr std::uint64_t kStreamingBytes = std::uint64_t{4} << 20;
 
 /// Copies size_bytes from `from` to `to`, reversing the bytes of every word.

@@ -1,5 +1,5 @@
 #pragma once
-// A Reader that remembers which field went wrong, so that a refusal can name message and field.
+// A Reader that records the wrong field, so that a refusal can name message and field.
 
 #include <string>
 #include <string_view>

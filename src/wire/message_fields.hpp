@@ -79,7 +79,7 @@ inline void check_location(Fields& in, const Location& message, std::string_view
 
 // --- lists ---------------------------------------------------------------------------------------
 
-// Whether a region lies in its buffer is for the session to check: only it knows the buffer.
+// The session checks that a region lies in its buffer: only the session knows the buffer.
 template <>
 inline constexpr auto kFields<Region> = fields_of(
     {}, Number{"offset_bytes", &Region::offset_bytes},

@@ -44,7 +44,7 @@ constexpr std::size_t kRoundBytes = kPages * kPageBytes;
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kAheadBytes = 4 * kLineBytes;  // how far ahead of use lines are fetched
 
-// Where each byte of 16 comes from; words never cross the 16.
+// Returns the source of each of 16 bytes. Words never cross the 16 bytes.
 __m128i order_of(std::size_t word_bytes) noexcept {
   alignas(16) std::uint8_t order[16];
   for (std::size_t i = 0; i < 16; ++i) {
@@ -53,7 +53,7 @@ __m128i order_of(std::size_t word_bytes) noexcept {
   return _mm_load_si128(reinterpret_cast<const __m128i*>(order));
 }
 
-// Bytes before `to` is aligned to a line; size_bytes if no whole words lead there.
+// Returns the bytes before `to` is aligned to a line; size_bytes if no whole words lead there.
 std::size_t unaligned_head(const std::byte* to, std::size_t word_bytes,
                            std::size_t size_bytes) noexcept {
   const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) & (kLineBytes - 1);
@@ -66,7 +66,7 @@ OB_AVX2 inline __m256i swapped_avx2(const std::byte* from, __m256i order) noexce
   return _mm256_shuffle_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)), order);
 }
 
-// Whole rounds only; returns the bytes done. @pre `to` is aligned to a line
+// Swaps whole rounds only; returns the bytes done. @pre `to` is aligned to a line
 OB_AVX2 std::size_t stream_avx2(std::byte* to, const std::byte* from, std::size_t size_bytes,
                                 __m256i order) noexcept {
   std::size_t done = 0;
@@ -112,7 +112,7 @@ OB_AVX512 inline __m512i swapped_avx512(const std::byte* from, __m512i order) no
   return _mm512_shuffle_epi8(_mm512_loadu_si512(from), order);
 }
 
-// As stream_avx2().
+// Does the same as stream_avx2().
 OB_AVX512 std::size_t stream_avx512(std::byte* to, const std::byte* from, std::size_t size_bytes,
                                     __m512i order) noexcept {
   std::size_t done = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// How column blocks are distributed over devices, all of them at once or slab after slab.
+// The distribution of column blocks over devices, all of them at once or slab after slab.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,9 +19,9 @@ struct Slab {
   bool contains(BlockIndex block) const { return block >= first && block < end; }
 };
 
-/// A 1-D block-cyclic distribution. Blocks go to the devices in turn or, if devices have shares, as
-/// often as the shares say, evenly spread. On its device a block lies behind the blocks of its slab
-/// that are there already.
+/// A 1-D block-cyclic distribution. Blocks go to the devices in turn or, if devices have shares, in
+/// proportion to the shares, evenly spread. On its device a block lies behind the earlier blocks of
+/// its slab.
 /// Units:  columns (or rows, where rows are distributed)
 /// Source: algorithms 1: up to 8 devices no 2-D layout gains more than a factor of 1.75 in volume,
 ///         and all of them put the panel on several devices

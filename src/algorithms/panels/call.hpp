@@ -84,7 +84,7 @@ class PanelCall {
 /// The whole operand, which lies densely in a buffer.
 DeviceOperand all_of(const Pipeline::Part& part, const Region& there);
 
-/// How the strip of a panel is used. A strip couples its panel with the panels before it. In op(A)
+/// The use of the strip of a panel. A strip couples its panel with the panels before it. In op(A)
 /// the strip lies in the panel's rows (of the result, if A is on the left), in its columns, or in
 /// both (symm, hemm).
 struct StripOrder {

@@ -28,7 +28,7 @@ struct Config {
 /// Opens the libraries and measures the device's rate (under 0.1 s). Opening sets environment
 /// variables for a moment.
 /// Threads: before threads that use the environment
-/// Errors: invalid_argument if the configuration makes no sense. Absent libraries are no error: the
+/// Errors: invalid_argument if the configuration is not valid. Absent libraries are no error: the
 ///         description names them.
 Result<std::unique_ptr<Device>> create(const Config& config);
 

@@ -5,7 +5,7 @@
 namespace ob::cpu {
 namespace {
 
-// FFTW's memory of one plan helps to make similar ones, so that it is cleared only after this many.
+// FFTW's record of a plan helps to make similar plans. It is cleared only after this many plans.
 constexpr unsigned kPlansRemembered = 64;
 
 Status absent(bool single, const Status& why) {

@@ -52,8 +52,8 @@ class FftLibrary {
   bool has_r2r() const noexcept { return plan_r2r != nullptr && execute_r2r != nullptr; }
   /// Sets the number of threads of later plans. The caller holds planner().
   void plan_with_threads(unsigned threads) const;
-  /// To be called after each plan that was made: FFTW remembers how it made every one of them,
-  /// about 300 bytes for a small transform, for ever. Who keeps plans needs none of that.
+  /// Must be called after each new plan: FFTW remembers how it made every plan, about 300 bytes for
+  /// a small transform, forever. A caller that keeps its plans does not need this record.
   /// @pre planner() is held
   void note_plan() const;
   /// Returns the lock of FFTW's planner, which the whole process shares.

@@ -1,5 +1,5 @@
 #pragma once
-// A device without silicon: memory and copies work, routines and transforms compute nothing.
+// A device without hardware: memory and copies work, routines and transforms compute nothing.
 //
 // The skeleton of a backend: to write one, copy this folder, then
 //   config.hpp         the settings of a device
@@ -17,7 +17,7 @@
 
 namespace ob::null {
 
-/// Errors: invalid_argument if the configuration makes no sense.
+/// Errors: invalid_argument if the configuration is not valid.
 Result<std::unique_ptr<Device>> create(const Config& config);
 
 }  // namespace ob::null

@@ -49,7 +49,7 @@ Result<PlanId> NullDevice::make_plan(const FftPlan& plan) {
   OB_RETURN_IF_ERROR(check_plan(plan));
   auto made = std::make_shared<Plan>();
   made->shape = plan;
-  // A real backend plans here, while data may be on its way.
+  // A real backend plans here, while data may be in transfer.
   planner_.submit({.cheap = plan_seconds_ == 0}, [this, made](QueueReport&) {
     if (plan_seconds_ > 0)
       std::this_thread::sleep_for(std::chrono::duration<double>(plan_seconds_));

@@ -1,5 +1,5 @@
 #pragma once
-// The null device: checks everything a device checks, then computes nothing.
+// The null device: makes all checks of a device, then computes nothing.
 
 #include "backend/null/config.hpp"
 #include "backend/null/pace.hpp"
@@ -20,8 +20,8 @@ class NullDevice final : public HostDevice {
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
 
  protected:
-  /// Copies nothing inside of a device that keeps time: elements are garbage, and the processor's
-  /// time is not the device's.
+  /// With a rate, copies inside the device do nothing: the elements are undefined, and the time
+  /// that the processor would need is not the device's.
   void submit_copy(HostQueue& queue, CheckedCopy copy) override;
 
  private:
@@ -29,14 +29,15 @@ class NullDevice final : public HostDevice {
     FftPlan shape;
     EventMark made;
   };
-  // Not while another queue computes: the submitter must not wait for it.
+  // A command is not cheap while another queue computes: the submitter must not wait for that
+  // queue.
   bool cheap(double flops) const {
     return !time_.wanted() && pace_.seconds(flops) < HostQueue::kCheapSeconds;
   }
   Status compute(const Computation& what, QueueReport& report);
 
   ComputeTime time_;
-  Pace pace_;  // by whose turn it is
+  Pace pace_;  // used in turns
   const double plan_seconds_;
   HandleTable<PlanId, Plan> plans_;
   HostQueue planner_{"ob-planner"};

@@ -6,13 +6,12 @@
 namespace ob::null {
 namespace {
 
-// About what a sleep overshoots by (timer slack of Linux, 50 us): shorter ones would only add
-// error.
+// A sleep ends about this late (timer slack of Linux, 50 us). Shorter sleeps would only add error.
 constexpr std::chrono::microseconds kShortestSleep{50};
 // A command that arrives within this time after the last computation counts as back-to-back: this
 // thread woke up late, which is not the device's time.
 constexpr std::chrono::microseconds kLate{300};
-// A device that claims to be busy longer than this was asked for something absurd.
+// The upper limit of a single computation: a longer one comes from an absurd request.
 constexpr double kLongestSeconds = 1e6;
 
 }  // namespace

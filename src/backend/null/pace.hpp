@@ -1,5 +1,5 @@
 #pragma once
-// Time that passes as if something had been computed.
+// Simulates the time of computations.
 
 #include <chrono>
 
@@ -10,15 +10,15 @@ namespace ob::null {
 /// Threads: one at a time
 class Pace {
  public:
-  /// 0: everything takes no time.
+  /// Rate 0: everything takes no time.
   explicit Pace(double rate_gflops) : flops_per_second_(rate_gflops * 1e9) {}
 
   double seconds(double flops) const noexcept {
     return flops_per_second_ > 0 ? flops / flops_per_second_ : 0;
   }
 
-  /// Returns when the device would have done `flops` more. What is too short to sleep is owed and
-  /// slept with the next.
+  /// Returns when the device would have finished `flops` more. A time that is too short for a sleep
+  /// is added to the next sleep.
   void spend(double flops);
 
  private:

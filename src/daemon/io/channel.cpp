@@ -8,8 +8,8 @@ namespace {
 
 using transport::Clock;
 
-// A connection that closes with unread bytes is reset. So the daemon reads on for this long, and
-// the other side has the time to read why it is cut off.
+// A connection that closes with unread bytes is reset. So the daemon continues to read for this
+// long, and the other side has time to read the reason of the cut.
 constexpr auto kLinger = std::chrono::milliseconds(250);
 
 }  // namespace

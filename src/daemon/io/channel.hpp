@@ -1,6 +1,5 @@
 #pragma once
-// The stream of one connection with both of its ends: the receiver of messages and the sender of
-// replies.
+// The stream of one connection, with the receiver of messages and the sender of replies.
 
 #include <atomic>
 #include <chrono>
@@ -15,9 +14,9 @@
 
 namespace ob::daemon {
 
-/// Receives for the I/O thread of a connection, and knows whether the other side waits for
-/// something. Answers that are still under way hold the channel.
-/// Threads: the I/O thread; any thread where it says so
+/// Receives for the I/O thread of a connection, and records whether the other side waits for an
+/// answer. Pending answers hold the channel.
+/// Threads: the I/O thread; any thread where a comment says so
 class Channel : public std::enable_shared_from_this<Channel> {
  public:
   /// @param longest_idle how long the other side may keep the connection without using it
@@ -28,16 +27,16 @@ class Channel : public std::enable_shared_from_this<Channel> {
   /// Threads: any
   ReplyChannel& replies() noexcept { return replies_; }
 
-  /// Sends what has gathered, then waits for the next message.
+  /// Sends the gathered messages, then waits for the next message.
   /// Errors: protocol_error; connection_lost; deadline_exceeded after longest_idle
   Result<session::Message> next_message();
   /// Receives the payload of the current message to `destination`.
   Status receive_payload(const Layout& destination, std::uint32_t swapped_word_bytes);
-  /// Receives the rest of the payload and throws it away.
+  /// Receives the rest of the payload and discards it.
   Status discard_payload();
-  /// Sends a pong that nobody asked for, so that the other side knows that this daemon is alive.
+  /// Sends an unasked pong, so that the other side knows that this daemon is alive.
   Status send_keep_alive();
-  /// Tells the other side why it is cut off, and waits a moment for it to read that.
+  /// Tells the other side the reason of the cut, and waits a moment until it has read the reason.
   void report_failure(const Status& why);
   /// Ends the stream; the I/O thread then finds it closed.   Threads: any
   void shut_down() noexcept { stream_.shut_down(); }
@@ -46,9 +45,9 @@ class Channel : public std::enable_shared_from_this<Channel> {
   bool idle() const noexcept { return idle_ && replies_.owed == 0; }
   /// The time of the last message; meaningful while idle().   Threads: any
   transport::Clock::time_point idle_since() const noexcept { return idle_since_.load(); }
-  /// Overrides what waiting for messages finds, for a wait of another kind.
+  /// Replaces the result of waits for messages, for a wait of another kind.
   void set_idle(bool idle) noexcept { idle_ = idle; }
-  /// Says whether a queue command came since the last synchronize.
+  /// Records whether a queue command came since the last synchronize.
   void set_unsynchronized(bool unsynchronized) noexcept { unsynchronized_ = unsynchronized; }
   /// Keeps idle() false until the token is released.   Threads: any
   std::shared_ptr<const void> hold_busy();

@@ -12,7 +12,7 @@ namespace ob::daemon {
 /// Tells which words of a payload are swapped.   Threads: any
 class ElementByteOrder {
  public:
-  /// @param big_endian what the other side says in its first message
+  /// @param big_endian the value in the other side's first message
   explicit ElementByteOrder(std::uint8_t big_endian) noexcept
       : differs_(big_endian != wire::kBigEndian) {}
 

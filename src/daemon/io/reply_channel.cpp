@@ -5,8 +5,8 @@
 namespace ob::daemon {
 namespace {
 
-// A client that is alive but takes nothing for this long (suspended, say) is cut off, because its
-// results occupy the queue.
+// A client that is alive but takes no bytes for this long (for example because it is suspended) is
+// cut off, because its results occupy the queue.
 constexpr auto kSendTimeout = std::chrono::minutes(5);
 
 }  // namespace
@@ -27,7 +27,7 @@ Status ReplyChannel::send(wire::Opcode opcode, QueueId queue, std::uint64_t sequ
   Status status =
       payload.total_bytes() == 0 ? sender_.send(header, body) : sender_.send(header, body, payload);
   if (status.ok() && std::this_thread::get_id() != io_thread_) status = sender_.flush();
-  // Half a message may be out: the client would not understand what follows.
+  // A part of a message may have been sent: the client could not understand the next one.
   if (!status.ok()) stream_.shut_down();
   return status;
 }
@@ -42,7 +42,7 @@ Status ReplyChannel::send_in_parts(const std::function<Status(session::MessageSe
 
 Status ReplyChannel::flush() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  // The thread that sends now flushes, too. It may take long: this thread receives meanwhile.
+  // The thread that sends now also flushes. This may take long, and this thread receives meanwhile.
   if (!lock.owns_lock()) return {};
   Status status = sender_.flush();
   if (!status.ok()) stream_.shut_down();

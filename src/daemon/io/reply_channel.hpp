@@ -17,7 +17,7 @@
 namespace ob::daemon {
 
 /// Sends one whole message at a time. Messages of the I/O thread gather until flush(); those of
-/// other threads leave at once. A client that takes no bytes holds up only its own connection and
+/// other threads are sent at once. A client that takes no bytes delays only its own connection and
 /// queue.
 /// Threads: any
 class ReplyChannel final : private session::SendWaiter {

@@ -6,7 +6,7 @@ namespace ob::daemon {
 
 Result<wire::Token> new_token() {
   wire::Token token{};
-  while (token == wire::Token{}) {  // zero means that there is no token
+  while (token == wire::Token{}) {  // zero means no token
     if (::getrandom(token.data(), sizeof(token), 0) != static_cast<ssize_t>(sizeof(token))) {
       return Status(Code::internal, "no random numbers for a token");
     }

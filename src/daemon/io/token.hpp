@@ -1,5 +1,5 @@
 #pragma once
-// Secrets that name a session, a stripe group or a mailbox to whoever may use it.
+// Secrets that name a session, a stripe group or a mailbox. Whoever has one may use the object.
 
 #include "base/status.hpp"
 #include "wire/message.hpp"

@@ -12,8 +12,8 @@
 
 namespace ob::daemon {
 
-/// Frees the device memory when the last holder releases it. Holders are the session, answers that
-/// are under way, and payloads that are arriving.
+/// Frees the device memory when the last holder releases it. Holders are the session, pending
+/// answers, and arriving payloads.
 class DeviceBuffer {
  public:
   /// Errors: out_of_memory, of the account or the device

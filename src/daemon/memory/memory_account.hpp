@@ -1,5 +1,5 @@
 #pragma once
-// The memory that a session takes, counted against its limit.
+// The memory of a session, counted against its limit.
 
 #include <algorithm>
 #include <atomic>
@@ -13,8 +13,8 @@ namespace ob::daemon {
 
 class MemoryAccount;
 
-/// A part of an account, which returns when the reservation ends. It is empty if it was moved from
-/// or made by default.
+/// A part of an account, which returns when the reservation ends. It is empty after a move from it,
+/// or if it was made by default.
 class Reservation {
  public:
   Reservation() noexcept = default;

@@ -7,9 +7,9 @@
 
 namespace ob::daemon {
 
-/// Divides one half of a device's memory equally among its sessions, for what they keep between
-/// calls. The other half is for the calls. The clients keep to their part by themselves; it does
-/// not bound what one needs during a call.
+/// Divides one half of a device's memory equally among its sessions, for memory that they keep
+/// between calls. The other half is for the calls. The clients respect their part voluntarily; it
+/// does not limit the memory during a call.
 /// Threads: any
 class MemoryShare {
  public:
@@ -20,7 +20,7 @@ class MemoryShare {
     return memory_bytes_ / 2 / std::max<std::uint64_t>(1, members_.load());
   }
 
-  /// A session's part, which returns at its end.   Memory: the share outlives it
+  /// A session's part, which returns when the part ends.   Memory: the share outlives it
   class Member {
    public:
     explicit Member(MemoryShare& share) : share_(share) { ++share_.members_; }

@@ -9,7 +9,7 @@ namespace {
 
 using Take = std::function<Status(const Region&)>;
 
-// All of `region`'s elements in one column, as a region without triangle.
+// Returns all of `region`'s elements in one column, as a region without triangle.
 Region column_of(const Region& region, std::uint64_t column) {
   std::uint64_t first = 0;
   std::uint64_t end = region.rows;
@@ -42,7 +42,7 @@ Status in_chunks(const Region& region, std::uint64_t most_bytes, const Take& tak
 Status for_each_piece(const Region& region, std::uint64_t most_bytes, const Take& take) {
   const bool upper =
       region.triangle == Triangle::upper || region.triangle == Triangle::upper_strict;
-  // Columns of an upper triangle differ in length from the top: no region has several of them.
+  // Columns of an upper triangle differ in length, so no region has several of them.
   if (upper || region.rows > most_bytes / region.element_bytes) {
     for (std::uint64_t j = 0; j < region.cols; ++j) {
       OB_RETURN_IF_ERROR(in_chunks(column_of(region, j), most_bytes, take));

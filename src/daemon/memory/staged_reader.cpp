@@ -7,7 +7,7 @@
 
 namespace ob::daemon {
 
-/// One pass over the region: one block is read from the device while the other one is taken.
+/// One pass over the region: the device fills one block while the other one is taken.
 class StagedReader::Run {
  public:
   Run(const StagedReader& reader, const std::function<Status(const Status&)>& first,
@@ -28,7 +28,7 @@ class StagedReader::Run {
     return complete_bytes_ == 0 ? Status() : take_block();
   }
 
-  /// Takes the rest, or reports the failure. In both cases the device no longer uses the blocks.
+  /// Takes the rest, or reports the failure. Afterwards the device no longer uses the blocks.
   Status finish(Status status) {
     const Status last = complete_block();
     if (status.ok()) status = last;
@@ -37,7 +37,7 @@ class StagedReader::Run {
   }
 
  private:
-  // Waits for the block that is being read; the next piece goes to the other one.
+  // Waits for the block that is being filled; the next piece goes to the other one.
   Status complete_block() {
     const QueueReport report = reader_.device_.synchronize(reader_.transfers_);
     complete_bytes_ = std::exchange(filled_bytes_, 0);
@@ -54,9 +54,9 @@ class StagedReader::Run {
   const std::function<Status(const Status&)>& first_;
   const std::function<Status(const Layout&)>& take_;
   std::array<std::shared_ptr<std::byte>, 2> blocks_;
-  unsigned turn_ = 0;                 // the block that is being read
-  std::uint64_t filled_bytes_ = 0;    // of it
-  std::uint64_t complete_bytes_ = 0;  // of the other one
+  unsigned turn_ = 0;                 // the block that is being filled
+  std::uint64_t filled_bytes_ = 0;    // in this block
+  std::uint64_t complete_bytes_ = 0;  // in the other block
   bool began_ = false;                // first_ was called
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Payloads on their way from a device whose memory the host cannot see.
+// Reads payloads from a device whose memory the host cannot see.
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace ob::daemon {
 
-/// Reads the elements of a region through two blocks of host memory. The queue of the device that
-/// reads does nothing else; the queue whose turn it is waits meanwhile.
+/// Reads the elements of a region through two blocks of host memory. The device's queue for reads
+/// does nothing else; the queue whose turn it is waits meanwhile.
 /// Threads: one at a time
 class StagedReader {
  public:
@@ -26,9 +26,9 @@ class StagedReader {
 
   std::uint64_t total_bytes() const noexcept { return packed_bytes(region_); }
 
-  /// Calls `first` when the first elements are there, then `take` with the elements in packed
-  /// order, while the next ones are on their way. If the first elements cannot be read, calls
-  /// `first` with the failure and nothing else.
+  /// Calls `first` when the first elements have arrived. Then calls `take` with the elements in
+  /// packed order while the next ones are in transfer. If the first elements cannot be read, calls
+  /// only `first`, with the failure.
   Status run(const std::function<Status(const Status&)>& first,
              const std::function<Status(const Layout&)>& take);
 

@@ -8,7 +8,7 @@
 namespace ob::daemon {
 namespace {
 
-// A queue remembers the sequences of twice as many commands. So it still knows those of a block's
+// A queue remembers the sequences of twice as many commands. So it still has those of a block's
 // pieces when the device reports on the block.
 constexpr unsigned kMostPieces = wire::kInitialCredits / 2;
 constexpr std::uint64_t kAlignBytes = 64;

@@ -33,7 +33,7 @@ ForwardBuffer::~ForwardBuffer() {
   for (Part& part : parts_) blocks_->release(std::move(part.block));
 }
 
-// Only this side adds blocks and fills them: the last one may be filled without the lock.
+// Only this side adds and fills blocks: it may fill the last one without the lock.
 Status ForwardBuffer::append(const Layout& part) {
   Layout::Cursor source(part);
   while (!source.done()) {

@@ -18,7 +18,7 @@
 
 namespace ob::daemon {
 
-/// The blocks of host memory that the forward buffers of one link use again and again.
+/// Blocks of host memory that the forward buffers of one link reuse.
 /// Threads: any
 class ForwardBlocks {
  public:
@@ -41,8 +41,8 @@ class ForwardBlocks {
   std::vector<Block> spare_;
 };
 
-/// Holds what has arrived of a peer message and is not forwarded yet. The message's own buffer may
-/// change meanwhile.
+/// Holds the part of a peer message that has arrived and is not forwarded yet. The message's own
+/// buffer may change meanwhile.
 /// Threads: append() and fail() by the receiver; read() and consume() by the link
 class ForwardBuffer {
  public:
@@ -56,11 +56,11 @@ class ForwardBuffer {
   /// Ends the message: nothing more is appended.
   void fail(const Status& why);
 
-  /// Waits for more bytes, and returns as many as lie in one piece.
-  /// @param cancelled asked now and then; true ends the wait
-  /// Errors: what the message failed with; unavailable if it is cancelled
+  /// Waits for more bytes, and returns one contiguous piece of them.
+  /// @param cancelled called from time to time; true ends the wait
+  /// Errors: the failure of the message; unavailable if it is cancelled
   Result<std::span<const std::byte>> read(const std::function<bool()>& cancelled);
-  /// Releases the first `count_bytes` of what read() returned.
+  /// Releases the first `count_bytes` that read() returned.
   void consume(std::size_t count_bytes);
 
  private:
@@ -73,7 +73,7 @@ class ForwardBuffer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Part> parts_;
-  std::size_t consumed_bytes_ = 0;  // of the first
+  std::size_t consumed_bytes_ = 0;  // of the first block
   Status failure_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// How often the waits of peers look at what nobody signals.
+// The intervals at which waits of peers check for events that nobody signals.
 
 #include <chrono>
 

@@ -51,7 +51,7 @@ class LocalTransport final : public PeerTransport {
   }
 
   void abort() override { source_.reset(); }
-  void interrupt() noexcept override {}  // send() asks whether it is cancelled
+  void interrupt() noexcept override {}  // send() calls `cancelled`
 
  private:
   static Status fetch(SendResources& resources, BufferId buffer, const Region& piece,

@@ -39,7 +39,7 @@ Status Mailbox::post(PeerMessageId peer_message, PostedReceive receive) {
 void Mailbox::activate(PeerMessageId peer_message, const Status& queue) {
   std::unique_lock lock(mutex_);
   const auto at = posted_.find(peer_message);
-  if (at == posted_.end()) return;  // it has failed already
+  if (at == posted_.end()) return;  // it has already failed
   if (queue.ok()) {
     at->second.active = true;
     changed_.notify_all();

@@ -1,5 +1,5 @@
 #pragma once
-// The peer messages that a session's client has asked for, and their arrival.
+// The receives of a session's client, and the arrival of their peer messages.
 
 #include <atomic>
 #include <condition_variable>
@@ -23,14 +23,14 @@ namespace ob::daemon {
 
 class MessageSource;
 
-/// A peer message that the client has asked for.
+/// A receive: a peer message that the client wants.
 struct PostedReceive {
   std::shared_ptr<DeviceBuffer> buffer;
   Region region;
-  /// Begins to forward the message to another peer, when it begins to arrive; empty if it is not
+  /// Starts to forward the message to another peer when it starts to arrive; empty if it is not
   /// forwarded.
   std::function<std::shared_ptr<ForwardBuffer>()> forward;
-  /// Called once, without locks, with the outcome.
+  /// Runs once, without locks, with the outcome.
   std::function<void(const Status&)> done;
 };
 
@@ -52,7 +52,7 @@ class Mailbox {
   /// Errors: protocol_error if the number is taken or 0; denied beyond the limit; unavailable if
   /// the mailbox is closed; connection_lost if a peer that sends here was lost
   Status post(PeerMessageId peer_message, PostedReceive receive);
-  /// Makes a posted receive match, or fails it if its queue has failed before.
+  /// Lets a posted receive match, or fails it if its queue has failed before.
   void activate(PeerMessageId peer_message, const Status& queue);
   /// True if the client waits for no peer message.
   bool idle() const;
@@ -66,10 +66,10 @@ class Mailbox {
     PostedReceive receive;
     bool active = false;
   };
-  /// Registers a source by the function that ends whatever the source waits for.
+  /// Registers a source with the function that ends all waits of the source.
   /// Memory: `stop` lives until remove()
   void add(const std::function<void()>& stop);
-  /// @param lost the source ended without having delivered all its messages
+  /// @param lost true if the source ended before it delivered all its messages
   void remove(const std::function<void()>& stop, bool lost);
   /// Waits until a receive matches, and removes it.
   Result<PostedReceive> match(const wire::PeerMessage& peer_message,
@@ -84,9 +84,9 @@ class Mailbox {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<PeerMessageId, Entry> posted_;
-  std::list<const std::function<void()>*> stops_;  // one of each source
+  std::list<const std::function<void()>*> stops_;  // one for each source
   std::size_t arriving_ = 0;
-  Status broken_;  // a peer that sent here is lost
+  Status broken_;  // set once a peer that sent here was lost
 };
 
 }  // namespace ob::daemon

@@ -18,7 +18,7 @@ class Mailboxes {
  public:
   /// Makes a mailbox under a new access key.
   /// @param host_memory of the session, for messages that pass through the host
-  /// Errors: internal if there are no random numbers
+  /// Errors: internal if the system has no random numbers
   Result<std::shared_ptr<Mailbox>> open(Device& device, std::shared_ptr<MemoryAccount> host_memory);
   /// Returns nullptr if no open mailbox has this access key.
   std::shared_ptr<Mailbox> find(const wire::Token& access_key);

@@ -23,7 +23,7 @@ Status MessageSource::deliver(const wire::PeerMessage& peer_message, const Fetch
   Status status;
   try {
     status = receive(posted, fetch);
-  } catch (const std::exception& error) {  // out of memory: the client must hear of it
+  } catch (const std::exception& error) {  // out of memory: the client must get the error
     status = Status(Code::out_of_memory, error.what());
   }
   mailbox_->note_arrived();
@@ -31,7 +31,7 @@ Status MessageSource::deliver(const wire::PeerMessage& peer_message, const Fetch
   return status;
 }
 
-// To its region, and to the peer that it is forwarded to.
+// Delivers to the message's region, and to the peer to which it is forwarded.
 Status MessageSource::receive(const PostedReceive& posted, const FetchNext& fetch) {
   if (!posted.forward) return land(posted, fetch);
   const auto forwarded = posted.forward();

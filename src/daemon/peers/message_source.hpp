@@ -13,7 +13,7 @@
 
 namespace ob::daemon {
 
-/// Fetches the next bytes of a peer message to their place: as many as there is room for.
+/// Fetches the next bytes of a peer message to their place, as many as fit.
 using FetchNext = std::function<Status(const Layout& room)>;
 
 /// Delivers the messages of a connection of another daemon, or of a link within this one, one after
@@ -21,7 +21,7 @@ using FetchNext = std::function<Status(const Layout& room)>;
 /// Threads: owner only
 class MessageSource {
  public:
-  /// @param stop ends whatever the source waits for when the mailbox closes; called on any thread
+  /// @param stop ends all waits of the source when the mailbox closes; called on any thread
   MessageSource(std::shared_ptr<Mailbox> mailbox, std::function<void()> stop);
   /// Fails the receives of the mailbox, unless close() was called: a message may be missing.
   ~MessageSource();
@@ -29,12 +29,12 @@ class MessageSource {
   MessageSource& operator=(const MessageSource&) = delete;
 
   /// Waits for a receive that matches, then copies the message to its region.
-  /// @param cancelled asked now and then while nothing matches; true ends the wait
+  /// @param cancelled called from time to time while no receive matches; true ends the wait
   /// Errors: those of fetch; protocol_error if the shapes differ; unavailable if the mailbox is
   /// closed or the message cancelled
   Status deliver(const wire::PeerMessage& peer_message, const FetchNext& fetch,
                  const std::function<bool()>& cancelled);
-  /// Says that all messages were delivered.
+  /// Reports that all messages were delivered.
   void close() noexcept { closed_ = true; }
 
  private:
@@ -45,7 +45,7 @@ class MessageSource {
 
   const std::shared_ptr<Mailbox> mailbox_;
   const std::function<void()> stop_;
-  QueueId queue_;                         // both: if the host cannot see the device's memory
+  QueueId queue_;                         // both: for memory that the host cannot see
   std::unique_ptr<StagedWriter> writer_;  // outlives the queue
   bool closed_ = false;
 };

@@ -14,8 +14,8 @@ PeerConnection::PeerConnection(std::shared_ptr<Channel> channel, std::shared_ptr
 
 Status PeerConnection::serve() {
   Status status = serve_messages();
-  source_.reset();  // at once: the mailbox's client waits to hear of a loss
-  // A closed mailbox has ended the stream itself: its client has left.
+  source_.reset();  // at once: the mailbox's client waits for the report of a loss
+  // A closed mailbox has already ended the stream: its client has left.
   return mailbox_->closed() ? Status() : status;
 }
 

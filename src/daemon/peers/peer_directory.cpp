@@ -12,7 +12,7 @@
 namespace ob::daemon {
 namespace {
 
-// A client waits longer for a silent daemon.
+// The limit for a silent daemon. It is shorter than that of a client.
 constexpr auto kConnectTime = std::chrono::milliseconds(2000);
 
 }  // namespace
@@ -28,7 +28,7 @@ Result<std::unique_ptr<PeerTransport>> PeerDirectory::connect(const wire::Token&
   }
   auto stream = join(access_key, address);
   if (stream.ok()) return make_stream_transport(std::move(*stream));
-  // Whatever a stranger answers or does not answer, the client's own connection is as it was.
+  // An unknown daemon cannot affect the client's own connection, whether it answers or not.
   Code code = stream.status().code();
   if (code == Code::protocol_error || code == Code::connection_lost ||
       code == Code::deadline_exceeded) {
@@ -51,7 +51,7 @@ Result<std::unique_ptr<transport::Stream>> PeerDirectory::join(const wire::Token
   return stream;
 }
 
-// A daemon goes no further than it listens: without a key it connects only on this machine.
+// A daemon connects only where it may listen: without a key only on this machine.
 Result<std::unique_ptr<transport::Stream>> PeerDirectory::open_stream(
     const std::string& address, transport::Deadline deadline) {
   if (!may_connect_) {

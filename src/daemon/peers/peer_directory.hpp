@@ -23,10 +23,11 @@ class PeerDirectory {
 
   Mailboxes& mailboxes() noexcept { return mailboxes_; }
 
-  /// Connects to the mailbox with this access key, which is one of this daemon's or, if none has
-  /// it, of the daemon at `address`.
-  /// @param own the mailbox of the session that asks, which is no peer of its own; or nullptr
-  /// Errors: invalid_argument; denied or unsupported if this daemon does not go there; unavailable
+  /// Connects to the mailbox with this access key. The mailbox is in this daemon or, if it has none
+  /// with this key, in the daemon at `address`.
+  /// @param own the mailbox of the calling session, which cannot be its own peer; or nullptr
+  /// Errors: invalid_argument; denied or unsupported if this daemon may not connect there;
+  /// unavailable
   Result<std::unique_ptr<PeerTransport>> connect(const wire::Token& access_key,
                                                  const std::string& address, const Mailbox* own);
 

@@ -10,7 +10,7 @@
 namespace ob::daemon {
 namespace {
 
-// No client has more in flight.
+// No client has more messages in flight.
 constexpr std::size_t kMostPending = 4096;
 
 }  // namespace
@@ -45,7 +45,7 @@ void PeerLink::send(PendingSend message) {
   changed_.notify_all();
 }
 
-// The link's thread does the rest: the caller may be one that must not wait.
+// The link's thread does the rest: the caller may be a thread that must not wait.
 // @pre mutex_ is held
 void PeerLink::abort() {
   dead_ = true;
@@ -78,7 +78,7 @@ void PeerLink::send_next(std::unique_lock<std::mutex>& lock) {
   Status status;
   try {
     status = transport_->send(resources_, *message, [this] { return dead_.load(); });
-  } catch (const std::exception& error) {  // out of memory, most likely
+  } catch (const std::exception& error) {  // most likely out of memory
     status = Status(Code::internal, error.what());
   }
   message.reset();

@@ -17,12 +17,12 @@
 
 namespace ob::daemon {
 
-/// Sends one peer message after the other, on a thread of its own.
+/// Sends one peer message after another, on a thread of its own.
 /// Threads: any
 class PeerLink {
  public:
-  /// The time that close() waits for messages. The client may have heard that all have arrived
-  /// before the link has.
+  /// The time that close() waits for messages. The client may learn that all have arrived before
+  /// the link does.
   static constexpr std::chrono::milliseconds kCloseTime{100};
 
   PeerLink(Device& device, std::shared_ptr<MemoryAccount> host_memory,
@@ -33,9 +33,9 @@ class PeerLink {
   PeerLink& operator=(const PeerLink&) = delete;
 
   /// Queues a message and returns at once. A link that has failed sends nothing more: the other end
-  /// knows.
+  /// knows of the failure.
   void send(PendingSend message);
-  /// Queues a message that is arriving. The receiver copies what it gets to the buffer.
+  /// Queues a message that is still arriving. The receiver copies the bytes to the buffer.
   std::shared_ptr<ForwardBuffer> forward(PeerMessageId peer_message, const Region& region,
                                          std::shared_ptr<const void> busy);
   /// Aborts the link, so that the other end knows that a message is missing.

@@ -1,5 +1,5 @@
 #pragma once
-// The way of peer messages to another session, of this daemon or another.
+// The transport of peer messages to another session, of this daemon or another.
 
 #include <functional>
 #include <memory>
@@ -30,15 +30,16 @@ struct PendingSend {
 struct SendResources {
   Device& device;
   std::shared_ptr<MemoryAccount> host_memory;
-  QueueId transfers{};   ///< of the device, for memory that the host cannot see
-  Reservation memory{};  ///< of the host, likewise
+  QueueId transfers{};   ///< a device queue, for memory that the host cannot see
+  Reservation memory{};  ///< host memory for the same case
 
   /// Makes the queue for transfers, unless there is one.   Errors: those of the device and the
   /// account
   Status open_transfers();
 };
 
-/// The shape of a region, which both ends of a message must agree on: the region without its place.
+/// Returns the shape of a region, which both ends of a message must agree on: the region without
+/// its place.
 Region shape_of(Region region) noexcept;
 
 /// Sends to a session of another daemon, or of this one.
@@ -47,16 +48,16 @@ class PeerTransport {
  public:
   virtual ~PeerTransport() = default;
   /// Returns when the message's memory may change.
-  /// @param cancelled asked now and then; true ends the wait
+  /// @param cancelled called from time to time; true ends the wait
   virtual Status send(SendResources& resources, const PendingSend& message,
                       const std::function<bool()>& cancelled) = 0;
   /// True if the other end is still there.
   virtual bool alive() = 0;
-  /// Says that no message is missing. Nothing is sent afterwards.
+  /// Reports that no message is missing. Nothing is sent afterwards.
   virtual void close() = 0;
-  /// Says that a message is missing. Nothing is sent afterwards.
+  /// Reports that a message is missing. Nothing is sent afterwards.
   virtual void abort() = 0;
-  /// Wakes a send() that waits for something else than `cancelled`, and makes later ones fail.
+  /// Wakes a send() that waits for anything except `cancelled`, and makes later ones fail.
   /// Threads: any
   virtual void interrupt() noexcept = 0;
 };

@@ -7,7 +7,7 @@
 namespace ob::daemon {
 namespace {
 
-// Each is a thread, and to another daemon a connection.
+// Each link has a thread and, to another daemon, a connection.
 constexpr std::size_t kMaxPeers = 64;
 
 }  // namespace
@@ -36,7 +36,7 @@ void SessionPeers::close_mailbox() {
 }
 
 Status SessionPeers::check_new(PeerId id) {
-  std::vector<std::shared_ptr<PeerLink>> gone;  // their threads are waited for: not under the lock
+  std::vector<std::shared_ptr<PeerLink>> gone;  // destroyed after the lock: waits for threads
   const std::lock_guard lock(mutex_);
   if (!id || links_.count(id) != 0) {
     return {Code::protocol_error, "peer id " + std::to_string(id.value) + " is in use or 0"};
@@ -66,7 +66,7 @@ std::shared_ptr<PeerLink> SessionPeers::find(PeerId id) {
 }
 
 void SessionPeers::remove(PeerId id) {
-  std::shared_ptr<PeerLink> gone;  // its thread is waited for: not under the lock
+  std::shared_ptr<PeerLink> gone;  // closing waits for its thread, so not under the lock
   {
     const std::lock_guard lock(mutex_);
     const auto at = links_.find(id);

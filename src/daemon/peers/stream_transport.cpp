@@ -35,7 +35,7 @@ class StreamTransport final : public PeerTransport, private session::SendWaiter 
     return sender_.flush();
   }
 
-  // The other end says nothing after `joined`.
+  // The other end sends nothing after `joined`.
   bool alive() override {
     std::byte byte{};
     const iovec part{&byte, 1};

@@ -20,7 +20,7 @@ Status Connection::run() {
     ~Closer() {
       try {
         connection.close();
-      } catch (const std::exception& error) {  // out of memory, most likely
+      } catch (const std::exception& error) {  // most likely out of memory
         log::warn("cannot close a connection: " + std::string(error.what()));
       }
     }
@@ -53,7 +53,7 @@ bool Connection::idle() const {
   return channel_->idle() && (served == nullptr || served->idle());
 }
 
-// The stream is shut first: answers that still come are not sent.
+// The stream is shut down first, so that later answers are not sent.
 void Connection::close() {
   gone_ = true;
   channel_->shut_down();

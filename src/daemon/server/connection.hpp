@@ -15,7 +15,7 @@
 namespace ob::daemon {
 
 /// The connection of a client, or of another daemon that sends to a session.
-/// Threads: run() by its own thread; the rest by any, but for name()
+/// Threads: run() by its own thread; the rest by any thread, except name()
 class Connection {
  public:
   Connection(std::unique_ptr<transport::Stream> stream, const ConnectionServices& services);
@@ -23,15 +23,15 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Serves the other side until it leaves.   @returns why it ended, for the log; ok after goodbye
+  /// Serves the other side until it leaves.   @returns the reason for the log; ok after goodbye
   Status run();
   /// True if the other side has sent nothing that is unanswered.
   bool idle() const;
-  /// True if the other side has left, or was told to: nobody waits for the device's work any more.
+  /// True if the other side has left or was cut off: nobody waits for the device's work any more.
   bool gone() const noexcept { return gone_; }
   /// The time of the last message; meaningful while idle().
   transport::Clock::time_point idle_since() const noexcept { return channel_->idle_since(); }
-  /// Names the session that the client is in; nullptr before and after it is. Not to be
+  /// Returns the client's session as a name; nullptr before and after the session. Must not be
   /// dereferenced.
   const Session* session_name() const noexcept { return session_name_; }
   void shut_down() noexcept { channel_->shut_down(); }
@@ -46,7 +46,7 @@ class Connection {
   const ConnectionServices& services_;
   const std::shared_ptr<Channel> channel_;
   std::unique_ptr<ServedConnection> served_;             // set once, by run()
-  std::atomic<const ServedConnection*> known_{nullptr};  // the same, for other threads
+  std::atomic<const ServedConnection*> known_{nullptr};  // for other threads
   std::string name_ = "unknown client";
   std::atomic<bool> gone_{false};
   std::atomic<const Session*> session_name_{nullptr};

@@ -9,7 +9,7 @@
 
 namespace ob::daemon {
 
-/// Memory: the server's, which outlives its connections
+/// Memory: belongs to the server, which outlives its connections
 struct ConnectionServices {
   SessionDirectory& sessions;
   PeerDirectory& peers;

@@ -77,7 +77,7 @@ Result<std::unique_ptr<ServedConnection>> Handshake::accept() {
 // --- a client ------------------------------------------------------------------------------------
 
 Handshake::Accepted Handshake::accept_client(const session::Message& message) {
-  may_report_failure_ = has_magic(message);  // strangers get no answer
+  may_report_failure_ = has_magic(message);  // unknown programs get no answer
   OB_ASSIGN_OR_RETURN(const wire::Hello hello, wire::decode<wire::Hello>(message.body));
   name_ = printable(hello.client);
   OB_RETURN_IF_ERROR(check_version(hello.version));
@@ -105,7 +105,7 @@ Status Handshake::answer() {
 }
 
 Status Handshake::welcome() {
-  const auto session = std::exchange(session_, nullptr);  // the connection holds it from now on
+  const auto session = std::exchange(session_, nullptr);  // from now on the connection holds it
   const DeviceInfo& info = session->device().info();
   wire::Welcome welcome;
   welcome.big_endian = wire::kBigEndian;

@@ -1,5 +1,5 @@
 #pragma once
-// The beginning of a connection: who is at the other end, and what serves it.
+// The start of a connection: identifies the other end, and chooses the object that serves it.
 
 #include <cstdint>
 #include <memory>
@@ -21,10 +21,11 @@ class Handshake {
       : channel_(std::move(channel)), services_(services) {}
 
   /// Reads the first message. A stream that joins another connection is handed over to it.
-  /// @returns what serves a client or another daemon; nullptr if the stream was handed over
+  /// @returns the object that serves a client or another daemon; nullptr if the stream was handed
+  /// over
   /// Errors: protocol_error; the reason of a refusal; those of the stream
   Result<std::unique_ptr<ServedConnection>> accept();
-  /// Answers the first message, so that the other side goes on.
+  /// Answers the first message, so that the other side continues.
   /// Errors: protocol_error; those of the stream   @pre accept() has returned a connection
   Status answer();
 

@@ -17,10 +17,10 @@ using transport::Clock;
 // A client between two commands of one call is silent for less than this.
 constexpr auto kQuiet = std::chrono::milliseconds(50);
 constexpr auto kDrainPollInterval = std::chrono::milliseconds(5);
-// A client that is refused says hello within this time, or misses the reason.
+// A refused client must send hello within this time; otherwise it does not get the reason.
 constexpr auto kHelloTime = std::chrono::milliseconds(200);
 // A client that is silent for this long is between calls. A new session costs it little: it
-// connects and sends its operands again.
+// reconnects and sends its operands again.
 constexpr auto kIdleTime = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -64,18 +64,18 @@ void Server::accept_from(transport::Listener& listener) {
     if (stream.ok()) {
       try {
         admit(std::move(*stream));
-      } catch (const std::exception& error) {  // no thread or no memory: only this client suffers
+      } catch (const std::exception& error) {  // no thread or memory: only this client fails
         log::warn("cannot accept a client: " + std::string(error.what()));
       }
     } else if (stream.status().code() != Code::deadline_exceeded && !closing_) {
       log::warn("cannot accept on " + listener.address() + ": " + stream.status().message());
-      std::this_thread::sleep_for(kQuiet);  // out of descriptors, say: leaves time to recover
+      std::this_thread::sleep_for(kQuiet);  // for example without descriptors: waits to recover
     }
   }
 }
 
-// Tells a client that the daemon is full. The client's first bytes are read before, because unread
-// ones would reset the connection.
+// Tells a client that the daemon is full. First reads the client's first bytes, because unread
+// bytes would reset the connection.
 void Server::refuse(transport::Stream& stream) {
   log::warn("refused " + stream.peer() + ": " + std::to_string(config_.max_connections) +
             " connections are open");
@@ -97,7 +97,7 @@ void Server::refuse(transport::Stream& stream) {
     return;
   const iovec out[] = {{bytes.data(), bytes.size()},
                        {const_cast<std::byte*>(body.bytes().data()), body.bytes().size()}};
-  (void)stream.try_send(out);  // a fresh stream has room for it
+  (void)stream.try_send(out);  // a new stream has room for it
 }
 
 void Server::admit(std::unique_ptr<transport::Stream> stream) {
@@ -121,11 +121,11 @@ void Server::serve(Client& client) noexcept {
   Status status;
   try {
     status = client.connection->run();
-  } catch (const std::exception& error) {  // out of memory, most likely: only this client suffers
+  } catch (const std::exception& error) {  // most likely out of memory: only this client fails
     client.connection->shut_down();
     status = Status(Code::internal, error.what());
   }
-  // By now the client has proven who it is.
+  // At this point the client has proven its identity.
   const std::string who = client.connection->name() + " (" + client.connection->peer() + ")";
   if (status.ok()) {
     log::debug(who + " left");
@@ -137,7 +137,7 @@ void Server::serve(Client& client) noexcept {
   client.over = true;
 }
 
-// Joins threads that are over, or all of them.
+// Joins threads that have ended, or all of them.
 void Server::join_finished(bool all) {
   std::list<Client> gone;
   {
@@ -257,7 +257,7 @@ void Server::log_unfinished(Drained drained, const std::vector<std::size_t>& con
   log::warn("aborted: not all commands have ended");
 }
 
-// Says whether devices still work for connections, and sets how many connections each one has.
+// Returns whether devices still work for connections, and sets the number of connections of each.
 Drained Server::unfinished(std::vector<std::size_t>& connections) {
   const std::lock_guard lock(mutex_);
   connections.assign(sessions_.device_count(), 0);

@@ -41,7 +41,7 @@ Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
   return session;
 }
 
-// No session is held here, because its last holder waits for its work when it releases it.
+// Must not hold a session: its last holder waits for the session's work when it releases it.
 // @pre mutex_ is held
 std::uint32_t SessionRegistry::least_used_device() const {
   std::vector<std::size_t> sessions(devices_.size(), 0);

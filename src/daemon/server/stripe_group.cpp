@@ -13,10 +13,10 @@ namespace {
 
 using transport::Clock;
 
-// While a group waits for the other streams, it looks at the first one at this interval.
+// A group that waits for the other streams checks the first one at this interval.
 constexpr std::chrono::milliseconds kStripePollInterval{50};
 
-// A fresh stream has room for the message.
+// A new stream has room for the message.
 Status send_joined(transport::Stream& stream) {
   wire::Header header;
   header.opcode = wire::Opcode::joined;
@@ -28,7 +28,7 @@ Status send_joined(transport::Stream& stream) {
                               : Status(Code::connection_lost, "a joined stream takes no bytes");
 }
 
-// The first stream receives nothing: the client waits for an answer before it goes on, or leaves.
+// The first stream receives nothing: the client waits for an answer, or leaves.
 Status check_silent(transport::Stream& first) {
   std::byte byte{};
   const iovec part{&byte, 1};

@@ -32,8 +32,8 @@ class StripeGroup {
   Status join(std::uint8_t index, transport::StripedStream& from);
 
   /// Waits until all streams have joined, answers them, and returns them in the order of their
-  /// indexes. The wait ends early if the first stream receives something or ends. No stream can
-  /// join afterwards, whatever the outcome.
+  /// indexes. The wait ends early if the first stream receives something or ends. After any outcome
+  /// no stream can join.
   /// Errors: deadline_exceeded; protocol_error; connection_lost
   Result<std::vector<std::unique_ptr<transport::Stream>>> gather(transport::Stream& first);
 

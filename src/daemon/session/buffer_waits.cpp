@@ -26,7 +26,7 @@ Status wait_for(ClientContext& client, const std::vector<BufferUse>& uses) {
           gate->open = true;
           gate->opened.notify_one();
         });
-    if (!asked.ok()) continue;  // the queue was destroyed meanwhile, and waited for
+    if (!asked.ok()) continue;  // the queue was destroyed, which waited for it
     std::unique_lock lock(gate->mutex);
     while (!gate->opened.wait_for(lock, kKeepAliveInterval, [&] { return gate->open; })) {
       lock.unlock();

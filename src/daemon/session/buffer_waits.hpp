@@ -8,8 +8,7 @@
 
 namespace ob::daemon {
 
-/// Holds the connection until the commands are done. Tells the client now and then that this daemon
-/// is alive.
+/// Blocks the connection until the commands are done. Sends the client signs of life meanwhile.
 /// Threads: the connection's I/O thread   Errors: those of sending
 Status wait_for(ClientContext& client, const std::vector<BufferUse>& uses);
 

@@ -48,7 +48,7 @@ Status ClientConnection::execute_on_queue(const Command& row, const session::Mes
     return {Code::protocol_error, "more than " + std::to_string(wire::kInitialCredits) +
                                       " commands in flight on one queue"};
   }
-  // A synchronize counts as a reply that is owed.
+  // A synchronize counts as an owed reply.
   client_.channel->set_unsynchronized(row.opcode != Opcode::synchronize);
   const QueueCommand command{message, queue};
   OB_RETURN_IF_ERROR(submit(row, command));

@@ -11,11 +11,11 @@
 
 namespace ob::daemon {
 
-/// Finds the wire sequence of a command from the number under which the device counts it.
+/// Finds the wire sequence of a command from its number on the device.
 /// Threads: note() by the connection; the rest by the queue's answers, in the queue's order
 class CommandLog {
  public:
-  /// Notes that the command of this sequence went to the device.
+  /// Notes that the device got the command with this sequence.
   void note(std::uint64_t sequence) noexcept {
     sequences_[++noted_ % kRemembered].store(sequence, std::memory_order_relaxed);
   }

@@ -66,7 +66,7 @@ constexpr std::size_t kIndexes = [] {
   return indexes;
 }();
 
-// By opcode; rows without a handler stand for opcodes that are not commands.
+// The rows by opcode. A row without a handler belongs to an opcode that is not a command.
 constexpr std::array<Command, kIndexes> kByOpcode = [] {
   std::array<Command, kIndexes> rows{};
   for (const Command& command : kCommands) rows[index_of(command.opcode)] = command;

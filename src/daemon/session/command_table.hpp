@@ -9,7 +9,7 @@
 
 namespace ob::daemon {
 
-/// A queue command's use of its queue's failure, and of its own.
+/// The effect of a queue's failure on a queue command, and of the command's own failure.
 enum class OnFailure : std::uint8_t {
   skip,   ///< the command is skipped if the queue has failed; its own failure sticks to the queue
   run,    ///< the command runs although the queue has failed; its own failure sticks to the queue

@@ -21,7 +21,7 @@ Status on_call(ClientContext& client, const QueueCommand& command) {
   for (std::size_t i = 0; i < call.routine->kinds.size(); ++i) {
     if (!is_memory(call.routine->kinds[i])) continue;
     BufferId& buffer = call.arguments[i].device.buffer;
-    if (!buffer) continue;  // nothing is referenced; the device checks that
+    if (!buffer) continue;  // an unreferenced operand, checked by the device
     OB_ASSIGN_OR_RETURN(const auto memory, session.use(buffer, command.queue));
     buffer = memory->local;
   }
@@ -51,7 +51,7 @@ Status on_wait(ClientContext& client, const QueueCommand& command) {
   return client.session->device().wait(command.queue->local, event);
 }
 
-// The session outlives the answer: a connection releases it after its queues have ended.
+// The session lives longer than the answer: a connection releases it after its queues have ended.
 Status on_synchronize(ClientContext& client, const QueueCommand& command) {
   QueueAnswer answer = begin_answer(client, command);
   command.queue->fail({}, 0);

@@ -13,11 +13,12 @@ namespace {
 using transport::Clock;
 using wire::Opcode;
 
-// Memory of idle sessions is free once their queues have ended, which is soon: nobody uses them.
+// The memory of idle sessions is free when their queues have ended. This is soon, as they are
+// unused.
 constexpr auto kRoomTime = std::chrono::seconds(1);
 constexpr auto kRetryInterval = std::chrono::milliseconds(1);
 
-// Other sessions were told to end: their memory becomes free when their connections have ended.
+// Other sessions are ending: their memory becomes free when their connections have ended.
 Status allocate_once_free(Session& session, const wire::Allocate& allocate) {
   const auto until = Clock::now() + kRoomTime;
   for (;;) {
@@ -27,7 +28,7 @@ Status allocate_once_free(Session& session, const wire::Allocate& allocate) {
   }
 }
 
-// Tries what makes memory free, the cheapest first.
+// Tries to free memory in several ways, the cheapest first.
 Status allocate_with_retries(ClientContext& client, const wire::Allocate& allocate) {
   Session& session = *client.session;
   Status status = session.allocate(allocate.buffer, allocate.bytes);

@@ -12,7 +12,7 @@ PlanCache::Limits with_defaults(PlanCache::Limits limits, const Device& device) 
   return limits;
 }
 
-// The plan, with fields that make no difference set to fixed values.
+// Returns the plan with fixed values in the fields that do not matter.
 FftPlan key_of(FftPlan plan) noexcept {
   if (plan.kind != FftKind::c2c) plan.sign = -1;
   for (std::size_t i = 0; i < plan.n.size(); ++i) {
@@ -112,7 +112,7 @@ std::size_t PlanCache::drop_idle() {
   return gone.size();
 }
 
-// Not under the lock: a library may take long.
+// Runs without the lock, because a library may take long.
 void PlanCache::destroy(const Entries& gone) {
   for (const Entry& entry : gone) (void)device_.destroy_plan(entry.local);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Answers that a queue gives when it reaches a command.
+// Answers that a queue sends when it reaches a command.
 
 #include <cstdint>
 
@@ -10,8 +10,8 @@
 
 namespace ob::daemon {
 
-/// An answer that is ordered but not given yet. A command that was never submitted came after those
-/// that the device has seen fail.
+/// An answer that is ordered but not sent yet. A command that was never submitted comes after those
+/// that failed on the device.
 struct QueueAnswer {
   std::shared_ptr<Channel> channel;
   std::shared_ptr<SessionQueue> queue;
@@ -21,12 +21,12 @@ struct QueueAnswer {
   Status failure;              ///< of the queue when the answer was ordered
   std::uint64_t failed_sequence = 0;
 
-  /// Returns the outcome with the credits that come back.
+  /// Returns the outcome with the returned credits.
   /// Threads: the queue's answers, in its order
   wire::Outcome outcome(const QueueReport& report) const;
 };
 
-/// Begins an answer to the command. The queue's credits up to it come back with the answer.
+/// Starts an answer to the command. The answer returns the queue's credits up to the command.
 QueueAnswer begin_answer(ClientContext& client, const QueueCommand& command);
 
 /// Sends a credit message once the queue gets here.   Errors: those of the device

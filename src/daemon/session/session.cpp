@@ -10,8 +10,8 @@ namespace {
 // memory.
 constexpr std::size_t kMaxObjects = 1 << 16;
 constexpr std::size_t kMaxQueues = 256;
-// An upper bound of what a queue takes: its 256 commands in flight and their answers, of 1 KiB
-// each, in a ring that doubles; and the stack of the queue's thread.
+// An upper bound of a queue's memory: its 256 commands in flight and their answers, of 1 KiB each,
+// in a ring that doubles; and the stack of the queue's thread.
 constexpr std::uint64_t kQueueHostBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastHostLimit = std::uint64_t{1} << 30;
 
@@ -44,8 +44,8 @@ Session::Session(const SessionDevice& device, const wire::Token& token, const st
       member_(device.share),
       device_index_(device.index),
       token_(token),
-      // The same user has the same number in every session; two users have the same one by rare
-      // chance only.
+      // The same user has the same number in every session. Two users have equal numbers only by a
+      // rare chance.
       account_{UserId{std::hash<std::string>()(user)}, SessionId{token[0]}},
       memory_(std::make_shared<MemoryAccount>(limits.memory_bytes, "--session-memory")),
       host_memory_(
@@ -102,7 +102,7 @@ Status Session::destroy_queue(QueueId id, const void* owner) {
   return {};
 }
 
-// The queue for transfers goes last: answers of the other queue use it.
+// The queue for transfers is destroyed last: answers of the other queue use it.
 void Session::destroy(const SessionQueue& queue) {
   (void)device_.destroy_queue(queue.local);
   if (queue.transfers) (void)device_.destroy_queue(queue.transfers);
@@ -155,7 +155,7 @@ Status Session::insert(BufferId id, SessionBuffer buffer) {
 
 Status Session::allocate(BufferId id, std::uint64_t size_bytes) {
   {
-    // A check before the device does anything; insert() decides.
+    // This check runs before the device does anything; insert() decides.
     const std::lock_guard lock(mutex_);
     if (!id || buffers_.count(id) != 0) return taken("buffer", id.value);
   }
@@ -168,7 +168,7 @@ Status Session::allocate_broken(BufferId id, const Status& failure) {
 }
 
 void Session::free(BufferId id) {
-  SessionBuffer gone;  // its memory may go with it: not under the lock
+  SessionBuffer gone;  // destroyed without the lock, because this may free its memory
   const std::lock_guard lock(mutex_);
   const auto at = buffers_.find(id);
   if (at == buffers_.end()) return;
@@ -244,7 +244,7 @@ Status Session::make_plan(PlanId id, const FftPlan& plan) {
 }
 
 void Session::destroy_plan(PlanId id) {
-  Plan gone;  // the cache may destroy it: not under the lock
+  Plan gone;  // destroyed without the lock, because the cache may destroy the plan
   const std::lock_guard lock(mutex_);
   const auto at = plans_.find(id);
   if (at == plans_.end()) return;

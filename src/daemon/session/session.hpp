@@ -30,14 +30,14 @@ struct SessionBuffer {
   std::vector<BufferUse> uses;
 };
 
-/// The memory that one session may have, of a daemon with several.
+/// The memory limits of one session, in a daemon with several sessions.
 struct SessionLimits {
   std::uint64_t memory_bytes = UINT64_MAX;  ///< of the device, all its buffers together
   /// of the host, for queues, plans and digests; 0: as much as the device has, but at least 1 GiB
   std::uint64_t host_memory_bytes = 0;
 };
 
-/// A device and what its sessions share.   Memory: outlives the sessions
+/// A device and the parts that its sessions share.   Memory: outlives the sessions
 struct SessionDevice {
   Device& device;
   PlanCache& plans;
@@ -62,8 +62,8 @@ class Session {
   const wire::Token& token() const noexcept { return token_; }
   /// Counts the device's memory that the session holds, against its limit.
   const std::shared_ptr<MemoryAccount>& memory() const noexcept { return memory_; }
-  /// The memory that the session should hold between calls [bytes]: less, the more sessions there
-  /// are.
+  /// Returns the memory that the session should hold between calls [bytes]. The part shrinks with
+  /// the number of sessions.
   std::uint64_t keep_bytes() const noexcept { return member_.keep_bytes(); }
 
   /// Errors, of everything that makes objects: protocol_error if the id is taken (a client that
@@ -100,7 +100,7 @@ class Session {
   /// Errors: invalid_argument if unknown; those of making it
   Result<PlanId> plan(PlanId id);
   /// Withdraws the session's plans from the cache, so that no other session gets them: one of them
-  /// may be the reason of a failure.
+  /// may have caused a failure.
   void withdraw_plans();
   /// Destroys the plans of the device that no session uses.   @returns their number
   std::size_t drop_idle_plans() { return plan_cache_.drop_idle(); }

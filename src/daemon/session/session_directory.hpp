@@ -16,13 +16,13 @@ class SessionDirectory {
  public:
   virtual ~SessionDirectory() = default;
   /// Finds or makes the session that a client asks for.
-  /// @param user for whom the client has proven to act; empty: nobody
+  /// @param user the proven user of the client; empty: nobody
   /// Errors: denied for an unknown token; invalid_argument for a device that does not exist
   virtual Result<std::shared_ptr<Session>> open(const wire::Hello& hello,
                                                 const std::string& user) = 0;
-  /// Ends other sessions of the same device that are idle, the longest idle first, until they held
-  /// `bytes` of its memory together. The memory is free soon after; their clients open new sessions
-  /// when they need to.   @returns the bytes that they held
+  /// Ends other idle sessions of the same device, the longest idle first, until together they held
+  /// `bytes` of its memory. The memory is free soon after; their clients open new sessions when
+  /// they need them.   @returns the bytes that the sessions held
   virtual std::uint64_t make_room(const Session& wanting, std::uint64_t bytes) = 0;
   virtual std::uint32_t device_count() const noexcept = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// A client's queue, and what the daemon remembers of its commands.
+// A client's queue, and the daemon's record of its commands.
 
 #include <atomic>
 #include <cstdint>
@@ -14,10 +14,10 @@
 namespace ob::daemon {
 
 /// Commands are numbered from 1; `reached` trails `submitted`.
-/// Threads: the connection that made the queue, but for the atomics (any) and the log
+/// Threads: the connection that made the queue, except the atomics (any) and the log
 struct SessionQueue {
   QueueId local;                ///< the device's id
-  const void* owner = nullptr;  ///< the connection that made it and alone may use it
+  const void* owner = nullptr;  ///< the connection that made it; only it may use the queue
   std::uint64_t submitted = 0;
   /// `submitted` when the last reply or credit message was ordered
   std::uint64_t announced = 0;

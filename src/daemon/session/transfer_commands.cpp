@@ -20,7 +20,7 @@ using wire::Opcode;
 struct Source {
   std::shared_ptr<const void> memory;
   Layout elements;
-  std::shared_ptr<StagedReader> staged;  // instead, if the host cannot see the elements
+  std::shared_ptr<StagedReader> staged;  // set instead if the host cannot see the elements
 };
 
 Status exceeds(const char* command, BufferId id, const SessionBuffer& buffer) {
@@ -29,21 +29,21 @@ Status exceeds(const char* command, BufferId id, const SessionBuffer& buffer) {
                                       std::to_string(buffer.size_bytes) + " bytes"};
 }
 
-// In the queue's turn, unlike a payload for memory that the host sees: the device copies it.
+// The device copies the payload in the queue's turn. Visible memory receives it without the device.
 Status write_staged(ClientContext& client, const QueueCommand& command, const wire::Write& write) {
   const auto& queue = command.queue;
   OB_ASSIGN_OR_RETURN(const auto buffer, client.session->use(write.buffer, queue));
   OB_ASSIGN_OR_RETURN(StagedWriter* const writer, client.session->writer(*queue));
   const std::uint32_t word_bytes = client.byte_order.swapped_word_bytes(write.region);
   Channel& channel = *client.channel;
-  OB_RETURN_IF_ERROR(channel.replies().flush());  // the queue may wait for its client to take them
+  OB_RETURN_IF_ERROR(channel.replies().flush());  // the queue may wait for the client
   auto last_sign = transport::Clock::now();
   return for_each_piece(
       write.region, StagedWriter::kBlockBytes, [&](const Region& piece) -> Status {
         const std::uint64_t size_bytes = packed_bytes(piece);
         OB_ASSIGN_OR_RETURN(std::byte* const room,
                             writer->room(size_bytes, [&] { return channel.send_keep_alive(); }));
-        // None of many small pieces takes long, but all of them together may.
+        // Each of many small pieces is quick, but all of them together may take long.
         if (const auto now = transport::Clock::now(); now - last_sign > kKeepAliveInterval) {
           OB_RETURN_IF_ERROR(channel.send_keep_alive());
           last_sign = now;
@@ -71,7 +71,7 @@ Result<Source> elements_of(ClientContext& client, const QueueCommand& command,
       std::make_shared<StagedReader>(session.device(), transfers, buffer.memory, read.region)};
 }
 
-// The device computes the digests in the queue's turn; the answer sends them from where they wait.
+// The device computes the digests in the queue's turn. The answer sends them from this memory.
 Result<Source> digests_of(ClientContext& client, const QueueCommand& command,
                           const wire::Digest& asked) {
   const Chunks chunks(asked.region, asked.chunk_bytes);
@@ -96,8 +96,8 @@ Result<Source> digests_of(ClientContext& client, const QueueCommand& command,
   return Source{digests, Layout::bytes(digests->values.data(), answer_bytes), nullptr};
 }
 
-// Waits for the first elements, so that a device that fails can still say so. If it fails later,
-// half a message is out: the connection is cut.
+// Waits for the first elements, so that the answer can still report a failure of the device. After
+// a later failure a part of the message has been sent: the connection is cut.
 void send_staged(const QueueAnswer& answer, StagedReader& reader, wire::Outcome outcome) {
   (void)answer.channel->replies().send_in_parts([&](session::MessageSender& sender) {
     const auto begin = [&](const Status& had) {
@@ -136,7 +136,7 @@ Status answer_with(ClientContext& client, const QueueCommand& command, Source so
                       });
 }
 
-// A source that cannot be had makes the queue fail, and the answer reports that.
+// An unavailable source makes the queue fail, and the answer reports this.
 template <class Message>
 Status answer_from(ClientContext& client, const QueueCommand& command,
                    Result<Source> (*find)(ClientContext&, const QueueCommand&, const Message&)) {
@@ -162,7 +162,7 @@ Status on_write(ClientContext& client, const QueueCommand& command) {
     return {Code::protocol_error, "write's payload is not as long as its region"};
   }
   Session& session = *client.session;
-  // Held: another connection of the session may free it while the payload arrives.
+  // Holds the buffer: another connection of the session may free it while the payload arrives.
   OB_ASSIGN_OR_RETURN(const SessionBuffer buffer, session.buffer(write.buffer));
   if (!fits(write.region, buffer.size_bytes)) return exceeds("write", write.buffer, buffer);
   OB_RETURN_IF_ERROR(client.byte_order.check(write.region));

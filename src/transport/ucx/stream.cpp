@@ -12,12 +12,12 @@
 namespace ob::transport::ucx {
 namespace {
 
-// As for tcp, which carries these messages where there is no fabric.
+// The value is that of tcp, which carries these messages without a fabric.
 constexpr std::chrono::microseconds kSpin{50};
 // The interval at which a waiting thread checks over the control stream that the peer still
 // answers.
 constexpr std::chrono::milliseconds kLivenessSlice{500};
-// A caller that polls and never waits checks the control stream, too, once in so many polls.
+// A caller that polls and never waits checks the control stream once in this many polls.
 constexpr unsigned kLooksPerControlLook = 256;
 // After the peer's end, bytes that it sent may still arrive. Without a close notice their number is
 // unknown, and the wait is about a round trip of the network; with one it is longer.
