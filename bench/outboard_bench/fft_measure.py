@@ -24,7 +24,7 @@ class Result:
     place: Place
     first_plan: int = 0  # includes connecting, if there is a daemon
     first_execute: int = 0
-    rounds: list[float] = field(default_factory=list)  # their medians
+    rounds: list[float] = field(default_factory=list)  # medians
     first_stages: Stages = field(default_factory=Stages)
     round_stages: list[Stages] = field(default_factory=list)
     distance: float = 0.0  # distance of the first results from the local ones

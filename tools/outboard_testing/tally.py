@@ -33,7 +33,7 @@ def one(name: str, passed: bool) -> Tally:
 
 def from_junit(file: Path, status: int, runner: str) -> Tally:
     """Returns the counts of `runner` in `file`. If the exit `status` reports a failure, at least
-    one counts."""
+    one test counts as failed."""
     tally = Tally()
     try:
         cases = ElementTree.parse(file).getroot().iter("testcase")

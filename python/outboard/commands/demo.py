@@ -1,4 +1,4 @@
-"""`outboard demo`: runs two unmodified programs remotely and compares their local results."""
+"""`outboard demo`: runs two unmodified programs remotely and compares with local results."""
 
 from __future__ import annotations
 

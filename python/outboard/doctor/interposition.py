@@ -242,8 +242,7 @@ def elf_exports(objects: list[elf.Object], path: str) -> frozenset[str]:
 
 
 def flavour(names: frozenset[str]) -> str:
-    """Returns the family of a library's names: the language of its callers and the width of its
-    integers."""
+    """Describes a library by its names: its routines, their affixes, and wide integers."""
     kinds = []
     if any(n.startswith("fftw") or "fftw_" in n for n in names):
         kinds.append("FFTW")

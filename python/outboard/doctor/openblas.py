@@ -74,8 +74,8 @@ class OpenBlas:
 
 def ask(library: str, environment: Mapping[str, str], size: int = 0) -> OpenBlas | int | None:
     """Asks `library` about itself in a process of its own. If `size` is given, runs some products
-    first. Returns a negative number if the process died of that signal; None if there is no such
-    library."""
+    first. Returns the negative number of the signal that ended the process, if any; None if there
+    is no such library."""
     try:
         result = subprocess.run(
             [sys.executable, "-c", _PROGRAM, library, str(size)],
