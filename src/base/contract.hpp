@@ -26,7 +26,7 @@ namespace ob::detail {
 /// comment has the same expression behind @pre.
 #define OB_EXPECT(...) OB_CONTRACT("OB_EXPECT", #__VA_ARGS__, __VA_ARGS__)
 
-/// Checks what the function itself relies on halfway: an invariant, or a result of its own steps.
+/// Checks an assumption inside the function: an invariant, or a result of its own steps.
 #define OB_ASSERT(...) OB_CONTRACT("OB_ASSERT", #__VA_ARGS__, __VA_ARGS__)
 
 /// Checks a postcondition: the function breaks its own contract if it does not hold.

@@ -1,5 +1,5 @@
 #pragma once
-// Ownership of file descriptors inside somebody else's process.
+// Ownership of file descriptors inside a process that belongs to another program.
 
 #include <fcntl.h>
 #include <unistd.h>

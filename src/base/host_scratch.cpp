@@ -21,7 +21,8 @@ struct Block {
 constinit std::atomic_flag g_busy = ATOMIC_FLAG_INIT;
 constinit Block g_kept[kKept]{};
 
-// A try-lock: whoever finds the pool busy (or inherited locked after fork) does without it.
+// Tries to lock. A thread that finds the pool busy (or inherited locked after fork) does not use
+// it.
 bool enter() noexcept { return !g_busy.test_and_set(std::memory_order_acquire); }
 void leave() noexcept { g_busy.clear(std::memory_order_release); }
 

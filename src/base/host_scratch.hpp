@@ -1,5 +1,5 @@
 #pragma once
-// Host memory for results that must be complete before they may replace what the caller has.
+// Host memory for results that must be complete before they may replace the caller's data.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace ob {
 
 /// Memory from a small process-wide pool, so that a large result does not pay for first touch on
-/// every call. Empty if the memory could not be had.   Threads: any
+/// every call. Empty if there is not enough memory.   Threads: any
 class HostScratch {
  public:
   explicit HostScratch(std::uint64_t size_bytes) noexcept;

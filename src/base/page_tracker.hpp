@@ -49,8 +49,8 @@ class PageTracker {
   PageTracker(const PageTracker&) = delete;
   PageTracker& operator=(const PageTracker&) = delete;
 
-  /// False if the kernel lacks the interfaces or this process may not use them; why_not() says
-  /// what is missing.
+  /// False if the kernel lacks the interfaces or this process may not use them; why_not() names the
+  /// reason.
   bool available();
   std::string why_not() const;
 

@@ -32,15 +32,15 @@ struct Timeouts {
 /// The settings of a connection.
 struct ConnectionConfig {
   Timeouts timeouts;
-  /// Streams that the connection is striped over, if the daemon grants so many and all of them can
-  /// be opened; else fewer, or one. Shared memory and encrypted connections are never striped.
+  /// The number of streams of the connection, if the daemon grants this many and all of them can be
+  /// opened; otherwise fewer, or one. Shared memory and encrypted connections are never striped.
   unsigned streams = 1;
   std::shared_ptr<const transport::Security> security;  ///< nullptr: no key, no TLS
   std::uint32_t device = UINT32_MAX;                    ///< index in the daemon; or any
 };
 
 /// Threads: one at a time. After an error of code connection_lost, protocol_error or
-/// deadline_exceeded the connection is of no further use.
+/// deadline_exceeded the connection is useless.
 class Connection final : private session::SendWaiter {
  public:
   /// Errors: unavailable (nobody there), version_mismatch (names both), denied, protocol_error,

@@ -18,8 +18,8 @@ struct Plan {
 constexpr Plan kQuick{64 << 10, 4 << 20, 3, 10e-3};
 constexpr Plan kThorough{4 << 10, 64 << 20, 5, 0.5};
 constexpr int kPings = 5;
-// The rounds of one size take this many long rounds at most. It is more than one, because a round
-// that was held up for a moment says nothing about the link.
+// The rounds of one size take at most this many long rounds. It is more than one, because a round
+// that was delayed for a moment does not show the speed of the link.
 constexpr double kMaxLongRounds = 5;
 
 double seconds_since(transport::Clock::time_point start) {

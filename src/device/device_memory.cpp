@@ -95,7 +95,7 @@ Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_by
     released_.notify_all();
     return data.status();
   }
-  // Runs when the last holder, often the command that used the buffer last, lets go.
+  // Runs when the last holder releases the memory, often the command that used the buffer last.
   return std::shared_ptr<DeviceBuffer>(new DeviceBuffer(*data, size_bytes),
                                        [this, bytes](DeviceBuffer* buffer) {
                                          release(buffer->data(), bytes);

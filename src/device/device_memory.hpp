@@ -67,7 +67,8 @@ class DeviceMemory final : public MemoryTable {
     for_a_command,  ///< released when the command is done
     for_long,
   };
-  /// Reserves room for memory that a library allocates by itself, until the last holder lets go.
+  /// Reserves room for memory that a library allocates by itself, until the last holder releases
+  /// it.
   /// Never waits.   Errors: out_of_memory
   Result<std::shared_ptr<const void>> set_aside(std::uint64_t size_bytes, Aside what);
 

@@ -9,7 +9,7 @@
 
 namespace ob {
 
-/// One record() of an event. It is first pending, and then done for ever.
+/// One record() of an event. It is first pending, and then done forever.
 /// Threads: any
 class EventMark {
  public:

@@ -101,7 +101,7 @@ Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes) {
     }
     inner = std::move(made).value();
   }
-  // Runs when the last holder, often the command that used the buffer last, lets go.
+  // Runs when the last holder releases the memory, often the command that used the buffer last.
   HostBuffer* const buffer = inner.get();
   std::shared_ptr<HostBuffer> counted_buffer(
       buffer, [inner = std::move(inner), account = account_, counted](HostBuffer*) mutable {

@@ -25,7 +25,7 @@ void LearntTimes::observe(std::uint64_t kind, double flop, double seconds) {
   known = rate < known ? rate : known + kFresh * (rate - known);
 }
 
-// A slow first time must not be remembered for ever.
+// A slow first time must not be remembered forever.
 void LearntTimes::forget(std::uint64_t kind, int exponent) {
   const auto of_kind = seen_.find(kind);
   if (of_kind == seen_.end()) return;

@@ -19,10 +19,10 @@ struct Mailbox {
 };
 
 /// Messages between devices. The process that has both devices gives the receiver's mailbox to the
-/// sender: nobody else can send there, and the receiver takes only messages that receive() asks
+/// sender: nobody else can send there, and the receiver accepts only messages that receive() asks
 /// for. A peer message is one region. The process that has both devices chooses its number, which
 /// is free again after the message has arrived. Messages to one peer travel in the order in which
-/// they were sent; one that the receiver has not asked for yet holds up those behind it.
+/// they were sent; a message without a receive delays those behind it.
 /// Threads: as the Device's
 /// Source:  DAC III (copies from accelerator to accelerator)
 class Peering {

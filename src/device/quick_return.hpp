@@ -12,7 +12,7 @@ struct QuickReturn {
   enum class Left {
     everything,
     nothing,
-    scaling,  ///< C := factor C, over region(); factor 0 clears whatever was there
+    scaling,  ///< C := factor C, over region(); factor 0 clears all values
     zero,     ///< the result of a function: a sum over nothing
   };
   Left left = Left::everything;

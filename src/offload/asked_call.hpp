@@ -21,7 +21,7 @@ struct AskedCall {
   std::string wrong;  ///< not empty: the mistake in the request
 };
 
-/// Reads what the user wrote: name "dgemm" with sizes "2000" or "m=2000,n=64"; name "fftw c2c" with
+/// Reads the user's text: name "dgemm" with sizes "2000" or "m=2000,n=64"; name "fftw c2c" with
 /// sizes "1048576", "512x512" or "256*100".
 AskedCall read_asked_call(RoutineRecords& records, std::string_view name, std::string_view sizes);
 

@@ -25,7 +25,7 @@ std::string describe(const std::string* server, const Status& status, std::strin
 struct Attempts::Attempt {
   algorithms::CallTimings timings;
   bool sent = false;       // a daemon got the job
-  bool abandoned = false;  // the run threw; the connection is of no use any more
+  bool abandoned = false;  // the run threw; the connection is useless
   bool again = false;      // another attempt may help: another server, or more device memory
   std::size_t server = 0;
   std::uint64_t connected_ns = 0;
@@ -39,7 +39,7 @@ Status Attempts::run_on(client::AcquiredDevice& acquired, const JobCall& call, D
     const Status status = job.run(acquired, attempt.timings);
     attempt.timings.accuracy = used;  // jobs may begin their timings anew
     return status;
-  } catch (...) {  // out of host memory, most likely; answers may still be under way
+  } catch (...) {  // most likely out of host memory; answers may still arrive
     acquired.device().abandon();
     attempt.abandoned = true;
     return Status(Code::out_of_memory, "no memory on this side");

@@ -15,8 +15,8 @@ using policy::Target;
 // took long together.
 constexpr double kWorthConnectingS = 1e-3;
 constexpr std::uint64_t kWorthConnectingNs = 30'000'000;
-// The predicted gain that the model needs before a remote call was seen. The margin covers noise
-// and what the model leaves out.
+// The predicted gain that the model needs before a remote call was measured. The margin covers
+// noise and costs that the model does not include.
 constexpr double kMargin = 1.2;
 constexpr double kMarginOfProfile = 1.05;
 // A larger error of the model has other reasons than the routine.

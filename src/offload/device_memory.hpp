@@ -6,7 +6,7 @@
 
 namespace ob::offload {
 
-/// A call that ran out of memory runs again with one part in so many of the device's memory.
+/// A call that ran out of memory runs again with this fraction (one part in so many) of the memory.
 inline constexpr unsigned kShareAfterExhaustion = 4;
 
 /// Devices count memory in units, and other users have some of it.   Units: bytes

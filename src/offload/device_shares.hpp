@@ -24,13 +24,13 @@ struct Candidate {
 std::vector<double> shares_of_all(const Descriptor& routine, const Argument* arguments,
                                   std::span<const Candidate> candidates);
 
-/// Predicts the seconds of the call on so many devices, with their weights. If rates are not known,
+/// Predicts the seconds of the call on these devices, with their weights. If rates are not known,
 /// the result is the number of devices.   Cost: microseconds
 double predict_shares(const Descriptor& routine, const Argument* arguments,
                       std::span<const Candidate> devices);
 
 /// The least number of devices that is predicted to take at most 5 % longer than any other.
-/// @param seconds of 1, 2, 3 ...
+/// @param seconds predicted times of 1, 2, 3 ... devices
 std::size_t choose_number(std::span<const double> seconds);
 
 }  // namespace ob::offload

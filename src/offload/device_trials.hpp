@@ -15,11 +15,11 @@ namespace ob::offload {
 class DeviceTrials {
  public:
   bool begun() const noexcept { return !candidates_.empty(); }
-  /// @param predicted_s of 1, 2, 3 ... devices   @pre 1 <= chosen <= predicted_s.size()
+  /// @param predicted_s times of 1, 2, 3 ... devices   @pre 1 <= chosen <= predicted_s.size()
   void begin(std::span<const double> predicted_s, std::size_t chosen);
-  /// Devices for the next call.   @pre begun()
+  /// Returns the number of devices for the next call.   @pre begun()
   std::size_t next() const noexcept;
-  /// Records the time of a call on so many devices.
+  /// Records the time of a call on this number of devices.
   void took(std::size_t devices, double seconds) noexcept;
 
   /// The weights of the parts for each number of devices. Once chosen, they never change.

@@ -26,7 +26,8 @@ struct LibraryCall {
   const Descriptor& routine;
   const Argument* arguments;                  ///< of a batch: those of its smallest call
   std::span<const CallArguments> batch = {};  ///< all calls of a batch; empty: one call
-  /// Any function of the library that computes locally. It names the library, and is never called.
+  /// Any function of the library that computes locally. It identifies the library, and is never
+  /// called.
   const void* library = nullptr;
   std::optional<Accuracy> accuracy = {};  ///< empty: Config::accuracy
 };
@@ -72,23 +73,24 @@ class Engine {
   bool run(const LibraryCall& call, const CallDecision& decision) noexcept;
   /// Runs the accelerator's part of a product that is shared with the local library.
   bool run_part(const LibraryCall& part) noexcept;
-  /// A shared product is complete, and the accelerator computed its part.
+  /// Records that a shared product is complete, and that the accelerator computed its part.
   void count_shared(const Descriptor& routine, const CallDecision& decision) noexcept;
-  /// The local library has run the call since `started_ns`.   Units: ns of the steady clock
+  /// Records that the local library has run the call since `started_ns`.   Units: ns of the steady
+  /// clock
   void count_local(const Descriptor& routine, const CallDecision& decision,
                    std::uint64_t started_ns) noexcept;
 
   /// Decides about a plan, or about one execution of a plan that is open. Never blocks long when
   /// the answer is local.
   FftDecision decide_fft(const FftCall& call, FftMoment moment) noexcept;
-  /// Has the daemon plan the transform now. False if that failed, or would not help.
+  /// Lets the daemon plan the transform now. False if this failed, or would not help.
   bool plan_fft(const FftTransform& transform) noexcept;
   /// Runs the transform. True if results are in place. Memory that is both input and output changes
   /// only then.
   bool run_fft(const FftCall& call, const FftArrays& arrays) noexcept;
   /// Counts a transform that is about to run locally.
   void begin_local_fft(const FftCall& call) noexcept;
-  /// The local library has run the transform since `started_ns`.
+  /// Records that the local library has run the transform since `started_ns`.
   void count_local_fft(const FftTransform& transform, std::uint64_t started_ns) noexcept;
 
   /// Explains where a call would run in mode auto, and why: lines "key value" that docs/decision.md

@@ -1,5 +1,5 @@
 #pragma once
-// Plans of factorizations, made once for each shape while what is known stays about the same.
+// Plans of factorizations, made once for each shape until the known values change clearly.
 
 #include <deque>
 #include <mutex>

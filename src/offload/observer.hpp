@@ -26,10 +26,10 @@ class Observer {
   Observer(Journal& journal, RoutineRecords& records, Tuning& tuning, Decider& decider) noexcept
       : journal_(journal), records_(records), tuning_(tuning), decider_(decider) {}
 
-  /// A remote run succeeded.
+  /// Records a successful remote run.
   void remote_run(RoutineRecord& record, const policy::Work& work,
                   const algorithms::CallTimings& timings, const RemoteSpan& span) noexcept;
-  /// A local run ended now.
+  /// Records a local run that has just ended.
   void local_run(RoutineRecord& record, const policy::Work& work,
                  std::uint64_t started_ns) noexcept;
 

@@ -9,7 +9,7 @@
 namespace ob::offload {
 
 /// Runs the call on the acquired device, and on others beside it where that is faster.
-/// Memory: nothing that the call reads changes before all results are in hand
+/// Memory: memory that the call reads does not change before all results have arrived
 /// Threads: the caller's and, while it lasts, one more for each further device
 /// Errors: those of run_on_device()
 Status run_placed(const Execution& execution, client::AcquiredDevice& acquired,

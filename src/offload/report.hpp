@@ -1,5 +1,5 @@
 #pragma once
-// The counters of an engine: where they live, how rows are found, how they are printed.
+// The counters of an engine: their memory, the search for rows, and printing.
 
 #include <atomic>
 #include <cstdint>
@@ -22,7 +22,7 @@ class Report {
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
 
-  /// True if somebody wants the counters, i.e. every call is to be counted.
+  /// True if the counters are used, so that every call must be counted.
   bool wanted() const noexcept { return wanted_; }
   /// The routine's row, made on first use; nullptr once kReportRows are in use.
   ReportRow* row(std::string_view name) noexcept;
@@ -37,8 +37,8 @@ class Report {
   ReportBlock* block_ = nullptr;
   bool wanted_ = false;
   bool to_stderr_ = false;
-  std::atomic<const char*> server_{nullptr};  // what the block says
-  std::mutex mutex_;                          // of the texts and of making rows
+  std::atomic<const char*> server_{nullptr};  // the address in the block
+  std::mutex mutex_;                          // guards the texts and the making of rows
 };
 
 inline void add(Counter& counter, std::uint64_t amount) noexcept {

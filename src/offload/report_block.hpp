@@ -27,7 +27,7 @@ struct ReportRow {
   Counter compute_ns;
   Counter from_server_ns;
   Counter remote_ns;        ///< whole remote calls as the caller saw them
-  Counter local_ns;         ///< whole local runs that were timed
+  Counter local_ns;         ///< whole remote calls, as the caller sees them
   Counter local_calls;      ///< how many of them
   Counter local_megaflop;   ///< work of the timed local runs [10^6 flop]
   Counter remote_megaflop;  ///< work of the remote calls [10^6 flop]

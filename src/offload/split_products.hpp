@@ -13,17 +13,17 @@ namespace ob::offload {
 /// True if the call may run on several devices: Config::devices allows it, and it can be split.
 bool may_be_split(const Config& config, const RoutineCall& call);
 
-/// Runs the call on the acquired device and others beside it, if the model and what was seen say
-/// that more devices are faster. Empty: one device is to do it all, because it is as fast, or
-/// because another one failed for good. A part whose device fails runs again on another one;
-/// nothing that the call reads changes before all parts are in hand.
+/// Runs the call on the acquired device and others beside it, if the model and the measurements
+/// show that more devices are faster. Empty: one device must run the whole call, because it is as
+/// fast, or because another one failed permanently. A part whose device fails runs again on another
+/// one. Memory that the call reads does not change before all parts have arrived.
 /// Threads: the caller's and, while it lasts, one more for each further device
 /// Errors: those of run_on_device()
 /// @pre may_be_split(execution.config, call), !execution.strict()
 std::optional<Status> split_product(const Execution& execution, client::AcquiredDevice& first,
                                     const RoutineCall& call, algorithms::CallTimings& timings);
 
-/// Records that the call took so long on the acquired device alone.
+/// Records the time of the call on the acquired device alone.
 /// @pre may_be_split(execution.config, call)
 void record_run_alone(client::AcquiredDevice& acquired, const RoutineCall& call, double seconds);
 

@@ -49,7 +49,7 @@ class Tuning {
   Tuning(const Config& config, const client::ConnectionCache& pool);
 
   /// The library that holds `function`; nullptr without memory, or if there are too many.
-  /// `complaint` gets what is wrong with its profile.
+  /// `complaint` gets the mistake in its profile.
   const Library* library(const void* function, std::string& complaint) noexcept;
   /// nullptr until the server was connected to and measured.
   const ServerFacts* server(std::size_t index) const noexcept { return servers_[index].load(); }

@@ -18,7 +18,7 @@
 namespace ob::offload {
 
 /// Runs another job, then checks its results.
-/// Memory: keeps copies of what the job reads as well as writes, from before it ran
+/// Memory: keeps copies of operands that the job both reads and writes, from before the run
 class VerifiedJob : public DeviceJob {
  public:
   Status run(client::AcquiredDevice& acquired, algorithms::CallTimings& timings) final;
@@ -28,7 +28,7 @@ class VerifiedJob : public DeviceJob {
       : job_(job), name_(name), row_(row) {}
 
  private:
-  /// Copies aside what the call will overwrite. False if there is no check, or no memory.
+  /// Copies the operands that the call will overwrite. False if there is no check, or no memory.
   virtual bool save() = 0;
   virtual verify::Verification verify() = 0;
   /// Puts the copies back.

@@ -32,12 +32,12 @@ class MessageReceiver {
 
   /// Counts the bytes of the current message's payload that were not received yet.
   std::uint64_t payload_left() const noexcept { return payload_left_; }
-  /// Receives to the cursor what has arrived of the payload. True once one of them is complete.
+  /// Receives to the cursor the payload bytes that have arrived. True once one of them is complete.
   /// @param swapped_word_bytes size of the payload's words, which have the other byte order; 1: the
   /// bytes stay as they are. It is the same for all of a payload.
   /// @pre pieces and payload are whole words
   Result<bool> poll_payload(Layout::Cursor& destination, std::uint32_t swapped_word_bytes = 1);
-  /// Does the same, and throws the bytes away.
+  /// Does the same, but discards the bytes.
   Result<bool> discard_payload();
 
   /// True between messages if nothing is buffered.

@@ -10,7 +10,7 @@
 namespace ob::transport {
 namespace {
 
-/// Demands that peers prove who they are.
+/// Requires that peers prove their identity.
 class SecureListener final : public Listener {
  public:
   SecureListener(std::unique_ptr<Listener> inner, std::shared_ptr<const Security> security)

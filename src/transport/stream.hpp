@@ -1,7 +1,7 @@
 #pragma once
 // A connected pair of byte streams, one in each direction. Its operations do not block, except one
 // wait for both directions: a sender that cannot continue can receive meanwhile. Otherwise two
-// sides that both send would block each other for ever.
+// sides that both send would block each other forever.
 
 #include <sys/uio.h>
 

@@ -17,8 +17,8 @@
 
 namespace ob::wire {
 
-/// A body under construction; lives on the stack, never allocates. Always a multiple of 8 bytes
-/// once finished.
+/// A body under construction. It lives on the stack and never allocates. A finished body is a
+/// multiple of 8 bytes.
 class Body {
  public:
   std::span<const std::byte> bytes() const noexcept { return {data_.data(), size_}; }
@@ -27,7 +27,8 @@ class Body {
   void u32(std::uint32_t v) noexcept { append(v); }
   void u64(std::uint64_t v) noexcept { append(v); }
   void f64(double v) noexcept { append(std::bit_cast<std::uint64_t>(v)); }
-  /// u32 length, the characters, zeros up to the next multiple of 8. Cut to max_bytes.
+  /// Appends a text: u32 length, the characters, zeros up to the next multiple of 8. Cuts it to
+  /// max_bytes.
   void text(std::string_view v, std::size_t max_bytes) noexcept;
   void pad_to_8() noexcept;
 
@@ -58,7 +59,7 @@ class Reader {
   std::string_view text(std::size_t max_bytes) noexcept;
   void skip_pad_to_8() noexcept;
   bool ok() const noexcept { return ok_; }
-  /// ok() and everything consumed.
+  /// True if ok() and everything is consumed.
   bool finished() const noexcept { return ok_ && at_ == bytes_.size(); }
 
  private:
@@ -83,13 +84,13 @@ void encode_header(const Header& header, std::span<std::byte, kHeaderBytes> out)
 /// flags != 0, a body or a payload on a message that has none.
 Result<Header> decode_header(std::span<const std::byte, kHeaderBytes> bytes);
 
-/// Both are instantiated in messages.cpp for every body of wire/message.hpp that is not empty, from
-/// its field list (wire/message_fields.hpp).
+/// messages.cpp instantiates both functions for every body of wire/message.hpp that is not empty,
+/// from its field list (wire/message_fields.hpp).
 template <class Message>
 void encode(const Message& message, Body& body) noexcept;
-/// Errors: protocol_error, naming the message and what is wrong with it. Hello, Welcome,
-/// JoinStream, JoinPeer decode whatever version they carry as long as magic and version can be read
-/// (the caller compares versions, so that a refusal can name both).
+/// Errors: protocol_error; it names the message and the mistake. Hello, Welcome, JoinStream and
+/// JoinPeer decode with any version, as long as magic and version can be read. The caller compares
+/// versions, so that a refusal can name both.
 template <class Message>
 Result<Message> decode(std::span<const std::byte> body);
 

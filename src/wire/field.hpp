@@ -1,7 +1,7 @@
 #pragma once
-// The elements of a field list. Each of them says how one member of a message is written to a body
-// and how it is read and checked, so that no member is written and not read. The lists themselves
-// are in wire/message_fields.hpp.
+// The elements of a field list. Each element defines how one member of a message is written to a
+// body, read and checked, so that no member is written and not read. The lists themselves are in
+// wire/message_fields.hpp.
 //
 // put() writes the element. take() reads it and returns false if the message ends early, because
 // the rest belongs to another version. `label` is the name that an error message gives.

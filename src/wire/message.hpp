@@ -64,21 +64,21 @@ struct Welcome {
   /// bit i: mode i of Accuracy makes a difference on this device
   std::uint8_t accuracies = 0;
   std::string backend;      ///< "cpu", "null", ...
-  std::string description;  ///< for people
+  std::string description;  ///< shown to people
 };
 
 struct Refused {
   Code code = Code::unavailable;
-  std::uint16_t version = kVersion;  ///< the daemon's
+  std::uint16_t version = kVersion;  ///< the daemon's version
   std::string message;
 };
 
-/// The streams that the daemon grants of those asked for. The connection is number 0 of them.
+/// The number of streams that the daemon grants. The connection itself is stream number 0.
 struct Stripes {
-  std::uint8_t extra_streams = 0;  ///< 0: not striped, and all else is 0
+  std::uint8_t extra_streams = 0;  ///< 0: not striped, and all other members are 0
   /// bytes that travel on one stream before the next stream follows
   std::uint32_t block_bytes = 0;
-  Token access_key{};  ///< that the further streams show; of this connection only
+  Token access_key{};  ///< shown by the further streams; for this connection only
 };
 
 struct JoinStream {
@@ -146,9 +146,9 @@ struct Mailbox {
   Code code = Code::ok;
   Token access_key{};  ///< lets its holder send to the session
 };
-/// Answered by an Outcome in which only code and message count; so is receive.
+/// The reply is an Outcome with only code and message. So is the reply to receive.
 struct ConnectPeer {
-  PeerId peer;  ///< its name from now on
+  PeerId peer;  ///< the peer's name from now on
   Token access_key{};
   std::string address;  ///< of the peer's daemon, as the client knows it; at most 255 bytes
 };

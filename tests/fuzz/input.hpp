@@ -14,8 +14,8 @@ using View = std::span<const std::byte>;
 
 /// The behaviour of a stream. All byte values are valid.
 struct Delivery {
-  std::uint8_t pieces = 0;  ///< 0: all there is at once; else seeds the sizes of the pieces
-  /// 0: all bytes come at once; else the seed for sizes of pieces
+  std::uint8_t pieces = 0;  ///< 0: all bytes come at once; else the seed for sizes of pieces
+  /// 0: a send takes all bytes; below 128: the seed for the bytes that a send takes; else the peer
   /// closes the connection after 64 bytes for each unit above 128
   std::uint8_t sends = 0;
   std::uint8_t flags = 0;  ///< a combination of Flag
@@ -26,7 +26,7 @@ enum Flag : std::uint8_t {
   kFallsSilent = 2,    ///< at the end of the input the peer is silent; else it closes
   kKeepsSession = 4,   ///< daemon: a session outlives its connection, the next can join
   kSplitsAtHello = 8,  ///< daemon: a further hello starts a further connection
-  kSegmentKinds = 48,  ///< client: the kind of an announced segment, one of four
+  kSegmentKinds = 48,  ///< client: the kind of segment that arrives, one of four
 };
 inline constexpr unsigned kSegmentShift = 4;
 

@@ -47,7 +47,7 @@ class HostExchange final : public PanelExchange {
   std::vector<std::shared_ptr<Staged>> posted_;  // by each rank, not completed yet
   // Messages that the device of a rank may still read.   Threads: the rank
   std::vector<std::deque<std::shared_ptr<Staged>>> in_use_;
-  std::mutex mutex_;  // of all below, and of the counters of what is staged
+  std::mutex mutex_;  // guards all below, and the counters of Staged
   std::condition_variable changed_;
   std::map<MessageTag, std::shared_ptr<Staged>> staged_;
   Status aborted_;

@@ -23,7 +23,7 @@ class RingExchange final : public PanelExchange {
   static Result<std::unique_ptr<RingExchange>> create(std::span<Device* const> devices,
                                                       const ExchangeModel& model);
 
-  /// Measures the rate from a device to the next one, with so many bytes.   Units: bytes/s
+  /// Measures the rate from a device to the next one with this many bytes.   Units: bytes/s
   /// Errors: those of the devices; the connections between them are closed then
   /// @pre no rank runs
   Result<double> measure(Rank rank, std::uint64_t bytes);
@@ -47,7 +47,7 @@ class RingExchange final : public PanelExchange {
   // One message under way.
   struct Broadcast {
     std::vector<Rank> stops;  // the owner first
-    std::size_t arrived = 1;  // the message is at so many stops, in order
+    std::size_t arrived = 1;  // the number of stops that have the message, in order
     bool completed = false;
     std::size_t left = 0;  // stops that are done with this
   };

@@ -42,7 +42,7 @@ class SimulatedExchange final : public PanelExchange {
     std::vector<Rank> stops;                   // its owner first
     std::vector<LinkClock::Passing> passings;  // of stops that it has reached or will
     LinkClock::Passing relayed;                // in this process
-    std::vector<double> behind_bytes;          // what its owner sends home behind it
+    std::vector<double> behind_bytes;          // results of its owner that wait behind it
   };
   SimulatedExchange(std::vector<DeviceQueues> device_queues, const ExchangeModel& model);
   double now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -59,7 +59,7 @@ class SimulatedExchange final : public PanelExchange {
   std::condition_variable changed_;
   LinkClock links_;
   std::map<MessageTag, Broadcast> broadcasts_;
-  std::vector<double> home_at_;  // what each device has sent home
+  std::vector<double> home_at_;  // time of each device's last result at home
   Status aborted_;
 };
 

@@ -8,7 +8,7 @@ namespace ob::algorithms {
 
 Status BlockedFactorization::run() {
   return run_ranks(exchange_, [this](Rank rank) {
-    // If this rank ends early, for whatever reason, the others do not wait for it.
+    // If this rank ends early for any reason, the others do not wait for it.
     struct Guard {
       BlockedFactorization& run;
       Status status{Code::out_of_memory, "no memory for a call on several devices"};
@@ -69,7 +69,8 @@ Status BlockedFactorization::step(Rank rank, BlockIndex panel) {
   return owns_next ? complete_broadcast(rank, next) : Status();
 }
 
-// Has the panel on the device: from an earlier slab, from its owner, or because it is an own one.
+// Brings the panel to the device: from an earlier slab or from its owner, unless it is an own
+// panel.
 Status BlockedFactorization::obtain(Rank rank, BlockIndex panel) {
   if (panel < slab(rank).first) return reload(rank, panel);
   if (owns(rank, panel)) return {};

@@ -43,7 +43,7 @@ Region CholeskyFactorization::in_own(Rank rank, BlockIndex block, GlobalIndex fr
   return region(index * element(), length, blocks().count(block), ld);
 }
 
-// The same part where all of A lies.
+// The same part, at its place in the whole matrix A.
 Region CholeskyFactorization::in_matrix(BlockIndex block, GlobalIndex from, std::uint64_t length,
                                         std::uint64_t ld) const {
   const std::uint64_t across = blocks().first(block).value();

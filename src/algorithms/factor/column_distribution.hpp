@@ -59,7 +59,7 @@ class ColumnDistribution {
   std::size_t slabs() const { return slabs_.size(); }
   const Slab& slab(SlabIndex index) const { return slabs_[index.value()]; }
 
-  /// True if a device has room for so many columns of a slab that begins with block `first`.
+  /// True if a device has room for this many columns of a slab that begins with block `first`.
   using Fits = std::function<bool(BlockIndex first, Rank rank, std::uint64_t columns)>;
   /// Cuts the blocks into as few slabs as there is room for. The first slab is the smallest: the
   /// later a slab begins, the more panels must be reloaded for it.

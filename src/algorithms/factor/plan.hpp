@@ -25,7 +25,7 @@ struct FactorShape {
 /// Panels of other devices that a device holds: one is used, one arrives.
 inline constexpr std::size_t kPanelSlots = 2;
 
-/// On the first so many devices, in blocks of so many columns.
+/// The plan: the number of devices, and the columns of a block.
 struct FactorPlan {
   std::size_t devices = 1;
   std::uint64_t block = 256;
@@ -50,8 +50,8 @@ double factor_memory_bytes(const FactorShape& shape, std::uint64_t block, std::u
 /// panels of `block` columns.
 std::uint64_t columns_in(const FactorShape& shape, std::uint64_t block, std::uint64_t memory_bytes);
 
-/// The bytes of earlier panels that one device reloads if it factors the whole matrix in so much
-/// memory. 0 if the matrix fits at once, or if not even a slab of one block fits.
+/// Returns the bytes of earlier panels that one device reloads if it factors the whole matrix in
+/// this memory. 0 if the matrix fits at once, or if not even a slab of one block fits.
 /// Cost: of n^3 / (3 w) elements (LU, QR of n x n, slabs of w columns), a few operations per slab
 double reloaded_bytes(const FactorShape& shape, std::uint64_t block, std::uint64_t memory_bytes);
 

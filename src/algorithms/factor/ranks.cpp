@@ -10,7 +10,7 @@
 namespace ob::algorithms {
 namespace {
 
-// Runs ranks and remembers what failed first.
+// Runs ranks and records the first failure.
 class Ranks {
  public:
   Ranks(PanelExchange& exchange, const std::function<Status(Rank)>& program)
@@ -19,7 +19,7 @@ class Ranks {
   void run(Rank rank) noexcept {
     try {
       if (const Status status = program_(rank); !status.ok()) fail(status);
-      // Also after a failure: no copy may be under way any more.
+      // After a failure, too, no copy may be under way.
       if (const Status status = exchange_.finish(rank); !status.ok()) fail(status);
     } catch (const std::exception&) {
       fail({Code::out_of_memory, "no memory for a call on several devices"});

@@ -31,7 +31,7 @@ FactorTimes simulate_factorization(const FactorShape& shape, const ExchangeModel
 FactorPlan choose_factor_plan(const FactorShape& shape, const ExchangeModel& model,
                               double alone_s = 0);
 
-/// The fastest plan for so many devices; devices = 0 if none fits.
+/// Returns the fastest plan for this number of devices; devices = 0 if none fits.
 FactorPlan choose_block(const FactorShape& shape, const ExchangeModel& model, std::size_t devices);
 
 }  // namespace ob::algorithms

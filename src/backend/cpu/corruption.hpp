@@ -14,7 +14,7 @@ namespace ob::cpu {
 /// Makes one element of every n-th result wrong.   Threads: any
 class Corruption {
  public:
-  /// 0: of none.
+  /// 0: no result is wrong.
   void every(unsigned n) noexcept { every_ = n; }
 
   /// Changes an element of the last matrix that a call has written, if there is one.

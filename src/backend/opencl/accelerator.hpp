@@ -16,7 +16,7 @@ namespace ob::opencl {
 struct Accelerator {
   cl_device_id device = nullptr;
   cl_context context = nullptr;
-  std::string name;     ///< for people: device, platform, version
+  std::string name;     ///< shown to people: device, platform, version
   bool is_cpu = false;  ///< the device computes with the host's own cores
   bool has_fp64 = false;
   std::uint64_t memory_bytes = 0;

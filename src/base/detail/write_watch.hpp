@@ -16,8 +16,8 @@
 
 namespace ob::detail {
 
-/// Owns a descriptor in a process that may close it behind our back. The program may then get the
-/// same number for a file of its own, so the file's identity is checked before use.
+/// Owns a descriptor in a process that may close it without our knowledge. The program may then get
+/// the same number for a file of its own, so the file's identity is checked before use.
 class CheckedFd {
  public:
   CheckedFd() = default;
@@ -59,8 +59,8 @@ class WriteWatch {
   void close_inherited() noexcept;
 
   /// Lists the runs of protected pages in the range, in order: nobody wrote them since protect().
-  /// The list ends after `most` runs. It leaves out whatever the kernel does not confirm: mappings
-  /// that are absent or not watched, and pages without memory.
+  /// The list ends after `most` runs. It contains only what the kernel confirms: no absent or
+  /// unwatched mappings, and no pages without memory.
   void unwritten(AddressRange range, std::size_t most, std::vector<AddressRange>& runs) const;
   /// True if this watch, and nobody else, watches all mappings of the range. Mappings that nobody
   /// watches are watched from now on, whatever their kind.

@@ -61,7 +61,7 @@ class PlanCache {
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
     PlanId local() const noexcept { return place_->local; }
-    /// Takes the plan out of the cache, because work with it failed. Whoever asks next gets a new
+    /// Takes the plan out of the cache, because work with it failed. The next request gets a new
     /// plan.
     void withdraw() const { cache_.withdraw(place_); }
 

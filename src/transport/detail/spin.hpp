@@ -15,10 +15,10 @@ inline void relax() noexcept {
 #endif
 }
 
-/// Decides how long to poll before sleeping. A successful poll restores the longest time; a failed
-/// one halves the time, down to zero, with a new trial now and then. So polling soon stops for a
-/// stream whose peer needs our core (measured: polling doubles a round trip then) or waits for long
-/// computations. There is no polling on a single core.   Threads: any
+/// Decides how long to poll before sleeping. A successful poll restores the longest time. A failed
+/// one halves the time, down to zero, with a new trial from time to time. So polling soon stops for
+/// a stream whose peer needs our core (measured: polling doubles a round trip then) or waits for
+/// long computations. There is no polling on a single core.   Threads: any
 class Spin {
  public:
   /// @param longest the longest time to poll; 0: never

@@ -20,8 +20,8 @@ constexpr std::chrono::microseconds kSpin{100};
 constexpr int kSpinLooks = 16;  // checks per clock reading, which costs as much as ten checks
 // A killed peer rings no bell: after this time of sleep the socket is checked.
 constexpr std::chrono::milliseconds kHangUpSlice{50};
-// A caller that polls and never waits also detects a killed peer. The check every so many polls
-// costs a hundredth of a poll on average.
+// A caller that polls and never waits also detects a killed peer: it checks once in this many
+// polls. On average the check costs a hundredth of a poll.
 constexpr unsigned kLooksPerHangUpLook = 256;
 constexpr std::chrono::seconds kSegmentTimeout{1};
 // A sender sleeps until this much is free; otherwise each small release would wake it. No side can
