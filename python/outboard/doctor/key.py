@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 # A month is enough time to make new members and to copy them to their machines.
 SOON = datetime.timedelta(days=30)
-# keys.make_member dates certificates back by one hour. A certificate that is not valid yet
-# therefore means that a clock is behind.
 _ROLES = ("client", "daemon")
 _INIT = "make one with `outboard key init`, or ask who keeps your pool for a copy"
 
@@ -107,6 +105,8 @@ def _dates(name: str, certificate: x509.Certificate, now: datetime.datetime) -> 
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     again = "make a new one with `outboard key add`" if name != "pool.pem" else "make a new pool"
     if now < begin:
+        # keys.make_member dates certificates back by one hour. A certificate that is not valid
+        # yet therefore means that a clock is behind.
         return problem(
             name,
             f"is valid from {begin:%Y-%m-%d %H:%M} on, and it is {now:%Y-%m-%d %H:%M} here (UTC)",

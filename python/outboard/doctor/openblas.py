@@ -75,7 +75,7 @@ class OpenBlas:
 def ask(library: str, environment: Mapping[str, str], size: int = 0) -> OpenBlas | int | None:
     """Asks `library` about itself in a process of its own. If `size` is given, runs some products
     first. Returns the negative number of the signal that ended the process, if any; None if there
-    is no such library."""
+    is no such library, or if it does not answer within the time limit."""
     try:
         result = subprocess.run(
             [sys.executable, "-c", _PROGRAM, library, str(size)],
