@@ -37,7 +37,7 @@ struct PlannedFft {
   PlanId plan;
   const FftPlan& shape;
   Layout input;   ///< in host memory, in packed order, with the sizes of the plan
-  Layout output;  ///< as input
+  Layout output;  ///< see input
   bool in_out;    ///< input and output share memory
 };
 

@@ -123,7 +123,7 @@ class Connection final : private session::SendWaiter {
   session::MessageReceiver receiver_;
   session::MessageSender sender_;
   wire::Welcome welcome_;
-  bool other_byte_order_ = false;  // of the daemon's element data
+  bool other_byte_order_ = false;  // the byte order of the daemon's elements differs
   std::uint64_t sequence_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> used_credits_;  // by queue
   ExpectedData expected_;

@@ -66,8 +66,8 @@ class ConnectionCache {
   struct Config {
     std::vector<std::string> servers;  ///< in order of preference
     ConnectionConfig connection;       ///< security is added from the key
-    std::string key_folder;            ///< of this client, see transport::load_key(); empty: none
-    bool plain = false;                ///< as load_key()
+    std::string key_folder;            ///< key of this client, see transport::load_key(); or empty
+    bool plain = false;                ///< see load_key()
     int retry_after_ms = 5000;         ///< pause after a failure; doubles up to 64-fold
     bool measure_links = true;         ///< measure the first connection to each server
     Thoroughness how_measured = Thoroughness::quick;
@@ -112,9 +112,9 @@ class ConnectionCache {
   struct Server {
     std::int64_t down_until_ms = 0;
     int failures = 0;           ///< connections that failed in a row
-    std::uint32_t devices = 0;  ///< of the server; 0: not connected yet
+    std::uint32_t devices = 0;  ///< number of devices; 0: not connected yet
     bool known = false;         ///< link and info are valid
-    bool measuring = false;     ///< by one thread: several would disturb each other
+    bool measuring = false;     ///< one thread measures: several would disturb each other
     Link link;
     DeviceInfo info;
   };

@@ -45,8 +45,8 @@ class ExpectedData {
   Status begin(const session::Message& message, const Entry& entry);
 
   std::deque<Entry> entries_;
-  std::optional<Layout::Cursor> cursor_;  // of the payload that is arriving
-  Layout destination_;                    // of the same payload
+  std::optional<Layout::Cursor> cursor_;  // for the arriving payload
+  Layout destination_;                    // for the arriving payload
   std::uint32_t word_bytes_ = 1;
   std::unordered_map<std::uint64_t, std::pair<Status, std::uint64_t>> failures_;  // by queue
 };

@@ -62,7 +62,7 @@ class RemoteBuffers final : private QueuePassListener {
     std::vector<Use> uses;          // the last use of each queue; may have ended
     std::size_t pending_reads = 0;
     bool confirmed = false;  // known to exist on the daemon
-    bool freed = false;      // in the cache
+    bool freed = false;      // lies in the cache
   };
   struct PendingCopy {  // a copy out of a mapped buffer, after the queue's commands
     QueueId queue;

@@ -65,7 +65,7 @@ class RemoteQueues {
   struct Queue {
     std::uint64_t reached = 0;               // the last sequence known to be done
     std::uint64_t passed = 0;                // number of commands before those below
-    std::vector<std::uint64_t> sequences;    // of the commands since the last pass()
+    std::vector<std::uint64_t> sequences;    // sequences of commands since the last pass()
     QueueReport report;                      // results that synchronize() has not returned yet
     Accuracy accuracy = Accuracy::standard;  // the mode that the daemon has
     std::uint64_t number_of(std::uint64_t sequence) const;

@@ -37,8 +37,8 @@ class OperandCopies {
     std::size_t argument;
     bool written;
     std::byte* original;
-    std::uint64_t pitch_bytes;  // of the original
-    std::uint64_t width_bytes;  // of a column; the copy has no gaps
+    std::uint64_t pitch_bytes;  // pitch of the original
+    std::uint64_t width_bytes;  // width of a column; the copy has no gaps
     std::uint64_t columns;
     std::uint64_t offset_bytes;
     std::byte* copy;

@@ -40,7 +40,7 @@ class WorkArea {
   DeviceMemory& memory_;
   const std::function<void()> catch_up_;
   std::vector<std::shared_ptr<DeviceBuffer>> blocks_;  // the last one has free room
-  std::uint64_t used_bytes_ = 0;                       // of the last block
+  std::uint64_t used_bytes_ = 0;                       // used part of the last block
   std::weak_ptr<DeviceBuffer> earlier_;                // that of running earlier commands
 };
 

@@ -65,9 +65,9 @@ class Call {
   const Descriptor& routine_;
   Nesting nesting_;
   offload::CallDecision decision_;
-  std::optional<Accuracy> accuracy_;  // of the thread that makes the call
+  std::optional<Accuracy> accuracy_;  // the mode of the calling thread
   bool counted_ = false;
-  std::uint64_t started_ns_ = 0;  // of a local run that is to be counted; 0: none
+  std::uint64_t started_ns_ = 0;  // start of a local run that will be counted; 0: none
 };
 
 }  // namespace ob::interpose

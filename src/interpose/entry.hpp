@@ -88,7 +88,7 @@ struct Entry {
   const EntryRow& row;
   std::uint16_t precision;  ///< position among the routine's precisions
   Abi abi;
-  Integers integers;  ///< of the name's family; unasked: depends on the library, which is asked
+  Integers integers;  ///< those of the name's family; unasked: the library is asked
   Invoke invoke;
 };
 

@@ -27,7 +27,7 @@ struct ByteRange {
 /// (0).
 struct FftwOffload {
   FftTransform transform;
-  ByteRange input;  ///< of each array, where there are two
+  ByteRange input;  ///< each array, if there are two
   ByteRange output;
   bool split = false;
 };

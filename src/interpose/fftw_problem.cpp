@@ -19,7 +19,7 @@ std::int64_t default_last(const FftwCall& call, bool is_input, std::int64_t n) n
   if (call.kind == FftKind::c2c || call.kind == FftKind::r2r) return n;
   if (is_complex(call.kind, is_input)) return n / 2 + 1;
   const bool in_place = call.arrays.input == call.arrays.output;
-  return in_place ? 2 * (n / 2 + 1) : n;  // in place: rows as long as the complex ones
+  return in_place ? 2 * (n / 2 + 1) : n;  // in place, real rows are as long as complex ones
 }
 
 // Sets the row-major strides of one array.

@@ -58,8 +58,8 @@ struct FftwProblem {
   bool representable = false;  ///< false: ranks outside 0..kMaxRank, or products that overflow
   int rank = 0;
   int howmany_rank = 0;
-  std::array<FftwDimension, kMaxRank> dims{};     ///< of the transform, first slowest
-  std::array<FftwDimension, kMaxRank> howmany{};  ///< of the batch
+  std::array<FftwDimension, kMaxRank> dims{};     ///< dimensions of the transform, first slowest
+  std::array<FftwDimension, kMaxRank> howmany{};  ///< dimensions of the batch
   std::array<RealTransform, kMaxRank> real{};     ///< r2r: of each dimension of the transform
 };
 

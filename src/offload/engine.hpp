@@ -24,7 +24,7 @@ namespace ob::offload {
 ///         flags)
 struct LibraryCall {
   const Descriptor& routine;
-  const Argument* arguments;                  ///< of a batch: those of its smallest call
+  const Argument* arguments;                  ///< for a batch: those of its smallest call
   std::span<const CallArguments> batch = {};  ///< all calls of a batch; empty: one call
   /// Any function of the library that computes locally. It identifies the library, and is never
   /// called.
@@ -45,7 +45,7 @@ struct CallDecision {
 /// One execution or planning of an FFT.   Memory: owns nothing
 struct FftCall {
   const FftTransform& transform;
-  const void* library = nullptr;          ///< as LibraryCall::library
+  const void* library = nullptr;          ///< see LibraryCall::library
   std::optional<Accuracy> accuracy = {};  ///< empty: Config::accuracy
 };
 

@@ -28,7 +28,7 @@ struct Execution {
   Residents& residents;
   PeerRates& peer_rates;
   FactorPlans& factor_plans;
-  const policy::RateTable& rates;  ///< of the routine on devices, as observed
+  const policy::RateTable& rates;  ///< observed rates of the routine on devices
   Accuracy accuracy = Accuracy::standard;
 
   /// True if the same call must give the same bits again. Choices by measurements are off then.

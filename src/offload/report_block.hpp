@@ -18,33 +18,33 @@ using Counter = std::atomic<std::uint64_t>;
 struct ReportRow {
   char name[32];         ///< zero-terminated; empty: row unused
   Counter calls;         ///< calls that were counted
-  Counter remote;        ///< of these, completed on an accelerator
-  Counter fell_back;     ///< of these, sent out but completed locally after a failure
+  Counter remote;        ///< remote calls: completed on an accelerator
+  Counter fell_back;     ///< calls that were sent but completed locally after a failure
   Counter bytes_to;      ///< element data to the device
   Counter bytes_from;    ///< element data back
   Counter to_server_ns;  ///< timings of the RCPU thesis, section 4.1, of remote calls
   Counter plan_ns;
   Counter compute_ns;
   Counter from_server_ns;
-  Counter remote_ns;        ///< whole remote calls as the caller saw them
-  Counter local_ns;         ///< whole remote calls, as the caller sees them
-  Counter local_calls;      ///< how many of them
+  Counter remote_ns;        ///< whole remote calls, as the caller sees them
+  Counter local_ns;         ///< whole local runs that were timed
+  Counter local_calls;      ///< number of these runs
   Counter local_megaflop;   ///< work of the timed local runs [10^6 flop]
   Counter remote_megaflop;  ///< work of the remote calls [10^6 flop]
-  Counter eligible;         ///< mode trace: calls that could have gone out
-  Counter bytes_kept;       ///< element data that did not travel: on the device already
+  Counter eligible;         ///< mode trace: calls that could have been remote
+  Counter bytes_kept;       ///< element data that was not sent: on the device already
   Counter verified;         ///< OUTBOARD_VERIFY: remote runs whose results were checked, and right
-  Counter mismatched;       ///< the same, but results were wrong, and the call fell back
-  Counter unchecked;        ///< the same, but there is no check for the routine or the values
+  Counter mismatched;       ///< remote runs with wrong results: the call fell back
+  Counter unchecked;        ///< remote runs whose routine or values have no check
   Counter decided;          ///< mode auto: calls with predicted local and remote times
-  Counter tried;            ///< of these, sent against the prediction, to measure them
-  Counter mispredicted;     ///< of these, took 1.25 times the predicted time of the other side
+  Counter tried;            ///< decided calls that ran against the prediction, to measure
+  Counter mispredicted;     ///< decided calls over 1.25 times the other side's prediction
   Counter lost_ns;          ///< time lost by mispredicted calls
-  Counter several;          ///< of the remote ones, computed on several devices at once
-  Counter devices;          ///< devices of these, summed over calls
-  Counter strict;           ///< of the remote ones, computed in this mode of ob::Accuracy
-  Counter fast;             ///< the same for this mode
-  Counter emulated;         ///< the same for this mode
+  Counter several;          ///< remote calls on several devices at once
+  Counter devices;          ///< number of these devices, summed over calls
+  Counter strict;           ///< remote calls in this mode of ob::Accuracy
+  Counter fast;             ///< remote calls in this mode
+  Counter emulated;         ///< remote calls in this mode
   Counter bytes_between;    ///< element data that devices of one call sent each other
 };
 

@@ -22,7 +22,7 @@ struct RoutineRecord {
   std::string_view name;  ///< "dgemm", "fftw c2c"
   std::atomic<ReportRow*> row{nullptr};
   std::atomic<bool> judged{false};  ///< allowed is valid
-  std::atomic<bool> allowed{true};  ///< by Config::routines
+  std::atomic<bool> allowed{true};  ///< the answer of Config::routines
   /// A daemon answered that it cannot run the routine. It is asked again after this time.
   std::atomic<std::uint64_t> local_until_ns{0};
   policy::RateTable local;   ///< rates of the caller's own library
@@ -30,7 +30,7 @@ struct RoutineRecord {
   /// Whole remote calls: as the model predicts them, and as they were.   Units: seconds
   policy::SizeTable predicted, seen;
   policy::History history;
-  policy::History sharing;  ///< of products; here "remote" means both at once, "local" one of them
+  policy::History sharing;  ///< for products; "remote" means both at once, "local" one of them
   std::atomic<const Library*> library{nullptr};     ///< the one that computes locally
   std::atomic<const ServerFacts*> server{nullptr};  ///< whose profile was loaded
 };

@@ -81,7 +81,7 @@ class PartRun {
   const RoutineCall call_;
   const algorithms::Range diagonal_;
   client::AcquiredDevice* acquired_;
-  std::optional<client::AcquiredDevice> other_;  // in place of the first one
+  std::optional<client::AcquiredDevice> other_;  // replaces the first device
   CommitGate& gate_;
   algorithms::CallTimings timings_;
   Status status_;

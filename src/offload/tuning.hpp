@@ -65,7 +65,7 @@ class Tuning {
   policy::Profile load(const char* kind, const std::string& key, std::string& complaint) const;
 
   const client::ConnectionCache& pool_;
-  const std::string folder_;  ///< of this host's profiles; empty: none are used
+  const std::string folder_;  ///< folder of this host's profiles; empty: none are used
   const bool learns_;
   std::mutex mutex_;  // held while an entry of the members below is made
   std::vector<std::unique_ptr<const Library>> made_libraries_;

@@ -18,7 +18,7 @@ namespace ob::policy {
 namespace {
 
 constexpr std::string_view kFirstLine = "outboard-profile 1";
-constexpr std::size_t kMostBytes = 4 << 20;  // of a file; thousands of lines
+constexpr std::size_t kMostBytes = 4 << 20;  // limit of a file; thousands of lines
 constexpr const char* kTo = "to";
 constexpr const char* kFrom = "from";
 
@@ -98,7 +98,7 @@ bool parse_line(std::string_view line, Profile& profile) {
   if (what == "local") return parse_run(words, profile.local);
   if (what == "device") return parse_run(words, profile.device);
   if (what == "whole") return parse_whole(words, profile.whole);
-  return true;  // of a later version
+  return true;  // a line of a later version
 }
 
 // Times in the file are measured times with the round trip. The times of a Link are without it.

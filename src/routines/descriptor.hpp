@@ -33,8 +33,8 @@ struct Operand {
   bool consumed = false;      ///< elements are read, and undefined after the call
   std::uint32_t element_bytes = 0;
   std::uint8_t word_bytes = 0;                 ///< as Region's: complex elements are two words
-  Triangle triangle = Triangle::full;          ///< of the elements that are read
-  Triangle written_triangle = Triangle::full;  ///< of the results
+  Triangle triangle = Triangle::full;          ///< triangle of the elements that are read
+  Triangle written_triangle = Triangle::full;  ///< triangle of the results
   std::uint64_t rows = 0;                      ///< strided operands: 1
   std::uint64_t cols = 0;                      ///< strided operands: the number of elements
 };

@@ -214,7 +214,7 @@ TEST_P(CommandsTest, TheFirstFailureSticksUntilSynchronize) {
 TEST_P(CommandsTest, AHugeAllocationBreaksOnlyItsBuffer) {
   for (const std::uint64_t bytes : {std::uint64_t{1} << 29, std::uint64_t{1} << 47, UINT64_MAX}) {
     allocate(kBuffer, bytes);
-    EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);  // the failed command did not use it
+    EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);  // no command has used it
     const std::uint64_t failing = write(kBuffer, line(10), Bytes(10));
     const wire::Outcome outcome = client.synchronize(kQueue);
     EXPECT_EQ(outcome.code, Code::out_of_memory);

@@ -131,7 +131,7 @@ TEST_P(PeersTest, ManyMessagesArriveInTheOrderOfTheirSends) {
   last().expect_has(whole, sent, whole);
 }
 
-// A message without a receive must not delay other links.
+// A sender may disconnect while its message is still forwarded.
 TEST_P(PeersTest, AMessageWithoutAReceiveHoldsUpItsLinkAndNothingElse) {
   const Region early = line(1 << 20);
   const Region late = line(kBigBytes);
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(between, PeersTest,
                                          Places{false, {0, 1, 1, 0}}),
                          name);
 
-// --- one daemon, and a sender or receiver driven by hand -----------------------------------------
+// --- one daemon, and a sender or receiver that the test itself drives ----------------------------
 
 class DeliveryTest : public testing::TestWithParam<std::uint32_t> {
  protected:

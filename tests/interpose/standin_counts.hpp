@@ -17,9 +17,9 @@ int counter(const char* name, Arguments... arguments) {
 /// Legal calls that took the slow path. Calls that a library makes inside another call do not
 /// count.
 inline int calls() { return counter("standin_calls"); }
-/// The same count for one routine. `routine` is a position in routines::all().
+/// The count of such calls of one routine. `routine` is a position in routines::all().
 inline int calls_of(std::size_t routine) { return counter("standin_calls_of", routine); }
-/// Those of these calls that the "device" completed.
+/// The number of these calls that the "device" completed.
 inline int done_of(std::size_t routine) { return counter("standin_done_of", routine); }
 
 inline bool mode_is(const char* mode) { return std::strcmp(std::getenv("OB_STANDIN"), mode) == 0; }

@@ -9,10 +9,10 @@ namespace ob::algorithms {
 
 /// One device.   Units: flop/s of real operations, s, bytes
 struct RankModel {
-  double flop_per_s = 0;           ///< of large products
-  double panel_flop_per_s = 0;     ///< of the factorization of a panel
-  double call_s = 0;               ///< each call, besides its operations
-  std::uint64_t memory_bytes = 0;  ///< that a call may use; 0: no limit
+  double flop_per_s = 0;           ///< rate of large products
+  double panel_flop_per_s = 0;     ///< rate of the factorization of a panel
+  double call_s = 0;               ///< time of each call, besides its operations
+  std::uint64_t memory_bytes = 0;  ///< memory that a call may use; 0: no limit
 };
 
 /// The route of panels between devices.
@@ -24,12 +24,12 @@ enum class Route : unsigned char {
 /// Measured values.   Units: bytes/s, s, bytes
 struct ExchangeModel {
   std::vector<RankModel> ranks;
-  double to_bytes_per_s = 0;    ///< out of this process, all devices together
-  double from_bytes_per_s = 0;  ///< into this process, likewise
-  double link_bytes_per_s = 0;  ///< of one device, in each direction
-  double peer_bytes_per_s = 0;  ///< from device to device in a ring; 0: the rate of their links
-  double message_s = 0;         ///< for each block of a copy, besides its bytes
-  double handover_s = 0;        ///< from one thread to another that waits
+  double to_bytes_per_s = 0;    ///< rate out of this process, all devices together
+  double from_bytes_per_s = 0;  ///< rate into this process, all devices together
+  double link_bytes_per_s = 0;  ///< rate of one device, in each direction
+  double peer_bytes_per_s = 0;  ///< rate in a ring, device to device; 0: that of their links
+  double message_s = 0;         ///< time of each block of a copy, besides its bytes
+  double handover_s = 0;        ///< time from one thread to another that waits
   double block_bytes = 2 << 20;
   Route route = Route::relay;
 

@@ -34,9 +34,9 @@ class HostExchange final : public PanelExchange {
  private:
   // One message in this process.
   struct Staged {
-    PanelMessage message;             // at its owner
-    std::vector<HostScratch> memory;  // of each region
-    std::size_t blocks_here = 0;      // of all regions, in order
+    PanelMessage message;             // the message at its owner
+    std::vector<HostScratch> memory;  // memory for each region
+    std::size_t blocks_here = 0;      // arrived blocks of all regions, in order
     std::size_t receivers_left = 0;
   };
   HostExchange(std::vector<DeviceQueues> device_queues, const ExchangeModel& model);

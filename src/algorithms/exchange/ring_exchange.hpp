@@ -65,7 +65,7 @@ class RingExchange final : public PanelExchange {
   std::vector<Mailbox> mailboxes_;
   std::vector<std::vector<MessageTag>>
       posted_;                // by rank, since wait_results()   Threads: the rank
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::map<MessageTag, Broadcast> broadcasts_;
   Status aborted_;

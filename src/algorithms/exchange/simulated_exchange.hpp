@@ -40,8 +40,8 @@ class SimulatedExchange final : public PanelExchange {
   // One message under way.
   struct Broadcast {
     std::vector<Rank> stops;                   // its owner first
-    std::vector<LinkClock::Passing> passings;  // of stops that it has reached or will
-    LinkClock::Passing relayed;                // in this process
+    std::vector<LinkClock::Passing> passings;  // of the stops that it reaches
+    LinkClock::Passing relayed;                // the way through this process
     std::vector<double> behind_bytes;          // results of its owner that wait behind it
   };
   SimulatedExchange(std::vector<DeviceQueues> device_queues, const ExchangeModel& model);
@@ -55,7 +55,7 @@ class SimulatedExchange final : public PanelExchange {
 
   const ExchangeModel model_;
   const Clock::time_point start_ = Clock::now();
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   LinkClock links_;
   std::map<MessageTag, Broadcast> broadcasts_;

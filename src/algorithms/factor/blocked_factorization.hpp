@@ -109,7 +109,7 @@ class BlockedFactorization {
   PanelExchange& exchange_;
   const ColumnDistribution distribution_;
   const BlockIndex end_panel_;
-  std::vector<SlabIndex> slab_;       // of each rank
+  std::vector<SlabIndex> slab_;       // the slab of each rank
   std::vector<BlockIndex> end_sent_;  // of each rank: its blocks before this one are on the device
   OrderedGate send_gate_;             // blocks enter in their order
   OrderedGate results_gate_;          // panels leave when they are in host memory

@@ -12,8 +12,8 @@ namespace ob::algorithms {
 /// Units: s, bytes
 struct FactorTimes {
   double seconds = 0;         ///< from the first block sent to the last result on the host
-  double received_bytes = 0;  ///< by all devices: panels of other devices
-  double reloaded_bytes = 0;  ///< by all devices: panels of earlier slabs
+  double received_bytes = 0;  ///< panels of other devices, received by all devices
+  double reloaded_bytes = 0;  ///< panels of earlier slabs, reloaded by all devices
 };
 
 /// Simulates the steps of BlockedFactorization: the times at which each device has each panel, when

@@ -12,11 +12,11 @@ namespace ob::algorithms {
 struct PipelineModel {
   double to_bytes_per_s = 0;
   double from_bytes_per_s = 0;
-  double message_s = 0;   ///< for each block sent, in addition to its bytes
-  double fetch_s = 0;     ///< for each part of the result, in addition to its bytes
+  double message_s = 0;   ///< time of each block sent, in addition to its bytes
+  double fetch_s = 0;     ///< time of each part of the result, in addition to its bytes
   double flop_per_s = 0;  ///< the rate of large products
-  double call_s = 0;      ///< for each call, in addition to its flops
-  double submit_s = 0;    ///< for each call, time of the sender
+  double call_s = 0;      ///< time of each call, in addition to its flops
+  double submit_s = 0;    ///< time of the sender for each call
   bool known() const noexcept {
     return to_bytes_per_s > 0 && from_bytes_per_s > 0 && flop_per_s > 0;
   }

@@ -20,7 +20,7 @@ class ClDevice final : public AcceleratorDevice<ClQueue, ClFftPlan> {
     const Cl& cl;
     const Accelerator& accelerator;
     std::unique_ptr<Libraries> libraries = {};
-    const ClMemory* source = nullptr;  ///< of `memory`
+    const ClMemory* source = nullptr;  ///< the source of `memory`
     std::unique_ptr<DeviceMemory> memory = {};
     std::shared_ptr<const HostRoutines> host = {};
     std::shared_ptr<const HostTransforms> transforms = {};

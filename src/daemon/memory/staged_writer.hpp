@@ -60,8 +60,8 @@ class StagedWriter {
   const BlockDone block_done_;
   std::array<std::shared_ptr<Block>, 2> blocks_;
   unsigned turn_ = 0;
-  unsigned pieces_ = 0;           // in the block
-  std::uint64_t used_bytes_ = 0;  // of the block
+  unsigned pieces_ = 0;           // pieces in the block
+  std::uint64_t used_bytes_ = 0;  // used part of the block
   std::byte* room_ = nullptr;
 };
 

@@ -73,7 +73,7 @@ class ForwardBuffer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Part> parts_;
-  std::size_t consumed_bytes_ = 0;  // of the first block
+  std::size_t consumed_bytes_ = 0;  // consumed part of the first block
   Status failure_;
 };
 

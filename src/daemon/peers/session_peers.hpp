@@ -46,7 +46,7 @@ class SessionPeers {
  private:
   Device& device_;
   const std::shared_ptr<MemoryAccount> host_memory_;
-  std::mutex mutex_;  // of both below
+  std::mutex mutex_;  // guards both below
   std::shared_ptr<Mailbox> mailbox_;
   std::unordered_map<PeerId, std::shared_ptr<PeerLink>> links_;
 };

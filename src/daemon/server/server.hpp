@@ -28,7 +28,7 @@ struct ServerConfig {
   /// The keys that clients must have, except over Unix sockets; nullptr: none.
   std::shared_ptr<const transport::Security> security;
   SessionLimits session;
-  bool may_connect = true;  ///< to other daemons, for clients that have sessions there
+  bool may_connect = true;  ///< connects to other daemons, where clients have sessions
   std::chrono::seconds longest_idle = std::chrono::hours(24);  ///< then a connection is closed
   StripingConfig striping;
 };
@@ -104,7 +104,7 @@ class Server final : public SessionDirectory {
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::vector<std::thread> acceptors_;
   std::atomic<bool> closing_{false};
-  std::mutex mutex_;  // of the clients
+  std::mutex mutex_;  // guards the list of clients
   std::list<Client> clients_;
 };
 

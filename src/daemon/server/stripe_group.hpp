@@ -15,7 +15,7 @@
 namespace ob::daemon {
 
 struct StripingConfig {
-  unsigned max_streams = transport::StripedStream::kMaxStreams;  ///< of a connection; 1: no more
+  unsigned max_streams = transport::StripedStream::kMaxStreams;  ///< limit; 1: no more
   std::uint32_t block_bytes = 512U << 10;                        ///< measured: docs/benchmarks.md
   std::chrono::milliseconds join_timeout{10000};                 ///< until all streams have joined
 };
@@ -44,7 +44,7 @@ class StripeGroup {
   const wire::Stripes terms_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::unique_ptr<transport::Stream>> streams_;  // by index - 1
+  std::vector<std::unique_ptr<transport::Stream>> streams_;  // stream i is at index i - 1
   std::size_t missing_;
   bool closed_ = false;
 };

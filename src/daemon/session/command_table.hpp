@@ -22,9 +22,9 @@ struct Command {
   using QueueHandler = Status (*)(ClientContext& client, const QueueCommand& command);
 
   wire::Opcode opcode{};
-  ConnectionHandler on_connection = nullptr;  ///< for commands that belong to no queue
-  QueueHandler on_queue = nullptr;            ///< for commands that a queue executes in order
-  OnFailure on_failure = OnFailure::skip;     ///< of queue commands
+  ConnectionHandler on_connection = nullptr;  ///< the handler of a command that belongs to no queue
+  QueueHandler on_queue = nullptr;            ///< the handler of a command that a queue executes
+  OnFailure on_failure = OnFailure::skip;     ///< used for queue commands
   /// The device's queue counts it as one command, whose sequence the log notes.
   bool counts_on_device = false;
 };

@@ -5,7 +5,7 @@
 namespace ob::daemon {
 namespace {
 
-constexpr std::uint64_t kIdleShare = 8;  // of the device's memory
+constexpr std::uint64_t kIdleShare = 8;  // the fraction of the device's memory
 
 PlanCache::Limits with_defaults(PlanCache::Limits limits, const Device& device) {
   if (limits.idle_bytes == 0) limits.idle_bytes = device.info().memory_bytes / kIdleShare;

@@ -89,9 +89,9 @@ class PlanCache {
   Device& device_;
   const Limits limits_;
   mutable std::mutex mutex_;
-  Entries used_;                                    // in any order, the withdrawn among them
+  Entries used_;                                    // any order; includes withdrawn plans
   Entries idle_;                                    // least recently used first
-  std::unordered_map<FftPlan, Place, Hash> known_;  // of both, without the withdrawn
+  std::unordered_map<FftPlan, Place, Hash> known_;  // plans of both lists, not withdrawn
   std::uint64_t idle_bytes_ = 0;
   std::uint64_t hits_ = 0;
   std::uint64_t made_ = 0;

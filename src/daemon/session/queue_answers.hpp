@@ -15,10 +15,10 @@ namespace ob::daemon {
 struct QueueAnswer {
   std::shared_ptr<Channel> channel;
   std::shared_ptr<SessionQueue> queue;
-  std::uint64_t command = 0;  ///< of the queue, as `submitted` counts them
+  std::uint64_t command = 0;  ///< its number, as `submitted` counts commands
   QueueId id;
-  std::uint64_t sequence = 0;  ///< of the command that is answered
-  Status failure;              ///< of the queue when the answer was ordered
+  std::uint64_t sequence = 0;  ///< the sequence of the answered command
+  Status failure;              ///< the queue's failure when the answer was ordered
   std::uint64_t failed_sequence = 0;
 
   /// Returns the outcome with the returned credits.

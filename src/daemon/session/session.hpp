@@ -26,13 +26,13 @@ namespace ob::daemon {
 struct SessionBuffer {
   std::shared_ptr<DeviceBuffer> memory;  ///< nullptr if the allocation failed
   std::uint64_t size_bytes = 0;
-  Status failure;  ///< of the allocation
+  Status failure;  ///< the result of the allocation
   std::vector<BufferUse> uses;
 };
 
 /// The memory limits of one session, in a daemon with several sessions.
 struct SessionLimits {
-  std::uint64_t memory_bytes = UINT64_MAX;  ///< of the device, all its buffers together
+  std::uint64_t memory_bytes = UINT64_MAX;  ///< device memory of all its buffers together
   /// of the host, for queues, plans and digests; 0: as much as the device has, but at least 1 GiB
   std::uint64_t host_memory_bytes = 0;
 };
@@ -118,7 +118,7 @@ class Session {
  private:
   struct Plan {
     std::unique_ptr<const PlanCache::Plan> made;  ///< nullptr if making it failed
-    Reservation memory;                           ///< of the host
+    Reservation memory;                           ///< host memory
     Status failure;
   };
 

@@ -23,13 +23,13 @@ struct SessionQueue {
   std::uint64_t announced = 0;
   std::atomic<std::uint64_t> granted{0};  ///< commands whose credits were given back
   std::atomic<std::uint64_t> reached{0};  ///< commands known to be done
-  Status failure;                         ///< of the first command that could not be submitted
-  std::uint64_t failed_sequence = 0;      ///< of failure; 0 if there is none
-  Reservation memory;                     ///< of the host, for commands that wait
+  Status failure;                         ///< that of the first command that failed at submission
+  std::uint64_t failed_sequence = 0;      ///< the sequence of `failure`; 0 if there is none
+  Reservation memory;                     ///< host memory for waiting commands
   /// of the commands on the device; the writer's blocks use it, too
   std::shared_ptr<CommandLog> log = std::make_shared<CommandLog>();
   std::unique_ptr<StagedWriter> writer;  ///< if the host cannot see the device's memory
-  QueueId transfers;                     ///< of the device, for reads that pass through the host
+  QueueId transfers;                     ///< device queue for reads that pass through the host
 
   void fail(const Status& status, std::uint64_t sequence) {
     failure = status;
