@@ -259,7 +259,7 @@ Status check_info(const Descriptor& routine, const std::vector<Returning>& resul
 }
 
 // @param results outlives the buffers of the batch, because pending reads may still write to it
-Status run(const Target& target, const Batch& batch, std::vector<Returning>& results) {
+Status run_batch(const Target& target, const Batch& batch, std::vector<Returning>& results) {
   auto& [device, queue, timings, commits] = target;
   const Stopwatch watch;
   if (const Status status = submit_all(device, queue, batch, results, timings); !status.ok()) {
@@ -281,7 +281,8 @@ Status offload_call(const CallContext& context) {
   std::optional<Residency::Call> resident;
   if (context.residency != nullptr) resident.emplace(*context.residency);
   const Batch batch{context.routine, &given, &on_device, 1, resident ? &*resident : nullptr};
-  return run({context.device, context.queue, context.timings, context.commits}, batch, results);
+  return run_batch({context.device, context.queue, context.timings, context.commits}, batch,
+                   results);
 }
 
 Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
@@ -289,7 +290,7 @@ Status offload_calls(Device& device, QueueId queue, const Descriptor& routine,
   std::vector<Returning> results;
   const std::unique_ptr<OnDevice[]> on_device(new OnDevice[calls.size()]);
   const Batch batch{routine, calls.data(), on_device.get(), calls.size(), nullptr};
-  return run({device, queue, timings}, batch, results);
+  return run_batch({device, queue, timings}, batch, results);
 }
 
 namespace {

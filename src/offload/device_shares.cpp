@@ -60,7 +60,7 @@ double seconds_of(const Amount& amount, const PipelineModel& model) {
 }
 
 // The model of each device while the others work, too: devices of one server share its link.
-std::vector<PipelineModel> together(std::span<const Candidate> devices) {
+std::vector<PipelineModel> models_in_parallel(std::span<const Candidate> devices) {
   std::vector<PipelineModel> models;
   for (const Candidate& one : devices) {
     const auto sharers = std::count_if(devices.begin(), devices.end(), [&](const Candidate& other) {
@@ -73,7 +73,7 @@ std::vector<PipelineModel> together(std::span<const Candidate> devices) {
   return models;
 }
 
-CallPart whole(const Descriptor& routine, const Argument* arguments) {
+CallPart whole_call(const Descriptor& routine, const Argument* arguments) {
   CallPart part;
   std::copy_n(arguments, routine.kinds.size(), part.arguments.items);
   return part;
@@ -89,8 +89,8 @@ bool known(std::span<const Candidate> devices) {
 std::vector<double> shares_of_all(const Descriptor& routine, const Argument* arguments,
                                   std::span<const Candidate> candidates) {
   if (!known(candidates)) return std::vector<double>(candidates.size(), 1.0);
-  const CallPart all = whole(routine, arguments);
-  const std::vector<PipelineModel> models = together(candidates);
+  const CallPart all = whole_call(routine, arguments);
+  const std::vector<PipelineModel> models = models_in_parallel(candidates);
   std::vector<double> weights;
   for (std::size_t i = 0; i < models.size(); ++i) {
     const Amount amount = amount_of(routine, all, candidates[i].memory_bytes);
@@ -104,7 +104,7 @@ double predict_shares(const Descriptor& routine, const Argument* arguments,
   if (!known(devices)) return static_cast<double>(devices.size());
   const std::vector<double> weights = shares_of_all(routine, arguments, devices);
   const std::vector<CallPart> parts = algorithms::split_call(routine, arguments, weights);
-  const std::vector<PipelineModel> models = together(devices);
+  const std::vector<PipelineModel> models = models_in_parallel(devices);
   double longest = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     longest = std::max(

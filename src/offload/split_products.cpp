@@ -98,7 +98,7 @@ Status first_failure(const std::vector<PartRun>& runs) {
 }
 
 // Bytes and the devices' time are those of all parts; the rest is the slowest part's.
-algorithms::CallTimings together(const std::vector<PartRun>& runs) {
+algorithms::CallTimings sum_of_timings(const std::vector<PartRun>& runs) {
   algorithms::CallTimings all;
   for (const PartRun& run : runs) {
     const algorithms::CallTimings& one = run.timings();
@@ -183,7 +183,7 @@ std::optional<Status> run_split(const Execution& execution, Devices devices,
   if (!status) return std::nullopt;
   // Other devices failed for good. The first one may be able to do it all.
   if (!status->ok() && !devices[0]->device().broken()) return std::nullopt;
-  if (status->ok()) timings = together(runs);
+  if (status->ok()) timings = sum_of_timings(runs);
   return status;
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 // The whole microseconds of the format. They are not printed as a double, because the program's
 // locale may print it with a comma.
-unsigned long long whole(std::uint64_t ns) noexcept { return ns / 1000; }
-unsigned rest(std::uint64_t ns) noexcept { return static_cast<unsigned>(ns % 1000); }
+unsigned long long whole_us(std::uint64_t ns) noexcept { return ns / 1000; }
+unsigned rest_ns(std::uint64_t ns) noexcept { return static_cast<unsigned>(ns % 1000); }
 
 }  // namespace
 
@@ -35,14 +35,14 @@ void Trace::span(std::string_view name, std::string_view category, std::uint64_t
                  std::uint64_t end_ns, std::uint64_t bytes) noexcept {
   if (fd_ < 0) return;
   char line[256];
-  const int n = std::snprintf(line, sizeof(line),
-                              "{\"name\":\"%.*s\",\"cat\":\"%.*s\",\"ph\":\"X\",\"ts\":%llu.%03u,"
-                              "\"dur\":%llu.%03u,\"pid\":%d,\"tid\":%d,"
-                              "\"args\":{\"bytes\":%llu}},\n",
-                              static_cast<int>(name.size()), name.data(),
-                              static_cast<int>(category.size()), category.data(), whole(start_ns),
-                              rest(start_ns), whole(end_ns - start_ns), rest(end_ns - start_ns),
-                              ::getpid(), ::gettid(), static_cast<unsigned long long>(bytes));
+  const int n = std::snprintf(
+      line, sizeof(line),
+      "{\"name\":\"%.*s\",\"cat\":\"%.*s\",\"ph\":\"X\",\"ts\":%llu.%03u,"
+      "\"dur\":%llu.%03u,\"pid\":%d,\"tid\":%d,"
+      "\"args\":{\"bytes\":%llu}},\n",
+      static_cast<int>(name.size()), name.data(), static_cast<int>(category.size()),
+      category.data(), whole_us(start_ns), rest_ns(start_ns), whole_us(end_ns - start_ns),
+      rest_ns(end_ns - start_ns), ::getpid(), ::gettid(), static_cast<unsigned long long>(bytes));
   // A full disk must not disturb the program. Events that cannot be written are lost.
   if (n > 0 && n < static_cast<int>(sizeof(line)) &&
       ::write(fd_, line, static_cast<std::size_t>(n)) < 0)

@@ -12,8 +12,6 @@
 namespace ob::transport {
 namespace {
 
-// The interval at which a waiting thread checks that the peers' machines still answer.
-constexpr std::chrono::milliseconds kLivenessSlice{500};
 // A peer that closes ends all streams, but the last bytes of one may arrive after the end of
 // another.
 constexpr std::chrono::seconds kLastWords{1};
@@ -61,7 +59,7 @@ class StripedStream::Watch {
   bool ending() const noexcept { return ended_at_ != 0; }
   /// Returns the latest time for the next poll.
   Deadline sooner(Deadline deadline) const noexcept {
-    const Deadline slice = detail::sooner(deadline, kLivenessSlice);
+    const Deadline slice = detail::sooner(deadline, detail::kLivenessSlice);
     return ending() ? std::min(slice, last_words()) : slice;
   }
 

@@ -124,7 +124,7 @@ class Series {
   std::uint64_t turn_;
 };
 
-bool is_single(const FftPlan& plan) {
+bool is_single_precision(const FftPlan& plan) {
   return plan.precision == Precision::c || plan.precision == Precision::s;
 }
 
@@ -139,7 +139,7 @@ struct Side {
     return array.strides.subspan(array.strides.size() - counts.size());
   }
   Pair at(const std::byte* p) const {
-    if (is_single(plan)) {
+    if (is_single_precision(plan)) {
       const auto* re = reinterpret_cast<const float*>(p);
       if (real) return {static_cast<double>(*re), 0};
       return {static_cast<double>(*re),
@@ -299,9 +299,9 @@ class FftTest {
       points *= static_cast<double>(n);
       levels += static_cast<double>(std::bit_width(n));
     }
-    const double roundoff = is_single(plan_) ? 0x1p-24 : 0x1p-53;
-    const double smallest = is_single(plan_) ? 0x1p-126 : 0x1p-1022;
-    const double overflow = is_single(plan_) ? 0x1p+128 : 0x1p+1020;
+    const double roundoff = is_single_precision(plan_) ? 0x1p-24 : 0x1p-53;
+    const double smallest = is_single_precision(plan_) ? 0x1p-126 : 0x1p-1022;
+    const double overflow = is_single_precision(plan_) ? 0x1p+128 : 0x1p+1020;
     if (!(points * largest < overflow * 0x1p-8)) return {};
     const double norm = square_root(points) * square_root(energy.sum) * largest;
     const double error = (kErrorPerLevel * levels + kErrorAtLeast) * roundoff;

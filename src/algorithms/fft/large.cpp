@@ -66,8 +66,8 @@ void copy_array(const FftArray& array, std::byte* packed, Towards towards) {
 }
 
 // Runs the task. Retries with smaller parts until they fit in the free memory of the device.
-Status run(Device& device, QueueId queue, const FftPlanner& planner, const FftTask& task,
-           std::uint64_t budget_bytes, CallTimings& timings) {
+Status run_split(Device& device, QueueId queue, const FftPlanner& planner, const FftTask& task,
+                 std::uint64_t budget_bytes, CallTimings& timings) {
   for (int halvings = 0;; ++halvings, budget_bytes /= 2) {
     CallTimings attempt;
     FftPasses passes(device, queue, planner, budget_bytes, attempt);
@@ -112,7 +112,7 @@ Status in_passes(Device& device, QueueId queue, const FftPlanner& planner, const
     copy_array(call.input, operands.data(), Towards::packed);
   }
   if (scatters) pack(task, false, results.data());
-  OB_RETURN_IF_ERROR(run(device, queue, planner, task, budget_bytes, timings));
+  OB_RETURN_IF_ERROR(run_split(device, queue, planner, task, budget_bytes, timings));
   if (scatters) copy_array(call.output, results.data(), Towards::array);
   return {};
 }

@@ -36,7 +36,7 @@ double elements_to(const PanelShape& shape, std::uint64_t memory) {
   return passes * order * (order + 1) / 2 + order * length;
 }
 
-Status run(const TileCall& call, const Range& diagonal) {
+Status run_tiles(const TileCall& call, const Range& diagonal) {
   if (call.routine.base == "gemm") return run_product_tiles(call);
   const auto shape = panel_shape(call.routine, call.arguments);
   if (!shape) {
@@ -79,7 +79,7 @@ Status offload_tiles(const CallContext& context, const Range& diagonal,
   const std::uint64_t all = std::min(memory_bytes, context.device.info().memory_bytes);
   TileCall call{context, usable(all)};
   call.residency = nullptr;  // tiles use all of the memory
-  return run(call, diagonal);
+  return run_tiles(call, diagonal);
 }
 
 }  // namespace ob::algorithms

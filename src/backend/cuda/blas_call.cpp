@@ -15,7 +15,7 @@ using BlasFunction = cublasStatus_t (*)(const BlasTable& table, cublasHandle_t h
                                         RowParameters& row);
 
 template <auto kFunction>
-cublasStatus_t call(const BlasTable& table, cublasHandle_t handle, RowParameters& row) {
+cublasStatus_t call_blas(const BlasTable& table, cublasHandle_t handle, RowParameters& row) {
   if (table.*kFunction == nullptr) return CUBLAS_STATUS_NOT_SUPPORTED;
   return call_with(table.*kFunction, handle, row);
 }
@@ -24,7 +24,7 @@ struct BlasRow {
   std::string_view name;
   BlasFunction call;
 };
-#define OB_CUDA_ROW(routine, function) {#routine, &call<&BlasTable::function>},
+#define OB_CUDA_ROW(routine, function) {#routine, &call_blas<&BlasTable::function>},
 constexpr BlasRow kBlasRows[] = {OB_CUBLAS_ROWS(OB_CUDA_ROW)};
 #undef OB_CUDA_ROW
 

@@ -6,7 +6,7 @@ namespace {
 // The version of the interfaces below, which newer drivers provide, too.
 constexpr unsigned kInterface = 12000;
 
-void* find(const Runtime& runtime, const char* name) {
+void* find_driver_function(const Runtime& runtime, const char* name) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
   const cudaError_t result = runtime.cudaGetDriverEntryPointByVersion(name, &function, kInterface,
@@ -23,8 +23,8 @@ void* find(const Runtime& runtime, const char* name) {
 Result<Driver> Driver::open(const Runtime& runtime) {
   Driver table;
   const char* missing = nullptr;
-#define OB_CUDA_ASK(name)                                                    \
-  table.name = reinterpret_cast<decltype(table.name)>(find(runtime, #name)); \
+#define OB_CUDA_ASK(name)                                                                    \
+  table.name = reinterpret_cast<decltype(table.name)>(find_driver_function(runtime, #name)); \
   if (table.name == nullptr && missing == nullptr) missing = #name;
   OB_CUDA_DRIVER_FUNCTIONS(OB_CUDA_ASK)
 #undef OB_CUDA_ASK

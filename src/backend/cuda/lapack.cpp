@@ -190,7 +190,7 @@ constexpr Composition kCompositions[] = {
     {"trtri", always, trtri},    {"trtrs", always, trtrs},
 };
 
-const Composition* find(std::string_view base) {
+const Composition* find_composition(std::string_view base) {
   const auto* const found =
       std::find_if(std::begin(kCompositions), std::end(kCompositions),
                    [&](const Composition& composition) { return composition.base == base; });
@@ -227,14 +227,15 @@ Status set_mode(StreamContext& context) {
 bool lapack_takes(const Descriptor& routine, const Argument* arguments) {
   // The reference library defines the results of empty problems.
   if (routine.trivial(arguments)) return false;
-  if (const Composition* composition = find(routine.base)) return composition->takes(arguments);
+  if (const Composition* composition = find_composition(routine.base))
+    return composition->takes(arguments);
   return solver_has(routine);
 }
 
 Status run_lapack(StreamContext& context, const Descriptor& routine, const Argument* arguments) {
   OB_EXPECT(lapack_takes(routine, arguments));
   OB_RETURN_IF_ERROR(set_mode(context));
-  const Composition* composition = find(routine.base);
+  const Composition* composition = find_composition(routine.base);
   LapackSteps steps(context, routine);
   Info info = composition != nullptr && composition->run != nullptr
                   ? composition->run(steps, arguments)

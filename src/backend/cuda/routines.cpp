@@ -13,7 +13,7 @@ namespace {
 
 // Devices load a complex number with one load, and a misaligned load breaks the whole context.
 // Operands of callers need only be aligned to their real and imaginary parts.
-bool is_aligned(const Operand& operand, const Argument& argument) {
+bool is_aligned_to_elements(const Operand& operand, const Argument& argument) {
   const auto address = reinterpret_cast<std::uintptr_t>(argument.host.data);
   return address % operand.element_bytes == 0;
 }
@@ -36,7 +36,7 @@ Status Routines::run(StreamContext& context, const Descriptor& routine, const Ar
   OperandCopies copies(routine, aligned);
   const Operands operands = routine.operands(arguments);
   for (const Operand& operand : operands.span()) {
-    if (!is_aligned(operand, arguments[operand.argument])) copies.add(operand);
+    if (!is_aligned_to_elements(operand, arguments[operand.argument])) copies.add(operand);
   }
   if (copies.empty()) return run_on_device(context, routine, arguments);
   OB_ASSIGN_OR_RETURN(std::byte * memory, context.work.device_bytes(copies.size_bytes()));

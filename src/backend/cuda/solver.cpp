@@ -15,7 +15,8 @@ using SolverFunction = cusolverStatus_t (*)(const SolverTable& table, cusolverDn
                                             RowParameters& row);
 
 template <auto kFunction>
-cusolverStatus_t call(const SolverTable& table, cusolverDnHandle_t handle, RowParameters& row) {
+cusolverStatus_t call_solver(const SolverTable& table, cusolverDnHandle_t handle,
+                             RowParameters& row) {
   if (table.*kFunction == nullptr) return CUSOLVER_STATUS_NOT_SUPPORTED;
   return call_with(table.*kFunction, handle, row);
 }
@@ -33,11 +34,11 @@ struct SolverRow {
   bool narrow;
 };
 
-#define OB_CUDA_ROW(routine, question, function)                           \
-  {#routine, &call<&SolverTable::question>, &call<&SolverTable::function>, \
+#define OB_CUDA_ROW(routine, question, function)                                         \
+  {#routine, &call_solver<&SolverTable::question>, &call_solver<&SolverTable::function>, \
    is_narrow(decltype(&::function){})},
 #define OB_CUDA_PLAIN_ROW(routine, function) \
-  {#routine, nullptr, &call<&SolverTable::function>, false},
+  {#routine, nullptr, &call_solver<&SolverTable::function>, false},
 constexpr SolverRow kSolverRows[] = {OB_CUSOLVER_ROWS(OB_CUDA_ROW)
                                          OB_CUSOLVER_PLAIN_ROWS(OB_CUDA_PLAIN_ROW)};
 #undef OB_CUDA_ROW

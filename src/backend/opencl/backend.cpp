@@ -31,7 +31,7 @@ std::uint64_t memory_part(const Accelerator& accelerator, const Config& config,
   return accelerator.memory_bytes / 10 * 9 / std::max<std::size_t>(1, sharers);
 }
 
-std::string describe(const Accelerator& accelerator, const Libraries& libraries) {
+std::string describe_device(const Accelerator& accelerator, const Libraries& libraries) {
   std::string text = accelerator.name;
   const auto blas = libraries.blas();
   text += blas.ok() ? "; CLBlast, VkFFT" : "; VkFFT; " + blas.status().message();
@@ -60,7 +60,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   parts.libraries = std::make_unique<Libraries>(*cl, accelerator);
   DeviceInfo info;
   info.backend = "opencl";
-  info.description = describe(accelerator, *parts.libraries);
+  info.description = describe_device(accelerator, *parts.libraries);
   info.memory_bytes = memory_part(accelerator, config, all->size());
   OB_ASSIGN_OR_RETURN(std::unique_ptr<ClMemory> source, ClMemory::create(*cl, accelerator));
   parts.source = source.get();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kClblastSoname = "libclblast.so.1";
 
-Code code_of(CLBlastStatusCode result) {
+Code code_of_clblast(CLBlastStatusCode result) {
   switch (result) {
     case CLBlastTempBufferAllocFailure:
     case CLBlastOpenCLOutOfResources:
@@ -46,8 +46,9 @@ Result<BlasTable> BlasTable::open() {
 
 Status BlasTable::check(CLBlastStatusCode result, std::string_view what) {
   if (result == CLBlastSuccess) return {};
-  return {code_of(result), std::string(what) + ": CLBlast failed (status " +
-                               std::to_string(static_cast<int>(result)) + " of clblast_c.h)"};
+  return {code_of_clblast(result), std::string(what) + ": CLBlast failed (status " +
+                                       std::to_string(static_cast<int>(result)) +
+                                       " of clblast_c.h)"};
 }
 
 }  // namespace ob::opencl

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <chrono>
 #include <span>
 
 #include "transport/stream.hpp"
@@ -15,6 +16,9 @@ int poll_until(std::span<pollfd> descriptors, Deadline deadline) noexcept;
 
 /// Waits for one descriptor; returns its revents, 0 at the deadline, or POLLERR on failure.
 short poll_until(int fd, short events, Deadline deadline) noexcept;
+
+/// A waiting thread checks at this interval that its peer still answers.
+inline constexpr std::chrono::milliseconds kLivenessSlice{500};
 
 /// Returns now + duration, or `deadline` if that is earlier.
 Deadline sooner(Deadline deadline, Clock::duration duration) noexcept;

@@ -16,7 +16,7 @@ namespace {
 // With one core for each side, the answer to a small message arrives within 1 us, and to 64 KiB
 // within 20 us. A wake-up costs 2 us on a shared core, but 20 to 45 us on an idle core of a virtual
 // machine. Once both sides sleep, a limit below two wake-ups would never find that polling pays.
-constexpr std::chrono::microseconds kSpin{100};
+constexpr std::chrono::microseconds kShmSpin{100};
 constexpr int kSpinLooks = 16;  // checks per clock reading, which costs as much as ten checks
 // A killed peer rings no bell: after this time of sleep the socket is checked.
 constexpr std::chrono::milliseconds kHangUpSlice{50};
@@ -50,7 +50,7 @@ ShmStream::ShmStream(detail::Fd socket, Mapping mapping, Side side, const std::s
       sender_(mapping_.header().rings[static_cast<unsigned>(side)], mapping_.ring(side)),
       receiver_(mapping_.header().rings[static_cast<unsigned>(other(side))],
                 mapping_.ring(other(side))),
-      spin_(kSpin) {}
+      spin_(kShmSpin) {}
 
 ShmStream::~ShmStream() {
   // In a forked child the connection still belongs to the parent; the child closes only its own

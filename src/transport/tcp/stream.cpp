@@ -17,8 +17,6 @@
 namespace ob::transport::tcp {
 namespace {
 
-// The interval at which a waiting thread checks that the peer's machine still answers.
-constexpr std::chrono::milliseconds kLivenessSlice{500};
 // Limit of the bytes that are discarded at the end, so that a peer that keeps sending cannot delay
 // the closing side.
 constexpr int kDiscards = 16;
@@ -91,7 +89,7 @@ Status TcpStream::wait(bool want_receive, bool want_send, Deadline deadline) {
   const auto ready_now = [&] { return detail::poll_until(fd_.get(), events, Deadline()) != 0; };
   (void)spin_.until(ready_now, 1);
   for (;;) {
-    const Deadline slice = detail::sooner(deadline, kLivenessSlice);
+    const Deadline slice = detail::sooner(deadline, detail::kLivenessSlice);
     const short ready = detail::poll_until(fd_.get(), events, slice);
     if (shut_down_.load(std::memory_order_relaxed)) return lost("shut down");
     // Bytes that arrived before the end can still be received; then the receiver sees the end.

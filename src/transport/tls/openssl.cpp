@@ -11,13 +11,13 @@ constexpr const char* kSsl = "libssl.so.3";
 constexpr const char* kCrypto = "libcrypto.so.3";
 
 template <class Function>
-bool find(void* library, const char* name, Function& function) noexcept {
+bool find_openssl_function(void* library, const char* name, Function& function) noexcept {
   function = reinterpret_cast<Function>(::dlsym(library, name));
   return function != nullptr;
 }
 
 // Opens the library for good: streams may end in late destructors.
-Result<OpenSsl> open() {
+Result<OpenSsl> open_openssl() {
   void* const ssl = ::dlopen(kSsl, RTLD_NOW | RTLD_LOCAL);
   void* const crypto = ::dlopen(kCrypto, RTLD_NOW | RTLD_LOCAL);
   if (ssl == nullptr || crypto == nullptr) {
@@ -29,9 +29,9 @@ Result<OpenSsl> open() {
   OpenSsl found;
   const char* missing = nullptr;
 #define OB_FIND_SSL(function) \
-  if (!find(ssl, #function, found.function)) missing = #function;
+  if (!find_openssl_function(ssl, #function, found.function)) missing = #function;
 #define OB_FIND_CRYPTO(function) \
-  if (!find(crypto, #function, found.function)) missing = #function;
+  if (!find_openssl_function(crypto, #function, found.function)) missing = #function;
   OB_LIBSSL_FUNCTIONS(OB_FIND_SSL)
   OB_LIBCRYPTO_FUNCTIONS(OB_FIND_CRYPTO)
 #undef OB_FIND_SSL
@@ -42,7 +42,7 @@ Result<OpenSsl> open() {
 }
 
 const Result<OpenSsl>& opened() {
-  static const Result<OpenSsl>* const once = new Result<OpenSsl>(open());
+  static const Result<OpenSsl>* const once = new Result<OpenSsl>(open_openssl());
   return *once;
 }
 

@@ -23,24 +23,24 @@ Status missing(const char* what) {
                                  ") install UCX (Debian's libucx0), or write HOST:PORT for TCP"};
 }
 
-void* open() {
+void* open_ucx() {
   const BorrowedEnvironment quiet(kForced, kDefaults);
   // The library is never closed, because its threads may run until the end of the process.
   return ::dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
 template <class Function>
-bool find(void* handle, const char* name, Function& out) {
+bool find_ucx_function(void* handle, const char* name, Function& out) {
   out = reinterpret_cast<Function>(::dlsym(handle, name));
   return out != nullptr;
 }
 
 Result<Library> load() {
-  void* const handle = open();
+  void* const handle = open_ucx();
   if (handle == nullptr) return missing("UCX");
   Library library;
 #define OB_UCX_FIND(name) \
-  if (!find(handle, #name, library.name)) return missing("UCX's function " #name);
+  if (!find_ucx_function(handle, #name, library.name)) return missing("UCX's function " #name);
   OB_UCX_FUNCTIONS(OB_UCX_FIND)
 #undef OB_UCX_FIND
   return library;

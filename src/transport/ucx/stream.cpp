@@ -13,10 +13,7 @@ namespace ob::transport::ucx {
 namespace {
 
 // The value is that of tcp, which carries these messages without a fabric.
-constexpr std::chrono::microseconds kSpin{50};
-// The interval at which a waiting thread checks over the control stream that the peer still
-// answers.
-constexpr std::chrono::milliseconds kLivenessSlice{500};
+constexpr std::chrono::microseconds kUcxSpin{50};
 // A caller that polls and never waits checks the control stream once in this many polls.
 constexpr unsigned kLooksPerControlLook = 256;
 // After the peer's end, bytes that it sent may still arrive. Without a close notice their number is
@@ -66,7 +63,7 @@ Result<std::unique_ptr<UcxStream>> UcxStream::create(std::unique_ptr<Stream> con
 UcxStream::UcxStream(std::unique_ptr<Stream> control, std::unique_ptr<Channel> channel)
     : control_(std::move(control)),
       owner_(::getpid()),
-      spin_(kSpin),
+      spin_(kUcxSpin),
       channel_(std::move(channel)),
       greeting_(channel_->hello()),
       hello_(channel_->hello().version) {}
@@ -303,7 +300,7 @@ Status UcxStream::sleep(Lock& lock, Wants wants, Deadline deadline) {
   PollSet polled = descriptors_for(wants, setting_up);
   count_sleepers(wants, 1);
   lock.unlock();
-  const Deadline slice = detail::sooner(deadline, brief ? kEndSlice : kLivenessSlice);
+  const Deadline slice = detail::sooner(deadline, brief ? kEndSlice : detail::kLivenessSlice);
   const int woken = detail::poll_until(std::span(polled.all).first(polled.count), slice);
   Status alive;
   if (woken == 0 && !brief) alive = control_->wait(true, false, Deadline::min());
