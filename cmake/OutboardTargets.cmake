@@ -50,14 +50,17 @@ option(OUTBOARD_UNITY "Compile the files of a library in groups" ${unity})
 # Groups are large enough to share headers, and small enough to keep all cores busy.
 set(OUTBOARD_UNITY_FILES 24)
 
-# ob_add_library(<target> SOURCES <files...> [LINK <targets...>]): the static library of one src/
-# folder.
+# ob_add_library(<target> SOURCES <files...> [LINK <targets...>] [GROUPS]): the static library of one src/ folder. With
+# GROUPS, release builds compile its files in groups. Then a name in an unnamed namespace must be unique in the library
+# (tools/check_group_names.py). Libraries of which tests link single files have no groups.
 function(ob_add_library target)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "GROUPS" "" "SOURCES;LINK" ${ARGN})
   add_library(${target} STATIC ${arg_SOURCES})
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src ${OUTBOARD_GENERATED_DIR})
   target_link_libraries(${target} PUBLIC ${arg_LINK} Threads::Threads)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBOARD_UNITY} UNITY_BUILD_BATCH_SIZE ${OUTBOARD_UNITY_FILES})
+  if(arg_GROUPS AND OUTBOARD_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${OUTBOARD_UNITY_FILES})
+  endif()
 endfunction()
 
 # ob_test_program(<target>): settings that all GoogleTest programs share. Optimised builds

@@ -19,7 +19,5 @@ ob_add_library(ob_fftw
           ${CMAKE_CURRENT_LIST_DIR}/fftw_plans.cpp
           ${CMAKE_CURRENT_LIST_DIR}/fftw_problem.cpp ${CMAKE_CURRENT_LIST_DIR}/fftw_provider.cpp
   LINK ob_routines ${CMAKE_DL_LIBS})
-# Tests link single files of it without the engine.
-set_target_properties(ob_fftw PROPERTIES UNITY_BUILD OFF)
 add_library(ob_fftw_entries OBJECT ${OUTBOARD_FFTW_DIR}/fftw_entries.cpp)
 target_link_libraries(ob_fftw_entries PRIVATE ob_fftw)
