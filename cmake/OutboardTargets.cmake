@@ -39,26 +39,26 @@ endif()
 # Emitted code goes here; nothing generated is committed.
 set(OUTBOARD_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 
-# The headers take most of a file's compile time. Builds for users compile the files of a library in
-# groups, which takes a third of the time. Builds for developers compile each file alone, so that a
-# change compiles one file.
+# The headers take most of a file's compile time. Builds for users are unity builds: the compiler gets
+# many files of a library as one, which takes a third of the time. Builds for developers compile each
+# file alone, so that a change compiles one file.
 set(unity OFF)
 if(CMAKE_BUILD_TYPE STREQUAL Release)
   set(unity ON)
 endif()
-option(OUTBOARD_UNITY "Compile the files of a library in groups" ${unity})
-# Groups are large enough to share headers, and small enough to keep all cores busy.
+option(OUTBOARD_UNITY "Compile many files of a library as one (unity build)" ${unity})
+# Enough files to share headers, and few enough to keep all cores busy.
 set(OUTBOARD_UNITY_FILES 24)
 
-# ob_add_library(<target> SOURCES <files...> [LINK <targets...>] [GROUPS]): the static library of one src/ folder. With
-# GROUPS, release builds compile its files in groups. Then a name in an unnamed namespace must be unique in the library
-# (tools/check_group_names.py). Libraries of which tests link single files have no groups.
+# ob_add_library(<target> SOURCES <files...> [LINK <targets...>] [UNITY]): the static library of one src/ folder. With
+# UNITY, release builds compile many of its files as one. Then a name in an unnamed namespace must be unique in the
+# library (tools/check_unity_names.py). Libraries of which tests link single files leave it out.
 function(ob_add_library target)
-  cmake_parse_arguments(arg "GROUPS" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "UNITY" "" "SOURCES;LINK" ${ARGN})
   add_library(${target} STATIC ${arg_SOURCES})
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src ${OUTBOARD_GENERATED_DIR})
   target_link_libraries(${target} PUBLIC ${arg_LINK} Threads::Threads)
-  if(arg_GROUPS AND OUTBOARD_UNITY)
+  if(arg_UNITY AND OUTBOARD_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${OUTBOARD_UNITY_FILES})
   endif()
 endfunction()

@@ -49,7 +49,7 @@ class Tidy:
     def _files(self) -> list[Path]:
         """Returns our files. Writes their commands to the place where clang-tidy reads them."""
         entries = json.loads((self._folder / "compile_commands.json").read_text())
-        single = [one_file for entry in entries for one_file in _without_groups(entry)]
+        single = [one_file for entry in entries for one_file in _without_unity(entry)]
         self._commands.mkdir(exist_ok=True)
         (self._commands / "compile_commands.json").write_text(json.dumps(single))
         ours = (self._root / "src", self._root / "apps")
@@ -98,13 +98,12 @@ class Tidy:
         return {str(k): str(v) for k, v in cache.items()} if isinstance(cache, dict) else {}
 
 
-def _without_groups(entry: dict[str, str]) -> list[dict[str, str]]:
-    """Returns the entry of compile_commands.json, or one per file if CMake compiles a group of
-    files."""
-    group = Path(entry["directory"], entry["file"])
-    if group.parent.name != "Unity":
+def _without_unity(entry: dict[str, str]) -> list[dict[str, str]]:
+    """Returns the entry of compile_commands.json, or one per file of a unity build."""
+    source = Path(entry["directory"], entry["file"])
+    if source.parent.name != "Unity":
         return [entry]
-    files = re.findall(r'^#include "([^"]+)"', group.read_text(), re.MULTILINE)
+    files = re.findall(r'^#include "([^"]+)"', source.read_text(), re.MULTILINE)
     command = entry["command"]
     return [
         {**entry, "file": file, "command": command.replace(entry["file"], file)} for file in files

@@ -1,4 +1,4 @@
-"""Tests that names which groups of files would mix up are refused, and others are not."""
+"""Tests that names which a unity build would mix up are refused, and others are not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unittest
 
 from tree import TreeTest
 
-import check_group_names
+import check_unity_names
 
 
 def source(*lines: str) -> str:
@@ -14,13 +14,13 @@ def source(*lines: str) -> str:
     return "\n".join(["namespace ob {", "namespace {", *lines, "}", "}", ""])
 
 
-class CheckGroupNamesTest(TreeTest):
-    def complaints(self, groups: str, **files: str) -> list[str]:
+class CheckUnityNamesTest(TreeTest):
+    def complaints(self, option: str, **files: str) -> list[str]:
         """Returns the complaints about a library with these files."""
-        self.write("src/part/CMakeLists.txt", f"ob_add_library(ob_part SOURCES a.cpp {groups})\n")
+        self.write("src/part/CMakeLists.txt", f"ob_add_library(ob_part SOURCES a.cpp {option})\n")
         for name, text in files.items():
             self.write(f"src/part/{name}.cpp", text)
-        return check_group_names.check(self.root)
+        return check_unity_names.check(self.root)
 
     def test_each_kind_of_name_is_found(self) -> None:
         for first, second in (
@@ -31,7 +31,7 @@ class CheckGroupNamesTest(TreeTest):
             ("using f = int;", "using f = long;"),
         ):
             with self.subTest(first):
-                found = self.complaints("GROUPS", a=source(first), b=source(second))
+                found = self.complaints("UNITY", a=source(first), b=source(second))
                 self.assertEqual(len(found), 1, found)
                 for part in ("src/part/a.cpp", "src/part/b.cpp", "`f`"):
                     self.assertIn(part, found[0])
@@ -45,9 +45,9 @@ class CheckGroupNamesTest(TreeTest):
             ("namespace ob { int f(int); }\n", "namespace ob { int f(long); }\n"),
         ):
             with self.subTest(a):
-                self.assertEqual(self.complaints("GROUPS", a=a, b=b), [])
+                self.assertEqual(self.complaints("UNITY", a=a, b=b), [])
 
-    def test_libraries_without_groups_are_left_out(self) -> None:
+    def test_libraries_without_unity_are_left_out(self) -> None:
         a, b = source("constexpr int f = 1;"), source("constexpr int f = 2;")
         self.assertEqual(self.complaints("", a=a, b=b), [])
 

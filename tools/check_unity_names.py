@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that release builds may compile the files of a library in groups.
+"""Checks that release builds may compile many files of a library as one (unity build).
 
-Files of a group are one translation unit, so a name in an unnamed namespace of one file is visible
+The files become one translation unit, so a name in an unnamed namespace of one file is visible
 in the files behind it. A second one with the same name can fail to compile or, worse, be preferred
 silently where another one was meant. Such a name must therefore be unique among the .cpp files of a
-library with GROUPS (cmake/OutboardTargets.cmake). Equal lines, such as the same alias twice, may
+library with UNITY (cmake/OutboardTargets.cmake). Equal lines, such as the same alias twice, may
 repeat.
 
 The names come from Universal Ctags.
@@ -28,9 +28,9 @@ _UNNAMED = re.compile(r"__anon\w+$")
 
 
 def libraries(root: Path) -> list[Path]:
-    """Returns the folders below src/ whose library has groups."""
+    """Returns the folders below src/ whose library is a unity build."""
     lists = sorted((root / "src").rglob("CMakeLists.txt"))
-    return [path.parent for path in lists if re.search(r"\bGROUPS\b", path.read_text())]
+    return [path.parent for path in lists if re.search(r"\bUNITY\b", path.read_text())]
 
 
 def unnamed(folder: Path) -> Iterator[tuple[str, Path, str]]:
@@ -83,7 +83,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
     complaints = check(root)
-    print("\n".join(complaints) or "check_group_names: ok")
+    print("\n".join(complaints) or "check_unity_names: ok")
     return 1 if complaints else 0
 
 
