@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/factor/call.hpp"
-#include "offload/device_memory.hpp"
+#include "offload/usable_memory.hpp"
 
 namespace ob::offload {
 namespace {

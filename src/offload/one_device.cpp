@@ -8,8 +8,8 @@
 #include "algorithms/tiles/tiles.hpp"
 #include "offload/call_cut.hpp"
 #include "offload/connection_record.hpp"
-#include "offload/device_memory.hpp"
 #include "offload/device_model.hpp"
+#include "offload/usable_memory.hpp"
 
 namespace ob::offload {
 namespace {

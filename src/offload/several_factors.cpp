@@ -7,9 +7,9 @@
 #include "algorithms/exchange/host_exchange.hpp"
 #include "algorithms/exchange/ring_exchange.hpp"
 #include "algorithms/factor/call.hpp"
-#include "offload/device_memory.hpp"
 #include "offload/factor_memory.hpp"
 #include "offload/factor_model.hpp"
+#include "offload/usable_memory.hpp"
 
 namespace ob::offload {
 namespace {
