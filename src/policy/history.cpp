@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <new>
 
+#include "policy/long_run.hpp"
+
 namespace ob::policy {
 namespace {
 
-constexpr double kLongRunS = 5e-3;  // one run is enough; shorter ones still warm up
 constexpr unsigned kShortRuns = 3;  // this many short runs are enough
 // The gain that a change of sides needs if both sides were measured.
 constexpr double kHysteresis = 1.03;

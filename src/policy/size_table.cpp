@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "policy/long_run.hpp"
+
 namespace ob::policy {
 namespace {
 
 constexpr double kBlend = 0.3;  // weight of a new observation
 constexpr std::uint8_t kEnough = 3;
-constexpr double kWarmRunS = 5e-3;  // one such run is enough: warming up takes less
 constexpr int kNeighbours = 3;      // buckets are factors of two
 constexpr int kPlateau = 27;        // 134 Mflop: a dgemm of 400
 
@@ -68,7 +69,7 @@ void RateTable::observe(double work_flop, double seconds) noexcept {
   if (count >= kEnough) return rates_.blend(work_flop, seen, kBlend);
   const double best = std::max(seen, best_[at].load(std::memory_order_relaxed));
   best_[at].store(best, std::memory_order_relaxed);
-  const std::uint8_t now = seconds < kWarmRunS ? static_cast<std::uint8_t>(count + 1) : kEnough;
+  const std::uint8_t now = seconds < kLongRunS ? static_cast<std::uint8_t>(count + 1) : kEnough;
   samples_[at].store(now, std::memory_order_relaxed);
   if (now >= kEnough) rates_.blend(work_flop, best, 1);
 }
