@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "algorithms/gemm_arguments.hpp"
+#include "algorithms/tiles/products_split.hpp"
 #include "base/quiet_thread.hpp"
 #include "interpose/integer_probe.hpp"
 
@@ -12,10 +13,6 @@ namespace ob::interpose {
 namespace {
 
 using namespace algorithms::gemm_argument;
-
-// The edges of large parts are multiples of this, because kernels work in blocks of about as many
-// rows and columns.
-constexpr std::int64_t kGrain = 32;
 
 void* beside(const void* original, char precision, bool is_64_bit) noexcept {
   // A plain name may have either size of integers. The caller has asked the library for it.
@@ -114,9 +111,8 @@ ProductParts cut_product(const Descriptor& routine, const Argument* arguments,
   parts.local = parts.remote;
   const bool by_row = arguments[kM].dim > arguments[kN].dim;
   const std::int64_t edge = arguments[by_row ? kM : kN].dim;
-  const auto wanted = static_cast<std::int64_t>(share * static_cast<double>(edge));
-  const bool large = edge >= 8 * kGrain;
-  const std::int64_t first = large ? (wanted + kGrain / 2) / kGrain * kGrain : wanted;
+  const auto first = static_cast<std::int64_t>(
+      algorithms::round_cut(static_cast<std::uint64_t>(edge), share * static_cast<double>(edge)));
   parts.cut = first > 0 && first < edge;
   if (!parts.cut) return parts;
   narrow(parts.remote, routine, by_row, 0, first);

@@ -10,7 +10,6 @@ namespace {
 
 // A routine that the daemon cannot do is not offered again for this time.
 constexpr std::uint64_t kUnsupportedPauseNs = 30'000'000'000ULL;
-constexpr int kAttempts = 3;
 
 // @param server nullptr: none was reached
 std::string describe(const std::string* server, const Status& status, std::string_view routine) {
@@ -89,7 +88,7 @@ bool Attempts::run(const JobCall& call, DeviceJob& job) noexcept {
   bool lost = false;  // a daemon got the job and did not complete it
   try {
     Status status;
-    for (int i = 0; i < kAttempts; ++i) {
+    for (int i = 0; i < kMostAttempts; ++i) {
       Attempt attempt;
       status = try_once(call, job, attempt);
       lost = lost || (attempt.sent && status.code() != Code::declined);

@@ -14,6 +14,10 @@
 
 namespace ob::offload {
 
+/// A job, or a part of a call, that fails runs at most this many times, on a new connection or on
+/// another device.
+inline constexpr int kMostAttempts = 3;
+
 /// The call that a job is run for.   Memory: owns nothing
 struct JobCall {
   RoutineRecord& record;

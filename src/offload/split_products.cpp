@@ -8,6 +8,7 @@
 #include "algorithms/tiles/products_split.hpp"
 #include "base/quiet_thread.hpp"
 #include "offload/accuracy.hpp"
+#include "offload/attempts.hpp"
 #include "offload/clock.hpp"
 #include "offload/connection_record.hpp"
 #include "offload/device_model.hpp"
@@ -24,8 +25,6 @@ using Devices = std::span<client::AcquiredDevice* const>;
 
 // A smaller call ends before another thread has begun.
 constexpr double kWorthSplitting = 1e7;  // flop
-// A part that failed runs again, on a new connection or on another device.
-constexpr int kPartAttempts = 3;
 
 // A part and the device that it is on.
 class PartRun {
@@ -40,7 +39,7 @@ class PartRun {
 
   void run() noexcept {
     try {
-      for (int i = 0; i < kPartAttempts; ++i) {
+      for (int i = 0; i < kMostAttempts; ++i) {
         timings_ = {};
         status_ = attempt();
         if (status_.ok() || status_.code() == Code::declined || !may_try_again()) break;
@@ -97,8 +96,8 @@ Status first_failure(const std::vector<PartRun>& runs) {
   return first;
 }
 
-// Bytes and the devices' time are those of all parts; the rest is the slowest part's.
-algorithms::CallTimings sum_of_timings(const std::vector<PartRun>& runs) {
+// Bytes and the devices' time are sums over the parts. The other times are the slowest part's.
+algorithms::CallTimings timings_of_parts(const std::vector<PartRun>& runs) {
   algorithms::CallTimings all;
   for (const PartRun& run : runs) {
     const algorithms::CallTimings& one = run.timings();
@@ -183,7 +182,7 @@ std::optional<Status> run_split(const Execution& execution, Devices devices,
   if (!status) return std::nullopt;
   // Other devices failed for good. The first one may be able to do it all.
   if (!status->ok() && !devices[0]->device().broken()) return std::nullopt;
-  if (status->ok()) timings = sum_of_timings(runs);
+  if (status->ok()) timings = timings_of_parts(runs);
   return status;
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr double kBlend = 0.3;  // weight of a new observation
 constexpr std::uint8_t kEnough = 3;
-constexpr int kNeighbours = 3;      // buckets are factors of two
-constexpr int kPlateau = 27;        // 134 Mflop: a dgemm of 400
+constexpr int kNeighbours = 3;  // buckets are factors of two
+constexpr int kPlateau = 27;    // 134 Mflop: a dgemm of 400
 
 }  // namespace
 

@@ -10,10 +10,6 @@
 namespace ob::algorithms {
 namespace {
 
-// The edges of large parts are multiples of this. Kernels work in blocks of about this many rows
-// and columns.
-constexpr std::uint64_t kGrain = 32;
-
 enum class SplitForm { none, product, one_side, rank };
 
 SplitForm form_of(const Descriptor& routine) noexcept {
@@ -32,10 +28,7 @@ SplitForm form_of(const Descriptor& routine) noexcept {
 // triangle, which begin with the longest one.
 std::uint64_t end_of(std::uint64_t edge, double done, bool is_triangle) {
   const double share = is_triangle ? 1 - std::sqrt(std::max(0.0, 1 - done)) : done;
-  const double end = share * static_cast<double>(edge);
-  const std::uint64_t grain = edge >= 8 * kGrain ? kGrain : 1;
-  const auto units = static_cast<std::uint64_t>(end / static_cast<double>(grain) + 0.5);
-  return std::min(edge, units * grain);
+  return round_cut(edge, share * static_cast<double>(edge));
 }
 
 std::vector<Range> cut_by(std::uint64_t edge, std::span<const double> weights, bool is_triangle) {
@@ -162,6 +155,14 @@ std::vector<CallPart> split_product(const Descriptor& routine, const Argument* a
 }
 
 }  // namespace
+
+std::uint64_t round_cut(std::uint64_t edge, double position) noexcept {
+  constexpr std::uint64_t kKernelBlock =
+      32;  // about the rows and columns that a kernel does at once
+  const std::uint64_t block = edge >= 8 * kKernelBlock ? kKernelBlock : 1;
+  const auto blocks = static_cast<std::uint64_t>(position / static_cast<double>(block) + 0.5);
+  return std::min(edge, blocks * block);
+}
 
 bool can_be_split(const Descriptor& routine) noexcept {
   return form_of(routine) != SplitForm::none;

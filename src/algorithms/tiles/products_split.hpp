@@ -20,6 +20,10 @@ struct CallPart {
   Range diagonal;
 };
 
+/// The row or column nearest to `position` where `edge` rows or columns are cut. Long edges are cut
+/// at multiples of the blocks that kernels work in.   @pre 0 <= position <= edge
+std::uint64_t round_cut(std::uint64_t edge, double position) noexcept;
+
 /// True for gemm, symm, hemm, trmm, trsm, syrk, herk, syr2k and her2k.
 bool can_be_split(const Descriptor& routine) noexcept;
 
