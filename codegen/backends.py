@@ -116,7 +116,7 @@ _DESCRIBED = (
         name="cuda",
         computes_with="cuBLAS, cuSOLVER and cuFFT, opened at run time, and kernels of its own",
         missing="What the cuda backend's column leaves to the processor (or does with a condition"
-        " that a call does not meet) runs on the daemon's machine: operands are copied to host"
+        " that a call does not fulfil) runs on the daemon's machine: operands are copied to host"
         " memory, its BLAS and LAPACK library computes, and the results are copied back.",
         transforms="cuFFT",
         cells=_cuda_cell,

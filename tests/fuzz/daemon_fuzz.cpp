@@ -29,7 +29,7 @@ constexpr std::size_t kTokenAt = 8;
 // After this time a message of another daemon counts as unwanted.
 constexpr std::chrono::milliseconds kUnwanted{20};
 
-// Lives as long as the program: an input meets a daemon that earlier inputs have used.
+// Lives as long as the program: each input reaches a daemon that earlier inputs have used.
 struct Daemon {
   std::array<Device*, kDevices> devices{};
   std::unique_ptr<daemon::Server> server;

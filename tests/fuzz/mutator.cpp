@@ -116,7 +116,7 @@ void mutate_order(Mutant& mutant) {
                             static_cast<long>(mutant.below(mutant.messages.size())));
       break;
     case 2: std::swap(mutant.any(), mutant.any()); break;
-    case 3: {  // enough copies to meet limits
+    case 3: {  // enough copies to reach limits
       const RawMessage piece = mutant.any();
       const std::size_t many = piece.size() < 128 ? 1 + mutant.below(16) : 1;
       for (std::size_t i = 0; i < many; ++i) insert(mutant, piece);

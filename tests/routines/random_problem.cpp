@@ -10,7 +10,7 @@ namespace ob::test {
 namespace {
 
 // Enough tries for the rarest condition (1 <= il <= iu <= n with all other arguments legal). A
-// condition that is still not met cannot be met.
+// condition that still does not hold cannot hold.
 constexpr int kMostTries = 100000;
 
 double pick(std::mt19937_64& random, std::initializer_list<double> values) {

@@ -20,7 +20,7 @@ from pytest_runs import HERE, Native, Tests, expect_same, run_tests
 VENV = "pyfftw"
 TIMEOUT_S = 7000.0  # the native suite measures thousands of plans
 # FFTW's threads are OpenMP threads here, which would spin although cores are scarce.
-PATIENT = (("OMP_WAIT_POLICY", "passive"),)
+WAITING_THREADS = (("OMP_WAIT_POLICY", "passive"),)
 LEAST_OUT = {"tutorial": 5, "suite": 5000}
 
 
@@ -43,7 +43,7 @@ def hold(suite: Suite, examples: int, way: Way | None, server: str) -> None:
             VENV,
             (str(HERE / "fft_properties.py"),),
             (f"--hypothesis-seed={suite.bench.seed}",),
-            (*PATIENT, ("EXAMPLES", str(examples)), ("COUNTS", str(counts))),
+            (*WAITING_THREADS, ("EXAMPLES", str(examples)), ("COUNTS", str(counts))),
         )
         run = run_tests(suite, tests, way, server)
         failed = [name for name, outcome in run.outcomes.items() if outcome != "passed"]
@@ -65,7 +65,7 @@ def compared(suite: Suite, case: str, targets: tuple[str, ...], tutorial: pathli
         f"pyFFTW's {case}",
         VENV,
         targets,
-        environment=(*PATIENT, ("TUTORIAL", str(tutorial))),
+        environment=(*WAITING_THREADS, ("TUTORIAL", str(tutorial))),
         timeout_s=TIMEOUT_S,
     )
     native = Native(suite, tests)

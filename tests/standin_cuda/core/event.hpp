@@ -16,7 +16,7 @@ namespace standin {
 /// One recording of an event. Memory: shared by the event and by those who wait for it
 struct Record {
   std::shared_ptr<Stream> stream;
-  std::uint64_t ticket = 0;
+  std::uint64_t position = 0;
   Clock clock;
   std::chrono::steady_clock::time_point at;  ///< valid once it is done
   std::atomic<bool> done{false};

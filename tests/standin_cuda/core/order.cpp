@@ -16,7 +16,7 @@ constexpr std::size_t kUsesKept = 128;
 
 struct Behind {
   std::shared_ptr<Stream> stream;
-  std::uint64_t ticket;
+  std::uint64_t position;
 };
 
 // Returns the work that the default stream, or a blocking stream, waits for.
@@ -44,15 +44,15 @@ Order& Order::instance() {
 bool Order::knows(const Clock& clock, const Use& use) const {
   if (living_.count(use.stream) == 0) return true;
   const auto found = clock.find(use.stream);
-  return found != clock.end() && found->second >= use.ticket;
+  return found != clock.end() && found->second >= use.position;
 }
 
 void Order::learn(Clock& into, const Clock& from) const {
   std::erase_if(into, [this](const auto& entry) { return living_.count(entry.first) == 0; });
-  for (const auto& [stream, ticket] : from) {
+  for (const auto& [stream, position] : from) {
     if (living_.count(stream) == 0) continue;
     std::uint64_t& known = into[stream];
-    known = std::max(known, ticket);
+    known = std::max(known, position);
   }
 }
 
@@ -85,18 +85,18 @@ std::uint64_t Order::submit(const std::shared_ptr<Stream>& stream, const Access&
   living_.insert(stream->number());
   learn(stream->clock, host_);
   for (const Behind& b : behind) learn(stream->clock, b.stream->clock);
-  const std::uint64_t ticket = stream->tail() + 1;
+  const std::uint64_t position = stream->tail() + 1;
   const Clock known = stream->clock;
-  stream->clock[stream->number()] = ticket;
+  stream->clock[stream->number()] = position;
   for (Use use : access.uses()) {
     use.stream = stream->number();
-    use.ticket = ticket;
+    use.position = position;
     find_race(*stream, known, use);
   }
   Timeline::instance().submitted(access.call());
   return stream->submit([behind = std::move(behind), number = stream->number(),
                          call = access.call(), work = std::move(work)] {
-    for (const Behind& b : behind) b.stream->wait(b.ticket);
+    for (const Behind& b : behind) b.stream->wait(b.position);
     const Timeline::Running running(number, call);
     const int fault = Faults::instance().next((plain_name(call) + "@run").c_str());
     if (fault != 0) return fault > 0 ? static_cast<cudaError_t>(fault) : cudaErrorIllegalAddress;

@@ -20,7 +20,7 @@ class Order {
   static Order& instance();
 
   /// Submits the work. Reports a race if there is one; the work runs all the same.
-  /// @return the ticket
+  /// @return the position of the work in the stream
   std::uint64_t submit(const std::shared_ptr<Stream>& stream, const Access& access,
                        Stream::Work work);
   /// Orders the next work of the stream behind all work in `clock`.

@@ -4,7 +4,7 @@ namespace standin {
 namespace {
 
 // Returns true if [begin, end) overlaps a row.
-bool meets(const Region& region, std::uintptr_t begin, std::uintptr_t end) {
+bool touches(const Region& region, std::uintptr_t begin, std::uintptr_t end) {
   if (end <= region.address || begin >= region.address + region.extent()) return false;
   if (region.height == 1) return true;
   const std::size_t from = begin <= region.address ? 0 : (begin - region.address) / region.pitch;
@@ -21,12 +21,12 @@ bool Region::overlaps(const Region& other) const noexcept {
   if (extent() == 0 || other.extent() == 0) return false;
   const Region& few = height <= other.height ? *this : other;
   const Region& many = height <= other.height ? other : *this;
-  if (!meets(Region{many.address, many.extent(), many.extent(), 1}, few.address,
-             few.address + few.extent()))
+  if (!touches(Region{many.address, many.extent(), many.extent(), 1}, few.address,
+               few.address + few.extent()))
     return false;
   for (std::size_t row = 0; row < few.height; ++row) {
     const std::uintptr_t first = few.address + row * few.pitch;
-    if (meets(many, first, first + few.width)) return true;
+    if (touches(many, first, first + few.width)) return true;
   }
   return false;
 }

@@ -26,9 +26,9 @@ struct Region {
 struct Use {
   Region region;
   bool write = false;
-  std::uint64_t stream = 0;  ///< the number of the stream
-  std::uint64_t ticket = 0;  ///< the position of the work in the stream
-  const char* call = "";     ///< a string literal
+  std::uint64_t stream = 0;    ///< the number of the stream
+  std::uint64_t position = 0;  ///< the position of the work in the stream
+  const char* call = "";       ///< a string literal
 };
 
 }  // namespace standin

@@ -56,14 +56,14 @@ std::uint64_t Stream::submit(Work work) {
   return ++state_->submitted;
 }
 
-bool Stream::done(std::uint64_t ticket) {
+bool Stream::done(std::uint64_t position) {
   const std::lock_guard lock(state_->mutex);
-  return state_->finished >= ticket;
+  return state_->finished >= position;
 }
 
-void Stream::wait(std::uint64_t ticket) {
+void Stream::wait(std::uint64_t position) {
   std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock, [&] { return state_->finished >= ticket; });
+  state_->changed.wait(lock, [&] { return state_->finished >= position; });
 }
 
 std::uint64_t Stream::tail() {

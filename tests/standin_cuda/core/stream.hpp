@@ -29,11 +29,11 @@ class Stream {
   unsigned flags() const noexcept { return flags_; }
   std::uint64_t number() const noexcept { return number_; }
 
-  /// @return the ticket of the work: its position in the stream
+  /// @return the position of the work in the stream
   std::uint64_t submit(Work work);
-  bool done(std::uint64_t ticket);
-  void wait(std::uint64_t ticket);
-  /// Returns the ticket of the work that was submitted last.
+  bool done(std::uint64_t position);
+  void wait(std::uint64_t position);
+  /// Returns the position of the work that was submitted last.
   std::uint64_t tail();
 
   /// The clock of the next submitted work. Used only under the lock of the race search.

@@ -97,7 +97,7 @@ cudaError_t submit_copy(const std::shared_ptr<Stream>& stream, const Access& acc
     copy_rows(stage, src, shape);
     src = stage;
   }
-  const std::uint64_t ticket = Order::instance().submit(stream, access, [=] {
+  const std::uint64_t position = Order::instance().submit(stream, access, [=] {
     if (dst.place == Place::pinned && src.place == Place::device) spoil(dst, shape);
     copy_rows(dst, src, shape);
     (void)staged;
@@ -105,7 +105,7 @@ cudaError_t submit_copy(const std::shared_ptr<Stream>& stream, const Access& acc
   });
   if (!wait && dst.place != Place::pageable) return cudaSuccess;
   const standin::Clock clock = Order::instance().clock_of(*stream);
-  stream->wait(ticket);
+  stream->wait(position);
   Order::instance().host_knows(clock);
   return leave(Devices::instance().sticky(stream->device()));
 }
@@ -137,14 +137,14 @@ cudaError_t fill(const char* call, Side dst, int value, Shape shape, cudaStream_
   Access access(call, stream->device(), true);
   dst.bytes = access.region(dst.p, shape.width, dst.pitch, shape.height, Intent::write);
   if (!access.ok()) return leave(cudaErrorInvalidValue);
-  const std::uint64_t ticket = Order::instance().submit(stream, access, [=] {
+  const std::uint64_t position = Order::instance().submit(stream, access, [=] {
     for (std::size_t row = 0; row < shape.height; ++row)
       std::memset(dst.bytes + row * dst.pitch, value, shape.width);
     return cudaSuccess;
   });
   if (!wait) return cudaSuccess;
   const standin::Clock clock = Order::instance().clock_of(*stream);
-  stream->wait(ticket);
+  stream->wait(position);
   Order::instance().host_knows(clock);
   return leave(Devices::instance().sticky(stream->device()));
 }

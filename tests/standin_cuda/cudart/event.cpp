@@ -48,7 +48,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream_handle) {
   record->stream = stream;
   // A record owns the stream, so the stream's work must not own the record.
   const std::weak_ptr<Record> watched = record;
-  record->ticket =
+  record->position =
       Order::instance().submit(stream, standin::Access(__func__, stream->device()), [watched] {
         if (const auto reached = watched.lock()) {
           reached->at = std::chrono::steady_clock::now();
@@ -67,7 +67,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
   if (event == nullptr) return refuse(__func__, "no event", cudaErrorInvalidResourceHandle);
   const auto record = event->record();
   if (record == nullptr) return cudaSuccess;
-  record->stream->wait(record->ticket);
+  record->stream->wait(record->position);
   Order::instance().host_knows(record->clock);
   return leave(Devices::instance().sticky(event->device()));
 }
@@ -78,7 +78,7 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
   if (event == nullptr) return refuse(__func__, "no event", cudaErrorInvalidResourceHandle);
   const auto record = event->record();
   if (record == nullptr) return cudaSuccess;
-  if (!record->stream->done(record->ticket)) return leave(cudaErrorNotReady);
+  if (!record->stream->done(record->position)) return leave(cudaErrorNotReady);
   Order::instance().host_knows(record->clock);
   return leave(Devices::instance().sticky(event->device()));
 }

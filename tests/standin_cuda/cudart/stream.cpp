@@ -89,7 +89,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
   const auto record = event->record();
   if (record == nullptr) return cudaSuccess;
   Order::instance().submit(stream, Access(__func__, stream->device()), [record] {
-    record->stream->wait(record->ticket);
+    record->stream->wait(record->position);
     return cudaSuccess;
   });
   Order::instance().wait(*stream, record->clock);

@@ -136,7 +136,7 @@ TEST(Tls, CarriesThemInTheClearIfBothAgree) {
   }
 }
 
-// A daemon with a silent client must not use up a core, and a waiting side must meet its deadline.
+// A daemon with a silent client must not use up a core, and a waiting side must keep its deadline.
 TEST(Tls, WaitersSleepUntilBytesCome) {
   for (const bool plain : {false, true}) {
     SecureLink link({key("good", Side::client, plain), key("good", Side::daemon, plain)});
