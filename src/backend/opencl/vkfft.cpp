@@ -71,6 +71,26 @@ class Calling {
   Calling(const Calling&) = delete;
   Calling& operator=(const Calling&) = delete;
 };
+
+// The limits of a GPU, which VkFFT's plans are made for. PoCL has work-groups of 4,096 items, and
+// its local memory is a processor's level-2 cache. With 2 MiB of that, VkFFT 1.2 plans work-groups
+// whose kernel ends with a segmentation fault.
+constexpr cl_ulong kMostLocalBytes = 64 << 10;
+constexpr std::size_t kMostItems = 1024;
+
+cl_int get_device_info(cl_device_id device, cl_device_info name, std::size_t size, void* value,
+                       std::size_t* size_needed) {
+  const cl_int result = opened().clGetDeviceInfo(device, name, size, value, size_needed);
+  if (result != CL_SUCCESS || value == nullptr) return result;
+  if (name == CL_DEVICE_LOCAL_MEM_SIZE && size == sizeof kMostLocalBytes) {
+    auto& bytes = *static_cast<cl_ulong*>(value);
+    bytes = std::min(bytes, kMostLocalBytes);
+  } else if (name == CL_DEVICE_MAX_WORK_GROUP_SIZE && size == sizeof kMostItems) {
+    auto& items = *static_cast<std::size_t*>(value);
+    items = std::min(items, kMostItems);
+  }
+  return result;
+}
 }  // namespace
 
 #define clBuildProgram opened().clBuildProgram
@@ -82,7 +102,7 @@ class Calling {
 #define clEnqueueNDRangeKernel opened().clEnqueueNDRangeKernel
 #define clEnqueueWriteBuffer opened().clEnqueueWriteBuffer
 #define clFinish opened().clFinish
-#define clGetDeviceInfo opened().clGetDeviceInfo
+#define clGetDeviceInfo get_device_info
 #define clGetProgramBuildInfo opened().clGetProgramBuildInfo
 #define clGetProgramInfo opened().clGetProgramInfo
 #define clReleaseCommandQueue opened().clReleaseCommandQueue
