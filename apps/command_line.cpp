@@ -29,7 +29,7 @@ void declare_limits(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--drain-time", options.drain_seconds,
                  "seconds that calls in flight may take after SIGTERM; then clients are cut off, "
-                 "and what a device does not end is given up")
+                 "and calls that a device does not end are aborted")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
 }

@@ -94,7 +94,7 @@ int serve(const ob::apps::Options& options) {
   log::info("draining (signal " + std::to_string(stop.wait()) + ")");
   const ob::daemon::Drained drained = (*server)->drain(options.drain_seconds);
   // A device cannot be stopped in the middle of a command. Only the end of the process stops it.
-  if (drained == ob::daemon::Drained::aborted) _exit(ob::apps::StopSignal::kGivenUp);
+  if (drained == ob::daemon::Drained::aborted) _exit(ob::apps::StopSignal::kAborted);
   if (drained == ob::daemon::Drained::left) _exit(0);
   server->reset();
   log::info("stopped");

@@ -69,10 +69,10 @@ void StopSignal::watch(const std::shared_ptr<State>& state) {
   std::this_thread::sleep_for(std::chrono::duration<double>(bound_s));
   char line[96];
   std::snprintf(line, sizeof line,
-                "given up: %g s after the signal devices or their libraries are still at work",
+                "aborted: %g s after the signal devices or their libraries are still at work",
                 bound_s);
   log::error(line);
-  _exit(kGivenUp);
+  _exit(kAborted);
 }
 
 }  // namespace ob::apps

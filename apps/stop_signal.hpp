@@ -11,7 +11,7 @@ namespace ob::apps {
 class StopSignal {
  public:
   /// The exit status of a process whose devices or libraries did not finish in time.
-  static constexpr int kGivenUp = 3;
+  static constexpr int kAborted = 3;
 
   /// Blocks both signals for this thread and all that it starts.
   StopSignal();
@@ -20,7 +20,7 @@ class StopSignal {
 
   /// Before this call a signal ends the process at once with status 0, because it has served
   /// nobody. After this call the process has `bound_s` seconds after the signal to end by itself.
-  /// Otherwise it is ended with kGivenUp.
+  /// Otherwise it is ended with kAborted.
   void serving(double bound_s);
   /// Waits for the signal.   @returns the signal   @pre serving() was called
   int wait();

@@ -28,6 +28,9 @@ class AcceleratorDevice : public QueuedDevice {
   /// Waits for submitted commands if the buffers that they still use, though freed, leave too
   /// little memory.
   Result<BufferId> allocate(std::uint64_t size_bytes) final { return memory_.allocate(size_bytes); }
+  bool await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) final {
+    return memory_.await_room(size_bytes, longest);
+  }
   Status free(BufferId buffer) final { return memory_.free(buffer); }
   std::byte* host_view(BufferId /*buffer*/) noexcept final { return nullptr; }
   Result<SegmentView> segment(BufferId /*buffer*/) final {

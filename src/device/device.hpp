@@ -6,6 +6,7 @@
 // command never waits for its work. An error of submitted work sticks to its queue: later commands
 // of the queue are skipped until synchronize() reports the first error and clears it.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -87,6 +88,11 @@ class Device {
 
   /// Allocates uninitialised memory, aligned to at least 64 bytes.   Errors: out_of_memory
   virtual Result<BufferId> allocate(std::uint64_t size_bytes) = 0;
+  /// Waits until allocate() need not wait for commands that still use freed buffers, but no longer
+  /// than `longest`. Returns false if they still do then.
+  virtual bool await_room(std::uint64_t /*size_bytes*/, std::chrono::milliseconds /*longest*/) {
+    return true;
+  }
   /// Frees a buffer. Submitted commands may still use it; its memory is released after them.
   virtual Status free(BufferId buffer) = 0;
   /// Returns the buffer's memory if this process can access it (info().host_visible), else nullptr.

@@ -42,6 +42,11 @@ Result<BufferId> DeviceMemory::allocate(std::uint64_t size_bytes) {
   return buffers_.add(std::move(buffer));
 }
 
+bool DeviceMemory::await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) {
+  std::unique_lock lock(mutex_);
+  return released_.wait_for(lock, longest, [&] { return !must_wait(counted(size_bytes)); });
+}
+
 Status DeviceMemory::free(BufferId id) {
   const std::shared_ptr<DeviceBuffer> buffer = buffers_.take(id);
   if (buffer == nullptr) {
@@ -105,18 +110,21 @@ Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_by
 
 Status DeviceMemory::reserve(std::uint64_t counted_bytes, bool may_wait) {
   std::unique_lock lock(mutex_);
-  while (counted_bytes > capacity_bytes_ - used_bytes_) {
-    const std::uint64_t live_bytes = used_bytes_ - freed_in_use_bytes_;
-    if (!may_wait || counted_bytes > capacity_bytes_ - live_bytes) {
-      return {Code::out_of_memory, "no room for " + std::to_string(counted_bytes) +
-                                       " bytes on the device (" + std::to_string(used_bytes_) +
-                                       " of its " + std::to_string(capacity_bytes_) +
-                                       " bytes are in use); free buffers or raise --device-memory"};
-    }
-    released_.wait(lock);
+  if (may_wait) released_.wait(lock, [&] { return !must_wait(counted_bytes); });
+  if (counted_bytes > capacity_bytes_ - used_bytes_) {
+    return {Code::out_of_memory, "no room for " + std::to_string(counted_bytes) +
+                                     " bytes on the device (" + std::to_string(used_bytes_) +
+                                     " of its " + std::to_string(capacity_bytes_) +
+                                     " bytes are in use); free buffers or raise --device-memory"};
   }
   used_bytes_ += counted_bytes;
   return {};
+}
+
+// True if commands will release the memory that is missing. mutex_ is held.
+bool DeviceMemory::must_wait(std::uint64_t counted_bytes) const noexcept {
+  return counted_bytes > capacity_bytes_ - used_bytes_ &&
+         counted_bytes <= capacity_bytes_ - (used_bytes_ - freed_in_use_bytes_);
 }
 
 Result<std::byte*> DeviceMemory::memory(std::uint64_t counted_bytes) {

@@ -2,6 +2,7 @@
 // The memory of an accelerator: its buffers by id, and a cap on their total size.
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,9 @@ class DeviceMemory final : public MemoryTable {
   /// freed, leave too little memory.
   /// Errors: out_of_memory; device_error
   Result<BufferId> allocate(std::uint64_t size_bytes);
+  /// Does the waiting of allocate(), but no longer than `longest`. Returns false if commands still
+  /// use the memory then.
+  bool await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest);
   /// Errors: invalid_argument if unknown
   Status free(BufferId id);
   HeldMemory held(BufferId id) const override;
@@ -83,6 +87,7 @@ class DeviceMemory final : public MemoryTable {
 
   Result<std::shared_ptr<DeviceBuffer>> obtain(std::uint64_t size_bytes, bool may_wait);
   Status reserve(std::uint64_t counted_bytes, bool may_wait);
+  bool must_wait(std::uint64_t counted_bytes) const noexcept;
   Result<std::byte*> memory(std::uint64_t counted_bytes);
   void release(std::byte* data, std::uint64_t counted_bytes) noexcept;
   void drop(std::list<Idle>& gone) noexcept;

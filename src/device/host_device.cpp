@@ -31,6 +31,10 @@ Result<BufferId> HostDevice::allocate(std::uint64_t size_bytes) {
   return memory_.allocate(size_bytes);
 }
 
+bool HostDevice::await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) {
+  return memory_.await_room(size_bytes, longest);
+}
+
 Status HostDevice::free(BufferId buffer) { return memory_.free(buffer); }
 
 std::byte* HostDevice::host_view(BufferId id) noexcept {

@@ -17,6 +17,7 @@ class HostDevice : public QueuedDevice {
   /// Waits for submitted commands if the buffers that they still use, though freed, leave too
   /// little memory.
   Result<BufferId> allocate(std::uint64_t size_bytes) final;
+  bool await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) final;
   Status free(BufferId buffer) final;
   std::byte* host_view(BufferId buffer) noexcept final;
   Result<SegmentView> segment(BufferId buffer) final;

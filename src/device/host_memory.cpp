@@ -26,22 +26,24 @@ struct HostMemory::Account {
   HostBufferPool pool;
 
   Status reserve(std::uint64_t count_bytes);
+  /// True if commands will release the memory that is missing.   @pre mutex is held
+  bool must_wait(std::uint64_t count_bytes) const noexcept {
+    return count_bytes > capacity_bytes - used_bytes &&
+           count_bytes <= capacity_bytes - (used_bytes - freed_in_use_bytes);
+  }
   void release(std::uint64_t count_bytes, std::shared_ptr<HostBuffer> freed);
 };
 
 Status HostMemory::Account::reserve(std::uint64_t count_bytes) {
   HostBufferPool::Buffers gone;  // destroyed after the lock is released
   std::unique_lock lock(mutex);
-  for (;;) {
-    if (count_bytes <= capacity_bytes - used_bytes) break;
-    const std::uint64_t held = used_bytes - freed_in_use_bytes;
-    if (count_bytes > capacity_bytes - held) {
-      return {Code::out_of_memory, "no room for " + std::to_string(count_bytes) +
-                                       " bytes on the device (" + std::to_string(held) +
-                                       " of its " + std::to_string(capacity_bytes) +
-                                       " bytes are in use); free buffers or raise --device-memory"};
-    }
-    released.wait(lock);
+  released.wait(lock, [&] { return !must_wait(count_bytes); });
+  if (count_bytes > capacity_bytes - used_bytes) {
+    return {Code::out_of_memory, "no room for " + std::to_string(count_bytes) +
+                                     " bytes on the device (" +
+                                     std::to_string(used_bytes - freed_in_use_bytes) + " of its " +
+                                     std::to_string(capacity_bytes) +
+                                     " bytes are in use); free buffers or raise --device-memory"};
   }
   used_bytes += count_bytes;
   gone = pool.shrink_to(capacity_bytes - used_bytes);
@@ -108,6 +110,12 @@ Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes) {
         account->release(counted, std::move(inner));
       });
   return buffers_.add(std::move(counted_buffer));
+}
+
+bool HostMemory::await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) {
+  const std::uint64_t counted = counted_bytes(size_bytes);
+  std::unique_lock lock(account_->mutex);
+  return account_->released.wait_for(lock, longest, [&] { return !account_->must_wait(counted); });
 }
 
 HeldMemory HostMemory::held(BufferId id) const {

@@ -2,6 +2,7 @@
 // The memory of a device in host memory: its buffers by id, and a cap on their total size.
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,9 @@ class HostMemory final : public MemoryTable {
   /// freed, leave too little memory.
   /// Errors: out_of_memory
   Result<BufferId> allocate(std::uint64_t size_bytes);
+  /// Does the waiting of allocate(), but no longer than `longest`. Returns false if commands still
+  /// use the memory then.
+  bool await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest);
   /// Errors: invalid_argument if unknown
   Status free(BufferId id);
   /// Makes every n-th allocation fail, for tests; 0: none.   Threads: before others

@@ -32,6 +32,9 @@ struct Descriptors {
   const int* end() const noexcept { return numbers.data() + count; }
 };
 
+/// The largest number of parts that senders and receivers of messages pass to a stream.
+inline constexpr std::size_t kMostParts = 128;
+
 class Security;
 
 /// Threads: one sender and one receiver at a time, which may be two threads; wait() by either
@@ -52,10 +55,6 @@ class Stream {
   /// also return spuriously.
   /// Errors: deadline_exceeded; connection_lost (this detects a dead peer, over shared memory, too)
   virtual Status wait(bool want_receive, bool want_send, Deadline deadline) = 0;
-
-  /// True if a receive may write to memory of a GPU. No transport does so today: UCX could, where
-  /// it was built for the GPU, but our UCX stream receives into pooled host memory.
-  virtual bool lands_in_device_memory() const noexcept { return false; }
 
   /// True if segments can be passed: both ends are on one machine.
   virtual bool shares_memory() const noexcept = 0;

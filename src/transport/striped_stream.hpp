@@ -1,6 +1,6 @@
 #pragma once
-// One stream over several. This helps where a single one cannot fill the link: long fast links,
-// limits per flow, or encryption that keeps a core busy.
+// One stream over several. This helps where a single one cannot fill the link: long fast links, or
+// limits per flow.
 
 #include <array>
 #include <atomic>

@@ -16,7 +16,7 @@ enum class Direction : std::uint8_t { client_to_daemon, daemon_to_daemon, daemon
 enum class QueueUse : std::uint8_t {
   none,      ///< no queue: 0
   named,     ///< the message is about the queue, and uses no credit
-  failures,  ///< the queue keeps the failure of the message, and does not execute it
+  ignored,   ///< the message is about an object; no queue executes it, and its queue is not read
   executes,  ///< the queue executes the command in order, and the command uses one of its credits
 };
 
@@ -36,17 +36,17 @@ enum class Phase : std::uint8_t {
   X(hello, 1, client_to_daemon, none, body, opening, welcome)                              \
   X(create_queue, 2, client_to_daemon, named, nothing, running, none)                      \
   X(destroy_queue, 3, client_to_daemon, named, nothing, running, none)                     \
-  X(allocate, 4, client_to_daemon, failures, body, running, none)                          \
-  X(free, 5, client_to_daemon, failures, body, running, none)                              \
+  X(allocate, 4, client_to_daemon, ignored, body, running, none)                           \
+  X(free, 5, client_to_daemon, ignored, body, running, none)                               \
   /* asks where a buffer lies in shared memory */                                          \
-  X(locate, 6, client_to_daemon, failures, body, running, location)                        \
+  X(locate, 6, client_to_daemon, ignored, body, running, location)                         \
   /* payload: the elements of the region */                                                \
   X(write, 7, client_to_daemon, executes, body_and_payload, running, none)                 \
   X(read, 8, client_to_daemon, executes, body, running, data)                              \
   X(copy, 9, client_to_daemon, executes, body, running, none)                              \
   X(call, 10, client_to_daemon, executes, body, running, none)                             \
-  X(make_plan, 11, client_to_daemon, failures, body, running, none)                        \
-  X(destroy_plan, 12, client_to_daemon, failures, body, running, none)                     \
+  X(make_plan, 11, client_to_daemon, ignored, body, running, none)                         \
+  X(destroy_plan, 12, client_to_daemon, ignored, body, running, none)                      \
   X(execute_plan, 13, client_to_daemon, executes, body, running, none)                     \
   X(record, 14, client_to_daemon, executes, body, running, none)                           \
   X(wait, 15, client_to_daemon, executes, body, running, none)                             \
@@ -74,7 +74,7 @@ enum class Phase : std::uint8_t {
   X(peer_message, 29, daemon_to_daemon, none, body_and_payload, running, none)             \
   X(welcome, 64, daemon_to_client, none, body, answer, none)                               \
   X(refused, 65, daemon_to_client, none, body, answer, none)                               \
-  X(location, 66, daemon_to_client, failures, body, running, none)                         \
+  X(location, 66, daemon_to_client, ignored, body, running, none)                          \
   /* payload: the elements or digests asked for; empty if the status is not ok */          \
   X(data, 67, daemon_to_client, named, body_and_payload, running, none)                    \
   X(done, 68, daemon_to_client, named, body, running, none)                                \

@@ -7,6 +7,7 @@
 
 #include "routines/codec.hpp"
 #include "support/dgemm.hpp"
+#include "support/forwarding_device.hpp"
 #include "support/in_process_daemon.hpp"
 #include "support/raw_client.hpp"
 
@@ -193,6 +194,52 @@ TEST(LimitsTest, QueuesCountAsMemoryOfTheHost) {
   EXPECT_EQ(last.opcode(), Opcode::failed);
   EXPECT_EQ(last.as<wire::Outcome>().code, Code::denied);
   EXPECT_NE(last.as<wire::Outcome>().message.find("--session-host-memory"), std::string::npos);
+}
+
+// A daemon of a device whose memory the host cannot see, with one client.
+struct Elsewhere {
+  explicit Elsewhere(std::uint64_t host_memory_bytes) {
+    auto hidden = std::make_unique<ForwardingDevice>(*device);
+    hidden->be_elsewhere();
+    server = require(daemon::Server::create(
+        {.listen = {"127.0.0.1:0"}, .session = {.host_memory_bytes = host_memory_bytes}},
+        one(std::move(hidden))));
+    client = std::make_unique<RawClient>(server->addresses().front());
+    start(*client);
+    client->command(Opcode::allocate, {}, wire::Allocate{BufferId{1}, 1 << 16});
+  }
+  Code write(QueueId queue) {
+    client->command(Opcode::write, queue, wire::Write{BufferId{1}, line(8)}, Bytes(8));
+    return client->synchronize(queue).code;
+  }
+  wire::Outcome read(QueueId queue) {
+    client->command(Opcode::read, queue, wire::Read{BufferId{1}, line(8)});
+    return client->answer().as<wire::Outcome>();
+  }
+
+  std::unique_ptr<Device> device = null_device();
+  std::unique_ptr<daemon::Server> server;
+  std::unique_ptr<RawClient> client;
+};
+
+TEST(LimitsTest, WritesAndReadsThroughTheHostCount) {
+  Elsewhere daemon(11 << 19);  // a queue takes 1 MiB, its writes or its reads take 4 MiB
+  EXPECT_EQ(daemon.write(kQueue), Code::ok);
+  const wire::Outcome refused = daemon.read(kQueue);
+  EXPECT_EQ(refused.code, Code::out_of_memory);
+  EXPECT_NE(refused.message.find("--session-host-memory"), std::string::npos) << refused.message;
+}
+
+// The buffer's list of uses still holds the record of each queue.
+TEST(LimitsTest, ADestroyedQueueReleasesItsMemory) {
+  Elsewhere daemon(21 << 19);  // one queue without transfers, and one with both kinds
+  for (std::uint64_t id = 2; id < 5; ++id) {
+    daemon.client->command(Opcode::create_queue, QueueId{id});
+    ASSERT_EQ(daemon.write(QueueId{id}), Code::ok);
+    const wire::Outcome read = daemon.read(QueueId{id});
+    EXPECT_EQ(read.code, Code::ok) << read.message;
+    daemon.client->command(Opcode::destroy_queue, QueueId{id});
+  }
 }
 
 TEST(LimitsTest, DigestsCountAsMemoryOfTheHostUntilTheyAreSent) {

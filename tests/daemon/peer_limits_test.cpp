@@ -324,7 +324,8 @@ TEST_F(StrangerTest, ADaemonThatMayNotConnectDoesNot) {
 TEST(PeerEnds, HostMemoryIsReleased) {
   TwoDevices hardware[2];
   daemon::ServerConfig config;
-  config.session.host_memory_bytes = 12 << 20;  // a link or a source takes 4 MiB of it
+  // A link, a source, and the writes or reads of a queue take 4 MiB of it each.
+  config.session.host_memory_bytes = 16 << 20;
   InProcessDaemon first(Transport::tcp, hardware[0].devices(), config);
   InProcessDaemon second(Transport::tcp, hardware[1].devices(), config);
   PeerSession a(first.address(), kBufferBytes, 1);

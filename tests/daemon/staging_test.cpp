@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "backend/null/backend.hpp"
+#include "daemon/memory/staged_writer.hpp"
 #include "support/random.hpp"
 
 namespace ob::daemon {
@@ -57,6 +59,44 @@ TEST(Staging, APieceThatFailsEndsIt) {
   });
   EXPECT_EQ(status.code(), Code::device_error);
   EXPECT_EQ(taken, 3);
+}
+
+// A region without rows fits in every buffer. A client may name so many columns that nobody can
+// count them.
+TEST(Staging, ARegionWithoutElementsHasNoPieces) {
+  for (const Triangle triangle :
+       {Triangle::full, Triangle::upper, Triangle::lower, Triangle::upper_strict}) {
+    const Region region{.element_bytes = 8,
+                        .triangle = triangle,
+                        .rows = 0,
+                        .cols = std::uint64_t{1} << 60,
+                        .ld = 1};
+    ASSERT_TRUE(fits(region, 0));
+    int taken = 0;
+    const Status status = for_each_piece(region, 800, [&](const Region&) -> Status {
+      ++taken;
+      return {};
+    });
+    EXPECT_TRUE(status.ok());
+    EXPECT_EQ(taken, 0);
+  }
+}
+
+// The payload for the first room was not received, so nothing was submitted.
+TEST(Staging, RoomThatWasNotUsedIsGivenOutAgain) {
+  const auto device = null::create({.memory_bytes = 1 << 20});
+  ASSERT_TRUE(device.ok());
+  const auto queue = (*device)->create_queue();
+  ASSERT_TRUE(queue.ok());
+  StagedWriter writer(**device, *queue, {});
+  const auto idle = [] { return Status(); };
+  const auto first = writer.room(StagedWriter::kBlockBytes, idle);
+  ASSERT_TRUE(first.ok());
+  for (int i = 0; i < 3; ++i) {
+    const auto next = writer.room(StagedWriter::kBlockBytes, idle);
+    ASSERT_TRUE(next.ok());
+    EXPECT_EQ(*next, *first);  // the only place in the block for so many bytes
+  }
 }
 
 }  // namespace

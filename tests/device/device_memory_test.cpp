@@ -104,6 +104,21 @@ TEST_F(DeviceMemoryTest, TheCapCountsBuffersThatCommandsHold) {
   command.join();
 }
 
+TEST_F(DeviceMemoryTest, AwaitsRoomOnlyWhereAllocateWouldWait) {
+  constexpr std::chrono::milliseconds kLongest{1};
+  make(4 * kUnit);
+  const auto first = memory().allocate(3 * kUnit);
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(memory().await_room(kUnit, kLongest));
+  EXPECT_TRUE(memory().await_room(2 * kUnit, kLongest));  // allocate() fails at once
+  HeldMemory held = memory().held(*first);
+  ASSERT_TRUE(memory().free(*first).ok());
+  EXPECT_FALSE(memory().await_room(2 * kUnit, kLongest));
+  EXPECT_TRUE(memory().await_room(5 * kUnit, kLongest));  // more than the device has
+  held.owner.reset();
+  EXPECT_TRUE(memory().await_room(2 * kUnit, kLongest));
+}
+
 TEST_F(DeviceMemoryTest, WhatIsSetAsideCountsAndIsNotKeptByOthers) {
   make(10 * kUnit);
   const auto idle = memory().allocate(4 * kUnit);

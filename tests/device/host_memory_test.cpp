@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace ob {
@@ -70,6 +71,20 @@ TEST(HostMemoryTest, AllocateWaitsForFreedBuffersStillInUse) {
   EXPECT_TRUE(next.ok()) << next.status().message();
   EXPECT_TRUE(released);
   command.join();
+}
+
+TEST(HostMemoryTest, AwaitsRoomOnlyWhereAllocateWouldWait) {
+  constexpr std::chrono::milliseconds kLongest{1};
+  HostMemory memory(4 * kUnit);
+  const BufferId id = memory.allocate(3 * kUnit).value();
+  EXPECT_TRUE(memory.await_room(kUnit, kLongest));
+  EXPECT_TRUE(memory.await_room(2 * kUnit, kLongest));  // allocate() fails at once
+  auto user = memory.find(id);
+  ASSERT_TRUE(memory.free(id).ok());
+  EXPECT_FALSE(memory.await_room(2 * kUnit, kLongest));
+  EXPECT_TRUE(memory.await_room(5 * kUnit, kLongest));  // more than the device has
+  user.reset();
+  EXPECT_TRUE(memory.await_room(2 * kUnit, kLongest));
 }
 
 TEST(HostMemoryTest, BuffersMayOutliveTheMemory) {

@@ -24,7 +24,7 @@ TEST(Opcode, QueueUseIsThatOfTheSpecification) {
   };
   EXPECT_EQ(with(QueueUse::executes), (std::set<int>{7, 8, 9, 10, 13, 14, 15, 16, 19, 26, 27}));
   EXPECT_EQ(with(QueueUse::named), (std::set<int>{2, 3, 21, 67, 68, 69, 76}));
-  EXPECT_EQ(with(QueueUse::failures), (std::set<int>{4, 5, 6, 11, 12, 66}));
+  EXPECT_EQ(with(QueueUse::ignored), (std::set<int>{4, 5, 6, 11, 12, 66}));
 }
 
 TEST(Opcode, CommandsComeFromTheClientAfterItsHandshake) {

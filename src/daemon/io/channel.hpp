@@ -14,6 +14,10 @@
 
 namespace ob::daemon {
 
+/// A connection that waits for submitted commands sends its client a message at least this often,
+/// because it answers no ping meanwhile.
+inline constexpr std::chrono::milliseconds kKeepAliveInterval{500};
+
 /// Receives for the I/O thread of a connection, and records whether the other side waits for an
 /// answer. Pending answers hold the channel.
 /// Threads: the I/O thread; any thread where a comment says so
@@ -34,7 +38,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   Status receive_payload(const Layout& destination, std::uint32_t swapped_word_bytes);
   /// Receives the rest of the payload and discards it.
   Status discard_payload();
-  /// Sends an unasked pong, so that the other side knows that this daemon is alive.
+  /// Sends an unasked pong, so that the other side knows that this daemon is alive. A wait calls it
+  /// every kKeepAliveInterval.
   Status send_keep_alive();
   /// Tells the other side the reason of the cut, and waits a moment until it has read the reason.
   void report_failure(const Status& why);

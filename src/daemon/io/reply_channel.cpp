@@ -1,20 +1,22 @@
 #include "daemon/io/reply_channel.hpp"
 
 #include <chrono>
+#include <string>
 
 namespace ob::daemon {
 namespace {
 
 // A client that is alive but takes no bytes for this long (for example because it is suspended) is
 // cut off, because its results occupy the queue.
-constexpr auto kSendTimeout = std::chrono::minutes(5);
+constexpr std::chrono::minutes kSendTimeout{5};
 
 }  // namespace
 
 Status ReplyChannel::wait_to_send() {
   Status status = stream_.wait(false, true, transport::Clock::now() + kSendTimeout);
   if (status.code() != Code::deadline_exceeded) return status;
-  return Status(Code::connection_lost, "client took no bytes for 5 minutes");
+  return Status(Code::connection_lost,
+                "client took no bytes for " + std::to_string(kSendTimeout.count()) + " minutes");
 }
 
 Status ReplyChannel::send(wire::Opcode opcode, QueueId queue, std::uint64_t sequence,

@@ -9,6 +9,11 @@
 
 namespace ob::daemon {
 
+/// The host memory that elements pass through on their way to or from a device. StagedWriter and
+/// StagedReader cut equal shapes into equal pieces: a message inside the daemon needs this. From
+/// about this size on, network and device overlap (docs/backends.md).
+inline constexpr std::uint64_t kStagingBlockBytes = std::uint64_t{2} << 20;
+
 /// Cuts a region into pieces of at most `most_bytes`, each a region whose elements follow one
 /// another in the packed order of the whole, and calls `take` with them in that order until it
 /// fails.

@@ -3,8 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "daemon/memory/region_pieces.hpp"
-
 namespace ob::daemon {
 
 /// One pass over the region: the device fills one block while the other one is taken.

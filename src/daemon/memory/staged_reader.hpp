@@ -9,6 +9,7 @@
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "daemon/memory/device_buffer.hpp"
+#include "daemon/memory/region_pieces.hpp"
 #include "device/device.hpp"
 
 namespace ob::daemon {
@@ -18,7 +19,9 @@ namespace ob::daemon {
 /// Threads: one at a time
 class StagedReader {
  public:
-  static constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20;
+  static constexpr std::uint64_t kBlockBytes = kStagingBlockBytes;
+  /// The host memory of a reader while it runs.
+  static constexpr std::uint64_t kHostBytes = 2 * kBlockBytes;
 
   StagedReader(Device& device, QueueId transfers, std::shared_ptr<DeviceBuffer> buffer,
                const Region& region)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/io/channel.hpp"
 #include "wire/message.hpp"
 
 namespace ob::daemon {
@@ -55,7 +56,10 @@ Status StagedWriter::submit(BufferId local, const Region& region) {
 }
 
 Status StagedWriter::hand_over() {
-  if (pieces_ == 0) return {};
+  if (pieces_ == 0) {
+    used_bytes_ = 0;  // the room of a payload that never came
+    return {};
+  }
   const std::shared_ptr<Block> block = blocks_[turn_];
   block->busy = true;
   turn_ = (turn_ + 1) % blocks_.size();

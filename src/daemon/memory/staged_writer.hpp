@@ -2,7 +2,6 @@
 // Writes payloads to a device whose memory the host cannot see.
 
 #include <array>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -13,21 +12,17 @@
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "daemon/memory/memory_account.hpp"
+#include "daemon/memory/region_pieces.hpp"
 #include "device/device.hpp"
 
 namespace ob::daemon {
-
-/// The daemon sends its client a message at least this often while it delays a payload: meanwhile
-/// it answers no ping.
-inline constexpr std::chrono::milliseconds kKeepAliveInterval{500};
 
 /// Copies payloads to the device through two blocks of host memory: the network fills one block
 /// while the device reads the other. Small payloads share a block.
 /// Memory: outlives the device's queue   Threads: owner only
 class StagedWriter {
  public:
-  /// From about this size on, network and device overlap (docs/backends.md).
-  static constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20;
+  static constexpr std::uint64_t kBlockBytes = kStagingBlockBytes;
   /// The largest host memory of a writer.
   static constexpr std::uint64_t kHostBytes = 2 * kBlockBytes;
   /// Runs on the device's thread each time that the queue has finished a block.

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "daemon/memory/region_pieces.hpp"
-#include "daemon/memory/staged_reader.hpp"
 #include "daemon/peers/message_source.hpp"
 #include "daemon/peers/peer_transport.hpp"
 
@@ -29,11 +28,11 @@ class LocalTransport final : public PeerTransport {
     }
     // The receiver has the same shape, so it asks for the same pieces.
     std::vector<Region> pieces;
-    OB_RETURN_IF_ERROR(for_each_piece(message.region, StagedReader::kBlockBytes,
-                                      [&](const Region& piece) -> Status {
-                                        pieces.push_back(piece);
-                                        return {};
-                                      }));
+    OB_RETURN_IF_ERROR(
+        for_each_piece(message.region, kStagingBlockBytes, [&](const Region& piece) -> Status {
+          pieces.push_back(piece);
+          return {};
+        }));
     std::size_t next = 0;
     return source_->deliver(
         header,

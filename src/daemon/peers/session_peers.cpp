@@ -2,7 +2,6 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace ob::daemon {
 namespace {
@@ -36,8 +35,13 @@ void SessionPeers::close_mailbox() {
 }
 
 Status SessionPeers::check_new(PeerId id) {
-  std::vector<std::shared_ptr<PeerLink>> gone;  // destroyed after the lock: waits for threads
+  Links gone;  // destroyed after the lock: waits for threads
   const std::lock_guard lock(mutex_);
+  return make_room(id, gone);
+}
+
+// @pre mutex_ is held
+Status SessionPeers::make_room(PeerId id, Links& gone) {
   if (!id || links_.count(id) != 0) {
     return {Code::protocol_error, "peer id " + std::to_string(id.value) + " is in use or 0"};
   }
@@ -52,9 +56,12 @@ Status SessionPeers::check_new(PeerId id) {
 }
 
 Status SessionPeers::add(PeerId id, std::unique_ptr<PeerTransport> transport) {
-  OB_RETURN_IF_ERROR(check_new(id));
+  // Both outlive the lock, because a link that ends waits for its thread.
   auto link = std::make_shared<PeerLink>(device_, host_memory_, std::move(transport));
+  Links gone;
   const std::lock_guard lock(mutex_);
+  // Another connection of the session may have added a link since check_new().
+  OB_RETURN_IF_ERROR(make_room(id, gone));
   links_[id] = std::move(link);
   return {};
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
@@ -44,6 +45,9 @@ class SessionPeers {
   void close();
 
  private:
+  using Links = std::vector<std::shared_ptr<PeerLink>>;
+  Status make_room(PeerId id, Links& gone);
+
   Device& device_;
   const std::shared_ptr<MemoryAccount> host_memory_;
   std::mutex mutex_;  // guards both below

@@ -15,7 +15,7 @@
 namespace ob::daemon {
 
 /// The connection of a client, or of another daemon that sends to a session.
-/// Threads: run() by its own thread; the rest by any thread, except name()
+/// Threads: run(), name() and peer() by its own thread; the rest by any thread
 class Connection {
  public:
   Connection(std::unique_ptr<transport::Stream> stream, const ConnectionServices& services);
@@ -36,7 +36,7 @@ class Connection {
   const Session* session_name() const noexcept { return session_name_; }
   void shut_down() noexcept { channel_->shut_down(); }
   std::string peer() const { return channel_->stream().peer(); }
-  /// The name of the other side, for the log.   Threads: that of run()
+  /// The name of the other side, for the log.
   const std::string& name() const noexcept { return name_; }
 
  private:

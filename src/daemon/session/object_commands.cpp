@@ -18,11 +18,23 @@ using wire::Opcode;
 constexpr auto kRoomTime = std::chrono::seconds(1);
 constexpr auto kRetryInterval = std::chrono::milliseconds(1);
 
+// Submitted commands, also of other sessions, may still use freed memory that the device needs.
+// Sends the client signs of life meanwhile.
+Status allocate_once_released(ClientContext& client, const wire::Allocate& allocate) {
+  Session& session = *client.session;
+  if (allocate.bytes <= session.memory()->room_bytes()) {  // else the session's limit refuses it
+    while (!session.device().await_room(allocate.bytes, kKeepAliveInterval)) {
+      OB_RETURN_IF_ERROR(client.channel->send_keep_alive());
+    }
+  }
+  return session.allocate(allocate.buffer, allocate.bytes);
+}
+
 // Other sessions are ending: their memory becomes free when their connections have ended.
-Status allocate_once_free(Session& session, const wire::Allocate& allocate) {
+Status allocate_once_free(ClientContext& client, const wire::Allocate& allocate) {
   const auto until = Clock::now() + kRoomTime;
   for (;;) {
-    Status status = session.allocate(allocate.buffer, allocate.bytes);
+    Status status = allocate_once_released(client, allocate);
     if (status.code() != Code::out_of_memory || Clock::now() > until) return status;
     std::this_thread::sleep_for(kRetryInterval);
   }
@@ -31,17 +43,17 @@ Status allocate_once_free(Session& session, const wire::Allocate& allocate) {
 // Tries to free memory in several ways, the cheapest first.
 Status allocate_with_retries(ClientContext& client, const wire::Allocate& allocate) {
   Session& session = *client.session;
-  Status status = session.allocate(allocate.buffer, allocate.bytes);
+  Status status = allocate_once_released(client, allocate);
   if (status.code() == Code::out_of_memory) {
     OB_RETURN_IF_ERROR(wait_for(client, session.open_uses_of_freed()));
-    status = session.allocate(allocate.buffer, allocate.bytes);
+    status = allocate_once_released(client, allocate);
   }
   if (status.code() == Code::out_of_memory && session.drop_idle_plans() > 0) {
-    status = session.allocate(allocate.buffer, allocate.bytes);
+    status = allocate_once_released(client, allocate);
   }
   if (status.code() == Code::out_of_memory && allocate.bytes <= session.memory()->room_bytes() &&
       client.sessions.make_room(session, allocate.bytes) > 0) {
-    status = allocate_once_free(session, allocate);
+    status = allocate_once_free(client, allocate);
   }
   return status;
 }
@@ -69,7 +81,9 @@ Status on_create_queue(ClientContext& client, const session::Message& message) {
 }
 
 Status on_destroy_queue(ClientContext& client, const session::Message& message) {
-  OB_RETURN_IF_ERROR(client.channel->replies().flush());  // this thread waits for the queue
+  const auto queue = client.session->queue(message.header.queue);
+  // destroy_queue() waits for the commands, too, but sends no signs of life.
+  if (queue && queue->owner == client.owner()) OB_RETURN_IF_ERROR(wait_for(client, {{queue, 0}}));
   return client.session->destroy_queue(message.header.queue, client.owner());
 }
 

@@ -5,10 +5,11 @@
 namespace ob::daemon {
 namespace {
 
-constexpr std::uint64_t kIdleShare = 8;  // the fraction of the device's memory
+// Plans that nobody uses take at most one part in this many of the device's memory.
+constexpr std::uint64_t kMemoryParts = 8;
 
 PlanCache::Limits with_defaults(PlanCache::Limits limits, const Device& device) {
-  if (limits.idle_bytes == 0) limits.idle_bytes = device.info().memory_bytes / kIdleShare;
+  if (limits.idle_bytes == 0) limits.idle_bytes = device.info().memory_bytes / kMemoryParts;
   return limits;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "daemon/memory/staged_reader.hpp"
+
 namespace ob::daemon {
 namespace {
 
@@ -103,9 +105,14 @@ Status Session::destroy_queue(QueueId id, const void* owner) {
 }
 
 // The queue for transfers is destroyed last: answers of the other queue use it.
-void Session::destroy(const SessionQueue& queue) {
+void Session::destroy(SessionQueue& queue) {
   (void)device_.destroy_queue(queue.local);
   if (queue.transfers) (void)device_.destroy_queue(queue.transfers);
+  // The uses of buffers hold the record of the queue for longer than its memory is needed. No other
+  // thread reaches the writer: it belongs to the queue's connection.
+  queue.writer.reset();
+  queue.reader_memory = {};
+  queue.memory = {};
 }
 
 Result<StagedWriter*> Session::writer(SessionQueue& queue) {
@@ -121,7 +128,9 @@ Result<StagedWriter*> Session::writer(SessionQueue& queue) {
 
 Result<QueueId> Session::transfers(SessionQueue& queue) {
   if (!queue.transfers) {
+    OB_ASSIGN_OR_RETURN(Reservation memory, reserve_host(StagedReader::kHostBytes));
     OB_ASSIGN_OR_RETURN(queue.transfers, device_.create_queue(account_));
+    queue.reader_memory = std::move(memory);
   }
   return queue.transfers;
 }

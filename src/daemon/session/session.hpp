@@ -75,7 +75,8 @@ class Session {
   void destroy_queues_of(const void* owner);
   /// Returns nullptr if unknown.
   std::shared_ptr<SessionQueue> queue(QueueId id);
-  /// Returns the queue's writer, or its queue for transfers, made on first use.
+  /// Returns the queue's writer, or its queue for transfers, made on first use with the host memory
+  /// of a writer or a reader.   Errors: out_of_memory; those of the device
   /// Threads: the queue's connection
   Result<StagedWriter*> writer(SessionQueue& queue);
   Result<QueueId> transfers(SessionQueue& queue);
@@ -123,7 +124,7 @@ class Session {
   };
 
   Status insert(BufferId id, SessionBuffer buffer);
-  void destroy(const SessionQueue& queue);
+  void destroy(SessionQueue& queue);
   Result<Plan> planned(const FftPlan& plan);
 
   Device& device_;

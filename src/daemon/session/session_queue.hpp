@@ -30,6 +30,8 @@ struct SessionQueue {
   std::shared_ptr<CommandLog> log = std::make_shared<CommandLog>();
   std::unique_ptr<StagedWriter> writer;  ///< if the host cannot see the device's memory
   QueueId transfers;                     ///< device queue for reads that pass through the host
+  /// host memory for those reads; the queue's answers run one at a time
+  Reservation reader_memory;
 
   void fail(const Status& status, std::uint64_t sequence) {
     failure = status;

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <span>
 
+#include "transport/stream.hpp"
+
 namespace ob::transport::detail {
 
 /// Returns `parts` without its leading empty parts.
@@ -19,19 +21,17 @@ inline std::span<const iovec> without_leading_empty(std::span<const iovec> parts
 /// Walks through parts of memory.   Threads: owner only
 class Pieces {
  public:
-  /// The largest number of parts that senders and receivers of messages use.
-  static constexpr std::size_t kMost = 128;
-
   explicit Pieces(std::span<const iovec> parts) : parts_(without_leading_empty(parts)) {}
   bool at_end() const noexcept { return parts_.empty(); }
 
-  /// Returns up to kMost next pieces of at most limit_bytes in all, and sets `bytes` to their size.
+  /// Returns up to kMostParts next pieces of at most limit_bytes in all, and sets `bytes` to their
+  /// size.
   /// Memory: valid until the next call
   std::span<const iovec> next(std::uint64_t limit_bytes, std::size_t& bytes) noexcept {
     std::size_t count = 0;
     std::size_t offset = offset_;
     bytes = 0;
-    for (std::size_t i = 0; i < parts_.size() && count < kMost && bytes < limit_bytes; ++i) {
+    for (std::size_t i = 0; i < parts_.size() && count < kMostParts && bytes < limit_bytes; ++i) {
       const std::size_t size =
           std::min<std::uint64_t>(parts_[i].iov_len - offset, limit_bytes - bytes);
       if (size != 0) {
@@ -54,7 +54,7 @@ class Pieces {
  private:
   std::span<const iovec> parts_;
   std::size_t offset_ = 0;  // into the first part
-  std::array<iovec, kMost> pieces_;
+  std::array<iovec, kMostParts> pieces_;
 };
 
 }  // namespace ob::transport::detail

@@ -12,8 +12,8 @@ namespace ob::transport::shm {
 // rings of 256 and 512 KiB, and at 10 GB/s through 1 MiB. Larger rings are slower, since ring and
 // pieces then evict each other from the cache. 256 KiB loses a tenth of the rate of 64 KiB pieces.
 inline constexpr std::size_t kRingBytes = std::size_t{512} << 10;
-inline constexpr std::size_t kData_offset_bytes = 4096;
-inline constexpr std::size_t kMemoryBytes = kData_offset_bytes + 2 * kRingBytes;
+inline constexpr std::size_t kDataOffsetBytes = 4096;
+inline constexpr std::size_t kMemoryBytes = kDataOffsetBytes + 2 * kRingBytes;
 
 /// The two ends. The value is also the index of the ring that the end sends into, and of the bell
 /// that it sleeps on.
@@ -43,7 +43,7 @@ struct Header {
   BellWords bells[2];
 };
 
-static_assert(sizeof(Header) <= kData_offset_bytes);
+static_assert(sizeof(Header) <= kDataOffsetBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 

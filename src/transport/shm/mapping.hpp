@@ -27,7 +27,7 @@ class Mapping {
   Header& header() const noexcept { return *reinterpret_cast<Header*>(base_); }
   /// Returns the ring that `from` sends into.
   std::byte* ring(Side from) const noexcept {
-    return base_ + kData_offset_bytes + static_cast<unsigned>(from) * kRingBytes;
+    return base_ + kDataOffsetBytes + static_cast<unsigned>(from) * kRingBytes;
   }
 
  private:

@@ -28,8 +28,9 @@ class Driver {
 
   /// Threads: any
   void wake() const noexcept { bell_.ring(); }
-  /// Stops without use of descriptors that the program has closed.
-  void abandon_descriptor() noexcept { bell_.abandon(); }
+  /// Stops the thread without use of the bell, whose number the program has closed: it may belong
+  /// to another file now. Waits until a step or a poll of the thread ends.
+  void stop_without_bell() noexcept;
 
  private:
   explicit Driver(std::function<Next()> step) : step_(std::move(step)) {}

@@ -80,9 +80,12 @@ UcxStream::~UcxStream() {
   }
   // Leak the channel: a forked child has no thread of UCX, and the parent still uses the channel. A
   // program that has closed our descriptors has also closed those of UCX.
+  if (ours && driver_ != nullptr) driver_->stop_without_bell();  // its steps use this stream
   (void)channel_.release();
-  (void)driver_.release();
-  if (!ours) return;
+  if (!ours) {
+    (void)driver_.release();
+    return;
+  }
   receivers_.bell.abandon();
   senders_.bell.abandon();
 }

@@ -38,7 +38,7 @@ struct Operation {
   bool failed = false;
 };
 
-/// Threads: one at a time; after fork the child may only abandon() it
+/// Threads: one at a time; after fork the child may only leak it
 class Worker {
  public:
   /// @param this_machine_only lets UCX open ports on loopback only, where the peer is
