@@ -21,8 +21,8 @@
 namespace ob {
 
 /// Tracks private anonymous memory; all other memory, and every page that the kernel cannot answer
-/// for, counts as written. There is one tracker per process: all users see the same writes, whoever
-/// armed the pages.
+/// for, counts as written. Each engine has a tracker of its own. All users of one tracker see the
+/// same writes, whoever armed the pages.
 /// Threads: any; in a forked child everything counts as written, and it needs its own tracker
 class PageTracker {
  public:

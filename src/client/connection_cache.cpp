@@ -15,6 +15,23 @@ std::int64_t now_ms() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
+// Runs a function when the scope ends, also by an exception.
+template <class Function>
+class OnExit {
+ public:
+  explicit OnExit(Function function) : function_(std::move(function)) {}
+  ~OnExit() {
+    if (!dismissed_) function_();
+  }
+  OnExit(const OnExit&) = delete;
+  OnExit& operator=(const OnExit&) = delete;
+  void dismiss() noexcept { dismissed_ = true; }
+
+ private:
+  Function function_;
+  bool dismissed_ = false;
+};
+
 }  // namespace
 
 AcquiredDevice::~AcquiredDevice() {
@@ -138,13 +155,16 @@ Result<AcquiredDevice> ConnectionCache::idle_or_new(std::size_t server, std::uin
     return Status(Code::unavailable,
                   "all " + std::to_string(config_.max_connections) + " connections are busy");
   }
-  auto fresh = connect(server, device);
-  if (fresh.ok()) return fresh;
-  {
+  OnExit no_connection([this] {  // connect() throws without memory
     const std::lock_guard lock(mutex_);
     --open_;
+  });
+  auto fresh = connect(server, device);
+  if (fresh.ok()) {
+    no_connection.dismiss();
+  } else {
+    set_aside(server);
   }
-  set_aside(server);
   return fresh;
 }
 
@@ -212,11 +232,14 @@ Status ConnectionCache::probe(AcquiredDevice& acquired) {
     if (server.known || server.measuring) return {};
     server.measuring = true;
   }
+  const OnExit measured([&] {  // measure_link() throws without memory
+    const std::lock_guard lock(mutex_);
+    servers_[acquired.server_].measuring = false;
+  });
   auto link = measure_link(*acquired.device_, acquired.queue_, config_.how_measured);
+  if (!link.ok()) return link.status();
   const std::lock_guard lock(mutex_);
   Server& server = servers_[acquired.server_];
-  server.measuring = false;
-  if (!link.ok()) return link.status();
   server.known = true;
   server.link = *link;
   server.info = acquired.device_->info();
@@ -240,14 +263,15 @@ void ConnectionCache::drop_idle(std::size_t server) noexcept {
   }
 }
 
-void ConnectionCache::report_failure(const AcquiredDevice& broken) noexcept {
+void ConnectionCache::report_failure(AcquiredDevice& broken) noexcept {
+  broken.is_reported_ = true;
   if (broken.counts_against_server_) set_aside(broken.server_);
   drop_idle(broken.server_);
 }
 
 void ConnectionCache::give_back(AcquiredDevice& acquired) noexcept {
   if (acquired.device_->broken()) {
-    report_failure(acquired);
+    if (!acquired.is_reported_) report_failure(acquired);
     forget(acquired.device_->connection().stream());
     acquired.device_.reset();
     const std::lock_guard lock(mutex_);

@@ -58,6 +58,7 @@ class AcquiredDevice {
   std::size_t server_ = 0;
   std::uint64_t connection_id_ = 0;
   bool counts_against_server_ = true;
+  bool is_reported_ = false;  // report_failure() knows that it is broken
 };
 
 /// Threads: any.
@@ -93,8 +94,9 @@ class ConnectionCache {
 
   /// Reports the failure of a device that its user keeps. Like the return of a broken device, this
   /// sets the server aside if the failure counts against it, and drops the server's idle
-  /// connections.
-  void report_failure(const AcquiredDevice& broken) noexcept;
+  /// connections. The later return of the device does not do this again, because the connections
+  /// that are idle then may be new ones.
+  void report_failure(AcquiredDevice& broken) noexcept;
 
   /// Returns the server that acquire() would use now.
   std::optional<std::size_t> preferred() const noexcept;

@@ -50,9 +50,13 @@ OB_API int outboard_explain(const char* routine, const char* sizes, char* text,
   using namespace ob::interpose;
   const PreserveErrno preserve_errno;
   const Nesting nesting;
+  if (routine == nullptr || sizes == nullptr) {
+    return answer_with(text, text_bytes,
+                       "the routine or its sizes are NULL (name both, as in \"dgemm\", \"2000\")",
+                       1);
+  }
   ob::offload::Engine* const engine = process_engine();
-  if (engine == nullptr || routine == nullptr || sizes == nullptr)
-    return answer_with(text, text_bytes, "nothing is decided in mode off", 1);
+  if (engine == nullptr) return answer_with(text, text_bytes, "nothing is decided in mode off", 1);
   try {
     const auto answer = engine->explain(routine, sizes, library_of(routine));
     if (!answer.ok()) return answer_with(text, text_bytes, answer.status().message(), 1);

@@ -6,12 +6,6 @@
 #include "offload/clock.hpp"
 
 namespace ob::interpose {
-namespace {
-
-// Connections keep their plans themselves, so a handle only says that a plan was made.
-constexpr std::uint64_t kPlanned = 1;
-
-}  // namespace
 
 FftDecision decide_fft(const FftTransform& transform, FftMoment moment,
                        const void* original) noexcept {
@@ -21,17 +15,12 @@ FftDecision decide_fft(const FftTransform& transform, FftMoment moment,
   return engine->decide_fft({transform, original, thread_accuracy()}, moment);
 }
 
-std::uint64_t plan_ahead(const FftTransform& transform) noexcept {
+void plan_ahead(const FftTransform& transform) noexcept {
   const PreserveErrno preserve_errno;
-  offload::Engine* const engine = process_engine();
-  return engine != nullptr && engine->plan_fft(transform) ? kPlanned : 0;
+  if (offload::Engine* const engine = process_engine()) (void)engine->plan_fft(transform);
 }
 
-// Nothing is freed here. The number of plans of a connection is bounded, and programs often ask for
-// the same plan again.
-void forget_plan(std::uint64_t) noexcept {}
-
-bool execute_fft(const FftTransform& transform, std::uint64_t, void* input, void* output) noexcept {
+bool execute_fft(const FftTransform& transform, void* input, void* output) noexcept {
   const PreserveErrno preserve_errno;
   offload::Engine* const engine = process_engine();
   if (engine == nullptr) return false;

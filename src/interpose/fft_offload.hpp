@@ -14,21 +14,20 @@ using offload::FftSide;
 using offload::FftTransform;
 
 /// Decides at plan time, and at every execute of a plan that is open. The answer is local in mode
-/// off, for problems below the gate, and if no server is usable. A local answer never blocks long.
-/// `original` is a function of the library that would run the transform locally.
+/// off, and for problems that can never leave. It is open while no server is usable, because one
+/// may be there at a later execution. A local answer never blocks long. Callers test the gate
+/// first. `original` is a function of the library that would run the transform locally.
 FftDecision decide_fft(const FftTransform&, FftMoment moment, const void* original) noexcept;
 
-/// Tells the daemon to plan now and returns an opaque remote plan handle (0 if that failed).
-std::uint64_t plan_ahead(const FftTransform&) noexcept;
-
-/// Forgets a plan that was destroyed. 0 is ignored.
-void forget_plan(std::uint64_t handle) noexcept;
+/// Tells the daemon to plan now. A failure has no effect, because the first run plans again.
+/// Nothing tells the daemon that a plan was destroyed: the number of plans of a connection is
+/// bounded, and programs often ask for the same plan again.
+void plan_ahead(const FftTransform&) noexcept;
 
 /// Runs the transform. True if results are in place. Memory that is both input and output changes
-/// only on success. A transform with an unknown handle (0, or one from before a fork) is planned
-/// again.
+/// only on success. A connection that lacks the plan makes it.
 /// Threads: any, also several on one plan
-bool execute_fft(const FftTransform&, std::uint64_t handle, void* input, void* output) noexcept;
+bool execute_fft(const FftTransform&, void* input, void* output) noexcept;
 
 /// Spans the native run of a known plan, so that the engine counts it and learns from it. It is
 /// like Call of interpose/call.hpp.

@@ -3,11 +3,11 @@
 #include <pthread.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <type_traits>
 
 #include "interpose/gate.hpp"
+#include "interpose/setting_table.hpp"
 
 namespace ob::interpose {
 namespace {
@@ -16,11 +16,14 @@ namespace {
 // before main() and at exit.
 constinit FftwPlanTable g_plans;
 static_assert(std::is_trivially_destructible_v<FftwPlanTable>);
-constinit std::atomic<bool> g_fork_handled{false};
+constinit pthread_once_t g_fork_of_plans_handled = PTHREAD_ONCE_INIT;
 
+// Every caller waits until the handlers are registered, not only the one that registers them.
 void handle_fork_of_plans() noexcept {
-  if (g_fork_handled.exchange(true, std::memory_order_relaxed)) return;
-  pthread_atfork([] { g_plans.lock(); }, [] { g_plans.unlock(); }, [] { g_plans.unlock(); });
+  (void)pthread_once(&g_fork_of_plans_handled, [] {
+    (void)pthread_atfork([] { g_plans.lock(); }, [] { g_plans.unlock(); },
+                         [] { g_plans.unlock(); });
+  });
 }
 
 // Below the gate nothing is decided or counted. The gate is 0 until the configuration has been
@@ -30,8 +33,9 @@ bool below_gate(const FftTransform& transform) noexcept {
 }
 
 bool wants_native_as_asked() noexcept {
-  const char* value = std::getenv("OUTBOARD_NATIVE_PLAN");
-  return value != nullptr && std::strcmp(value, "as-asked") == 0;
+  static_assert(setting_table::kNativePlanChoices[1] == "as-asked");
+  const char* value = std::getenv(setting_table::kNativePlan.variable);
+  return value != nullptr && value == setting_table::kNativePlanChoices[1];
 }
 
 bool goes_out(FftDecision decision) noexcept {
@@ -54,10 +58,7 @@ void* make_native(const FftwMaker& maker, unsigned asked, FftDecision decision) 
   return plan == nullptr && flags != asked ? maker.call(maker.context, asked) : plan;
 }
 
-void discard(FftwPlan* plan) noexcept {
-  forget_plan(plan->remote);
-  delete plan;
-}
+void discard(FftwPlan* plan) noexcept { delete plan; }
 
 void remember(const void* key, FftwPlan* plan) noexcept {
   handle_fork_of_plans();
@@ -117,7 +118,7 @@ bool execute_remotely(const FftwPlan& known, const FftwArrays& arrays) noexcept 
   const bool open = known.decision != FftDecision::remote;
   if (open && !goes_out(decide_fft(transform, FftMoment::execute, original_of(known))))
     return false;
-  return execute_fft(transform, known.remote, arrays.input, arrays.output);
+  return execute_fft(transform, arrays.input, arrays.output);
 }
 
 template <class Native>
@@ -143,10 +144,10 @@ void* make_fftw_plan(const FftwProblem& problem, const FftwMaker& maker) noexcep
   const FftwProvider* provider = fftw_provider(maker.library, maker.native);
   FftwPlan* plan = nullptr;
   if (provider != nullptr && can_execute(*provider, problem.call)) {
-    plan = new (std::nothrow) FftwPlan{*offload, decision, 0, problem.call.arrays, provider};
+    plan = new (std::nothrow) FftwPlan{*offload, decision, problem.call.arrays, provider};
   }
   if (plan == nullptr) return untracked(maker.call(maker.context, asked));
-  if (goes_out(decision)) plan->remote = plan_ahead(plan->offload.transform);
+  if (goes_out(decision)) plan_ahead(plan->offload.transform);
   void* native = make_native(maker, asked, decision);
   if (native == nullptr) {
     discard(plan);

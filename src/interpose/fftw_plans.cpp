@@ -29,17 +29,18 @@ class Change {
   std::uint64_t at_;
 };
 
+// The slot comes from the bits of the hash from bit 28 upwards. The table would need 2^32 slots to
+// reach the four highest bits, which chose the shard.
+std::uint64_t first_slot(std::uint64_t hash, std::uint64_t mask) noexcept {
+  return (hash >> 28) & mask;
+}
+
 }  // namespace
 
 std::uint64_t FftwPlanTable::hash(const void* key) noexcept {
   // This is Fibonacci hashing. The low bits of a heap address carry no information. The high bits
   // of the product depend on all bits.
   return reinterpret_cast<std::uintptr_t>(key) * 0x9E3779B97F4A7C15ULL;
-}
-
-// The slot comes from the bits of the hash from 59 downwards, below the four that chose the shard.
-static std::uint64_t first_slot(std::uint64_t hash, std::uint64_t mask) noexcept {
-  return (hash >> 28) & mask;
 }
 
 FftwPlan* FftwPlanTable::probe(Array* array, std::uint64_t hash, const void* key) noexcept {

@@ -28,8 +28,7 @@ struct FftwProvider {
 struct FftwPlan {
   FftwOffload offload;
   FftDecision decision = FftDecision::local;
-  std::uint64_t remote = 0;  ///< handle of the plan on the accelerator
-  FftwArrays arrays;         ///< the arrays of fftw_execute
+  FftwArrays arrays;  ///< the arrays of fftw_execute
   const FftwProvider* provider = nullptr;
 };
 

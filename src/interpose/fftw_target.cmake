@@ -18,6 +18,7 @@ ob_add_library(ob_fftw
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/fftw_arrays.cpp ${CMAKE_CURRENT_LIST_DIR}/fftw_entry.cpp
           ${CMAKE_CURRENT_LIST_DIR}/fftw_plans.cpp
           ${CMAKE_CURRENT_LIST_DIR}/fftw_problem.cpp ${CMAKE_CURRENT_LIST_DIR}/fftw_provider.cpp
+          ${OUTBOARD_SETTING_TABLE}
   LINK ob_routines ${CMAKE_DL_LIBS})
 add_library(ob_fftw_entries OBJECT ${OUTBOARD_FFTW_DIR}/fftw_entries.cpp)
 target_link_libraries(ob_fftw_entries PRIVATE ob_fftw)

@@ -19,6 +19,7 @@ namespace {
 enum Phase : int { kNone, kMaking, kReady, kClosed };
 constinit std::atomic<int> g_phase{kNone};
 constinit std::atomic<offload::Engine*> g_engine{nullptr};
+constinit pthread_once_t g_fork_handled = PTHREAD_ONCE_INIT;
 constinit thread_local bool t_making = false;
 constinit thread_local std::optional<Accuracy> t_accuracy;
 
@@ -36,9 +37,10 @@ void start_anew_in_child() noexcept {
 
 // This is called before any thread makes the engine. Otherwise a child that is forked while a
 // thread of its parent makes the engine would wait for that thread.
+// Every caller waits until the handler is registered, not only the one that registers it.
 void handle_fork() noexcept {
-  static std::atomic<bool> handled{false};
-  if (!handled.exchange(true)) pthread_atfork(nullptr, nullptr, start_anew_in_child);
+  (void)pthread_once(&g_fork_handled,
+                     [] { (void)pthread_atfork(nullptr, nullptr, start_anew_in_child); });
 }
 
 void make_engine() noexcept {

@@ -88,10 +88,6 @@ constexpr Word<Mode> kModes[] = {{"auto", Mode::automatic},
                                  {"off", Mode::off}};
 constexpr Word<std::optional<algorithms::Route>> kRoutes[] = {
     {"auto", std::nullopt}, {"ring", algorithms::Route::ring}, {"relay", algorithms::Route::relay}};
-constexpr Word<Accuracy> kAccuracyModes[] = {{"standard", Accuracy::standard},
-                                             {"strict", Accuracy::strict},
-                                             {"fast", Accuracy::fast},
-                                             {"emulated", Accuracy::emulated}};
 
 template <class Value, std::size_t kWords, std::size_t kChoices>
 consteval bool cover(const Word<Value> (&words)[kWords],
@@ -102,7 +98,9 @@ consteval bool cover(const Word<Value> (&words)[kWords],
 }
 static_assert(cover(kModes, setting_table::kModeChoices));
 static_assert(cover(kRoutes, setting_table::kRouteChoices));
-static_assert(cover(kAccuracyModes, setting_table::kAccuracyChoices));
+static_assert(std::equal(std::begin(offload::kAccuracyNames), std::end(offload::kAccuracyNames),
+                         setting_table::kAccuracyChoices.begin(),
+                         setting_table::kAccuracyChoices.end()));
 
 template <class Value, std::size_t kWords>
 void read_choice(const Setting& setting, const Word<Value> (&words)[kWords], Value& value,
@@ -214,6 +212,14 @@ void read_share(Config& config) {
   config.share = part;
 }
 
+void read_accuracy(Config& config) {
+  const std::string_view text = text_of(setting_table::kAccuracy);
+  if (text.empty()) return;
+  const auto mode = offload::accuracy_named(text);
+  if (!mode) return complain(config, setting_table::kAccuracy, text);
+  config.accuracy = *mode;
+}
+
 void read_verify(Config& config) {
   const std::string_view text = text_of(setting_table::kVerify);
   config.verify = text == "1";
@@ -238,7 +244,7 @@ Config read_settings() {
   config.key_folder = text_of(setting_table::kKey);
   read_profile(config);
   read_share(config);
-  read_choice(setting_table::kAccuracy, kAccuracyModes, config.accuracy, config);
+  read_accuracy(config);
   read_verify(config);
   return config;
 }

@@ -1,13 +1,17 @@
 #include "interpose/shared_product.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <thread>
 
 #include "algorithms/gemm_arguments.hpp"
 #include "algorithms/tiles/products_split.hpp"
 #include "base/quiet_thread.hpp"
 #include "interpose/integer_probe.hpp"
+#include "interpose/preserve_errno.hpp"
 
 namespace ob::interpose {
 namespace {
@@ -20,10 +24,12 @@ void* beside(const void* original, char precision, bool is_64_bit) noexcept {
     const char* text;
     bool only_64_bit;
   };
-  constexpr Form kForms[] = {{"%cgemm_", false},
-                             {"scipy_%cgemm_", false},
-                             {"%cgemm_64_", true},
-                             {"scipy_%cgemm_64_", true}};
+  // A library of 32-bit integers under plain names may have a second set of functions for 64 bits
+  // beside it, so the names that say their size come first.
+  constexpr Form kForms[] = {{"%cgemm_64_", true},
+                             {"scipy_%cgemm_64_", true},
+                             {"%cgemm_", false},
+                             {"scipy_%cgemm_", false}};
   for (const Form& form : kForms) {
     if (form.only_64_bit && !is_64_bit) continue;
     char name[24];
@@ -62,6 +68,7 @@ LocalProduct::LocalProduct(const Descriptor& routine, const void* original,
     : precision_(routine.precision), is_64_bit_(integers == Integers::ilp64) {
   if (integers == Integers::lp64 || integers == Integers::ilp64)
     function_ = beside(original, routine.name.front(), is_64_bit_);
+  dlerror();  // clears the error of this library, which is not the program's
 }
 
 template <class Integer>
@@ -111,8 +118,11 @@ ProductParts cut_product(const Descriptor& routine, const Argument* arguments,
   parts.local = parts.remote;
   const bool by_row = arguments[kM].dim > arguments[kN].dim;
   const std::int64_t edge = arguments[by_row ? kM : kN].dim;
-  const auto first = static_cast<std::int64_t>(
-      algorithms::round_cut(static_cast<std::uint64_t>(edge), share * static_cast<double>(edge)));
+  const double position = share * static_cast<double>(edge);
+  auto first =
+      static_cast<std::int64_t>(algorithms::round_cut(static_cast<std::uint64_t>(edge), position));
+  // The nearest cut of a short edge may be its end. The local part must not vanish by rounding.
+  if (first == edge) first = static_cast<std::int64_t>(position);
   parts.cut = first > 0 && first < edge;
   if (!parts.cut) return parts;
   narrow(parts.remote, routine, by_row, 0, first);
@@ -122,6 +132,9 @@ ProductParts cut_product(const Descriptor& routine, const Argument* arguments,
 
 bool run_shared(Call& call, const Descriptor& routine, const void* original, Integers integers,
                 const Argument* arguments) noexcept {
+  // Look-up and thread may change errno, and the join is a cancellation point. The native runs
+  // are the program's own.
+  std::optional<PreserveErrno> preserve_errno(std::in_place);
   const LocalProduct local(routine, original, integers);
   if (!local.known()) return false;
   const ProductParts parts = cut_product(routine, arguments, call.share());
@@ -129,8 +142,11 @@ bool run_shared(Call& call, const Descriptor& routine, const void* original, Int
   bool done = false;
   std::thread remote = quiet_thread([&] { done = call.run_part(parts.remote.items); });
   if (!remote.joinable()) return false;
+  preserve_errno.reset();
   local.run(parts.local.items);
+  preserve_errno.emplace();
   remote.join();
+  preserve_errno.reset();
   if (!done) local.run(parts.remote.items);
   call.shared(done);
   return true;

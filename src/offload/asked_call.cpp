@@ -87,6 +87,11 @@ void read_dimensions(std::string_view sizes, AskedCall& asked) {
   complete_arguments(routine, largest, arguments);
 }
 
+// 8 PiB with 16 bytes per element, more than any machine has. Below it no size overflows, and the
+// searches for divisors in work_of() take at most some 10^8 steps: sqrt(n) for a prime n, and
+// sqrt(4 n) for the convolution that computes its transform.
+constexpr std::uint64_t kMostElements = std::uint64_t{1} << 49;
+
 // "1048576", "512x512", "256*100".
 void read_points(std::string_view sizes, AskedCall& asked) {
   const auto by_batch = split(sizes, '*');
@@ -104,6 +109,9 @@ void read_points(std::string_view sizes, AskedCall& asked) {
   if (!good) {
     asked.wrong.append("'").append(sizes).append(
         "' is no size of a transform (write 1048576, 512x512, or 256*100 for 100 of 256)");
+  } else if (points(asked.plan) > kMostElements / asked.plan.batch) {
+    asked.wrong.append("'").append(sizes).append(
+        "' is too large for a transform (it has more than 2^49 elements; ask about a smaller one)");
   }
 }
 

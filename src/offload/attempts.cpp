@@ -16,7 +16,9 @@ std::string describe(const std::string* server, const Status& status, std::strin
   // Most failures of a stream name the peer themselves.
   const bool is_named = server == nullptr || status.message().find(*server) != std::string::npos;
   const std::string where = is_named ? std::string() : *server + ": ";
-  return where + status.message() + "; " + std::string(routine) + " runs locally";
+  // A failure for lack of host memory has no message, because a message needs memory.
+  const std::string why = status.message().empty() ? to_string(status.code()) : status.message();
+  return where + why + "; " + std::string(routine) + " runs locally";
 }
 
 }  // namespace
@@ -55,7 +57,7 @@ bool Attempts::may_help(client::AcquiredDevice& acquired, const Status& status) 
          (!acquired.counts_against_server() || connections_.servers().size() > 1);
 }
 
-Status Attempts::try_once(const JobCall& call, DeviceJob& job, Attempt& attempt) {
+Status Attempts::try_once(const JobCall& call, DeviceJob& job, bool is_last, Attempt& attempt) {
   auto acquired = connections_.acquire();
   if (!acquired.ok()) {
     journal_.notice(describe(nullptr, acquired.status(), call.record.name));
@@ -70,7 +72,7 @@ Status Attempts::try_once(const JobCall& call, DeviceJob& job, Attempt& attempt)
   if (status.ok() || status.code() == Code::declined || attempt.abandoned) return status;
   // Another client uses the accelerator. This is no failure, so the user gets no message.
   if (status.code() == Code::busy) return status;
-  attempt.again = may_help(*acquired, status);
+  attempt.again = may_help(*acquired, status) && !is_last;
   if (!attempt.again) journal_.notice(describe(&server, status, call.record.name));
   return status;
 }
@@ -90,7 +92,7 @@ bool Attempts::run(const JobCall& call, DeviceJob& job) noexcept {
     Status status;
     for (int i = 0; i < kMostAttempts; ++i) {
       Attempt attempt;
-      status = try_once(call, job, attempt);
+      status = try_once(call, job, i + 1 == kMostAttempts, attempt);
       lost = lost || (attempt.sent && status.code() != Code::declined);
       if (status.ok()) {
         observer_.remote_run(call.record, call.work, attempt.timings,

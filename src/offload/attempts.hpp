@@ -43,7 +43,7 @@ class Attempts {
 
  private:
   struct Attempt;
-  Status try_once(const JobCall& call, DeviceJob& job, Attempt& attempt);
+  Status try_once(const JobCall& call, DeviceJob& job, bool is_last, Attempt& attempt);
   Status run_on(client::AcquiredDevice& acquired, const JobCall& call, DeviceJob& job,
                 Attempt& attempt);
   bool may_help(client::AcquiredDevice& acquired, const Status& status);

@@ -5,9 +5,8 @@
 namespace ob::offload {
 
 std::optional<Accuracy> accuracy_named(std::string_view name) noexcept {
-  constexpr std::string_view kNames[kAccuracies] = {"standard", "strict", "fast", "emulated"};
   for (unsigned i = 0; i < kAccuracies; ++i) {
-    if (name == kNames[i]) return static_cast<Accuracy>(i);
+    if (name == kAccuracyNames[i]) return static_cast<Accuracy>(i);
   }
   return std::nullopt;
 }

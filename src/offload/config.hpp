@@ -54,7 +54,10 @@ struct Config {
   bool allows(std::string_view routine) const noexcept;
 };
 
-/// "standard", "strict", "fast" or "emulated"; empty for other words.
+/// The words for the modes, in the order of Accuracy.
+inline constexpr std::string_view kAccuracyNames[kAccuracies] = {"standard", "strict", "fast",
+                                                                 "emulated"};
+/// The mode with this name; empty for other words.
 std::optional<Accuracy> accuracy_named(std::string_view name) noexcept;
 
 }  // namespace ob::offload

@@ -10,9 +10,9 @@ namespace {
 constexpr std::size_t kMostSchedules = 256;
 
 template <class Schedules, class Choose>
-const typename Schedules::mapped_type& found_or_chosen(Schedules& schedules,
-                                                       const typename Schedules::key_type& key,
-                                                       const Choose& choose) {
+typename Schedules::mapped_type& found_or_chosen(Schedules& schedules,
+                                                 const typename Schedules::key_type& key,
+                                                 const Choose& choose) {
   if (const auto at = schedules.find(key); at != schedules.end()) return at->second;
   if (schedules.size() >= kMostSchedules) schedules.clear();
   return schedules.emplace(key, choose()).first->second;
@@ -44,8 +44,7 @@ const algorithms::PanelSchedule& ConnectionRecord::schedule(
 }
 
 DeviceTrials& ConnectionRecord::trials(std::uint64_t shape) {
-  if (trials_.size() >= kMostSchedules) trials_.clear();
-  return trials_[shape];
+  return found_or_chosen(trials_, shape, [] { return DeviceTrials(); });
 }
 
 }  // namespace ob::offload

@@ -43,31 +43,31 @@ double device_rate(const RoutineRecord& record, const policy::Work& work,
   return seen > 0 ? seen : facts.flop_per_s * work.device_share;
 }
 
-const ServerFacts* Decider::probe(std::size_t server) noexcept {
+ProbedServer Decider::probe(std::size_t server) noexcept {
   try {
     std::string complaint;
-    const ServerFacts* facts = tuning_.probe(server, complaint);
-    if (facts == nullptr) {
+    ProbedServer probed{server, tuning_.probe(server, complaint)};
+    if (probed.facts == nullptr) {
       const auto acquired = connections_.acquire();
       if (!acquired.ok()) {
         journal_.notice(acquired.status().message() + "; calls stay local");
-        return nullptr;
+        return probed;
       }
       journal_.report.set_server(connections_.servers()[acquired->server()]);
-      facts = tuning_.probe(acquired->server(), complaint);
+      probed = {acquired->server(), tuning_.probe(acquired->server(), complaint)};
     }
     if (!complaint.empty()) journal_.notice(complaint);
-    return facts;
+    return probed;
   } catch (...) {  // no memory
-    return nullptr;
+    return {server, nullptr};
   }
 }
 
-const ServerFacts* Decider::known_or_probed(std::size_t server, double local_s) noexcept {
-  if (const ServerFacts* known = tuning_.server(server)) return known;
+ProbedServer Decider::known_or_probed(std::size_t server, double local_s) noexcept {
+  if (const ServerFacts* known = tuning_.server(server)) return {server, known};
   const bool worth = local_s >= kWorthConnectingS ||
                      local_runs_ns_.load(std::memory_order_relaxed) >= kWorthConnectingNs;
-  return worth ? probe(server) : nullptr;
+  return worth ? probe(server) : ProbedServer{server, nullptr};
 }
 
 CallEstimate Decider::estimate(const CallQuery& call, std::size_t server,
@@ -110,12 +110,12 @@ policy::Decision Decider::decide(const CallQuery& call) noexcept {
   policy::Decision unknown;
   unknown.target = local_s > 0 ? Target::local : Target::learn_local;
   if (!(local_s > 0)) return unknown;
-  const auto server = connections_.preferred();
-  if (!server) return unknown;
-  const ServerFacts* facts = known_or_probed(*server, local_s);
+  const auto preferred = connections_.preferred();
+  if (!preferred) return unknown;
+  const auto [server, facts] = known_or_probed(*preferred, local_s);
   if (facts == nullptr) return unknown;
   load_profile(tuning_, journal_, call.record, nullptr, facts);
-  const CallEstimate found = estimate(call, *server, *facts);
+  const CallEstimate found = estimate(call, server, *facts);
   policy::History& history = call.record.history;
   return call.happens ? history.decide(found.estimate) : history.expect(found.estimate);
 }

@@ -36,6 +36,12 @@ struct CallEstimate {
   double correction = 1;        ///< factor for the model, from the times of calls
 };
 
+/// The server that was reached, and the facts about it.
+struct ProbedServer {
+  std::size_t server = 0;
+  const ServerFacts* facts = nullptr;  ///< nullptr: none was reached, or its link not measured
+};
+
 /// Threads: any
 class Decider {
  public:
@@ -53,16 +59,16 @@ class Decider {
   /// The times of a call to the server of `facts`.
   CallEstimate estimate(const CallQuery& call, std::size_t server,
                         const ServerFacts& facts) noexcept;
-  /// Connects to the server, if there is no connection, and measures the link. nullptr if no server
-  /// answers, or the link cannot be measured.
-  const ServerFacts* probe(std::size_t server) noexcept;
+  /// Connects to the server, if there is no connection, and measures the link. If this server does
+  /// not answer, the result may be another one.
+  ProbedServer probe(std::size_t server) noexcept;
   /// Adds the time of a call that ran locally.
   void add_local_run(std::uint64_t ns) noexcept {
     local_runs_ns_.fetch_add(ns, std::memory_order_relaxed);
   }
 
  private:
-  const ServerFacts* known_or_probed(std::size_t server, double local_s) noexcept;
+  ProbedServer known_or_probed(std::size_t server, double local_s) noexcept;
 
   const Config& config_;
   client::ConnectionCache& connections_;

@@ -19,4 +19,19 @@ algorithms::PipelineModel model_of(const Execution& execution,
           .submit_s = algorithms::kSubmitSeconds};
 }
 
+std::vector<algorithms::PipelineModel> models_of(const Execution& execution, Devices devices,
+                                                 const RoutineCall& call) {
+  std::vector<algorithms::PipelineModel> models;
+  double mean = 0;
+  for (const client::AcquiredDevice* acquired : devices) {
+    models.push_back(model_of(execution, *acquired, call));
+    mean += acquired->device().info().gflops_double / static_cast<double>(devices.size());
+  }
+  const bool is_seen = execution.rates.rate(call.flops()) > 0;
+  for (std::size_t i = 0; is_seen && mean > 0 && i < devices.size(); ++i) {
+    models[i].flop_per_s *= devices[i]->device().info().gflops_double / mean;
+  }
+  return models;
+}
+
 }  // namespace ob::offload

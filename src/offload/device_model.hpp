@@ -1,14 +1,24 @@
 #pragma once
 // The model of a link and the device behind it.
 
+#include <span>
+#include <vector>
+
 #include "algorithms/panels/pipeline_model.hpp"
 #include "client/connection_cache.hpp"
 #include "offload/execution.hpp"
 
 namespace ob::offload {
 
+using Devices = std::span<client::AcquiredDevice* const>;
+
 /// Models the way to an acquired device, and the device's rate for such a call.
 algorithms::PipelineModel model_of(const Execution& execution,
                                    const client::AcquiredDevice& acquired, const RoutineCall& call);
+
+/// Models each of the devices that share the work of one call. The observed rate of the routine is
+/// the same for all devices, so their own figures tell them apart.
+std::vector<algorithms::PipelineModel> models_of(const Execution& execution, Devices devices,
+                                                 const RoutineCall& call);
 
 }  // namespace ob::offload

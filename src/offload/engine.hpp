@@ -1,6 +1,7 @@
 #pragma once
 // The engine: decides whether a call leaves the process, places it on devices, runs it, and learns
-// from it. A program may have several engines; they share nothing.
+// from it. A program may have several engines. They share only the table of the descriptors of all
+// connections of the process (client/inherited_connections.cpp), which a forked child closes.
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,7 @@
 #include "offload/explain.hpp"
 
+#include <algorithm>
+
 #include "base/decimal.hpp"
 #include "offload/profiles.hpp"
 #include "offload/work.hpp"
@@ -85,6 +87,14 @@ void add_estimate(const AskedCall& asked, const policy::Work& work, const Server
                                            asked.record->remote.rate(work.flop) > 0, "told"));
 }
 
+// The key begins with the address of the server and a space. The device described itself in the
+// rest, which may be missing.
+std::string_view device_of(const ServerFacts& facts, const std::string& address) {
+  std::string_view key = facts.key;
+  key.remove_prefix(std::min(key.size(), address.size() + 1));
+  return key;
+}
+
 policy::Work work_asked(const AskedCall& call, std::uint64_t memory_bytes) {
   if (call.routine == nullptr) return work_of(call.plan, memory_bytes);
   return work_of(*call.routine, call.arguments.items, 1, memory_bytes);
@@ -94,25 +104,25 @@ policy::Work work_asked(const AskedCall& call, std::uint64_t memory_bytes) {
 
 std::string explain(const ExplainSources& sources, const AskedCall& call, const void* library) {
   load_profile(sources.tuning, sources.journal, *call.record, library, nullptr);
-  const auto server = sources.connections.preferred();
-  const ServerFacts* facts = server ? sources.decider.probe(*server) : nullptr;
+  const auto preferred = sources.connections.preferred();
+  const auto [server, facts] = preferred ? sources.decider.probe(*preferred) : ProbedServer{};
   if (facts != nullptr) load_profile(sources.tuning, sources.journal, *call.record, nullptr, facts);
   const policy::Work work = work_asked(call, facts != nullptr ? facts->memory_bytes : UINT64_MAX);
   const CallQuery query{.record = *call.record, .work = work, .library = library};
   CallEstimate found;
   policy::Decision decision;
   if (facts != nullptr) {
-    found = sources.decider.estimate(query, *server, *facts);
+    found = sources.decider.estimate(query, server, *facts);
     decision = call.record->history.expect(found.estimate);
   }
   Answer answer;
   constexpr const char* kTargets[] = {"local", "remote", "learn"};
   answer.add("choice", kTargets[static_cast<int>(decision.target)]);
   answer.add("why", why(decision, facts != nullptr));
-  if (server) {
-    const std::string& address = sources.connections.servers()[*server];
+  if (preferred) {
+    const std::string& address = sources.connections.servers()[server];
     answer.add("server", address);
-    if (facts != nullptr) answer.add("device", facts->key.substr(address.size() + 1));
+    if (facts != nullptr) answer.add("device", device_of(*facts, address));
   }
   add_profiles(call, facts, answer);
   add_work(call, work, answer);

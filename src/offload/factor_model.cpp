@@ -5,7 +5,6 @@
 
 #include "algorithms/factor/step_model.hpp"
 #include "offload/call_cut.hpp"
-#include "offload/device_model.hpp"
 #include "offload/factor_memory.hpp"
 
 namespace ob::offload {
@@ -16,12 +15,6 @@ constexpr std::uint64_t kWidest = 256;
 
 double told(const client::AcquiredDevice* acquired) {
   return acquired->device().info().gflops_double;
-}
-
-double mean_told(Devices acquired_devices) {
-  double sum = 0;
-  for (const client::AcquiredDevice* acquired : acquired_devices) sum += told(acquired);
-  return sum / static_cast<double>(acquired_devices.size());
 }
 
 }  // namespace
@@ -42,14 +35,12 @@ void put_fastest_first(std::vector<client::AcquiredDevice*>& acquired_devices) {
 algorithms::ExchangeModel exchange_model(const Execution& execution, Devices acquired_devices,
                                          const RoutineCall& call, std::uint64_t share) {
   algorithms::ExchangeModel model;
-  const double mean = mean_told(acquired_devices);
-  const bool is_seen = execution.rates.rate(call.flops()) > 0;
+  const auto models = models_of(execution, acquired_devices, call);
   std::set<std::size_t> servers;
-  for (const client::AcquiredDevice* acquired : acquired_devices) {
+  for (std::size_t i = 0; i < acquired_devices.size(); ++i) {
+    const client::AcquiredDevice* const acquired = acquired_devices[i];
     const DeviceInfo& info = acquired->device().info();
-    algorithms::PipelineModel one = model_of(execution, *acquired, call);
-    // The observed rate is the same for all devices. Their own figures tell them apart.
-    if (is_seen && mean > 0) one.flop_per_s *= told(acquired) / mean;
+    const algorithms::PipelineModel& one = models[i];
     // A panel is factored at the rate of the routine, the rest is computed at that of products.
     const double products =
         told(acquired) * 1e9 * device_share(call.routine) / std::max(call.routine.efficiency, 0.01);

@@ -2,17 +2,15 @@
 // The model of several devices that factor one matrix.
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "algorithms/exchange/exchange_model.hpp"
 #include "algorithms/factor/call.hpp"
 #include "client/connection_cache.hpp"
+#include "offload/device_model.hpp"
 #include "offload/execution.hpp"
 
 namespace ob::offload {
-
-using Devices = std::span<client::AcquiredDevice* const>;
 
 /// Sorts the devices by their own figures, the fastest first. Devices that are about equally fast
 /// stay in the order in which servers take turns.

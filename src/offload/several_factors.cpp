@@ -21,7 +21,7 @@ constexpr double kWorthFactoring = 1e9;  // flop
 constexpr std::uint64_t kProbeBytes = 1 << 20;
 // Panels go from device to device only where the predicted time is at most this fraction of the
 // time through this process.
-constexpr double kClearly = 0.97;
+constexpr double kRingTimeLimit = 0.97;
 
 /// @param alone_s as choose_factor_plan()
 algorithms::FactorPlan plan_of(const Execution& execution, const algorithms::FactorShape& shape,
@@ -131,7 +131,7 @@ class Factorization {
 
   bool gains(const algorithms::FactorPlan& plan) const {
     if (is_forced()) return true;
-    return plan_.seconds <= 0 || plan.seconds < kClearly * plan_.seconds;
+    return plan_.seconds <= 0 || plan.seconds < kRingTimeLimit * plan_.seconds;
   }
 
   // Each measurement may change the plan, and the plan determines the next measurement.

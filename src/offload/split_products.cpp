@@ -21,7 +21,6 @@ namespace {
 
 using algorithms::CallPart;
 using algorithms::CommitGate;
-using Devices = std::span<client::AcquiredDevice* const>;
 
 // A smaller call ends before another thread has begun.
 constexpr double kWorthSplitting = 1e7;  // flop
@@ -45,7 +44,7 @@ class PartRun {
         if (status_.ok() || status_.code() == Code::declined || !may_try_again()) break;
       }
     } catch (...) {  // no host memory; answers may still be under way
-      acquired_->device().abandon();
+      if (acquired_ != nullptr) acquired_->device().abandon();
       status_ = Status(Code::out_of_memory, {});
     }
     if (!status_.ok()) gate_.abort();
@@ -69,6 +68,7 @@ class PartRun {
     if (!device.broken()) return false;
     if (status_.code() == Code::deadline_exceeded) acquired_->count_against_server();
     execution_.connections.report_failure(*acquired_);
+    acquired_ = nullptr;  // it may be in other_, and acquire() may throw
     other_.reset();
     auto other = execution_.connections.acquire();
     if (!other.ok()) return false;
@@ -79,7 +79,7 @@ class PartRun {
   const Execution& execution_;
   const RoutineCall call_;
   const algorithms::Range diagonal_;
-  client::AcquiredDevice* acquired_;
+  client::AcquiredDevice* acquired_;             // nullptr: it failed, and there is no other
   std::optional<client::AcquiredDevice> other_;  // replaces the first device
   CommitGate& gate_;
   algorithms::CallTimings timings_;
@@ -136,21 +136,11 @@ std::optional<Status> run_parts(std::vector<PartRun>& runs, CommitGate& gate) {
 
 std::vector<Candidate> candidates_of(const Execution& execution, Devices devices,
                                      const RoutineCall& call) {
+  const auto models = models_of(execution, devices, call);
   std::vector<Candidate> candidates;
-  for (const client::AcquiredDevice* acquired : devices) {
-    candidates.push_back({model_of(execution, *acquired, call), acquired->server(),
-                          acquired->device().info().memory_bytes});
-  }
-  // The observed rate is the same for all devices. Their own figures tell them apart.
-  double told = 0;
-  for (const client::AcquiredDevice* acquired : devices) {
-    told += acquired->device().info().gflops_double;
-  }
-  told /= static_cast<double>(devices.size());
-  const bool is_seen = execution.rates.rate(call.flops()) > 0;
-  for (std::size_t i = 0; is_seen && told > 0 && i < devices.size(); ++i) {
-    const double own = devices[i]->device().info().gflops_double;
-    candidates[i].model.flop_per_s *= own / told;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    candidates.push_back(
+        {models[i], devices[i]->server(), devices[i]->device().info().memory_bytes});
   }
   return candidates;
 }

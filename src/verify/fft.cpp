@@ -339,7 +339,8 @@ Verification verify_fft(const FftPlan& plan, std::span<const std::uint64_t> batc
                         const FftArray& input, const FftArray& output, std::uint64_t seed) {
   if (plan.kind == FftKind::r2r || plan.rank == 0 || points(plan) == 0) return {};
   for (int d = 0; d < plan.rank; ++d) {
-    if (plan.n[static_cast<std::size_t>(d)] >= 1ULL << 48U) return {};
+    // circle() needs 2 n kParts < 2^62
+    if (plan.n[static_cast<std::size_t>(d)] >= 1ULL << 41U) return {};
   }
   Random random(seed);
   FftTest test(plan, input, output);

@@ -155,6 +155,26 @@ TEST_P(ConnectionCacheTest, ABrokenConnectionTakesItsIdleBrothersAlong) {
   EXPECT_FALSE(cache.acquire().ok());
 }
 
+TEST_P(ConnectionCacheTest, AReportedConnectionLeavesNewOnesAlone) {
+  InProcessDaemon daemon(GetParam());
+  auto config = config_of({daemon.address()});
+  config.retry_after_ms = 0;
+  ConnectionCache cache(config);
+  std::uint64_t replacement_id = 0;
+  {
+    auto broken = cache.acquire();
+    ASSERT_TRUE(broken.ok());
+    broken->device().abandon();
+    cache.report_failure(*broken);
+    auto replacement = cache.acquire();
+    ASSERT_TRUE(replacement.ok()) << replacement.status().message();
+    replacement_id = replacement->connection_id();
+  }  // the replacement returns first, then the broken connection
+  auto again = cache.acquire();
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again->connection_id(), replacement_id);
+}
+
 TEST_P(ConnectionCacheTest, ThreadsAcquireAtOnce) {
   InProcessDaemon daemon(GetParam());
   ConnectionCache cache(config_of({daemon.address()}));

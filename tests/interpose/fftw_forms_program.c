@@ -142,8 +142,8 @@ int main(void) {
   printf("made plans=%d\n", g_plans);
   int (*count)(const char*) = (int (*)(const char*))dlsym(RTLD_DEFAULT, "ob_standin_count");
   if (count != NULL) {
-    printf("count decide=%d ahead=%d forget=%d execute=%d local=%d\n", count("decide"),
-           count("ahead"), count("forget"), count("execute"), count("local"));
+    printf("count decide=%d ahead=%d execute=%d local=%d\n", count("decide"), count("ahead"),
+           count("execute"), count("local"));
   }
   return 0;
 }

@@ -365,8 +365,8 @@ int main(int argc, char** argv) {
   printf("made plans=%d nulls=%d\n", g_made, g_nulls);
   int (*counted)(const char*) = (int (*)(const char*))dlsym(RTLD_DEFAULT, "ob_standin_count");
   if (counted != NULL) {
-    printf("count decide=%d ahead=%d forget=%d execute=%d local=%d\n", counted("decide"),
-           counted("ahead"), counted("forget"), counted("execute"), counted("local"));
+    printf("count decide=%d ahead=%d execute=%d local=%d\n", counted("decide"), counted("ahead"),
+           counted("execute"), counted("local"));
   }
   return 0;
 }

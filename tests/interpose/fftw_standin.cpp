@@ -23,7 +23,7 @@ namespace {
 using Value = std::complex<long double>;
 
 struct Counts {
-  std::atomic<int> decide{0}, ahead{0}, forget{0}, execute{0}, local{0};
+  std::atomic<int> decide{0}, ahead{0}, execute{0}, local{0};
 };
 constinit Counts g_counts;
 
@@ -176,13 +176,9 @@ FftDecision decide_fft(const FftTransform&, FftMoment, const void*) noexcept {
   return kTurns[asked % 3];
 }
 
-std::uint64_t plan_ahead(const FftTransform&) noexcept { return 1000 + g_counts.ahead++; }
+void plan_ahead(const FftTransform&) noexcept { ++g_counts.ahead; }
 
-void forget_plan(std::uint64_t handle) noexcept {
-  if (handle != 0) ++g_counts.forget;
-}
-
-bool execute_fft(const FftTransform& t, std::uint64_t, void* input, void* output) noexcept {
+bool execute_fft(const FftTransform& t, void* input, void* output) noexcept {
   ++g_counts.execute;
   if (mode_is("fail")) return false;
   if (t.plan.precision == Precision::z) {
@@ -205,7 +201,6 @@ extern "C" [[gnu::visibility("default")]] int ob_standin_count(const char* what)
   using ob::interpose::g_counts;
   if (std::strcmp(what, "decide") == 0) return g_counts.decide;
   if (std::strcmp(what, "ahead") == 0) return g_counts.ahead;
-  if (std::strcmp(what, "forget") == 0) return g_counts.forget;
   if (std::strcmp(what, "execute") == 0) return g_counts.execute;
   return std::strcmp(what, "local") == 0 ? g_counts.local.load() : -1;
 }

@@ -224,6 +224,22 @@ TEST_F(EngineTest, EachLearnsForItself) {
   EXPECT_EQ(ignorant.explain("dgem", "48", nullptr).status().code(), Code::invalid_argument);
 }
 
+// The first server is down, so the answer is about the second one.
+TEST_F(EngineTest, ExplainsWithTheServerThatItReached) {
+  InProcessDaemon gone(Transport::tcp, test::one(processor()));
+  const std::string dead = gone.address();
+  gone.stop();
+  InProcessDaemon alive(Transport::shm, test::one(processor()));
+  Config config = sending_to(alive, "explains");
+  config.mode = Mode::automatic;
+  config.servers = {dead, alive.address()};
+  Engine engine(config);
+  const auto answer = engine.explain("dgemm", "48", nullptr);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_NE(answer->find("server " + alive.address() + "\n"), std::string::npos) << *answer;
+  EXPECT_NE(answer->find("device cpu "), std::string::npos) << *answer;
+}
+
 TEST_F(EngineTest, TheyWorkAtTheSameTime) {
   InProcessDaemon daemon(Transport::tcp, test::one(processor()));
   Config config = sending_to(daemon, "resident");

@@ -36,10 +36,14 @@ class OrderedGate {
     while (early_.erase(over_) != 0) ++over_;
     changed_.notify_all();
   }
-  /// Ends all waiting, with this error.
-  void abort(const Status& why) {
+  /// Ends all waiting, with this error. Without memory for its message, with its code only.
+  void abort(const Status& why) noexcept {
     const std::lock_guard lock(mutex_);
-    if (aborted_.ok()) aborted_ = why;
+    try {
+      if (aborted_.ok()) aborted_ = why;
+    } catch (...) {
+      aborted_ = Status(why.code(), {});
+    }
     changed_.notify_all();
   }
 

@@ -11,7 +11,7 @@ Status BlockedFactorization::run() {
     // If this rank ends early for any reason, the others do not wait for it.
     struct Guard {
       BlockedFactorization& run;
-      Status status{Code::out_of_memory, "no memory for a call on several devices"};
+      Status status{Code::out_of_memory, {}};  // stays if run_rank() throws
       ~Guard() {
         if (status.ok()) return;
         run.send_gate_.abort(status);

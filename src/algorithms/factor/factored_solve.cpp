@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/device_buffer.hpp"
 #include "algorithms/device_call.hpp"
 #include "algorithms/offload.hpp"
 #include "algorithms/tiles/tiles.hpp"
@@ -11,7 +12,7 @@ namespace ob::algorithms {
 namespace {
 
 // Memory that rounding up the sizes of the buffers may take: factors, B, pivots, info.
-constexpr double kUnits = 4 * 4096;
+constexpr double kUnits = 4 * kAllocationUnitBytes;
 
 std::uint64_t memory_of_first(const ExchangeModel& model) {
   return model.ranks.empty() ? 0 : model.ranks.front().memory_bytes;

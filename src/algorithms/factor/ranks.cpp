@@ -22,7 +22,7 @@ class Ranks {
       // After a failure, too, no copy may be under way.
       if (const Status status = exchange_.finish(rank); !status.ok()) fail(status);
     } catch (const std::exception&) {
-      fail({Code::out_of_memory, "no memory for a call on several devices"});
+      fail({Code::out_of_memory, {}});  // a message would need memory
       (void)exchange_.finish(rank);
     }
   }
@@ -57,7 +57,8 @@ Status run_ranks(PanelExchange& exchange, const std::function<Status(Rank)>& pro
   if (started) {
     ranks.run(Rank(0));
   } else {
-    ranks.fail({Code::out_of_memory, "no threads for a call on several devices"});
+    // The string holds so short a text without memory of its own. The threads must be joined.
+    ranks.fail({Code::out_of_memory, "no threads"});
   }
   for (std::thread& other : others) {
     if (other.joinable()) other.join();

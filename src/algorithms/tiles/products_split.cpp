@@ -156,14 +156,6 @@ std::vector<CallPart> split_product(const Descriptor& routine, const Argument* a
 
 }  // namespace
 
-std::uint64_t round_cut(std::uint64_t edge, double position) noexcept {
-  constexpr std::uint64_t kKernelBlock =
-      32;  // about the rows and columns that a kernel does at once
-  const std::uint64_t block = edge >= 8 * kKernelBlock ? kKernelBlock : 1;
-  const auto blocks = static_cast<std::uint64_t>(position / static_cast<double>(block) + 0.5);
-  return std::min(edge, blocks * block);
-}
-
 bool can_be_split(const Descriptor& routine) noexcept {
   return form_of(routine) != SplitForm::none;
 }

@@ -1,6 +1,8 @@
 #pragma once
 // Splits a call of BLAS level 3 into parts for several devices.
 
+#include <algorithm>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -22,7 +24,14 @@ struct CallPart {
 
 /// The row or column nearest to `position` where `edge` rows or columns are cut. Long edges are cut
 /// at multiples of the blocks that kernels work in.   @pre 0 <= position <= edge
-std::uint64_t round_cut(std::uint64_t edge, double position) noexcept;
+// Inline, because the entries use it and do not link the algorithms.
+inline std::uint64_t round_cut(std::uint64_t edge, double position) noexcept {
+  constexpr std::uint64_t kKernelBlock =
+      32;  // about the rows and columns that a kernel does at once
+  const std::uint64_t block = edge >= 8 * kKernelBlock ? kKernelBlock : 1;
+  const auto blocks = static_cast<std::uint64_t>(position / static_cast<double>(block) + 0.5);
+  return std::min(edge, blocks * block);
+}
 
 /// True for gemm, symm, hemm, trmm, trsm, syrk, herk, syr2k and her2k.
 bool can_be_split(const Descriptor& routine) noexcept;
