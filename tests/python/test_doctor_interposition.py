@@ -336,6 +336,10 @@ def test_reads_what_the_loader_prints() -> None:
         "      7:\tbinding file /opt/a b/libx.so [0] to /opt/liby.so [0]: normal symbol `dgemm_'\n",
         "      7:\tbinding file prog [0] to /opt/liby.so [0]: protected symbol `dgemm_' [V_1]\n",
         "      7:\tbinding file prog [0] to /opt/liby.so [0]: normal symbol `other'\n",
+        # two threads at once
+        "      7:\tbinding file prog [0] to /opt/libz.so [0]: normal symbol `other'"
+        "      7:\tbinding file /opt/libz.so [0] to /opt/liby.so [0]: normal symbol `dgemm_'\n",
+        "\n",
         "      7:\tinitialize program: prog\n",
     ]
     objects, bindings, programs = trial._parse(iter(lines), frozenset({"dgemm_"}))
@@ -344,6 +348,7 @@ def test_reads_what_the_loader_prints() -> None:
     assert bindings == {
         trial.Binding("/opt/a b/libx.so", "/opt/liby.so", "dgemm_"),
         trial.Binding("prog", "/opt/liby.so", "dgemm_"),
+        trial.Binding("/opt/libz.so", "/opt/liby.so", "dgemm_"),
     }
 
 

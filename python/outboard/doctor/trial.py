@@ -21,8 +21,9 @@ from outboard.settings import Settings
 _POLL_S = 0.02
 _END_S = 2.0  # after SIGTERM
 _TAIL = 5
-# The lines that glibc prints under LD_DEBUG=bindings,files.
-_BINDING = re.compile(r"binding file (.+) \[\d+\] to (.+) \[\d+\]: \w+ symbol `([^']+)'")
+# The lines that glibc prints under LD_DEBUG=bindings,files. It writes the end of a binding's line
+# separately, so the next binding, by another thread, can stand on the same line.
+_BINDING = re.compile(r"binding file (.+?) \[\d+\] to (.+?) \[\d+\]: \w+ symbol `([^']+)'")
 _LOADED = re.compile(r"calling init: (.+)$")
 _PROGRAM = re.compile(r"initialize program: (.+)$")
 
@@ -157,10 +158,10 @@ def _parse(
     bindings: set[Binding] = set()
     program: set[Path] = set()
     for line in lines:
-        if found := _BINDING.search(line):
-            if found[3] in names:
-                bindings.add(Binding(_normal(found[1]), _normal(found[2]), found[3]))
-        elif found := _LOADED.search(line):
+        for user, provider, symbol in _BINDING.findall(line):
+            if symbol in names:
+                bindings.add(Binding(_normal(user), _normal(provider), symbol))
+        if found := _LOADED.search(line):
             objects.add(Path(_normal(found[1])))
         elif found := _PROGRAM.search(line):
             program.add(Path(_normal(found[1])))
