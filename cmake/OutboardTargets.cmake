@@ -25,7 +25,11 @@ add_compile_options(-Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtu
 # A square root then is an instruction and not a call of libm, which the drop-in library must not
 # load.
 add_compile_options(-fno-math-errno)
+# The daemon's log. Its compiled library contains no sanitizer code, so that the thread sanitizer
+# would see races in it.
+set(OUTBOARD_SPDLOG spdlog::spdlog)
 if(OUTBOARD_SANITIZE)
+  set(OUTBOARD_SPDLOG spdlog::spdlog_header_only)
   add_compile_options(-fsanitize=${OUTBOARD_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${OUTBOARD_SANITIZE})
 endif()
