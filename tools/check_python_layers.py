@@ -45,10 +45,11 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "report": ("counters",),
     "coverage": ("paths",),
     "keys": ("errors",),
+    "members": ("keys",),
     # The work of one command.
     "demo": ("settings",),
     "launch": ("build", "daemon", "report", "trace"),
-    "doctor": ("counters", "coverage", "keys", "settings", "version"),
+    "doctor": ("counters", "coverage", "members", "settings", "version"),
     "explain": ("report", "errors"),
     "tune": ("build", "doctor", "explain", "profile"),
     # The command line.

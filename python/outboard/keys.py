@@ -148,15 +148,22 @@ def read_certificate(folder: Path, role: str) -> x509.Certificate:
 
 
 def read_pool(folder: Path) -> Member:
-    """Returns the pool with its private key, for making members."""
-    certificate = read_certificate(folder, POOL)
+    """Returns the pool with its private key, for making and revoking members."""
     file = folder / f"{POOL}.key"
+    if not file.exists():
+        read_certificate(folder, POOL)
+        raise OutboardError(
+            f"{file} is not there; members are made and revoked where `outboard key init` was run"
+        )
+    return read_member(folder, POOL)
+
+
+def read_member(folder: Path, role: str) -> Member:
+    """Returns ROLE.pem of `folder` with its private key, ROLE.key."""
+    certificate = read_certificate(folder, role)
+    file = folder / f"{role}.key"
     try:
         key = serialization.load_pem_private_key(file.read_bytes(), None)
-    except FileNotFoundError as error:
-        raise OutboardError(
-            f"{file} is not there; new members are made where `outboard key init` was run"
-        ) from error
     except (OSError, ValueError) as error:
         raise OutboardError(f"cannot use {file} ({error})") from error
     if not isinstance(key, PrivateKey):

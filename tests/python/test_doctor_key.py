@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from outboard import keys
+from outboard import keys, members
 from outboard.doctor import key
 from outboard.doctor.finding import Finding, Level
 
@@ -100,3 +100,19 @@ def test_a_certificate_for_the_other_role(tmp_path: Path, pool: keys.Member) -> 
     keys.write(tmp_path, "client", keys.make_member(pool, "daemon", "ada", 825))
     keys.write_certificate(tmp_path, "pool", pool.certificate)
     assert "no certificate of a client" in problems(key.check(tmp_path))["client.pem"]
+
+
+def test_a_list_of_revoked_members(folder: Path, pool: keys.Member) -> None:
+    mine = keys.read_certificate(folder, "client").serial_number
+    nobody = members.revoke(pool, None, [])
+    members.write_list(folder, nobody)
+    assert problems(key.check(folder)) == {}
+    assert {f.check for f in key.check(folder)} == {"pool.pem", "client.pem", "pool.crl"}
+    members.write_list(folder, members.revoke(pool, nobody, [mine]))
+    assert "is revoked" in problems(key.check(folder))["client.pem"]
+    members.write_list(folder, members.revoke(pool, nobody, [], in_days(1)))
+    assert "expired" in problems(key.check(folder, in_days(2)))["pool.crl"]
+    members.write_list(folder, members.revoke(keys.make_pool("another", 9), None, [mine]))
+    assert "was not signed" in problems(key.check(folder))["pool.crl"]
+    (folder / "pool.crl").write_text("nonsense")
+    assert "is no list" in problems(key.check(folder))["pool.crl"]

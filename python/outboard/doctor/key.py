@@ -40,15 +40,49 @@ def check(folder: Path, now: datetime.datetime | None = None) -> list[Finding]:
         )
     for role in roles:
         found += _member(folder, role, pool, now)
+    found += _list(folder, roles, pool, now)
     if (folder / "pool.key").exists():
         found += private_key(folder / "pool.key")
         found.append(
             note(
                 "pool.key",
                 "is here: who reads it can make members of the pool",
-                "keep it on one machine only; no daemon and no client needs it",
+                "keep it on one machine only; no daemon and no client needs it "
+                "(`outboard key export` copies the rest)",
             )
         )
+    return found
+
+
+def _list(
+    folder: Path, roles: list[str], pool: x509.Certificate, now: datetime.datetime
+) -> list[Finding]:
+    """Checks the list of revoked members, if there is one."""
+    from outboard import keys, members
+
+    again = "copy it again from the pool's folder"
+    try:
+        revoked = members.read_list(folder)
+    except OutboardError as error:
+        return [problem(members.LIST, error.message, again)]
+    if revoked is None:
+        return []
+    if not revoked.is_signature_valid(members.signer(pool)):
+        return [problem(members.LIST, "was not signed by the pool beside it", again)]
+    until = revoked.next_update_utc
+    if until is not None and until < now:
+        text = f"expired on {until:%Y-%m-%d}: all are refused"
+        return [problem(members.LIST, text, again)]
+    serials = members.revoked_serials(revoked)
+    found = [ok(members.LIST, f"number {members.number_of(revoked)}, {len(serials)} revoked")]
+    for role in roles:
+        try:
+            certificate = keys.read_certificate(folder, role)
+        except OutboardError:
+            continue  # _member() has reported this
+        if certificate.serial_number in serials:
+            text = "is revoked: the other side refuses it"
+            found.append(problem(f"{role}.pem", text, "ask who keeps the pool for a new key"))
     return found
 
 
