@@ -25,6 +25,7 @@ from outboard_bench import (
     places,
     rows,
 )
+from outboard_bench.arguments import positive
 from outboard_bench.decide_measure import How, measure
 from outboard_bench.decide_places import CPU, Server, Wanted, servers
 from outboard_bench.decide_point import KINDS, LIMITS, Point
@@ -173,7 +174,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--rounds", type=int, default=25, help="measurements of each process, in turns (25)")
     add(
         "--seconds",
-        type=float,
+        type=positive,
         default=2.5,
         help="of a point: after so many its rounds end, if it had seven (2.5)",
     )
@@ -181,8 +182,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--seed", type=int, help="of the numbers that are worked on")
     add("--check", action="store_true", help="tiny ones once, and whether all is right")
     options = parser.parse_args(arguments)
-    if min(options.rounds, options.share) < 1 or options.seconds <= 0:
-        parser.error("--rounds and --share take 1 or more, --seconds more than 0")
+    if min(options.rounds, options.share) < 1:
+        parser.error("--rounds and --share take 1 or more")
     if options.check:
         options.rounds, options.share, options.devices = 1, 2, (CPU, "200GF")
     places.complete_links(options, NOMINAL_GBIT)

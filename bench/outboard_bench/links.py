@@ -8,6 +8,7 @@ from pathlib import Path
 
 from outboard import settings_table
 from outboard_bench import plot, rows, streams
+from outboard_bench.arguments import positive
 from outboard_bench.link import BURSTS, NOMINAL_GBIT, Link, Load, rate_list, stream
 from outboard_bench.netns import ended_by_exception, require_root
 from outboard_bench.streams import row
@@ -54,8 +55,12 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--streams", type=stream_counts, default=(), help="also plain and striped ones, e.g. 1,2,4"
     )
-    parser.add_argument("--flow-rate", type=float, default=2.0, help="Gb/s where flows are limited")
-    parser.add_argument("--delay", type=float, default=5.0, help="ms each way where there is some")
+    parser.add_argument(
+        "--flow-rate", type=positive, default=2.0, help="Gb/s where flows are limited"
+    )
+    parser.add_argument(
+        "--delay", type=positive, default=5.0, help="ms each way where there is some"
+    )
     parser.add_argument("--windows", type=int, default=15, help="stretches of 0.2 s each way")
     parser.add_argument("--check", action="store_true", help="one stretch, to see that it runs")
     options = parser.parse_args(arguments)

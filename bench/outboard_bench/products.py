@@ -12,7 +12,9 @@ from pathlib import Path
 
 from outboard import paths
 from outboard.errors import OutboardError
+from outboard.values import parse_positive
 from outboard_bench import native_program, plot, rows
+from outboard_bench.arguments import positive
 from outboard_bench.daemons import daemon
 from outboard_bench.link import Link, Wrap
 from outboard_bench.netns import FAR_ADDRESS, ended_by_exception, require_root
@@ -111,10 +113,15 @@ def _row(where: str, line: str, n: int) -> rows.Row:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="outboard bench products", description=Products.__doc__)
     add = parser.add_argument
-    add("--gbit", type=float, default=10.0, help="rate of the link [Gb/s]")
+    add("--gbit", type=positive, default=10.0, help="rate of the link [Gb/s]")
     add("--loopback", action="store_true", help="no link: loopback TCP, --gbit for its rate")
     add("--orders", type=_numbers(int), default=(2000, 4000, 8000), help="of the matrices")
-    add("--rhos", type=_numbers(float), default=(0.2, 0.5, 1.0, 2.0), help="transfer by compute")
+    add(
+        "--rhos",
+        type=_numbers(parse_positive),
+        default=(0.2, 0.5, 1.0, 2.0),
+        help="transfer by compute",
+    )
     add("--parts", type=_numbers(int), default=(8,), help="panels of the fixed orders")
     add("--runs", type=int, default=5, help="of each order, in turns")
     add("--check", action="store_true", help="a small one, once, to see that it runs")
@@ -124,7 +131,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _numbers(kind: type[int] | type[float]) -> Callable[[str], tuple[float, ...]]:
+def _numbers(kind: Callable[[str], float]) -> Callable[[str], tuple[float, ...]]:
     def parse(text: str) -> tuple[float, ...]:
         numbers = tuple(kind(word) for word in text.split(","))
         if not all(number > 0 for number in numbers):

@@ -10,6 +10,8 @@ from outboard import paths, settings_table, values
 from outboard.errors import OutboardError
 
 Value = str | int | bool | tuple[str, ...] | None
+# The status for wrong options. Variables that stand for options have the same.
+_USAGE_ERROR = 2
 
 
 class Settings:
@@ -108,7 +110,7 @@ def inherited_mode(environment: Mapping[str, str]) -> str | None:
     mode = environment.get(row.variable)
     if mode and mode not in row.choices:
         raise OutboardError(
-            f"{row.variable}={mode} is no mode (there are {', '.join(row.choices)})"
+            f"{row.variable}={mode} is no mode (there are {', '.join(row.choices)})", _USAGE_ERROR
         )
     return mode or None
 
@@ -121,7 +123,7 @@ def inherited_servers(environment: Mapping[str, str]) -> tuple[str, ...]:
             try:
                 return values.check_servers(text)
             except ValueError as error:
-                raise OutboardError(f"{name}: {error}") from error
+                raise OutboardError(f"{name}: {error}", _USAGE_ERROR) from error
     return ()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +14,8 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:iB)?|B)?", re.IGNORECASE)
 _RATE = re.compile(r"(\d+(?:\.\d+)?)([MGT])F", re.IGNORECASE)
 _TIME = re.compile(r"\d+(?:\.\d+)?(?:us|ms|s)")
 _POWER = {"K": 10, "M": 20, "G": 30, "T": 40}
+# A command that measures or watches takes no more than a day.
+LONGEST_S = 86400.0
 # sizeof(sockaddr_un.sun_path) without the closing zero, unix(7).
 MAX_SOCKET_PATH = 107
 
@@ -24,10 +28,20 @@ def parse_size(text: str) -> int:
             f"'{text}' is not a size (a number, then K, M, G or T); write 512M or 4GiB"
         )
     number, suffix = found.groups()
-    size = int(float(number) * (1 << _POWER[suffix.upper()])) if suffix else int(float(number))
-    if size <= 0:
-        raise ValueError(f"'{text}' is not a size (it must be above zero); write 512M or 4GiB")
+    size = int(Fraction(number) * (1 << _POWER[suffix.upper()] if suffix else 1))
+    if not 0 < size < 1 << 64:
+        raise ValueError(
+            f"'{text}' is not a size (it must be above zero and below 2^64); write 512M or 4GiB"
+        )
     return size
+
+
+def parse_positive(text: str) -> float:
+    """Returns the number above zero that `text` means; "nan" and "inf" are none."""
+    number = float(text)
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError(f"'{text}' is not a number above zero")
+    return number
 
 
 def check_rate(text: str) -> str:
@@ -132,6 +146,18 @@ class Size(_Checked):
 
     def check(self, text: str) -> int:
         return parse_size(text)
+
+
+class Seconds(click.FloatRange):
+    """A time within bounds. click itself takes "nan" for a number in any range."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not a number of seconds", param, ctx)
+        return number
 
 
 class ResidentSize(_Checked):

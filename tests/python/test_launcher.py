@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+from outboard.commands.test import command as options_of_test
 
 # The programs of a minimal system that the launcher may use.
 TOOLS = "sh cat cksum dirname env flock mkdir readlink sed tail touch tr true".split()
@@ -110,6 +111,45 @@ def test_first_questions_install_nothing(machine: Machine, arguments: list[str])
     assert not (machine.root / "build").exists()
 
 
+@pytest.mark.parametrize("ready", [False, True])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["--help"], 0),
+        (["--fast", "-h"], 0),
+        (["--quick"], 2),
+        (["-L"], 2),
+        (["unit"], 2),
+        (["--all", "--fast"], 2),
+    ],
+)
+def test_options_of_test_are_read_before_anything_is_installed(
+    machine: Machine, arguments: list[str], status: int, ready: bool
+) -> None:
+    machine.apt_get()
+    machine.program("id", "echo 0")
+    if ready:
+        machine.ready()
+    result = machine.run("test", *arguments)
+    assert result.returncode == status
+    assert "outboard test" in (result.stderr if status else result.stdout)
+    assert machine.calls() == []
+    assert (machine.root / ".venv").exists() == ready
+    assert not (machine.root / "build").exists()
+
+
+def test_options_of_test_are_those_of_the_command_line(machine: Machine) -> None:
+    machine.apt_get()
+    machine.ready("test")
+    machine.installed(*packages("build", "test"))
+    for option in options_of_test.params:
+        for name in option.opts:
+            words = [name] if getattr(option, "is_flag", False) else [name, "unit"]
+            result = machine.run("test", *words)
+            assert result.stdout == f"python -P -m outboard test {' '.join(words)}\n"
+    assert machine.run("test", "-Lunit", "--label=checks").returncode == 0
+
+
 def test_without_root_and_sudo_the_packages_are_named(machine: Machine) -> None:
     machine.apt_get()
     machine.ready()
@@ -161,9 +201,10 @@ def test_root_installs_what_is_missing(
     machine.program("id", "echo 0")
     machine.program("cmake", "")
     machine.installed("libcli11-dev")
-    result = machine.run(command, "x")
+    argument = "--fast" if command == "test" else "x"  # its arguments are checked first
+    result = machine.run(command, argument)
     assert result.returncode == 0, result.stderr
-    assert result.stdout == f"python -P -m outboard {command} x\n"
+    assert result.stdout == f"python -P -m outboard {command} {argument}\n"
     (call,) = machine.calls()
     words = call.split()
     assert words[:5] == ["apt-get", "-y", "-qq", "install", "--no-install-recommends"]

@@ -159,8 +159,8 @@ def test_local_modes_need_no_daemon(
         (["--report", "json:"], {}, 2, "is not a report"),
         (["--report", "json:/no/such/folder/file"], {}, 2, "cannot write"),
         (["--trace", "/no/such/folder/file"], {}, 2, "cannot write"),
-        ([], {"OUTBOARD_SERVER": "x"}, 1, "OUTBOARD_SERVER: 'x' is not an address"),
-        ([], {"OUTBOARD_MODE": "x"}, 1, "OUTBOARD_MODE=x is no mode"),
+        ([], {"OUTBOARD_SERVER": "x"}, 2, "OUTBOARD_SERVER: 'x' is not an address"),
+        ([], {"OUTBOARD_MODE": "x"}, 2, "OUTBOARD_MODE=x is no mode"),
         ([], {"OUTBOARD_NATIVE_DIR": "/nonexistent"}, 125, "is of no use"),
     ],
 )

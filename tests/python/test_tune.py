@@ -186,7 +186,7 @@ def test_server_that_is_not_there(outboard: Outboard, fake_native: Environment) 
 def test_profiles_that_are_off(outboard: Outboard, fake_native: Environment) -> None:
     environment = fake_native | {"OUTBOARD_PROFILE": "off"}
     result = outboard("tune", "--show", environment=environment)
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert "OUTBOARD_PROFILE is off" in result.stderr
 
 

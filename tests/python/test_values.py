@@ -17,16 +17,30 @@ from outboard import values
         ("512 MiB", 536870912),
         ("1.5g", 1610612736),
         ("2T", 2199023255552),
+        ("18446744073709551615", 2**64 - 1),
+        ("1.5", 1),
     ],
 )
 def test_sizes(text: str, size: int) -> None:
     assert values.parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "0", "-1", "1X", "M", "1e9", "0.1", "1 2"])
+@pytest.mark.parametrize("text", ["", "0", "-1", "1X", "M", "1e9", "0.1", "1 2", "nan"])
 def test_no_sizes(text: str) -> None:
     with pytest.raises(ValueError, match="is not a size"):
         values.parse_size(text)
+
+
+@pytest.mark.parametrize("text", ["18446744073709551616", "16777216T", "9" * 40, "9" * 40 + "T"])
+def test_sizes_fit_into_64_bits(text: str) -> None:
+    with pytest.raises(ValueError, match=r"below 2\^64"):
+        values.parse_size(text)
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "-1", "0"])
+def test_no_positive_numbers(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a number above zero"):
+        values.parse_positive(text)
 
 
 @pytest.mark.parametrize("text", ["auto", "off", "0", "0.5", "0.999"])

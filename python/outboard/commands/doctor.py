@@ -26,7 +26,7 @@ from outboard.errors import OutboardError
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(0.1),
+    type=values.Seconds(0.1, values.LONGEST_S),
     default=10.0,
     show_default=True,
     help="Stop COMMAND after this time.",

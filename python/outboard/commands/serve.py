@@ -64,6 +64,11 @@ MAX_STREAMS = settings_table.row("streams").max
 @click.option(
     "--max-connections", type=click.IntRange(1, 65536), help="Most clients.  [default: 256]"
 )
+@click.option(
+    "--max-handshakes",
+    type=click.IntRange(2, 65536),
+    help="Most connections that have not said yet who they are.  [default: 128]",
+)
 @click.option("--session-memory", type=values.Size(), help="Device memory of one client, e.g. 2G.")
 @click.option(
     "--session-host-memory",
@@ -72,19 +77,25 @@ MAX_STREAMS = settings_table.row("streams").max
 )
 @click.option(
     "--longest-command",
-    type=click.FloatRange(0),
+    type=values.Seconds(0, 1e9),
     metavar="SECONDS",
     help="A call that is expected to take longer is refused while others wait; 0: no limit.  "
     "[default: 10]",
 )
 @click.option(
+    "--isolation",
+    type=click.Choice(["auto", "user", "session", "none"]),
+    help="cpu backend: which clients share a process for their library calls; auto: none on Unix "
+    "sockets only, else user.  [default: auto]",
+)
+@click.option(
     "--idle-time",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 1 << 30),
     help="Seconds after which an unused connection is closed.",
 )
 @click.option(
     "--drain-time",
-    type=click.FloatRange(0),
+    type=values.Seconds(0, 1e6),
     metavar="SECONDS",
     help="Time for calls in flight after SIGTERM.  [default: 30]",
 )
@@ -101,7 +112,7 @@ def command(context: click.Context, /, **given: Any) -> None:
     Examples:
       outboard serve
       outboard serve --listen [::1]:7770 --devices 2 --device-memory 2G
-      outboard serve --key ~/pool --listen 0.0.0.0:7770 --session-memory 4G
+      outboard serve --key ~/keys/node7 --listen 0.0.0.0:7770 --session-memory 4G
       outboard serve --listen 127.0.0.1:0 --backend null --device-rate 500GF
     """
     _check_simulated(given)

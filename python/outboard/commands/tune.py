@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from outboard import values
-from outboard.errors import OutboardError
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class _Options:
 @click.option("--quick", is_flag=True, help="Fewer routines and sizes, in about 25 s.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(1.0),
+    type=values.Seconds(1, values.LONGEST_S),
     help="The time for all of it.  [default: 110; with --quick 24]",
 )
 @click.option(
@@ -87,7 +86,9 @@ def command(**given: Any) -> None:
     options = _Options(**given)
     folder = profiles.folder_in_use(options.profile, os.environ)
     if folder is None:
-        raise OutboardError("OUTBOARD_PROFILE is off (so there is no folder); name one: --profile")
+        raise click.UsageError(
+            "OUTBOARD_PROFILE is off (so there is no folder); name one: --profile"
+        )
     options.check()
     if options.forget:
         count = profiles.forget(folder)
