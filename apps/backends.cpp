@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -49,22 +51,43 @@ Result<Devices> each(const DeviceOptions& options, Make make) {
   return devices;
 }
 
+cpu::Isolation isolation_of(const DeviceOptions& options) {
+  if (options.isolation == "user") return cpu::Isolation::user;
+  return options.isolation == "session" ? cpu::Isolation::session : cpu::Isolation::none;
+}
+
+// Returns the path of the executors' program, which lies beside this one.
+std::string executor_path() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (program.parent_path() / "outboard-executor").string();
+}
+
+// The devices have equal parts of the cores. One measurement for all keeps their rates equal on a
+// busy machine, so that clients cut calls into equal parts.
 Result<Devices> make_cpu(const DeviceOptions& options) {
+  double gflops_double = 0;
   return each(options, [&](unsigned index) {
-    return cpu::create({.index = index,
-                        .devices = options.devices,
-                        .memory_bytes = options.memory_bytes,
-                        .threads = 0,
-                        .longest_command_s = options.longest_command_s,
-                        .fail_allocations = options.fail_allocations,
-                        .corrupt = options.corrupt});
+    auto made = cpu::create({.index = index,
+                             .devices = options.devices,
+                             .memory_bytes = options.memory_bytes,
+                             .threads = 0,
+                             .longest_command_s = options.longest_command_s,
+                             .isolation = isolation_of(options),
+                             .executor = executor_path(),
+                             .executor_bytes = options.executor_bytes,
+                             .gflops_double = gflops_double,
+                             .fail_allocations = options.fail_allocations,
+                             .corrupt = options.corrupt});
+    if (made.ok()) gflops_double = (*made)->info().gflops_double;
+    return made;
   });
 }
 
 Result<Devices> make_null(const DeviceOptions& options) {
   double rate = 0;
   if (!options.device_rate.empty()) rate = parse_rate_gflops(options.device_rate);
-  if (rate < 0) {
+  if (rate < 0 || (rate == 0 && !options.device_rate.empty())) {
     return Status(Code::invalid_argument,
                   "--device-rate " + options.device_rate + " is no rate (write 500GF or 1.5TF)");
   }

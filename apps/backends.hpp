@@ -19,6 +19,8 @@ struct DeviceOptions {
   std::string device_rate;
   double plan_seconds = 0;
   double longest_command_s = 10;
+  std::string isolation = "none";    ///< cpu backend: user, session, none
+  std::uint64_t executor_bytes = 0;  ///< as cpu::Config's
   unsigned fail_allocations = 0;
   unsigned corrupt = 0;
 };

@@ -1,95 +1,149 @@
 #include "command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <map>
+#include <sstream>
+
+#include "base/decimal.hpp"
 
 namespace ob::apps {
 namespace {
 
+constexpr int kUsageError = 2;  // the status of all commands of Outboard for wrong options
+
+// Checks the number of a size. CLI11 2.1 takes -1 and 2^64 for other numbers.
+std::string check_size(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && number > 0) return {};
+  return "'" + text + "' is not a size (it must be above zero and below 2^64); write 512M or 4GiB";
+}
+
+// Checks a number of seconds. The ranges of CLI11 contain nan.
+std::string check_seconds(const std::string& text, double most) {
+  const auto number = from_decimal(text);
+  if (number && *number >= 0 && *number <= most) return {};
+  std::ostringstream message;
+  message << "'" << text << "' is not a number of seconds from 0 to " << most;
+  return message.str();
+}
+
+CLI::Validator seconds_up_to(double most) {
+  return {[most](const std::string& text) { return check_seconds(text, most); }, "SECONDS"};
+}
+
+CLI::Option* add_size(CLI::App& app, const char* name, auto& bytes, const char* help) {
+  return app.add_option(name, bytes, help)
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator([](const std::string& text) { return check_size(text); }, ""));
+}
+
 // Declares the options that limit the resources of clients.
 void declare_limits(CLI::App& app, Options& options) {
-  app.add_option("--max-connections", options.max_connections, "further clients are turned away")
+  app.add_option("--max-connections", options.max_connections,
+                 "Refuse further clients while this many connections are open.")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  app.add_option("--session-memory", options.session_memory_bytes,
-                 "device memory that one client may have, e.g. 2GiB (default: all)")
-      ->transform(CLI::AsSizeValue(false));
-  app.add_option("--session-host-memory", options.session_host_memory_bytes,
-                 "memory of this machine that one client may take beside the device's: plans, "
-                 "queues, digests (default: as much as a device has, but at least 1GiB)")
-      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--max-handshakes", options.handshakes.total,
+                 "Allow this many connections that have not said yet who they are. One more closes "
+                 "the oldest of the address that has the most.")
+      ->check(CLI::Range(2, 65536))
+      ->capture_default_str();
+  add_size(app, "--session-memory", options.session_memory_bytes,
+           "Give one client at most this much memory of a device, e.g. 2GiB. The default is all.");
+  add_size(app, "--session-host-memory", options.session_host_memory_bytes,
+           "Give one client at most this much memory of this machine beside the device's, for "
+           "plans, queues and digests. The default is as much as a device has, but at least 1GiB.");
   app.add_option("--longest-command", options.device.longest_command_s,
-                 "seconds: a call or transform that is expected to take longer is refused while "
-                 "others wait for their turn; 0: none is")
-      ->check(CLI::Range(0.0, 1e9))
+                 "While others wait for their turn, refuse a call or transform that is expected to "
+                 "take more seconds. 0 refuses nothing.")
+      ->check(seconds_up_to(1e9))
+      ->capture_default_str();
+  app.add_option(
+         "--isolation", options.isolation,
+         "cpu backend: which clients share a process for their calls. user: the sessions "
+         "of one user; session: none do; none: all calls run in the daemon's process. auto: "
+         "none if every address is a Unix socket, which only the daemon's own user can "
+         "use, else user")
+      ->check(CLI::IsMember({"auto", "user", "session", "none"}))
       ->capture_default_str();
   app.add_option("--idle-time", options.idle_seconds,
-                 "seconds after which a connection that nobody uses is closed")
+                 "Close a connection that nobody has used for this many seconds.")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
   app.add_option("--drain-time", options.drain_seconds,
-                 "seconds that calls in flight may take after SIGTERM; then clients are cut off, "
-                 "and calls that a device does not end are aborted")
-      ->check(CLI::Range(0.0, 1e6))
+                 "After SIGTERM, wait this many seconds for calls in flight. Then clients are cut "
+                 "off, and calls that a device does not end are aborted.")
+      ->check(seconds_up_to(1e6))
+      ->capture_default_str();
+}
+
+// Declares the options of the devices.
+void declare_devices(CLI::App& app, DeviceOptions& device) {
+  app.add_option("--backend", device.backend,
+                 "Compute with the libraries of this backend. auto chooses cuda or opencl if there "
+                 "is an accelerator, and else cpu. null computes nothing.")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda", "null", "opencl"}))
+      ->capture_default_str();
+  app.add_option("--devices", device.devices,
+                 "Offer this many devices. Devices of cpu get equal parts of the cores. Devices of "
+                 "cuda and opencl are the accelerators, in turn.")
+      ->check(CLI::Range(1u, 64u))
+      ->capture_default_str();
+  add_size(app, "--device-memory", device.memory_bytes,
+           "Limit the memory of each device, e.g. 512M or 4GiB. The default is an equal part of "
+           "the memory of this machine or of the accelerator.");
+  app.add_option("--device-rate", device.device_rate,
+                 "Let a null device take as long as a device of this rate, e.g. 500GF.");
+  app.add_option("--plan-time", device.plan_seconds,
+                 "Let a null device take this long for a plan of a transform, e.g. 50ms.")
+      ->transform(CLI::AsNumberWithUnit(
+          std::map<std::string, double>{{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}},
+          CLI::AsNumberWithUnit::UNIT_REQUIRED))
+      ->check(seconds_up_to(1e6));
+  app.add_option("--fail-allocations", device.fail_allocations,
+                 "For tests: let each Nth allocation of device memory fail (cpu, cuda, opencl).");
+  app.add_option("--corrupt", device.corrupt,
+                 "For tests: put a wrong element into each Nth result (cpu).");
+}
+
+// Declares the options of connections.
+void declare_connections(CLI::App& app, Options& options) {
+  app.add_option(
+         "--listen", options.listen,
+         "Listen on this address: HOST:PORT (port 0 picks a free one), unix:PATH for clients on "
+         "this machine, or ucx:HOST:PORT to carry data through UCX. It may be repeated.")
+      ->capture_default_str();
+  app.add_option("--key", options.key_folder,
+                 "Take this daemon's key from this folder (outboard key). Clients must have a key "
+                 "of the same pool, and the daemon may listen on any address.");
+  app.add_flag("--plain", options.plain,
+               "With --key: let data travel unencrypted to clients that have --plain, too. This is "
+               "for networks that nobody else can listen or write to.");
+  app.add_flag("--no-peers", options.no_peers,
+               "Never connect to other daemons. Devices of several daemons then exchange data "
+               "through the client.");
+  app.add_option("--max-streams", options.max_streams,
+                 "Let a client stripe a connection over at most this many TCP streams.")
+      ->check(CLI::Range(1u, options.max_streams))
+      ->capture_default_str();
+  add_size(app, "--stripe", options.stripe_bytes,
+           "Send this many bytes on one such stream before the next one is used, e.g. 256KiB.")
+      ->check(CLI::Range(1u, 1u << 30))
       ->capture_default_str();
 }
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option(
-         "--listen", options.listen,
-         "address to listen on: HOST:PORT (port 0 picks a free one), unix:PATH for clients on "
-         "this machine, or ucx:HOST:PORT to carry data through UCX; may be repeated")
-      ->capture_default_str();
-  app.add_option("--backend", options.device.backend,
-                 "what computes; auto: cuda or opencl if there is an accelerator, else cpu")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda", "null", "opencl"}))
-      ->capture_default_str();
-  app.add_option(
-         "--devices", options.device.devices,
-         "devices to offer; cpu devices split the cores, cuda and opencl ones are distributed "
-         "out to the accelerators")
-      ->check(CLI::Range(1u, 64u))
-      ->capture_default_str();
-  app.add_option("--device-memory", options.device.memory_bytes,
-                 "cap of each device's memory, e.g. 512M or 4GiB (default: an equal part of this "
-                 "machine's)")
-      ->transform(CLI::AsSizeValue(false));
-  app.add_option("--device-rate", options.device.device_rate,
-                 "null backend: rate at which it pretends to compute, e.g. 500GF");
-  app.add_option("--plan-time", options.device.plan_seconds,
-                 "null backend: time it pretends to need for planning a transform, e.g. 50ms")
-      ->transform(CLI::AsNumberWithUnit(
-          std::map<std::string, double>{{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}},
-          CLI::AsNumberWithUnit::UNIT_REQUIRED));
-  app.add_option("--key", options.key_folder,
-                 "folder with this daemon's key (outboard key): clients must have one of the same "
-                 "pool, and any address may be listened on");
-  app.add_flag("--plain", options.plain,
-               "with --key, for networks nobody else can listen or write to: data travel "
-               "unencrypted to clients that agree");
-  app.add_flag("--no-peers", options.no_peers,
-               "never connect to other daemons: what devices of several share passes through the "
-               "client");
+  declare_connections(app, options);
+  declare_devices(app, options.device);
   declare_limits(app, options);
-  app.add_option("--max-streams", options.max_streams,
-                 "TCP streams that a client may stripe a connection over")
-      ->check(CLI::Range(1u, options.max_streams))
-      ->capture_default_str();
-  app.add_option("--stripe", options.stripe_bytes,
-                 "bytes that travel on one such stream before the next one's turn, e.g. 256KiB")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(1u, 1u << 30))
-      ->capture_default_str();
-  app.add_option(
-      "--fail-allocations", options.device.fail_allocations,
-      "for tests: every so-many-th allocation of device memory fails (cpu, cuda, opencl)");
-  app.add_option("--corrupt", options.device.corrupt,
-                 "for tests: every so-many-th result has a wrong element (cpu)");
-  app.add_option("--log-level", options.log_level, "how much to say on stderr")
+  app.add_option("--log-level", options.log_level,
+                 "Log lines of at least this importance on stderr.")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
   app.add_flag("--exit-with-parent", options.exit_with_parent,
-               "drain and stop when the starting process ends");
+               "Drain and stop when the process that started the daemon ends.");
   app.footer(
       "Examples:\n"
       "  outboardd                                      serve this machine's cores on loopback\n"
@@ -108,7 +162,7 @@ std::optional<int> read_command_line(int argc, char** argv, Options& options) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& end) {
-    return app.exit(end);
+    return app.exit(end) == 0 ? 0 : kUsageError;
   }
   return std::nullopt;
 }

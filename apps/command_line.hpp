@@ -17,10 +17,12 @@ struct Options {
   DeviceOptions device;
   unsigned max_streams = ob::transport::StripedStream::kMaxStreams;
   std::uint32_t stripe_bytes = ob::daemon::StripingConfig().block_bytes;
+  std::string isolation = "auto";
   std::string key_folder;
   bool plain = false;
   bool no_peers = false;
   std::size_t max_connections = ob::daemon::ServerConfig().max_connections;
+  ob::daemon::HandshakeLimits handshakes;
   std::uint64_t session_memory_bytes = UINT64_MAX;
   std::uint64_t session_host_memory_bytes = 0;
   std::uint64_t idle_seconds = 24 * 3600;

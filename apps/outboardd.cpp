@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -32,7 +33,7 @@ int fail(const ob::Status& status) {
   return 1;
 }
 
-// Each connection and each buffer of a client takes a descriptor.
+// Each connection, and each memory file with buffers of clients, takes a descriptor.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -40,8 +41,33 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Returns the isolation that `auto` means: only the daemon's own user can use a Unix socket.
+std::string isolation(const ob::apps::Options& options) {
+  if (options.isolation != "auto") return options.isolation;
+  const bool own_user =
+      std::all_of(options.listen.begin(), options.listen.end(),
+                  [](const std::string& address) { return address.starts_with("unix:"); });
+  return own_user ? "none" : "user";
+}
+
+ob::apps::DeviceOptions device_options(const ob::apps::Options& options) {
+  ob::apps::DeviceOptions device = options.device;
+  device.isolation = isolation(options);
+  device.executor_bytes = options.session_host_memory_bytes;
+  return device;
+}
+
+// A program that reads the pool's secret can make members. This one takes data from clients.
+void warn_of_pool_secret(const std::string& folder) {
+  if (access((folder + "/pool.key").c_str(), F_OK) != 0) return;
+  log::warn(folder +
+            " holds pool.key, which makes new members, and no daemon needs it. Give this daemon a "
+            "folder of its own: outboard key export daemon --pool " +
+            folder + " --to FOLDER");
+}
+
 int serve(const ob::apps::Options& options) {
-  ob::apps::StopSignal stop;
+  ob::apps::StopSignal stop(!options.key_folder.empty());
   signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
   if (options.exit_with_parent) {
@@ -55,6 +81,7 @@ int serve(const ob::apps::Options& options) {
         ob::transport::load_key(options.key_folder, ob::transport::Side::daemon, options.plain);
     if (!key.ok()) return fail(key.status());
     security = std::move(*key);
+    warn_of_pool_secret(options.key_folder);
   } else if (options.plain) {
     return fail({ob::Code::invalid_argument,
                  "--plain needs --key (without one nobody proves "
@@ -69,7 +96,7 @@ int serve(const ob::apps::Options& options) {
                        "init` and give it as --key, or use a loopback or unix: address"});
     }
   }
-  auto made = ob::apps::make_devices(options.device);
+  auto made = ob::apps::make_devices(device_options(options));
   if (!made.ok()) return fail(made.status());
   std::vector<std::unique_ptr<ob::Device>> devices = std::move(*made);
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -80,6 +107,7 @@ int serve(const ob::apps::Options& options) {
   auto server = ob::daemon::Server::create(
       {.listen = options.listen,
        .max_connections = options.max_connections,
+       .handshakes = options.handshakes,
        .security = security,
        .session = {.memory_bytes = options.session_memory_bytes,
                    .host_memory_bytes = options.session_host_memory_bytes},
@@ -91,7 +119,9 @@ int serve(const ob::apps::Options& options) {
   for (const std::string& address : (*server)->addresses())
     std::printf("listening on %s\n", address.c_str());
   std::fflush(stdout);
-  log::info("draining (signal " + std::to_string(stop.wait()) + ")");
+  int signal_number = stop.wait();
+  for (; signal_number == SIGHUP; signal_number = stop.wait()) (*server)->reload_revocations();
+  log::info("draining (signal " + std::to_string(signal_number) + ")");
   const ob::daemon::Drained drained = (*server)->drain(options.drain_seconds);
   // A device cannot be stopped in the middle of a command. Only the end of the process stops it.
   if (drained == ob::daemon::Drained::aborted) _exit(ob::apps::StopSignal::kAborted);

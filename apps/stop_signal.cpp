@@ -9,33 +9,38 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "log.hpp"
 
 namespace ob::apps {
 namespace {
 
-sigset_t stop_signals() {
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTERM);
-  sigaddset(&stop, SIGINT);
-  return stop;
+sigset_t awaited_signals(bool takes_hangup) {
+  sigset_t awaited;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, SIGTERM);
+  sigaddset(&awaited, SIGINT);
+  if (takes_hangup) sigaddset(&awaited, SIGHUP);
+  return awaited;
 }
 
 }  // namespace
 
 struct StopSignal::State {
+  explicit State(bool takes_hangup) : awaited(awaited_signals(takes_hangup)) {}
+
+  const sigset_t awaited;
   std::mutex mutex;  // guards all below
   std::condition_variable came;
   bool serving = false;
   double bound_s = 0;
   int signal_number = 0;
+  bool hung_up = false;
 };
 
-StopSignal::StopSignal() : state_(std::make_shared<State>()) {
-  const sigset_t stop = stop_signals();
-  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+StopSignal::StopSignal(bool takes_hangup) : state_(std::make_shared<State>(takes_hangup)) {
+  pthread_sigmask(SIG_BLOCK, &state_->awaited, nullptr);
   std::thread([state = state_] { watch(state); }).detach();
 }
 
@@ -47,14 +52,18 @@ void StopSignal::serving(double bound_s) {
 
 int StopSignal::wait() {
   std::unique_lock lock(state_->mutex);
-  state_->came.wait(lock, [this] { return state_->signal_number != 0; });
-  return state_->signal_number;
+  state_->came.wait(lock, [this] { return state_->signal_number != 0 || state_->hung_up; });
+  const bool hung_up = std::exchange(state_->hung_up, false);
+  return state_->signal_number != 0 || !hung_up ? state_->signal_number : SIGHUP;
 }
 
 void StopSignal::watch(const std::shared_ptr<State>& state) {
-  const sigset_t stop = stop_signals();
   int signal_number = 0;
-  sigwait(&stop, &signal_number);
+  while (sigwait(&state->awaited, &signal_number), signal_number == SIGHUP) {
+    const std::lock_guard lock(state->mutex);
+    state->hung_up = true;
+    state->came.notify_one();
+  }
   double bound_s = 0;
   {
     const std::lock_guard lock(state->mutex);

@@ -1,5 +1,6 @@
 #pragma once
-// Handles SIGTERM and SIGINT. They end the process in time, even if its devices do not respond.
+// Handles SIGTERM and SIGINT, which end the process in time, even if its devices do not respond,
+// and SIGHUP.
 
 #include <memory>
 
@@ -13,8 +14,9 @@ class StopSignal {
   /// The exit status of a process whose devices or libraries did not finish in time.
   static constexpr int kAborted = 3;
 
-  /// Blocks both signals for this thread and all that it starts.
-  StopSignal();
+  /// Blocks the signals for this thread and all that it starts.
+  /// @param takes_hangup whether SIGHUP is one of them; otherwise it ends the process
+  explicit StopSignal(bool takes_hangup);
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
@@ -22,7 +24,8 @@ class StopSignal {
   /// nobody. After this call the process has `bound_s` seconds after the signal to end by itself.
   /// Otherwise it is ended with kAborted.
   void serving(double bound_s);
-  /// Waits for the signal.   @returns the signal   @pre serving() was called
+  /// Waits for the next SIGHUP, or for the signal that ends the process.
+  /// @returns the signal   @pre serving() was called
   int wait();
 
  private:

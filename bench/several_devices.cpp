@@ -77,13 +77,14 @@ double call_seconds(const Options& options) {
   const QueueId queue = or_exit(device->create_queue());
   const double rate = options.rate_gflops(0) * 1e9;
   const auto n = static_cast<std::int64_t>(std::cbrt(2e-3 * rate / 2));  // 2 ms
-  const BufferId buffer = or_exit(device->allocate(static_cast<std::uint64_t>(n * n) * 8));
+  const BufferId buffer = or_exit(device->allocate(2 * static_cast<std::uint64_t>(n * n) * 8));
   const Descriptor& gemm = *routines::find(std::string_view("dgemm"));
   Argument a[kMaxArguments];
   a[0].flag = a[1].flag = 'N';
   a[2].dim = a[3].dim = a[4].dim = n;
   a[5].scalar = a[8].scalar = {1, 0};
-  a[6].device = a[7].device = a[9].device = {buffer, 0, n};
+  a[6].device = a[7].device = {buffer, 0, n};
+  a[9].device = {buffer, static_cast<std::uint64_t>(n * n) * 8, n};
   constexpr int kCalls = 10;
   bench::Samples seconds;
   for (int series = 0; series < 9; ++series) {

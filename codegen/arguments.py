@@ -22,7 +22,7 @@ ROLES: dict[str, set[str]] = {
     "integer": set(),
     "scalar": set(),
     "real_scalar": set(),
-    "matrix": {"shape", "use", "read_if", "written_if", "written", "triangle", "unit"},
+    "matrix": {"shape", "use", "read_if", "written_if", "written", "triangle", "unit", "finite"},
     "vector": {"shape", "use", "read_if", "written_if", "type"},
     "strided": {"shape", "use", "read_if", "increment"},
     "index_vector": {"shape", "use", "read_if", "written_if", "indices"},
@@ -61,7 +61,8 @@ class Argument:
     unit: str = ""  # name of the diag flag
     type: str = "element"
     positive: bool = False  # increments: > 0, not only different from 0
-    indices: str = "pivots"
+    finite: bool = False  # devices refuse NaN and infinities in it
+    indices: str = ""  # index vectors that are read: pivots, signed, any
     size: str = ""  # work: least number of elements
     query: bool = False  # work: its length is the next argument
     lapacke: bool = False  # work: LAPACKE's high-level form has it, too
@@ -108,6 +109,18 @@ def _load_flag(row: Table) -> dict[str, Any]:
     return {"of": of, "values": values, "complex_values": complex_values}
 
 
+def _load_indices(row: Table, role: str, use: str) -> str:
+    """Returns the check of an index vector that the routine reads; empty for other operands."""
+    if role != "index_vector" or use == "out":
+        if "indices" in row.data:
+            raise row.fail("indices, but the routine does not read them (leave the key out)")
+        return ""
+    indices = row.choice("indices", ("pivots", "signed", "any"))
+    if indices != "any" and use != "in":
+        raise row.fail(f"indices '{indices}' with use '{use}' (checked indices are only read)")
+    return indices
+
+
 def _load_operand(row: Table, role: str) -> dict[str, Any]:
     shape = row.texts("shape")
     if len(shape) != EXTENTS[role]:
@@ -119,8 +132,11 @@ def _load_operand(row: Table, role: str) -> dict[str, Any]:
         raise row.fail(f"read_if with use '{use}' (only inout operands may stay unread)")
     if written_if and use != "consumed":
         raise row.fail(f"written_if with use '{use}' (for consumed operands that may be results)")
+    finite = row.truth("finite")
+    if finite and use == "out":
+        raise row.fail("finite with use 'out' (only operands that are read are checked)")
     types = TYPES if role == "vector" else ("element",)
-    indices = row.choice("indices", ("pivots", "signed", "any"), "pivots")
+    indices = _load_indices(row, role, use)
     return {
         "shape": shape,
         "use": use,
@@ -132,6 +148,7 @@ def _load_operand(row: Table, role: str) -> dict[str, Any]:
         "type": "integer" if role == "index_vector" else row.choice("type", types[:2], "element"),
         "positive": row.choice("increment", ("positive", "any"), "any") == "positive",
         "indices": indices,
+        "finite": finite,
     }
 
 

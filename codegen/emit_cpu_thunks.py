@@ -36,7 +36,6 @@ _TYPES = {
     "integer": "Integer",
     "logical": "Integer",
 }
-_INDEX_CLASSES = {"in": "IndexIn", "out": "IndexOut", "inout": "IndexInOut"}
 
 
 @dataclasses.dataclass
@@ -83,11 +82,11 @@ def _operand(routine: table.Routine, argument: Argument) -> _Piece:
         of = _TYPES[argument.type]
         return _Piece([], [f"{of}*"], [f"static_cast<{of}*>({data})"])
     if argument.kind == "character":
-        return _Piece([], ["char*"], [f"static_cast<char*>({data})"])
+        return _Piece([f"CharacterOut {name}({data});"], ["char*"], [f"{name}.get()"])
     if argument.kind == "info":
         return _Piece([f"InfoOut {name}({data});"], ["Integer*"], [f"{name}.get()"])
     count = _integer(routine, argument.shape[0])
-    declaration = f"{_INDEX_CLASSES[argument.use]} {name}({data}, {count});"
+    declaration = f"PrivateIntegers {name}({data}, {count});"
     return _Piece([declaration], ["Integer*"], [f"{name}.get()"])
 
 
@@ -115,9 +114,12 @@ def _body(routine: table.Routine, call: str) -> list[str]:
     """Returns the call itself, with the lines that its result or its workspace needs."""
     if routine.result:
         return [f"store(A[{routine.result.index}].host.data, {call});", "return true;"]
+    integers = [a for a in routine.memory if a.kind == "index_vector"]
+    lines = [f"if (!{a.name}.ok()) return false;" for a in integers]
+    results = [f"{a.name}.copy_out();" for a in integers if a.use != "in"]
     if not routine.work:
-        return [f"{call};", "return true;"]
-    lines = [f"const auto call = [&] {{ {call}; }};"]
+        return [*lines, f"{call};", *results, "return true;"]
+    lines += [f"const auto call = [&] {{ {call}; }};"]
     if any(w.query for w in routine.work):
         lines.append("call();  // all lengths are -1: the routine returns its best lengths")
     allocated = " && ".join(f"{w.name}.allocate()" for w in routine.work)
@@ -125,7 +127,7 @@ def _body(routine: table.Routine, call: str) -> list[str]:
     lines += [
         f"store(A[{w.index}].host.data, {w.name}.first());" for w in routine.work if w.is_memory
     ]
-    return [*lines, "return true;"]
+    return [*lines, *results, "return true;"]
 
 
 def _thunk(routine: table.Routine) -> list[str]:

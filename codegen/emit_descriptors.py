@@ -118,6 +118,8 @@ def _values(argument: Argument, precision: str) -> str:
         return argument.values_of(precision)
     if argument.kind == "index_vector" and argument.use != "out":
         return argument.indices
+    if argument.finite:
+        return "finite"
     return ""
 
 

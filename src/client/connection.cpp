@@ -11,7 +11,6 @@
 namespace ob::client {
 namespace {
 
-using std::chrono::milliseconds;
 using transport::Clock;
 
 // The limit of answers to receives that nobody waits for yet. A daemon grants a connection fewer.
@@ -20,41 +19,54 @@ constexpr std::size_t kMaxReceived = 1 << 14;
 }  // namespace
 
 Connection::Connection(std::unique_ptr<transport::Stream> stream, std::string address,
-                       const Timeouts& timeouts)
+                       const ConnectionConfig& config)
     : stream_(std::make_unique<transport::StripedStream>(std::move(stream))),
       address_(std::move(address)),
-      timeouts_(timeouts),
       receiver_(*stream_),
-      sender_(*stream_, *this) {}
+      sender_(*stream_, *this),
+      watch_(config.timeouts, config.host) {}
 
 Connection::~Connection() = default;
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& address,
                                                      const ConnectionConfig& config) {
-  const Timeouts& timeouts = config.timeouts;
-  const auto deadline = Clock::now() + milliseconds(timeouts.connect_ms);
+  const auto deadline =
+      Clock::now() + DaemonWatch::connect_time(config.timeouts, config.host.get());
+  auto connection = open_until(address, config, deadline);
+  const bool silent = !connection.ok() && Clock::now() >= deadline;
+  if (silent && config.host != nullptr) config.host->report(Clock::now());
+  return connection;
+}
+
+Result<std::unique_ptr<Connection>> Connection::open_until(const std::string& address,
+                                                           const ConnectionConfig& config,
+                                                           transport::Deadline deadline) {
   OB_ASSIGN_OR_RETURN(auto stream, transport::connect(address, deadline, config.security.get()));
-  std::unique_ptr<Connection> connection(new Connection(std::move(stream), address, timeouts));
+  std::unique_ptr<Connection> connection(new Connection(std::move(stream), address, config));
   const bool striped = config.streams > 1 && connection->stream_->can_be_striped();
   const unsigned most = transport::StripedStream::kMaxStreams;
   const auto extra = static_cast<std::uint8_t>(striped ? std::min(config.streams, most) - 1 : 0);
-  Status status = connection->shake_hands(extra, config.device);
+  const NewStream fresh = connection->new_stream(deadline);
+  Status status = connection->shake_hands(fresh, extra, config.device);
   const bool understood = status.code() != Code::protocol_error;  // older daemons do not
   if (!status.ok() && (!striped || understood)) return status;
-  if (status.ok() && striped) status = add_streams(connection->new_stream(), extra);
+  if (status.ok() && striped) status = add_streams(fresh, extra);
+  if (status.ok()) status = connection->queue_ping();  // its pong tells the promise of the daemon
   if (status.ok()) return connection;
   connection.reset();
   ConnectionConfig single = config;
   single.streams = 1;
-  return open(address, single);
+  return open_until(address, single, deadline);
 }
 
-NewStream Connection::new_stream() {
-  return {*stream_, sender_, receiver_, Clock::now() + milliseconds(timeouts_.connect_ms)};
+NewStream Connection::new_stream(transport::Deadline deadline) {
+  return {*stream_, sender_, receiver_, deadline};
 }
 
-Status Connection::shake_hands(std::uint8_t extra_streams, std::uint32_t device) {
-  OB_ASSIGN_OR_RETURN(welcome_, client::shake_hands(new_stream(), extra_streams, device));
+Status Connection::shake_hands(const NewStream& with, std::uint8_t extra_streams,
+                               std::uint32_t device) {
+  OB_ASSIGN_OR_RETURN(welcome_, client::shake_hands(with, extra_streams, device));
+  watch_.heard();
   other_byte_order_ = welcome_.big_endian != wire::kBigEndian;
   return {};
 }
@@ -127,23 +139,23 @@ Status Connection::check_words(const Region& region) const {
                 "the region's word_bytes is 0 (" + address_ + " has the other byte order)");
 }
 
-// Waits for the stream. Sends a ping to a silent daemon, and closes the connection if the daemon
-// stays silent. The time of silence starts at the ping: before it, the daemon may owe nothing.
+// Waits for the stream, and asks a silent daemon for a sign of life. The caller has just looked for
+// bytes, so that those which arrived while this thread waited for a core count first.
 Status Connection::wait_for_bytes(bool want_send) {
-  const auto wake = Clock::now() + milliseconds(timeouts_.ping_after_ms);
-  Status status = stream_->wait(true, want_send, wake);
-  if (status.ok() && want_send) asked_.reset();  // a peer that takes bytes is alive
-  if (status.code() != Code::deadline_exceeded) return status;
-  const auto now = Clock::now();
-  if (!asked_) asked_ = now;
-  if (now - *asked_ >= milliseconds(timeouts_.dead_after_ms - timeouts_.ping_after_ms)) {
+  const auto begin = Clock::now();
+  if (watch_.is_dead(begin)) {
     stream_->shut_down();  // late payloads must not reach the caller's memory
-    return Status(Code::deadline_exceeded, address_ + " has been silent for " +
-                                               std::to_string(timeouts_.dead_after_ms) +
-                                               " ms (stopped, overloaded or cut off)");
+    return watch_.give_up(address_);
   }
-  if (want_send) return {};  // the unsent bytes already prompt the daemon
-  return send_ping();
+  const auto planned_end = watch_.next_look(begin);
+  Status status = stream_->wait(true, want_send, planned_end);
+  if (status.ok() && !want_send) return status;
+  const bool ask = watch_.should_ask(begin, planned_end, Clock::now());
+  if (status.ok()) watch_.bytes_accepted();
+  if (status.code() != Code::deadline_exceeded) return status;
+  if (!ask || want_send) return {};  // unsent bytes prompt the daemon, too
+  OB_RETURN_IF_ERROR(queue_ping());
+  return flush();
 }
 
 Status Connection::wait_to_send() {
@@ -153,7 +165,6 @@ Status Connection::wait_to_send() {
 
 template <class Predicate>
 Status Connection::receive_until(Predicate arrived) {
-  asked_.reset();
   while (!arrived()) {
     OB_ASSIGN_OR_RETURN(const bool any, receive());
     if (!any && !arrived()) OB_RETURN_IF_ERROR(wait_for_bytes(false));
@@ -174,7 +185,7 @@ Result<bool> Connection::receive() {
     any = true;
     OB_RETURN_IF_ERROR(handle(*message));
   }
-  if (any) asked_.reset();
+  if (any) watch_.heard();
   return any;
 }
 
@@ -204,7 +215,8 @@ Status Connection::handle(const session::Message& message) {
     case wire::Opcode::mailbox: return take_reply(message, mailbox_);
     case wire::Opcode::peer: return take_reply(message, peer_);
     case wire::Opcode::received: return handle_received(message);
-    case wire::Opcode::pong:  // number 0 is unasked: the daemon delays a payload
+    case wire::Opcode::pong:  // number 0 is unasked
+      watch_.promised(header.queue.value);
       pong_sequence_ = std::max(pong_sequence_, header.sequence);
       return {};
     case wire::Opcode::failed: {
@@ -264,17 +276,17 @@ Result<wire::Outcome> Connection::wait_received(std::uint64_t sequence,
   return std::move(answer.mapped());
 }
 
-Status Connection::send_ping() {
+Status Connection::queue_ping() {
   wire::Header header;
   header.opcode = wire::Opcode::ping;
   header.sequence = ++ping_sequence_;
-  OB_RETURN_IF_ERROR(sender_.send(header, {}));
-  return sender_.flush();
+  return sender_.send(header, {});
 }
 
 Result<std::uint64_t> Connection::ping() {
   const auto start = Clock::now();
-  OB_RETURN_IF_ERROR(send_ping());
+  OB_RETURN_IF_ERROR(queue_ping());
+  OB_RETURN_IF_ERROR(flush());
   const std::uint64_t asked = ping_sequence_;
   OB_RETURN_IF_ERROR(receive_until([&] { return pong_sequence_ >= asked; }));
   return static_cast<std::uint64_t>(

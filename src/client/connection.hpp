@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
 
 #include "base/digest.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
+#include "client/daemon_watch.hpp"
 #include "client/expected_data.hpp"
 #include "client/handshake.hpp"
 #include "session/message_receiver.hpp"
@@ -22,13 +22,6 @@
 
 namespace ob::client {
 
-/// The times that a client waits for a daemon that does not answer.
-struct Timeouts {
-  int connect_ms = 2000;     ///< for connecting, and for the handshake
-  int ping_after_ms = 1000;  ///< silence after which a waiting client sends a ping
-  int dead_after_ms = 4500;  ///< silence after which the daemon counts as dead
-};
-
 /// The settings of a connection.
 struct ConnectionConfig {
   Timeouts timeouts;
@@ -37,6 +30,7 @@ struct ConnectionConfig {
   unsigned streams = 1;
   std::shared_ptr<const transport::Security> security;  ///< nullptr: no key, no TLS
   std::uint32_t device = UINT32_MAX;                    ///< index in the daemon; or any
+  std::shared_ptr<HostSilence> host;  ///< shared by the connections to one host; or nullptr
 };
 
 /// Threads: one at a time. After an error of code connection_lost, protocol_error or
@@ -74,13 +68,17 @@ class Connection final : private session::SendWaiter {
 
   Status flush() { return sender_.flush(); }
 
+  /// True if the daemon fell silent before the connection broke.
+  bool is_unresponsive() const noexcept { return watch_.is_unresponsive(); }
+
   /// Flushes and waits for the reply of opcode `reply` to command `sequence`.
   /// Errors: those of the stream; deadline_exceeded if the daemon fell silent.
   Result<wire::Outcome> wait_done(std::uint64_t sequence);
   Result<wire::Location> wait_location(std::uint64_t sequence);
   Result<wire::Mailbox> wait_mailbox(std::uint64_t sequence);
   Result<wire::Outcome> wait_peer(std::uint64_t sequence);
-  /// Waits for the answer to a receive. `give_up` is called about every second; true ends the wait.
+  /// Waits for the answer to a receive. `give_up` is called several times a second; true ends the
+  /// wait.
   /// Errors: unavailable if `give_up` ended the wait
   Result<wire::Outcome> wait_received(std::uint64_t sequence, const std::function<bool()>& give_up);
   /// Returns the round trip of a ping [ns].
@@ -95,9 +93,12 @@ class Connection final : private session::SendWaiter {
   };
 
   Connection(std::unique_ptr<transport::Stream> stream, std::string address,
-             const Timeouts& timeouts);
-  NewStream new_stream();
-  Status shake_hands(std::uint8_t extra_streams, std::uint32_t device);
+             const ConnectionConfig& config);
+  static Result<std::unique_ptr<Connection>> open_until(const std::string& address,
+                                                        const ConnectionConfig& config,
+                                                        transport::Deadline deadline);
+  NewStream new_stream(transport::Deadline deadline);
+  Status shake_hands(const NewStream& with, std::uint8_t extra_streams, std::uint32_t device);
   Status wait_to_send() override;
   Status wait_for_bytes(bool want_send);
   /// Handles all messages that have arrived; returns true if there was any.
@@ -115,11 +116,10 @@ class Connection final : private session::SendWaiter {
   template <class Predicate>
   Status receive_until(Predicate arrived);
   void note_credits(QueueId queue, std::uint32_t credits);
-  Status send_ping();
+  Status queue_ping();
 
   const std::unique_ptr<transport::StripedStream> stream_;
   std::string address_;
-  Timeouts timeouts_;
   session::MessageReceiver receiver_;
   session::MessageSender sender_;
   wire::Welcome welcome_;
@@ -135,8 +135,7 @@ class Connection final : private session::SendWaiter {
   // pings have their own numbers: they may be sent between two commands
   std::uint64_t ping_sequence_ = 0;
   std::uint64_t pong_sequence_ = 0;
-  // the time of the first ping that is still unanswered
-  std::optional<transport::Clock::time_point> asked_;
+  DaemonWatch watch_;
 };
 
 }  // namespace ob::client

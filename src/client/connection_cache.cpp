@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "client/inherited_connections.hpp"
 #include "client/link_probe.hpp"
@@ -41,6 +42,12 @@ AcquiredDevice::~AcquiredDevice() {
 ConnectionCache::ConnectionCache(Config config)
     : config_(std::move(config)), servers_(config_.servers.size()) {
   idle_.reserve(config_.max_connections);  // give_back() must not fail
+  std::map<std::string, std::shared_ptr<HostSilence>> hosts;
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    std::shared_ptr<HostSilence>& host = hosts[host_of(config_.servers[i])];
+    if (host == nullptr) host = std::make_shared<HostSilence>();
+    servers_[i].host = host;
+  }
 }
 
 ConnectionCache::~ConnectionCache() {
@@ -193,10 +200,11 @@ std::vector<AcquiredDevice> ConnectionCache::acquire_others(const AcquiredDevice
 }
 
 // The key is loaded when it is first needed. Without a usable key there is no connection.
-Result<ConnectionConfig> ConnectionCache::connection_to(const std::string& server,
-                                                        std::uint32_t device) {
+Result<ConnectionConfig> ConnectionCache::connection_to(std::size_t index, std::uint32_t device) {
+  const std::string& server = config_.servers[index];
   ConnectionConfig config = config_.connection;
   config.device = device;
+  config.host = servers_[index].host;
   if (config_.key_folder.empty() || server.starts_with("unix:")) return config;
   std::call_once(key_loaded_, [&] {
     key_ = transport::load_key(config_.key_folder, transport::Side::client, config_.plain);
@@ -206,8 +214,7 @@ Result<ConnectionConfig> ConnectionCache::connection_to(const std::string& serve
 }
 
 Result<AcquiredDevice> ConnectionCache::connect(std::size_t server, std::uint32_t device_index) {
-  OB_ASSIGN_OR_RETURN(const ConnectionConfig config,
-                      connection_to(config_.servers[server], device_index));
+  OB_ASSIGN_OR_RETURN(const ConnectionConfig config, connection_to(server, device_index));
   OB_ASSIGN_OR_RETURN(auto device, RemoteDevice::open(config_.servers[server], config));
   AcquiredDevice acquired;  // cache_ stays unset until it is complete: a failure destroys it
   acquired.server_ = server;
@@ -265,7 +272,7 @@ void ConnectionCache::drop_idle(std::size_t server) noexcept {
 
 void ConnectionCache::report_failure(AcquiredDevice& broken) noexcept {
   broken.is_reported_ = true;
-  if (broken.counts_against_server_) set_aside(broken.server_);
+  if (broken.counts_against_server()) set_aside(broken.server_);
   drop_idle(broken.server_);
 }
 

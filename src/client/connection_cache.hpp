@@ -38,11 +38,11 @@ class AcquiredDevice {
   std::size_t server() const noexcept { return server_; }
   /// The index of the device in its server.
   std::uint32_t device_index() const noexcept { return device_->connection().welcome().device; }
-  /// True if a failure counts against the server, because the connection is new or
-  /// count_against_server() was called. Else it counts only against a connection that may have
-  /// broken while it was idle.
-  bool counts_against_server() const noexcept { return counts_against_server_; }
-  void count_against_server() noexcept { counts_against_server_ = true; }
+  /// True if a failure counts against the server, because the connection is new or the server fell
+  /// silent. Else it counts only against a connection that may have broken while it was idle.
+  bool counts_against_server() const noexcept {
+    return counts_against_server_ || device_->connection().is_unresponsive();
+  }
   /// The number of the connection, never used again; plans of another connection are unknown here.
   std::uint64_t connection_id() const noexcept { return connection_id_; }
   /// Empty on a new connection. Later users of the connection find the object that is stored here.
@@ -102,6 +102,8 @@ class ConnectionCache {
   std::optional<std::size_t> preferred() const noexcept;
   /// True if acquire() would probably succeed without waiting for a dead server.
   bool usable() const noexcept { return preferred().has_value(); }
+  /// True if the server has failed a moment ago.
+  bool is_set_aside(std::size_t server) const noexcept;
   const std::vector<std::string>& servers() const noexcept { return config_.servers; }
   /// Returns the measurement of the first connection to a server; zeros before it.
   Link link(std::size_t server) const;
@@ -119,6 +121,7 @@ class ConnectionCache {
     bool measuring = false;     ///< one thread measures: several would disturb each other
     Link link;
     DeviceInfo info;
+    std::shared_ptr<HostSilence> host;
   };
 
   void give_back(AcquiredDevice& acquired) noexcept;
@@ -128,8 +131,7 @@ class ConnectionCache {
   Status probe(AcquiredDevice& acquired);
   Result<AcquiredDevice> idle_or_new(std::size_t server, std::uint32_t device, bool& full);
   Result<AcquiredDevice> connect(std::size_t server, std::uint32_t device_index);
-  Result<ConnectionConfig> connection_to(const std::string& server, std::uint32_t device);
-  bool is_set_aside(std::size_t server) const noexcept;
+  Result<ConnectionConfig> connection_to(std::size_t server, std::uint32_t device);
   std::uint32_t devices_of(std::size_t server) const noexcept;
   void set_aside(std::size_t server) noexcept;
 

@@ -3,16 +3,20 @@
 #include <errno.h>  // program_invocation_short_name
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "client/join_streams.hpp"
+#include "client/silence_watch.hpp"
 #include "client/unexpected.hpp"
 #include "wire/byte_swap.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::client {
 namespace {
+
+using transport::Clock;
 
 std::string program_and_pid() {
   return std::string(program_invocation_short_name) + " pid " + std::to_string(::getpid());
@@ -23,11 +27,22 @@ Status refusal(const session::Message& message) {
   return Status(refused.code == Code::ok ? Code::denied : refused.code, refused.message);
 }
 
+// A thread that wakes late gets more time than the deadline, and looks once more.
 Result<session::Message> next_message(const NewStream& with) {
+  SilenceWatch silence;
+  const auto limit = with.deadline - Clock::now();
   for (;;) {
     OB_ASSIGN_OR_RETURN(const auto message, with.receiver.poll());
     if (message) return *message;
-    OB_RETURN_IF_ERROR(with.stream.wait(true, false, with.deadline));
+    if (silence.is_longer_than(limit)) {
+      return Status(Code::deadline_exceeded, with.stream.peer() + " let the deadline pass");
+    }
+    const auto begin = Clock::now();
+    const auto planned_end =
+        begin + std::min<Clock::duration>(silence.left(limit), SilenceWatch::kLongestWait);
+    const Status status = with.stream.wait(true, false, planned_end);
+    silence.waited(begin, planned_end, Clock::now());
+    if (status.code() != Code::deadline_exceeded) OB_RETURN_IF_ERROR(status);
   }
 }
 

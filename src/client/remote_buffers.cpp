@@ -17,6 +17,10 @@ constexpr std::uint64_t kCacheShare = 4;
 // Buffers above this part of the device's memory get their exact size, not a size class.
 constexpr std::uint64_t kLargeShare = 16;
 
+// A call of 22 x 22 (4 KiB) with mapped buffers takes 6.9 us, with messages 8.4 us. More small
+// buffers than calls need at a time share segments that the daemon does not export.
+constexpr std::size_t kMostMappedSmall = 32;
+
 }  // namespace
 
 RemoteBuffers::RemoteBuffers(DaemonLink& link, RemoteQueues& queues, bool mapped)
@@ -57,16 +61,22 @@ Result<BufferId> RemoteBuffers::allocate_new(std::uint64_t class_bytes, std::uin
   Buffer buffer;
   buffer.size_bytes = class_bytes;
   buffer.asked_bytes = asked_bytes;
-  if (mapped_) {
+  buffer.small = class_bytes <= wire::kSmallBufferBytes;
+  const bool mapped = shall_map(buffer);
+  if (mapped) {
     if (const Status status = link_.note(map(id, buffer)); !status.ok()) {
       if (!link_.broken()) (void)link_.command(Opcode::free, {}, wire::Free{id});
       return status;
     }
   }
-  buffer.confirmed = mapped_;
+  buffer.confirmed = mapped;
   if (!buffer.confirmed) unconfirmed_.push_back(id);
   buffers_[id] = std::move(buffer);
   return id;
+}
+
+bool RemoteBuffers::shall_map(const Buffer& buffer) const noexcept {
+  return mapped_ && (!buffer.small || mapped_small_ < kMostMappedSmall);
 }
 
 // Asks for the place of the buffer, and maps the segment that the daemon sends.
@@ -74,6 +84,7 @@ Status RemoteBuffers::map(BufferId id, Buffer& buffer) {
   OB_ASSIGN_OR_RETURN(const std::uint64_t asked,
                       link_.command(Opcode::locate, {}, wire::Locate{id}));
   OB_ASSIGN_OR_RETURN(const wire::Location where, link_.connection().wait_location(asked));
+  if (where.code == Code::unsupported && buffer.small) return {};  // messages carry its data
   if (where.code != Code::ok) {
     return Status(where.code, "daemon cannot place " + std::to_string(buffer.size_bytes) +
                                   " bytes on its device of " + std::to_string(device_bytes_) +
@@ -81,6 +92,7 @@ Status RemoteBuffers::map(BufferId id, Buffer& buffer) {
   }
   OB_ASSIGN_OR_RETURN(buffer.segment, MappedSegment::receive(link_.connection().stream(), where,
                                                              buffer.size_bytes));
+  if (buffer.small) ++mapped_small_;
   return {};
 }
 
@@ -99,7 +111,10 @@ Status RemoteBuffers::free(BufferId id) {
 }
 
 Status RemoteBuffers::release(BufferId id) {
-  if (buffers_.erase(id) == 0) return Status(Code::invalid_argument, "unknown buffer");
+  const auto at = buffers_.find(id);
+  if (at == buffers_.end()) return Status(Code::invalid_argument, "unknown buffer");
+  if (at->second.small && at->second.segment.buffer() != nullptr) --mapped_small_;
+  buffers_.erase(at);
   OB_RETURN_IF_ERROR(link_.usable());
   return link_.command(Opcode::free, {}, wire::Free{id}).status();
 }

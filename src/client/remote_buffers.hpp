@@ -17,7 +17,8 @@ namespace ob::client {
 /// Threads: one at a time.
 class RemoteBuffers final : private QueuePassListener {
  public:
-  /// @param mapped true: buffers are mapped into this process; false: messages carry their data
+  /// @param mapped true: buffers are mapped into this process, small ones up to a number; false:
+  /// messages carry their data
   RemoteBuffers(DaemonLink& link, RemoteQueues& queues, bool mapped);
 
   Result<BufferId> allocate(std::uint64_t size_bytes);
@@ -61,6 +62,7 @@ class RemoteBuffers final : private QueuePassListener {
     MappedSegment segment;          // used with shared memory
     std::vector<Use> uses;          // the last use of each queue; may have ended
     std::size_t pending_reads = 0;
+    bool small = false;      // may share its segment
     bool confirmed = false;  // known to exist on the daemon
     bool freed = false;      // lies in the cache
   };
@@ -73,6 +75,7 @@ class RemoteBuffers final : private QueuePassListener {
 
   Status on_passed(const QueuePass& pass) override;
   Result<BufferId> allocate_new(std::uint64_t class_bytes, std::uint64_t asked_bytes);
+  bool shall_map(const Buffer& buffer) const noexcept;
   Status map(BufferId id, Buffer& buffer);
   Status release(BufferId buffer);
   Result<Buffer*> find(BufferId buffer, const Region& region);
@@ -89,6 +92,7 @@ class RemoteBuffers final : private QueuePassListener {
   const bool mapped_;
   const std::uint64_t device_bytes_;
   std::unordered_map<BufferId, Buffer> buffers_;
+  std::size_t mapped_small_ = 0;
   std::vector<PendingCopy> pending_copies_;
   std::vector<BufferId> unconfirmed_;
   BufferCache cache_;

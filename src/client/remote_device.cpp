@@ -57,7 +57,7 @@ Status RemoteDevice::set_accuracy(QueueId queue, Accuracy accuracy) {
   return queues_.set_accuracy(queue, accuracy);
 }
 
-Result<BufferId> RemoteDevice::allocate(std::uint64_t size_bytes) {
+Result<BufferId> RemoteDevice::allocate(std::uint64_t size_bytes, const Account&) {
   return buffers_.allocate(size_bytes);
 }
 
@@ -130,7 +130,9 @@ Status RemoteDevice::call(QueueId queue, const Descriptor& routine, const Argume
       .status();
 }
 
-Result<PlanId> RemoteDevice::make_plan(const FftPlan& plan) { return plans_.make(plan); }
+Result<PlanId> RemoteDevice::make_plan(const FftPlan& plan, const Account& /*account*/) {
+  return plans_.make(plan);
+}
 
 Status RemoteDevice::destroy_plan(PlanId plan) { return plans_.destroy(plan); }
 

@@ -38,7 +38,7 @@ class RemoteDevice final : public Device {
   Result<QueueId> create_queue(const Account& account = {}) override;
   Status destroy_queue(QueueId queue) override;
   Status set_accuracy(QueueId queue, Accuracy accuracy) override;
-  Result<BufferId> allocate(std::uint64_t size_bytes) override;
+  Result<BufferId> allocate(std::uint64_t size_bytes, const Account& owner = {}) override;
   Status free(BufferId buffer) override;
   std::byte* host_view(BufferId buffer) noexcept override;
   Result<SegmentView> segment(BufferId buffer) override;
@@ -51,7 +51,7 @@ class RemoteDevice final : public Device {
   Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
                 std::span<Digest> digests) override;
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
-  Result<PlanId> make_plan(const FftPlan& plan) override;
+  Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) override;
   Status destroy_plan(PlanId plan) override;
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
   Result<EventId> create_event() override;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/compute_time.hpp"
+#include "device/contained.hpp"
 #include "device/device_memory.hpp"
 #include "device/gemm_rate.hpp"
 #include "device/host_call.hpp"
@@ -27,7 +28,9 @@ class AcceleratorDevice : public QueuedDevice {
 
   /// Waits for submitted commands if the buffers that they still use, though freed, leave too
   /// little memory.
-  Result<BufferId> allocate(std::uint64_t size_bytes) final { return memory_.allocate(size_bytes); }
+  Result<BufferId> allocate(std::uint64_t size_bytes, const Account& /*owner*/ = {}) final {
+    return memory_.allocate(size_bytes);
+  }
   bool await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) final {
     return memory_.await_room(size_bytes, longest);
   }
@@ -38,7 +41,7 @@ class AcceleratorDevice : public QueuedDevice {
   }
 
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) final;
-  Result<PlanId> make_plan(const FftPlan& plan) final;
+  Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) final;
   Status destroy_plan(PlanId plan) final;
   std::uint64_t plan_host_bytes(const FftPlan& plan) const final {
     return planner_.check(plan).ok() ? transform_host_bytes(plan) : 0;
@@ -65,8 +68,8 @@ class AcceleratorDevice : public QueuedDevice {
 
   /// Prepares a thread that makes or destroys plans for the device's libraries.
   virtual Status enter() const { return {}; }
-  /// Checks a call before it waits for its turn.
-  virtual Status inspect(Queue& /*queue*/, const HostCall& /*call*/) { return {}; }
+  /// Checks a call before it waits for its turn. It may replace operands by private copies.
+  virtual Status inspect(Queue& /*queue*/, HostCall& /*call*/) { return {}; }
   /// Submits a call as part of its queue's work.
   virtual Status run(Queue& queue, const HostCall& call) = 0;
   /// Makes the plan of a transform.
@@ -139,7 +142,7 @@ Status AcceleratorDevice<Queue, Transform>::call(QueueId queue_id, const Descrip
   }
   queue->submit_work(false,
                      [this, what = computation_of(routine, call.flops(), queue->account()),
-                      call = std::move(call)](Queue& on, QueueReport& report) -> Status {
+                      call = std::move(call)](Queue& on, QueueReport& report) mutable -> Status {
                        OB_RETURN_IF_ERROR(inspect(on, call));
                        return on.compute(time_, what, report, [&] { return run(on, call); });
                      });
@@ -147,23 +150,23 @@ Status AcceleratorDevice<Queue, Transform>::call(QueueId queue_id, const Descrip
 }
 
 template <class Queue, class Transform>
-Result<PlanId> AcceleratorDevice<Queue, Transform>::make_plan(const FftPlan& plan) {
+Result<PlanId> AcceleratorDevice<Queue, Transform>::make_plan(const FftPlan& plan,
+                                                              const Account& account) {
   OB_RETURN_IF_ERROR(planner_.check(plan));
-  OB_RETURN_IF_ERROR(planner_.admit());
+  OB_RETURN_IF_ERROR(planner_.admit(account));
   auto made = std::make_shared<Plan>();
   made->shape = plan;
-  planner_.submit(false, made, [this](Plan& waiting) { build(waiting); });
+  planner_.submit(account, false, made, [this](Plan& waiting) { build(waiting); });
   return plans_.add(std::move(made));
 }
 
 template <class Queue, class Transform>
 void AcceleratorDevice<Queue, Transform>::build(Plan& plan) const {
-  plan.status = enter();
-  if (plan.status.ok()) {
-    auto made = make_transform(plan.shape);
-    plan.status = made.status();
-    if (made.ok()) plan.transform = std::move(*made);
-  }
+  plan.status = contained([&]() -> Status {
+    OB_RETURN_IF_ERROR(enter());
+    OB_ASSIGN_OR_RETURN(plan.transform, make_transform(plan.shape));
+    return {};
+  });
   plan.made.set();
 }
 

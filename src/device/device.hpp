@@ -82,14 +82,21 @@ class Device {
   /// Destroys a queue after its commands have run.
   virtual Status destroy_queue(QueueId queue) = 0;
 
+  /// Notes that the client of a queue has gone. Its commands need not run; a device that can stop a
+  /// computation stops the queue's. Events are recorded all the same.
+  virtual Status abandon(QueueId /*queue*/) { return {}; }
+
   /// Sets the accuracy of calls and executions that are submitted from now on; a new queue computes
   /// as in `standard`. A mode that makes no difference on this device does what `standard` says.
   virtual Status set_accuracy(QueueId /*queue*/, Accuracy /*accuracy*/) { return {}; }
 
-  /// Allocates uninitialised memory, aligned to at least 64 bytes.   Errors: out_of_memory
-  virtual Result<BufferId> allocate(std::uint64_t size_bytes) = 0;
+  /// Allocates uninitialised memory, aligned to at least 64 bytes. May wait a few seconds for
+  /// commands that still use freed buffers.   Errors: out_of_memory
+  /// @param owner the client whose memory it is. Buffers of two sessions never lie in one memory
+  /// file; what a user may hold is limited. Account{}: the process itself
+  virtual Result<BufferId> allocate(std::uint64_t size_bytes, const Account& owner = {}) = 0;
   /// Waits until allocate() need not wait for commands that still use freed buffers, but no longer
-  /// than `longest`. Returns false if they still do then.
+  /// than `longest`. Returns false if they still do then; a device that never waits returns true.
   virtual bool await_room(std::uint64_t /*size_bytes*/, std::chrono::milliseconds /*longest*/) {
     return true;
   }
@@ -98,7 +105,8 @@ class Device {
   /// Returns the buffer's memory if this process can access it (info().host_visible), else nullptr.
   /// Access it only when no submitted command may still use it.
   virtual std::byte* host_view(BufferId buffer) noexcept = 0;
-  /// Returns the memory file of a buffer.   Errors: unsupported if buffers do not lie in files
+  /// Returns the memory file of a buffer.   Errors: unsupported if it does not lie in a file, or if
+  /// other processes must not get the file (some of those that small buffers share)
   virtual Result<SegmentView> segment(BufferId buffer) = 0;
 
   /// Allocates host memory that write() and read() copy at full speed, for elements on their way
@@ -116,8 +124,7 @@ class Device {
   virtual Status read(QueueId queue, BufferId buffer, const Region& region,
                       const Layout& destination) = 0;
   /// Copies between buffers of this device. Errors: as write(); invalid_argument if the packed
-  /// bytes differ
-  /// @pre the regions do not overlap
+  /// bytes differ, or if the regions overlap (overlap() in base/overlap.hpp)
   virtual Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
                       const Region& to) = 0;
 
@@ -140,7 +147,8 @@ class Device {
 
   /// Makes a plan before the data arrive; may take long. Executions of the plan, on any queue, wait
   /// for it.
-  virtual Result<PlanId> make_plan(const FftPlan& plan) = 0;
+  /// @param account the client whose turn it is; the plans of all clients are made in fair turns
+  virtual Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) = 0;
   virtual Status destroy_plan(PlanId plan) = 0;
   /// Returns an upper estimate of the host memory that such a plan takes beside device memory
   /// [bytes]; 0 if it cannot be made.

@@ -110,7 +110,9 @@ Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_by
 
 Status DeviceMemory::reserve(std::uint64_t counted_bytes, bool may_wait) {
   std::unique_lock lock(mutex_);
-  if (may_wait) released_.wait(lock, [&] { return !must_wait(counted_bytes); });
+  if (may_wait) {
+    (void)released_.wait_for(lock, kLongestReleaseWait, [&] { return !must_wait(counted_bytes); });
+  }
   if (counted_bytes > capacity_bytes_ - used_bytes_) {
     return {Code::out_of_memory, "no room for " + std::to_string(counted_bytes) +
                                      " bytes on the device (" + std::to_string(used_bytes_) +

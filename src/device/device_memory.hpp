@@ -53,7 +53,7 @@ class DeviceMemory final : public MemoryTable {
   MemoryUse use() const;
 
   /// Allocates a buffer. Waits for submitted commands if the buffers that they still use, though
-  /// freed, leave too little memory.
+  /// freed, leave too little memory, but no longer than kLongestReleaseWait.
   /// Errors: out_of_memory; device_error
   Result<BufferId> allocate(std::uint64_t size_bytes);
   /// Does the waiting of allocate(), but no longer than `longest`. Returns false if commands still

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
-#include <unordered_map>
 
 #include "device/account.hpp"
+#include "device/fair_shares.hpp"
 
 namespace ob {
 
@@ -41,6 +41,7 @@ class FairTurns {
     friend FairTurns;
     FairTurns& turns_;
     const Account account_;
+    FairShares::Claim claim_;
     std::uint64_t waited_ns_ = 0;
     bool holds_others_up_ = false;
     std::chrono::steady_clock::time_point began_;
@@ -52,37 +53,22 @@ class FairTurns {
   bool waited_for() const noexcept { return wanted_.load(std::memory_order_relaxed) > 1; }
 
  private:
-  /// The share of a user in the device, or of a session in its user's share.
-  struct Share {
-    std::chrono::nanoseconds served{0};  // virtual time, comparable among the busy ones
-    unsigned interested = 0;             // turns held or waited for
-    void enter(std::chrono::nanoseconds level);
-    void leave(std::chrono::nanoseconds took);
-  };
-  struct User : Share {
-    std::chrono::nanoseconds level{0};  // served time of the session whose turn began last
-    std::unordered_map<SessionId, Share> sessions;
-  };
   struct Waiter {
     Account account;
-    User* user;
-    Share* session;
+    FairShares::Claim claim;
     bool called = false;
     bool holds_others_up = false;
     std::condition_variable changed;
   };
 
   void acquire(Turn& turn);
-  void release(const Account& account, std::chrono::nanoseconds took);
-  void begin(User& user, const Share& session);
+  void release(const FairShares::Claim& claim, std::chrono::nanoseconds took);
   void call_next();
-  void forget_idle(User& user);
 
   std::atomic<int> wanted_{0};
   std::mutex mutex_;  // guards all below
   bool taken_ = false;
-  std::chrono::nanoseconds level_{0};  // served time of the user whose turn began last
-  std::unordered_map<UserId, User> users_;
+  FairShares shares_;
   std::list<Waiter*> waiting_;  // in order of arrival
 };
 

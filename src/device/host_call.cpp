@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/overlap.hpp"
+
 namespace ob {
 namespace {
 
@@ -75,6 +77,39 @@ Status resolve_operand(const MemoryTable& memory, const Operand& operand, int in
   argument.host.data = buffer.data + device.offset_bytes;
   call.operand_bytes += packed_bytes(region);
   call.buffers[index] = std::move(buffer.owner);
+  return {};
+}
+
+// Libraries write to operands that they leave undefined, too.
+bool changes(const Operand& operand) { return operand.written || operand.consumed; }
+
+Region placed_region(const Descriptor& routine, const Operand& operand, const Argument* arguments) {
+  const DeviceOperand& device = arguments[operand.argument].device;
+  Region region = region_of(operand, routine.kinds[operand.argument], device.ld);
+  region.offset_bytes = device.offset_bytes;
+  return region;
+}
+
+// A routine must write to no memory of another operand: it uses results of the one as indices of
+// the other. Most operands have buffers of their own, so those are compared first.
+Status check_overlaps(const Descriptor& routine, const Operands& operands,
+                      const Argument* arguments) {
+  for (int i = 1; i < operands.count; ++i) {
+    const Operand& one = operands.items[i];
+    for (int j = 0; j < i; ++j) {
+      const Operand& other = operands.items[j];
+      if (arguments[one.argument].device.buffer != arguments[other.argument].device.buffer)
+        continue;
+      if (!changes(one) && !changes(other)) continue;
+      if (!overlap(placed_region(routine, one, arguments),
+                   placed_region(routine, other, arguments))) {
+        continue;
+      }
+      return {Code::invalid_argument, place(routine, one.argument) + " overlaps argument " +
+                                          std::string(routine.argument_names[other.argument]) +
+                                          " (the routine writes to one of them); copy it first"};
+    }
+  }
   return {};
 }
 
@@ -155,29 +190,13 @@ Status resolve_call(const MemoryTable& memory, const Descriptor& routine, const 
     OB_RETURN_IF_ERROR(resolve_operand(memory, operands.items[i], i, call));
     resolved[operands.items[i].argument] = true;
   }
+  OB_RETURN_IF_ERROR(check_overlaps(routine, operands, arguments));
   // Operands that the table does not list are not referenced. They become null, because no device
   // id may reach a library as a pointer.
   for (std::size_t i = 0; i < count; ++i) {
-    if (is_memory(routine.kinds[i]) && !resolved[i]) call.arguments[i].host = {nullptr, 1};
-  }
-  return {};
-}
-
-Status check_indices(const Descriptor& routine, const Argument* arguments) {
-  const Operands operands = routine.operands(arguments);
-  for (const Operand& operand : operands.span()) {
-    if (!operand.read || routine.kinds[operand.argument] != Kind::index_vector) continue;
-    const std::string_view allowed = routine.values[operand.argument];
-    if (allowed == "any") continue;
-    const auto* indices = static_cast<const std::int64_t*>(arguments[operand.argument].host.data);
-    const auto length = static_cast<std::int64_t>(operand.rows);
-    const std::int64_t least = allowed == "signed" ? -length : 1;
-    const bool good = std::all_of(indices, indices + length, [&](std::int64_t index) {
-      return index >= least && index <= length && index != 0;
-    });
-    if (good) continue;
-    return {Code::invalid_argument,
-            std::string(routine.name) + ": a pivot index is outside 1..n (were they written?)"};
+    if (!is_memory(routine.kinds[i]) || resolved[i]) continue;
+    const std::int64_t ld = has_ld(routine.kinds[i]) ? arguments[i].device.ld : 0;
+    call.arguments[i].host = {nullptr, ld};
   }
   return {};
 }

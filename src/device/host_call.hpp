@@ -28,14 +28,9 @@ struct HostCall {
 /// Resolves the operands of a call, whose memory arguments are Argument::device, and checks all
 /// that can be checked without the elements. The arguments may come from the wire.
 /// Errors: invalid_argument if the call is illegal, or an operand is outside its buffer or not
-///         aligned
+///         aligned, or an operand that the routine changes overlaps another one
 Status resolve_call(const MemoryTable& memory, const Descriptor& routine, const Argument* arguments,
                     HostCall& call);
-
-/// Checks that the pivots that a call reads point into their matrix (index vectors, as the row's
-/// `indices` says). It reads elements in host memory, and so must run in the call's turn.
-/// Errors: invalid_argument if one does not
-Status check_indices(const Descriptor& routine, const Argument* arguments);
 
 /// Checks a plan.
 /// Errors: invalid_argument if no backend could carry it out (rank, precision, sign, zero sizes)

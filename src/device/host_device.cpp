@@ -23,12 +23,12 @@ HostDevice::HostDevice(DeviceInfo info) : info_(std::move(info)), memory_(info_.
 }
 
 MemoryUse HostDevice::memory_use() const {
-  const HostBufferPool::Use pool = memory_.pool_use();
+  const HostSegmentPool::Use pool = memory_.pool_use();
   return {memory_.used_bytes(), pool.idle_bytes, pool.asked, pool.reused};
 }
 
-Result<BufferId> HostDevice::allocate(std::uint64_t size_bytes) {
-  return memory_.allocate(size_bytes);
+Result<BufferId> HostDevice::allocate(std::uint64_t size_bytes, const Account& owner) {
+  return memory_.allocate(size_bytes, owner);
 }
 
 bool HostDevice::await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) {
@@ -47,8 +47,9 @@ Result<SegmentView> HostDevice::segment(BufferId id) {
   if (buffer == nullptr) {
     return Status(Code::invalid_argument, "buffer " + std::to_string(id.value) + " does not exist");
   }
-  buffer->mark_exported();
-  return SegmentView{buffer->fd(), 0, buffer->segment_bytes()};
+  OB_RETURN_IF_ERROR(memory_.export_segment(*buffer));
+  const HostSegment& segment = *buffer->segment();
+  return SegmentView{segment.fd(), buffer->offset_bytes(), segment.size_bytes()};
 }
 
 void HostDevice::submit_copy(HostQueue& queue, CheckedCopy copy) {

@@ -16,13 +16,14 @@ class HostDevice : public QueuedDevice {
 
   /// Waits for submitted commands if the buffers that they still use, though freed, leave too
   /// little memory.
-  Result<BufferId> allocate(std::uint64_t size_bytes) final;
+  Result<BufferId> allocate(std::uint64_t size_bytes, const Account& owner = {}) final;
   bool await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) final;
   Status free(BufferId buffer) final;
   std::byte* host_view(BufferId buffer) noexcept final;
   Result<SegmentView> segment(BufferId buffer) final;
 
   /// See HostMemory.
+  void limit_segments(std::uint64_t most) { memory_.limit_segments(most); }
   void fail_allocations(unsigned every) noexcept { memory_.fail_allocations(every); }
 
  protected:

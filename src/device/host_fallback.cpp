@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "device/host_call.hpp"
+#include "device/checked_elements.hpp"
 
 namespace ob {
 
@@ -25,7 +25,9 @@ Status run_on_host(const HostRoutines* host, std::string_view lacking, const Des
   const Status arrived = staging.finish();  // submitted copies use the memory
   OB_RETURN_IF_ERROR(status);
   OB_RETURN_IF_ERROR(arrived);
+  // The copies are private, so they are checked where they are.
   OB_RETURN_IF_ERROR(check_indices(routine, there));
+  OB_RETURN_IF_ERROR(check_finite(routine, there));
   status = host->run(routine, there);
   if (status.ok()) status = copies.take_back(staging.up);
   const Status waited = staging.finish();

@@ -6,38 +6,53 @@
 #include <string>
 #include <utility>
 
+#include "device/small_buffers.hpp"
+#include "wire/message.hpp"
+
 namespace ob {
 
 namespace {
 
 // The part of the cap that idle buffers may take.
 constexpr std::uint64_t kIdlePart = 4;
+// Each idle segment holds a descriptor and up to three mappings.
+constexpr std::uint64_t kMostIdle = 256;
+// The part of the process's segments that idle ones may take in addition.
+constexpr std::uint64_t kIdleSegmentsPart = 8;
 
 }  // namespace
 
 struct HostMemory::Account {
-  explicit Account(std::uint64_t capacity)
-      : capacity_bytes(capacity), pool({.capacity_bytes = capacity / kIdlePart}) {}
+  Account(std::uint64_t capacity, std::uint64_t most_segments)
+      : capacity_bytes(capacity),
+        pool({.capacity_bytes = capacity / kIdlePart,
+              .most_idle = std::min(kMostIdle, most_segments / kIdleSegmentsPart)}),
+        segments(std::make_shared<SegmentBudget>(most_segments)),
+        small(segments) {}
   const std::uint64_t capacity_bytes;
   std::mutex mutex;
   std::condition_variable released;
   std::uint64_t used_bytes = 0;
   std::uint64_t freed_in_use_bytes = 0;  // part of used_bytes
-  HostBufferPool pool;
+  HostSegmentPool pool;
+  const std::shared_ptr<SegmentBudget> segments;
+  SmallBuffers small;
 
+  Result<HostBuffer> place(std::uint64_t size_bytes, const ob::Account& owner,
+                           std::shared_ptr<HostSegment> idle);
   Status reserve(std::uint64_t count_bytes);
   /// True if commands will release the memory that is missing.   @pre mutex is held
   bool must_wait(std::uint64_t count_bytes) const noexcept {
     return count_bytes > capacity_bytes - used_bytes &&
            count_bytes <= capacity_bytes - (used_bytes - freed_in_use_bytes);
   }
-  void release(std::uint64_t count_bytes, std::shared_ptr<HostBuffer> freed);
+  void release(std::uint64_t count_bytes, std::unique_ptr<HostBuffer> freed);
 };
 
 Status HostMemory::Account::reserve(std::uint64_t count_bytes) {
-  HostBufferPool::Buffers gone;  // destroyed after the lock is released
+  HostSegmentPool::Segments gone;  // destroyed after the lock is released
   std::unique_lock lock(mutex);
-  released.wait(lock, [&] { return !must_wait(count_bytes); });
+  (void)released.wait_for(lock, kLongestReleaseWait, [&] { return !must_wait(count_bytes); });
   if (count_bytes > capacity_bytes - used_bytes) {
     return {Code::out_of_memory, "no room for " + std::to_string(count_bytes) +
                                      " bytes on the device (" +
@@ -50,14 +65,28 @@ Status HostMemory::Account::reserve(std::uint64_t count_bytes) {
   return {};
 }
 
+// Finds memory for a buffer whose bytes are reserved.
+Result<HostBuffer> HostMemory::Account::place(std::uint64_t size_bytes, const ob::Account& owner,
+                                              std::shared_ptr<HostSegment> idle) {
+  if (size_bytes <= wire::kSmallBufferBytes) return small.make(owner, size_bytes);
+  if (idle != nullptr) {
+    OB_RETURN_IF_ERROR(segments->count(owner, *idle));
+  } else {
+    OB_ASSIGN_OR_RETURN(idle, segments->create(owner, size_bytes));
+  }
+  return HostBuffer(std::move(idle), 0, size_bytes);
+}
+
 // There is no buffer if its creation failed.
-void HostMemory::Account::release(std::uint64_t count_bytes, std::shared_ptr<HostBuffer> freed) {
-  HostBufferPool::Buffers gone;
+void HostMemory::Account::release(std::uint64_t count_bytes, std::unique_ptr<HostBuffer> freed) {
+  HostSegmentPool::Segments gone;
+  const bool is_small = freed && freed->size_bytes() <= wire::kSmallBufferBytes;
+  if (is_small) small.give_back(*freed);
   const std::lock_guard lock(mutex);
   used_bytes -= count_bytes;
   if (freed) {
     freed_in_use_bytes -= count_bytes;
-    gone = pool.put(std::move(freed), capacity_bytes - used_bytes);
+    if (!is_small) gone = pool.put(std::move(*freed), capacity_bytes - used_bytes);
   }
   released.notify_all();
 }
@@ -72,8 +101,8 @@ std::uint64_t counted_bytes(std::uint64_t size_bytes) noexcept {
 
 }  // namespace
 
-HostMemory::HostMemory(std::uint64_t capacity_bytes)
-    : account_(std::make_shared<Account>(capacity_bytes)) {}
+HostMemory::HostMemory(std::uint64_t capacity_bytes, std::uint64_t most_segments)
+    : account_(std::make_shared<Account>(capacity_bytes, most_segments)) {}
 
 HostMemory::~HostMemory() {
   for (const auto& buffer : buffers_.take_all()) mark_freed(*buffer);
@@ -86,28 +115,38 @@ std::uint64_t HostMemory::used_bytes() const {
   return account_->used_bytes;
 }
 
-HostBufferPool::Use HostMemory::pool_use() const { return account_->pool.use(); }
+std::uint64_t HostMemory::used_segments() const { return account_->segments->held(); }
 
-Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes) {
+void HostMemory::limit_segments(std::uint64_t most) { account_->segments->set_most(most); }
+
+Status HostMemory::export_segment(const HostBuffer& buffer) {
+  if (buffer.size_bytes() > wire::kSmallBufferBytes) {
+    buffer.segment()->mark_exported();
+    return {};
+  }
+  if (account_->small.export_segment(buffer)) return {};
+  return {Code::unsupported, "the buffer shares its memory file with many others"};
+}
+
+HostSegmentPool::Use HostMemory::pool_use() const { return account_->pool.use(); }
+
+Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes, const ob::Account& owner) {
   if (fail_every_ != 0 && ++asked_ % fail_every_ == 0) {
     return Status(Code::out_of_memory, "this allocation was made to fail (--fail-allocations)");
   }
   const std::uint64_t counted = counted_bytes(size_bytes);
-  std::shared_ptr<HostBuffer> inner = account_->pool.take(size_bytes);
+  std::shared_ptr<HostSegment> idle;
+  if (size_bytes > wire::kSmallBufferBytes) idle = account_->pool.take(size_bytes);
   if (const Status room = account_->reserve(counted); !room.ok()) return room;
-  if (inner == nullptr) {
-    auto made = HostBuffer::create(size_bytes);
-    if (!made.ok()) {
-      account_->release(counted, nullptr);
-      return made.status();
-    }
-    inner = std::move(made).value();
+  auto placed = account_->place(size_bytes, owner, std::move(idle));
+  if (!placed.ok()) {
+    account_->release(counted, nullptr);
+    return placed.status();
   }
   // Runs when the last holder releases the memory, often the command that used the buffer last.
-  HostBuffer* const buffer = inner.get();
   std::shared_ptr<HostBuffer> counted_buffer(
-      buffer, [inner = std::move(inner), account = account_, counted](HostBuffer*) mutable {
-        account->release(counted, std::move(inner));
+      new HostBuffer(std::move(placed).value()), [account = account_, counted](HostBuffer* buffer) {
+        account->release(counted, std::unique_ptr<HostBuffer>(buffer));
       });
   return buffers_.add(std::move(counted_buffer));
 }

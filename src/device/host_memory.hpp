@@ -10,10 +10,12 @@
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
+#include "device/account.hpp"
 #include "device/handle_table.hpp"
 #include "device/host_buffer.hpp"
-#include "device/host_buffer_pool.hpp"
+#include "device/host_segment_pool.hpp"
 #include "device/memory_table.hpp"
+#include "device/segment_budget.hpp"
 
 namespace ob {
 
@@ -25,7 +27,9 @@ class HostMemory final : public MemoryTable {
   /// Sizes count rounded up to a multiple of this.
   static constexpr std::uint64_t kUnitBytes = 4096;
 
-  explicit HostMemory(std::uint64_t capacity_bytes);
+  /// @param most_segments memory files in use, for all owners together
+  explicit HostMemory(std::uint64_t capacity_bytes,
+                      std::uint64_t most_segments = SegmentBudget::share_of_process(1));
   ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
@@ -35,17 +39,26 @@ class HostMemory final : public MemoryTable {
   std::uint64_t used_bytes() const;
 
   /// Returns the counts of the pool.
-  HostBufferPool::Use pool_use() const;
+  HostSegmentPool::Use pool_use() const;
 
-  /// Allocates a buffer. Waits for submitted commands if the buffers that they still use, though
-  /// freed, leave too little memory.
-  /// Errors: out_of_memory
-  Result<BufferId> allocate(std::uint64_t size_bytes);
+  /// Returns the memory files in use; idle ones in the pool do not count.
+  std::uint64_t used_segments() const;
+
+  /// Allocates a zero buffer. Small ones share memory files, but only with buffers of the same
+  /// owner. Waits for submitted commands if the buffers that they still use, though freed, leave
+  /// too little memory, but no longer than kLongestReleaseWait.
+  /// Errors: out_of_memory, also if the owner holds its share of memory files (SegmentBudget)
+  Result<BufferId> allocate(std::uint64_t size_bytes, const ob::Account& owner = {});
   /// Does the waiting of allocate(), but no longer than `longest`. Returns false if commands still
   /// use the memory then.
   bool await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest);
   /// Errors: invalid_argument if unknown
   Status free(BufferId id);
+  /// Changes the number of memory files for all owners together.   Threads: before others
+  void limit_segments(std::uint64_t most);
+  /// Notes that another process gets the buffer's memory file.
+  /// Errors: unsupported if it must not have it
+  Status export_segment(const HostBuffer& buffer);
   /// Makes every n-th allocation fail, for tests; 0: none.   Threads: before others
   void fail_allocations(unsigned every) noexcept { fail_every_ = every; }
   HeldMemory held(BufferId id) const override;

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "device/contained.hpp"
 #include "device/detail/task_ring.hpp"
 #include "device/device.hpp"
 #include "device/host_event.hpp"
@@ -27,7 +28,8 @@ struct TaskManner {
 
 /// Runs commands in order. A cheap command runs at once on the submitting thread if the queue is
 /// idle, so that small calls do not change threads. All others run on the queue's executor thread,
-/// which starts when it is first needed. After a failure, commands are skipped until synchronize().
+/// which starts when it is first needed. A command that throws fails. After a failure, commands are
+/// skipped until synchronize().
 /// Threads: one submitter at a time; commands run on one thread at a time
 class HostQueue {
  public:
@@ -41,6 +43,11 @@ class HostQueue {
   virtual ~HostQueue();
   HostQueue(const HostQueue&) = delete;
   HostQueue& operator=(const HostQueue&) = delete;
+
+  /// Notes that nobody waits for the queue's work any more. Commands that have not begun are
+  /// skipped; those of devices that can stop a computation end soon.   Threads: any
+  void abandon() noexcept { abandoned_.store(true, std::memory_order_relaxed); }
+  bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
 
   /// Returns the client that the queue works for.
   const Account& account() const noexcept { return account_; }
@@ -104,11 +111,15 @@ class HostQueue {
   void drain(std::unique_lock<std::mutex>& lock);
   void execute();  // the executor thread
 
+  // A skipped command counts as failed: an answer that is sent all the same must not say `ok`.
+  bool skips(const TaskManner& manner) const noexcept { return !manner.always && abandoned(); }
+
   template <class Work>
   void run(const TaskManner& manner, Work& work) {
     if (manner.counted) ++passed_;
     if (!manner.always && !report_.status.ok()) return;
-    Status status = work(report_);
+    Status status = skips(manner) ? Status(Code::busy, "skipped (the client has gone)")
+                                  : contained([&] { return work(report_); });
     if (!status.ok() && report_.status.ok()) {
       report_.status = std::move(status);
       report_.failed_command = passed_;
@@ -117,6 +128,7 @@ class HostQueue {
 
   const std::string name_;
   const Account account_;
+  std::atomic<bool> abandoned_{false};
   std::atomic<std::uint32_t> state_{kIdle};
   std::uint64_t passed_ = 0;  // counted commands that were run or skipped
   QueueReport report_;

@@ -1,6 +1,7 @@
 #pragma once
 // Look-up of memory by buffer id.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,10 @@
 #include "base/ids.hpp"
 
 namespace ob {
+
+/// The longest time that an allocation waits for commands that still use freed buffers. Their end
+/// is not known, and the call can run elsewhere.
+inline constexpr std::chrono::seconds kLongestReleaseWait{2};
 
 /// The memory of a buffer, alive as long as it is held. `data` may be an address that only the
 /// device can access.

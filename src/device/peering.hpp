@@ -48,7 +48,7 @@ class Peering {
   virtual Status receive(QueueId queue, PeerMessageId peer_message, BufferId buffer,
                          const Region& region, PeerId next) = 0;
   /// Waits for a message that receive() asked for.
-  /// @param give_up is called about every second; true aborts the wait with unavailable
+  /// @param give_up is called several times a second; true aborts the wait with unavailable
   /// Errors: connection_lost if the sender is gone; those of the device
   virtual Status await(PeerMessageId peer_message, const std::function<bool()>& give_up) = 0;
 

@@ -1,57 +1,83 @@
 #pragma once
 // A thread that makes the plans of a device while their data may still be travelling.
 
-#include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
 #include <utility>
 
+#include "base/contract.hpp"
 #include "base/status.hpp"
-#include "device/host_queue.hpp"
+#include "device/account.hpp"
+#include "device/fair_shares.hpp"
 #include "routines/fft.hpp"
 
 namespace ob {
 
-/// Makes plans one after the other, on a thread of its own.
+/// Makes one plan at a time, on a thread of its own. Users get equal times for their plans, and so
+/// do the sessions of one user, however many plans wait; those of one session are made in order.
 /// Threads: any
 class Planner {
  public:
   /// @param memory_bytes the memory of the device
   explicit Planner(std::uint64_t memory_bytes) : memory_bytes_(memory_bytes) {}
+  /// Makes all submitted plans.
+  ~Planner();
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
 
   /// Checks a plan.
   /// Errors: invalid_argument if no backend could carry it out; out_of_memory if its arrays are
   ///         larger than the device's memory
   Status check(const FftPlan& plan) const;
 
-  /// Reserves a place among the waiting plans.   Errors: out_of_memory if there are too many
-  Status admit();
+  /// Reserves a place among the waiting plans.   Errors: out_of_memory if there are too many, of
+  /// this user or of all
+  Status admit(const Account& account);
 
   /// Calls make(Plan&) in its turn: on the planner's thread or, if that is idle and the plan is
   /// `quick`, on this one. Skips a plan that only the planner still holds, because its owner has
-  /// destroyed it.
-  /// @pre waiting() > 0: a call of admit() was ok, one for each call of submit()
+  /// destroyed it. `make` must not throw.
+  /// @pre a call of admit() for this account was ok, one for each call of submit()
   template <class Plan, class Make>
-  void submit(bool quick, std::shared_ptr<Plan> plan, Make make) {
-    OB_EXPECT(waiting() > 0);
-    queue_.submit({.cheap = quick, .always = true},
-                  [this, plan = std::move(plan), make = std::move(make)](QueueReport&) {
-                    if (plan.use_count() > 1) make(*plan);
-                    OB_ASSERT(waiting() > 0);
-                    --waiting_;
-                    return Status();
-                  });
+  void submit(const Account& account, bool quick, std::shared_ptr<Plan> plan, Make make) {
+    submit_work(account, quick, [plan = std::move(plan), make = std::move(make)] {
+      if (plan.use_count() > 1) make(*plan);
+    });
   }
 
-  /// Returns the number of admitted plans that are not made yet.
-  unsigned waiting() const noexcept { return waiting_; }
   /// Waits until all submitted plans are made.
-  void finish() { (void)queue_.synchronize(); }
+  void finish();
 
  private:
+  using Work = std::function<void()>;
+  struct Waiting {
+    UserId user;
+    FairShares::Claim claim;
+    Work work;
+  };
+
+  void submit_work(const Account& account, bool quick, Work work);
+  void make(std::unique_lock<std::mutex>& lock, Waiting next);
+  void make_next(std::unique_lock<std::mutex>& lock);
+  void start(std::unique_lock<std::mutex>& lock);
+  void run();  // the planner's thread
+
   const std::uint64_t memory_bytes_;
-  std::atomic<unsigned> waiting_{0};
-  HostQueue queue_{"ob-planner"};
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  FairShares shares_;
+  std::list<Waiting> waiting_;                     // in order of arrival
+  std::unordered_map<UserId, unsigned> admitted_;  // plans that are not made yet
+  unsigned all_admitted_ = 0;
+  bool making_ = false;
+  bool stopping_ = false;
+  std::thread thread_;  // started by the first plan that waits
 };
 
 }  // namespace ob

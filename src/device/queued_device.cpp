@@ -41,6 +41,13 @@ Status QueuedDevice::destroy_queue(QueueId id) {
   return {};
 }
 
+Status QueuedDevice::abandon(QueueId id) {
+  const std::shared_ptr<HostQueue> queue = find_queue(id);
+  if (queue == nullptr) return no_such_queue(id);
+  queue->abandon();
+  return {};
+}
+
 Result<EventId> QueuedDevice::create_event() { return events_.add(std::make_shared<HostEvent>()); }
 
 Status QueuedDevice::destroy_event(EventId id) {
@@ -116,6 +123,7 @@ Status QueuedDevice::copy(QueueId queue_id, BufferId source_id, const Region& fr
   Status status = check_region("copy", source_id, source, from);
   if (status.ok()) status = check_region("copy", destination_id, destination, to);
   if (status.ok()) status = check_sizes("copy", packed_bytes(from), packed_bytes(to));
+  if (status.ok() && source_id == destination_id) status = check_disjoint("copy", from, to);
   if (!status.ok()) {
     queue->fail(std::move(status));
     return {};

@@ -24,6 +24,7 @@ class QueuedDevice : public Device {
  public:
   Result<QueueId> create_queue(const Account& account = {}) final;
   Status destroy_queue(QueueId queue) final;
+  Status abandon(QueueId queue) final;
 
   Result<EventId> create_event() final;
   Status destroy_event(EventId event) final;

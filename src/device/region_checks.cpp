@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/overlap.hpp"
+
 namespace ob {
 namespace {
 
@@ -38,6 +40,12 @@ Status check_chunks(std::uint64_t chunks, std::uint64_t digests) {
   if (chunks == digests) return {};
   return {Code::invalid_argument, "digest: the region has " + std::to_string(chunks) +
                                       " chunks, not " + std::to_string(digests)};
+}
+
+Status check_disjoint(const char* command, const Region& from, const Region& to) {
+  if (!overlap(from, to)) return {};
+  return {Code::invalid_argument, std::string(command) + ": the regions overlap (" +
+                                      describe(from) + ", and " + describe(to) + ")"};
 }
 
 }  // namespace ob

@@ -17,5 +17,8 @@ Status check_sizes(const char* command, std::uint64_t from_bytes, std::uint64_t 
 /// Checks the arguments of a digest.
 /// Errors: invalid_argument if there is not one digest for each chunk
 Status check_chunks(std::uint64_t chunks, std::uint64_t digests);
+/// Checks two regions of one buffer.
+/// Errors: invalid_argument if they overlap
+Status check_disjoint(const char* command, const Region& from, const Region& to);
 
 }  // namespace ob

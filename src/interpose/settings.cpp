@@ -86,6 +86,10 @@ constexpr Word<Mode> kModes[] = {{"auto", Mode::automatic},
                                  {"remote", Mode::remote},
                                  {"trace", Mode::trace},
                                  {"off", Mode::off}};
+constexpr Word<Accuracy> kAccuracyModes[] = {{"standard", Accuracy::standard},
+                                             {"strict", Accuracy::strict},
+                                             {"fast", Accuracy::fast},
+                                             {"emulated", Accuracy::emulated}};
 constexpr Word<std::optional<algorithms::Route>> kRoutes[] = {
     {"auto", std::nullopt}, {"ring", algorithms::Route::ring}, {"relay", algorithms::Route::relay}};
 
@@ -98,6 +102,7 @@ consteval bool cover(const Word<Value> (&words)[kWords],
 }
 static_assert(cover(kModes, setting_table::kModeChoices));
 static_assert(cover(kRoutes, setting_table::kRouteChoices));
+static_assert(cover(kAccuracyModes, setting_table::kAccuracyChoices));
 static_assert(std::equal(std::begin(offload::kAccuracyNames), std::end(offload::kAccuracyNames),
                          setting_table::kAccuracyChoices.begin(),
                          setting_table::kAccuracyChoices.end()));
@@ -212,14 +217,6 @@ void read_share(Config& config) {
   config.share = part;
 }
 
-void read_accuracy(Config& config) {
-  const std::string_view text = text_of(setting_table::kAccuracy);
-  if (text.empty()) return;
-  const auto mode = offload::accuracy_named(text);
-  if (!mode) return complain(config, setting_table::kAccuracy, text);
-  config.accuracy = *mode;
-}
-
 void read_verify(Config& config) {
   const std::string_view text = text_of(setting_table::kVerify);
   config.verify = text == "1";
@@ -244,7 +241,7 @@ Config read_settings() {
   config.key_folder = text_of(setting_table::kKey);
   read_profile(config);
   read_share(config);
-  read_accuracy(config);
+  read_choice(setting_table::kAccuracy, kAccuracyModes, config.accuracy, config);
   read_verify(config);
   return config;
 }

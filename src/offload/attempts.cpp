@@ -50,11 +50,11 @@ Status Attempts::run_on(client::AcquiredDevice& acquired, const JobCall& call, D
 // True if another attempt may help after this failure.
 bool Attempts::may_help(client::AcquiredDevice& acquired, const Status& status) {
   if (status.code() == Code::out_of_memory) return residents_.release(acquired);
-  if (status.code() == Code::deadline_exceeded) acquired.count_against_server();
   // A connection that broke while it was idle does not count, because the daemon may have
   // restarted.
-  return acquired.device().broken() &&
-         (!acquired.counts_against_server() || connections_.servers().size() > 1);
+  const bool server_failed =
+      acquired.counts_against_server() || connections_.is_set_aside(acquired.server());
+  return acquired.device().broken() && (!server_failed || connections_.servers().size() > 1);
 }
 
 Status Attempts::try_once(const JobCall& call, DeviceJob& job, bool is_last, Attempt& attempt) {

@@ -66,7 +66,6 @@ class PartRun {
       return device.has_cached_buffers() && device.drop_cached_buffers().ok();
     }
     if (!device.broken()) return false;
-    if (status_.code() == Code::deadline_exceeded) acquired_->count_against_server();
     execution_.connections.report_failure(*acquired_);
     acquired_ = nullptr;  // it may be in other_, and acquire() may throw
     other_.reset();
@@ -170,6 +169,10 @@ std::optional<Status> run_split(const Execution& execution, Devices devices,
   }
   const std::optional<Status> status = run_parts(runs, gate);
   if (!status) return std::nullopt;
+  // If the first device's daemon failed another device, the first one must not wait for it again.
+  if (!status->ok() && execution.connections.is_set_aside(devices[0]->server())) {
+    devices[0]->device().abandon();
+  }
   // Other devices failed for good. The first one may be able to do it all.
   if (!status->ok() && !devices[0]->device().broken()) return std::nullopt;
   if (status->ok()) timings = timings_of_parts(runs);

@@ -70,8 +70,9 @@ struct Descriptor {
   double efficiency;   ///< typical rate, as a fraction of a large gemm's
   std::span<const Kind> kinds;
   std::span<const std::string_view> argument_names;
-  /// Legal characters of flags, and ranges of index vectors ("pivots", "signed", "any"); empty for
-  /// other arguments.
+  /// Legal characters of flags, and conditions on elements: of index vectors that are read
+  /// ("pivots", "signed", "any"), of other operands ("finite", or empty). Empty for other
+  /// arguments.
   std::span<const std::string_view> values;
 
   /// True if the reference implementation accepts every argument (flags in their sets, dimensions

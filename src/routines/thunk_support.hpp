@@ -21,7 +21,6 @@ using Integer = std::int64_t;
 #else
 using Integer = std::int32_t;
 #endif
-inline constexpr bool kSameWidth = sizeof(Integer) == sizeof(std::int64_t);
 
 /// Converts to the library's INTEGER. The caller of the thunk has checked the range.
 /// @pre std::in_range<Integer>(value)
@@ -50,84 +49,44 @@ T scalar(const Argument& argument) noexcept {
   return Scalar<T>::make(argument.scalar);
 }
 
-// Index vectors are moved with memcpy, because the same memory holds 32-bit integers first and
-// 64-bit ones later.
-
-inline void widen_in_place(void* data, std::int64_t count) noexcept {
-  auto* bytes = static_cast<char*>(data);
-  for (std::int64_t i = count; i-- > 0;) {  // backwards: the wide element i covers narrow ones >= i
-    std::int32_t narrow_value = 0;
-    std::memcpy(&narrow_value, bytes + i * 4, 4);
-    const std::int64_t wide = narrow_value;
-    std::memcpy(bytes + i * 8, &wide, 8);
-  }
-}
-
-inline void narrow_to(void* destination, const void* source, std::int64_t count) noexcept {
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t wide = 0;
-    std::memcpy(&wide, static_cast<const char*>(source) + i * 8, 8);
-    const auto value = static_cast<std::int32_t>(wide);
-    std::memcpy(static_cast<char*>(destination) + i * 4, &value, 4);
-  }
-}
-
-/// An integer vector that the routine writes: 32-bit inside the caller's 64-bit memory, widened at
-/// the end.
-class IndexOut {
+/// An integer vector of a call, as the library's integers in private memory. Another process may
+/// write to the caller's memory during the call, so a library never sees it: its routines use
+/// integers as places.
+class PrivateIntegers {
  public:
-  IndexOut(void* data, std::int64_t count) noexcept : data_(data), count_(count) {}
-  ~IndexOut() {
-    if (!kSameWidth) widen_in_place(data_, count_);
+  /// Copies the caller's 64-bit integers. Elements that the routine does not write keep them.
+  PrivateIntegers(void* data, std::int64_t count) noexcept
+      : data_(static_cast<char*>(data)), count_(std::max<std::int64_t>(0, count)) {
+    if (count_ > kFew) {
+      many_ = static_cast<Integer*>(std::malloc(static_cast<std::size_t>(count_) * sizeof *many_));
+    }
+    for (std::int64_t i = 0; i < count_ && ok(); ++i) {
+      std::int64_t wide = 0;
+      std::memcpy(&wide, data_ + i * 8, 8);
+      get()[i] = static_cast<Integer>(wide);
+    }
   }
-  IndexOut(const IndexOut&) = delete;
-  IndexOut& operator=(const IndexOut&) = delete;
-  Integer* get() noexcept { return static_cast<Integer*>(data_); }
+  ~PrivateIntegers() { std::free(many_); }
+  PrivateIntegers(const PrivateIntegers&) = delete;
+  PrivateIntegers& operator=(const PrivateIntegers&) = delete;
+
+  /// False without memory.
+  bool ok() const noexcept { return many_ != nullptr || count_ <= kFew; }
+  Integer* get() noexcept { return many_ != nullptr ? many_ : few_; }
+  /// Copies the routine's results to the caller.
+  void copy_out() noexcept {
+    for (std::int64_t i = 0; i < count_; ++i) {
+      const std::int64_t wide = get()[i];
+      std::memcpy(data_ + i * 8, &wide, 8);
+    }
+  }
 
  private:
-  void* data_;
+  static constexpr std::int64_t kFew = 32;  // small calls need no malloc
+  char* data_;
   std::int64_t count_;
-};
-
-/// An integer vector that the routine reads: a narrowed copy, since other queues may read the
-/// original meanwhile. Without memory for the copy it is narrowed in place and widened at the end.
-class IndexIn {
- public:
-  IndexIn(void* data, std::int64_t count) noexcept : data_(data), count_(count) {
-    if (kSameWidth) return;
-    copy_ = std::malloc(static_cast<std::size_t>(count) * 4 + 4);
-    narrow_to(copy_ != nullptr ? copy_ : data_, data_, count_);
-  }
-  ~IndexIn() {
-    if (copy_ == nullptr && !kSameWidth) widen_in_place(data_, count_);
-    std::free(copy_);
-  }
-  IndexIn(const IndexIn&) = delete;
-  IndexIn& operator=(const IndexIn&) = delete;
-  Integer* get() noexcept { return static_cast<Integer*>(copy_ != nullptr ? copy_ : data_); }
-
- private:
-  void* data_;
-  std::int64_t count_;
-  void* copy_ = nullptr;
-};
-
-/// An integer vector that the routine reads and writes.
-class IndexInOut {
- public:
-  IndexInOut(void* data, std::int64_t count) noexcept : data_(data), count_(count) {
-    if (!kSameWidth) narrow_to(data_, data_, count_);
-  }
-  ~IndexInOut() {
-    if (!kSameWidth) widen_in_place(data_, count_);
-  }
-  IndexInOut(const IndexInOut&) = delete;
-  IndexInOut& operator=(const IndexInOut&) = delete;
-  Integer* get() noexcept { return static_cast<Integer*>(data_); }
-
- private:
-  void* data_;
-  std::int64_t count_;
+  Integer* many_ = nullptr;
+  Integer few_[kFew];
 };
 
 inline double real_part(double value) noexcept { return value; }
@@ -179,7 +138,21 @@ inline void store(void* data, Integer value) noexcept {
   std::memcpy(data, &wide, sizeof wide);
 }
 
-/// INFO: 32-bit for the routine, 64-bit for the caller.
+/// A character that the routine sets and may read again. The caller gets it at the end.
+class CharacterOut {
+ public:
+  explicit CharacterOut(void* data) noexcept : data_(static_cast<char*>(data)), value_(*data_) {}
+  ~CharacterOut() { *data_ = value_; }
+  CharacterOut(const CharacterOut&) = delete;
+  CharacterOut& operator=(const CharacterOut&) = delete;
+  char* get() noexcept { return &value_; }
+
+ private:
+  char* data_;
+  char value_;
+};
+
+/// INFO: private and 32-bit for the routine, 64-bit for the caller, who gets it at the end.
 class InfoOut {
  public:
   explicit InfoOut(void* data) noexcept : data_(data) {}

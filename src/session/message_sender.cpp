@@ -45,6 +45,17 @@ Status MessageSender::flush() {
   return push({&part, 1});
 }
 
+Result<bool> MessageSender::try_flush() {
+  while (used_ > 0) {
+    const iovec part{buffer_.get(), used_};
+    OB_ASSIGN_OR_RETURN(const std::size_t sent, stream_.try_send({&part, 1}));
+    if (sent == 0) return false;
+    used_ -= sent;
+    std::memmove(buffer_.get(), buffer_.get() + sent, used_);
+  }
+  return true;
+}
+
 Status MessageSender::append(std::span<const std::byte> bytes) {
   if (used_ + bytes.size() > kBufferBytes) OB_RETURN_IF_ERROR(flush());
   std::memcpy(buffer_.get() + used_, bytes.data(), bytes.size());

@@ -37,6 +37,8 @@ class MessageSender {
   /// the size of all parts. Returns once the part's memory may be reused.
   Status append_payload(const Layout& part);
   Status flush();
+  /// Sends as much of the queued messages as the stream takes now; true if nothing is left.
+  Result<bool> try_flush();
 
  private:
   Status append(std::span<const std::byte> bytes);

@@ -27,10 +27,18 @@ class Security {
   /// Accepts a client or a daemon (Stream::from_daemon() tells which). Returns at once: the first
   /// receive or send demands the proof, and fails with denied without it.
   virtual Result<std::unique_ptr<Stream>> accept_over(std::unique_ptr<Stream> stream) const = 0;
+
+  /// Reads the pool's list of revoked members again. It is in force for later handshakes, and
+  /// Stream::revoked() tells for earlier ones. An unusable list leaves the one in force, and is
+  /// reported once. connect_over() does the same first, without a report.
+  /// @returns true if another list is in force now
+  /// Errors: unavailable; invalid_argument
+  virtual Result<bool> reload_revocations() const = 0;
 };
 
 /// Loads the key in `folder` (made by `outboard key`): pool.pem, and client.pem with client.key or
-/// daemon.pem with daemon.key. Streams use TLS 1.3; OpenSSL 3 is opened at run time.
+/// daemon.pem with daemon.key. pool.crl, if it is there, lists revoked members. Streams use
+/// TLS 1.3; OpenSSL 3 is opened at run time.
 /// @param plain lets data travel unencrypted after the proof if the other side agrees; only for
 /// networks that nobody else can listen or write to
 /// Errors: unavailable if OpenSSL or a file is missing; denied if others may read the private key;

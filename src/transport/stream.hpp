@@ -73,6 +73,8 @@ class Stream {
   virtual std::string user() const { return {}; }
   /// True if the peer has proven that it is a daemon of the pool, which opens no sessions.
   virtual bool from_daemon() const { return false; }
+  /// True if the peer has been revoked since it proved its identity (security.hpp).   Threads: any
+  virtual bool revoked() const { return false; }
   /// False if the program has closed our descriptor. Its number may belong to a file of the program
   /// by now, so that the stream must not be used, and does not close the number.
   virtual bool intact() const noexcept = 0;
@@ -82,6 +84,10 @@ class Stream {
   virtual int descriptor() const noexcept = 0;
   /// Lists every descriptor of the stream, so that a forked child can close them.
   virtual Descriptors descriptors() const noexcept { return {{descriptor()}, 1}; }
+
+  /// True if bytes are known to have arrived that nobody has received yet. Does not block.
+  /// Threads: any
+  virtual bool has_unread() const noexcept { return false; }
 
   /// True if several such streams may be striped: descriptor() polls for bytes and for room.
   virtual bool can_be_striped() const noexcept { return false; }

@@ -164,6 +164,10 @@ Status StripedStream::check_peers() const {
   return {};
 }
 
+bool StripedStream::has_unread() const noexcept {
+  return (parts_.size() == 1 ? *parts_.front() : stream_at(received_bytes_)).has_unread();
+}
+
 void StripedStream::shut_down() noexcept {
   const std::lock_guard lock(mutex_);
   shut_down_.store(true, std::memory_order_relaxed);
@@ -178,6 +182,11 @@ std::string StripedStream::peer() const {
 
 std::string StripedStream::user() const {
   return parts_.empty() ? std::string() : parts_.front()->user();
+}
+
+bool StripedStream::revoked() const {
+  const std::lock_guard lock(mutex_);
+  return !parts_.empty() && parts_.front()->revoked();
 }
 
 bool StripedStream::intact() const noexcept {

@@ -51,9 +51,11 @@ class StripedStream final : public Stream {
   std::string peer() const override;
   std::string user() const override;
   bool from_daemon() const override { return !parts_.empty() && parts_.front()->from_daemon(); }
+  bool revoked() const override;
   bool intact() const noexcept override;
   int descriptor() const noexcept override { return parts_.front()->descriptor(); }
   Descriptors descriptors() const noexcept override;
+  bool has_unread() const noexcept override;
   bool can_be_striped() const noexcept override;
 
  private:
@@ -69,7 +71,8 @@ class StripedStream final : public Stream {
   Status lost(const char* why) const;
 
   std::vector<std::unique_ptr<Stream>> parts_;
-  std::mutex mutex_;  // guards parts_ between shut_down() and the functions that change them
+  mutable std::mutex
+      mutex_;  // guards parts_ between functions for any thread and those that change them
   std::uint64_t block_bytes_ = 0;
   // One thread moves each position; the other one reads it to find the stream to wait for.
   Position sent_bytes_{0};

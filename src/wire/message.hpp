@@ -24,6 +24,8 @@ inline constexpr std::uint32_t kMagic = 0x0B0A4D01;
 inline constexpr std::uint16_t kVersion = 5;
 inline constexpr std::uint32_t kMaxBodyBytes = 4096;   ///< larger bodies are a protocol error
 inline constexpr std::uint32_t kInitialCredits = 256;  ///< commands in flight per queue
+/// Buffers up to this size may share a segment, and clients map only some of them (section 9).
+inline constexpr std::uint64_t kSmallBufferBytes = 64 << 10;
 inline constexpr std::uint64_t kMaxDigests = 1 << 16;  ///< chunks of one digest command
 
 struct Header {

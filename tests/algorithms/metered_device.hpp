@@ -34,8 +34,8 @@ class MeteredDevice : public Device {
   MeteredDevice(std::unique_ptr<Device> inner, std::shared_ptr<Meter> meter)
       : inner_(std::move(inner)), meter_(std::move(meter)) {}
 
-  Result<BufferId> allocate(std::uint64_t size_bytes) override {
-    auto buffer = inner_->allocate(size_bytes);
+  Result<BufferId> allocate(std::uint64_t size_bytes, const Account& owner = {}) override {
+    auto buffer = inner_->allocate(size_bytes, owner);
     const std::lock_guard lock(meter_->mutex);
     if (!buffer.ok()) {
       ++meter_->refusals;
@@ -86,7 +86,9 @@ class MeteredDevice : public Device {
     note(queue, 'c');
     return inner_->call(queue, routine, arguments);
   }
-  Result<PlanId> make_plan(const FftPlan& plan) override { return inner_->make_plan(plan); }
+  Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) override {
+    return inner_->make_plan(plan, account);
+  }
   Status destroy_plan(PlanId plan) override { return inner_->destroy_plan(plan); }
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override {
     return inner_->execute(queue, plan, input, output);

@@ -92,6 +92,44 @@ TEST(Connection, ASilentDaemonIsGivenUp) {
   EXPECT_EQ(connection->wait_done(asked).status().code(), Code::deadline_exceeded);
 }
 
+// Sends the answer to the client's first ping.
+void promise_signs(transport::Stream& stream, std::uint64_t longest_pause_ms) {
+  wire::Header header;
+  header.opcode = Opcode::pong;
+  header.queue = QueueId{longest_pause_ms};
+  header.sequence = 1;
+  std::array<std::byte, wire::kHeaderBytes> bytes;
+  wire::encode_header(header, bytes);
+  const iovec part{bytes.data(), bytes.size()};
+  EXPECT_EQ(require(stream.try_send({&part, 1})), bytes.size());
+}
+
+TEST(Connection, ADaemonThatBreaksItsPromiseIsGivenUpSooner) {
+  StubServer server([](transport::Stream& stream) { promise_signs(stream, 50); });
+  const Timeouts timeouts{.ping_after_ms = 50, .silent_after_ms = 250, .dead_after_ms = 600'000};
+  auto connection = require(Connection::open(server.address(), {.timeouts = timeouts}));
+  const auto asked =
+      require(connection->command(Opcode::synchronize, QueueId{1}, std::span<const std::byte>()));
+  EXPECT_EQ(connection->wait_done(asked).status().code(), Code::deadline_exceeded);
+  EXPECT_TRUE(connection->is_unresponsive());
+}
+
+// One silence of a host is enough: the second connection would wait for ten minutes.
+TEST(Connection, AnotherConnectionToASilentHostWaitsBriefly) {
+  StubServer first([](transport::Stream& stream) { promise_signs(stream, 50); });
+  StubServer second([](transport::Stream&) {});
+  ConnectionConfig config{
+      .timeouts = {.ping_after_ms = 50, .silent_after_ms = 250, .dead_after_ms = 600'000}};
+  config.host = std::make_shared<HostSilence>();
+  for (StubServer* server : {&first, &second}) {
+    auto connection = require(Connection::open(server->address(), config));
+    if (server == &second) config.host->report(transport::Clock::now());
+    const auto asked =
+        require(connection->command(Opcode::synchronize, QueueId{1}, std::span<const std::byte>()));
+    EXPECT_EQ(connection->wait_done(asked).status().code(), Code::deadline_exceeded);
+  }
+}
+
 TEST(Connection, ADaemonThatTakesNothingIsGivenUp) {
   StubServer server([](transport::Stream&) {});
   auto connection = require(Connection::open(server.address(), {.timeouts = kShort}));

@@ -37,14 +37,15 @@ class RemoteDeviceTest : public testing::TestWithParam<Transport> {
   // A call that only the daemon refuses: its leading dimension is illegal.
   Status bad_call(BufferId c) {
     Argument arguments[kMaxArguments];
-    test::square_dgemm_on_device(50, c, c, c, arguments);
+    test::square_dgemm_in_buffer(50, c, arguments);
     test::argument_named(arguments, test::dgemm(), "c").device.ld = 1;
     return device->call(queue, test::dgemm(), arguments);
   }
-  // A call that keeps this device busy for n^3 / 10^7 seconds without a result.
-  Status call(std::int64_t n, BufferId c) {
+  // A call that keeps this device busy for n^3 / 10^7 seconds without a result. It reads `a`.
+  Status call(std::int64_t n, BufferId a) {
     Argument arguments[kMaxArguments];
-    test::square_dgemm_on_device(n, c, c, c, arguments);
+    const auto bytes = static_cast<std::uint64_t>(n * n) * sizeof(double);
+    test::square_dgemm_on_device(n, a, a, require(device->allocate(bytes)), arguments);
     return device->call(queue, test::dgemm(), arguments);
   }
 
@@ -64,8 +65,8 @@ TEST_P(RemoteDeviceTest, SaysHowLongWorkWaitedForItsTurn) {
   const auto other = open();
   const QueueId others = require(other->create_queue());
   Argument arguments[kMaxArguments];
-  const BufferId buffer = require(other->allocate(131072));
-  test::square_dgemm_on_device(128, buffer, buffer, buffer, arguments);
+  const BufferId buffer = require(other->allocate(2 * 131072));
+  test::square_dgemm_in_buffer(128, buffer, arguments);
   ASSERT_TRUE(other->call(others, test::dgemm(), arguments).ok());
   ASSERT_TRUE(other->flush().ok());
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -133,7 +134,7 @@ TEST_P(RemoteDeviceTest, ARefusalForTheSakeOfOthersBreaksNothing) {
     BufferId buffer;
     Status start() {
       Argument arguments[kMaxArguments];
-      test::square_dgemm_on_device(128, buffer, buffer, buffer, arguments);
+      test::square_dgemm_in_buffer(128, buffer, arguments);
       OB_RETURN_IF_ERROR(device->call(queue, test::dgemm(), arguments));
       return device->flush();
     }
@@ -142,7 +143,7 @@ TEST_P(RemoteDeviceTest, ARefusalForTheSakeOfOthersBreaksNothing) {
   for (Client& client : clients) {
     client.device = require(RemoteDevice::open(bounded.address()));
     client.queue = require(client.device->create_queue());
-    client.buffer = require(client.device->allocate(131072));
+    client.buffer = require(client.device->allocate(2 * 131072));
   }
   const auto end = [](Client& client) { return client.device->synchronize(client.queue).status; };
   ASSERT_TRUE(clients[0].start().ok());
@@ -180,6 +181,35 @@ TEST_P(RemoteDeviceTest, FreedBuffersAreUsedAgain) {
   EXPECT_EQ(device->host_view(first), nullptr);
   EXPECT_EQ(require(device->allocate(5000)), first);
   EXPECT_FALSE(device->has_cached_buffers());
+}
+
+TEST_P(RemoteDeviceTest, ManySmallBuffersAreNotAllMapped) {
+  constexpr std::size_t kCount = 300;
+  std::vector<BufferId> all;
+  std::vector<Bytes> contents;
+  std::size_t mapped = 0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    all.push_back(require(device->allocate(8 + i * 100)));
+    mapped += device->host_view(all.back()) != nullptr ? 1 : 0;
+    contents.emplace_back(8 + i * 100, static_cast<std::byte>(i % 251 + 1));
+    ASSERT_TRUE(write(all.back(), contents.back()).ok());
+  }
+  EXPECT_EQ(mapped, GetParam() == Transport::shm ? 32u : 0u);
+  std::vector<Bytes> seen;
+  for (const Bytes& written : contents) seen.emplace_back(written.size(), std::byte{0xee});
+  for (std::size_t i = 0; i < kCount; ++i) {
+    ASSERT_TRUE(read(all[i], seen[i]).ok());
+    if (i % 64 == 63) ASSERT_TRUE(device->synchronize(queue).status.ok());
+  }
+  ASSERT_TRUE(device->synchronize(queue).status.ok());
+  EXPECT_EQ(seen, contents);
+  ASSERT_TRUE(device->free(all[0]).ok());  // mapped, then cached
+  for (std::size_t i = 1; i < kCount; ++i) ASSERT_TRUE(device->free(all[i]).ok());
+  for (int i = 0; i < 3; ++i) {  // those that left the cache are unmapped: new ones can be mapped
+    if (GetParam() == Transport::shm) {
+      EXPECT_NE(device->host_view(require(device->allocate(40'000 + i * 10'000))), nullptr);
+    }
+  }
 }
 
 TEST_P(RemoteDeviceTest, BuffersThatMayNotExistAreNotCached) {

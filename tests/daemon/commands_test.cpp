@@ -1,5 +1,9 @@
 // Commands of a client that the test writes message by message: correct, wrong and hostile ones.
 
+#include <sys/mman.h>
+
+#include <vector>
+
 #include "routines/codec.hpp"
 #include "support/dgemm.hpp"
 #include "support/random.hpp"
@@ -188,7 +192,7 @@ TEST_P(CommandsTest, TheFirstFailureSticksUntilSynchronize) {
   write(kBuffer, line(8), Bytes(8, std::byte{1}));
   // The device detects this error: C reaches beyond its buffer.
   Argument arguments[kMaxArguments];
-  square_dgemm_on_device(5, kBuffer, kBuffer, kBuffer, arguments);
+  square_dgemm_in_buffer(5, kBuffer, arguments);
   wire::Body body;
   encode_call(dgemm(), arguments, body);
   const std::uint64_t failing = client.command(Opcode::call, kQueue, body.bytes());
@@ -245,6 +249,101 @@ TEST_P(CommandsTest, CommandsThatUseAFailedPlanGetItsFailure) {
   const Code code = client.synchronize(kQueue).code;
   EXPECT_TRUE(code == Code::out_of_memory || code == Code::unavailable) << to_string(code);
 }
+
+// docs/wire.md, section 7: a failed allocation fails no queue. Its buffer fails the commands that
+// use it, and each of those fails its own queue.
+TEST_P(CommandsTest, AFailedAllocationFailsTheQueueOfEachCommandThatUsesIt) {
+  constexpr BufferId kFailed{10};
+  constexpr QueueId kOther{6};
+  client.command(Opcode::create_queue, kOther);
+  allocate(kBuffer, 10);
+  write(kBuffer, line(10), Bytes(10, std::byte{1}));
+  allocate(kFailed, std::uint64_t{1} << 47);
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);
+
+  const std::uint64_t failing = write(kFailed, line(10), Bytes(10));
+  write(kBuffer, line(10), Bytes(10, std::byte{2}));  // it is skipped
+  EXPECT_EQ(read(kBuffer, line(10)).as<wire::Outcome>().code, Code::out_of_memory);
+  EXPECT_EQ(client.synchronize(kOther).code, Code::ok);
+  const wire::Outcome outcome = client.synchronize(kQueue);
+  EXPECT_EQ(outcome.code, Code::out_of_memory);
+  EXPECT_EQ(outcome.failed_sequence, failing);
+  const Received kept = read(kBuffer, line(10));
+  EXPECT_EQ(kept.as<wire::Outcome>().code, Code::ok);
+  EXPECT_EQ(kept.payload, Bytes(10, std::byte{1}));
+
+  EXPECT_EQ(read(kFailed, line(10)).as<wire::Outcome>().code, Code::out_of_memory);
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::out_of_memory);  // of the read
+  call(1, kBuffer, kFailed, kBuffer);
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::out_of_memory);
+  client.command(Opcode::copy, kQueue, wire::Copy{kFailed, kBuffer, line(1), line(1)});
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::out_of_memory);
+
+  client.command(Opcode::free, {}, wire::Free{kFailed});
+  allocate(kFailed, 10);
+  write(kFailed, line(10), Bytes(10));
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);
+}
+
+TEST_P(CommandsTest, TheIdOfAFailedAllocationStaysTaken) {
+  allocate(kBuffer, std::uint64_t{1} << 47);
+  allocate(kBuffer, 10);
+  expect_cut_off();
+}
+
+class FailedPlanTest : public CommandsTest {
+ protected:
+  // A plan of this many points needs more memory than the device has, unless it is small.
+  void make_plan(std::uint64_t points) {
+    FftPlan plan;
+    plan.rank = 1;
+    plan.n[0] = points;
+    wire::Body body;
+    encode_plan(kPlan, plan, body);
+    client.command(Opcode::make_plan, {}, body.bytes());
+  }
+  std::uint64_t execute() {
+    return client.command(Opcode::execute_plan, kQueue, wire::ExecutePlan{kPlan, kBuffer, kBuffer});
+  }
+  void SetUp() override {
+    client.disconnect();
+    client = RawClient(small.address());
+    start(client);
+    allocate(kBuffer, 1024);
+  }
+
+  static constexpr PlanId kPlan{3};
+  InProcessDaemon small{GetParam(),
+                        one(require(cpu::create({.memory_bytes = 1 << 20, .threads = 1})))};
+};
+
+TEST_P(FailedPlanTest, FailsTheQueueOfEachCommandThatUsesIt) {
+  write(kBuffer, line(16), Bytes(16, std::byte{1}));
+  make_plan(std::uint64_t{1} << 40);
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);
+  const std::uint64_t failing = execute();
+  write(kBuffer, line(16), Bytes(16, std::byte{2}));  // it is skipped
+  const wire::Outcome outcome = client.synchronize(kQueue);
+  if (outcome.code == Code::unavailable) GTEST_SKIP() << outcome.message;  // no FFT library
+  EXPECT_EQ(outcome.code, Code::out_of_memory) << outcome.message;
+  EXPECT_EQ(outcome.failed_sequence, failing);
+  EXPECT_EQ(read(kBuffer, line(16)).payload, Bytes(16, std::byte{1}));
+
+  client.command(Opcode::destroy_plan, {}, wire::DestroyPlan{kPlan});
+  make_plan(16);
+  execute();
+  const wire::Outcome after = client.synchronize(kQueue);
+  EXPECT_EQ(after.code, Code::ok) << after.message;
+}
+
+TEST_P(FailedPlanTest, KeepsItsId) {
+  make_plan(std::uint64_t{1} << 40);
+  make_plan(16);
+  expect_cut_off();
+}
+
+INSTANTIATE_TEST_SUITE_P(over, FailedPlanTest, testing::Values(Transport::tcp, Transport::shm),
+                         name);
 
 TEST_P(CommandsTest, UnknownObjectsFailTheirCommand) {
   allocate(kBuffer, 64);
@@ -309,6 +408,42 @@ TEST_P(CommandsTest, LocateWorksWhereMemoryIsShared) {
   ::close(segment.fd);
   client.command(Opcode::locate, {}, wire::Locate{BufferId{4}});
   EXPECT_EQ(client.answer().as<wire::Location>().code, Code::invalid_argument);
+}
+
+// Clients that map every buffer see each one at its offset in the memory file.
+TEST_P(CommandsTest, SmallBuffersLieApartInTheirSharedSegment) {
+  if (GetParam() == Transport::tcp) GTEST_SKIP() << "no memory is shared";
+  const auto locate = [&](BufferId id) {
+    client.command(Opcode::locate, {}, wire::Locate{id});
+    return client.answer().as<wire::Location>();
+  };
+  std::vector<std::uint64_t> offsets;
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    allocate(BufferId{i}, 64);
+    client.command(Opcode::write, kQueue, wire::Write{BufferId{i}, line(64)},
+                   Bytes(64, static_cast<std::byte>(i)));
+    ASSERT_EQ(client.synchronize(kQueue).code, Code::ok);
+    const wire::Location location = locate(BufferId{i});
+    ASSERT_EQ(location.code, Code::ok);
+    const auto segment = require(client.stream().receive_segment(RawClient::deadline()));
+    void* const mapped =
+        ::mmap(nullptr, location.segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment.fd, 0);
+    ::close(segment.fd);
+    ASSERT_NE(mapped, MAP_FAILED);
+    auto* const buffer = static_cast<std::byte*>(mapped) + location.offset_bytes;
+    EXPECT_EQ(Bytes(buffer, buffer + 64), Bytes(64, static_cast<std::byte>(i)));
+    buffer[7] = static_cast<std::byte>(0x70 + i);  // the daemon sees what a client writes there
+    ::munmap(mapped, location.segment_bytes);
+    offsets.push_back(location.offset_bytes);
+  }
+  EXPECT_NE(offsets[0], offsets[1]);
+  EXPECT_NE(offsets[1], offsets[2]);
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    Bytes expected(64, static_cast<std::byte>(i));
+    expected[7] = static_cast<std::byte>(0x70 + i);
+    client.command(Opcode::read, kQueue, wire::Read{BufferId{i}, line(64)});
+    EXPECT_EQ(client.answer().payload, expected);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(over, CommandsTest, testing::Values(Transport::tcp, Transport::shm), name);

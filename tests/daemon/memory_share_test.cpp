@@ -104,6 +104,35 @@ TEST_F(MemoryShareTest, BusySessionsKeepTheirMemory) {
   EXPECT_EQ(first->synchronize(kQueue).code, Code::ok);
 }
 
+TEST_F(MemoryShareTest, NoMoreSessionsEndThanNeeded) {
+  const auto small = connect();  // idle for longer, but its memory is not enough
+  EXPECT_EQ(have(*small, 1, 100'000), Code::ok);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const auto large = connect();
+  EXPECT_EQ(have(*large, 1, kMost), Code::ok);
+  std::this_thread::sleep_for(kIdle);
+  const auto busy = connect();
+  EXPECT_EQ(have(*busy, 1, kMost), Code::ok);
+  EXPECT_TRUE(cut_off(*large));
+  EXPECT_EQ(small->synchronize(kQueue).code, Code::ok);
+}
+
+TEST_F(MemoryShareTest, NoSessionEndsForAnAllocationThatStaysImpossible) {
+  const auto idle = connect();
+  EXPECT_EQ(have(*idle, 1, kMemoryBytes / 4), Code::ok);
+  const auto busy = connect();
+  std::this_thread::sleep_for(kIdle);
+  EXPECT_EQ(have(*busy, 1, kMemoryBytes / 2), Code::ok);
+  EXPECT_EQ(have(*busy, 2, std::uint64_t{1} << 60), Code::out_of_memory);
+  busy->synchronize(kQueue);
+  EXPECT_EQ(have(*busy, 3, kMemoryBytes + 1), Code::out_of_memory);
+  busy->synchronize(kQueue);
+  // The end of the idle session would leave half of the device.
+  EXPECT_EQ(have(*busy, 4, kMemoryBytes / 2 + 1), Code::out_of_memory);
+  busy->synchronize(kQueue);
+  EXPECT_EQ(idle->synchronize(kQueue).code, Code::ok);
+}
+
 // Ending other sessions does not help a session that has reached its own limit.
 TEST_F(MemoryShareTest, NoSessionEndsForOneThatIsAtItsLimit) {
   const auto limited = serve(kMost);

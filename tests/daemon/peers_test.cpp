@@ -372,7 +372,7 @@ TEST_P(DeliveryTest, AFailureAfterASendNamesItsOwnSequence) {
   (void)session.receive(9, line(100));
   session.send(kNext, 1, line(100));
   Argument arguments[kMaxArguments];
-  square_dgemm_on_device(50, kPeerBuffer, kPeerBuffer, kPeerBuffer, arguments);
+  square_dgemm_in_buffer(50, kPeerBuffer, arguments);
   argument_named(arguments, dgemm(), "c").device.ld = 1;
   wire::Body body;
   encode_call(dgemm(), arguments, body);

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "device/checked_elements.hpp"
 #include "device/host_memory.hpp"
 #include "support/random.hpp"
 

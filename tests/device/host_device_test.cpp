@@ -16,7 +16,7 @@ class BareDevice final : public HostDevice {
   BareDevice() : HostDevice({.backend = "bare", .description = "", .memory_bytes = 64 << 20}) {}
   ~BareDevice() override { finish_queues(); }
   Status call(QueueId, const Descriptor&, const Argument*) override { return absent(); }
-  Result<PlanId> make_plan(const FftPlan&) override { return absent(); }
+  Result<PlanId> make_plan(const FftPlan&, const Account&) override { return absent(); }
   Status destroy_plan(PlanId) override { return absent(); }
   Status execute(QueueId, PlanId, BufferRef, BufferRef) override { return absent(); }
 

@@ -114,6 +114,46 @@ TEST(HostMemoryTest, ThreadsMayAllocateAndFreeAtOnce) {
   EXPECT_EQ(memory.used_bytes(), 0u);
 }
 
+TEST(HostMemoryTest, ManySmallBuffersTakeFewMemoryFilesAndCountAsBefore) {
+  HostMemory memory(20'000 * kUnit);
+  std::vector<BufferId> all;
+  for (int i = 0; i < 10'000; ++i) {
+    const auto id = memory.allocate(8, {UserId{1}, SessionId{1}});
+    ASSERT_TRUE(id.ok()) << id.status().message();
+    all.push_back(*id);
+    memory.find(*id)->data()[0] = std::byte{1};
+  }
+  EXPECT_LE(memory.used_segments(), 40u);
+  EXPECT_EQ(memory.used_bytes(), 10'000 * kUnit);
+  for (const BufferId id : all) ASSERT_TRUE(memory.free(id).ok());
+  EXPECT_LE(memory.used_segments(), 1u);
+  EXPECT_EQ(memory.used_bytes(), 0u);
+  EXPECT_EQ(memory.pool_use().idle_bytes, 0u);
+}
+
+TEST(HostMemoryTest, AUserGetsNoMoreThanItsShareOfMemoryFiles) {
+  HostMemory memory(1 << 28, 70);
+  const Account greedy{UserId{1}, SessionId{1}};
+  std::vector<BufferId> all;
+  Result<BufferId> last = memory.allocate(100'000, greedy);
+  for (; last.ok(); last = memory.allocate(100'000, greedy)) all.push_back(*last);
+  EXPECT_EQ(last.status().code(), Code::out_of_memory);
+  EXPECT_EQ(all.size(), 30u);
+  EXPECT_EQ(memory.used_bytes(), 30 * 25 * kUnit);
+  EXPECT_TRUE(memory.allocate(100'000, {UserId{2}, SessionId{2}}).ok());
+  ASSERT_TRUE(memory.free(all.back()).ok());
+  EXPECT_TRUE(memory.allocate(100'000, greedy).ok());
+}
+
+TEST(HostMemoryTest, IdleMemoryFilesAreFewWhereFilesAreFew) {
+  HostMemory memory(1 << 28, 80);
+  std::vector<BufferId> all;
+  for (int i = 0; i < 40; ++i) all.push_back(memory.allocate(100'000).value());
+  for (const BufferId id : all) ASSERT_TRUE(memory.free(id).ok());
+  // One more may be in cleaning.
+  EXPECT_LE(memory.pool_use().idle_bytes, 11 * HostSegment::bytes_for(100'000));
+}
+
 TEST(HostMemoryTest, DevicesShareTheMachine) {
   EXPECT_GT(share_of_host_memory(1), 0u);
   EXPECT_EQ(share_of_host_memory(1) / 2, share_of_host_memory(2));

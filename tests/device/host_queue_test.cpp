@@ -5,6 +5,7 @@
 #include <atomic>
 #include <latch>
 #include <memory>
+#include <new>
 #include <random>
 #include <thread>
 #include <vector>
@@ -26,6 +27,22 @@ auto append(std::vector<int>& log, int value) {
 
 auto fail_with(Code code) {
   return [code](QueueReport&) { return Status(code, "on purpose"); };
+}
+
+TEST(HostQueueTest, ACommandThatThrowsFails) {
+  for (const TaskManner& manner : {kCheap, kDear}) {
+    HostQueue queue("test");
+    std::vector<int> log;
+    queue.submit(manner, [](QueueReport&) -> Status { throw std::bad_alloc(); });
+    queue.submit(manner, append(log, 1));
+    const QueueReport report = queue.synchronize();
+    EXPECT_EQ(report.status.code(), Code::out_of_memory);
+    EXPECT_EQ(report.failed_command, 1u);
+    EXPECT_TRUE(log.empty());
+    queue.submit(manner, append(log, 2));
+    EXPECT_TRUE(queue.synchronize().status.ok());
+    EXPECT_EQ(log, std::vector<int>{2});
+  }
 }
 
 TEST(HostQueueTest, RunsACheapCommandAtOnceOnTheSubmittingThread) {

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
+#include <vector>
 
 namespace ob {
 namespace {
@@ -13,9 +17,10 @@ struct Made {
 };
 
 template <class Make>
-Status plan_with(Planner& planner, bool quick, std::shared_ptr<Made> plan, Make make) {
-  OB_RETURN_IF_ERROR(planner.admit());
-  planner.submit(quick, std::move(plan), std::move(make));
+Status plan_with(Planner& planner, bool quick, std::shared_ptr<Made> plan, Make make,
+                 const Account& account = {}) {
+  OB_RETURN_IF_ERROR(planner.admit(account));
+  planner.submit(account, quick, std::move(plan), std::move(make));
   return {};
 }
 
@@ -91,6 +96,57 @@ TEST(Planner, TooManyThatWaitAreRefusedUntilOneIsMade) {
   gate.open();
   planner.finish();
   EXPECT_TRUE(plan_with(planner, false, plan, [](Made&) {}).ok());
+}
+
+TEST(Planner, ManyPlansOfOneUserDoNotDelayAnother) {
+  Planner planner(1600);
+  Gate gate;
+  const auto plan = std::make_shared<Made>();
+  const Account many{UserId{1}, SessionId{1}};
+  const Account few{UserId{2}, SessionId{2}};
+  const Account sibling{UserId{1}, SessionId{3}};
+  std::vector<char> order;
+  const auto note = [&order](char who) {
+    return [&order, who](Made&) {
+      order.push_back(who);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+  };
+  ASSERT_TRUE(plan_with(
+                  planner, false, plan, [&](Made&) { gate.pass(); }, many)
+                  .ok());
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_TRUE(plan_with(planner, false, plan, note('m'), many).ok());
+  }
+  ASSERT_TRUE(plan_with(planner, false, plan, note('f'), few).ok());
+  ASSERT_TRUE(plan_with(planner, false, plan, note('s'), sibling).ok());
+  gate.open();
+  planner.finish();
+  ASSERT_EQ(order.size(), 302u);
+  // Each of the two waits for one plan of every other claim at most.
+  for (const char who : {'f', 's'}) {
+    const auto at = std::find(order.begin(), order.end(), who) - order.begin();
+    EXPECT_LT(at, 4) << who;
+  }
+}
+
+TEST(Planner, AUserCannotTakeAllWaitingPlaces) {
+  Planner planner(1600);
+  Gate gate;
+  const auto plan = std::make_shared<Made>();
+  const Account greedy{UserId{1}, SessionId{1}};
+  const Account other{UserId{2}, SessionId{2}};
+  ASSERT_TRUE(plan_with(
+                  planner, false, plan, [&](Made&) { gate.pass(); }, greedy)
+                  .ok());
+  while (plan_with(
+             planner, false, plan, [](Made&) {}, greedy)
+             .ok()) {
+  }
+  EXPECT_TRUE(plan_with(
+                  planner, false, plan, [](Made&) {}, other)
+                  .ok());
+  gate.open();
 }
 
 }  // namespace

@@ -6,7 +6,10 @@ from __future__ import annotations
 import argparse
 import functools
 import pathlib
+import shutil
+import signal
 import subprocess
+import tempfile
 
 import harness
 from harness import Bench, Daemon, Outcome, Suite, expect
@@ -45,6 +48,7 @@ def with_key(suite: Suite, keys: pathlib.Path) -> None:
         "of a daemon": ("swapped", "opens no session"),
         "expired": ("expired", "alert"),
         "made by a member": ("upstart", "alert"),
+        "whose certificate names no role": ("no_usage", "make it again with `outboard key add`"),
         "that others may read": ("readable", "chmod 600"),
         "that is not there": ("nothing", "cannot read"),
     }
@@ -66,6 +70,55 @@ def with_key(suite: Suite, keys: pathlib.Path) -> None:
     with Daemon(suite.bench) as daemon:
         words = "was the daemon started with --key?"
         suite.check("a daemon without", lambda: stays(suite, daemon.tcp, good, words))
+
+
+def revoked(suite: Suite, keys: pathlib.Path) -> None:
+    """Checks a daemon whose pool revokes a client while it runs, and a client with the list."""
+    with tempfile.TemporaryDirectory(prefix="ob-key-") as name:
+        folder = pathlib.Path(name) / "key"
+        shutil.copytree(keys / "good", folder)
+        with Daemon(suite.bench, ["--key", str(folder)]) as daemon:
+            suite.check("not revoked yet", lambda: goes_out(suite, daemon.tcp, keys / "good"))
+            shutil.copy(keys / "lists" / "client.crl", folder / "pool.crl")
+            daemon.signal(signal.SIGHUP)
+            words = "it was revoked"
+            suite.check("revoked", lambda: until_stays(suite, daemon.tcp, keys / "good", words))
+            suite.check("another client", lambda: goes_out(suite, daemon.tcp, keys / "other"))
+            shutil.copy(keys / "lists" / "nobody.crl", folder / "pool.crl")
+            daemon.signal(signal.SIGHUP)
+            suite.check("an older list", lambda: stays(suite, daemon.tcp, keys / "good", words))
+        shutil.copy(keys / "lists" / "daemon.crl", folder / "pool.crl")
+        with Daemon(suite.bench, ["--key", str(keys / "good")]) as daemon:
+            suite.check("a revoked daemon", lambda: stays(suite, daemon.tcp, folder, "is revoked"))
+        shutil.copy(keys / "lists" / "garbage.crl", folder / "pool.crl")
+        arguments = ["--key", str(folder)]
+        suite.check("no list", lambda: refuses_to_start(suite.bench, arguments, "pool.crl"))
+
+
+def until_stays(suite: Suite, server: str, key: pathlib.Path, words: str) -> None:
+    """Checks stays(), which may hold only after some programs have run: the daemon reads a list
+    while it serves."""
+    for _ in range(50):
+        if run(suite, server, key).stderr or suite.bench.native:
+            break
+    stays(suite, server, key, words)
+
+
+def secret_of_the_pool(suite: Suite, keys: pathlib.Path) -> None:
+    """Checks that a daemon warns if the pool's secret is on its machine."""
+    with tempfile.TemporaryDirectory(prefix="ob-key-") as name:
+        folder = pathlib.Path(name) / "key"
+        shutil.copytree(keys / "good", folder)
+        for there in (False, True):
+            if there:
+                (folder / "pool.key").touch()
+
+            def warns(expected: bool = there) -> None:
+                with Daemon(suite.bench, ["--key", str(folder)]) as daemon:
+                    said = daemon.errors()
+                expect(("outboard key export daemon" in said) == expected, said)
+
+            suite.check(f"the pool's secret is {'' if there else 'not '}there", warns)
 
 
 def over_ucx(suite: Suite, keys: pathlib.Path) -> None:
@@ -125,6 +178,8 @@ def security(suite: Suite) -> None:
     with_key(suite, keys)
     if suite.arguments.ucx:
         over_ucx(suite, keys)
+    revoked(suite, keys)
+    secret_of_the_pool(suite, keys)
     starting(suite, keys)
     limited(suite)
 

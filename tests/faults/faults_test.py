@@ -5,7 +5,9 @@ right, in bounded time, with one line of output at most.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
+import os
 import pathlib
 import random
 import signal
@@ -335,6 +337,48 @@ def hangs(suite: Suite) -> None:
         suite.check(f"the daemon hangs, {transport}", functools.partial(run, transport))
 
 
+def executors_of(daemon: Daemon) -> list[int]:
+    """Returns the executor processes of a daemon, also those without an owner."""
+    tasks = pathlib.Path(f"/proc/{daemon.process.pid}/task")
+    children = [path.read_text().split() for path in tasks.glob("*/children")]
+    return [int(pid) for pids in children for pid in pids]
+
+
+def executors(suite: Suite) -> None:
+    """Executors are killed in the middle of calls. The daemon lives on, and answers are right."""
+    if suite.bench.native:
+        return
+
+    def run(daemon: Daemon, transport: str, routine: str, seen: set[int]) -> None:
+        def during(process: subprocess.Popen[bytes], reports: pathlib.Path) -> None:
+            wait_for_remote_call(process, reports, 1)
+            for _ in range(3):
+                time.sleep(suite.random.random() * 0.05)  # the moment of the fault
+                for pid in executors_of(daemon):
+                    seen.add(pid)
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+
+        outcome = suite.bench.run(
+            survivor(suite, routine, 12), "remote", daemon.address(transport), during=during
+        )
+        outcome.expect_ok()
+        expect(daemon.process.poll() is None, f"the daemon ended\n{daemon.errors()}")
+
+    with Daemon(suite.bench) as daemon:
+        seen: set[int] = set()
+        for transport in ("shm", "tcp"):
+            for routine in ("dgemm", "dgetrf", "fftw"):
+                suite.check(
+                    f"executors killed during {routine} over {transport}",
+                    functools.partial(run, daemon, transport, routine, seen),
+                )
+        suite.check(
+            "executors were replaced",
+            lambda: expect(len(seen) > 2, f"only {len(seen)} executors were seen"),
+        )
+
+
 def small_device(suite: Suite) -> None:
     """Checks calls larger than the device's memory, among others that fit."""
 
@@ -365,6 +409,7 @@ CASES = {
         versions,
         silent,
         survives_own_clients,
+        executors,
     )
 }
 

@@ -28,7 +28,7 @@ TEST_F(AskedCallTest, ReadsTheSizesOfTransforms) {
   }
 }
 
-// Products of such sizes overflow, and the search for their divisors takes hours.
+// Products of such sizes overflow, and then a search for convolution sizes need not end.
 TEST_F(AskedCallTest, RefusesTransformsThatNoMachineHolds) {
   for (const char* sizes : {"562949953421313", "9223372036854775783", "4294967296x4294967296",
                             "256*9223372036854775807", "2x562949953421312"}) {

@@ -119,7 +119,7 @@ def build(options: argparse.Namespace, work: Path) -> tuple[Path, Path]:
         list(pool.map(compile_one, sources, objects))
     library, program = work / "libadded.so", work / "program"
     # The stand-in's device has gemmt even if its library does not. Its thunks are compiled above.
-    parts = ("backend_cpu", "device", "entries", "routines", "base")
+    parts = ("backend_cpu", "executor", "device", "entries", "routines", "wire", "base")
     archives = [options.build / "lib" / f"libob_{a}.a" for a in parts]
     run(options.cxx, *flags, "-shared", *objects, *archives, "-o", library, "-ldl", "-pthread",
         "-Wl,-z,defs", f"-Wl,--version-script={work / 'exports.map'}")  # fmt: skip

@@ -152,6 +152,11 @@ class Rows(unittest.TestCase):
             ('increment = "positive"', 'increment = "odd"'): "increment 'odd' is unknown",
             ('increment = "positive"', 'type = "real"'): "unknown key 'type'",
             ('indices = "signed"', 'indices = "few"'): "indices 'few' is unknown",
+            (', indices = "signed"', ""): "argument 'ipiv': key 'indices' is missing",
+            ('use = "in", indices', 'use = "out", indices'): "the routine does not read them",
+            ('use = "in", indices', 'use = "inout", indices'): "checked indices are only read",
+            ('written = "full"', 'finite = "yes"'): "'finite' must be true or false, not 'yes'",
+            ('use = "out", type = "real"', 'use = "out", finite = true'): "unknown key 'finite'",
             (
                 'role = "character", use = "out"',
                 'role = "character", use = "in"',

@@ -124,6 +124,37 @@ TEST(ThunkRoles, IndicesThatAreReadAndWrittenKeepTheirPlaces) {
   EXPECT_EQ(info, 0);
 }
 
+// The client writes to its buffers while the routine runs.
+std::vector<std::int64_t> g_mapped;
+
+void getrf(const Int* m, const Int*, double*, const Int*, Int* ipiv, Int* info) {
+  for (Int i = 0; i < *m; ++i) ipiv[i] = i + 1;
+  *info = 5;
+  g_mapped.assign(g_mapped.size(), 1 << 20);
+  for (Int i = 0; i < *m; ++i) g_seen.push_back(ipiv[i]);
+  g_seen.push_back(*info);
+}
+
+TEST(ThunkRoles, WritesOfAClientDuringACallChangeNoIntegers) {
+  for (const Int n : {3, 100}) {
+    g_seen.clear();
+    std::vector<double> a(static_cast<std::size_t>(n * n));
+    g_mapped.assign(static_cast<std::size_t>(n) + 1, -1);
+    Argument arguments[kMaxArguments];
+    arguments[0].dim = arguments[1].dim = n;
+    arguments[2].host = {a.data(), n};
+    arguments[3].host = {g_mapped.data(), 0};
+    arguments[4].host = {&g_mapped.back(), 0};
+    ASSERT_TRUE(run("dgetrf", address(&getrf), arguments));
+    for (Int i = 0; i < n; ++i) {
+      EXPECT_EQ(g_seen[static_cast<std::size_t>(i)], i + 1);
+      EXPECT_EQ(g_mapped[static_cast<std::size_t>(i)], i + 1);
+    }
+    EXPECT_EQ(g_seen.back(), 5);
+    EXPECT_EQ(g_mapped.back(), 5);
+  }
+}
+
 void gees(const char*, const char*, void* select, const Int* n, double*, const Int*, Int* sdim,
           double*, double*, double*, const Int*, double* work, const Int* lwork, Int* bwork,
           Int* info, std::size_t, std::size_t) {

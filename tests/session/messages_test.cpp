@@ -261,6 +261,32 @@ TEST_P(MessagesTest, BytesThatTrickleInMakeTheSameMessages) {
   }
 }
 
+// The receiver takes nothing until the sender has no room, and some messages left in parts.
+TEST_P(MessagesTest, AFlushThatDoesNotWaitKeepsTheRestInOrder) {
+  Pair pair(GetParam());
+  Waiter waiter([] { return Status(Code::internal, "try_flush() waited"); });
+  MessageSender sender(*pair.a, waiter);
+  MessageReceiver receiver(*pair.b);
+  const Bytes body(4088, std::byte{7});
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+  for (int round = 0; round < 5; ++round) {
+    bool empty = true;
+    while (empty) {
+      ASSERT_TRUE(sender.send({.opcode = wire::Opcode::write, .sequence = ++sent}, body).ok());
+      empty = require(sender.try_flush());
+    }
+    while (received < sent) {
+      const auto message = require(receiver.poll());
+      if (!message) (void)require(sender.try_flush());
+      if (!message) continue;
+      ASSERT_EQ(message->header.sequence, ++received);
+      ASSERT_EQ(Bytes(message->body.begin(), message->body.end()), body);
+    }
+    ASSERT_TRUE(require(sender.try_flush()));
+  }
+}
+
 TEST_P(MessagesTest, MalformedHeadersAreProtocolErrors) {
   Pair pair(GetParam());
   Bytes garbage(wire::kHeaderBytes, std::byte{0xEE});

@@ -37,4 +37,11 @@ inline void square_dgemm_on_device(std::int64_t n, BufferId a, BufferId b, Buffe
   argument_named(arguments, dgemm(), "c").device = {c, 0, n};
 }
 
+/// The same for a buffer of 2 n^2 elements: C is its second half, A and B are both the first.
+inline void square_dgemm_in_buffer(std::int64_t n, BufferId buffer, Argument* arguments) {
+  square_dgemm_on_device(n, buffer, buffer, buffer, arguments);
+  argument_named(arguments, dgemm(), "c").device.offset_bytes =
+      static_cast<std::uint64_t>(n * n) * sizeof(double);
+}
+
 }  // namespace ob::test

@@ -42,9 +42,9 @@ class ForwardingDevice final : public Device {
   const std::vector<Accuracy>& demands() const { return demands_; }
   /// Lets info() report these accuracy modes as different ones, see DeviceInfo.
   void distinguish(std::uint8_t accuracies) { info_.accuracies = accuracies; }
-  Result<BufferId> allocate(std::uint64_t size_bytes) override {
+  Result<BufferId> allocate(std::uint64_t size_bytes, const Account& owner = {}) override {
     OB_RETURN_IF_ERROR(turn());
-    auto buffer = inner_.allocate(size_bytes);
+    auto buffer = inner_.allocate(size_bytes, owner);
     if (buffer.ok()) ++buffers_;
     return buffer;
   }
@@ -81,7 +81,9 @@ class ForwardingDevice final : public Device {
     OB_RETURN_IF_ERROR(turn());
     return inner_.call(queue, routine, arguments);
   }
-  Result<PlanId> make_plan(const FftPlan& plan) override { return inner_.make_plan(plan); }
+  Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) override {
+    return inner_.make_plan(plan, account);
+  }
   Status destroy_plan(PlanId plan) override { return inner_.destroy_plan(plan); }
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override {
     OB_RETURN_IF_ERROR(turn());

@@ -11,7 +11,7 @@
 namespace ob::algorithms {
 
 /// The time between two checks of the own device.
-inline constexpr std::chrono::milliseconds kCheckInterval{1000};
+inline constexpr std::chrono::milliseconds kCheckInterval{250};
 
 /// Waits until `over` is true. Calls `check` every kCheckInterval, without the lock.
 /// Errors: those of check; the lock is not held then

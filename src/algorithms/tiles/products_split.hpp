@@ -26,8 +26,8 @@ struct CallPart {
 /// at multiples of the blocks that kernels work in.   @pre 0 <= position <= edge
 // Inline, because the entries use it and do not link the algorithms.
 inline std::uint64_t round_cut(std::uint64_t edge, double position) noexcept {
-  constexpr std::uint64_t kKernelBlock =
-      32;  // about the rows and columns that a kernel does at once
+  // About the rows and columns that a kernel computes at once.
+  constexpr std::uint64_t kKernelBlock = 32;
   const std::uint64_t block = edge >= 8 * kKernelBlock ? kKernelBlock : 1;
   const auto blocks = static_cast<std::uint64_t>(position / static_cast<double>(block) + 0.5);
   return std::min(edge, blocks * block);

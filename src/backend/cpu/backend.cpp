@@ -8,9 +8,15 @@
 
 #include "backend/cpu/cores.hpp"
 #include "backend/cpu/device.hpp"
+#include "backend/cpu/isolated_runner.hpp"
+#include "backend/cpu/libraries.hpp"
 
 namespace ob::cpu {
 namespace {
+
+// The buffer and the stack of a thread of OpenBLAS 0.3.21 (32 MiB and 8 MiB), and as much again for
+// other libraries. Without them a library cannot compute at all.
+constexpr std::uint64_t kLibraryBytes = std::uint64_t{64} << 20;
 
 unsigned thread_count(const Config& config) {
   if (config.threads != 0) return config.threads;
@@ -23,30 +29,24 @@ unsigned thread_count(const Config& config) {
   return std::max(1u, usable_cores() / config.devices);
 }
 
-CpuDevice::Libraries open_libraries(const Config& config, unsigned threads) {
-  CpuDevice::Libraries libraries;
-  auto blas = BlasLibrary::open({.own_instance = config.index > 0, .threads = threads});
-  libraries.no_blas = blas.status();
-  if (blas.ok()) libraries.blas = std::move(blas).value();
-  for (const bool single : {false, true}) {
-    auto fft = FftLibrary::open(single);
-    libraries.no_fft[single ? 1 : 0] = fft.status();
-    if (fft.ok()) libraries.fft[single ? 1 : 0] = std::move(fft).value();
+Result<std::unique_ptr<CallRunner>> make_runner(const Config& config,
+                                                std::shared_ptr<const Libraries> libraries,
+                                                unsigned threads, std::uint64_t memory_bytes) {
+  if (config.isolation == Isolation::none) {
+    return std::unique_ptr<CallRunner>(
+        std::make_unique<LocalRunner>(std::move(libraries), threads));
   }
-  return libraries;
-}
-
-std::string describe(const CpuDevice::Libraries& libraries) {
-  std::string text =
-      libraries.blas != nullptr ? libraries.blas->description() : libraries.no_blas.message();
-  for (std::size_t i = 0; i < libraries.fft.size(); ++i) {
-    text += "; " + (libraries.fft[i] != nullptr ? libraries.fft[i]->description()
-                                                : libraries.no_fft[i].message());
-  }
-  if (libraries.blas != nullptr && !libraries.blas->warning().empty()) {
-    text += "; warning: " + libraries.blas->warning();
-  }
-  return text;
+  constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 30;
+  const std::uint64_t counted_bytes =
+      config.executor_bytes != 0 ? config.executor_bytes : std::max(kLeastBytes, memory_bytes);
+  const std::uint64_t private_bytes =
+      std::min(counted_bytes, UINT64_MAX / 2) + kLibraryBytes * (threads + 1);
+  executor::Program program{config.executor,
+                            {std::to_string(threads), std::to_string(private_bytes)}};
+  auto runner =
+      std::make_unique<IsolatedRunner>(config.isolation, std::move(program), std::move(libraries));
+  OB_RETURN_IF_ERROR(runner->await_ready());
+  return std::unique_ptr<CallRunner>(std::move(runner));
 }
 
 }  // namespace
@@ -60,15 +60,20 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
     return Status(Code::invalid_argument, "the time of the longest command must be a number");
   }
   const unsigned threads = thread_count(config);
-  CpuDevice::Libraries libraries = open_libraries(config, threads);
+  std::shared_ptr<const Libraries> libraries = Libraries::open(config.index > 0, threads);
   DeviceInfo info;
   info.backend = "cpu";
-  info.description = describe(libraries);
+  info.description = libraries->description();
   info.memory_bytes =
       config.memory_bytes != 0 ? config.memory_bytes : share_of_host_memory(config.devices);
-  if (libraries.blas != nullptr) info.gflops_double = libraries.blas->measure_gflops();
-  auto device = std::make_unique<CpuDevice>(std::move(info), std::move(libraries), threads,
-                                            config.longest_command_s);
+  if (libraries->blas != nullptr) {
+    info.gflops_double =
+        config.gflops_double > 0 ? config.gflops_double : libraries->blas->measure_gflops();
+  }
+  OB_ASSIGN_OR_RETURN(auto runner, make_runner(config, libraries, threads, info.memory_bytes));
+  auto device = std::make_unique<CpuDevice>(std::move(info), std::move(libraries),
+                                            std::move(runner), config.longest_command_s);
+  device->limit_segments(SegmentBudget::share_of_process(config.devices));
   device->fail_allocations(config.fail_allocations);
   device->corrupt(config.corrupt);
   return std::unique_ptr<Device>(std::move(device));

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
+#include "backend/cpu/isolation.hpp"
 #include "base/status.hpp"
 #include "device/device.hpp"
 
@@ -19,6 +21,15 @@ struct Config {
   unsigned threads = 0;
   /// A call or transform that is expected to take longer [s] is refused while others wait; 0: none
   double longest_command_s = 0;
+  /// The clients that share an executor: a process that runs their calls and transforms.
+  Isolation isolation = Isolation::none;
+  std::string executor = {};  ///< path of outboard-executor
+  /// The private memory of an executor [bytes] for workspaces and plans, beside what its libraries
+  /// have when they are open and 64 MiB for each of their threads. 0: as much as the device has,
+  /// but at least 1 GiB
+  std::uint64_t executor_bytes = 0;
+  /// The dgemm rate [GFLOP/s] of a device with the same library and as many cores; 0: measure it.
+  double gflops_double = 0;
   /// Makes every n-th allocation fail, for tests; 0: none.
   unsigned fail_allocations = 0;
   /// Makes one element of every n-th result wrong, for tests; 0: none.
@@ -30,6 +41,7 @@ struct Config {
 /// Threads: before threads that use the environment
 /// Errors: invalid_argument if the configuration is not valid. Absent libraries are no error: the
 ///         description names them.
+///         unavailable if executors are wanted and cannot be started
 Result<std::unique_ptr<Device>> create(const Config& config);
 
 }  // namespace ob::cpu

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "device/host_buffer.hpp"
+#include "device/host_segment.hpp"
 
 namespace ob::cpu {
 namespace {
@@ -26,7 +26,7 @@ Status check_integers(const Descriptor& routine, const Argument* arguments) {
 // so that memory must continue there.
 Status check_overreach(const Descriptor& routine, const Argument* arguments) {
   if (routine.base != "dotu" && routine.base != "dotc") return {};
-  const std::int64_t most = HostBuffer::kGuardBytes / element_bytes(routine.precision);
+  const std::int64_t most = HostSegment::kGuardBytes / element_bytes(routine.precision);
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
     if (routine.kinds[i] != Kind::strided) continue;
     const std::int64_t increment = arguments[i].host.ld;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/aligned_memory.hpp"
 #include "base/contract.hpp"
 
 namespace ob::cpu {
@@ -148,15 +149,15 @@ Status CpuDensePlan::execute(std::byte* input, std::byte* output) {
   if (!real_in_place && !keeps_input) return run(input, output);
   const std::uint64_t needed = real_in_place ? output_bytes(plan_) : input_bytes(plan_);
   if (scratch_ == nullptr) {
-    OB_ASSIGN_OR_RETURN(scratch_, HostBuffer::create(needed));
+    OB_ASSIGN_OR_RETURN(scratch_, aligned_memory(needed));
   }
   if (real_in_place) {
-    OB_RETURN_IF_ERROR(run(input, scratch_->data()));
-    std::memcpy(output, scratch_->data(), needed);
+    OB_RETURN_IF_ERROR(run(input, scratch_.get()));
+    std::memcpy(output, scratch_.get(), needed);
     return {};
   }
-  std::memcpy(scratch_->data(), input, needed);
-  return run(scratch_->data(), output);
+  std::memcpy(scratch_.get(), input, needed);
+  return run(scratch_.get(), output);
 }
 
 }  // namespace ob::cpu

@@ -6,7 +6,6 @@
 
 #include "backend/cpu/fft_library.hpp"
 #include "base/status.hpp"
-#include "device/host_buffer.hpp"
 #include "routines/fft.hpp"
 
 namespace ob::cpu {
@@ -41,7 +40,7 @@ class CpuDensePlan {
   const unsigned threads_;
   FftLibrary::Plan aligned_ = nullptr;
   FftLibrary::Plan unaligned_ = nullptr;
-  std::shared_ptr<HostBuffer> scratch_;
+  std::shared_ptr<std::byte> scratch_;
 };
 
 }  // namespace ob::cpu

@@ -1,11 +1,11 @@
 #include "backend/cpu/device.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <utility>
 
-#include "backend/cpu/call_checks.hpp"
-#include "backend/cpu/refusal.hpp"
+#include "backend/cpu/fft_plan.hpp"
 
 namespace ob::cpu {
 namespace {
@@ -17,17 +17,31 @@ constexpr double kLeastGemmRate = 2e9;
 constexpr double kFftRate = 2e9;
 constexpr double kMemoryRate = 4e9;
 
+// A cheap computation holds up a thread that serves its client. One that takes this long does not
+// end by itself.
+constexpr std::chrono::duration<double> kCheapLimit{1};
+
+std::string in_seconds(std::chrono::duration<double> time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", time.count());
+  return text;
+}
+
 }  // namespace
 
-CpuDevice::CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads,
-                     double longest_command_s)
+CpuDevice::CpuDevice(DeviceInfo info, std::shared_ptr<const Libraries> libraries,
+                     std::unique_ptr<CallRunner> runner, double longest_command_s)
     : HostDevice(std::move(info)),
       libraries_(std::move(libraries)),
-      threads_(threads),
+      runner_(std::move(runner)),
+      longest_command_s_(longest_command_s),
       time_(longest_command_s),
       planner_(this->info().memory_bytes) {}
 
-CpuDevice::~CpuDevice() { finish_queues(); }
+CpuDevice::~CpuDevice() {
+  finish_queues();
+  planner_.finish();
+}
 
 bool CpuDevice::cheap(double flops, double flops_per_second, std::uint64_t touched_bytes) const {
   // False while another queue computes, because the submitting thread must not wait for it.
@@ -37,62 +51,61 @@ bool CpuDevice::cheap(double flops, double flops_per_second, std::uint64_t touch
   return seconds < HostQueue::kCheapSeconds;
 }
 
-Status CpuDevice::prepare(const Descriptor& routine, const Argument* arguments, HostCall& call,
-                          const BlasLibrary::Routine*& found) {
-  if (libraries_.blas == nullptr) {
-    return Status(Code::unsupported, libraries_.no_blas.message()).in(std::string(routine.name));
+Status CpuDevice::reason_to_stop(const HostQueue& queue, bool cheap,
+                                 std::chrono::duration<double> took) const {
+  if (queue.abandoned()) return {Code::busy, "stopped (the client has gone)"};
+  if (cheap && took > kCheapLimit) {
+    return {Code::busy, "stopped after " + in_seconds(kCheapLimit) +
+                            " (its operands take far longer than others of their size)"};
   }
-  found = libraries_.blas->find(routine.id);
-  if (found == nullptr) {
-    return {Code::unsupported, std::string(routine.name) + " is not in this device's library (" +
-                                   libraries_.blas->description() + ")"};
-  }
-  OB_RETURN_IF_ERROR(resolve_call(memory(), routine, arguments, call));
-  OB_RETURN_IF_ERROR(check_for_library(routine, call.arguments));
-  drop_product_if_alpha_zero(routine, call.arguments);
-  return {};
+  const std::chrono::duration<double> limit(longest_command_s_);
+  if (limit.count() <= 0 || took <= limit || !time_.waited_for()) return {};
+  return {Code::busy, "stopped after " + in_seconds(limit) +
+                          " because others wait; try again later, or raise --longest-command"};
+}
+
+// The queue outlives its commands.
+Caller CpuDevice::caller_of(const HostQueue& queue, bool cheap) const {
+  return {queue.account(), [this, &queue, cheap, began = std::chrono::steady_clock::now()] {
+            return reason_to_stop(queue, cheap, std::chrono::steady_clock::now() - began);
+          }};
 }
 
 Status CpuDevice::call(QueueId queue_id, const Descriptor& routine, const Argument* arguments) {
   const auto queue = find_queue(queue_id);
   if (queue == nullptr) return no_such_queue(queue_id);
   HostCall call;
-  const BlasLibrary::Routine* found = nullptr;
-  if (Status status = prepare(routine, arguments, call, found); !status.ok()) {
+  Status status = prepare_call(*libraries_, memory(), routine, arguments, call);
+  if (!status.ok()) {
     queue->fail(std::move(status));
     return {};
   }
   const double rate = std::max(kLeastGemmRate, info().gflops_double * 1e9 * kSmallFraction);
   const double flop = call.flops();
   const TaskManner manner{.cheap = cheap(flop, rate, call.operand_bytes)};
-  queue->submit(manner, [this, found, what = computation_of(routine, flop, queue->account()),
+  queue->submit(manner, [this, from = queue.get(), cheap = manner.cheap,
+                         what = computation_of(routine, flop, queue->account()),
                          call = std::move(call)](QueueReport& report) {
-    OB_RETURN_IF_ERROR(check_indices(*call.routine, call.arguments));
-    return time_.spend(what, report, [&] { return run(*found, call); });
+    return time_.spend(what, report, [&] { return run(call, caller_of(*from, cheap)); });
   });
   return {};
 }
 
-Status CpuDevice::run(const BlasLibrary::Routine& routine, const HostCall& call) {
-  const bool ran = libraries_.blas->run(routine, call.arguments);
-  const std::string name(call.routine->name);
-  if (!ran) return {Code::out_of_memory, name + ": no memory for the workspace of this call"};
-  const std::string refusal = take_refusal();
+Status CpuDevice::run(const HostCall& call, const Caller& caller) {
+  OB_RETURN_IF_ERROR(runner_->run(call, caller));
   corruption_.after(*call.routine, call.arguments);
-  if (refusal.empty()) return {};
-  return {Code::invalid_argument, name + ": this device's library refuses it (" + refusal + ")"};
+  return {};
 }
 
-Result<PlanId> CpuDevice::make_plan(const FftPlan& plan) {
+Result<PlanId> CpuDevice::make_plan(const FftPlan& plan, const Account& account) {
   OB_RETURN_IF_ERROR(planner_.check(plan));
-  const std::size_t precision = plan.precision == Precision::c ? 1 : 0;
-  if (libraries_.fft[precision] == nullptr) return libraries_.no_fft[precision];
-  OB_RETURN_IF_ERROR(planner_.admit());
-  auto made = std::make_shared<CpuFftPlan>(plan, libraries_.fft[precision], threads_);
+  OB_ASSIGN_OR_RETURN(auto made, runner_->plan(plan, account));
+  OB_RETURN_IF_ERROR(planner_.admit(account));
   // An estimated plan takes microseconds for small sizes, and seconds for large ones, mostly for
   // tables of sines.
   constexpr std::uint64_t kQuickPoints = 4096;
-  planner_.submit(points(plan) <= kQuickPoints, made, [](CpuFftPlan& waiting) { waiting.build(); });
+  planner_.submit(account, points(plan) <= kQuickPoints, made,
+                  [](TransformPlan& waiting) { waiting.build(); });
   return plans_.add(std::move(made));
 }
 
@@ -119,18 +132,20 @@ Status CpuDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferRe
   const std::uint64_t touched_bytes = input_bytes(plan->plan()) + output_bytes(plan->plan());
   const bool at_once = plan->built() && cheap(ob::flops(plan->plan()), kFftRate, touched_bytes);
   queue->submit({.cheap = at_once},
-                [this, what = computation_of(plan->plan(), queue->account()),
-                 plan = std::move(plan), transform = std::move(transform)](QueueReport& report) {
+                [this, from = queue.get(), cheap = at_once,
+                 what = computation_of(plan->plan(), queue->account()), plan = std::move(plan),
+                 transform = std::move(transform)](QueueReport& report) {
                   OB_RETURN_IF_ERROR(plan->wait(report.plan_ns));
-                  return time_.spend(what, report, [&] { return run(*plan, transform); });
+                  return time_.spend(
+                      what, report, [&] { return run(*plan, transform, caller_of(*from, cheap)); });
                 });
   return {};
 }
 
-Status CpuDevice::run(CpuFftPlan& plan, const HostTransform& transform) {
-  Status status = plan.execute(transform.input, transform.output);
+Status CpuDevice::run(TransformPlan& plan, const HostTransform& transform, const Caller& caller) {
+  OB_RETURN_IF_ERROR(plan.execute(transform, caller));
   corruption_.after(plan.plan(), transform.output);
-  return status;
+  return {};
 }
 
 }  // namespace ob::cpu

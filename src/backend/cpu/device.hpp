@@ -1,12 +1,12 @@
 #pragma once
 // A share of this machine's cores as a device.
 
-#include <array>
+#include <chrono>
 #include <memory>
 
-#include "backend/cpu/blas_library.hpp"
+#include "backend/cpu/call_runner.hpp"
 #include "backend/cpu/corruption.hpp"
-#include "backend/cpu/fft_plan.hpp"
+#include "backend/cpu/libraries.hpp"
 #include "device/compute_time.hpp"
 #include "device/host_call.hpp"
 #include "device/host_device.hpp"
@@ -18,38 +18,36 @@ namespace ob::cpu {
 /// Threads: any, as Device
 class CpuDevice final : public HostDevice {
  public:
-  /// The libraries of a device, or the reasons why they are absent.
-  struct Libraries {
-    std::unique_ptr<BlasLibrary> blas;
-    Status no_blas;
-    std::array<std::shared_ptr<const FftLibrary>, 2> fft;  // double, single
-    std::array<Status, 2> no_fft;
-  };
-  /// @param longest_command_s as ComputeTime's
-  CpuDevice(DeviceInfo info, Libraries libraries, unsigned threads, double longest_command_s = 0);
+  /// @param libraries tell which routines there are; `runner` calls them
+  /// @param longest_command_s as ComputeTime's; a runner that can stop computations stops one that
+  ///        takes longer while others wait
+  CpuDevice(DeviceInfo info, std::shared_ptr<const Libraries> libraries,
+            std::unique_ptr<CallRunner> runner, double longest_command_s = 0);
   ~CpuDevice() override;
 
   /// See Corruption.   Threads: before the first call
   void corrupt(unsigned every) noexcept { corruption_.every(every); }
 
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
-  Result<PlanId> make_plan(const FftPlan& plan) override;
+  Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) override;
   Status destroy_plan(PlanId plan) override;
   std::uint64_t plan_host_bytes(const FftPlan& plan) const override;
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
 
  private:
-  Status prepare(const Descriptor& routine, const Argument* arguments, HostCall& call,
-                 const BlasLibrary::Routine*& found);
-  Status run(const BlasLibrary::Routine& routine, const HostCall& call);
-  Status run(CpuFftPlan& plan, const HostTransform& transform);
+  Status run(const HostCall& call, const Caller& caller);
+  Status run(TransformPlan& plan, const HostTransform& transform, const Caller& caller);
+  Caller caller_of(const HostQueue& queue, bool cheap) const;
+  Status reason_to_stop(const HostQueue& queue, bool cheap,
+                        std::chrono::duration<double> took) const;
   bool cheap(double flops, double flops_per_second, std::uint64_t touched_bytes) const;
 
-  const Libraries libraries_;
-  const unsigned threads_;
+  const std::shared_ptr<const Libraries> libraries_;
+  const std::unique_ptr<CallRunner> runner_;
+  const double longest_command_s_;
   ComputeTime time_;
   Corruption corruption_;
-  HandleTable<PlanId, CpuFftPlan> plans_;
+  HandleTable<PlanId, TransformPlan> plans_;
   Planner planner_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/contract.hpp"
+#include "device/contained.hpp"
 #include "device/real_transform.hpp"
 
 namespace ob::cpu {
@@ -51,7 +52,7 @@ std::uint64_t CpuFftPlan::host_bytes(const FftPlan& plan) noexcept {
 }
 
 void CpuFftPlan::build() {
-  if (plan_.rank > 0) build_status_ = prepare();
+  if (plan_.rank > 0) build_status_ = contained([this] { return prepare(); });
   built_.set();
 }
 

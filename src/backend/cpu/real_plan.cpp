@@ -55,8 +55,8 @@ Status CpuRealPlan::allocate() {
     before_bytes = std::max(before_bytes, input_bytes(pass.block->plan()));
     after_bytes = std::max(after_bytes, output_bytes(pass.block->plan()));
   }
-  OB_ASSIGN_OR_RETURN(before_, HostBuffer::create(before_bytes));
-  OB_ASSIGN_OR_RETURN(after_, HostBuffer::create(after_bytes));
+  OB_ASSIGN_OR_RETURN(before_, aligned_memory(before_bytes));
+  OB_ASSIGN_OR_RETURN(after_, aligned_memory(after_bytes));
   return {};
 }
 
@@ -75,11 +75,11 @@ Status CpuRealPlan::run(const Pass& pass, std::byte* input, std::byte* output) {
     const std::uint64_t input_step = input_bytes(through) / through.batch;
     const std::uint64_t output_step = output_bytes(through) / through.batch;
     for (std::uint64_t i = 0; i < through.batch; ++i) {
-      pass.folds.fold_in(line_of(input, first + i), before_->data() + i * input_step);
+      pass.folds.fold_in(line_of(input, first + i), before_.get() + i * input_step);
     }
-    OB_RETURN_IF_ERROR(transforms.execute(before_->data(), after_->data()));
+    OB_RETURN_IF_ERROR(transforms.execute(before_.get(), after_.get()));
     for (std::uint64_t i = 0; i < through.batch; ++i) {
-      pass.folds.fold_out(after_->data() + i * output_step, line_of(output, first + i));
+      pass.folds.fold_out(after_.get() + i * output_step, line_of(output, first + i));
     }
   }
   return {};

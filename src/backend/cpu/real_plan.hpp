@@ -48,8 +48,8 @@ class CpuRealPlan {
 
   const FftPlan plan_;
   std::vector<Pass> passes_;
-  std::shared_ptr<HostBuffer> before_;
-  std::shared_ptr<HostBuffer> after_;
+  std::shared_ptr<std::byte> before_;
+  std::shared_ptr<std::byte> after_;
 };
 
 }  // namespace ob::cpu

@@ -34,7 +34,7 @@ Result<std::shared_ptr<std::byte>> CudaDevice::staging(std::uint64_t size_bytes)
   return std::shared_ptr<std::byte>(held, held->block.data());
 }
 
-Status CudaDevice::inspect(CudaQueue& queue, const HostCall& call) {
+Status CudaDevice::inspect(CudaQueue& queue, HostCall& call) {
   return check_indices(queue.context(), call);
 }
 

@@ -37,7 +37,7 @@ class CudaDevice final : public AcceleratorDevice<CudaQueue, CudaFftPlan> {
   Result<std::shared_ptr<HostQueue>> make_queue(const std::string& name,
                                                 const Account& account) override;
   Status enter() const override { return gpu().make_current(); }
-  Status inspect(CudaQueue& queue, const HostCall& call) override;
+  Status inspect(CudaQueue& queue, HostCall& call) override;
   Status run(CudaQueue& queue, const HostCall& call) override;
   Result<std::unique_ptr<CudaFftPlan>> make_transform(const FftPlan& plan) const override;
   std::uint64_t transform_host_bytes(const FftPlan& plan) const override;

@@ -3,6 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "device/checked_elements.hpp"
+
 namespace ob::cuda {
 namespace {
 
@@ -12,30 +14,39 @@ struct Here {
   std::vector<PinnedBlock> blocks;
 };
 
-Status bring(StreamContext& context, const HostCall& call, Here& here) {
+// Copies one vector of pivots to workspace, which the call then uses, and from there to the host.
+Status bring(StreamContext& context, std::uint64_t size_bytes, void*& on_device, void*& on_host,
+             std::vector<PinnedBlock>& blocks) {
+  OB_ASSIGN_OR_RETURN(std::byte * copy, context.work.device_bytes(size_bytes));
+  OB_ASSIGN_OR_RETURN(PinnedBlock block, context.pinned.take(size_bytes));
+  on_host = block.data();
+  blocks.push_back(std::move(block));
+  const Runtime& cuda = context.runtime();
+  OB_RETURN_IF_ERROR(cuda.check(
+      cuda.cudaMemcpyAsync(copy, on_device, size_bytes, cudaMemcpyDeviceToDevice, context.stream),
+      "copying pivots"));
+  on_device = copy;
+  return cuda.check(
+      cuda.cudaMemcpyAsync(on_host, copy, size_bytes, cudaMemcpyDeviceToHost, context.stream),
+      "reading pivots");
+}
+
+Status bring(StreamContext& context, HostCall& call, Here& here) {
   const Descriptor& routine = *call.routine;
   const Operands operands = routine.operands(call.arguments);
   for (const Operand& operand : operands.span()) {
-    if (!operand.read || routine.kinds[operand.argument] != Kind::index_vector) continue;
-    if (routine.values[operand.argument] == "any") continue;
-    const std::uint64_t size_bytes = operand.rows * sizeof(std::int64_t);
-    OB_ASSIGN_OR_RETURN(PinnedBlock block, context.pinned.take(size_bytes));
-    std::byte* const to = block.data();
-    here.blocks.push_back(std::move(block));
-    const Runtime& cuda = context.runtime();
-    OB_RETURN_IF_ERROR(
-        cuda.check(cuda.cudaMemcpyAsync(to, call.arguments[operand.argument].host.data, size_bytes,
-                                        cudaMemcpyDeviceToHost, context.stream),
-                   "reading pivots"));
+    if (!operand.read || !reads_places(routine, operand.argument)) continue;
     if (here.call == nullptr) here.call = std::make_unique<HostCall>(call);
-    here.call->arguments[operand.argument].host.data = to;
+    OB_RETURN_IF_ERROR(bring(context, operand.rows * sizeof(std::int64_t),
+                             call.arguments[operand.argument].host.data,
+                             here.call->arguments[operand.argument].host.data, here.blocks));
   }
   return {};
 }
 
 }  // namespace
 
-Status check_indices(StreamContext& context, const HostCall& call) {
+Status check_indices(StreamContext& context, HostCall& call) {
   Here here;
   Status status = bring(context, call, here);
   if (here.call == nullptr) return status;

@@ -41,7 +41,9 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   info.memory_bytes =
       config.memory_bytes != 0 ? config.memory_bytes : share_of_host_memory(config.devices);
   info.gflops_double = config.rate_gflops;
-  return std::unique_ptr<Device>(new NullDevice(std::move(info), config));
+  auto device = std::make_unique<NullDevice>(std::move(info), config);
+  device->limit_segments(SegmentBudget::share_of_process(config.devices));
+  return std::unique_ptr<Device>(std::move(device));
 }
 
 }  // namespace ob::null

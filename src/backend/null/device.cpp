@@ -12,7 +12,8 @@ NullDevice::NullDevice(DeviceInfo info, const Config& config)
     : HostDevice(std::move(info)),
       time_(config.longest_command_s),
       pace_(config.rate_gflops),
-      plan_seconds_(config.plan_seconds) {}
+      plan_seconds_(config.plan_seconds),
+      planner_(this->info().memory_bytes) {}
 
 Status NullDevice::compute(const Computation& what, QueueReport& report) {
   return time_.spend(what, report, [&] {
@@ -45,16 +46,16 @@ Status NullDevice::call(QueueId queue_id, const Descriptor& routine, const Argum
   return {};
 }
 
-Result<PlanId> NullDevice::make_plan(const FftPlan& plan) {
+Result<PlanId> NullDevice::make_plan(const FftPlan& plan, const Account& account) {
   OB_RETURN_IF_ERROR(check_plan(plan));
+  OB_RETURN_IF_ERROR(planner_.admit(account));
   auto made = std::make_shared<Plan>();
   made->shape = plan;
   // A real backend plans here, while data may be in transfer.
-  planner_.submit({.cheap = plan_seconds_ == 0}, [this, made](QueueReport&) {
+  planner_.submit(account, plan_seconds_ == 0, made, [this](Plan& waiting) {
     if (plan_seconds_ > 0)
       std::this_thread::sleep_for(std::chrono::duration<double>(plan_seconds_));
-    made->made.set();
-    return Status();
+    waiting.made.set();
   });
   return plans_.add(std::move(made));
 }

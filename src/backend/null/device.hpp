@@ -5,6 +5,7 @@
 #include "backend/null/pace.hpp"
 #include "device/compute_time.hpp"
 #include "device/host_device.hpp"
+#include "device/planner.hpp"
 
 namespace ob::null {
 
@@ -15,7 +16,7 @@ class NullDevice final : public HostDevice {
   ~NullDevice() override { finish_queues(); }
 
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
-  Result<PlanId> make_plan(const FftPlan& plan) override;
+  Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) override;
   Status destroy_plan(PlanId plan) override;
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
 
@@ -40,7 +41,7 @@ class NullDevice final : public HostDevice {
   Pace pace_;  // used in turns
   const double plan_seconds_;
   HandleTable<PlanId, Plan> plans_;
-  HostQueue planner_{"ob-planner"};
+  Planner planner_;
 };
 
 }  // namespace ob::null

@@ -63,6 +63,12 @@ Status Channel::send_keep_alive() {
   return replies_.flush();
 }
 
+// A thread that has not begun to receive (for example because its memory is swapped out) still
+// counts as idle.
+void Channel::show_life(std::uint64_t promised_ms) noexcept {
+  if (!idle() || stream_.has_unread()) replies_.show_life(promised_ms);
+}
+
 void Channel::report_failure(const Status& why) {
   wire::Outcome outcome;
   outcome.code = why.code();

@@ -15,7 +15,8 @@
 namespace ob::daemon {
 
 /// A connection that waits for submitted commands sends its client a message at least this often,
-/// because it answers no ping meanwhile.
+/// because it answers no ping meanwhile. This is for a daemon that has no thread for signs of life
+/// (LifeSigns), and it detects a client that has left.
 inline constexpr std::chrono::milliseconds kKeepAliveInterval{500};
 
 /// Receives for the I/O thread of a connection, and records whether the other side waits for an
@@ -41,6 +42,10 @@ class Channel : public std::enable_shared_from_this<Channel> {
   /// Sends an unasked pong, so that the other side knows that this daemon is alive. A wait calls it
   /// every kKeepAliveInterval.
   Status send_keep_alive();
+  /// Sends an unasked pong if the other side may be waiting and nothing else was sent since the
+  /// last call. Does not block.   Threads: any
+  /// @param promised_ms see LifeSigns::promised_ms()
+  void show_life(std::uint64_t promised_ms) noexcept;
   /// Tells the other side the reason of the cut, and waits a moment until it has read the reason.
   void report_failure(const Status& why);
   /// Ends the stream; the I/O thread then finds it closed.   Threads: any

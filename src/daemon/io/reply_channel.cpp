@@ -26,6 +26,7 @@ Status ReplyChannel::send(wire::Opcode opcode, QueueId queue, std::uint64_t sequ
   header.queue = queue;
   header.sequence = sequence;
   const std::lock_guard lock(mutex_);
+  active_.store(true, std::memory_order_relaxed);
   Status status =
       payload.total_bytes() == 0 ? sender_.send(header, body) : sender_.send(header, body, payload);
   if (status.ok() && std::this_thread::get_id() != io_thread_) status = sender_.flush();
@@ -36,10 +37,26 @@ Status ReplyChannel::send(wire::Opcode opcode, QueueId queue, std::uint64_t sequ
 
 Status ReplyChannel::send_in_parts(const std::function<Status(session::MessageSender&)>& put) {
   const std::lock_guard lock(mutex_);
+  active_.store(true, std::memory_order_relaxed);
   Status status = put(sender_);
   if (status.ok() && std::this_thread::get_id() != io_thread_) status = sender_.flush();
   if (!status.ok()) stream_.shut_down();
   return status;
+}
+
+void ReplyChannel::show_life(std::uint64_t promised_ms) noexcept {
+  if (active_.exchange(false, std::memory_order_relaxed)) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  wire::Header sign;
+  sign.opcode = wire::Opcode::pong;
+  sign.queue = QueueId{promised_ms};
+  Result<bool> empty = sender_.try_flush();
+  if (empty.ok() && *empty) {
+    const Status queued = sender_.send(sign, {});
+    empty = queued.ok() ? sender_.try_flush() : Result<bool>(queued);
+  }
+  if (!empty.ok()) stream_.shut_down();
 }
 
 Status ReplyChannel::flush() {

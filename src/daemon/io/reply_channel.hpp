@@ -42,6 +42,12 @@ class ReplyChannel final : private session::SendWaiter {
   /// Threads: the I/O thread
   Status flush();
 
+  /// Sends an unasked pong if nothing was sent since the last call, and if this needs no wait.
+  /// Another thread that is sending shows life by itself. If bytes are left, the other side does
+  /// not receive, so it is not waiting.
+  /// @param promised_ms see LifeSigns::promised_ms()
+  void show_life(std::uint64_t promised_ms) noexcept;
+
   /// Counts the replies that are ordered but not sent yet. A connection that owes none may be
   /// closed when the daemon stops.
   std::atomic<std::int64_t> owed{0};
@@ -53,6 +59,7 @@ class ReplyChannel final : private session::SendWaiter {
   std::mutex mutex_;  // held for one message: messages must not mix
   session::MessageSender sender_;
   std::thread::id io_thread_;
+  std::atomic<bool> active_{false};  // a message was sent since the last show_life()
 };
 
 }  // namespace ob::daemon

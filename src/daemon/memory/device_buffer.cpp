@@ -3,9 +3,10 @@
 namespace ob::daemon {
 
 Result<std::shared_ptr<DeviceBuffer>> DeviceBuffer::allocate(
-    Device& device, const std::shared_ptr<MemoryAccount>& account, std::uint64_t size_bytes) {
+    Device& device, const Account& owner, const std::shared_ptr<MemoryAccount>& account,
+    std::uint64_t size_bytes) {
   OB_ASSIGN_OR_RETURN(Reservation memory, MemoryAccount::reserve(account, size_bytes));
-  OB_ASSIGN_OR_RETURN(const BufferId id, device.allocate(size_bytes));
+  OB_ASSIGN_OR_RETURN(const BufferId id, device.allocate(size_bytes, owner));
   return std::shared_ptr<DeviceBuffer>(new DeviceBuffer(device, id, std::move(memory)));
 }
 

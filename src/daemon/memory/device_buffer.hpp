@@ -18,18 +18,24 @@ class DeviceBuffer {
  public:
   /// Errors: out_of_memory, of the account or the device
   static Result<std::shared_ptr<DeviceBuffer>> allocate(
-      Device& device, const std::shared_ptr<MemoryAccount>& account, std::uint64_t size_bytes);
+      Device& device, const Account& owner, const std::shared_ptr<MemoryAccount>& account,
+      std::uint64_t size_bytes);
   ~DeviceBuffer() { (void)device_.free(local); }
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+  /// The part of the account, for holders of commands that still use the memory.
+  const std::shared_ptr<const Reservation>& reservation() const noexcept { return memory_; }
 
   const BufferId local;  ///< the device's id, which never leaves the daemon
 
  private:
   DeviceBuffer(Device& device, BufferId id, Reservation memory)
-      : local(id), memory_(std::move(memory)), device_(device) {}
+      : local(id),
+        memory_(std::make_shared<const Reservation>(std::move(memory))),
+        device_(device) {}
 
-  const Reservation memory_;  // released after the buffer is freed
+  const std::shared_ptr<const Reservation> memory_;  // released after the buffer is freed
   Device& device_;
 };
 

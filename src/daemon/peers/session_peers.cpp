@@ -37,11 +37,11 @@ void SessionPeers::close_mailbox() {
 Status SessionPeers::check_new(PeerId id) {
   Links gone;  // destroyed after the lock: waits for threads
   const std::lock_guard lock(mutex_);
-  return make_room(id, gone);
+  return admit(id, gone);
 }
 
 // @pre mutex_ is held
-Status SessionPeers::make_room(PeerId id, Links& gone) {
+Status SessionPeers::admit(PeerId id, Links& gone) {
   if (!id || links_.count(id) != 0) {
     return {Code::protocol_error, "peer id " + std::to_string(id.value) + " is in use or 0"};
   }
@@ -61,7 +61,7 @@ Status SessionPeers::add(PeerId id, std::unique_ptr<PeerTransport> transport) {
   Links gone;
   const std::lock_guard lock(mutex_);
   // Another connection of the session may have added a link since check_new().
-  OB_RETURN_IF_ERROR(make_room(id, gone));
+  OB_RETURN_IF_ERROR(admit(id, gone));
   links_[id] = std::move(link);
   return {};
 }

@@ -46,7 +46,9 @@ class SessionPeers {
 
  private:
   using Links = std::vector<std::shared_ptr<PeerLink>>;
-  Status make_room(PeerId id, Links& gone);
+  // Checks that a further peer may have this id, and moves closed links to `gone`.
+  // Errors: protocol_error for an id that is in use; denied if there are too many peers
+  Status admit(PeerId id, Links& gone);
 
   Device& device_;
   const std::shared_ptr<MemoryAccount> host_memory_;

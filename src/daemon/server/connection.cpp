@@ -1,16 +1,32 @@
 #include "daemon/server/connection.hpp"
 
+#include <poll.h>
+
 #include <exception>
 #include <utility>
 
 #include "daemon/io/log.hpp"
+#include "daemon/server/stream_source.hpp"
 
 namespace ob::daemon {
+namespace {
+
+// The stream's own functions belong to the connection's thread.
+bool has_bytes(int descriptor) noexcept {
+  pollfd entry{descriptor, POLLIN, 0};
+  return ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) != 0;
+}
+
+}  // namespace
 
 Connection::Connection(std::unique_ptr<transport::Stream> stream,
                        const ConnectionServices& services)
     : services_(services),
-      channel_(std::make_shared<Channel>(std::move(stream), services.longest_idle)) {}
+      channel_(std::make_shared<Channel>(std::move(stream), services.longest_idle)),
+      source_(source_of(channel_->stream().peer())),
+      place_(services.handshakes.enter(
+          {source_, [this] { shut_down(); },
+           [fd = channel_->stream().descriptor()] { return has_bytes(fd); }})) {}
 
 Connection::~Connection() = default;
 
@@ -27,8 +43,8 @@ Status Connection::run() {
   };
   const Closer closer{*this};
   channel_->replies().adopt_io_thread();
-  Handshake handshake(channel_, services_);
-  Status status = serve(handshake);
+  Handshake handshake(channel_, services_, *place_);
+  Status status = reason(serve(handshake));
   gone_ = true;
   if (!status.ok() && status.code() != Code::connection_lost && handshake.may_report_failure()) {
     channel_->report_failure(status);
@@ -40,12 +56,21 @@ Status Connection::serve(Handshake& handshake) {
   auto accepted = handshake.accept();
   name_ = handshake.name();
   OB_RETURN_IF_ERROR(accepted.status());
+  is_member_ = true;
+  seat_ = handshake.take_seat();
+  place_.reset();
   if (*accepted == nullptr) return {};  // the stream belongs to another connection now
   served_ = std::move(*accepted);
   known_ = served_.get();
   session_name_ = served_->session();
   OB_RETURN_IF_ERROR(handshake.answer());
   return served_->serve();
+}
+
+// Tells a handshake that was closed for another one from a client that is gone.
+Status Connection::reason(Status status) const {
+  if (status.ok() || place_ == nullptr || !place_->closed()) return status;
+  return {Code::unavailable, "its handshake was closed for a newer one (too many are under way)"};
 }
 
 bool Connection::idle() const {
@@ -59,6 +84,8 @@ void Connection::close() {
   channel_->shut_down();
   if (served_ != nullptr) served_->close();
   session_name_ = nullptr;
+  place_.reset();
+  seat_ = {};
 }
 
 }  // namespace ob::daemon

@@ -10,12 +10,14 @@
 #include "daemon/io/served_connection.hpp"
 #include "daemon/server/connection_services.hpp"
 #include "daemon/server/handshake.hpp"
+#include "daemon/server/handshake_budget.hpp"
+#include "daemon/server/member_connections.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::daemon {
 
 /// The connection of a client, or of another daemon that sends to a session.
-/// Threads: run(), name() and peer() by its own thread; the rest by any thread
+/// Threads: run(), is_member(), name() and peer() by its own thread; the rest by any thread
 class Connection {
  public:
   Connection(std::unique_ptr<transport::Stream> stream, const ConnectionServices& services);
@@ -23,8 +25,16 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
+  /// False if too many handshakes are under way; then the connection cannot run.
+  /// Threads: before run()
+  bool has_place() const noexcept { return place_ != nullptr; }
   /// Serves the other side until it leaves.   @returns the reason for the log; ok after goodbye
+  /// @pre has_place()
   Status run();
+  /// True if the other side has finished its handshake.
+  bool is_member() const noexcept { return is_member_; }
+  /// The origin of the stream, see source_of().   Threads: any
+  const std::string& source() const noexcept { return source_; }
   /// True if the other side has sent nothing that is unanswered.
   bool idle() const;
   /// True if the other side has left or was cut off: nobody waits for the device's work any more.
@@ -34,6 +44,8 @@ class Connection {
   /// Returns the client's session as a name; nullptr before and after the session. Must not be
   /// dereferenced.
   const Session* session_name() const noexcept { return session_name_; }
+  /// True if the other side was revoked after it had proven its identity.
+  bool revoked() const { return channel_->stream().revoked(); }
   void shut_down() noexcept { channel_->shut_down(); }
   std::string peer() const { return channel_->stream().peer(); }
   /// The name of the other side, for the log.
@@ -41,6 +53,7 @@ class Connection {
 
  private:
   Status serve(Handshake& handshake);
+  Status reason(Status status) const;
   void close();
 
   const ConnectionServices& services_;
@@ -50,6 +63,10 @@ class Connection {
   std::string name_ = "unknown client";
   std::atomic<bool> gone_{false};
   std::atomic<const Session*> session_name_{nullptr};
+  const std::string source_;
+  std::atomic<bool> is_member_{false};
+  MemberConnections::Seat seat_;
+  std::unique_ptr<HandshakeBudget::Place> place_;  // during the handshake; ends before all else
 };
 
 }  // namespace ob::daemon

@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "daemon/peers/peer_directory.hpp"
+#include "daemon/server/handshake_budget.hpp"
+#include "daemon/server/member_connections.hpp"
 #include "daemon/server/stripe_group.hpp"
 #include "daemon/session/session_directory.hpp"
 
@@ -14,6 +16,8 @@ struct ConnectionServices {
   SessionDirectory& sessions;
   PeerDirectory& peers;
   StripeGroups& stripes;
+  HandshakeBudget& handshakes;
+  MemberConnections& members;
   std::chrono::seconds longest_idle;  ///< a connection that is unused for longer is closed
 };
 

@@ -14,8 +14,6 @@ namespace {
 using transport::Clock;
 using wire::Opcode;
 
-constexpr auto kHandshakeTime = std::chrono::seconds(10);
-
 // The log shows the name that a client gives itself, without characters that control a terminal.
 std::string printable(std::string text) {
   for (char& c : text) {
@@ -49,11 +47,14 @@ Status Handshake::check_version(std::uint16_t version) {
 }
 
 Result<session::Message> Handshake::receive_first() {
-  const auto deadline = Clock::now() + kHandshakeTime;
+  const auto deadline = Clock::now() + services_.handshakes.limits().time;
   session::MessageReceiver& receiver = channel_->receiver();
   Result<std::optional<session::Message>> message = receiver.poll();
   while (message.ok() && !*message) {
     OB_RETURN_IF_ERROR(channel_->stream().wait(true, false, deadline));
+    place_.mark_heard();
+    // A wait does not see the deadline while bytes arrive.
+    if (Clock::now() >= deadline) return Status(Code::deadline_exceeded, "it took too long");
     message = receiver.poll();
   }
   if (message.status().code() == Code::denied) {
@@ -74,6 +75,13 @@ Result<std::unique_ptr<ServedConnection>> Handshake::accept() {
   }
 }
 
+Status Handshake::become_member() {
+  auto seat = services_.members.enter(channel_->stream().user());
+  if (!seat.ok()) return refuse(seat.status().code(), seat.status().message());
+  seat_ = std::move(*seat);
+  return {};
+}
+
 // --- a client ------------------------------------------------------------------------------------
 
 Handshake::Accepted Handshake::accept_client(const session::Message& message) {
@@ -91,6 +99,7 @@ Handshake::Accepted Handshake::accept_client(const session::Message& message) {
   if (stream.from_daemon()) {
     return refuse(Code::denied, "a daemon's key opens no session (use a client's: outboard key)");
   }
+  OB_RETURN_IF_ERROR(become_member());
   auto session = services_.sessions.open(hello, stream.user());
   if (!session.ok()) return refuse(session.status().code(), session.status().message());
   session_ = std::move(*session);
@@ -160,6 +169,7 @@ Handshake::Accepted Handshake::accept_peer(const session::Message& message) {
     return refuse(Code::invalid_argument,
                   "no such mailbox (it was closed, or the access key is wrong)");
   }
+  OB_RETURN_IF_ERROR(become_member());
   return std::unique_ptr<ServedConnection>(std::make_unique<PeerConnection>(
       channel_, std::move(mailbox), ElementByteOrder(join.big_endian)));
 }

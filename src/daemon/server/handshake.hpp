@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/status.hpp"
 #include "daemon/io/channel.hpp"
@@ -17,8 +18,10 @@ namespace ob::daemon {
 /// Threads: the connection's I/O thread
 class Handshake {
  public:
-  Handshake(std::shared_ptr<Channel> channel, const ConnectionServices& services)
-      : channel_(std::move(channel)), services_(services) {}
+  /// @param place ends after accept()
+  Handshake(std::shared_ptr<Channel> channel, const ConnectionServices& services,
+            HandshakeBudget::Place& place)
+      : channel_(std::move(channel)), services_(services), place_(place) {}
 
   /// Reads the first message. A stream that joins another connection is handed over to it.
   /// @returns the object that serves a client or another daemon; nullptr if the stream was handed
@@ -28,6 +31,10 @@ class Handshake {
   /// Answers the first message, so that the other side continues.
   /// Errors: protocol_error; those of the stream   @pre accept() has returned a connection
   Status answer();
+
+  /// Returns the place among the connections that accept() has taken; empty for a stream that was
+  /// handed over.
+  MemberConnections::Seat take_seat() noexcept { return std::move(seat_); }
 
   /// The name of the other side, for the log.
   const std::string& name() const noexcept { return name_; }
@@ -42,11 +49,14 @@ class Handshake {
   Accepted accept_stream(const session::Message& message);
   Status welcome();
   Status grant_streams(std::uint8_t wanted);
+  Status become_member();
   Status refuse(Code code, const std::string& message);
   Status check_version(std::uint16_t version);
 
   const std::shared_ptr<Channel> channel_;
   const ConnectionServices& services_;
+  HandshakeBudget::Place& place_;
+  MemberConnections::Seat seat_;
   std::shared_ptr<Session> session_;  // a client's
   std::uint8_t wanted_streams_ = 0;
   std::string name_ = "unknown client";

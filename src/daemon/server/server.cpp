@@ -1,13 +1,12 @@
 #include "daemon/server/server.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <exception>
 #include <sstream>
 
 #include "daemon/io/log.hpp"
-#include "wire/codec.hpp"
+#include "daemon/server/idle_sessions.hpp"
 
 namespace ob::daemon {
 namespace {
@@ -17,8 +16,6 @@ using transport::Clock;
 // A client between two commands of one call is silent for less than this.
 constexpr auto kQuiet = std::chrono::milliseconds(50);
 constexpr auto kDrainPollInterval = std::chrono::milliseconds(5);
-// A refused client must send hello within this time; otherwise it does not get the reason.
-constexpr auto kHelloTime = std::chrono::milliseconds(200);
 // A client that is silent for this long is between calls. A new session costs it little: it
 // reconnects and sends its operands again.
 constexpr auto kIdleTime = std::chrono::milliseconds(500);
@@ -30,7 +27,11 @@ Server::Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices
       sessions_(std::move(devices), config_.session),
       stripes_(config_.striping),
       peers_(config_.may_connect, config_.security),
-      services_{*this, peers_, stripes_, config_.longest_idle} {}
+      handshakes_(config_.handshakes),
+      members_(config_.max_connections),
+      strangers_(log::warn),
+      services_{*this, peers_, stripes_, handshakes_, members_, config_.longest_idle},
+      revocations_(config_.security, [this] { shut_down_revoked(); }) {}
 
 Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
                                                std::vector<std::unique_ptr<Device>> devices) {
@@ -60,12 +61,14 @@ std::vector<std::string> Server::addresses() const {
 
 void Server::accept_from(transport::Listener& listener) {
   while (!closing_) {
-    auto stream = listener.accept(Clock::now() + std::chrono::hours(1));
+    auto stream = listener.accept(Clock::now() + RepeatedLog::kPeriod);
+    strangers_.write_counts();
     if (stream.ok()) {
       try {
         admit(std::move(*stream));
       } catch (const std::exception& error) {  // no thread or memory: only this client fails
-        log::warn("cannot accept a client: " + std::string(error.what()));
+        strangers_.add(listener.address(), Code::internal,
+                       "cannot accept a client: " + std::string(error.what()));
       }
     } else if (stream.status().code() != Code::deadline_exceeded && !closing_) {
       log::warn("cannot accept on " + listener.address() + ": " + stream.status().message());
@@ -74,44 +77,19 @@ void Server::accept_from(transport::Listener& listener) {
   }
 }
 
-// Tells a client that the daemon is full. First reads the client's first bytes, because unread
-// bytes would reset the connection.
-void Server::refuse(transport::Stream& stream) {
-  log::warn("refused " + stream.peer() + ": " + std::to_string(config_.max_connections) +
-            " connections are open");
-  wire::Refused refused;
-  refused.code = Code::unavailable;
-  refused.message =
-      "daemon is full (" + std::to_string(config_.max_connections) + " connections are open)";
-  wire::Body body;
-  wire::encode(refused, body);
-  wire::Header header;
-  header.opcode = wire::Opcode::refused;
-  header.body_bytes = static_cast<std::uint32_t>(body.bytes().size());
-  std::array<std::byte, wire::kHeaderBytes> bytes;
-  wire::encode_header(header, bytes);
-  std::array<std::byte, 4096> hello;
-  const iovec in{hello.data(), hello.size()};
-  if (!stream.wait(true, false, Clock::now() + kHelloTime).ok() ||
-      !stream.try_receive({&in, 1}).ok())
-    return;
-  const iovec out[] = {{bytes.data(), bytes.size()},
-                       {const_cast<std::byte*>(body.bytes().data()), body.bytes().size()}};
-  (void)stream.try_send(out);  // a new stream has room for it
-}
-
+// Does not wait for the other side: its thread does that.
 void Server::admit(std::unique_ptr<transport::Stream> stream) {
   join_finished(false);
-  std::unique_lock lock(mutex_);
-  if (closing_) return;
-  if (clients_.size() >= config_.max_connections) {
-    lock.unlock();
-    refuse(*stream);
-    return;
-  }
   std::list<Client> fresh(1);
   Client& client = fresh.front();
   client.connection = std::make_unique<Connection>(std::move(stream), services_);
+  if (!client.connection->has_place()) {
+    strangers_.add(client.connection->source(), Code::unavailable,
+                   "closed " + client.connection->peer() + ": too many handshakes end");
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (closing_) return;
   client.thread = std::thread([this, &client] { serve(client); });
   clients_.splice(clients_.end(), fresh);
 }
@@ -125,8 +103,24 @@ void Server::serve(Client& client) noexcept {
     client.connection->shut_down();
     status = Status(Code::internal, error.what());
   }
+  if (client.connection->is_member()) {
+    log_end(*client.connection, status);
+  } else if (!status.ok()) {
+    log_stranger(*client.connection, status);
+  }
+  client.over = true;
+}
+
+void Server::log_stranger(const Connection& connection, const Status& status) {
+  const bool gone = status.code() == Code::connection_lost;
+  const std::string who = connection.name() + " (" + connection.peer() + ")";
+  if (gone) return log::debug(who + " is gone: " + status.message());
+  strangers_.add(connection.source(), status.code(), who + " turned away: " + status.message());
+}
+
+void Server::log_end(const Connection& connection, const Status& status) const {
   // At this point the client has proven its identity.
-  const std::string who = client.connection->name() + " (" + client.connection->peer() + ")";
+  const std::string who = connection.name() + " (" + connection.peer() + ")";
   if (status.ok()) {
     log::debug(who + " left");
   } else if (status.code() == Code::connection_lost) {
@@ -134,7 +128,6 @@ void Server::serve(Client& client) noexcept {
   } else {
     log::warn(who + " cut off: " + status.message());
   }
-  client.over = true;
 }
 
 // Joins threads that have ended, or all of them.
@@ -169,23 +162,21 @@ std::vector<Connection*> Server::idle_connections(const Session* session,
 }
 
 std::uint64_t Server::make_room(const Session& wanting, std::uint64_t bytes) {
-  struct Idle {
-    transport::Clock::time_point since;
-    std::uint64_t bytes;
-    std::vector<Connection*> connections;
-  };
-  std::vector<Idle> idle;
+  const DeviceInfo& info = wanting.device().info();
+  const std::uint64_t used = wanting.device().memory_use().used_bytes;
+  const std::uint64_t room = info.memory_bytes - std::min(used, info.memory_bytes);
+  if (bytes > info.memory_bytes) return 0;
+  // Other programs may use an accelerator, so that memory is short although the daemon has room.
+  const std::uint64_t missing = bytes > room ? bytes - room : bytes;
+  std::vector<IdleSession> idle;
   const std::lock_guard lock(mutex_);
   for (const auto& [name, held_bytes] : sessions_.other_holders(wanting)) {
-    Idle session{{}, held_bytes, {}};
+    IdleSession session{{}, held_bytes, {}};
     session.connections = idle_connections(name, session.since);
     if (!session.connections.empty()) idle.push_back(std::move(session));
   }
-  std::sort(idle.begin(), idle.end(),
-            [](const Idle& a, const Idle& b) { return a.since < b.since; });
   std::uint64_t made = 0;
-  for (const Idle& session : idle) {
-    if (made >= bytes) break;
+  for (const IdleSession& session : choose_idle(std::move(idle), missing)) {
     for (Connection* connection : session.connections) connection->shut_down();
     made += session.bytes;
   }
@@ -210,6 +201,16 @@ std::size_t Server::shut_down_idle(bool everybody) {
     client.connection->shut_down();
   }
   return left;
+}
+
+void Server::shut_down_revoked() {
+  const std::lock_guard lock(mutex_);
+  for (Client& client : clients_) {
+    if (client.over || client.revoked || !client.connection->revoked()) continue;
+    client.revoked = true;
+    log::warn(client.connection->peer() + " cut off: its certificate was revoked");
+    client.connection->shut_down();
+  }
 }
 
 void Server::stop_accepting() {

@@ -11,9 +11,13 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/io/repeated_log.hpp"
 #include "daemon/peers/peer_directory.hpp"
 #include "daemon/server/connection.hpp"
 #include "daemon/server/connection_services.hpp"
+#include "daemon/server/handshake_budget.hpp"
+#include "daemon/server/member_connections.hpp"
+#include "daemon/server/revocation_watch.hpp"
 #include "daemon/server/session_registry.hpp"
 #include "daemon/server/stripe_group.hpp"
 #include "device/device.hpp"
@@ -24,7 +28,8 @@ namespace ob::daemon {
 
 struct ServerConfig {
   std::vector<std::string> listen;    ///< addresses as transport::listen() takes them
-  std::size_t max_connections = 256;  ///< further clients are refused
+  std::size_t max_connections = 256;  ///< after the handshake; further clients are refused
+  HandshakeLimits handshakes;         ///< limits of connections before that
   /// The keys that clients must have, except over Unix sockets; nullptr: none.
   std::shared_ptr<const transport::Security> security;
   SessionLimits session;
@@ -58,11 +63,15 @@ class Server final : public SessionDirectory {
 
   /// Accepts no new clients, and closes each connection once its commands are answered.
   /// After `timeout_s` it cuts off the clients that are left. When all have been gone for kEnding
-  /// it stops waiting for the devices, because a command that runs cannot be cancelled. Unless the
+  /// it stops waiting for the devices, because most devices cannot stop a command. Unless the
   /// result is clean, the server cannot be destroyed before those commands end; the process can
   /// exit.
   /// Threads: one
   Drained drain(double timeout_s);
+
+  /// Reads the list of revoked members of ServerConfig::security now. Otherwise the server notices
+  /// a new list within RevocationWatch::kInterval.   Threads: any
+  void reload_revocations() noexcept { revocations_.reload(); }
 
   /// For connections of streams that the server has not accepted itself.
   const ConnectionServices& services() const noexcept { return services_; }
@@ -73,15 +82,18 @@ class Server final : public SessionDirectory {
     std::thread thread;
     std::atomic<bool> over{false};
     bool cut_off = false;  // while it waited for an answer
+    bool revoked = false;
   };
 
   Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices);
   void accept_from(transport::Listener& listener);
   void admit(std::unique_ptr<transport::Stream> stream);
-  void refuse(transport::Stream& stream);
   void serve(Client& client) noexcept;
+  void log_stranger(const Connection& connection, const Status& status);
+  void log_end(const Connection& connection, const Status& status) const;
   void join_finished(bool all);
   std::size_t shut_down_idle(bool everybody);
+  void shut_down_revoked();
   void stop_accepting();
   Drained unfinished(std::vector<std::size_t>& connections);
   void log_unfinished(Drained drained, const std::vector<std::size_t>& connections) const;
@@ -93,19 +105,25 @@ class Server final : public SessionDirectory {
   }
   std::uint64_t make_room(const Session& wanting, std::uint64_t bytes) override;
   std::uint32_t device_count() const noexcept override { return sessions_.device_count(); }
+  LifeSigns& life_signs() noexcept override { return life_signs_; }
   std::vector<Connection*> idle_connections(const Session* session,
                                             transport::Clock::time_point& since);
 
   const ServerConfig config_;
   SessionRegistry sessions_;  // outlives all connections
   StripeGroups stripes_;
+  LifeSigns life_signs_;
   PeerDirectory peers_;
+  HandshakeBudget handshakes_;
+  MemberConnections members_;
+  RepeatedLog strangers_;  // lines about connections that did not finish their handshake
   const ConnectionServices services_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::vector<std::thread> acceptors_;
   std::atomic<bool> closing_{false};
   std::mutex mutex_;  // guards the list of clients
   std::list<Client> clients_;
+  RevocationWatch revocations_;  // ends first, because it uses the list of clients
 };
 
 }  // namespace ob::daemon

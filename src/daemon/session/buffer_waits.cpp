@@ -20,8 +20,9 @@ Status wait_for(ClientContext& client, const std::vector<BufferUse>& uses) {
     auto gate = std::make_shared<Gate>();
     // The queue may be waiting for its client to take replies.
     OB_RETURN_IF_ERROR(client.channel->replies().flush());
-    const Status asked =
-        client.session->device().on_reached(use.queue->local, false, [gate](const QueueReport&) {
+    const Status asked = client.session->device().on_reached(
+        use.queue->local, false, [gate, use](const QueueReport&) {
+          use.queue->reach(use.command);
           const std::lock_guard lock(gate->mutex);
           gate->open = true;
           gate->opened.notify_one();

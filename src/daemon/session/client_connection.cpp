@@ -9,9 +9,13 @@ namespace ob::daemon {
 using wire::Opcode;
 
 Status ClientConnection::serve() {
+  const LifeSigns::Registration shown(client_.sessions.life_signs(), *client_.channel);
   for (;;) {
     OB_ASSIGN_OR_RETURN(const auto message, client_.channel->next_message());
-    if (message.header.opcode == Opcode::goodbye) return {};
+    if (message.header.opcode == Opcode::goodbye) {
+      said_goodbye_ = true;
+      return {};
+    }
     OB_RETURN_IF_ERROR(execute(message));
     if (client_.channel->receiver().payload_left() != 0) {
       return {Code::protocol_error, "payload on a message that has none"};
@@ -21,6 +25,8 @@ Status ClientConnection::serve() {
 
 void ClientConnection::close() {
   if (client_.session == nullptr) return;
+  // Nobody waits for the results of a client that went away in the middle of its work.
+  if (!said_goodbye_) client_.session->abandon_queues_of(client_.owner());
   client_.session->destroy_queues_of(client_.owner());
   client_.session.reset();
 }

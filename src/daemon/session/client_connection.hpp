@@ -26,6 +26,7 @@ class ClientConnection final : public ServedConnection {
   Status submit(const Command& row, const QueueCommand& command);
 
   ClientContext client_;
+  bool said_goodbye_ = false;
 };
 
 }  // namespace ob::daemon

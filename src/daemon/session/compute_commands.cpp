@@ -60,6 +60,7 @@ Status on_synchronize(ClientContext& client, const QueueCommand& command) {
       [answer = std::move(answer), &session = *client.session](const QueueReport& report) {
         wire::Outcome outcome = answer.outcome(report);
         if (!report.status.ok() && report.status.code() != Code::busy) session.withdraw_plans();
+        session.forget_released();
         answer.queue->log->clear_failure();
         outcome.keep_bytes = session.keep_bytes();
         (void)answer.channel->replies().reply(wire::Opcode::done, answer.id, answer.sequence,

@@ -1,9 +1,12 @@
 #include "daemon/session/object_commands.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "daemon/session/buffer_waits.hpp"
+#include "device/memory_table.hpp"
 #include "routines/codec.hpp"
 #include "wire/codec.hpp"
 
@@ -16,44 +19,85 @@ using wire::Opcode;
 // The memory of idle sessions is free when their queues have ended. This is soon, as they are
 // unused.
 constexpr auto kRoomTime = std::chrono::seconds(1);
+// The end of a client over shared memory is noticed within 50 ms (transport/shm/stream.cpp). An
+// allocation waits for this once a second at most, because the other clients may well be alive.
+constexpr auto kUnnoticedTime = std::chrono::milliseconds(60);
+constexpr auto kWaitInterval = std::chrono::seconds(1);
 constexpr auto kRetryInterval = std::chrono::milliseconds(1);
 
 // Submitted commands, also of other sessions, may still use freed memory that the device needs.
 // Sends the client signs of life meanwhile.
-Status allocate_once_released(ClientContext& client, const wire::Allocate& allocate) {
+Status allocate_once_released(ClientContext& client, const wire::Allocate& allocate,
+                              Clock::time_point until) {
   Session& session = *client.session;
-  if (allocate.bytes <= session.memory()->room_bytes()) {  // else the session's limit refuses it
+  if (allocate.bytes <= session.room_bytes()) {  // else the session's limit refuses it
     while (!session.device().await_room(allocate.bytes, kKeepAliveInterval)) {
       OB_RETURN_IF_ERROR(client.channel->send_keep_alive());
+      if (Clock::now() < until) continue;
+      return {Code::out_of_memory,
+              "commands of others still use freed memory of the device (they "
+              "did not end within " +
+                  std::to_string(kLongestReleaseWait.count()) + " s)"};
     }
   }
   return session.allocate(allocate.buffer, allocate.bytes);
 }
 
 // Other sessions are ending: their memory becomes free when their connections have ended.
-Status allocate_once_free(ClientContext& client, const wire::Allocate& allocate) {
-  const auto until = Clock::now() + kRoomTime;
+Status allocate_once_free(ClientContext& client, const wire::Allocate& allocate,
+                          std::chrono::milliseconds longest) {
+  const auto until = Clock::now() + longest;
   for (;;) {
-    Status status = allocate_once_released(client, allocate);
+    Status status = allocate_once_released(client, allocate, until);
     if (status.code() != Code::out_of_memory || Clock::now() > until) return status;
     std::this_thread::sleep_for(kRetryInterval);
   }
 }
 
+// True if bytes are missing. A device in host memory may also refuse a client that holds its share
+// of memory files: the end of other sessions would not help that client.
+bool lacks_bytes(const Device& device, std::uint64_t size_bytes) {
+  if (!device.info().host_visible) return true;
+  const std::uint64_t used = device.memory_use().used_bytes;
+  const std::uint64_t all = device.info().memory_bytes;
+  return size_bytes > all - std::min(all, used);
+}
+
+// True, about once a second, if memory of other sessions is missing: their clients may have ended
+// just now.
+bool may_be_ending(ClientContext& client, std::uint64_t size_bytes) {
+  Session& session = *client.session;
+  const Device& device = session.device();
+  if (!lacks_bytes(device, size_bytes) || size_bytes > session.room_bytes() ||
+      device.memory_use().used_bytes <= session.memory()->used_bytes() ||
+      Clock::now() < client.next_wait_for_ends) {
+    return false;
+  }
+  client.next_wait_for_ends = Clock::now() + kWaitInterval;
+  return true;
+}
+
 // Tries to free memory in several ways, the cheapest first.
 Status allocate_with_retries(ClientContext& client, const wire::Allocate& allocate) {
   Session& session = *client.session;
-  Status status = allocate_once_released(client, allocate);
+  const auto until = Clock::now() + kLongestReleaseWait;
+  Status status = allocate_once_released(client, allocate, until);
+  // Nothing that ends makes room for more than the device has.
+  if (allocate.bytes > session.device().info().memory_bytes) return status;
   if (status.code() == Code::out_of_memory) {
     OB_RETURN_IF_ERROR(wait_for(client, session.open_uses_of_freed()));
-    status = allocate_once_released(client, allocate);
+    status = allocate_once_released(client, allocate, until);
   }
   if (status.code() == Code::out_of_memory && session.drop_idle_plans() > 0) {
-    status = allocate_once_released(client, allocate);
+    status = allocate_once_released(client, allocate, until);
   }
-  if (status.code() == Code::out_of_memory && allocate.bytes <= session.memory()->room_bytes() &&
+  if (status.code() == Code::out_of_memory && allocate.bytes <= session.room_bytes() &&
+      lacks_bytes(session.device(), allocate.bytes) &&
       client.sessions.make_room(session, allocate.bytes) > 0) {
-    status = allocate_once_free(client, allocate);
+    status = allocate_once_free(client, allocate, kRoomTime);
+  }
+  if (status.code() == Code::out_of_memory && may_be_ending(client, allocate.bytes)) {
+    status = allocate_once_free(client, allocate, kUnnoticedTime);
   }
   return status;
 }
@@ -72,7 +116,8 @@ Status find_segment(ClientContext& client, const SessionBuffer& buffer, wire::Lo
 
 Status on_ping(ClientContext& client, const session::Message& message) {
   ReplyChannel& replies = client.channel->replies();
-  OB_RETURN_IF_ERROR(replies.send(Opcode::pong, {}, message.header.sequence, {}));
+  const QueueId promised{client.sessions.life_signs().promised_ms()};
+  OB_RETURN_IF_ERROR(replies.send(Opcode::pong, promised, message.header.sequence, {}));
   return replies.flush();
 }
 
@@ -82,7 +127,8 @@ Status on_create_queue(ClientContext& client, const session::Message& message) {
 
 Status on_destroy_queue(ClientContext& client, const session::Message& message) {
   const auto queue = client.session->queue(message.header.queue);
-  // destroy_queue() waits for the commands, too, but sends no signs of life.
+  // destroy_queue() waits for the commands, too, but sends no signs of life. The wait
+  // covers all commands so far; 0 notes none of them as a buffer's last use.
   if (queue && queue->owner == client.owner()) OB_RETURN_IF_ERROR(wait_for(client, {{queue, 0}}));
   return client.session->destroy_queue(message.header.queue, client.owner());
 }

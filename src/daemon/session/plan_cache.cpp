@@ -15,7 +15,7 @@ PlanCache::Limits with_defaults(PlanCache::Limits limits, const Device& device) 
 
 // Returns the plan with fixed values in the fields that do not matter.
 FftPlan key_of(FftPlan plan) noexcept {
-  if (plan.kind != FftKind::c2c) plan.sign = -1;
+  if (plan.kind != FftKind::c2c) plan.sign = plan.kind == FftKind::c2r ? 1 : -1;
   for (std::size_t i = 0; i < plan.n.size(); ++i) {
     if (i >= plan.rank) plan.n[i] = 0;
     if (i >= plan.rank || plan.kind != FftKind::r2r) plan.real[i] = RealTransform::r2hc;
@@ -45,7 +45,8 @@ std::size_t PlanCache::Hash::operator()(const FftPlan& plan) const noexcept {
   return hash;
 }
 
-Result<std::unique_ptr<const PlanCache::Plan>> PlanCache::plan_for(const FftPlan& plan) {
+Result<std::unique_ptr<const PlanCache::Plan>> PlanCache::plan_for(const FftPlan& plan,
+                                                                   const Account& account) {
   // Only a well-formed plan has a key, because rank says how much of the arrays counts.
   if (plan.rank > FftPlan::kMaxRank) return device_.make_plan(plan).status();
   const FftPlan key = key_of(plan);
@@ -60,7 +61,7 @@ Result<std::unique_ptr<const PlanCache::Plan>> PlanCache::plan_for(const FftPlan
     ++hits_;
     return std::make_unique<const Plan>(*this, place);
   }
-  OB_ASSIGN_OR_RETURN(const PlanId local, device_.make_plan(key));
+  OB_ASSIGN_OR_RETURN(const PlanId local, device_.make_plan(key, account));
   ++made_;
   const std::uint64_t bytes =
       std::max({input_bytes(key), output_bytes(key), device_.plan_host_bytes(key)});

@@ -71,7 +71,8 @@ class PlanCache {
   };
 
   /// Errors: those of Device::make_plan.
-  Result<std::unique_ptr<const Plan>> plan_for(const FftPlan& plan);
+  /// @param account the client for whom the device makes it, if there is none yet
+  Result<std::unique_ptr<const Plan>> plan_for(const FftPlan& plan, const Account& account = {});
   /// Destroys the plans that nobody uses, because their memory is needed.   @returns their number
   std::size_t drop_idle();
   Counts counts() const;

@@ -6,7 +6,7 @@ namespace {
 // Marks the queue's commands up to `command` as done. Returns the number of them that the client
 // does not know of yet.
 std::uint32_t grant(SessionQueue& queue, std::uint64_t command) {
-  queue.reached = command;
+  queue.reach(command);
   return static_cast<std::uint32_t>(command - queue.granted.exchange(command));
 }
 
@@ -39,9 +39,11 @@ Status order_credits(ClientContext& client, const QueueCommand& command) {
       queue->local, false,
       [channel = client.channel, queue, id = command.id(),
        reached = queue->submitted](const QueueReport& report) {
-        (void)queue->log->first_failed(report);  // while the log still has its sequence
-        (void)channel->replies().reply(wire::Opcode::credit, id, 0,
-                                       wire::Credit{grant(*queue, reached)});
+        answer_or_cut(*channel, [&] {
+          (void)queue->log->first_failed(report);  // while the log still has its sequence
+          (void)channel->replies().reply(wire::Opcode::credit, id, 0,
+                                         wire::Credit{grant(*queue, reached)});
+        });
       });
 }
 

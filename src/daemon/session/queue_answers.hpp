@@ -2,6 +2,7 @@
 // Answers that a queue sends when it reaches a command.
 
 #include <cstdint>
+#include <exception>
 
 #include "base/status.hpp"
 #include "daemon/session/client_context.hpp"
@@ -32,6 +33,17 @@ QueueAnswer begin_answer(ClientContext& client, const QueueCommand& command);
 /// Sends a credit message once the queue gets here.   Errors: those of the device
 Status order_credits(ClientContext& client, const QueueCommand& command);
 
+/// Calls `send`. If it throws, most likely because memory is short, the connection ends, because
+/// its client would wait for ever for the answer.
+template <class Send>
+void answer_or_cut(Channel& channel, const Send& send) {
+  try {
+    send();
+  } catch (const std::exception&) {
+    channel.shut_down();
+  }
+}
+
 /// Calls `answer` once the queue gets here; the channel is busy until then.
 /// @param clear clears the failure of the device's queue   Errors: those of the device
 template <class Answer>
@@ -41,7 +53,7 @@ Status order_answer(ClientContext& client, const QueueCommand& command, bool cle
   Status ordered = client.session->device().on_reached(
       command.queue->local, clear,
       [channel = client.channel, answer = std::move(answer)](const QueueReport& report) {
-        answer(report);
+        answer_or_cut(*channel, [&] { answer(report); });
         --channel->replies().owed;
       });
   if (!ordered.ok()) --owed;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "daemon/memory/staged_reader.hpp"
 
@@ -48,7 +49,8 @@ Session::Session(const SessionDevice& device, const wire::Token& token, const st
       token_(token),
       // The same user has the same number in every session. Two users have equal numbers only by a
       // rare chance.
-      account_{UserId{std::hash<std::string>()(user)}, SessionId{token[0]}},
+      account_{user.empty() ? UserId() : UserId{std::hash<std::string>()(user)},
+               SessionId{token[0]}},
       memory_(std::make_shared<MemoryAccount>(limits.memory_bytes, "--session-memory")),
       host_memory_(
           std::make_shared<MemoryAccount>(host_limit(limits, device_), "--session-host-memory")),
@@ -146,6 +148,13 @@ void Session::destroy_queues_of(const void* owner) {
   for (const QueueId id : ids) (void)destroy_queue(id, owner);
 }
 
+void Session::abandon_queues_of(const void* owner) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, queue] : queues_) {
+    if (queue->owner == owner) (void)device_.abandon(queue->local);
+  }
+}
+
 std::shared_ptr<SessionQueue> Session::queue(QueueId id) {
   const std::lock_guard lock(mutex_);
   const auto at = queues_.find(id);
@@ -168,7 +177,7 @@ Status Session::allocate(BufferId id, std::uint64_t size_bytes) {
     const std::lock_guard lock(mutex_);
     if (!id || buffers_.count(id) != 0) return taken("buffer", id.value);
   }
-  OB_ASSIGN_OR_RETURN(auto memory, DeviceBuffer::allocate(device_, memory_, size_bytes));
+  OB_ASSIGN_OR_RETURN(auto memory, DeviceBuffer::allocate(device_, account_, memory_, size_bytes));
   return insert(id, {std::move(memory), size_bytes, {}, {}});
 }
 
@@ -183,11 +192,11 @@ void Session::free(BufferId id) {
   if (at == buffers_.end()) return;
   gone = std::move(at->second);
   buffers_.erase(at);
-  std::erase_if(freed_uses_, [](const BufferUse& use) { return !use.open(); });
-  for (BufferUse& use : gone.uses) {
-    if (use.open()) freed_uses_.push_back(std::move(use));
-  }
-  gone.uses.clear();
+  forget_uses();
+  std::erase_if(gone.uses, [](const BufferUse& use) { return !use.open(); });
+  if (gone.memory == nullptr || gone.uses.empty()) return;
+  freed_.push_back({std::exchange(gone.uses, {}), gone.memory->reservation()});
+  has_freed_ = true;
 }
 
 Result<SessionBuffer> Session::buffer(BufferId id) {
@@ -225,16 +234,32 @@ std::vector<BufferUse> Session::open_uses(BufferId id) {
 }
 
 std::vector<BufferUse> Session::open_uses_of_freed() {
+  forget_released();
   const std::lock_guard lock(mutex_);
-  std::erase_if(freed_uses_, [](const BufferUse& use) { return !use.open(); });
-  return freed_uses_;
+  std::vector<BufferUse> uses;
+  for (const Freed& freed : freed_) uses.insert(uses.end(), freed.uses.begin(), freed.uses.end());
+  return uses;
+}
+
+void Session::forget_released() {
+  if (!has_freed_) return;
+  const std::lock_guard lock(mutex_);
+  forget_uses();
+}
+
+void Session::forget_uses() {
+  std::erase_if(freed_, [](Freed& freed) {
+    std::erase_if(freed.uses, [](const BufferUse& use) { return !use.open(); });
+    return freed.uses.empty();
+  });
+  has_freed_ = !freed_.empty();
 }
 
 // --- plans and events ----------------------------------------------------------------------------
 
 Result<Session::Plan> Session::planned(const FftPlan& plan) {
   OB_ASSIGN_OR_RETURN(Reservation memory, reserve_host(device_.plan_host_bytes(plan)));
-  OB_ASSIGN_OR_RETURN(auto made, plan_cache_.plan_for(plan));
+  OB_ASSIGN_OR_RETURN(auto made, plan_cache_.plan_for(plan, account_));
   return Plan{std::move(made), std::move(memory), {}};
 }
 

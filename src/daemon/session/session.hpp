@@ -2,6 +2,7 @@
 // The objects of one client on a device (buffers, plans, queues, events, peers) under the client's
 // ids.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -62,6 +63,12 @@ class Session {
   const wire::Token& token() const noexcept { return token_; }
   /// Counts the device's memory that the session holds, against its limit.
   const std::shared_ptr<MemoryAccount>& memory() const noexcept { return memory_; }
+  /// Returns the rest of the session's limit, without memory that was freed and that no command
+  /// uses any more [bytes].
+  std::uint64_t room_bytes() {
+    forget_released();
+    return memory_->room_bytes();
+  }
   /// Returns the memory that the session should hold between calls [bytes]. The part shrinks with
   /// the number of sessions.
   std::uint64_t keep_bytes() const noexcept { return member_.keep_bytes(); }
@@ -73,6 +80,8 @@ class Session {
   /// Waits for the queue's commands.   Errors: protocol_error if another connection made it
   Status destroy_queue(QueueId id, const void* owner);
   void destroy_queues_of(const void* owner);
+  /// Lets the device skip and stop the work of a connection's queues (Device::abandon).
+  void abandon_queues_of(const void* owner);
   /// Returns nullptr if unknown.
   std::shared_ptr<SessionQueue> queue(QueueId id);
   /// Returns the queue's writer, or its queue for transfers, made on first use with the host memory
@@ -95,6 +104,9 @@ class Session {
   std::vector<BufferUse> open_uses(BufferId id);
   /// Does the same for buffers that are freed but still in use.
   std::vector<BufferUse> open_uses_of_freed();
+  /// Releases freed memory from the session's account as far as the daemon knows that no command
+  /// uses it any more.
+  void forget_released();
 
   Status make_plan(PlanId id, const FftPlan& plan);
   void destroy_plan(PlanId id);
@@ -123,7 +135,14 @@ class Session {
     Status failure;
   };
 
+  /// A freed buffer that counts until its commands are done.
+  struct Freed {
+    std::vector<BufferUse> uses;
+    std::shared_ptr<const Reservation> memory;
+  };
+
   Status insert(BufferId id, SessionBuffer buffer);
+  void forget_uses();  // @pre mutex_ is held
   void destroy(SessionQueue& queue);
   Result<Plan> planned(const FftPlan& plan);
 
@@ -138,7 +157,8 @@ class Session {
   std::mutex mutex_;
   std::unordered_map<QueueId, std::shared_ptr<SessionQueue>> queues_;
   std::unordered_map<BufferId, SessionBuffer> buffers_;
-  std::vector<BufferUse> freed_uses_;
+  std::vector<Freed> freed_;
+  std::atomic<bool> has_freed_{false};
   std::unordered_map<PlanId, Plan> plans_;
   std::unordered_map<EventId, EventId> events_;
   SessionPeers peers_;

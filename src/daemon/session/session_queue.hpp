@@ -33,6 +33,12 @@ struct SessionQueue {
   /// host memory for those reads; the queue's answers run one at a time
   Reservation reader_memory;
 
+  /// Notes that the commands up to this one are done.   Threads: any
+  void reach(std::uint64_t command) noexcept {
+    std::uint64_t known = reached;
+    while (known < command && !reached.compare_exchange_weak(known, command)) {
+    }
+  }
   void fail(const Status& status, std::uint64_t sequence) {
     failure = status;
     failed_sequence = sequence;

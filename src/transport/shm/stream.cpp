@@ -114,6 +114,8 @@ Status ShmStream::wait(bool want_receive, bool want_send, Deadline deadline) {
   }
 }
 
+bool ShmStream::has_unread() const noexcept { return receiver_.available() != 0; }
+
 Status ShmStream::send_segment(int fd) {
   if (ended()) return lost();
   if (fd < 0) return {Code::invalid_argument, "cannot pass a segment (it has no descriptor)"};

@@ -36,6 +36,7 @@ class ShmStream final : public Stream {
   std::string peer() const override { return peer_; }
   std::string user() const override { return user_; }
   bool intact() const noexcept override { return identity_.is(socket_.get()); }
+  bool has_unread() const noexcept override;
   int descriptor() const noexcept override { return socket_.get(); }
 
  private:

@@ -101,6 +101,10 @@ Status TcpStream::wait(bool want_receive, bool want_send, Deadline deadline) {
   }
 }
 
+bool TcpStream::has_unread() const noexcept {
+  return (detail::poll_until(fd_.get(), POLLIN, Deadline()) & POLLIN) != 0;
+}
+
 Status TcpStream::send_segment(int) {
   return {Code::unsupported, "memory cannot be shared with " + peer_ + " (it is reached over tcp)"};
 }

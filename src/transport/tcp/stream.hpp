@@ -29,6 +29,7 @@ class TcpStream final : public Stream {
   std::string peer() const override { return peer_; }
   bool intact() const noexcept override { return identity_.is(fd_.get()); }
   int descriptor() const noexcept override { return fd_.get(); }
+  bool has_unread() const noexcept override;
   bool can_be_striped() const noexcept override { return true; }
 
  private:

@@ -5,6 +5,7 @@
 #include "transport/detail/system_error.hpp"
 #include "transport/security.hpp"
 #include "transport/tls/openssl.hpp"
+#include "transport/tls/revocations.hpp"
 #include "transport/tls/stream.hpp"
 
 namespace ob::transport {
@@ -56,7 +57,9 @@ class Key final : public Security {
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER, nullptr);
     ssl.SSL_CTX_set_ciphersuites(context, kCiphers);
     ssl.SSL_CTX_set_num_tickets(context, 0);  // every connection needs a new proof
-    ssl.SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    ssl.SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
+                           require_usage);
+    ssl.SSL_CTX_set_client_hello_cb(context, require_protocol, nullptr);
     ssl.SSL_CTX_set_alpn_protos(context, unsigned_bytes(protocols_),
                                 static_cast<unsigned>(protocols_.size()));
     ssl.SSL_CTX_set_alpn_select_cb(context, select_protocol, const_cast<std::string*>(&protocols_));
@@ -65,6 +68,7 @@ class Key final : public Security {
 
   Result<std::unique_ptr<Stream>> connect_over(std::unique_ptr<Stream> stream,
                                                Deadline deadline) const override {
+    (void)revocations_->reload();  // a program keeps its key for long
     OB_ASSIGN_OR_RETURN(auto secure, over(std::move(stream), Side::client));
     OB_RETURN_IF_ERROR(secure->shake_hands(deadline));
     return std::unique_ptr<Stream>(std::move(secure));
@@ -74,6 +78,8 @@ class Key final : public Security {
     OB_ASSIGN_OR_RETURN(auto secure, over(std::move(stream), Side::daemon));
     return std::unique_ptr<Stream>(std::move(secure));
   }
+
+  Result<bool> reload_revocations() const override { return revocations_->reload(); }
 
  private:
   Status load_files(const std::string& folder, const ErrorScope& errors) {
@@ -94,6 +100,7 @@ class Key final : public Security {
         ssl.SSL_CTX_check_private_key(context) != 1) {
       return bad(key, errors);
     }
+    OB_ASSIGN_OR_RETURN(revocations_, tls::RevocationFile::open(folder));
     return {};
   }
 
@@ -112,6 +119,30 @@ class Key final : public Security {
 
   static Status bad(const std::string& file, const ErrorScope& errors) {
     return {Code::invalid_argument, "cannot use " + file + " (" + errors.reason() + ")"};
+  }
+
+  // OpenSSL accepts a certificate without extended key usage for every purpose. Here it must name a
+  // side. OpenSSL then demands that of the daemon, and TlsStream sees which side connects.
+  static int require_usage(int verified, X509_STORE_CTX* chain) {
+    const OpenSsl& ssl = OpenSsl::get();
+    if (verified != 1 || ssl.X509_STORE_CTX_get_error_depth(chain) != 0) return verified;
+    const std::uint32_t usages =
+        ssl.X509_get_extended_key_usage(ssl.X509_STORE_CTX_get_current_cert(chain));
+    const bool names_any = usages != UINT32_MAX && (usages & (XKU_SSL_CLIENT | XKU_SSL_SERVER));
+    if (names_any) return 1;
+    ssl.X509_STORE_CTX_set_error(chain, X509_V_ERR_INVALID_PURPOSE);
+    return 0;
+  }
+
+  // OpenSSL asks select_protocol() only if the client offers protocols.
+  static int require_protocol(SSL* session, int* alert, void*) {
+    const unsigned char* offer = nullptr;
+    std::size_t size_bytes = 0;
+    const int found = OpenSsl::get().SSL_client_hello_get0_ext(
+        session, TLSEXT_TYPE_application_layer_protocol_negotiation, &offer, &size_bytes);
+    if (found == 1) return SSL_CLIENT_HELLO_SUCCESS;
+    *alert = SSL_AD_NO_APPLICATION_PROTOCOL;
+    return SSL_CLIENT_HELLO_ERROR;
   }
 
   // Selects the daemon's first protocol that the client offers, too.
@@ -137,13 +168,16 @@ class Key final : public Security {
       ssl.SSL_set_purpose(session.get(), X509_PURPOSE_ANY);  // TlsStream checks the purpose
       ssl.SSL_set_accept_state(session.get());
     }
-    return std::make_unique<tls::TlsStream>(std::move(session), std::move(stream), side);
+    if (const auto list = revocations_->current()) list->check(session.get());
+    return std::make_unique<tls::TlsStream>(std::move(session), std::move(stream), side,
+                                            tls::Terms{plain_, revocations_});
   }
 
   const Side side_;
   const bool plain_;
   const std::string& protocols_;
   Context context_;
+  std::shared_ptr<tls::RevocationFile> revocations_;
 };
 
 }  // namespace

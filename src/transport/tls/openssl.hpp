@@ -3,6 +3,7 @@
 // load time.
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -24,10 +25,13 @@ struct OpenSsl {
   F(SSL_CTX_set_alpn_protos)      \
   F(SSL_CTX_set_alpn_select_cb)   \
   F(SSL_CTX_set_ciphersuites)     \
+  F(SSL_CTX_set_client_hello_cb)  \
   F(SSL_CTX_set_num_tickets)      \
   F(SSL_CTX_set_verify)           \
   F(SSL_CTX_use_PrivateKey_file)  \
   F(SSL_CTX_use_certificate_file) \
+  F(SSL_client_hello_get0_ext)    \
+  F(SSL_ctrl)                     \
   F(SSL_do_handshake)             \
   F(SSL_free)                     \
   F(SSL_get0_alpn_selected)       \
@@ -43,25 +47,46 @@ struct OpenSsl {
   F(SSL_write_ex)                 \
   F(TLS_method)
 
-#define OB_LIBCRYPTO_FUNCTIONS(F) \
-  F(ERR_peek_last_error)          \
-  F(ERR_pop_to_mark)              \
-  F(ERR_reason_error_string)      \
-  F(ERR_set_mark)                 \
-  F(BIO_clear_flags)              \
-  F(BIO_get_data)                 \
-  F(BIO_get_new_index)            \
-  F(BIO_meth_new)                 \
-  F(BIO_meth_set_ctrl)            \
-  F(BIO_meth_set_read_ex)         \
-  F(BIO_meth_set_write_ex)        \
-  F(BIO_new)                      \
-  F(BIO_set_data)                 \
-  F(BIO_set_flags)                \
-  F(BIO_set_init)                 \
-  F(X509_NAME_get_text_by_NID)    \
-  F(X509_check_purpose)           \
-  F(X509_get_subject_name)        \
+#define OB_LIBCRYPTO_FUNCTIONS(F)    \
+  F(ASN1_INTEGER_free)               \
+  F(ASN1_INTEGER_get_int64)          \
+  F(BIO_clear_flags)                 \
+  F(BIO_free)                        \
+  F(BIO_get_data)                    \
+  F(BIO_get_new_index)               \
+  F(BIO_meth_new)                    \
+  F(BIO_meth_set_ctrl)               \
+  F(BIO_meth_set_read_ex)            \
+  F(BIO_meth_set_write_ex)           \
+  F(BIO_new)                         \
+  F(BIO_new_mem_buf)                 \
+  F(BIO_set_data)                    \
+  F(BIO_set_flags)                   \
+  F(BIO_set_init)                    \
+  F(ERR_peek_last_error)             \
+  F(ERR_pop_to_mark)                 \
+  F(ERR_reason_error_string)         \
+  F(ERR_set_mark)                    \
+  F(PEM_read_bio_X509)               \
+  F(PEM_read_bio_X509_CRL)           \
+  F(X509_CRL_free)                   \
+  F(X509_CRL_get0_by_cert)           \
+  F(X509_CRL_get_ext_d2i)            \
+  F(X509_CRL_verify)                 \
+  F(X509_NAME_get_text_by_NID)       \
+  F(X509_STORE_CTX_get_current_cert) \
+  F(X509_STORE_CTX_get_error_depth)  \
+  F(X509_STORE_CTX_set_error)        \
+  F(X509_STORE_add_cert)             \
+  F(X509_STORE_add_crl)              \
+  F(X509_STORE_free)                 \
+  F(X509_STORE_new)                  \
+  F(X509_STORE_set_flags)            \
+  F(X509_check_purpose)              \
+  F(X509_free)                       \
+  F(X509_get0_pubkey)                \
+  F(X509_get_extended_key_usage)     \
+  F(X509_get_subject_name)           \
   F(X509_verify_cert_error_string)
 
 #define OB_DECLARE(function) decltype(&::function) function = nullptr;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "transport/detail/parts.hpp"
+#include "transport/tls/refusal.hpp"
 
 namespace ob::transport::tls {
 namespace {
@@ -31,19 +32,23 @@ std::string common_name(const SSL* session) {
   return text;
 }
 
-bool agreed_on_plain(const SSL* session) {
+// Returns the application protocol that the handshake agreed on; empty: none.
+std::string_view agreed_protocol(const SSL* session) {
   const unsigned char* name = nullptr;
   unsigned length = 0;
   OpenSsl::get().SSL_get0_alpn_selected(session, &name, &length);
-  return std::string_view(reinterpret_cast<const char*>(name), length) == kPlain;
+  return {reinterpret_cast<const char*>(name), length};
 }
 
 iovec part(void* bytes, std::size_t size_bytes) noexcept { return {bytes, size_bytes}; }
 
 }  // namespace
 
-TlsStream::TlsStream(Session session, std::unique_ptr<Stream> inner, Side side)
-    : inner_(std::move(inner)), session_(std::move(session)), side_(side) {}
+TlsStream::TlsStream(Session session, std::unique_ptr<Stream> inner, Side side, Terms terms)
+    : inner_(std::move(inner)),
+      session_(std::move(session)),
+      side_(side),
+      terms_(std::move(terms)) {}
 
 std::string TlsStream::peer() const {
   const std::lock_guard lock(mutex_);
@@ -53,6 +58,14 @@ std::string TlsStream::peer() const {
 std::string TlsStream::user() const {
   const std::lock_guard lock(mutex_);
   return name_.empty() ? std::string() : "certificate " + name_;
+}
+
+bool TlsStream::revoked() const {
+  const auto list = terms_.revocations ? terms_.revocations->current() : nullptr;
+  if (list == nullptr || state_ == State::shaking_hands) return false;
+  const std::lock_guard lock(mutex_);
+  X509* const certificate = OpenSsl::get().SSL_get0_peer_certificate(session_.get());
+  return certificate != nullptr && list->revokes(certificate);
 }
 
 // --- the stream below, for OpenSSL ---------------------------------------------------------------
@@ -154,10 +167,7 @@ Status TlsStream::advance() {
     return blocked_ != Blocked::no ? Status() : failure(errors);
   }
   OB_RETURN_IF_ERROR(take_role());
-  name_ = common_name(session_.get());
-  may_have_more_ = true;
-  state_ = agreed_on_plain(session_.get()) ? State::plain : State::encrypted;
-  return {};
+  return take_protocol();
 }
 
 // A client or another daemon may open a stream. OpenSSL can check for one purpose only, so it was
@@ -171,6 +181,22 @@ Status TlsStream::take_role() {
   if (from_daemon_) return {};
   return {Code::denied, inner_->peer() + " has a certificate that is neither for clients nor for " +
                             "daemons (make keys with `outboard key`)"};
+}
+
+// OpenSSL does not demand that the daemon selects a protocol. The mode that it selects counts only
+// if this side has it.
+Status TlsStream::take_protocol() {
+  const std::string_view agreed = agreed_protocol(session_.get());
+  const bool plain = terms_.plain && agreed == kPlain;
+  if (!plain && agreed != kEncrypted) {
+    return {Code::denied, inner_->peer() +
+                              " selected no application protocol that this side offers (it is no "
+                              "program of Outboard)"};
+  }
+  name_ = common_name(session_.get());
+  may_have_more_ = true;
+  state_ = plain ? State::plain : State::encrypted;
+  return {};
 }
 
 Status TlsStream::shake_hands(Deadline deadline) {
@@ -199,8 +225,7 @@ Status TlsStream::failure(const ErrorScope& errors) const {
   }
   const long verified = ssl.SSL_get_verify_result(session_.get());
   if (verified != X509_V_OK) {
-    return {Code::denied, inner_->peer() + " has no certificate of this key's pool (" +
-                              ssl.X509_verify_cert_error_string(verified) + ")"};
+    return refused_certificate(inner_->peer(), verified);
   }
   const std::string reason = errors.reason();
   if (reason.empty() && !broken_.ok()) {
@@ -209,8 +234,7 @@ Status TlsStream::failure(const ErrorScope& errors) const {
   }
   const std::string text = reason.empty() ? "the connection ended" : reason;
   if (state_ == State::shaking_hands || text.find("alert") != std::string::npos) {
-    return {Code::denied, inner_->peer() + " and this side do not trust each other (" + text +
-                              ") do both have keys of one pool?"};
+    return failed_handshake(inner_->peer(), text);
   }
   return {Code::connection_lost, "lost the connection to " + inner_->peer() + " (" + text + ")"};
 }

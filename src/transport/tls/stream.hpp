@@ -11,6 +11,7 @@
 #include "transport/detail/parts.hpp"
 #include "transport/security.hpp"
 #include "transport/tls/openssl.hpp"
+#include "transport/tls/revocations.hpp"
 
 namespace ob::transport::tls {
 
@@ -18,13 +19,20 @@ namespace ob::transport::tls {
 inline constexpr std::string_view kEncrypted = "outboard";
 inline constexpr std::string_view kPlain = "outboard-plain";
 
+/// The terms of this side.
+struct Terms {
+  bool plain = false;  ///< data may travel unencrypted
+  /// The list that tells whether the peer was revoked later; nullptr: none.
+  std::shared_ptr<const RevocationFile> revocations;
+};
+
 /// Encrypts bytes or, after a handshake that agreed on kPlain, forwards them unencrypted. Every
 /// call of send, receive or wait advances the handshake.
 class TlsStream final : public Stream {
  public:
   /// @param session a new session that knows its side
   /// @param side the role of this end: client, if it opened the stream
-  TlsStream(Session session, std::unique_ptr<Stream> inner, Side side);
+  TlsStream(Session session, std::unique_ptr<Stream> inner, Side side, Terms terms = {});
 
   /// Completes the handshake.   Errors: denied; deadline_exceeded; those of the stream below
   Status shake_hands(Deadline deadline);
@@ -42,7 +50,9 @@ class TlsStream final : public Stream {
   std::string peer() const override;
   std::string user() const override;
   bool from_daemon() const override { return from_daemon_; }
+  bool revoked() const override;
   bool intact() const noexcept override { return inner_->intact(); }
+  bool has_unread() const noexcept override { return inner_->has_unread(); }
   int descriptor() const noexcept override { return inner_->descriptor(); }
 
  private:
@@ -50,6 +60,7 @@ class TlsStream final : public Stream {
 
   Status advance();
   Status take_role();
+  Status take_protocol();
   Status attach_to_inner();
   Status failure(const ErrorScope& errors) const;
   Result<std::size_t> send_encrypted(std::span<const iovec> parts);
@@ -66,6 +77,7 @@ class TlsStream final : public Stream {
   const std::unique_ptr<Stream> inner_;
   const Session session_;
   const Side side_;
+  const Terms terms_;
   std::atomic<State> state_{State::shaking_hands};
   std::atomic<bool> wants_to_send_{false};  // the handshake needs room
   std::atomic<bool> from_daemon_{false};

@@ -40,6 +40,7 @@ class UcxStream final : public Stream {
   std::string peer() const override { return "ucx:" + control_->peer(); }
   std::string user() const override { return control_->user(); }
   bool from_daemon() const override { return control_->from_daemon(); }
+  bool revoked() const override { return control_->revoked(); }
   bool intact() const noexcept override { return control_->intact(); }
   int descriptor() const noexcept override { return control_->descriptor(); }
 

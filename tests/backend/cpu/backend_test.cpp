@@ -53,6 +53,12 @@ TEST_F(CpuBackendTest, DescribesItself) {
   EXPECT_NE(info.description.find("1 thread"), std::string::npos) << info.description;
 }
 
+TEST_F(CpuBackendTest, HasTheRateThatWasMeasuredForAnotherDevice) {
+  const auto device = cpu::create({.memory_bytes = 1 << 20, .threads = 1, .gflops_double = 123});
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  EXPECT_EQ(device.value()->info().gflops_double, 123);
+}
+
 TEST_F(CpuBackendTest, RefusesSenselessConfigurations) {
   EXPECT_EQ(cpu::create({.index = 2, .devices = 2}).status().code(), Code::invalid_argument);
   EXPECT_EQ(cpu::create({.devices = 0}).status().code(), Code::invalid_argument);

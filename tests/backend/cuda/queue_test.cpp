@@ -303,13 +303,13 @@ TEST_F(QueueTest, ACallThatIsRefusedFailsAloneAndEndsTheQueueUntilItIsHeard) {
   const QueueId on = queue();
   const QueueId other = queue();
   const std::uint64_t before = warm_up(on);
-  const auto [a, b, c, d] = buffers<4>();
+  const auto [a, b, c, d, e] = buffers<5>();
   const auto calls = standin_cuda_calls("cublasDgemm");
   standin_cuda_fail("cublasDgemm:2");
   write(on, a, 1);
   multiply(on, a, a, b);               // command 2
   const auto result = read(on, b);     // command 3
-  multiply(on, a, b, b);               // command 4 fails
+  multiply(on, a, b, e);               // command 4 fails
   const auto untouched = read(on, b);  // skipped
   expect_called("cublasDgemm", calls + 1);
   multiply(other, c, c, d);

@@ -29,23 +29,24 @@ TEST(NullBackendTest, KeepsTimeAndComputesNothing) {
   ASSERT_TRUE(made.ok());
   Device& device = **made;
   const QueueId queue = device.create_queue().value();
-  const BufferId buffer = device.allocate(8 * 100).value();
+  const BufferId buffer = device.allocate(2 * 8 * 100).value();
   Argument arguments[kMaxArguments];
   arguments[0].flag = arguments[1].flag = 'N';
   for (const int i : {2, 3, 4}) arguments[i].dim = 10;
   arguments[5].scalar = {1, 0};
   arguments[8].scalar = {0, 0};
-  for (const int i : {6, 7, 9}) arguments[i].device = {buffer, 0, 10};
+  for (const int i : {6, 7}) arguments[i].device = {buffer, 0, 10};
+  arguments[9].device = {buffer, 8 * 100, 10};
   const Descriptor* dgemm = routines::find("dgemm");
   ASSERT_NE(dgemm, nullptr);
   auto* numbers = reinterpret_cast<double*>(device.host_view(buffer));
-  for (int i = 0; i < 100; ++i) numbers[i] = i;
+  for (int i = 0; i < 200; ++i) numbers[i] = i;
   ASSERT_TRUE(device.call(queue, *dgemm, arguments).ok());
   const QueueReport report = device.synchronize(queue);
   EXPECT_TRUE(report.status.ok());
   // 2000 flops at 1 MFLOP/s take at least 2 ms.
   EXPECT_GE(report.compute_ns, 1990000u);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(numbers[i], i);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(numbers[i], i);
 }
 
 TEST(NullBackendTest, ChecksWhatARealOneChecks) {

@@ -1,9 +1,11 @@
 #include "conformance/device/factories.hpp"
 
+#include <memory>
 #include <utility>
 
 #include "backend/cpu/backend.hpp"
 #include "backend/cpu/device.hpp"
+#include "backend/cpu/libraries.hpp"
 #include "backend/null/backend.hpp"
 #include "conformance/device/cuda_factories.hpp"
 #include "conformance/device/opencl_factories.hpp"
@@ -13,19 +15,20 @@ namespace ob::test {
 namespace {
 
 Result<std::shared_ptr<Device>> cpu_without_r2r(std::uint64_t memory_bytes) {
-  cpu::CpuDevice::Libraries libraries;
+  auto libraries = std::make_shared<cpu::Libraries>();
   for (const bool single : {false, true}) {
     auto opened = cpu::FftLibrary::open(single);
     if (!opened.ok()) return opened.status();
     const auto library = std::const_pointer_cast<cpu::FftLibrary>(*opened);
     library->plan_r2r = nullptr;
     library->execute_r2r = nullptr;
-    libraries.fft[single ? 1 : 0] = library;
+    libraries->fft[single ? 1 : 0] = library;
   }
   DeviceInfo info;
   info.backend = "cpu";
   info.memory_bytes = memory_bytes;
-  return std::shared_ptr<Device>(new cpu::CpuDevice(info, std::move(libraries), 1));
+  return std::shared_ptr<Device>(
+      new cpu::CpuDevice(info, libraries, std::make_unique<cpu::LocalRunner>(libraries, 1)));
 }
 
 }  // namespace

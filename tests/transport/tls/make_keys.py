@@ -1,11 +1,17 @@
 """Makes keys for the tests of TLS: of one pool, of another, and keys that must be refused."""
 
 import argparse
+import datetime
 import shutil
 import sys
 from pathlib import Path
 
-from outboard import keys
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from outboard import keys, members
 
 _DAYS = 7
 
@@ -14,6 +20,64 @@ def write_pool(folder: Path, pool: keys.Member) -> None:
     for role in (keys.CLIENT, keys.DAEMON):
         keys.write(folder, role, keys.make_member(pool, role, f"{role} of {folder.name}", _DAYS))
     keys.write_certificate(folder, keys.POOL, pool.certificate)
+
+
+def make_with_usages(pool: keys.Member, *usages: x509.ObjectIdentifier) -> keys.Member:
+    """Makes a member whose extended key usage is exactly `usages`, or that has none."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    now = datetime.datetime.now(datetime.UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "anything")]))
+        .issuer_name(pool.certificate.subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(days=_DAYS))
+    )
+    if usages:
+        builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+    return keys.Member(builder.sign(pool.key, hashes.SHA256()), key)
+
+
+def write_usages(folder: Path, pool: keys.Member) -> None:
+    """Writes members of the pool whose certificates name no role of a member."""
+    for name, usages in (
+        ("no_usage", []),
+        ("any_usage", [ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE]),
+        ("code_usage", [ExtendedKeyUsageOID.CODE_SIGNING]),
+    ):
+        for role in (keys.CLIENT, keys.DAEMON):
+            keys.write(folder / name, role, make_with_usages(pool, *usages))
+        keys.write_certificate(folder / name, keys.POOL, pool.certificate)
+
+
+def write_lists(folder: Path, pool: keys.Member) -> None:
+    """Writes lists of revoked members, NAME.crl, and a client that no list names."""
+    lists = folder / "lists"
+    lists.mkdir()
+    client, daemon = (
+        keys.read_certificate(folder / "good", role).serial_number
+        for role in (keys.CLIENT, keys.DAEMON)
+    )
+    nobody = members.revoke(pool, None, [])
+    past = datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=1)
+    for name, revoked in (
+        ("nobody", nobody),  # the oldest
+        ("client", members.revoke(pool, nobody, [client])),
+        ("daemon", members.revoke(pool, nobody, [daemon])),
+        ("stranger", members.revoke(keys.make_pool("pool", _DAYS), nobody, [client])),
+        ("expired", members.revoke(pool, nobody, [], past)),
+    ):
+        members.write_list(lists, revoked)
+        (lists / members.LIST).rename(lists / f"{name}.crl")
+    (lists / "garbage.crl").write_text("-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n")
+    (lists / "empty.crl").touch()
+    whole = (lists / "client.crl").read_bytes()
+    (lists / "half.crl").write_bytes(whole[: len(whole) // 2])
+    other = folder / "other"
+    keys.write(other, keys.CLIENT, keys.make_member(pool, keys.CLIENT, "other", _DAYS))
+    keys.write_certificate(other, keys.POOL, pool.certificate)
 
 
 def main() -> int:
@@ -42,6 +106,9 @@ def main() -> int:
     for role in (keys.CLIENT, keys.DAEMON):
         keys.write(upstart, role, keys.make_member(member, role, "protege", _DAYS))
     keys.write_certificate(upstart, keys.POOL, pool.certificate)
+
+    write_usages(folder, pool)
+    write_lists(folder, pool)
 
     readable = folder / "readable"
     shutil.copytree(folder / "good", readable)

@@ -4,61 +4,12 @@
 #include <thread>
 
 #include "support/random.hpp"
-#include "transport/link.hpp"
-#include "transport/security.hpp"
+#include "transport/tls/openssl.hpp"
+#include "transport/tls/secure_link.hpp"
+#include "transport/tls/stream.hpp"
 
 namespace ob::transport::test {
 namespace {
-
-std::string folder(const std::string& name) { return std::string(OB_TEST_KEYS) + "/" + name; }
-
-std::shared_ptr<const Security> key(const std::string& name, Side side, bool plain = false) {
-  return require(load_key(folder(name), side, plain));
-}
-
-struct Ends {
-  std::shared_ptr<const Security> client = key("good", Side::client);
-  std::shared_ptr<const Security> daemon = key("good", Side::daemon);
-};
-
-// Two ends of a TCP connection, each of them secured, and the status of each side.
-struct SecureLink {
-  explicit SecureLink(const Ends& ends = {}) : raw(Kind::tcp) {
-    server = require(ends.daemon->accept_over(std::move(raw.server)));
-    std::thread answering([this] { server_said = answer(); });
-    auto made = ends.client->connect_over(std::move(raw.client), test_deadline());
-    client_said = made.status();
-    if (made.ok()) {
-      client = std::move(*made);
-      client_said = greet();
-    } else {
-      server->shut_down();
-    }
-    answering.join();
-  }
-
-  // A client learns that it is refused when it waits for an answer.
-  Status greet() {
-    std::byte byte{1};
-    OB_RETURN_IF_ERROR(send_all(*client, {&byte, 1}));
-    return receive_all(*client, {&byte, 1});
-  }
-  Status answer() {
-    std::byte byte{};
-    const Status status = receive_all(*server, {&byte, 1});
-    if (!status.ok()) {
-      server->shut_down();
-      return status;
-    }
-    return send_all(*server, {&byte, 1});
-  }
-
-  Link raw;
-  std::unique_ptr<Stream> client;
-  std::unique_ptr<Stream> server;
-  Status client_said;
-  Status server_said;
-};
 
 std::vector<std::byte> random_bytes(std::mt19937_64& random, std::size_t size_bytes) {
   std::vector<std::byte> bytes(size_bytes);
@@ -199,7 +150,8 @@ TEST(Tls, WhatTravelsCannotBeRead) {
 }
 
 TEST(Tls, WhoIsNotOfThePoolGetsNoStream) {
-  for (const char* name : {"stranger", "swapped", "expired", "upstart"}) {
+  for (const char* name :
+       {"stranger", "swapped", "expired", "upstart", "no_usage", "any_usage", "code_usage"}) {
     for (const Side side : {Side::client, Side::daemon}) {  // daemons open streams, too
       if (name == std::string("swapped")) continue;         // of the pool in another role
       SecureLink client({key(name, side), key("good", Side::daemon)});
@@ -275,6 +227,116 @@ TEST(Tls, AMuteDaemonIsGivenUp) {
   const auto made = key("good", Side::client)->connect_over(std::move(link.client), soon());
   EXPECT_EQ(made.status().code(), Code::deadline_exceeded);
 }
+
+// --- other TLS programs of the pool --------------------------------------------------------------
+
+struct FreeContext {
+  void operator()(SSL_CTX* context) const noexcept { tls::OpenSsl::get().SSL_CTX_free(context); }
+};
+
+// A member of the pool that speaks TLS in its own way: with the files of Outboard's key, but with
+// other application protocols.
+class OtherProgram {
+ public:
+  explicit OtherProgram(Side side) : side_(side) {
+    const tls::OpenSsl& ssl = tls::OpenSsl::get();
+    context_.reset(ssl.SSL_CTX_new(ssl.TLS_method()));
+    const std::string own = folder(side == Side::client ? "good/client" : "good/daemon");
+    EXPECT_EQ(
+        ssl.SSL_CTX_use_certificate_file(context_.get(), (own + ".pem").c_str(), SSL_FILETYPE_PEM),
+        1);
+    EXPECT_EQ(
+        ssl.SSL_CTX_use_PrivateKey_file(context_.get(), (own + ".key").c_str(), SSL_FILETYPE_PEM),
+        1);
+    EXPECT_EQ(ssl.SSL_CTX_load_verify_file(context_.get(), folder("good/pool.pem").c_str()), 1);
+    ssl.SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
+  }
+
+  SSL_CTX* context() const { return context_.get(); }
+
+  // Its end of the connection, which never uses more than the handshake.
+  std::unique_ptr<Stream> over(std::unique_ptr<Stream> stream) const {
+    const tls::OpenSsl& ssl = tls::OpenSsl::get();
+    tls::Session session(ssl.SSL_new(context_.get()));
+    if (side_ == Side::client) {
+      ssl.SSL_set_connect_state(session.get());
+    } else {
+      ssl.SSL_set_purpose(session.get(), X509_PURPOSE_ANY);
+      ssl.SSL_set_accept_state(session.get());
+    }
+    return std::make_unique<tls::TlsStream>(std::move(session), std::move(stream), side_);
+  }
+
+ private:
+  const Side side_;
+  std::unique_ptr<SSL_CTX, FreeContext> context_;
+};
+
+Status daemon_status_for(const OtherProgram& client) {
+  Link link(Kind::tcp);
+  auto server = require(key("good", Side::daemon)->accept_over(std::move(link.server)));
+  auto theirs = client.over(std::move(link.client));
+  std::thread talking([&] {
+    const std::byte byte{1};
+    (void)send_all(*theirs, {&byte, 1});
+    std::byte answer{};
+    (void)receive_all(*theirs, {&answer, 1});
+  });
+  std::byte byte{};
+  const Status status = receive_all(*server, {&byte, 1});
+  server->shut_down();
+  talking.join();
+  return status;
+}
+
+Status client_status_for(const OtherProgram& daemon) {
+  Link link(Kind::tcp);
+  auto theirs = daemon.over(std::move(link.server));
+  std::thread talking([&] {
+    std::byte byte{};
+    (void)receive_all(*theirs, {&byte, 1});
+  });
+  auto made = key("good", Side::client)->connect_over(std::move(link.client), test_deadline());
+  const Status status = made.status();
+  theirs->shut_down();
+  talking.join();
+  return status;
+}
+
+TEST(Tls, AClientMustNameTheProtocolThatItSpeaks) {
+  const auto good = key("good", Side::client);  // opens OpenSSL
+  OtherProgram client(Side::client);
+  const Status none = daemon_status_for(client);
+  EXPECT_EQ(none.code(), Code::denied) << none.message();
+  EXPECT_NE(none.message().find("application protocol"), std::string::npos) << none.message();
+  constexpr unsigned char kOther[] = "\x08http/1.1";
+  tls::OpenSsl::get().SSL_CTX_set_alpn_protos(client.context(), kOther, sizeof kOther - 1);
+  const Status other = daemon_status_for(client);
+  EXPECT_EQ(other.code(), Code::denied) << other.message();
+  EXPECT_NE(other.message().find("application protocol"), std::string::npos) << other.message();
+  constexpr unsigned char kOurs[] = "\x08outboard";
+  tls::OpenSsl::get().SSL_CTX_set_alpn_protos(client.context(), kOurs, sizeof kOurs - 1);
+  EXPECT_TRUE(daemon_status_for(client).ok());
+}
+
+int select_plain(SSL*, const unsigned char** chosen, unsigned char* bytes, const unsigned char*,
+                 unsigned, void*) {
+  *chosen = reinterpret_cast<const unsigned char*>(tls::kPlain.data());
+  *bytes = static_cast<unsigned char>(tls::kPlain.size());
+  return SSL_TLSEXT_ERR_OK;
+}
+
+TEST(Tls, ADaemonMustSelectAProtocolThatTheClientOffers) {
+  const auto good = key("good", Side::client);  // opens OpenSSL
+  OtherProgram daemon(Side::daemon);
+  const Status none = client_status_for(daemon);
+  EXPECT_EQ(none.code(), Code::denied) << none.message();
+  tls::OpenSsl::get().SSL_CTX_set_alpn_select_cb(daemon.context(), select_plain, nullptr);
+  const Status not_offered = client_status_for(daemon);  // data would travel unencrypted
+  EXPECT_EQ(not_offered.code(), Code::denied) << not_offered.message();
+}
+
+// --- bytes that are no conversation --------------------------------------------------------------
 
 // Replayed bytes of a client open no connection.
 TEST(Tls, ARecordedConversationDoesNotOpenAnother) {

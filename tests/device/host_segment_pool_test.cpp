@@ -1,4 +1,4 @@
-#include "device/host_buffer_pool.hpp"
+#include "device/host_segment_pool.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -13,38 +13,38 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr std::uint64_t kMiB = 1 << 20;
-constexpr HostBufferPool::Limits kLarge{.capacity_bytes = 64 * kMiB};
+constexpr HostSegmentPool::Limits kLarge{.capacity_bytes = 64 * kMiB};
 
-std::shared_ptr<HostBuffer> buffer_full_of(std::byte value, std::uint64_t size_bytes) {
-  auto buffer = HostBuffer::create(size_bytes).value();
-  std::memset(buffer->data(), static_cast<int>(value), size_bytes);
+HostBuffer buffer_full_of(std::byte value, std::uint64_t size_bytes) {
+  HostBuffer buffer(HostSegment::create(size_bytes).value(), 0, size_bytes);
+  std::memset(buffer.data(), static_cast<int>(value), size_bytes);
   return buffer;
 }
 
-// Waits for the cleaner. Returns nullptr if the buffer does not come back within seconds.
-std::shared_ptr<HostBuffer> take_within_seconds(HostBufferPool& pool, std::uint64_t size_bytes) {
+// Waits for the cleaner. Returns nullptr if the segment does not come back within seconds.
+std::shared_ptr<HostSegment> take_within_seconds(HostSegmentPool& pool, std::uint64_t size_bytes) {
   for (int i = 0; i < 2000; ++i) {
-    if (auto buffer = pool.take(size_bytes)) return buffer;
+    if (auto segment = pool.take(size_bytes)) return segment;
     std::this_thread::sleep_for(milliseconds(5));
   }
   return nullptr;
 }
 
-bool wait_for_clean_bytes(const HostBufferPool& pool, std::uint64_t bytes) {
+bool wait_for_clean_bytes(const HostSegmentPool& pool, std::uint64_t bytes) {
   for (int i = 0; i < 2000 && pool.use().clean_bytes < bytes; ++i)
     std::this_thread::sleep_for(milliseconds(5));
   return pool.use().clean_bytes == bytes;
 }
 
-bool all_zero(const HostBuffer& buffer) {
-  return std::all_of(buffer.data(), buffer.data() + buffer.size_bytes(),
+bool all_zero(const HostSegment& segment) {
+  return std::all_of(segment.data(), segment.data() + segment.size_bytes(),
                      [](std::byte b) { return b == std::byte{0}; });
 }
 
-TEST(HostBufferPoolTest, AFreedBufferComesBackClean) {
-  HostBufferPool pool(kLarge);
+TEST(HostSegmentPoolTest, AFreedSegmentComesBackClean) {
+  HostSegmentPool pool(kLarge);
   auto buffer = buffer_full_of(std::byte{0x5a}, 5 * kMiB + 1);
-  const HostBuffer* const before = buffer.get();
+  const HostSegment* const before = buffer.segment().get();
   EXPECT_TRUE(pool.put(std::move(buffer), UINT64_MAX).empty());
   const auto again = take_within_seconds(pool, 5 * kMiB + 1);
   ASSERT_NE(again, nullptr);
@@ -54,11 +54,12 @@ TEST(HostBufferPoolTest, AFreedBufferComesBackClean) {
   EXPECT_EQ(pool.use().idle_bytes, 0u);
 }
 
-TEST(HostBufferPoolTest, MemoryThatAnotherProcessMayHaveMappedIsReplaced) {
-  HostBufferPool pool(kLarge);
+TEST(HostSegmentPoolTest, MemoryThatAnotherProcessMayHaveMappedIsReplaced) {
+  HostSegmentPool pool(kLarge);
   auto buffer = buffer_full_of(std::byte{0x5a}, 4 * kMiB);
-  buffer->mark_exported();
-  void* theirs = mmap(nullptr, 4 * kMiB, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd(), 0);
+  buffer.segment()->mark_exported();
+  void* theirs =
+      mmap(nullptr, 4 * kMiB, PROT_READ | PROT_WRITE, MAP_SHARED, buffer.segment()->fd(), 0);
   ASSERT_NE(theirs, MAP_FAILED);
   (void)pool.put(std::move(buffer), UINT64_MAX);
   const auto again = take_within_seconds(pool, 4 * kMiB);
@@ -69,8 +70,8 @@ TEST(HostBufferPoolTest, MemoryThatAnotherProcessMayHaveMappedIsReplaced) {
   munmap(theirs, 4 * kMiB);
 }
 
-TEST(HostBufferPoolTest, ABufferServesTheSizesOfItsSegment) {
-  HostBufferPool pool(kLarge);
+TEST(HostSegmentPoolTest, ASegmentServesTheBufferSizesThatFitIt) {
+  HostSegmentPool pool(kLarge);
   (void)pool.put(buffer_full_of(std::byte{1}, 5 * kMiB), UINT64_MAX);
   EXPECT_EQ(pool.take(7 * kMiB), nullptr);
   const auto other = take_within_seconds(pool, 6 * kMiB);
@@ -79,23 +80,23 @@ TEST(HostBufferPoolTest, ABufferServesTheSizesOfItsSegment) {
   EXPECT_TRUE(all_zero(*other));
 }
 
-TEST(HostBufferPoolTest, TheLeastRecentlyFreedGoFirst) {
-  HostBufferPool pool({.capacity_bytes = 8 * kMiB});
+TEST(HostSegmentPoolTest, TheLeastRecentlyFreedGoFirst) {
+  HostSegmentPool pool({.capacity_bytes = 8 * kMiB});
   auto first = buffer_full_of(std::byte{1}, 4 * kMiB);
-  const auto* const oldest = first.get();
+  const auto* const oldest = first.segment().get();
   (void)pool.put(std::move(first), UINT64_MAX);
   ASSERT_TRUE(wait_for_clean_bytes(pool, 4 * kMiB));
   (void)pool.put(buffer_full_of(std::byte{2}, 4 * kMiB), UINT64_MAX);
   ASSERT_TRUE(wait_for_clean_bytes(pool, 8 * kMiB));
   const auto gone = pool.put(buffer_full_of(std::byte{3}, 2 * kMiB), UINT64_MAX);
   ASSERT_EQ(gone.size(), 1u);
-  EXPECT_EQ(gone.front().buffer.get(), oldest);
+  EXPECT_EQ(gone.front().segment.get(), oldest);
 }
 
-TEST(HostBufferPoolTest, NothingStaysWithoutRoom) {
-  HostBufferPool pool(kLarge);
+TEST(HostSegmentPoolTest, NothingStaysWithoutRoom) {
+  HostSegmentPool pool(kLarge);
   auto buffer = buffer_full_of(std::byte{1}, 4 * kMiB);
-  const std::weak_ptr<HostBuffer> watched = buffer;
+  const std::weak_ptr<HostSegment> watched = buffer.segment();
   EXPECT_TRUE(pool.put(std::move(buffer), 4 * kMiB - 1).empty());
   EXPECT_TRUE(watched.expired());
   (void)pool.put(buffer_full_of(std::byte{1}, 4 * kMiB), UINT64_MAX);
@@ -106,15 +107,15 @@ TEST(HostBufferPoolTest, NothingStaysWithoutRoom) {
   EXPECT_EQ(pool.take(4 * kMiB), nullptr);
 }
 
-TEST(HostBufferPoolTest, MemoryNobodyWantsGoesBackToTheSystem) {
-  HostBufferPool pool({.capacity_bytes = 64 * kMiB, .longest_idle = std::chrono::seconds(0)});
+TEST(HostSegmentPoolTest, MemoryNobodyWantsGoesBackToTheSystem) {
+  HostSegmentPool pool({.capacity_bytes = 64 * kMiB, .longest_idle = std::chrono::seconds(0)});
   (void)pool.put(buffer_full_of(std::byte{1}, 4 * kMiB), UINT64_MAX);
   for (int i = 0; i < 2000 && pool.use().idle_bytes > 0; ++i)
     std::this_thread::sleep_for(milliseconds(5));
   EXPECT_EQ(pool.use().idle_bytes, 0u);
 }
 
-TEST(HostBufferPoolTest, OfADevicesMemoryIdleAndUsedStayBelowTheCap) {
+TEST(HostSegmentPoolTest, OfADevicesMemoryIdleAndUsedStayBelowTheCap) {
   HostMemory memory(64 * kMiB);
   for (const std::uint64_t size : {16 * kMiB, 8 * kMiB}) {
     ASSERT_TRUE(memory.free(memory.allocate(size).value()).ok());

@@ -1,4 +1,4 @@
-#include "device/host_buffer_pool.hpp"
+#include "device/host_segment_pool.hpp"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -14,8 +14,6 @@
 namespace ob {
 namespace {
 
-// Each idle buffer holds a file descriptor and two mappings.
-constexpr std::size_t kMostIdle = 256;
 // The cleaner checks between two pieces whether the memory is wanted: about every millisecond.
 constexpr std::uint64_t kPieceBytes = 4 << 20;
 
@@ -29,7 +27,7 @@ void be_modest() noexcept {
 
 }  // namespace
 
-HostBufferPool::~HostBufferPool() {
+HostSegmentPool::~HostSegmentPool() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
@@ -39,32 +37,33 @@ HostBufferPool::~HostBufferPool() {
   if (cleaner_.joinable()) cleaner_.join();
 }
 
-std::shared_ptr<HostBuffer> HostBufferPool::take(std::uint64_t size_bytes) {
-  const std::uint64_t segment_bytes = HostBuffer::segment_bytes_for(size_bytes);
+std::shared_ptr<HostSegment> HostSegmentPool::take(std::uint64_t size_bytes) {
+  const std::uint64_t segment_bytes = HostSegment::bytes_for(size_bytes);
   if (segment_bytes < kLeastBytes || limits_.capacity_bytes == 0) return nullptr;
   const std::lock_guard lock(mutex_);
   ++use_.asked;
   const auto at = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) {
-    return idle.clean && idle.buffer->segment_bytes() == segment_bytes;
+    return idle.clean && idle.segment->size_bytes() == segment_bytes;
   });
   if (at == idle_.end()) return nullptr;
   ++use_.reused;
   use_.idle_bytes -= segment_bytes;
-  std::shared_ptr<HostBuffer> buffer = std::move(at->buffer);
+  std::shared_ptr<HostSegment> segment = std::move(at->segment);
   idle_.erase(at);
-  buffer->set_size(size_bytes);
-  return buffer;
+  return segment;
 }
 
-HostBufferPool::Buffers HostBufferPool::put(std::shared_ptr<HostBuffer> buffer,
-                                            std::uint64_t room_bytes) noexcept {
-  const std::uint64_t bytes = buffer->segment_bytes();
+HostSegmentPool::Segments HostSegmentPool::put(HostBuffer buffer,
+                                               std::uint64_t room_bytes) noexcept {
+  buffer.segment()->detach_all();
+  const std::uint64_t bytes = buffer.segment()->size_bytes();
   const std::uint64_t limit = std::min(room_bytes, limits_.capacity_bytes);
   if (bytes < kLeastBytes || bytes > limit) return {};
   const std::lock_guard lock(mutex_);
   try {
+    buffer.segment()->hold(nullptr);
     if (!cleaner_.joinable()) cleaner_ = std::thread([this] { keep_clean(); });
-    idle_.push_front({std::move(buffer), Clock::now()});
+    idle_.push_front({buffer.segment(), buffer.size_bytes(), Clock::now()});
   } catch (const std::exception&) {
     return {};
   }
@@ -73,47 +72,47 @@ HostBufferPool::Buffers HostBufferPool::put(std::shared_ptr<HostBuffer> buffer,
   return drop_down_to(limit);
 }
 
-HostBufferPool::Buffers HostBufferPool::shrink_to(std::uint64_t idle_bytes) noexcept {
+HostSegmentPool::Segments HostSegmentPool::shrink_to(std::uint64_t idle_bytes) noexcept {
   const std::lock_guard lock(mutex_);
   return drop_down_to(idle_bytes);
 }
 
-HostBufferPool::Use HostBufferPool::use() const {
+HostSegmentPool::Use HostSegmentPool::use() const {
   const std::lock_guard lock(mutex_);
   Use now = use_;
-  for (const Idle& idle : idle_) now.clean_bytes += idle.clean ? idle.buffer->segment_bytes() : 0;
+  for (const Idle& idle : idle_) now.clean_bytes += idle.clean ? idle.segment->size_bytes() : 0;
   return now;
 }
 
-void HostBufferPool::forget_last(Buffers& gone) noexcept {
-  use_.idle_bytes -= idle_.back().buffer->segment_bytes();
+void HostSegmentPool::forget_last(Segments& gone) noexcept {
+  use_.idle_bytes -= idle_.back().segment->size_bytes();
   gone.splice(gone.begin(), idle_, std::prev(idle_.end()));
 }
 
-HostBufferPool::Buffers HostBufferPool::drop_down_to(std::uint64_t idle_bytes) noexcept {
-  Buffers gone;
-  while (!idle_.empty() && (use_.idle_bytes > idle_bytes || idle_.size() > kMostIdle)) {
+HostSegmentPool::Segments HostSegmentPool::drop_down_to(std::uint64_t idle_bytes) noexcept {
+  Segments gone;
+  while (!idle_.empty() && (use_.idle_bytes > idle_bytes || idle_.size() > limits_.most_idle)) {
     forget_last(gone);
   }
   if (use_.idle_bytes > idle_bytes)
-    stop_cleaning_ = true;  // the cleaner frees its buffer after the current piece
+    stop_cleaning_ = true;  // the cleaner frees its segment after the current piece
   return gone;
 }
 
-HostBufferPool::Buffers HostBufferPool::drop_older_than(Clock::time_point time) noexcept {
-  Buffers gone;
+HostSegmentPool::Segments HostSegmentPool::drop_older_than(Clock::time_point time) noexcept {
+  Segments gone;
   while (!idle_.empty() && idle_.back().since < time) forget_last(gone);
   return gone;
 }
 
-// The cleaner's thread: cleans the buffer that was put last first, and frees buffers that stayed
-// idle for long.
-void HostBufferPool::keep_clean() noexcept {
+// The cleaner's thread: cleans the segment that was put last first, and frees segments that
+// stayed idle for long.
+void HostSegmentPool::keep_clean() noexcept {
   be_modest();
   std::unique_lock lock(mutex_);
   while (!closing_) {
-    Buffers gone = drop_older_than(Clock::now() - limits_.longest_idle);
-    Buffers cleaning;
+    Segments gone = drop_older_than(Clock::now() - limits_.longest_idle);
+    Segments cleaning;
     const auto dirty =
         std::find_if(idle_.begin(), idle_.end(), [](const Idle& idle) { return !idle.clean; });
     if (dirty != idle_.end()) cleaning.splice(cleaning.begin(), idle_, dirty);
@@ -130,13 +129,13 @@ void HostBufferPool::keep_clean() noexcept {
     gone.clear();
     if (!cleaning.empty()) {
       Idle& idle = cleaning.front();
-      const std::uint64_t bytes = idle.buffer->segment_bytes();
+      const std::uint64_t bytes = idle.segment->size_bytes();
       try {
-        idle.buffer = cleaned(std::move(idle.buffer));
+        idle.segment = cleaned(idle);
       } catch (const std::exception&) {  // out of memory
-        idle.buffer.reset();
+        idle.segment.reset();
       }
-      idle.clean = idle.buffer != nullptr;
+      idle.clean = idle.segment != nullptr;
       lock.lock();
       take_back(cleaning, bytes);
     } else {
@@ -145,8 +144,8 @@ void HostBufferPool::keep_clean() noexcept {
   }
 }
 
-// Inserts a cleaned buffer at its place by time, if there is one.
-void HostBufferPool::take_back(Buffers& one, std::uint64_t size_bytes) noexcept {
+// Inserts a cleaned segment at its place by time, if there is one.
+void HostSegmentPool::take_back(Segments& one, std::uint64_t size_bytes) noexcept {
   const Idle& idle = one.front();
   if (!idle.clean || stop_cleaning_) {
     use_.idle_bytes -= size_bytes;
@@ -157,27 +156,27 @@ void HostBufferPool::take_back(Buffers& one, std::uint64_t size_bytes) noexcept 
   idle_.splice(older, one);
 }
 
-// Cleans or replaces a buffer; nullptr if its memory is wanted, or memory for another is lacking.
-std::shared_ptr<HostBuffer> HostBufferPool::cleaned(std::shared_ptr<HostBuffer> buffer) const {
-  if (buffer == nullptr) return nullptr;
-  const bool fresh = buffer->exported();
-  const std::uint64_t size_bytes = buffer->size_bytes();  // the rest was never touched
+// Cleans or replaces a segment; nullptr if its memory is wanted, or memory for another is lacking.
+std::shared_ptr<HostSegment> HostSegmentPool::cleaned(Idle& idle) const {
+  std::shared_ptr<HostSegment> segment = std::move(idle.segment);
+  const bool fresh = segment->exported();
   if (fresh) {
-    buffer.reset();
-    auto made = HostBuffer::create(size_bytes);
+    const std::uint64_t segment_bytes = segment->size_bytes();
+    segment.reset();
+    auto made = HostSegment::create(segment_bytes);
     if (!made.ok()) return nullptr;
-    buffer = std::move(made).value();
+    segment = std::move(made).value();
   }
-  for (std::uint64_t done = 0; done < size_bytes; done += kPieceBytes) {
+  for (std::uint64_t done = 0; done < idle.touched_bytes; done += kPieceBytes) {
     if (stop_cleaning_) return nullptr;
-    const std::uint64_t count = std::min(kPieceBytes, size_bytes - done);
+    const std::uint64_t count = std::min(kPieceBytes, idle.touched_bytes - done);
     if (fresh) {
-      (void)::madvise(buffer->data() + done, count, MADV_POPULATE_WRITE);  // Linux 5.14
+      (void)::madvise(segment->data() + done, count, MADV_POPULATE_WRITE);  // Linux 5.14
     } else {
-      std::memset(buffer->data() + done, 0, count);
+      std::memset(segment->data() + done, 0, count);
     }
   }
-  return buffer;
+  return segment;
 }
 
 }  // namespace ob

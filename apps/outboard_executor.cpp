@@ -1,0 +1,20 @@
+// outboard-executor runs the library calls of one client of a daemon. Only outboardd starts it.
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "backend/cpu/executor_service.hpp"
+#include "executor/service.hpp"
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fputs("outboard-executor is started by outboardd, and by nobody else.\n", stderr);
+    return 2;
+  }
+  ob::cpu::ExecutorService service({.threads = static_cast<unsigned>(std::atoi(argv[2])),
+                                    .memory_bytes = std::strtoull(argv[3], nullptr, 10),
+                                    .daemon = std::atol(argv[1])});
+  const ob::Status status = ob::executor::serve(service);
+  std::fprintf(stderr, "outboard-executor: %s\n", status.message().c_str());
+  return 1;
+}

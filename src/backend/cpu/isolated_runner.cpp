@@ -1,0 +1,189 @@
+#include "backend/cpu/isolated_runner.hpp"
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "backend/cpu/executor_requests.hpp"
+#include "device/host_buffer.hpp"
+#include "device/host_event.hpp"
+#include "routines/codec.hpp"
+#include "wire/codec.hpp"
+
+namespace ob::cpu {
+namespace {
+
+using executor::Process;
+
+// All clients of a device wait for the thread that makes plans ahead.
+constexpr auto kLongestPlanning = std::chrono::seconds(2);
+
+// A segment that an executor has mapped. The segment holds it, and so it ends with the segment's
+// use.
+class Mapping {
+ public:
+  Mapping(std::weak_ptr<Process> process, BufferId id) : process_(std::move(process)), id_(id) {}
+  ~Mapping() {
+    if (const auto process = process_.lock()) process->notify(kCallLane, id_.value);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  BufferId id() const noexcept { return id_; }
+
+ private:
+  const std::weak_ptr<Process> process_;
+  const BufferId id_;
+};
+
+Status send(Process& process, std::size_t lane, Request kind, const wire::Body& body,
+            const std::function<Status()>& stop, int descriptor = -1) {
+  return process.request(lane, static_cast<std::uint32_t>(kind), body.bytes(), stop, descriptor);
+}
+
+}  // namespace
+
+// A plan that each executor makes when its client first uses it, or ahead of that.
+class IsolatedRunner::Plan final : public TransformPlan {
+ public:
+  Plan(IsolatedRunner& runner, const FftPlan& plan, const Account& account)
+      : runner_(runner), plan_(plan), account_(account), id_{++runner.last_id_} {}
+  ~Plan() override {
+    for (const auto& [number, made] : made_) {
+      if (const auto process = made.lock()) process->notify(kCallLane, id_.value | kPlanNotice);
+    }
+  }
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  const FftPlan& plan() const noexcept override { return plan_; }
+  PlanId id() const noexcept { return id_; }
+  // Makes the plan in the executor that is likely to need it. If that fails, execute() tries again.
+  void build() override {
+    const auto began = std::chrono::steady_clock::now();
+    const Caller planner{account_, [began]() -> Status {
+                           const auto took = std::chrono::steady_clock::now() - began;
+                           if (took < kLongestPlanning) return {};
+                           return {Code::busy, "a plan takes too long to make"};
+                         }};
+    const auto process = runner_.executor_of(account_);
+    if (process.ok()) (void)make_in(*process, kPlanLane, planner);
+    built_.set();
+  }
+  bool built() const noexcept override { return built_.done(); }
+  Status wait(std::uint64_t& plan_ns) override {
+    plan_ns += built_.wait();
+    return {};
+  }
+  Status execute(const HostTransform& transform, const Caller& caller) override {
+    return runner_.execute(*this, transform, caller);
+  }
+
+  /// Makes the plan in an executor that lacks it. Two threads may both make it; one is kept.
+  Status make_in(const std::shared_ptr<Process>& process, std::size_t lane, const Caller& caller) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (made_.contains(process->number())) return {};
+    }
+    wire::Body body;
+    encode_plan(id_, plan_, body);
+    OB_RETURN_IF_ERROR(send(*process, lane, Request::plan, body, caller.stop));
+    const std::lock_guard lock(mutex_);
+    std::erase_if(made_, [](const auto& entry) { return entry.second.expired(); });
+    made_.emplace(process->number(), process);
+    return {};
+  }
+
+ private:
+  IsolatedRunner& runner_;
+  const FftPlan plan_;
+  const Account account_;
+  const PlanId id_;
+  EventMark built_;
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::weak_ptr<Process>> made_;  // by the executor's number
+};
+
+IsolatedRunner::IsolatedRunner(Isolation isolation, executor::Program program,
+                               std::shared_ptr<const Libraries> libraries)
+    : isolation_(isolation), libraries_(std::move(libraries)), executors_(std::move(program)) {}
+
+executor::Owner IsolatedRunner::owner_of(const Account& account) const noexcept {
+  const bool by_user = isolation_ == Isolation::user && account.user;
+  return {account.user, by_user ? SessionId() : account.session};
+}
+
+Result<std::shared_ptr<Process>> IsolatedRunner::executor_of(const Account& account) {
+  return executors_.of(owner_of(account));
+}
+
+Result<BufferId> IsolatedRunner::mapped(const std::shared_ptr<Process>& process,
+                                        HostSegment& segment, const Caller& caller) {
+  if (const auto found = segment.attached(process->number())) {
+    return static_cast<const Mapping*>(found.get())->id();
+  }
+  const BufferId id{++last_id_};
+  wire::Body body;
+  body.u64(id.value);
+  body.u64(segment.size_bytes());
+  segment.mark_exported();  // its next user must get other memory
+  OB_RETURN_IF_ERROR(send(*process, kCallLane, Request::map, body, caller.stop, segment.fd()));
+  segment.attach(process->number(), std::make_shared<Mapping>(process, id));
+  return id;
+}
+
+Result<BufferRef> IsolatedRunner::place(const std::shared_ptr<Process>& process,
+                                        const std::shared_ptr<const void>& buffer,
+                                        const void* address, const Caller& caller) {
+  if (buffer == nullptr) return BufferRef{};
+  HostSegment& segment = *static_cast<const HostBuffer*>(buffer.get())->segment();
+  OB_ASSIGN_OR_RETURN(const BufferId id, mapped(process, segment, caller));
+  const auto offset = static_cast<const std::byte*>(address) - segment.data();
+  return BufferRef{id, static_cast<std::uint64_t>(offset)};
+}
+
+Status IsolatedRunner::run(const HostCall& call, const Caller& caller) {
+  OB_ASSIGN_OR_RETURN(const auto process, executor_of(caller.account));
+  const Descriptor& routine = *call.routine;
+  Argument arguments[kMaxArguments];
+  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+    arguments[i] = call.arguments[i];
+    if (is_memory(routine.kinds[i])) arguments[i].device = {{}, 0, call.arguments[i].host.ld};
+  }
+  const Operands operands = routine.operands(call.arguments);
+  for (int i = 0; i < operands.count; ++i) {
+    const int argument = operands.items[i].argument;
+    const HostOperand& host = call.arguments[argument].host;
+    OB_ASSIGN_OR_RETURN(const BufferRef at, place(process, call.buffers[i], host.data, caller));
+    arguments[argument].device = {at.buffer, at.offset_bytes, host.ld};
+  }
+  wire::Body body;
+  encode_call(routine, arguments, body);
+  return send(*process, kCallLane, Request::call, body, caller.stop);
+}
+
+Result<std::shared_ptr<TransformPlan>> IsolatedRunner::plan(const FftPlan& plan,
+                                                            const Account& account) {
+  const std::size_t precision = plan.precision == Precision::c ? 1 : 0;
+  if (libraries_->fft[precision] == nullptr) return libraries_->no_fft[precision];
+  return std::shared_ptr<TransformPlan>(std::make_shared<Plan>(*this, plan, account));
+}
+
+Status IsolatedRunner::execute(Plan& plan, const HostTransform& transform, const Caller& caller) {
+  OB_ASSIGN_OR_RETURN(const auto process, executor_of(caller.account));
+  OB_RETURN_IF_ERROR(plan.make_in(process, kCallLane, caller));
+  OB_ASSIGN_OR_RETURN(const BufferRef input,
+                      place(process, transform.input_buffer, transform.input, caller));
+  OB_ASSIGN_OR_RETURN(const BufferRef output,
+                      place(process, transform.output_buffer, transform.output, caller));
+  wire::Body body;
+  body.u64(plan.id().value);
+  for (const BufferRef& array : {input, output}) {
+    body.u64(array.buffer.value);
+    body.u64(array.offset_bytes);
+  }
+  return send(*process, kCallLane, Request::execute, body, caller.stop);
+}
+
+}  // namespace ob::cpu

@@ -1,0 +1,84 @@
+#pragma once
+// Limits of the connections that have not proven yet that they belong to a client.
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace ob::daemon {
+
+struct HandshakeLimits {
+  std::size_t total = 128;  ///< handshakes under way; each takes a thread and up to 656 KiB
+  /// The time from the accepted stream to its first whole message, with the TLS handshake.
+  std::chrono::milliseconds time{5000};
+};
+
+/// The stream of a handshake, for the budget. The functions must not block, and are not called
+/// after the place has ended.
+struct HandshakeStream {
+  std::string source;              ///< see source_of()
+  std::function<void()> close;     ///< ends the stream
+  std::function<bool()> has_sent;  ///< true if bytes of the other side wait to be received
+};
+
+/// Counts handshakes under way, at most `total`, and at most half as many of one source. One more
+/// closes another one: of the source that has the most, the oldest that has sent nothing, else the
+/// oldest. So a flood from one address closes its own handshakes only.
+/// Threads: any
+class HandshakeBudget {
+ public:
+  /// A handshake under way.
+  class Place {
+   public:
+    ~Place() { budget_.leave(at_); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    /// Notes that the other side has sent something.
+    void mark_heard() { budget_.mark_heard(at_); }
+    /// True if the budget has closed this handshake for another one.
+    bool closed() const { return budget_.closed(at_); }
+
+   private:
+    friend HandshakeBudget;
+    struct Handshake {
+      HandshakeStream stream;
+      bool heard = false;
+      bool closed = false;
+    };
+    using At = std::list<Handshake>::iterator;
+    Place(HandshakeBudget& budget, At at) : budget_(budget), at_(at) {}
+
+    HandshakeBudget& budget_;
+    const At at_;
+  };
+
+  explicit HandshakeBudget(const HandshakeLimits& limits) : limits_(limits) {}
+
+  const HandshakeLimits& limits() const noexcept { return limits_; }
+
+  /// Counts a new handshake; may close another one.
+  /// @returns nullptr if too many closed handshakes have not ended yet: half of the limit of this
+  /// source, or twice the limit of all
+  std::unique_ptr<Place> enter(HandshakeStream stream);
+
+ private:
+  using Handshake = Place::Handshake;
+  using At = Place::At;
+
+  void leave(At at);
+  void mark_heard(At at);
+  bool closed(At at);
+  std::string most_numerous() const;                        // @pre mutex_ is held
+  void close_one_of(const std::string& source, At newest);  // @pre mutex_ is held
+
+  const HandshakeLimits limits_;
+  std::mutex mutex_;                 // guards all below
+  std::list<Handshake> handshakes_;  // in order of arrival
+  std::size_t closed_ = 0;           // those that have not ended yet
+};
+
+}  // namespace ob::daemon

@@ -1,0 +1,129 @@
+#include "executor/executors.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <string>
+
+namespace ob::executor {
+
+Executors::Executors(Program program) : program_(std::move(program)), starter_([this] { run(); }) {
+  pthread_setname_np(starter_.native_handle(), "ob-executors");
+}
+
+Executors::~Executors() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  starter_.join();
+}
+
+Status Executors::await_standby() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return standby_ != nullptr || !no_standby_.ok(); });
+  return standby_ != nullptr ? Status() : no_standby_;
+}
+
+Result<std::shared_ptr<Process>> Executors::of(const Owner& owner) {
+  std::shared_ptr<Process> ended;  // is destroyed after the lock is released
+  std::unique_lock lock(mutex_);
+  Held& held = held_[owner];
+  held.used = Clock::now();
+  if (held.process != nullptr && !held.process->ended()) return held.process;
+  if (held.process != nullptr) {
+    ended = std::move(held.process);
+    held.ends.push_back(held.used);
+  }
+  OB_RETURN_IF_ERROR(note_end(held));
+  OB_ASSIGN_OR_RETURN(auto process, take_standby(lock));
+  // Another thread may have been faster.
+  Held& now = held_[owner];
+  if (now.process == nullptr || now.process->ended()) now.process = std::move(process);
+  now.used = Clock::now();
+  return now.process;
+}
+
+// Forgets the ends before the last minute, and counts the others.
+Status Executors::note_end(Held& held) {
+  const auto minute_ago = Clock::now() - std::chrono::minutes(1);
+  while (!held.ends.empty() && held.ends.front() < minute_ago) held.ends.pop_front();
+  if (held.ends.size() <= kMostEnds) return {};
+  return {Code::busy, "the executors of this client ended " + std::to_string(held.ends.size()) +
+                          " times in a minute; try again later"};
+}
+
+Result<std::shared_ptr<Process>> Executors::take_standby(std::unique_lock<std::mutex>& lock) {
+  changed_.wait(lock, [this] { return standby_ != nullptr || !no_standby_.ok() || closing_; });
+  wanted_ = true;  // a failure is tried again by the next call
+  changed_.notify_all();
+  std::shared_ptr<Process> taken = std::exchange(standby_, nullptr);
+  if (taken != nullptr && !taken->ended()) return taken;
+  if (taken != nullptr) return take_standby(lock);  // it ended while it waited
+  if (no_standby_.ok()) return Status(Code::unavailable, "the device is closing");
+  return std::exchange(no_standby_, Status());
+}
+
+// Takes the executors that were not used for long, or are too many.   @pre mutex_ is held
+Executors::Processes Executors::take_unused() {
+  Processes unused;
+  const auto now = Clock::now();
+  std::size_t alive = 0;
+  auto oldest = held_.end();
+  for (auto at = held_.begin(); at != held_.end();) {
+    Held& held = at->second;
+    const bool free = held.process != nullptr && held.process.use_count() == 1;
+    if (free && (now - held.used > kLongestIdle || held.process->ended())) {
+      unused.push_back(std::move(held.process));
+    }
+    if (held.process == nullptr && now - held.used > kLongestIdle) {
+      at = held_.erase(at);
+      continue;
+    }
+    if (held.process != nullptr) ++alive;
+    if (free && held.process != nullptr &&
+        (oldest == held_.end() || held.used < oldest->second.used)) {
+      oldest = at;
+    }
+    ++at;
+  }
+  if (alive > kMost && oldest != held_.end()) unused.push_back(std::move(oldest->second.process));
+  return unused;
+}
+
+// The thread that starts executors, which die with it, and ends unused ones.
+void Executors::run() {
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    Processes unused = take_unused();
+    const bool start = wanted_ && standby_ == nullptr;
+    lock.unlock();
+    unused.clear();
+    std::shared_ptr<Process> made;
+    Status failure;
+    if (start) {
+      auto started = Process::start(program_);
+      failure = started.ok() ? (*started)->await_ready(kStartTime) : started.status();
+      if (failure.ok()) made = std::move(*started);
+    }
+    lock.lock();
+    if (start) {
+      wanted_ = false;
+      standby_ = std::move(made);
+      no_standby_ = failure;
+      changed_.notify_all();
+    } else {
+      changed_.wait_for(lock, std::chrono::seconds(1),
+                        [this] { return closing_ || (wanted_ && standby_ == nullptr); });
+    }
+  }
+  // Executors die with the thread that started them: end them here, where this is expected.
+  std::map<Owner, Held> held = std::move(held_);
+  held_.clear();
+  std::shared_ptr<Process> standby = std::move(standby_);
+  changed_.notify_all();
+  lock.unlock();
+}
+
+}  // namespace ob::executor

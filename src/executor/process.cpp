@@ -1,0 +1,237 @@
+#include "executor/process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "base/contract.hpp"
+#include "executor/service.hpp"
+
+namespace ob::executor {
+namespace {
+
+// The end of a process, and the reasons to stop a request, are noticed within this time.
+constexpr auto kLookInterval = std::chrono::milliseconds(10);
+
+std::uint64_t next_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+Status failure(const char* step, int error) {
+  return {Code::unavailable, std::string("cannot ") + step + " (" + std::strerror(error) + ")"};
+}
+
+// The variables that libraries of executors read. Everything else of the daemon's environment stays
+// with the daemon.
+std::vector<std::string> environment() {
+  std::vector<std::string> kept;
+  constexpr const char* kNames[] = {"LD_LIBRARY_PATH", "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS",
+                                    "OMP_NUM_THREADS", "OUTBOARD_BLAS",     "ASAN_OPTIONS",
+                                    "UBSAN_OPTIONS",   "TSAN_OPTIONS"};
+  for (const char* name : kNames) {
+    if (const char* value = ::getenv(name)) kept.push_back(std::string(name) + "=" + value);
+  }
+  return kept;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+std::string end_of(int status) {
+  if (WIFSIGNALED(status)) {
+    return std::string("signal ") + std::to_string(WTERMSIG(status)) + ", " +
+           ::strsignal(WTERMSIG(status));
+  }
+  return "exit status " + std::to_string(WEXITSTATUS(status));
+}
+
+// Descriptors and signals of a process that posix_spawn starts.
+class SpawnSettings {
+ public:
+  SpawnSettings() noexcept {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+  }
+  ~SpawnSettings() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  // Gives the process only stderr, the mailbox and the socket, and the default signals.
+  void fill(int memory, int socket) noexcept {
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, memory, kMailboxFd);
+    posix_spawn_file_actions_adddup2(&actions, socket, kSocketFd);
+    posix_spawn_file_actions_addclosefrom_np(&actions, kSocketFd + 1);
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setpgroup(&attributes, 0);  // no signals of the daemon's terminal
+    posix_spawnattr_setflags(
+        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+};
+
+}  // namespace
+
+Process::Process() : number_(next_number()) {}
+
+Process::~Process() {
+  kill();
+  if (pid_ > 0) reap(true);
+  if (mailbox_ != nullptr) ::munmap(mailbox_, sizeof(Mailbox));
+  for (const int fd : {memory_, socket_, inherited_}) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+Result<std::shared_ptr<Process>> Process::start(const Program& program) {
+  std::shared_ptr<Process> process(new Process);
+  OB_RETURN_IF_ERROR(process->open());
+  OB_RETURN_IF_ERROR(process->spawn(program));
+  return process;
+}
+
+Status Process::open() {
+  // Both descriptors lie above those that the process is to have.
+  const int memory = ::memfd_create("outboard-mailbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (memory < 0) return failure("make a mailbox", errno);
+  memory_ = ::fcntl(memory, F_DUPFD_CLOEXEC, kSocketFd + 1);
+  ::close(memory);
+  if (memory_ < 0 || ::ftruncate(memory_, sizeof(Mailbox)) != 0 ||
+      ::fcntl(memory_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return failure("make a mailbox", errno);
+  }
+  void* at = ::mmap(nullptr, sizeof(Mailbox), PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
+  if (at == MAP_FAILED) return failure("map a mailbox", errno);
+  mailbox_ = static_cast<Mailbox*>(at);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return failure("make a socket pair", errno);
+  }
+  socket_ = ends[0];
+  inherited_ = ::fcntl(ends[1], F_DUPFD_CLOEXEC, kSocketFd + 1);
+  ::close(ends[1]);
+  return inherited_ < 0 ? failure("make a socket pair", errno) : Status();
+}
+
+Status Process::spawn(const Program& program) {
+  std::vector<std::string> arguments{program.path, std::to_string(::getpid())};
+  arguments.insert(arguments.end(), program.arguments.begin(), program.arguments.end());
+  std::vector<std::string> variables = environment();
+  SpawnSettings settings;
+  settings.fill(memory_, inherited_);
+  const int error =
+      ::posix_spawn(&pid_, program.path.c_str(), &settings.actions, &settings.attributes,
+                    pointers(arguments).data(), pointers(variables).data());
+  if (error != 0) {
+    pid_ = -1;
+    return failure(("start " + program.path).c_str(), error);
+  }
+  ::close(std::exchange(inherited_, -1));
+  ::close(std::exchange(memory_, -1));
+  post(mailbox_->lanes[0], kReady, {});
+  return {};
+}
+
+Status Process::await_ready(std::chrono::milliseconds longest) {
+  const auto until = std::chrono::steady_clock::now() + longest;
+  const std::lock_guard lock(lane_mutex_[0]);
+  return await_answer(mailbox_->lanes[0], 1, [&]() -> Status {
+    if (std::chrono::steady_clock::now() < until) return {};
+    return {Code::deadline_exceeded, "an executor was not ready in time"};
+  });
+}
+
+Status Process::send(int descriptor) const {
+  char data = 0;
+  iovec io{&data, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &io;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  // The executor reads each descriptor before it answers, so that the socket always has room.
+  if (::sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) return {};
+  return {Code::device_error,
+          std::string("cannot pass memory to an executor (") + std::strerror(errno) + ")"};
+}
+
+Status Process::request(std::size_t lane_index, std::uint32_t kind, std::span<const std::byte> body,
+                        const Stop& stop, int descriptor) {
+  OB_EXPECT(lane_index < Mailbox::kLanes);
+  Lane& lane = mailbox_->lanes[lane_index];
+  const std::lock_guard lock(lane_mutex_[lane_index]);
+  if (descriptor >= 0) OB_RETURN_IF_ERROR(send(descriptor));
+  return await_answer(lane, post(lane, kind, body), stop);
+}
+
+Status Process::await_answer(Lane& lane, std::uint32_t number, const Stop& stop) {
+  for (;;) {
+    const std::uint32_t answered = lane.answer.load(std::memory_order_acquire);
+    if (answered == number) return answer_of(lane);
+    futex_wait(lane.answer, answered, kLookInterval);
+    if (lane.answer.load(std::memory_order_acquire) == number) continue;
+    if (reap(false)) return ending();
+    if (Status status = stop(); !status.ok()) {
+      kill();
+      return status;
+    }
+  }
+}
+
+void Process::notify(std::size_t lane, std::uint64_t notice) noexcept {
+  const std::lock_guard lock(notice_mutex_);
+  if (!executor::notify(mailbox_->lanes[lane], notice)) kill();
+}
+
+bool Process::ended() noexcept { return killed_ || reap(false); }
+
+Status Process::ending() {
+  const std::lock_guard lock(end_mutex_);
+  return {Code::device_error, "the executor of this client ended (" + end_of(end_status_) + ")"};
+}
+
+bool Process::reap(bool wait) noexcept {
+  const std::lock_guard lock(end_mutex_);
+  if (reaped_) return true;
+  reaped_ = ::waitpid(pid_, &end_status_, wait ? 0 : WNOHANG) == pid_;
+  return reaped_;
+}
+
+void Process::kill() noexcept {
+  killed_ = true;
+  const std::lock_guard lock(end_mutex_);
+  if (!reaped_ && pid_ > 0) (void)::kill(pid_, SIGKILL);
+}
+
+}  // namespace ob::executor

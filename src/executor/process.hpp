@@ -1,0 +1,86 @@
+#pragma once
+// One executor process, as the daemon sees it.
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "executor/mailbox.hpp"
+
+namespace ob::executor {
+
+/// The program of an executor and its arguments.
+struct Program {
+  std::string path;
+  std::vector<std::string> arguments;
+};
+
+/// A running executor process. It has no descriptors but its mailbox and a socket, and dies with
+/// the thread that started it.
+/// Threads: any, except start()
+class Process {
+ public:
+  /// Returns a failure as soon as the running request must end. It is called a few times a second.
+  using Stop = std::function<Status()>;
+
+  /// Starts the program; its libraries load meanwhile.
+  /// Threads: one that lives longer than the process
+  /// Errors: unavailable if the program cannot be started
+  static Result<std::shared_ptr<Process>> start(const Program& program);
+  /// Kills the process and waits for its end.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Waits until the process is ready for requests.
+  /// Errors: unavailable, with its own reason if it gave one; deadline_exceeded
+  Status await_ready(std::chrono::milliseconds longest);
+
+  /// Sends a request on a lane and waits for the answer. Kills the process if `stop` fails.
+  /// @param descriptor sent with the request; -1: none
+  /// Errors: the answer's; that of `stop`; device_error if the process has ended
+  Status request(std::size_t lane, std::uint32_t kind, std::span<const std::byte> body,
+                 const Stop& stop, int descriptor = -1);
+  /// Sends a notice on a lane. Kills the process if it reads no notices.
+  void notify(std::size_t lane, std::uint64_t notice) noexcept;
+
+  /// True if the process has ended, or is about to.
+  bool ended() noexcept;
+  void kill() noexcept;
+  pid_t pid() const noexcept { return pid_; }
+  /// Returns a number that no other executor of this daemon has had.
+  std::uint64_t number() const noexcept { return number_; }
+
+ private:
+  Process();
+  Status open();
+  Status spawn(const Program& program);
+  Status send(int descriptor) const;
+  Status await_answer(Lane& lane, std::uint32_t number, const Stop& stop);
+  Status ending();
+  bool reap(bool wait) noexcept;
+
+  const std::uint64_t number_;
+  Mailbox* mailbox_ = nullptr;
+  int memory_ = -1;     // the mailbox's file
+  int socket_ = -1;     // our end
+  int inherited_ = -1;  // the executor's end, until it is started
+  pid_t pid_ = -1;
+  std::mutex lane_mutex_[Mailbox::kLanes];
+  std::mutex notice_mutex_;
+  std::atomic<bool> killed_{false};
+  std::mutex end_mutex_;  // guards the two below
+  bool reaped_ = false;
+  int end_status_ = 0;  // of waitpid()
+};
+
+}  // namespace ob::executor

@@ -1,0 +1,222 @@
+#include "executor/sandbox.hpp"
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+
+namespace ob::executor {
+namespace {
+
+constexpr rlim_t kMostDescriptors = 64;
+
+Status refused(const char* step) {
+  return {Code::unavailable,
+          std::string("cannot restrict an executor: ") + step + " (" + std::strerror(errno) + ")"};
+}
+
+void set_limit(__rlimit_resource resource, rlim_t value) noexcept {
+  const rlimit limit{value, value};
+  (void)::setrlimit(resource, &limit);
+}
+
+// Adds the right to read what is beneath `path`; a path that does not exist needs none.
+void allow_reading(int rules, const char* path, std::uint64_t rights) noexcept {
+  const int parent = ::open(path, O_PATH | O_CLOEXEC);
+  if (parent < 0) return;
+  landlock_path_beneath_attr beneath{};
+  beneath.allowed_access = rights;
+  beneath.parent_fd = parent;
+  (void)::syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0);
+  ::close(parent);
+}
+
+// Older kernels have no Landlock. The system calls that open files are refused anyway once the
+// libraries are open.
+Status restrict_paths(const std::vector<std::string>& readable) {
+  constexpr std::uint64_t kFirstAbi = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
+  landlock_ruleset_attr attributes{};
+  attributes.handled_access_fs = kFirstAbi;
+  const auto rules =
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
+  if (rules < 0) return {};
+  constexpr std::uint64_t kLibraries =
+      LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
+  for (const char* path : {"/usr", "/lib", "/lib64", "/opt", "/etc/alternatives"}) {
+    allow_reading(rules, path, kLibraries);
+  }
+  for (const std::string& path : readable) allow_reading(rules, path.c_str(), kLibraries);
+  for (const char* path : {"/sys/devices/system", "/sys/kernel/mm"}) {
+    allow_reading(rules, path, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
+  }
+  for (const char* path : {"/etc/ld.so.cache", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat"}) {
+    allow_reading(rules, path, LANDLOCK_ACCESS_FS_READ_FILE);
+  }
+  allow_reading(rules, "/proc/self", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
+  const long done = ::syscall(SYS_landlock_restrict_self, rules, 0);
+  ::close(rules);
+  return done == 0 ? Status() : refused("Landlock");
+}
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
+#else
+#error "Add the AUDIT_ARCH_ constant of this processor (linux/audit.h)."
+#endif
+
+// The calls of computing threads. Reading and writing reach open descriptors only.
+constexpr int kAllowed[] = {
+    SYS_brk,           SYS_mremap,         SYS_munmap,          SYS_madvise,
+    SYS_mincore,       SYS_futex,          SYS_sched_yield,     SYS_nanosleep,
+    SYS_clock_gettime, SYS_clock_getres,   SYS_gettimeofday,    SYS_clock_nanosleep,
+    SYS_getpid,        SYS_gettid,         SYS_getrusage,       SYS_getcpu,
+    SYS_rt_sigaction,  SYS_rt_sigprocmask, SYS_rt_sigreturn,    SYS_sigaltstack,
+    SYS_exit,          SYS_exit_group,     SYS_set_robust_list, SYS_rseq,
+    SYS_read,          SYS_write,          SYS_writev,          SYS_close,
+    SYS_fstat,         SYS_lseek,          SYS_recvmsg,         SYS_restart_syscall,
+    SYS_membarrier,    SYS_sysinfo,        SYS_uname,           SYS_sched_getaffinity,
+    SYS_get_mempolicy, SYS_getuid,         SYS_geteuid,         SYS_getgid,
+    SYS_getegid,
+};
+
+constexpr std::size_t kMostInstructions = 256;
+
+// A program of the kernel's packet filter, which decides about system calls.
+class Filter {
+ public:
+  void add(std::uint16_t code, std::uint32_t k, std::uint8_t yes = 0, std::uint8_t no = 0) {
+    if (size_ < kMostInstructions) program_[size_++] = {code, yes, no, k};
+  }
+  void load(std::size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset)); }
+  void decide(std::uint32_t action) { add(BPF_RET | BPF_K, action); }
+  // Runs the next `count` instructions only if the loaded value is, or has, `k`.
+  void if_equal(std::uint32_t k, std::uint8_t count) {
+    add(BPF_JMP | BPF_JEQ | BPF_K, k, 0, count);
+  }
+  void if_any_bit(std::uint32_t k, std::uint8_t count) {
+    add(BPF_JMP | BPF_JSET | BPF_K, k, 0, count);
+  }
+  void if_no_bit(std::uint32_t k, std::uint8_t count) {
+    add(BPF_JMP | BPF_JSET | BPF_K, k, count, 0);
+  }
+
+  bool install() {
+    sock_fprog program{static_cast<unsigned short>(size_), program_};
+    return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ==
+           0;
+  }
+
+ private:
+  sock_filter program_[kMostInstructions] = {};
+  std::size_t size_ = 0;
+};
+
+// The low half of an argument of a system call; all that we look at fit it.
+constexpr std::size_t argument(unsigned index) {
+  return offsetof(seccomp_data, args) + std::size_t{8} * index;
+}
+
+void allow_if(Filter& filter, int call, unsigned index, std::uint32_t value) {
+  filter.if_equal(static_cast<std::uint32_t>(call), 4);
+  filter.load(argument(index));
+  filter.if_equal(value, 1);
+  filter.decide(SECCOMP_RET_ALLOW);
+  filter.decide(SECCOMP_RET_ERRNO | EPERM);
+}
+
+// Memory is never executable, and a new task is a thread of this process.
+void add_conditions(Filter& filter) {
+  for (const int call : {SYS_mmap, SYS_mprotect}) {
+    filter.if_equal(static_cast<std::uint32_t>(call), 4);
+    filter.load(argument(2));
+    filter.if_no_bit(PROT_EXEC, 1);
+    filter.decide(SECCOMP_RET_ALLOW);
+    filter.decide(SECCOMP_RET_ERRNO | EPERM);
+  }
+  filter.if_equal(SYS_clone, 4);
+  filter.load(argument(0));
+  filter.if_any_bit(CLONE_THREAD, 1);
+  filter.decide(SECCOMP_RET_ALLOW);
+  filter.decide(SECCOMP_RET_ERRNO | EPERM);
+  filter.if_equal(SYS_clone3, 1);
+  filter.decide(SECCOMP_RET_ERRNO | ENOSYS);  // the C library then uses clone
+  allow_if(filter, SYS_tgkill, 0, static_cast<std::uint32_t>(::getpid()));  // abort()
+  allow_if(filter, SYS_prctl, 0, PR_SET_NAME);
+  allow_if(filter, SYS_fcntl, 1, F_GET_SEALS);
+}
+
+Status filter_calls() {
+  Filter filter;
+  filter.load(offsetof(seccomp_data, arch));
+  filter.add(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0);
+  filter.decide(SECCOMP_RET_KILL_PROCESS);
+  filter.load(offsetof(seccomp_data, nr));
+  for (const int call : kAllowed) {
+    filter.if_equal(static_cast<std::uint32_t>(call), 1);
+    filter.decide(SECCOMP_RET_ALLOW);
+  }
+  add_conditions(filter);
+  filter.decide(SECCOMP_RET_ERRNO | EPERM);
+  return filter.install() ? Status() : refused("seccomp");
+}
+
+// Returns the private memory of the process that RLIMIT_DATA counts [bytes]; 0 if unknown.
+std::uint64_t private_bytes() {
+  std::FILE* file = std::fopen("/proc/self/status", "re");
+  if (file == nullptr) return 0;
+  char line[128];
+  unsigned long long kib = 0;
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    if (std::sscanf(line, "VmData: %llu kB", &kib) == 1) break;
+  }
+  std::fclose(file);
+  return std::uint64_t{kib} << 10;
+}
+
+}  // namespace
+
+Status restrict_files(pid_t daemon, const std::vector<std::string>& readable) {
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != daemon) return {Code::unavailable, "the daemon has ended"};
+  (void)::prctl(PR_SET_DUMPABLE, 0);
+  set_limit(RLIMIT_CORE, 0);
+  set_limit(RLIMIT_NOFILE, kMostDescriptors);
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return refused("no_new_privs");
+  return restrict_paths(readable);
+}
+
+Status restrict_calls(std::uint64_t memory_bytes) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  (void)memory_bytes;  // sanitizers use more memory and other calls
+  return {};
+#else
+  const std::uint64_t now_bytes = private_bytes();
+  if (now_bytes != 0 && memory_bytes < RLIM_INFINITY - now_bytes) {
+    set_limit(RLIMIT_DATA, now_bytes + memory_bytes);
+  }
+  // Messages of libraries end here: a program that was taken over must not fill the log.
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere >= 0) {
+    (void)::dup2(nowhere, STDERR_FILENO);
+    ::close(nowhere);
+  }
+  return filter_calls();
+#endif
+}
+
+}  // namespace ob::executor

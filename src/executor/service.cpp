@@ -1,0 +1,76 @@
+#include "executor/service.hpp"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <thread>
+
+#include "base/contract.hpp"
+
+namespace ob::executor {
+namespace {
+
+// Exceptions of the standard library, for instance out of memory, end here.
+Status handle(Service& service, std::size_t lane, const Request& request) noexcept try {
+  return service.handle(lane, request.kind, request.body);
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory, "the executor of this client has no memory left"};
+} catch (const std::exception& error) {
+  return {Code::device_error, std::string("the executor of this client failed: ") + error.what()};
+}
+
+[[noreturn]] void serve_lane(Service& service, Lane& lane, std::size_t index, std::uint32_t seen) {
+  for (;;) {
+    const Arrival arrival = await_work(lane, seen);
+    for (const std::uint64_t notice : arrival.notices) service.take_notice(index, notice);
+    if (!arrival.request) continue;
+    seen = arrival.request->number;
+    answer(lane, seen, handle(service, index, *arrival.request));
+  }
+}
+
+}  // namespace
+
+Status serve(Service& service) {
+  void* at = ::mmap(nullptr, sizeof(Mailbox), PROT_READ | PROT_WRITE, MAP_SHARED, kMailboxFd, 0);
+  if (at == MAP_FAILED) {
+    return {Code::internal, "there is no mailbox (only outboardd starts this program)"};
+  }
+  ::close(kMailboxFd);
+  auto& lanes = static_cast<Mailbox*>(at)->lanes;
+  const Arrival first = await_work(lanes[0], 0);
+  Status started = service.start();
+  if (!first.request || first.request->kind != kReady) {
+    started = {Code::protocol_error, "the first request must be 'ready'"};
+  }
+  answer(lanes[0], 1, started);
+  if (!started.ok()) return started;
+  for (std::size_t i = 1; i < lanes.size(); ++i) {
+    std::thread([&service, &lane = lanes[i], i] { serve_lane(service, lane, i, 0); }).detach();
+  }
+  serve_lane(service, lanes[0], 0, 1);
+}
+
+int receive_descriptor() noexcept {
+  char data = 0;
+  iovec io{&data, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &io;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  if (::recvmsg(kSocketFd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1) return -1;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -1;
+  int descriptor = -1;
+  std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+  return descriptor;
+}
+
+}  // namespace ob::executor

@@ -1,0 +1,39 @@
+#pragma once
+// The loop of an executor process.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "executor/mailbox.hpp"
+
+namespace ob::executor {
+
+// The descriptors of an executor process beside stdin, stdout and stderr.
+inline constexpr int kMailboxFd = 3;
+inline constexpr int kSocketFd = 4;
+
+/// The request that every executor answers when it has started. Kinds from 1 on are the service's.
+inline constexpr std::uint32_t kReady = 0;
+
+/// The work of an executor.   Threads: one for each lane
+class Service {
+ public:
+  virtual ~Service() = default;
+
+  /// Prepares the process, for instance opens libraries. The answer to kReady is the result.
+  virtual Status start() = 0;
+  /// Carries out a request.
+  virtual Status handle(std::size_t lane, std::uint32_t kind, std::span<const std::byte> body) = 0;
+  virtual void take_notice(std::size_t lane, std::uint64_t notice) = 0;
+};
+
+/// Serves the daemon that started this process, for ever.
+/// Errors: internal if the process was not started by a daemon
+Status serve(Service& service);
+
+/// Receives the descriptor that came with the running request; -1 without one.
+int receive_descriptor() noexcept;
+
+}  // namespace ob::executor
