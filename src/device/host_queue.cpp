@@ -15,7 +15,7 @@ HostQueue::~HostQueue() {
     stopping_ = true;
     wake_.notify_one();
   }
-  if (executor_.joinable()) executor_.join();
+  if (worker_.joinable()) worker_.join();
 }
 
 void HostQueue::fail(Status status) {
@@ -97,10 +97,10 @@ void HostQueue::enqueue(const TaskManner& manner, InlineTask task) {
 void HostQueue::start_draining(std::unique_lock<std::mutex>& lock) {
   OB_EXPECT(lock.owns_lock() && state_ != kIdle);
   draining_ = true;
-  if (!executor_.joinable()) {
+  if (!worker_.joinable()) {
     try {
-      executor_ = std::thread([this] { execute(); });
-      pthread_setname_np(executor_.native_handle(), name_.substr(0, 15).c_str());
+      worker_ = std::thread([this] { work(); });
+      pthread_setname_np(worker_.native_handle(), name_.substr(0, 15).c_str());
     } catch (const std::system_error&) {
       drain(lock);  // the system has no more threads: run the commands here
       return;
@@ -109,7 +109,7 @@ void HostQueue::start_draining(std::unique_lock<std::mutex>& lock) {
   wake_.notify_one();
 }
 
-void HostQueue::execute() {
+void HostQueue::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return draining_ || stopping_; });

@@ -27,7 +27,7 @@ struct TaskManner {
 };
 
 /// Runs commands in order. A cheap command runs at once on the submitting thread if the queue is
-/// idle, so that small calls do not change threads. All others run on the queue's executor thread,
+/// idle, so that small calls do not change threads. All others run on the queue's worker thread,
 /// which starts when it is first needed. A command that throws fails. After a failure, commands are
 /// skipped until synchronize().
 /// Threads: one submitter at a time; commands run on one thread at a time
@@ -36,10 +36,10 @@ class HostQueue {
   /// To wake another thread and wait for it costs 10 to 100 us; shorter work runs at once.
   static constexpr double kCheapSeconds = 100e-6;
 
-  /// @param name that of the executor thread, cut to 15 characters
+  /// @param name that of the worker thread, cut to 15 characters
   explicit HostQueue(std::string name, const Account& account = {})
       : name_(std::move(name)), account_(account) {}
-  /// Runs all submitted commands, then stops the executor.
+  /// Runs all submitted commands, then stops the worker.
   virtual ~HostQueue();
   HostQueue(const HostQueue&) = delete;
   HostQueue& operator=(const HostQueue&) = delete;
@@ -95,8 +95,8 @@ class HostQueue {
   // The thread that may run commands and access passed_ and report_.
   enum State : std::uint32_t {
     kIdle,          // nobody
-    kBusy,          // the submitter or, if draining_, the executor
-    kBusyHandOver,  // the submitter, who must wake the executor when done
+    kBusy,          // the submitter or, if draining_, the worker
+    kBusyHandOver,  // the submitter, who must wake the worker when done
   };
 
   bool try_begin() noexcept {
@@ -106,10 +106,10 @@ class HostQueue {
   }
   void end();
   void enqueue(const TaskManner& manner, InlineTask task);
-  // Lets the executor run the pending commands.   @pre lock.owns_lock() && state_ != kIdle
+  // Lets the worker run the pending commands.   @pre lock.owns_lock() && state_ != kIdle
   void start_draining(std::unique_lock<std::mutex>& lock);
   void drain(std::unique_lock<std::mutex>& lock);
-  void execute();  // the executor thread
+  void work();  // the worker thread
 
   // A skipped command counts as failed: an answer that is sent all the same must not say `ok`.
   bool skips(const TaskManner& manner) const noexcept { return !manner.always && abandoned(); }
@@ -138,7 +138,7 @@ class HostQueue {
   detail::TaskRing pending_;
   bool draining_ = false;
   bool stopping_ = false;
-  std::thread executor_;
+  std::thread worker_;
 };
 
 }  // namespace ob

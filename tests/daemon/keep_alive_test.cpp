@@ -22,7 +22,8 @@ constexpr std::uint64_t kMost = 700'000;  // two of them do not fit
 class GatedDevice final : public HostDevice {
  public:
   GatedDevice(std::shared_future<void> gate, std::uint64_t memory_bytes)
-      : HostDevice({.backend = "gated", .memory_bytes = memory_bytes}), gate_(std::move(gate)) {}
+      : HostDevice({.backend = "gated", .description = {}, .memory_bytes = memory_bytes}),
+        gate_(std::move(gate)) {}
   ~GatedDevice() override { finish_queues(); }
 
   // Blocks the thread of the connection, as a library or swapped memory does.

@@ -14,7 +14,7 @@ namespace ob::opencl {
 
 /// All functions return when the copy is done. The addresses of a Layout are those of the device or
 /// the host, as its name says.
-/// Threads: the queue's executor
+/// Threads: the queue's worker
 class Copies {
  public:
   explicit Copies(const QueueContext& context) : context_(context) {}

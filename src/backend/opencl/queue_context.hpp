@@ -15,7 +15,7 @@
 
 namespace ob::opencl {
 
-/// One per queue. Threads: the queue's executor
+/// One per queue. Threads: the queue's worker
 struct QueueContext {
   const Cl& cl;
   const Accelerator& accelerator;

@@ -8,7 +8,7 @@
 namespace ob::opencl {
 
 /// Runs the call.
-/// Memory: operands on the device   Threads: the queue's executor
+/// Memory: operands on the device   Threads: the queue's worker
 /// Errors: unsupported if neither has it; invalid_argument for pivots outside their matrix;
 /// out_of_memory; device_error
 Status run_routine(QueueContext& context, const Descriptor& routine, const Argument* arguments);
