@@ -113,8 +113,9 @@ Status check_overlaps(const Descriptor& routine, const Operands& operands,
   return {};
 }
 
-bool overlap(const std::byte* a, std::uint64_t a_bytes, const std::byte* b, std::uint64_t b_bytes) {
-  return a < b + b_bytes && b < a + a_bytes;
+// The bytes of an array of a transform, as a region of one column.
+Region region_of(const BufferRef& ref, std::uint64_t size_bytes) {
+  return {.offset_bytes = ref.offset_bytes, .rows = size_bytes, .cols = 1, .ld = size_bytes};
 }
 
 Status resolve_array(const MemoryTable& memory, const char* name, const BufferRef& ref,
@@ -126,9 +127,7 @@ Status resolve_array(const MemoryTable& memory, const char* name, const BufferRe
                                         " of a transform is in no buffer (buffer " +
                                         std::to_string(ref.buffer.value) + " does not exist)"};
   }
-  const Region region{
-      .offset_bytes = ref.offset_bytes, .rows = size_bytes, .cols = 1, .ld = size_bytes};
-  if (!fits(region, found.size_bytes)) {
+  if (!fits(region_of(ref, size_bytes), found.size_bytes)) {
     return {Code::invalid_argument,
             std::string("the ") + name + " of a transform reaches beyond its buffer (" +
                 std::to_string(size_bytes) + " bytes at byte " + std::to_string(ref.offset_bytes) +
@@ -226,7 +225,8 @@ Status resolve_transform(const MemoryTable& memory, const FftPlan& plan, const B
                                         ? "input and output of an in-place plan differ"
                                         : "input and output of an out-of-place plan are equal"};
   }
-  if (!plan.in_place && overlap(t.input, read_bytes, t.output, written_bytes)) {
+  if (!plan.in_place && input.buffer == output.buffer &&
+      overlap(region_of(input, read_bytes), region_of(output, written_bytes))) {
     return {Code::invalid_argument, "input and output of a transform overlap"};
   }
   return {};

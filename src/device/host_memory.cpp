@@ -136,7 +136,7 @@ Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes, const ob::Accoun
   }
   const std::uint64_t counted = counted_bytes(size_bytes);
   std::shared_ptr<HostSegment> idle;
-  if (size_bytes > wire::kSmallBufferBytes) idle = account_->pool.take(size_bytes);
+  if (size_bytes > wire::kSmallBufferBytes) idle = account_->pool.take(size_bytes, owner);
   if (const Status room = account_->reserve(counted); !room.ok()) return room;
   auto placed = account_->place(size_bytes, owner, std::move(idle));
   if (!placed.ok()) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace ob {
 namespace {
@@ -75,22 +76,23 @@ Result<std::shared_ptr<HostSegment>> HostSegment::share(int fd, std::uint64_t si
   return segment;
 }
 
-void HostSegment::attach(std::uint64_t key, std::shared_ptr<const void> object) {
+void HostSegment::map_for(const Account& owner, std::uint64_t process,
+                          std::shared_ptr<const void> mapping) {
+  std::optional<Mapped> before;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
-  attached_.emplace_back(key, std::move(object));
+  before = std::exchange(mapped_, Mapped{owner, process, std::move(mapping)});
 }
 
-std::shared_ptr<const void> HostSegment::attached(std::uint64_t key) const {
+std::shared_ptr<const void> HostSegment::mapping_of(std::uint64_t process) const {
   const std::lock_guard lock(mutex_);
-  for (const auto& [known, object] : attached_) {
-    if (known == key) return object;
-  }
-  return nullptr;
+  return mapped_ && mapped_->process == process ? mapped_->mapping : nullptr;
 }
 
-void HostSegment::detach_all() {
+bool HostSegment::may_serve(const Account& owner) const {
   const std::lock_guard lock(mutex_);
-  attached_.clear();
+  if (!mapped_) return true;
+  const Account& only = mapped_->owner;
+  return only.user == owner.user && (!only.session || only.session == owner.session);
 }
 
 // Reserves address space for segment and guards, then maps the file in its middle.

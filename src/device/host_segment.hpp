@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <utility>
-#include <vector>
+#include <optional>
 
 #include "base/status.hpp"
+#include "device/account.hpp"
 
 namespace ob {
 
@@ -46,16 +46,18 @@ class HostSegment {
   /// Keeps `counted` until the segment is destroyed, or the next call.   Threads: owner only
   void hold(std::shared_ptr<const void> counted) noexcept { counted_ = std::move(counted); }
 
-  /// Notes that another process has the file and may keep it mapped.
+  /// Notes that a client has the file and may keep it mapped.
   bool exported() const noexcept { return exported_.load(std::memory_order_relaxed); }
   void mark_exported() noexcept { exported_.store(true, std::memory_order_relaxed); }
 
-  /// Holds an object until detach_all() or the end of the segment, for instance the record that
-  /// another process maps the segment.   @param key finds it
-  void attach(std::uint64_t key, std::shared_ptr<const void> object);
-  /// Finds an attached object; nullptr if there is none.
-  std::shared_ptr<const void> attached(std::uint64_t key) const;
-  void detach_all();
+  /// Notes that a process that works for `owner` alone has mapped the segment. Later buffers in the
+  /// segment must be the owner's. Holds `mapping` until the next call or the end of the segment.
+  /// @param owner Account{user, {}} stands for all sessions of the user
+  void map_for(const Account& owner, std::uint64_t process, std::shared_ptr<const void> mapping);
+  /// Finds the mapping of a process; nullptr if it has none.
+  std::shared_ptr<const void> mapping_of(std::uint64_t process) const;
+  /// Returns true if a buffer of `owner` may lie in the segment.
+  bool may_serve(const Account& owner) const;
 
  private:
   HostSegment() = default;
@@ -68,7 +70,12 @@ class HostSegment {
   int fd_ = -1;
   std::atomic<bool> exported_{false};
   mutable std::mutex mutex_;
-  std::vector<std::pair<std::uint64_t, std::shared_ptr<const void>>> attached_;
+  struct Mapped {
+    Account owner;
+    std::uint64_t process;
+    std::shared_ptr<const void> mapping;
+  };
+  std::optional<Mapped> mapped_;  // guarded by mutex_
   std::shared_ptr<const void> counted_;
 };
 

@@ -37,13 +37,14 @@ HostSegmentPool::~HostSegmentPool() {
   if (cleaner_.joinable()) cleaner_.join();
 }
 
-std::shared_ptr<HostSegment> HostSegmentPool::take(std::uint64_t size_bytes) {
+std::shared_ptr<HostSegment> HostSegmentPool::take(std::uint64_t size_bytes, const Account& owner) {
   const std::uint64_t segment_bytes = HostSegment::bytes_for(size_bytes);
   if (segment_bytes < kLeastBytes || limits_.capacity_bytes == 0) return nullptr;
   const std::lock_guard lock(mutex_);
   ++use_.asked;
   const auto at = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) {
-    return idle.clean && idle.segment->size_bytes() == segment_bytes;
+    return idle.clean && idle.segment->size_bytes() == segment_bytes &&
+           idle.segment->may_serve(owner);
   });
   if (at == idle_.end()) return nullptr;
   ++use_.reused;
@@ -55,7 +56,6 @@ std::shared_ptr<HostSegment> HostSegmentPool::take(std::uint64_t size_bytes) {
 
 HostSegmentPool::Segments HostSegmentPool::put(HostBuffer buffer,
                                                std::uint64_t room_bytes) noexcept {
-  buffer.segment()->detach_all();
   const std::uint64_t bytes = buffer.segment()->size_bytes();
   const std::uint64_t limit = std::min(room_bytes, limits_.capacity_bytes);
   if (bytes < kLeastBytes || bytes > limit) return {};

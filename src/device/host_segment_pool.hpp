@@ -19,7 +19,8 @@
 namespace ob {
 
 /// The next user of a segment sees nothing of its old contents: a thread of idle priority clears
-/// the segment, or replaces it if another process may still have it mapped.
+/// the segment, or replaces it if a client may still have it mapped. A segment that the executor of
+/// a user has mapped only serves this user again.
 /// Threads: any
 /// Source: pool with size classes and eviction, SIA 5.3.3
 class HostSegmentPool {
@@ -53,8 +54,9 @@ class HostSegmentPool {
   HostSegmentPool(const HostSegmentPool&) = delete;
   HostSegmentPool& operator=(const HostSegmentPool&) = delete;
 
-  /// Takes a segment of exactly the size for a buffer of `size_bytes`; nullptr if there is none.
-  std::shared_ptr<HostSegment> take(std::uint64_t size_bytes);
+  /// Takes a segment of exactly the size for a buffer of `size_bytes`; nullptr if there is none
+  /// that may serve the owner.
+  std::shared_ptr<HostSegment> take(std::uint64_t size_bytes, const Account& owner = {});
   /// Adds the segment of a buffer that had it for itself, if at most `room_bytes` are idle then;
   /// returns the segments that must go for it. Without memory or a thread for it, the segment is
   /// released.

@@ -11,9 +11,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <optional>
 
 #include "base/contract.hpp"
+#include "base/passed_descriptors.hpp"
 #include "executor/service.hpp"
 
 namespace ob::executor {
@@ -169,17 +171,11 @@ Status Process::await_ready(std::chrono::milliseconds longest) {
 Status Process::send(int descriptor) const {
   char data = 0;
   iovec io{&data, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &io;
   message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  PassedDescriptors passed;
+  passed.attach(message, descriptor);
   // The executor reads each descriptor before it answers, so that the socket always has room.
   if (::sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) return {};
   return {Code::device_error,
@@ -192,6 +188,10 @@ Status Process::request(std::size_t lane_index, std::uint32_t kind, std::span<co
   Lane& lane = mailbox_->lanes[lane_index];
   const std::lock_guard lock(lane_mutex_[lane_index]);
   if (descriptor >= 0) OB_RETURN_IF_ERROR(send(descriptor));
+  {
+    const std::lock_guard notices_lock(notice_mutex_);
+    send_notices(lane_index);
+  }
   return await_answer(lane, post(lane, kind, body), stop);
 }
 
@@ -209,9 +209,20 @@ Status Process::await_answer(Lane& lane, std::uint32_t number, const Stop& stop)
   }
 }
 
-void Process::notify(std::size_t lane, std::uint64_t notice) noexcept {
+void Process::notify(std::size_t lane, std::uint64_t notice) noexcept try {
   const std::lock_guard lock(notice_mutex_);
-  if (!executor::notify(mailbox_->lanes[lane], notice)) kill();
+  notices_[lane].push_back(notice);
+  send_notices(lane);
+} catch (const std::bad_alloc&) {
+  kill();  // its memory for what the notice names would stay
+}
+
+// @pre notice_mutex_ is held
+void Process::send_notices(std::size_t lane) {
+  std::deque<std::uint64_t>& notices = notices_[lane];
+  while (!notices.empty() && executor::notify(mailbox_->lanes[lane], notices.front())) {
+    notices.pop_front();
+  }
 }
 
 bool Process::ended() noexcept { return killed_ || reap(false); }

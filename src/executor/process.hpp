@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -50,7 +51,8 @@ class Process {
   /// Errors: the answer's; that of `stop`; device_error if the process has ended
   Status request(std::size_t lane, std::uint32_t kind, std::span<const std::byte> body,
                  const Stop& stop, int descriptor = -1);
-  /// Sends a notice on a lane. Kills the process if it reads no notices.
+  /// Sends a notice on a lane: at once, or with a later notice or request if the process is busy
+  /// and many wait already.
   void notify(std::size_t lane, std::uint64_t notice) noexcept;
 
   /// True if the process has ended, or is about to.
@@ -68,6 +70,7 @@ class Process {
   Status await_answer(Lane& lane, std::uint32_t number, const Stop& stop);
   Status ending();
   bool reap(bool wait) noexcept;
+  void send_notices(std::size_t lane);
 
   const std::uint64_t number_;
   Mailbox* mailbox_ = nullptr;
@@ -77,6 +80,7 @@ class Process {
   pid_t pid_ = -1;
   std::mutex lane_mutex_[Mailbox::kLanes];
   std::mutex notice_mutex_;
+  std::deque<std::uint64_t> notices_[Mailbox::kLanes];  // not sent yet; guarded by notice_mutex_
   std::atomic<bool> killed_{false};
   std::mutex end_mutex_;  // guards the two below
   bool reaped_ = false;

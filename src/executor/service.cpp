@@ -4,13 +4,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
 #include <thread>
 
 #include "base/contract.hpp"
+#include "base/passed_descriptors.hpp"
 
 namespace ob::executor {
 namespace {
@@ -59,18 +59,15 @@ Status serve(Service& service) {
 int receive_descriptor() noexcept {
   char data = 0;
   iovec io{&data, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &io;
   message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
+  PassedDescriptors passed;
+  passed.offer(message);
   if (::recvmsg(kSocketFd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1) return -1;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -1;
-  int descriptor = -1;
-  std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-  return descriptor;
+  Fd descriptor;
+  (void)PassedDescriptors::take(message, descriptor);
+  return descriptor.release();
 }
 
 }  // namespace ob::executor

@@ -54,7 +54,7 @@ TEST(HostSegmentPoolTest, AFreedSegmentComesBackClean) {
   EXPECT_EQ(pool.use().idle_bytes, 0u);
 }
 
-TEST(HostSegmentPoolTest, MemoryThatAnotherProcessMayHaveMappedIsReplaced) {
+TEST(HostSegmentPoolTest, MemoryThatAClientMayHaveMappedIsReplaced) {
   HostSegmentPool pool(kLarge);
   auto buffer = buffer_full_of(std::byte{0x5a}, 4 * kMiB);
   buffer.segment()->mark_exported();
@@ -68,6 +68,37 @@ TEST(HostSegmentPoolTest, MemoryThatAnotherProcessMayHaveMappedIsReplaced) {
   EXPECT_TRUE(all_zero(*again));
   EXPECT_FALSE(again->exported());
   munmap(theirs, 4 * kMiB);
+}
+
+TEST(HostSegmentPoolTest, ASegmentThatAnExecutorHasMappedServesItsOwnerAgain) {
+  const UserId ada{1};
+  const UserId bob{2};
+  const SessionId here{3};
+  const SessionId there{4};
+  struct Case {
+    Account mapped_for, next;
+    bool serves;
+  };
+  for (const Case& one : {Case{{ada, {}}, {ada, here}, true},
+                          {{ada, {}}, {bob, here}, false},
+                          {{ada, {}}, {}, false},
+                          {{{}, here}, {{}, here}, true},
+                          {{{}, here}, {{}, there}, false},
+                          {{ada, here}, {ada, there}, false}}) {
+    HostSegmentPool pool(kLarge);
+    auto buffer = buffer_full_of(std::byte{0x5a}, 4 * kMiB);
+    const HostSegment* const before = buffer.segment().get();
+    const auto mapping = std::make_shared<int>(0);
+    buffer.segment()->map_for(one.mapped_for, 7, mapping);
+    (void)pool.put(std::move(buffer), UINT64_MAX);
+    ASSERT_TRUE(wait_for_clean_bytes(pool, 4 * kMiB));
+    const auto again = pool.take(4 * kMiB, one.next);
+    ASSERT_EQ(again.get(), one.serves ? before : nullptr);
+    if (!one.serves) continue;
+    EXPECT_TRUE(all_zero(*again));
+    EXPECT_EQ(again->mapping_of(7), mapping);
+    EXPECT_EQ(again->mapping_of(8), nullptr);
+  }
 }
 
 TEST(HostSegmentPoolTest, ASegmentServesTheBufferSizesThatFitIt) {

@@ -20,8 +20,7 @@ using executor::Process;
 // All clients of a device wait for the thread that makes plans ahead.
 constexpr auto kLongestPlanning = std::chrono::seconds(2);
 
-// A segment that an executor has mapped. The segment holds it, and so it ends with the segment's
-// use.
+// A segment that an executor has mapped. The segment holds it.
 class Mapping {
  public:
   Mapping(std::weak_ptr<Process> process, BufferId id) : process_(std::move(process)), id_(id) {}
@@ -120,16 +119,18 @@ Result<std::shared_ptr<Process>> IsolatedRunner::executor_of(const Account& acco
 
 Result<BufferId> IsolatedRunner::mapped(const std::shared_ptr<Process>& process,
                                         HostSegment& segment, const Caller& caller) {
-  if (const auto found = segment.attached(process->number())) {
+  if (const auto found = segment.mapping_of(process->number())) {
     return static_cast<const Mapping*>(found.get())->id();
   }
   const BufferId id{++last_id_};
   wire::Body body;
   body.u64(id.value);
   body.u64(segment.size_bytes());
-  segment.mark_exported();  // its next user must get other memory
+  const executor::Owner owner = owner_of(caller.account);
+  const Account only{owner.first, owner.second};
+  segment.map_for(only, process->number(), nullptr);  // before the executor may keep it
   OB_RETURN_IF_ERROR(send(*process, kCallLane, Request::map, body, caller.stop, segment.fd()));
-  segment.attach(process->number(), std::make_shared<Mapping>(process, id));
+  segment.map_for(only, process->number(), std::make_shared<Mapping>(process, id));
   return id;
 }
 

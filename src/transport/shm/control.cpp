@@ -4,20 +4,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
+#include "base/passed_descriptors.hpp"
 #include "transport/detail/poll.hpp"
 #include "transport/detail/system_error.hpp"
 
 namespace ob::transport::shm {
 namespace {
-
-// Room for more descriptors than are ever expected, so that surplus ones arrive and can be closed.
-constexpr int kMaxDescriptors = 4;
-
-struct ControlBuffer {
-  alignas(cmsghdr) char bytes[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
-};
 
 Status control_failure(const char* what, int error) {
   if (error == ETOOMANYREFS || error == EMFILE || error == ENFILE || error == ENOMEM ||
@@ -25,33 +18,6 @@ Status control_failure(const char* what, int error) {
     return detail::system_error(Code::out_of_memory, what, error);
   }
   return detail::system_error(Code::connection_lost, what, error);
-}
-
-void attach(msghdr& message, ControlBuffer& control, int fd) noexcept {
-  message.msg_control = control.bytes;
-  message.msg_controllen = CMSG_SPACE(sizeof fd);
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof fd);
-  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-}
-
-/// Receives every descriptor of a packet, so that none leaks; returns their number.
-int detach(msghdr& message, detail::Fd& first) noexcept {
-  int count = 0;
-  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-       header = CMSG_NXTHDR(&message, header)) {
-    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-    const std::size_t fds = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < fds; ++i, ++count) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
-      detail::Fd owner(fd);
-      if (count == 0) first = std::move(owner);
-    }
-  }
-  return count;
 }
 
 Status check(const Record& record, ssize_t size_bytes, int descriptors, int flags) {
@@ -88,8 +54,8 @@ Status send_record(int socket, const Record& record, int fd, Deadline deadline) 
   msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  ControlBuffer control;
-  if (fd >= 0) attach(message, control, fd);
+  PassedDescriptors descriptors;
+  if (fd >= 0) descriptors.attach(message, fd);
   for (;;) {
     if (::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return {};
     if (errno == EINTR) continue;
@@ -108,15 +74,14 @@ Result<Record> receive_record(int socket, detail::Fd& fd, Deadline deadline) {
   for (;;) {
     Record record;
     iovec part{&record, sizeof record};
-    ControlBuffer control;
     msghdr message = {};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    message.msg_control = control.bytes;
-    message.msg_controllen = sizeof control.bytes;
+    PassedDescriptors passed;
+    passed.offer(message);
     const ssize_t received = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     detail::Fd first;  // even an empty packet, which looks like the end, may carry a descriptor
-    const int descriptors = received < 0 ? 0 : detach(message, first);
+    const int descriptors = received < 0 ? 0 : PassedDescriptors::take(message, first);
     if (received > 0) {
       OB_RETURN_IF_ERROR(check(record, received, descriptors, message.msg_flags));
       fd = std::move(first);

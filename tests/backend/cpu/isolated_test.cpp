@@ -45,7 +45,7 @@ class Client {
   Client(Device& device, const Account& account, std::uint64_t order = kSmall)
       : device_(device), order_(order), bytes_(order * order * sizeof(double)) {
     queue_ = device.create_queue(account).value();
-    for (BufferId& buffer : buffers_) buffer = device.allocate(bytes_).value();
+    for (BufferId& buffer : buffers_) buffer = device.allocate(bytes_, account).value();
     std::vector<double> ones(order * order, 1.0);
     for (const BufferId buffer : buffers_) {
       (void)device.write(queue_, buffer, all(), Layout::bytes(ones.data(), bytes_));
@@ -158,6 +158,24 @@ TEST_P(IsolatedTest, MapsManyBuffers) {
     clients.push_back(std::make_unique<Client>(*device_, kAda));
     clients.back()->expect_correct();
   }
+}
+
+// An executor that computes takes no notice of freed buffers meanwhile.
+TEST_P(IsolatedTest, ManyBuffersThatAreFreedDuringACallDoNotEndIt) {
+  Client ada(*device_, kAda);
+  const pid_t process = ada.process();
+  std::vector<std::unique_ptr<Client>> others;
+  for (int i = 0; i < 150; ++i) {
+    others.push_back(std::make_unique<Client>(*device_, kAda, 128));
+    others.back()->expect_correct();
+  }
+  ASSERT_GT(mapped_buffers(process), 400);
+  ASSERT_EQ(kill(process, SIGSTOP), 0);
+  others.clear();
+  ASSERT_EQ(kill(process, SIGCONT), 0);
+  ada.expect_correct();
+  EXPECT_EQ(ada.process(), process);
+  EXPECT_LT(mapped_buffers(process), 300) << "the pool keeps at most 256";
 }
 
 TEST_P(IsolatedTest, SessionsWithoutAProvenUserShareNothing) {
