@@ -12,6 +12,7 @@ import collections.abc
 import concurrent.futures
 import contextlib
 import dataclasses
+import os
 import pathlib
 import random
 import re
@@ -33,7 +34,9 @@ PROMISED_S = 2.5
 BUSY_S = 2.5
 SECONDS = 12.0
 SIZES = (64, 200, 400, 800)
-LONGEST = re.compile(r"longest ([0-9.]+) s, second ([0-9.]+) s")
+LONGEST = re.compile(
+    r"longest ([0-9.]+) s, second ([0-9.]+) s\s+ended at ([0-9.]+) s, waited ([0-9.]+) s"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,9 +104,24 @@ def place(suite: Suite, shape: Shape, in_network: bool) -> collections.abc.Itera
         yield Place(daemon, hosts)
 
 
-def run_once(suite: Suite, fault: str, shape: Shape, seed: int) -> float:
-    """Returns the time of the longest call without that of the next one, which nothing hit."""
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """The longest call of a program."""
+
+    taken_s: float  # without the time of the next longest one, which nothing hit
+    after_fault_s: float  # from the fault to its end
+    waited_s: float  # its thread was ready to run and had no core
+
+    def __str__(self) -> str:
+        return (
+            f"{self.taken_s:.2f} s longer ({self.after_fault_s:.2f} s after the fault, "
+            f"{self.waited_s:.2f} s without a core, load {os.getloadavg()[0]:.1f})"
+        )
+
+
+def run_once(suite: Suite, fault: str, shape: Shape, seed: int) -> Call:
     pick = random.Random(seed)
+    struck_s = 0.0
     with contextlib.ExitStack() as stack:
         there = stack.enter_context(place(suite, shape, fault != "stopped"))
         servers = [there.daemon.address(shape.transport)]
@@ -111,8 +129,10 @@ def run_once(suite: Suite, fault: str, shape: Shape, seed: int) -> float:
             servers.append(stack.enter_context(Daemon(suite.bench)).shm)
 
         def during(process: subprocess.Popen[bytes], reports: pathlib.Path) -> None:
+            nonlocal struck_s
             wait_for_remote_call(process, reports, 2)
             time.sleep(pick.random())  # the moment of the fault, not a wait for an event
+            struck_s = time.monotonic()
             FAULTS[fault](there)
 
         program = [suite.bench.program("e2e_longest_call"), str(pick.choice(SIZES)), str(SECONDS)]
@@ -130,32 +150,49 @@ def run_once(suite: Suite, fault: str, shape: Shape, seed: int) -> float:
         found = LONGEST.search(outcome.stdout)
         assert found is not None
         expect(suite.bench.native or outcome.total("*") > 0, "no call went out")
-        return float(found[1]) - float(found[2])
+        longest_s, second_s, ended_s, waited_s = map(float, found.groups())
+        return Call(longest_s - second_s, ended_s - struck_s, waited_s)
+
+
+def chosen(suite: Suite) -> list[tuple[Shape, int]]:
+    """Returns the runs: of all shapes in turns, or one run again with its seed."""
+    shapes = LOCAL_SHAPES if suite.arguments.fault == "stopped" else NETWORK_SHAPES
+    if suite.arguments.again is None:
+        return [
+            (shapes[i % len(shapes)], suite.random.getrandbits(32))
+            for i in range(suite.arguments.runs)
+        ]
+    name, seed = suite.arguments.again
+    [shape] = [shape for shape in shapes if shape.name == name]
+    return [(shape, int(seed))] * suite.arguments.runs
 
 
 def liveness(suite: Suite) -> None:
     fault = suite.arguments.fault
     if fault != "stopped":
         require()
-    shapes = LOCAL_SHAPES if fault == "stopped" else NETWORK_SHAPES
-    times: dict[Shape, list[float]] = {shape: [] for shape in shapes}
+    all_runs = chosen(suite)
+    times: dict[Shape, list[float]] = {shape: [] for shape, _ in all_runs}
     with concurrent.futures.ThreadPoolExecutor(suite.arguments.at_once) as pool:
         runs = []
-        for i in range(suite.arguments.runs):
-            shape, seed = shapes[i % len(shapes)], suite.random.getrandbits(32)
+        for shape, seed in all_runs:
             runs.append((shape, seed, pool.submit(run_once, suite, fault, shape, seed)))
         for shape, seed, future in runs:
 
             def judge(
-                shape: Shape = shape, future: concurrent.futures.Future[float] = future
+                shape: Shape = shape,
+                seed: int = seed,
+                future: concurrent.futures.Future[Call] = future,
             ) -> None:
-                taken = future.result()
-                times[shape].append(taken)
-                expect(taken < PROMISED_S + BUSY_S, f"a call took {taken:.2f} s longer")
+                call = future.result()
+                times[shape].append(call.taken_s)
+                if call.taken_s > PROMISED_S:
+                    print(f"late: --fault {fault} --again '{shape.name}' {seed}: {call}")
+                expect(call.taken_s < PROMISED_S + BUSY_S, f"a call took {call}")
 
             suite.check(f"{fault}, {shape.name} (seed {seed})", judge)
     everything = [taken for some in times.values() for taken in some]
-    for name, some in [(shape.name, times[shape]) for shape in shapes] + [("all", everything)]:
+    for name, some in [(shape.name, some) for shape, some in times.items()] + [("all", everything)]:
         if some:
             middle, most = statistics.median(some), max(some)
             late = sum(taken > PROMISED_S for taken in some)
@@ -169,6 +206,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fault", choices=sorted(FAULTS), required=True)
     parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--at-once", type=int, default=2)
+    parser.add_argument(
+        "--again", nargs=2, metavar=("SHAPE", "SEED"), help="repeat a run of this shape and seed"
+    )
 
 
 if __name__ == "__main__":
