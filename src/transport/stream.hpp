@@ -89,6 +89,10 @@ class Stream {
   /// Threads: any
   virtual bool has_unread() const noexcept { return false; }
 
+  /// True if the peer has closed the connection or died, or if its machine does not answer. Bytes
+  /// of it may still be unread. Does not block.   Threads: any
+  virtual bool peer_is_gone() const noexcept { return false; }
+
   /// True if several such streams may be striped: descriptor() polls for bytes and for room.
   virtual bool can_be_striped() const noexcept { return false; }
 };

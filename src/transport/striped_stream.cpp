@@ -168,6 +168,12 @@ bool StripedStream::has_unread() const noexcept {
   return (parts_.size() == 1 ? *parts_.front() : stream_at(received_bytes_)).has_unread();
 }
 
+bool StripedStream::peer_is_gone() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [](const auto& part) { return part->peer_is_gone(); });
+}
+
 void StripedStream::shut_down() noexcept {
   const std::lock_guard lock(mutex_);
   shut_down_.store(true, std::memory_order_relaxed);

@@ -56,6 +56,7 @@ class StripedStream final : public Stream {
   int descriptor() const noexcept override { return parts_.front()->descriptor(); }
   Descriptors descriptors() const noexcept override;
   bool has_unread() const noexcept override;
+  bool peer_is_gone() const noexcept override;
   bool can_be_striped() const noexcept override;
 
  private:

@@ -58,9 +58,9 @@ Status Channel::discard_payload() {
   }
 }
 
-Status Channel::send_keep_alive() {
-  OB_RETURN_IF_ERROR(replies_.send(wire::Opcode::pong, {}, 0, {}));
-  return replies_.flush();
+Status Channel::check_peer() const {
+  if (!stream_.peer_is_gone()) return {};
+  return {Code::connection_lost, stream_.peer() + " has left, or its machine does not answer"};
 }
 
 // A thread that has not begun to receive (for example because its memory is swapped out) still

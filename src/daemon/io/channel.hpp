@@ -14,10 +14,9 @@
 
 namespace ob::daemon {
 
-/// A connection that waits for submitted commands sends its client a message at least this often,
-/// because it answers no ping meanwhile. This is for a daemon that has no thread for signs of life
-/// (LifeSigns), and it detects a client that has left.
-inline constexpr std::chrono::milliseconds kKeepAliveInterval{500};
+/// A connection that waits for something other than messages calls Channel::check_peer() this
+/// often.
+inline constexpr std::chrono::milliseconds kPeerCheckInterval{250};
 
 /// Receives for the I/O thread of a connection, and records whether the other side waits for an
 /// answer. Pending answers hold the channel.
@@ -39,12 +38,12 @@ class Channel : public std::enable_shared_from_this<Channel> {
   Status receive_payload(const Layout& destination, std::uint32_t swapped_word_bytes);
   /// Receives the rest of the payload and discards it.
   Status discard_payload();
-  /// Sends an unasked pong, so that the other side knows that this daemon is alive. A wait calls it
-  /// every kKeepAliveInterval.
-  Status send_keep_alive();
+  /// Fails if the other side has left: nobody needs the result of a wait then.   Threads: any
+  /// Errors: connection_lost
+  Status check_peer() const;
   /// Sends an unasked pong if the other side may be waiting and nothing else was sent since the
   /// last call. Does not block.   Threads: any
-  /// @param promised_ms see LifeSigns::promised_ms()
+  /// @param promised_ms see LifeSigns::kPromisedMs
   void show_life(std::uint64_t promised_ms) noexcept;
   /// Tells the other side the reason of the cut, and waits a moment until it has read the reason.
   void report_failure(const Status& why);

@@ -21,10 +21,6 @@ LifeSigns::~LifeSigns() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::uint64_t LifeSigns::promised_ms() const noexcept {
-  return thread_.joinable() ? 2 * static_cast<std::uint64_t>(kInterval.count()) : 0;
-}
-
 void LifeSigns::run() {
   (void)::pthread_setname_np(::pthread_self(), "life-signs");  // for people who debug
   make_thread_prompt();
@@ -34,7 +30,7 @@ void LifeSigns::run() {
       changed_.wait(lock);
       continue;
     }
-    for (Channel* channel : channels_) channel->show_life(promised_ms());
+    for (Channel* channel : channels_) channel->show_life(kPromisedMs);
     (void)changed_.wait_for(lock, kInterval, [this] { return closing_; });
   }
 }

@@ -15,7 +15,9 @@ class Channel;
 /// Sends a sign of life (docs/wire.md, section 8) on each connection whose client may be waiting,
 /// if nothing else was sent for an interval. It does so independently of the threads that receive
 /// and compute: they may wait for the device, for a core, or for swapped memory. The thread asks
-/// for a higher priority and for locked code, and does without where the system refuses.
+/// for a higher priority and for locked code, and does without where the system refuses. It does
+/// not look for clients that have left: each wait does that by itself (Stream::wait,
+/// Channel::check_peer).
 /// Threads: any
 class LifeSigns {
  public:
@@ -23,14 +25,16 @@ class LifeSigns {
   /// intervals.
   static constexpr std::chrono::milliseconds kInterval{150};
 
+  /// The longest time between two messages to a waiting client [ms], as pong tells it.
+  static constexpr std::uint64_t kPromisedMs = 2 * kInterval.count();
+
   LifeSigns();
   ~LifeSigns();
   LifeSigns(const LifeSigns&) = delete;
   LifeSigns& operator=(const LifeSigns&) = delete;
 
-  /// The longest time between two messages to a waiting client [ms], as pong tells it; 0: there is
-  /// no thread, and so no promise.
-  std::uint64_t promised_ms() const noexcept;
+  /// False if the system had no thread left: then nothing shows life.
+  bool runs() const noexcept { return thread_.joinable(); }
 
   /// Sends signs on a channel until it is destroyed.   @pre the channel and `signs` outlive it
   class Registration {

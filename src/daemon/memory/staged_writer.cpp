@@ -22,18 +22,18 @@ StagedWriter::StagedWriter(Device& device, QueueId queue, Reservation memory, Bl
       memory_(std::move(memory)),
       block_done_(std::move(block_done)) {}
 
-Status StagedWriter::wait_for(Block& block, const std::function<Status()>& idle) {
-  std::unique_lock lock(block.mutex);
-  while (!block.changed.wait_for(lock, kKeepAliveInterval, [&] { return !block.busy; })) {
-    lock.unlock();
-    OB_RETURN_IF_ERROR(idle());
-    lock.lock();
+Status StagedWriter::wait_for(Block& block, const std::function<Status()>& check) {
+  for (;;) {
+    {
+      std::unique_lock lock(block.mutex);
+      if (block.changed.wait_for(lock, kPeerCheckInterval, [&] { return !block.busy; })) return {};
+    }
+    OB_RETURN_IF_ERROR(check());
   }
-  return {};
 }
 
 Result<std::byte*> StagedWriter::room(std::uint64_t size_bytes,
-                                      const std::function<Status()>& idle) {
+                                      const std::function<Status()>& check) {
   if (size_bytes > kBlockBytes - used_bytes_ || pieces_ == kMostPieces) {
     OB_RETURN_IF_ERROR(hand_over());
   }
@@ -43,7 +43,7 @@ Result<std::byte*> StagedWriter::room(std::uint64_t size_bytes,
     OB_ASSIGN_OR_RETURN(fresh->memory, device_.staging(kBlockBytes));
     block = std::move(fresh);
   }
-  if (pieces_ == 0) OB_RETURN_IF_ERROR(wait_for(*block, idle));
+  if (pieces_ == 0) OB_RETURN_IF_ERROR(wait_for(*block, check));
   room_ = block->memory.get() + used_bytes_;
   used_bytes_ += (size_bytes + kAlignBytes - 1) / kAlignBytes * kAlignBytes;
   used_bytes_ = std::min(used_bytes_, kBlockBytes);

@@ -32,10 +32,10 @@ class StagedWriter {
   StagedWriter(Device& device, QueueId queue, Reservation memory, BlockDone block_done = {});
 
   /// Returns room for `size_bytes` more, which the device no longer reads.
-  /// @param idle called from time to time during a wait for the device; its failure ends the wait
-  /// Errors: out_of_memory; those of idle
+  /// @param check called from time to time during a wait for the device; its failure ends the wait
+  /// Errors: out_of_memory; those of check
   /// @pre size_bytes <= kBlockBytes
-  Result<std::byte*> room(std::uint64_t size_bytes, const std::function<Status()>& idle);
+  Result<std::byte*> room(std::uint64_t size_bytes, const std::function<Status()>& check);
   /// Lets the queue copy the contents of that room to the region.
   Status submit(BufferId local, const Region& region);
 
@@ -47,7 +47,7 @@ class StagedWriter {
     bool busy = false;
   };
   Status hand_over();
-  static Status wait_for(Block& block, const std::function<Status()>& idle);
+  static Status wait_for(Block& block, const std::function<Status()>& check);
 
   Device& device_;
   const QueueId queue_;

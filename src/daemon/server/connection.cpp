@@ -45,7 +45,7 @@ Status Connection::run() {
   channel_->replies().adopt_io_thread();
   Handshake handshake(channel_, services_, *place_);
   Status status = reason(serve(handshake));
-  gone_ = true;
+  note_gone();
   if (!status.ok() && status.code() != Code::connection_lost && handshake.may_report_failure()) {
     channel_->report_failure(status);
   }
@@ -73,6 +73,15 @@ Status Connection::reason(Status status) const {
   return {Code::unavailable, "its handshake was closed for a newer one (too many are under way)"};
 }
 
+void Connection::note_gone() noexcept {
+  auto never = transport::Clock::time_point::max();
+  gone_since_.compare_exchange_strong(never, transport::Clock::now());
+}
+
+bool Connection::left_after(transport::Clock::time_point time) const noexcept {
+  return gone() ? gone_since_.load() >= time : !channel_->check_peer().ok();
+}
+
 bool Connection::idle() const {
   const ServedConnection* const served = known_;
   return channel_->idle() && (served == nullptr || served->idle());
@@ -80,7 +89,7 @@ bool Connection::idle() const {
 
 // The stream is shut down first, so that later answers are not sent.
 void Connection::close() {
-  gone_ = true;
+  note_gone();
   channel_->shut_down();
   if (served_ != nullptr) served_->close();
   session_name_ = nullptr;

@@ -38,7 +38,9 @@ class Connection {
   /// True if the other side has sent nothing that is unanswered.
   bool idle() const;
   /// True if the other side has left or was cut off: nobody waits for the device's work any more.
-  bool gone() const noexcept { return gone_; }
+  bool gone() const noexcept { return gone_since_.load() != transport::Clock::time_point::max(); }
+  /// True if the other side has left after that time. The connection may not have noticed it yet.
+  bool left_after(transport::Clock::time_point time) const noexcept;
   /// The time of the last message; meaningful while idle().
   transport::Clock::time_point idle_since() const noexcept { return channel_->idle_since(); }
   /// Returns the client's session as a name; nullptr before and after the session. Must not be
@@ -54,6 +56,7 @@ class Connection {
  private:
   Status serve(Handshake& handshake);
   Status reason(Status status) const;
+  void note_gone() noexcept;
   void close();
 
   const ConnectionServices& services_;
@@ -61,7 +64,7 @@ class Connection {
   std::unique_ptr<ServedConnection> served_;             // set once, by run()
   std::atomic<const ServedConnection*> known_{nullptr};  // for other threads
   std::string name_ = "unknown client";
-  std::atomic<bool> gone_{false};
+  std::atomic<transport::Clock::time_point> gone_since_{transport::Clock::time_point::max()};
   std::atomic<const Session*> session_name_{nullptr};
   const std::string source_;
   std::atomic<bool> is_member_{false};

@@ -19,6 +19,9 @@ constexpr auto kDrainPollInterval = std::chrono::milliseconds(5);
 // A client that is silent for this long is between calls. A new session costs it little: it
 // reconnects and sends its operands again.
 constexpr auto kIdleTime = std::chrono::milliseconds(500);
+// The session of a client that has left ends within this time, unless the device cannot stop its
+// command.
+constexpr auto kLeavingTime = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -36,6 +39,9 @@ Server::Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices
 Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
                                                std::vector<std::unique_ptr<Device>> devices) {
   std::unique_ptr<Server> server(new Server(std::move(config), std::move(devices)));
+  if (!server->life_signs_.runs()) {
+    return Status(Code::out_of_memory, "cannot start the thread that sends signs of life");
+  }
   for (const std::string& address : server->config_.listen) {
     OB_ASSIGN_OR_RETURN(auto listener, transport::listen(address, server->config_.security));
     server->listeners_.push_back(std::move(listener));
@@ -144,18 +150,20 @@ void Server::join_finished(bool all) {
   for (Client& client : gone) client.thread.join();
 }
 
-// Returns the session's connections if none of them was used for a while, and sets `since` to the
-// time of the last use.
+// Returns the session's connections if none of them was used for a while, or its client has left,
+// and sets `since` to the time of the last use.
 // @pre mutex_ is held
-std::vector<Connection*> Server::idle_connections(const Session* session,
-                                                  transport::Clock::time_point& since) {
+std::vector<Connection*> Server::unused_connections(const Session* session,
+                                                    transport::Clock::time_point& since) {
   std::vector<Connection*> connections;
   since = {};
   for (const Client& client : clients_) {
     Connection& connection = *client.connection;
     if (connection.session_name() != session) continue;
-    since = std::max(since, connection.idle_since());
-    if (!connection.idle() || Clock::now() - since < kIdleTime) return {};
+    const auto now = Clock::now();
+    const bool is_idle = connection.idle() && now - connection.idle_since() >= kIdleTime;
+    if (!is_idle && !connection.left_after(now - kLeavingTime)) return {};
+    if (is_idle) since = std::max(since, connection.idle_since());
     connections.push_back(&connection);
   }
   return connections;
@@ -172,7 +180,7 @@ std::uint64_t Server::make_room(const Session& wanting, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   for (const auto& [name, held_bytes] : sessions_.other_holders(wanting)) {
     IdleSession session{{}, held_bytes, {}};
-    session.connections = idle_connections(name, session.since);
+    session.connections = unused_connections(name, session.since);
     if (!session.connections.empty()) idle.push_back(std::move(session));
   }
   std::uint64_t made = 0;
@@ -181,7 +189,7 @@ std::uint64_t Server::make_room(const Session& wanting, std::uint64_t bytes) {
     made += session.bytes;
   }
   if (made > 0) {
-    log::info("idle clients were disconnected: their " + std::to_string(made) +
+    log::info("clients that are idle or gone were disconnected: their " + std::to_string(made) +
               " bytes are needed");
   }
   return made;

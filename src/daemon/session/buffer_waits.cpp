@@ -29,10 +29,8 @@ Status wait_for(ClientContext& client, const std::vector<BufferUse>& uses) {
         });
     if (!asked.ok()) continue;  // the queue was destroyed, which waited for it
     std::unique_lock lock(gate->mutex);
-    while (!gate->opened.wait_for(lock, kKeepAliveInterval, [&] { return gate->open; })) {
-      lock.unlock();
-      OB_RETURN_IF_ERROR(client.channel->send_keep_alive());
-      lock.lock();
+    while (!gate->opened.wait_for(lock, kPeerCheckInterval, [&] { return gate->open; })) {
+      OB_RETURN_IF_ERROR(client.channel->check_peer());
     }
   }
   return {};

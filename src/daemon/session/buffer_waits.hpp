@@ -8,8 +8,8 @@
 
 namespace ob::daemon {
 
-/// Blocks the connection until the commands are done. Sends the client signs of life meanwhile.
-/// Threads: the connection's I/O thread   Errors: those of sending
+/// Blocks the connection until the commands are done.   Threads: the connection's I/O thread
+/// Errors: connection_lost if the client leaves meanwhile; those of sending
 Status wait_for(ClientContext& client, const std::vector<BufferUse>& uses);
 
 }  // namespace ob::daemon

@@ -1,7 +1,6 @@
 #pragma once
 // The arguments that all handlers of a client's commands share.
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -24,8 +23,6 @@ struct ClientContext {
   SessionDirectory& sessions;
   PeerDirectory& peers;
   ElementByteOrder byte_order;
-  /// The next time at which an allocation may wait for sessions that end.
-  std::chrono::steady_clock::time_point next_wait_for_ends = {};
 
   /// Names the connection as the owner of queues.
   const void* owner() const noexcept { return channel.get(); }

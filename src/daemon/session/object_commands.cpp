@@ -17,22 +17,17 @@ using transport::Clock;
 using wire::Opcode;
 
 // The memory of idle sessions is free when their queues have ended. This is soon, as they are
-// unused.
+// unused or abandoned.
 constexpr auto kRoomTime = std::chrono::seconds(1);
-// The end of a client over shared memory is noticed within 50 ms (transport/shm/stream.cpp). An
-// allocation waits for this once a second at most, because the other clients may well be alive.
-constexpr auto kUnnoticedTime = std::chrono::milliseconds(60);
-constexpr auto kWaitInterval = std::chrono::seconds(1);
 constexpr auto kRetryInterval = std::chrono::milliseconds(1);
 
 // Submitted commands, also of other sessions, may still use freed memory that the device needs.
-// Sends the client signs of life meanwhile.
 Status allocate_once_released(ClientContext& client, const wire::Allocate& allocate,
                               Clock::time_point until) {
   Session& session = *client.session;
   if (allocate.bytes <= session.room_bytes()) {  // else the session's limit refuses it
-    while (!session.device().await_room(allocate.bytes, kKeepAliveInterval)) {
-      OB_RETURN_IF_ERROR(client.channel->send_keep_alive());
+    while (!session.device().await_room(allocate.bytes, kPeerCheckInterval)) {
+      OB_RETURN_IF_ERROR(client.channel->check_peer());
       if (Clock::now() < until) continue;
       return {Code::out_of_memory,
               "commands of others still use freed memory of the device (they "
@@ -63,20 +58,6 @@ bool lacks_bytes(const Device& device, std::uint64_t size_bytes) {
   return size_bytes > all - std::min(all, used);
 }
 
-// True, about once a second, if memory of other sessions is missing: their clients may have ended
-// just now.
-bool may_be_ending(ClientContext& client, std::uint64_t size_bytes) {
-  Session& session = *client.session;
-  const Device& device = session.device();
-  if (!lacks_bytes(device, size_bytes) || size_bytes > session.room_bytes() ||
-      device.memory_use().used_bytes <= session.memory()->used_bytes() ||
-      Clock::now() < client.next_wait_for_ends) {
-    return false;
-  }
-  client.next_wait_for_ends = Clock::now() + kWaitInterval;
-  return true;
-}
-
 // Tries to free memory in several ways, the cheapest first.
 Status allocate_with_retries(ClientContext& client, const wire::Allocate& allocate) {
   Session& session = *client.session;
@@ -96,9 +77,6 @@ Status allocate_with_retries(ClientContext& client, const wire::Allocate& alloca
       client.sessions.make_room(session, allocate.bytes) > 0) {
     status = allocate_once_free(client, allocate, kRoomTime);
   }
-  if (status.code() == Code::out_of_memory && may_be_ending(client, allocate.bytes)) {
-    status = allocate_once_free(client, allocate, kUnnoticedTime);
-  }
   return status;
 }
 
@@ -116,7 +94,7 @@ Status find_segment(ClientContext& client, const SessionBuffer& buffer, wire::Lo
 
 Status on_ping(ClientContext& client, const session::Message& message) {
   ReplyChannel& replies = client.channel->replies();
-  const QueueId promised{client.sessions.life_signs().promised_ms()};
+  const QueueId promised{LifeSigns::kPromisedMs};
   OB_RETURN_IF_ERROR(replies.send(Opcode::pong, promised, message.header.sequence, {}));
   return replies.flush();
 }
@@ -127,8 +105,8 @@ Status on_create_queue(ClientContext& client, const session::Message& message) {
 
 Status on_destroy_queue(ClientContext& client, const session::Message& message) {
   const auto queue = client.session->queue(message.header.queue);
-  // destroy_queue() waits for the commands, too, but sends no signs of life. The wait
-  // covers all commands so far; 0 notes none of them as a buffer's last use.
+  // destroy_queue() waits for the commands, too, but does not notice that the client leaves. The
+  // wait covers all commands so far; 0 notes none of them as a buffer's last use.
   if (queue && queue->owner == client.owner()) OB_RETURN_IF_ERROR(wait_for(client, {{queue, 0}}));
   return client.session->destroy_queue(message.header.queue, client.owner());
 }

@@ -21,10 +21,10 @@ class SessionDirectory {
   /// Errors: denied for an unknown token; invalid_argument for a device that does not exist
   virtual Result<std::shared_ptr<Session>> open(const wire::Hello& hello,
                                                 const std::string& user) = 0;
-  /// Ends other idle sessions of the same device, so that it has room for `bytes`: the longest idle
-  /// first, no more than needed, and none if that is not enough. The memory is free soon after;
-  /// their clients open new sessions when they need them.   @returns the bytes that the sessions
-  /// held
+  /// Ends other sessions of the same device that are idle or whose client has left, so that it has
+  /// room for `bytes`: the longest idle first, no more than needed, and none if that is not enough.
+  /// The memory is free soon after; their clients open new sessions when they need them.   @returns
+  /// the bytes that the sessions held
   virtual std::uint64_t make_room(const Session& wanting, std::uint64_t bytes) = 0;
   virtual std::uint32_t device_count() const noexcept = 0;
   /// The thread that shows waiting clients that the daemon is alive.

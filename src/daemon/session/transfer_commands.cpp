@@ -37,17 +37,11 @@ Status write_staged(ClientContext& client, const QueueCommand& command, const wi
   const std::uint32_t word_bytes = client.byte_order.swapped_word_bytes(write.region);
   Channel& channel = *client.channel;
   OB_RETURN_IF_ERROR(channel.replies().flush());  // the queue may wait for the client
-  auto last_sign = transport::Clock::now();
   return for_each_piece(
       write.region, StagedWriter::kBlockBytes, [&](const Region& piece) -> Status {
         const std::uint64_t size_bytes = packed_bytes(piece);
         OB_ASSIGN_OR_RETURN(std::byte* const room,
-                            writer->room(size_bytes, [&] { return channel.send_keep_alive(); }));
-        // Each of many small pieces is quick, but all of them together may take long.
-        if (const auto now = transport::Clock::now(); now - last_sign > kKeepAliveInterval) {
-          OB_RETURN_IF_ERROR(channel.send_keep_alive());
-          last_sign = now;
-        }
+                            writer->room(size_bytes, [&] { return channel.check_peer(); }));
         OB_RETURN_IF_ERROR(channel.receive_payload(Layout::bytes(room, size_bytes), word_bytes));
         OB_RETURN_IF_ERROR(writer->submit(buffer->local, piece));
         queue->log->note(command.sequence());

@@ -18,7 +18,7 @@ int poll_until(std::span<pollfd> descriptors, Deadline deadline) noexcept;
 short poll_until(int fd, short events, Deadline deadline) noexcept;
 
 /// A waiting thread checks at this interval that its peer still answers.
-inline constexpr std::chrono::milliseconds kLivenessSlice{500};
+inline constexpr std::chrono::milliseconds kLivenessSlice{250};
 
 /// Returns now + duration, or `deadline` if that is earlier.
 Deadline sooner(Deadline deadline, Clock::duration duration) noexcept;

@@ -26,7 +26,10 @@ Result<std::unique_ptr<Listener>> listen(const UnixAddress& address) {
 }
 
 ShmListener::ShmListener(UnixAddress address, SocketFile file)
-    : address_(std::move(address)), file_(std::move(file)), owner_(::getpid()) {}
+    : address_(std::move(address)),
+      file_(std::move(file)),
+      owner_(::getpid()),
+      watch_(HangUpWatch::create()) {}
 
 ShmListener::~ShmListener() {
   if (::getpid() == owner_)
@@ -54,7 +57,7 @@ Result<std::unique_ptr<Stream>> ShmListener::accept(Deadline deadline) {
     // A new socket has room for its first record, so that a failure means that the client is gone.
     if (!send_record(socket.get(), record, memory->get(), Deadline::min()).ok()) continue;
     return std::unique_ptr<Stream>(new ShmStream(std::move(socket), std::move(mapping).value(),
-                                                 Side::listener, address(), *peer));
+                                                 Side::listener, address(), *peer, watch_));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "transport/address.hpp"
+#include "transport/shm/hang_up_watch.hpp"
 #include "transport/shm/socket_file.hpp"
 #include "transport/stream.hpp"
 
@@ -27,6 +28,7 @@ class ShmListener final : public Listener {
   const UnixAddress address_;
   const SocketFile file_;
   const pid_t owner_;
+  const std::shared_ptr<HangUpWatch> watch_;  // shared with the streams
   std::atomic<bool> closed_{false};
 };
 

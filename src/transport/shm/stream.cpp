@@ -18,7 +18,9 @@ namespace {
 // machine. Once both sides sleep, a limit below two wake-ups would never find that polling pays.
 constexpr std::chrono::microseconds kShmSpin{100};
 constexpr int kSpinLooks = 16;  // checks per clock reading, which costs as much as ten checks
-// A killed peer rings no bell: after this time of sleep the socket is checked.
+// A killed peer rings no bell: after this time of sleep the socket is checked, unless somebody
+// watches it. A watched stream checks its socket, too, but rarely: a hostile peer can write to our
+// bell, so that we miss a ring.
 constexpr std::chrono::milliseconds kHangUpSlice{50};
 // A caller that polls and never waits also detects a killed peer: it checks once in this many
 // polls. On average the check costs a hundredth of a poll.
@@ -38,7 +40,7 @@ Result<Mapping> map_memory(int fd) {
 }
 
 ShmStream::ShmStream(detail::Fd socket, Mapping mapping, Side side, const std::string& address,
-                     uid_t peer_uid)
+                     uid_t peer_uid, std::shared_ptr<HangUpWatch> watch)
     : socket_(std::move(socket)),
       identity_(socket_.get()),
       mapping_(std::move(mapping)),
@@ -50,12 +52,22 @@ ShmStream::ShmStream(detail::Fd socket, Mapping mapping, Side side, const std::s
       sender_(mapping_.header().rings[static_cast<unsigned>(side)], mapping_.ring(side)),
       receiver_(mapping_.header().rings[static_cast<unsigned>(other(side))],
                 mapping_.ring(other(side))),
-      spin_(kShmSpin) {}
+      spin_(kShmSpin),
+      watch_(std::move(watch)) {
+  if (watch_ == nullptr) return;
+  watched_as_ = watch_->add(socket_.get(), [this] {
+    hung_up_.store(true, std::memory_order_release);
+    ring_all(ours_);
+  });
+}
 
 ShmStream::~ShmStream() {
   // In a forked child the connection still belongs to the parent; the child closes only its own
   // descriptor and mapping.
-  if (::getpid() == owner_) shut_down();
+  if (::getpid() == owner_) {
+    if (watched_as_ != 0) watch_->remove(intact() ? socket_.get() : -1, watched_as_);
+    shut_down();
+  }
   if (!intact()) (void)socket_.release();
 }
 
@@ -93,9 +105,13 @@ bool ShmStream::ended() const noexcept {
          theirs_.closed.load(std::memory_order_acquire) != 0;
 }
 
-void ShmStream::look_for_hang_up() noexcept {
+bool ShmStream::has_hung_up() const noexcept {
   const short seen = detail::poll_until(socket_.get(), 0, Deadline::min());
-  if ((seen & (POLLHUP | POLLERR)) != 0) hung_up_.store(true, std::memory_order_release);
+  return (seen & (POLLHUP | POLLERR)) != 0;
+}
+
+void ShmStream::look_for_hang_up() noexcept {
+  if (has_hung_up()) hung_up_.store(true, std::memory_order_release);
 }
 
 Status ShmStream::wait(bool want_receive, bool want_send, Deadline deadline) {
@@ -108,13 +124,16 @@ Status ShmStream::wait(bool want_receive, bool want_send, Deadline deadline) {
     if (end) return lost();
     if (Clock::now() >= deadline)
       return {Code::deadline_exceeded, peer_ + " let the deadline pass"};
-    const Deadline slice = detail::sooner(deadline, kHangUpSlice);
+    const Deadline slice =
+        detail::sooner(deadline, watched_as_ != 0 ? detail::kLivenessSlice : kHangUpSlice);
     sleep_on(ours_, want_receive, want_send, slice, done);
     if (!done()) look_for_hang_up();
   }
 }
 
 bool ShmStream::has_unread() const noexcept { return receiver_.available() != 0; }
+
+bool ShmStream::peer_is_gone() const noexcept { return ended() || has_hung_up(); }
 
 Status ShmStream::send_segment(int fd) {
   if (ended()) return lost();

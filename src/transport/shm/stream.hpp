@@ -7,6 +7,7 @@
 #include "transport/detail/fd.hpp"
 #include "transport/detail/identity.hpp"
 #include "transport/detail/spin.hpp"
+#include "transport/shm/hang_up_watch.hpp"
 #include "transport/shm/mapping.hpp"
 #include "transport/shm/ring.hpp"
 #include "transport/stream.hpp"
@@ -22,8 +23,10 @@ Result<Mapping> map_memory(int fd);
 /// received.
 class ShmStream final : public Stream {
  public:
+  /// @param watch tells the stream of the peer's end; nullptr: the stream looks for it by itself,
+  /// every 50 ms of a wait
   ShmStream(detail::Fd socket, Mapping mapping, Side side, const std::string& address,
-            uid_t peer_uid);
+            uid_t peer_uid, std::shared_ptr<HangUpWatch> watch = nullptr);
   ~ShmStream() override;
 
   Result<std::size_t> try_send(std::span<const iovec> parts) override;
@@ -37,11 +40,13 @@ class ShmStream final : public Stream {
   std::string user() const override { return user_; }
   bool intact() const noexcept override { return identity_.is(socket_.get()); }
   bool has_unread() const noexcept override;
+  bool peer_is_gone() const noexcept override;
   int descriptor() const noexcept override { return socket_.get(); }
 
  private:
   bool ready(bool want_receive, bool want_send) const noexcept;
   bool ended() const noexcept;
+  bool has_hung_up() const noexcept;
   void look_for_hang_up() noexcept;
   Status lost() const;
   Status corrupt();
@@ -60,6 +65,8 @@ class ShmStream final : public Stream {
   std::atomic<bool> hung_up_{false};
   unsigned empty_looks_ = 0;  // counted by the receiver
   detail::Spin spin_;
+  const std::shared_ptr<HangUpWatch> watch_;
+  std::uint64_t watched_as_ = 0;  // 0: not watched
 };
 
 }  // namespace ob::transport::shm

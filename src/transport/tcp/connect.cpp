@@ -57,7 +57,7 @@ Result<std::unique_ptr<Stream>> connect(const TcpAddress& address, Deadline dead
     const Clock::duration left = std::max(deadline - Clock::now(), Clock::duration::zero());
     detail::Fd fd;
     const int error = connect_one(*at, detail::sooner(deadline, left / count(at)), fd);
-    if (error == 0) return std::unique_ptr<Stream>(new TcpStream(std::move(fd)));
+    if (error == 0) return std::unique_ptr<Stream>(new TcpStream(std::move(fd), kLongestSilence));
     tried += (tried.empty() ? "" : ", ") + text_of(at->ai_addr, at->ai_addrlen) + ": " +
              detail::system_text(error);
   }

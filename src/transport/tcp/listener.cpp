@@ -56,7 +56,7 @@ Result<std::unique_ptr<Stream>> TcpListener::accept(Deadline deadline) {
   detail::Fd fd;
   OB_RETURN_IF_ERROR(detail::accept(fd_.get(), closed_, deadline, fd).in(address_));
   set_options(fd.get());
-  return std::unique_ptr<Stream>(new TcpStream(std::move(fd)));
+  return std::unique_ptr<Stream>(new TcpStream(std::move(fd), kLongestSilenceOfCaller));
 }
 
 void TcpListener::close() noexcept {

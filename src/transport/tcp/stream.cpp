@@ -11,7 +11,6 @@
 #include "transport/detail/parts.hpp"
 #include "transport/detail/poll.hpp"
 #include "transport/detail/system_error.hpp"
-#include "transport/tcp/liveness.hpp"
 #include "transport/tcp/resolve.hpp"
 
 namespace ob::transport::tcp {
@@ -40,11 +39,12 @@ void discard_unread(int fd) noexcept {
 
 }  // namespace
 
-TcpStream::TcpStream(detail::Fd fd)
+TcpStream::TcpStream(detail::Fd fd, std::chrono::milliseconds longest_silence)
     : fd_(std::move(fd)),
       identity_(fd_.get()),
       peer_(text_of(fd_.get(), ::getpeername)),
-      owner_(::getpid()) {}
+      owner_(::getpid()),
+      silence_(longest_silence) {}
 
 TcpStream::~TcpStream() {
   if (::getpid() != owner_) return;  // a forked child: the parent still uses the socket
@@ -95,7 +95,7 @@ Status TcpStream::wait(bool want_receive, bool want_send, Deadline deadline) {
     // Bytes that arrived before the end can still be received; then the receiver sees the end.
     if ((ready & events) != 0) return {};
     if (ready != 0) return lost("the peer closed the connection");
-    if (peer_is_silent(fd_.get())) return lost("the peer's machine does not answer");
+    if (silence_.is_too_long(fd_.get())) return lost("the peer's machine does not answer");
     if (Clock::now() >= deadline)
       return {Code::deadline_exceeded, peer_ + " let the deadline pass"};
   }
@@ -103,6 +103,11 @@ Status TcpStream::wait(bool want_receive, bool want_send, Deadline deadline) {
 
 bool TcpStream::has_unread() const noexcept {
   return (detail::poll_until(fd_.get(), POLLIN, Deadline()) & POLLIN) != 0;
+}
+
+bool TcpStream::peer_is_gone() const noexcept {
+  const short seen = detail::poll_until(fd_.get(), POLLRDHUP, Deadline());
+  return shut_down_.load(std::memory_order_relaxed) || seen != 0 || silence_.is_too_long(fd_.get());
 }
 
 Status TcpStream::send_segment(int) {

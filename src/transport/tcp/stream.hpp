@@ -8,6 +8,7 @@
 #include "transport/detail/identity.hpp"
 #include "transport/detail/spin.hpp"
 #include "transport/stream.hpp"
+#include "transport/tcp/liveness.hpp"
 
 namespace ob::transport::tcp {
 
@@ -16,7 +17,8 @@ namespace ob::transport::tcp {
 class TcpStream final : public Stream {
  public:
   /// @param fd a connected non-blocking socket
-  explicit TcpStream(detail::Fd fd);
+  /// @param longest_silence of the peer's machine, while it should acknowledge bytes
+  TcpStream(detail::Fd fd, std::chrono::milliseconds longest_silence);
   ~TcpStream() override;
 
   Result<std::size_t> try_send(std::span<const iovec> parts) override;
@@ -30,6 +32,7 @@ class TcpStream final : public Stream {
   bool intact() const noexcept override { return identity_.is(fd_.get()); }
   int descriptor() const noexcept override { return fd_.get(); }
   bool has_unread() const noexcept override;
+  bool peer_is_gone() const noexcept override;
   bool can_be_striped() const noexcept override { return true; }
 
  private:
@@ -41,6 +44,7 @@ class TcpStream final : public Stream {
   const std::string peer_;
   const pid_t owner_;
   std::atomic<bool> shut_down_{false};
+  const PeerSilence silence_;
   // A wake-up of an idle core of a virtual machine takes 20 to 45 us (measured), twice in a round
   // trip; polling for about as long keeps small round trips at 7 us. On a busy machine both ends
   // share a core, polling does not pay, and Spin stops it.

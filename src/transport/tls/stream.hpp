@@ -53,6 +53,7 @@ class TlsStream final : public Stream {
   bool revoked() const override;
   bool intact() const noexcept override { return inner_->intact(); }
   bool has_unread() const noexcept override { return inner_->has_unread(); }
+  bool peer_is_gone() const noexcept override { return inner_->peer_is_gone(); }
   int descriptor() const noexcept override { return inner_->descriptor(); }
 
  private:

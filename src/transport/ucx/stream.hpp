@@ -42,6 +42,7 @@ class UcxStream final : public Stream {
   bool from_daemon() const override { return control_->from_daemon(); }
   bool revoked() const override { return control_->revoked(); }
   bool intact() const noexcept override { return control_->intact(); }
+  bool peer_is_gone() const noexcept override { return control_->peer_is_gone(); }
   int descriptor() const noexcept override { return control_->descriptor(); }
 
  private:
