@@ -116,8 +116,8 @@ TEST_P(HandshakeTest, ASessionEndsWithItsLastConnection) {
     EXPECT_EQ(second.shake_hands(hello).token, hello.join);
     second.command(Opcode::goodbye);
     first.command(Opcode::goodbye);
-    EXPECT_EQ(second.receive().end.code(), Code::connection_lost);
-    EXPECT_EQ(first.receive().end.code(), Code::connection_lost);
+    EXPECT_EQ(second.answer().end.code(), Code::connection_lost);
+    EXPECT_EQ(first.answer().end.code(), Code::connection_lost);
   }
   // The stream closes just before the session ends; the test asks until the session is gone.
   for (const auto until = RawClient::deadline();;) {
