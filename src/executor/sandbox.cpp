@@ -190,9 +190,13 @@ std::uint64_t private_bytes() {
 
 }  // namespace
 
-Status restrict_files(pid_t daemon, const std::vector<std::string>& readable) {
+Status end_with(pid_t daemon) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != daemon) return {Code::unavailable, "the daemon has ended"};
+  return {};
+}
+
+Status restrict_files(const std::vector<std::string>& readable) {
   (void)::prctl(PR_SET_DUMPABLE, 0);
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_NOFILE, kMostDescriptors);

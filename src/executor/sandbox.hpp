@@ -12,14 +12,18 @@
 
 namespace ob::executor {
 
-/// Ties the process to the daemon, and takes away privileges, most files and the network. Programs'
-/// libraries and the descriptions of the processor stay readable (Landlock, where the kernel has
-/// it). Threads that start later inherit this.
-/// @param daemon   the process that started this one
+/// Lets the process end when the daemon ends. The first step of a process: until then nothing ends
+/// it, because a daemon that is killed sends no request.
+/// @param daemon the process that started this one
+/// Errors: unavailable if the daemon has ended
+Status end_with(pid_t daemon);
+
+/// Takes away privileges, most files and the network. Programs' libraries and the descriptions of
+/// the processor stay readable (Landlock, where the kernel has it). Threads that start later
+/// inherit this.
 /// @param readable further folders to read libraries from
 /// Threads: the first thread, before others
-/// Errors: unavailable if the daemon has ended
-Status restrict_files(pid_t daemon, const std::vector<std::string>& readable);
+Status restrict_files(const std::vector<std::string>& readable);
 
 /// Leaves the process no system calls but those that computing needs: memory, threads of its own,
 /// futexes, and messages on descriptors that are open. Limits its private memory to `memory_bytes`

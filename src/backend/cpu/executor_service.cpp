@@ -34,7 +34,7 @@ std::vector<std::string> named_folders() {
 }  // namespace
 
 Status ExecutorService::start() {
-  OB_RETURN_IF_ERROR(executor::restrict_files(static_cast<pid_t>(config_.daemon), named_folders()));
+  OB_RETURN_IF_ERROR(executor::restrict_files(named_folders()));
   libraries_ = Libraries::open(false, config_.threads);
   runner_ = std::make_unique<LocalRunner>(libraries_, config_.threads);
   return executor::restrict_calls(config_.memory_bytes);

@@ -20,7 +20,6 @@ class ExecutorService final : public executor::Service, private MemoryTable {
   struct Config {
     unsigned threads = 1;
     std::uint64_t memory_bytes = 0;  ///< limit of workspaces, plans and the libraries' own memory
-    long daemon = 0;                 ///< the process that started this one
   };
   explicit ExecutorService(const Config& config) : config_(config) {}
 
