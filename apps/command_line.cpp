@@ -55,6 +55,13 @@ void declare_limits(CLI::App& app, Options& options) {
   add_size(app, "--session-host-memory", options.session_host_memory_bytes,
            "Give one client at most this much memory of this machine beside the device's, for "
            "plans, queues and digests. The default is as much as a device has, but at least 1GiB.");
+  add_size(app, "--user-memory", options.user_memory_bytes,
+           "Give all clients of one user together at most this much memory of a device. The "
+           "default is all, and beside other users at most three times of what is left.");
+  add_size(app, "--user-host-memory", options.user_host_memory_bytes,
+           "Give all clients of one user together at most this much memory of this machine beside "
+           "the device's. The default is three quarters of it, but at least the memory of one "
+           "client for each device.");
   app.add_option("--longest-command", options.device.longest_command_s,
                  "While others wait for their turn, refuse a call or transform that is expected to "
                  "take more seconds. 0 refuses nothing.")

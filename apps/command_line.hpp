@@ -25,6 +25,8 @@ struct Options {
   ob::daemon::HandshakeLimits handshakes;
   std::uint64_t session_memory_bytes = UINT64_MAX;
   std::uint64_t session_host_memory_bytes = 0;
+  std::uint64_t user_memory_bytes = UINT64_MAX;
+  std::uint64_t user_host_memory_bytes = 0;
   std::uint64_t idle_seconds = 24 * 3600;
   double drain_seconds = 30;
   std::string log_level = "info";

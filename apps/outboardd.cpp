@@ -54,6 +54,10 @@ ob::apps::DeviceOptions device_options(const ob::apps::Options& options) {
   ob::apps::DeviceOptions device = options.device;
   device.isolation = isolation(options);
   device.executor_bytes = options.session_host_memory_bytes;
+  const std::uint64_t of_user = options.user_host_memory_bytes;
+  if (of_user != 0 && (device.executor_bytes == 0 || of_user < device.executor_bytes)) {
+    device.executor_bytes = of_user;
+  }
   return device;
 }
 
@@ -110,7 +114,9 @@ int serve(const ob::apps::Options& options) {
        .handshakes = options.handshakes,
        .security = security,
        .session = {.memory_bytes = options.session_memory_bytes,
-                   .host_memory_bytes = options.session_host_memory_bytes},
+                   .host_memory_bytes = options.session_host_memory_bytes,
+                   .user_memory_bytes = options.user_memory_bytes,
+                   .user_host_memory_bytes = options.user_host_memory_bytes},
        .may_connect = !options.no_peers,
        .longest_idle = std::chrono::seconds(options.idle_seconds),
        .striping = {.max_streams = options.max_streams, .block_bytes = options.stripe_bytes}},

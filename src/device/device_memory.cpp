@@ -6,16 +6,6 @@
 #include <utility>
 
 namespace ob {
-namespace {
-
-std::uint64_t counted(std::uint64_t size_bytes) noexcept {
-  const std::uint64_t unit = DeviceMemory::kUnitBytes;
-  if (size_bytes > UINT64_MAX - unit) return UINT64_MAX;
-  return size_bytes == 0 ? unit : (size_bytes + unit - 1) / unit * unit;
-}
-
-}  // namespace
-
 DeviceMemory::~DeviceMemory() {
   for (const auto& buffer : buffers_.take_all()) mark_freed(*buffer);
   std::list<Idle> gone = shrink_to(0);
@@ -35,7 +25,7 @@ Result<BufferId> DeviceMemory::allocate(std::uint64_t size_bytes) {
   }
   OB_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> buffer, obtain(size_bytes, true));
   // Clear the whole buffer: some routines read beyond their operands.
-  if (Status cleared = source_->clear(buffer->data(), counted(size_bytes)); !cleared.ok()) {
+  if (Status cleared = source_->clear(buffer->data(), counted_bytes(size_bytes)); !cleared.ok()) {
     mark_freed(*buffer);
     return cleared;
   }
@@ -44,7 +34,7 @@ Result<BufferId> DeviceMemory::allocate(std::uint64_t size_bytes) {
 
 bool DeviceMemory::await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) {
   std::unique_lock lock(mutex_);
-  return released_.wait_for(lock, longest, [&] { return !must_wait(counted(size_bytes)); });
+  return released_.wait_for(lock, longest, [&] { return !must_wait(counted_bytes(size_bytes)); });
 }
 
 Status DeviceMemory::free(BufferId id) {
@@ -91,7 +81,7 @@ Result<std::shared_ptr<const void>> DeviceMemory::set_aside(std::uint64_t size_b
 
 Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_bytes,
                                                            bool may_wait) {
-  const std::uint64_t bytes = counted(size_bytes);
+  const std::uint64_t bytes = counted_bytes(size_bytes);
   OB_RETURN_IF_ERROR(reserve(bytes, may_wait));
   auto data = memory(bytes);
   if (!data.ok()) {
@@ -108,38 +98,37 @@ Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_by
                                        });
 }
 
-Status DeviceMemory::reserve(std::uint64_t counted_bytes, bool may_wait) {
+Status DeviceMemory::reserve(std::uint64_t bytes, bool may_wait) {
   std::unique_lock lock(mutex_);
   if (may_wait) {
-    (void)released_.wait_for(lock, kLongestReleaseWait, [&] { return !must_wait(counted_bytes); });
+    (void)released_.wait_for(lock, kLongestReleaseWait, [&] { return !must_wait(bytes); });
   }
-  if (counted_bytes > capacity_bytes_ - used_bytes_) {
-    return {Code::out_of_memory, "no room for " + std::to_string(counted_bytes) +
-                                     " bytes on the device (" + std::to_string(used_bytes_) +
-                                     " of its " + std::to_string(capacity_bytes_) +
+  if (bytes > capacity_bytes_ - used_bytes_) {
+    return {Code::out_of_memory, "no room for " + std::to_string(bytes) + " bytes on the device (" +
+                                     std::to_string(used_bytes_) + " of its " +
+                                     std::to_string(capacity_bytes_) +
                                      " bytes are in use); free buffers or raise --device-memory"};
   }
-  used_bytes_ += counted_bytes;
+  used_bytes_ += bytes;
   return {};
 }
 
 // True if commands will release the memory that is missing. mutex_ is held.
-bool DeviceMemory::must_wait(std::uint64_t counted_bytes) const noexcept {
-  return counted_bytes > capacity_bytes_ - used_bytes_ &&
-         counted_bytes <= capacity_bytes_ - (used_bytes_ - freed_in_use_bytes_);
+bool DeviceMemory::must_wait(std::uint64_t bytes) const noexcept {
+  return bytes > capacity_bytes_ - used_bytes_ &&
+         bytes <= capacity_bytes_ - (used_bytes_ - freed_in_use_bytes_);
 }
 
-Result<std::byte*> DeviceMemory::memory(std::uint64_t counted_bytes) {
+Result<std::byte*> DeviceMemory::memory(std::uint64_t bytes) {
   std::list<Idle> gone;
   {
     const std::lock_guard lock(mutex_);
     ++counts_.allocations;
-    const auto at = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) {
-      return idle.counted_bytes == counted_bytes;
-    });
+    const auto at = std::find_if(idle_.begin(), idle_.end(),
+                                 [&](const Idle& idle) { return idle.bytes == bytes; });
     if (at != idle_.end()) {
       std::byte* const data = at->data;
-      counts_.idle_bytes -= counted_bytes;
+      counts_.idle_bytes -= bytes;
       ++counts_.reused;
       idle_.erase(at);
       return data;
@@ -147,24 +136,24 @@ Result<std::byte*> DeviceMemory::memory(std::uint64_t counted_bytes) {
     gone = shrink_to(capacity_bytes_ - used_bytes_);
   }
   drop(gone);
-  auto data = source_->obtain(counted_bytes);
+  auto data = source_->obtain(bytes);
   if (data.ok() || data.status().code() != Code::out_of_memory) return data;
   {  // other programs use the device, too
     const std::lock_guard lock(mutex_);
     gone = shrink_to(0);
   }
   drop(gone);
-  return source_->obtain(counted_bytes);
+  return source_->obtain(bytes);
 }
 
-void DeviceMemory::release(std::byte* data, std::uint64_t counted_bytes) noexcept {
+void DeviceMemory::release(std::byte* data, std::uint64_t bytes) noexcept {
   std::list<Idle> gone;
   {
     const std::lock_guard lock(mutex_);
-    used_bytes_ -= counted_bytes;
-    freed_in_use_bytes_ -= counted_bytes;
-    idle_.push_front({data, counted_bytes});
-    counts_.idle_bytes += counted_bytes;
+    used_bytes_ -= bytes;
+    freed_in_use_bytes_ -= bytes;
+    idle_.push_front({data, bytes});
+    counts_.idle_bytes += bytes;
     gone = shrink_to((capacity_bytes_ - used_bytes_) / 2);
     released_.notify_all();
   }
@@ -175,7 +164,7 @@ void DeviceMemory::release(std::byte* data, std::uint64_t counted_bytes) noexcep
 std::list<DeviceMemory::Idle> DeviceMemory::shrink_to(std::uint64_t idle_bytes) {
   std::list<Idle> gone;
   while (counts_.idle_bytes > idle_bytes) {
-    counts_.idle_bytes -= idle_.back().counted_bytes;
+    counts_.idle_bytes -= idle_.back().bytes;
     gone.splice(gone.end(), idle_, std::prev(idle_.end()));
   }
   return gone;
@@ -188,7 +177,7 @@ void DeviceMemory::drop(std::list<Idle>& gone) noexcept {
 
 void DeviceMemory::mark_freed(const DeviceBuffer& buffer) {
   const std::lock_guard lock(mutex_);
-  freed_in_use_bytes_ += counted(buffer.size_bytes());
+  freed_in_use_bytes_ += counted_bytes(buffer.size_bytes());
 }
 
 }  // namespace ob

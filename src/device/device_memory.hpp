@@ -41,7 +41,7 @@ class DeviceBuffer {
 class DeviceMemory final : public MemoryTable {
  public:
   /// Sizes are rounded up to a multiple of this.
-  static constexpr std::uint64_t kUnitBytes = 4096;
+  static constexpr std::uint64_t kUnitBytes = kMemoryUnitBytes;
 
   DeviceMemory(std::unique_ptr<MemorySource> source, std::uint64_t capacity_bytes)
       : source_(std::move(source)), capacity_bytes_(capacity_bytes) {}
@@ -82,14 +82,14 @@ class DeviceMemory final : public MemoryTable {
  private:
   struct Idle {
     std::byte* data;
-    std::uint64_t counted_bytes;
+    std::uint64_t bytes;
   };
 
   Result<std::shared_ptr<DeviceBuffer>> obtain(std::uint64_t size_bytes, bool may_wait);
-  Status reserve(std::uint64_t counted_bytes, bool may_wait);
-  bool must_wait(std::uint64_t counted_bytes) const noexcept;
-  Result<std::byte*> memory(std::uint64_t counted_bytes);
-  void release(std::byte* data, std::uint64_t counted_bytes) noexcept;
+  Status reserve(std::uint64_t bytes, bool may_wait);
+  bool must_wait(std::uint64_t bytes) const noexcept;
+  Result<std::byte*> memory(std::uint64_t bytes);
+  void release(std::byte* data, std::uint64_t bytes) noexcept;
   void drop(std::list<Idle>& gone) noexcept;
   std::list<Idle> shrink_to(std::uint64_t idle_bytes);
   void mark_freed(const DeviceBuffer& buffer);

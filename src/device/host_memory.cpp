@@ -91,16 +91,6 @@ void HostMemory::Account::release(std::uint64_t count_bytes, std::unique_ptr<Hos
   released.notify_all();
 }
 
-namespace {
-
-std::uint64_t counted_bytes(std::uint64_t size_bytes) noexcept {
-  const std::uint64_t unit = HostMemory::kUnitBytes;
-  if (size_bytes > UINT64_MAX - unit) return UINT64_MAX;
-  return size_bytes == 0 ? unit : (size_bytes + unit - 1) / unit * unit;
-}
-
-}  // namespace
-
 HostMemory::HostMemory(std::uint64_t capacity_bytes, std::uint64_t most_segments)
     : account_(std::make_shared<Account>(capacity_bytes, most_segments)) {}
 

@@ -25,7 +25,7 @@ namespace ob {
 class HostMemory final : public MemoryTable {
  public:
   /// Sizes count rounded up to a multiple of this.
-  static constexpr std::uint64_t kUnitBytes = 4096;
+  static constexpr std::uint64_t kUnitBytes = kMemoryUnitBytes;
 
   /// @param most_segments memory files in use, for all owners together
   explicit HostMemory(std::uint64_t capacity_bytes,

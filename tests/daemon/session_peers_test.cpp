@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/memory/resource_budget.hpp"
 #include "support/in_process_daemon.hpp"
 
 namespace ob::test {
@@ -52,8 +53,11 @@ class SessionPeersTest : public testing::Test {
   }
 
   std::unique_ptr<Device> device = null_device();
-  daemon::SessionPeers peers{
-      *device, std::make_shared<daemon::MemoryAccount>(1 << 20, "--session-host-memory")};
+  static std::shared_ptr<daemon::ResourceAccount> account(const char* unit, std::uint64_t most) {
+    return std::make_shared<daemon::ResourceBudget>(daemon::Resource{.unit = unit, .all = most})
+        ->open("", most);
+  }
+  daemon::SessionPeers peers{*device, account("bytes", 1 << 20), account("threads", 100)};
 };
 
 TEST_F(SessionPeersTest, OneConnectionGetsAnId) {

@@ -48,7 +48,8 @@ def test_serve_becomes_the_daemon(
     arguments = ["--listen", "127.0.0.1:0", "--listen", "unix:/tmp/s", "--backend", "null"]
     arguments += ["--devices", "2", "--device-memory", "1K", "--device-rate", "500GF"]
     arguments += ["--plan-time", "20ms", "--max-streams", "4"]
-    arguments += ["--session-host-memory", "1G", "--longest-command", "0.0"]
+    arguments += ["--session-host-memory", "1G", "--user-memory", "2048"]
+    arguments += ["--user-host-memory", "4096", "--longest-command", "0.0"]
     arguments += ["--log-level", "warn", "--exit-with-parent"]
     environment = {**fake_native, "FAKE_DAEMON": "fails", "LD_PRELOAD": "", "OUTBOARD_MODE": "off"}
     assert outboard("serve", *arguments, environment=environment).returncode == 3
@@ -140,6 +141,8 @@ def test_wrong_variables_are_usage_errors(
                 "--device-memory",
                 "--session-memory",
                 "--session-host-memory",
+                "--user-memory",
+                "--user-host-memory",
                 "--stripe",
             )
             for size in ("18446744073709551616", "99999999999999999999999", "-1", "0", "nan")

@@ -76,6 +76,16 @@ MAX_STREAMS = settings_table.row("streams").max
     help="Memory of this machine for one client, e.g. 1G.",
 )
 @click.option(
+    "--user-memory",
+    type=values.Size(),
+    help="Device memory of all clients of one user together.",
+)
+@click.option(
+    "--user-host-memory",
+    type=values.Size(),
+    help="Memory of this machine for all clients of one user together.",
+)
+@click.option(
     "--longest-command",
     type=values.Seconds(0, 1e9),
     metavar="SECONDS",

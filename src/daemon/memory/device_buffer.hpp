@@ -7,7 +7,7 @@
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
-#include "daemon/memory/memory_account.hpp"
+#include "daemon/memory/resource_account.hpp"
 #include "device/device.hpp"
 
 namespace ob::daemon {
@@ -18,7 +18,7 @@ class DeviceBuffer {
  public:
   /// Errors: out_of_memory, of the account or the device
   static Result<std::shared_ptr<DeviceBuffer>> allocate(
-      Device& device, const Account& owner, const std::shared_ptr<MemoryAccount>& account,
+      Device& device, const Account& owner, const std::shared_ptr<ResourceAccount>& account,
       std::uint64_t size_bytes);
   ~DeviceBuffer() { (void)device_.free(local); }
   DeviceBuffer(const DeviceBuffer&) = delete;

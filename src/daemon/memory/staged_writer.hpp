@@ -11,8 +11,8 @@
 #include "base/ids.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
-#include "daemon/memory/memory_account.hpp"
 #include "daemon/memory/region_pieces.hpp"
+#include "daemon/memory/resource_account.hpp"
 #include "device/device.hpp"
 
 namespace ob::daemon {

@@ -16,7 +16,7 @@ Result<ForwardBlocks::Block> ForwardBlocks::acquire() {
       return block;
     }
   }
-  OB_ASSIGN_OR_RETURN(Reservation reserved, MemoryAccount::reserve(host_memory_, kBlockBytes));
+  OB_ASSIGN_OR_RETURN(Reservation reserved, ResourceAccount::reserve(host_memory_, kBlockBytes));
   std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[kBlockBytes]);
   if (memory == nullptr) {
     return Status(Code::out_of_memory, "no host memory to forward a peer message");

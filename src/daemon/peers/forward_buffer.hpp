@@ -14,7 +14,7 @@
 
 #include "base/layout.hpp"
 #include "base/status.hpp"
-#include "daemon/memory/memory_account.hpp"
+#include "daemon/memory/resource_account.hpp"
 
 namespace ob::daemon {
 
@@ -28,7 +28,7 @@ class ForwardBlocks {
     Reservation reserved;
   };
 
-  explicit ForwardBlocks(std::shared_ptr<MemoryAccount> host_memory)
+  explicit ForwardBlocks(std::shared_ptr<ResourceAccount> host_memory)
       : host_memory_(std::move(host_memory)) {}
 
   /// Errors: out_of_memory, of the account or the host
@@ -36,7 +36,7 @@ class ForwardBlocks {
   void release(Block block);
 
  private:
-  const std::shared_ptr<MemoryAccount> host_memory_;
+  const std::shared_ptr<ResourceAccount> host_memory_;
   std::mutex mutex_;
   std::vector<Block> spare_;
 };

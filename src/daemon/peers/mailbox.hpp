@@ -14,7 +14,7 @@
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "daemon/memory/device_buffer.hpp"
-#include "daemon/memory/memory_account.hpp"
+#include "daemon/memory/resource_account.hpp"
 #include "daemon/peers/forward_buffer.hpp"
 #include "device/device.hpp"
 #include "wire/message.hpp"
@@ -38,14 +38,15 @@ struct PostedReceive {
 /// Threads: any
 class Mailbox {
  public:
-  Mailbox(Device& device, const wire::Token& access_key, std::shared_ptr<MemoryAccount> host_memory)
+  Mailbox(Device& device, const wire::Token& access_key,
+          std::shared_ptr<ResourceAccount> host_memory)
       : device_(device), access_key_(access_key), host_memory_(std::move(host_memory)) {}
 
   const wire::Token& access_key() const noexcept { return access_key_; }
   Device& device() const noexcept { return device_; }
   /// Takes host memory of the session.   Errors: out_of_memory, of the account
   Result<Reservation> reserve_host(std::uint64_t size_bytes) {
-    return MemoryAccount::reserve(host_memory_, size_bytes);
+    return ResourceAccount::reserve(host_memory_, size_bytes);
   }
 
   /// Posts a receive. It matches a message only after activate().
@@ -79,7 +80,7 @@ class Mailbox {
 
   Device& device_;
   const wire::Token access_key_;
-  const std::shared_ptr<MemoryAccount> host_memory_;
+  const std::shared_ptr<ResourceAccount> host_memory_;
   std::atomic<bool> closed_{false};
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -7,7 +7,7 @@
 namespace ob::daemon {
 
 Result<std::shared_ptr<Mailbox>> Mailboxes::open(Device& device,
-                                                 std::shared_ptr<MemoryAccount> host_memory) {
+                                                 std::shared_ptr<ResourceAccount> host_memory) {
   OB_ASSIGN_OR_RETURN(const wire::Token access_key, new_token());
   auto mailbox = std::make_shared<Mailbox>(device, access_key, std::move(host_memory));
   const std::lock_guard lock(mutex_);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "daemon/memory/memory_account.hpp"
+#include "daemon/memory/resource_account.hpp"
 #include "daemon/peers/mailbox.hpp"
 #include "device/device.hpp"
 #include "wire/message.hpp"
@@ -19,7 +19,8 @@ class Mailboxes {
   /// Makes a mailbox under a new access key.
   /// @param host_memory of the session, for messages that pass through the host
   /// Errors: internal if the system has no random numbers
-  Result<std::shared_ptr<Mailbox>> open(Device& device, std::shared_ptr<MemoryAccount> host_memory);
+  Result<std::shared_ptr<Mailbox>> open(Device& device,
+                                        std::shared_ptr<ResourceAccount> host_memory);
   /// Returns nullptr if no open mailbox has this access key.
   std::shared_ptr<Mailbox> find(const wire::Token& access_key);
 

@@ -15,11 +15,12 @@ constexpr std::size_t kMostPending = 4096;
 
 }  // namespace
 
-PeerLink::PeerLink(Device& device, std::shared_ptr<MemoryAccount> host_memory,
-                   std::unique_ptr<PeerTransport> transport)
+PeerLink::PeerLink(Device& device, std::shared_ptr<ResourceAccount> host_memory,
+                   std::unique_ptr<PeerTransport> transport, Reservation thread)
     : resources_{device, host_memory},
       blocks_(std::make_shared<ForwardBlocks>(std::move(host_memory))),
       transport_(std::move(transport)),
+      counted_thread_(std::move(thread)),
       thread_([this] { run(); }) {}
 
 PeerLink::~PeerLink() {

@@ -25,8 +25,9 @@ class PeerLink {
   /// the link does.
   static constexpr std::chrono::milliseconds kCloseTime{100};
 
-  PeerLink(Device& device, std::shared_ptr<MemoryAccount> host_memory,
-           std::unique_ptr<PeerTransport> transport);
+  /// @param thread counts the link's thread
+  PeerLink(Device& device, std::shared_ptr<ResourceAccount> host_memory,
+           std::unique_ptr<PeerTransport> transport, Reservation thread = {});
   /// Closes the link.
   ~PeerLink();
   PeerLink(const PeerLink&) = delete;
@@ -58,6 +59,7 @@ class PeerLink {
   std::condition_variable changed_;
   std::deque<PendingSend> pending_;
   bool sending_ = false;
+  const Reservation counted_thread_;
   std::thread thread_;
 };
 

@@ -9,7 +9,7 @@ namespace ob::daemon {
 
 Status SendResources::open_transfers() {
   if (transfers) return {};
-  OB_ASSIGN_OR_RETURN(memory, MemoryAccount::reserve(host_memory, StagedReader::kHostBytes));
+  OB_ASSIGN_OR_RETURN(memory, ResourceAccount::reserve(host_memory, StagedReader::kHostBytes));
   OB_ASSIGN_OR_RETURN(transfers, device.create_queue());
   return {};
 }

@@ -8,7 +8,7 @@
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "daemon/memory/device_buffer.hpp"
-#include "daemon/memory/memory_account.hpp"
+#include "daemon/memory/resource_account.hpp"
 #include "daemon/peers/forward_buffer.hpp"
 #include "daemon/peers/mailbox.hpp"
 #include "device/device.hpp"
@@ -29,7 +29,7 @@ struct PendingSend {
 /// Threads: the link's
 struct SendResources {
   Device& device;
-  std::shared_ptr<MemoryAccount> host_memory;
+  std::shared_ptr<ResourceAccount> host_memory;
   QueueId transfers{};   ///< a device queue, for memory that the host cannot see
   Reservation memory{};  ///< host memory for the same case
 

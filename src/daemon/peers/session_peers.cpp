@@ -56,8 +56,10 @@ Status SessionPeers::admit(PeerId id, Links& gone) {
 }
 
 Status SessionPeers::add(PeerId id, std::unique_ptr<PeerTransport> transport) {
+  OB_ASSIGN_OR_RETURN(Reservation thread, ResourceAccount::reserve(threads_, 1));
   // Both outlive the lock, because a link that ends waits for its thread.
-  auto link = std::make_shared<PeerLink>(device_, host_memory_, std::move(transport));
+  auto link =
+      std::make_shared<PeerLink>(device_, host_memory_, std::move(transport), std::move(thread));
   Links gone;
   const std::lock_guard lock(mutex_);
   // Another connection of the session may have added a link since check_new().

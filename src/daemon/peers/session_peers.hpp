@@ -8,7 +8,7 @@
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
-#include "daemon/memory/memory_account.hpp"
+#include "daemon/memory/resource_account.hpp"
 #include "daemon/peers/mailboxes.hpp"
 #include "daemon/peers/peer_link.hpp"
 #include "device/device.hpp"
@@ -18,9 +18,10 @@ namespace ob::daemon {
 /// Threads: any
 class SessionPeers {
  public:
-  /// @param host_memory of the session
-  SessionPeers(Device& device, std::shared_ptr<MemoryAccount> host_memory)
-      : device_(device), host_memory_(std::move(host_memory)) {}
+  /// @param host_memory of the session   @param threads of the session; each link takes one
+  SessionPeers(Device& device, std::shared_ptr<ResourceAccount> host_memory,
+               std::shared_ptr<ResourceAccount> threads)
+      : device_(device), host_memory_(std::move(host_memory)), threads_(std::move(threads)) {}
   ~SessionPeers() { close(); }
   SessionPeers(const SessionPeers&) = delete;
   SessionPeers& operator=(const SessionPeers&) = delete;
@@ -36,7 +37,7 @@ class SessionPeers {
   /// too many.
   /// Errors: protocol_error if the id is taken or 0; denied beyond the limit
   Status check_new(PeerId id);
-  /// Errors: those of check_new()
+  /// Errors: those of check_new(); out_of_memory if the user has too many threads
   Status add(PeerId id, std::unique_ptr<PeerTransport> transport);
   /// Returns nullptr if unknown.
   std::shared_ptr<PeerLink> find(PeerId id);
@@ -51,7 +52,8 @@ class SessionPeers {
   Status admit(PeerId id, Links& gone);
 
   Device& device_;
-  const std::shared_ptr<MemoryAccount> host_memory_;
+  const std::shared_ptr<ResourceAccount> host_memory_;
+  const std::shared_ptr<ResourceAccount> threads_;
   std::mutex mutex_;  // guards both below
   std::shared_ptr<Mailbox> mailbox_;
   std::unordered_map<PeerId, std::shared_ptr<PeerLink>> links_;

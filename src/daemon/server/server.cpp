@@ -175,7 +175,9 @@ std::uint64_t Server::make_room(const Session& wanting, std::uint64_t bytes) {
   const std::uint64_t room = info.memory_bytes - std::min(used, info.memory_bytes);
   if (bytes > info.memory_bytes) return 0;
   // Other programs may use an accelerator, so that memory is short although the daemon has room.
-  const std::uint64_t missing = bytes > room ? bytes - room : bytes;
+  const std::uint64_t lacking = bytes > room ? bytes - room : 0;
+  const std::uint64_t needed = std::max(lacking, wanting.missing_share(bytes));
+  const std::uint64_t missing = needed > 0 ? needed : bytes;
   std::vector<IdleSession> idle;
   const std::lock_guard lock(mutex_);
   for (const auto& [name, held_bytes] : sessions_.other_holders(wanting)) {

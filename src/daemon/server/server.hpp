@@ -18,6 +18,7 @@
 #include "daemon/server/handshake_budget.hpp"
 #include "daemon/server/member_connections.hpp"
 #include "daemon/server/revocation_watch.hpp"
+#include "daemon/server/session_budgets.hpp"
 #include "daemon/server/session_registry.hpp"
 #include "daemon/server/stripe_group.hpp"
 #include "device/device.hpp"

@@ -9,10 +9,16 @@ namespace ob::daemon {
 
 SessionRegistry::SessionRegistry(std::vector<std::unique_ptr<Device>> devices,
                                  const SessionLimits& limits)
-    : limits_(limits) {
+    : budgets_(memory_of(devices), limits) {
   for (auto& device : devices) {
     devices_.push_back(std::make_unique<ServedDevice>(std::move(device)));
   }
+}
+
+std::vector<std::uint64_t> SessionRegistry::memory_of(const Devices& devices) {
+  std::vector<std::uint64_t> memory_bytes;
+  for (const auto& device : devices) memory_bytes.push_back(device->info().memory_bytes);
+  return memory_bytes;
 }
 
 Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
@@ -35,8 +41,9 @@ Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
   const std::uint32_t index = any ? least_used_device() : hello.device;
   OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
   ServedDevice& served = *devices_[index];
-  auto session = std::make_shared<Session>(
-      SessionDevice{*served.device, served.plans, served.share, index}, token, user, limits_);
+  auto session =
+      std::make_shared<Session>(SessionDevice{*served.device, served.plans, served.share, index},
+                                token, user, budgets_.open(index, user));
   sessions_.push_back({token, index, session, session.get(), session->memory()});
   return session;
 }
@@ -54,7 +61,7 @@ std::vector<SessionRegistry::Holder> SessionRegistry::other_holders(const Sessio
   const std::lock_guard lock(mutex_);
   std::vector<Holder> holders;
   for (const Known& known : sessions_) {
-    const std::uint64_t bytes = known.memory->used_bytes();
+    const std::uint64_t bytes = known.memory->used();
     if (known.device != session.device_index() || known.name == &session || bytes == 0) continue;
     holders.push_back({known.name, bytes});
   }

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "daemon/memory/memory_account.hpp"
 #include "daemon/memory/memory_share.hpp"
+#include "daemon/memory/resource_account.hpp"
+#include "daemon/server/session_budgets.hpp"
 #include "daemon/session/plan_cache.hpp"
 #include "daemon/session/session.hpp"
 #include "device/device.hpp"
@@ -54,12 +55,14 @@ class SessionRegistry {
     std::uint32_t device;
     std::weak_ptr<Session> session;
     const Session* name;
-    std::shared_ptr<const MemoryAccount> memory;
+    std::shared_ptr<const ResourceAccount> memory;
   };
+  using Devices = std::vector<std::unique_ptr<Device>>;
+  static std::vector<std::uint64_t> memory_of(const Devices& devices);
   std::uint32_t least_used_device() const;
 
-  const SessionLimits limits_;
   std::vector<std::unique_ptr<ServedDevice>> devices_;
+  const SessionBudgets budgets_;
   std::mutex mutex_;
   std::vector<Known> sessions_;
 };

@@ -21,11 +21,16 @@ using wire::Opcode;
 constexpr auto kRoomTime = std::chrono::seconds(1);
 constexpr auto kRetryInterval = std::chrono::milliseconds(1);
 
+// True if neither the session's limit nor its user's refuses the buffer.
+bool fits_limits(Session& session, std::uint64_t size_bytes) {
+  return counted_bytes(size_bytes) <= session.room_bytes();
+}
+
 // Submitted commands, also of other sessions, may still use freed memory that the device needs.
 Status allocate_once_released(ClientContext& client, const wire::Allocate& allocate,
                               Clock::time_point until) {
   Session& session = *client.session;
-  if (allocate.bytes <= session.room_bytes()) {  // else the session's limit refuses it
+  if (fits_limits(session, allocate.bytes)) {
     while (!session.device().await_room(allocate.bytes, kPeerCheckInterval)) {
       OB_RETURN_IF_ERROR(client.channel->check_peer());
       if (Clock::now() < until) continue;
@@ -49,10 +54,11 @@ Status allocate_once_free(ClientContext& client, const wire::Allocate& allocate,
   }
 }
 
-// True if bytes are missing. A device in host memory may also refuse a client that holds its share
-// of memory files: the end of other sessions would not help that client.
-bool lacks_bytes(const Device& device, std::uint64_t size_bytes) {
-  if (!device.info().host_visible) return true;
+// True if others hold bytes that are missing. A device in host memory may also refuse a client that
+// holds its share of memory files: the end of other sessions would not help that client.
+bool lacks_bytes(const Session& session, std::uint64_t size_bytes) {
+  const Device& device = session.device();
+  if (!device.info().host_visible || session.missing_share(size_bytes) > 0) return true;
   const std::uint64_t used = device.memory_use().used_bytes;
   const std::uint64_t all = device.info().memory_bytes;
   return size_bytes > all - std::min(all, used);
@@ -72,8 +78,8 @@ Status allocate_with_retries(ClientContext& client, const wire::Allocate& alloca
   if (status.code() == Code::out_of_memory && session.drop_idle_plans() > 0) {
     status = allocate_once_released(client, allocate, until);
   }
-  if (status.code() == Code::out_of_memory && allocate.bytes <= session.room_bytes() &&
-      lacks_bytes(session.device(), allocate.bytes) &&
+  if (status.code() == Code::out_of_memory && fits_limits(session, allocate.bytes) &&
+      lacks_bytes(session, allocate.bytes) &&
       client.sessions.make_room(session, allocate.bytes) > 0) {
     status = allocate_once_free(client, allocate, kRoomTime);
   }

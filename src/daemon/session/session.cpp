@@ -16,12 +16,8 @@ constexpr std::size_t kMaxQueues = 256;
 // An upper bound of a queue's memory: its 256 commands in flight and their answers, of 1 KiB each,
 // in a ring that doubles; and the stack of the queue's thread.
 constexpr std::uint64_t kQueueHostBytes = std::uint64_t{1} << 20;
-constexpr std::uint64_t kLeastHostLimit = std::uint64_t{1} << 30;
-
-std::uint64_t host_limit(const SessionLimits& limits, const Device& device) {
-  if (limits.host_memory_bytes != 0) return limits.host_memory_bytes;
-  return std::max(device.info().memory_bytes, kLeastHostLimit);
-}
+// An upper bound of the daemon's memory for the entry of a buffer, plan or event.
+constexpr std::uint64_t kRecordBytes = 1024;
 
 Status too_many(const char* what, std::size_t limit) {
   return Status(Code::denied, std::string("session has too many ") + what + " (limit " +
@@ -41,7 +37,7 @@ Status taken(const char* what, std::uint64_t id) {
 }  // namespace
 
 Session::Session(const SessionDevice& device, const wire::Token& token, const std::string& user,
-                 const SessionLimits& limits)
+                 SessionAccounts accounts)
     : device_(device.device),
       plan_cache_(device.plans),
       member_(device.share),
@@ -51,15 +47,20 @@ Session::Session(const SessionDevice& device, const wire::Token& token, const st
       // rare chance.
       account_{user.empty() ? UserId() : UserId{std::hash<std::string>()(user)},
                SessionId{token[0]}},
-      memory_(std::make_shared<MemoryAccount>(limits.memory_bytes, "--session-memory")),
-      host_memory_(
-          std::make_shared<MemoryAccount>(host_limit(limits, device_), "--session-host-memory")),
-      peers_(device_, host_memory_) {}
+      accounts_(std::move(accounts)),
+      peers_(device_, accounts_.host_memory, accounts_.threads) {}
 
 Session::~Session() {
   peers_.close();
   for (const auto& [id, queue] : queues_) destroy(*queue);
-  for (const auto& [id, local] : events_) (void)device_.destroy_event(local);
+  for (const auto& [id, event] : events_) (void)device_.destroy_event(event.local);
+}
+
+// There is no object yet that the failure could stick to.
+Result<Reservation> Session::reserve_record(const char* what) {
+  auto record = reserve_host(kRecordBytes);
+  if (record.ok()) return record;
+  return Status(Code::denied, record.status().message()).in(what);
 }
 
 // --- queues --------------------------------------------------------------------------------------
@@ -74,6 +75,9 @@ Status Session::create_queue(QueueId id, const void* owner) {
   // There is no queue yet that the failure could stick to.
   if (!memory.ok()) return Status(Code::denied, memory.status().message()).in("a queue");
   queue->memory = std::move(memory).value();
+  auto thread = reserve_thread();
+  if (!thread.ok()) return Status(Code::denied, thread.status().message()).in("a queue");
+  queue->thread = std::move(thread).value();
   OB_ASSIGN_OR_RETURN(queue->local, device_.create_queue(account_));
   queues_[id] = std::move(queue);
   return {};
@@ -115,6 +119,8 @@ void Session::destroy(SessionQueue& queue) {
   queue.writer.reset();
   queue.reader_memory = {};
   queue.memory = {};
+  queue.transfers_thread = {};
+  queue.thread = {};
 }
 
 Result<StagedWriter*> Session::writer(SessionQueue& queue) {
@@ -131,8 +137,10 @@ Result<StagedWriter*> Session::writer(SessionQueue& queue) {
 Result<QueueId> Session::transfers(SessionQueue& queue) {
   if (!queue.transfers) {
     OB_ASSIGN_OR_RETURN(Reservation memory, reserve_host(StagedReader::kHostBytes));
+    OB_ASSIGN_OR_RETURN(Reservation thread, reserve_thread());
     OB_ASSIGN_OR_RETURN(queue.transfers, device_.create_queue(account_));
     queue.reader_memory = std::move(memory);
+    queue.transfers_thread = std::move(thread);
   }
   return queue.transfers;
 }
@@ -164,6 +172,7 @@ std::shared_ptr<SessionQueue> Session::queue(QueueId id) {
 // --- buffers -------------------------------------------------------------------------------------
 
 Status Session::insert(BufferId id, SessionBuffer buffer) {
+  OB_ASSIGN_OR_RETURN(buffer.record, reserve_record("a buffer"));
   const std::lock_guard lock(mutex_);
   if (!id || buffers_.count(id) != 0) return taken("buffer", id.value);
   if (buffers_.size() >= kMaxObjects) return too_many("buffers", kMaxObjects);
@@ -177,12 +186,13 @@ Status Session::allocate(BufferId id, std::uint64_t size_bytes) {
     const std::lock_guard lock(mutex_);
     if (!id || buffers_.count(id) != 0) return taken("buffer", id.value);
   }
-  OB_ASSIGN_OR_RETURN(auto memory, DeviceBuffer::allocate(device_, account_, memory_, size_bytes));
-  return insert(id, {std::move(memory), size_bytes, {}, {}});
+  OB_ASSIGN_OR_RETURN(auto memory,
+                      DeviceBuffer::allocate(device_, account_, accounts_.memory, size_bytes));
+  return insert(id, {std::move(memory), size_bytes, {}, {}, {}});
 }
 
 Status Session::allocate_broken(BufferId id, const Status& failure) {
-  return insert(id, {nullptr, 0, failure, {}});
+  return insert(id, {nullptr, 0, failure, {}, {}});
 }
 
 void Session::free(BufferId id) {
@@ -204,7 +214,7 @@ Result<SessionBuffer> Session::buffer(BufferId id) {
   const auto at = buffers_.find(id);
   if (at == buffers_.end()) return unknown("buffer", id.value);
   if (!at->second.failure.ok()) return at->second.failure;
-  return SessionBuffer{at->second.memory, at->second.size_bytes, {}, {}};
+  return SessionBuffer{at->second.memory, at->second.size_bytes, {}, {}, {}};
 }
 
 Result<std::shared_ptr<DeviceBuffer>> Session::use(BufferId id,
@@ -258,9 +268,10 @@ void Session::forget_uses() {
 // --- plans and events ----------------------------------------------------------------------------
 
 Result<Session::Plan> Session::planned(const FftPlan& plan) {
+  OB_ASSIGN_OR_RETURN(Reservation count, ResourceAccount::reserve(accounts_.plans, 1));
   OB_ASSIGN_OR_RETURN(Reservation memory, reserve_host(device_.plan_host_bytes(plan)));
   OB_ASSIGN_OR_RETURN(auto made, plan_cache_.plan_for(plan, account_));
-  return Plan{std::move(made), std::move(memory), {}};
+  return Plan{std::move(made), std::move(memory), std::move(count), {}, {}};
 }
 
 Status Session::make_plan(PlanId id, const FftPlan& plan) {
@@ -269,8 +280,10 @@ Status Session::make_plan(PlanId id, const FftPlan& plan) {
     if (!id || plans_.count(id) != 0) return taken("plan", id.value);
     if (plans_.size() >= kMaxObjects) return too_many("plans", kMaxObjects);
   }
+  OB_ASSIGN_OR_RETURN(Reservation record, reserve_record("a plan"));
   auto made = planned(plan);
-  if (!made.ok()) made = Plan{nullptr, {}, made.status()};
+  if (!made.ok()) made = Plan{nullptr, {}, {}, {}, made.status()};
+  made->record = std::move(record);
   const std::lock_guard lock(mutex_);
   // It fails if another connection of the session was faster.
   return plans_.try_emplace(id, std::move(made).value()).second ? Status()
@@ -304,11 +317,12 @@ void Session::withdraw_plans() {
 Result<EventId> Session::event(EventId id) {
   const std::lock_guard lock(mutex_);
   const auto at = events_.find(id);
-  if (at != events_.end()) return at->second;
+  if (at != events_.end()) return at->second.local;
   if (!id) return unknown("event", id.value);
   if (events_.size() >= kMaxObjects) return too_many("events", kMaxObjects);
+  OB_ASSIGN_OR_RETURN(Reservation record, reserve_record("an event"));
   OB_ASSIGN_OR_RETURN(const EventId local, device_.create_event());
-  events_[id] = local;
+  events_[id] = {local, std::move(record)};
   return local;
 }
 

@@ -2,6 +2,7 @@
 // The objects of one client on a device (buffers, plans, queues, events, peers) under the client's
 // ids.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -13,12 +14,13 @@
 #include "base/ids.hpp"
 #include "base/status.hpp"
 #include "daemon/memory/device_buffer.hpp"
-#include "daemon/memory/memory_account.hpp"
 #include "daemon/memory/memory_share.hpp"
+#include "daemon/memory/resource_account.hpp"
 #include "daemon/peers/session_peers.hpp"
 #include "daemon/session/plan_cache.hpp"
 #include "daemon/session/session_queue.hpp"
 #include "device/device.hpp"
+#include "device/memory_table.hpp"
 #include "wire/message.hpp"
 
 namespace ob::daemon {
@@ -27,15 +29,18 @@ namespace ob::daemon {
 struct SessionBuffer {
   std::shared_ptr<DeviceBuffer> memory;  ///< nullptr if the allocation failed
   std::uint64_t size_bytes = 0;
-  Status failure;  ///< the result of the allocation
+  Status failure;      ///< the result of the allocation
+  Reservation record;  ///< host memory
   std::vector<BufferUse> uses;
 };
 
-/// The memory limits of one session, in a daemon with several sessions.
-struct SessionLimits {
-  std::uint64_t memory_bytes = UINT64_MAX;  ///< device memory of all its buffers together
-  /// of the host, for queues, plans and digests; 0: as much as the device has, but at least 1 GiB
-  std::uint64_t host_memory_bytes = 0;
+/// The resources of a daemon that a session holds, each counted against the limits of the session
+/// and of its user.
+struct SessionAccounts {
+  std::shared_ptr<ResourceAccount> memory;       ///< of the device [bytes]
+  std::shared_ptr<ResourceAccount> host_memory;  ///< for queues, plans, digests, records [bytes]
+  std::shared_ptr<ResourceAccount> threads;      ///< of queues and links
+  std::shared_ptr<ResourceAccount> plans;
 };
 
 /// A device and the parts that its sessions share.   Memory: outlives the sessions
@@ -51,8 +56,8 @@ struct SessionDevice {
 class Session {
  public:
   /// @param user gets an equal share of the device's time, whatever the number of its sessions
-  Session(const SessionDevice& device, const wire::Token& token, const std::string& user = {},
-          const SessionLimits& limits = {});
+  Session(const SessionDevice& device, const wire::Token& token, const std::string& user,
+          SessionAccounts accounts);
   /// Waits for the queues, then frees everything.
   ~Session();
   Session(const Session&) = delete;
@@ -61,17 +66,24 @@ class Session {
   Device& device() const noexcept { return device_; }
   std::uint32_t device_index() const noexcept { return device_index_; }
   const wire::Token& token() const noexcept { return token_; }
-  /// Counts the device's memory that the session holds, against its limit.
-  const std::shared_ptr<MemoryAccount>& memory() const noexcept { return memory_; }
-  /// Returns the rest of the session's limit, without memory that was freed and that no command
-  /// uses any more [bytes].
+  /// Counts the device's memory that the session holds, against its limits.
+  const std::shared_ptr<ResourceAccount>& memory() const noexcept { return accounts_.memory; }
+  /// Returns the rest of the session's limit and of its user's, without memory that was freed and
+  /// that no command uses any more [bytes].
   std::uint64_t room_bytes() {
     forget_released();
-    return memory_->room_bytes();
+    return accounts_.memory->room();
+  }
+  /// Returns the memory that others must release before the user's share has room for a buffer
+  /// [bytes].
+  std::uint64_t missing_share(std::uint64_t size_bytes) const {
+    return accounts_.memory->missing_share(counted_bytes(size_bytes));
   }
   /// Returns the memory that the session should hold between calls [bytes]. The part shrinks with
   /// the number of sessions.
-  std::uint64_t keep_bytes() const noexcept { return member_.keep_bytes(); }
+  std::uint64_t keep_bytes() const {
+    return std::min(member_.keep_bytes(), accounts_.memory->equal_part() / 2);
+  }
 
   /// Errors, of everything that makes objects: protocol_error if the id is taken (a client that
   /// forgets its own ids is broken); denied beyond the limits; those of the device
@@ -120,9 +132,9 @@ class Session {
 
   SessionPeers& peers() noexcept { return peers_; }
 
-  /// Takes host memory of the session.   Errors: out_of_memory beyond the limit
+  /// Takes host memory of the session.   Errors: out_of_memory beyond the limits
   Result<Reservation> reserve_host(std::uint64_t size_bytes) {
-    return MemoryAccount::reserve(host_memory_, size_bytes);
+    return ResourceAccount::reserve(accounts_.host_memory, size_bytes);
   }
 
   /// Returns the local event, made on first mention.
@@ -131,8 +143,15 @@ class Session {
  private:
   struct Plan {
     std::unique_ptr<const PlanCache::Plan> made;  ///< nullptr if making it failed
-    Reservation memory;                           ///< host memory
+    Reservation memory;                           ///< host memory of the plan
+    Reservation count;                            ///< one plan
+    Reservation record;                           ///< host memory
     Status failure;
+  };
+
+  struct Event {
+    EventId local;
+    Reservation record;  // host memory
   };
 
   /// A freed buffer that counts until its commands are done.
@@ -145,6 +164,8 @@ class Session {
   void forget_uses();  // @pre mutex_ is held
   void destroy(SessionQueue& queue);
   Result<Plan> planned(const FftPlan& plan);
+  Result<Reservation> reserve_thread() { return ResourceAccount::reserve(accounts_.threads, 1); }
+  Result<Reservation> reserve_record(const char* what);
 
   Device& device_;
   PlanCache& plan_cache_;
@@ -152,15 +173,14 @@ class Session {
   const std::uint32_t device_index_;
   const wire::Token token_;
   const Account account_;
-  const std::shared_ptr<MemoryAccount> memory_;
-  const std::shared_ptr<MemoryAccount> host_memory_;
+  const SessionAccounts accounts_;
   std::mutex mutex_;
   std::unordered_map<QueueId, std::shared_ptr<SessionQueue>> queues_;
   std::unordered_map<BufferId, SessionBuffer> buffers_;
   std::vector<Freed> freed_;
   std::atomic<bool> has_freed_{false};
   std::unordered_map<PlanId, Plan> plans_;
-  std::unordered_map<EventId, EventId> events_;
+  std::unordered_map<EventId, Event> events_;
   SessionPeers peers_;
 };
 

@@ -7,7 +7,7 @@
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
-#include "daemon/memory/memory_account.hpp"
+#include "daemon/memory/resource_account.hpp"
 #include "daemon/memory/staged_writer.hpp"
 #include "daemon/session/command_log.hpp"
 
@@ -26,12 +26,14 @@ struct SessionQueue {
   Status failure;                         ///< that of the first command that failed at submission
   std::uint64_t failed_sequence = 0;      ///< the sequence of `failure`; 0 if there is none
   Reservation memory;                     ///< host memory for waiting commands
+  Reservation thread;
   /// of the commands on the device; the writer's blocks use it, too
   std::shared_ptr<CommandLog> log = std::make_shared<CommandLog>();
   std::unique_ptr<StagedWriter> writer;  ///< if the host cannot see the device's memory
   QueueId transfers;                     ///< device queue for reads that pass through the host
   /// host memory for those reads; the queue's answers run one at a time
   Reservation reader_memory;
+  Reservation transfers_thread;
 
   /// Notes that the commands up to this one are done.   Threads: any
   void reach(std::uint64_t command) noexcept {

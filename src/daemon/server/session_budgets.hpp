@@ -1,0 +1,44 @@
+#pragma once
+// The resources of a daemon that its sessions share.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/memory/resource_budget.hpp"
+#include "daemon/session/session.hpp"
+
+namespace ob::daemon {
+
+/// The memory limits of a daemon with several sessions.
+struct SessionLimits {
+  std::uint64_t memory_bytes = UINT64_MAX;  ///< device memory of all buffers of a session together
+  /// Of the host, for queues, plans and digests of a session. 0: as much as the device has, but at
+  /// least 1 GiB.
+  std::uint64_t host_memory_bytes = 0;
+  std::uint64_t user_memory_bytes = UINT64_MAX;  ///< of each device, for all sessions of a user
+  /// Of the host, for all sessions of a user. 0: three quarters of the machine's memory, but at
+  /// least one session's limit for each device.
+  std::uint64_t user_host_memory_bytes = 0;
+};
+
+/// Makes the accounts of sessions.   Threads: any
+class SessionBudgets {
+ public:
+  /// @param memory_bytes of each device
+  SessionBudgets(const std::vector<std::uint64_t>& memory_bytes, const SessionLimits& limits);
+
+  /// @param user the proven one; empty: none   @pre device < memory_bytes.size()
+  SessionAccounts open(std::uint32_t device, const std::string& user) const;
+
+ private:
+  const SessionLimits limits_;
+  std::vector<std::uint64_t> session_host_bytes_;        // by device
+  std::vector<std::shared_ptr<ResourceBudget>> memory_;  // by device
+  std::shared_ptr<ResourceBudget> host_memory_;
+  const std::shared_ptr<ResourceBudget> threads_;
+  const std::shared_ptr<ResourceBudget> plans_;
+};
+
+}  // namespace ob::daemon
