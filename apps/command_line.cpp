@@ -46,7 +46,7 @@ void declare_limits(CLI::App& app, Options& options) {
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
   app.add_option("--max-handshakes", options.handshakes.total,
-                 "Allow this many connections that have not said yet who they are. One more closes "
+                 "Allow this many connections that have begun to say who they are. One more closes "
                  "the oldest of the address that has the most.")
       ->check(CLI::Range(2, 65536))
       ->capture_default_str();

@@ -17,7 +17,14 @@ class SecureListener final : public Listener {
       : inner_(std::move(inner)), security_(std::move(security)) {}
 
   Result<std::unique_ptr<Stream>> accept(Deadline deadline) override {
-    OB_ASSIGN_OR_RETURN(auto stream, inner_->accept(deadline));
+    OB_ASSIGN_OR_RETURN(auto bare, accept_bare(deadline));
+    return open(std::move(bare));
+  }
+  Result<std::unique_ptr<Stream>> accept_bare(Deadline deadline) override {
+    return inner_->accept_bare(deadline);
+  }
+  Result<std::unique_ptr<Stream>> open(std::unique_ptr<Stream> bare) override {
+    OB_ASSIGN_OR_RETURN(auto stream, inner_->open(std::move(bare)));
     return security_->accept_over(std::move(stream));
   }
   std::string address() const override { return inner_->address(); }

@@ -104,6 +104,15 @@ class Listener {
   /// Waits until the deadline for one connection.
   /// Errors: deadline_exceeded; unavailable once closed
   virtual Result<std::unique_ptr<Stream>> accept(Deadline deadline) = 0;
+  /// The first step of accept(): a stream that may be only the one below. A stream that
+  /// can_be_striped() costs a descriptor and little else, and the client speaks first.
+  /// Errors: those of accept()
+  virtual Result<std::unique_ptr<Stream>> accept_bare(Deadline deadline) {
+    return accept(deadline);
+  }
+  /// The second step of accept(): makes the stream that clients of this listener use.
+  /// Errors: those of Security; out_of_memory   Threads: any
+  virtual Result<std::unique_ptr<Stream>> open(std::unique_ptr<Stream> bare) { return bare; }
   /// Returns the bound address as clients write it: "127.0.0.1:40123", "unix:/tmp/x/outboard.sock",
   /// "ucx:127.0.0.1:40123".
   virtual std::string address() const = 0;

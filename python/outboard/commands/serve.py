@@ -67,7 +67,7 @@ MAX_STREAMS = settings_table.row("streams").max
 @click.option(
     "--max-handshakes",
     type=click.IntRange(2, 65536),
-    help="Most connections that have not said yet who they are.  [default: 128]",
+    help="Most connections that have begun to say who they are.  [default: 128]",
 )
 @click.option("--session-memory", type=values.Size(), help="Device memory of one client, e.g. 2G.")
 @click.option(

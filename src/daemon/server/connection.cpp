@@ -1,7 +1,5 @@
 #include "daemon/server/connection.hpp"
 
-#include <poll.h>
-
 #include <exception>
 #include <utility>
 
@@ -9,24 +7,12 @@
 #include "daemon/server/stream_source.hpp"
 
 namespace ob::daemon {
-namespace {
-
-// The stream's own functions belong to the connection's thread.
-bool has_bytes(int descriptor) noexcept {
-  pollfd entry{descriptor, POLLIN, 0};
-  return ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) != 0;
-}
-
-}  // namespace
-
 Connection::Connection(std::unique_ptr<transport::Stream> stream,
                        const ConnectionServices& services)
     : services_(services),
       channel_(std::make_shared<Channel>(std::move(stream), services.longest_idle)),
       source_(source_of(channel_->stream().peer())),
-      place_(services.handshakes.enter(
-          {source_, [this] { shut_down(); },
-           [fd = channel_->stream().descriptor()] { return has_bytes(fd); }})) {}
+      place_(services.handshakes.enter({source_, [this] { shut_down(); }})) {}
 
 Connection::~Connection() = default;
 
@@ -43,7 +29,7 @@ Status Connection::run() {
   };
   const Closer closer{*this};
   channel_->replies().adopt_io_thread();
-  Handshake handshake(channel_, services_, *place_);
+  Handshake handshake(channel_, services_);
   Status status = reason(serve(handshake));
   note_gone();
   if (!status.ok() && status.code() != Code::connection_lost && handshake.may_report_failure()) {

@@ -52,7 +52,6 @@ Result<session::Message> Handshake::receive_first() {
   Result<std::optional<session::Message>> message = receiver.poll();
   while (message.ok() && !*message) {
     OB_RETURN_IF_ERROR(channel_->stream().wait(true, false, deadline));
-    place_.mark_heard();
     // A wait does not see the deadline while bytes arrive.
     if (Clock::now() >= deadline) return Status(Code::deadline_exceeded, "it took too long");
     message = receiver.poll();

@@ -18,10 +18,8 @@ namespace ob::daemon {
 /// Threads: the connection's I/O thread
 class Handshake {
  public:
-  /// @param place ends after accept()
-  Handshake(std::shared_ptr<Channel> channel, const ConnectionServices& services,
-            HandshakeBudget::Place& place)
-      : channel_(std::move(channel)), services_(services), place_(place) {}
+  Handshake(std::shared_ptr<Channel> channel, const ConnectionServices& services)
+      : channel_(std::move(channel)), services_(services) {}
 
   /// Reads the first message. A stream that joins another connection is handed over to it.
   /// @returns the object that serves a client or another daemon; nullptr if the stream was handed
@@ -55,7 +53,6 @@ class Handshake {
 
   const std::shared_ptr<Channel> channel_;
   const ConnectionServices& services_;
-  HandshakeBudget::Place& place_;
   MemberConnections::Seat seat_;
   std::shared_ptr<Session> session_;  // a client's
   std::uint8_t wanted_streams_ = 0;

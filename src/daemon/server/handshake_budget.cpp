@@ -21,9 +21,9 @@ std::unique_ptr<HandshakeBudget::Place> HandshakeBudget::enter(HandshakeStream s
   handshakes_.push_back({std::move(stream)});
   const At newest = std::prev(handshakes_.end());
   if (count(false) > most_of_source) {
-    close_one_of(source, newest);
+    close_oldest_of(source);
   } else if (handshakes_.size() - closed_ > limits_.total) {
-    close_one_of(most_numerous(), newest);
+    close_oldest_of(most_numerous());
   }
   return std::unique_ptr<Place>(new Place(*this, newest));
 }
@@ -38,30 +38,19 @@ std::string HandshakeBudget::most_numerous() const {
       ->first;
 }
 
-// A client sends its first bytes at once, so that a silent handshake is the least likely to be one.
-void HandshakeBudget::close_one_of(const std::string& source, At newest) {
-  At victim = handshakes_.end();
-  for (At at = handshakes_.begin(); at != newest; ++at) {
-    if (at->closed || at->stream.source != source) continue;
-    const bool silent = !at->heard && !at->stream.has_sent();
-    if (silent || victim == handshakes_.end()) victim = at;
-    if (silent) break;
-  }
-  if (victim == handshakes_.end()) victim = newest;
-  victim->closed = true;
+void HandshakeBudget::close_oldest_of(const std::string& source) {
+  const At oldest = std::find_if(handshakes_.begin(), handshakes_.end(), [&](const auto& each) {
+    return !each.closed && each.stream.source == source;
+  });
+  oldest->closed = true;
   ++closed_;
-  victim->stream.close();
+  oldest->stream.close();
 }
 
 void HandshakeBudget::leave(At at) {
   const std::lock_guard lock(mutex_);
   if (at->closed) --closed_;
   handshakes_.erase(at);
-}
-
-void HandshakeBudget::mark_heard(At at) {
-  const std::lock_guard lock(mutex_);
-  at->heard = true;
 }
 
 bool HandshakeBudget::closed(At at) {

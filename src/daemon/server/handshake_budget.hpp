@@ -13,21 +13,23 @@ namespace ob::daemon {
 
 struct HandshakeLimits {
   std::size_t total = 128;  ///< handshakes under way; each takes a thread and up to 656 KiB
-  /// The time from the accepted stream to its first whole message, with the TLS handshake.
+  /// The time from the accepted stream to its first byte, and from there to its first whole
+  /// message, with the TLS handshake.
   std::chrono::milliseconds time{5000};
+  /// Streams that have sent nothing (SilentStreams). 0: a sixteenth of the descriptors that the
+  /// process may open, at most 1024.
+  std::size_t silent = 0;
 };
 
-/// The stream of a handshake, for the budget. The functions must not block, and are not called
-/// after the place has ended.
+/// The stream of a handshake, for the budget.
 struct HandshakeStream {
-  std::string source;              ///< see source_of()
-  std::function<void()> close;     ///< ends the stream
-  std::function<bool()> has_sent;  ///< true if bytes of the other side wait to be received
+  std::string source;           ///< see source_of()
+  std::function<void()> close;  ///< ends the stream; must not block; not called after its place
 };
 
 /// Counts handshakes under way, at most `total`, and at most half as many of one source. One more
-/// closes another one: of the source that has the most, the oldest that has sent nothing, else the
-/// oldest. So a flood from one address closes its own handshakes only.
+/// closes the oldest of the source that has the most. So a flood from one address closes its own
+/// handshakes only.
 /// Threads: any
 class HandshakeBudget {
  public:
@@ -37,8 +39,6 @@ class HandshakeBudget {
     ~Place() { budget_.leave(at_); }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
-    /// Notes that the other side has sent something.
-    void mark_heard() { budget_.mark_heard(at_); }
     /// True if the budget has closed this handshake for another one.
     bool closed() const { return budget_.closed(at_); }
 
@@ -46,7 +46,6 @@ class HandshakeBudget {
     friend HandshakeBudget;
     struct Handshake {
       HandshakeStream stream;
-      bool heard = false;
       bool closed = false;
     };
     using At = std::list<Handshake>::iterator;
@@ -70,10 +69,9 @@ class HandshakeBudget {
   using At = Place::At;
 
   void leave(At at);
-  void mark_heard(At at);
   bool closed(At at);
-  std::string most_numerous() const;                        // @pre mutex_ is held
-  void close_one_of(const std::string& source, At newest);  // @pre mutex_ is held
+  std::string most_numerous() const;                // @pre mutex_ is held
+  void close_oldest_of(const std::string& source);  // @pre mutex_ is held
 
   const HandshakeLimits limits_;
   std::mutex mutex_;                 // guards all below

@@ -7,6 +7,7 @@
 
 #include "daemon/io/log.hpp"
 #include "daemon/server/idle_sessions.hpp"
+#include "daemon/server/stream_source.hpp"
 
 namespace ob::daemon {
 namespace {
@@ -34,6 +35,10 @@ Server::Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices
       members_(config_.max_connections),
       strangers_(log::warn),
       services_{*this, peers_, stripes_, handshakes_, members_, config_.longest_idle},
+      silent_({config_.handshakes.silent != 0 ? config_.handshakes.silent
+                                              : SilentStreams::share_of_process(),
+               config_.handshakes.time},
+              [this](const std::string& source, const Status& why) { log_closed(source, why); }),
       revocations_(config_.security, [this] { shut_down_revoked(); }) {}
 
 Result<std::unique_ptr<Server>> Server::create(ServerConfig config,
@@ -67,37 +72,51 @@ std::vector<std::string> Server::addresses() const {
 
 void Server::accept_from(transport::Listener& listener) {
   while (!closing_) {
-    auto stream = listener.accept(Clock::now() + RepeatedLog::kPeriod);
+    auto bare = listener.accept_bare(Clock::now() + RepeatedLog::kPeriod);
     strangers_.write_counts();
-    if (stream.ok()) {
-      try {
-        admit(std::move(*stream));
-      } catch (const std::exception& error) {  // no thread or memory: only this client fails
-        strangers_.add(listener.address(), Code::internal,
-                       "cannot accept a client: " + std::string(error.what()));
-      }
-    } else if (stream.status().code() != Code::deadline_exceeded && !closing_) {
-      log::warn("cannot accept on " + listener.address() + ": " + stream.status().message());
+    if (bare.ok()) {
+      receive_from(listener, std::move(*bare));
+    } else if (bare.status().code() != Code::deadline_exceeded && !closing_) {
+      log::warn("cannot accept on " + listener.address() + ": " + bare.status().message());
       std::this_thread::sleep_for(kQuiet);  // for example without descriptors: waits to recover
     }
   }
 }
 
-// Does not wait for the other side: its thread does that.
-void Server::admit(std::unique_ptr<transport::Stream> stream) {
+// Does not wait for the other side.
+void Server::receive_from(transport::Listener& listener,
+                          std::unique_ptr<transport::Stream> bare) noexcept try {
+  // Over a Unix socket, bytes do not come through the descriptor. There, only users of this machine
+  // can be silent.
+  if (!bare->can_be_striped()) return admit(listener, std::move(bare));
+  silent_.add(std::move(bare), [this, &listener](std::unique_ptr<transport::Stream> heard) {
+    admit(listener, std::move(heard));
+  });
+} catch (const std::exception& error) {
+  log_failed(listener, error);
+}
+
+void Server::admit(transport::Listener& listener, std::unique_ptr<transport::Stream> bare) noexcept
+    try {
   join_finished(false);
+  const std::string source = source_of(bare->peer());
+  const Status status = start(listener, std::move(bare));
+  if (!status.ok()) log_closed(source, status);
+} catch (const std::exception& error) {
+  log_failed(listener, error);
+}
+
+Status Server::start(transport::Listener& listener, std::unique_ptr<transport::Stream> bare) {
+  OB_ASSIGN_OR_RETURN(auto stream, listener.open(std::move(bare)));
   std::list<Client> fresh(1);
   Client& client = fresh.front();
   client.connection = std::make_unique<Connection>(std::move(stream), services_);
-  if (!client.connection->has_place()) {
-    strangers_.add(client.connection->source(), Code::unavailable,
-                   "closed " + client.connection->peer() + ": too many handshakes end");
-    return;
-  }
+  if (!client.connection->has_place()) return {Code::unavailable, "too many handshakes end"};
   const std::lock_guard lock(mutex_);
-  if (closing_) return;
+  if (closing_) return {};
   client.thread = std::thread([this, &client] { serve(client); });
   clients_.splice(clients_.end(), fresh);
+  return {};
 }
 
 void Server::serve(Client& client) noexcept {
@@ -122,6 +141,20 @@ void Server::log_stranger(const Connection& connection, const Status& status) {
   const std::string who = connection.name() + " (" + connection.peer() + ")";
   if (gone) return log::debug(who + " is gone: " + status.message());
   strangers_.add(connection.source(), status.code(), who + " turned away: " + status.message());
+}
+
+// There is no thread or memory: only this client fails.
+void Server::log_failed(const transport::Listener& listener, const std::exception& error) noexcept
+    try {
+  strangers_.add(listener.address(), Code::internal,
+                 "cannot accept a client: " + std::string(error.what()));
+} catch (const std::exception&) {  // not even for the line
+}
+
+void Server::log_closed(const std::string& source, const Status& status) noexcept try {
+  strangers_.add(source, status.code(),
+                 "closed a connection from " + source + ": " + status.message());
+} catch (const std::exception&) {  // no memory for the line
 }
 
 void Server::log_end(const Connection& connection, const Status& status) const {
@@ -229,6 +262,7 @@ void Server::stop_accepting() {
   for (std::thread& acceptor : acceptors_) {
     if (acceptor.joinable()) acceptor.join();
   }
+  silent_.close();
 }
 
 Drained Server::drain(double timeout_s) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,7 @@
 #include "daemon/server/revocation_watch.hpp"
 #include "daemon/server/session_budgets.hpp"
 #include "daemon/server/session_registry.hpp"
+#include "daemon/server/silent_streams.hpp"
 #include "daemon/server/stripe_group.hpp"
 #include "device/device.hpp"
 #include "transport/security.hpp"
@@ -88,9 +90,14 @@ class Server final : public SessionDirectory {
 
   Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices);
   void accept_from(transport::Listener& listener);
-  void admit(std::unique_ptr<transport::Stream> stream);
+  void receive_from(transport::Listener& listener,
+                    std::unique_ptr<transport::Stream> bare) noexcept;
+  void admit(transport::Listener& listener, std::unique_ptr<transport::Stream> bare) noexcept;
+  Status start(transport::Listener& listener, std::unique_ptr<transport::Stream> bare);
   void serve(Client& client) noexcept;
   void log_stranger(const Connection& connection, const Status& status);
+  void log_failed(const transport::Listener& listener, const std::exception& error) noexcept;
+  void log_closed(const std::string& source, const Status& status) noexcept;
   void log_end(const Connection& connection, const Status& status) const;
   void join_finished(bool all);
   std::size_t shut_down_idle(bool everybody);
@@ -124,6 +131,7 @@ class Server final : public SessionDirectory {
   std::atomic<bool> closing_{false};
   std::mutex mutex_;  // guards the list of clients
   std::list<Client> clients_;
+  SilentStreams silent_;         // starts connections
   RevocationWatch revocations_;  // ends first, because it uses the list of clients
 };
 

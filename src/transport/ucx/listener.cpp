@@ -13,10 +13,16 @@ Result<std::unique_ptr<Listener>> listen(std::unique_ptr<Listener> control) {
 
 Result<std::unique_ptr<Stream>> UcxListener::accept(Deadline deadline) {
   for (;;) {
-    OB_ASSIGN_OR_RETURN(auto control, control_->accept(deadline));
-    auto stream = UcxStream::create(std::move(control));
-    if (stream.ok()) return std::unique_ptr<Stream>(std::move(*stream));
+    OB_ASSIGN_OR_RETURN(auto bare, accept_bare(deadline));
+    auto stream = open(std::move(bare));
+    if (stream.ok()) return stream;
   }
+}
+
+Result<std::unique_ptr<Stream>> UcxListener::open(std::unique_ptr<Stream> bare) {
+  OB_ASSIGN_OR_RETURN(auto control, control_->open(std::move(bare)));
+  OB_ASSIGN_OR_RETURN(auto stream, UcxStream::create(std::move(control)));
+  return std::unique_ptr<Stream>(std::move(stream));
 }
 
 }  // namespace ob::transport::ucx

@@ -10,6 +10,11 @@ class UcxListener final : public Listener {
 
   /// Accepts a client. Skips clients that are gone again, or for which resources are short.
   Result<std::unique_ptr<Stream>> accept(Deadline deadline) override;
+  /// Accepts a control stream.
+  Result<std::unique_ptr<Stream>> accept_bare(Deadline deadline) override {
+    return control_->accept_bare(deadline);
+  }
+  Result<std::unique_ptr<Stream>> open(std::unique_ptr<Stream> bare) override;
   std::string address() const override { return "ucx:" + control_->address(); }
   void close() noexcept override { control_->close(); }
 
