@@ -93,6 +93,22 @@ TEST_P(Listening, ClientsThatLeftBeforeTheyWereAcceptedDoNoHarm) {
   EXPECT_TRUE(serves_behind_dead_clients(*listener));
 }
 
+// A server may keep the bare stream until the client has sent something.
+TEST_P(Listening, TheTwoStepsOfAcceptMakeAStream) {
+  Folder folder;
+  const auto listener = require(listen(address_in(folder, GetParam())));
+  auto connected =
+      std::async(std::launch::async, [&] { return connect(listener->address(), test_deadline()); });
+  auto bare = require(listener->accept_bare(test_deadline()));
+  EXPECT_EQ(bare->can_be_striped(), GetParam() != Kind::shm);
+  if (GetParam() == Kind::ucx) {  // the client speaks first
+    EXPECT_TRUE(bare->wait(true, false, test_deadline()).ok());
+  }
+  const auto server = require(listener->open(std::move(bare)));
+  const auto client = require(connected.get());
+  EXPECT_TRUE(talks(*client, *server));
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, Listening, ::testing::ValuesIn(transports()), name);
 
 TEST(ListeningTcp, Ipv6InBrackets) {
