@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/aligned_memory.hpp"
 #include "base/contract.hpp"
 
 namespace ob::cpu {
