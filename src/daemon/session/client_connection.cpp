@@ -38,7 +38,7 @@ Status ClientConnection::execute(const session::Message& message) {
         Code::protocol_error,
         "opcode " + std::to_string(static_cast<int>(message.header.opcode)) + " is not a command"};
   }
-  if (row->on_connection != nullptr) return row->on_connection(client_, message);
+  if (row->handled_by == HandledBy::connection) return row->on_connection(client_, message);
   return execute_on_queue(*row, message);
 }
 

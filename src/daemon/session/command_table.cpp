@@ -16,16 +16,16 @@ namespace {
 using wire::Opcode;
 
 constexpr Command on_connection(Opcode opcode, Command::ConnectionHandler handler) {
-  return {opcode, handler, nullptr, OnFailure::skip, false};
+  return {opcode, HandledBy::connection, handler, nullptr, OnFailure::skip, false};
 }
 
 constexpr Command on_queue(Opcode opcode, Command::QueueHandler handler,
                            OnFailure on_failure = OnFailure::skip) {
-  return {opcode, nullptr, handler, on_failure, false};
+  return {opcode, HandledBy::queue, nullptr, handler, on_failure, false};
 }
 
 constexpr Command on_device(Opcode opcode, Command::QueueHandler handler) {
-  return {opcode, nullptr, handler, OnFailure::skip, true};
+  return {opcode, HandledBy::queue, nullptr, handler, OnFailure::skip, true};
 }
 
 constexpr std::array kCommands = {
@@ -74,7 +74,7 @@ constexpr std::array<Command, kIndexes> kByOpcode = [] {
 }();
 
 constexpr bool has_handler(const Command& command) {
-  return command.on_connection != nullptr || command.on_queue != nullptr;
+  return command.handled_by != HandledBy::nobody;
 }
 
 // Every command of the wire's table has a row that agrees with its facts, and no other opcode has
@@ -84,7 +84,7 @@ constexpr bool agrees_with_wire(Opcode opcode) {
   const Command row = index_of(opcode) < kIndexes ? kByOpcode[index_of(opcode)] : Command{};
   if (!facts.is_command() || opcode == Opcode::goodbye) return !has_handler(row);
   const bool executes = facts.queue == wire::QueueUse::executes;
-  return (row.on_queue != nullptr) == executes && (row.on_connection != nullptr) == !executes;
+  return row.handled_by == (executes ? HandledBy::queue : HandledBy::connection);
 }
 static_assert(std::all_of(wire::kOpcodes.begin(), wire::kOpcodes.end(),
                           [](const auto& facts) { return agrees_with_wire(facts.opcode); }));

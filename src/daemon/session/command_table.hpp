@@ -16,12 +16,17 @@ enum class OnFailure : std::uint8_t {
   report  ///< the handler answers in any case; a failure that it returns ends the connection
 };
 
+/// The handler that a row has. It is a value of its own, because some compilers with sanitizers
+/// cannot compare addresses of functions at compile time.
+enum class HandledBy : std::uint8_t { nobody, connection, queue };
+
 /// One row of the table: exactly one of the two handlers is set.
 struct Command {
   using ConnectionHandler = Status (*)(ClientContext& client, const session::Message& message);
   using QueueHandler = Status (*)(ClientContext& client, const QueueCommand& command);
 
   wire::Opcode opcode{};
+  HandledBy handled_by = HandledBy::nobody;
   ConnectionHandler on_connection = nullptr;  ///< the handler of a command that belongs to no queue
   QueueHandler on_queue = nullptr;            ///< the handler of a command that a queue executes
   OnFailure on_failure = OnFailure::skip;     ///< used for queue commands
