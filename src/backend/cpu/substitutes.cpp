@@ -58,6 +58,7 @@ class Steps final : public GemmtSteps {
 
 template <char kLetter, Precision kPrecision>
 bool gemmt_by_gemm(void* function, const Argument* arguments) {
+  if (gemmt_order(arguments) == 0) return true;
   static const ThunkEntry* const gemm = entry_of(std::string(1, kLetter) + "gemm");
   Steps steps(gemm->thunk, function, element_bytes(kPrecision));
   return run_blocked_gemmt(steps, kPrecision, arguments, kBlock).ok();

@@ -53,7 +53,7 @@ TEST_F(SubstitutesTest, GemmtIsATriangleOfGemm) {
   for (const char* name : {"zgemmt", "zgemmtr"}) {
     const auto routine = substitute(*routines::find(name), only_gemm);
     ASSERT_TRUE(routine);
-    for (const std::int64_t n : {1, 5, 256, 300, 515}) {
+    for (const std::int64_t n : {0, 1, 5, 256, 300, 515}) {
       const std::int64_t k = test::uniform<std::int64_t>(random, 0, 40);
       const char uplo = "UL"[test::uniform(random, 0, 1)];
       const char transa = "NTC"[test::uniform(random, 0, 2)];
