@@ -16,6 +16,7 @@
 
 #include "base/contract.hpp"
 #include "base/passed_descriptors.hpp"
+#include "executor/run_time.hpp"
 #include "executor/service.hpp"
 
 namespace ob::executor {
@@ -162,7 +163,7 @@ Status Process::spawn(const Program& program) {
 Status Process::await_ready(std::chrono::milliseconds longest) {
   const auto until = std::chrono::steady_clock::now() + longest;
   const std::lock_guard lock(lane_mutex_[0]);
-  return await_answer(mailbox_->lanes[0], 1, [&]() -> Status {
+  return await_answer(mailbox_->lanes[0], 1, [&](std::chrono::nanoseconds) -> Status {
     if (std::chrono::steady_clock::now() < until) return {};
     return {Code::deadline_exceeded, "an executor was not ready in time"};
   });
@@ -196,13 +197,15 @@ Status Process::request(std::size_t lane_index, std::uint32_t kind, std::span<co
 }
 
 Status Process::await_answer(Lane& lane, std::uint32_t number, const Stop& stop) {
+  std::optional<RunTime> run_time;  // short requests do not pay for it
   for (;;) {
     const std::uint32_t answered = lane.answer.load(std::memory_order_acquire);
     if (answered == number) return answer_of(lane);
     futex_wait(lane.answer, answered, kLookInterval);
     if (lane.answer.load(std::memory_order_acquire) == number) continue;
     if (reap(false)) return ending();
-    if (Status status = stop(); !status.ok()) {
+    if (!run_time) run_time.emplace(pid_);
+    if (Status status = stop(run_time->look()); !status.ok()) {
       kill();
       return status;
     }

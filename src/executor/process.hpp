@@ -30,8 +30,10 @@ struct Program {
 /// Threads: any, except start()
 class Process {
  public:
-  /// Returns a failure as soon as the running request must end. It is called a few times a second.
-  using Stop = std::function<Status()>;
+  /// Returns a failure as soon as the running request must end. It is called many times a second.
+  /// @param had the time that the process had for the request (RunTime): on a busy machine, a short
+  ///            request may take long
+  using Stop = std::function<Status(std::chrono::nanoseconds had)>;
 
   /// Starts the program; its libraries load meanwhile.
   /// Threads: one that lives longer than the process

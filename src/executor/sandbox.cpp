@@ -18,6 +18,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/sanitizer.hpp"
+
 namespace ob::executor {
 namespace {
 
@@ -205,7 +207,7 @@ Status restrict_files(const std::vector<std::string>& readable) {
 }
 
 Status restrict_calls(std::uint64_t memory_bytes) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if OB_SANITIZER
   (void)memory_bytes;  // sanitizers use more memory and other calls
   return {};
 #else

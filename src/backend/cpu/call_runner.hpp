@@ -1,6 +1,7 @@
 #pragma once
 // The code that carries out checked calls and transforms: in this process, or in executors.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,9 +16,10 @@ namespace ob::cpu {
 /// The client of a computation, and the reasons to stop it.
 struct Caller {
   Account account;
-  /// Fails as soon as the running computation must end; called a few times a second, only if the
+  /// Fails as soon as the running computation must end; called many times a second, only if the
   /// runner can stop computations.
-  std::function<Status()> stop;
+  /// @param had the time that it could have run: a busy machine gives it less than has passed
+  std::function<Status(std::chrono::nanoseconds had)> stop;
 };
 
 /// A plan of transforms.   Threads: build() once; execute() one at a time; the rest any

@@ -51,10 +51,12 @@ bool CpuDevice::cheap(double flops, double flops_per_second, std::uint64_t touch
   return seconds < HostQueue::kCheapSeconds;
 }
 
-Status CpuDevice::reason_to_stop(const HostQueue& queue, bool cheap,
-                                 std::chrono::duration<double> took) const {
+// A cheap computation has kCheapLimit of the processor's time: on a busy machine any call may take
+// longer.
+Status CpuDevice::reason_to_stop(const HostQueue& queue, std::chrono::duration<double> took,
+                                 bool cheap, std::chrono::duration<double> had) const {
   if (queue.abandoned()) return {Code::busy, "stopped (the client has gone)"};
-  if (cheap && took > kCheapLimit) {
+  if (cheap && had > kCheapLimit) {
     return {Code::busy, "stopped after " + in_seconds(kCheapLimit) +
                             " (its operands take far longer than others of their size)"};
   }
@@ -66,8 +68,10 @@ Status CpuDevice::reason_to_stop(const HostQueue& queue, bool cheap,
 
 // The queue outlives its commands.
 Caller CpuDevice::caller_of(const HostQueue& queue, bool cheap) const {
-  return {queue.account(), [this, &queue, cheap, began = std::chrono::steady_clock::now()] {
-            return reason_to_stop(queue, cheap, std::chrono::steady_clock::now() - began);
+  const auto began = std::chrono::steady_clock::now();
+  return {queue.account(), [this, &queue, cheap, began](std::chrono::nanoseconds had) {
+            const auto took = std::chrono::steady_clock::now() - began;
+            return reason_to_stop(queue, took, cheap, had);
           }};
 }
 

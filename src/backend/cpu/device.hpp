@@ -38,8 +38,8 @@ class CpuDevice final : public HostDevice {
   Status run(const HostCall& call, const Caller& caller);
   Status run(TransformPlan& plan, const HostTransform& transform, const Caller& caller);
   Caller caller_of(const HostQueue& queue, bool cheap) const;
-  Status reason_to_stop(const HostQueue& queue, bool cheap,
-                        std::chrono::duration<double> took) const;
+  Status reason_to_stop(const HostQueue& queue, std::chrono::duration<double> took, bool cheap,
+                        std::chrono::duration<double> had) const;
   bool cheap(double flops, double flops_per_second, std::uint64_t touched_bytes) const;
 
   const std::shared_ptr<const Libraries> libraries_;

@@ -37,7 +37,7 @@ class Mapping {
 };
 
 Status send(Process& process, std::size_t lane, Request kind, const wire::Body& body,
-            const std::function<Status()>& stop, int descriptor = -1) {
+            const Process::Stop& stop, int descriptor = -1) {
   return process.request(lane, static_cast<std::uint32_t>(kind), body.bytes(), stop, descriptor);
 }
 
@@ -60,13 +60,13 @@ class IsolatedRunner::Plan final : public TransformPlan {
   PlanId id() const noexcept { return id_; }
   // Makes the plan in the executor that is likely to need it. If that fails, execute() tries again.
   void build() override {
-    const auto began = std::chrono::steady_clock::now();
-    const Caller planner{account_, [began]() -> Status {
+    const auto process = runner_.executor_of(account_);
+    const auto began = std::chrono::steady_clock::now();  // an executor may be slow to start
+    const Caller planner{account_, [began](std::chrono::nanoseconds) -> Status {
                            const auto took = std::chrono::steady_clock::now() - began;
                            if (took < kLongestPlanning) return {};
                            return {Code::busy, "a plan takes too long to make"};
                          }};
-    const auto process = runner_.executor_of(account_);
     if (process.ok()) (void)make_in(*process, kPlanLane, planner);
     built_.set();
   }

@@ -1,10 +1,16 @@
 // The cpu device with executors, and a BLAS library that aborts, loops and reaches out on request.
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <complex>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -14,6 +20,7 @@
 #include <vector>
 
 #include "backend/cpu/backend.hpp"
+#include "base/sanitizer.hpp"
 #include "hostile_requests.hpp"
 
 namespace ob {
@@ -108,6 +115,42 @@ class Client {
   const std::uint64_t bytes_;
   QueueId queue_;
   BufferId buffers_[3];
+};
+
+int first_processor() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  (void)sched_getaffinity(0, sizeof allowed, &allowed);
+  int first = 0;
+  while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &allowed)) ++first;
+  return first;
+}
+
+// Processes that use all of some processors until this object is destroyed.
+class BusyProcesses {
+ public:
+  BusyProcesses(const cpu_set_t& processors, int count) {
+    for (int i = 0; i < count; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)sched_setaffinity(0, sizeof processors, &processors);
+        for (volatile int turns = 0;;) turns = turns + 1;
+      }
+      if (child > 0) children_.push_back(child);
+    }
+  }
+  ~BusyProcesses() {
+    for (const pid_t child : children_) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+    }
+  }
+  BusyProcesses(const BusyProcesses&) = delete;
+  BusyProcesses& operator=(const BusyProcesses&) = delete;
+
+ private:
+  std::vector<pid_t> children_;
 };
 
 class IsolatedTest : public testing::TestWithParam<Isolation> {
@@ -208,7 +251,7 @@ TEST_P(IsolatedTest, AnExecutorThatIsKilledBetweenCallsIsReplacedUnnoticed) {
 }
 
 TEST_P(IsolatedTest, ReachesNothingOutside) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if OB_SANITIZER
   GTEST_SKIP() << "sanitizers need the system calls that executors are denied";
 #endif
   Client ada(*device_, kAda);
@@ -260,6 +303,30 @@ TEST_P(IsolatedTest, AnEndlessCallThatLooksCheapIsStopped) {
   const Status status = ada.run(Request::loop);
   EXPECT_EQ(status.code(), Code::busy) << status.message();
   ada.expect_correct();
+}
+
+// The executor gets so little of one processor that a call of microseconds takes a second or more.
+TEST_P(IsolatedTest, ACheapCallOnABusyMachineIsNotStopped) {
+  Client ada(*device_, kAda);
+  const pid_t process = ada.process();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first_processor(), &one);
+  const sched_param none{};
+  if (sched_setaffinity(process, sizeof one, &one) != 0 ||
+      sched_setscheduler(process, SCHED_IDLE, &none) != 0) {
+    GTEST_SKIP() << "this process may not change how its executors are scheduled";
+  }
+  const BusyProcesses busy(one, 8);
+  const auto start = Clock::now();
+  double longest_s = 0;
+  while (longest_s < 1.2 && Clock::now() - start < std::chrono::seconds(20)) {
+    const auto began = Clock::now();
+    ada.expect_correct();
+    longest_s = std::max(longest_s, std::chrono::duration<double>(Clock::now() - began).count());
+  }
+  EXPECT_EQ(ada.process(), process);
+  std::printf("the longest call took %.2f s\n", longest_s);
 }
 
 TEST_P(IsolatedTest, PlansComeBackInANewExecutor) {
