@@ -3,8 +3,10 @@
 //   process
 //                                                              id of the daemon it also kills the
 //                                                              executor that serves it
+//   hostile_clients show SEED FIRST CALLS                      prints these calls
 //   hostile_clients victim ADDRESS                             computes until stdin ends
-// Each prints one line of JSON at its end. Its numbers are counts, and milliseconds.
+// Attackers and victims print one line of JSON at their end. Its numbers are counts, and
+// milliseconds.
 
 #include <poll.h>
 #include <signal.h>
@@ -24,7 +26,7 @@
 #include "client/remote_device.hpp"
 #include "faults/own_executor.hpp"
 #include "faults/raw_way.hpp"
-#include "faults/victim_work.hpp"
+#include "support/victim_work.hpp"
 
 namespace ob::test {
 namespace {
@@ -210,6 +212,20 @@ int compute(const std::string& address) {
   return wrong == 0 && failed == 0 ? 0 : 1;
 }
 
+// Prints calls without sending them, with the ids that their buffers have in an attack.
+int show(std::uint64_t seed, std::uint64_t first, std::uint64_t calls) {
+  HostileBuffers buffers;
+  std::uint64_t id = 1;
+  for (std::size_t i = 0; i < kMaxArguments; ++i) buffers.operands.push_back({++id});
+  buffers.others = {{++id}, {++id}};
+  for (std::uint64_t number = first; number < first + calls; ++number) {
+    const HostileCall call = hostile_call(bytes_of(seed, number), buffers);
+    std::printf("%llu: %s%s\n", static_cast<unsigned long long>(number), description(call).c_str(),
+                call.scribbled ? ", scribbled" : "");
+  }
+  return 0;
+}
+
 int attack(const std::vector<std::string>& arguments) {
   const auto number = [&](std::size_t i) {
     return std::strtoull(arguments[i].c_str(), nullptr, 0);
@@ -229,7 +245,14 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() == 2 && arguments[0] == "victim") return ob::test::compute(arguments[1]);
   if (arguments.size() >= 5 && arguments[0] == "attack") return ob::test::attack(arguments);
-  std::fprintf(
-      stderr, "usage: hostile_clients attack ADDRESS SEED FIRST CALLS [DAEMON] | victim ADDRESS\n");
+  if (arguments.size() == 4 && arguments[0] == "show") {
+    const auto number = [&](std::size_t i) {
+      return std::strtoull(arguments[i].c_str(), nullptr, 0);
+    };
+    return ob::test::show(number(1), number(2), number(3));
+  }
+  std::fprintf(stderr,
+               "usage: hostile_clients attack ADDRESS SEED FIRST CALLS [DAEMON] | show SEED FIRST "
+               "CALLS | victim ADDRESS\n");
   return 2;
 }

@@ -138,7 +138,7 @@ def longest(reports: list[Report]) -> float:
 
 def run_storm(suite: Suite, storm: Storm) -> None:
     calls = suite.arguments.calls // len(STORMS)
-    options = ["--devices", "1", "--isolation", storm.isolation, "--longest-command", "1"]
+    options = ["--devices", "1", "--isolation", storm.isolation]
     with Daemon(suite.bench, options) as daemon:
         clients = Clients(suite, daemon, storm, calls, suite.random.randrange(1, 2**31))
         try:

@@ -1,9 +1,10 @@
 // Writes the inputs with which fuzzing starts, made from the golden bytes of every message, a
-// session of each side, and a few invalid inputs:   fuzz_make_seeds FOLDER
+// session of each side, hostile calls, and a few invalid inputs:   fuzz_make_seeds FOLDER
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 
 #include "fuzz/client_script.hpp"
@@ -11,6 +12,7 @@
 #include "fuzz/failure.hpp"
 #include "fuzz/scripted_daemon.hpp"
 #include "fuzz/vocabulary.hpp"
+#include "support/hostile_calls.hpp"
 
 namespace ob::fuzz {
 namespace {
@@ -118,6 +120,18 @@ void shm_seeds(const std::filesystem::path& folder) {
     write(folder / ("script-" + std::to_string(i)), std::as_bytes(std::span(scripts[i])));
 }
 
+// Bytes of two calls each (support/hostile_calls.hpp): all bytes are valid. The generator gives the
+// same ones everywhere.
+void calls_seeds(const std::filesystem::path& folder) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 32; ++i) {
+    Bytes calls(2 * test::kHostileCallBytes);
+    for (std::byte& byte : calls) byte = static_cast<std::byte>(random());
+    calls[0] = static_cast<std::byte>(i % 8 == 0 ? 0 : 255);  // 0: the first one is a transform
+    write(folder / ("calls-" + std::to_string(i)), calls);
+  }
+}
+
 }  // namespace
 }  // namespace ob::fuzz
 
@@ -131,4 +145,5 @@ int main(int argc, char** argv) {
   ob::fuzz::daemon_seeds(folder / "daemon");
   ob::fuzz::client_seeds(folder / "client");
   ob::fuzz::shm_seeds(folder / "shm");
+  ob::fuzz::calls_seeds(folder / "calls");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <future>
 #include <thread>
@@ -12,7 +13,8 @@ namespace ob::test {
 namespace {
 
 constexpr std::size_t kOthers = 4;
-// Every so many calls all buffers are compared, not only those of the call.
+// After so many calls all buffers are compared, not only those of the call. Where they are mapped
+// this is cheap.
 constexpr std::uint64_t kFullInspection = 16;
 // Calls that take longer are worth a line.
 constexpr double kLongMs = 400;
@@ -69,7 +71,17 @@ bool may_change(const HostileCall& call, const Judgement& judgement, BufferId bu
                      [&](const Columns& columns) { return covers(columns, buffer, at); });
 }
 
-// Calls `see` for each byte that differs, until it returns false. Most blocks are equal.
+std::string in_hex(const std::vector<std::byte>& bytes, std::size_t first) {
+  std::string text;
+  char digits[4];
+  for (std::size_t at = first; at < std::min(first + 8, bytes.size()); ++at) {
+    std::snprintf(digits, sizeof digits, "%02x", std::to_integer<unsigned>(bytes[at]));
+    text += digits;
+  }
+  return text;
+}
+
+// Calls `see` for each byte that differs. Most blocks are equal.
 template <class See>
 void for_each_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b,
                          See&& see) {
@@ -78,7 +90,7 @@ void for_each_difference(const std::vector<std::byte>& a, const std::vector<std:
   for (std::size_t block = 0; block < a.size(); block += kBlock) {
     if (std::memcmp(a.data() + block, b.data() + block, kBlock) == 0) continue;
     for (std::size_t at = block; at < block + kBlock; ++at) {
-      if (a[at] != b[at] && !see(at)) return;
+      if (a[at] != b[at]) see(at);
     }
   }
 }
@@ -121,6 +133,16 @@ HostileSession::~HostileSession() {
   (void)device_.destroy_queue(queue_);
 }
 
+// Returns the buffer whose words change; nullptr if there is none, or another damage has moved
+// them.
+std::byte* HostileSession::scribbled_memory(const HostileCall& call) {
+  if (!call.scribbled || call.scribbled->offset_bytes > HostileBuffers::kBytes) return nullptr;
+  const std::uint64_t room = HostileBuffers::kBytes - call.scribbled->offset_bytes;
+  if (call.scribbled->count * 8 > room) return nullptr;
+  return known_.contains(call.scribbled->buffer.value) ? device_.host_view(call.scribbled->buffer)
+                                                       : nullptr;
+}
+
 std::optional<KnownBuffer> HostileSession::find(BufferId buffer) const {
   if (buffer == buffers_.doomed) return KnownBuffer{HostileBuffers::kBytes, {}};
   const auto found = known_.find(buffer.value);
@@ -155,7 +177,7 @@ Result<HostileOutcome> HostileSession::run(std::span<const std::byte> bytes) {
   HostileOutcome outcome;
   outcome.text = call.text;
   OB_RETURN_IF_ERROR(upload(call));
-  std::byte* const mapped = call.scribbled ? device_.host_view(call.scribbled->buffer) : nullptr;
+  std::byte* const mapped = scribbled_memory(call);
   const Judgement judgement = judge(
       call, [this](BufferId id) { return find(id); }, mapped == nullptr);
   const auto start = std::chrono::steady_clock::now();
@@ -224,15 +246,21 @@ Result<std::string> HostileSession::inspect(const HostileCall& call, const Judge
   std::string violation;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     std::vector<std::byte>& known = known_[ids[i].value];
+    std::uint64_t changed = 0;
+    std::size_t first = 0;
     for_each_difference(found[i], known, [&](std::size_t at) {
       if (may_change(call, judgement, ids[i], at)) {
         if (!call.scribbled && violation.empty()) violation = "results";
-        return true;
+      } else if (changed++ == 0) {
+        first = at;
       }
-      violation = "byte " + std::to_string(at) + " of buffer " + std::to_string(ids[i].value) +
-                  ", which is none of its results, has changed";
-      return false;
     });
+    if (changed > 0) {
+      violation = std::to_string(changed) + " bytes of buffer " + std::to_string(ids[i].value) +
+                  ", which are none of its results, have changed, from byte " +
+                  std::to_string(first) + ": " + in_hex(known, first) + " is now " +
+                  in_hex(found[i], first);
+    }
     known = std::move(found[i]);
   }
   return violation;

@@ -69,6 +69,7 @@ class HostileSession {
   Result<std::string> inspect(const HostileCall& call, const Judgement& judgement, bool all);
   std::vector<BufferId> inspected(const HostileCall& call, bool all) const;
   std::optional<KnownBuffer> find(BufferId buffer) const;
+  std::byte* scribbled_memory(const HostileCall& call);
 
   Device& device_;
   HostileWay& way_;

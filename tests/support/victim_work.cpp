@@ -1,4 +1,4 @@
-#include "faults/victim_work.hpp"
+#include "support/victim_work.hpp"
 
 #include <cmath>
 #include <complex>
