@@ -145,7 +145,6 @@ def run_storm(suite: Suite, storm: Storm) -> None:
             victim, reports = clients.finish()
             show(storm, victim, reports)
             log = pathlib.Path(daemon.log.name).read_text(errors="replace")
-            save(suite, storm, clients.said() + "\n" + log)
             expect(daemon.process.poll() is None, f"the daemon ended\n{log[-6000:]}")
             expect(sum(r["violations"] for r in reports) == 0, f"violations{clients.said()}")
             expect(victim["wrong"] == 0, f"wrong results{clients.said()}")
@@ -155,15 +154,20 @@ def run_storm(suite: Suite, storm: Storm) -> None:
             expect(not found, "a sanitizer reported\n" + "\n".join(found[:20]))
         finally:
             clients.kill()
+            save(suite, storm, daemon)
 
 
-def save(suite: Suite, storm: Storm, text: str) -> None:
+def save(suite: Suite, storm: Storm, daemon: Daemon) -> None:
     if suite.arguments.logs:
-        (suite.arguments.logs / f"storm-{storm.isolation}.log").write_text(text)
+        for name in ("clients", "stderr"):
+            text = (daemon.folder / name).read_text(errors="replace")
+            (suite.arguments.logs / f"{storm.isolation}-{name}").write_text(text)
 
 
 def main(suite: Suite) -> None:
     os.environ.setdefault("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")
+    # As without a sanitizer: a workspace that is too large fails.
+    os.environ.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1")
     for storm in STORMS:
         suite.check(f"isolation {storm.isolation}", functools.partial(run_storm, suite, storm))
 

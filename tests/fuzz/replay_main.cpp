@@ -55,8 +55,8 @@ void run(const Bytes& input) {
 }
 
 Bytes mutant_of(Bytes input) {
-  input.resize(std::max(input.size(), kLongest));
-  std::size_t size = std::min(input.size(), kLongest);
+  std::size_t size = std::min(input.size(), kLongest);  // mutations hit the input, not the room
+  input.resize(kLongest);
   const auto seed = static_cast<unsigned>((*generator)());
   size = LLVMFuzzerCustomMutator != nullptr
              ? LLVMFuzzerCustomMutator(input.data(), size, kLongest, seed)

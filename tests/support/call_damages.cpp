@@ -137,9 +137,10 @@ class Damager {
     if (present_.size() < 2) return false;
     const Operand& one = *present_[choices_.below(present_.size())];
     if (!has_ld(routine_.kinds[one.argument])) return place_at(8 * choices_.below(64));
-    const std::int64_t old = std::max<std::int64_t>(1, device(one).ld);
-    device(one).ld = old * static_cast<std::int64_t>(1 + choices_.below(4)) +
-                     static_cast<std::int64_t>(choices_.below(3));
+    // Another damage may have made it huge.
+    const std::int64_t old = std::clamp<std::int64_t>(device(one).ld, 1, 1 << 20);
+    const auto factor = static_cast<std::int64_t>(1 + choices_.below(4));
+    device(one).ld = old * factor + static_cast<std::int64_t>(choices_.below(3));
     return place_at(one.rows * one.element_bytes * choices_.below(3));
   }
 
@@ -216,24 +217,25 @@ class Damager {
   bool dimension() {
     const int at = argument([](Kind kind) { return kind == Kind::dim; });
     if (at < 0) return false;
-    const std::int64_t old = call_.arguments[at].dim;
-    call_.arguments[at].dim = choices_.chance(40)   ? old + 1
-                              : choices_.chance(40) ? old - 1
-                                                    : choices_.of(kDims);
+    std::int64_t& dim = call_.arguments[at].dim;
+    const std::int64_t old = std::clamp<std::int64_t>(dim, -(1 << 20), 1 << 20);
+    dim = choices_.chance(40) ? old + 1 : choices_.chance(40) ? old - 1 : choices_.of(kDims);
     return true;
   }
   bool leading_dimension() {
     const int at = argument([](Kind kind) { return kind == Kind::matrix; });
     if (at < 0) return false;
     std::int64_t& ld = call_.arguments[at].device.ld;
-    ld = choices_.chance(64) ? ld - 1 : choices_.chance(64) ? ld * 2 : choices_.of(kDims);
+    const std::int64_t old = std::clamp<std::int64_t>(ld, -(1 << 20), 1 << 20);
+    ld = choices_.chance(64) ? old - 1 : choices_.chance(64) ? old * 2 : choices_.of(kDims);
     return true;
   }
   bool increment() {
     const int at = argument([](Kind kind) { return kind == Kind::strided; });
     if (at < 0) return false;
     std::int64_t& ld = call_.arguments[at].device.ld;
-    ld = choices_.chance(96) ? 0 - std::int64_t{ld} : choices_.of(kDims);
+    const std::int64_t old = std::clamp<std::int64_t>(ld, -(1 << 20), 1 << 20);
+    ld = choices_.chance(96) ? -old : choices_.of(kDims);
     return true;
   }
   bool offset() {

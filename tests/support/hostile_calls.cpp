@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "routines/random_problem.hpp"
@@ -33,9 +34,29 @@ void place(const Problem& problem, const HostileBuffers& buffers, HostileCall& c
   }
 }
 
+// Rows with conditions on elements: few, and the most dangerous ones.
+const std::vector<const Descriptor*>& rows_with_conditions() {
+  static const std::vector<const Descriptor*> rows = [] {
+    std::vector<const Descriptor*> found;
+    for (const Descriptor& row : routines::all()) {
+      for (std::size_t i = 0; i < row.kinds.size(); ++i) {
+        const std::string_view values = row.values[i];
+        if (is_memory(row.kinds[i]) && !values.empty() && values != "any") {
+          found.push_back(&row);
+          break;
+        }
+      }
+    }
+    return found;
+  }();
+  return rows;
+}
+
 void make_call(Choices& choices, const HostileBuffers& buffers, HostileCall& call) {
   const auto rows = routines::all();
-  call.routine = &rows[choices.below(rows.size())];
+  const auto& conditional = rows_with_conditions();
+  call.routine = choices.chance(96) ? conditional[choices.below(conditional.size())]
+                                    : &rows[choices.below(rows.size())];
   call.text = call.routine->name;
   const std::int64_t largest = largest_of(choices);
   std::mt19937_64 random(choices.word());

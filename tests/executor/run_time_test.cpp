@@ -1,0 +1,84 @@
+#include "executor/run_time.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <climits>
+#include <thread>
+
+namespace ob::executor {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = RunTime::Clock;
+
+// A process that computes, or sleeps, until this object is destroyed.
+class Child {
+ public:
+  explicit Child(bool computes) : pid_(fork()) {
+    if (pid_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (volatile int turns = 0; computes;) turns = (turns + 1) % 1000;
+    for (;;) pause();
+  }
+  ~Child() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  pid_t pid() const { return pid_; }
+
+ private:
+  const pid_t pid_;
+};
+
+constexpr milliseconds kInterval{5};
+
+struct Times {
+  std::chrono::nanoseconds had;
+  std::chrono::nanoseconds passed;
+};
+
+Times look_for(pid_t process, milliseconds time) {
+  const auto start = Clock::now();
+  RunTime run_time(process);
+  Times times{};
+  while (times.passed < time) {
+    std::this_thread::sleep_for(kInterval);
+    times.had = run_time.look();
+    times.passed = Clock::now() - start;
+  }
+  return times;
+}
+
+TEST(RunTime, CountsSleep) {
+  const Child child(false);
+  const Times times = look_for(child.pid(), milliseconds(200));
+  EXPECT_GE(times.had, kInterval);  // on a busy machine there is one look
+  EXPECT_LE(times.had, times.passed + milliseconds(50));
+}
+
+// The kernel adds the processor's time at its ticks, at most 10 ms late.
+TEST(RunTime, CountsComputing) {
+  const Child child(true);
+  milliseconds had{};
+  for (int tries = 0; tries < 100 && had < milliseconds(50); ++tries) {
+    const Times times = look_for(child.pid(), milliseconds(100));
+    EXPECT_LE(times.had, times.passed + milliseconds(50));
+    had += std::chrono::duration_cast<milliseconds>(times.had);
+  }
+  EXPECT_GE(had, milliseconds(50));
+}
+
+TEST(RunTime, CountsAllTimeOfAnUnknownProcess) {
+  const Times times = look_for(INT_MAX, milliseconds(50));
+  EXPECT_GE(times.had, kInterval);
+  EXPECT_LE(times.had, times.passed);
+}
+
+}  // namespace
+}  // namespace ob::executor
