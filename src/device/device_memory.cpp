@@ -15,7 +15,7 @@ DeviceMemory::~DeviceMemory() {
 MemoryUse DeviceMemory::use() const {
   const std::lock_guard lock(mutex_);
   MemoryUse now = counts_;
-  now.used_bytes = used_bytes_;
+  now.used_bytes = bytes_.used_bytes();
   return now;
 }
 
@@ -33,8 +33,7 @@ Result<BufferId> DeviceMemory::allocate(std::uint64_t size_bytes) {
 }
 
 bool DeviceMemory::await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) {
-  std::unique_lock lock(mutex_);
-  return released_.wait_for(lock, longest, [&] { return !must_wait(counted_bytes(size_bytes)); });
+  return bytes_.await_room(counted_bytes(size_bytes), longest);
 }
 
 Status DeviceMemory::free(BufferId id) {
@@ -63,31 +62,27 @@ Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::scratch(std::uint64_t size_b
 
 Result<std::shared_ptr<const void>> DeviceMemory::set_aside(std::uint64_t size_bytes, Aside what) {
   const std::uint64_t soon_free_bytes = what == Aside::for_a_command ? size_bytes : 0;
-  OB_RETURN_IF_ERROR(reserve(size_bytes, false));
+  OB_RETURN_IF_ERROR(bytes_.reserve(size_bytes));
+  bytes_.mark_freed(soon_free_bytes);
   std::list<Idle> gone;
   {
     const std::lock_guard lock(mutex_);
-    freed_in_use_bytes_ += soon_free_bytes;
-    gone = shrink_to(capacity_bytes_ - used_bytes_);
+    gone = shrink_to(bytes_.left_bytes());
   }
   drop(gone);
   return std::shared_ptr<const void>(this, [this, size_bytes, soon_free_bytes](const void*) {
-    const std::lock_guard lock(mutex_);
-    used_bytes_ -= size_bytes;
-    freed_in_use_bytes_ -= soon_free_bytes;
-    released_.notify_all();
+    bytes_.release(size_bytes, soon_free_bytes);
   });
 }
 
 Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_bytes,
                                                            bool may_wait) {
   const std::uint64_t bytes = counted_bytes(size_bytes);
-  OB_RETURN_IF_ERROR(reserve(bytes, may_wait));
+  OB_RETURN_IF_ERROR(
+      bytes_.reserve(bytes, may_wait ? kLongestReleaseWait : std::chrono::seconds(0)));
   auto data = memory(bytes);
   if (!data.ok()) {
-    const std::lock_guard lock(mutex_);
-    used_bytes_ -= bytes;
-    released_.notify_all();
+    bytes_.release(bytes, 0);
     return data.status();
   }
   // Runs when the last holder releases the memory, often the command that used the buffer last.
@@ -96,27 +91,6 @@ Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::obtain(std::uint64_t size_by
                                          release(buffer->data(), bytes);
                                          delete buffer;
                                        });
-}
-
-Status DeviceMemory::reserve(std::uint64_t bytes, bool may_wait) {
-  std::unique_lock lock(mutex_);
-  if (may_wait) {
-    (void)released_.wait_for(lock, kLongestReleaseWait, [&] { return !must_wait(bytes); });
-  }
-  if (bytes > capacity_bytes_ - used_bytes_) {
-    return {Code::out_of_memory, "no room for " + std::to_string(bytes) + " bytes on the device (" +
-                                     std::to_string(used_bytes_) + " of its " +
-                                     std::to_string(capacity_bytes_) +
-                                     " bytes are in use); free buffers or raise --device-memory"};
-  }
-  used_bytes_ += bytes;
-  return {};
-}
-
-// True if commands will release the memory that is missing. mutex_ is held.
-bool DeviceMemory::must_wait(std::uint64_t bytes) const noexcept {
-  return bytes > capacity_bytes_ - used_bytes_ &&
-         bytes <= capacity_bytes_ - (used_bytes_ - freed_in_use_bytes_);
 }
 
 Result<std::byte*> DeviceMemory::memory(std::uint64_t bytes) {
@@ -133,7 +107,7 @@ Result<std::byte*> DeviceMemory::memory(std::uint64_t bytes) {
       idle_.erase(at);
       return data;
     }
-    gone = shrink_to(capacity_bytes_ - used_bytes_);
+    gone = shrink_to(bytes_.left_bytes());
   }
   drop(gone);
   auto data = source_->obtain(bytes);
@@ -150,12 +124,10 @@ void DeviceMemory::release(std::byte* data, std::uint64_t bytes) noexcept {
   std::list<Idle> gone;
   {
     const std::lock_guard lock(mutex_);
-    used_bytes_ -= bytes;
-    freed_in_use_bytes_ -= bytes;
     idle_.push_front({data, bytes});
     counts_.idle_bytes += bytes;
-    gone = shrink_to((capacity_bytes_ - used_bytes_) / 2);
-    released_.notify_all();
+    bytes_.release(bytes, bytes);
+    gone = shrink_to(bytes_.left_bytes() / 2);
   }
   drop(gone);
 }
@@ -176,8 +148,7 @@ void DeviceMemory::drop(std::list<Idle>& gone) noexcept {
 }
 
 void DeviceMemory::mark_freed(const DeviceBuffer& buffer) {
-  const std::lock_guard lock(mutex_);
-  freed_in_use_bytes_ += counted_bytes(buffer.size_bytes());
+  bytes_.mark_freed(counted_bytes(buffer.size_bytes()));
 }
 
 }  // namespace ob

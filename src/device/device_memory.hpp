@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -13,6 +12,7 @@
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
+#include "device/counted_memory.hpp"
 #include "device/device.hpp"
 #include "device/handle_table.hpp"
 #include "device/memory_source.hpp"
@@ -44,7 +44,7 @@ class DeviceMemory final : public MemoryTable {
   static constexpr std::uint64_t kUnitBytes = kMemoryUnitBytes;
 
   DeviceMemory(std::unique_ptr<MemorySource> source, std::uint64_t capacity_bytes)
-      : source_(std::move(source)), capacity_bytes_(capacity_bytes) {}
+      : source_(std::move(source)), bytes_(capacity_bytes) {}
   /// Waits until the device is idle.
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
@@ -86,8 +86,6 @@ class DeviceMemory final : public MemoryTable {
   };
 
   Result<std::shared_ptr<DeviceBuffer>> obtain(std::uint64_t size_bytes, bool may_wait);
-  Status reserve(std::uint64_t bytes, bool may_wait);
-  bool must_wait(std::uint64_t bytes) const noexcept;
   Result<std::byte*> memory(std::uint64_t bytes);
   void release(std::byte* data, std::uint64_t bytes) noexcept;
   void drop(std::list<Idle>& gone) noexcept;
@@ -95,16 +93,13 @@ class DeviceMemory final : public MemoryTable {
   void mark_freed(const DeviceBuffer& buffer);
 
   const std::unique_ptr<MemorySource> source_;
-  const std::uint64_t capacity_bytes_;
+  CountedMemory bytes_;
   HandleTable<BufferId, DeviceBuffer> buffers_;
   unsigned fail_every_ = 0;
   std::atomic<unsigned> asked_{0};
 
   mutable std::mutex mutex_;  // guards all below
-  std::condition_variable released_;
-  std::uint64_t used_bytes_ = 0;
-  std::uint64_t freed_in_use_bytes_ = 0;  // part of used_bytes_
-  std::list<Idle> idle_;                  // front: most recently freed
+  std::list<Idle> idle_;      // front: most recently freed
   MemoryUse counts_;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "device/counted_memory.hpp"
 #include "device/small_buffers.hpp"
 #include "wire/message.hpp"
 
@@ -24,16 +25,12 @@ constexpr std::uint64_t kIdleSegmentsPart = 8;
 
 struct HostMemory::Account {
   Account(std::uint64_t capacity, std::uint64_t most_segments)
-      : capacity_bytes(capacity),
+      : bytes(capacity),
         pool({.capacity_bytes = capacity / kIdlePart,
               .most_idle = std::min(kMostIdle, most_segments / kIdleSegmentsPart)}),
         segments(std::make_shared<SegmentBudget>(most_segments)),
         small(segments) {}
-  const std::uint64_t capacity_bytes;
-  std::mutex mutex;
-  std::condition_variable released;
-  std::uint64_t used_bytes = 0;
-  std::uint64_t freed_in_use_bytes = 0;  // part of used_bytes
+  CountedMemory bytes;
   HostSegmentPool pool;
   const std::shared_ptr<SegmentBudget> segments;
   SmallBuffers small;
@@ -41,27 +38,12 @@ struct HostMemory::Account {
   Result<HostBuffer> place(std::uint64_t size_bytes, const ob::Account& owner,
                            std::shared_ptr<HostSegment> idle);
   Status reserve(std::uint64_t count_bytes);
-  /// True if commands will release the memory that is missing.   @pre mutex is held
-  bool must_wait(std::uint64_t count_bytes) const noexcept {
-    return count_bytes > capacity_bytes - used_bytes &&
-           count_bytes <= capacity_bytes - (used_bytes - freed_in_use_bytes);
-  }
   void release(std::uint64_t count_bytes, std::unique_ptr<HostBuffer> freed);
 };
 
 Status HostMemory::Account::reserve(std::uint64_t count_bytes) {
-  HostSegmentPool::Segments gone;  // destroyed after the lock is released
-  std::unique_lock lock(mutex);
-  (void)released.wait_for(lock, kLongestReleaseWait, [&] { return !must_wait(count_bytes); });
-  if (count_bytes > capacity_bytes - used_bytes) {
-    return {Code::out_of_memory, "no room for " + std::to_string(count_bytes) +
-                                     " bytes on the device (" +
-                                     std::to_string(used_bytes - freed_in_use_bytes) + " of its " +
-                                     std::to_string(capacity_bytes) +
-                                     " bytes are in use); free buffers or raise --device-memory"};
-  }
-  used_bytes += count_bytes;
-  gone = pool.shrink_to(capacity_bytes - used_bytes);
+  OB_RETURN_IF_ERROR(bytes.reserve(count_bytes, kLongestReleaseWait));
+  (void)pool.shrink_to(bytes.left_bytes());
   return {};
 }
 
@@ -79,16 +61,14 @@ Result<HostBuffer> HostMemory::Account::place(std::uint64_t size_bytes, const ob
 
 // There is no buffer if its creation failed.
 void HostMemory::Account::release(std::uint64_t count_bytes, std::unique_ptr<HostBuffer> freed) {
-  HostSegmentPool::Segments gone;
-  const bool is_small = freed && freed->size_bytes() <= wire::kSmallBufferBytes;
-  if (is_small) small.give_back(*freed);
-  const std::lock_guard lock(mutex);
-  used_bytes -= count_bytes;
-  if (freed) {
-    freed_in_use_bytes -= count_bytes;
-    if (!is_small) gone = pool.put(std::move(*freed), capacity_bytes - used_bytes);
+  if (freed == nullptr) return bytes.release(count_bytes, 0);
+  if (freed->size_bytes() <= wire::kSmallBufferBytes) {
+    small.give_back(*freed);
+  } else {
+    (void)pool.put(std::move(*freed), bytes.left_bytes() + count_bytes);
   }
-  released.notify_all();
+  bytes.release(count_bytes, count_bytes);
+  (void)pool.shrink_to(bytes.left_bytes());  // another thread may have reserved bytes meanwhile
 }
 
 HostMemory::HostMemory(std::uint64_t capacity_bytes, std::uint64_t most_segments)
@@ -98,12 +78,11 @@ HostMemory::~HostMemory() {
   for (const auto& buffer : buffers_.take_all()) mark_freed(*buffer);
 }
 
-std::uint64_t HostMemory::capacity_bytes() const noexcept { return account_->capacity_bytes; }
-
-std::uint64_t HostMemory::used_bytes() const {
-  const std::lock_guard lock(account_->mutex);
-  return account_->used_bytes;
+std::uint64_t HostMemory::capacity_bytes() const noexcept {
+  return account_->bytes.capacity_bytes();
 }
+
+std::uint64_t HostMemory::used_bytes() const { return account_->bytes.used_bytes(); }
 
 std::uint64_t HostMemory::used_segments() const { return account_->segments->held(); }
 
@@ -143,8 +122,7 @@ Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes, const ob::Accoun
 
 bool HostMemory::await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) {
   const std::uint64_t counted = counted_bytes(size_bytes);
-  std::unique_lock lock(account_->mutex);
-  return account_->released.wait_for(lock, longest, [&] { return !account_->must_wait(counted); });
+  return account_->bytes.await_room(counted, longest);
 }
 
 HeldMemory HostMemory::held(BufferId id) const {
@@ -166,8 +144,7 @@ Status HostMemory::free(BufferId id) {
 }
 
 void HostMemory::mark_freed(const HostBuffer& buffer) {
-  const std::lock_guard lock(account_->mutex);
-  account_->freed_in_use_bytes += counted_bytes(buffer.size_bytes());
+  account_->bytes.mark_freed(counted_bytes(buffer.size_bytes()));
 }
 
 std::uint64_t share_of_host_memory(unsigned devices) {
