@@ -6,10 +6,10 @@
 
 namespace ob::client {
 
-/// Adds up the time in which a client waited and heard nothing. A wait counts up to its planned
-/// end only: if this thread woke late, it could not have heard the daemon in the rest. A thread
-/// that wakes late also shows that the machine is busy, perhaps with the daemon, so the daemon gets
-/// more time (see is_longer_than()).
+/// Adds up the time in which a client waited and heard nothing. A thread that wakes late shows that
+/// its machine was busy, perhaps with the daemon, or did not run at all, so the daemon gets more
+/// time: twice the longest delay (see is_longer_than()). The delays themselves count: bytes that
+/// arrived meanwhile are there afterwards.
 /// Threads: owner only
 class SilenceWatch {
  public:
@@ -25,17 +25,19 @@ class SilenceWatch {
   void waited(Clock::time_point begin, Clock::time_point planned_end,
               Clock::time_point end) noexcept {
     counted_ += std::max(Clock::duration(0), std::min(end, planned_end) - begin);
-    longest_delay_ = std::max(longest_delay_, end - planned_end);
+    const Clock::duration delay = std::max(Clock::duration(0), end - planned_end);
+    delays_ += delay;
+    longest_delay_ = std::max(longest_delay_, delay);
   }
 
-  /// The time that counts.
+  /// The time that counts, without delays of this thread.
   Clock::duration silence() const noexcept { return counted_; }
-  /// True if the silence exceeds `limit` and kGrace times the longest delay of this thread. The
-  /// caller looks for bytes that have arrived before it asks.
+  /// True if the silence with all delays exceeds `limit` and kGrace times the longest delay. So one
+  /// delay alone never ends the wait. The caller looks for bytes that have arrived before it asks.
   bool is_longer_than(Clock::duration limit) const noexcept { return left(limit).count() <= 0; }
   /// The time until is_longer_than(limit); not positive if it is.
   Clock::duration left(Clock::duration limit) const noexcept {
-    return limit + kGrace * longest_delay_ - counted_;
+    return limit + kGrace * longest_delay_ - counted_ - delays_;
   }
 
  private:
@@ -43,6 +45,7 @@ class SilenceWatch {
   static constexpr int kGrace = 2;
 
   Clock::duration counted_{0};
+  Clock::duration delays_{0};
   Clock::duration longest_delay_{0};
 };
 

@@ -98,6 +98,7 @@ TEST(DaemonWatch, ABusyClientGivesABusyDaemonMoreTime) {
     client.watch.promised(kPromisedMs);
     const auto taken = client.wait_for_death(delay);
     EXPECT_GE(taken, 1750ms + 2 * delay);
+    EXPECT_LE(taken, 2000ms + 3 * delay);  // the last wait may end late
     // The daemon sends when it gets a core, up to twice the client's delay too late.
     Waiting other;
     other.watch.promised(kPromisedMs);
