@@ -1,39 +1,51 @@
 #include "executor/run_time.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <string>
+#include <string_view>
 
 namespace ob::executor {
 namespace {
 
-// Returns the begin of a file of a process, which tells about its first thread.
-std::string text_of(pid_t process, const char* name) noexcept {
-  char path[48];
-  std::snprintf(path, sizeof path, "/proc/%d/%s", static_cast<int>(process), name);
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
+// Source: proc(5), /proc/PID/task/TID/stat
+bool is_ready_to_run(int task, const char* thread) noexcept {
+  char path[32];
+  std::snprintf(path, sizeof path, "%.20s/stat", thread);
+  const int file = ::openat(task, path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
   char text[128];
   const ssize_t size = ::read(file, text, sizeof text);
   ::close(file);
-  return {text, static_cast<std::size_t>(std::max<ssize_t>(0, size))};
+  const std::string_view fields(text, static_cast<std::size_t>(std::max<ssize_t>(0, size)));
+  const std::size_t name_end = fields.rfind(')');
+  return name_end != std::string_view::npos && fields.substr(name_end + 1, 3) == " R ";
 }
 
-// Source: proc(5), /proc/PID/stat; sched-stats.rst of the kernel, /proc/PID/schedstat
-bool ready_to_run(pid_t process) noexcept {
-  const std::string text = text_of(process, "stat");
-  const std::size_t name_end = text.rfind(')');
-  return name_end != std::string::npos && text.compare(name_end + 1, 3, " R ") == 0;
+// Returns true if a thread of the process runs, or waits for a processor.
+bool any_ready_to_run(pid_t process) noexcept {
+  char path[32];
+  std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(process));
+  DIR* const threads = ::opendir(path);
+  if (threads == nullptr) return false;
+  bool ready = false;
+  while (const dirent* thread = ready ? nullptr : ::readdir(threads)) {
+    ready = thread->d_name[0] != '.' && is_ready_to_run(::dirfd(threads), thread->d_name);
+  }
+  ::closedir(threads);
+  return ready;
 }
 
 std::optional<std::chrono::nanoseconds> ran_for(pid_t process) noexcept {
-  unsigned long long ran_ns = 0;
-  if (std::sscanf(text_of(process, "schedstat").c_str(), "%llu", &ran_ns) != 1) return {};
-  return std::chrono::nanoseconds(ran_ns);
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return {};
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 }  // namespace
@@ -50,10 +62,10 @@ std::chrono::nanoseconds RunTime::look() noexcept {
   const std::chrono::nanoseconds ran_since = *ran - ran_;
   ran_ = *ran;
   // The kernel counts a wait for a processor only when it is over, so it cannot be subtracted.
-  const std::chrono::nanoseconds slept = ready_to_run(process_)
+  const std::chrono::nanoseconds slept = any_ready_to_run(process_)
                                              ? std::chrono::nanoseconds()
                                              : std::min<std::chrono::nanoseconds>(passed, kLongest);
-  return had_ += std::max(ran_since, slept);
+  return had_ += std::min(passed, std::max(ran_since, slept));
 }
 
 }  // namespace ob::executor

@@ -7,8 +7,9 @@
 
 namespace ob::executor {
 
-/// Adds up the time in which the first thread of another process ran or slept, but not the time in
-/// which it waited for a processor. Without /proc, all time counts.
+/// Adds up the time in which another process computed, or all its threads slept. Time in which it
+/// only waited for a processor does not count. If nothing is known about the process, all time
+/// counts. The time that several threads compute at once counts up to the time that has passed.
 /// Threads: one at a time
 class RunTime {
  public:
@@ -24,7 +25,7 @@ class RunTime {
 
   const pid_t process_;
   Clock::time_point last_;
-  std::chrono::nanoseconds ran_{};  // of the thread, in its whole life
+  std::chrono::nanoseconds ran_{};  // in the whole life of the process
   std::chrono::nanoseconds had_{};
 };
 

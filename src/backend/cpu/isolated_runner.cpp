@@ -60,13 +60,11 @@ class IsolatedRunner::Plan final : public TransformPlan {
   PlanId id() const noexcept { return id_; }
   // Makes the plan in the executor that is likely to need it. If that fails, execute() tries again.
   void build() override {
-    const auto process = runner_.executor_of(account_);
-    const auto began = std::chrono::steady_clock::now();  // an executor may be slow to start
-    const Caller planner{account_, [began](std::chrono::nanoseconds) -> Status {
-                           const auto took = std::chrono::steady_clock::now() - began;
-                           if (took < kLongestPlanning) return {};
+    const Caller planner{account_, [](std::chrono::nanoseconds had) -> Status {
+                           if (had < kLongestPlanning) return {};
                            return {Code::busy, "a plan takes too long to make"};
                          }};
+    const auto process = runner_.executor_of(account_);
     if (process.ok()) (void)make_in(*process, kPlanLane, planner);
     built_.set();
   }
