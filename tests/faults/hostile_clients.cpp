@@ -98,9 +98,9 @@ class Attacker {
   void report() const {
     std::printf(
         "{\"codes\": %s, \"crashed\": %s, \"ended_ms\": %s, \"killed_ms\": %s, "
-        "\"violations\": %d, \"reconnects\": %d, \"longest_ms\": %f}\n",
+        "\"violations\": %d, \"own_damages\": %d, \"reconnects\": %d, \"longest_ms\": %f}\n",
         json(codes_).c_str(), json(crashed_).c_str(), json(ended_ms_).c_str(),
-        json(killed_ms_).c_str(), violations_, reconnects_, longest_ms_);
+        json(killed_ms_).c_str(), violations_, own_damages_, reconnects_, longest_ms_);
   }
   int violations() const { return violations_; }
 
@@ -129,6 +129,7 @@ class Attacker {
     ++codes_[to_string(outcome->status.code())];
     longest_ms_ = std::max(longest_ms_, outcome->took_ms);
     note_violation(number, *outcome);
+    own_damages_ += outcome->own_damage ? 1 : 0;
     if (!outcome->details.empty()) {
       say("call " + std::to_string(number) + ": " + outcome->details + ": " +
           in_ms(outcome->took_ms) + ", " + outcome->status.message());
@@ -175,6 +176,7 @@ class Attacker {
   std::vector<double> ended_ms_;
   std::vector<double> killed_ms_;
   int violations_ = 0;
+  int own_damages_ = 0;
   int reconnects_ = 0;
   int ends_ = 0;  // of this session's executors
   double longest_ms_ = 0;

@@ -128,6 +128,8 @@ def show(storm: Storm, victim: Report, reports: list[Report]) -> None:
         print(f"{count:8d}     {text}")
     show_times("executors killed", [ms for r in reports for ms in r["killed_ms"]])
     print(f"{sum(r['violations'] for r in reports):8d} violations")
+    own = sum(r["own_damages"] for r in reports)
+    print(f"{own:8d} changes of buffers of the same client, by numbers changed during the call")
     print(f"{victim['calls']:8d} calls of the victim, the longest {victim['longest_ms']:.0f} ms")
     print(f"{victim['wrong']:8d}     wrong\n{victim['failed']:8d}     failed\n", flush=True)
 

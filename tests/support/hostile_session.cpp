@@ -49,6 +49,13 @@ class Scribbler {
   std::thread thread_;
 };
 
+// Libraries iterate on the numbers of these operands, and trust them to be finite.
+bool iterates(const HostileCall& call) {
+  if (call.routine == nullptr) return false;
+  const auto values = call.routine->values;
+  return std::find(values.begin(), values.end(), "finite") != values.end();
+}
+
 bool ends_executor(const Status& status) {
   const std::string& text = status.message();
   return (status.code() == Code::device_error && text.find("executor") != std::string::npos) ||
@@ -195,9 +202,12 @@ Result<HostileOutcome> HostileSession::run(std::span<const std::byte> bytes) {
   const bool refused =
       outcome.status.code() == Code::invalid_argument || outcome.status.code() == Code::unsupported;
   if (outcome.violation == "results" && !refused) outcome.violation.clear();
+  outcome.own_damage = !outcome.violation.empty() && mapped != nullptr && iterates(call);
+  if (outcome.own_damage) outcome.violation.clear();
   if (outcome.status.ok() && !judgement.refuse.empty())
     outcome.violation = "accepted: " + judgement.refuse;
-  if (!outcome.violation.empty() || outcome.executor_ended || outcome.took_ms > kLongMs)
+  if (!outcome.violation.empty() || outcome.own_damage || outcome.executor_ended ||
+      outcome.took_ms > kLongMs)
     outcome.details = description(call);
   return outcome;
 }

@@ -36,6 +36,9 @@ struct HostileOutcome {
   std::string details;    ///< its arguments, if there is more to say than its status
   Status status;          ///< the device's answer
   std::string violation;  ///< a guarantee that does not hold; empty if all do
+  /// The call changed other buffers of its own session. This may happen if the client changes
+  /// numbers while a library iterates on them (docs/security.md).
+  bool own_damage = false;
   bool executor_ended = false;
   double took_ms = 0;
 };

@@ -45,6 +45,16 @@ Status check_for_library(const Descriptor& routine, const Argument* arguments) {
   return check_overreach(routine, arguments);
 }
 
+void make_unused_strides_dense(const Descriptor& routine, Argument* arguments) {
+  const Operands operands = routine.operands(arguments);
+  for (const Operand& operand : operands.span()) {
+    const Kind kind = routine.kinds[operand.argument];
+    if (operand.cols > 1 || !has_ld(kind)) continue;
+    std::int64_t& ld = arguments[operand.argument].host.ld;
+    ld = dense_ld(operand, kind, ld);
+  }
+}
+
 void drop_product_if_alpha_zero(const Descriptor& routine, Argument* arguments) {
   if (!routine.base.starts_with("gemm")) return;
   int alpha = -1;

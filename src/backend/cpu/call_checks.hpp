@@ -12,6 +12,12 @@ namespace ob::cpu {
 ///         after an operand
 Status check_for_library(const Descriptor& routine, const Argument* arguments);
 
+/// Replaces the leading dimensions and increments of operands of at most one column or element by
+/// dense ones. They have no meaning then, so that any number passes the checks of memory; but
+/// LAPACK computes sizes of its workspace from them with 32 bits, and writes beyond it after an
+/// overflow.
+void make_unused_strides_dense(const Descriptor& routine, Argument* arguments);
+
 /// Replaces a product with alpha = 0 by an empty product. The reference does not read A and B then,
 /// but OpenBLAS's small-matrix kernels do, and 0 * NaN is NaN.
 void drop_product_if_alpha_zero(const Descriptor& routine, Argument* arguments);

@@ -62,6 +62,7 @@ Status prepare_call(const Libraries& libraries, const MemoryTable& memory,
   }
   OB_RETURN_IF_ERROR(resolve_call(memory, routine, arguments, call));
   OB_RETURN_IF_ERROR(check_for_library(routine, call.arguments));
+  make_unused_strides_dense(routine, call.arguments);
   drop_product_if_alpha_zero(routine, call.arguments);
   return {};
 }
