@@ -30,7 +30,8 @@ Computation computation_of(const FftPlan& plan, const Account& account) noexcept
 class ComputeTime {
  public:
   /// @param longest_s the bound of predicted times; 0: none
-  explicit ComputeTime(double longest_s) : longest_s_(longest_s) {}
+  explicit ComputeTime(double longest_s, const FairTurns::Overlap& overlap = {})
+      : longest_s_(longest_s), turns_(overlap) {}
 
   /// True while a session computes or waits for a turn.
   bool wanted() const noexcept { return turns_.wanted(); }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <vector>
 
 #include "device/account.hpp"
 #include "device/fair_shares.hpp"
@@ -24,6 +25,15 @@ namespace ob {
 ///         it bounds the difference between two busy users by one turn of each, without a quantum.
 class FairTurns {
  public:
+  /// The turns that may overlap. By default, none do.
+  struct Overlap {
+    std::chrono::milliseconds after{};  ///< a turn is exclusive for this time; 0: always
+    bool between_sessions = true;       ///< false: those of one user never overlap
+  };
+
+  FairTurns() = default;
+  explicit FairTurns(const Overlap& overlap) : overlap_(overlap) {}
+
   /// Waits for a turn in the constructor, and ends it in the destructor.
   class Turn {
    public:
@@ -53,23 +63,27 @@ class FairTurns {
   bool waited_for() const noexcept { return wanted_.load(std::memory_order_relaxed) > 1; }
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Waiter {
-    Account account;
-    FairShares::Claim claim;
+    Turn* turn;
     bool called = false;
-    bool holds_others_up = false;
     std::condition_variable changed;
   };
 
   void acquire(Turn& turn);
-  void release(const FairShares::Claim& claim, std::chrono::nanoseconds took);
-  void call_next();
+  void await(std::unique_lock<std::mutex>& lock, Waiter& waiter);
+  void release(const Turn& turn);
+  bool may_begin(const Account& account) const;
+  void begin(Turn& turn);
+  bool call_next();
 
+  const Overlap overlap_;
   std::atomic<int> wanted_{0};
   std::mutex mutex_;  // guards all below
-  bool taken_ = false;
   FairShares shares_;
-  std::list<Waiter*> waiting_;  // in order of arrival
+  std::list<Waiter*> waiting_;        // in order of arrival
+  std::vector<const Turn*> running_;  // the last one is exclusive, the others have become shared
+  bool exclusive_ = false;
 };
 
 }  // namespace ob

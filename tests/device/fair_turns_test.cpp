@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -199,6 +201,110 @@ TEST(FairTurnsTest, ManyAccountsComeAndGo) {
         const FairTurns::Turn turn(turns, account(t % 2 == 0 ? t : t * 1000 + i, i));
         EXPECT_EQ(++inside, 1);
         --inside;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(turns.wanted());
+}
+
+// Turns that begin in threads of their own. All of them end with the object, or by end().
+class TurnsInThreads {
+ public:
+  explicit TurnsInThreads(const FairTurns::Overlap& overlap) : turns_(overlap) {}
+  ~TurnsInThreads() {
+    for (std::size_t i = 0; i < threads_.size(); ++i) end(i);
+    for (std::thread& thread : threads_) thread.join();
+  }
+  TurnsInThreads(const TurnsInThreads&) = delete;
+  TurnsInThreads& operator=(const TurnsInThreads&) = delete;
+
+  // Asks for a turn, and returns its number.
+  std::size_t ask(const Account& account) {
+    const std::size_t number = threads_.size();
+    threads_.emplace_back([this, number, account] {
+      const FairTurns::Turn turn(turns_, account);
+      std::unique_lock lock(mutex_);
+      began_[number] = true;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return ended_[number]; });
+    });
+    return number;
+  }
+  bool begins_within(std::size_t number, milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, time, [&] { return began_[number]; });
+  }
+  void end(std::size_t number) {
+    const std::lock_guard lock(mutex_);
+    ended_[number] = true;
+    changed_.notify_all();
+  }
+  const FairTurns& turns() const { return turns_; }
+
+ private:
+  FairTurns turns_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  std::array<bool, 8> began_{};
+  std::array<bool, 8> ended_{};
+  std::vector<std::thread> threads_;
+};
+
+constexpr milliseconds kHang{20000};
+constexpr milliseconds kMoment{300};
+
+TEST(FairTurnsTest, TurnsNeverOverlapByDefault) {
+  TurnsInThreads all({});
+  const auto first = all.ask(account(1));
+  ASSERT_TRUE(all.begins_within(first, kHang));
+  EXPECT_FALSE(all.begins_within(all.ask(account(2)), kMoment));
+}
+
+TEST(FairTurnsTest, ALongTurnLetsOthersBeginBesideIt) {
+  TurnsInThreads all({.after = milliseconds(50)});
+  const auto began = Clock::now();
+  const auto first = all.ask(account(1));
+  ASSERT_TRUE(all.begins_within(first, kHang));
+  const auto second = all.ask(account(2));
+  const auto third = all.ask(account(3));
+  EXPECT_TRUE(all.begins_within(second, kHang));
+  EXPECT_TRUE(all.begins_within(third, kHang)) << "the second turn is long, too";
+  EXPECT_GE(Clock::now() - began, milliseconds(100));
+  EXPECT_TRUE(all.turns().waited_for());
+}
+
+TEST(FairTurnsTest, TurnsOfOneProcessNeverOverlap) {
+  for (const bool between_sessions : {true, false}) {
+    SCOPED_TRACE(between_sessions);
+    TurnsInThreads all({.after = milliseconds(10), .between_sessions = between_sessions});
+    const auto first = all.ask(account(1, 1));
+    ASSERT_TRUE(all.begins_within(first, kHang));
+    const auto same = all.ask(account(1, 1));
+    const auto other_session = all.ask(account(1, 2));
+    EXPECT_EQ(all.begins_within(other_session, between_sessions ? kHang : kMoment),
+              between_sessions);
+    EXPECT_FALSE(all.begins_within(same, kMoment));
+    EXPECT_TRUE(all.begins_within(all.ask(account(2, 1)), kHang));
+    all.end(first);
+    all.end(other_session);
+    EXPECT_TRUE(all.begins_within(same, kHang));
+  }
+}
+
+// Many clients with turns on both sides of the limit: each gets all its turns, and never two of one
+// client at once.
+TEST(FairTurnsTest, OverlappingTurnsAllEnd) {
+  FairTurns turns({.after = milliseconds(2)});
+  std::atomic<int> inside[6]{};
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 12; ++i) {
+    threads.emplace_back([&, i] {
+      for (unsigned round = 0; round < 60; ++round) {
+        const FairTurns::Turn turn(turns, account(i % 6 + 1));
+        EXPECT_EQ(++inside[i % 6], 1);
+        std::this_thread::sleep_for(microseconds((i * 7 + round * 13) % 50 * 100));
+        --inside[i % 6];
       }
     });
   }

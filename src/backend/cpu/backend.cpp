@@ -49,6 +49,14 @@ Result<std::unique_ptr<CallRunner>> make_runner(const Config& config,
   return std::unique_ptr<CallRunner>(std::move(runner));
 }
 
+// Nobody waits longer for the call of somebody else in another process.
+constexpr std::chrono::seconds kExclusiveTime{1};
+
+FairTurns::Overlap overlap_of(Isolation isolation) {
+  if (isolation == Isolation::none) return {};
+  return {.after = kExclusiveTime, .between_sessions = isolation == Isolation::session};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Device>> create(const Config& config) {
@@ -71,8 +79,9 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
         config.gflops_double > 0 ? config.gflops_double : libraries->blas->measure_gflops();
   }
   OB_ASSIGN_OR_RETURN(auto runner, make_runner(config, libraries, threads, info.memory_bytes));
-  auto device = std::make_unique<CpuDevice>(std::move(info), std::move(libraries),
-                                            std::move(runner), config.longest_command_s);
+  auto device =
+      std::make_unique<CpuDevice>(std::move(info), std::move(libraries), std::move(runner),
+                                  config.longest_command_s, overlap_of(config.isolation));
   device->limit_segments(SegmentBudget::share_of_process(config.devices));
   device->fail_allocations(config.fail_allocations);
   device->corrupt(config.corrupt);

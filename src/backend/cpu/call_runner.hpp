@@ -37,7 +37,7 @@ class TransformPlan {
   virtual Status execute(const HostTransform& transform, const Caller& caller) = 0;
 };
 
-/// Threads: any; one computation at a time
+/// Threads: any; one computation at a time of those that share a process
 class CallRunner {
  public:
   virtual ~CallRunner() = default;

@@ -30,12 +30,13 @@ std::string in_seconds(std::chrono::duration<double> time) {
 }  // namespace
 
 CpuDevice::CpuDevice(DeviceInfo info, std::shared_ptr<const Libraries> libraries,
-                     std::unique_ptr<CallRunner> runner, double longest_command_s)
+                     std::unique_ptr<CallRunner> runner, double longest_command_s,
+                     const FairTurns::Overlap& overlap)
     : HostDevice(std::move(info)),
       libraries_(std::move(libraries)),
       runner_(std::move(runner)),
       longest_command_s_(longest_command_s),
-      time_(longest_command_s),
+      time_(longest_command_s, overlap),
       planner_(this->info().memory_bytes) {}
 
 CpuDevice::~CpuDevice() {

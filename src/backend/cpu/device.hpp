@@ -14,15 +14,18 @@
 
 namespace ob::cpu {
 
-/// Runs one computation at a time, with all its threads; other queues copy meanwhile.
+/// Runs one computation at a time, with all its threads, or a few if they take long and clients
+/// have executors; other queues copy meanwhile.
 /// Threads: any, as Device
 class CpuDevice final : public HostDevice {
  public:
   /// @param libraries tell which routines there are; `runner` calls them
   /// @param longest_command_s as ComputeTime's; a runner that can stop computations stops one that
   ///        takes longer while others wait
+  /// @param overlap the turns that the runner can carry out at once
   CpuDevice(DeviceInfo info, std::shared_ptr<const Libraries> libraries,
-            std::unique_ptr<CallRunner> runner, double longest_command_s = 0);
+            std::unique_ptr<CallRunner> runner, double longest_command_s = 0,
+            const FairTurns::Overlap& overlap = {});
   ~CpuDevice() override;
 
   /// See Corruption.   Threads: before the first call

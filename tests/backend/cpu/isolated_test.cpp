@@ -401,6 +401,18 @@ TEST(IsolatedLimitTest, ACallBeyondTheLimitIsStoppedOnceOthersWait) {
   ada.expect_correct();
 }
 
+// Without this, Bob would wait for ten seconds.
+TEST_P(IsolatedTest, OthersDoNotWaitForALongCall) {
+  Client ada(*device_, kAda, kLarge);
+  Client bob(*device_, kBob);
+  const pid_t adas = ada.process();
+  ada.submit(hostile::kFirst + static_cast<double>(Request::loop));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  bob.expect_correct();
+  EXPECT_EQ(kill(adas, 0), 0) << "the long call still runs";
+  ASSERT_TRUE(device_->abandon(ada.queue()).ok());
+}
+
 TEST(IsolatedStartTest, ADeviceWithoutItsExecutorSaysSo) {
   cpu::Config absent = config(Isolation::user);
   absent.executor = "/nonexistent/outboard-executor";
