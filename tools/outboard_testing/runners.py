@@ -55,4 +55,5 @@ def _environment(folder: Path) -> dict[str, str]:
     environment = without_library(os.environ)
     environment.pop("OUTBOARD_NATIVE_DIR", None)
     environment["OUTBOARD_BUILD_DIR"] = str(folder)
+    environment["GTEST_BRIEF"] = "1"  # the output of a failed program begins with its failure
     return environment
