@@ -26,9 +26,11 @@ void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
   (void)::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
-std::uint32_t post(Lane& lane, std::uint32_t kind, std::span<const std::byte> body) noexcept {
+std::uint32_t post(Lane& lane, std::uint32_t kind, std::span<const std::byte> body,
+                   std::int32_t core) noexcept {
   OB_EXPECT(body.size() <= Lane::kBodyBytes);
   lane.kind = kind;
+  lane.core = core;
   lane.body_bytes = static_cast<std::uint32_t>(body.size());
   std::copy(body.begin(), body.end(), lane.body.begin());
   const std::uint32_t number = lane.request.load(std::memory_order_relaxed) + 1;
@@ -36,6 +38,14 @@ std::uint32_t post(Lane& lane, std::uint32_t kind, std::span<const std::byte> bo
   lane.bell.fetch_add(1, std::memory_order_release);
   futex_wake(lane.bell);
   return number;
+}
+
+// The executor stores the answer before it reads `sleeping`, so that one of the two sides sees the
+// other's store.
+void await_answer(Lane& lane, std::uint32_t seen, std::chrono::milliseconds longest) noexcept {
+  lane.sleeping.store(1, std::memory_order_seq_cst);
+  if (lane.answer.load(std::memory_order_seq_cst) == seen) futex_wait(lane.answer, seen, longest);
+  lane.sleeping.store(0, std::memory_order_relaxed);
 }
 
 Status answer_of(const Lane& lane) {
@@ -71,7 +81,8 @@ Arrival await_work(Lane& lane, std::uint32_t seen) {
     }
     if (number != seen) {
       const std::size_t size = std::min<std::size_t>(lane.body_bytes, Lane::kBodyBytes);
-      arrival.request = {number, lane.kind, {lane.body.begin(), lane.body.begin() + size}};
+      arrival.request = {
+          number, lane.kind, lane.core, {lane.body.begin(), lane.body.begin() + size}};
     }
     if (arrival.request || !arrival.notices.empty()) return arrival;
     futex_wait(lane.bell, bell);
@@ -83,8 +94,8 @@ void answer(Lane& lane, std::uint32_t number, const Status& status) noexcept {
   const std::size_t size = std::min(status.message().size(), Lane::kTextBytes);
   lane.text_bytes = static_cast<std::uint32_t>(size);
   std::memcpy(lane.text.data(), status.message().data(), size);
-  lane.answer.store(number, std::memory_order_release);
-  futex_wake(lane.answer);
+  lane.answer.store(number, std::memory_order_seq_cst);
+  if (lane.sleeping.load(std::memory_order_seq_cst) != 0) futex_wake(lane.answer);
 }
 
 }  // namespace ob::executor

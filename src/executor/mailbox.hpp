@@ -35,8 +35,10 @@ struct Lane {
   alignas(64) std::atomic<std::uint32_t> bell;  ///< futex of the executor: work has come
   std::atomic<std::uint32_t> request;           ///< number of the last request
   std::atomic<std::uint32_t> notices_sent;
+  std::atomic<std::uint32_t> sleeping;  ///< not 0: the daemon waits for the futex of the answer
   std::uint32_t kind;
   std::uint32_t body_bytes;
+  std::int32_t core;  ///< see Request
   std::array<std::byte, kBodyBytes> body;
   std::array<std::uint64_t, kNotices> notices;
 
@@ -60,13 +62,18 @@ struct Mailbox {
 struct Request {
   std::uint32_t number = 0;
   std::uint32_t kind = 0;
+  std::int32_t core = -1;  ///< the core on which the executor's thread is to run; -1: any
   std::vector<std::byte> body;
 };
 
 /// Stores a request, and wakes the executor.   @returns its number
 /// Threads: the daemon's, one at a time for a lane
 /// @pre body.size() <= Lane::kBodyBytes
-std::uint32_t post(Lane& lane, std::uint32_t kind, std::span<const std::byte> body) noexcept;
+std::uint32_t post(Lane& lane, std::uint32_t kind, std::span<const std::byte> body,
+                   std::int32_t core = -1) noexcept;
+/// Sleeps until another answer than `seen` has come, or the time is over.
+/// Threads: the daemon's, one at a time for a lane
+void await_answer(Lane& lane, std::uint32_t seen, std::chrono::milliseconds longest) noexcept;
 /// Returns the answer of the last request.   @pre it has come
 Status answer_of(const Lane& lane);
 /// Stores a notice, which has no answer, and wakes the executor. Returns false if the executor has

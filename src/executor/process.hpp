@@ -25,6 +25,14 @@ struct Program {
   std::vector<std::string> arguments;
 };
 
+/// A request of the daemon.
+struct Order {
+  std::uint32_t kind = 0;
+  std::span<const std::byte> body;
+  int descriptor = -1;    ///< sent with the request; -1: none
+  bool is_short = false;  ///< takes less than about 100 us
+};
+
 /// A running executor process. It has no descriptors but its mailbox and a socket, and dies with
 /// the thread that started it.
 /// Threads: any, except start()
@@ -49,10 +57,8 @@ class Process {
   Status await_ready(std::chrono::milliseconds longest);
 
   /// Sends a request on a lane and waits for the answer. Kills the process if `stop` fails.
-  /// @param descriptor sent with the request; -1: none
   /// Errors: the answer's; that of `stop`; device_error if the process has ended
-  Status request(std::size_t lane, std::uint32_t kind, std::span<const std::byte> body,
-                 const Stop& stop, int descriptor = -1);
+  Status request(std::size_t lane, const Order& order, const Stop& stop);
   /// Sends a notice on a lane: at once, or with a later notice or request if the process is busy
   /// and many wait already.
   void notify(std::size_t lane, std::uint64_t notice) noexcept;

@@ -158,6 +158,7 @@ void add_conditions(Filter& filter) {
   filter.if_equal(SYS_clone3, 1);
   filter.decide(SECCOMP_RET_ERRNO | ENOSYS);  // the C library then uses clone
   allow_if(filter, SYS_tgkill, 0, static_cast<std::uint32_t>(::getpid()));  // abort()
+  allow_if(filter, SYS_sched_setaffinity, 0, 0);                            // of this thread
   allow_if(filter, SYS_prctl, 0, PR_SET_NAME);
   allow_if(filter, SYS_fcntl, 1, F_GET_SEALS);
 }

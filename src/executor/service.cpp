@@ -1,5 +1,6 @@
 #include "executor/service.hpp"
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,12 +25,35 @@ Status handle(Service& service, std::size_t lane, const Request& request) noexce
   return {Code::device_error, std::string("the executor of this client failed: ") + error.what()};
 }
 
+// The core of the thread of a lane. The thread is free to run on any core at first.
+class CoreOfThread {
+ public:
+  CoreOfThread() noexcept { (void)::sched_getaffinity(0, sizeof all_, &all_); }
+  /// @param core -1: any
+  void set(std::int32_t core) noexcept {
+    if (core == core_ || core < -1 || core >= CPU_SETSIZE) return;
+    cpu_set_t wanted = all_;
+    if (core >= 0) {
+      CPU_ZERO(&wanted);
+      CPU_SET(core, &wanted);
+    }
+    (void)::sched_setaffinity(0, sizeof wanted, &wanted);
+    core_ = core;
+  }
+
+ private:
+  cpu_set_t all_{};
+  std::int32_t core_ = -1;
+};
+
 [[noreturn]] void serve_lane(Service& service, Lane& lane, std::size_t index, std::uint32_t seen) {
+  CoreOfThread core;
   for (;;) {
     const Arrival arrival = await_work(lane, seen);
     for (const std::uint64_t notice : arrival.notices) service.take_notice(index, notice);
     if (!arrival.request) continue;
     seen = arrival.request->number;
+    core.set(arrival.request->core);
     answer(lane, seen, handle(service, index, *arrival.request));
   }
 }

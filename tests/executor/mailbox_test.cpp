@@ -33,7 +33,9 @@ TEST(MailboxTest, CarriesRequestsAndAnswers) {
   for (std::uint32_t i = 1; i <= 100; ++i) {
     const std::uint32_t number = post(lane, i, bytes("body " + std::to_string(i)));
     EXPECT_EQ(number, i);
-    while (lane.answer.load() != number) futex_wait(lane.answer, number - 1);
+    while (lane.answer.load() != number) {
+      await_answer(lane, number - 1, std::chrono::milliseconds(10000));
+    }
     const Status status = answer_of(lane);
     EXPECT_EQ(status.ok(), i % 2 == 0);
     EXPECT_EQ(status.message(), status.ok() ? "" : "odd or torn");
@@ -46,12 +48,13 @@ TEST(MailboxTest, NoticesArriveInOrderBeforeALaterRequest) {
   Lane& lane = mailbox->lanes[0];
   for (std::uint64_t i = 0; i < Lane::kNotices; ++i) EXPECT_TRUE(notify(lane, i));
   EXPECT_FALSE(notify(lane, 999)) << "the ring is full";
-  post(lane, 7, {});
+  post(lane, 7, {}, 3);
   const Arrival arrival = await_work(lane, 0);
   ASSERT_EQ(arrival.notices.size(), Lane::kNotices);
   for (std::uint64_t i = 0; i < Lane::kNotices; ++i) EXPECT_EQ(arrival.notices[i], i);
   ASSERT_TRUE(arrival.request.has_value());
   EXPECT_EQ(arrival.request->kind, 7u);
+  EXPECT_EQ(arrival.request->core, 3);
   EXPECT_TRUE(notify(lane, 1000)) << "the ring has room again";
 }
 

@@ -70,10 +70,12 @@ Status CpuDevice::reason_to_stop(const HostQueue& queue, std::chrono::duration<d
 // The queue outlives its commands.
 Caller CpuDevice::caller_of(const HostQueue& queue, bool cheap) const {
   const auto began = std::chrono::steady_clock::now();
-  return {queue.account(), [this, &queue, cheap, began](std::chrono::nanoseconds had) {
+  return {queue.account(),
+          [this, &queue, cheap, began](std::chrono::nanoseconds had) {
             const auto took = std::chrono::steady_clock::now() - began;
             return reason_to_stop(queue, took, cheap, had);
-          }};
+          },
+          cheap};
 }
 
 Status CpuDevice::call(QueueId queue_id, const Descriptor& routine, const Argument* arguments) {

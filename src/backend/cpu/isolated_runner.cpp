@@ -37,8 +37,10 @@ class Mapping {
 };
 
 Status send(Process& process, std::size_t lane, Request kind, const wire::Body& body,
-            const Process::Stop& stop, int descriptor = -1) {
-  return process.request(lane, static_cast<std::uint32_t>(kind), body.bytes(), stop, descriptor);
+            const Caller& caller, int descriptor = -1) {
+  const executor::Order order{static_cast<std::uint32_t>(kind), body.bytes(), descriptor,
+                              caller.is_short};
+  return process.request(lane, order, caller.stop);
 }
 
 }  // namespace
@@ -85,7 +87,7 @@ class IsolatedRunner::Plan final : public TransformPlan {
     }
     wire::Body body;
     encode_plan(id_, plan_, body);
-    OB_RETURN_IF_ERROR(send(*process, lane, Request::plan, body, caller.stop));
+    OB_RETURN_IF_ERROR(send(*process, lane, Request::plan, body, caller));
     const std::lock_guard lock(mutex_);
     std::erase_if(made_, [](const auto& entry) { return entry.second.expired(); });
     made_.emplace(process->number(), process);
@@ -127,7 +129,7 @@ Result<BufferId> IsolatedRunner::mapped(const std::shared_ptr<Process>& process,
   const executor::Owner owner = owner_of(caller.account);
   const Account only{owner.first, owner.second};
   segment.map_for(only, process->number(), nullptr);  // before the executor may keep it
-  OB_RETURN_IF_ERROR(send(*process, kCallLane, Request::map, body, caller.stop, segment.fd()));
+  OB_RETURN_IF_ERROR(send(*process, kCallLane, Request::map, body, caller, segment.fd()));
   segment.map_for(only, process->number(), std::make_shared<Mapping>(process, id));
   return id;
 }
@@ -159,7 +161,7 @@ Status IsolatedRunner::run(const HostCall& call, const Caller& caller) {
   }
   wire::Body body;
   encode_call(routine, arguments, body);
-  return send(*process, kCallLane, Request::call, body, caller.stop);
+  return send(*process, kCallLane, Request::call, body, caller);
 }
 
 Result<std::shared_ptr<TransformPlan>> IsolatedRunner::plan(const FftPlan& plan,
@@ -182,7 +184,7 @@ Status IsolatedRunner::execute(Plan& plan, const HostTransform& transform, const
     body.u64(array.buffer.value);
     body.u64(array.offset_bytes);
   }
-  return send(*process, kCallLane, Request::execute, body, caller.stop);
+  return send(*process, kCallLane, Request::execute, body, caller);
 }
 
 }  // namespace ob::cpu
