@@ -6,9 +6,9 @@
 namespace ob {
 namespace {
 
-std::string seconds(double value) {
+std::string in_seconds(std::chrono::duration<double> time) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g s", value);
+  std::snprintf(text, sizeof text, "%.3g s", time.count());
   return text;
 }
 
@@ -30,12 +30,18 @@ Computation computation_of(const FftPlan& plan, const Account& account) noexcept
 Status ComputeTime::admit(const FairTurns::Turn& turn, const Computation& what,
                           QueueReport& report) const {
   report.waited_ns += turn.waited_ns();
-  if (longest_s_ <= 0 || !turn.holds_others_up()) return {};
-  const double predicted_s = predict(what);
-  if (predicted_s <= longest_s_) return {};
-  return {Code::busy, std::string(what.name) + " would take about " + seconds(predicted_s) +
-                          " here (the limit is " + seconds(longest_s_) +
+  if (longest_.count() <= 0 || !turn.holds_others_up()) return {};
+  const std::chrono::duration<double> predicted(predict(what));
+  if (predicted <= longest_) return {};
+  return {Code::busy, std::string(what.name) + " would take about " + in_seconds(predicted) +
+                          " here (the limit is " + in_seconds(longest_) +
                           " while others wait); try again later, or raise --longest-command"};
+}
+
+Status ComputeTime::reason_to_stop(std::chrono::duration<double> took) const {
+  if (longest_.count() <= 0 || took <= longest_ || !turns_.waited_for()) return {};
+  return {Code::busy, "stopped after " + in_seconds(longest_) +
+                          " because others wait; try again later, or raise --longest-command"};
 }
 
 }  // namespace ob

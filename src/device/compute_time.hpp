@@ -1,6 +1,7 @@
 #pragma once
 // Shares out the time of a device that runs one computation at a time.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -25,13 +26,14 @@ Computation computation_of(const Descriptor& routine, double flop, const Account
 Computation computation_of(const FftPlan& plan, const Account& account) noexcept;
 
 /// Gives out the device's time in fair turns and measures how it is used. Refuses a computation
-/// whose turn has come while other sessions wait, if its predicted time exceeds a bound.
+/// whose turn has come while other sessions wait, if its predicted time exceeds a bound, and tells
+/// when to stop one that exceeds it after all.
 /// Threads: any
 class ComputeTime {
  public:
   /// @param longest_s the bound of predicted times; 0: none
   explicit ComputeTime(double longest_s, const FairTurns::Overlap& overlap = {})
-      : longest_s_(longest_s), turns_(overlap) {}
+      : longest_(longest_s), turns_(overlap) {}
 
   /// True while a session computes or waits for a turn.
   bool wanted() const noexcept { return turns_.wanted(); }
@@ -59,6 +61,8 @@ class ComputeTime {
   }
   /// Predicts a time as LearntTimes::predict does.
   double predict(const Computation& what) const { return times_.predict(what.kind, what.flop); }
+  /// Errors: busy if a computation that has taken this long is to end because others wait
+  Status reason_to_stop(std::chrono::duration<double> took) const;
   /// Records that a computation has finished.
   void count(const Computation& what, std::uint64_t took_ns, const Status& status,
              QueueReport& report) {
@@ -69,7 +73,7 @@ class ComputeTime {
  private:
   Status admit(const FairTurns::Turn& turn, const Computation& what, QueueReport& report) const;
 
-  const double longest_s_;
+  const std::chrono::duration<double> longest_;
   FairTurns turns_;
   LearntTimes times_;
 };

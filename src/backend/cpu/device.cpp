@@ -1,7 +1,6 @@
 #include "backend/cpu/device.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -19,13 +18,7 @@ constexpr double kMemoryRate = 4e9;
 
 // A cheap computation holds up a thread that serves its client. One that takes this long does not
 // end by itself.
-constexpr std::chrono::duration<double> kCheapLimit{1};
-
-std::string in_seconds(std::chrono::duration<double> time) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g s", time.count());
-  return text;
-}
+constexpr std::chrono::seconds kCheapLimit{1};
 
 }  // namespace
 
@@ -35,7 +28,6 @@ CpuDevice::CpuDevice(DeviceInfo info, std::shared_ptr<const Libraries> libraries
     : HostDevice(std::move(info)),
       libraries_(std::move(libraries)),
       runner_(std::move(runner)),
-      longest_command_s_(longest_command_s),
       time_(longest_command_s, overlap),
       planner_(this->info().memory_bytes) {}
 
@@ -58,13 +50,10 @@ Status CpuDevice::reason_to_stop(const HostQueue& queue, std::chrono::duration<d
                                  bool cheap, std::chrono::duration<double> had) const {
   if (queue.abandoned()) return {Code::busy, "stopped (the client has gone)"};
   if (cheap && had > kCheapLimit) {
-    return {Code::busy, "stopped after " + in_seconds(kCheapLimit) +
-                            " (its operands take far longer than others of their size)"};
+    return {Code::busy, "stopped after " + std::to_string(kCheapLimit.count()) +
+                            " s (its operands take far longer than others of their size)"};
   }
-  const std::chrono::duration<double> limit(longest_command_s_);
-  if (limit.count() <= 0 || took <= limit || !time_.waited_for()) return {};
-  return {Code::busy, "stopped after " + in_seconds(limit) +
-                          " because others wait; try again later, or raise --longest-command"};
+  return time_.reason_to_stop(took);
 }
 
 // The queue outlives its commands.

@@ -47,7 +47,6 @@ class CpuDevice final : public HostDevice {
 
   const std::shared_ptr<const Libraries> libraries_;
   const std::unique_ptr<CallRunner> runner_;
-  const double longest_command_s_;
   ComputeTime time_;
   Corruption corruption_;
   HandleTable<PlanId, TransformPlan> plans_;
