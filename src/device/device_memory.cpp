@@ -6,6 +6,7 @@
 #include <utility>
 
 namespace ob {
+
 DeviceMemory::~DeviceMemory() {
   for (const auto& buffer : buffers_.take_all()) mark_freed(*buffer);
   std::list<Idle> gone = shrink_to(0);

@@ -13,13 +13,15 @@ namespace ob::daemon {
 
 /// The memory limits of a daemon with several sessions.
 struct SessionLimits {
-  std::uint64_t memory_bytes = UINT64_MAX;  ///< device memory of all buffers of a session together
-  /// Of the host, for queues, plans and digests of a session. 0: as much as the device has, but at
-  /// least 1 GiB.
+  /// Device memory that all buffers of a session may use together.
+  std::uint64_t memory_bytes = UINT64_MAX;
+  /// Host memory that queues, plans and digests of a session may use. 0: as much as the device has,
+  /// but at least 1 GiB.
   std::uint64_t host_memory_bytes = 0;
-  std::uint64_t user_memory_bytes = UINT64_MAX;  ///< of each device, for all sessions of a user
-  /// Of the host, for all sessions of a user. 0: three quarters of the machine's memory, but at
-  /// least one session's limit for each device.
+  /// Memory of each device that all sessions of a user may use together.
+  std::uint64_t user_memory_bytes = UINT64_MAX;
+  /// Host memory that all sessions of a user may use together. 0: three quarters of the machine's
+  /// memory, but at least one session's limit for each device.
   std::uint64_t user_host_memory_bytes = 0;
 };
 
