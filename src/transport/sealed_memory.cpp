@@ -26,8 +26,8 @@ int create(const char* name) {
 
 }  // namespace
 
-Result<detail::Fd> create_sealed_memory(const char* name, std::size_t size_bytes) {
-  detail::Fd memory(create(name));
+Result<Fd> create_sealed_memory(const char* name, std::size_t size_bytes) {
+  Fd memory(create(name));
   if (!memory) {
     const Code code = errno == ENOSYS ? Code::unsupported : Code::out_of_memory;
     return detail::system_error(code, "cannot create shared memory", errno);

@@ -20,7 +20,6 @@ namespace {
 
 namespace shm = transport::shm;
 using transport::Deadline;
-using transport::detail::Fd;
 
 constexpr std::size_t kMostDescriptors = 6;  // more than a record holds
 constexpr unsigned kMostSegments = 32;       // the socket holds this many

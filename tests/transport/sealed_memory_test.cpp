@@ -28,7 +28,7 @@ TEST(SealedMemory, TooSmallIsAProtocolError) {
 
 TEST(SealedMemory, EachMissingSealIsAProtocolError) {
   for (const int missing : {F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_SEAL}) {
-    const detail::Fd memory(::memfd_create("test", MFD_ALLOW_SEALING));
+    const Fd memory(::memfd_create("test", MFD_ALLOW_SEALING));
     ASSERT_EQ(::ftruncate(memory.get(), 4096), 0);
     const int seals = (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) & ~missing;
     ASSERT_EQ(::fcntl(memory.get(), F_ADD_SEALS, seals), 0);
@@ -40,8 +40,8 @@ TEST(SealedMemory, EachMissingSealIsAProtocolError) {
 TEST(SealedMemory, OtherFilesAreAProtocolError) {
   int ends[2] = {};
   ASSERT_EQ(::pipe(ends), 0);
-  const detail::Fd read_end(ends[0]);
-  const detail::Fd write_end(ends[1]);
+  const Fd read_end(ends[0]);
+  const Fd write_end(ends[1]);
   EXPECT_EQ(verify_sealed_memory(ends[0], 0).status().code(), Code::protocol_error);
   EXPECT_EQ(verify_sealed_memory(-1, 0).status().code(), Code::protocol_error);
 }

@@ -31,7 +31,7 @@ TEST(Segments, AreSeenOnBothSides) {
   Link link(Kind::shm);
   auto memory = require(create_sealed_memory("test", kSize_bytes));
   ASSERT_TRUE(link.server->send_segment(memory.get()).ok());
-  const detail::Fd received(require(link.client->receive_segment(test_deadline())).fd);
+  const Fd received(require(link.client->receive_segment(test_deadline())).fd);
   ASSERT_NE(received.get(), memory.get());
   EXPECT_NE(::fcntl(received.get(), F_GETFD) & FD_CLOEXEC, 0);
   ASSERT_TRUE(verify_sealed_memory(received.get(), kSize_bytes).ok());
@@ -54,7 +54,7 @@ TEST(Segments, ArriveInOrderAndIndependentlyOfBytes) {
     ASSERT_TRUE(link.client->send_segment(memory.get()).ok());
   }
   for (std::size_t i = 1; i <= 5; ++i) {
-    const detail::Fd received(require(link.server->receive_segment(test_deadline())).fd);
+    const Fd received(require(link.server->receive_segment(test_deadline())).fd);
     EXPECT_EQ(require(verify_sealed_memory(received.get(), 0)), i * 100);
   }
   std::vector<std::byte> heard(6);
@@ -69,7 +69,7 @@ TEST(Segments, AReceiverWaitsForOne) {
       std::async(std::launch::async, [&] { return link.client->receive_segment(test_deadline()); });
   const auto memory = require(create_sealed_memory("test", 1));
   ASSERT_TRUE(link.server->send_segment(memory.get()).ok());
-  const detail::Fd fd(require(received.get()).fd);
+  const Fd fd(require(received.get()).fd);
   EXPECT_TRUE(fd);
 }
 
@@ -78,7 +78,7 @@ TEST(Segments, SentLastAreStillReceivedAfterTheEnd) {
   const auto memory = require(create_sealed_memory("test", 77));
   ASSERT_TRUE(link.server->send_segment(memory.get()).ok());
   link.server.reset();
-  const detail::Fd fd(require(link.client->receive_segment(test_deadline())).fd);
+  const Fd fd(require(link.client->receive_segment(test_deadline())).fd);
   EXPECT_EQ(require(verify_sealed_memory(fd.get(), 0)), 77u);
   EXPECT_EQ(link.client->receive_segment(test_deadline()).status().code(), Code::connection_lost);
 }
@@ -108,7 +108,7 @@ TEST(Segments, OneWhoNeverTakesThemIsNotSentWithoutEnd) {
   EXPECT_TRUE(status.code() == Code::deadline_exceeded || status.code() == Code::out_of_memory)
       << status.message();
   for (int i = 0; i + 1 < sent; ++i) {
-    const detail::Fd fd(require(link.server->receive_segment(test_deadline())).fd);
+    const Fd fd(require(link.server->receive_segment(test_deadline())).fd);
   }
   EXPECT_TRUE(link.client->send_segment(memory.get()).ok());
 }

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "transport/detail/fd.hpp"
+#include "base/fd.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::transport::detail {

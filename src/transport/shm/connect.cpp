@@ -26,10 +26,10 @@ Status unreachable(const UnixAddress& address, int error) {
   return {Code::unavailable, problem + " is the daemon running?"};
 }
 
-Result<detail::Fd> open_socket(const UnixAddress& address, Deadline deadline) {
-  detail::Fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Result<Fd> open_socket(const UnixAddress& address, Deadline deadline) {
+  Fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return unreachable(address, errno);
-  fd = detail::out_of_the_way(std::move(fd));
+  fd = out_of_the_way(std::move(fd));
   const SocketName name(address.path);
   const auto* to = reinterpret_cast<const sockaddr*>(name.bytes);
   while (::connect(fd.get(), to, name.size_bytes) != 0) {
@@ -50,8 +50,8 @@ Status refusal(const UnixAddress& address, std::uint64_t code) {
           address.text() + " refused the connection (it is short of resources) try again later"};
 }
 
-Result<detail::Fd> receive_memory(const UnixAddress& address, int socket, Deadline deadline) {
-  detail::Fd memory;
+Result<Fd> receive_memory(const UnixAddress& address, int socket, Deadline deadline) {
+  Fd memory;
   auto received = receive_record(socket, memory, deadline);
   if (!received.ok()) {
     const Status status = received.status().in(address.text());
@@ -71,9 +71,9 @@ Result<detail::Fd> receive_memory(const UnixAddress& address, int socket, Deadli
 }  // namespace
 
 Result<std::unique_ptr<Stream>> connect(const UnixAddress& address, Deadline deadline) {
-  OB_ASSIGN_OR_RETURN(detail::Fd socket, open_socket(address, deadline));
+  OB_ASSIGN_OR_RETURN(Fd socket, open_socket(address, deadline));
   OB_ASSIGN_OR_RETURN(const uid_t uid, trusted_peer(socket.get()));
-  OB_ASSIGN_OR_RETURN(const detail::Fd memory, receive_memory(address, socket.get(), deadline));
+  OB_ASSIGN_OR_RETURN(const Fd memory, receive_memory(address, socket.get(), deadline));
   OB_ASSIGN_OR_RETURN(Mapping mapping, map_memory(memory.get()));
   return std::unique_ptr<Stream>(
       new ShmStream(std::move(socket), std::move(mapping), Side::connector, address.text(), uid));

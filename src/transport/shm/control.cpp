@@ -70,7 +70,7 @@ Status send_record(int socket, const Record& record, int fd, Deadline deadline) 
   }
 }
 
-Result<Record> receive_record(int socket, detail::Fd& fd, Deadline deadline) {
+Result<Record> receive_record(int socket, Fd& fd, Deadline deadline) {
   for (;;) {
     Record record;
     iovec part{&record, sizeof record};
@@ -80,7 +80,7 @@ Result<Record> receive_record(int socket, detail::Fd& fd, Deadline deadline) {
     PassedDescriptors passed;
     passed.offer(message);
     const ssize_t received = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    detail::Fd first;  // even an empty packet, which looks like the end, may carry a descriptor
+    Fd first;  // even an empty packet, which looks like the end, may carry a descriptor
     const int descriptors = received < 0 ? 0 : PassedDescriptors::take(message, first);
     if (received > 0) {
       OB_RETURN_IF_ERROR(check(record, received, descriptors, message.msg_flags));

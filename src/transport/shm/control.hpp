@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "base/fd.hpp"
 #include "base/status.hpp"
-#include "transport/detail/fd.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::transport::shm {
@@ -31,7 +31,7 @@ Status send_record(int socket, const Record& record, int fd, Deadline deadline);
 
 /// Receives a record and its descriptor, which is empty if there is none.
 /// Errors: connection_lost, deadline_exceeded, protocol_error
-Result<Record> receive_record(int socket, detail::Fd& fd, Deadline deadline);
+Result<Record> receive_record(int socket, Fd& fd, Deadline deadline);
 
 /// Returns the user at the other end of a socket.
 /// Errors: denied if the user is unknown, or is neither root nor the user of this process

@@ -38,7 +38,7 @@ ShmListener::~ShmListener() {
 
 Result<std::unique_ptr<Stream>> ShmListener::accept(Deadline deadline) {
   for (;;) {
-    detail::Fd socket;
+    Fd socket;
     OB_RETURN_IF_ERROR(detail::accept(file_.socket.get(), closed_, deadline, socket).in(address()));
     const auto peer = trusted_peer(socket.get());
     if (!peer.ok()) {

@@ -29,10 +29,10 @@ const sockaddr* address_of(const SocketName& name) {
 /// Prevents that two starting listeners both find the same stale file and remove each other's new
 /// one. The advisory lock is on the folder, so that no lock file remains. Without permission to
 /// lock the listener starts all the same.
-detail::Fd lock_folder_of(const std::string& path) {
+Fd lock_folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  detail::Fd lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Fd lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const Deadline deadline = Clock::now() + kLockTimeout;
   while (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
          Clock::now() < deadline) {
@@ -57,7 +57,7 @@ Status remove_stale(const UnixAddress& address, const SocketName& name) {
     return {Code::unavailable, "cannot listen on " + address.text() +
                                    " (the file exists and is no socket) choose another path"};
   }
-  const detail::Fd probe(::socket(AF_UNIX, kSocketType, 0));
+  const Fd probe(::socket(AF_UNIX, kSocketType, 0));
   if (!probe) return unusable(address, errno);
   const int outcome = ::connect(probe.get(), address_of(name), name.size_bytes);
   const int error = outcome == 0 ? 0 : errno;
@@ -86,7 +86,7 @@ SocketName::SocketName(const std::string& path) noexcept {
 
 Result<SocketFile> create_socket_file(const UnixAddress& address) {
   const SocketName name(address.path);
-  const detail::Fd lock = lock_folder_of(address.path);
+  const Fd lock = lock_folder_of(address.path);
   OB_RETURN_IF_ERROR(remove_stale(address, name));
   SocketFile file;
   file.socket.reset(::socket(AF_UNIX, kSocketType, 0));

@@ -3,14 +3,14 @@
 
 #include <sys/types.h>
 
+#include "base/fd.hpp"
 #include "transport/address.hpp"
-#include "transport/detail/fd.hpp"
 
 namespace ob::transport::shm {
 
 /// A listening socket and its file.
 struct SocketFile {
-  detail::Fd socket;
+  Fd socket;
   dev_t device = 0;  ///< with inode: distinguishes our file from one that replaced it
   ino_t inode = 0;
 };

@@ -39,7 +39,7 @@ Result<Mapping> map_memory(int fd) {
   return Mapping(base);
 }
 
-ShmStream::ShmStream(detail::Fd socket, Mapping mapping, Side side, const std::string& address,
+ShmStream::ShmStream(Fd socket, Mapping mapping, Side side, const std::string& address,
                      uid_t peer_uid, std::shared_ptr<HangUpWatch> watch)
     : socket_(std::move(socket)),
       identity_(socket_.get()),
@@ -145,7 +145,7 @@ Status ShmStream::send_segment(int fd) {
 
 Result<Segment> ShmStream::receive_segment(Deadline deadline) {
   if (shut_down_.load(std::memory_order_relaxed)) return lost();
-  detail::Fd fd;
+  Fd fd;
   auto received = receive_record(socket_.get(), fd, deadline);
   if (!received.ok()) return received.status().in(peer_);
   if (received->kind != RecordKind::segment || !fd) {

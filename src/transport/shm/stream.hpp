@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "transport/detail/fd.hpp"
+#include "base/fd.hpp"
 #include "transport/detail/identity.hpp"
 #include "transport/detail/spin.hpp"
 #include "transport/shm/hang_up_watch.hpp"
@@ -25,8 +25,8 @@ class ShmStream final : public Stream {
  public:
   /// @param watch tells the stream of the peer's end; nullptr: the stream looks for it by itself,
   /// every 50 ms of a wait
-  ShmStream(detail::Fd socket, Mapping mapping, Side side, const std::string& address,
-            uid_t peer_uid, std::shared_ptr<HangUpWatch> watch = nullptr);
+  ShmStream(Fd socket, Mapping mapping, Side side, const std::string& address, uid_t peer_uid,
+            std::shared_ptr<HangUpWatch> watch = nullptr);
   ~ShmStream() override;
 
   Result<std::size_t> try_send(std::span<const iovec> parts) override;
@@ -51,7 +51,7 @@ class ShmStream final : public Stream {
   Status lost() const;
   Status corrupt();
 
-  detail::Fd socket_;
+  Fd socket_;
   const detail::Identity identity_;
   const Mapping mapping_;
   const std::string user_;

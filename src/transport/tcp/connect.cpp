@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "transport/detail/fd.hpp"
+#include "base/fd.hpp"
 #include "transport/detail/poll.hpp"
 #include "transport/detail/system_error.hpp"
 #include "transport/tcp/options.hpp"
@@ -26,11 +26,11 @@ bool connected_to_itself(int fd) {
   return text_of(fd, ::getsockname) == text_of(fd, ::getpeername);
 }
 
-int connect_one(const addrinfo& address, Deadline deadline, detail::Fd& out) {
-  detail::Fd fd(
+int connect_one(const addrinfo& address, Deadline deadline, Fd& out) {
+  Fd fd(
       ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
   if (!fd) return errno;
-  fd = detail::out_of_the_way(std::move(fd));
+  fd = out_of_the_way(std::move(fd));
   set_options(fd.get());
   if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0) {
     if (errno != EINPROGRESS && errno != EINTR) return errno;
@@ -55,7 +55,7 @@ Result<std::unique_ptr<Stream>> connect(const TcpAddress& address, Deadline dead
   for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
     // One silent address must not use up the time of the following ones.
     const Clock::duration left = std::max(deadline - Clock::now(), Clock::duration::zero());
-    detail::Fd fd;
+    Fd fd;
     const int error = connect_one(*at, detail::sooner(deadline, left / count(at)), fd);
     if (error == 0) return std::unique_ptr<Stream>(new TcpStream(std::move(fd), kLongestSilence));
     tried += (tried.empty() ? "" : ", ") + text_of(at->ai_addr, at->ai_addrlen) + ": " +

@@ -13,8 +13,8 @@
 namespace ob::transport::tcp {
 namespace {
 
-int bind_one(const addrinfo& address, detail::Fd& out) {
-  detail::Fd fd(
+int bind_one(const addrinfo& address, Fd& out) {
+  Fd fd(
       ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
   if (!fd) return errno;
   const int on = 1;  // lets a restarted daemon bind its port at once
@@ -32,7 +32,7 @@ Result<std::unique_ptr<Listener>> listen(const TcpAddress& address) {
   OB_ASSIGN_OR_RETURN(const Addresses list, resolve(address, true));
   int error = 0;
   for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
-    detail::Fd fd;
+    Fd fd;
     error = bind_one(*at, fd);
     if (error == 0) return std::unique_ptr<Listener>(new TcpListener(std::move(fd)));
   }
@@ -45,7 +45,7 @@ Result<std::unique_ptr<Listener>> listen(const TcpAddress& address) {
                                        ") choose another address, or port 0 for any");
 }
 
-TcpListener::TcpListener(detail::Fd fd)
+TcpListener::TcpListener(Fd fd)
     : fd_(std::move(fd)), address_(text_of(fd_.get(), ::getsockname)), owner_(::getpid()) {}
 
 TcpListener::~TcpListener() {
@@ -53,7 +53,7 @@ TcpListener::~TcpListener() {
 }
 
 Result<std::unique_ptr<Stream>> TcpListener::accept(Deadline deadline) {
-  detail::Fd fd;
+  Fd fd;
   OB_RETURN_IF_ERROR(detail::accept(fd_.get(), closed_, deadline, fd).in(address_));
   set_options(fd.get());
   return std::unique_ptr<Stream>(new TcpStream(std::move(fd), kLongestSilenceOfCaller));

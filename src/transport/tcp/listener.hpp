@@ -4,8 +4,8 @@
 
 #include <atomic>
 
+#include "base/fd.hpp"
 #include "transport/address.hpp"
-#include "transport/detail/fd.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::transport::tcp {
@@ -15,7 +15,7 @@ Result<std::unique_ptr<Listener>> listen(const TcpAddress& address);
 
 class TcpListener final : public Listener {
  public:
-  explicit TcpListener(detail::Fd fd);
+  explicit TcpListener(Fd fd);
   ~TcpListener() override;
 
   Result<std::unique_ptr<Stream>> accept(Deadline deadline) override;
@@ -23,7 +23,7 @@ class TcpListener final : public Listener {
   void close() noexcept override;
 
  private:
-  const detail::Fd fd_;
+  const Fd fd_;
   const std::string address_;
   const pid_t owner_;
   std::atomic<bool> closed_{false};

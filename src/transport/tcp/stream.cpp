@@ -39,7 +39,7 @@ void discard_unread(int fd) noexcept {
 
 }  // namespace
 
-TcpStream::TcpStream(detail::Fd fd, std::chrono::milliseconds longest_silence)
+TcpStream::TcpStream(Fd fd, std::chrono::milliseconds longest_silence)
     : fd_(std::move(fd)),
       identity_(fd_.get()),
       peer_(text_of(fd_.get(), ::getpeername)),

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "transport/detail/fd.hpp"
+#include "base/fd.hpp"
 #include "transport/detail/identity.hpp"
 #include "transport/detail/spin.hpp"
 #include "transport/stream.hpp"
@@ -18,7 +18,7 @@ class TcpStream final : public Stream {
  public:
   /// @param fd a connected non-blocking socket
   /// @param longest_silence of the peer's machine, while it should acknowledge bytes
-  TcpStream(detail::Fd fd, std::chrono::milliseconds longest_silence);
+  TcpStream(Fd fd, std::chrono::milliseconds longest_silence);
   ~TcpStream() override;
 
   Result<std::size_t> try_send(std::span<const iovec> parts) override;
@@ -39,7 +39,7 @@ class TcpStream final : public Stream {
   Status failure(int error) const;
   Status lost(const char* why) const;
 
-  detail::Fd fd_;
+  Fd fd_;
   const detail::Identity identity_;
   const std::string peer_;
   const pid_t owner_;

@@ -5,14 +5,14 @@
 
 #include <cstdint>
 
-#include "transport/detail/fd.hpp"
+#include "base/fd.hpp"
 
 namespace ob::transport::ucx {
 
 /// Wakes a thread that polls. Threads: any
 class Bell {
  public:
-  Bell() : fd_(detail::out_of_the_way(detail::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)))) {}
+  Bell() : fd_(out_of_the_way(Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)))) {}
   int descriptor() const noexcept { return fd_.get(); }
   explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
   void ring() const noexcept {
@@ -27,7 +27,7 @@ class Bell {
   void abandon() noexcept { (void)fd_.release(); }
 
  private:
-  detail::Fd fd_;
+  Fd fd_;
 };
 
 }  // namespace ob::transport::ucx

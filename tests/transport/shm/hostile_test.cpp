@@ -88,12 +88,12 @@ TEST_F(Hostile, AMalformedRecordInsteadOfASegmentIsAProtocolError) {
 }
 
 TEST_F(Hostile, MemoryCannotBeTruncatedUnderTheServer) {
-  detail::Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   const SocketName name(folder.socket_path());
   ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(name.bytes), name.size_bytes),
             0);
   const auto server = require(listener->accept(test_deadline()));
-  detail::Fd memory;
+  Fd memory;
   (void)require(receive_record(socket.get(), memory, test_deadline()));
   EXPECT_NE(::ftruncate(memory.get(), 0), 0);
 }
@@ -108,7 +108,7 @@ Status connect_to_raw_listener(const Record& record, std::size_t record_bytes,
   });
   pollfd ready{file.socket.get(), POLLIN, 0};
   (void)::poll(&ready, 1, -1);
-  const detail::Fd peer(::accept(file.socket.get(), nullptr, nullptr));
+  const Fd peer(::accept(file.socket.get(), nullptr, nullptr));
   iovec part{const_cast<Record*>(&record), record_bytes};
   msghdr message = {};
   message.msg_iov = &part;
@@ -136,7 +136,7 @@ Record welcome() {
 }
 
 TEST(HostileListener, UnsealedMemoryIsRefused) {
-  const detail::Fd memory(::memfd_create("test", MFD_ALLOW_SEALING));
+  const Fd memory(::memfd_create("test", MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(memory.get(), kMemoryBytes), 0);
   const int fd = memory.get();
   const Status status = connect_to_raw_listener(welcome(), sizeof(Record), {&fd, 1});

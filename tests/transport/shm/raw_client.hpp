@@ -20,7 +20,7 @@ struct RawClient {
         0)
       std::abort();
     server = test::require(listener.accept(test::test_deadline()));
-    detail::Fd memory;
+    Fd memory;
     const Record record =
         test::require(receive_record(socket.get(), memory, test::test_deadline()));
     if (record.kind != RecordKind::welcome) std::abort();
@@ -34,7 +34,7 @@ struct RawClient {
     return mapping.header().rings[static_cast<unsigned>(Side::listener)];
   }
 
-  detail::Fd socket;
+  Fd socket;
   Mapping mapping;
   std::unique_ptr<Stream> server;
 };
