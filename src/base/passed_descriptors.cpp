@@ -36,4 +36,30 @@ int PassedDescriptors::take(msghdr& message, Fd& first) noexcept {
   return count;
 }
 
+bool send_descriptor(int socket, int fd) noexcept {
+  char data = 0;
+  iovec io{&data, 1};
+  msghdr message{};
+  message.msg_iov = &io;
+  message.msg_iovlen = 1;
+  PassedDescriptors passed;
+  passed.attach(message, fd);
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+}
+
+Fd receive_descriptor(int socket) noexcept {
+  char data = 0;
+  iovec io{&data, 1};
+  msghdr message{};
+  message.msg_iov = &io;
+  message.msg_iovlen = 1;
+  PassedDescriptors passed;
+  passed.offer(message);
+  Fd first;
+  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) == 1) {
+    (void)PassedDescriptors::take(message, first);
+  }
+  return first;
+}
+
 }  // namespace ob

@@ -29,4 +29,10 @@ class PassedDescriptors {
   alignas(cmsghdr) char bytes_[CMSG_SPACE(kMost * sizeof(int))] = {};
 };
 
+/// Sends a message of one byte with a descriptor, which stays the caller's. Returns false and sets
+/// errno if the socket is closed or full.
+bool send_descriptor(int socket, int fd) noexcept;
+/// Receives such a message. Returns no descriptor if none has come.
+Fd receive_descriptor(int socket) noexcept;
+
 }  // namespace ob

@@ -42,14 +42,14 @@ Result<std::shared_ptr<HostSegment>> HostSegment::create(std::uint64_t wanted_by
   }
   std::shared_ptr<HostSegment> segment(new HostSegment);
   segment->size_bytes_ = bytes_for(wanted_bytes);
-  segment->fd_ = memfd_create("outboard-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (segment->fd_ < 0) return failure("make", wanted_bytes);
-  if (ftruncate(segment->fd_, static_cast<off_t>(segment->size_bytes_)) != 0) {
+  segment->fd_.reset(memfd_create("outboard-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!segment->fd_) return failure("make", wanted_bytes);
+  if (ftruncate(segment->fd(), static_cast<off_t>(segment->size_bytes_)) != 0) {
     return failure("size", wanted_bytes);
   }
   // A client that maps the file must not be able to cut it: touching the lost part would kill this
   // process.
-  if (fcntl(segment->fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+  if (fcntl(segment->fd(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return failure("seal", wanted_bytes);
   }
   if (Status status = segment->map(); !status.ok()) return status;
@@ -60,19 +60,19 @@ Result<std::shared_ptr<HostSegment>> HostSegment::create(std::uint64_t wanted_by
   return segment;
 }
 
-Result<std::shared_ptr<HostSegment>> HostSegment::share(int fd, std::uint64_t size_bytes) {
+Result<std::shared_ptr<HostSegment>> HostSegment::share(Fd fd, std::uint64_t size_bytes) {
   std::shared_ptr<HostSegment> segment(new HostSegment);
-  segment->fd_ = fd;
+  segment->fd_ = std::move(fd);
   segment->size_bytes_ = size_bytes;
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
   if (size_bytes == 0 || size_bytes > kMaxBytes ||
-      lseek(fd, 0, SEEK_END) < static_cast<off_t>(size_bytes) ||
-      (fcntl(fd, F_GET_SEALS) & kSeals) != kSeals) {
+      lseek(segment->fd(), 0, SEEK_END) < static_cast<off_t>(size_bytes) ||
+      (fcntl(segment->fd(), F_GET_SEALS) & kSeals) != kSeals) {
     return Status(Code::invalid_argument,
                   "a descriptor is no segment of " + std::to_string(size_bytes) + " bytes");
   }
   if (Status status = segment->map(); !status.ok()) return status;
-  close(std::exchange(segment->fd_, -1));  // the mapping keeps the file
+  segment->fd_.reset();  // the mapping keeps the file
   return segment;
 }
 
@@ -104,21 +104,20 @@ Status HostSegment::map() {
   if (around == MAP_FAILED) return failure("map", size_bytes_);
   reserved_ = static_cast<std::byte*>(around);
   void* at =
-      mmap(reserved_ + guard, size_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_, 0);
+      mmap(reserved_ + guard, size_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd(), 0);
   if (at == MAP_FAILED) return failure("map", size_bytes_);
   data_ = static_cast<std::byte*>(at);
   return {};
 }
 
 void HostSegment::drop(std::uint64_t offset_bytes, std::uint64_t size_bytes) noexcept {
-  const int failed = fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+  const int failed = fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                static_cast<off_t>(offset_bytes), static_cast<off_t>(size_bytes));
   if (failed != 0) std::memset(data_ + offset_bytes, 0, size_bytes);
 }
 
 HostSegment::~HostSegment() {
   if (reserved_ != nullptr) munmap(reserved_, reserved_bytes_);
-  if (fd_ >= 0) close(fd_);
 }
 
 }  // namespace ob

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/fd.hpp"
 #include "base/status.hpp"
 #include "device/account.hpp"
 
@@ -25,9 +26,9 @@ class HostSegment {
   /// Creates a segment of bytes_for(wanted_bytes).
   /// Errors: out_of_memory, also if no file descriptors are left
   static Result<std::shared_ptr<HostSegment>> create(std::uint64_t wanted_bytes);
-  /// Maps a segment of another process, and closes the descriptor. fd() is then -1.
+  /// Maps a segment of another process, and closes its descriptor. fd() is then -1.
   /// Errors: out_of_memory; invalid_argument if the file is smaller, or not sealed
-  static Result<std::shared_ptr<HostSegment>> share(int fd, std::uint64_t size_bytes);
+  static Result<std::shared_ptr<HostSegment>> share(Fd fd, std::uint64_t size_bytes);
   ~HostSegment();
   HostSegment(const HostSegment&) = delete;
   HostSegment& operator=(const HostSegment&) = delete;
@@ -35,7 +36,7 @@ class HostSegment {
   std::byte* data() const noexcept { return data_; }
   /// Returns the size of the memory file: whole pages.
   std::uint64_t size_bytes() const noexcept { return size_bytes_; }
-  int fd() const noexcept { return fd_; }
+  int fd() const noexcept { return fd_.get(); }
   /// Returns the size of the segment that is made for `wanted_bytes`.
   static std::uint64_t bytes_for(std::uint64_t wanted_bytes) noexcept;
 
@@ -67,7 +68,7 @@ class HostSegment {
   std::byte* reserved_ = nullptr;  // begin of the guard before data_
   std::uint64_t reserved_bytes_ = 0;
   std::uint64_t size_bytes_ = 0;
-  int fd_ = -1;
+  Fd fd_;
   std::atomic<bool> exported_{false};
   mutable std::mutex mutex_;
   struct Mapped {

@@ -42,7 +42,8 @@ std::uint32_t post(Lane& lane, std::uint32_t kind, std::span<const std::byte> bo
 
 // The executor stores the answer before it reads `sleeping`, so that one of the two sides sees the
 // other's store.
-void await_answer(Lane& lane, std::uint32_t seen, std::chrono::milliseconds longest) noexcept {
+void sleep_until_answer(Lane& lane, std::uint32_t seen,
+                        std::chrono::milliseconds longest) noexcept {
   lane.sleeping.store(1, std::memory_order_seq_cst);
   if (lane.answer.load(std::memory_order_seq_cst) == seen) futex_wait(lane.answer, seen, longest);
   lane.sleeping.store(0, std::memory_order_relaxed);

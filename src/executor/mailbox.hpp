@@ -73,7 +73,7 @@ std::uint32_t post(Lane& lane, std::uint32_t kind, std::span<const std::byte> bo
                    std::int32_t core = -1) noexcept;
 /// Sleeps until another answer than `seen` has come, or the time is over.
 /// Threads: the daemon's, one at a time for a lane
-void await_answer(Lane& lane, std::uint32_t seen, std::chrono::milliseconds longest) noexcept;
+void sleep_until_answer(Lane& lane, std::uint32_t seen, std::chrono::milliseconds longest) noexcept;
 /// Returns the answer of the last request.   @pre it has come
 Status answer_of(const Lane& lane);
 /// Stores a notice, which has no answer, and wakes the executor. Returns false if the executor has

@@ -63,10 +63,15 @@ std::string end_of(int status) {
   return "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
-// Lets others run on this core until an answer has come, or a short request would have ended.
+// Moves a descriptor above those that the process is to have.
+Fd above_those_of_the_process(Fd fd) noexcept {
+  return Fd(fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, kSocketFd + 1) : -1);
+}
+
+// Lets others run on this core until an answer has come, or a cheap request would have ended.
 void give_way(const Lane& lane, std::uint32_t number) noexcept {
-  constexpr auto kShortTime = std::chrono::microseconds(100);
-  const auto until = std::chrono::steady_clock::now() + kShortTime;
+  constexpr auto kCheapTime = std::chrono::microseconds(100);
+  const auto until = std::chrono::steady_clock::now() + kCheapTime;
   while (lane.answer.load(std::memory_order_acquire) != number &&
          std::chrono::steady_clock::now() < until) {
     ::sched_yield();
@@ -117,9 +122,6 @@ Process::~Process() {
   kill();
   if (pid_ > 0) reap(true);
   if (mailbox_ != nullptr) ::munmap(mailbox_, sizeof(Mailbox));
-  for (const int fd : {memory_, socket_, inherited_}) {
-    if (fd >= 0) ::close(fd);
-  }
 }
 
 Result<std::shared_ptr<Process>> Process::start(const Program& program) {
@@ -130,26 +132,23 @@ Result<std::shared_ptr<Process>> Process::start(const Program& program) {
 }
 
 Status Process::open() {
-  // Both descriptors lie above those that the process is to have.
-  const int memory = ::memfd_create("outboard-mailbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (memory < 0) return failure("make a mailbox", errno);
-  memory_ = ::fcntl(memory, F_DUPFD_CLOEXEC, kSocketFd + 1);
-  ::close(memory);
-  if (memory_ < 0 || ::ftruncate(memory_, sizeof(Mailbox)) != 0 ||
-      ::fcntl(memory_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+  memory_ = above_those_of_the_process(
+      Fd(::memfd_create("outboard-mailbox", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
+  const int memory = memory_.get();
+  if (!memory_ || ::ftruncate(memory, sizeof(Mailbox)) != 0 ||
+      ::fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return failure("make a mailbox", errno);
   }
-  void* at = ::mmap(nullptr, sizeof(Mailbox), PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
+  void* at = ::mmap(nullptr, sizeof(Mailbox), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   if (at == MAP_FAILED) return failure("map a mailbox", errno);
   mailbox_ = static_cast<Mailbox*>(at);
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return failure("make a socket pair", errno);
   }
-  socket_ = ends[0];
-  inherited_ = ::fcntl(ends[1], F_DUPFD_CLOEXEC, kSocketFd + 1);
-  ::close(ends[1]);
-  return inherited_ < 0 ? failure("make a socket pair", errno) : Status();
+  socket_.reset(ends[0]);
+  inherited_ = above_those_of_the_process(Fd(ends[1]));
+  return inherited_ ? Status() : failure("make a socket pair", errno);
 }
 
 Status Process::spawn(const Program& program) {
@@ -157,7 +156,7 @@ Status Process::spawn(const Program& program) {
   arguments.insert(arguments.end(), program.arguments.begin(), program.arguments.end());
   std::vector<std::string> variables = environment();
   SpawnSettings settings;
-  settings.fill(memory_, inherited_);
+  settings.fill(memory_.get(), inherited_.get());
   const int error =
       ::posix_spawn(&pid_, program.path.c_str(), &settings.actions, &settings.attributes,
                     pointers(arguments).data(), pointers(variables).data());
@@ -165,8 +164,8 @@ Status Process::spawn(const Program& program) {
     pid_ = -1;
     return failure(("start " + program.path).c_str(), error);
   }
-  ::close(std::exchange(inherited_, -1));
-  ::close(std::exchange(memory_, -1));
+  inherited_.reset();
+  memory_.reset();
   post(mailbox_->lanes[0], kReady, {});
   return {};
 }
@@ -181,20 +180,13 @@ Status Process::await_ready(std::chrono::milliseconds longest) {
 }
 
 Status Process::send(int descriptor) const {
-  char data = 0;
-  iovec io{&data, 1};
-  msghdr message{};
-  message.msg_iov = &io;
-  message.msg_iovlen = 1;
-  PassedDescriptors passed;
-  passed.attach(message, descriptor);
   // The executor reads each descriptor before it answers, so that the socket always has room.
-  if (::sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) return {};
+  if (send_descriptor(socket_.get(), descriptor)) return {};
   return {Code::device_error,
           std::string("cannot pass memory to an executor (") + std::strerror(errno) + ")"};
 }
 
-// A core that sleeps takes tens of microseconds to wake up. The executor of a short request runs on
+// A core that sleeps takes tens of microseconds to wake up. The executor of a cheap request runs on
 // this thread's core instead, to which this thread gives way.
 Status Process::request(std::size_t lane_index, const Order& order, const Stop& stop) {
   OB_EXPECT(lane_index < Mailbox::kLanes);
@@ -206,17 +198,17 @@ Status Process::request(std::size_t lane_index, const Order& order, const Stop& 
     send_notices(lane_index);
   }
   const std::uint32_t number =
-      post(lane, order.kind, order.body, order.is_short ? ::sched_getcpu() : -1);
-  if (order.is_short) give_way(lane, number);
+      post(lane, order.kind, order.body, order.cheap ? ::sched_getcpu() : -1);
+  if (order.cheap) give_way(lane, number);
   return await_answer(lane, number, stop);
 }
 
 Status Process::await_answer(Lane& lane, std::uint32_t number, const Stop& stop) {
-  std::optional<RunTime> run_time;  // short requests do not pay for it
+  std::optional<RunTime> run_time;  // requests that end soon do not pay for it
   for (;;) {
     const std::uint32_t answered = lane.answer.load(std::memory_order_acquire);
     if (answered == number) return answer_of(lane);
-    executor::await_answer(lane, answered, kLookInterval);
+    sleep_until_answer(lane, answered, kLookInterval);
     if (lane.answer.load(std::memory_order_acquire) == number) continue;
     if (reap(false)) return ending();
     if (!run_time) run_time.emplace(pid_);

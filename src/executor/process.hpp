@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.hpp"
 #include "base/status.hpp"
 #include "executor/mailbox.hpp"
 
@@ -29,8 +30,8 @@ struct Program {
 struct Order {
   std::uint32_t kind = 0;
   std::span<const std::byte> body;
-  int descriptor = -1;    ///< sent with the request; -1: none
-  bool is_short = false;  ///< takes less than about 100 us
+  int descriptor = -1;  ///< sent with the request; -1: none
+  bool cheap = false;   ///< takes less than about 100 us
 };
 
 /// A running executor process. It has no descriptors but its mailbox and a socket, and dies with
@@ -82,9 +83,9 @@ class Process {
 
   const std::uint64_t number_;
   Mailbox* mailbox_ = nullptr;
-  int memory_ = -1;     // the mailbox's file
-  int socket_ = -1;     // our end
-  int inherited_ = -1;  // the executor's end, until it is started
+  Fd memory_;     // the mailbox's file, until the executor is started
+  Fd socket_;     // our end
+  Fd inherited_;  // the executor's end, until it is started
   pid_t pid_ = -1;
   std::mutex lane_mutex_[Mailbox::kLanes];
   std::mutex notice_mutex_;

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/fd.hpp"
+
 namespace ob::executor {
 namespace {
 
@@ -17,11 +19,10 @@ namespace {
 bool is_ready_to_run(int task, const char* thread) noexcept {
   char path[32];
   std::snprintf(path, sizeof path, "%.20s/stat", thread);
-  const int file = ::openat(task, path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
+  const Fd file(::openat(task, path, O_RDONLY | O_CLOEXEC));
+  if (!file) return false;
   char text[128];
-  const ssize_t size = ::read(file, text, sizeof text);
-  ::close(file);
+  const ssize_t size = ::read(file.get(), text, sizeof text);
   const std::string_view fields(text, static_cast<std::size_t>(std::max<ssize_t>(0, size)));
   const std::size_t name_end = fields.rfind(')');
   return name_end != std::string_view::npos && fields.substr(name_end + 1, 3) == " R ";

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/fd.hpp"
 #include "base/sanitizer.hpp"
 
 namespace ob::executor {
@@ -37,13 +38,12 @@ void set_limit(__rlimit_resource resource, rlim_t value) noexcept {
 
 // Adds the right to read what is beneath `path`; a path that does not exist needs none.
 void allow_reading(int rules, const char* path, std::uint64_t rights) noexcept {
-  const int parent = ::open(path, O_PATH | O_CLOEXEC);
-  if (parent < 0) return;
+  const Fd parent(::open(path, O_PATH | O_CLOEXEC));
+  if (!parent) return;
   landlock_path_beneath_attr beneath{};
   beneath.allowed_access = rights;
-  beneath.parent_fd = parent;
+  beneath.parent_fd = parent.get();
   (void)::syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0);
-  ::close(parent);
 }
 
 // Older kernels have no Landlock. The system calls that open files are refused anyway once the
@@ -52,9 +52,10 @@ Status restrict_paths(const std::vector<std::string>& readable) {
   constexpr std::uint64_t kFirstAbi = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
   landlock_ruleset_attr attributes{};
   attributes.handled_access_fs = kFirstAbi;
-  const auto rules =
-      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
-  if (rules < 0) return {};
+  const Fd ruleset(
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
+  if (!ruleset) return {};
+  const int rules = ruleset.get();
   constexpr std::uint64_t kLibraries =
       LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
   for (const char* path : {"/usr", "/lib", "/lib64", "/opt", "/etc/alternatives"}) {
@@ -69,7 +70,6 @@ Status restrict_paths(const std::vector<std::string>& readable) {
   }
   allow_reading(rules, "/proc/self", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
   const long done = ::syscall(SYS_landlock_restrict_self, rules, 0);
-  ::close(rules);
   return done == 0 ? Status() : refused("Landlock");
 }
 
@@ -217,10 +217,9 @@ Status restrict_calls(std::uint64_t memory_bytes) {
     set_limit(RLIMIT_DATA, now_bytes + memory_bytes);
   }
   // Messages of libraries end here: a program that was taken over must not fill the log.
-  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (nowhere >= 0) {
-    (void)::dup2(nowhere, STDERR_FILENO);
-    ::close(nowhere);
+  {
+    const Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (nowhere) (void)::dup2(nowhere.get(), STDERR_FILENO);
   }
   return filter_calls();
 #endif

@@ -80,18 +80,6 @@ Status serve(Service& service) {
   serve_lane(service, lanes[0], 0, 1);
 }
 
-int receive_descriptor() noexcept {
-  char data = 0;
-  iovec io{&data, 1};
-  msghdr message{};
-  message.msg_iov = &io;
-  message.msg_iovlen = 1;
-  PassedDescriptors passed;
-  passed.offer(message);
-  if (::recvmsg(kSocketFd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1) return -1;
-  Fd descriptor;
-  (void)PassedDescriptors::take(message, descriptor);
-  return descriptor.release();
-}
+Fd receive_descriptor() noexcept { return ob::receive_descriptor(kSocketFd); }
 
 }  // namespace ob::executor

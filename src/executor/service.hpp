@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/fd.hpp"
 #include "base/status.hpp"
 #include "executor/mailbox.hpp"
 
@@ -33,7 +34,7 @@ class Service {
 /// Errors: internal if the process was not started by a daemon
 Status serve(Service& service);
 
-/// Receives the descriptor that came with the running request; -1 without one.
-int receive_descriptor() noexcept;
+/// Receives the descriptor that came with the running request; none without one.
+Fd receive_descriptor() noexcept;
 
 }  // namespace ob::executor

@@ -34,7 +34,7 @@ TEST(MailboxTest, CarriesRequestsAndAnswers) {
     const std::uint32_t number = post(lane, i, bytes("body " + std::to_string(i)));
     EXPECT_EQ(number, i);
     while (lane.answer.load() != number) {
-      await_answer(lane, number - 1, std::chrono::milliseconds(10000));
+      sleep_until_answer(lane, number - 1, std::chrono::milliseconds(10000));
     }
     const Status status = answer_of(lane);
     EXPECT_EQ(status.ok(), i % 2 == 0);

@@ -20,7 +20,7 @@ struct Caller {
   /// runner can stop computations.
   /// @param had the time that it could have run: a busy machine gives it less than has passed
   std::function<Status(std::chrono::nanoseconds had)> stop;
-  bool is_short = false;  ///< the computation takes less than about 100 us
+  bool cheap = false;  ///< see TaskManner
 };
 
 /// A plan of transforms.   Threads: build() once; execute() one at a time; the rest any

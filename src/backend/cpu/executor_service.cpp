@@ -72,9 +72,9 @@ Status ExecutorService::map(std::span<const std::byte> body) {
   wire::Reader reader(body);
   const std::uint64_t id = reader.u64();
   const std::uint64_t size_bytes = reader.u64();
-  const int descriptor = executor::receive_descriptor();
-  if (!reader.ok() || descriptor < 0) return malformed();
-  auto segment = HostSegment::share(descriptor, size_bytes);
+  Fd descriptor = executor::receive_descriptor();
+  if (!reader.ok() || !descriptor) return malformed();
+  auto segment = HostSegment::share(std::move(descriptor), size_bytes);
   OB_RETURN_IF_ERROR(segment.status());
   segments_[id] = std::move(segment).value();
   return {};

@@ -39,7 +39,7 @@ class Mapping {
 Status send(Process& process, std::size_t lane, Request kind, const wire::Body& body,
             const Caller& caller, int descriptor = -1) {
   const executor::Order order{static_cast<std::uint32_t>(kind), body.bytes(), descriptor,
-                              caller.is_short};
+                              caller.cheap};
   return process.request(lane, order, caller.stop);
 }
 
