@@ -141,15 +141,31 @@ void allow_if(Filter& filter, int call, unsigned index, std::uint32_t value) {
   filter.decide(SECCOMP_RET_ERRNO | EPERM);
 }
 
-// Memory is never executable, and a new task is a thread of this process.
+// Memory is never executable. New memory is private and does not grow like a stack, so that the
+// limit of private memory holds for it.
+void add_memory_conditions(Filter& filter) {
+  filter.if_equal(SYS_mprotect, 4);
+  filter.load(argument(2));
+  filter.if_no_bit(PROT_EXEC, 1);
+  filter.decide(SECCOMP_RET_ALLOW);
+  filter.decide(SECCOMP_RET_ERRNO | EPERM);
+  constexpr std::uint32_t kSharedAndNew = MAP_SHARED | MAP_ANONYMOUS;
+  filter.if_equal(SYS_mmap, 10);
+  filter.load(argument(2));
+  filter.if_any_bit(PROT_EXEC, 1);
+  filter.decide(SECCOMP_RET_ERRNO | EPERM);
+  filter.load(argument(3));
+  filter.if_any_bit(MAP_GROWSDOWN, 1);
+  filter.decide(SECCOMP_RET_ERRNO | EPERM);
+  filter.add(BPF_ALU | BPF_AND | BPF_K, kSharedAndNew);
+  filter.add(BPF_JMP | BPF_JEQ | BPF_K, kSharedAndNew, 1, 0);
+  filter.decide(SECCOMP_RET_ALLOW);
+  filter.decide(SECCOMP_RET_ERRNO | EPERM);
+}
+
+// A new task is a thread of this process.
 void add_conditions(Filter& filter) {
-  for (const int call : {SYS_mmap, SYS_mprotect}) {
-    filter.if_equal(static_cast<std::uint32_t>(call), 4);
-    filter.load(argument(2));
-    filter.if_no_bit(PROT_EXEC, 1);
-    filter.decide(SECCOMP_RET_ALLOW);
-    filter.decide(SECCOMP_RET_ERRNO | EPERM);
-  }
+  add_memory_conditions(filter);
   filter.if_equal(SYS_clone, 4);
   filter.load(argument(0));
   filter.if_any_bit(CLONE_THREAD, 1);
@@ -217,10 +233,8 @@ Status restrict_calls(std::uint64_t memory_bytes) {
     set_limit(RLIMIT_DATA, now_bytes + memory_bytes);
   }
   // Messages of libraries end here: a program that was taken over must not fill the log.
-  {
-    const Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-    if (nowhere) (void)::dup2(nowhere.get(), STDERR_FILENO);
-  }
+  // The files of the system are out of reach already; stdout is /dev/null.
+  if (::dup2(STDOUT_FILENO, STDERR_FILENO) < 0) return refused("stderr");
   return filter_calls();
 #endif
 }

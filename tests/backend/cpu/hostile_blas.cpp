@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -18,6 +20,18 @@
 namespace {
 
 using ob::hostile::Request;
+
+// Returns true if messages of this process would reach the daemon's stderr.
+bool reaches_stderr() {
+  struct stat errors {};
+  struct stat output {};
+  // fstat() of the C library makes another system call, which executors are denied.
+  if (::syscall(SYS_fstat, STDERR_FILENO, &errors) != 0 ||
+      ::syscall(SYS_fstat, STDOUT_FILENO, &output) != 0) {
+    return true;
+  }
+  return errors.st_dev != output.st_dev || errors.st_ino != output.st_ino;
+}
 
 // Tries to reach something beyond the process; returns one bit for each success.
 int reach_out() {
@@ -35,6 +49,7 @@ int reach_out() {
   note(7, ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
               MAP_FAILED);
   note(8, ::setuid(::getuid()) == 0);
+  note(9, reaches_stderr());
   char* const arguments[] = {nullptr};
   ::execve("/bin/true", arguments, arguments);
   return reached;
@@ -52,6 +67,18 @@ int take_memory() {
   return taken;
 }
 
+// Returns the number of mappings that the limit of private memory would not count.
+int take_shared_memory() {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  int taken = 0;
+  constexpr int kKinds[] = {MAP_SHARED, MAP_SHARED_VALIDATE, MAP_PRIVATE | MAP_GROWSDOWN};
+  for (const int kind : kKinds) {
+    void* const at = ::mmap(nullptr, kMiB, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
+    if (at != MAP_FAILED) ++taken;
+  }
+  return taken;
+}
+
 void obey(Request request, double* c) {
   switch (request) {
     case Request::abort: std::abort();
@@ -63,6 +90,7 @@ void obey(Request request, double* c) {
     case Request::exit: std::exit(0);
     case Request::reach_out: c[0] = reach_out(); return;
     case Request::take_memory: c[0] = take_memory(); return;
+    case Request::take_shared_memory: c[0] = take_shared_memory(); return;
     case Request::process: c[0] = ::getpid(); return;
   }
 }

@@ -264,6 +264,9 @@ TEST_P(IsolatedTest, ReachesNothingOutside) {
   EXPECT_GT(taken, 64);
   // 64 MiB for each thread of the library, and for the executor's own, are not counted.
   EXPECT_LE(taken, 256 + 2 * 64) << "MiB beyond --session-host-memory";
+  double uncounted = -1;
+  ASSERT_TRUE(ada.run(Request::take_shared_memory, uncounted).ok());
+  EXPECT_EQ(uncounted, 0) << "mappings that the limit does not count";
 }
 
 TEST_P(IsolatedTest, HasOnlyTheBuffersOfItsClientAndOnlyWhileTheyLive) {
