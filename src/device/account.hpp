@@ -9,7 +9,7 @@ struct Account {
   UserId user;
   SessionId session;
 
-  friend bool operator==(const Account&, const Account&) = default;
+  friend auto operator<=>(const Account&, const Account&) = default;
 };
 
 }  // namespace ob

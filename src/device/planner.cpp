@@ -17,6 +17,11 @@ namespace {
 constexpr unsigned kMaxWaiting = 4096;
 constexpr unsigned kMaxWaitingOfUser = kMaxWaiting / 4;
 
+// A session without a proven user counts for itself.
+Account owner_of(const Account& account) noexcept {
+  return account.user ? Account{account.user, {}} : account;
+}
+
 }  // namespace
 
 Status Planner::check(const FftPlan& plan) const {
@@ -31,16 +36,17 @@ Status Planner::check(const FftPlan& plan) const {
 
 Status Planner::admit(const Account& account) {
   const std::lock_guard lock(mutex_);
-  unsigned& mine = admitted_[account.user];
-  // A process that uses the device without a daemon has one user, who may take all.
-  const unsigned most = account.user == UserId{} ? kMaxWaiting : kMaxWaitingOfUser;
+  const Account owner = owner_of(account);
+  unsigned& mine = admitted_[owner];
+  // A process that uses the device without a daemon may take all.
+  const unsigned most = owner == Account{} ? kMaxWaiting : kMaxWaitingOfUser;
   if (mine < most && all_admitted_ < kMaxWaiting) {
     ++mine;
     ++all_admitted_;
     return {};
   }
   const unsigned limit = mine < most ? kMaxWaiting : most;
-  if (mine == 0) admitted_.erase(account.user);
+  if (mine == 0) admitted_.erase(owner);
   return {Code::out_of_memory,
           std::to_string(limit) + " plans are waiting to be made; try again later"};
 }
@@ -57,8 +63,9 @@ Planner::~Planner() {
 
 void Planner::submit_work(const Account& account, bool quick, Work work) {
   std::unique_lock lock(mutex_);
-  OB_EXPECT(admitted_.contains(account.user));
-  Waiting fresh{account.user, shares_.enter(account), std::move(work)};
+  const Account owner = owner_of(account);
+  OB_EXPECT(admitted_.contains(owner));
+  Waiting fresh{owner, shares_.enter(account), std::move(work)};
   if (quick && !making_ && waiting_.empty()) return make(lock, std::move(fresh));
   waiting_.push_back(std::move(fresh));
   start(lock);
@@ -110,7 +117,7 @@ void Planner::make(std::unique_lock<std::mutex>& lock, Waiting next) {
   lock.lock();
   shares_.leave(next.claim, took);
   --all_admitted_;
-  const auto admitted = admitted_.find(next.user);
+  const auto admitted = admitted_.find(next.owner);
   if (--admitted->second == 0) admitted_.erase(admitted);
   making_ = false;
   changed_.notify_all();

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 #include "base/contract.hpp"
@@ -57,7 +57,7 @@ class Planner {
  private:
   using Work = std::function<void()>;
   struct Waiting {
-    UserId user;
+    Account owner;  // a user, or a session without one
     FairShares::Claim claim;
     Work work;
   };
@@ -72,8 +72,8 @@ class Planner {
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   FairShares shares_;
-  std::list<Waiting> waiting_;                     // in order of arrival
-  std::unordered_map<UserId, unsigned> admitted_;  // plans that are not made yet
+  std::list<Waiting> waiting_;            // in order of arrival
+  std::map<Account, unsigned> admitted_;  // plans that are not made yet, by owner
   unsigned all_admitted_ = 0;
   bool making_ = false;
   bool stopping_ = false;

@@ -1,6 +1,7 @@
 // Limits that the sessions of one user share, and the part of each resource that is kept for
 // others.
 
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -96,6 +97,16 @@ TEST(ResourceBudgetTest, AUserAloneMayHaveAllAndBesideOthersThreeQuarters) {
   of_bob.clear();
   bob.reset();
   EXPECT_EQ(take_all(adas_other, of_ada), 31);
+}
+
+TEST(ResourceBudgetTest, SessionsWithoutAUserAreOthersToEachOther) {
+  const auto budget = budget_of({.unit = "bytes", .all = 100});
+  const auto first = budget->open("", UINT64_MAX);
+  Reservations of_first;
+  EXPECT_EQ(take_all(first, of_first), 100);
+  of_first.clear();
+  const auto second = budget->open("", UINT64_MAX);
+  EXPECT_EQ(take_all(first, of_first), 75);
 }
 
 TEST(ResourceBudgetTest, SomethingIsAlwaysLeftForTheNextUser) {
@@ -223,6 +234,22 @@ TEST_F(UserLimitsTest, ManySessionsOfAUserLeaveAPartForAnother) {
   EXPECT_EQ(have(*other, 1, 32 * kPage).code, Code::ok);
 }
 
+TEST_F(UserLimitsTest, AUserWhoHasLeftNoLongerCounts) {
+  serve({});
+  auto other = connect(Transport::tcp);
+  const auto greedy = connect(Transport::shm);
+  EXPECT_EQ(have(*greedy, 1, kMemoryBytes / 2).code, Code::ok);
+  expect_refused(have(*greedy, 2, kMemoryBytes / 2), "a part is kept for others");
+  other.reset();
+  std::uint64_t id = 3;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (have(*greedy, id, kMemoryBytes / 2).code != Code::ok) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ++id;
+  }
+}
+
 // Buffers of eight bytes take pages.
 TEST_F(UserLimitsTest, SmallBuffersLeaveAPartForAnother) {
   serve({});
@@ -290,7 +317,7 @@ class FewTest : public testing::Test {
   daemon::MemoryShare share{1 << 28};
   daemon::Session session{{*device, plans, share},
                           {1, 2},
-                          "ada",
+                          UserId{1},
                           {account("bytes", 1 << 28), account("bytes", 1 << 28),
                            account("threads", 2), account("plans", 2)}};
 };

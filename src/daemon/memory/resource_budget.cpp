@@ -33,21 +33,20 @@ std::shared_ptr<ResourceAccount> ResourceBudget::open(const std::string& user,
   if (!user.empty()) shared = proven_users_[user].lock();
   if (shared == nullptr) shared = std::make_shared<User>();
   if (!user.empty()) proven_users_[user] = shared;
-  ++sessions_[user];
-  ++shared->sessions;
+  if (++shared->sessions == 1) ++users_;
   return std::shared_ptr<ResourceAccount>(
       new ResourceAccount(shared_from_this(), user, std::move(shared), session_limit));
 }
 
 void ResourceBudget::close(const ResourceAccount& account) noexcept {
   const std::lock_guard lock(mutex_);
-  if (--account.user_->sessions == 0) proven_users_.erase(account.name_);
-  const auto at = sessions_.find(account.name_);
-  if (--at->second == 0) sessions_.erase(at);
+  if (--account.user_->sessions != 0) return;
+  proven_users_.erase(account.name_);
+  --users_;
 }
 
 bool ResourceBudget::is_shared() const noexcept {
-  return resource_.sharing == Resource::Sharing::always || sessions_.size() > 1;
+  return resource_.sharing == Resource::Sharing::always || users_ > 1;
 }
 
 // The user may hold `amount` more once used + amount <= factor * (left - amount).

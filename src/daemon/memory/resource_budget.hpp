@@ -62,7 +62,7 @@ class ResourceBudget : public std::enable_shared_from_this<ResourceBudget> {
   const Resource resource_;
   mutable std::mutex mutex_;  // guards all below, and the counts of the accounts
   std::uint64_t used_ = 0;
-  std::map<std::string, std::size_t> sessions_;              // by user, also the unproven
+  std::size_t users_ = 0;  // with sessions; each unproven one is another user
   std::map<std::string, std::weak_ptr<User>> proven_users_;  // those with sessions
 };
 

@@ -43,9 +43,14 @@ Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
   ServedDevice& served = *devices_[index];
   auto session =
       std::make_shared<Session>(SessionDevice{*served.device, served.plans, served.share, index},
-                                token, user, budgets_.open(index, user));
+                                token, number_of(user), budgets_.open(index, user));
   sessions_.push_back({token, index, session, session.get(), session->memory()});
   return session;
+}
+
+UserId SessionRegistry::number_of(const std::string& user) {
+  if (user.empty()) return {};
+  return UserId{users_.try_emplace(user, users_.size() + 1).first->second};
 }
 
 // Must not hold a session: its last holder waits for the session's work when it releases it.
@@ -61,9 +66,10 @@ std::vector<SessionRegistry::Holder> SessionRegistry::other_holders(const Sessio
   const std::lock_guard lock(mutex_);
   std::vector<Holder> holders;
   for (const Known& known : sessions_) {
-    const std::uint64_t bytes = known.memory->used();
-    if (known.device != session.device_index() || known.name == &session || bytes == 0) continue;
-    holders.push_back({known.name, bytes});
+    if (known.device != session.device_index() || known.name == &session) continue;
+    const auto memory = known.memory.lock();
+    const std::uint64_t bytes = memory == nullptr ? 0 : memory->used();
+    if (bytes != 0) holders.push_back({known.name, bytes});
   }
   return holders;
 }

@@ -2,6 +2,7 @@
 // The devices of a daemon and the sessions on them.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -55,16 +56,18 @@ class SessionRegistry {
     std::uint32_t device;
     std::weak_ptr<Session> session;
     const Session* name;
-    std::shared_ptr<const ResourceAccount> memory;
+    std::weak_ptr<const ResourceAccount> memory;  // it counts its user as present
   };
   using Devices = std::vector<std::unique_ptr<Device>>;
   static std::vector<std::uint64_t> memory_of(const Devices& devices);
   std::uint32_t least_used_device() const;
+  UserId number_of(const std::string& user);
 
   std::vector<std::unique_ptr<ServedDevice>> devices_;
   const SessionBudgets budgets_;
   std::mutex mutex_;
   std::vector<Known> sessions_;
+  std::map<std::string, std::uint64_t> users_;  // numbers of the proven users so far
 };
 
 }  // namespace ob::daemon

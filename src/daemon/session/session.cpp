@@ -36,17 +36,14 @@ Status taken(const char* what, std::uint64_t id) {
 
 }  // namespace
 
-Session::Session(const SessionDevice& device, const wire::Token& token, const std::string& user,
+Session::Session(const SessionDevice& device, const wire::Token& token, UserId user,
                  SessionAccounts accounts)
     : device_(device.device),
       plan_cache_(device.plans),
       member_(device.share),
       device_index_(device.index),
       token_(token),
-      // The same user has the same number in every session. Two users have equal numbers only by a
-      // rare chance.
-      account_{user.empty() ? UserId() : UserId{std::hash<std::string>()(user)},
-               SessionId{token[0]}},
+      account_{user, SessionId{token[0]}},
       accounts_(std::move(accounts)),
       peers_(device_, accounts_.host_memory, accounts_.threads) {}
 

@@ -55,8 +55,9 @@ struct SessionDevice {
 /// Threads: any; a session may have several connections.
 class Session {
  public:
-  /// @param user gets an equal share of the device's time, whatever the number of its sessions
-  Session(const SessionDevice& device, const wire::Token& token, const std::string& user,
+  /// @param user the proven one, who gets an equal share of the device's time, whatever the number
+  ///             of sessions; 0: none, then the session gets a share of its own
+  Session(const SessionDevice& device, const wire::Token& token, UserId user,
           SessionAccounts accounts);
   /// Waits for the queues, then frees everything.
   ~Session();
