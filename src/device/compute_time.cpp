@@ -38,8 +38,9 @@ Status ComputeTime::admit(const FairTurns::Turn& turn, const Computation& what,
                           " while others wait); try again later, or raise --longest-command"};
 }
 
-Status ComputeTime::reason_to_stop(std::chrono::duration<double> took) const {
-  if (longest_.count() <= 0 || took <= longest_ || !turns_.waited_for()) return {};
+Status ComputeTime::reason_to_stop(const Account& account,
+                                   std::chrono::duration<double> took) const {
+  if (longest_.count() <= 0 || took <= longest_ || !wanted_by_others(account)) return {};
   return {Code::busy, "stopped after " + in_seconds(longest_) +
                           " because others wait; try again later, or raise --longest-command"};
 }

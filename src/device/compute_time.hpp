@@ -35,10 +35,10 @@ class ComputeTime {
   explicit ComputeTime(double longest_s, const FairTurns::Overlap& overlap = {})
       : longest_(longest_s), turns_(overlap) {}
 
-  /// True while a session computes or waits for a turn.
+  /// True while anybody computes or waits for a turn.
   bool wanted() const noexcept { return turns_.wanted(); }
-  /// True while a session other than the computing one waits for a turn.
-  bool waited_for() const noexcept { return turns_.waited_for(); }
+  /// True while another session than this one computes or waits for a turn.
+  bool wanted_by_others(const Account& account) const { return turns_.wanted_by_others(account); }
 
   /// Waits for a turn, runs compute (a Status()) and adds its times to the report.
   /// Errors: busy, then compute did not run; those of compute
@@ -61,8 +61,9 @@ class ComputeTime {
   }
   /// Predicts a time as LearntTimes::predict does.
   double predict(const Computation& what) const { return times_.predict(what.kind, what.flop); }
-  /// Errors: busy if a computation that has taken this long is to end because others wait
-  Status reason_to_stop(std::chrono::duration<double> took) const;
+  /// Errors: busy if a computation of `account` that has taken this long is to end, because other
+  ///         sessions want to compute
+  Status reason_to_stop(const Account& account, std::chrono::duration<double> took) const;
   /// Records that a computation has finished.
   void count(const Computation& what, std::uint64_t took_ns, const Status& status,
              QueueReport& report) {

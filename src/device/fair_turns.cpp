@@ -53,6 +53,14 @@ void FairTurns::release(const Turn& turn) {
   for (Waiter* waiter : waiting_) waiter->changed.notify_one();  // it may be able to begin now
 }
 
+bool FairTurns::wanted_by_others(const Account& account) const {
+  const auto is_other = [&](const Turn* turn) { return turn->account_ != account; };
+  const std::lock_guard lock(mutex_);
+  return std::any_of(running_.begin(), running_.end(), is_other) ||
+         std::any_of(waiting_.begin(), waiting_.end(),
+                     [&](const Waiter* waiter) { return is_other(waiter->turn); });
+}
+
 // False while a turn of the same process runs, which computes one after the other.
 // @pre mutex_ is held
 bool FairTurns::may_begin(const Account& account) const {

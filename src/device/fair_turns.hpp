@@ -57,10 +57,10 @@ class FairTurns {
     std::chrono::steady_clock::time_point began_;
   };
 
-  /// True while a session has a turn or waits for one.
+  /// True while anybody has a turn or waits for one.
   bool wanted() const noexcept { return wanted_.load(std::memory_order_relaxed) != 0; }
-  /// True while a session other than the one with the turn waits.
-  bool waited_for() const noexcept { return wanted_.load(std::memory_order_relaxed) > 1; }
+  /// True while a session other than this one has a turn or waits for one.
+  bool wanted_by_others(const Account& account) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -78,8 +78,8 @@ class FairTurns {
   bool call_next();
 
   const Overlap overlap_;
-  std::atomic<int> wanted_{0};
-  std::mutex mutex_;  // guards all below
+  std::atomic<int> wanted_{0};  // turns
+  mutable std::mutex mutex_;    // guards all below
   FairShares shares_;
   std::list<Waiter*> waiting_;        // in order of arrival
   std::vector<const Turn*> running_;  // the last one is exclusive, the others have become shared

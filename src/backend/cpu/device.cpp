@@ -53,7 +53,7 @@ Status CpuDevice::reason_to_stop(const HostQueue& queue, std::chrono::duration<d
     return {Code::busy, "stopped after " + std::to_string(kCheapLimit.count()) +
                             " s (its operands take far longer than others of their size)"};
   }
-  return time_.reason_to_stop(took);
+  return time_.reason_to_stop(queue.account(), took);
 }
 
 // The queue outlives its commands.
@@ -79,11 +79,14 @@ Status CpuDevice::call(QueueId queue_id, const Descriptor& routine, const Argume
   const double rate = std::max(kLeastGemmRate, info().gflops_double * 1e9 * kSmallFraction);
   const double flop = call.flops();
   const TaskManner manner{.cheap = cheap(flop, rate, call.operand_bytes)};
-  queue->submit(manner, [this, from = queue.get(), cheap = manner.cheap,
-                         what = computation_of(routine, flop, queue->account()),
-                         call = std::move(call)](QueueReport& report) {
-    return time_.spend(what, report, [&] { return run(call, caller_of(*from, cheap)); });
-  });
+  queue->submit(manner,
+                [this, from = queue.get(), cheap = manner.cheap,
+                 what = computation_of(routine, flop, queue->account()),
+                 call = std::move(call)](QueueReport& report) -> Status {
+                  OB_RETURN_IF_ERROR(runner_->prepare(from->account()));
+                  return time_.spend(what, report,
+                                     [&] { return run(call, caller_of(*from, cheap)); });
+                });
   return {};
 }
 
@@ -132,6 +135,7 @@ Status CpuDevice::execute(QueueId queue_id, PlanId id, BufferRef input, BufferRe
                  what = computation_of(plan->plan(), queue->account()), plan = std::move(plan),
                  transform = std::move(transform)](QueueReport& report) {
                   OB_RETURN_IF_ERROR(plan->wait(report.plan_ns));
+                  OB_RETURN_IF_ERROR(runner_->prepare(from->account()));
                   return time_.spend(
                       what, report, [&] { return run(*plan, transform, caller_of(*from, cheap)); });
                 });

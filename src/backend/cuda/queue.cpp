@@ -70,7 +70,7 @@ void CudaQueue::set_accuracy(Accuracy accuracy) {
 // --- computations ------------------------------------------------------------------------------
 
 bool CudaQueue::joins_turn(const ComputeTime& time, const Computation& what) {
-  if (time.waited_for() || turn_commands_ >= kTurnCommands) return false;
+  if (time.wanted_by_others(what.account) || turn_commands_ >= kTurnCommands) return false;
   turn_seconds_ += std::max(time.predict(what), what.flop / kSlowRate);
   ++turn_commands_;
   return turn_seconds_ <= kTurnSeconds;
