@@ -36,6 +36,8 @@ class BlasLibrary {
   /// Thunk
   bool run(const Routine& routine, const Argument* arguments) const;
 
+  /// Lets the library start its threads, which inherit the cores of the calling thread.
+  void start_threads() const;
   /// Measures the rate of dgemm of order 512, the best of three [GFLOP/s]; 0 without dgemm.
   double measure_gflops() const;
 
@@ -46,6 +48,7 @@ class BlasLibrary {
 
  private:
   BlasLibrary() = default;
+  std::uint64_t multiply(int n) const;
   void* symbol(const char* name) const noexcept;
   void bind();
   void configure(unsigned threads);

@@ -23,7 +23,8 @@ struct Caller {
   bool cheap = false;  ///< see TaskManner
 };
 
-/// A plan of transforms.   Threads: build() once; execute() one at a time; the rest any
+/// A plan of transforms.   Threads: build() once; execute() one at a time of those that share a
+/// process; the rest any
 class TransformPlan {
  public:
   virtual ~TransformPlan() = default;
@@ -42,7 +43,9 @@ class TransformPlan {
 class CallRunner {
  public:
   virtual ~CallRunner() = default;
-  /// Runs a call that find_routine() and check_for_library() have accepted.
+  /// Gets ready for a computation of a client, before its turn.   Errors: those of run()
+  virtual Status prepare(const Account& account) = 0;
+  /// Runs a call that prepare_call() has accepted.
   /// Errors: out_of_memory without memory for workspace; invalid_argument if the library refuses
   ///         it; device_error; those of caller.stop
   virtual Status run(const HostCall& call, const Caller& caller) = 0;

@@ -37,6 +37,8 @@ Status ExecutorService::start() {
   OB_RETURN_IF_ERROR(executor::restrict_files(named_folders()));
   libraries_ = Libraries::open(false, config_.threads);
   runner_ = std::make_unique<LocalRunner>(libraries_, config_.threads);
+  // Threads that a library started later could inherit the core of a cheap computation.
+  if (libraries_->blas != nullptr) libraries_->blas->start_threads();
   return executor::restrict_calls(config_.memory_bytes);
 }
 

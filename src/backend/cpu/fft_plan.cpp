@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/contained.hpp"
 #include "base/contract.hpp"
-#include "device/contained.hpp"
 #include "device/real_transform.hpp"
 
 namespace ob::cpu {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backend/cpu/executor_requests.hpp"
+#include "base/contained.hpp"
 #include "device/host_buffer.hpp"
 #include "device/host_event.hpp"
 #include "routines/codec.hpp"
@@ -17,8 +18,13 @@ namespace {
 
 using executor::Process;
 
-// All clients of a device wait for the thread that makes plans ahead.
-constexpr auto kLongestPlanning = std::chrono::seconds(2);
+// All clients of a device wait for the thread that makes plans ahead, so that its time for a plan
+// is limited. Larger plans are made by the first command that needs them.
+constexpr std::uint64_t kMostPointsAhead = std::uint64_t{1} << 26;
+std::chrono::nanoseconds longest_planning(std::uint64_t points) noexcept {
+  constexpr std::chrono::nanoseconds kOfAPoint(100);
+  return std::chrono::seconds(2) + static_cast<std::int64_t>(points) * kOfAPoint;
+}
 
 // A segment that an executor has mapped. The segment holds it.
 class Mapping {
@@ -62,12 +68,7 @@ class IsolatedRunner::Plan final : public TransformPlan {
   PlanId id() const noexcept { return id_; }
   // Makes the plan in the executor that is likely to need it. If that fails, execute() tries again.
   void build() override {
-    const Caller planner{account_, [](std::chrono::nanoseconds had) -> Status {
-                           if (had < kLongestPlanning) return {};
-                           return {Code::busy, "a plan takes too long to make"};
-                         }};
-    const auto process = runner_.executor_of(account_);
-    if (process.ok()) (void)make_in(*process, kPlanLane, planner);
+    if (points(plan_) <= kMostPointsAhead) (void)contained([this] { return make_ahead(); });
     built_.set();
   }
   bool built() const noexcept override { return built_.done(); }
@@ -95,6 +96,15 @@ class IsolatedRunner::Plan final : public TransformPlan {
   }
 
  private:
+  Status make_ahead() {
+    const Caller planner{account_, [longest = longest_planning(points(plan_))](auto had) -> Status {
+                           if (had < longest) return {};
+                           return {Code::busy, "a plan takes too long to make"};
+                         }};
+    OB_ASSIGN_OR_RETURN(const auto process, runner_.executor_of(account_));
+    return make_in(process, kPlanLane, planner);
+  }
+
   IsolatedRunner& runner_;
   const FftPlan plan_;
   const Account account_;
@@ -145,6 +155,7 @@ Result<BufferRef> IsolatedRunner::place(const std::shared_ptr<Process>& process,
 }
 
 Status IsolatedRunner::run(const HostCall& call, const Caller& caller) {
+  OB_RETURN_IF_ERROR(caller.stop({}));  // the client may have gone while the call waited
   OB_ASSIGN_OR_RETURN(const auto process, executor_of(caller.account));
   const Descriptor& routine = *call.routine;
   Argument arguments[kMaxArguments];
@@ -166,12 +177,12 @@ Status IsolatedRunner::run(const HostCall& call, const Caller& caller) {
 
 Result<std::shared_ptr<TransformPlan>> IsolatedRunner::plan(const FftPlan& plan,
                                                             const Account& account) {
-  const std::size_t precision = plan.precision == Precision::c ? 1 : 0;
-  if (libraries_->fft[precision] == nullptr) return libraries_->no_fft[precision];
+  OB_RETURN_IF_ERROR(libraries_->fft_for(plan).status());
   return std::shared_ptr<TransformPlan>(std::make_shared<Plan>(*this, plan, account));
 }
 
 Status IsolatedRunner::execute(Plan& plan, const HostTransform& transform, const Caller& caller) {
+  OB_RETURN_IF_ERROR(caller.stop({}));
   OB_ASSIGN_OR_RETURN(const auto process, executor_of(caller.account));
   OB_RETURN_IF_ERROR(plan.make_in(process, kCallLane, caller));
   OB_ASSIGN_OR_RETURN(const BufferRef input,

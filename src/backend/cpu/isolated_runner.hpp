@@ -24,6 +24,7 @@ class IsolatedRunner final : public CallRunner {
   /// Waits until executors can be started.   Errors: unavailable if they cannot
   Status await_ready() { return executors_.await_standby(); }
 
+  Status prepare(const Account& account) override { return executor_of(account).status(); }
   Status run(const HostCall& call, const Caller& caller) override;
   Result<std::shared_ptr<TransformPlan>> plan(const FftPlan& plan, const Account& account) override;
 

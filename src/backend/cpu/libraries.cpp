@@ -67,6 +67,12 @@ Status prepare_call(const Libraries& libraries, const MemoryTable& memory,
   return {};
 }
 
+Result<std::shared_ptr<const FftLibrary>> Libraries::fft_for(const FftPlan& plan) const {
+  const std::size_t precision = plan.precision == Precision::c ? 1 : 0;
+  if (fft[precision] == nullptr) return no_fft[precision];
+  return fft[precision];
+}
+
 Status LocalRunner::run(const HostCall& call, const Caller& /*caller*/) {
   const Descriptor& routine = *call.routine;
   CheckedElements checked;
@@ -81,10 +87,9 @@ Status LocalRunner::run(const HostCall& call, const Caller& /*caller*/) {
 
 Result<std::shared_ptr<TransformPlan>> LocalRunner::plan(const FftPlan& plan,
                                                          const Account& /*account*/) {
-  const std::size_t precision = plan.precision == Precision::c ? 1 : 0;
-  if (libraries_->fft[precision] == nullptr) return libraries_->no_fft[precision];
+  OB_ASSIGN_OR_RETURN(auto library, libraries_->fft_for(plan));
   return std::shared_ptr<TransformPlan>(
-      std::make_shared<LocalPlan>(plan, libraries_->fft[precision], threads_));
+      std::make_shared<LocalPlan>(plan, std::move(library), threads_));
 }
 
 }  // namespace ob::cpu

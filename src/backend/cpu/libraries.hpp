@@ -23,6 +23,8 @@ struct Libraries {
   /// Opens the libraries. This sets environment variables for a moment.
   /// @param own_instance as BlasLibrary::Config's
   static std::shared_ptr<const Libraries> open(bool own_instance, unsigned threads);
+  /// Finds the library that makes a plan.   Errors: those of no_fft
+  Result<std::shared_ptr<const FftLibrary>> fft_for(const FftPlan& plan) const;
   /// Describes the libraries to people.
   std::string description() const;
 };
@@ -38,6 +40,7 @@ class LocalRunner final : public CallRunner {
   LocalRunner(std::shared_ptr<const Libraries> libraries, unsigned threads)
       : libraries_(std::move(libraries)), threads_(threads) {}
 
+  Status prepare(const Account&) override { return {}; }
   Status run(const HostCall& call, const Caller& caller) override;
   Result<std::shared_ptr<TransformPlan>> plan(const FftPlan& plan, const Account& account) override;
 
