@@ -181,6 +181,7 @@ void StripedStream::shut_down() noexcept {
 }
 
 std::string StripedStream::peer() const {
+  const std::lock_guard lock(mutex_);
   if (parts_.empty()) return "a stream that was given away";
   const std::string first = parts_.front()->peer();
   return parts_.size() == 1 ? first : first + " (" + std::to_string(parts_.size()) + " streams)";
