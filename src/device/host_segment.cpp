@@ -117,6 +117,11 @@ void HostSegment::drop(std::uint64_t offset_bytes, std::uint64_t size_bytes) noe
 }
 
 HostSegment::~HostSegment() {
+  // A process that still has the file mapped must not keep the memory in use.
+  if (mapped_ && !exported() && fd_) {
+    (void)fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                    static_cast<off_t>(size_bytes_));
+  }
   if (reserved_ != nullptr) munmap(reserved_, reserved_bytes_);
 }
 
