@@ -73,6 +73,7 @@ void warn_of_pool_secret(const std::string& folder) {
 int serve(const ob::apps::Options& options) {
   ob::apps::StopSignal stop(!options.key_folder.empty());
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL);  // if it is ignored, the ends of executors are not reported
   raise_descriptor_limit();
   if (options.exit_with_parent) {
     const pid_t parent = getppid();

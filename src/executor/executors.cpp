@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/contained.hpp"
+
 namespace ob::executor {
 
 Executors::Executors(Program program) : program_(std::move(program)), starter_([this] { run(); }) {
@@ -27,26 +29,31 @@ Status Executors::await_standby() {
 }
 
 Result<std::shared_ptr<Process>> Executors::of(const Owner& owner) {
-  std::shared_ptr<Process> ended;  // is destroyed after the lock is released
+  Processes ended;  // end after the lock is released
   std::unique_lock lock(mutex_);
   Held& held = held_[owner];
   held.used = Clock::now();
   if (held.process != nullptr && !held.process->ended()) return held.process;
   if (held.process != nullptr) {
-    ended = std::move(held.process);
+    ended.push_back(std::move(held.process));
     held.ends.push_back(held.used);
   }
-  OB_RETURN_IF_ERROR(note_end(held));
-  OB_ASSIGN_OR_RETURN(auto process, take_standby(lock));
-  // Another thread may have been faster.
+  OB_RETURN_IF_ERROR(check_ends(held));
+  OB_ASSIGN_OR_RETURN(auto process, take_standby(lock, ended));
   Held& now = held_[owner];
-  if (now.process == nullptr || now.process->ended()) now.process = std::move(process);
   now.used = Clock::now();
+  if (now.process == nullptr) {
+    now.process = std::move(process);
+  } else if (standby_ == nullptr) {  // another thread was faster
+    standby_ = std::move(process);
+  } else {
+    ended.push_back(std::move(process));
+  }
   return now.process;
 }
 
 // Forgets the ends before the last minute, and counts the others.
-Status Executors::note_end(Held& held) {
+Status Executors::check_ends(Held& held) {
   const auto minute_ago = Clock::now() - std::chrono::minutes(1);
   while (!held.ends.empty() && held.ends.front() < minute_ago) held.ends.pop_front();
   if (held.ends.size() <= kMostEnds) return {};
@@ -54,15 +61,21 @@ Status Executors::note_end(Held& held) {
                           " times in a minute; try again later"};
 }
 
-Result<std::shared_ptr<Process>> Executors::take_standby(std::unique_lock<std::mutex>& lock) {
-  changed_.wait(lock, [this] { return standby_ != nullptr || !no_standby_.ok() || closing_; });
-  wanted_ = true;  // a failure is tried again by the next call
-  changed_.notify_all();
-  std::shared_ptr<Process> taken = std::exchange(standby_, nullptr);
-  if (taken != nullptr && !taken->ended()) return taken;
-  if (taken != nullptr) return take_standby(lock);  // it ended while it waited
-  if (no_standby_.ok()) return Status(Code::unavailable, "the device is closing");
-  return std::exchange(no_standby_, Status());
+// @param ended receives executors that have ended while they waited for an owner
+Result<std::shared_ptr<Process>> Executors::take_standby(std::unique_lock<std::mutex>& lock,
+                                                         Processes& ended) {
+  for (;;) {
+    changed_.wait(lock, [this] { return standby_ != nullptr || !no_standby_.ok() || closing_; });
+    wanted_ = true;  // a failure is tried again by the next call
+    changed_.notify_all();
+    std::shared_ptr<Process> taken = std::exchange(standby_, nullptr);
+    if (taken == nullptr) {
+      if (no_standby_.ok()) return Status(Code::unavailable, "the device is closing");
+      return std::exchange(no_standby_, Status());
+    }
+    if (!taken->ended()) return taken;
+    ended.push_back(std::move(taken));
+  }
 }
 
 // Takes the executors that were not used for long, or are too many.   @pre mutex_ is held
@@ -74,7 +87,9 @@ Executors::Processes Executors::take_unused() {
   for (auto at = held_.begin(); at != held_.end();) {
     Held& held = at->second;
     const bool free = held.process != nullptr && held.process.use_count() == 1;
-    if (free && (now - held.used > kLongestIdle || held.process->ended())) {
+    const bool has_ended = free && held.process->ended();
+    if (has_ended) held.ends.push_back(now);
+    if (has_ended || (free && now - held.used > kLongestIdle)) {
       unused.push_back(std::move(held.process));
     }
     if (held.process == nullptr && now - held.used > kLongestIdle) {
@@ -103,9 +118,12 @@ void Executors::run() {
     std::shared_ptr<Process> made;
     Status failure;
     if (start) {
-      auto started = Process::start(program_);
-      failure = started.ok() ? (*started)->await_ready(kStartTime) : started.status();
-      if (failure.ok()) made = std::move(*started);
+      failure = contained([&]() -> Status {
+        OB_ASSIGN_OR_RETURN(auto started, Process::start(program_));
+        OB_RETURN_IF_ERROR(started->await_ready(kStartTime, closing_));
+        made = std::move(started);
+        return {};
+      });
     }
     lock.lock();
     if (start) {

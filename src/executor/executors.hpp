@@ -1,6 +1,7 @@
 #pragma once
 // The executor processes of a device: one for each owner, and one that is ready for the next owner.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -22,7 +23,8 @@ using Owner = std::pair<UserId, SessionId>;
 
 /// Finds or makes the executor of an owner. An executor never changes its owner, because a client
 /// may have left anything in its memory. It is a cache of work that can be repeated: executors that
-/// are not used for a while end, and so does the least recently used one beyond kMost.
+/// are not used for a while end. While there are more than kMost, so does the least recently used
+/// one that computes nothing.
 /// Threads: any
 class Executors {
  public:
@@ -54,8 +56,9 @@ class Executors {
   };
   using Processes = std::vector<std::shared_ptr<Process>>;
 
-  Result<std::shared_ptr<Process>> take_standby(std::unique_lock<std::mutex>& lock);
-  Status note_end(Held& held);
+  Result<std::shared_ptr<Process>> take_standby(std::unique_lock<std::mutex>& lock,
+                                                Processes& ended);
+  static Status check_ends(Held& held);
   Processes take_unused();
   void run();
 
@@ -66,7 +69,7 @@ class Executors {
   std::shared_ptr<Process> standby_;
   Status no_standby_;
   bool wanted_ = true;
-  bool closing_ = false;
+  std::atomic<bool> closing_{false};
   std::thread starter_;
 };
 

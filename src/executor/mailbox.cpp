@@ -29,9 +29,9 @@ void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
 std::uint32_t post(Lane& lane, std::uint32_t kind, std::span<const std::byte> body,
                    std::int32_t core) noexcept {
   OB_EXPECT(body.size() <= Lane::kBodyBytes);
-  lane.kind = kind;
-  lane.core = core;
-  lane.body_bytes = static_cast<std::uint32_t>(body.size());
+  lane.kind.store(kind, std::memory_order_relaxed);
+  lane.core.store(core, std::memory_order_relaxed);
+  lane.body_bytes.store(static_cast<std::uint32_t>(body.size()), std::memory_order_relaxed);
   std::copy(body.begin(), body.end(), lane.body.begin());
   const std::uint32_t number = lane.request.load(std::memory_order_relaxed) + 1;
   lane.request.store(number, std::memory_order_release);
@@ -50,8 +50,9 @@ void sleep_until_answer(Lane& lane, std::uint32_t seen,
 }
 
 Status answer_of(const Lane& lane) {
-  const std::uint32_t code = lane.code;
-  const std::size_t size = std::min<std::size_t>(lane.text_bytes, Lane::kTextBytes);
+  const std::uint32_t code = lane.code.load(std::memory_order_relaxed);
+  const std::size_t size =
+      std::min<std::size_t>(lane.text_bytes.load(std::memory_order_relaxed), Lane::kTextBytes);
   if (code > static_cast<std::uint32_t>(Code::busy)) {
     return {Code::device_error, "the executor answered with an unknown code"};
   }
@@ -81,9 +82,12 @@ Arrival await_work(Lane& lane, std::uint32_t seen) {
       lane.notices_read.store(read + 1, std::memory_order_release);
     }
     if (number != seen) {
-      const std::size_t size = std::min<std::size_t>(lane.body_bytes, Lane::kBodyBytes);
-      arrival.request = {
-          number, lane.kind, lane.core, {lane.body.begin(), lane.body.begin() + size}};
+      const std::size_t size =
+          std::min<std::size_t>(lane.body_bytes.load(std::memory_order_relaxed), Lane::kBodyBytes);
+      arrival.request = {number,
+                         lane.kind.load(std::memory_order_relaxed),
+                         lane.core.load(std::memory_order_relaxed),
+                         {lane.body.begin(), lane.body.begin() + size}};
     }
     if (arrival.request || !arrival.notices.empty()) return arrival;
     futex_wait(lane.bell, bell);
@@ -91,9 +95,9 @@ Arrival await_work(Lane& lane, std::uint32_t seen) {
 }
 
 void answer(Lane& lane, std::uint32_t number, const Status& status) noexcept {
-  lane.code = static_cast<std::uint32_t>(status.code());
+  lane.code.store(static_cast<std::uint32_t>(status.code()), std::memory_order_relaxed);
   const std::size_t size = std::min(status.message().size(), Lane::kTextBytes);
-  lane.text_bytes = static_cast<std::uint32_t>(size);
+  lane.text_bytes.store(static_cast<std::uint32_t>(size), std::memory_order_relaxed);
   std::memcpy(lane.text.data(), status.message().data(), size);
   lane.answer.store(number, std::memory_order_seq_cst);
   if (lane.sleeping.load(std::memory_order_seq_cst) != 0) futex_wake(lane.answer);

@@ -24,7 +24,7 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t seen,
 void futex_wake(std::atomic<std::uint32_t>& word) noexcept;
 
 /// One request at a time, its answer, and short notices. The two processes share it. Neither
-/// trusts the other: a reader copies a field before it checks it.
+/// trusts the other: a reader loads a field once, and checks what it loaded.
 /// Memory: zero at first, which is a valid empty lane; has no pointers
 struct Lane {
   static constexpr std::size_t kBodyBytes = 4096;
@@ -36,17 +36,17 @@ struct Lane {
   std::atomic<std::uint32_t> request;           ///< number of the last request
   std::atomic<std::uint32_t> notices_sent;
   std::atomic<std::uint32_t> sleeping;  ///< not 0: the daemon waits for the futex of the answer
-  std::uint32_t kind;
-  std::uint32_t body_bytes;
-  std::int32_t core;  ///< see Request
+  std::atomic<std::uint32_t> kind;
+  std::atomic<std::uint32_t> body_bytes;
+  std::atomic<std::int32_t> core;  ///< see Request
   std::array<std::byte, kBodyBytes> body;
   std::array<std::uint64_t, kNotices> notices;
 
   // Written by the executor.
   alignas(64) std::atomic<std::uint32_t> answer;  ///< number of the last answered request; a futex
   std::atomic<std::uint32_t> notices_read;
-  std::uint32_t code;
-  std::uint32_t text_bytes;
+  std::atomic<std::uint32_t> code;
+  std::atomic<std::uint32_t> text_bytes;
   std::array<char, kTextBytes> text;
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);

@@ -170,10 +170,11 @@ Status Process::spawn(const Program& program) {
   return {};
 }
 
-Status Process::await_ready(std::chrono::milliseconds longest) {
+Status Process::await_ready(std::chrono::milliseconds longest, const std::atomic<bool>& stop) {
   const auto until = std::chrono::steady_clock::now() + longest;
   const std::lock_guard lock(lane_mutex_[0]);
   return await_answer(mailbox_->lanes[0], 1, [&](std::chrono::nanoseconds) -> Status {
+    if (stop) return {Code::unavailable, "the device is closing"};
     if (std::chrono::steady_clock::now() < until) return {};
     return {Code::deadline_exceeded, "an executor was not ready in time"};
   });
@@ -245,7 +246,8 @@ Status Process::ending() {
 bool Process::reap(bool wait) noexcept {
   const std::lock_guard lock(end_mutex_);
   if (reaped_) return true;
-  reaped_ = ::waitpid(pid_, &end_status_, wait ? 0 : WNOHANG) == pid_;
+  const pid_t found = ::waitpid(pid_, &end_status_, wait ? 0 : WNOHANG);
+  reaped_ = found == pid_ || (found < 0 && errno == ECHILD);
   return reaped_;
 }
 

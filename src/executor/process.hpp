@@ -53,9 +53,11 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Waits until the process is ready for requests.
-  /// Errors: unavailable, with its own reason if it gave one; deadline_exceeded
-  Status await_ready(std::chrono::milliseconds longest);
+  /// Waits until the process is ready for requests. Kills it if that takes too long, or as soon as
+  /// `stop` is set.
+  /// Errors: unavailable, with its own reason if it gave one, or because of `stop`;
+  ///         deadline_exceeded
+  Status await_ready(std::chrono::milliseconds longest, const std::atomic<bool>& stop);
 
   /// Sends a request on a lane and waits for the answer. Kills the process if `stop` fails.
   /// Errors: the answer's; that of `stop`; device_error if the process has ended
