@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/contained.hpp"
 #include "device/compute_time.hpp"
-#include "device/contained.hpp"
 #include "device/device_memory.hpp"
 #include "device/gemm_rate.hpp"
 #include "device/host_call.hpp"

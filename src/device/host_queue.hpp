@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "device/contained.hpp"
+#include "base/contained.hpp"
 #include "device/detail/task_ring.hpp"
 #include "device/device.hpp"
 #include "device/host_event.hpp"
