@@ -64,7 +64,8 @@ void declare_limits(CLI::App& app, Options& options) {
            "client for each device.");
   app.add_option("--longest-command", options.device.longest_command_s,
                  "While others wait for their turn, refuse a call or transform that is expected to "
-                 "take more seconds. 0 refuses nothing.")
+                 "take more seconds. Stop one that does take more, if it runs in a process of its "
+                 "own (--isolation). 0: no limit.")
       ->check(seconds_up_to(1e9))
       ->capture_default_str();
   app.add_option(

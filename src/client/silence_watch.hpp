@@ -30,7 +30,7 @@ class SilenceWatch {
     longest_delay_ = std::max(longest_delay_, delay);
   }
 
-  /// The time that counts, without delays of this thread.
+  /// The silence without the delays of this thread; is_longer_than() counts these as well.
   Clock::duration silence() const noexcept { return counted_; }
   /// True if the silence with all delays exceeds `limit` and kGrace times the longest delay. So one
   /// delay alone never ends the wait. The caller looks for bytes that have arrived before it asks.

@@ -121,9 +121,9 @@ TEST(Connection, AnotherConnectionToASilentHostWaitsBriefly) {
   ConnectionConfig config{
       .timeouts = {.ping_after_ms = 50, .silent_after_ms = 250, .dead_after_ms = 600'000}};
   config.host = std::make_shared<HostSilence>();
-  for (StubServer* server : {&first, &second}) {
-    auto connection = require(Connection::open(server->address(), config));
-    if (server == &second) config.host->report(transport::Clock::now());
+  const auto silent = require(Connection::open(first.address(), config));
+  const auto another = require(Connection::open(second.address(), config));
+  for (Connection* connection : {silent.get(), another.get()}) {
     const auto asked =
         require(connection->command(Opcode::synchronize, QueueId{1}, std::span<const std::byte>()));
     EXPECT_EQ(connection->wait_done(asked).status().code(), Code::deadline_exceeded);

@@ -81,7 +81,8 @@ TEST(DaemonWatch, ASilentDaemonIsAskedBeforeItIsGivenUp) {
   EXPECT_GE(asked, 2);
 }
 
-// The process was stopped, or its machine slept: the daemon was not silent in that time.
+// The process was stopped, or its machine slept. The delay counts as silence, but one delay alone
+// never ends the wait: bytes that arrived meanwhile are there afterwards.
 TEST(DaemonWatch, ALongDelayOfTheClientIsNoSilenceOfTheDaemon) {
   Waiting client;
   client.watch.promised(kPromisedMs);
@@ -99,7 +100,7 @@ TEST(DaemonWatch, ABusyClientGivesABusyDaemonMoreTime) {
     const auto taken = client.wait_for_death(delay);
     EXPECT_GE(taken, 1750ms + 2 * delay);
     EXPECT_LE(taken, 2000ms + 3 * delay);  // the last wait may end late
-    // The daemon sends when it gets a core, up to twice the client's delay too late.
+    // The daemon sends when it gets a core, at most the delay of the client too late.
     Waiting other;
     other.watch.promised(kPromisedMs);
     auto next_sign = other.now;

@@ -135,7 +135,7 @@ TEST_F(KeepAliveTest, WhileAnAllocationWaitsForOthersButNotForEver) {
   client.command(Opcode::copy, kQueue, wire::Copy{BufferId{1}, BufferId{1}, line(8), line(8, 64)});
   client.command(Opcode::free, {}, wire::Free{BufferId{1}});
   client.command(Opcode::ping);  // its answer shows that the memory is freed
-  ASSERT_EQ(client.receive().opcode(), Opcode::pong);
+  ASSERT_EQ(client.answer().opcode(), Opcode::pong);
   RawClient other(address());
   other.shake_hands();
   other.command(Opcode::create_queue, kQueue);

@@ -28,7 +28,7 @@ class RevocationTest : public testing::Test {
     auto made = std::make_unique<RawClient>(
         require(transport::connect(daemon->address(), RawClient::deadline(), key.get())));
     made->hello();
-    EXPECT_EQ(made->receive().opcode(), wire::Opcode::welcome);
+    EXPECT_EQ(made->answer().opcode(), wire::Opcode::welcome);
     return made;
   }
 
@@ -38,7 +38,7 @@ class RevocationTest : public testing::Test {
 
 void expect_lives(RawClient& client) {
   const std::uint64_t asked = client.command(wire::Opcode::ping);
-  const Received answer = client.receive();
+  const Received answer = client.answer();
   ASSERT_TRUE(answer.end.ok()) << answer.end.message();
   EXPECT_EQ(answer.opcode(), wire::Opcode::pong);
   EXPECT_EQ(answer.header.sequence, asked);
@@ -50,8 +50,8 @@ TEST_F(RevocationTest, ANewListEndsTheConnectionsOfTheRevokedOnly) {
   const auto bob = client("other");
   folder.put("client");
   daemon->server().reload_revocations();
-  EXPECT_EQ(ada->receive().end.code(), Code::connection_lost);
-  EXPECT_EQ(ada_again->receive().end.code(), Code::connection_lost);
+  EXPECT_EQ(ada->answer().end.code(), Code::connection_lost);
+  EXPECT_EQ(ada_again->answer().end.code(), Code::connection_lost);
   expect_lives(*bob);
 }
 
@@ -60,7 +60,7 @@ TEST_F(RevocationTest, TheDaemonNoticesANewListItself) {
   const auto bob = client("other");
   expect_lives(*ada);
   folder.put("client");
-  EXPECT_EQ(ada->receive().end.code(), Code::connection_lost);  // within RawClient::deadline()
+  EXPECT_EQ(ada->answer().end.code(), Code::connection_lost);  // within RawClient::deadline()
   expect_lives(*bob);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -20,20 +21,22 @@ std::vector<std::byte> bytes(const std::string& text) {
 TEST(MailboxTest, CarriesRequestsAndAnswers) {
   const auto mailbox = std::make_unique<Mailbox>();
   Lane& lane = mailbox->lanes[0];
-  std::thread executor([&lane] {
+  std::atomic<bool> failed{false};
+  std::thread executor([&] {
     for (std::uint32_t seen = 0; seen < 100;) {
       const Arrival arrival = await_work(lane, seen);
-      ASSERT_TRUE(arrival.request.has_value());
+      failed = !arrival.request.has_value();
+      ASSERT_FALSE(failed) << "it woke without a request";
       seen = arrival.request->number;
       const bool even = arrival.request->kind % 2 == 0;
       const bool whole = arrival.request->body == bytes("body " + std::to_string(seen));
       answer(lane, seen, even && whole ? Status() : Status(Code::unsupported, "odd or torn"));
     }
   });
-  for (std::uint32_t i = 1; i <= 100; ++i) {
+  for (std::uint32_t i = 1; i <= 100 && !failed; ++i) {
     const std::uint32_t number = post(lane, i, bytes("body " + std::to_string(i)));
     EXPECT_EQ(number, i);
-    while (lane.answer.load() != number) {
+    while (lane.answer.load() != number && !failed) {
       sleep_until_answer(lane, number - 1, std::chrono::milliseconds(10000));
     }
     const Status status = answer_of(lane);

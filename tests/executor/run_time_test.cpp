@@ -1,6 +1,7 @@
 #include "executor/run_time.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -72,6 +73,24 @@ TEST(RunTime, CountsComputing) {
     had += std::chrono::duration_cast<milliseconds>(times.had);
   }
   EXPECT_GE(had, milliseconds(50));
+}
+
+// Two processes want one processor, and the kernel prefers the other one.
+TEST(RunTime, WaitingForAProcessorDoesNotCount) {
+  const Child child(true);
+  const Child other(true);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  const sched_param none{};
+  for (const Child* each : {&child, &other}) {
+    if (sched_setaffinity(each->pid(), sizeof one, &one) != 0)
+      GTEST_SKIP() << "this process may not choose processors";
+  }
+  if (sched_setscheduler(child.pid(), SCHED_IDLE, &none) != 0)
+    GTEST_SKIP() << "this process may not lower priorities";
+  const Times times = look_for(child.pid(), milliseconds(500));
+  EXPECT_LT(times.had, times.passed / 2);
 }
 
 TEST(RunTime, CountsAllTimeOfAnUnknownProcess) {

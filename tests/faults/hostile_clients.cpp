@@ -1,12 +1,9 @@
 // The clients of hostile_storm_test.py:
-//   hostile_clients attack ADDRESS SEED FIRST CALLS [DAEMON]   sends hostile calls; with the
-//   process
-//                                                              id of the daemon it also kills the
-//                                                              executor that serves it
+//   hostile_clients attack ADDRESS SEED FIRST CALLS [DAEMON]   sends hostile calls
 //   hostile_clients show SEED FIRST CALLS                      prints these calls
 //   hostile_clients victim ADDRESS                             computes until stdin ends
-// Attackers and victims print one line of JSON at their end. Its numbers are counts, and
-// milliseconds.
+// DAEMON is a process id: the attacker then also kills the executor that serves it. Attackers and
+// victims print one line of JSON at their end. Its numbers are counts, and milliseconds.
 
 #include <poll.h>
 #include <signal.h>

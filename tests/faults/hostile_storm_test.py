@@ -27,6 +27,11 @@ LONGEST_S = 6000.0
 # Lines of a sanitizer about code of this project, not about a library that crashed.
 REPORTS = ("runtime error:", "AddressSanitizer: heap", "AddressSanitizer: stack", "LeakSanitizer")
 
+# The part of an attacker's calls that may cost it its connection. Nearly none do.
+MOST_ENDED = 0.05
+# An attacker kills its executor once in so many calls (hostile_clients.cpp).
+CALLS_TO_A_KILL = 250
+
 Report = dict[str, typing.Any]
 
 
@@ -64,12 +69,12 @@ class Clients:
 
     def __init__(self, suite: Suite, daemon: Daemon, storm: Storm, calls: int, seed: int) -> None:
         self.program = str(program(suite))
+        self.share = calls // len(storm.attacks)
         self.errors = (daemon.folder / "clients").open("wb+")
         self.victim = self.start(["victim", daemon.address(storm.victim)], stdin=subprocess.PIPE)
-        share = calls // len(storm.attacks)
         self.attackers = [
             self.start(
-                ["attack", daemon.address(attack.transport), str(seed + i), "0", str(share)]
+                ["attack", daemon.address(attack.transport), str(seed + i), "0", str(self.share)]
                 + ([str(daemon.process.pid)] if attack.kills else [])
             )
             for i, attack in enumerate(storm.attacks)
@@ -92,6 +97,11 @@ class Clients:
         expect(output.endswith(b"}\n"), f"a client ended with {process.returncode}{self.said()}")
         report: Report = json.loads(output)
         return report
+
+    def expect_success(self) -> None:
+        for process in (self.victim, *self.attackers):
+            status = process.returncode
+            expect(status == 0, f"a client ended with {status}{self.said()}")
 
     def said(self) -> str:
         self.errors.flush()
@@ -138,6 +148,18 @@ def longest(reports: list[Report]) -> float:
     return max(float(report["longest_ms"]) for report in reports)
 
 
+def expect_attack(attack: Attack, report: Report, share: int) -> None:
+    """An attacker that sent nothing, or whose calls never reached a library, shows nothing."""
+    codes = collections.Counter(report["codes"])
+    expect(codes.total() == share, f"{codes.total()} of {share} calls were sent")
+    expect(codes["ok"] > 0, f"no call was accepted: {codes}")
+    expect(codes["invalid argument"] > 0, f"no call was refused: {codes}")
+    ended = codes["connection ended"]
+    expect(ended <= share * MOST_ENDED, f"{ended} connections ended in {share} calls")
+    if attack.kills and share >= CALLS_TO_A_KILL:
+        expect(len(report["killed_ms"]) > 0, "no executor was killed")
+
+
 def run_storm(suite: Suite, storm: Storm) -> None:
     calls = suite.arguments.calls // len(STORMS)
     options = ["--devices", "1", "--isolation", storm.isolation]
@@ -152,6 +174,9 @@ def run_storm(suite: Suite, storm: Storm) -> None:
             expect(victim["wrong"] == 0, f"wrong results{clients.said()}")
             expect(victim["failed"] == 0, f"calls of the victim failed{clients.said()}")
             expect(victim["calls"] > 0, "the victim computed nothing")
+            for attack, report in zip(storm.attacks, reports, strict=True):
+                expect_attack(attack, report, clients.share)
+            clients.expect_success()
             found = [line for line in log.splitlines() if any(word in line for word in REPORTS)]
             expect(not found, "a sanitizer reported\n" + "\n".join(found[:20]))
         finally:

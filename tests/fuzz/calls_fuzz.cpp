@@ -59,7 +59,11 @@ class Bench {
   void call(View bytes) {
     if (session_ == nullptr || ends_ >= kMostEnds) renew();
     const auto outcome = session_->run(bytes);
-    if (!outcome.ok()) return renew();  // its queue was abandoned
+    if (!outcome.ok()) {
+      const std::string why = "a session ended: " + outcome.status().message();
+      expect(way_->abandoned(), why.c_str());
+      return renew();
+    }
     ends_ += outcome->executor_ended ? 1 : 0;
     if (outcome->violation.empty()) return;
     fail((outcome->details + ": " + outcome->violation + " (" + outcome->status.message() + ")")

@@ -30,8 +30,10 @@ Status DirectWay::wait(QueueId queue) {
   std::future<Status> status = done->get_future();
   OB_RETURN_IF_ERROR(device_.on_reached(
       queue, true, [done](const QueueReport& report) { done->set_value(report.status); }));
-  if (status.wait_for(kLongest) != std::future_status::ready)
+  if (status.wait_for(kLongest) != std::future_status::ready) {
+    abandoned_ = true;
     OB_RETURN_IF_ERROR(device_.abandon(queue));
+  }
   return status.get();
 }
 

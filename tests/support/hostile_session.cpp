@@ -204,8 +204,10 @@ Result<HostileOutcome> HostileSession::run(std::span<const std::byte> bytes) {
   if (outcome.violation == "results" && !refused) outcome.violation.clear();
   outcome.own_damage = !outcome.violation.empty() && mapped != nullptr && iterates(call);
   if (outcome.own_damage) outcome.violation.clear();
-  if (outcome.status.ok() && !judgement.refuse.empty())
-    outcome.violation = "accepted: " + judgement.refuse;
+  // Its checks must refuse such a call before a library sees it.
+  if (!judgement.refuse.empty() && (outcome.status.ok() || outcome.executor_ended))
+    outcome.violation =
+        (outcome.status.ok() ? "accepted: " : "crashed its executor: ") + judgement.refuse;
   if (!outcome.violation.empty() || outcome.own_damage || outcome.executor_ended ||
       outcome.took_ms > kLongMs)
     outcome.details = description(call);

@@ -91,10 +91,13 @@ class DirectWay final : public HostileWay {
   Result<BufferId> allocate(std::uint64_t size_bytes) override;
   Status free(BufferId buffer) override;
   Status wait(QueueId queue) override;
+  /// True if a call did not end by itself. Its queue runs nothing any more.
+  bool abandoned() const noexcept { return abandoned_; }
 
  private:
   Device& device_;
   const Account account_;
+  bool abandoned_ = false;
 };
 
 }  // namespace ob::test

@@ -89,8 +89,8 @@ MAX_STREAMS = settings_table.row("streams").max
     "--longest-command",
     type=values.Seconds(0, 1e9),
     metavar="SECONDS",
-    help="A call that is expected to take longer is refused while others wait; 0: no limit.  "
-    "[default: 10]",
+    help="While others wait, a call that is expected to take longer is refused, and one that does "
+    "take longer is stopped if it runs in a process of its own; 0: no limit.  [default: 10]",
 )
 @click.option(
     "--isolation",

@@ -70,7 +70,7 @@ TEST_F(HangUps, ARemovedSocketIsNotTold) {
   EXPECT_EQ(told, 0);
 }
 
-TEST_F(HangUps, WhatIsNoSocketCannotBeWatched) {
+TEST_F(HangUps, OnlySocketsCanBeWatched) {
   EXPECT_EQ(watch->add(-1, [] {}), 0u);
 }
 
