@@ -8,7 +8,7 @@
 namespace ob {
 
 DeviceMemory::~DeviceMemory() {
-  for (const auto& buffer : buffers_.take_all()) mark_freed(*buffer);
+  buffers_.free_all(bytes_);
   std::list<Idle> gone = shrink_to(0);
   drop(gone);
 }
@@ -21,9 +21,7 @@ MemoryUse DeviceMemory::use() const {
 }
 
 Result<BufferId> DeviceMemory::allocate(std::uint64_t size_bytes) {
-  if (fail_every_ != 0 && ++asked_ % fail_every_ == 0) {
-    return Status(Code::out_of_memory, "this allocation was made to fail (--fail-allocations)");
-  }
+  OB_RETURN_IF_ERROR(buffers_.may_allocate());
   OB_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> buffer, obtain(size_bytes, true));
   // Clear the whole buffer: some routines read beyond their operands.
   if (Status cleared = source_->clear(buffer->data(), counted_bytes(size_bytes)); !cleared.ok()) {
@@ -35,24 +33,6 @@ Result<BufferId> DeviceMemory::allocate(std::uint64_t size_bytes) {
 
 bool DeviceMemory::await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest) {
   return bytes_.await_room(counted_bytes(size_bytes), longest);
-}
-
-Status DeviceMemory::free(BufferId id) {
-  const std::shared_ptr<DeviceBuffer> buffer = buffers_.take(id);
-  if (buffer == nullptr) {
-    return {Code::invalid_argument,
-            "cannot free buffer " + std::to_string(id.value) + " (no such buffer; freed twice?)"};
-  }
-  mark_freed(*buffer);
-  return {};
-}
-
-HeldMemory DeviceMemory::held(BufferId id) const {
-  std::shared_ptr<DeviceBuffer> buffer = buffers_.find(id);
-  if (buffer == nullptr) return {};
-  std::byte* const data = buffer->data();
-  const std::uint64_t size_bytes = buffer->size_bytes();
-  return {std::move(buffer), data, size_bytes};
 }
 
 Result<std::shared_ptr<DeviceBuffer>> DeviceMemory::scratch(std::uint64_t size_bytes) {

@@ -1,7 +1,6 @@
 #pragma once
 // The memory of an accelerator: its buffers by id, and a cap on their total size.
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +11,9 @@
 
 #include "base/ids.hpp"
 #include "base/status.hpp"
+#include "device/buffer_table.hpp"
 #include "device/counted_memory.hpp"
 #include "device/device.hpp"
-#include "device/handle_table.hpp"
 #include "device/memory_source.hpp"
 #include "device/memory_table.hpp"
 
@@ -60,8 +59,8 @@ class DeviceMemory final : public MemoryTable {
   /// use the memory then.
   bool await_room(std::uint64_t size_bytes, std::chrono::milliseconds longest);
   /// Errors: invalid_argument if unknown
-  Status free(BufferId id);
-  HeldMemory held(BufferId id) const override;
+  Status free(BufferId id) { return buffers_.free(id, bytes_); }
+  HeldMemory held(BufferId id) const override { return buffers_.held(id); }
 
   /// Allocates uncleared memory for the backend itself; never waits.   Errors: out_of_memory
   Result<std::shared_ptr<DeviceBuffer>> scratch(std::uint64_t size_bytes);
@@ -77,7 +76,7 @@ class DeviceMemory final : public MemoryTable {
   Result<std::shared_ptr<const void>> set_aside(std::uint64_t size_bytes, Aside what);
 
   /// Makes every n-th allocation fail, for tests; 0: none.   Threads: before others
-  void fail_allocations(unsigned every) noexcept { fail_every_ = every; }
+  void fail_allocations(unsigned every) noexcept { buffers_.fail_allocations(every); }
 
  private:
   struct Idle {
@@ -94,9 +93,7 @@ class DeviceMemory final : public MemoryTable {
 
   const std::unique_ptr<MemorySource> source_;
   CountedMemory bytes_;
-  HandleTable<BufferId, DeviceBuffer> buffers_;
-  unsigned fail_every_ = 0;
-  std::atomic<unsigned> asked_{0};
+  BufferTable<DeviceBuffer> buffers_;
 
   mutable std::mutex mutex_;  // guards all below
   std::list<Idle> idle_;      // front: most recently freed

@@ -74,9 +74,7 @@ void HostMemory::Account::release(std::uint64_t count_bytes, std::unique_ptr<Hos
 HostMemory::HostMemory(std::uint64_t capacity_bytes, std::uint64_t most_segments)
     : account_(std::make_shared<Account>(capacity_bytes, most_segments)) {}
 
-HostMemory::~HostMemory() {
-  for (const auto& buffer : buffers_.take_all()) mark_freed(*buffer);
-}
+HostMemory::~HostMemory() { buffers_.free_all(account_->bytes); }
 
 std::uint64_t HostMemory::capacity_bytes() const noexcept {
   return account_->bytes.capacity_bytes();
@@ -100,9 +98,7 @@ Status HostMemory::export_segment(const HostBuffer& buffer) {
 HostSegmentPool::Use HostMemory::pool_use() const { return account_->pool.use(); }
 
 Result<BufferId> HostMemory::allocate(std::uint64_t size_bytes, const ob::Account& owner) {
-  if (fail_every_ != 0 && ++asked_ % fail_every_ == 0) {
-    return Status(Code::out_of_memory, "this allocation was made to fail (--fail-allocations)");
-  }
+  OB_RETURN_IF_ERROR(buffers_.may_allocate());
   const std::uint64_t counted = counted_bytes(size_bytes);
   std::shared_ptr<HostSegment> idle;
   if (size_bytes > wire::kSmallBufferBytes) idle = account_->pool.take(size_bytes, owner);
@@ -125,27 +121,7 @@ bool HostMemory::await_room(std::uint64_t size_bytes, std::chrono::milliseconds 
   return account_->bytes.await_room(counted, longest);
 }
 
-HeldMemory HostMemory::held(BufferId id) const {
-  std::shared_ptr<HostBuffer> buffer = find(id);
-  if (buffer == nullptr) return {};
-  std::byte* const data = buffer->data();
-  const std::uint64_t size_bytes = buffer->size_bytes();
-  return {std::move(buffer), data, size_bytes};
-}
-
-Status HostMemory::free(BufferId id) {
-  std::shared_ptr<HostBuffer> buffer = buffers_.take(id);
-  if (buffer == nullptr) {
-    return {Code::invalid_argument,
-            "cannot free buffer " + std::to_string(id.value) + " (no such buffer; freed twice?)"};
-  }
-  mark_freed(*buffer);
-  return {};
-}
-
-void HostMemory::mark_freed(const HostBuffer& buffer) {
-  account_->bytes.mark_freed(counted_bytes(buffer.size_bytes()));
-}
+Status HostMemory::free(BufferId id) { return buffers_.free(id, account_->bytes); }
 
 std::uint64_t share_of_host_memory(unsigned devices) {
   const auto pages = static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_PHYS_PAGES)));

@@ -1,7 +1,6 @@
 #pragma once
 // The memory of a device in host memory: its buffers by id, and a cap on their total size.
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -9,7 +8,7 @@
 #include "base/ids.hpp"
 #include "base/status.hpp"
 #include "device/account.hpp"
-#include "device/handle_table.hpp"
+#include "device/buffer_table.hpp"
 #include "device/host_buffer.hpp"
 #include "device/host_segment_pool.hpp"
 #include "device/memory_table.hpp"
@@ -58,19 +57,15 @@ class HostMemory final : public MemoryTable {
   /// Errors: unsupported if it must not have it
   Status export_segment(const HostBuffer& buffer);
   /// Makes every n-th allocation fail, for tests; 0: none.   Threads: before others
-  void fail_allocations(unsigned every) noexcept { fail_every_ = every; }
-  HeldMemory held(BufferId id) const override;
+  void fail_allocations(unsigned every) noexcept { buffers_.fail_allocations(every); }
+  HeldMemory held(BufferId id) const override { return buffers_.held(id); }
   /// Finds a buffer; nullptr if unknown.
   std::shared_ptr<HostBuffer> find(BufferId id) const { return buffers_.find(id); }
 
  private:
-  void mark_freed(const HostBuffer& buffer);
-
   struct Account;  // outlives this object if a command still holds a buffer
   std::shared_ptr<Account> account_;
-  unsigned fail_every_ = 0;
-  std::atomic<unsigned> asked_{0};
-  HandleTable<BufferId, HostBuffer> buffers_;
+  BufferTable<HostBuffer> buffers_;
 };
 
 /// Returns the default cap of one of `devices` devices that share this machine's memory: three
