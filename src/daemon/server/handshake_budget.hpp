@@ -9,6 +9,8 @@
 #include <mutex>
 #include <string>
 
+#include "daemon/server/source_counts.hpp"
+
 namespace ob::daemon {
 
 struct HandshakeLimits {
@@ -27,9 +29,8 @@ struct HandshakeStream {
   std::function<void()> close;  ///< ends the stream; must not block; not called after its place
 };
 
-/// Counts handshakes under way, at most `total`, and at most half as many of one source. One more
-/// closes the oldest of the source that has the most. So a flood from one address closes its own
-/// handshakes only.
+/// Counts handshakes under way, at most `total`, by the rule of SourceCounts: what gives way is
+/// closed.
 /// Threads: any
 class HandshakeBudget {
  public:
@@ -55,7 +56,7 @@ class HandshakeBudget {
     const At at_;
   };
 
-  explicit HandshakeBudget(const HandshakeLimits& limits) : limits_(limits) {}
+  explicit HandshakeBudget(const HandshakeLimits& limits) : limits_(limits), open_(limits.total) {}
 
   const HandshakeLimits& limits() const noexcept { return limits_; }
 
@@ -70,12 +71,12 @@ class HandshakeBudget {
 
   void leave(At at);
   bool closed(At at);
-  std::string most_numerous() const;                // @pre mutex_ is held
   void close_oldest_of(const std::string& source);  // @pre mutex_ is held
 
   const HandshakeLimits limits_;
   std::mutex mutex_;                 // guards all below
   std::list<Handshake> handshakes_;  // in order of arrival
+  SourceCounts open_;                // those that are not closed
   std::size_t closed_ = 0;           // those that have not ended yet
 };
 

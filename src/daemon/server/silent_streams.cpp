@@ -41,7 +41,8 @@ SilentStreams::SilentStreams(const Limits& limits, Closed closed)
     : limits_(limits),
       closed_(std::move(closed)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      counts_(limits.total) {
   // Without these descriptors, add() finds that it cannot watch a stream.
   if (watch(epoll_.get(), wake_.get(), kWakeId)) thread_ = std::thread([this] { run(); });
 }
@@ -55,7 +56,7 @@ void SilentStreams::close() {
     if (closing_) return;
     closing_ = true;
     gone.swap(streams_);
-    count_of_.clear();
+    counts_.clear();
   }
   (void)::eventfd_write(wake_.get(), 1);
   if (thread_.joinable()) thread_.join();
@@ -71,7 +72,7 @@ void SilentStreams::add(std::unique_ptr<transport::Stream> stream, Heard heard) 
     if (closing_) return;
     displaced = make_room_for(source);
     if (thread_.joinable() && watch(epoll_.get(), descriptor, ++last_id_)) {
-      ++count_of_[source];
+      counts_.add(source);
       streams_.emplace(last_id_, Silent{std::move(stream), std::move(source),
                                         Clock::now() + limits_.time, std::move(heard)});
     }
@@ -86,26 +87,16 @@ void SilentStreams::add(std::unique_ptr<transport::Stream> stream, Heard heard) 
 
 // Returns the stream that gives way to a new one, if any must.
 SilentStreams::Streams::node_type SilentStreams::make_room_for(const std::string& source) {
-  const auto known = count_of_.find(source);
-  const std::size_t count = known == count_of_.end() ? 0 : known->second;
-  const bool source_is_full = count >= std::max<std::size_t>(1, limits_.total / 2);
-  if (!source_is_full && streams_.size() < limits_.total) return {};
-  const std::string from = source_is_full ? source : most_numerous();
+  const auto from = counts_.gives_way_to(source);
+  if (!from) return {};
   return remove(std::find_if(streams_.begin(), streams_.end(),
-                             [&](const auto& each) { return each.second.source == from; }));
-}
-
-std::string SilentStreams::most_numerous() const {
-  return std::max_element(count_of_.begin(), count_of_.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
+                             [&](const auto& each) { return each.second.source == *from; }));
 }
 
 SilentStreams::Streams::node_type SilentStreams::remove(Streams::iterator at) {
   const Silent& silent = at->second;
   (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, silent.stream->descriptor(), nullptr);
-  const auto count = count_of_.find(silent.source);
-  if (--count->second == 0) count_of_.erase(count);
+  counts_.remove(silent.source);
   return streams_.extract(at);
 }
 

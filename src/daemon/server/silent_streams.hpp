@@ -12,18 +12,17 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <unordered_map>
 
 #include "base/fd.hpp"
 #include "base/status.hpp"
+#include "daemon/server/source_counts.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::daemon {
 
 /// Waits for the first bytes of many streams on one thread, so that a silent one costs a descriptor
-/// and no thread. Keeps at most `total` streams, and at most half as many of one source. One more
-/// closes the oldest of the source that has the most. A stream that stays silent is closed after
-/// `time`.
+/// and no thread. Keeps at most `total` streams, by the rule of SourceCounts: what gives way is
+/// closed. A stream that stays silent is closed after `time`.
 /// Threads: any
 class SilentStreams {
  public:
@@ -69,7 +68,6 @@ class SilentStreams {
   void close_late();
   int wait_ms();
   Streams::node_type make_room_for(const std::string& source);  // @pre mutex_ is held
-  std::string most_numerous() const;                            // @pre mutex_ is held
   Streams::node_type remove(Streams::iterator at);              // @pre mutex_ is held
 
   const Limits limits_;
@@ -78,7 +76,7 @@ class SilentStreams {
   const Fd wake_;
   std::mutex mutex_;  // guards all below
   Streams streams_;
-  std::unordered_map<std::string, std::size_t> count_of_;  // by source
+  SourceCounts counts_;
   std::uint64_t last_id_ = 0;
   bool closing_ = false;
   std::thread thread_;
