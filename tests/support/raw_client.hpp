@@ -81,6 +81,15 @@ class RawClient {
   }
 
   Received receive() {
+    for (;;) {
+      Received message = receive_any();
+      const bool sign_of_life =
+          message.opcode() == wire::Opcode::pong && message.header.sequence == 0;
+      if (!message.end.ok() || !sign_of_life) return message;
+    }
+  }
+  /// Receives the next message, which may be a sign of life.
+  Received receive_any() {
     Received message;
     std::array<std::byte, wire::kHeaderBytes> bytes;
     message.end = take(bytes);
@@ -97,10 +106,7 @@ class RawClient {
   Received answer() {
     for (;;) {
       Received message = receive();
-      const bool sign_of_life =
-          message.opcode() == wire::Opcode::pong && message.header.sequence == 0;
-      if (!message.end.ok() || (message.opcode() != wire::Opcode::credit && !sign_of_life))
-        return message;
+      if (!message.end.ok() || message.opcode() != wire::Opcode::credit) return message;
     }
   }
 
