@@ -1,20 +1,18 @@
 // Clients that are killed, or whose machine dies, in the middle of their work: their memory is free
 // for others soon. The machine is a network namespace whose interface goes down.
 
-#include <net/if.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <cstdio>
-#include <functional>
 
-#include "device/host_device.hpp"
 #include "routines/codec.hpp"
+#include "support/call_device.hpp"
 #include "support/dgemm.hpp"
+#include "support/own_network.hpp"
 #include "support/raw_client.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace ob::test {
 namespace {
@@ -32,45 +30,26 @@ constexpr std::uint64_t kTries = 1000;  // 20 ms apart: only a hang needs them a
 constexpr std::chrono::milliseconds kDeadAfter{4500};
 
 // A device whose calls end only when their client has gone.
-class EndlessDevice final : public HostDevice {
- public:
-  EndlessDevice() : HostDevice({.backend = "endless", .memory_bytes = kMemoryBytes}) {}
-  ~EndlessDevice() override { finish_queues(); }
-
-  Status call(QueueId id, const Descriptor&, const Argument*) override {
-    const auto queue = find_queue(id);
-    if (queue == nullptr) return no_such_queue(id);
-    queue->submit({}, [raw = queue.get()](QueueReport&) {
-      while (!raw->abandoned()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      return Status();
-    });
-    return {};
-  }
-  Result<PlanId> make_plan(const FftPlan&, const Account&) override { return no_such_plan({}); }
-  Status destroy_plan(PlanId id) override { return no_such_plan(id); }
-  Status execute(QueueId, PlanId id, BufferRef, BufferRef) override { return no_such_plan(id); }
-};
+std::unique_ptr<Device> endless_device() {
+  return std::make_unique<CallDevice>("endless", kMemoryBytes, [](const HostQueue& queue) {
+    while (!queue.abandoned()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+}
 
 /// A daemon that clients reach over TCP and over shared memory.
 class Daemon {
  public:
   Daemon() {
-    if (::mkdtemp(folder_.data()) == nullptr) std::abort();
     daemon::ServerConfig config;
-    config.listen = {"127.0.0.1:0", "unix:" + folder_ + "/socket"};
-    server_ =
-        require(daemon::Server::create(std::move(config), one(std::make_unique<EndlessDevice>())));
-  }
-  ~Daemon() {
-    server_.reset();
-    ::rmdir(folder_.c_str());
+    config.listen = {"127.0.0.1:0", "unix:" + folder_.file("socket")};
+    server_ = require(daemon::Server::create(std::move(config), one(endless_device())));
   }
   std::string address(Transport transport) const {
     return server_->addresses()[transport == Transport::tcp ? 0 : 1];
   }
 
  private:
-  std::string folder_ = "/tmp/ob-test-XXXXXX";
+  const TemporaryFolder folder_;
   std::unique_ptr<daemon::Server> server_;
 };
 
@@ -143,6 +122,7 @@ TEST_P(DepartedClient, TheMemoryOfAKilledOneIsFreeAtOnce) {
       ASSERT_EQ(::pipe(ready), 0);
       const pid_t child = ::fork();
       if (child == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         RawClient client(daemon.address(transport));
         start(client);
         client.command(Opcode::ping);  // its answer shows that the daemon has allocated
@@ -152,11 +132,13 @@ TEST_P(DepartedClient, TheMemoryOfAKilledOneIsFreeAtOnce) {
         ::pause();
         ::_exit(0);
       }
+      ::close(ready[1]);
       char byte = 0;
-      ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+      const ssize_t told = ::read(ready[0], &byte, 1);
+      ::close(ready[0]);
       ::kill(child, SIGKILL);
       ::waitpid(child, nullptr, 0);
-      for (const int end : ready) ::close(end);
+      ASSERT_EQ(told, 1) << "the client ended before";
       EXPECT_TRUE(allocate(next, static_cast<std::uint64_t>(round)))
           << "round " << round << (transport == Transport::tcp ? " over tcp" : " over shm");
     }
@@ -165,34 +147,8 @@ TEST_P(DepartedClient, TheMemoryOfAKilledOneIsFreeAtOnce) {
 
 // --- dead machines -------------------------------------------------------------------------------
 
-constexpr int kCannot = 77;
-
-bool set_loopback(bool up) {
-  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  ifreq request = {};
-  std::strcpy(request.ifr_name, "lo");
-  bool done = ::ioctl(fd, SIOCGIFFLAGS, &request) == 0;
-  const int flags = up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP;
-  request.ifr_flags = static_cast<short>(flags);
-  done = done && ::ioctl(fd, SIOCSIFFLAGS, &request) == 0;
-  ::close(fd);
-  return done;
-}
-
-/// Runs `work` in a forked child with a network namespace of its own.
-int in_own_network(const std::function<int()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const bool alone = ::unshare(CLONE_NEWNET) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
-    ::_exit(alone && set_loopback(true) ? work() : kCannot);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 TEST_P(DepartedClient, TheMemoryOfOneWhoseMachineDiesIsFreeInTwoSeconds) {
-  const int outcome = in_own_network([] {
+  const int outcome = run_in_own_network([] {
     const Daemon daemon;
     RawClient next(daemon.address(Transport::shm));
     next.shake_hands();
@@ -203,7 +159,7 @@ TEST_P(DepartedClient, TheMemoryOfOneWhoseMachineDiesIsFreeInTwoSeconds) {
     if (allocate(next, 1)) return 1;  // there is no room while the client lives
     GetParam().enter(client);
     if (client.receive().opcode() != Opcode::pong) return 2;  // the daemon knows that it waits
-    if (!set_loopback(false)) return kCannot;
+    if (!set_loopback(false)) return kNoNetwork;
     const auto died = Clock::now();
     std::uint64_t number = 2;
     while (!allocate(next, number)) {
@@ -215,7 +171,7 @@ TEST_P(DepartedClient, TheMemoryOfOneWhoseMachineDiesIsFreeInTwoSeconds) {
     std::fflush(stdout);
     return took < kDeadAfter ? 0 : 4;
   });
-  if (outcome == kCannot) GTEST_SKIP() << "no network namespaces here";
+  if (outcome == kNoNetwork) GTEST_SKIP() << "no network namespaces here";
   EXPECT_EQ(outcome, 0);
 }
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <string>
@@ -12,6 +11,7 @@
 #include "client/remote_device.hpp"
 #include "support/dgemm.hpp"
 #include "support/raw_client.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace ob::test {
 namespace {
@@ -25,9 +25,8 @@ constexpr std::uint64_t kLargeBytes = 70'000;  // a memory file of its own
 class DescriptorsTest : public testing::TestWithParam<Transport> {
  protected:
   DescriptorsTest() {
-    if (::mkdtemp(folder_.data()) == nullptr) std::abort();
     const std::string at =
-        GetParam() == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder_ + "/socket";
+        GetParam() == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder_.file("socket");
     daemon_ = std::make_unique<bench::ChildProcess>(
         std::vector<std::string>{"/bin/sh", "-c", "ulimit -n 1024 && exec \"$0\" \"$@\"", OB_DAEMON,
                                  "--listen", at, "--backend", "cpu", "--device-memory", "256MiB",
@@ -40,7 +39,6 @@ class DescriptorsTest : public testing::TestWithParam<Transport> {
   ~DescriptorsTest() override {
     if (daemon_->pid() > 0) ::kill(daemon_->pid(), SIGTERM);
     daemon_.reset();
-    ::rmdir(folder_.c_str());
   }
 
   // A new client multiplies two 40 x 40 matrices of ones.
@@ -85,7 +83,7 @@ class DescriptorsTest : public testing::TestWithParam<Transport> {
     return most;
   }
 
-  std::string folder_ = "/tmp/ob-test-XXXXXX";
+  const TemporaryFolder folder_;
   std::unique_ptr<bench::ChildProcess> daemon_;
   std::string address_;
 };

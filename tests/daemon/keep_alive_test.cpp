@@ -3,8 +3,8 @@
 #include <future>
 
 #include "daemon/io/life_signs.hpp"
-#include "device/host_device.hpp"
 #include "routines/codec.hpp"
+#include "support/call_device.hpp"
 #include "support/dgemm.hpp"
 #include "support/in_process_daemon.hpp"
 #include "support/raw_client.hpp"
@@ -19,30 +19,16 @@ constexpr std::uint64_t kMemoryBytes = 1 << 20;
 constexpr std::uint64_t kMost = 700'000;  // two of them do not fit
 
 // A device whose calls end when the test opens the gate.
-class GatedDevice final : public HostDevice {
+class GatedDevice final : public CallDevice {
  public:
-  GatedDevice(std::shared_future<void> gate, std::uint64_t memory_bytes)
-      : HostDevice({.backend = "gated", .description = {}, .memory_bytes = memory_bytes}),
-        gate_(std::move(gate)) {}
-  ~GatedDevice() override { finish_queues(); }
+  GatedDevice(const std::shared_future<void>& gate, std::uint64_t memory_bytes)
+      : CallDevice("gated", memory_bytes, [gate](const HostQueue&) { gate.wait(); }), gate_(gate) {}
 
   // Blocks the thread of the connection, as a library or swapped memory does.
   Status set_accuracy(QueueId, Accuracy) override {
     gate_.wait();
     return {};
   }
-  Status call(QueueId id, const Descriptor&, const Argument*) override {
-    const auto queue = find_queue(id);
-    if (queue == nullptr) return no_such_queue(id);
-    queue->submit({}, [gate = gate_](QueueReport&) {
-      gate.wait();
-      return Status();
-    });
-    return {};
-  }
-  Result<PlanId> make_plan(const FftPlan&, const Account&) override { return no_such_plan({}); }
-  Status destroy_plan(PlanId id) override { return no_such_plan(id); }
-  Status execute(QueueId, PlanId id, BufferRef, BufferRef) override { return no_such_plan(id); }
 
  private:
   const std::shared_future<void> gate_;

@@ -10,6 +10,7 @@
 #include "support/forwarding_device.hpp"
 #include "support/in_process_daemon.hpp"
 #include "support/raw_client.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace ob::test {
 namespace {
@@ -99,31 +100,26 @@ TEST(LimitsTest, WorkThatWaitsForItsTurnSaysHowLong) {
 }
 
 TEST(LimitsTest, ManySessionsOfOneUserGetNoMoreThanOneOfAnother) {
-  std::string folder = "/tmp/ob-test-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  {
-    const auto server = require(daemon::Server::create(
-        {.listen = {"127.0.0.1:0", "unix:" + folder + "/socket"}},
-        one(require(null::create({.memory_bytes = 1 << 20, .rate_gflops = 1e-4})))));
-    // A TCP connection proves no identity: all clients are one user. A socket has a user id.
-    std::vector<std::unique_ptr<Multiplier>> clients;
-    clients.push_back(std::make_unique<Multiplier>(server->addresses()[1]));
-    for (int i = 0; i < 4; ++i) clients.push_back(std::make_unique<Multiplier>(*server));
-    for (const auto& client : clients) {
-      for (int i = 0; i < 40; ++i) client->multiply(8);  // 10 ms
-      client->ask();
-    }
-    const auto waited_share = [](const wire::Outcome& outcome) {
-      EXPECT_EQ(outcome.code, Code::ok);
-      return static_cast<double>(outcome.waited_ns) / static_cast<double>(outcome.compute_ns);
-    };
-    // The user waits as long as it computes. With four equal users it would wait four times as
-    // long.
-    EXPECT_LT(waited_share(clients[0]->answer()), 2);
-    for (std::size_t i = 1; i < clients.size(); ++i)
-      EXPECT_GT(waited_share(clients[i]->answer()), 2);
+  const TemporaryFolder folder;
+  const auto server = require(daemon::Server::create(
+      {.listen = {"127.0.0.1:0", "unix:" + folder.file("socket")}},
+      one(require(null::create({.memory_bytes = 1 << 20, .rate_gflops = 1e-4})))));
+  // A TCP connection proves no identity: all clients are one user. A socket has a user id.
+  std::vector<std::unique_ptr<Multiplier>> clients;
+  clients.push_back(std::make_unique<Multiplier>(server->addresses()[1]));
+  for (int i = 0; i < 4; ++i) clients.push_back(std::make_unique<Multiplier>(*server));
+  for (const auto& client : clients) {
+    for (int i = 0; i < 40; ++i) client->multiply(8);  // 10 ms
+    client->ask();
   }
-  ::rmdir(folder.c_str());
+  const auto waited_share = [](const wire::Outcome& outcome) {
+    EXPECT_EQ(outcome.code, Code::ok);
+    return static_cast<double>(outcome.waited_ns) / static_cast<double>(outcome.compute_ns);
+  };
+  // The user waits as long as it computes. With four equal users it would wait four times as
+  // long.
+  EXPECT_LT(waited_share(clients[0]->answer()), 2);
+  for (std::size_t i = 1; i < clients.size(); ++i) EXPECT_GT(waited_share(clients[i]->answer()), 2);
 }
 
 TEST(LimitsTest, ALongCommandIsRefusedWhileOthersWait) {

@@ -11,24 +11,13 @@
 
 #include "daemon/memory/resource_budget.hpp"
 #include "support/in_process_daemon.hpp"
+#include "support/unused_transport.hpp"
 
 namespace ob::test {
 namespace {
 
 constexpr int kConnections = 8;
 constexpr int kMostPeers = 64;  // docs/wire.md, section 10
-
-class UnusedTransport final : public daemon::PeerTransport {
- public:
-  Status send(daemon::SendResources&, const daemon::PendingSend&,
-              const std::function<bool()>&) override {
-    return {};
-  }
-  bool alive() override { return true; }
-  void close() override {}
-  void abort() override {}
-  void interrupt() noexcept override {}
-};
 
 class SessionPeersTest : public testing::Test {
  protected:

@@ -2,7 +2,6 @@
 
 #include "daemon/server/silent_streams.hpp"
 
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/descriptor_limit.hpp"
 #include "support/raw_client.hpp"
 
 namespace ob::test {
@@ -179,15 +179,6 @@ TEST_F(SilentStreamsTest, TheEndClosesAll) {
 
 constexpr int kStrangers = 1500;
 
-bool allow_descriptors(rlim_t wanted) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-  if (limit.rlim_cur >= wanted) return true;
-  if (limit.rlim_max < wanted) return false;
-  limit.rlim_cur = wanted;
-  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
-
 std::ptrdiff_t threads_of_this_process() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
   return std::distance(begin(tasks), end(tasks));
@@ -231,7 +222,8 @@ class SilentFlood {
 
 // The member and the flood have the same address. The limit of five seconds marks a lost handshake.
 TEST(StrangersTest, AMemberGetsInBesideAFloodFromItsOwnAddress) {
-  if (!allow_descriptors(2 * kStrangers + 1000)) GTEST_SKIP() << "too few descriptors (ulimit -n)";
+  const DescriptorLimit limit(2 * kStrangers + 1000);
+  if (!limit.set()) GTEST_SKIP() << "too few descriptors (ulimit -n)";
   const auto server =
       require(daemon::Server::create({.listen = {"127.0.0.1:0"}}, one(null_device())));
   const std::ptrdiff_t threads = threads_of_this_process();

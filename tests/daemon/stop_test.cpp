@@ -17,6 +17,7 @@
 #include "routines/codec.hpp"
 #include "support/dgemm.hpp"
 #include "support/raw_client.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace ob::test {
 namespace {
@@ -120,29 +121,25 @@ TEST(Stop, WithNothingToDoItEndsAtOnce) {
 
 // A device that compiles its kernels at the start also delays the start like this.
 TEST(Stop, BeforeItListensItEndsAtOnce) {
-  std::string folder = "/tmp/ob-test-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const std::string pool = folder + "/pool.pem";
+  const TemporaryFolder folder;
+  const std::string pool = folder.file("pool.pem");
   ASSERT_EQ(::mkfifo(pool.c_str(), 0600), 0);  // a reader waits for a writer
-  for (const char* name : {"/daemon.pem", "/daemon.key"}) {
-    std::ofstream(folder + name) << "none";
-    ASSERT_EQ(::chmod((folder + name).c_str(), 0600), 0);
+  for (const char* name : {"daemon.pem", "daemon.key"}) {
+    std::ofstream(folder.file(name)) << "none";
+    ASSERT_EQ(::chmod(folder.file(name).c_str(), 0600), 0);
   }
-  {
-    Daemon daemon("--key " + folder);
-    // Opening for writing succeeds without waiting once the daemon reads.
-    int writer = -1;
-    for (int i = 0; writer < 0 && i < 1000; ++i) {
-      writer = ::open(pool.c_str(), O_WRONLY | O_NONBLOCK);
-      if (writer < 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    EXPECT_GE(writer, 0);
-    std::chrono::steady_clock::duration took{};
-    EXPECT_EQ(daemon.stop(took), 0);
-    EXPECT_LT(took, kLate);
-    if (writer >= 0) ::close(writer);
+  Daemon daemon("--key " + folder.path());
+  // Opening for writing succeeds without waiting once the daemon reads.
+  int writer = -1;
+  for (int i = 0; writer < 0 && i < 1000; ++i) {
+    writer = ::open(pool.c_str(), O_WRONLY | O_NONBLOCK);
+    if (writer < 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  std::filesystem::remove_all(folder);
+  EXPECT_GE(writer, 0);
+  std::chrono::steady_clock::duration took{};
+  EXPECT_EQ(daemon.stop(took), 0);
+  EXPECT_LT(took, kLate);
+  if (writer >= 0) ::close(writer);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include "daemon/peers/session_peers.hpp"
 #include "support/in_process_daemon.hpp"
 #include "support/raw_client.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/unused_transport.hpp"
 
 namespace ob::test {
 namespace {
@@ -156,16 +158,9 @@ TEST(ResourceBudgetTest, CountsOfManyThreadsComeOutEven) {
 // A daemon that knows two users: the test's own over a Unix socket, and nobody over TCP.
 class UserLimitsTest : public testing::Test {
  protected:
-  UserLimitsTest() {
-    if (::mkdtemp(folder_.data()) == nullptr) std::abort();
-  }
-  ~UserLimitsTest() override {
-    server_.reset();
-    ::rmdir(folder_.c_str());
-  }
   void serve(const daemon::SessionLimits& limits) {
     server_ = require(daemon::Server::create(
-        {.listen = {"unix:" + folder_ + "/socket", "127.0.0.1:0"}, .session = limits},
+        {.listen = {"unix:" + folder_.file("socket"), "127.0.0.1:0"}, .session = limits},
         one(require(null::create({.memory_bytes = kMemoryBytes})))));
   }
   std::unique_ptr<RawClient> connect(Transport transport) const {
@@ -187,7 +182,7 @@ class UserLimitsTest : public testing::Test {
   }
 
  private:
-  std::string folder_ = "/tmp/ob-test-XXXXXX";
+  const TemporaryFolder folder_;
   std::unique_ptr<daemon::Server> server_;
 };
 
@@ -349,21 +344,9 @@ TEST_F(FewTest, PlansAreCounted) {
   EXPECT_TRUE(session.plan(PlanId{4}).ok());
 }
 
-class SilentTransport final : public daemon::PeerTransport {
- public:
-  Status send(daemon::SendResources&, const daemon::PendingSend&,
-              const std::function<bool()>&) override {
-    return {};
-  }
-  bool alive() override { return true; }
-  void close() override {}
-  void abort() override {}
-  void interrupt() noexcept override {}
-};
-
 TEST_F(FewTest, ALinkTakesAThread) {
   const auto add = [&](std::uint64_t id) {
-    return session.peers().add(PeerId{id}, std::make_unique<SilentTransport>());
+    return session.peers().add(PeerId{id}, std::make_unique<UnusedTransport>());
   };
   EXPECT_TRUE(add(1).ok());
   EXPECT_TRUE(add(2).ok());

@@ -3,11 +3,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <vector>
+
+#include "support/descriptor_limit.hpp"
 
 namespace ob {
 namespace {
@@ -63,19 +64,17 @@ TEST(HostSegmentTest, AnAbsurdSizeIsOutOfMemory) {
 }
 
 TEST(HostSegmentTest, RunningOutOfFileDescriptorsSaysSo) {
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit low = before;
-  low.rlim_cur = 32;
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
   std::vector<std::shared_ptr<HostSegment>> all;
   Status status;
-  for (int i = 0; i < 64 && status.ok(); ++i) {
-    auto made = HostSegment::create(1);
-    status = made.status();
-    if (made.ok()) all.push_back(std::move(made).value());
+  {
+    const test::DescriptorLimit limit(32);
+    ASSERT_TRUE(limit.set());
+    for (int i = 0; i < 64 && status.ok(); ++i) {
+      auto made = HostSegment::create(1);
+      status = made.status();
+      if (made.ok()) all.push_back(std::move(made).value());
+    }
   }
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_EQ(status.code(), Code::out_of_memory);
   EXPECT_NE(status.message().find("ulimit -n"), std::string::npos) << status.message();
 }

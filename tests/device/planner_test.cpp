@@ -54,6 +54,13 @@ class Gate {
   bool open_ = false;
 };
 
+// Submits a plan that takes until the gate opens.
+Status hold(Planner& planner, Gate& gate, const std::shared_ptr<Made>& plan,
+            const Account& account = {}) {
+  return plan_with(
+      planner, false, plan, [&gate](Made&) { gate.pass(); }, account);
+}
+
 TEST(Planner, ArraysLargerThanTheDeviceCannotBePlanned) {
   const Planner planner(1600);
   EXPECT_TRUE(planner.check(line(100)).ok());
@@ -72,7 +79,7 @@ TEST(Planner, WhatWasDestroyedMeanwhileIsNotMade) {
   Planner planner(1600);
   Gate gate;
   const auto first = std::make_shared<Made>();
-  ASSERT_TRUE(plan_with(planner, false, first, [&](Made&) { gate.pass(); }).ok());
+  ASSERT_TRUE(hold(planner, gate, first).ok());
   bool made = false;
   ASSERT_TRUE(
       plan_with(planner, false, std::make_shared<Made>(), [&](Made&) { made = true; }).ok());
@@ -85,7 +92,7 @@ TEST(Planner, TooManyThatWaitAreRefusedUntilOneIsMade) {
   Planner planner(1600);
   Gate gate;
   const auto plan = std::make_shared<Made>();
-  ASSERT_TRUE(plan_with(planner, false, plan, [&](Made&) { gate.pass(); }).ok());
+  ASSERT_TRUE(hold(planner, gate, plan).ok());
   Status status;
   int more = 0;
   while (status.ok() && more < 100000) {
@@ -112,9 +119,7 @@ TEST(Planner, ManyPlansOfOneUserDoNotDelayAnother) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };
   };
-  ASSERT_TRUE(plan_with(
-                  planner, false, plan, [&](Made&) { gate.pass(); }, many)
-                  .ok());
+  ASSERT_TRUE(hold(planner, gate, plan, many).ok());
   for (int i = 0; i < 300; ++i) {
     ASSERT_TRUE(plan_with(planner, false, plan, note('m'), many).ok());
   }
@@ -136,9 +141,7 @@ TEST(Planner, AUserCannotTakeAllWaitingPlaces) {
   const auto plan = std::make_shared<Made>();
   const Account greedy{UserId{1}, SessionId{1}};
   const Account other{UserId{2}, SessionId{2}};
-  ASSERT_TRUE(plan_with(
-                  planner, false, plan, [&](Made&) { gate.pass(); }, greedy)
-                  .ok());
+  ASSERT_TRUE(hold(planner, gate, plan, greedy).ok());
   while (plan_with(
              planner, false, plan, [](Made&) {}, greedy)
              .ok()) {

@@ -1,9 +1,10 @@
 #include "device/segment_budget.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <vector>
+
+#include "support/descriptor_limit.hpp"
 
 namespace ob {
 namespace {
@@ -87,14 +88,10 @@ TEST(SegmentBudgetTest, ASegmentOfThePoolCountsForItsNextOwner) {
 }
 
 TEST(SegmentBudgetTest, HalfOfTheDescriptorsStayForConnections) {
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit low = before;
-  low.rlim_cur = 512;
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  const test::DescriptorLimit limit(512);
+  ASSERT_TRUE(limit.set());
   EXPECT_EQ(SegmentBudget::share_of_process(1), 256u);
   EXPECT_EQ(SegmentBudget::share_of_process(4), 64u);
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 }  // namespace

@@ -2,40 +2,19 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <climits>
 #include <thread>
 
+#include "support/forked_child.hpp"
+
 namespace ob::executor {
 namespace {
 
 using std::chrono::milliseconds;
+using test::ForkedChild;
 using Clock = RunTime::Clock;
-
-// A process that computes, or sleeps, until this object is destroyed.
-class Child {
- public:
-  explicit Child(bool computes) : pid_(fork()) {
-    if (pid_ != 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (volatile int turns = 0; computes;) turns = (turns + 1) % 1000;
-    for (;;) pause();
-  }
-  ~Child() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  pid_t pid() const { return pid_; }
-
- private:
-  const pid_t pid_;
-};
 
 constexpr milliseconds kInterval{5};
 
@@ -57,7 +36,7 @@ Times look_for(pid_t process, milliseconds time) {
 }
 
 TEST(RunTime, CountsSleep) {
-  const Child child(false);
+  const ForkedChild child([] { pause(); });
   const Times times = look_for(child.pid(), milliseconds(200));
   EXPECT_GE(times.had, kInterval);  // on a busy machine there is one look
   EXPECT_LE(times.had, times.passed + milliseconds(50));
@@ -65,7 +44,7 @@ TEST(RunTime, CountsSleep) {
 
 // The kernel adds the processor's time at its ticks, at most 10 ms late.
 TEST(RunTime, CountsComputing) {
-  const Child child(true);
+  const ForkedChild child(test::compute_for_ever);
   milliseconds had{};
   for (int tries = 0; tries < 100 && had < milliseconds(50); ++tries) {
     const Times times = look_for(child.pid(), milliseconds(100));
@@ -77,13 +56,13 @@ TEST(RunTime, CountsComputing) {
 
 // Two processes want one processor, and the kernel prefers the other one.
 TEST(RunTime, WaitingForAProcessorDoesNotCount) {
-  const Child child(true);
-  const Child other(true);
+  const ForkedChild child(test::compute_for_ever);
+  const ForkedChild other(test::compute_for_ever);
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(sched_getcpu(), &one);
   const sched_param none{};
-  for (const Child* each : {&child, &other}) {
+  for (const ForkedChild* each : {&child, &other}) {
     if (sched_setaffinity(each->pid(), sizeof one, &one) != 0)
       GTEST_SKIP() << "this process may not choose processors";
   }

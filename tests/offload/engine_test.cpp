@@ -21,6 +21,7 @@
 #include "support/dgemm.hpp"
 #include "support/forwarding_device.hpp"
 #include "support/in_process_daemon.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace ob::offload {
 namespace {
@@ -86,26 +87,20 @@ class Product {
 
 class EngineTest : public testing::Test {
  protected:
-  EngineTest() {
-    if (::mkdtemp(folder_.data()) == nullptr) std::abort();
-  }
-  ~EngineTest() override { std::filesystem::remove_all(folder_); }
-
   // Settings of an engine that sends every call it may, with a report of its own.
   Config sending_to(const InProcessDaemon& daemon, const std::string& name) {
     Config config;
     config.mode = Mode::remote;
     config.servers = {daemon.address()};
     config.quiet = true;
-    config.report_directory = folder_ + "/" + name;
+    config.report_directory = folder_.file(name);
     std::filesystem::create_directory(config.report_directory);
     return config;
   }
 
   // Returns the report of that name, as another process sees it.
   const ReportBlock& report(const std::string& name) {
-    const std::string file =
-        folder_ + "/" + name + "/report." + std::to_string(::getpid()) + ".bin";
+    const std::string file = folder_.file(name) + "/report." + std::to_string(::getpid()) + ".bin";
     const int fd = ::open(file.c_str(), O_RDONLY);
     void* at = ::mmap(nullptr, sizeof(ReportBlock), PROT_READ, MAP_SHARED, fd, 0);
     ::close(fd);
@@ -113,7 +108,7 @@ class EngineTest : public testing::Test {
     return *static_cast<const ReportBlock*>(at);
   }
 
-  std::string folder_ = "/tmp/ob-engine-XXXXXX";
+  const test::TemporaryFolder folder_;
 };
 
 bool runs_remotely(Engine& engine, const Product& product) {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,23 +9,16 @@
 #include <thread>
 #include <vector>
 
+#include "support/temporary_folder.hpp"
+
 namespace ob::offload {
 namespace {
 
 class ReportTest : public testing::Test {
  protected:
-  ReportTest() {
-    folder_ = "/tmp/ob-report-XXXXXX";
-    if (::mkdtemp(folder_.data()) == nullptr) std::abort();
-    file_ = folder_ + "/report." + std::to_string(::getpid()) + ".bin";
-  }
-  ~ReportTest() override {
-    ::unlink(file_.c_str());
-    ::rmdir(folder_.c_str());
-  }
   Config config() {
     Config s;
-    s.report_directory = folder_;
+    s.report_directory = folder_.path();
     s.mode = Mode::remote;
     return s;
   }
@@ -38,8 +30,8 @@ class ReportTest : public testing::Test {
     ::close(fd);
     return at == MAP_FAILED ? nullptr : static_cast<const ReportBlock*>(at);
   }
-  std::string folder_;
-  std::string file_;
+  const test::TemporaryFolder folder_;
+  const std::string file_ = folder_.file("report." + std::to_string(::getpid()) + ".bin");
 };
 
 TEST_F(ReportTest, LivesInItsFile) {
@@ -115,7 +107,7 @@ TEST_F(ReportTest, ThreadsCountTogether) {
 
 TEST_F(ReportTest, AFolderThatDoesNotExistCountsInMemory) {
   Config s;
-  s.report_directory = folder_ + "/missing";
+  s.report_directory = folder_.file("missing");
   Report report(s);
   EXPECT_NE(report.row("dgemm"), nullptr);
 }

@@ -1,7 +1,6 @@
 #include "offload/trace.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <clocale>
@@ -11,32 +10,25 @@
 #include <thread>
 #include <vector>
 
+#include "support/temporary_folder.hpp"
+
 namespace ob::offload {
 namespace {
 
 class TraceTest : public testing::Test {
  protected:
-  TraceTest() {
-    folder_ = "/tmp/ob-trace-XXXXXX";
-    if (::mkdtemp(folder_.data()) == nullptr) std::abort();
-    file_ = folder_ + "/trace.json." + std::to_string(::getpid());
-  }
-  ~TraceTest() override {
-    ::unlink(file_.c_str());
-    ::rmdir(folder_.c_str());
-  }
   std::vector<std::string> lines() {
     std::ifstream in(file_);
     std::vector<std::string> all;
     for (std::string line; std::getline(in, line);) all.push_back(line);
     return all;
   }
-  std::string folder_;
-  std::string file_;
+  const test::TemporaryFolder folder_;
+  const std::string file_ = folder_.file("trace.json." + std::to_string(::getpid()));
 };
 
 TEST_F(TraceTest, ASpanIsOneEvent) {
-  Trace trace(folder_ + "/trace.json");
+  Trace trace(folder_.file("trace.json"));
   ASSERT_TRUE(trace.wanted());
   // The decimal sign of the program's locale must not matter (if that locale is installed here).
   (void)std::setlocale(LC_NUMERIC, "de_DE.UTF-8");
@@ -53,7 +45,7 @@ TEST_F(TraceTest, ASpanIsOneEvent) {
 }
 
 TEST_F(TraceTest, ThreadsDoNotMixTheirLines) {
-  Trace trace(folder_ + "/trace.json");
+  Trace trace(folder_.file("trace.json"));
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
@@ -72,7 +64,7 @@ TEST_F(TraceTest, WithoutAFileNothingIsTraced) {
   Trace none("");
   EXPECT_FALSE(none.wanted());
   none.span("dgemm", "local", 1, 2);
-  Trace impossible(folder_ + "/missing/trace");
+  Trace impossible(folder_.file("missing/trace"));
   EXPECT_FALSE(impossible.wanted());
   impossible.span("dgemm", "local", 1, 2);
 }

@@ -10,6 +10,7 @@
 #include "session/message_sender.hpp"
 #include "support/random.hpp"
 #include "support/raw_client.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace ob::session {
 namespace {
@@ -23,20 +24,14 @@ transport::Deadline deadline() { return transport::Clock::now() + std::chrono::s
 // Two connected streams.
 struct Pair {
   explicit Pair(Transport transport) {
-    folder = "/tmp/ob-test-XXXXXX";
-    if (::mkdtemp(folder.data()) == nullptr) std::abort();
     listener = require(transport::listen(
-        transport == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder + "/socket"));
+        transport == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder.file("socket")));
     std::thread connecting(
         [&] { a = require(transport::connect(listener->address(), deadline())); });
     b = require(listener->accept(deadline()));
     connecting.join();
   }
-  ~Pair() {
-    listener.reset();
-    ::rmdir(folder.c_str());
-  }
-  std::string folder;
+  const test::TemporaryFolder folder;
   std::unique_ptr<transport::Listener> listener;
   std::unique_ptr<transport::Stream> a;
   std::unique_ptr<transport::Stream> b;

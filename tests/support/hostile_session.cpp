@@ -62,6 +62,11 @@ bool ends_executor(const Status& status) {
          (status.code() == Code::busy && text.starts_with("stopped"));
 }
 
+// The daemon kills an executor in which a plan takes too long, also while it runs another call.
+bool killed_by_daemon(const Status& status) {
+  return status.message().find("(signal 9,") != std::string::npos;
+}
+
 bool covers(const Columns& columns, BufferId buffer, std::uint64_t at) {
   if (columns.buffer != buffer || at < columns.first) return false;
   const std::uint64_t pitch = std::max<std::uint64_t>(1, columns.pitch);
@@ -205,7 +210,8 @@ Result<HostileOutcome> HostileSession::run(std::span<const std::byte> bytes) {
   outcome.own_damage = !outcome.violation.empty() && mapped != nullptr && iterates(call);
   if (outcome.own_damage) outcome.violation.clear();
   // Its checks must refuse such a call before a library sees it.
-  if (!judgement.refuse.empty() && (outcome.status.ok() || outcome.executor_ended))
+  const bool crashed = outcome.executor_ended && !killed_by_daemon(outcome.status);
+  if (!judgement.refuse.empty() && (outcome.status.ok() || crashed))
     outcome.violation =
         (outcome.status.ok() ? "accepted: " : "crashed its executor: ") + judgement.refuse;
   if (!outcome.violation.empty() || outcome.own_damage || outcome.executor_ended ||

@@ -2,8 +2,6 @@
 // The real daemon inside the test program, reached over either transport.
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +14,7 @@
 #include "backend/null/backend.hpp"
 #include "daemon/server/server.hpp"
 #include "device/device.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace ob::test {
 
@@ -60,15 +59,10 @@ class InProcessDaemon {
   /// @param config all settings except the address to listen on
   InProcessDaemon(Transport transport, std::vector<std::unique_ptr<Device>> devices,
                   daemon::ServerConfig config) {
-    folder_ = "/tmp/ob-test-XXXXXX";
-    if (::mkdtemp(folder_.data()) == nullptr) std::abort();
-    config.listen = {transport == Transport::tcp ? "127.0.0.1:0" : "unix:" + folder_ + "/socket"};
+    config.listen = {transport == Transport::tcp ? "127.0.0.1:0"
+                                                 : "unix:" + folder_.file("socket")};
     server_ = require(daemon::Server::create(std::move(config), std::move(devices)));
     address_ = server_->addresses().front();
-  }
-  ~InProcessDaemon() {
-    server_.reset();
-    ::rmdir(folder_.c_str());
   }
   InProcessDaemon(const InProcessDaemon&) = delete;
   InProcessDaemon& operator=(const InProcessDaemon&) = delete;
@@ -78,7 +72,7 @@ class InProcessDaemon {
   void stop() { server_.reset(); }
 
  private:
-  std::string folder_;
+  const TemporaryFolder folder_;
   std::string address_;
   std::unique_ptr<daemon::Server> server_;
 };

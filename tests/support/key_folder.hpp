@@ -1,11 +1,10 @@
 #pragma once
 // A copy of a test's key folder, in which lists of revoked members come and go.
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <string>
+
+#include "support/temporary_folder.hpp"
 
 namespace ob::test {
 
@@ -13,22 +12,17 @@ class KeyFolder {
  public:
   /// Copies the folder `name` of the keys that tests/transport/tls/make_keys.py makes.
   explicit KeyFolder(const std::string& keys, const std::string& name = "good") : keys_(keys) {
-    path_ = (std::filesystem::temp_directory_path() / "ob-key-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr) std::abort();
     for (const auto& file : std::filesystem::directory_iterator(keys_ / name)) {
-      std::filesystem::copy(file, path_);
+      std::filesystem::copy(file, path());
     }
   }
-  ~KeyFolder() { std::filesystem::remove_all(path_); }
-  KeyFolder(const KeyFolder&) = delete;
-  KeyFolder& operator=(const KeyFolder&) = delete;
 
-  const std::string& path() const { return path_; }
-  std::string list() const { return path_ + "/pool.crl"; }
+  const std::string& path() const { return folder_.path(); }
+  std::string list() const { return folder_.file("pool.crl"); }
 
   /// Puts a list in place at once, as `outboard key revoke` does.
   void put(const std::string& name) const {
-    const std::string fresh = path_ + "/.fresh";
+    const std::string fresh = folder_.file(".fresh");
     std::filesystem::copy_file(keys_ / "lists" / (name + ".crl"), fresh);
     std::filesystem::rename(fresh, list());
   }
@@ -36,7 +30,7 @@ class KeyFolder {
 
  private:
   const std::filesystem::path keys_;
-  std::string path_;
+  const TemporaryFolder folder_;
 };
 
 }  // namespace ob::test

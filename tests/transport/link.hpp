@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "support/temporary_folder.hpp"
 #include "transport/stream.hpp"
 #include "transport/striped_stream.hpp"
 
@@ -22,26 +23,9 @@ namespace ob::transport::test {
 inline Deadline test_deadline() { return Clock::now() + std::chrono::seconds(60); }
 inline Deadline soon() { return Clock::now() + std::chrono::milliseconds(20); }
 
-/// A folder of the test's own; the destructor removes it with the files named here.
-class Folder {
+class Folder : public ob::test::TemporaryFolder {
  public:
-  Folder() {
-    const char* base = std::getenv("TMPDIR");
-    path_ = std::string(base != nullptr && std::strlen(base) < 40 ? base : "/tmp") +
-            "/ob-transport-XXXXXX";
-    if (::mkdtemp(path_.data()) == nullptr) std::abort();
-  }
-  ~Folder() {
-    ::unlink(socket_path().c_str());
-    ::rmdir(path_.c_str());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-  std::string socket_path() const { return path_ + "/socket"; }
-
- private:
-  std::string path_;
+  std::string socket_path() const { return file("socket"); }
 };
 
 /// The kinds of streams; striped2 and striped3 use two and three tcp connections.

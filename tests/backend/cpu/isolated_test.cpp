@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <list>
 #include <memory>
 #include <numbers>
 #include <set>
@@ -24,6 +24,7 @@
 #include "backend/cpu/backend.hpp"
 #include "base/sanitizer.hpp"
 #include "hostile_requests.hpp"
+#include "support/forked_child.hpp"
 #include "support/mapped_buffers.hpp"
 
 namespace ob {
@@ -135,26 +136,15 @@ class BusyProcesses {
  public:
   BusyProcesses(const cpu_set_t& processors, int count) {
     for (int i = 0; i < count; ++i) {
-      const pid_t child = fork();
-      if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+      children_.emplace_back([&processors] {
         (void)sched_setaffinity(0, sizeof processors, &processors);
-        for (volatile int turns = 0;;) turns = turns + 1;
-      }
-      if (child > 0) children_.push_back(child);
+        test::compute_for_ever();
+      });
     }
   }
-  ~BusyProcesses() {
-    for (const pid_t child : children_) {
-      kill(child, SIGKILL);
-      waitpid(child, nullptr, 0);
-    }
-  }
-  BusyProcesses(const BusyProcesses&) = delete;
-  BusyProcesses& operator=(const BusyProcesses&) = delete;
 
  private:
-  std::vector<pid_t> children_;
+  std::list<test::ForkedChild> children_;
 };
 
 // Keeps this thread on some processors until this object is destroyed.
