@@ -61,13 +61,17 @@ Status ExecutorService::handle(std::size_t lane, std::uint32_t kind,
   return malformed();
 }
 
-void ExecutorService::take_notice(std::size_t /*lane*/, std::uint64_t notice) {
-  if ((notice & kPlanNotice) == 0) {
+void ExecutorService::take_notice(std::size_t lane, std::uint64_t notice) {
+  if (lane == kCallLane) {
     segments_.erase(notice);
     return;
   }
+  std::shared_ptr<TransformPlan> gone;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
-  plans_.erase(notice & ~kPlanNotice);
+  const auto found = plans_.find(notice);
+  if (found == plans_.end()) return;
+  gone = std::move(found->second);
+  plans_.erase(found);
 }
 
 Status ExecutorService::map(std::span<const std::byte> body) {
