@@ -92,8 +92,8 @@ TEST_P(ConnectionCacheTest, OthersAreOtherDevices) {
 TEST_P(ConnectionCacheTest, OthersOfServersThatAreThere) {
   InProcessDaemon gone(GetParam());
   const std::string dead = gone.address();
+  InProcessDaemon two(GetParam(), null_devices(2));  // before the port of the other one is free
   gone.stop();
-  InProcessDaemon two(GetParam(), null_devices(2));
   for (const int retry_after_ms : {0, 60000}) {
     auto config = config_of({two.address(), dead});
     config.retry_after_ms = retry_after_ms;
@@ -120,8 +120,8 @@ TEST_P(ConnectionCacheTest, OthersAreNoMoreThanConnectionsMayBe) {
 TEST_P(ConnectionCacheTest, ADeadServerIsSetAsideAndTheNextTaken) {
   InProcessDaemon gone(GetParam());
   const std::string dead = gone.address();
-  gone.stop();
   InProcessDaemon alive(GetParam());
+  gone.stop();
   ConnectionCache cache(config_of({dead, alive.address()}));
   auto acquired = cache.acquire();
   ASSERT_TRUE(acquired.ok()) << acquired.status().message();

@@ -223,8 +223,8 @@ TEST_F(EngineTest, EachLearnsForItself) {
 TEST_F(EngineTest, ExplainsWithTheServerThatItReached) {
   InProcessDaemon gone(Transport::tcp, test::one(processor()));
   const std::string dead = gone.address();
-  gone.stop();
   InProcessDaemon alive(Transport::shm, test::one(processor()));
+  gone.stop();
   Config config = sending_to(alive, "explains");
   config.mode = Mode::automatic;
   config.servers = {dead, alive.address()};
