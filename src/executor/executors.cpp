@@ -42,6 +42,10 @@ Result<std::shared_ptr<Process>> Executors::of(const Owner& owner) {
   OB_ASSIGN_OR_RETURN(auto process, take_standby(lock, ended));
   Held& now = held_[owner];
   now.used = Clock::now();
+  if (now.process != nullptr && now.process->ended()) {
+    ended.push_back(std::move(now.process));
+    now.ends.push_back(now.used);
+  }
   if (now.process == nullptr) {
     now.process = std::move(process);
   } else if (standby_ == nullptr) {  // another thread was faster

@@ -23,8 +23,8 @@ struct Caller {
   bool cheap = false;  ///< see TaskManner
 };
 
-/// A plan of transforms.   Threads: build() once; execute() one at a time of those that share a
-/// process; the rest any
+/// A plan of transforms.
+/// Threads: build() once; execute() of plans in one process one at a time; the rest any
 class TransformPlan {
  public:
   virtual ~TransformPlan() = default;

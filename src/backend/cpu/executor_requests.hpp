@@ -16,10 +16,13 @@ enum class Request : std::uint32_t {
   execute,  ///< u64 plan, then input and output: u64 segment, u64 offset [bytes]
 };
 
-/// The lane of all requests but those on kPlanLane. A notice is the id of a segment to unmap.
+/// The lane of all requests but those on kPlanLane.
 inline constexpr std::size_t kCallLane = 0;
-/// The lane of plans that are made before they are needed. A notice is the id of a plan to destroy,
-/// which may wait until FFTW has made another plan.
+/// The lane of plans that are made before they are needed. The answer is busy while the other lane
+/// makes a plan.
 inline constexpr std::size_t kPlanLane = 1;
+
+/// Notices on kCallLane: the id of a segment to unmap, or of a plan to destroy.
+inline constexpr std::uint64_t kPlanNotice = std::uint64_t{1} << 63;
 
 }  // namespace ob::cpu

@@ -51,27 +51,35 @@ HeldMemory ExecutorService::held(BufferId id) const {
 Status ExecutorService::handle(std::size_t lane, std::uint32_t kind,
                                std::span<const std::byte> body) {
   const auto request = static_cast<Request>(kind);
-  if (lane == kPlanLane) return request == Request::plan ? plan(body) : malformed();
+  if (lane == kPlanLane) return request == Request::plan ? plan(lane, body) : malformed();
   switch (request) {
     case Request::map: return map(body);
     case Request::call: return call(body);
-    case Request::plan: return plan(body);
+    case Request::plan: return plan(lane, body);
     case Request::execute: return execute(body);
   }
   return malformed();
 }
 
-void ExecutorService::take_notice(std::size_t lane, std::uint64_t notice) {
-  if (lane == kCallLane) {
+void ExecutorService::take_notice(std::size_t /*lane*/, std::uint64_t notice) {
+  if ((notice & kPlanNotice) == 0) {
     segments_.erase(notice);
     return;
   }
-  std::shared_ptr<TransformPlan> gone;  // destroyed after the lock is released
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto node = plans_.extract(notice & ~kPlanNotice)) unused_.push_back(std::move(node));
+  }
+  destroy_unused();
+}
+
+// FFTW destroys no plan while it makes one. The lane that makes it calls this afterwards.
+void ExecutorService::destroy_unused() {
+  const std::unique_lock planning(planning_, std::try_to_lock);
+  if (!planning) return;
+  std::vector<Plans::node_type> unused;
   const std::lock_guard lock(mutex_);
-  const auto found = plans_.find(notice);
-  if (found == plans_.end()) return;
-  gone = std::move(found->second);
-  plans_.erase(found);
+  unused.swap(unused_);
 }
 
 Status ExecutorService::map(std::span<const std::byte> body) {
@@ -94,10 +102,20 @@ Status ExecutorService::call(std::span<const std::byte> body) {
   return runner_->run(checked, {});
 }
 
-Status ExecutorService::plan(std::span<const std::byte> body) {
+// A plan that waited for a long one of the other lane would exceed the time that it may take.
+Status ExecutorService::plan(std::size_t lane, std::span<const std::byte> body) {
   OB_ASSIGN_OR_RETURN(const DecodedPlan decoded, decode_plan(body));
   OB_ASSIGN_OR_RETURN(auto made, runner_->plan(decoded.plan, {}));
-  made->build();
+  {
+    std::unique_lock planning(planning_, std::defer_lock);
+    if (lane == kCallLane) {
+      planning.lock();
+    } else if (!planning.try_lock()) {
+      return {Code::busy, "another plan is being made"};
+    }
+    made->build();
+  }
+  destroy_unused();
   std::uint64_t waited_ns = 0;
   OB_RETURN_IF_ERROR(made->wait(waited_ns));
   const std::lock_guard lock(mutex_);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "backend/cpu/libraries.hpp"
 #include "device/host_segment.hpp"
@@ -31,15 +32,19 @@ class ExecutorService final : public executor::Service, private MemoryTable {
   HeldMemory held(BufferId id) const override;
   Status map(std::span<const std::byte> body);
   Status call(std::span<const std::byte> body);
-  Status plan(std::span<const std::byte> body);
+  Status plan(std::size_t lane, std::span<const std::byte> body);
   Status execute(std::span<const std::byte> body);
+  void destroy_unused();
 
   const Config config_;
   std::shared_ptr<const Libraries> libraries_;
   std::unique_ptr<LocalRunner> runner_;
   std::unordered_map<std::uint64_t, std::shared_ptr<HostSegment>> segments_;  // of the call lane
-  std::mutex mutex_;  // guards the plans, which both lanes make
-  std::unordered_map<std::uint64_t, std::shared_ptr<TransformPlan>> plans_;
+  using Plans = std::unordered_map<std::uint64_t, std::shared_ptr<TransformPlan>>;
+  std::mutex planning_;  // held while a lane makes or destroys plans
+  std::mutex mutex_;     // guards all below
+  Plans plans_;
+  std::vector<Plans::node_type> unused_;  // not destroyed yet
 };
 
 }  // namespace ob::cpu

@@ -20,10 +20,9 @@ using executor::Process;
 
 // All clients of a device wait for the thread that makes plans ahead, so that its time for a plan
 // is limited. Larger plans are made by the first command that needs them: FFTW 3.3.10 takes some
-// milliseconds for round sizes, but 0.5 s for a prime number of 4 million points and 2.6 s for one
-// of 16 million.
+// milliseconds for round sizes, but 0.5 s for a prime number of 4 million points.
 constexpr auto kLongestPlanning = std::chrono::seconds(2);
-constexpr std::uint64_t kMostPointsAhead = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMostPointsAhead = std::uint64_t{1} << 20;
 
 // A segment that an executor has mapped. The segment holds it.
 class Mapping {
@@ -57,7 +56,7 @@ class IsolatedRunner::Plan final : public TransformPlan {
       : runner_(runner), plan_(plan), account_(account), id_{++runner.last_id_} {}
   ~Plan() override {
     for (const auto& [number, made] : made_) {
-      if (const auto process = made.lock()) process->notify(kPlanLane, id_.value);
+      if (const auto process = made.lock()) process->notify(kCallLane, id_.value | kPlanNotice);
     }
   }
   Plan(const Plan&) = delete;
