@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -25,6 +26,8 @@ namespace ob::executor {
 namespace {
 
 constexpr rlim_t kMostDescriptors = 64;
+// Of the first thread; the stacks of others are private memory like any other.
+constexpr rlim_t kMostStackBytes = rlim_t{64} << 20;
 
 Status refused(const char* step) {
   return {Code::unavailable,
@@ -233,6 +236,9 @@ Status restrict_calls(std::uint64_t memory_bytes) {
     set_limit(RLIMIT_DATA, now_bytes + memory_bytes);
   }
   // Messages of libraries end here: a program that was taken over must not fill the log.
+  rlimit stack{};
+  const bool known = ::getrlimit(RLIMIT_STACK, &stack) == 0;
+  set_limit(RLIMIT_STACK, known ? std::min(stack.rlim_cur, kMostStackBytes) : kMostStackBytes);
   // The files of the system are out of reach already; stdout is /dev/null.
   if (::dup2(STDOUT_FILENO, STDERR_FILENO) < 0) return refused("stderr");
   return filter_calls();
