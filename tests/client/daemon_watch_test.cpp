@@ -83,7 +83,7 @@ TEST(DaemonWatch, ASilentDaemonIsAskedBeforeItIsGivenUp) {
 
 // The process was stopped, or its machine slept. The delay counts as silence, but one delay alone
 // never ends the wait: bytes that arrived meanwhile are there afterwards.
-TEST(DaemonWatch, ALongDelayOfTheClientIsNoSilenceOfTheDaemon) {
+TEST(DaemonWatch, OneLongDelayOfTheClientDoesNotEndTheWait) {
   Waiting client;
   client.watch.promised(kPromisedMs);
   (void)client.wait_in_vain(3600s);

@@ -29,8 +29,8 @@ struct HandshakeStream {
   std::function<void()> close;  ///< ends the stream; must not block; not called after its place
 };
 
-/// Counts handshakes under way, at most `total`, by the rule of SourceCounts: what gives way is
-/// closed.
+/// Counts handshakes under way, at most `total`, by the rule of SourceCounts: an entry that
+/// is replaced is closed.
 /// Threads: any
 class HandshakeBudget {
  public:

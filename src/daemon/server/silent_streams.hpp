@@ -21,8 +21,8 @@
 namespace ob::daemon {
 
 /// Waits for the first bytes of many streams on one thread, so that a silent one costs a descriptor
-/// and no thread. Keeps at most `total` streams, by the rule of SourceCounts: what gives way is
-/// closed. A stream that stays silent is closed after `time`.
+/// and no thread. Keeps at most `total` streams, by the rule of SourceCounts: one that is
+/// replaced is closed. A stream that stays silent is closed after `time`.
 /// Threads: any
 class SilentStreams {
  public:

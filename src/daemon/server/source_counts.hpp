@@ -10,8 +10,9 @@
 namespace ob::daemon {
 
 /// Counts entries by source (source_of()): at most `most`, and at most half as many of one source.
-/// One more makes the oldest one give way of the source itself if it has its half, else of the
-/// source that has the most. So a flood from one source displaces its own entries only.
+/// A new entry of a source that has its half replaces that source's oldest one. If all places are
+/// taken, it replaces the oldest entry of the source that has the most. So a flood from one source
+/// displaces its own entries only.
 /// Threads: one at a time
 class SourceCounts {
  public:

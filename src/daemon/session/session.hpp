@@ -56,7 +56,7 @@ struct SessionDevice {
 class Session {
  public:
   /// @param user the proven one, who gets an equal share of the device's time, whatever the number
-  ///             of sessions; 0: none, then the session gets a share of its own
+  ///             of sessions; 0: none, then all such sessions get the share of one user together
   Session(const SessionDevice& device, const wire::Token& token, UserId user,
           SessionAccounts accounts);
   /// Waits for the queues, then frees everything.
