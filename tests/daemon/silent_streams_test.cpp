@@ -224,8 +224,8 @@ class SilentFlood {
 TEST(StrangersTest, AMemberGetsInBesideAFloodFromItsOwnAddress) {
   const DescriptorLimit limit(2 * kStrangers + 1000);
   if (!limit.set()) GTEST_SKIP() << "too few descriptors (ulimit -n)";
-  const auto server =
-      require(daemon::Server::create({.listen = {"127.0.0.1:0"}}, one(null_device())));
+  const auto server = require(daemon::Server::create(
+      {.listen = {"127.0.0.1:0"}, .handshakes = {.silent = 1024}}, one(null_device())));
   const std::ptrdiff_t threads = threads_of_this_process();
   const SilentFlood flood(server->addresses().front());
   std::atomic<bool> ending{false};

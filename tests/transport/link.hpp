@@ -2,8 +2,6 @@
 // Two connected streams of any transport, and helpers to move bytes through them.
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>

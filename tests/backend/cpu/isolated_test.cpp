@@ -450,11 +450,12 @@ TEST(IsolatedLimitTest, ACallBeyondTheLimitIsStoppedOnceOthersWait) {
   ada.submit(hostile::kFirst + static_cast<double>(Request::loop));
   std::atomic<bool> ended{false};
   std::thread others([&] {
-    while (!ended) bob.expect_correct();
+    while (!ended) (void)bob.run(Request::process);  // on a busy machine, he may be stopped, too
   });
   const Status status = (*device)->synchronize(ada.queue()).status;
   ended = true;
   others.join();
+  bob.expect_correct();
   EXPECT_EQ(status.code(), Code::busy) << status.message();
   EXPECT_NE(status.message().find("--longest-command"), std::string::npos) << status.message();
   ada.expect_correct();
