@@ -36,7 +36,7 @@ class ComputeTime {
       : longest_(longest_s), turns_(overlap) {}
 
   /// True while anybody computes or waits for a turn.
-  bool wanted() const noexcept { return turns_.wanted(); }
+  bool wanted() const noexcept { return turns_.wanted() != 0; }
   /// True while another session than this one computes or waits for a turn.
   bool wanted_by_others(const Account& account) const { return turns_.wanted_by_others(account); }
 

@@ -13,8 +13,8 @@ FairTurns::Turn::Turn(FairTurns& turns, const Account& account) : turns_(turns),
 FairTurns::Turn::~Turn() { turns_.release(*this); }
 
 void FairTurns::acquire(Turn& turn) {
-  wanted_.fetch_add(1, std::memory_order_relaxed);
   std::unique_lock lock(mutex_);
+  wanted_.fetch_add(1, std::memory_order_relaxed);
   turn.claim_ = shares_.enter(turn.account_);
   if (!exclusive_ && may_begin(turn.account_)) return begin(turn);
   const Stopwatch watch;
@@ -33,7 +33,7 @@ void FairTurns::await(std::unique_lock<std::mutex>& lock, Waiter& waiter) {
       continue;
     }
     const auto due = running_.back()->began_ + overlap_.after;
-    if (Clock::now() < due) {
+    if (now_() < due) {
       waiter.changed.wait_until(lock, due);
     } else if (!call_next()) {
       waiter.changed.wait(lock);  // for the end of a turn
@@ -42,9 +42,9 @@ void FairTurns::await(std::unique_lock<std::mutex>& lock, Waiter& waiter) {
 }
 
 void FairTurns::release(const Turn& turn) {
-  const auto took = Clock::now() - turn.began_;
-  wanted_.fetch_sub(1, std::memory_order_relaxed);
+  const auto took = now_() - turn.began_;
   const std::lock_guard lock(mutex_);
+  wanted_.fetch_sub(1, std::memory_order_relaxed);
   shares_.leave(turn.claim_, took);
   if (running_.back() == &turn) exclusive_ = false;
   std::erase(running_, &turn);
@@ -78,7 +78,7 @@ void FairTurns::begin(Turn& turn) {
   turn.holds_others_up_ = std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiter* other) {
     return other->turn->account_ != turn.account_;
   });
-  turn.began_ = Clock::now();
+  turn.began_ = now_();
 }
 
 // Lets the next waiter begin. Returns false if there is none that may.   @pre mutex_ is held

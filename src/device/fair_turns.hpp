@@ -31,8 +31,12 @@ class FairTurns {
     bool between_sessions = true;       ///< false: those of one user never overlap
   };
 
+  using Clock = std::chrono::steady_clock;
+
   FairTurns() = default;
-  explicit FairTurns(const Overlap& overlap) : overlap_(overlap) {}
+  /// @param now the clock by which turns are charged
+  explicit FairTurns(const Overlap& overlap, Clock::time_point (*now)() = &Clock::now)
+      : overlap_(overlap), now_(now) {}
 
   /// Waits for a turn in the constructor, and ends it in the destructor.
   class Turn {
@@ -54,16 +58,15 @@ class FairTurns {
     FairShares::Claim claim_;
     std::uint64_t waited_ns_ = 0;
     bool holds_others_up_ = false;
-    std::chrono::steady_clock::time_point began_;
+    Clock::time_point began_;
   };
 
-  /// True while anybody has a turn or waits for one.
-  bool wanted() const noexcept { return wanted_.load(std::memory_order_relaxed) != 0; }
+  /// Returns the number of turns that somebody has or waits for.
+  int wanted() const noexcept { return wanted_.load(std::memory_order_relaxed); }
   /// True while a session other than this one has a turn or waits for one.
   bool wanted_by_others(const Account& account) const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Waiter {
     Turn* turn;
     bool called = false;
@@ -78,7 +81,8 @@ class FairTurns {
   bool call_next();
 
   const Overlap overlap_;
-  std::atomic<int> wanted_{0};  // turns
+  Clock::time_point (*const now_)() = &Clock::now;
+  std::atomic<int> wanted_{0};  // changed with mutex_ held
   mutable std::mutex mutex_;    // guards all below
   FairShares shares_;
   std::list<Waiter*> waiting_;        // in order of arrival

@@ -19,51 +19,59 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+// A clock that only the tests move, so that a busy machine changes nothing.
+std::atomic<microseconds::rep> test_time_us{0};
+Clock::time_point test_now() { return Clock::time_point(microseconds(test_time_us)); }
+
+void await_wanted(const FairTurns& turns, int count) {
+  while (turns.wanted() < count) std::this_thread::yield();
+}
+
 // A client that computes in turns of its own length until the end, one after another. `served_us`
 // is the time of its turns.
 struct Customer {
   Account account;
   microseconds turn;
   unsigned threads = 1;
-  std::atomic<std::int64_t> served_us{0};
-  std::int64_t longest_us = 0;  // guarded by its turns
+  std::int64_t served_us = 0;  // guarded by the turns
 };
 
+// Every turn ends when all others wait: each customer always has work.
 void serve(std::vector<std::unique_ptr<Customer>>& customers, milliseconds duration) {
-  FairTurns turns;
-  const auto end = Clock::now() + duration;
+  FairTurns turns({}, &test_now);
+  test_time_us = 0;
+  const auto end = test_now() + duration;
+  int all = 0;
+  for (const auto& customer : customers) all += static_cast<int>(customer->threads);
   std::atomic<int> inside{0};
   std::vector<std::thread> threads;
   for (auto& customer : customers) {
     for (unsigned i = 0; i < customer->threads; ++i) {
       threads.emplace_back([&] {
-        while (Clock::now() < end) {
+        for (bool open = true; open;) {
           const FairTurns::Turn turn(turns, customer->account);
           EXPECT_EQ(++inside, 1);
-          const auto began = Clock::now();
-          std::this_thread::sleep_for(customer->turn);
-          const std::int64_t took_us =
-              std::chrono::duration_cast<microseconds>(Clock::now() - began).count();
-          customer->served_us += took_us;
-          customer->longest_us = std::max(customer->longest_us, took_us);
+          open = test_now() < end;
+          if (open) {
+            await_wanted(turns, all);
+            test_time_us += customer->turn.count();
+            customer->served_us += customer->turn.count();
+          }
           --inside;
         }
       });
     }
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_FALSE(turns.wanted());
+  EXPECT_EQ(turns.wanted(), 0);
 }
 
 Account account(std::uint64_t user, std::uint64_t session = 1) {
   return {UserId{user}, SessionId{session}};
 }
 
-// So many threads that one of them waits even on a busy machine, which runs some of them late.
-constexpr unsigned kThreads = 6;
-
 std::unique_ptr<Customer> customer(const Account& account, microseconds turn,
-                                   unsigned threads = 1) {
+                                   unsigned threads = 2) {
   auto made = std::make_unique<Customer>();
   made->account = account;
   made->turn = turn;
@@ -76,21 +84,21 @@ std::int64_t served_us(const std::vector<std::unique_ptr<Customer>>& customers) 
                          [](std::int64_t sum, const auto& one) { return sum + one->served_us; });
 }
 
-// Expects an equal share of the total time of all turns, so that a busy machine does not matter.
-// Shares may differ by one turn of each client, and by an eighth because threads are late.
+// Expects an equal share of the total time of all turns. Shares may differ by one turn of each of
+// two clients.
 void expect_share(double share_us, std::int64_t total_us, int shares,
                   const std::vector<std::unique_ptr<Customer>>& customers) {
-  std::int64_t longest_us = 0;
-  for (const auto& one : customers) longest_us = std::max(longest_us, one->longest_us);
+  microseconds longest{0};
+  for (const auto& one : customers) longest = std::max(longest, one->turn);
   const double fair_us = static_cast<double>(total_us) / shares;
-  EXPECT_NEAR(share_us, fair_us, fair_us / 8 + static_cast<double>(longest_us));
+  EXPECT_NEAR(share_us, fair_us, 2 * static_cast<double>(longest.count()));
 }
 
 TEST(FairTurnsTest, LongAndShortTurnsGetEqualTimes) {
   std::vector<std::unique_ptr<Customer>> customers;
-  customers.push_back(customer(account(1), microseconds(200), kThreads));
-  customers.push_back(customer(account(2), microseconds(8000), kThreads));
-  customers.push_back(customer(account(3), microseconds(1000), kThreads));
+  customers.push_back(customer(account(1), microseconds(200)));
+  customers.push_back(customer(account(2), microseconds(8000)));
+  customers.push_back(customer(account(3), microseconds(1000)));
   serve(customers, milliseconds(1500));
   for (const auto& one : customers) {
     SCOPED_TRACE(one->account.user.value);
@@ -102,9 +110,9 @@ TEST(FairTurnsTest, AUserWithManySessionsGetsNoMoreThanOneWithOne) {
   std::vector<std::unique_ptr<Customer>> customers;
   for (std::uint64_t session = 1; session <= 8; ++session) {
     // The turns have different lengths: the sessions get equal times, not equal numbers of turns.
-    customers.push_back(customer(account(1, session), microseconds(200 + 200 * session), kThreads));
+    customers.push_back(customer(account(1, session), microseconds(200 + 200 * session)));
   }
-  customers.push_back(customer(account(2), microseconds(1000), kThreads));
+  customers.push_back(customer(account(2), microseconds(1000)));
   serve(customers, milliseconds(2000));
   std::int64_t of_first = 0;
   for (std::size_t i = 0; i < 8; ++i) {
@@ -119,8 +127,8 @@ TEST(FairTurnsTest, AUserWithManySessionsGetsNoMoreThanOneWithOne) {
 
 TEST(FairTurnsTest, EqualSessionNumbersOfTwoUsersAreNotTheSame) {
   std::vector<std::unique_ptr<Customer>> customers;
-  customers.push_back(customer(account(1, 7), microseconds(3000), kThreads));
-  customers.push_back(customer(account(2, 7), microseconds(500), kThreads));
+  customers.push_back(customer(account(1, 7), microseconds(3000)));
+  customers.push_back(customer(account(2, 7), microseconds(500)));
   serve(customers, milliseconds(600));
   for (const auto& one : customers) {
     SCOPED_TRACE(one->account.user.value);
@@ -145,7 +153,8 @@ int hold_ups(const Account& second, const Account& third) {
         if (turn.holds_others_up()) ++held_up;
       });
     }
-    std::this_thread::sleep_for(milliseconds(200));
+    await_wanted(turns, 3);
+    std::this_thread::sleep_for(milliseconds(30));
   }
   for (std::thread& thread : threads) thread.join();
   return held_up;
@@ -158,17 +167,16 @@ TEST(FairTurnsTest, ATurnKnowsWhomItHoldsUpAndHowLongItWaited) {
 }
 
 TEST(FairTurnsTest, WhoWasAwayDoesNotCatchUp) {
-  FairTurns turns;
+  FairTurns turns({}, &test_now);
   const Account busy = account(1);
   const Account late = account(2);
   { const FairTurns::Turn turn(turns, late); }
   for (int i = 0; i < 20; ++i) {
     const FairTurns::Turn turn(turns, busy);
-    std::this_thread::sleep_for(milliseconds(2));
+    test_time_us += 2000;
   }
   // Both have work from now on. The late one is at most a turn ahead.
-  std::vector<std::uint64_t> order;
-  std::mutex mutex;
+  std::vector<std::uint64_t> order;  // guarded by the turns
   std::vector<std::thread> threads;
   {
     const FairTurns::Turn held(turns, account(3));
@@ -177,14 +185,14 @@ TEST(FairTurnsTest, WhoWasAwayDoesNotCatchUp) {
         threads.emplace_back([&, each] {
           for (int round = 0; round < 3; ++round) {
             const FairTurns::Turn turn(turns, each);
-            std::this_thread::sleep_for(milliseconds(2));
-            const std::lock_guard lock(mutex);
+            if (order.size() < 6) await_wanted(turns, 4);
+            test_time_us += 2000;
             order.push_back(each.user.value);
           }
         });
       }
     }
-    std::this_thread::sleep_for(milliseconds(50));
+    await_wanted(turns, 5);
   }
   for (std::thread& thread : threads) thread.join();
   // Each of them gets its share of the first half.
@@ -207,7 +215,7 @@ TEST(FairTurnsTest, ManyAccountsComeAndGo) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_FALSE(turns.wanted());
+  EXPECT_EQ(turns.wanted(), 0);
 }
 
 // Turns that begin in threads of their own. All of them end with the object, or by end().
@@ -312,7 +320,7 @@ TEST(FairTurnsTest, OverlappingTurnsAllEnd) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_FALSE(turns.wanted());
+  EXPECT_EQ(turns.wanted(), 0);
 }
 
 }  // namespace
