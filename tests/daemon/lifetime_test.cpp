@@ -199,14 +199,14 @@ TEST_P(LifetimeTest, DrainFinishesRunningCommandsAndRefusesClients) {
 TEST_P(LifetimeTest, DrainAbortsCommandsThatDoNotEnd) {
   RawClient client(daemon->address());
   start(client);
-  call(client, 270);  // 2 s
+  call(client, 390);  // 6 s
   client.command(Opcode::ping);
   ASSERT_EQ(client.answer().opcode(), Opcode::pong);
   const auto before = transport::Clock::now();
   EXPECT_EQ(daemon->server().drain(0.1), daemon::Drained::aborted);
   const auto took = transport::Clock::now() - before;
   EXPECT_GE(took, daemon::Server::kEnding);
-  EXPECT_LT(took, daemon::Server::kEnding + std::chrono::seconds(1));
+  EXPECT_LT(took, std::chrono::seconds(5)) << "it has waited for the command";
   EXPECT_EQ(client.receive().end.code(), Code::connection_lost);
 }
 
@@ -220,8 +220,7 @@ TEST_P(LifetimeTest, DrainDoesNotWaitForClientsThatHaveLeft) {
   const auto before = transport::Clock::now();
   // Clean if the call had not begun: then it is skipped.
   EXPECT_NE(daemon->server().drain(60), daemon::Drained::aborted);
-  EXPECT_LT(transport::Clock::now() - before,
-            daemon::Server::kEnding + std::chrono::milliseconds(1500));
+  EXPECT_LT(transport::Clock::now() - before, std::chrono::seconds(30));
 }
 
 INSTANTIATE_TEST_SUITE_P(over, LifetimeTest, testing::Values(Transport::tcp, Transport::shm), name);
