@@ -4,6 +4,23 @@
 #include <cstring>
 
 namespace ob {
+namespace {
+
+// A message of one byte. Sockets do not pass descriptors without bytes.
+struct OneByte {
+  OneByte() noexcept {
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+  }
+  OneByte(const OneByte&) = delete;
+  OneByte& operator=(const OneByte&) = delete;
+
+  char byte = 0;
+  iovec part{&byte, 1};
+  msghdr message{};
+};
+
+}  // namespace
 
 void PassedDescriptors::attach(msghdr& message, int fd) noexcept {
   message.msg_control = bytes_;
@@ -37,27 +54,19 @@ int PassedDescriptors::take(msghdr& message, Fd& first) noexcept {
 }
 
 bool send_descriptor(int socket, int fd) noexcept {
-  char data = 0;
-  iovec io{&data, 1};
-  msghdr message{};
-  message.msg_iov = &io;
-  message.msg_iovlen = 1;
+  OneByte one;
   PassedDescriptors passed;
-  passed.attach(message, fd);
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+  passed.attach(one.message, fd);
+  return ::sendmsg(socket, &one.message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
 Fd receive_descriptor(int socket) noexcept {
-  char data = 0;
-  iovec io{&data, 1};
-  msghdr message{};
-  message.msg_iov = &io;
-  message.msg_iovlen = 1;
+  OneByte one;
   PassedDescriptors passed;
-  passed.offer(message);
+  passed.offer(one.message);
   Fd first;
-  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) == 1) {
-    (void)PassedDescriptors::take(message, first);
+  if (::recvmsg(socket, &one.message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) == 1) {
+    (void)PassedDescriptors::take(one.message, first);
   }
   return first;
 }
