@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -61,6 +62,19 @@ TEST(HostSegmentTest, AnAbsurdSizeIsOutOfMemory) {
     EXPECT_EQ(made.status().code(), Code::out_of_memory);
     EXPECT_NE(made.status().message().find(std::to_string(size)), std::string::npos);
   }
+}
+
+TEST(HostSegmentTest, ADestroyedOneGivesItsMemoryBackThoughAProcessHasIt) {
+  auto segment = HostSegment::create(1 << 20).value();
+  std::memset(segment->data(), 1, segment->size_bytes());
+  const Fd file(::dup(segment->fd()));
+  segment->map_for({UserId{1}, {}}, 1, nullptr);
+  struct stat about {};
+  ASSERT_EQ(::fstat(file.get(), &about), 0);
+  ASSERT_GT(about.st_blocks, 0);
+  segment.reset();
+  ASSERT_EQ(::fstat(file.get(), &about), 0);
+  EXPECT_EQ(about.st_blocks, 0);
 }
 
 TEST(HostSegmentTest, RunningOutOfFileDescriptorsSaysSo) {
