@@ -69,7 +69,7 @@ class Executors {
   std::shared_ptr<Process> standby_;
   Status no_standby_;
   bool wanted_ = true;
-  std::atomic<bool> closing_{false};
+  std::atomic<bool> closing_{false};  // read without the lock while an executor starts
   std::thread starter_;
 };
 

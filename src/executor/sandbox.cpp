@@ -26,7 +26,7 @@ namespace ob::executor {
 namespace {
 
 constexpr rlim_t kMostDescriptors = 64;
-// Of the first thread; the stacks of others are private memory like any other.
+// This limits the first thread only. The stacks of others are private memory like any other.
 constexpr rlim_t kMostStackBytes = rlim_t{64} << 20;
 
 Status refused(const char* step) {
