@@ -24,6 +24,10 @@ class PeerLink {
   /// The time that close() waits for messages. The client may learn that all have arrived before
   /// the link does.
   static constexpr std::chrono::milliseconds kCloseTime{100};
+  /// The same for a link that a client disconnects and then goes on. On a busy machine the link's
+  /// thread may get no core for some tenths of a second. Shorter than the time after which a client
+  /// takes a daemon that sends nothing for lost.
+  static constexpr std::chrono::seconds kDisconnectTime{1};
 
   /// @param thread counts the link's thread
   PeerLink(Device& device, std::shared_ptr<ResourceAccount> host_memory,

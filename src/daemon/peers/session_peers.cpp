@@ -83,7 +83,7 @@ void SessionPeers::remove(PeerId id) {
     gone = std::move(at->second);
     links_.erase(at);
   }
-  gone->close();
+  gone->close(transport::Clock::now() + PeerLink::kDisconnectTime);
 }
 
 void SessionPeers::close() {
