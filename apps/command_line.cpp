@@ -121,7 +121,8 @@ void declare_connections(CLI::App& app, Options& options) {
   app.add_option(
          "--listen", options.listen,
          "Listen on this address: HOST:PORT (port 0 picks a free one), unix:PATH for clients on "
-         "this machine, or ucx:HOST:PORT to carry data through UCX. It may be repeated.")
+         "this machine, ucx:HOST:PORT to carry data through UCX, or fd:N for a Unix socket that "
+         "listens already as descriptor N. It may be repeated.")
       ->capture_default_str();
   app.add_option("--key", options.key_folder,
                  "Take this daemon's key from this folder (outboard key). Clients must have a key "

@@ -45,8 +45,9 @@ void raise_descriptor_limit() {
 std::string isolation(const ob::apps::Options& options) {
   if (options.isolation != "auto") return options.isolation;
   const bool own_user =
-      std::all_of(options.listen.begin(), options.listen.end(),
-                  [](const std::string& address) { return address.starts_with("unix:"); });
+      std::all_of(options.listen.begin(), options.listen.end(), [](const std::string& address) {
+        return address.starts_with("unix:") || address.starts_with("fd:");
+      });
   return own_user ? "none" : "user";
 }
 

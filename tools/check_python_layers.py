@@ -30,32 +30,35 @@ ARROWS: dict[str, tuple[str, ...]] = {
     # Values, errors and places.
     "errors": (),
     "settings_table": (),
-    "values": (),
+    "private_folder": (),
+    "preload": ("errors",),
+    "values": ("private_folder",),
     "progress": (),
     "counters": (),
     "trace": (),
     "profile": (),
-    "paths": ("errors",),
+    "paths": ("preload",),
     "version": ("paths",),
-    "settings": ("paths", "settings_table", "values"),
+    "settings": ("preload", "settings_table", "values"),
     # Parts of several commands.
     "process": ("errors",),
     "build": ("paths", "progress"),
-    "daemon": ("process", "settings"),
+    "daemon": ("process",),
     "report": ("counters",),
     "coverage": ("paths",),
     "keys": ("errors",),
     "members": ("keys",),
     # The work of one command.
     "demo": ("settings",),
-    "launch": ("build", "daemon", "report", "trace"),
+    "launch": ("build", "daemon", "report", "settings", "trace"),
     "doctor": ("counters", "coverage", "members", "settings", "version"),
     "explain": ("report", "errors"),
     "tune": ("build", "doctor", "explain", "profile"),
     # The command line.
     "commands": ("demo", "doctor", "explain", "launch", "tune"),
     "cli": ("commands", "version"),
-    "__main__": ("cli",),
+    "start": ("cli", "launch"),
+    "__main__": ("start",),
 }
 SHARED_BY_COMMANDS = "outboard.commands._options"
 

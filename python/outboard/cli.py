@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import Any
 
 import click
+
+from outboard.errors import OutboardError
 
 # Name -> one line of help. The command is `command` in outboard/commands/<name>.py.
 COMMANDS = {
@@ -29,6 +32,13 @@ COMMANDS = {
 class _Commands(click.Group):
     """A group that imports a subcommand only when it runs, so --help of one does not load the
     rest."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OutboardError as error:
+            error.show()
+            ctx.exit(error.exit_code)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

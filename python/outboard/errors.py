@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import IO, Any
-
-import click
+import sys
 
 
-class OutboardError(click.ClickException):
+class OutboardError(Exception):
     """An error that ends the command with one line on stderr and `exit_code`."""
 
     def __init__(self, message: str, exit_code: int = 1) -> None:
         super().__init__(message)
-        self.end_with(exit_code)
+        self.message = message
+        self.exit_code = exit_code
 
     def end_with(self, exit_code: int) -> None:
         """Makes `exit_code` the status of the command."""
-        # the class declares another type; click reads the instance
-        vars(self)["exit_code"] = exit_code
+        self.exit_code = exit_code
 
-    def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"outboard: {self.message}", err=True, file=file)
+    def show(self) -> None:
+        say(self.message)
+
+
+def say(text: str) -> None:
+    """Writes a line of Outboard's own to stderr, unless the caller closed it."""
+    if sys.stderr is not None:
+        print(f"outboard: {text}", file=sys.stderr, flush=True)

@@ -1,128 +1,172 @@
-"""Runs one `outboard run`: the command, its daemon if it needs one, and the report at the end."""
+"""Runs one `outboard run`: the command, its daemon if it needs one, and the report at the end.
+
+Every `outboard run` imports this module before its command starts. So the module imports only what
+all of them need then.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sys
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 
-import click
-
-from outboard import build, process, trace, values
+from outboard import preload
 from outboard.daemon import EmbeddedDaemon
-from outboard.errors import OutboardError
-from outboard.report import Report
-from outboard.settings import Settings, preloadable
+from outboard.errors import OutboardError, say
+from outboard.private_folder import PrivateFolder
+from outboard.process import SignalsHeld, run_command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from outboard.settings import Settings
 
 OWN_FAILURE = 125  # the same as env(1) and timeout(1): Outboard failed, not the command
 
 
-@dataclass(frozen=True)
 class Plan:
     """One `outboard run`, as the user asked for it."""
 
-    command: tuple[str, ...]
-    settings: Settings
-    report: str | None = None  # "text" or "json:FILE"
-    trace: Path | None = None
-    daemon_options: tuple[str, ...] = ()
-    local_rates: dict[str, float] = field(default_factory=dict)  # ns per Mflop, for the report
+    def __init__(
+        self,
+        command: Sequence[str],
+        settings: Settings,
+        report: str | None = None,
+        trace: Path | None = None,
+        daemon_options: Sequence[str] = (),
+        local_rates: Mapping[str, float] | None = None,
+    ) -> None:
+        self.command = command
+        self.settings = settings
+        self.report = report  # "text" or "json:FILE"
+        self.trace = trace
+        self.daemon_options = daemon_options
+        self.local_rates = dict(local_rates or {})  # ns per Mflop, for the report
+
+    @property
+    def needs_daemon(self) -> bool:
+        return not self.settings.servers and self.settings.mode in ("auto", "remote")
 
 
 def execute(plan: Plan) -> int:
     """Runs the plan's command; returns the exit status for our process."""
-    try:
-        native = build.ensure_native()
-    except OutboardError as error:
-        error.end_with(OWN_FAILURE)
-        raise
-    needs_daemon = not plan.settings.servers and plan.settings.mode in ("auto", "remote")
-    with process.signals_held() as restore, private_folder() as folder:
+    native = find_native()
+    with SignalsHeld() as signals, PrivateFolder() as folder:
         settings = _collecting(plan, folder)
-        preload = preloadable(native.preload, folder)
-        with contextlib.ExitStack() as stack:
-            daemon = None
-            if needs_daemon:
-                options = list(plan.daemon_options)
-                daemon = stack.enter_context(
-                    EmbeddedDaemon(native.daemon, folder, options, restore)
-                )
-                settings = settings.replaced(servers=(daemon.address,))
-            watch = _DaemonWatch(daemon, plan.settings.quiet)
-            environment = {**os.environ, **settings.variables(preload, os.environ)}
-            status = process.run_command(plan.command, environment, restore, watch)
-            watch()
+        library = preload.loadable(preload.library_in(native), folder)
+
+        def variables(address: str | None) -> dict[str, str]:
+            from pathlib import Path
+
+            final = settings.replaced(servers=(address,)) if address else settings
+            return final.variables(Path(library), os.environ)
+
+        if plan.needs_daemon:
+            daemon = EmbeddedDaemon(
+                preload.daemon_in(native),
+                folder,
+                plan.daemon_options,
+                signals,
+                plan.settings.quiet,
+            )
+            status = run_beside(daemon, plan.command, variables, signals)
+        else:
+            environment = {**os.environ, **variables(None)}
+            status = run_command(plan.command, environment, signals)
         _show(plan, folder)
     return status
 
 
-class _DaemonWatch:
-    """Reports once that the embedded daemon ended before the command."""
+def execute_plain(command: Sequence[str]) -> int:
+    """Runs `command` as execute() does without any options, in mode auto beside an embedded
+    daemon. It imports neither click nor the table of settings, which take longer to load than
+    many a command runs."""
+    native = find_native()
+    with SignalsHeld() as signals, PrivateFolder() as folder:
+        library = preload.loadable(preload.library_in(native), folder)
 
-    def __init__(self, daemon: EmbeddedDaemon | None, quiet: bool) -> None:
-        self._daemon = daemon
-        self._quiet = quiet
+        def variables(address: str) -> dict[str, str]:
+            inherited = os.environ.get("LD_PRELOAD", "")
+            return {
+                "LD_PRELOAD": preload.entries(library, inherited),
+                "OUTBOARD_MODE": "auto",
+                "OUTBOARD_SERVER": address,
+            }
 
-    def __call__(self) -> None:
-        if self._daemon is None or (status := self._daemon.ended()) is None:
-            return
-        tail = self._daemon.log_tail()
-        self._daemon = None
-        if not self._quiet:
-            click.echo(
-                f"outboard: the embedded daemon ended early (status {status}); calls stay local"
-                + (f":\n{tail}" if tail else ""),
-                err=True,
-            )
-
-
-@contextlib.contextmanager
-def private_folder() -> Iterator[Path]:
-    """Makes a folder that only this user can enter, with a path that is short enough for a socket's
-    name, and removes it at the end."""
-    base = Path(tempfile.gettempdir())
-    if len(os.fsencode(base)) > values.MAX_SOCKET_PATH - len("/outboard-12345678/outboardd.sock"):
-        base = Path("/tmp")
-    with tempfile.TemporaryDirectory(
-        prefix="outboard-", dir=base, ignore_cleanup_errors=True
-    ) as name:
-        yield Path(name)
+        daemon = EmbeddedDaemon(preload.daemon_in(native), folder, (), signals, False)
+        return run_beside(daemon, command, variables, signals)
 
 
-def _collecting(plan: Plan, folder: Path) -> Settings:
+def find_native() -> str:
+    """Returns the folder of the library and the daemon. Builds them first in a checkout that has
+    none yet."""
+    try:
+        folder = preload.find()
+        if folder is None:
+            from outboard import build
+
+            folder = str(build.ensure_native().root)
+        return folder
+    except OutboardError as error:
+        error.end_with(OWN_FAILURE)
+        raise
+
+
+def run_beside(
+    daemon: EmbeddedDaemon,
+    command: Sequence[str],
+    variables: Callable[[str], Mapping[str, str]],
+    signals: SignalsHeld,
+) -> int:
+    """Runs `command` while `daemon` listens. Returns the command's exit status."""
+    with daemon:
+        environment = {**os.environ, **variables(daemon.address)}
+        status = run_command(command, environment, signals, daemon.on_event)
+        daemon.report_end()
+    return status
+
+
+def _collecting(plan: Plan, folder: str) -> Settings:
     """Returns the plan's settings, with counters and traces kept in `folder` if they are wanted."""
     settings = plan.settings
     if plan.report:
-        (folder / "report").mkdir()
-        settings = settings.replaced(report=f"dir:{folder / 'report'}")
+        counters = os.path.join(folder, "report")
+        os.mkdir(counters)
+        settings = settings.replaced(report=f"dir:{counters}")
     if plan.trace:
-        settings = settings.replaced(trace=str(folder / "trace"))
+        settings = settings.replaced(trace=os.path.join(folder, "trace"))
     return settings
 
 
-def _show(plan: Plan, folder: Path) -> None:
+def _show(plan: Plan, folder: str) -> None:
     try:
         if plan.report:
-            report = Report.read(folder / "report")
-            report.rates = plan.local_rates
-            if plan.report == "text":
-                for one in report.processes:
-                    if str(folder) in one.server:
-                        one.server = "embedded"  # the socket's name does not help people
-                # None if the caller closed it; stdout belongs to the program
-                if sys.stderr is not None:
-                    report.print(sys.stderr)
-            else:
-                report.write_json(Path(plan.report.removeprefix("json:")))
+            _show_report(plan, plan.report, folder)
         if plan.trace:
-            summary = trace.merge(folder / "trace", plan.trace)
-            click.echo(
-                f"outboard: {summary.events} events of {summary.files} processes in {plan.trace}",
-                err=True,
-            )
+            from pathlib import Path
+
+            from outboard import trace
+
+            summary = trace.merge(Path(folder) / "trace", plan.trace)
+            say(f"{summary.events} events of {summary.files} processes in {plan.trace}")
     except OSError as error:
-        click.echo(f"outboard: the report was not written ({error})", err=True)
+        say(f"the report was not written ({error})")
+
+
+def _show_report(plan: Plan, target: str, folder: str) -> None:
+    import sys
+    from pathlib import Path
+
+    from outboard.report import Report
+
+    report = Report.read(Path(folder) / "report")
+    report.rates = plan.local_rates
+    if target != "text":
+        report.write_json(Path(target.removeprefix("json:")))
+        return
+    for one in report.processes:
+        if folder in one.server:
+            one.server = "embedded"  # the socket's name does not help people
+    # None if the caller closed it; stdout belongs to the program
+    if sys.stderr is not None:
+        report.print(sys.stderr)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from outboard import preload
 from outboard.errors import OutboardError
-
-PRELOAD_NAME = "liboutboard-preload.so"
-DAEMON_NAME = "outboardd"
+from outboard.preload import DAEMON_NAME, PRELOAD_NAME
 
 
 @dataclass(frozen=True)
@@ -20,11 +18,11 @@ class Native:
 
     @property
     def preload(self) -> Path:
-        return self.root / "lib" / PRELOAD_NAME
+        return Path(preload.library_in(str(self.root)))
 
     @property
     def daemon(self) -> Path:
-        return self.root / "bin" / DAEMON_NAME
+        return Path(preload.daemon_in(str(self.root)))
 
     @property
     def coverage_page(self) -> Path:
@@ -32,13 +30,13 @@ class Native:
         return self.root / "share" / "doc" / "outboard" / "coverage.md"
 
     def complete(self) -> bool:
-        return self.preload.is_file() and os.access(self.daemon, os.X_OK)
+        return preload.complete(str(self.root))
 
 
 def repository() -> Path | None:
     """Returns the root of the checkout that holds this module; None for an installed package."""
-    root = Path(__file__).resolve().parents[2]
-    return root if (root / "CMakeLists.txt").is_file() and (root / "src").is_dir() else None
+    root = preload.repository()
+    return Path(root) if root is not None else None
 
 
 def require_repository(command: str) -> Path:
@@ -53,27 +51,13 @@ def require_repository(command: str) -> Path:
 
 def build_folder(root: Path) -> Path:
     """Returns build/release, or the folder named by OUTBOARD_BUILD_DIR."""
-    chosen = os.environ.get("OUTBOARD_BUILD_DIR")
-    return Path(chosen).resolve() if chosen else root / "build" / "release"
+    return Path(preload.build_folder(str(root)))
 
 
 def find_native() -> Native | None:
-    """Returns the first complete one of OUTBOARD_NATIVE_DIR, the package's _native/, the build
-    folder."""
-    chosen = os.environ.get("OUTBOARD_NATIVE_DIR")
-    if chosen:
-        native = Native(Path(chosen).resolve())
-        if not native.complete():
-            raise OutboardError(
-                f"OUTBOARD_NATIVE_DIR={chosen} is of no use (it needs lib/{PRELOAD_NAME} and "
-                f"bin/{DAEMON_NAME}); correct it, or unset it"
-            )
-        return native
-    candidates = [Path(__file__).resolve().parent / "_native"]
-    root = repository()
-    if root is not None:
-        candidates.append(build_folder(root))
-    return next((n for n in map(Native, candidates) if n.complete()), None)
+    """Returns the library and the daemon that preload.find() finds."""
+    folder = preload.find()
+    return Native(Path(folder)) if folder is not None else None
 
 
 def require_native() -> Native:

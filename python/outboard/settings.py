@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from outboard import paths, settings_table, values
+from outboard import preload, settings_table, values
 from outboard.errors import OutboardError
 
 Value = str | int | bool | tuple[str, ...] | None
@@ -68,9 +67,10 @@ class Settings:
         """Returns these settings with other values for `changes`."""
         return Settings(**{**self._chosen, **changes})
 
-    def variables(self, preload: Path, inherited: Mapping[str, str]) -> dict[str, str]:
+    def variables(self, library: Path, inherited: Mapping[str, str]) -> dict[str, str]:
         """Returns the variables to set: LD_PRELOAD first, the others in the order of the table."""
-        result = {"LD_PRELOAD": preload_value(preload, inherited.get("LD_PRELOAD", ""))}
+        entries = preload.entries(str(library), inherited.get("LD_PRELOAD", ""))
+        result = {"LD_PRELOAD": entries}
         for row in settings_table.rows():
             text = self.text(row.name)
             if text is not None:
@@ -78,30 +78,10 @@ class Settings:
         return result
 
 
-def preload_value(preload: Path, existing: str) -> str:
-    """Returns `preload` in front of the entries of LD_PRELOAD, without other copies of the
-    library."""
-    path = str(preload)
-    if any(c in path for c in ": \t\n"):
-        raise OutboardError(
-            f"'{path}' cannot be preloaded (LD_PRELOAD takes no path with a blank or a colon); "
-            "move it, or name another folder in OUTBOARD_NATIVE_DIR"
-        )
-    kept = [
-        entry
-        for entry in existing.replace(":", " ").split()
-        if os.path.basename(entry) != paths.PRELOAD_NAME
-    ]
-    return ":".join([path, *kept])
-
-
-def preloadable(preload: Path, folder: Path) -> Path:
-    """Returns a path without blanks and colons, because LD_PRELOAD cannot hold those (ld.so(8))."""
-    if not any(c in str(preload) for c in ": \t\n"):
-        return preload
-    link = folder / preload.name
-    link.symlink_to(preload)
-    return link
+def preloadable(library: Path, folder: Path) -> Path:
+    """Returns a path of `library` that LD_PRELOAD can hold. If necessary, it is a link in
+    `folder`."""
+    return Path(preload.loadable(str(library), str(folder)))
 
 
 def inherited_mode(environment: Mapping[str, str]) -> str | None:

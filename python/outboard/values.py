@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 import re
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from outboard.private_folder import MAX_SOCKET_PATH
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:iB)?|B)?", re.IGNORECASE)
 _RATE = re.compile(r"(\d+(?:\.\d+)?)([MGT])F", re.IGNORECASE)
@@ -16,8 +17,6 @@ _TIME = re.compile(r"\d+(?:\.\d+)?(?:us|ms|s)")
 _POWER = {"K": 10, "M": 20, "G": 30, "T": 40}
 # A command that measures or watches takes no more than a day.
 LONGEST_S = 86400.0
-# sizeof(sockaddr_un.sun_path) without the closing zero, unix(7).
-MAX_SOCKET_PATH = 107
 
 
 def parse_size(text: str) -> int:
@@ -27,6 +26,8 @@ def parse_size(text: str) -> int:
         raise ValueError(
             f"'{text}' is not a size (a number, then K, M, G or T); write 512M or 4GiB"
         )
+    from fractions import Fraction  # slow to load
+
     number, suffix = found.groups()
     size = int(Fraction(number) * (1 << _POWER[suffix.upper()] if suffix else 1))
     if not 0 < size < 1 << 64:

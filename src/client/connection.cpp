@@ -15,6 +15,8 @@ using transport::Clock;
 
 // The limit of answers to receives that nobody waits for yet. A daemon grants a connection fewer.
 constexpr std::size_t kMaxReceived = 1 << 14;
+// The time for the handshake after the daemon has accepted the connection.
+constexpr std::chrono::milliseconds kLeastHandshake{500};
 
 }  // namespace
 
@@ -46,7 +48,9 @@ Result<std::unique_ptr<Connection>> Connection::open_until(const std::string& ad
   const bool striped = config.streams > 1 && connection->stream_->can_be_striped();
   const unsigned most = transport::StripedStream::kMaxStreams;
   const auto extra = static_cast<std::uint8_t>(striped ? std::min(config.streams, most) - 1 : 0);
-  const NewStream fresh = connection->new_stream(deadline);
+  // A daemon that was started for this connection may have answered after the deadline.
+  const NewStream fresh =
+      connection->new_stream(std::max(deadline, Clock::now() + kLeastHandshake));
   Status status = connection->shake_hands(fresh, extra, config.device);
   const bool understood = status.code() != Code::protocol_error;  // older daemons do not
   if (!status.ok() && (!striped || understood)) return status;

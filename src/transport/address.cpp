@@ -3,6 +3,7 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace ob::transport {
 namespace {
@@ -11,6 +12,8 @@ constexpr const char* kUnixPrefix = "unix:";
 constexpr std::size_t kUnixPrefixBytes = 5;
 constexpr const char* kUcxPrefix = "ucx:";
 constexpr std::size_t kUcxPrefixBytes = 4;
+constexpr const char* kInheritedPrefix = "fd:";
+constexpr std::size_t kInheritedPrefixBytes = 3;
 
 Status malformed(const std::string& text, const std::string& why) {
   return {Code::invalid_argument, "malformed address \"" + text + "\" (" + why +
@@ -87,7 +90,17 @@ Result<Address> parse_address(const std::string& text) {
   return Address(std::move(address));
 }
 
+Result<std::optional<int>> inherited_socket(const std::string& text) {
+  if (!text.starts_with(kInheritedPrefix)) return std::optional<int>();
+  int number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + kInheritedPrefixBytes, end, number);
+  if (error == std::errc() && stop == end && number > 2) return std::optional<int>(number);
+  return malformed(text, "after fd: stands the number of an open descriptor, from 3 up");
+}
+
 bool stays_on_this_machine(const std::string& text) {
+  if (text.starts_with(kInheritedPrefix)) return true;  // always a Unix socket
   const auto address = parse_address(text);
   if (!address.ok()) return false;
   if (std::holds_alternative<UnixAddress>(*address)) return true;

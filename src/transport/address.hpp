@@ -1,6 +1,7 @@
 #pragma once
 // The spelling of addresses: "HOST:PORT", "[IPV6]:PORT", "unix:PATH", "ucx:HOST:PORT".
 
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -36,6 +37,10 @@ using Address = std::variant<TcpAddress, UnixAddress, UcxAddress>;
 /// Parses `text`.
 /// Errors: invalid_argument; the message names the fault and the expected form
 Result<Address> parse_address(const std::string& text);
+
+/// Returns N if `text` is "fd:N", the address of a Unix socket that the process has inherited.
+/// Errors: invalid_argument if a text with this beginning has no such number
+Result<std::optional<int>> inherited_socket(const std::string& text);
 
 /// True if the address surely means this machine: loopback numbers, localhost and Unix sockets. A
 /// name that merely begins like a loopback address may mean any machine.

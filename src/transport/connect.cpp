@@ -77,6 +77,8 @@ Result<std::unique_ptr<Stream>> connect(const std::string& address, Deadline dea
 
 Result<std::unique_ptr<Listener>> listen(const std::string& address,
                                          std::shared_ptr<const Security> security) {
+  OB_ASSIGN_OR_RETURN(const std::optional<int> inherited, inherited_socket(address));
+  if (inherited) return shm::adopt(*inherited);
   OB_ASSIGN_OR_RETURN(const Address parsed, parse_address(address));
   if (const auto* unix_address = std::get_if<UnixAddress>(&parsed))
     return shm::listen(*unix_address);

@@ -131,7 +131,8 @@ Result<std::unique_ptr<Stream>> connect(const std::string& address, Deadline dea
                                         const Security* security = nullptr);
 
 /// Listens on an address of the same forms; port 0 picks a free port. A stale socket file is
-/// replaced; the file of a live listener is an error.
+/// replaced; the file of a live listener is an error. "fd:N" is a Unix socket of type
+/// SOCK_SEQPACKET that listens already, the descriptor N that the process has inherited.
 /// Errors: invalid_argument; unavailable if the address is taken; denied if permissions forbid it
 Result<std::unique_ptr<Listener>> listen(const std::string& address,
                                          std::shared_ptr<const Security> security = nullptr);

@@ -11,10 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from outboard import paths
+from outboard import paths, preload
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY_VARIABLES = ("LD_PRELOAD", "RCPU_SERVER")
+
+# Connects to the embedded daemon as a client does, and waits until it has started. Then the word
+# that follows is a command in place of this program, or a script of Python.
+CONNECT = """
+import os, socket, sys, time
+client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+client.connect(os.environ["OUTBOARD_SERVER"].removeprefix("unix:"))
+started = os.path.join(os.environ.get("FAKE_DAEMON_FOLDER", "/"), "daemon.json")
+while "FAKE_DAEMON_FOLDER" in os.environ and not os.path.exists(started):
+    time.sleep(0.01)
+"""
 
 # Prints its address, writes its arguments and environment to a file, and ends on SIGTERM.
 FAKE_DAEMON = """#!{python}
@@ -92,7 +103,7 @@ def empty_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")
-    library = tmp_path_factory.mktemp("library") / paths.PRELOAD_NAME
+    library = tmp_path_factory.mktemp("library") / preload.PRELOAD_NAME
     subprocess.run([compiler, "-shared", "-o", library, "-x", "c", "/dev/null"], check=True)
     return library
 
@@ -105,7 +116,7 @@ def fake_native(tmp_path: Path, empty_library: Path) -> Iterator[dict[str, str]]
     (native / "lib").mkdir(parents=True)
     (native / "bin").mkdir()
     shutil.copy(empty_library, native / "lib")
-    daemon = native / "bin" / paths.DAEMON_NAME
+    daemon = native / "bin" / preload.DAEMON_NAME
     daemon.write_text(FAKE_DAEMON.format(python=sys.executable))
     daemon.chmod(0o755)
     temporary = tmp_path / "tmp"

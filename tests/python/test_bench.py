@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import outboard_bench
-from outboard import paths
+from outboard import preload
 from outboard.build import Build
 from outboard.commands import bench
 from outboard.errors import OutboardError
@@ -135,6 +135,6 @@ def killing_library(tmp_path: Path) -> Path:
     source.write_text(
         "#include <unistd.h>\n__attribute__((constructor)) static void f(void) { _exit(3); }\n"
     )
-    library = tmp_path / paths.PRELOAD_NAME
+    library = tmp_path / preload.PRELOAD_NAME
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
     return library

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from outboard import paths
+from outboard import paths, preload
 from outboard.errors import OutboardError
 from outboard_bench import decide, decide_measure, decide_plot, decide_rows, decide_tune, rows
 from outboard_bench.decide_measure import How, measure
@@ -213,7 +213,7 @@ def stand_in(folder: Path, distance: str, device: str = "cpu") -> tuple[Server, 
     program.write_text(PROGRAM.format(python=sys.executable, log=folder / "log", distance=distance))
     program.chmod(0o755)
     server = Server("tcp", 1, device, 0, "127.0.0.1:1", folder / "counters", folder / "profile")
-    return server, How(folder, folder / paths.PRELOAD_NAME, folder, 7, 8, 0.01)
+    return server, How(folder, folder / preload.PRELOAD_NAME, folder, 7, 8, 0.01)
 
 
 @pytest.mark.parametrize("fresh", [False, True])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Outboard, clean_environment, command_line
+from conftest import CONNECT, Outboard, clean_environment, command_line
 from outboard import paths
 
 pytestmark = pytest.mark.end_to_end
@@ -88,6 +88,24 @@ def test_numpy_on_an_embedded_daemon(
     assert {"dgemm", "dgesv"} <= {event["name"] for event in events}
 
 
+def test_the_first_call_waits_for_a_daemon_that_starts_slowly(
+    outboard: Outboard, environment: dict[str, str], native: paths.Native, tmp_path: Path
+) -> None:
+    """The start takes longer than a client waits for a daemon that runs (1.75 s)."""
+    slow = paths.Native(tmp_path / "slow")
+    slow.preload.parent.mkdir(parents=True)
+    slow.preload.symlink_to(native.preload)
+    slow.daemon.parent.mkdir()
+    slow.daemon.write_text(f'#!/bin/sh\nsleep 3\nexec {native.daemon} "$@"\n')
+    slow.daemon.chmod(0o755)
+    environment["OUTBOARD_NATIVE_DIR"] = str(slow.root)
+    options = ["--mode", "remote", "--report", "json:report.json"]
+    command = [sys.executable, "-c", NUMPY, str(tmp_path / "out"), "1"]
+    result = outboard("run", *options, "--", *command, environment=environment)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert routines_of(tmp_path / "report.json")["dgemm"]["remote"] == 1
+
+
 def test_modes_that_stay_local(
     outboard: Outboard, environment: dict[str, str], tmp_path: Path, seed: int
 ) -> None:
@@ -162,7 +180,7 @@ def test_no_server_still_gives_the_result(
 
 def test_daemon_is_gone_when_run_was_killed(environment: dict[str, str], tmp_path: Path) -> None:
     """SIGKILL leaves `run` no time to stop its daemon. --exit-with-parent stops it."""
-    script = "import sys; print(sys.argv, flush=True); sys.stdin.read()"
+    script = f"{CONNECT}\nclient.recv(1); print(sys.argv, flush=True); sys.stdin.read()"
     environment["TMPDIR"] = str(tmp_path)
     with subprocess.Popen(
         command_line("run", "--", sys.executable, "-c", script),

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from conftest import Outboard, assert_gone, command_line
+from conftest import CONNECT, Outboard, assert_gone, command_line
 
 Environment = dict[str, str]
 
 # Reports that it is ready, counts the signals that arrive, and ends with 40 + their number at EOF.
-COUNTING = """
+COUNTING = f"""{CONNECT}
 import os, signal, sys
 count = 0
 def counted(*_):
@@ -31,6 +31,11 @@ sys.exit(40 + count)
 """
 
 
+def connected(script: str) -> list[str]:
+    """Returns a command that runs `script` of the shell when its daemon has started."""
+    return [sys.executable, "-c", f"{CONNECT}\nos.execvp('sh', ['sh', '-c', sys.argv[1]])", script]
+
+
 def daemon_seen(tmp_path: Path) -> dict[str, Any]:
     seen = json.loads((tmp_path / "daemon.json").read_text())
     assert isinstance(seen, dict)
@@ -41,11 +46,51 @@ def daemon_seen(tmp_path: Path) -> dict[str, Any]:
 def test_exit_status_is_passed_on(
     outboard: Outboard, fake_native: Environment, tmp_path: Path, status: int
 ) -> None:
-    result = outboard("run", "--", "sh", "-c", f"exit {status}", environment=fake_native)
+    result = outboard("run", "--", *connected(f"exit {status}"), environment=fake_native)
     assert result.returncode == status
     assert result.stderr == ""
     assert (tmp_path / "drained").exists()
     assert_gone(daemon_seen(tmp_path)["pid"])
+
+
+@pytest.mark.parametrize("options", [[], ["--mode", "remote", "--device-memory", "1G"]])
+def test_no_client_no_daemon(
+    outboard: Outboard, fake_native: Environment, tmp_path: Path, options: list[str]
+) -> None:
+    result = outboard("run", *options, "--", "sh", "-c", "exit 3", environment=fake_native)
+    assert (result.returncode, result.stderr) == (3, "")
+    assert not (tmp_path / "daemon.json").exists()
+
+
+def test_the_socket_is_ready_for_its_user_alone(
+    outboard: Outboard, fake_native: Environment
+) -> None:
+    script = 'stat -c "%a %F" "${OUTBOARD_SERVER#unix:}"'
+    result = outboard("run", "--", "sh", "-c", script, environment=fake_native)
+    assert result.stdout == "600 socket\n"
+
+
+def test_descriptors_of_the_caller_reach_the_command_alone(
+    fake_native: Environment, tmp_path: Path
+) -> None:
+    reading, writing = os.pipe()
+    script = f"""{CONNECT}
+import json
+os.write({writing}, b"from the command")
+daemon = "/proc/" + str(json.load(open(started))["pid"]) + "/fd"
+print(sorted(os.listdir(daemon)), os.readlink(daemon + "/3"))"""
+    result = subprocess.run(
+        command_line("run", "--", sys.executable, "-c", script),
+        env=fake_native,
+        pass_fds=[writing],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    os.close(writing)
+    assert os.read(reading, 100) == b"from the command"
+    os.close(reading)
+    assert result.stdout.startswith("['0', '1', '2', '3'] socket:")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV])
@@ -63,13 +108,14 @@ def test_command_that_cannot_start(
     (tmp_path / "text").write_text("no program")
     forbidden = outboard("run", "--", "./text", environment=fake_native)
     assert forbidden.returncode == 126
-    assert_gone(daemon_seen(tmp_path)["pid"])
 
 
 def environment_of_command(
-    outboard: Outboard, environment: Environment, *options: str
+    outboard: Outboard, environment: Environment, *options: str, connects: bool = False
 ) -> Environment:
     script = "import json, os; print(json.dumps(dict(os.environ)))"
+    if connects:
+        script = CONNECT + script
     result = outboard("run", *options, "--", sys.executable, "-c", script, environment=environment)
     assert result.returncode == 0, result.stderr
     seen = json.loads(result.stdout)
@@ -85,7 +131,8 @@ def test_settings_reach_the_command_not_the_daemon(
     fake_native["LD_PRELOAD"] = str(other)
     options = ["--mode", "remote", "--quiet", "--devices", "2", "--device-memory", "3M"]
     options += ["--profile", "/profiles", "--learn"]
-    seen = environment_of_command(outboard, fake_native, *options)
+    fake_native["OUTBOARD_BLAS"] = "/blas.so"
+    seen = environment_of_command(outboard, fake_native, *options, connects=True)
     own = fake_native["OUTBOARD_NATIVE_DIR"] + "/lib/liboutboard-preload.so"
     assert seen["LD_PRELOAD"] == f"{own}:{other}"
     assert seen["OUTBOARD_MODE"] == "remote"
@@ -97,7 +144,7 @@ def test_settings_reach_the_command_not_the_daemon(
     assert address.startswith("unix:")
     assert daemon["arguments"] == [
         "--listen",
-        address,
+        "fd:3",
         "--exit-with-parent",
         "--longest-command",
         "0",
@@ -108,6 +155,7 @@ def test_settings_reach_the_command_not_the_daemon(
     ]
     assert "LD_PRELOAD" not in daemon["environment"]
     assert not {"OUTBOARD_MODE", "OUTBOARD_PROFILE", "OUTBOARD_LEARN"} & set(daemon["environment"])
+    assert daemon["environment"]["OUTBOARD_BLAS"] == "/blas.so"
 
 
 def test_private_folder_is_private(outboard: Outboard, fake_native: Environment) -> None:
@@ -180,34 +228,41 @@ def test_wrong_options(
     assert not (tmp_path / "ran").exists()
 
 
+# The daemon's process disappears when `run` has noticed its end and reaped it.
+UNTIL_REAPED = """pid=$(sed 's/.*"pid": \\([0-9]*\\).*/\\1/' {}/daemon.json)
+                  while kill -0 $pid 2>/dev/null; do :; done; true; exit 5"""
+
+
 @pytest.mark.parametrize(
     ("behaviour", "words"),
-    [("fails", "it ended with status 3"), ("lies", "it said: hello")],
+    [
+        ("fails", "the embedded daemon did not start (it ended with status 3); calls stay local"),
+        ("ends", "the embedded daemon ended early (status 4); calls stay local"),
+    ],
 )
-def test_daemon_that_does_not_start(
+def test_daemon_that_ends_is_reported_once(
     outboard: Outboard, fake_native: Environment, tmp_path: Path, behaviour: str, words: str
 ) -> None:
-    command = ["run", "--", "touch", str(tmp_path / "ran")]
-    result = outboard(*command, environment={**fake_native, "FAKE_DAEMON": behaviour})
-    assert result.returncode == 125
-    assert words in result.stderr
-    assert "  | a line of the daemon's log" in result.stderr
-    assert not (tmp_path / "ran").exists()
-    assert_gone(daemon_seen(tmp_path)["pid"])
+    environment = {**fake_native, "FAKE_DAEMON": behaviour}
+    command = connected(UNTIL_REAPED.format(tmp_path))
+    result = outboard("run", "--", *command, environment=environment)
+    assert result.returncode == 5
+    assert result.stderr == f"outboard: {words}:\n  | a line of the daemon's log\n"
+    quiet = outboard("run", "--quiet", "--", *command, environment=environment)
+    assert (quiet.returncode, quiet.stderr) == (5, "")
 
 
-def test_daemon_that_ends_early_is_reported_once(
+def test_daemon_that_cannot_start_refuses_clients(
     outboard: Outboard, fake_native: Environment, tmp_path: Path
 ) -> None:
-    environment = {**fake_native, "FAKE_DAEMON": "ends"}
-    # The daemon's process disappears when `run` has noticed its end and reaped it.
-    wait = f"""pid=$(sed 's/.*"pid": \\([0-9]*\\).*/\\1/' {tmp_path}/daemon.json)
-               while kill -0 $pid 2>/dev/null; do :; done; true; exit 5"""
-    result = outboard("run", "--", "sh", "-c", wait, environment=environment)
-    assert result.returncode == 5
-    assert result.stderr.count("the embedded daemon ended early (status 4)") == 1
-    quiet = outboard("run", "--quiet", "--", "sh", "-c", wait, environment=environment)
-    assert (quiet.returncode, quiet.stderr) == (5, "")
+    daemon = Path(fake_native["OUTBOARD_NATIVE_DIR"]) / "bin" / "outboardd"
+    daemon.write_text("no program")
+    del fake_native["FAKE_DAEMON_FOLDER"]  # nothing to wait for
+    command = [sys.executable, "-c", f"{CONNECT}\nclient.recv(1)"]
+    result = outboard("run", "--", *command, environment=fake_native)
+    assert result.returncode == 1
+    assert "ConnectionResetError" in result.stderr
+    assert "outboard: the embedded daemon did not start (Exec format error: " in result.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

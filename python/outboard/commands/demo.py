@@ -11,7 +11,8 @@ import click
 from outboard import demo, paths
 from outboard.build import NATIVE_TARGETS, Build
 from outboard.errors import OutboardError
-from outboard.launch import Plan, execute, private_folder
+from outboard.launch import Plan, execute
+from outboard.private_folder import PrivateFolder
 from outboard.settings import Settings
 
 
@@ -28,7 +29,8 @@ def command() -> None:
     work = Build(root)
     work.run((*NATIVE_TARGETS, "example_fft"))
     differences = []
-    with private_folder() as folder:
+    with PrivateFolder() as name:
+        folder = Path(name)
         for number, example in enumerate(demo.examples(root, work.folder)):
             local, remote = folder / f"{number}.local", folder / f"{number}.remote"
             _say(f"\n== {example.title}")

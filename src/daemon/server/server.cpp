@@ -230,6 +230,12 @@ std::uint64_t Server::make_room(const Session& wanting, std::uint64_t bytes) {
   return made;
 }
 
+bool Server::serves_anybody() {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(clients_.begin(), clients_.end(),
+                     [](const Client& client) { return !client.over; });
+}
+
 std::size_t Server::shut_down_idle(bool everybody) {
   const std::lock_guard lock(mutex_);
   std::size_t left = 0;
@@ -268,7 +274,7 @@ void Server::stop_accepting() {
 Drained Server::drain(double timeout_s) {
   stop_accepting();
   const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_s);
-  if (timeout_s > 0) std::this_thread::sleep_for(kQuiet);
+  if (timeout_s > 0 && serves_anybody()) std::this_thread::sleep_for(kQuiet);
   std::size_t left = 0;
   while ((left = shut_down_idle(false)) > 0 && Clock::now() < deadline)
     std::this_thread::sleep_for(kQuiet);

@@ -100,6 +100,7 @@ class Server final : public SessionDirectory {
   void log_closed(const std::string& source, const Status& status) noexcept;
   void log_end(const Connection& connection, const Status& status) const;
   void join_finished(bool all);
+  bool serves_anybody();
   std::size_t shut_down_idle(bool everybody);
   void shut_down_revoked();
   void stop_accepting();

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -17,6 +18,12 @@ namespace {
 
 // While the listener's queue is full, the system refuses at once and offers no way to wait.
 constexpr std::chrono::milliseconds kQueueFullPause{1};
+// A daemon opens its libraries before it takes its socket over. This takes seconds on a busy
+// machine.
+constexpr std::chrono::seconds kLongestStart{30};
+constexpr std::chrono::milliseconds kStartPause{50};
+// The time that a daemon has for its clients after it has taken its socket over.
+constexpr std::chrono::milliseconds kStarted{1000};
 
 Status unreachable(const UnixAddress& address, int error) {
   const std::string problem =
@@ -40,6 +47,21 @@ Result<Fd> open_socket(const UnixAddress& address, Deadline deadline) {
   return fd;
 }
 
+// Waits for the first record. While the daemon is being started, the deadline does not count: the
+// process that holds its socket closes the connection if it fails.
+Result<Record> receive_first(const UnixAddress& address, int socket, Fd& fd, Deadline deadline) {
+  const std::string mark = starting_mark(address);
+  const Deadline latest = Clock::now() + kLongestStart;
+  bool starts = ::access(mark.c_str(), F_OK) == 0;
+  for (;;) {
+    auto received = receive_record(socket, fd, deadline);
+    const bool late = !received.ok() && received.status().code() == Code::deadline_exceeded;
+    if (!late || !starts || Clock::now() >= latest) return received;
+    starts = ::access(mark.c_str(), F_OK) == 0;
+    deadline = Clock::now() + (starts ? kStartPause : kStarted);
+  }
+}
+
 Status refusal(const UnixAddress& address, std::uint64_t code) {
   if (code == static_cast<std::uint64_t>(Code::denied)) {
     return {Code::denied,
@@ -52,7 +74,7 @@ Status refusal(const UnixAddress& address, std::uint64_t code) {
 
 Result<Fd> receive_memory(const UnixAddress& address, int socket, Deadline deadline) {
   Fd memory;
-  auto received = receive_record(socket, memory, deadline);
+  auto received = receive_first(address, socket, memory, deadline);
   if (!received.ok()) {
     const Status status = received.status().in(address.text());
     const bool nobody =

@@ -25,6 +25,12 @@ Result<std::unique_ptr<Listener>> listen(const UnixAddress& address) {
   return std::unique_ptr<Listener>(new ShmListener(address, std::move(file)));
 }
 
+Result<std::unique_ptr<Listener>> adopt(int fd) {
+  OB_ASSIGN_OR_RETURN(AdoptedSocket adopted, adopt_socket(fd));
+  return std::unique_ptr<Listener>(
+      new ShmListener(std::move(adopted.address), std::move(adopted.file)));
+}
+
 ShmListener::ShmListener(UnixAddress address, SocketFile file)
     : address_(std::move(address)),
       file_(std::move(file)),

@@ -14,6 +14,9 @@ namespace ob::transport::shm {
 /// Listens at a path; see transport::listen.
 Result<std::unique_ptr<Listener>> listen(const UnixAddress& address);
 
+/// Takes over a socket that listens already; see adopt_socket().
+Result<std::unique_ptr<Listener>> adopt(int fd);
+
 /// Refuses clients of other users without a report to the caller of accept().
 class ShmListener final : public Listener {
  public:

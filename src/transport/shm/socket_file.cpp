@@ -47,6 +47,25 @@ Status unusable(const UnixAddress& address, int error) {
   return {code, "cannot listen on " + address.text() + " (" + detail::system_text(error) + ")"};
 }
 
+int option_of(int fd, int option) noexcept {
+  int value = 0;
+  socklen_t size_bytes = sizeof value;
+  return ::getsockopt(fd, SOL_SOCKET, option, &value, &size_bytes) == 0 ? value : -1;
+}
+
+/// Returns the path of a Unix socket that listens.
+Result<std::string> path_of_listener(int fd) {
+  sockaddr_un name = {};
+  socklen_t size_bytes = sizeof name;
+  const bool known = ::getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size_bytes) == 0;
+  const bool fits = known && name.sun_family == AF_UNIX && name.sun_path[0] != '\0' &&
+                    option_of(fd, SO_TYPE) == SOCK_SEQPACKET && option_of(fd, SO_ACCEPTCONN) == 1;
+  if (fits) return std::string(name.sun_path, ::strnlen(name.sun_path, sizeof name.sun_path));
+  return Status(Code::invalid_argument,
+                "cannot listen on fd:" + std::to_string(fd) +
+                    " (it is no Unix socket of type SOCK_SEQPACKET that listens at a path)");
+}
+
 /// Removes a socket file that nobody listens on.
 Status remove_stale(const UnixAddress& address, const SocketName& name) {
   struct stat status = {};
@@ -106,6 +125,25 @@ Result<SocketFile> create_socket_file(const UnixAddress& address) {
     return unusable(address, error);
   }
   return file;
+}
+
+std::string starting_mark(const UnixAddress& address) { return address.path + ".starting"; }
+
+Result<AdoptedSocket> adopt_socket(int fd) {
+  AdoptedSocket adopted;
+  OB_ASSIGN_OR_RETURN(adopted.address.path, path_of_listener(fd));
+  SocketFile& file = adopted.file;
+  struct stat status = {};
+  if (::lstat(adopted.address.path.c_str(), &status) != 0) return unusable(adopted.address, errno);
+  file.device = status.st_dev;
+  file.inode = status.st_ino;
+  file.socket.reset(fd);
+  (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  (void)::fcntl(fd, F_SETFL, O_NONBLOCK);  // and no O_ASYNC for the process that made the socket
+  // From here on, the kernel names this process to clients, and not the one that made the socket.
+  if (::listen(fd, SOMAXCONN) != 0) return unusable(adopted.address, errno);
+  (void)::unlink(starting_mark(adopted.address).c_str());
+  return adopted;
 }
 
 void remove_socket_file(const UnixAddress& address, const SocketFile& file) noexcept {

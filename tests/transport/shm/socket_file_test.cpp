@@ -1,14 +1,19 @@
 #include "transport/shm/socket_file.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <thread>
 
 #include "transport/link.hpp"
 
 namespace ob::transport::test {
 namespace {
+
+constexpr std::chrono::milliseconds kSoon{20};
 
 struct SocketFiles : ::testing::Test {
   bool exists() const {
@@ -89,6 +94,65 @@ TEST_F(SocketFiles, InAMissingFolderAreUnavailable) {
   EXPECT_EQ(listen("unix:" + folder.path() + "/missing/socket").status().code(), Code::unavailable);
   EXPECT_EQ(connect("unix:" + folder.path() + "/missing/socket", test_deadline()).status().code(),
             Code::unavailable);
+}
+
+// A process that starts a daemon for the first client of a socket.
+struct InheritedSockets : SocketFiles {
+  InheritedSockets() {
+    shm::SocketFile made = require(shm::create_socket_file({folder.socket_path()}));
+    socket = made.socket.release();
+    std::ofstream(mark()) << "";
+  }
+  std::string mark() const { return shm::starting_mark({folder.socket_path()}); }
+  std::string inherited() const { return "fd:" + std::to_string(socket); }
+
+  int socket = -1;
+};
+
+TEST_F(InheritedSockets, ServeClientsThatCameBefore) {
+  ASSERT_EQ(::fcntl(socket, F_SETFL, O_ASYNC), 0);  // blocking, as supervisors have them
+  auto early =
+      std::async(std::launch::async, [&] { return connect(address, Clock::now() + kSoon); });
+  std::this_thread::sleep_for(5 * kSoon);  // the client's deadline passes
+  const auto listener = require(listen(inherited()));
+  EXPECT_EQ(listener->address(), address);
+  EXPECT_EQ(::fcntl(socket, F_GETFL) & (O_ASYNC | O_NONBLOCK), O_NONBLOCK);
+  EXPECT_EQ(::fcntl(socket, F_GETFD), FD_CLOEXEC);
+  EXPECT_NE(::access(mark().c_str(), F_OK), 0) << "the mark is still there";
+  const auto server = require(listener->accept(test_deadline()));
+  const auto client = require(early.get());
+  EXPECT_TRUE(talks(*client, *server));
+  Pair pair = connect_to(*listener);
+  EXPECT_TRUE(talks(*pair.client, *pair.server));
+  listener->close();
+  EXPECT_FALSE(exists());
+}
+
+TEST_F(InheritedSockets, HoldNoClientOfADaemonThatFailed) {
+  auto early =
+      std::async(std::launch::async, [&] { return connect(address, Clock::now() + kSoon); });
+  std::this_thread::sleep_for(5 * kSoon);
+  ::close(socket);
+  EXPECT_EQ(early.get().status().code(), Code::unavailable);
+}
+
+TEST_F(InheritedSockets, WithoutAMarkHaveTheUsualDeadline) {
+  ASSERT_EQ(::unlink(mark().c_str()), 0);
+  EXPECT_EQ(connect(address, soon()).status().code(), Code::unavailable);
+  ::close(socket);
+}
+
+TEST_F(InheritedSockets, AreUnixSocketsThatListen) {
+  ::close(socket);
+  const Fd idle(::socket(AF_UNIX, SOCK_SEQPACKET, 0));
+  const Fd pipe(::open("/dev/null", O_RDONLY));
+  for (const int fd : {idle.get(), pipe.get(), socket}) {
+    const Status status = listen("fd:" + std::to_string(fd)).status();
+    EXPECT_EQ(status.code(), Code::invalid_argument) << status.message();
+  }
+  for (const std::string wrong : {"fd:", "fd:x", "fd:2", "fd:-1", "fd:3x"}) {
+    EXPECT_EQ(listen(wrong).status().code(), Code::invalid_argument) << wrong;
+  }
 }
 
 TEST_F(SocketFiles, OfManyListenersStartingAtOnceOneWins) {

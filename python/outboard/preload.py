@@ -1,0 +1,93 @@
+"""The drop-in library and the daemon: their folder, and the library's entry in LD_PRELOAD.
+
+Every `outboard run` imports this module before its command starts. So the module imports as little
+as possible.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outboard.errors import OutboardError
+
+PRELOAD_NAME = "liboutboard-preload.so"
+DAEMON_NAME = "outboardd"
+
+
+def complete(folder: str) -> bool:
+    """Returns true if `folder` holds the library and the daemon, as a CMake build folder does."""
+    return os.path.isfile(library_in(folder)) and os.access(daemon_in(folder), os.X_OK)
+
+
+def library_in(folder: str) -> str:
+    return os.path.join(folder, "lib", PRELOAD_NAME)
+
+
+def daemon_in(folder: str) -> str:
+    return os.path.join(folder, "bin", DAEMON_NAME)
+
+
+def repository() -> str | None:
+    """Returns the root of the checkout that holds this module; None for an installed package."""
+    root = os.path.dirname(os.path.dirname(_package()))
+    checkout = os.path.isfile(os.path.join(root, "CMakeLists.txt")) and os.path.isdir(
+        os.path.join(root, "src")
+    )
+    return root if checkout else None
+
+
+def build_folder(root: str) -> str:
+    """Returns build/release, or the folder named by OUTBOARD_BUILD_DIR."""
+    chosen = os.environ.get("OUTBOARD_BUILD_DIR")
+    return os.path.realpath(chosen) if chosen else os.path.join(root, "build", "release")
+
+
+def find() -> str | None:
+    """Returns the first complete one of OUTBOARD_NATIVE_DIR, the package's _native/, the build
+    folder."""
+    chosen = os.environ.get("OUTBOARD_NATIVE_DIR")
+    if chosen:
+        if not complete(chosen):
+            raise OutboardError(
+                f"OUTBOARD_NATIVE_DIR={chosen} is of no use (it needs lib/{PRELOAD_NAME} and "
+                f"bin/{DAEMON_NAME}); correct it, or unset it"
+            )
+        return os.path.realpath(chosen)
+    candidates = [os.path.join(_package(), "_native")]
+    if (root := repository()) is not None:
+        candidates.append(build_folder(root))
+    return next(filter(complete, candidates), None)
+
+
+def entries(library: str, existing: str) -> str:
+    """Returns `library` in front of the entries of LD_PRELOAD, without other copies of the
+    library."""
+    if not _is_loadable(library):
+        raise OutboardError(
+            f"'{library}' cannot be preloaded (LD_PRELOAD takes no path with a blank or a colon); "
+            "move it, or name another folder in OUTBOARD_NATIVE_DIR"
+        )
+    kept = [
+        entry
+        for entry in existing.replace(":", " ").split()
+        if os.path.basename(entry) != PRELOAD_NAME
+    ]
+    return ":".join([library, *kept])
+
+
+def loadable(library: str, folder: str) -> str:
+    """Returns a path of `library` without blanks and colons, because LD_PRELOAD cannot hold those
+    (ld.so(8)). If necessary, it is a link in `folder`."""
+    if _is_loadable(library):
+        return library
+    link = os.path.join(folder, os.path.basename(library))
+    os.symlink(library, link)
+    return link
+
+
+def _is_loadable(library: str) -> bool:
+    return not any(c in library for c in ": \t\n")
+
+
+def _package() -> str:
+    return os.path.dirname(os.path.realpath(__file__))
