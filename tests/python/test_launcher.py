@@ -33,6 +33,7 @@ class Machine:
         self.root = folder / "checkout"
         self.bin = folder / "bin"
         self.log = folder / "log"
+        self.main = self.root / "python" / "outboard" / "__main__.py"
         (self.root / "tools").mkdir(parents=True)
         self.bin.mkdir()
         shutil.copy(ROOT / "outboard", self.root)
@@ -132,7 +133,8 @@ def test_options_of_test_are_read_before_anything_is_installed(
         machine.ready()
     result = machine.run("test", *arguments)
     assert result.returncode == status
-    assert "outboard test" in (result.stderr if status else result.stdout)
+    usage = f"python -P {machine.main} test" if ready and not status else "outboard test"
+    assert usage in (result.stderr if status else result.stdout)
     assert machine.calls() == []
     assert (machine.root / ".venv").exists() == ready
     assert not (machine.root / "build").exists()
@@ -146,7 +148,7 @@ def test_options_of_test_are_those_of_the_command_line(machine: Machine) -> None
         for name in option.opts:
             words = [name] if getattr(option, "is_flag", False) else [name, "unit"]
             result = machine.run("test", *words)
-            assert result.stdout == f"python -P -m outboard test {' '.join(words)}\n"
+            assert result.stdout == f"python -P {machine.main} test {' '.join(words)}\n"
     assert machine.run("test", "-Lunit", "--label=checks").returncode == 0
 
 
@@ -204,7 +206,7 @@ def test_root_installs_what_is_missing(
     argument = "--fast" if command == "test" else "x"  # its arguments are checked first
     result = machine.run(command, argument)
     assert result.returncode == 0, result.stderr
-    assert result.stdout == f"python -P -m outboard {command} {argument}\n"
+    assert result.stdout == f"python -P {machine.main} {command} {argument}\n"
     (call,) = machine.calls()
     words = call.split()
     assert words[:5] == ["apt-get", "-y", "-qq", "install", "--no-install-recommends"]
@@ -248,7 +250,7 @@ def test_nothing_missing_nothing_said(machine: Machine) -> None:
     machine.installed(*packages("build", "test"))
     result = machine.run("test", "--fast")
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == "python -P -m outboard test --fast\n"
+    assert result.stdout == f"python -P {machine.main} test --fast\n"
     assert machine.calls() == []
 
 
@@ -260,8 +262,27 @@ def test_commands_that_never_run_apt(machine: Machine, arguments: list[str]) -> 
     machine.ready()
     machine.program("id", "echo 0")
     result = machine.run(*arguments)
-    assert result.stdout == f"python -P -m outboard {' '.join(arguments)}\n"
+    assert result.stdout == f"python -P {machine.main} {' '.join(arguments)}\n"
     assert machine.calls() == []
+
+
+@pytest.mark.parametrize("through", ["", "OUTBOARD_BUILD_DIR", "OUTBOARD_NATIVE_DIR"])
+def test_a_run_with_all_in_place_starts_no_program(
+    machine: Machine, tmp_path: Path, through: str
+) -> None:
+    machine.ready()
+    native = tmp_path / "native" if through else machine.root / "build" / "release"
+    for file in ("lib/liboutboard-preload.so", "bin/outboardd"):
+        (native / file).parent.mkdir(parents=True)
+        (native / file).touch(0o755)
+    variables = {through: str(native)} if through else {}
+    result = machine.run("run", "--", "true", PATH="/nonexistent", **variables)
+    assert result.stdout == f"python -P {machine.main} run -- true\n", result.stderr
+    assert result.stderr == ""
+    (native / "bin" / "outboardd").unlink()
+    machine.apt_get()
+    machine.run("run", "--", "true", **variables)
+    assert "neither root nor have sudo" in machine.run("run", "true", **variables).stderr
 
 
 def test_packages_under_other_names(machine: Machine) -> None:
@@ -274,7 +295,7 @@ def test_arguments_arrive_unchanged(machine: Machine) -> None:
     machine.ready()
     (machine.root / ".venv/bin/python").write_text('#!/bin/sh\nprintf "<%s>" "$@"\n')
     result = machine.run("env", "a b", "", "*", "$HOME", OUTBOARD_NO_APT="1")
-    assert result.stdout == "<-P><-m><outboard><env><a b><><*><$HOME>"
+    assert result.stdout == f"<-P><{machine.main}><env><a b><><*><$HOME>"
 
 
 def test_environment_is_made_once(machine: Machine) -> None:
@@ -313,4 +334,4 @@ def test_started_through_a_link(machine: Machine, tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert result.stdout == "python -P -m outboard env\n"
+    assert result.stdout == f"python -P {machine.main} env\n"
