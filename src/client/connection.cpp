@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "client/connect_failure.hpp"
 #include "client/handshake.hpp"
 #include "client/unexpected.hpp"
 #include "wire/byte_swap.hpp"
@@ -37,6 +38,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& address,
   auto connection = open_until(address, config, deadline);
   const bool silent = !connection.ok() && Clock::now() >= deadline;
   if (silent && config.host != nullptr) config.host->report(Clock::now());
+  if (!connection.ok()) return connect_failure(address, connection.status());
   return connection;
 }
 
@@ -64,7 +66,7 @@ Result<std::unique_ptr<Connection>> Connection::open_until(const std::string& ad
 }
 
 NewStream Connection::new_stream(transport::Deadline deadline) {
-  return {*stream_, sender_, receiver_, deadline};
+  return {*stream_, address_, sender_, receiver_, deadline};
 }
 
 Status Connection::shake_hands(const NewStream& with, std::uint8_t extra_streams,

@@ -22,9 +22,10 @@ std::string program_and_pid() {
   return std::string(program_invocation_short_name) + " pid " + std::to_string(::getpid());
 }
 
-Status refusal(const session::Message& message) {
+Status refusal(const std::string& address, const session::Message& message) {
   OB_ASSIGN_OR_RETURN(const wire::Refused refused, wire::decode<wire::Refused>(message.body));
-  return Status(refused.code == Code::ok ? Code::denied : refused.code, refused.message);
+  return Status(refused.code == Code::ok ? Code::denied : refused.code,
+                address + " refused the connection: " + refused.message);
 }
 
 // A thread that wakes late gets more time than the deadline, and looks once more.
@@ -46,15 +47,15 @@ Result<session::Message> next_message(const NewStream& with) {
   }
 }
 
-Result<wire::Welcome> welcome_of(const session::Message& message) {
-  if (message.header.opcode == wire::Opcode::refused) return refusal(message);
+Result<wire::Welcome> welcome_of(const std::string& address, const session::Message& message) {
+  if (message.header.opcode == wire::Opcode::refused) return refusal(address, message);
   if (message.header.opcode != wire::Opcode::welcome) return unexpected(message);
   OB_ASSIGN_OR_RETURN(wire::Welcome welcome, wire::decode<wire::Welcome>(message.body));
   if (welcome.version == wire::kVersion) return welcome;
-  return Status(Code::version_mismatch, "daemon speaks version " + std::to_string(welcome.version) +
-                                            ", this library version " +
-                                            std::to_string(wire::kVersion) +
-                                            " (install matching releases)");
+  return Status(Code::version_mismatch,
+                address + " speaks version " + std::to_string(welcome.version) +
+                    " of the protocol, and this library version " + std::to_string(wire::kVersion) +
+                    "; install matching releases");
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ Result<wire::Welcome> shake_hands(const NewStream& with, std::uint8_t extra_stre
   OB_RETURN_IF_ERROR(with.sender.send(header, body.bytes()));
   OB_RETURN_IF_ERROR(with.sender.flush());
   OB_ASSIGN_OR_RETURN(const session::Message answer, next_message(with));
-  return welcome_of(answer);
+  return welcome_of(with.address, answer);
 }
 
 Status add_streams(const NewStream& with, std::uint8_t extra_streams) {

@@ -2,6 +2,7 @@
 // The client's side of a handshake (docs/wire.md, section 3).
 
 #include <cstdint>
+#include <string>
 
 #include "base/status.hpp"
 #include "session/message_receiver.hpp"
@@ -14,6 +15,7 @@ namespace ob::client {
 /// The stream of a new connection, with both of its ends.
 struct NewStream {
   transport::StripedStream& stream;
+  const std::string& address;  ///< for messages
   session::MessageSender& sender;
   session::MessageReceiver& receiver;
   transport::Deadline deadline;

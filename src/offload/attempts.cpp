@@ -13,8 +13,9 @@ constexpr std::uint64_t kUnsupportedPauseNs = 30'000'000'000ULL;
 
 // @param server nullptr: none was reached
 std::string describe(const std::string* server, const Status& status, std::string_view routine) {
-  // Most failures of a stream name the peer themselves.
-  const bool is_named = server == nullptr || status.message().find(*server) != std::string::npos;
+  // Failures of a stream name the peer themselves, by number.
+  const bool is_named = server == nullptr || status.code() == Code::connection_lost ||
+                        status.message().find(*server) != std::string::npos;
   const std::string where = is_named ? std::string() : *server + ": ";
   // A failure for lack of host memory has no message, because a message needs memory.
   const std::string why = status.message().empty() ? to_string(status.code()) : status.message();

@@ -17,7 +17,7 @@ constexpr std::size_t kInheritedPrefixBytes = 3;
 
 Status malformed(const std::string& text, const std::string& why) {
   return {Code::invalid_argument, "malformed address \"" + text + "\" (" + why +
-                                      ") write HOST:PORT, [IPV6]:PORT, unix:PATH or "
+                                      "); write HOST:PORT, [IPV6]:PORT, unix:PATH or "
                                       "ucx:HOST:PORT"};
 }
 

@@ -54,8 +54,17 @@ Result<std::unique_ptr<Listener>> listen_tcp(const TcpAddress& address,
 Status check_plain(const UcxAddress& address, const Security* security) {
   if (security == nullptr || security->plain()) return {};
   return {Code::unsupported, address.text() +
-                                 " would carry data unencrypted (use --plain on both " +
-                                 "sides if nobody else is on that network, or tcp)"};
+                                 " would carry data unencrypted; use --plain on both " +
+                                 "sides if nobody else is on that network, or HOST:PORT"};
+}
+
+// Returns the failure of the control stream, with the address as the user wrote it.
+Status named(const Status& status, const UcxAddress& address) {
+  std::string message = status.message();
+  const std::size_t at = message.find(address.control.text());
+  if (at == std::string::npos) return status.in(address.text());
+  message.insert(at, "ucx:");
+  return {status.code(), message};
 }
 
 }  // namespace
@@ -69,7 +78,7 @@ Result<std::unique_ptr<Stream>> connect(const std::string& address, Deadline dea
   if (const auto* ucx_address = std::get_if<UcxAddress>(&parsed)) {
     OB_RETURN_IF_ERROR(check_plain(*ucx_address, security));
     auto control = connect_tcp(ucx_address->control, deadline, security);
-    if (!control.ok()) return control.status().in(ucx_address->text());
+    if (!control.ok()) return named(control.status(), *ucx_address);
     return ucx::connect(std::move(*control), deadline);
   }
   return connect_tcp(std::get<TcpAddress>(parsed), deadline, security);
@@ -85,7 +94,7 @@ Result<std::unique_ptr<Listener>> listen(const std::string& address,
   if (const auto* ucx_address = std::get_if<UcxAddress>(&parsed)) {
     OB_RETURN_IF_ERROR(check_plain(*ucx_address, security.get()));
     auto control = listen_tcp(ucx_address->control, std::move(security));
-    if (!control.ok()) return control.status().in(ucx_address->text());
+    if (!control.ok()) return named(control.status(), *ucx_address);
     return ucx::listen(std::move(*control));
   }
   return listen_tcp(std::get<TcpAddress>(parsed), std::move(security));

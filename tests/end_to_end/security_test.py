@@ -68,7 +68,7 @@ def with_key(suite: Suite, keys: pathlib.Path) -> None:
         suite.check("the client encrypts", lambda: goes_out(suite, daemon.tcp, good))
         suite.check("plain is not open", lambda: stays(suite, daemon.tcp, None, refused))
     with Daemon(suite.bench) as daemon:
-        words = "was the daemon started with --key?"
+        words = "start the daemon with --key"
         suite.check("a daemon without", lambda: stays(suite, daemon.tcp, good, words))
 
 

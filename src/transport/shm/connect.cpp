@@ -29,8 +29,9 @@ Status unreachable(const UnixAddress& address, int error) {
   const std::string problem =
       "cannot connect to " + address.text() + " (" + detail::system_text(error) + ")";
   if (error == EACCES || error == EPERM)
-    return {Code::denied, problem + " the socket belongs to another user"};
-  return {Code::unavailable, problem + " is the daemon running?"};
+    return {Code::denied,
+            problem + "; the socket belongs to another user, so run both sides as one"};
+  return {Code::unavailable, problem + "; check that the daemon runs and that the path is right"};
 }
 
 Result<Fd> open_socket(const UnixAddress& address, Deadline deadline) {
@@ -66,20 +67,27 @@ Status refusal(const UnixAddress& address, std::uint64_t code) {
   if (code == static_cast<std::uint64_t>(Code::denied)) {
     return {Code::denied,
             address.text() +
-                " refused this user (it serves its own user and root) run both sides as one"};
+                " refused this user (it serves its own user and root); run both sides as one"};
   }
   return {Code::unavailable,
-          address.text() + " refused the connection (it is short of resources) try again later"};
+          address.text() + " refused the connection (it is short of resources); try again later"};
 }
 
 Result<Fd> receive_memory(const UnixAddress& address, int socket, Deadline deadline) {
   Fd memory;
   auto received = receive_first(address, socket, memory, deadline);
   if (!received.ok()) {
-    const Status status = received.status().in(address.text());
-    const bool nobody =
-        status.code() == Code::deadline_exceeded || status.code() == Code::connection_lost;
-    return nobody ? Status(Code::unavailable, status.message()) : status;
+    const Status status = received.status();
+    if (status.code() == Code::deadline_exceeded) {
+      return Status(
+          Code::unavailable,
+          address.text() + " does not answer; check that the daemon is not stopped or overloaded");
+    }
+    if (status.code() == Code::connection_lost) {
+      return Status(Code::unavailable,
+                    address.text() + " ended the connection before it answered; see its log");
+    }
+    return status.in(address.text());
   }
   if (received->kind == RecordKind::refused) return refusal(address, received->value);
   if (received->kind != RecordKind::welcome || received->value != kMemoryBytes || !memory) {

@@ -58,11 +58,14 @@ Result<std::unique_ptr<Stream>> connect(const TcpAddress& address, Deadline dead
     Fd fd;
     const int error = connect_one(*at, detail::sooner(deadline, left / count(at)), fd);
     if (error == 0) return std::unique_ptr<Stream>(new TcpStream(std::move(fd), kLongestSilence));
-    tried += (tried.empty() ? "" : ", ") + text_of(at->ai_addr, at->ai_addrlen) + ": " +
-             detail::system_text(error);
+    const std::string number = text_of(at->ai_addr, at->ai_addrlen);
+    tried += tried.empty() ? "" : ", ";
+    if (number != address.text()) tried += number + ": ";
+    tried += detail::system_text(error);
   }
-  return Status(Code::unavailable, "cannot connect to " + address.text() + " (" + tried +
-                                       ") is the daemon running and the port open?");
+  return Status(Code::unavailable,
+                "cannot connect to " + address.text() + " (" + tried +
+                    "); check that the daemon runs and that the port is right and open");
 }
 
 }  // namespace ob::transport::tcp

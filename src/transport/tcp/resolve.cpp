@@ -15,7 +15,7 @@ Result<Addresses> resolve(const TcpAddress& address, bool for_listening) {
   if (error != 0) {
     return Status(Code::unavailable, "cannot find host \"" + address.host + "\" (" +
                                          ::gai_strerror(error) +
-                                         ") check the spelling or write its number");
+                                         "); check the spelling, or write its number");
   }
   return Addresses(list);
 }

@@ -108,8 +108,9 @@ class Key final : public Security {
   static Status check_readable(const std::string& file, bool is_private) {
     struct stat about {};
     if (::stat(file.c_str(), &about) != 0) {
-      return detail::system_error(Code::unavailable, "cannot read the key's " + file, errno)
-          .in("`outboard key init` makes a key");
+      return {Code::unavailable,
+              "cannot read the key's " + file + " (" + detail::system_text(errno) +
+                  "); name the folder of a key, or make one with `outboard key init`"};
     }
     if (is_private && (about.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
       return {Code::denied, "others may read " + file + " (chmod 600 it, or make a new key if " +

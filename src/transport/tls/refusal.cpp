@@ -23,7 +23,7 @@ constexpr Advice kHandshake[] = {
      "the certificate, or the other side's list of revoked members, has expired"},
     {"callback failed", " names no application protocol", "it is no program of Outboard"},
     {"no application protocol", " and this side share no application protocol",
-     "is the other one a program of Outboard, of the same release?"},
+     "check that both are programs of Outboard, of one release"},
 };
 
 }  // namespace
@@ -33,14 +33,16 @@ Status refused_certificate(const std::string& peer, long verified) {
   switch (verified) {
     case X509_V_ERR_INVALID_PURPOSE:
       return {Code::denied, peer + " has a certificate without the usage of its side (" + why +
-                                ") make it again with `outboard key add`"};
+                                "); make it again with `outboard key add`"};
     case X509_V_ERR_CERT_REVOKED:
       return {Code::denied, peer + " is revoked (pool.crl lists its certificate)"};
     case X509_V_ERR_CRL_HAS_EXPIRED:
     case X509_V_ERR_CRL_NOT_YET_VALID:
       return {Code::denied, "cannot tell whether " + peer + " is revoked (pool.crl: " + why +
-                                ") copy a newer list from the pool's folder, or set the clock"};
-    default: return {Code::denied, peer + " has no certificate of this key's pool (" + why + ")"};
+                                "); copy a newer list from the pool's folder, or set the clock"};
+    default:
+      return {Code::denied, peer + " has no certificate of this key's pool (" + why +
+                                "); give both sides keys of one pool"};
   }
 }
 
@@ -48,10 +50,10 @@ Status failed_handshake(const std::string& peer, const std::string& reason) {
   for (const Advice& known : kHandshake) {
     if (reason.find(known.reason) == std::string::npos) continue;
     return {Code::denied,
-            peer + std::string(known.says) + " (" + reason + ") " + std::string(known.advice)};
+            peer + std::string(known.says) + " (" + reason + "); " + std::string(known.advice)};
   }
   return {Code::denied, peer + " and this side do not trust each other (" + reason +
-                            ") do both have keys of one pool?"};
+                            "); give both sides keys of one pool"};
 }
 
 }  // namespace ob::transport::tls

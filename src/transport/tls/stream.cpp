@@ -220,8 +220,8 @@ Status TlsStream::failure(const ErrorScope& errors) const {
                         "this daemon takes only clients with its pool's key (set "
                         "OUTBOARD_KEY to the folder that holds it)")
                : Status(Code::denied, inner_->peer() +
-                                          " answers without TLS (start the daemon "
-                                          "with --key, or call it without one)");
+                                          " answers without TLS; start the daemon with --key, or "
+                                          "call it without a key");
   }
   const long verified = ssl.SSL_get_verify_result(session_.get());
   if (verified != X509_V_OK) {
@@ -230,7 +230,10 @@ Status TlsStream::failure(const ErrorScope& errors) const {
   const std::string reason = errors.reason();
   if (reason.empty() && !broken_.ok()) {
     const bool hung_up = side_ == Side::client && state_ == State::shaking_hands;
-    return hung_up ? broken_.in("no TLS handshake (was the daemon started with --key?)") : broken_;
+    if (!hung_up) return broken_;
+    return {broken_.code(), inner_->peer() +
+                                " ended the connection during the TLS handshake; start the daemon "
+                                "with --key, or call it without a key"};
   }
   const std::string text = reason.empty() ? "the connection ended" : reason;
   if (state_ == State::shaking_hands || text.find("alert") != std::string::npos) {

@@ -11,8 +11,9 @@ Result<std::unique_ptr<Stream>> connect(std::unique_ptr<Stream> control, Deadlin
   const bool nobody =
       status.code() == Code::deadline_exceeded || status.code() == Code::connection_lost;
   if (!nobody) return status;
-  return Status(Code::unavailable, "cannot connect to ucx:" + peer + " (" + status.message() +
-                                       ") does the daemon listen on this address with ucx:?");
+  return Status(Code::unavailable,
+                "cannot connect to ucx:" + peer + " (" + status.message() +
+                    "); check that the daemon listens on this address with ucx:");
 }
 
 }  // namespace ob::transport::ucx
