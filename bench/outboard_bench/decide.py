@@ -4,7 +4,6 @@ and devices."""
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from outboard_bench import (
     decide_rows,
     decide_tune,
     fft,
+    machine,
     native_program,
     places,
     rows,
@@ -58,7 +58,7 @@ class Decide:
             native_program.require(native, program)
         seed = options.seed or random.SystemRandom().randrange(1, 1 << 31)
         print(f"seed {seed} (repeat with --seed {seed})", file=sys.stderr)
-        _say_if_busy()
+        machine.say_if_busy()
         with ended_by_exception(), tempfile.TemporaryDirectory(prefix="outboard-bench-") as name:
             how = How(
                 native.daemon.parent,
@@ -83,16 +83,6 @@ class Decide:
         if options.check:
             _check(written, points, len(options.links))
         return 0
-
-
-def _say_if_busy() -> None:
-    load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
-    if load > cores / 2:
-        print(
-            f"outboard: this machine has other work (a load of {load:.1f} on {cores} cores); "
-            "small differences will say little",
-            file=sys.stderr,
-        )
 
 
 Chosen = list[tuple[Server, Problem]]
