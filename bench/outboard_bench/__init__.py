@@ -18,6 +18,7 @@ from outboard_bench import (
     links,
     paper,
     products,
+    programs,
     ring,
     startup,
 )
@@ -56,6 +57,7 @@ def written_here() -> dict[str, Benchmark]:
         links.Links(),
         paper.Paper(),
         products.Products(),
+        programs.Programs(),
         ring.Ring(),
         startup.Startup(),
     ]
