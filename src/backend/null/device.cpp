@@ -1,12 +1,33 @@
 #include "backend/null/device.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <numeric>
 #include <thread>
 #include <utility>
 
 #include "device/host_call.hpp"
 
 namespace ob::null {
+namespace {
+
+// Sets the integers that a routine returns: info to 0, and indices (pivots) to valid ones, each to
+// its own place. A program stops if it finds an undefined info, and its library uses indices as
+// addresses when the next call of the program stays local.
+void set_integers(const HostCall& call) {
+  if (call.routine->library == Library::blas) return;  // has none, and its calls may be short
+  const Operands operands = call.routine->operands(call.arguments);
+  for (const Operand& operand : operands.span()) {
+    const Kind kind = call.routine->kinds[operand.argument];
+    auto* const integers = static_cast<std::int64_t*>(call.arguments[operand.argument].host.data);
+    if (!operand.written || integers == nullptr) continue;
+    if (kind == Kind::info) *integers = 0;
+    if (kind == Kind::index_vector)
+      std::iota(integers, integers + operand.rows * operand.cols, std::int64_t{1});
+  }
+}
+
+}  // namespace
 
 NullDevice::NullDevice(DeviceInfo info, const Config& config)
     : HostDevice(std::move(info)),
@@ -38,11 +59,14 @@ Status NullDevice::call(QueueId queue_id, const Descriptor& routine, const Argum
     queue->fail(std::move(status));
     return {};
   }
-  // A real backend runs the library here, with call.arguments.
+  // A real backend runs the library in this command, with call.arguments.
   const double flops = call.flops();
   queue->submit({.cheap = cheap(flops)},
                 [this, what = computation_of(routine, flops, queue->account()),
-                 call = std::move(call)](QueueReport& report) { return compute(what, report); });
+                 call = std::move(call)](QueueReport& report) {
+                  set_integers(call);
+                  return compute(what, report);
+                });
   return {};
 }
 

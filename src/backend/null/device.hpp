@@ -1,5 +1,6 @@
 #pragma once
-// The null device: makes all checks of a device, then computes nothing.
+// The null device: makes all checks of a device, then computes nothing. Only info and indices are
+// set, so that programs continue.
 
 #include "backend/null/config.hpp"
 #include "backend/null/pace.hpp"

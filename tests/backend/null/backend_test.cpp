@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace ob {
 namespace {
@@ -47,6 +49,32 @@ TEST(NullBackendTest, KeepsTimeAndComputesNothing) {
   // 2000 flops at 1 MFLOP/s take at least 2 ms.
   EXPECT_GE(report.compute_ns, 1990000u);
   for (int i = 0; i < 200; ++i) EXPECT_EQ(numbers[i], i);
+}
+
+TEST(NullBackendTest, SetsInfoAndPivotsSoThatProgramsContinue) {
+  auto made = null::create({.memory_bytes = 1 << 20});
+  ASSERT_TRUE(made.ok());
+  Device& device = **made;
+  const QueueId queue = device.create_queue().value();
+  constexpr int kN = 5;
+  const BufferId matrix = device.allocate(8 * kN * kN).value();
+  const BufferId integers = device.allocate(8 * (kN + 1)).value();
+  Argument arguments[kMaxArguments];
+  arguments[0].dim = arguments[1].dim = kN;
+  arguments[2].device = {matrix, 0, kN};
+  arguments[3].device = {integers, 0, 0};
+  arguments[4].device = {integers, 8 * kN, 0};
+  const Descriptor* dgetrf = routines::find("dgetrf");
+  ASSERT_NE(dgetrf, nullptr);
+  auto* numbers = reinterpret_cast<double*>(device.host_view(matrix));
+  auto* found = reinterpret_cast<std::int64_t*>(device.host_view(integers));
+  std::fill(numbers, numbers + kN * kN, 7);
+  std::fill(found, found + kN + 1, -77);
+  ASSERT_TRUE(device.call(queue, *dgetrf, arguments).ok());
+  EXPECT_TRUE(device.synchronize(queue).status.ok());
+  for (int i = 0; i < kN; ++i) EXPECT_EQ(found[i], i + 1);
+  EXPECT_EQ(found[kN], 0);
+  for (int i = 0; i < kN * kN; ++i) EXPECT_EQ(numbers[i], 7);
 }
 
 TEST(NullBackendTest, ChecksWhatARealOneChecks) {
