@@ -16,7 +16,7 @@ from outboard_bench.programs_rows import parts_of
 # Color Universal Design (2008)
 _GOOD, _ABOVE, _REMOTE = "#0072B2", "#D55E00", "0.65"
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
-_INCHES_PER_PROGRAM = 0.19
+_INCHES_PER_PROGRAM, _LEAST_INCHES = 0.19, 2.6
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ def draw(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
     figure, axes = panels(len(places), columns=min(len(places), 3))
     most = max(len(bars) for bars in places.values())
     lines = -(-len(places) // 3)
-    figure.set_size_inches(5 * min(len(places), 3), lines * (1.3 + _INCHES_PER_PROGRAM * most))
+    height = max(_LEAST_INCHES, 1.3 + _INCHES_PER_PROGRAM * most)
+    figure.set_size_inches(5 * min(len(places), 3), lines * height)
     for axis, (place, bars) in zip(axes, places.items(), strict=True):
         _draw_panel(axis, sorted(bars, key=lambda bar: bar.remote))
         within = sum(not bar.above for bar in bars)
@@ -58,7 +59,9 @@ def bars_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[_Bar]]:
     for (place, name), kinds in found.items():
         auto, native = kinds[AUTO], kinds[NATIVE]["value"]
         above = 1 / auto["ratio"] > LIMITS[auto["ceiling_name"]]
-        bar = _Bar(name, kinds[REMOTE]["value"] / native, auto["value"] / native, above)
+        # by the ratio of rounds, as the limit is
+        time = auto["ceiling"] / auto["ratio"]
+        bar = _Bar(name, kinds[REMOTE]["value"] / native, time / native, above)
         places.setdefault(place, []).append(bar)
     return places
 

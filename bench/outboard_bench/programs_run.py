@@ -95,7 +95,9 @@ def _counted(folder: Path | None) -> tuple[int, int, int]:
     """Returns the calls, those that went out, and their bytes both ways."""
     if folder is None:
         return 0, 0, 0
-    processes, _ = counters.read_folder(folder)
+    processes, notes = counters.read_folder(folder)
+    if notes:
+        raise RunError(f"its counters cannot be read ({notes[0]})")
     found = counters.merged(processes)
     return (
         sum(routine.calls for routine in found),

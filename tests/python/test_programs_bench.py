@@ -174,7 +174,7 @@ def words_that_print(text: str, status: int = 0) -> list[str]:
     return [sys.executable, "-c", f"import sys; print({text!r}); sys.exit({status})"]
 
 
-def test_a_run() -> None:
+def test_a_run(tmp_path: Path) -> None:
     found = run(words_that_print("hello\nresult 3 4"), os.environ, 60, None)
     assert (found.result, found.out) == ((3, 4), 0)
     assert found.distance(Run(1, (3, 4.5))) == pytest.approx(0.1)
@@ -184,6 +184,9 @@ def test_a_run() -> None:
             run(words_that_print(text), os.environ, 60, None)
     with pytest.raises(RunError, match="exit status 3"):
         run(words_that_print("result 1", 3), os.environ, 60, None)
+    broken = f"open({str(tmp_path / 'report.1.bin')!r}, 'w').close(); print('result 1')"
+    with pytest.raises(RunError, match="counters cannot be read"):
+        run([sys.executable, "-c", broken], os.environ, 60, tmp_path)
     sleeping = [sys.executable, "-c", "import time; time.sleep(600)"]
     assert run(sleeping, os.environ, 0.1, None) == Run(0.1)
 
