@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import statistics
+import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -166,7 +169,24 @@ def opened(place: Place, host: Host) -> Iterator[Client]:
         if place.way:
             started = daemon(host.native.daemon, [listen[place.way]], options, far)
             (address,) = stack.enter_context(started)
-        yield Client(place, host, address, wrap, about)
+        client = Client(place, host, address, wrap, about)
+        if place.device == NONE:
+            empty = f"an empty program takes {_empty_seconds(client):.2f} s"
+            client = replace(client, description=f"{about}; {empty}")
+        yield client
+
+
+def _empty_seconds(client: Client) -> float:
+    """Returns the time of `outboard run` with a program that does nothing."""
+    taken = []
+    for _ in range(3):
+        start = time.perf_counter()
+        environment = client.environment(AUTO)
+        done = subprocess.run(client.command(AUTO, ["true"]), env=environment, check=False)
+        taken.append(time.perf_counter() - start)
+        if done.returncode != 0:
+            raise OutboardError("`outboard run -- true` failed (its message is above)")
+    return statistics.median(taken)
 
 
 def _options(place: Place, host: Host) -> tuple[list[str], str]:
