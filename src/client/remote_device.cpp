@@ -19,6 +19,8 @@ DeviceInfo info_of(Connection& connection) {
   info.memory_bytes = welcome.memory_bytes;
   info.host_visible = welcome.host_visible != 0 && connection.stream().shares_memory();
   info.gflops_double = welcome.gflops_double;
+  info.machine = welcome.machine;
+  info.processors = welcome.processors;
   info.accuracies = welcome.accuracies;
   return info;
 }

@@ -33,6 +33,10 @@ struct DeviceInfo {
   bool host_visible = false;    ///< host_view() works
   double gflops_double = 0;     ///< measured dgemm rate [GFLOP/s]; 0 if unknown
   std::uint8_t accuracies = 0;  ///< bit i: mode i of Accuracy makes a difference here
+  std::uint64_t machine = 0;    ///< of a device behind a daemon: machine_id() there
+  /// The processors of its machine on which it computes, as usable_processors() lists them; empty
+  /// if it has silicon of its own.
+  std::string processors;
 };
 
 /// Memory of a device in this process. Units: bytes, counts since its creation

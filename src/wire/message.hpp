@@ -21,7 +21,7 @@ namespace ob::wire {
 
 /// Begins the first message of a stream, so that a foreign program is recognised early.
 inline constexpr std::uint32_t kMagic = 0x0B0A4D01;
-inline constexpr std::uint16_t kVersion = 5;
+inline constexpr std::uint16_t kVersion = 6;
 inline constexpr std::uint32_t kMaxBodyBytes = 4096;   ///< larger bodies are a protocol error
 inline constexpr std::uint32_t kInitialCredits = 256;  ///< commands in flight per queue
 /// Buffers up to this size may share a segment, and clients map only some of them (section 9).
@@ -67,6 +67,11 @@ struct Welcome {
   std::uint8_t accuracies = 0;
   std::string backend;      ///< "cpu", "null", ...
   std::string description;  ///< shown to people
+  /// hash that names the daemon's machine until it boots again; 0: unknown
+  std::uint64_t machine = 0;
+  /// The processors of that machine on which the device computes, as the kernel lists them
+  /// ("0-3,8"); empty if it has silicon of its own. At most 1024 bytes.
+  std::string processors;
 };
 
 struct Refused {

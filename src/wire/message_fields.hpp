@@ -105,8 +105,9 @@ inline constexpr auto kFields<Welcome> = fields_of(
     Number{"memory_bytes", &Welcome::memory_bytes},
     Number{"gflops_double", &Welcome::gflops_double}, Check<Welcome>{check_rate},
     Number{"accuracies", &Welcome::accuracies}, Check<Welcome>{check_modes}, Padding{},
-    Text{"backend", &Welcome::backend, kMaxNameBytes},
-    Text{"description", &Welcome::description, kMaxTextBytes});
+    Number{"machine", &Welcome::machine}, Text{"backend", &Welcome::backend, kMaxNameBytes},
+    Text{"description", &Welcome::description, kMaxTextBytes},
+    Text{"processors", &Welcome::processors, kMaxTextBytes});
 
 template <>
 inline constexpr auto kFields<Refused> =

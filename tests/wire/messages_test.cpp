@@ -67,6 +67,8 @@ TEST(Messages, DecodedFieldsLandInTheirMembers) {
   EXPECT_EQ(welcome->gflops_double, 123.25);
   EXPECT_EQ(welcome->backend, "cpu");
   EXPECT_EQ(welcome->description, "fast");
+  EXPECT_EQ(welcome->machine, 0x1122334455667788u);
+  EXPECT_EQ(welcome->processors, "0-3");
   const auto receive = decode_exactly<wire::Receive>(from_hex(test::kReceiveHex));
   ASSERT_TRUE(receive.ok());
   EXPECT_EQ(receive->peer_message.value, 17u);
@@ -257,7 +259,8 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
                                   {47, 0xC0, "gflops_double"},
                                   {48, 0x10, "accuracies"},
                                   {49, 1, "padding"},
-                                  {63, 1, "backend"}});
+                                  {71, 1, "backend"},
+                                  {87, 1, "processors"}});
   expect_refusals<wire::Refused>(
       test::kRefusedHex, "refused",
       {{0, 0, "code"}, {0, 13, "code"}, {1, 1, "reserved"}, {15, 1, "message"}});

@@ -26,7 +26,7 @@ inline constexpr std::string_view kOtherRegionHex = R"(
 inline const Region kOtherRegion{0x40, 8, Triangle::upper_strict, 0x100, 1, UINT64_MAX};
 
 inline constexpr std::string_view kHelloHex = R"(
-  01 4d 0a 0b 05 00 01 03   // magic, version, big_endian, extra_streams
+  01 4d 0a 0b 06 00 01 03   // magic, version, big_endian, extra_streams
   88 77 66 55 44 33 22 11   // join
   ef cd ab 89 67 45 23 01
   02 00 00 00 05 00 00 00   // device, length of client
@@ -34,18 +34,20 @@ inline constexpr std::string_view kHelloHex = R"(
   00 00 00 00 00 00 00 00   // length of identity, padding
 )";
 inline constexpr std::string_view kWelcomeHex = R"(
-  01 4d 0a 0b 05 00 00 01   // magic, version, big_endian, host_visible
+  01 4d 0a 0b 06 00 00 01   // magic, version, big_endian, host_visible
   01 00 00 00 00 00 00 80   // token
   02 00 00 00 00 00 00 c0
   01 00 00 00 03 00 00 00   // device, devices
   00 00 00 00 04 00 00 00   // memory_bytes: 16 GiB
   00 00 00 00 00 d0 5e 40   // gflops_double: 123.25
   0c 00 00 00 00 00 00 00   // accuracies: fast, emulated
+  88 77 66 55 44 33 22 11   // machine
   03 00 00 00 63 70 75 00   // backend "cpu", padding
   04 00 00 00 66 61 73 74   // description "fast"
+  03 00 00 00 30 2d 33 00   // processors "0-3", padding
 )";
 inline constexpr std::string_view kRefusedHex = R"(
-  06 00 05 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
+  06 00 06 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
   6e 6f 00 00 00 00 00 00   // "no"
 )";
 inline constexpr std::string_view kStripesHex = R"(
@@ -54,7 +56,7 @@ inline constexpr std::string_view kStripesHex = R"(
   02 00 00 00 00 00 00 c0
 )";
 inline constexpr std::string_view kJoinStreamHex = R"(
-  01 4d 0a 0b 05 00 03 00   // magic, version, index, reserved
+  01 4d 0a 0b 06 00 03 00   // magic, version, index, reserved
   01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
@@ -93,7 +95,7 @@ inline constexpr std::string_view kReceiveHex = R"(
   07 00 00 00 00 00 00 80   // next
 )";
 inline constexpr std::string_view kJoinPeerHex = R"(
-  01 4d 0a 0b 05 00 01 00   // magic, version, big_endian, reserved
+  01 4d 0a 0b 06 00 01 00   // magic, version, big_endian, reserved
   01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
@@ -124,10 +126,10 @@ void for_each_sample(Visit visit) {
   const std::string region(kRegionHex);
   const std::string id7 = "07 00 00 00 00 00 00 80 ";
   constexpr std::uint64_t k7 = 0x8000000000000007;
-  visit("hello", Hello{5, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
+  visit("hello", Hello{6, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
         kHelloHex);
   visit("welcome",
-        Welcome{5,
+        Welcome{6,
                 0,
                 1,
                 {0x8000000000000001, 0xc000000000000002},
@@ -137,11 +139,13 @@ void for_each_sample(Visit visit) {
                 123.25,
                 0x0c,
                 "cpu",
-                "fast"},
+                "fast",
+                0x1122334455667788,
+                "0-3"},
         kWelcomeHex);
-  visit("refused", Refused{Code::version_mismatch, 5, "no"}, kRefusedHex);
+  visit("refused", Refused{Code::version_mismatch, 6, "no"}, kRefusedHex);
   visit("stripes", Stripes{3, 1 << 18, {0x8000000000000001, 0xc000000000000002}}, kStripesHex);
-  visit("join_stream", JoinStream{5, 3, {0x8000000000000001, 0xc000000000000002}, ""},
+  visit("join_stream", JoinStream{6, 3, {0x8000000000000001, 0xc000000000000002}, ""},
         kJoinStreamHex);
   visit("set_accuracy", SetAccuracy{Accuracy::fast}, "02 00 00 00 00 00 00 00");
   visit("allocate", Allocate{{k7}, 1ULL << 40}, id7 + "00 00 00 00 00 01 00 00");
@@ -165,7 +169,7 @@ void for_each_sample(Visit visit) {
   visit("disconnect_peer", DisconnectPeer{{k7}}, id7);
   visit("send", Send{{k7}, {17}, {9}, kRegion}, kSendHex);
   visit("receive", Receive{{17}, {9}, kOtherRegion, {k7}}, kReceiveHex);
-  visit("join_peer", JoinPeer{5, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);
+  visit("join_peer", JoinPeer{6, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);
   visit("peer_message", PeerMessage{{17}, {0, 16, Triangle::lower, 3, 5, 3, 8}}, kPeerMessageHex);
   visit("location", Location{Code::ok, 0x1000, 0x3000}, R"(
           00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00)");

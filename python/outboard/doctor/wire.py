@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 
 MAGIC = 0x0B0A4D01
-VERSION = 5
+VERSION = 6
 HEADER = struct.Struct("<HHIQQQ")
 _ANY_DEVICE = 0xFFFFFFFF
 _MAX_BODY = 4096
@@ -99,10 +99,10 @@ def parse_welcome(body: bytes) -> Welcome:
         raise NotOutboardError("a welcome without Outboard's mark", body)
     if version != VERSION:
         return Welcome(version, bool(big_endian), 0, 0, 0, 0.0, "", "")
-    if len(body) < 64:
+    if len(body) < 72:
         raise NotOutboardError("a welcome cut short", body)
     device, devices, memory, rate = struct.unpack_from("<IIQd", body, 24)
-    backend, at = _untext(body, 56)
+    backend, at = _untext(body, 64)
     description, _ = _untext(body, at)
     return Welcome(version, bool(big_endian), device, devices, memory, rate, backend, description)
 

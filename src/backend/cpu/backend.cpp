@@ -10,6 +10,7 @@
 #include "backend/cpu/device.hpp"
 #include "backend/cpu/isolated_runner.hpp"
 #include "backend/cpu/libraries.hpp"
+#include "base/machine.hpp"
 
 namespace ob::cpu {
 namespace {
@@ -72,6 +73,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   DeviceInfo info;
   info.backend = "cpu";
   info.description = libraries->description();
+  info.processors = usable_processors();
   info.memory_bytes =
       config.memory_bytes != 0 ? config.memory_bytes : share_of_host_memory(config.devices);
   if (libraries->blas != nullptr) {

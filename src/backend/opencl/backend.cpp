@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/opencl/device.hpp"
+#include "base/machine.hpp"
 
 namespace ob::opencl {
 namespace {
@@ -62,6 +63,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   info.backend = "opencl";
   info.description = describe_device(accelerator, *parts.libraries);
   info.memory_bytes = memory_part(accelerator, config, all->size());
+  if (accelerator.is_cpu) info.processors = usable_processors();
   OB_ASSIGN_OR_RETURN(std::unique_ptr<ClMemory> source, ClMemory::create(*cl, accelerator));
   parts.source = source.get();
   parts.memory = std::make_unique<DeviceMemory>(std::move(source), info.memory_bytes);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/machine.hpp"
 #include "daemon/peers/peer_connection.hpp"
 #include "daemon/session/client_connection.hpp"
 #include "wire/byte_swap.hpp"
@@ -126,6 +127,8 @@ Status Handshake::welcome() {
   welcome.accuracies = info.accuracies;
   welcome.backend = info.backend;
   welcome.description = info.description;
+  welcome.machine = machine_id();
+  welcome.processors = info.processors;
   OB_RETURN_IF_ERROR(channel_->replies().reply(Opcode::welcome, {}, 0, welcome));
   return wanted_streams_ == 0 ? channel_->replies().flush() : grant_streams(wanted_streams_);
 }
