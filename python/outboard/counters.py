@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 MAGIC = 0x54524F504552424F  # "OBREPORT"
-VERSION = 5
-HEADER = struct.Struct("<QIIQQ64s128s16s256s")
-ROW = struct.Struct("<32s29Q")
+VERSION = 6
+HEADER = struct.Struct("<QIIQQ64s128s16s256s256sQQ")
+ROW = struct.Struct("<32s30Q")
 
 
 @dataclass
@@ -47,6 +47,7 @@ class Routine:
     fast: int = 0
     emulated: int = 0
     bytes_between: int = 0
+    changed: int = 0
 
     def add(self, other: Routine) -> None:
         for name in COUNTERS:
@@ -72,6 +73,9 @@ class Process:
     server: str
     mode: str
     notice: str
+    reason: str = ""  # why the accelerator cannot gain; empty: it may
+    spent_ns: int = 0  # the time of all calls that were decided
+    cost_ns: int = 0  # the part of the time that the decision cost the program
     routines: list[Routine] = field(default_factory=list)
 
 
@@ -79,14 +83,15 @@ def parse(data: bytes) -> Process:
     """Returns the block in `data`. Raises ValueError if `data` is no block of this version."""
     if len(data) < HEADER.size:
         raise ValueError(f"not a report ({len(data)} bytes, the header has {HEADER.size})")
-    magic, version, rows, pid, started, program, server, mode, notice = HEADER.unpack_from(data)
+    magic, version, rows, pid, started, *rest = HEADER.unpack_from(data)
     if magic != MAGIC:
         raise ValueError(f"not a report (magic {magic:#x})")
     if version != VERSION:
         raise ValueError(f"report version {version} (this program reads {VERSION})")
     if len(data) < HEADER.size + rows * ROW.size:
         raise ValueError(f"report cut short ({len(data)} bytes for {rows} rows)")
-    process = Process(pid, started, _text(program), _text(server), _text(mode), _text(notice))
+    *texts, spent, cost = rest
+    process = Process(pid, started, *(_text(text) for text in texts), spent, cost)
     for index in range(rows):
         name, *counters = ROW.unpack_from(data, HEADER.size + index * ROW.size)
         if name[0]:

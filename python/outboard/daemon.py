@@ -31,6 +31,17 @@ _REMOVED_VARIABLES = ("OUTBOARD_", "RCPU_", "LD_PRELOAD")
 _SOCKET = 3  # the descriptor of the socket in the daemon
 
 
+def may_have_accelerator() -> bool:
+    """Returns false if a daemon on this machine would compute on its processor: the kernel knows no
+    device of NVIDIA, and none of others that computes, and no other driver is named."""
+    if os.environ.get("OUTBOARD_CUDA_PATH"):
+        return True
+    try:
+        return any(name.startswith("nvidia") or name in ("dri", "kfd") for name in os.listdir("/dev"))
+    except OSError:
+        return True
+
+
 class EmbeddedDaemon:
     """Context manager that listens for one outboardd at `address`, and starts it when the first
     client connects. A command without a call that is worth a connection starts none."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from outboard import preload
-from outboard.daemon import EmbeddedDaemon
+from outboard.daemon import EmbeddedDaemon, may_have_accelerator
 from outboard.errors import OutboardError, say
 from outboard.private_folder import PrivateFolder
 from outboard.process import SignalsHeld, run_command
@@ -121,6 +121,8 @@ def run_beside(
     """Runs `command` while `daemon` listens. Returns the command's exit status."""
     with daemon:
         environment = {**os.environ, **variables(daemon.address)}
+        if not may_have_accelerator():
+            environment["OUTBOARD_OWN_CORES"] = "1"
         status = run_command(command, environment, signals, daemon.on_event)
         daemon.report_end()
     return status

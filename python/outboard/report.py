@@ -77,6 +77,9 @@ class Report:
                     "mode": p.mode,
                     "server": p.server,
                     "notice": p.notice,
+                    "reason": p.reason,
+                    "spent_ns": p.spent_ns,
+                    "cost_ns": p.cost_ns,
                 }
                 for p in self.processes
             ],
@@ -112,9 +115,23 @@ class Report:
         lines[0] += f", mode {', '.join(self.unique('mode')) or 'unknown'}"
         servers = self.unique("server")
         lines[0] += f", server {', '.join(servers)}" if servers else ", no server"
-        return lines + [f"outboard: {text}" for text in [*self.unique("notice"), *self.notes]]
+        texts = [*self.unique("notice"), *self._reasons(), *self.notes]
+        return lines + [f"outboard: {text}" for text in texts]
+
+    def _reasons(self) -> list[str]:
+        """Says why nothing went out, where that was certain from the start, and what deciding
+        cost."""
+        lines = []
+        quiet = [p for p in self.processes if not any(r.remote for r in p.routines)]
+        if len(quiet) == len(self.processes):
+            lines += [f"nothing went out: {reason}" for reason in self.unique("reason")]
+        spent, cost = (sum(getattr(p, name) for p in self.processes) for name in _COSTS)
+        if cost:
+            lines.append(f"deciding cost {format_time(cost)} of {format_time(spent)} in calls")
+        return lines
 
 
+_COSTS = ("spent_ns", "cost_ns")
 _WIDE = 200  # columns where the output is no terminal: a log file or a pipe
 
 
@@ -178,9 +195,10 @@ _CHECKED = (
 
 _DECIDED = (
     Column("both times\nknown", lambda r: str(r.decided)),
-    Column("sent\nto learn", lambda r: str(r.tried)),
+    Column("also\ntried", lambda r: str(r.tried)),
     Column("wrongly\ndecided", lambda r: str(r.mispredicted)),
     Column("lost\nby that", lambda r: format_time(r.lost_ns)),
+    Column("changed\nsides", lambda r: str(r.changed)),
 )
 
 _SEVERAL = (
@@ -194,7 +212,7 @@ _ACCURACY = (Column("other\naccuracy", lambda r: _accuracies(r)),)
 # Columns that are shown only if one of their counters is not zero.
 _OPTIONAL = (
     (_CHECKED, ("verified", "mismatched", "unchecked")),
-    (_DECIDED, ("decided", "tried", "mispredicted", "lost_ns")),
+    (_DECIDED, ("decided", "tried", "mispredicted", "lost_ns", "changed")),
     (_SEVERAL, ("several",)),
     (_ACCURACY, ("strict", "fast", "emulated")),
 )

@@ -220,19 +220,18 @@ Result<AcquiredDevice> ConnectionCache::connect(std::size_t server, std::uint32_
   acquired.server_ = server;
   acquired.device_ = std::move(device);
   OB_ASSIGN_OR_RETURN(acquired.queue_, acquired.device_->create_queue());
-  OB_RETURN_IF_ERROR(probe(acquired));
+  if (config_.measure_links) OB_RETURN_IF_ERROR(measure(acquired));
   remember(acquired.device_->connection().stream());
   const std::lock_guard lock(mutex_);
   servers_[server].failures = 0;
   servers_[server].devices = acquired.device_->connection().welcome().devices;
+  if (servers_[server].info.backend.empty()) servers_[server].info = acquired.device_->info();
   acquired.connection_id_ = next_connection_++;
   acquired.cache_ = this;
   return acquired;
 }
 
-// Measures the first connection to a server, in one thread; others do not wait for it.
-Status ConnectionCache::probe(AcquiredDevice& acquired) {
-  if (!config_.measure_links) return {};
+Status ConnectionCache::measure(AcquiredDevice& acquired) {
   {
     const std::lock_guard lock(mutex_);
     Server& server = servers_[acquired.server_];
@@ -249,7 +248,6 @@ Status ConnectionCache::probe(AcquiredDevice& acquired) {
   Server& server = servers_[acquired.server_];
   server.known = true;
   server.link = *link;
-  server.info = acquired.device_->info();
   return {};
 }
 

@@ -70,7 +70,8 @@ class ConnectionCache {
     std::string key_folder;            ///< key of this client, see transport::load_key(); or empty
     bool plain = false;                ///< see load_key()
     int retry_after_ms = 5000;         ///< pause after a failure; doubles up to 64-fold
-    bool measure_links = true;         ///< measure the first connection to each server
+    /// Measure the first connection to each server at once, not only when measure() asks for it.
+    bool measure_links = true;
     Thoroughness how_measured = Thoroughness::quick;
     std::size_t max_connections = 64;  ///< per process; calls beyond stay local
   };
@@ -105,9 +106,15 @@ class ConnectionCache {
   /// True if the server has failed a moment ago.
   bool is_set_aside(std::size_t server) const noexcept;
   const std::vector<std::string>& servers() const noexcept { return config_.servers; }
+  /// Measures the link to the server of `acquired`, unless that was done before. Only one thread
+  /// measures; others do not wait for it.
+  /// Errors: those of measure_link()
+  Status measure(AcquiredDevice& acquired);
+
   /// Returns the measurement of the first connection to a server; zeros before it.
   Link link(std::size_t server) const;
-  /// Returns the description of the device that the daemon sent over the first connection.
+  /// Returns the description of the device that the daemon sent over the first connection. Its
+  /// backend is empty before.
   DeviceInfo device_info(std::size_t server) const;
 
  private:
@@ -117,7 +124,7 @@ class ConnectionCache {
     std::int64_t down_until_ms = 0;
     int failures = 0;           ///< connections that failed in a row
     std::uint32_t devices = 0;  ///< number of devices; 0: not connected yet
-    bool known = false;         ///< link and info are valid
+    bool known = false;         ///< the link is valid
     bool measuring = false;     ///< one thread measures: several would disturb each other
     Link link;
     DeviceInfo info;
@@ -128,7 +135,6 @@ class ConnectionCache {
   std::optional<AcquiredDevice> take_idle(std::size_t server, std::uint32_t device = kAnyDevice);
   void drop_idle(std::size_t server) noexcept;
   bool make_room(std::size_t server) noexcept;
-  Status probe(AcquiredDevice& acquired);
   Result<AcquiredDevice> idle_or_new(std::size_t server, std::uint32_t device, bool& full);
   Result<AcquiredDevice> connect(std::size_t server, std::uint32_t device_index);
   Result<ConnectionConfig> connection_to(std::size_t server, std::uint32_t device);

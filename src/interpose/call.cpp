@@ -62,6 +62,12 @@ void Call::shared(bool remotely) noexcept {
   if (engine != nullptr && remotely) engine->count_shared(routine_, decision_);
 }
 
+void Call::rehearse(const Argument* arguments) noexcept {
+  const PreserveErrno preserve_errno;
+  offload::Engine* const engine = process_engine();
+  if (engine != nullptr) engine->rehearse({routine_, arguments, {}, nullptr, accuracy_}, decision_);
+}
+
 void Call::begin_local() noexcept {
   if (counted_) started_ns_ = offload::now_ns();
 }

@@ -20,6 +20,7 @@ namespace ob::interpose {
 ///     Call call(descriptor, arguments, original);
 ///     if (call.share() > 0 && <operands made ready> && run_shared(call, ...)) return;
 ///     if (call.leaves() && <operands made ready> && call.run(arguments)) return;
+///     if (call.is_rehearsed() && <operands made ready>) call.rehearse(arguments);
 ///     call.begin_local();
 ///     original(...);                        // unchanged caller's arguments
 ///
@@ -55,6 +56,10 @@ class Call {
   /// run.
   bool run(const Argument* arguments) noexcept;
   bool run(std::span<const CallArguments> calls) noexcept;
+  /// True if the call is to run on an accelerator for measurement, before the original runs.
+  bool is_rehearsed() const noexcept { return decision_.trial; }
+  /// Makes that run. The program's memory does not change.
+  void rehearse(const Argument* arguments) noexcept;
   /// Starts the time of the original, which runs from now on.
   void begin_local() noexcept;
 

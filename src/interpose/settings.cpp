@@ -129,6 +129,7 @@ void check_native_plan(Config& config) {
 void read_flags(Config& config) {
   constexpr std::pair<const Setting*, bool Config::*> kFlags[] = {
       {&setting_table::kQuiet, &Config::quiet},
+      {&setting_table::kOwnCores, &Config::own_cores},
       {&setting_table::kTrackPages, &Config::track_pages},
       {&setting_table::kPlain, &Config::plain},
       {&setting_table::kLearn, &Config::learn}};
@@ -210,7 +211,8 @@ void read_profile(Config& config) {
 
 void read_share(Config& config) {
   const std::string_view text = text_of(setting_table::kShare);
-  if (text.empty() || text == "auto") return;
+  if (text.empty()) return;
+  if (text == "auto") return config.share.reset();
   const auto part = text == "off" ? std::optional(0.0) : from_decimal(text);
   const bool allowed = part && *part >= 0 && *part < 1;
   if (!allowed) return complain(config, setting_table::kShare, text);

@@ -32,6 +32,7 @@ struct Answer {
     if (form.has_lengths()) form.query(function, raw);
     return {true, info};
   }
+  if (call.is_rehearsed() && form.prepare()) call.rehearse(form.arguments());
   form.release();
   call.begin_local();
   return {true, entry.invoke(function, raw, value)};

@@ -96,8 +96,12 @@ bool Attempts::run(const JobCall& call, DeviceJob& job) noexcept {
       status = try_once(call, job, i + 1 == kMostAttempts, attempt);
       lost = lost || (attempt.sent && status.code() != Code::declined);
       if (status.ok()) {
-        observer_.remote_run(call.record, call.work, attempt.timings,
-                             {asked_ns, attempt.connected_ns, now_ns(), attempt.server});
+        const RemoteSpan span{asked_ns, attempt.connected_ns, now_ns(), attempt.server};
+        if (call.is_trial) {
+          observer_.trial_run(call.record, call.work, attempt.timings, span);
+        } else {
+          observer_.remote_run(call.record, call.work, attempt.timings, span);
+        }
         return true;
       }
       if (status.code() == Code::busy) avoid(attempt.server);
@@ -108,7 +112,7 @@ bool Attempts::run(const JobCall& call, DeviceJob& job) noexcept {
     }
   } catch (...) {  // building a message ran out of memory: the call runs locally
   }
-  if (ReportRow* const row = records_.row(call.record); row != nullptr && lost) {
+  if (ReportRow* const row = records_.row(call.record); row != nullptr && lost && !call.is_trial) {
     add(row->fell_back, 1);
   }
   return false;

@@ -23,6 +23,7 @@ struct JobCall {
   RoutineRecord& record;
   const policy::Work& work;
   Accuracy accuracy = Accuracy::standard;
+  bool is_trial = false;  ///< the results do not reach the program
 };
 
 /// Threads: any

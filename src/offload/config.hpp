@@ -19,10 +19,13 @@ enum class Mode { off, trace, automatic, remote };
 struct Config {
   Mode mode = Mode::automatic;       ///< OUTBOARD_MODE
   std::vector<std::string> servers;  ///< OUTBOARD_SERVER, or RCPU_SERVER
-  bool quiet = false;                ///< OUTBOARD_QUIET: not even one line on stderr
-  bool report_to_stderr = false;     ///< OUTBOARD_REPORT=stderr
-  std::string report_directory;      ///< OUTBOARD_REPORT=dir:PATH
-  std::string trace_path;            ///< OUTBOARD_TRACE, without the process id
+  /// OUTBOARD_OWN_CORES: the server is a daemon of this command that starts with the first
+  /// connection, on a machine without accelerators
+  bool own_cores = false;
+  bool quiet = false;             ///< OUTBOARD_QUIET: not even one line on stderr
+  bool report_to_stderr = false;  ///< OUTBOARD_REPORT=stderr
+  std::string report_directory;   ///< OUTBOARD_REPORT=dir:PATH
+  std::string trace_path;         ///< OUTBOARD_TRACE, without the process id
   /// OUTBOARD_ROUTINES: names and patterns, "-" in front denies
   std::vector<std::string> routines;
   /// OUTBOARD_RESIDENT: device memory in bytes for operands that stay there between calls; 0: no
@@ -41,8 +44,8 @@ struct Config {
   std::string profile_folder;  ///< OUTBOARD_PROFILE, with a folder per host in it; empty: none
   bool learn = false;          ///< OUTBOARD_LEARN: measurements go into the profile
   /// OUTBOARD_SHARE: the part of a product that the accelerator computes while the caller's library
-  /// computes the rest; 0: none; empty: the fastest part
-  std::optional<double> share;
+  /// computes the rest; 0: none; empty: the fastest part, found by trying
+  std::optional<double> share = 0;
   Accuracy accuracy = Accuracy::standard;  ///< OUTBOARD_ACCURACY
   bool verify = false;                     ///< OUTBOARD_VERIFY: results of remote calls are checked
   /// the first invalid setting of the environment, for which the default is used

@@ -1,123 +1,180 @@
 #include "offload/decide.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "offload/clock.hpp"
+#include "offload/library_queries.hpp"
+#include "offload/processor.hpp"
 #include "offload/profiles.hpp"
 
 namespace ob::offload {
 namespace {
 
+using policy::State;
 using policy::Target;
 
-// Local runs shorter than this are not worth making a first connection for, unless many of them
-// took long together.
-constexpr double kWorthConnectingS = 1e-3;
-constexpr std::uint64_t kWorthConnectingNs = 30'000'000;
-// The predicted gain that the model needs before a remote call was measured. The margin covers
-// noise and costs that the model does not include.
-constexpr double kMargin = 1.2;
-constexpr double kMarginOfProfile = 1.05;
-// A larger error of the model has other reasons than the routine.
-constexpr double kMostCorrection = 4;
+// A daemon that starts with the first connection takes some tenths of a second to open its
+// libraries. Calls that take less here are not worth that, unless they took long together.
+constexpr double kWorthStartingS = 20e-3;
+constexpr std::uint64_t kWorthStartingNs = 200'000'000;
+// The error of a measured link: of one that `outboard tune` measured for seconds, and of the quick
+// measurement on connecting.
+constexpr double kErrorOfProfile = 1.1;
+constexpr double kErrorOfQuickLink = 1.3;
+// A library has fewer threads or narrower kernels than the device if its peak is this many times
+// below the rate that the device measured with a large product.
+constexpr double kClearlyLess = 1.5;
 
-double local_time(const RoutineRecord& record, const policy::Work& work) noexcept {
-  const double rate = record.local.rate(work.flop / work.calls);
-  return rate > 0 ? work.flop / rate : 0;
+// Counts the time of the scope.
+class SetUp {
+ public:
+  explicit SetUp(policy::LossBudget& budget) noexcept : budget_(budget), start_ns_(now_ns()) {}
+  ~SetUp() { budget_.set_up(static_cast<double>(now_ns() - start_ns_) * 1e-9); }
+  SetUp(const SetUp&) = delete;
+  SetUp& operator=(const SetUp&) = delete;
+
+ private:
+  policy::LossBudget& budget_;
+  const std::uint64_t start_ns_;
+};
+
+constexpr std::string_view kOwnCores =
+    "the accelerator computes on this machine's own cores, and the program's library is as fast";
+
+// The products of a well-kept library reach nine tenths of the peak.
+double peak_of_this_machine() noexcept {
+  return 0.9 * flop_per_cycle(this_processor()) * clock_hz() * usable_cores();
 }
 
-// The time of whole remote calls over the predicted time; 1 if unknown.
-double correction_of(const RoutineRecord& record, double flop) noexcept {
-  const double predicted = record.predicted.at(flop);
-  const double seen = record.seen.at(flop);
-  if (!(predicted > 0) || !(seen > 0)) return 1;
-  return std::clamp(seen / predicted, 1 / kMostCorrection, kMostCorrection);
-}
+bool is_level_3(std::string_view name) noexcept { return !name.starts_with("fftw"); }
 
 }  // namespace
 
-double device_rate(const RoutineRecord& record, const policy::Work& work,
-                   const ServerFacts& facts) noexcept {
-  const double seen = record.remote.rate(work.flop / work.calls);
-  return seen > 0 ? seen : facts.flop_per_s * work.device_share;
-}
-
-ProbedServer Decider::probe(std::size_t server) noexcept {
+ReachedServer Decider::reach(std::size_t server) noexcept {
   try {
+    const SetUp set_up(budget_);
     std::string complaint;
-    ProbedServer probed{server, tuning_.probe(server, complaint)};
-    if (probed.facts == nullptr) {
+    ReachedServer reached{server, tuning_.probe(server, complaint)};
+    if (reached.facts == nullptr) {
       const auto acquired = connections_.acquire();
       if (!acquired.ok()) {
         journal_.notice(acquired.status().message() + "; calls stay local");
-        return probed;
+        return reached;
       }
       journal_.report.set_server(connections_.servers()[acquired->server()]);
-      probed = {acquired->server(), tuning_.probe(acquired->server(), complaint)};
+      reached = {acquired->server(), tuning_.probe(acquired->server(), complaint)};
     }
     if (!complaint.empty()) journal_.notice(complaint);
-    return probed;
+    return reached;
   } catch (...) {  // no memory
     return {server, nullptr};
   }
 }
 
-ProbedServer Decider::known_or_probed(std::size_t server, double local_s) noexcept {
-  if (const ServerFacts* known = tuning_.server(server)) return {server, known};
-  const bool worth = local_s >= kWorthConnectingS ||
-                     local_runs_ns_.load(std::memory_order_relaxed) >= kWorthConnectingNs;
-  return worth ? probe(server) : ProbedServer{server, nullptr};
+ReachedServer Decider::measured(std::size_t server) noexcept {
+  ReachedServer reached = reach(server);
+  if (reached.facts == nullptr || reached.facts->link().known()) return reached;
+  try {
+    const SetUp set_up(budget_);
+    auto acquired = connections_.acquire();
+    const bool is_same = acquired.ok() && acquired->server() == reached.server;
+    if (is_same && connections_.measure(*acquired).ok()) tuning_.take_link(reached.server);
+  } catch (...) {  // no memory: not measured
+  }
+  if (!reached.facts->link().known()) reached.facts = nullptr;
+  return reached;
 }
 
-CallEstimate Decider::estimate(const CallQuery& call, std::size_t server,
-                               const ServerFacts& facts) noexcept {
+ReachedServer Decider::known_or_reached(std::size_t server, double local_s) noexcept {
+  if (const ServerFacts* known = tuning_.server(server)) return {server, known};
+  const bool worth = !config_.own_cores || local_s >= kWorthStartingS ||
+                     local_runs_ns_.load(std::memory_order_relaxed) >= kWorthStartingNs;
+  return worth ? reach(server) : ReachedServer{server, nullptr};
+}
+
+bool Decider::cannot_gain(const RoutineRecord& record, const ServerFacts* facts) const noexcept {
+  const bool is_own = facts != nullptr ? facts->on_own_processors : config_.own_cores;
+  if (!is_own) return false;
+  const Library* library = record.library.load(std::memory_order_relaxed);
+  if (library == nullptr) return false;
+  const policy::LocalLibrary& local = library->local;
+  const bool is_fft = !is_level_3(record.name);
+  const bool is_good =
+      is_fft ? local.kind == policy::LibraryKind::fftw : local.kind == policy::LibraryKind::tuned;
+  if (!is_good) return false;
+  // The rate of products does not depend on FFTW's threads, so it says nothing about transforms.
+  const double peak = local.clock_hz * local.flop_per_cycle * local.threads;
+  const double device = facts != nullptr ? facts->flop_per_s : peak_of_this_machine();
+  return is_fft || !(kClearlyLess * peak < device);
+}
+
+policy::CallEstimate Decider::estimate(const CallQuery& call, std::size_t server,
+                                       const ServerFacts& facts) noexcept {
   const policy::Work& work = call.work;
-  CallEstimate found;
-  found.correction = correction_of(call.record, work.flop);
-  policy::Remote remote{.link = facts.link,
-                        .flop_per_s = device_rate(call.record, work, facts),
-                        .correction = found.correction,
-                        .bytes_on_device = 0,
-                        .waiting_s = facts.waiting_s(now_ns())};
-  found.now = found.again = policy::predict(work, remote);
-  policy::Estimate& estimate = found.estimate;
-  estimate.local_s = local_time(call.record, work);
-  if (work.may_stay && config_.resident_bytes != 0) {
-    remote.bytes_on_device = work.bytes_to;
-    found.again = policy::predict(work, remote);
-    // This needs a connection for a moment, so it is done only where the result may matter.
-    const bool matters =
-        found.now.whole_s > estimate.local_s && found.again.whole_s < estimate.local_s;
-    if (matters && call.routine != nullptr) {
-      remote.bytes_on_device = residents_.bytes_on_device(server, *call.routine, call.arguments);
-      if (remote.bytes_on_device > 0) found.now = policy::predict(work, remote);
-    }
+  const policy::RoutineRates& rates = call.record.rates;
+  const policy::Accelerator accelerator{
+      .link = facts.link(),
+      .link_error = facts.link_from_profile() ? kErrorOfProfile : kErrorOfQuickLink,
+      .shipped = shipped_there(call.record, facts)};
+  const double waiting_s = facts.waiting_s(now_ns());
+  policy::CallEstimate found;
+  policy::estimate_local(rates, work, shipped_here(call.record, work.flop / work.calls),
+                         found.estimate);
+  policy::Work staying = work;
+  staying.may_stay = work.may_stay && config_.resident_bytes != 0;
+  policy::estimate_remote(rates, staying, accelerator, 0, waiting_s, found);
+  // This needs a connection for a moment, so it is done only where the result may matter.
+  const bool matters =
+      found.now.whole_s > found.estimate.local_s && found.again.whole_s < found.estimate.local_s;
+  if (matters && call.routine != nullptr) {
+    const double there = residents_.bytes_on_device(server, *call.routine, call.arguments);
+    if (there > 0) policy::estimate_remote(rates, staying, accelerator, there, waiting_s, found);
   }
-  estimate.shape = work.shape;
-  estimate.operands = work.operands;
-  estimate.remote_s = found.now.whole_s;
-  estimate.remote_again_s = found.again.whole_s;
-  estimate.waiting_s = remote.waiting_s;
-  estimate.guessed = call.record.remote.rate(work.flop / work.calls) <= 0;
-  estimate.margin = facts.profile.exists() ? kMarginOfProfile : kMargin;
   return found;
 }
 
-policy::Decision Decider::decide(const CallQuery& call) noexcept {
+policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
   load_profile(tuning_, journal_, call.record, call.library, nullptr);
-  const double local_s = local_time(call.record, call.work);
-  policy::Decision unknown;
-  unknown.target = local_s > 0 ? Target::local : Target::learn_local;
-  if (!(local_s > 0)) return unknown;
+  policy::Estimate local;
+  policy::estimate_local(call.record.rates, call.work,
+                         shipped_here(call.record, call.work.flop / call.work.calls), local);
+  policy::Decision unknown{.local_s = local.local_s, .local_error = local.local_error};
+  if (!(local.local_s > 0)) return unknown;
   const auto preferred = connections_.preferred();
   if (!preferred) return unknown;
-  const auto [server, facts] = known_or_probed(*preferred, local_s);
-  if (facts == nullptr) return unknown;
-  load_profile(tuning_, journal_, call.record, nullptr, facts);
-  const CallEstimate found = estimate(call, server, *facts);
+  const ServerFacts* const known = tuning_.server(*preferred);
+  ReachedServer reached{*preferred, known};
+  bool is_useless = cannot_gain(call.record, known);
+  if (known == nullptr && !is_useless) {
+    reached = known_or_reached(*preferred, local.local_s);
+    if (reached.facts == nullptr) return unknown;
+    is_useless = cannot_gain(call.record, reached.facts);
+  }
+  if (is_useless) {
+    journal_.report.set_reason(kOwnCores);
+    unknown.state = State::settled;
+    return unknown;
+  }
+  if (!reached.facts->link().known()) reached = measured(reached.server);
+  if (reached.facts == nullptr) return unknown;
+  load_profile(tuning_, journal_, call.record, nullptr, reached.facts);
+  const policy::CallEstimate found = estimate(call, reached.server, *reached.facts);
   policy::History& history = call.record.history;
   return call.happens ? history.decide(found.estimate) : history.expect(found.estimate);
+}
+
+// Accuracy::strict promises one side for all calls of a routine.
+policy::Decision Decider::decide(const CallQuery& call) noexcept {
+  policy::Decision found = decide_freely(call);
+  if (call.accuracy != Accuracy::strict || !call.happens) return found;
+  std::atomic<StrictSide>& side = call.record.strict_side;
+  const bool remote = found.target == Target::remote;
+  StrictSide first = StrictSide::undecided;
+  side.compare_exchange_strong(first, remote ? StrictSide::remote : StrictSide::local);
+  if (first == StrictSide::undecided) return found;
+  found.target = first == StrictSide::remote ? Target::remote : Target::local;
+  found.state = State::settled;
+  return found;
 }
 
 }  // namespace ob::offload

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/accuracy.hpp"
 #include "client/connection_cache.hpp"
 #include "offload/config.hpp"
 #include "offload/journal.hpp"
 #include "offload/residents.hpp"
 #include "offload/routine_records.hpp"
 #include "offload/tuning.hpp"
+#include "policy/estimate.hpp"
 #include "policy/history.hpp"
 #include "policy/model.hpp"
 #include "routines/argument.hpp"
@@ -22,65 +24,63 @@ struct CallQuery {
   RoutineRecord& record;
   const policy::Work& work;
   const void* library = nullptr;  ///< any function of the library that would compute locally
+  Accuracy accuracy = Accuracy::standard;
   /// Set for a library call, whose operands may be on the device already; nullptr for others.
   const Descriptor* routine = nullptr;
   const Argument* arguments = nullptr;
   bool happens = true;  ///< the call follows; otherwise the caller only wants to know
 };
 
-/// The predicted times of a call to one server.
-struct CallEstimate {
-  policy::Estimate estimate;
-  policy::PredictedTime now;    ///< with the operands that are expected to be on the device
-  policy::PredictedTime again;  ///< once all operands are on the device
-  double correction = 1;        ///< factor for the model, from the times of calls
-};
-
 /// The server that was reached, and the facts about it.
-struct ProbedServer {
+struct ReachedServer {
   std::size_t server = 0;
-  const ServerFacts* facts = nullptr;  ///< nullptr: none was reached, or its link not measured
+  const ServerFacts* facts = nullptr;  ///< nullptr: none was reached
 };
 
 /// Threads: any
 class Decider {
  public:
   Decider(const Config& config, client::ConnectionCache& connections, Tuning& tuning,
-          Journal& journal, const Residents& residents) noexcept
+          Journal& journal, const Residents& residents, policy::LossBudget& budget) noexcept
       : config_(config),
         connections_(connections),
         tuning_(tuning),
         journal_(journal),
-        residents_(residents) {}
+        residents_(residents),
+        budget_(budget) {}
 
-  /// Decides where the call goes. Connects, which measures the link, once local runs are long
-  /// enough for that to matter. Never throws.
+  /// Decides where the call goes. Connects once local runs are long enough for that to matter, and
+  /// measures the link if the accelerator may gain. Never throws.
   policy::Decision decide(const CallQuery& call) noexcept;
-  /// The times of a call to the server of `facts`.
-  CallEstimate estimate(const CallQuery& call, std::size_t server,
-                        const ServerFacts& facts) noexcept;
-  /// Connects to the server, if there is no connection, and measures the link. If this server does
-  /// not answer, the result may be another one.
-  ProbedServer probe(std::size_t server) noexcept;
+  /// The times of a call to the server of `facts`.   @pre facts.link is known
+  policy::CallEstimate estimate(const CallQuery& call, std::size_t server,
+                                const ServerFacts& facts) noexcept;
+  /// Connects to the server, if there is no connection. If this server does not answer, the result
+  /// may be another one.
+  ReachedServer reach(std::size_t server) noexcept;
+  /// The same with facts whose link is measured; nullptr if that failed.
+  ReachedServer measured(std::size_t server) noexcept;
+  /// True if the device computes on the client's own cores, and the library of this routine is as
+  /// good as the device's: then no call of it gains, whatever was measured.
+  /// @param facts nullptr: not connected yet
+  bool cannot_gain(const RoutineRecord& record, const ServerFacts* facts) const noexcept;
   /// Adds the time of a call that ran locally.
   void add_local_run(std::uint64_t ns) noexcept {
     local_runs_ns_.fetch_add(ns, std::memory_order_relaxed);
   }
 
  private:
-  ProbedServer known_or_probed(std::size_t server, double local_s) noexcept;
+  ReachedServer known_or_reached(std::size_t server, double local_s) noexcept;
+  policy::Decision decide_freely(const CallQuery& call) noexcept;
 
   const Config& config_;
   client::ConnectionCache& connections_;
   Tuning& tuning_;
   Journal& journal_;
   const Residents& residents_;
+  policy::LossBudget& budget_;
   /// The time of all local runs. A single run may be too short to justify a first connection.
   std::atomic<std::uint64_t> local_runs_ns_{0};
 };
-
-/// The rate of the device: observed, otherwise its own figure scaled.   Units: flop/s
-double device_rate(const RoutineRecord& record, const policy::Work& work,
-                   const ServerFacts& facts) noexcept;
 
 }  // namespace ob::offload

@@ -16,8 +16,8 @@ using Devices = std::span<client::AcquiredDevice* const>;
 algorithms::PipelineModel model_of(const Execution& execution,
                                    const client::AcquiredDevice& acquired, const RoutineCall& call);
 
-/// Models each of the devices that share the work of one call. The observed rate of the routine is
-/// the same for all devices, so their own figures tell them apart.
+/// Models each of the devices that share the work of one call. What was observed of the routine is
+/// a factor of a device's own figure, which tells the devices apart.
 std::vector<algorithms::PipelineModel> models_of(const Execution& execution, Devices devices,
                                                  const RoutineCall& call);
 

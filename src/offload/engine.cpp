@@ -14,6 +14,7 @@
 #include "offload/jobs.hpp"
 #include "offload/journal.hpp"
 #include "offload/observer.hpp"
+#include "offload/private_results.hpp"
 #include "offload/profiles.hpp"
 #include "offload/residents.hpp"
 #include "offload/routine_records.hpp"
@@ -37,7 +38,8 @@ client::ConnectionCache::Config connections_of(const Config& config) {
   wanted.connection.streams = config.streams;
   wanted.key_folder = config.key_folder;
   wanted.plain = config.plain;
-  wanted.measure_links = config.mode != Mode::trace;  // mode trace makes no connection
+  // Mode trace makes no connection, and mode auto measures only links of devices that may gain.
+  wanted.measure_links = config.mode == Mode::remote || config.learn;
   if (config.learn) wanted.how_measured = client::Thoroughness::thorough;
   return wanted;
 }
@@ -58,7 +60,7 @@ struct Engine::Parts {
         connections(connections_of(config)),
         tuning(config, connections),
         residents(config, connections, journal.report, residency_support),
-        decider(config, connections, tuning, journal, residents),
+        decider(config, connections, tuning, journal, residents, records.budget()),
         observer(journal, records, tuning, decider),
         attempts(connections, residents, journal, records, tuning, observer) {}
 
@@ -76,7 +78,8 @@ struct Engine::Parts {
   }
 
   Execution execution(RoutineRecord& record, Accuracy accuracy) noexcept {
-    return {config, connections, residents, peer_rates, factor_plans, record.remote, accuracy};
+    return {config,       connections,         residents, peer_rates,
+            factor_plans, record.rates.remote, accuracy};
   }
 
   bool count(const LibraryCall& call, RoutineRecord& record) noexcept;
@@ -136,12 +139,15 @@ bool Engine::Parts::may_share(const LibraryCall& call) const noexcept {
 void Engine::Parts::decide_by_history(const LibraryCall& call, RoutineRecord& record,
                                       CallDecision& decision) noexcept {
   const bool alone = call.batch.empty();
-  const policy::Decision found = decider.decide({.record = record,
-                                                 .work = decision.work,
-                                                 .library = call.library,
-                                                 .routine = alone ? &call.routine : nullptr,
-                                                 .arguments = alone ? call.arguments : nullptr});
+  const policy::Decision found =
+      decider.decide({.record = record,
+                      .work = decision.work,
+                      .library = call.library,
+                      .accuracy = call.accuracy.value_or(config.accuracy),
+                      .routine = alone ? &call.routine : nullptr,
+                      .arguments = alone ? call.arguments : nullptr});
   decision.remote = found.target == Target::remote;
+  decision.trial = found.state == policy::State::trial && alone && !config.verify;
   if (may_share(call)) decision.share = choose_share(config, record, decision.work, found);
   decision.shared_at_ns = decision.share > 0 ? now_ns() : 0;
 }
@@ -196,6 +202,19 @@ bool Engine::run(const LibraryCall& call, const CallDecision& decision) noexcept
   return parts_->run_verified(call, job_call, job);
 }
 
+void Engine::rehearse(const LibraryCall& call, const CallDecision& decision) noexcept {
+  try {
+    const PrivateResults results(call.routine, call.arguments);
+    if (!results.known()) return;
+    RoutineRecord& record = parts_->records.of(call.routine);
+    const Accuracy accuracy = call.accuracy.value_or(parts_->config.accuracy);
+    const Execution execution = parts_->execution(record, accuracy);
+    CallJob job(execution, {call.routine, results.arguments()});
+    (void)parts_->attempts.run({record, decision.work, accuracy, true}, job);
+  } catch (...) {  // no memory: no trial
+  }
+}
+
 // The part counts as the call that left.
 bool Engine::run_part(const LibraryCall& part) noexcept {
   RoutineRecord& record = parts_->records.of(part.routine);
@@ -221,6 +240,7 @@ policy::Decision Engine::Parts::decide_fft_once(const FftCall& call, FftMoment m
   return decider.decide({.record = records.of(call.transform.plan),
                          .work = work,
                          .library = call.library,
+                         .accuracy = call.accuracy.value_or(config.accuracy),
                          .happens = moment == FftMoment::execute});
 }
 

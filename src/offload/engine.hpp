@@ -36,7 +36,10 @@ struct LibraryCall {
 /// The decision where a call runs.
 struct CallDecision {
   policy::Work work;
-  bool remote = false;  ///< an accelerator is to be tried
+  bool remote = false;  ///< an accelerator is to run the call
+  /// The call runs locally, and before that on an accelerator, to measure it: see
+  /// Engine::rehearse()
+  bool trial = false;
   /// The part of a product that an accelerator is to compute while the local library computes the
   /// rest; 0: one of them does all. Takes precedence over `remote`.
   double share = 0;
@@ -72,6 +75,9 @@ class Engine {
   /// Runs the call on an accelerator. True if the results are in place and the local library must
   /// not run. Memory that the call reads as well as writes changes only then.
   bool run(const LibraryCall& call, const CallDecision& decision) noexcept;
+  /// Runs the call on an accelerator and drops the results. Operands that the call writes are
+  /// copied before, so the program's memory does not change.
+  void rehearse(const LibraryCall& call, const CallDecision& decision) noexcept;
   /// Runs the accelerator's part of a product that is shared with the local library.
   bool run_part(const LibraryCall& part) noexcept;
   /// Records that a shared product is complete, and that the accelerator computed its part.

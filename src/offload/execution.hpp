@@ -7,7 +7,7 @@
 #include "offload/factor_plans.hpp"
 #include "offload/peer_rates.hpp"
 #include "offload/residents.hpp"
-#include "policy/size_table.hpp"
+#include "policy/rate_model.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
@@ -28,7 +28,7 @@ struct Execution {
   Residents& residents;
   PeerRates& peer_rates;
   FactorPlans& factor_plans;
-  const policy::RateTable& rates;  ///< observed rates of the routine on devices
+  const policy::RateModel& rates;  ///< observed rates of the routine on devices
   Accuracy accuracy = Accuracy::standard;
 
   /// True if the same call must give the same bits again. Choices by measurements are off then.

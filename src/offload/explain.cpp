@@ -47,16 +47,15 @@ bool has(const Runs& runs, std::string_view name) {
   return runs.find(name) != runs.end();
 }
 
-const char* why(const policy::Decision& decision, bool reachable) {
+const char* why(const policy::Decision& decision, bool reachable, bool cannot_gain) {
   if (!reachable) return "no server can be reached";
-  switch (decision.target) {
-    case Target::learn_local:
-      return "the local library was not timed yet at such sizes: the first calls run here";
-    case Target::remote: return "the accelerator is expected to be faster";
-    case Target::local: break;
-  }
-  return decision.remote_s > decision.local_s ? "the local library is expected to be faster"
-                                              : "the accelerator is not expected to gain enough";
+  if (cannot_gain)
+    return "the accelerator computes on this machine's own cores, and the local library is as fast";
+  if (decision.target == Target::remote) return "the accelerator is expected to be faster";
+  if (decision.state == policy::State::unknown) return "the time of the local library is unknown";
+  return decision.remote_s > decision.local_s
+             ? "the local library is expected to be faster"
+             : "the accelerator is not expected to gain beyond the error of the prediction";
 }
 
 void add_work(const AskedCall& asked, const policy::Work& work, Answer& answer) {
@@ -65,14 +64,19 @@ void add_work(const AskedCall& asked, const policy::Work& work, Answer& answer) 
   answer.add("bytes_from", work.bytes_from);
   answer.add("overlaps", work.overlaps ? "1" : "0");
   const Library* library = asked.record->library.load();
-  const double rate = asked.record->local.rate(work.flop);
+  policy::Estimate local;
+  const policy::RoutineRates& rates = asked.record->rates;
+  const policy::Rate shipped = shipped_here(*asked.record, work.flop);
+  policy::estimate_local(rates, work, shipped, local);
   const bool of_profile = library != nullptr && has(library->profile.local, asked.name);
-  answer.add_known("local_s", rate > 0 ? work.flop / rate : 0);
-  answer.add("local_from", source_of_rate(of_profile, rate > 0, "unknown"));
+  answer.add_known("local_s", local.local_s);
+  answer.add_known("local_error", local.local_s > 0 ? local.local_error : 0);
+  answer.add("local_from", source_of_rate(of_profile, rates.local.knows(work.flop),
+                                          shipped.flop_per_s > 0 ? "shipped" : "unknown"));
 }
 
 void add_estimate(const AskedCall& asked, const policy::Work& work, const ServerFacts& facts,
-                  const CallEstimate& found, Answer& answer) {
+                  const policy::CallEstimate& found, Answer& answer) {
   const policy::PredictedTime& now = found.now;
   answer.add_known("remote_s", now.whole_s);
   answer.add_known("remote_there_s", found.again.whole_s);
@@ -82,9 +86,10 @@ void add_estimate(const AskedCall& asked, const policy::Work& work, const Server
   answer.add("from_s", now.from_s);
   answer.add("waiting_s", now.waiting_s);
   answer.add("correction", found.correction);
-  answer.add("link_from", facts.link_from_profile ? "profile" : "measured");
+  answer.add("remote_error", found.estimate.remote_error);
+  answer.add("link_from", facts.link_from_profile() ? "profile" : "measured");
   answer.add("device_from", source_of_rate(has(facts.profile.device, asked.name),
-                                           asked.record->remote.rate(work.flop) > 0, "told"));
+                                           asked.record->rates.remote.knows(work.flop), "told"));
 }
 
 // The key begins with the address of the server and a space. The device described itself in the
@@ -105,20 +110,22 @@ policy::Work work_asked(const AskedCall& call, std::uint64_t memory_bytes) {
 std::string explain(const ExplainSources& sources, const AskedCall& call, const void* library) {
   load_profile(sources.tuning, sources.journal, *call.record, library, nullptr);
   const auto preferred = sources.connections.preferred();
-  const auto [server, facts] = preferred ? sources.decider.probe(*preferred) : ProbedServer{};
+  const auto [server, facts] = preferred ? sources.decider.measured(*preferred) : ReachedServer{};
   if (facts != nullptr) load_profile(sources.tuning, sources.journal, *call.record, nullptr, facts);
   const policy::Work work = work_asked(call, facts != nullptr ? facts->memory_bytes : UINT64_MAX);
   const CallQuery query{.record = *call.record, .work = work, .library = library};
-  CallEstimate found;
+  policy::CallEstimate found;
   policy::Decision decision;
+  const bool cannot_gain = facts != nullptr && sources.decider.cannot_gain(*call.record, facts);
   if (facts != nullptr) {
     found = sources.decider.estimate(query, server, *facts);
-    decision = call.record->history.expect(found.estimate);
+    if (!cannot_gain) decision = call.record->history.expect(found.estimate);
+    if (cannot_gain) decision.state = policy::State::settled;
   }
   Answer answer;
-  constexpr const char* kTargets[] = {"local", "remote", "learn"};
-  answer.add("choice", kTargets[static_cast<int>(decision.target)]);
-  answer.add("why", why(decision, facts != nullptr));
+  answer.add("choice", decision.target == Target::remote ? "remote" : "local");
+  answer.add("state", name_of(decision.state));
+  answer.add("why", why(decision, facts != nullptr, cannot_gain));
   if (preferred) {
     const std::string& address = sources.connections.servers()[server];
     answer.add("server", address);

@@ -13,7 +13,7 @@ namespace {
 void count_observation(ReportRow* row, const policy::Observation& observation) noexcept {
   if (row == nullptr || !observation.judged) return;
   add(row->decided, 1);
-  if (observation.tried) add(row->tried, 1);
+  if (observation.changed) add(row->changed, 1);
   if (!observation.mispredicted) return;
   add(row->mispredicted, 1);
   add(row->lost_ns, static_cast<std::uint64_t>(observation.lost_s * 1e9));
@@ -27,31 +27,34 @@ double seconds_waited(const algorithms::CallTimings& timings) noexcept {
 
 // Compares the time of the call with the model's, for the bytes that travelled.
 void Observer::learn(RoutineRecord& record, const policy::Work& work,
-                     const algorithms::CallTimings& timings, double seconds, std::size_t server,
-                     bool is_first) noexcept {
-  record.remote.observe(work.flop / work.calls,
-                        static_cast<double>(timings.compute_ns) * 1e-9 / work.calls);
+                     const algorithms::CallTimings& timings, double seconds,
+                     std::size_t server) noexcept {
   std::string complaint;
   const ServerFacts* facts = tuning_.server(server);
   if (facts == nullptr && tuning_.learns()) facts = tuning_.probe(server, complaint);
   if (facts == nullptr) return;
+  const policy::Rate shipped = shipped_there(record, *facts);
+  record.rates.remote.observe(work.flop / work.calls,
+                              static_cast<double>(timings.compute_ns) * 1e-9 / work.calls, shipped);
   facts->waited(seconds_waited(timings), now_ns());
-  if (is_first) return;  // the first call sends operands, so it is no measure for other calls
+  if (!facts->link().known()) return;
   load_profile(tuning_, journal_, record, nullptr, facts);
   policy::Work sent = work;
   sent.bytes_to = static_cast<double>(timings.bytes_to + timings.bytes_kept);
   sent.bytes_from = static_cast<double>(timings.bytes_from);
+  const policy::Rate rate = record.rates.remote.at(work.flop / work.calls, shipped);
   const policy::PredictedTime found =
-      policy::predict(sent, {.link = facts->link,
-                             .flop_per_s = device_rate(record, work, *facts),
+      policy::predict(sent, {.link = facts->link(),
+                             .flop_per_s = rate.flop_per_s,
                              .bytes_on_device = static_cast<double>(timings.bytes_kept)});
   if (!(found.whole_s > 0)) return;
   const double own_s = std::max(seconds - seconds_waited(timings), 0.0);
-  // The first call of a size touches memory and makes plans. A much faster one is the normal case.
-  const bool replaces = own_s < 0.5 * record.seen.in_bucket(work.flop);
-  const double weight = replaces ? 1 : 0.3;
-  record.predicted.blend(work.flop, found.whole_s, weight);
-  record.seen.blend(work.flop, own_s, weight);
+  record.rates.whole.observe(work.flop, own_s, policy::predicted_rate(work, found.whole_s, 1));
+}
+
+void Observer::note_loss() noexcept {
+  const policy::LossBudget& budget = records_.budget();
+  journal_.report.set_loss(budget.spent_s(), budget.lost_s());
 }
 
 void Observer::remote_run(RoutineRecord& record, const policy::Work& work,
@@ -62,9 +65,20 @@ void Observer::remote_run(RoutineRecord& record, const policy::Work& work,
   const policy::Observation observation =
       record.history.observe(work.shape, policy::Target::remote, seconds, seconds_waited(timings));
   count_observation(row, observation);
-  learn(record, work, timings, seconds, span.server, observation.first);
+  learn(record, work, timings, seconds, span.server);
+  note_loss();
   observe_share(record, work, false, seconds);
   journal_.trace.span(record.name, "remote", span.asked_ns, span.ended_ns,
+                      timings.bytes_to + timings.bytes_from);
+}
+
+void Observer::trial_run(RoutineRecord& record, const policy::Work& work,
+                         const algorithms::CallTimings& timings, const RemoteSpan& span) noexcept {
+  const double seconds = static_cast<double>(span.ended_ns - span.connected_ns) * 1e-9;
+  if (ReportRow* const row = records_.row(record)) add(row->tried, 1);
+  record.history.observe_trial(work.shape, seconds, seconds_waited(timings));
+  learn(record, work, timings, seconds, span.server);
+  journal_.trace.span(record.name, "trial", span.asked_ns, span.ended_ns,
                       timings.bytes_to + timings.bytes_from);
 }
 
@@ -73,11 +87,13 @@ void Observer::local_run(RoutineRecord& record, const policy::Work& work,
   const std::uint64_t ended_ns = now_ns();
   const std::uint64_t took_ns = ended_ns - started_ns;
   const double seconds = static_cast<double>(took_ns) * 1e-9;
-  record.local.observe(work.flop / work.calls, seconds / work.calls);
+  record.rates.local.observe(work.flop / work.calls, seconds / work.calls,
+                             shipped_here(record, work.flop / work.calls));
   decider_.add_local_run(took_ns);
   journal_.trace.span(record.name, "local", started_ns, ended_ns);
   ReportRow* const row = records_.row(record);
   count_observation(row, record.history.observe(work.shape, policy::Target::local, seconds, 0));
+  note_loss();
   observe_share(record, work, false, seconds);
   if (row == nullptr) return;
   add(row->local_calls, 1);

@@ -29,14 +29,17 @@ class Observer {
   /// Records a successful remote run.
   void remote_run(RoutineRecord& record, const policy::Work& work,
                   const algorithms::CallTimings& timings, const RemoteSpan& span) noexcept;
+  /// Records a successful remote run whose results the program does not see.
+  void trial_run(RoutineRecord& record, const policy::Work& work,
+                 const algorithms::CallTimings& timings, const RemoteSpan& span) noexcept;
   /// Records a local run that has just ended.
   void local_run(RoutineRecord& record, const policy::Work& work,
                  std::uint64_t started_ns) noexcept;
 
  private:
   void learn(RoutineRecord& record, const policy::Work& work,
-             const algorithms::CallTimings& timings, double seconds, std::size_t server,
-             bool is_first) noexcept;
+             const algorithms::CallTimings& timings, double seconds, std::size_t server) noexcept;
+  void note_loss() noexcept;
 
   Journal& journal_;
   RoutineRecords& records_;

@@ -16,9 +16,12 @@ const std::vector<Entry>* lines_of(const Profile::ByRoutine<Entry>& all, std::st
   return at == all.end() ? nullptr : &at->second;
 }
 
-void suppose(policy::RateTable& rates, const std::vector<Profile::Run>* runs) {
+// @param shipped(flop): the rate that ships for this size
+template <class Shipped>
+void suppose(policy::RateModel& rates, const std::vector<Profile::Run>* runs, Shipped shipped) {
   if (runs == nullptr) return;
-  for (const Profile::Run& run : *runs) rates.suppose(run.flop, run.flop / run.seconds);
+  for (const Profile::Run& run : *runs)
+    rates.suppose(run.flop, run.flop / run.seconds, shipped(run.flop));
 }
 
 template <class Key, class Entry>
@@ -26,7 +29,7 @@ void put(Profile::ByRoutine<Entry>& all, const Key& name, std::vector<Entry> ent
   if (!entries.empty()) all.emplace(name, std::move(entries));
 }
 
-std::vector<Profile::Run> runs_of(const policy::RateTable& rates) {
+std::vector<Profile::Run> runs_of(const policy::RateModel& rates) {
   std::vector<Profile::Run> runs;
   rates.each([&](double flop, double rate) { runs.push_back({flop, flop / rate}); });
   return runs;
@@ -34,9 +37,8 @@ std::vector<Profile::Run> runs_of(const policy::RateTable& rates) {
 
 std::vector<Profile::Whole> calls_of(const RoutineRecord& record) {
   std::vector<Profile::Whole> calls;
-  record.seen.each([&](double flop, double seen_s) {
-    const double predicted_s = record.predicted.in_bucket(flop);
-    if (predicted_s > 0) calls.push_back({flop, predicted_s, seen_s});
+  record.rates.whole.each_ratio([&](double flop, double rate, double ratio) {
+    calls.push_back({flop, ratio * flop / rate, flop / rate});
   });
   return calls;
 }
@@ -48,10 +50,10 @@ struct Learnt {
   void add(const RoutineRecord& record) {
     const std::string_view name = record.name;
     if (const Library* library = record.library.load())
-      put(libraries[library].local, name, runs_of(record.local));
+      put(libraries[library].local, name, runs_of(record.rates.local));
     if (const ServerFacts* server = record.server.load()) {
       Profile& profile = servers[server];
-      put(profile.device, name, runs_of(record.remote));
+      put(profile.device, name, runs_of(record.rates.remote));
       put(profile.whole, name, calls_of(record));
     }
   }
@@ -66,7 +68,7 @@ Status save(const Tuning& tuning, Learnt& learnt) {
   }
   for (auto& [server, profile] : learnt.servers) {
     profile.key = server->key;
-    profile.link = server->link;
+    profile.link = server->link();
     const Status saved = tuning.save("server", std::move(profile));
     if (!saved.ok()) status = saved;
   }
@@ -78,16 +80,19 @@ void load_library(Tuning& tuning, Journal& journal, RoutineRecord& record, const
   const Library* const library = tuning.library(function, complaint);
   if (!complaint.empty()) journal.notice(complaint);
   if (library == nullptr) return;
-  suppose(record.local, lines_of(library->profile.local, record.name));
   record.library.store(library, std::memory_order_relaxed);
+  suppose(record.rates.local, lines_of(library->profile.local, record.name),
+          [&](double flop) { return shipped_here(record, flop); });
 }
 
 void load_server(RoutineRecord& record, const ServerFacts& server) {
-  suppose(record.remote, lines_of(server.profile.device, record.name));
+  suppose(record.rates.remote, lines_of(server.profile.device, record.name),
+          [&](double) { return shipped_there(record, server); });
   if (const auto* calls = lines_of(server.profile.whole, record.name)) {
     for (const Profile::Whole& call : *calls) {
-      record.predicted.blend(call.flop, call.predicted_s, 1);
-      record.seen.blend(call.flop, call.seen_s, 1);
+      const policy::Work work{.flop = call.flop};
+      record.rates.whole.suppose(call.flop, call.flop / call.seen_s,
+                                 policy::predicted_rate(work, call.predicted_s, 1));
     }
   }
   record.server.store(&server, std::memory_order_relaxed);
@@ -113,7 +118,7 @@ void save_profiles(const Tuning& tuning, Journal& journal, RoutineRecords& recor
   if (!tuning.learns()) return;
   try {
     Learnt learnt;
-    for (const RoutineRecord& record : records.all()) learnt.add(record);
+    for (const auto& record : records.all()) learnt.add(*record);
     const Status status = save(tuning, learnt);
     if (!status.ok()) journal.notice(status.message());
   } catch (...) {  // no memory: nothing is kept

@@ -110,6 +110,19 @@ void Report::set_notice(std::string_view text) noexcept {
   set_text(block_->notice, sizeof(block_->notice), text);
 }
 
+void Report::set_reason(std::string_view text) noexcept {
+  if (block_ == nullptr || reason_.load(std::memory_order_relaxed) == text.data()) return;
+  const std::lock_guard lock(mutex_);
+  set_text(block_->reason, sizeof(block_->reason), text);
+  reason_.store(text.data(), std::memory_order_relaxed);
+}
+
+void Report::set_loss(double spent_s, double lost_s) noexcept {
+  if (block_ == nullptr) return;
+  block_->spent_ns.store(static_cast<std::uint64_t>(spent_s * 1e9), std::memory_order_relaxed);
+  block_->cost_ns.store(static_cast<std::uint64_t>(lost_s * 1e9), std::memory_order_relaxed);
+}
+
 void Report::print() const noexcept {
   if (!to_stderr_ || block_ == nullptr || block_->row[0].name[0] == 0) return;
   std::fprintf(stderr, "outboard: %s pid %llu, mode %s, server %s\n", block_->program,

@@ -29,6 +29,10 @@ class Report {
   /// Memory: `address` outlives the report
   void set_server(std::string_view address) noexcept;
   void set_notice(std::string_view text) noexcept;
+  /// @param text constant; the same object each time costs nothing
+  void set_reason(std::string_view text) noexcept;
+  /// Units: seconds, since the start
+  void set_loss(double spent_s, double lost_s) noexcept;
   /// Prints a plain table to stderr, if Config::report_to_stderr asks for one and a call was
   /// counted.
   void print() const noexcept;
@@ -38,6 +42,7 @@ class Report {
   bool wanted_ = false;
   bool to_stderr_ = false;
   std::atomic<const char*> server_{nullptr};  // the address in the block
+  std::atomic<const char*> reason_{nullptr};  // the reason in the block
   std::mutex mutex_;                          // guards the texts and the making of rows
 };
 

@@ -9,7 +9,7 @@
 namespace ob::offload {
 
 inline constexpr std::uint64_t kReportMagic = 0x54524F504552424FULL;  // "OBREPORT"
-inline constexpr std::uint32_t kReportVersion = 5;
+inline constexpr std::uint32_t kReportVersion = 6;
 inline constexpr std::uint32_t kReportRows = 1024;
 
 using Counter = std::atomic<std::uint64_t>;
@@ -37,7 +37,7 @@ struct ReportRow {
   Counter mismatched;       ///< remote runs with wrong results: the call fell back
   Counter unchecked;        ///< remote runs whose routine or values have no check
   Counter decided;          ///< mode auto: calls with predicted local and remote times
-  Counter tried;            ///< decided calls that ran against the prediction, to measure
+  Counter tried;            ///< local calls that also ran on an accelerator, to measure it
   Counter mispredicted;     ///< decided calls over 1.25 times the other side's prediction
   Counter lost_ns;          ///< time lost by mispredicted calls
   Counter several;          ///< remote calls on several devices at once
@@ -46,6 +46,7 @@ struct ReportRow {
   Counter fast;             ///< remote calls in this mode
   Counter emulated;         ///< remote calls in this mode
   Counter bytes_between;    ///< element data that devices of one call sent each other
+  Counter changed;          ///< shapes of calls that changed sides, each time they did
 };
 
 struct ReportBlock {
@@ -58,9 +59,12 @@ struct ReportBlock {
   char server[128];  ///< address of the daemon in use; empty: none
   char mode[16];
   char notice[256];  ///< why calls stayed local, if a server was lost or refused
+  char reason[256];  ///< why the accelerator cannot gain; empty: it may
+  Counter spent_ns;  ///< mode auto: the time of all calls that were decided
+  Counter cost_ns;   ///< the part of the time of the process that LossBudget counts as lost
   ReportRow row[kReportRows];
 };
 
-static_assert(sizeof(ReportRow) == 32 + 29 * 8);
+static_assert(sizeof(ReportRow) == 32 + 30 * 8);
 
 }  // namespace ob::offload

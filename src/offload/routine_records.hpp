@@ -6,34 +6,51 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "offload/config.hpp"
 #include "offload/report.hpp"
 #include "offload/tuning.hpp"
+#include "policy/estimate.hpp"
 #include "policy/history.hpp"
-#include "policy/size_table.hpp"
+#include "policy/loss_budget.hpp"
 #include "routines/descriptor.hpp"
 #include "routines/fft.hpp"
 
 namespace ob::offload {
 
+enum class StrictSide : std::uint8_t { undecided, local, remote };
+
 /// The knowledge about one routine, or one kind of FFT.   Threads: any
 struct RoutineRecord {
+  explicit RoutineRecord(policy::LossBudget& of_engine) noexcept : budget(of_engine) {}
+
+  policy::LossBudget& budget;
   std::string_view name;  ///< "dgemm", "fftw c2c"
+  /// The fraction of its own figure that a device reaches, until a run was measured, and the factor
+  /// by which that fraction may be wrong.
+  double device_share = 1;
+  double device_error = 1;
   std::atomic<ReportRow*> row{nullptr};
   std::atomic<bool> judged{false};  ///< allowed is valid
   std::atomic<bool> allowed{true};  ///< the answer of Config::routines
   /// A daemon answered that it cannot run the routine. It is asked again after this time.
   std::atomic<std::uint64_t> local_until_ns{0};
-  policy::RateTable local;   ///< rates of the caller's own library
-  policy::RateTable remote;  ///< rates of the device
-  /// Whole remote calls: as the model predicts them, and as they were.   Units: seconds
-  policy::SizeTable predicted, seen;
-  policy::History history;
-  policy::History sharing;  ///< for products; "remote" means both at once, "local" one of them
+  policy::RoutineRates rates;
+  policy::History history{budget};
+  policy::History sharing{budget};  ///< for products; "remote" means both at once, "local" one
+  /// Accuracy::strict: the side of all calls, from the first one that was decided.
+  std::atomic<StrictSide> strict_side{StrictSide::undecided};
   std::atomic<const Library*> library{nullptr};     ///< the one that computes locally
   std::atomic<const ServerFacts*> server{nullptr};  ///< whose profile was loaded
 };
+
+/// The rate of the local library for one call of so much work, as it ships; 0 if the library is
+/// unknown.
+policy::Rate shipped_here(const RoutineRecord& record, double flop) noexcept;
+
+/// The rate of the device for this routine: its own figure, scaled.
+policy::Rate shipped_there(const RoutineRecord& record, const ServerFacts& facts) noexcept;
 
 /// The name of FFTs of this kind in the report: "fftw c2c".
 std::string_view fft_name(FftKind kind, bool is_double) noexcept;
@@ -43,9 +60,12 @@ class RoutineRecords {
  public:
   RoutineRecords(const Config& config, Report& report);
 
+  /// The time that the engine may cost the program.
+  policy::LossBudget& budget() noexcept { return budget_; }
+
   RoutineRecord& of(const Descriptor& routine) noexcept;
   RoutineRecord& of(const FftPlan& plan) noexcept;
-  std::span<RoutineRecord> all() noexcept { return {records_.get(), count_}; }
+  std::span<const std::unique_ptr<RoutineRecord>> all() const noexcept { return records_; }
 
   /// The routine's row in the report; nullptr if the report is full.
   ReportRow* row(RoutineRecord& record) noexcept;
@@ -56,8 +76,8 @@ class RoutineRecords {
  private:
   const Config& config_;
   Report& report_;
-  const std::size_t count_;
-  std::unique_ptr<RoutineRecord[]> records_;
+  policy::LossBudget budget_;
+  std::vector<std::unique_ptr<RoutineRecord>> records_;
 };
 
 }  // namespace ob::offload

@@ -14,14 +14,14 @@ constexpr double kWorthSharingS = 2e-3;
 constexpr int kShares = 8;
 constexpr double kLeastShare = 0.125;
 constexpr double kSharingLoss = 1.1;
-constexpr double kSharingMargin = 1.05;
+constexpr double kSharingError = 1.05;
 
 }  // namespace
 
 double choose_share(const Config& config, RoutineRecord& record, const policy::Work& work,
                     const policy::Decision& alone) noexcept {
   if (config.share) return *config.share;
-  if (alone.tried || !alone.local_seen || !alone.remote_seen) return 0;
+  if (!alone.local_seen || !alone.remote_seen) return 0;
   const double better_s = std::min(alone.local_s, alone.remote_s);
   if (better_s < kWorthSharingS) return 0;
   // Both end together with this part, if each part takes its share of the whole time.
@@ -34,7 +34,7 @@ double choose_share(const Config& config, RoutineRecord& record, const policy::W
   estimate.operands = work.operands;
   estimate.local_s = better_s;
   estimate.remote_s = estimate.remote_again_s = kSharingLoss * slower_s;
-  estimate.margin = kSharingMargin;
+  estimate.remote_error = kSharingError;
   return record.sharing.decide(estimate).target == Target::remote ? share : 0;
 }
 

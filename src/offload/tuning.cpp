@@ -6,7 +6,9 @@
 #include <ctime>
 #include <new>
 
+#include "base/machine.hpp"
 #include "offload/library_key.hpp"
+#include "offload/local_library.hpp"
 
 namespace ob::offload {
 namespace {
@@ -47,6 +49,11 @@ std::string key_of(const std::string& server, const DeviceInfo& device) {
 }
 
 }  // namespace
+
+const Link& ServerFacts::link() const noexcept {
+  static constexpr Link kUnknown;
+  return has_link_.load(std::memory_order_acquire) ? link_ : kUnknown;
+}
 
 double ServerFacts::waiting_s(std::uint64_t now_ns) const noexcept {
   const double last = waited_s_.load(std::memory_order_relaxed);
@@ -89,6 +96,7 @@ const Library* Tuning::library(const void* function, std::string& complaint) noe
     auto made = std::make_unique<Library>();
     made->base = object.dli_fbase;
     made->key = library_key(function);
+    made->local = local_library(function);
     made->profile = load("library", made->key, complaint);
     const std::lock_guard lock(mutex_);
     for (auto& slot : libraries_) {
@@ -108,22 +116,33 @@ const ServerFacts* Tuning::probe(std::size_t index, std::string& complaint) noex
   try {
     const std::lock_guard lock(mutex_);
     if (const ServerFacts* known = servers_[index].load()) return known;
-    const Link now = pool_.link(index);
-    if (!now.known()) return nullptr;
     const DeviceInfo device = pool_.device_info(index);
+    if (device.backend.empty()) return nullptr;
     auto made = std::make_unique<ServerFacts>();
     made->key = key_of(pool_.servers()[index], device);
     made->profile = load("server", made->key, complaint);
-    made->link_from_profile = !learns_ && agree(made->profile.link, now);
-    made->link = made->link_from_profile ? made->profile.link : now;
     made->flop_per_s = device.gflops_double * 1e9;
+    made->on_own_processors = device.machine != 0 && device.machine == machine_id() &&
+                              have_common_processor(device.processors, usable_processors());
     made->memory_bytes = device.memory_bytes;
     made_servers_.push_back(std::move(made));
     servers_[index].store(made_servers_.back().get());
-    return made_servers_.back().get();
   } catch (...) {
     return nullptr;
   }
+  take_link(index);
+  return servers_[index].load();
+}
+
+void Tuning::take_link(std::size_t index) noexcept {
+  const std::lock_guard lock(mutex_);
+  const ServerFacts* const facts = servers_[index].load();
+  if (facts == nullptr || facts->has_link_) return;
+  const Link now = pool_.link(index);
+  if (!now.known()) return;
+  facts->link_from_profile_ = !learns_ && agree(facts->profile.link, now);
+  facts->link_ = facts->link_from_profile_ ? facts->profile.link : now;
+  facts->has_link_.store(true, std::memory_order_release);
 }
 
 Status Tuning::save(const char* kind, policy::Profile fresh) const {

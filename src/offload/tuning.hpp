@@ -14,6 +14,7 @@
 #include "client/connection_cache.hpp"
 #include "offload/config.hpp"
 #include "policy/profile.hpp"
+#include "policy/shipped_rates.hpp"
 
 namespace ob::offload {
 
@@ -21,17 +22,22 @@ namespace ob::offload {
 struct Library {
   const void* base = nullptr;  ///< load address of the object
   std::string key;
+  policy::LocalLibrary local;  ///< for the rates that ship
   policy::Profile profile;
 };
 
 /// A server that was connected to.   Memory: lives as long as the Tuning
 struct ServerFacts {
   std::string key;
-  Link link;  ///< the link of the profile, or the measured one if they disagree
-  bool link_from_profile = false;
   double flop_per_s = 0;  ///< the device's own figure, of dgemm
+  /// The device computes on processors that this process may use, too.
+  bool on_own_processors = false;
   std::uint64_t memory_bytes = 0;
   policy::Profile profile;
+
+  /// The link of the profile, or the measured one if they disagree; unknown until it is measured.
+  const Link& link() const noexcept;
+  bool link_from_profile() const noexcept { return has_link_ && link_from_profile_; }
 
   /// The time that calls wait for the work of other clients. The last waits count, less as they get
   /// older.   Units: seconds
@@ -39,6 +45,10 @@ struct ServerFacts {
   void waited(double seconds, std::uint64_t now_ns) const noexcept;
 
  private:
+  friend class Tuning;
+  mutable Link link_;  // valid and constant once has_link_ is set
+  mutable bool link_from_profile_ = false;
+  mutable std::atomic<bool> has_link_{false};
   mutable std::atomic<double> waited_s_{0};
   mutable std::atomic<std::uint64_t> waited_at_ns_{0};
 };
@@ -51,10 +61,13 @@ class Tuning {
   /// The library that holds `function`; nullptr without memory, or if there are too many.
   /// `complaint` gets the mistake in its profile.
   const Library* library(const void* function, std::string& complaint) noexcept;
-  /// nullptr until the server was connected to and measured.
+  /// nullptr until the server was connected to.
   const ServerFacts* server(std::size_t index) const noexcept { return servers_[index].load(); }
   /// The same. The entry is made if the server was connected to meanwhile; `complaint` as above.
   const ServerFacts* probe(std::size_t index, std::string& complaint) noexcept;
+
+  /// Takes over the link to the server, if it was measured.
+  void take_link(std::size_t index) noexcept;
 
   bool learns() const noexcept { return learns_; }
   const std::string& folder() const noexcept { return folder_; }

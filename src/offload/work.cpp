@@ -11,10 +11,6 @@
 namespace ob::offload {
 namespace {
 
-// FFTs run at a few per cent of a processor's dgemm rate (FFTW against OpenBLAS, 2^22 points: 8 of
-// 198 GFLOP/s).
-constexpr double kFftShare = 0.04;
-
 // FNV-1a by words, with a final mix; never 0.
 class Hash {
  public:
@@ -79,7 +75,6 @@ policy::Work work_of(const Descriptor& routine, const Argument* arguments, std::
   work.flop = cost.flop * calls;
   work.bytes_to = cost.bytes_to * calls;
   work.bytes_from = cost.bytes_from * calls;
-  work.device_share = device_share(routine);
   work.may_stay = batch == 1;
   if (batch == 1) {
     if (const auto bytes = bytes_in_panels(routine, arguments)) {
@@ -103,7 +98,6 @@ policy::Work work_of(const FftPlan& plan, std::uint64_t memory_bytes) noexcept {
   work.flop = flops(plan);
   work.bytes_to = bytes_to;
   work.bytes_from = bytes_from;
-  work.device_share = kFftShare;
   Hash shape;
   shape.add(static_cast<std::uint64_t>(plan.sign + 2)).add(plan.batch);
   for (unsigned i = 0; i < plan.rank; ++i)

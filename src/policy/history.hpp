@@ -1,15 +1,29 @@
 #pragma once
-// The choice between local and remote, by the times of earlier calls of one routine on both sides.
+// The choice between local and remote for the calls of one routine, shape by shape.
+// docs/decision.md has the states and events as a table.
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string_view>
+
+#include "policy/loss_budget.hpp"
 
 namespace ob::policy {
 
-/// The place where a call runs. learn_local: it runs locally, because no local run is known yet.
-enum class Target : std::uint8_t { local, remote, learn_local };
+/// The place where a call runs.
+enum class Target : std::uint8_t { local, remote };
+
+/// The reason for the place.
+enum class State : std::uint8_t {
+  unknown,  ///< one of the times is unknown; the call runs locally
+  model,    ///< predicted times decide
+  trial,    ///< local, and also on the accelerator, to measure it; the local results count
+  settled,  ///< nothing moves the calls of this shape any more
+};
+/// "unknown", "model", "trial", "settled"
+std::string_view name_of(State state) noexcept;
 
 /// The latest times of one quantity.   Units: seconds
 class Samples {
@@ -27,77 +41,70 @@ class Samples {
   unsigned next_ = 0;  // the place of the next record
 };
 
-/// The model's prediction for the next call. 0: unknown.   Units: seconds
+/// The prediction for the next call. A time of 0 is unknown. An error is the factor by which a time
+/// may be wrong in either direction, nine times of ten.   Units: seconds
 struct Estimate {
   std::uint64_t shape = 0;     ///< names the call among those of its routine; not 0
   std::uint64_t operands = 0;  ///< names the memory of its operands
   double local_s = 0;
+  double local_error = 1;
   double remote_s = 0;
   /// The same, once the operands are on the device; remote_s where they do not stay.
   double remote_again_s = 0;
+  double remote_error = 1;
   double waiting_s = 0;  ///< part of remote_s: the wait for other clients' work
-  double margin = 1;     ///< remote must be faster by this factor, until a remote call was measured
-  bool guessed = false;  ///< remote_s: nothing similar was measured on this device
 };
 
 /// The decision where a call runs, with the expected times behind it.   Units: seconds
 struct Decision {
   Target target = Target::local;
-  bool tried = false;  ///< against the expectation, to measure the time
-  bool local_seen = false;
-  bool remote_seen = false;
+  State state = State::unknown;
   double local_s = 0;  ///< expected; 0: unknown
   double remote_s = 0;
+  double local_error = 1;  ///< as in Estimate
+  double remote_error = 1;
+  bool local_seen = false;  ///< measured for this shape
+  bool remote_seen = false;
 };
 
 /// The outcome of a call.
 struct Observation {
   bool first = false;         ///< remote after a local one: brings operands, touches memory
   bool judged = false;        ///< both sides had been predicted
-  bool tried = false;         ///< the call was a trial
   bool mispredicted = false;  ///< took kMispredicted times the other side's time
-  double lost_s = 0;          ///< of a mispredicted call: time above the other side's
+  bool changed = false;       ///< the first call of this shape on its new side
+  double lost_s = 0;          ///< remote: time above the expected local time
 };
 inline constexpr double kMispredicted = 1.25;
 
-/// Decides by the model until calls of a shape were measured on both sides, and then by these
-/// measurements. From time to time it tries the other side. The extra cost of such trials stays
-/// below kTrialShare of the time of all calls of this shape (kFirstTrialShare before the first
-/// trial; kGuessTrialShare if only the device's own figure is known). Shapes that never come back
-/// share one budget, so that a model which is wrong about all of them is noticed, too.
-/// Threads: any   Memory: kShapes shapes; the least recently used one is dropped
+/// Decides by predictions and by measured times, so that
+///  - a call leaves only if it gains beyond the error of the prediction, and if a mistake of twice
+///    that error fits into the budget,
+///  - a shape changes sides at most once. A second change only leads back from an accelerator that
+///    was measured to be slower,
+///  - calls that take less than kShortS stay on the side of the first decision, unless they lose
+///    there. So they leave at once if that is expected to gain at all, and the mistake fits.
+/// Threads: any   Memory: kSets * kWays shapes; of a full set, the least recently used one is
+///         dropped
 class History {
  public:
-  static constexpr double kTrialShare = 0.02;
-  static constexpr double kFirstTrialShare = 0.1;
-  static constexpr double kGuessTrialShare = 0.5;  ///< of a first trial, if remote_s is a guess
-  static constexpr std::size_t kShapes = 64;
-  /// The calls between two trials. A trial that changes nothing doubles them.
-  static constexpr unsigned kLeastBetween = 8;
-  static constexpr unsigned kMostBetween = 512;
+  static constexpr std::size_t kSets = 64;
+  static constexpr std::size_t kWays = 8;
+  static constexpr double kShortS = 5e-3;
+
+  explicit History(LossBudget& budget) noexcept : budget_(budget) {}
 
   /// Never throws. Without memory for a history, the estimate decides.
   Decision decide(const Estimate& estimate) noexcept;
-  /// Returns what decide() would return now. Changes nothing.
+  /// Returns what decide() would return now, without trials. Changes nothing.
   Decision expect(const Estimate& estimate) const noexcept;
-  /// Records the time of a call; `waited_s` of it was waiting for other clients' work.
-  /// @pre where is local or remote
+  /// Records the time of a call; `waited_s` of it was waiting for other clients' work. Charges the
+  /// budget.
   Observation observe(std::uint64_t shape, Target where, double seconds, double waited_s) noexcept;
+  /// Records the time of a trial's remote run, before its local run ends. Charges the budget.
+  void observe_trial(std::uint64_t shape, double seconds, double waited_s) noexcept;
 
  private:
-  // The budget of trials.
-  struct Budget {
-    double spent_s = 0;                // by all calls
-    double lost_s = 0;                 // by trials
-    unsigned usual = 0;                // calls since the last trial
-    unsigned between = kLeastBetween;  // calls before the next trial
-
-    void charge(double seconds, bool tried, double over_s) noexcept {
-      spent_s += seconds;
-      lost_s += over_s;
-      usual = tried ? 0 : usual + 1;
-    }
-  };
   struct Shape {
     std::uint64_t key = 0;
     std::uint64_t used = 0;  // the number of the call that used it last
@@ -106,58 +113,41 @@ class History {
     // first local one wakes threads.
     Samples local;
     Samples remote;
-    double remote_first_s = 0;
-    bool was_remote = false;  // the previous call was remote
-    Budget budget;
-    double expected_saving_s = 0;  // by the calls so far, if their operands were on the device
-    double lost_before_s = 0;      // at the start of the present trial
-    unsigned failed_trials = 0;    // in a row; the reason may be a short disturbance
-    double trial_lost_s = 0;       // in the present trial
-    bool predicted_gain = false;   // by the model, when the trial began
-    bool learns_remote = false;    // the present remote calls measure the remote time
-    unsigned trial = 0;            // remaining calls of the present trial
-    Target trial_side = Target::local;
-    bool repeats = false;  // the operands are those of the previous call
-    Target settled = Target::local;
+    bool was_remote = false;  // the previous run was remote
+    bool repeats = false;     // the operands are those of the previous call
+    bool decided = false;
+    Target side = Target::local;
+    unsigned calls = 0;    // since the first decision
+    unsigned changes = 0;  // of the side
+    unsigned trials = 0;
+    unsigned slow = 0;     // remote calls in a row that were slower than local ones
+    double at_risk_s = 0;  // lost by remote calls if the library is as fast as its error allows
+    unsigned doubted = 0;  // local calls in a row that were too slow to be believed
+    bool fresh = false;    // no call has ended on the present side
     Decision last;
   };
-  // A call that ended, without the expectations of it.
-  struct Ended {
-    bool remote = false;
-    bool slow = false;   // remote, and far slower than local
-    double seconds = 0;  // as the caller saw it
-    double own_s = 0;    // without the wait for others
-  };
+  // Times and errors of both sides.
+  struct Times;
 
-  // The state of a trial of the other side.
-  enum class Finding : unsigned char { goes_on, ended, failed };
-
+  static std::size_t set_of(std::uint64_t key) noexcept { return key % kSets * kWays; }
   const Shape* find(std::uint64_t key) const noexcept;
   Shape* find_or_make(std::uint64_t key) noexcept;
-  static Decision compare(const Shape& shape, const Estimate& estimate) noexcept;
-  static double next_remote_s(const Shape& shape, const Estimate& estimate,
-                              const Decision& expected, bool other_seen) noexcept;
-  static double trial_cost(const Shape& shape, const Estimate& estimate, const Decision& expected,
-                           bool other_seen) noexcept;
-  static void plan_trial(Shape& shape, const Decision& decision, const Estimate& estimate) noexcept;
-  static void begin_trial(Shape& shape, Decision& decision, const Estimate& estimate) noexcept;
-  static void notice_slowdown(Shape& shape, const Decision& decision,
-                              const Estimate& estimate) noexcept;
-  static void settle(Shape& shape, const Decision& decision, const Estimate& estimate) noexcept;
-  static void add_sample(Shape& shape, const Ended& call) noexcept;
-  static Finding judge_trial(Shape& shape, const Ended& call) noexcept;
-  static Observation judge(const Shape& shape, const Ended& call) noexcept;
-  static void end_trial(Shape& shape, Finding finding, bool remote) noexcept;
-  double trial_allowance(const Shape& shape, const Estimate& estimate, const Decision& expected,
-                         bool first) const noexcept;
-  bool is_worth_a_trial(const Shape& shape, const Estimate& estimate,
-                        const Decision& expected) const noexcept;
-  void charge(Shape& shape, const Ended& call, const Observation& observation) noexcept;
+  static Times times_of(const Shape& shape, const Estimate& estimate) noexcept;
+  bool is_affordable(const Times& times) const noexcept;
+  bool gains(const Times& times) const noexcept;
+  bool may_try(const Shape& shape, const Times& times) const noexcept;
+  static void add_local(Shape& shape, double seconds) noexcept;
+  static bool is_measured(const Shape& shape, const Times& times) noexcept;
+  static bool loses(const Shape& shape, const Times& times, double left_s) noexcept;
+  Decision choose(Shape& shape, const Times& times) const noexcept;
+  void move(Shape& shape, Target side) const noexcept;
 
+  LossBudget& budget_;
   mutable std::mutex mutex_;  // guards all below
-  std::unique_ptr<std::array<Shape, kShapes>> shapes_;
+  std::unique_ptr<std::array<Shape, kSets * kWays>> shapes_;
   std::uint64_t calls_ = 0;
-  Budget first_calls_;  // for shapes that were not seen before
+  // The sum of Shape::at_risk_s since the last local call that was as expected.
+  double at_risk_s_ = 0;
 };
 
 }  // namespace ob::policy

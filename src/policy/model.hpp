@@ -16,7 +16,6 @@ struct Work {
   double bytes_from = 0;
   bool overlaps = false;       ///< sending, computing and returning overlap
   bool may_stay = false;       ///< operands stay on the device for the next call
-  double device_share = 1;     ///< fraction of the device's own figure, if nothing was observed
   std::uint64_t shape = 0;     ///< hash of dimensions and flags; not 0
   std::uint64_t operands = 0;  ///< hash of the memory of the operands
 };

@@ -13,10 +13,6 @@ class SizeTable {
   /// Blends in one observation (exponentially, so that the table follows a machine that changes);
   /// `weight` 1 replaces the value.
   void blend(double work_flop, double value, double weight) noexcept;
-  /// Returns the value at this size. Between two known values it interpolates linearly over the
-  /// powers of two. Otherwise it takes the nearest value within three powers of two, or that of any
-  /// smaller large work; 0 if unknown.
-  double at(double work_flop) const noexcept;
   /// Returns the value of exactly this power of two; 0 if unknown.
   double in_bucket(double work_flop) const noexcept;
 
@@ -36,30 +32,7 @@ class SizeTable {
   }
 
  private:
-  double beyond(int bucket) const noexcept;
-
   std::atomic<double> values_[kBuckets]{};
-};
-
-/// Observed rates. Short runs count only after a few of them: the first one starts threads and
-/// touches memory. If it counted, its size would always be remote and never be timed locally again.
-/// Units: work in flop, rates in flop/s   Threads: as SizeTable
-class RateTable {
- public:
-  void observe(double work_flop, double seconds) noexcept;
-  /// Returns the rate at this size; see SizeTable::at().
-  double rate(double work_flop) const noexcept { return rates_.at(work_flop); }
-  /// Adds a rate of an earlier run, which later observations replace.
-  void suppose(double work_flop, double rate) noexcept;
-  template <class Visit>
-  void each(Visit&& visit) const {
-    rates_.each(visit);
-  }
-
- private:
-  SizeTable rates_;                                           // of sizes with enough samples
-  std::atomic<double> best_[SizeTable::kBuckets]{};           // of the other sizes
-  std::atomic<std::uint8_t> samples_[SizeTable::kBuckets]{};  // up to the number that is enough
 };
 
 }  // namespace ob::policy

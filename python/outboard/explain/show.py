@@ -10,12 +10,13 @@ from outboard.explain.answer import REMOTE, Answer
 from outboard.report import format_bytes, format_time
 
 _WIDE = 120  # columns where the output is no terminal: a log file or a pipe
-_CHOICES = {"local": "runs here", "remote": "goes out", "learn": "runs here, to be timed"}
+_CHOICES = {"local": "runs here", "remote": "goes out"}
 _SOURCES = {
     "observed": "seen in this process",
     "profile": "the profile",
     "told": "the daemon's own figure",
     "measured": "measured on connecting",
+    "shipped": "what ships about the library",
     "unknown": "unknown",
 }
 
