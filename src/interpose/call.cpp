@@ -11,9 +11,9 @@ namespace ob::interpose {
 void Call::decide(const offload::LibraryCall& call) noexcept {
   offload::Engine* const engine = process_engine();
   if (engine == nullptr) return;
-  counted_ = true;
   accuracy_ = call.accuracy;
   decision_ = engine->decide(call);
+  counted_ = decision_.is_watched;
 }
 
 Call::Call(const Descriptor& routine, const Argument* arguments, const void* original) noexcept

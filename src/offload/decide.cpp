@@ -134,7 +134,10 @@ policy::CallEstimate Decider::estimate(const CallQuery& call, std::size_t server
 }
 
 policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
-  load_profile(tuning_, journal_, call.record, call.library, nullptr);
+  if (call.record.library.load(std::memory_order_relaxed) == nullptr) {
+    const SetUp set_up(budget_);
+    load_profile(tuning_, journal_, call.record, call.library, nullptr);
+  }
   policy::Estimate local;
   policy::estimate_local(call.record.rates, call.work,
                          shipped_here(call.record, call.work.flop / call.work.calls), local);
@@ -151,6 +154,7 @@ policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
     is_useless = cannot_gain(call.record, reached.facts);
   }
   if (is_useless) {
+    call.record.never_gains.store(true, std::memory_order_relaxed);
     journal_.report.set_reason(kOwnCores);
     unknown.state = State::settled;
     return unknown;

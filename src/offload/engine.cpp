@@ -82,6 +82,11 @@ struct Engine::Parts {
             factor_plans, record.rates.remote, accuracy};
   }
 
+  // True if the call runs locally, and nobody wants to know how long it takes.
+  bool is_out_of_question(const RoutineRecord& record) const noexcept {
+    return config.mode == Mode::automatic && record.never_gains.load(std::memory_order_relaxed) &&
+           !journal.report.wanted() && !tuning.learns() && !journal.trace.wanted();
+  }
   bool count(const LibraryCall& call, RoutineRecord& record) noexcept;
   bool may_share(const LibraryCall& call) const noexcept;
   void decide_by_history(const LibraryCall& call, RoutineRecord& record,
@@ -158,6 +163,8 @@ CallDecision Engine::decide(const LibraryCall& call) noexcept {
   RoutineRecord& record = parts.records.of(call.routine);
   const std::size_t count = call.batch.empty() ? 1 : call.batch.size();
   CallDecision decision;
+  decision.is_watched = !parts.is_out_of_question(record);
+  if (!decision.is_watched) return decision;
   decision.work = work_of(call.routine, call.arguments, count, parts.device_memory());
   const bool eligible = parts.count(call, record);
   if (parts.tuning.learns()) {
@@ -170,7 +177,8 @@ CallDecision Engine::decide(const LibraryCall& call) noexcept {
   }
   // Vectors and matrix-vector products move as much as they compute: they never gain with data that
   // lies on the host.
-  const bool may_gain = call.routine.level == 3 && config.mode == Mode::automatic;
+  const bool may_gain = call.routine.level == 3 && config.mode == Mode::automatic &&
+                        decision.work.flop >= kAutomaticGateFlop;
   if (may_gain && !config.servers.empty()) parts.decide_by_history(call, record, decision);
   return decision;
 }
@@ -263,11 +271,13 @@ FftDecision Engine::decide_fft(const FftCall& call, FftMoment moment) noexcept {
   if (parts.config.mode != Mode::automatic || parts.config.servers.empty()) {
     return FftDecision::local;
   }
+  if (flops(call.transform.plan) < kAutomaticGateFlop) return FftDecision::local;
   const auto server = parts.connections.preferred();
   const bool first = !server || parts.tuning.server(*server) == nullptr;
   policy::Decision decision = parts.decide_fft_once(call, moment);
   // The first decision may have made the first connection, which tells the device's memory.
   if (first && decision.target == Target::remote) decision = parts.decide_fft_once(call, moment);
+  if (parts.is_out_of_question(record)) return FftDecision::local;
   return decision.target == Target::remote ? FftDecision::likely : FftDecision::open;
 }
 

@@ -44,6 +44,7 @@ struct CallDecision {
   /// rest; 0: one of them does all. Takes precedence over `remote`.
   double share = 0;
   std::uint64_t shared_at_ns = 0;  ///< when a share was chosen
+  bool is_watched = true;          ///< count_local() needs the time of the local run
 };
 
 /// One execution or planning of an FFT.   Memory: owns nothing

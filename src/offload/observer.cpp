@@ -31,7 +31,7 @@ void Observer::learn(RoutineRecord& record, const policy::Work& work,
                      std::size_t server) noexcept {
   std::string complaint;
   const ServerFacts* facts = tuning_.server(server);
-  if (facts == nullptr && tuning_.learns()) facts = tuning_.probe(server, complaint);
+  if (facts == nullptr) facts = tuning_.probe(server, complaint);
   if (facts == nullptr) return;
   const policy::Rate shipped = shipped_there(record, *facts);
   record.rates.remote.observe(work.flop / work.calls,

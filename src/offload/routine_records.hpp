@@ -36,6 +36,8 @@ struct RoutineRecord {
   std::atomic<bool> allowed{true};  ///< the answer of Config::routines
   /// A daemon answered that it cannot run the routine. It is asked again after this time.
   std::atomic<std::uint64_t> local_until_ns{0};
+  /// The device computes on the program's own cores, and its library is no better. This is final.
+  std::atomic<bool> never_gains{false};
   policy::RoutineRates rates;
   policy::History history{budget};
   policy::History sharing{budget};  ///< for products; "remote" means both at once, "local" one
