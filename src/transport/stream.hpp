@@ -93,6 +93,10 @@ class Stream {
   /// of it may still be unread. Does not block.   Threads: any
   virtual bool peer_is_gone() const noexcept { return false; }
 
+  /// True if the stream ended because the peer closed it, with or without unread bytes, and not
+  /// because of an error on the way.   Threads: the receiver
+  virtual bool was_closed_by_peer() const noexcept { return false; }
+
   /// True if several such streams may be striped: descriptor() polls for bytes and for room.
   virtual bool can_be_striped() const noexcept { return false; }
 };

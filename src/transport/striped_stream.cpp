@@ -174,6 +174,12 @@ bool StripedStream::peer_is_gone() const noexcept {
                      [](const auto& part) { return part->peer_is_gone(); });
 }
 
+bool StripedStream::was_closed_by_peer() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [](const auto& part) { return part->was_closed_by_peer(); });
+}
+
 void StripedStream::shut_down() noexcept {
   const std::lock_guard lock(mutex_);
   shut_down_.store(true, std::memory_order_relaxed);

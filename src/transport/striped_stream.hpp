@@ -57,6 +57,7 @@ class StripedStream final : public Stream {
   Descriptors descriptors() const noexcept override;
   bool has_unread() const noexcept override;
   bool peer_is_gone() const noexcept override;
+  bool was_closed_by_peer() const noexcept override;
   bool can_be_striped() const noexcept override;
 
  private:

@@ -60,6 +60,9 @@ class Daemon {
     return info.si_code == CLD_EXITED ? info.si_status : -1;
   }
 
+  /// Returns the next line of its stderr and stdout; empty at the end.
+  std::string line() { return process_.line(); }
+
   /// Returns all text that it has written to stderr and stdout.
   std::string log() {
     std::string text;
@@ -116,6 +119,44 @@ TEST(Stop, WithNothingToDoItEndsAtOnce) {
   EXPECT_LT(took, kLate);
   const std::string text = daemon.log();
   EXPECT_EQ(text.find("aborted"), std::string::npos) << text;
+}
+
+// Not a stop of the daemon, but its log as well.
+TEST(Log, TellsClientsThatLeftFromThoseThatWereLost) {
+  const TemporaryFolder folder;
+  const std::string unix_address = "unix:" + folder.file("socket");
+  Daemon daemon("--log-level debug --listen " + unix_address);
+  const std::string tcp_address = daemon.address();
+  std::string lines;
+  const auto until = [&](const std::string& word) {
+    const std::size_t from = lines.size();
+    while (lines.find(word, from) == std::string::npos) {
+      const std::string line = daemon.line();
+      if (line.empty()) return ADD_FAILURE() << lines;
+      lines += line + "\n";
+    }
+  };
+  for (const std::string& address : {tcp_address, unix_address}) {
+    RawClient client(address);
+    client.shake_hands();
+    client.command(Opcode::create_queue, kQueue);
+    EXPECT_EQ(client.synchronize(kQueue).code, Code::ok);
+    client.disconnect();  // without goodbye
+    until(" left\n");
+    EXPECT_EQ(lines.find("is gone"), std::string::npos) << lines;
+  }
+  for (const std::string& address : {tcp_address, unix_address}) {
+    RawClient client(address);
+    client.shake_hands();
+    client.command(Opcode::create_queue, kQueue);
+    client.command(Opcode::allocate, {}, wire::Allocate{BufferId{1}, 8000});
+    wire::Body body;
+    wire::encode(wire::Write{BufferId{1}, line(8000)}, body);
+    const wire::Header header{.opcode = Opcode::write, .queue = kQueue, .payload_bytes = 8000};
+    ASSERT_TRUE(client.send(header, body.bytes(), Bytes(4000)));
+    client.disconnect();
+    until("is gone: lost the connection to");
+  }
 }
 
 // A device that compiles its kernels at the start also delays the start like this.

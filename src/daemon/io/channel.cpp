@@ -34,7 +34,7 @@ Status Channel::wait_for_bytes() {
   idle_since_ = now;
   idle_ = receiver_.idle() && !unsynchronized_;
   Status status = stream_.wait(true, false, now + longest_idle_);
-  const bool unused = idle();
+  const bool unused = waited_idle_ = idle();
   idle_ = false;
   if (status.code() != Code::deadline_exceeded) return status;
   return unused ? Status(Code::deadline_exceeded, "the connection was not used for long")

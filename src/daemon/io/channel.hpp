@@ -52,6 +52,10 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   /// True if the other side has sent nothing that is unanswered.   Threads: any
   bool idle() const noexcept { return idle_ && replies_.owed == 0; }
+  /// True if the other side has closed the connection while nothing was unanswered.
+  bool was_closed_idle() const noexcept {
+    return waited_idle_ && receiver_.idle() && stream_.was_closed_by_peer();
+  }
   /// The time of the last message; meaningful while idle().   Threads: any
   transport::Clock::time_point idle_since() const noexcept { return idle_since_.load(); }
   /// Replaces the result of waits for messages, for a wait of another kind.
@@ -69,6 +73,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   ReplyChannel replies_;
   const std::chrono::seconds longest_idle_;
   bool unsynchronized_ = false;
+  bool waited_idle_ = false;  // the last wait for a message
   std::atomic<bool> idle_{true};
   std::atomic<transport::Clock::time_point> idle_since_{transport::Clock::now()};
 };

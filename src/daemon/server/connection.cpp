@@ -31,6 +31,10 @@ Status Connection::run() {
   channel_->replies().adopt_io_thread();
   Handshake handshake(channel_, services_);
   Status status = reason(serve(handshake));
+  // Many programs end without goodbye. Nothing is lost if all that they sent is answered.
+  if (is_member_ && status.code() == Code::connection_lost && channel_->was_closed_idle()) {
+    status = {};
+  }
   note_gone();
   if (!status.ok() && status.code() != Code::connection_lost && handshake.may_report_failure()) {
     channel_->report_failure(status);

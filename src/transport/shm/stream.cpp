@@ -110,6 +110,10 @@ bool ShmStream::has_hung_up() const noexcept {
   return (seen & (POLLHUP | POLLERR)) != 0;
 }
 
+bool ShmStream::was_closed_by_peer() const noexcept {
+  return ended() && !shut_down_.load(std::memory_order_relaxed);
+}
+
 void ShmStream::look_for_hang_up() noexcept {
   if (has_hung_up()) hung_up_.store(true, std::memory_order_release);
 }

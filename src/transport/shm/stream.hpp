@@ -41,6 +41,7 @@ class ShmStream final : public Stream {
   bool intact() const noexcept override { return identity_.is(socket_.get()); }
   bool has_unread() const noexcept override;
   bool peer_is_gone() const noexcept override;
+  bool was_closed_by_peer() const noexcept override;
   int descriptor() const noexcept override { return socket_.get(); }
 
  private:

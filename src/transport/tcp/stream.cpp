@@ -78,6 +78,7 @@ Result<std::size_t> TcpStream::try_receive(std::span<const iovec> parts) {
   for (;;) {
     const ssize_t received = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT);
     if (received > 0) return static_cast<std::size_t>(received);
+    was_closed_by_peer_ = received == 0 || errno == ECONNRESET;
     if (received == 0) return lost("the peer closed the connection");
     if (errno == EAGAIN || errno == EWOULDBLOCK) return std::size_t{0};
     if (errno != EINTR) return failure(errno);

@@ -33,6 +33,7 @@ class TcpStream final : public Stream {
   int descriptor() const noexcept override { return fd_.get(); }
   bool has_unread() const noexcept override;
   bool peer_is_gone() const noexcept override;
+  bool was_closed_by_peer() const noexcept override { return was_closed_by_peer_; }
   bool can_be_striped() const noexcept override { return true; }
 
  private:
@@ -44,6 +45,7 @@ class TcpStream final : public Stream {
   const std::string peer_;
   const pid_t owner_;
   std::atomic<bool> shut_down_{false};
+  bool was_closed_by_peer_ = false;
   const PeerSilence silence_;
   // A wake-up of an idle core of a virtual machine takes 20 to 45 us (measured), twice in a round
   // trip; polling for about as long keeps small round trips at 7 us. On a busy machine both ends

@@ -54,6 +54,7 @@ class TlsStream final : public Stream {
   bool intact() const noexcept override { return inner_->intact(); }
   bool has_unread() const noexcept override { return inner_->has_unread(); }
   bool peer_is_gone() const noexcept override { return inner_->peer_is_gone(); }
+  bool was_closed_by_peer() const noexcept override { return inner_->was_closed_by_peer(); }
   int descriptor() const noexcept override { return inner_->descriptor(); }
 
  private:

@@ -43,6 +43,7 @@ class UcxStream final : public Stream {
   bool revoked() const override { return control_->revoked(); }
   bool intact() const noexcept override { return control_->intact(); }
   bool peer_is_gone() const noexcept override { return control_->peer_is_gone(); }
+  bool was_closed_by_peer() const noexcept override { return control_->was_closed_by_peer(); }
   int descriptor() const noexcept override { return control_->descriptor(); }
 
  private:
