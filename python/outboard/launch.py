@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from outboard.report import Report
     from outboard.settings import Settings
 
 OWN_FAILURE = 125  # the same as env(1) and timeout(1): Outboard failed, not the command
@@ -73,7 +74,7 @@ def execute(plan: Plan) -> int:
         else:
             environment = {**os.environ, **variables(None)}
             status = run_command(plan.command, environment, signals)
-        _show(plan, folder)
+        _show(plan, folder, status)
     return status
 
 
@@ -140,10 +141,10 @@ def _collecting(plan: Plan, folder: str) -> Settings:
     return settings
 
 
-def _show(plan: Plan, folder: str) -> None:
+def _show(plan: Plan, folder: str, status: int) -> None:
     try:
         if plan.report:
-            _show_report(plan, plan.report, folder)
+            _write(_report(plan, folder, status), plan.report)
         if plan.trace:
             from pathlib import Path
 
@@ -155,20 +156,27 @@ def _show(plan: Plan, folder: str) -> None:
         say(f"the report was not written ({error})")
 
 
-def _show_report(plan: Plan, target: str, folder: str) -> None:
-    import sys
+def _report(plan: Plan, folder: str, status: int) -> Report:
     from pathlib import Path
 
+    from outboard import uncounted
     from outboard.report import Report
 
     report = Report.read(Path(folder) / "report")
     report.rates = plan.local_rates
+    report.why_empty = uncounted.reason(plan.command, plan.settings.mode, status)
+    if plan.report == "text":
+        for one in report.processes:
+            if folder in one.server:
+                one.server = "embedded"  # the socket's name does not help people
+    return report
+
+
+def _write(report: Report, target: str) -> None:
+    import sys
+    from pathlib import Path
+
     if target != "text":
         report.write_json(Path(target.removeprefix("json:")))
-        return
-    for one in report.processes:
-        if folder in one.server:
-            one.server = "embedded"  # the socket's name does not help people
-    # None if the caller closed it; stdout belongs to the program
-    if sys.stderr is not None:
+    elif sys.stderr is not None:  # None if the caller closed it; stdout belongs to the program
         report.print(sys.stderr)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from outboard import counters
+from outboard import counters, uncounted
 from outboard.counters import Process, Routine
 
 if TYPE_CHECKING:
@@ -41,12 +41,13 @@ class Report:
     processes: list[Process]
     notes: list[str]
     rates: dict[str, float] = field(default_factory=dict)
+    why_empty: str = ""  # if there are no counters at all
 
     @classmethod
     def read(cls, folder: Path) -> Report:
         """Reads the files that processes left in `folder`. Files that are not valid become
         notes."""
-        return cls(*counters.read_folder(folder))
+        return cls(*counters.read_folder(folder), why_empty=uncounted.reason_of_folder(str(folder)))
 
     def lines(self) -> list[Line]:
         """Returns one line per routine, the busiest first."""
@@ -84,7 +85,7 @@ class Report:
                 for p in self.processes
             ],
             "routines": [line_to_json(line) for line in self.lines()],
-            "notes": self.notes,
+            "notes": self._notes(),
         }
 
     def write_json(self, file: Path) -> None:
@@ -108,15 +109,15 @@ class Report:
     def headlines(self) -> list[str]:
         """Returns the lines above the table: the processes, their daemon, and failures."""
         if not self.processes:
-            return ["outboard: no BLAS, LAPACK or FFTW call was seen", *self.notes]
+            return [f"outboard: {text}" for text in self._notes()]
         many = len(self.processes)
         who = ", ".join(self.unique("program"))
         lines = [f"outboard: {many} process{'es' if many > 1 else ''} ({who})"]
         lines[0] += f", mode {', '.join(self.unique('mode')) or 'unknown'}"
         servers = self.unique("server")
         lines[0] += f", server {', '.join(servers)}" if servers else ", no server"
-        texts = [*self.unique("notice"), *self._reasons(), *self.notes]
-        return lines + [f"outboard: {text}" for text in texts]
+        more = [*self.unique("notice"), *self._reasons(), *self._notes()]
+        return lines + [f"outboard: {text}" for text in more]
 
     def _reasons(self) -> list[str]:
         """Says why nothing went out, where that was certain from the start, and what deciding
@@ -129,6 +130,16 @@ class Report:
         if cost:
             lines.append(f"deciding cost {format_time(cost)} of {format_time(spent)} in calls")
         return lines
+
+    def _notes(self) -> list[str]:
+        """Returns the notes, and the reason why there is no table."""
+        if self.processes and not self.lines():
+            off = self.unique("mode") == ["off"]
+            why = "mode off counts no calls" if off else uncounted.NO_CALL
+            return [*self.notes, why]
+        if self.processes:
+            return self.notes
+        return [*self.notes, "no counters could be read" if self.notes else self.why_empty]
 
 
 _COSTS = ("spent_ns", "cost_ns")

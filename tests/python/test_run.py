@@ -335,4 +335,9 @@ def test_blank_in_the_library_path(
 def test_empty_report(outboard: Outboard, fake_native: Environment) -> None:
     result = outboard("run", "--report", "--", "true", environment=fake_native)
     assert result.returncode == 0
-    assert result.stderr == "outboard: no BLAS, LAPACK or FFTW call was seen\n"
+    assert result.stderr == (
+        "outboard: no counters were left, because the library saw no call of BLAS, LAPACK or FFTW "
+        "in the command\n"
+    )
+    off = outboard("run", "--mode", "off", "--report", "--", "true", environment=fake_native)
+    assert off.stderr == "outboard: no counters were left, because mode off counts no calls\n"
