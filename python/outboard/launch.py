@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from outboard.load import Load
     from outboard.report import Report
     from outboard.settings import Settings
 
@@ -54,6 +55,11 @@ def execute(plan: Plan) -> int:
     native = find_native()
     with SignalsHeld() as signals, PrivateFolder() as folder:
         settings = _collecting(plan, folder)
+        meter = None
+        if plan.report:
+            from outboard.load import Meter
+
+            meter = Meter()
         library = preload.loadable(preload.library_in(native), folder)
 
         def variables(address: str | None) -> dict[str, str]:
@@ -74,7 +80,7 @@ def execute(plan: Plan) -> int:
         else:
             environment = {**os.environ, **variables(None)}
             status = run_command(plan.command, environment, signals)
-        _show(plan, folder, status)
+        _show(plan, folder, status, meter.load() if meter else None)
     return status
 
 
@@ -141,10 +147,12 @@ def _collecting(plan: Plan, folder: str) -> Settings:
     return settings
 
 
-def _show(plan: Plan, folder: str, status: int) -> None:
+def _show(plan: Plan, folder: str, status: int, load: Load | None) -> None:
     try:
         if plan.report:
-            _write(_report(plan, folder, status), plan.report)
+            report = _report(plan, folder, status)
+            report.load = load
+            _write(report, plan.report)
         if plan.trace:
             from pathlib import Path
 

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from outboard import counters, uncounted
 from outboard.counters import Process, Routine
+from outboard.load import Load
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -42,6 +43,7 @@ class Report:
     notes: list[str]
     rates: dict[str, float] = field(default_factory=dict)
     why_empty: str = ""  # if there are no counters at all
+    load: Load | None = None  # while the processes ran
 
     @classmethod
     def read(cls, folder: Path) -> Report:
@@ -86,6 +88,8 @@ class Report:
             ],
             "routines": [line_to_json(line) for line in self.lines()],
             "notes": self._notes(),
+            "other_cores": self.load.other_cores if self.load else None,
+            "cores": self.load.cores if self.load else None,
         }
 
     def write_json(self, file: Path) -> None:
@@ -117,6 +121,8 @@ class Report:
         servers = self.unique("server")
         lines[0] += f", server {', '.join(servers)}" if servers else ", no server"
         more = [*self.unique("notice"), *self._reasons(), *self._notes()]
+        if self.load is not None and self.load.disturbs and self.lines():
+            more.append(self.load.line())
         return lines + [f"outboard: {text}" for text in more]
 
     def _reasons(self) -> list[str]:
