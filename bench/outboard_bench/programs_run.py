@@ -67,7 +67,7 @@ def run(
         finally:
             _end(process)
     if process.returncode != 0:
-        last = (complaints.strip().splitlines() or ["no message"])[-1]
+        last = " / ".join(complaints.strip().splitlines()[-2:]) or "no message"
         raise RunError(f"exit status {process.returncode}: {last}")
     return Run(seconds, _result(said), *_counted(counted))
 

@@ -14,7 +14,8 @@ total = 0;
 for step = 1:6
   wanted = data * (rand (n, 20) - 0.5);
   gram = data' * data + step * eye (n);
-  factor = chol (gram);
+  noise = rand (n) - 0.5;
+  factor = chol (noise + noise' + n * eye (n));
   model = factor \ (factor' \ (data' * wanted));
   total += norm (model, "fro") + norm ((gram + data(1:n, :)) \ wanted(1:n, :), "fro");
 end
