@@ -73,25 +73,25 @@ class Process:
     server: str
     mode: str
     notice: str
+    routines: list[Routine] = field(default_factory=list)
     reason: str = ""  # why the accelerator cannot gain; empty: it may
     spent_ns: int = 0  # the time of all calls that were decided
     cost_ns: int = 0  # the part of the time that the decision cost the program
-    routines: list[Routine] = field(default_factory=list)
 
 
 def parse(data: bytes) -> Process:
     """Returns the block in `data`. Raises ValueError if `data` is no block of this version."""
     if len(data) < HEADER.size:
         raise ValueError(f"not a report ({len(data)} bytes, the header has {HEADER.size})")
-    magic, version, rows, pid, started, *rest = HEADER.unpack_from(data)
+    magic, version, rows, pid, started, *texts, spent, cost = HEADER.unpack_from(data)
     if magic != MAGIC:
         raise ValueError(f"not a report (magic {magic:#x})")
     if version != VERSION:
         raise ValueError(f"report version {version} (this program reads {VERSION})")
     if len(data) < HEADER.size + rows * ROW.size:
         raise ValueError(f"report cut short ({len(data)} bytes for {rows} rows)")
-    *texts, spent, cost = rest
-    process = Process(pid, started, *(_text(text) for text in texts), spent, cost)
+    program, server, mode, notice, reason = (_text(text) for text in texts)
+    process = Process(pid, started, program, server, mode, notice, [], reason, spent, cost)
     for index in range(rows):
         name, *counters = ROW.unpack_from(data, HEADER.size + index * ROW.size)
         if name[0]:

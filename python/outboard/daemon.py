@@ -37,7 +37,9 @@ def may_have_accelerator() -> bool:
     if os.environ.get("OUTBOARD_CUDA_PATH"):
         return True
     try:
-        return any(name.startswith("nvidia") or name in ("dri", "kfd") for name in os.listdir("/dev"))
+        return any(
+            name.startswith("nvidia") or name in ("dri", "kfd") for name in os.listdir("/dev")
+        )
     except OSError:
         return True
 

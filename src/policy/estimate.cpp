@@ -1,8 +1,5 @@
 #include "policy/estimate.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace ob::policy {
 namespace {
 
@@ -11,8 +8,7 @@ double error_of(const PredictedTime& time, double compute_error, double link_err
   const double link_s = time.fixed_s + time.to_s + time.from_s;
   const double sum_s = link_s + time.compute_s;
   if (!(sum_s > 0)) return 1;
-  return std::exp((link_s * std::log(link_error) + time.compute_s * std::log(compute_error)) /
-                  sum_s);
+  return (link_s * link_error + time.compute_s * compute_error) / sum_s;
 }
 
 }  // namespace

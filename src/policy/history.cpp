@@ -1,8 +1,9 @@
 #include "policy/history.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <new>
+
+#include "base/arithmetic.hpp"
 
 namespace ob::policy {
 namespace {
@@ -66,7 +67,9 @@ struct History::Times {
   bool known() const noexcept { return local_s > 0 && remote_s > 0; }
   /// The factor by which the ratio of both sides may be wrong.
   double error() const noexcept {
-    return std::exp(std::hypot(std::log(local_error), std::log(remote_error)));
+    const double here = local_error - 1;
+    const double there = remote_error - 1;
+    return 1 + square_root(here * here + there * there);
   }
 };
 

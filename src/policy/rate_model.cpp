@@ -1,7 +1,6 @@
 #include "policy/rate_model.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace ob::policy {
 namespace {
@@ -61,7 +60,7 @@ RateModel::Correction RateModel::exact(int bucket) const noexcept {
   return {ratio, many ? kErrorOfMany : kErrorOfOne};
 }
 
-// Between two known sizes, the logarithm of the ratio is interpolated.
+// Between two known sizes, the ratio is interpolated linearly over the powers of two.
 RateModel::Correction RateModel::near(int bucket) const noexcept {
   if (const Correction here = exact(bucket); here.known()) return here;
   int below = bucket - 1;
@@ -75,7 +74,7 @@ RateModel::Correction RateModel::near(int bucket) const noexcept {
   const double high = exact(has_above ? above : below).ratio;
   const double share =
       has_below && has_above ? static_cast<double>(bucket - below) / (above - below) : 0;
-  return {low * std::pow(high / low, share), kErrorOfOne};
+  return {low + (high - low) * share, kErrorOfOne};
 }
 
 // The nearest known size, of any distance.

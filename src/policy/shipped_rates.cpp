@@ -1,8 +1,9 @@
 #include "policy/shipped_rates.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
+
+#include "base/arithmetic.hpp"
 
 namespace ob::policy {
 namespace {
@@ -272,20 +273,6 @@ const TransformCurve* transform_of(std::string_view routine) noexcept {
   for (const TransformCurve& curve : kTransforms)
     if (curve.kind == routine.substr(space + 1)) return &curve;
   return nullptr;
-}
-
-// Without libm, which the drop-in library must not depend on. The first guess divides the exponent;
-// each step of Newton's method doubles its digits.
-double square_root(double x) noexcept {
-  double root = std::bit_cast<double>((std::bit_cast<std::uint64_t>(x) >> 1U) + (511ULL << 52U));
-  for (int i = 0; i < 4; ++i) root = (root + x / root) / 2;
-  return root;
-}
-
-double cube_root(double x) noexcept {
-  double root = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) / 3 + (682ULL << 52U));
-  for (int i = 0; i < 4; ++i) root = (2 * root + x / (root * root)) / 3;
-  return root;
 }
 
 // Larger figures are mistakes of the caller, and must not become infinite here.

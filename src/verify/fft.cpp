@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "verify/arithmetic.hpp"
+#include "base/arithmetic.hpp"
 #include "verify/pair.hpp"
 #include "verify/random.hpp"
 #include "verify/verification.hpp"

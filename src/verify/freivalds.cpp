@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/arithmetic.hpp"
 #include "verify/apply.hpp"
-#include "verify/arithmetic.hpp"
 #include "verify/random.hpp"
 
 namespace ob::verify {

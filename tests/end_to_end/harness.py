@@ -36,16 +36,16 @@ DRAIN_TIMEOUT_S = 45.0  # a daemon ends within 35 s after SIGTERM, even if its d
 
 # src/offload/report_block.hpp
 REPORT_MAGIC = 0x54524F504552424F
-REPORT_VERSION = 5
-REPORT_HEAD = struct.Struct("<QIIQQ64s128s16s256s")
-REPORT_ROW = struct.Struct("<32s29Q")
+REPORT_VERSION = 6
+REPORT_HEAD = struct.Struct("<QIIQQ64s128s16s256s256sQQ")
+REPORT_ROW = struct.Struct("<32s30Q")
 REPORT_FIELDS = (
     "calls remote fell_back bytes_to bytes_from "
     "to_server_ns plan_ns compute_ns from_server_ns remote_ns "
     "local_ns local_calls local_megaflop remote_megaflop eligible bytes_kept "
     "verified mismatched unchecked "
     "decided tried mispredicted lost_ns several devices "
-    "strict fast emulated bytes_between"
+    "strict fast emulated bytes_between changed"
 ).split()
 
 
@@ -109,9 +109,8 @@ def _text(raw: bytes) -> str:
 def read_report(path: pathlib.Path) -> Report:
     data = path.read_bytes()
     expect(len(data) >= REPORT_HEAD.size, f"{path} is too short for a report")
-    magic, version, count, pid, _started, program, server, mode, notice = REPORT_HEAD.unpack_from(
-        data
-    )
+    magic, version, count, pid, _started, *rest = REPORT_HEAD.unpack_from(data)
+    program, server, mode, notice = rest[:4]
     expect(
         magic == REPORT_MAGIC and version == REPORT_VERSION,
         f"{path} is no report of version {REPORT_VERSION}",

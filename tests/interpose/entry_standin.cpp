@@ -137,6 +137,8 @@ bool Call::run(std::span<const CallArguments> calls) noexcept {
                      [this](const CallArguments& call) { return run(call.items); });
 }
 
+void Call::rehearse(const Argument*) noexcept {}
+
 void Call::begin_local() noexcept {}
 
 Call::~Call() = default;

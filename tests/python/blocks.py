@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 ROWS = 1024
-HEADER_BYTES = 496
-ROW_BYTES = 264
+HEADER_BYTES = 768
+ROW_BYTES = 272
 COUNTER_NAMES = (
     "calls remote fell_back bytes_to bytes_from to_server_ns plan_ns compute_ns from_server_ns "
     "remote_ns local_ns local_calls local_megaflop remote_megaflop eligible bytes_kept "
     "verified mismatched unchecked decided tried mispredicted lost_ns several devices "
-    "strict fast emulated bytes_between"
+    "strict fast emulated bytes_between changed"
 ).split()
 
 
@@ -22,6 +22,9 @@ def block(
     server: str = "",
     mode: str = "auto",
     notice: str = "",
+    reason: str = "",
+    spent_ns: int = 0,
+    cost_ns: int = 0,
 ) -> bytes:
     """Returns a counter file with these rows."""
     data = bytearray(HEADER_BYTES + ROWS * ROW_BYTES)
@@ -31,7 +34,7 @@ def block(
         data[offset : offset + len(raw)] = raw
 
     put(0, 8, "OBREPORT")
-    put(8, 4, 5)
+    put(8, 4, 6)
     put(12, 4, ROWS)
     put(16, 8, pid)
     put(24, 8, started)
@@ -39,6 +42,9 @@ def block(
     put(96, 128, server)
     put(224, 16, mode)
     put(240, 256, notice)
+    put(496, 256, reason)
+    put(752, 8, spent_ns)
+    put(760, 8, cost_ns)
     for index, (name, counters) in enumerate(rows.items()):
         base = HEADER_BYTES + index * ROW_BYTES
         put(base, 32, name)

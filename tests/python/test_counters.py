@@ -30,6 +30,9 @@ int main() {
   std::strcpy(block->server, "127.0.0.1:7770");
   std::strcpy(block->mode, "remote");
   std::strcpy(block->notice, "server lost");
+  std::strcpy(block->reason, "own cores");
+  block->spent_ns = 17;
+  block->cost_ns = 5;
   for (unsigned i = 0; i < kReportRows; i += 2) {
     ReportRow& row = block->row[i];
     std::snprintf(row.name, sizeof row.name, "routine%u", i);
@@ -58,6 +61,7 @@ def test_layout_is_that_of_the_header(tmp_path: Path) -> None:
     assert (process.pid, process.started_unix_ns) == (4711, 1700000000000000001)
     assert (process.program, process.mode) == ("python3", "remote")
     assert (process.server, process.notice) == ("127.0.0.1:7770", "server lost")
+    assert (process.reason, process.spent_ns, process.cost_ns) == ("own cores", 17, 5)
     assert [r.name for r in process.routines] == [f"routine{i}" for i in range(0, 1024, 2)]
     for index, routine in enumerate(process.routines):
         for place, name in enumerate(counters.COUNTERS):
@@ -100,7 +104,7 @@ def test_full_names_need_no_zero() -> None:
     [
         (b"", "not a report"),
         (b"\0" * 200_000, "not a report"),
-        (block({})[:600], "cut short"),
+        (block({})[:900], "cut short"),
         (block({})[:8] + b"\x02" + block({})[9:], "version 2"),
         (block({})[:12] + b"\xff\xff\xff\xff" + block({})[16:], "cut short"),
     ],

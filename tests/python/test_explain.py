@@ -34,6 +34,8 @@ from_s 0.01
 fixed_s 0.0002
 correction 1.25
 waiting_s 0.004
+local_error 1.1
+remote_error 1.25
 link_from profile
 device_from observed
 profile_library_written 1795305435
@@ -87,7 +89,6 @@ def test_order_of_the_parts() -> None:
     assert "as calls seen so far" not in text_of(WHOLE.replace("correction 1.25", "correction 1"))
     slower = WHOLE.replace("remote_s 0.031", "remote_s 0.62").replace("e remote", "e local")
     assert "runs here; remote is expected to be 2 times slower" in text_of(slower)
-    assert "runs here, to be timed" in text_of(WHOLE.replace("choice remote", "choice learn"))
 
 
 @pytest.mark.parametrize(

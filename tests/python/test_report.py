@@ -133,11 +133,24 @@ def test_checks_have_columns_where_there_were_any() -> None:
 def test_decisions_have_columns_where_there_were_any() -> None:
     assert "wrongly" not in printed(report(), 250)
     decided = {"calls": 9, "decided": 8, "tried": 2, "mispredicted": 1, "lost_ns": 2_500_000}
+    decided["changed"] = 3
     text = printed(Report([counters.parse(block({"dgemm": decided}))], []), 250)
-    assert all(word in text for word in ("known", "to learn", "wrongly", "lost"))
-    assert text.split("dgemm", 1)[1].split()[6:11] == ["8", "2", "1", "2.5", "ms"]
+    assert all(word in text for word in ("known", "tried", "wrongly", "lost", "sides"))
+    assert text.split("dgemm", 1)[1].split()[6:12] == ["8", "2", "1", "2.5", "ms", "3"]
     once = {"dgemm": {"calls": 1, "lost_ns": 5}}
     assert "wrongly" in printed(Report([counters.parse(block(once))], []), 250)
+
+
+def test_the_reason_is_told_where_nothing_went_out() -> None:
+    header = {"reason": "it cannot gain", "spent_ns": 2_000_000_000, "cost_ns": 1_500_000}
+    one = counters.parse(block({"dgemm": {"calls": 2}}, **header))  # type: ignore[arg-type]
+    stayed = [one, one]
+    text = printed(Report(stayed, []), 200)
+    assert text.count("outboard: nothing went out: it cannot gain\n") == 1
+    assert "outboard: deciding cost 3 ms of 4 s in calls\n" in text
+    gone = counters.parse(block({"dgemm": {"calls": 2, "remote": 1}}))
+    assert "nothing went out" not in printed(Report([*stayed, gone], []), 200)
+    assert "deciding cost" not in printed(report(), 200)
 
 
 def test_several_devices_have_columns_where_there_were_any() -> None:

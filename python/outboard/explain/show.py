@@ -49,9 +49,9 @@ def block(answer: Answer) -> list[str]:
     rows = [("why", answer.text("why"))]
     rows.append(("work", _work(answer)))
     rows.append(("library", answer.text("library")))
-    rows.append(("here", seconds(answer.number("local_s"))))
+    rows.append(("here", _within(answer, "local")))
     rows.append(("device", answer.text("device")))
-    rows.append(("remote", seconds(answer.number("remote_s"))))
+    rows.append(("remote", _within(answer, "remote")))
     rows += [("", part) for part in _parts(answer)]
     there = answer.number("remote_there_s")
     if there is not None:
@@ -59,6 +59,13 @@ def block(answer: Answer) -> list[str]:
     rows.append(("figures", _figures(answer)))
     rows += [("", f"-> {advice}") for advice in advices(answer)]
     return [head, *(f"  {title:<8} {text}" for title, text in rows if text)]
+
+
+def _within(answer: Answer, side: str) -> str:
+    """Returns the time of a side, and the factor by which it may be wrong."""
+    error = answer.number(f"{side}_error")
+    text = seconds(answer.number(f"{side}_s"))
+    return text if error is None else f"{text}, or wrong by a factor of {error:.3g} at most"
 
 
 def _work(answer: Answer) -> str:

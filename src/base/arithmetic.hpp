@@ -1,10 +1,10 @@
 #pragma once
-// Replacements for libm functions that checks use. The drop-in library does not link libm.
+// Replacements for functions of libm, which the drop-in library does not link.
 
 #include <bit>
 #include <cstdint>
 
-namespace ob::verify {
+namespace ob {
 
 inline bool is_finite(double v) noexcept { return v - v == 0; }
 
@@ -17,4 +17,13 @@ inline double square_root(double v) noexcept {
   return root;
 }
 
-}  // namespace ob::verify
+/// Returns the cube root with an error of a few units in the last place; 0 for numbers that are not
+/// positive.
+inline double cube_root(double v) noexcept {
+  if (!(v > 0) || !is_finite(v)) return v > 0 ? v : 0;
+  double root = std::bit_cast<double>(std::bit_cast<std::uint64_t>(v) / 3 + (682ULL << 52U));
+  for (int i = 0; i < 5; ++i) root = (2 * root + v / (root * root)) / 3;
+  return root;
+}
+
+}  // namespace ob
