@@ -46,7 +46,16 @@ double peak_of_this_machine() noexcept {
   return 0.9 * flop_per_cycle(this_processor()) * clock_hz() * usable_cores();
 }
 
-bool is_level_3(std::string_view name) noexcept { return !name.starts_with("fftw"); }
+// A link that could not be measured so often, for lack of memory on the device, stays unknown.
+constexpr std::size_t kMostMeasurements = 3;
+
+// Library of routines of this kind that gains nothing from another one on the same cores. The
+// reference LAPACK over a tuned BLAS is as fast as the LAPACK of OpenBLAS (docs/decision.md).
+bool is_well_kept(const policy::LocalLibrary& library, bool is_fft) noexcept {
+  using policy::LibraryKind;
+  if (is_fft) return library.kind == LibraryKind::fftw;
+  return library.kind == LibraryKind::tuned || library.kind == LibraryKind::reference_lapack;
+}
 
 }  // namespace
 
@@ -75,6 +84,11 @@ ReachedServer Decider::measured(std::size_t server) noexcept {
   ReachedServer reached = reach(server);
   if (reached.facts == nullptr || reached.facts->link().known()) return reached;
   try {
+    const std::size_t most = kMostMeasurements * connections_.servers().size();
+    if (measurements_.fetch_add(1, std::memory_order_relaxed) >= most) {
+      reached.facts = nullptr;
+      return reached;
+    }
     const SetUp set_up(budget_);
     auto acquired = connections_.acquire();
     const bool is_same = acquired.ok() && acquired->server() == reached.server;
@@ -98,10 +112,8 @@ bool Decider::cannot_gain(const RoutineRecord& record, const ServerFacts* facts)
   const Library* library = record.library.load(std::memory_order_relaxed);
   if (library == nullptr) return false;
   const policy::LocalLibrary& local = library->local;
-  const bool is_fft = !is_level_3(record.name);
-  const bool is_good =
-      is_fft ? local.kind == policy::LibraryKind::fftw : local.kind == policy::LibraryKind::tuned;
-  if (!is_good) return false;
+  const bool is_fft = record.name.starts_with("fftw");
+  if (!is_well_kept(local, is_fft)) return false;
   // The rate of products does not depend on FFTW's threads, so it says nothing about transforms.
   const double peak = local.clock_hz * local.flop_per_cycle * local.threads;
   const double device = facts != nullptr ? facts->flop_per_s : peak_of_this_machine();
@@ -154,7 +166,9 @@ policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
     is_useless = cannot_gain(call.record, reached.facts);
   }
   if (is_useless) {
-    call.record.never_gains.store(true, std::memory_order_relaxed);
+    // After a failure, another server may be preferred.
+    const bool is_final = connections_.servers().size() == 1;
+    call.record.never_gains.store(is_final, std::memory_order_relaxed);
     journal_.report.set_reason(kOwnCores);
     unknown.state = State::settled;
     return unknown;

@@ -81,6 +81,7 @@ class Decider {
   policy::LossBudget& budget_;
   /// The time of all local runs. A single run may be too short to justify a first connection.
   std::atomic<std::uint64_t> local_runs_ns_{0};
+  std::atomic<unsigned> measurements_{0};  ///< of links, also failed ones
 };
 
 }  // namespace ob::offload

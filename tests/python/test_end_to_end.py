@@ -13,6 +13,7 @@ import pytest
 
 from conftest import CONNECT, Outboard, clean_environment, command_line
 from outboard import paths
+from outboard.daemon import may_have_accelerator
 
 pytestmark = pytest.mark.end_to_end
 
@@ -25,6 +26,14 @@ a, b = rng.standard_normal((2, 120, 120))
 with open(sys.argv[1], "wb") as file:
     file.write((a @ b).tobytes())
     file.write(np.linalg.solve(a, b).tobytes())
+"""
+# Products of several sizes, also such that a real accelerator gains with.
+PRODUCTS = """
+import numpy as np
+for order in (120, 250, 500, 900):
+    a = np.ones((order, order))
+    for _ in range(6):
+        a @ a
 """
 # Two children share the work.
 FORKING = """
@@ -118,6 +127,23 @@ def test_modes_that_stay_local(
     off = ["--mode", "off", "--report", "json:report.json"]
     assert outboard("run", *off, "--", *command, environment=environment).returncode == 0
     assert all(r["remote"] == 0 for r in routines_of(tmp_path / "report.json").values())
+
+
+@pytest.mark.skipif(may_have_accelerator(), reason="this machine may have an accelerator")
+def test_nothing_goes_out_to_the_own_cores(
+    outboard: Outboard, environment: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "report.json"
+    options = ("--mode", "auto", "--report", f"json:{file}")
+    command = (sys.executable, "-c", PRODUCTS)
+    result = outboard("run", *options, "--", *command, environment=environment)
+    assert result.returncode == 0, result.stderr
+    report = json.loads(file.read_text())
+    (process,) = report["processes"]
+    assert process["server"] == "", "a connection was made"
+    assert "own cores" in process["reason"]
+    (products,) = (routine for routine in report["routines"] if routine["name"] == "dgemm")
+    assert (products["calls"], products["remote"], products["tried"]) == (24, 0, 0)
 
 
 def test_report_joins_processes(
