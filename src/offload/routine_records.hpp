@@ -40,7 +40,10 @@ struct RoutineRecord {
   std::atomic<bool> never_gains{false};
   policy::RoutineRates rates;
   policy::History history{budget};
-  policy::History sharing{budget};  ///< for products; "remote" means both at once, "local" one
+  /// For products; "remote" means both at once, "local" one of them. It has a budget of its own, so
+  /// that no call counts twice.
+  policy::LossBudget of_sharing;
+  policy::History sharing{of_sharing};
   /// Accuracy::strict: the side of all calls, from the first one that was decided.
   std::atomic<StrictSide> strict_side{StrictSide::undecided};
   std::atomic<const Library*> library{nullptr};     ///< the one that computes locally
