@@ -32,16 +32,23 @@ _SOCKET = 3  # the descriptor of the socket in the daemon
 
 
 def may_have_accelerator() -> bool:
-    """Returns false if a daemon on this machine would compute on its processor: the kernel knows no
-    device of NVIDIA, and none of others that computes, and no other driver is named."""
-    if os.environ.get("OUTBOARD_CUDA_PATH"):
+    """Returns false if a daemon on this machine would compute on its processor. For certain, it
+    would do so if the kernel knows no NVIDIA device, and no other graphics device that a driver of
+    OpenCL could use."""
+    if any(os.environ.get(name) for name in ("OUTBOARD_CUDA_PATH", "OCL_ICD_VENDORS")):
         return True
+    devices = _names_in("/dev")
+    if any(name.startswith("nvidia") for name in devices):
+        return True
+    drivers = [name for name in _names_in("/etc/OpenCL/vendors") if name.endswith(".icd")]
+    return bool(drivers) and any(name in ("dri", "kfd") for name in devices)
+
+
+def _names_in(folder: str) -> list[str]:
     try:
-        return any(
-            name.startswith("nvidia") or name in ("dri", "kfd") for name in os.listdir("/dev")
-        )
+        return os.listdir(folder)
     except OSError:
-        return True
+        return []
 
 
 class EmbeddedDaemon:
