@@ -144,7 +144,7 @@ bool History::may_try(const Shape& shape, const Times& times) const noexcept {
   const double later_s = std::min(times.remote_s, times.again_s);
   const bool may_gain = later_s < times.error() * times.local_s / kWorthTrying;
   return may_gain && !times.remote_seen && shape.trials < kTrials &&
-         times.remote_s * times.remote_error <= budget_.left_s();
+         times.remote_s * times.remote_error * times.remote_error <= budget_.left_s();
 }
 
 // One slow call may be a disturbance.
@@ -155,6 +155,9 @@ bool History::is_measured(const Shape& shape, const Times& times) noexcept {
 // True if the calls are slower on the accelerator than here, or may be, by more than the program
 // may lose.
 bool History::loses(const Shape& shape, const Times& times, double left_s) noexcept {
+  // Operands that the device has lost must be brought again.
+  const double next_s = times.remote_s - times.waiting_s;
+  if (next_s - times.local_s > std::max(left_s, 0.0)) return true;
   const double ahead = times.local_seen ? 1 / kErrorOfSamples : 1;
   const double own_s = shape.remote.median();
   if (is_measured(shape, times) && own_s * ahead > times.local_s) return true;

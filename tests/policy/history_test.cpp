@@ -171,7 +171,7 @@ TEST_F(Histories, ATrialFindsAGainThatTheModelDoubted) {
   Estimate estimate = estimate_of(0.02, 0.015, 2);
   Tally tally = run({0.02, 0.008}, estimate, 20);
   EXPECT_EQ(tally.remote, 0);  // there is no time for a trial yet
-  spend(5);
+  spend(20);
   tally = run({0.02, 0.008}, estimate, 100);
   EXPECT_GT(tally.trials, 0);
   EXPECT_LE(tally.trials, 2);
