@@ -2,10 +2,12 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <thread>
 
 namespace ob {
 namespace {
@@ -47,6 +49,15 @@ std::uint64_t machine_id() {
   return hash;
 }
 
+unsigned usable_cores() noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
+    return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+  }
+  return std::max(1u, std::thread::hardware_concurrency());  // more than 1024 processors
+}
+
 std::string usable_processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -58,7 +69,7 @@ std::string usable_processors() {
     while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set)) ++last;
     if (!list.empty()) list += ",";
     list += std::to_string(first);
-    if (last > first) list += "-" + std::to_string(last);
+    if (last > first) list.append("-").append(std::to_string(last));
     first = last;
   }
   return list;

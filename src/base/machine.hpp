@@ -15,6 +15,10 @@ std::uint64_t machine_id();
 /// are unknown.
 std::string usable_processors();
 
+/// Returns the number of processors that the calling thread may use, at least 1.
+/// Cost: a system call
+unsigned usable_cores() noexcept;
+
 /// True if both lists name a common processor. False for an empty list, or one that is no list.
 bool have_common_processor(std::string_view one, std::string_view other) noexcept;
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "base/machine.hpp"
 #include "offload/clock.hpp"
-#include "offload/library_queries.hpp"
 #include "offload/processor.hpp"
 #include "offload/profiles.hpp"
 

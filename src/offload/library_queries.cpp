@@ -1,10 +1,10 @@
 #include "offload/library_queries.hpp"
 
-#include <sched.h>
-
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/machine.hpp"
 
 namespace ob::offload {
 
@@ -20,12 +20,7 @@ int threads_of(void* object) noexcept {
     std::from_chars(asked, asked + std::strlen(asked), threads);
     if (threads > 0) return threads;
   }
-  return usable_cores();
-}
-
-int usable_cores() noexcept {
-  cpu_set_t mine;
-  return ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
+  return static_cast<int>(usable_cores());
 }
 
 }  // namespace ob::offload

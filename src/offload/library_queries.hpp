@@ -33,7 +33,4 @@ inline AskText openblas_config(void* object) noexcept {
 /// expected to use as many threads as OpenMP.
 int threads_of(void* object) noexcept;
 
-/// Returns the number of cores that this process may use, at least 1.
-int usable_cores() noexcept;
-
 }  // namespace ob::offload

@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstdlib>
 
+#include "base/machine.hpp"
 #include "offload/library_queries.hpp"
 
 namespace ob::offload {
@@ -101,7 +102,7 @@ bool has_reference_blas(void* object) noexcept {
 }
 
 unsigned threads_on_cores(void* object) noexcept {
-  return static_cast<unsigned>(std::clamp(threads_of(object), 1, std::max(1, usable_cores())));
+  return std::clamp(static_cast<unsigned>(std::max(1, threads_of(object))), 1u, usable_cores());
 }
 
 policy::LocalLibrary describe_library(const Dl_info& info, void* object) noexcept {
@@ -158,7 +159,7 @@ policy::LocalLibrary local_library(const void* function) noexcept {
     return {.kind = LibraryKind::unknown,
             .clock_hz = clock_hz(),
             .flop_per_cycle = flop_per_cycle(this_processor()),
-            .threads = static_cast<unsigned>(std::max(1, usable_cores()))};
+            .threads = usable_cores()};
   }
   return describe_library(info, opened.object);
 }

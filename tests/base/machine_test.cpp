@@ -12,6 +12,8 @@ TEST(Machine, HasOneNameAndProcessors) {
   EXPECT_TRUE(have_common_processor(usable_processors(), "0-1023"));
 }
 
+TEST(Machine, HasACoreForThisProcess) { EXPECT_GE(usable_cores(), 1u); }
+
 TEST(Machine, ListsOfProcessorsAreCompared) {
   EXPECT_TRUE(have_common_processor("3", "3"));
   EXPECT_TRUE(have_common_processor("0-3,8", "5,8-9"));

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include "base/machine.hpp"
 #include "offload/library_queries.hpp"
 
 namespace ob::offload {
@@ -21,7 +22,7 @@ void expect_plausible(const policy::LocalLibrary& library) {
   EXPECT_GE(library.flop_per_cycle, 1);
   EXPECT_LE(library.flop_per_cycle, 64);
   EXPECT_GE(library.threads, 1u);
-  EXPECT_LE(library.threads, static_cast<unsigned>(usable_cores()));
+  EXPECT_LE(library.threads, usable_cores());
 }
 
 TEST(LocalLibrary, OpenBlasIsTuned) {

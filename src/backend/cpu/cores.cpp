@@ -1,21 +1,8 @@
 #include "backend/cpu/cores.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 namespace ob::cpu {
-
-unsigned usable_cores() noexcept {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
-  }
-  return std::max(1u, std::thread::hardware_concurrency());  // more than 1024 cores
-}
 
 std::string suitable_core_type() {
 #if defined(__x86_64__)

@@ -5,9 +5,6 @@
 
 namespace ob::cpu {
 
-/// Returns the number of cores that this process may use.
-unsigned usable_cores() noexcept;
-
 /// Returns the value of OPENBLAS_CORETYPE for this processor; empty if OpenBLAS's own choice is as
 /// good. Older OpenBLAS knows processors by model number and treats new ones like the oldest, which
 /// is 2 to 5 times slower.

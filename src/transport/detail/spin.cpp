@@ -1,8 +1,7 @@
 #include "transport/detail/spin.hpp"
 
-#include <sched.h>
-
 #include "base/contract.hpp"
+#include "base/machine.hpp"
 
 namespace ob::transport::detail {
 namespace {
@@ -12,13 +11,6 @@ constexpr long kShortestNs = 1000;  // the wake-up that polling saves costs abou
 constexpr unsigned kWaitsPerTry = 64;
 
 }  // namespace
-
-int usable_cores() noexcept {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 2;  // more cores than the set holds
-  return CPU_COUNT(&set);
-}
 
 Spin::Spin(std::chrono::nanoseconds longest) noexcept
     : longest_ns_(longest.count() == 0 || usable_cores() < 2 ? 0L

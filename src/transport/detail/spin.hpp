@@ -53,7 +53,4 @@ class Spin {
   std::atomic<unsigned> waits_without_{0};  // waits since polling stopped
 };
 
-/// Returns the number of cores that this process may use.   Cost: a system call
-int usable_cores() noexcept;
-
 }  // namespace ob::transport::detail

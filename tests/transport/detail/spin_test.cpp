@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/machine.hpp"
+
 namespace ob::transport::detail {
 namespace {
 
