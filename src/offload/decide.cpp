@@ -146,6 +146,10 @@ policy::CallEstimate Decider::estimate(const CallQuery& call, std::size_t server
 }
 
 policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
+  // Neither processor nor kernel is asked again.
+  if (call.happens && call.record.never_gains.load(std::memory_order_relaxed)) {
+    return {.state = State::settled};
+  }
   if (call.record.library.load(std::memory_order_relaxed) == nullptr) {
     const SetUp set_up(budget_);
     load_profile(tuning_, journal_, call.record, call.library, nullptr);
