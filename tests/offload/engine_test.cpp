@@ -219,6 +219,20 @@ TEST_F(EngineTest, EachLearnsForItself) {
   EXPECT_EQ(ignorant.explain("dgem", "48", nullptr).status().code(), Code::invalid_argument);
 }
 
+TEST_F(EngineTest, ARehearsalLeavesTheProgramsMemoryAlone) {
+  InProcessDaemon daemon(Transport::shm, test::one(processor()));
+  Engine engine(sending_to(daemon, "rehearses"));
+  const Product product(8);
+  const CallDecision decision = engine.decide(product.call());
+  ASSERT_TRUE(decision.remote);
+  engine.rehearse(product.call(), decision);
+  EXPECT_TRUE(product.is_untouched());
+  EXPECT_GT(report("rehearses").row[0].tried, 0u);
+  // A call that happens writes its results as ever.
+  EXPECT_TRUE(runs_remotely(engine, product));
+  EXPECT_TRUE(product.is_right());
+}
+
 // The first server is down, so the answer is about the second one.
 TEST_F(EngineTest, ExplainsWithTheServerThatItReached) {
   InProcessDaemon gone(Transport::tcp, test::one(processor()));
