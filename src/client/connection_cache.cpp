@@ -147,6 +147,11 @@ bool ConnectionCache::is_set_aside(std::size_t server) const noexcept {
   return servers_[server].down_until_ms > now_ms();
 }
 
+bool ConnectionCache::is_reached(std::size_t server) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return servers_[server].devices > 0 && servers_[server].failures == 0;
+}
+
 std::uint32_t ConnectionCache::devices_of(std::size_t server) const noexcept {
   const std::lock_guard lock(mutex_);
   return servers_[server].devices;

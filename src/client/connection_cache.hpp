@@ -103,6 +103,8 @@ class ConnectionCache {
   std::optional<std::size_t> preferred() const noexcept;
   /// True if acquire() would probably succeed without waiting for a dead server.
   bool usable() const noexcept { return preferred().has_value(); }
+  /// True if a connection to the server was made, and it has not failed since.
+  bool is_reached(std::size_t server) const noexcept;
   /// True if the server has failed a moment ago.
   bool is_set_aside(std::size_t server) const noexcept;
   const std::vector<std::string>& servers() const noexcept { return config_.servers; }

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <limits>
 
 #include "interpose/gate.hpp"
@@ -43,6 +44,12 @@ void handle_fork() noexcept {
                      [] { (void)pthread_atfork(nullptr, nullptr, start_anew_in_child); });
 }
 
+// Handlers of a library that was initialized before, such as OpenSSL, run after this one.
+void stop_connecting() noexcept {
+  offload::Engine* const engine = g_engine.load(std::memory_order_acquire);
+  if (engine != nullptr) engine->stop_connecting();
+}
+
 void make_engine() noexcept {
   t_making = true;
   offload::Engine* made = nullptr;
@@ -51,6 +58,9 @@ void make_engine() noexcept {
   } catch (...) {  // no memory: the program continues as if this library were not there
   }
   t_making = false;
+  const bool connects = made != nullptr && made->config().mode == offload::Mode::automatic &&
+                        !made->config().servers.empty();
+  if (connects) (void)std::atexit(stop_connecting);
   const double gate =
       made != nullptr ? made->least_flop() : std::numeric_limits<double>::infinity();
   g_engine.store(made, std::memory_order_release);

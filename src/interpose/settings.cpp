@@ -177,6 +177,16 @@ void read_streams(Config& config) {
   config.streams = static_cast<unsigned>(*streams);
 }
 
+void read_first_wait(Config& config) {
+  const std::string_view text = text_of(setting_table::kFirstWait);
+  if (text.empty()) return;
+  const auto milliseconds = parse_count(text);
+  if (!milliseconds || *milliseconds > setting_table::kFirstWaitMax) {
+    return complain(config, setting_table::kFirstWait, text);
+  }
+  config.first_wait = std::chrono::milliseconds(*milliseconds);
+}
+
 // Reads "3", "all" or, for tests, "always:3". The library uses at most kDevicesMax devices.
 void read_devices(Config& config) {
   using setting_table::kDevicesMax;
@@ -240,6 +250,7 @@ Config read_settings() {
   read_devices(config);
   read_choice(setting_table::kRoute, kRoutes, config.route, config);
   read_streams(config);
+  read_first_wait(config);
   config.key_folder = text_of(setting_table::kKey);
   read_profile(config);
   read_share(config);

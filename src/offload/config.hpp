@@ -1,6 +1,7 @@
 #pragma once
 // The settings of an engine, as a value.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ struct Config {
   /// OUTBOARD_OWN_CORES: the server is a daemon of this command that starts with the first
   /// connection, on a machine without accelerators
   bool own_cores = false;
+  /// OUTBOARD_FIRST_WAIT: how long calls in mode auto wait for the first connection
+  std::chrono::milliseconds first_wait{20};
   bool quiet = false;             ///< OUTBOARD_QUIET: not even one line on stderr
   bool report_to_stderr = false;  ///< OUTBOARD_REPORT=stderr
   std::string report_directory;   ///< OUTBOARD_REPORT=dir:PATH

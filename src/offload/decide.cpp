@@ -25,19 +25,6 @@ constexpr double kErrorOfQuickLink = 1.3;
 // below the rate that the device measured with a large product.
 constexpr double kClearlyLess = 1.5;
 
-// Counts the time of the scope.
-class SetUp {
- public:
-  explicit SetUp(policy::LossBudget& budget) noexcept : budget_(budget), start_ns_(now_ns()) {}
-  ~SetUp() { budget_.set_up(static_cast<double>(now_ns() - start_ns_) * 1e-9); }
-  SetUp(const SetUp&) = delete;
-  SetUp& operator=(const SetUp&) = delete;
-
- private:
-  policy::LossBudget& budget_;
-  const std::uint64_t start_ns_;
-};
-
 constexpr std::string_view kOwnCores =
     "the accelerator computes on this machine's own cores, and the program's library is as fast";
 
@@ -45,9 +32,6 @@ constexpr std::string_view kOwnCores =
 double peak_of_this_machine() noexcept {
   return 0.9 * flop_per_cycle(this_processor()) * clock_hz() * usable_cores();
 }
-
-// A link that could not be measured so often, for lack of memory on the device, stays unknown.
-constexpr std::size_t kMostMeasurements = 3;
 
 // Library of routines of this kind that gains nothing from another one on the same cores. The
 // reference LAPACK over a tuned BLAS is as fast as the LAPACK of OpenBLAS (docs/decision.md).
@@ -59,51 +43,11 @@ bool is_well_kept(const policy::LocalLibrary& library, bool is_fft) noexcept {
 
 }  // namespace
 
-ReachedServer Decider::reach(std::size_t server) noexcept {
-  try {
-    const SetUp set_up(budget_);
-    std::string complaint;
-    ReachedServer reached{server, tuning_.probe(server, complaint)};
-    if (reached.facts == nullptr) {
-      const auto acquired = connections_.acquire();
-      if (!acquired.ok()) {
-        journal_.notice(acquired.status().message() + "; calls stay local");
-        return reached;
-      }
-      journal_.report.set_server(connections_.servers()[acquired->server()]);
-      reached = {acquired->server(), tuning_.probe(acquired->server(), complaint)};
-    }
-    if (!complaint.empty()) journal_.notice(complaint);
-    return reached;
-  } catch (...) {  // no memory
-    return {server, nullptr};
-  }
-}
-
-ReachedServer Decider::measured(std::size_t server) noexcept {
-  ReachedServer reached = reach(server);
-  if (reached.facts == nullptr || reached.facts->link().known()) return reached;
-  try {
-    const std::size_t most = kMostMeasurements * connections_.servers().size();
-    if (measurements_.fetch_add(1, std::memory_order_relaxed) >= most) {
-      reached.facts = nullptr;
-      return reached;
-    }
-    const SetUp set_up(budget_);
-    auto acquired = connections_.acquire();
-    const bool is_same = acquired.ok() && acquired->server() == reached.server;
-    if (is_same && connections_.measure(*acquired).ok()) tuning_.take_link(reached.server);
-  } catch (...) {  // no memory: not measured
-  }
-  if (!reached.facts->link().known()) reached.facts = nullptr;
-  return reached;
-}
-
-ReachedServer Decider::known_or_reached(std::size_t server, double local_s) noexcept {
-  if (const ServerFacts* known = tuning_.server(server)) return {server, known};
-  const bool worth = !config_.own_cores || local_s >= kWorthStartingS ||
-                     local_runs_ns_.load(std::memory_order_relaxed) >= kWorthStartingNs;
-  return worth ? reach(server) : ReachedServer{server, nullptr};
+// The embedded daemon starts with the first connection, which is not worth it for a few short
+// calls.
+bool Decider::is_worth_connecting(double local_s) const noexcept {
+  return !config_.own_cores || local_s >= kWorthStartingS ||
+         local_runs_ns_.load(std::memory_order_relaxed) >= kWorthStartingNs;
 }
 
 bool Decider::cannot_gain(const RoutineRecord& record, const ServerFacts* facts) const noexcept {
@@ -145,14 +89,23 @@ policy::CallEstimate Decider::estimate(const CallQuery& call, std::size_t server
   return found;
 }
 
+policy::Decision Decider::never_gains(RoutineRecord& record) noexcept {
+  // After a failure, another server may be preferred.
+  const bool is_final = connections_.servers().size() == 1;
+  record.never_gains.store(is_final, std::memory_order_relaxed);
+  journal_.report.set_reason(kOwnCores);
+  return {.state = State::settled};
+}
+
 policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
   // Neither processor nor kernel is asked again.
   if (call.happens && call.record.never_gains.load(std::memory_order_relaxed)) {
     return {.state = State::settled};
   }
   if (call.record.library.load(std::memory_order_relaxed) == nullptr) {
-    const SetUp set_up(budget_);
+    const std::uint64_t began_ns = now_ns();
     load_profile(tuning_, journal_, call.record, call.library, nullptr);
+    budget_.set_up(seconds_since(began_ns));
   }
   policy::Estimate local;
   policy::estimate_local(call.record.rates, call.work,
@@ -162,22 +115,12 @@ policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
   const auto preferred = connections_.preferred();
   if (!preferred) return unknown;
   const ServerFacts* const known = tuning_.server(*preferred);
-  ReachedServer reached{*preferred, known};
-  bool is_useless = cannot_gain(call.record, known);
-  if (known == nullptr && !is_useless) {
-    reached = known_or_reached(*preferred, local.local_s);
-    if (reached.facts == nullptr) return unknown;
-    is_useless = cannot_gain(call.record, reached.facts);
-  }
-  if (is_useless) {
-    // After a failure, another server may be preferred.
-    const bool is_final = connections_.servers().size() == 1;
-    call.record.never_gains.store(is_final, std::memory_order_relaxed);
-    journal_.report.set_reason(kOwnCores);
-    unknown.state = State::settled;
-    return unknown;
-  }
-  if (!reached.facts->link().known()) reached = measured(reached.server);
+  if (cannot_gain(call.record, known)) return never_gains(call.record);
+  if (known == nullptr && !is_worth_connecting(local.local_s)) return unknown;
+  ReachedServer reached = connector_.reach_in_background(*preferred, Need::facts, local.local_s);
+  if (reached.facts == nullptr) return unknown;
+  if (cannot_gain(call.record, reached.facts)) return never_gains(call.record);
+  reached = connector_.reach_in_background(reached.server, Need::link, local.local_s);
   if (reached.facts == nullptr) return unknown;
   load_profile(tuning_, journal_, call.record, nullptr, reached.facts);
   const policy::CallEstimate found = estimate(call, reached.server, *reached.facts);

@@ -7,6 +7,7 @@
 #include "base/accuracy.hpp"
 #include "client/connection_cache.hpp"
 #include "offload/config.hpp"
+#include "offload/connector.hpp"
 #include "offload/journal.hpp"
 #include "offload/residents.hpp"
 #include "offload/routine_records.hpp"
@@ -31,35 +32,26 @@ struct CallQuery {
   bool happens = true;  ///< the call follows; otherwise the caller only wants to know
 };
 
-/// The server that was reached, and the facts about it.
-struct ReachedServer {
-  std::size_t server = 0;
-  const ServerFacts* facts = nullptr;  ///< nullptr: none was reached
-};
-
 /// Threads: any
 class Decider {
  public:
   Decider(const Config& config, client::ConnectionCache& connections, Tuning& tuning,
-          Journal& journal, const Residents& residents, policy::LossBudget& budget) noexcept
+          Connector& connector, Journal& journal, const Residents& residents,
+          policy::LossBudget& budget) noexcept
       : config_(config),
         connections_(connections),
         tuning_(tuning),
+        connector_(connector),
         journal_(journal),
         residents_(residents),
         budget_(budget) {}
 
-  /// Decides where the call goes. Connects once local runs are long enough for that to matter, and
-  /// measures the link if the accelerator may gain. Never throws.
+  /// Decides where the call goes. Until the server is reached and its link is measured, calls are
+  /// local. This begins once local runs are long enough for it to matter. Never throws.
   policy::Decision decide(const CallQuery& call) noexcept;
   /// The times of a call to the server of `facts`.   @pre facts.link is known
   policy::CallEstimate estimate(const CallQuery& call, std::size_t server,
                                 const ServerFacts& facts) noexcept;
-  /// Connects to the server, if there is no connection. If this server does not answer, the result
-  /// may be another one.
-  ReachedServer reach(std::size_t server) noexcept;
-  /// The same with facts whose link is measured; nullptr if that failed.
-  ReachedServer measured(std::size_t server) noexcept;
   /// True if the device computes on the client's own cores, and the library of this routine is as
   /// good as the device's: then no call of it gains, whatever was measured.
   /// @param facts nullptr: not connected yet
@@ -70,18 +62,19 @@ class Decider {
   }
 
  private:
-  ReachedServer known_or_reached(std::size_t server, double local_s) noexcept;
+  bool is_worth_connecting(double local_s) const noexcept;
+  policy::Decision never_gains(RoutineRecord& record) noexcept;
   policy::Decision decide_freely(const CallQuery& call) noexcept;
 
   const Config& config_;
   client::ConnectionCache& connections_;
   Tuning& tuning_;
+  Connector& connector_;
   Journal& journal_;
   const Residents& residents_;
   policy::LossBudget& budget_;
   /// The time of all local runs. A single run may be too short to justify a first connection.
   std::atomic<std::uint64_t> local_runs_ns_{0};
-  std::atomic<unsigned> measurements_{0};  ///< of links, also failed ones
 };
 
 }  // namespace ob::offload

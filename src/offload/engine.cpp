@@ -60,7 +60,8 @@ struct Engine::Parts {
         connections(connections_of(config)),
         tuning(config, connections),
         residents(config, connections, journal.report, residency_support),
-        decider(config, connections, tuning, journal, residents, records.budget()),
+        connector(connections, tuning, journal, records.budget(), config.first_wait),
+        decider(config, connections, tuning, connector, journal, residents, records.budget()),
         observer(journal, records, tuning, decider),
         attempts(connections, residents, journal, records, tuning, observer) {}
 
@@ -104,6 +105,7 @@ struct Engine::Parts {
   Residents residents;
   PeerRates peer_rates;
   FactorPlans factor_plans;
+  Connector connector;
   Decider decider;
   Observer observer;
   Attempts attempts;
@@ -336,11 +338,15 @@ Result<std::string> Engine::explain(std::string_view routine, std::string_view s
   Parts& parts = *parts_;
   const AskedCall call = read_asked_call(parts.records, routine, sizes);
   if (!call.wrong.empty()) return Status(Code::invalid_argument, call.wrong);
-  const ExplainSources sources{parts.connections, parts.tuning, parts.journal, parts.decider};
+  const ExplainSources sources{parts.connections, parts.tuning, parts.journal, parts.connector,
+                               parts.decider};
   return offload::explain(sources, call, library);
 }
 
+void Engine::stop_connecting() noexcept { parts_->connector.close(); }
+
 void Engine::close() noexcept {
+  parts_->connector.close();
   parts_->journal.report.print();
   save_profiles(parts_->tuning, parts_->journal, parts_->records);
 }

@@ -110,7 +110,8 @@ policy::Work work_asked(const AskedCall& call, std::uint64_t memory_bytes) {
 std::string explain(const ExplainSources& sources, const AskedCall& call, const void* library) {
   load_profile(sources.tuning, sources.journal, *call.record, library, nullptr);
   const auto preferred = sources.connections.preferred();
-  const auto [server, facts] = preferred ? sources.decider.measured(*preferred) : ReachedServer{};
+  const auto [server, facts] =
+      preferred ? sources.connector.reach(*preferred, Need::link) : ReachedServer{};
   if (facts != nullptr) load_profile(sources.tuning, sources.journal, *call.record, nullptr, facts);
   const policy::Work work = work_asked(call, facts != nullptr ? facts->memory_bytes : UINT64_MAX);
   const CallQuery query{.record = *call.record, .work = work, .library = library};

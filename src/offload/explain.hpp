@@ -16,6 +16,7 @@ struct ExplainSources {
   const client::ConnectionCache& connections;
   Tuning& tuning;
   Journal& journal;
+  Connector& connector;
   Decider& decider;
 };
 

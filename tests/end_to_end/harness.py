@@ -99,6 +99,7 @@ class Report:
     server: str
     mode: str
     notice: str
+    reason: str
     rows: dict[str, dict[str, int]]
 
 
@@ -110,7 +111,7 @@ def read_report(path: pathlib.Path) -> Report:
     data = path.read_bytes()
     expect(len(data) >= REPORT_HEAD.size, f"{path} is too short for a report")
     magic, version, count, pid, _started, *rest = REPORT_HEAD.unpack_from(data)
-    program, server, mode, notice = rest[:4]
+    program, server, mode, notice, reason = (_text(text) for text in rest[:5])
     expect(
         magic == REPORT_MAGIC and version == REPORT_VERSION,
         f"{path} is no report of version {REPORT_VERSION}",
@@ -120,7 +121,7 @@ def read_report(path: pathlib.Path) -> Report:
         name, *values = REPORT_ROW.unpack_from(data, REPORT_HEAD.size + index * REPORT_ROW.size)
         if _text(name):
             rows[_text(name)] = dict(zip(REPORT_FIELDS, values, strict=True))
-    return Report(pid, _text(program), _text(server), _text(mode), _text(notice), rows)
+    return Report(pid, program, server, mode, notice, reason, rows)
 
 
 @dataclasses.dataclass
@@ -369,6 +370,8 @@ class Bench:
             env["OUTBOARD_MODE"] = mode
             env["OUTBOARD_REPORT"] = f"dir:{report}"
             env["OUTBOARD_SERVER"] = server
+            # What the first call does must not depend on the time that connecting takes.
+            env["OUTBOARD_FIRST_WAIT"] = "60000"
             if quiet:
                 env["OUTBOARD_QUIET"] = "1"
         env.update(extra or {})

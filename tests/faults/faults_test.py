@@ -274,8 +274,19 @@ def silent(suite: Suite) -> None:
             suite.bench.run(survivor(suite, "dgemm", 5, 200), "remote", server), False
         ).expect_none_out()
 
+    def goes_on(server: str) -> None:
+        """Mode auto does not wait. If the program is over first, the report says so."""
+        extra = {"OUTBOARD_FIRST_WAIT": "0"}
+        outcome = suite.bench.run(survivor(suite, "dgemm", 5, 200), "auto", server, extra=extra)
+        outcome.expect_ok().expect_none_out()
+        for report in outcome.reports:
+            ended_before = "ended before the first answer" in report.reason
+            given_up = "does not answer" in report.notice
+            expect(ended_before != given_up, f"reason {report.reason!r}, notice {report.notice!r}")
+
     with servers.Stranger(servers.silent) as stranger:
         suite.check("a server that never answers", lambda: run(stranger.address))
+        suite.check("the same in mode auto", lambda: goes_on(stranger.address))
 
 
 def survives_own_clients(suite: Suite) -> None:

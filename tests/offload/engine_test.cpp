@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -231,6 +232,53 @@ TEST_F(EngineTest, ARehearsalLeavesTheProgramsMemoryAlone) {
   // A call that happens writes its results as ever.
   EXPECT_TRUE(runs_remotely(engine, product));
   EXPECT_TRUE(product.is_right());
+}
+
+// A product that gains on the null device, whose results nobody reads.
+class LargeProduct {
+ public:
+  explicit LargeProduct(std::int64_t order)
+      : elements_(static_cast<std::size_t>(order * order)), a_(elements_), b_(elements_) {
+    test::square_dgemm(order, call_.items);
+    for (const std::string_view name : {"a", "b", "c"}) {
+      std::vector<double>& matrix = name == "a" ? a_ : name == "b" ? b_ : c_;
+      test::argument_named(call_.items, test::dgemm(), name).host = {matrix.data(), order};
+    }
+  }
+  // Called by the program that this test is: its library is unknown, and its cores are the
+  // device's.
+  LibraryCall call(Accuracy accuracy) const {
+    return {test::dgemm(), call_.items, {}, reinterpret_cast<const void*>(&processor), accuracy};
+  }
+
+ private:
+  std::size_t elements_;
+  std::vector<double> a_;
+  std::vector<double> b_;
+  std::vector<double> c_ = std::vector<double>(elements_);
+  CallArguments call_;
+};
+
+// Accuracy strict keeps the side of the first call, also where the other side gains.
+TEST_F(EngineTest, StrictCallsKeepTheSideOfTheFirstOne) {
+  InProcessDaemon daemon(Transport::shm, test::one(test::null_device(1 << 28, 1e5)));
+  Config config = sending_to(daemon, "keeps_its_side");
+  config.mode = Mode::automatic;
+  config.first_wait = std::chrono::minutes(1);
+  const LargeProduct small(110);  // too short to gain
+  const LargeProduct large(700);
+  for (const Accuracy accuracy : {Accuracy::standard, Accuracy::strict}) {
+    Engine engine(config);
+    ASSERT_FALSE(engine.decide(small.call(accuracy)).remote);
+    const bool kept = accuracy == Accuracy::strict;
+    EXPECT_EQ(engine.decide(large.call(accuracy)).remote, !kept);
+  }
+  for (const Accuracy accuracy : {Accuracy::standard, Accuracy::strict}) {
+    Engine engine(config);
+    ASSERT_TRUE(engine.decide(large.call(accuracy)).remote);
+    const bool kept = accuracy == Accuracy::strict;
+    EXPECT_EQ(engine.decide(small.call(accuracy)).remote, kept);
+  }
 }
 
 // The first server is down, so the answer is about the second one.

@@ -36,7 +36,12 @@ Result<OpenSsl> open_openssl() {
   OB_LIBCRYPTO_FUNCTIONS(OB_FIND_CRYPTO)
 #undef OB_FIND_SSL
 #undef OB_FIND_CRYPTO
-  if (missing == nullptr) return found;
+  if (missing == nullptr) {
+    // Connections may be made or used by threads until the process ends. OpenSSL's handler at exit
+    // would free what they use. If the program initialized OpenSSL before, this has no effect.
+    (void)found.OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+    return found;
+  }
   return Status(Code::unavailable,
                 std::string("the OpenSSL found has no ") + missing + " (version 3 is needed)");
 }

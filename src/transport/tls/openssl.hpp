@@ -2,6 +2,7 @@
 // OpenSSL 3, opened at run time when there is a key: the drop-in library needs nothing but libc at
 // load time.
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -67,6 +68,7 @@ struct OpenSsl {
   F(ERR_pop_to_mark)                 \
   F(ERR_reason_error_string)         \
   F(ERR_set_mark)                    \
+  F(OPENSSL_init_crypto)             \
   F(PEM_read_bio_X509)               \
   F(PEM_read_bio_X509_CRL)           \
   F(X509_CRL_free)                   \

@@ -1,0 +1,80 @@
+#pragma once
+// Connects to servers and measures their links, for calls that do not wait for it.
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <thread>
+
+#include "client/connection_cache.hpp"
+#include "offload/journal.hpp"
+#include "offload/tuning.hpp"
+#include "policy/loss_budget.hpp"
+
+namespace ob::offload {
+
+/// The server that was reached, and the facts about it.
+struct ReachedServer {
+  std::size_t server = 0;
+  const ServerFacts* facts = nullptr;  ///< nullptr: none was reached
+};
+
+/// What is to be known about a server.
+enum class Need {
+  facts,  ///< the description of its device, which the first connection brings
+  link,   ///< also the measured link
+};
+
+/// A server may take seconds to answer, or never answer (its host is down, its name cannot be
+/// looked up). Mode auto must not wait for that, so a thread connects, and calls run locally until
+/// it is done. Threads: any
+class Connector {
+ public:
+  /// @param first_wait calls that come within this time after the first one wait for the first
+  ///   connection, because a server in the local network answers within it
+  Connector(client::ConnectionCache& connections, Tuning& tuning, Journal& journal,
+            policy::LossBudget& budget, std::chrono::milliseconds first_wait) noexcept
+      : connections_(connections),
+        tuning_(tuning),
+        journal_(journal),
+        budget_(budget),
+        first_wait_(first_wait) {}
+  /// Waits for the thread.
+  ~Connector();
+  Connector(const Connector&) = delete;
+  Connector& operator=(const Connector&) = delete;
+
+  /// Connects to the server if there is no connection, and measures its link if that is needed. If
+  /// this server does not answer, the result may be another one. Takes as long as it takes.
+  ReachedServer reach(std::size_t server, Need need) noexcept;
+  /// The same in the background. Returns without facts if this is not done after a wait that a call
+  /// of `local_s` seconds can afford; the wait counts as lost time.
+  ReachedServer reach_in_background(std::size_t server, Need need, double local_s) noexcept;
+  /// Gives the thread a moment to end, before the process does. No thread starts afterwards.
+  void close() noexcept;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  ReachedServer connect(std::size_t server) noexcept;
+  void measure(ReachedServer& reached) noexcept;
+  const ServerFacts* known(std::size_t server, Need need) const noexcept;
+  bool start(std::size_t server, Need need);
+
+  client::ConnectionCache& connections_;
+  Tuning& tuning_;
+  Journal& journal_;
+  policy::LossBudget& budget_;
+  const std::chrono::milliseconds first_wait_;
+  std::atomic<unsigned> measurements_{0};  ///< of links, also failed ones
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::thread thread_;
+  bool running_ = false;
+  bool closed_ = false;
+  Clock::time_point first_deadline_{};  ///< of the calls that wait for the first connection
+};
+
+}  // namespace ob::offload
