@@ -1,6 +1,7 @@
 #pragma once
 // The measured cost of a connection.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -10,7 +11,8 @@
 namespace ob {
 
 /// Seconds of a one-way transfer as a function of its size. Times between two measured sizes are
-/// interpolated linearly; beyond the largest size the last slope continues. Empty if not measured.
+/// interpolated linearly. Beyond the largest size, the last slope continues, within a factor of two
+/// of the largest size's rate: a disturbed sample must not be extrapolated. Empty if not measured.
 class TransferTimes {
  public:
   struct Sample {
@@ -36,8 +38,13 @@ class TransferTimes {
     while (above + 1 < count_ && samples_[above].bytes < bytes) ++above;
     const Sample& low = samples_[above - 1];
     const Sample& high = samples_[above];
-    const double slope = (high.seconds - low.seconds) / (high.bytes - low.bytes);
-    const double found = low.seconds + (bytes - low.bytes) * (slope > 0 ? slope : 0);
+    double slope = std::max(0.0, (high.seconds - low.seconds) / (high.bytes - low.bytes));
+    if (bytes > high.bytes) {
+      const double whole = high.seconds / high.bytes;
+      slope = std::clamp(slope, 0.5 * whole, 2 * whole);
+      return high.seconds + (bytes - high.bytes) * slope;
+    }
+    const double found = low.seconds + (bytes - low.bytes) * slope;
     // below the smallest size, the time is proportional to the size
     const double share = samples_[0].seconds * bytes / samples_[0].bytes;
     return bytes < samples_[0].bytes ? share : found;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <memory>
 
+#include "client/best_times.hpp"
+
 namespace ob::client {
 namespace {
 
@@ -12,15 +14,17 @@ namespace {
 struct Plan {
   std::uint64_t least_bytes;
   std::uint64_t most_bytes;
-  int rounds;
-  double long_round_s;  // a longer round ends the measurement
+  int least_rounds;     // of each size
+  int most_rounds;      // if the two best ones do not agree
+  double long_round_s;  // a size that takes longer ends the measurement
 };
-// The quick one takes about 2 ms at most: a program may not lose more before it gained something.
-constexpr Plan kQuick{16 << 10, 1 << 20, 2, 0.5e-3};
-constexpr Plan kThorough{4 << 10, 64 << 20, 5, 0.5};
+// The quick one takes 2 ms over shared memory, and 10 ms over 1 Gb/s. A disturbed round is easily a
+// hundred times too long, and the link keeps its figures as long as the process, so busy machines
+// get more rounds.
+constexpr Plan kQuick{16 << 10, 1 << 20, 2, 10, 2e-3};
+constexpr Plan kThorough{4 << 10, 64 << 20, 5, 10, 0.5};
 constexpr int kPings = 5;
-// The rounds of one size take at most this many long rounds. It is more than one, because a round
-// that was delayed for a moment does not show the speed of the link.
+// The rounds of one size take at most this many long rounds.
 constexpr double kMaxLongRounds = 5;
 
 double seconds_since(transport::Clock::time_point start) {
@@ -35,19 +39,25 @@ struct Ends {
   std::byte* host;
 };
 
+struct Times {
+  BestTimes to, from;
+
+  bool agree() const noexcept { return to.agree() && from.agree(); }
+};
+
 // Sends and fetches size_bytes once.
-Status measure_round(const Ends& ends, std::uint64_t size_bytes, double& to_s, double& from_s) {
+Status measure_round(const Ends& ends, std::uint64_t size_bytes, Times& times) {
   const auto& [device, queue, buffer, host] = ends;
   const Region region{0, 1, Triangle::full, size_bytes, 1, size_bytes, 1};
   const Layout layout = Layout::bytes(host, size_bytes);
   const auto start = transport::Clock::now();
   OB_RETURN_IF_ERROR(device.write(queue, buffer, region, layout));
   OB_RETURN_IF_ERROR(device.synchronize(queue).status);
-  to_s = std::min(to_s, seconds_since(start));
+  times.to.add(seconds_since(start));
   const auto middle = transport::Clock::now();
   OB_RETURN_IF_ERROR(device.read(queue, buffer, region, layout));
   OB_RETURN_IF_ERROR(device.synchronize(queue).status);
-  from_s = std::min(from_s, seconds_since(middle));
+  times.from.add(seconds_since(middle));
   return {};
 }
 
@@ -59,13 +69,15 @@ Status measure_transfers(RemoteDevice& device, QueueId queue, BufferId buffer, c
   if (!host) return Status(Code::out_of_memory, "no memory to measure the connection with");
   std::memset(host.get(), 0, plan.most_bytes);
   for (std::uint64_t size = plan.least_bytes; size <= plan.most_bytes; size *= 4) {
-    double to_s = 1e30;
-    double from_s = 1e30;
+    Times times;  // the best round counts: the first touches memory
     const auto start = transport::Clock::now();
-    for (int i = 0; i < plan.rounds; ++i) {  // the best round counts: the first touches memory
-      OB_RETURN_IF_ERROR(measure_round({device, queue, buffer, host.get()}, size, to_s, from_s));
+    for (int i = 0; i < plan.most_rounds; ++i) {
+      if (i >= plan.least_rounds && times.agree()) break;
+      OB_RETURN_IF_ERROR(measure_round({device, queue, buffer, host.get()}, size, times));
       if (seconds_since(start) > kMaxLongRounds * plan.long_round_s) break;
     }
+    const double to_s = times.to.best();
+    const double from_s = times.from.best();
     const auto bytes = static_cast<double>(size);
     link.to_bytes_per_s = bytes / to_s;
     link.from_bytes_per_s = bytes / from_s;

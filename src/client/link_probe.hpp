@@ -9,7 +9,7 @@
 namespace ob::client {
 
 enum class Thoroughness : std::uint8_t {
-  quick,     ///< up to 1 MiB and some 2 ms, for a program that waits
+  quick,     ///< up to 1 MiB and some milliseconds
   thorough,  ///< from 4 KiB to 64 MiB, some seconds at most
 };
 

@@ -23,13 +23,20 @@ constexpr milliseconds kLong{60'000};
 // Of calls that take no time here, which can afford no wait.
 constexpr double kNoTime = 0;
 
+// When a silent server is given up, and when it is tried again.
+struct Delays {
+  int connect_ms = 60'000;
+  int retry_after_ms = 1;
+};
+constexpr Delays kGivesUp{500, 60'000};
+
 // Everything that a connector needs.
 class Client {
  public:
-  explicit Client(const std::string& server, milliseconds first_wait, int retry_after_ms = 60'000)
+  explicit Client(const std::string& server, milliseconds first_wait, Delays delays = {})
       : config_(config_of(server)),
         journal_(config_),
-        connections_(connections_of(config_, retry_after_ms)),
+        connections_(connections_of(config_, delays)),
         tuning_(config_, connections_),
         connector_(connections_, tuning_, journal_, budget_, first_wait) {}
 
@@ -56,11 +63,11 @@ class Client {
     config.quiet = true;
     return config;
   }
-  static client::ConnectionCache::Config connections_of(const Config& config, int retry_after_ms) {
+  static client::ConnectionCache::Config connections_of(const Config& config, Delays delays) {
     client::ConnectionCache::Config wanted;
     wanted.servers = config.servers;
-    wanted.connection.timeouts.connect_ms = 500;
-    wanted.retry_after_ms = retry_after_ms;
+    wanted.connection.timeouts.connect_ms = delays.connect_ms;
+    wanted.retry_after_ms = delays.retry_after_ms;
     wanted.measure_links = false;
     return wanted;
   }
@@ -116,7 +123,7 @@ TEST(Connector, LinksToTheOwnProcessorsAreMeasuredOnDemand) {
 
 TEST(Connector, NoCallWaitsForAServerThatNeverAnswers) {
   const SilentServer server;
-  Client client(server.address(), milliseconds(0));
+  Client client(server.address(), milliseconds(0), kGivesUp);
   // The thread needs half a second. These calls are over long before, or the machine is very slow:
   // then the server is set aside. None of them finds a server.
   for (int i = 0; i < 100; ++i) {
@@ -125,10 +132,10 @@ TEST(Connector, NoCallWaitsForAServerThatNeverAnswers) {
   EXPECT_FALSE(client.connections().is_reached(0));
 }
 
-// A call that takes a minute can wait for the half second that the failure takes.
+// A call of days can wait for the half second that the failure takes.
 TEST(Connector, ALongCallWaitsForAPartOfItsTime) {
   const SilentServer server;
-  Client client(server.address(), milliseconds(0));
+  Client client(server.address(), milliseconds(0), kGivesUp);
   EXPECT_EQ(client->reach_in_background(0, Need::facts, 1e6).facts, nullptr);
   EXPECT_TRUE(client.connections().is_set_aside(0));
 }
@@ -136,7 +143,7 @@ TEST(Connector, ALongCallWaitsForAPartOfItsTime) {
 TEST(Connector, AServerThatFailedIsReachedAgainInTheBackground) {
   auto daemon = std::make_unique<InProcessDaemon>(Transport::tcp);
   const std::string address = daemon->address();
-  Client client(address, kLong, 1);
+  Client client(address, kLong);
   ASSERT_NE(client->reach_in_background(0, Need::link, kNoTime).facts, nullptr);
   {
     auto acquired = client.connections().acquire();

@@ -77,5 +77,17 @@ TEST(TransferTimes, LieOnALineBetweenSizes) {
   EXPECT_NEAR(times.seconds(500), 1e-6, 1e-12);
 }
 
+// 1 GB/s, but one of two samples took much too long.
+TEST(TransferTimes, DisturbedSamplesAreNotExtrapolated) {
+  TransferTimes low;
+  low.add(1e5, 8e-3);
+  low.add(1e6, 1e-3);
+  EXPECT_GE(low.seconds(1e9), 0.5) << "transfers are not free";
+  TransferTimes high;
+  high.add(9e5, 0.9e-3);
+  high.add(1e6, 3e-3);
+  EXPECT_LE(high.seconds(1e9), 6.0) << "the slope between both is 48 s/GB";
+}
+
 }  // namespace
 }  // namespace ob::policy
