@@ -28,6 +28,14 @@ bool execute_fft(const FftTransform& transform, void* input, void* output) noexc
   return engine->run_fft({transform, nullptr, thread_accuracy()}, {input, output});
 }
 
+void rehearse_fft(const FftTransform& transform, void* input, void* output) noexcept {
+  const PreserveErrno preserve_errno;
+  offload::Engine* const engine = process_engine();
+  if (engine == nullptr) return;
+  const Nesting nesting;
+  engine->rehearse_fft({transform, nullptr, thread_accuracy()}, {input, output});
+}
+
 LocalFft::LocalFft(const FftTransform& transform, const void* original) noexcept
     : transform_(transform) {
   const PreserveErrno preserve_errno;

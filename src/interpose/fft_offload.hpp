@@ -29,6 +29,9 @@ void plan_ahead(const FftTransform&) noexcept;
 /// Threads: any, also several on one plan
 bool execute_fft(const FftTransform&, void* input, void* output) noexcept;
 
+/// Runs the transform on an accelerator, to measure it, and drops the output.
+void rehearse_fft(const FftTransform&, void* input, void* output) noexcept;
+
 /// Spans the native run of a known plan, so that the engine counts it and learns from it. It is
 /// like Call of interpose/call.hpp.
 class LocalFft {

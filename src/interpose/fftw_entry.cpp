@@ -115,9 +115,11 @@ bool execute_remotely(const FftwPlan& known, const FftwArrays& arrays) noexcept 
   if (known.decision == FftDecision::local) return false;
   FftTransform transform;
   if (!place(known.offload, arrays, transform)) return false;
-  const bool open = known.decision != FftDecision::remote;
-  if (open && !goes_out(decide_fft(transform, FftMoment::execute, original_of(known))))
-    return false;
+  if (known.decision != FftDecision::remote) {
+    const FftDecision now = decide_fft(transform, FftMoment::execute, original_of(known));
+    if (now == FftDecision::trial) rehearse_fft(transform, arrays.input, arrays.output);
+    if (!goes_out(now)) return false;
+  }
   return execute_fft(transform, arrays.input, arrays.output);
 }
 

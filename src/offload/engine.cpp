@@ -280,7 +280,9 @@ FftDecision Engine::decide_fft(const FftCall& call, FftMoment moment) noexcept {
   // The first decision may have made the first connection, which tells the device's memory.
   if (first && decision.target == Target::remote) decision = parts.decide_fft_once(call, moment);
   if (parts.is_out_of_question(record)) return FftDecision::local;
-  return decision.target == Target::remote ? FftDecision::likely : FftDecision::open;
+  if (decision.target == Target::remote) return FftDecision::likely;
+  const bool is_trial = decision.state == policy::State::trial && !parts.config.verify;
+  return is_trial ? FftDecision::trial : FftDecision::open;
 }
 
 bool Engine::plan_fft(const FftTransform& transform) noexcept {
@@ -313,6 +315,20 @@ bool Engine::run_fft(const FftCall& call, const FftArrays& arrays) noexcept {
     add(row->eligible, 1);
   }
   return true;
+}
+
+void Engine::rehearse_fft(const FftCall& call, const FftArrays& arrays) noexcept {
+  Parts& parts = *parts_;
+  try {
+    const PrivateOutput output(call.transform, arrays);
+    if (!output.known()) return;
+    RoutineRecord& record = parts.records.of(call.transform.plan);
+    FftJob job(parts.residents, output.transform(), output.arrays());
+    const policy::Work work = parts.work_here(call.transform.plan);
+    const Accuracy accuracy = call.accuracy.value_or(parts.config.accuracy);
+    (void)parts.attempts.run({record, work, accuracy, true}, job);
+  } catch (...) {  // no memory: no trial
+  }
 }
 
 void Engine::begin_local_fft(const FftCall& call) noexcept {

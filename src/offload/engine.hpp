@@ -96,6 +96,9 @@ class Engine {
   /// Runs the transform. True if results are in place. Memory that is both input and output changes
   /// only then.
   bool run_fft(const FftCall& call, const FftArrays& arrays) noexcept;
+  /// Runs the transform on an accelerator, to measure it, and drops the output. Changes nothing of
+  /// the program's.
+  void rehearse_fft(const FftCall& call, const FftArrays& arrays) noexcept;
   /// Counts a transform that is about to run locally.
   void begin_local_fft(const FftCall& call) noexcept;
   /// Records that the local library has run the transform since `started_ns`.

@@ -33,6 +33,17 @@ struct FftTransform {
   FftSide output;
 };
 
+/// The same data without gaps, in the order of the dimensions.
+inline FftSide packed(FftSide side) noexcept {
+  std::int64_t stride_bytes = side.element_bytes;
+  for (int i = side.dimensions; i-- > 0;) {
+    Layout::Dimension& dimension = side.dims[static_cast<std::size_t>(i)];
+    dimension.stride_bytes = stride_bytes;
+    stride_bytes *= static_cast<std::int64_t>(dimension.count);
+  }
+  return side;
+}
+
 /// The caller's arrays of one execution.
 struct FftArrays {
   void* input = nullptr;
@@ -52,6 +63,7 @@ enum class FftDecision : std::uint8_t {
   remote,  ///< for the life of the plan
   open,    ///< decided again at every execution
   likely,  ///< open, and the first execution would leave now
+  trial,   ///< open; this execution runs locally, and before that in Engine::rehearse_fft()
 };
 
 enum class FftMoment : std::uint8_t { plan, execute };

@@ -43,4 +43,11 @@ bool PrivateResults::add(const Operand& operand, Kind kind) {
   return true;
 }
 
+PrivateOutput::PrivateOutput(const FftTransform& transform, const FftArrays& arrays)
+    : transform_(transform), input_(arrays.input) {
+  transform_.output = packed(transform.output);
+  const std::uint64_t bytes = transform_.output.layout(nullptr).total_bytes();
+  if (bytes <= kMostBytes) memory_.emplace(bytes);
+}
+
 }  // namespace ob::offload

@@ -1,9 +1,11 @@
 #pragma once
 // Copies of the operands that a call writes.
 
+#include <optional>
 #include <vector>
 
 #include "base/host_scratch.hpp"
+#include "offload/fft_transform.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
 
@@ -27,6 +29,24 @@ class PrivateResults {
   CallArguments call_;
   std::vector<HostScratch> memory_;
   bool known_ = true;
+};
+
+/// A transform whose output lands in memory of its own.
+class PrivateOutput {
+ public:
+  /// @param arrays the program's   Errors: throws without memory
+  PrivateOutput(const FftTransform& transform, const FftArrays& arrays);
+
+  /// False if there is not enough memory.
+  bool known() const noexcept { return memory_ && memory_->data() != nullptr; }
+  const FftTransform& transform() const noexcept { return transform_; }
+  /// Memory: the output lives as long as this   @pre known()
+  FftArrays arrays() const noexcept { return {input_, memory_->data()}; }
+
+ private:
+  FftTransform transform_;
+  void* const input_;
+  std::optional<HostScratch> memory_;  // empty: the output is too large
 };
 
 }  // namespace ob::offload

@@ -86,6 +86,7 @@ TEST_P(FftwPreload, LearningAsksAtEveryExecute) {
   EXPECT_EQ(with.status, 0) << with.text;
   EXPECT_GT(with.count["execute"], 0);
   EXPECT_GT(with.count["local"], 0);
+  EXPECT_GT(with.count["rehearse"], 0) << "and each of these ran locally, too";
   EXPECT_EQ(with.count["execute"] + with.count["local"], with.count["executes"]);
 }
 

@@ -436,8 +436,8 @@ static void report(void) {
   int (*count)(const char*) = (int (*)(const char*))dlsym(RTLD_DEFAULT, "ob_standin_count");
   printf("made plans=%d executes=%d\n", g_plans, g_executes);
   if (count == NULL) return;
-  printf("count decide=%d ahead=%d execute=%d local=%d\n", count("decide"), count("ahead"),
-         count("execute"), count("local"));
+  printf("count decide=%d ahead=%d execute=%d local=%d rehearse=%d\n", count("decide"),
+         count("ahead"), count("execute"), count("local"), count("rehearse"));
 }
 
 __attribute__((constructor)) static void before_main(void) {

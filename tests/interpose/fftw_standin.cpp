@@ -23,7 +23,7 @@ namespace {
 using Value = std::complex<long double>;
 
 struct Counts {
-  std::atomic<int> decide{0}, ahead{0}, execute{0}, local{0};
+  std::atomic<int> decide{0}, ahead{0}, execute{0}, local{0}, rehearse{0};
 };
 constinit Counts g_counts;
 
@@ -172,8 +172,9 @@ FftDecision decide_fft(const FftTransform&, FftMoment, const void*) noexcept {
   }
   if (mode_is("remote") || mode_is("fail")) return FftDecision::remote;
   if (!mode_is("learn")) return FftDecision::local;
-  constexpr FftDecision kTurns[] = {FftDecision::open, FftDecision::remote, FftDecision::local};
-  return kTurns[asked % 3];
+  constexpr FftDecision kTurns[] = {FftDecision::open, FftDecision::trial, FftDecision::remote,
+                                    FftDecision::local};
+  return kTurns[asked % 4];
 }
 
 void plan_ahead(const FftTransform&) noexcept { ++g_counts.ahead; }
@@ -189,6 +190,8 @@ bool execute_fft(const FftTransform& t, void* input, void* output) noexcept {
   return true;
 }
 
+void rehearse_fft(const FftTransform&, void*, void*) noexcept { ++g_counts.rehearse; }
+
 LocalFft::LocalFft(const FftTransform& t, const void*) noexcept : transform_(t) {
   ++g_counts.local;
 }
@@ -202,5 +205,6 @@ extern "C" [[gnu::visibility("default")]] int ob_standin_count(const char* what)
   if (std::strcmp(what, "decide") == 0) return g_counts.decide;
   if (std::strcmp(what, "ahead") == 0) return g_counts.ahead;
   if (std::strcmp(what, "execute") == 0) return g_counts.execute;
+  if (std::strcmp(what, "rehearse") == 0) return g_counts.rehearse;
   return std::strcmp(what, "local") == 0 ? g_counts.local.load() : -1;
 }

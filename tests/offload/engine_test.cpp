@@ -234,6 +234,32 @@ TEST_F(EngineTest, ARehearsalLeavesTheProgramsMemoryAlone) {
   EXPECT_TRUE(product.is_right());
 }
 
+// A transform of reals in rows with gaps: the private output has none.
+TEST_F(EngineTest, ARehearsedTransformLeavesTheProgramsMemoryAlone) {
+  InProcessDaemon daemon(Transport::shm, test::one(processor()));
+  Engine engine(sending_to(daemon, "rehearses"));
+  constexpr std::uint64_t kRows = 6, kColumns = 10, kHalf = kColumns / 2 + 1;
+  constexpr std::int64_t kPitch = 2 * (kHalf + 3) * sizeof(double);
+  FftTransform transform;
+  transform.plan.kind = FftKind::r2c;
+  transform.plan.precision = Precision::z;
+  transform.plan.rank = 2;
+  transform.plan.n = {kRows, kColumns};
+  transform.input = {sizeof(double), 2, {{{kRows, kPitch}, {kColumns, sizeof(double)}}}};
+  transform.output = {2 * sizeof(double), 2, {{{kRows, kPitch}, {kHalf, 2 * sizeof(double)}}}};
+  std::vector<std::byte> input(kRows * kPitch), output(kRows * kPitch, std::byte{0x5a});
+  for (bool in_place : {true, false}) {
+    for (std::size_t i = 0; i < input.size(); ++i) input[i] = static_cast<std::byte>(i % 61);
+    const std::vector<std::byte> given = input;
+    const FftArrays arrays{input.data(), in_place ? input.data() : output.data()};
+    engine.rehearse_fft({transform, nullptr, std::nullopt}, arrays);
+    EXPECT_EQ(input, given);
+    EXPECT_EQ(output, std::vector<std::byte>(output.size(), std::byte{0x5a}));
+    const std::string name = report("rehearses").row[0].name;
+    EXPECT_EQ(report("rehearses").row[0].tried, in_place ? 1u : 2u) << name;
+  }
+}
+
 // A product about which is decided, but which does not run. Nobody touches its operands.
 class DecidedProduct {
  public:
