@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -86,15 +89,31 @@ struct Program {
 class FftwRandom : public testing::TestWithParam<Program> {
  protected:
   std::string command(const std::string& arguments) const {
-    return std::string(GetParam().path) + " " + seed_ + " " + arguments;
+    return std::string(GetParam().path) + " " + std::to_string(seed_) + " " + arguments;
   }
-  const std::string seed_ = std::to_string(ob::test::test_seed());
+
+  // FFTW 3.3.10 recurses without end while it plans some split transforms of two points in place.
+  // Where it crashes natively, there is nothing to compare, so the next seed is taken.
+  Outcome run_natively(const std::string& arguments) {
+    constexpr int kCrashed = 128 + SIGSEGV;
+    constexpr int kMostSeeds = 3;
+    Outcome native = run(command(arguments));
+    for (int i = 1; i < kMostSeeds && native.status == kCrashed; ++i) {
+      std::printf("crashes natively: %s\n", command(arguments).c_str());
+      ++seed_;
+      native = run(command(arguments));
+    }
+    return native;
+  }
+
+ private:
+  std::uint64_t seed_ = ob::test::test_seed();
 };
 
 TEST_P(FftwRandom, RemoteRunsAgreeWithNative) {
   for (const std::string& maker : makers()) {
+    Outcome native = run_natively("8 " + maker);
     SCOPED_TRACE(command("8 " + maker));
-    Outcome native = run(command("8 " + maker));
     ASSERT_EQ(native.status, 0) << native.text;
     Outcome remote = run(preloaded(OB_STANDIN_LIBRARY, "remote", command("8 " + maker)));
     EXPECT_EQ(remote.status, 0);
@@ -110,7 +129,7 @@ TEST_P(FftwRandom, RemoteRunsAgreeWithNative) {
 }
 
 TEST_P(FftwRandom, LocalAndFailedRunsAreNativeBitForBit) {
-  const Outcome native = run(command("3"));
+  const Outcome native = run_natively("3");
   ASSERT_EQ(native.status, 0) << native.text;
   for (const char* mode : {"local", "fail", "gate"}) {
     const Outcome with = run(preloaded(OB_STANDIN_LIBRARY, mode, command("3")));
