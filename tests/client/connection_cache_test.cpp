@@ -15,7 +15,7 @@ using test::Transport;
 ConnectionCache::Config config_of(std::vector<std::string> servers) {
   ConnectionCache::Config config;
   config.servers = std::move(servers);
-  config.connection.timeouts.connect_ms = 500;
+  config.connection.timeouts.connect_ms = 20'000;
   return config;
 }
 
