@@ -62,6 +62,9 @@ struct Link {
   double from_bytes_per_s = 0;  ///< rate of large transfers
   TransferTimes to;             ///< without the round trip
   TransferTimes from;           ///< without the round trip
+  /// Additional time of each byte in memory that was never used before: the system finds and clears
+  /// pages, on both sides.
+  double fresh_s_per_byte = 0;
 
   bool known() const noexcept { return to_bytes_per_s > 0; }
   /// Returns the time of a transfer to the device, without the round trip.

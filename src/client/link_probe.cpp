@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "client/best_times.hpp"
 
@@ -24,6 +25,8 @@ struct Plan {
 constexpr Plan kQuick{16 << 10, 1 << 20, 2, 10, 2e-3};
 constexpr Plan kThorough{4 << 10, 64 << 20, 5, 10, 0.5};
 constexpr int kPings = 5;
+constexpr double kFreshBytes = 1 << 20;
+constexpr std::size_t kFreshBuffers = 3;
 // The rounds of one size take at most this many long rounds.
 constexpr double kMaxLongRounds = 5;
 
@@ -89,6 +92,29 @@ Status measure_transfers(RemoteDevice& device, QueueId queue, BufferId buffer, c
   return {};
 }
 
+// Sends to buffers that are new on the device, and compares that with the time for used ones.
+Status measure_fresh(RemoteDevice& device, QueueId queue, Link& link) {
+  const double bytes = std::min(link.to.samples().back().bytes, kFreshBytes);
+  const auto size = static_cast<std::uint64_t>(bytes);
+  const std::unique_ptr<std::byte[]> host(new (std::nothrow) std::byte[size]);
+  if (!host) return Status(Code::out_of_memory, "no memory to measure the connection with");
+  std::memset(host.get(), 0, size);
+  std::vector<BufferId> buffers;  // kept until the end: a freed one would not be new again
+  Times times;
+  Status status;
+  while (status.ok() && buffers.size() < kFreshBuffers) {
+    const auto buffer = device.allocate(size);
+    status = buffer.status();
+    if (!buffer.ok()) break;
+    buffers.push_back(*buffer);
+    status = measure_round({device, queue, *buffer, host.get()}, size, times);
+  }
+  for (const BufferId buffer : buffers) (void)device.free(buffer);
+  const double used_s = link.round_trip_s + link.to.seconds(bytes);
+  if (status.ok()) link.fresh_s_per_byte = std::max(0.0, times.to.best() - used_s) / bytes;
+  return status;
+}
+
 }  // namespace
 
 Result<Link> measure_link(RemoteDevice& device, QueueId queue, Thoroughness how) {
@@ -111,6 +137,7 @@ Result<Link> measure_link(RemoteDevice& device, QueueId queue, Thoroughness how)
   Status status = buffer.status();
   if (buffer.ok()) {
     status = measure_transfers(device, queue, *buffer, plan, link);
+    if (status.ok() && link.to.known()) status = measure_fresh(device, queue, link);
     (void)device.free(*buffer);
   }
   if (!status.ok() && status.code() != Code::out_of_memory) return status;

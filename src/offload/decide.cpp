@@ -71,7 +71,8 @@ policy::CallEstimate Decider::estimate(const CallQuery& call, std::size_t server
   const policy::Accelerator accelerator{
       .link = facts.link(),
       .link_error = facts.link_from_profile() ? kErrorOfProfile : kErrorOfQuickLink,
-      .shipped = shipped_there(call.record, facts)};
+      .shipped = shipped_there(call.record, facts),
+      .fresh_bytes = facts.fresh_bytes(work)};
   const double waiting_s = facts.waiting_s(now_ns());
   policy::CallEstimate found;
   policy::estimate_local(rates, work, shipped_here(call.record, work.flop / work.calls),

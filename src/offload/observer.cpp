@@ -46,7 +46,9 @@ void Observer::learn(RoutineRecord& record, const policy::Work& work,
   const policy::PredictedTime found =
       policy::predict(sent, {.link = facts->link(),
                              .flop_per_s = rate.flop_per_s,
-                             .bytes_on_device = static_cast<double>(timings.bytes_kept)});
+                             .bytes_on_device = static_cast<double>(timings.bytes_kept),
+                             .fresh_bytes = facts->fresh_bytes(work)});
+  facts->used(work);
   if (!(found.whole_s > 0)) return;
   const double own_s = std::max(seconds - seconds_waited(timings), 0.0);
   record.rates.whole.observe(work.flop, own_s, policy::predicted_rate(work, found.whole_s, 1));

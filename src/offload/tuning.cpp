@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <new>
 
@@ -67,6 +68,17 @@ void ServerFacts::waited(double seconds, std::uint64_t now_ns) const noexcept {
   const double before = waiting_s(now_ns);
   waited_s_.store(before + kBlend * (seconds - before), std::memory_order_relaxed);
   waited_at_ns_.store(now_ns, std::memory_order_relaxed);
+}
+
+void ServerFacts::used(const policy::Work& work) const noexcept {
+  const double bytes = policy::footprint(work);
+  double most = used_bytes_.load(std::memory_order_relaxed);
+  while (most < bytes && !used_bytes_.compare_exchange_weak(most, bytes)) {
+  }
+}
+
+double ServerFacts::fresh_bytes(const policy::Work& work) const noexcept {
+  return std::max(0.0, policy::footprint(work) - used_bytes_.load(std::memory_order_relaxed));
 }
 
 Tuning::Tuning(const Config& config, const client::ConnectionCache& pool)
@@ -142,6 +154,7 @@ void Tuning::take_link(std::size_t index) noexcept {
   if (!now.known()) return;
   facts->link_from_profile_ = !learns_ && agree(facts->profile.link, now);
   facts->link_ = facts->link_from_profile_ ? facts->profile.link : now;
+  facts->link_.fresh_s_per_byte = now.fresh_s_per_byte;
   facts->has_link_.store(true, std::memory_order_release);
 }
 

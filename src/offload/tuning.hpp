@@ -13,6 +13,7 @@
 #include "base/link.hpp"
 #include "client/connection_cache.hpp"
 #include "offload/config.hpp"
+#include "policy/model.hpp"
 #include "policy/profile.hpp"
 #include "policy/shipped_rates.hpp"
 
@@ -44,11 +45,17 @@ struct ServerFacts {
   double waiting_s(std::uint64_t now_ns) const noexcept;
   void waited(double seconds, std::uint64_t now_ns) const noexcept;
 
+  /// Notes that a call used its memory. Connections keep memory for later calls.
+  void used(const policy::Work& work) const noexcept;
+  /// The part of the call's memory beyond that of the largest call so far.   Units: bytes
+  double fresh_bytes(const policy::Work& work) const noexcept;
+
  private:
   friend class Tuning;
   mutable Link link_;  // valid and constant once has_link_ is set
   mutable bool link_from_profile_ = false;
   mutable std::atomic<bool> has_link_{false};
+  mutable std::atomic<double> used_bytes_{0};
   mutable std::atomic<double> waited_s_{0};
   mutable std::atomic<std::uint64_t> waited_at_ns_{0};
 };

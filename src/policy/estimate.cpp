@@ -30,6 +30,7 @@ void estimate_remote(const RoutineRates& rates, const Work& work, const Accelera
   Remote remote{.link = accelerator.link,
                 .flop_per_s = rate.flop_per_s,
                 .bytes_on_device = bytes_on_device,
+                .fresh_bytes = accelerator.fresh_bytes,
                 .waiting_s = waiting_s};
   found.now = predict(work, remote);
   const double error = error_of(found.now, rate.error, accelerator.link_error);
@@ -39,6 +40,7 @@ void estimate_remote(const RoutineRates& rates, const Work& work, const Accelera
   found.correction = remote.correction;
   found.now = predict(work, remote);
   remote.bytes_on_device = work.may_stay ? work.bytes_to : 0;
+  remote.fresh_bytes = 0;
   found.again = predict(work, remote);
   found.estimate.shape = work.shape;
   found.estimate.operands = work.operands;

@@ -22,7 +22,8 @@ struct RoutineRates {
 struct Accelerator {
   const Link& link;
   double link_error = 1;
-  Rate shipped;  ///< for this routine
+  Rate shipped;            ///< for this routine
+  double fresh_bytes = 0;  ///< the part of the call's memory that was never used before
 };
 
 /// The predicted times of a call.

@@ -20,6 +20,8 @@ constexpr double kLongS = 50e-3;
 constexpr unsigned kTrials = 2;
 // One call in ten is further from its prediction than the error says; few are this much further.
 constexpr double kDoubted = 1.25;
+// Shapes that are doubtful each for itself may be wrong together.
+constexpr double kMostAtRisk = 2;
 // Shapes of which neither side is much better are not worth a trial.
 constexpr double kWorthTrying = 1.05;
 
@@ -154,14 +156,17 @@ bool History::is_measured(const Shape& shape, const Times& times) noexcept {
 
 // True if the calls are slower on the accelerator than here, or may be, by more than the program
 // may lose.
-bool History::loses(const Shape& shape, const Times& times, double left_s) noexcept {
+bool History::loses(const Shape& shape, const Times& times) const noexcept {
+  const double left_s = std::max(budget_.left_s(), 0.0);
   // Operands that the device has lost must be brought again.
   const double next_s = times.remote_s - times.waiting_s;
-  if (next_s - times.local_s > std::max(left_s, 0.0)) return true;
+  if (next_s - times.local_s > left_s) return true;
   const double ahead = times.local_seen ? 1 / kErrorOfSamples : 1;
   const double own_s = shape.remote.median();
   if (is_measured(shape, times) && own_s * ahead > times.local_s) return true;
-  if (shape.at_risk_s > std::max(left_s, 0.0) && shape.slow + shape.remote.count() > 0) return true;
+  const bool at_risk =
+      shape.at_risk_s > left_s || (shape.at_risk_s > 0 && at_risk_s_ > kMostAtRisk * left_s);
+  if (at_risk && shape.slow + shape.remote.count() > 0) return true;
   return shape.slow >= kEnough;
 }
 
@@ -190,7 +195,7 @@ Decision History::choose(Shape& shape, const Times& times) const noexcept {
     shape.side = leaves ? Target::remote : Target::local;
     shape.fresh = true;
   } else if (shape.side == Target::remote) {
-    if (loses(shape, times, budget_.left_s())) move(shape, Target::local);
+    if (loses(shape, times)) move(shape, Target::local);
   } else if (shape.changes == 0 && !is_short) {
     const bool is_loop = shape.calls >= kCompared || (shape.calls > 0 && times.local_s > kLongS);
     if (is_loop && gains(times)) {
@@ -270,7 +275,9 @@ Observation History::observe(std::uint64_t key, Target where, double seconds,
     shape->slow = found.lost_s > 0 && !found.first ? shape->slow + 1 : 0;
     budget_.lose(found.lost_s);
     const double least_local_s = expected.local_s / (expected.local_error * expected.local_error);
-    const double risk_s = std::max(0.0, own_s - least_local_s);
+    // The price of bringing operands was accepted, if the local time was known.
+    const bool is_price = found.first && expected.local_seen;
+    const double risk_s = is_price ? 0 : std::max(0.0, own_s - least_local_s);
     shape->at_risk_s += risk_s;
     at_risk_s_ += risk_s;
   }

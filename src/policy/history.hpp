@@ -138,7 +138,7 @@ class History {
   bool may_try(const Shape& shape, const Times& times) const noexcept;
   static void add_local(Shape& shape, double seconds) noexcept;
   static bool is_measured(const Shape& shape, const Times& times) noexcept;
-  static bool loses(const Shape& shape, const Times& times, double left_s) noexcept;
+  bool loses(const Shape& shape, const Times& times) const noexcept;
   Decision choose(Shape& shape, const Times& times) const noexcept;
   void move(Shape& shape, Target side) const noexcept;
 

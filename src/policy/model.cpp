@@ -21,6 +21,7 @@ PredictedTime predict(const Work& work, const Remote& remote) noexcept {
   found.to_s = looks_s + (travels > 0 ? remote.link.seconds_to(travels) : 0);
   // on the fastest links operands are not compared
   if (there > 0) found.to_s = std::min(found.to_s, remote.link.seconds_to(work.bytes_to));
+  found.to_s += remote.fresh_bytes * remote.link.fresh_s_per_byte;
   found.compute_s = work.flop / remote.flop_per_s;
   found.from_s = work.bytes_from > 0 ? remote.link.seconds_from(work.bytes_from) : 0;
   found.waiting_s = remote.waiting_s;

@@ -20,12 +20,16 @@ struct Work {
   std::uint64_t operands = 0;  ///< hash of the memory of the operands
 };
 
+/// The memory that a call uses on each side.   Units: bytes
+inline double footprint(const Work& work) noexcept { return work.bytes_to + work.bytes_from; }
+
 /// A device and the link to it, as far as they are known.
 struct Remote {
   const Link& link;
   double flop_per_s = 0;       ///< observed for this routine, or the device's own figure scaled
   double correction = 1;       ///< measured time over predicted time
   double bytes_on_device = 0;  ///< the part of bytes_to that is expected there already
+  double fresh_bytes = 0;      ///< the part of the operands' memory that was never used before
   double waiting_s = 0;        ///< for other clients' work
 };
 

@@ -61,6 +61,16 @@ TEST(Predict, MoreBytesNeverMakeItFaster) {
   }
 }
 
+TEST(Model, NewMemoryTakesTime) {
+  Link link = kLink;
+  link.fresh_s_per_byte = 1e-9;
+  const Work work{.flop = 1e9, .bytes_to = 6e6, .bytes_from = 2e6};
+  const double used_s = predict(work, {.link = link, .flop_per_s = 1e11}).whole_s;
+  const PredictedTime fresh =
+      predict(work, {.link = link, .flop_per_s = 1e11, .fresh_bytes = footprint(work)});
+  EXPECT_NEAR(fresh.whole_s - used_s, 8e-3, 1e-9);
+}
+
 // 1 us and 1 GB/s up to 1 MB, 10 GB/s beyond.
 TEST(TransferTimes, LieOnALineBetweenSizes) {
   TransferTimes times;

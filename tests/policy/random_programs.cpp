@@ -45,6 +45,8 @@ void RandomProgram::make_machine() {
   link_ = link_of(log_uniform(2e-6, 2e-3), log_uniform(1e7, 1e10));
   const double wrong = factor(link_error_);
   true_link_ = link_of(link_.round_trip_s * wrong, link_.to_bytes_per_s / wrong);
+  link_.fresh_s_per_byte = log_uniform(1e-11, 3e-9);
+  true_link_.fresh_s_per_byte = link_.fresh_s_per_byte * factor(link_error_);
   noise_ = log_uniform(0.005, 0.1);
   hiccups_ = chance(0.5) ? 0 : log_uniform(1e-4, 1e-2);
   keeps_operands_ = chance(0.5);
@@ -114,7 +116,12 @@ double RandomProgram::remote_s(const Shape& shape, bool there) const {
   const double rate = routine.shipped_there.flop_per_s * routine.there;
   Remote remote{.link = true_link_, .flop_per_s = rate};
   remote.bytes_on_device = there ? shape.work.bytes_to : 0;
+  remote.fresh_bytes = fresh_bytes(shape.work);
   return predict(shape.work, remote).whole_s * drift_;
+}
+
+double RandomProgram::fresh_bytes(const Work& work) const {
+  return std::max(0.0, footprint(work) - used_bytes_);
 }
 
 double RandomProgram::disturbed(double seconds) {
@@ -140,8 +147,9 @@ Bill RandomProgram::run() {
     shape.work.operands = keeps_operands_ ? index + 1 : bill.calls + 1;
     CallEstimate found;
     estimate_local(known, shape.work, shipped_here(shape), found.estimate);
-    estimate_remote(known, shape.work, {link_, link_error_, routine.shipped_there},
-                    is_there ? shape.work.bytes_to : 0, 0, found);
+    const Accelerator accelerator{link_, link_error_, routine.shipped_there,
+                                  fresh_bytes(shape.work)};
+    estimate_remote(known, shape.work, accelerator, is_there ? shape.work.bytes_to : 0, 0, found);
     const Decision decision = history.decide(found.estimate);
     const double here_s = local_s(shape);
     const double there_s = remote_s(shape, is_there);
@@ -156,6 +164,7 @@ Bill RandomProgram::run() {
           routine.shipped_there);
       const double model_s = found.now.whole_s / found.correction;
       known.whole.observe(shape.work.flop, seen_s, predicted_rate(shape.work, model_s, 1));
+      used_bytes_ = std::max(used_bytes_, footprint(shape.work));
       if (keeps_operands_) resident = index;
       if (remote) {
         history.observe(shape.work.shape, Target::remote, seen_s, 0);

@@ -60,12 +60,14 @@ class RandomProgram {
   double local_s(const Shape& shape) const;
   double remote_s(const Shape& shape, bool there) const;
   Rate shipped_here(const Shape& shape) const;
+  double fresh_bytes(const Work& work) const;
   double disturbed(double seconds);
 
   Numbers numbers_;
   Link link_;  // as measured
   Link true_link_;
   double link_error_ = 1;
+  double used_bytes_ = 0;  // of memory on both sides, by the largest call so far
   double drift_ = 1;       // of the accelerator, up to now
   double drift_step_ = 1;  // per call
   double noise_ = 0;
