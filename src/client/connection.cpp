@@ -14,7 +14,7 @@ namespace {
 
 using transport::Clock;
 
-// The limit of answers to receives that nobody waits for yet. A daemon grants a connection fewer.
+// The limit of answers that nobody waits for yet. A daemon grants a connection fewer.
 constexpr std::size_t kMaxReceived = 1 << 14;
 // The time for the handshake after the daemon has accepted the connection.
 constexpr std::chrono::milliseconds kLeastHandshake{500};
@@ -53,7 +53,7 @@ Result<std::unique_ptr<Connection>> Connection::open_until(const std::string& ad
   // A daemon that was started for this connection may have answered after the deadline.
   const NewStream fresh =
       connection->new_stream(std::max(deadline, Clock::now() + kLeastHandshake));
-  Status status = connection->shake_hands(fresh, extra, config.device);
+  Status status = connection->shake_hands(fresh, extra, config);
   const bool understood = status.code() != Code::protocol_error;  // older daemons do not
   if (!status.ok() && (!striped || understood)) return status;
   if (status.ok() && striped) status = add_streams(fresh, extra);
@@ -70,8 +70,9 @@ NewStream Connection::new_stream(transport::Deadline deadline) {
 }
 
 Status Connection::shake_hands(const NewStream& with, std::uint8_t extra_streams,
-                               std::uint32_t device) {
-  OB_ASSIGN_OR_RETURN(welcome_, client::shake_hands(with, extra_streams, device));
+                               const ConnectionConfig& config) {
+  OB_ASSIGN_OR_RETURN(welcome_,
+                      client::shake_hands(with, extra_streams, config.device, config.join));
   watch_.heard();
   other_byte_order_ = welcome_.big_endian != wire::kBigEndian;
   return {};
@@ -147,13 +148,13 @@ Status Connection::check_words(const Region& region) const {
 
 // Waits for the stream, and asks a silent daemon for a sign of life. The caller has just looked for
 // bytes, so that those which arrived while this thread waited for a core count first.
-Status Connection::wait_for_bytes(bool want_send) {
+Status Connection::wait_for_bytes(bool want_send, transport::Deadline deadline) {
   const auto begin = Clock::now();
   if (watch_.is_dead(begin)) {
     stream_->shut_down();  // late payloads must not reach the caller's memory
     return watch_.give_up(address_);
   }
-  const auto planned_end = watch_.next_look(begin);
+  const auto planned_end = std::min(watch_.next_look(begin), deadline);
   Status status = stream_->wait(true, want_send, planned_end);
   if (status.ok() && !want_send) return status;
   const bool ask = watch_.should_ask(begin, planned_end, Clock::now());
@@ -171,11 +172,18 @@ Status Connection::wait_to_send() {
 
 template <class Predicate>
 Status Connection::receive_until(Predicate arrived) {
+  return receive_before(arrived, transport::Deadline::max()).status();
+}
+
+template <class Predicate>
+Result<bool> Connection::receive_before(Predicate arrived, transport::Deadline deadline) {
   while (!arrived()) {
     OB_ASSIGN_OR_RETURN(const bool any, receive());
-    if (!any && !arrived()) OB_RETURN_IF_ERROR(wait_for_bytes(false));
+    if (any || arrived()) continue;
+    if (deadline != transport::Deadline::max() && Clock::now() >= deadline) return false;
+    OB_RETURN_IF_ERROR(wait_for_bytes(false, deadline));
   }
-  return {};
+  return true;
 }
 
 Result<bool> Connection::receive() {
@@ -234,13 +242,17 @@ Status Connection::handle(const session::Message& message) {
 }
 
 Status Connection::handle_done(const session::Message& message) {
-  OB_RETURN_IF_ERROR(take_reply(message, done_));
-  note_credits(message.header.queue, done_.message.credits);
-  expected_.add_failure(message.header.queue, done_.message);
+  const std::uint64_t sequence = message.header.sequence;
+  if (sequence > sequence_ || done_.size() > kMaxReceived) return unexpected(message);
+  OB_ASSIGN_OR_RETURN(wire::Outcome outcome, wire::decode<wire::Outcome>(message.body));
+  note_credits(message.header.queue, outcome.credits);
+  expected_.add_failure(message.header.queue, outcome);
+  done_.emplace_back(sequence, std::move(outcome));
   return {};
 }
 
-// Any number of answers may arrive before the first wait, but only to receives that were sent.
+// Any number of answers to receives may arrive before the first wait, but only to receives that
+// were sent.
 Status Connection::handle_received(const session::Message& message) {
   const std::uint64_t sequence = message.header.sequence;
   if (sequence > sequence_ || received_.size() > kMaxReceived) return unexpected(message);
@@ -255,8 +267,32 @@ Result<Message> Connection::wait_for_reply(std::uint64_t sequence, const Reply<M
   return reply.message;
 }
 
+bool Connection::is_done(std::uint64_t sequence) const noexcept {
+  return std::any_of(done_.begin(), done_.end(),
+                     [&](const auto& answer) { return answer.first == sequence; });
+}
+
+// @pre is_done(sequence)
+wire::Outcome Connection::take_done(std::uint64_t sequence) {
+  const auto at = std::find_if(done_.begin(), done_.end(),
+                               [&](const auto& answer) { return answer.first == sequence; });
+  wire::Outcome outcome = std::move(at->second);
+  done_.erase(at);
+  return outcome;
+}
+
 Result<wire::Outcome> Connection::wait_done(std::uint64_t sequence) {
-  return wait_for_reply(sequence, done_);
+  OB_RETURN_IF_ERROR(flush());
+  OB_RETURN_IF_ERROR(receive_until([&] { return is_done(sequence); }));
+  return take_done(sequence);
+}
+
+Result<std::optional<wire::Outcome>> Connection::wait_done(std::uint64_t sequence,
+                                                           transport::Deadline deadline) {
+  OB_RETURN_IF_ERROR(flush());
+  OB_ASSIGN_OR_RETURN(const bool done, receive_before([&] { return is_done(sequence); }, deadline));
+  if (!done) return std::optional<wire::Outcome>();
+  return std::make_optional(take_done(sequence));
 }
 
 Result<wire::Location> Connection::wait_location(std::uint64_t sequence) {

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/digest.hpp"
 #include "base/layout.hpp"
@@ -30,6 +33,7 @@ struct ConnectionConfig {
   unsigned streams = 1;
   std::shared_ptr<const transport::Security> security;  ///< nullptr: no key, no TLS
   std::uint32_t device = UINT32_MAX;                    ///< index in the daemon; or any
+  wire::Token join{};  ///< of the session that the connection joins; zeros: a new session
   std::shared_ptr<HostSilence> host;  ///< shared by the connections to one host; or nullptr
 };
 
@@ -74,6 +78,9 @@ class Connection final : private session::SendWaiter {
   /// Flushes and waits for the reply of opcode `reply` to command `sequence`.
   /// Errors: those of the stream; deadline_exceeded if the daemon fell silent.
   Result<wire::Outcome> wait_done(std::uint64_t sequence);
+  /// The same, but returns nothing if the deadline passes first; a later wait goes on.
+  Result<std::optional<wire::Outcome>> wait_done(std::uint64_t sequence,
+                                                 transport::Deadline deadline);
   Result<wire::Location> wait_location(std::uint64_t sequence);
   Result<wire::Mailbox> wait_mailbox(std::uint64_t sequence);
   Result<wire::Outcome> wait_peer(std::uint64_t sequence);
@@ -98,14 +105,17 @@ class Connection final : private session::SendWaiter {
                                                         const ConnectionConfig& config,
                                                         transport::Deadline deadline);
   NewStream new_stream(transport::Deadline deadline);
-  Status shake_hands(const NewStream& with, std::uint8_t extra_streams, std::uint32_t device);
+  Status shake_hands(const NewStream& with, std::uint8_t extra_streams,
+                     const ConnectionConfig& config);
   Status wait_to_send() override;
-  Status wait_for_bytes(bool want_send);
+  Status wait_for_bytes(bool want_send, transport::Deadline deadline = transport::Deadline::max());
   /// Handles all messages that have arrived; returns true if there was any.
   Result<bool> receive();
   Status handle(const session::Message& message);
   Status handle_done(const session::Message& message);
   Status handle_received(const session::Message& message);
+  bool is_done(std::uint64_t sequence) const noexcept;
+  wire::Outcome take_done(std::uint64_t sequence);
   template <class Message>
   Status take_reply(const session::Message& message, Reply<Message>& reply);
   template <class Message>
@@ -115,6 +125,9 @@ class Connection final : private session::SendWaiter {
   /// Receives until `arrived` returns true.
   template <class Predicate>
   Status receive_until(Predicate arrived);
+  /// The same; returns false if the deadline passes first.
+  template <class Predicate>
+  Result<bool> receive_before(Predicate arrived, transport::Deadline deadline);
   void note_credits(QueueId queue, std::uint32_t credits);
   Status queue_ping();
 
@@ -127,7 +140,7 @@ class Connection final : private session::SendWaiter {
   std::uint64_t sequence_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> used_credits_;  // by queue
   ExpectedData expected_;
-  Reply<wire::Outcome> done_;
+  std::vector<std::pair<std::uint64_t, wire::Outcome>> done_;  // by sequence; not waited for yet
   Reply<wire::Location> location_;
   Reply<wire::Mailbox> mailbox_;
   Reply<wire::Outcome> peer_;

@@ -12,7 +12,9 @@ namespace ob::client {
 /// Threads: one at a time.
 class DaemonLink {
  public:
-  explicit DaemonLink(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {
+  /// @param first_id the first of next_id(), for connections that share a session
+  explicit DaemonLink(std::unique_ptr<Connection> connection, std::uint64_t first_id = 1)
+      : connection_(std::move(connection)), next_id_(first_id) {
     keep_bytes_ = connection_->welcome().memory_bytes;
   }
 
@@ -49,7 +51,7 @@ class DaemonLink {
  private:
   const std::unique_ptr<Connection> connection_;
   bool broken_ = false;
-  std::uint64_t next_id_ = 1;
+  std::uint64_t next_id_;
   std::uint64_t keep_bytes_ = 0;
 };
 

@@ -61,8 +61,9 @@ Result<wire::Welcome> welcome_of(const std::string& address, const session::Mess
 }  // namespace
 
 Result<wire::Welcome> shake_hands(const NewStream& with, std::uint8_t extra_streams,
-                                  std::uint32_t device) {
+                                  std::uint32_t device, const wire::Token& join) {
   wire::Hello hello;
+  hello.join = join;
   hello.big_endian = wire::kBigEndian;
   hello.client = program_and_pid();
   hello.extra_streams = extra_streams;

@@ -22,10 +22,11 @@ struct NewStream {
 };
 
 /// Sends hello and waits for the welcome.
+/// @param join token of the session to join; zeros for a new one
 /// Errors: the daemon's refusal; version_mismatch (names both versions); protocol_error;
 /// deadline_exceeded
 Result<wire::Welcome> shake_hands(const NewStream& with, std::uint8_t extra_streams,
-                                  std::uint32_t device);
+                                  std::uint32_t device, const wire::Token& join);
 
 /// Opens the further streams that the daemon grants, and stripes the connection over them.
 /// Errors: those of join_streams(); protocol_error

@@ -1,6 +1,7 @@
 #include "client/remote_queues.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -63,52 +64,82 @@ std::uint64_t RemoteQueues::Queue::number_of(std::uint64_t sequence) const {
   return passed + static_cast<std::uint64_t>(after - sequences.begin());
 }
 
-// Asks the daemon for the outcome of the queue, and adds it to the report.
-Status RemoteQueues::wait_for(QueueId id, Queue& queue, QueuePass& pass) {
+// Asks the daemon for the outcome of the queue, unless an answer is still on its way, and adds the
+// answer to the report. Returns false if the deadline passes first.
+Result<bool> RemoteQueues::wait_for(QueueId id, Queue& queue, QueuePass& pass,
+                                    transport::Deadline deadline) {
   OB_RETURN_IF_ERROR(link_.usable());
-  OB_ASSIGN_OR_RETURN(const std::uint64_t sent, link_.command(Opcode::synchronize, id));
-  const auto done = link_.connection().wait_done(sent);
-  if (!done.ok()) return link_.note(done.status());
-  queue.report.compute_ns += done->compute_ns;
-  queue.report.plan_ns += done->plan_ns;
-  queue.report.waited_ns += done->waited_ns;
-  pass.answered = true;
-  pass.confirmed = done->code == Code::ok;
-  if (!pass.confirmed && queue.report.status.ok()) {
-    queue.report.status = Status(done->code, done->message);
-    queue.report.failed_command = queue.number_of(done->failed_sequence);
+  if (queue.asked == 0) {
+    OB_ASSIGN_OR_RETURN(queue.asked, link_.command(Opcode::synchronize, id));
+    queue.asked_commands = queue.sequences.size();
   }
-  queue.reached = sent;
-  link_.set_keep_bytes(done->keep_bytes);
-  return {};
+  const auto answer = link_.connection().wait_done(queue.asked, deadline);
+  if (!answer.ok()) return link_.note(answer.status());
+  if (!*answer) return false;
+  const wire::Outcome& done = **answer;
+  queue.report.compute_ns += done.compute_ns;
+  queue.report.plan_ns += done.plan_ns;
+  queue.report.waited_ns += done.waited_ns;
+  pass.answered = true;
+  pass.confirmed = done.code == Code::ok;
+  if (!pass.confirmed && queue.report.status.ok()) {
+    queue.report.status = Status(done.code, done.message);
+    queue.report.failed_command = queue.number_of(done.failed_sequence);
+  }
+  queue.reached = std::exchange(queue.asked, 0);
+  link_.set_keep_bytes(done.keep_bytes);
+  return true;
 }
 
-Status RemoteQueues::pass(QueueId id) {
+Result<bool> RemoteQueues::finish_pass(QueueId id, Queue& queue, transport::Deadline deadline) {
+  QueuePass pass{.queue = id, .from = queue.reached};
+  const auto answered = wait_for(id, queue, pass, deadline);
+  if (answered.ok() && !*answered) return false;
+  const std::size_t over = answered.ok() ? queue.asked_commands : queue.sequences.size();
+  queue.passed += over;
+  queue.sequences.erase(queue.sequences.begin(),
+                        queue.sequences.begin() + static_cast<std::ptrdiff_t>(over));
+  pass.successful = answered.ok() && queue.report.status.ok();
+  const Status heard = listener_->on_passed(pass);
+  OB_RETURN_IF_ERROR(answered.status());
+  OB_RETURN_IF_ERROR(heard);
+  return true;
+}
+
+Result<bool> RemoteQueues::pass(QueueId id, transport::Deadline deadline) {
   const auto at = queues_.find(id);
   if (at == queues_.end()) return unknown_queue(id);
   Queue& queue = at->second;
-  QueuePass pass{.queue = id, .from = queue.reached};
-  const Status status = wait_for(id, queue, pass);
-  queue.passed += queue.sequences.size();
-  queue.sequences.clear();
-  pass.successful = status.ok() && queue.report.status.ok();
-  const Status heard = listener_->on_passed(pass);
-  return status.ok() ? heard : status;
+  // An earlier wait that ended at its deadline did not ask for the commands since then.
+  if (queue.asked != 0 && queue.asked_commands < queue.sequences.size()) {
+    OB_ASSIGN_OR_RETURN(const bool answered, finish_pass(id, queue, deadline));
+    if (!answered) return false;
+  }
+  return finish_pass(id, queue, deadline);
+}
+
+bool RemoteQueues::is_idle(QueueId id) const {
+  const auto at = queues_.find(id);
+  return at != queues_.end() && at->second.sequences.empty() && at->second.asked == 0;
+}
+
+QueueReport RemoteQueues::report(QueueId id, bool clear) {
+  QueueReport& report = queues_.at(id).report;
+  return clear ? std::exchange(report, QueueReport{}) : report;
 }
 
 QueueReport RemoteQueues::synchronize(QueueId queue) {
-  QueueReport report;
-  report.status = pass(queue);
-  if (!report.status.ok()) return report;
-  return std::exchange(queues_[queue].report, QueueReport{});
+  const Status status = pass(queue);
+  if (status.ok()) return report(queue, true);
+  QueueReport failure;
+  failure.status = status;
+  return failure;
 }
 
 Status RemoteQueues::on_reached(QueueId queue, bool clear,
                                 const std::function<void(const QueueReport&)>& done) {
   OB_RETURN_IF_ERROR(pass(queue));
-  const QueueReport report = queues_[queue].report;
-  if (clear) queues_[queue].report = QueueReport{};
-  done(report);
+  done(report(queue, clear));
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The queues and events of a remote device, and the commands of each queue since the last wait.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
@@ -52,7 +53,15 @@ class RemoteQueues {
 
   /// Waits for the queue. Failures of its commands are kept for synchronize().
   /// Errors: those of the connection
-  Status pass(QueueId queue);
+  Status pass(QueueId queue) { return pass(queue, transport::Deadline::max()).status(); }
+  /// The same; returns false if the deadline passes first. A later wait goes on.
+  Result<bool> pass(QueueId queue, transport::Deadline deadline);
+  /// Returns the report of the commands up to the last pass().   @pre the queue exists
+  QueueReport report(QueueId queue, bool clear);
+  /// True if there was no command since the last pass().
+  bool is_idle(QueueId queue) const;
+  /// Returns the last sequence that is known to be done.   @pre the queue exists
+  std::uint64_t reached(QueueId queue) const { return queues_.at(queue).reached; }
   QueueReport synchronize(QueueId queue);
   Status on_reached(QueueId queue, bool clear, const std::function<void(const QueueReport&)>& done);
 
@@ -63,15 +72,18 @@ class RemoteQueues {
 
  private:
   struct Queue {
-    std::uint64_t reached = 0;               // the last sequence known to be done
-    std::uint64_t passed = 0;                // number of commands before those below
-    std::vector<std::uint64_t> sequences;    // sequences of commands since the last pass()
-    QueueReport report;                      // results that synchronize() has not returned yet
+    std::uint64_t reached = 0;             // the last sequence known to be done
+    std::uint64_t passed = 0;              // number of commands before those below
+    std::vector<std::uint64_t> sequences;  // sequences of commands since the last pass()
+    std::uint64_t asked = 0;         // the sequence of a synchronize without answer yet; 0: none
+    std::size_t asked_commands = 0;  // the part of `sequences` that it is for
+    QueueReport report;              // results that synchronize() has not returned yet
     Accuracy accuracy = Accuracy::standard;  // the mode that the daemon has
     std::uint64_t number_of(std::uint64_t sequence) const;
   };
 
-  Status wait_for(QueueId id, Queue& queue, QueuePass& pass);
+  Result<bool> wait_for(QueueId id, Queue& queue, QueuePass& pass, transport::Deadline deadline);
+  Result<bool> finish_pass(QueueId id, Queue& queue, transport::Deadline deadline);
 
   DaemonLink& link_;
   QueuePassListener* listener_ = nullptr;

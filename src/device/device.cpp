@@ -1,11 +1,51 @@
 #include "device/device.hpp"
 
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
 #include "base/aligned_memory.hpp"
 
 namespace ob {
+namespace {
+
+// The answer of a queue, which may come after its waiter has left.
+struct Answer {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::optional<QueueReport> report;
+};
+
+}  // namespace
 
 Result<std::shared_ptr<std::byte>> Device::staging(std::uint64_t size_bytes) {
   return aligned_memory(size_bytes);
+}
+
+std::optional<QueueReport> Device::await(QueueId queue, bool clear,
+                                         std::chrono::steady_clock::time_point deadline) {
+  const auto answer = std::make_shared<Answer>();
+  const Status asked = on_reached(queue, false, [answer](const QueueReport& report) {
+    const std::lock_guard lock(answer->mutex);
+    answer->report = report;
+    answer->arrived.notify_one();
+  });
+  if (!asked.ok()) {
+    QueueReport report;
+    report.status = asked;
+    return report;
+  }
+  {
+    std::unique_lock lock(answer->mutex);
+    const auto done = [&] { return answer->report.has_value(); };
+    if (deadline == std::chrono::steady_clock::time_point::max()) {
+      answer->arrived.wait(lock, done);  // the clock cannot add to this time
+    } else if (!answer->arrived.wait_until(lock, deadline, done)) {
+      return std::nullopt;
+    }
+    if (!clear) return std::move(*answer->report);
+  }
+  return synchronize(queue);  // which the queue has reached
 }
 
 }  // namespace ob

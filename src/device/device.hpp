@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -170,6 +171,10 @@ class Device {
 
   /// Waits for the queue, reports its work since the last synchronize, and clears the error.
   virtual QueueReport synchronize(QueueId queue) = 0;
+  /// Waits for the queue, but not beyond the deadline. Returns the report, as synchronize(), and
+  /// clears it only if `clear`; returns nothing if the deadline passes first.
+  virtual std::optional<QueueReport> await(QueueId queue, bool clear,
+                                           std::chrono::steady_clock::time_point deadline);
   /// Calls `done` when the queue reaches this command, on a thread of the device or, if the queue
   /// is idle, at once on this one. The report is that of synchronize() and is cleared only if
   /// `clear`. `done` must not call blocking functions of the device.
