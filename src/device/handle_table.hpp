@@ -40,6 +40,22 @@ class HandleTable {
     return object;
   }
 
+  /// Removes the objects for which `wanted` returns true, and returns them.
+  template <class Predicate>
+  std::vector<std::shared_ptr<Object>> take_if(Predicate wanted) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<Object>> taken;
+    for (auto at = objects_.begin(); at != objects_.end();) {
+      if (!wanted(*at->second)) {
+        ++at;
+        continue;
+      }
+      taken.push_back(std::move(at->second));
+      at = objects_.erase(at);
+    }
+    return taken;
+  }
+
   /// Removes all objects and returns them.
   std::vector<std::shared_ptr<Object>> take_all() {
     const std::lock_guard lock(mutex_);

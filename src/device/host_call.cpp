@@ -25,57 +25,20 @@ std::uint64_t alignment(const Descriptor& routine, Kind kind) noexcept {
   }
 }
 
-Status check_legal(const Descriptor& routine, const Argument* arguments) {
-  if (routine.kinds.size() > kMaxArguments) {
-    return {Code::unsupported, std::string(routine.name) + " has too many arguments"};
-  }
-  // The largest n with n (n + 1) below 2^63: up to it the table's expressions do not overflow.
-  constexpr std::int64_t kLargestDim = 3037000498;
-  std::int64_t lds[kMaxArguments] = {};
-  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
-    if (has_ld(routine.kinds[i])) lds[i] = arguments[i].device.ld;
-    const std::int64_t dim = routine.kinds[i] == Kind::dim ? arguments[i].dim : 0;
-    if (dim < -kLargestDim || dim > kLargestDim) {
-      return {Code::unsupported, place(routine, i) + " is " + std::to_string(dim) +
-                                     " (beyond what a device can hold); cut the problem"};
-    }
-  }
-  if (routine.legal(arguments, lds)) return {};
-  return {Code::invalid_argument,
-          "illegal arguments of " + std::string(routine.name) +
-              " (a flag, dimension, leading dimension or increment that the reference"
-              " implementation refuses)"};
-}
-
 Status resolve_operand(const MemoryTable& memory, const Operand& operand, int index,
                        HostCall& call) {
   const Descriptor& routine = *call.routine;
   Argument& argument = call.arguments[operand.argument];
   const DeviceOperand device = argument.device;
-  const Kind kind = routine.kinds[operand.argument];
-  Region region = region_of(operand, kind, device.ld);
-  region.offset_bytes = device.offset_bytes;
-  argument.host = {nullptr, device.ld};
   HeldMemory buffer = memory.held(device.buffer);
-  if (buffer.owner == nullptr) {
-    if (extent_bytes(region) == 0) return {};
-    return {Code::invalid_argument, place(routine, operand.argument) + " is in no buffer (buffer " +
-                                        std::to_string(device.buffer.value) + " does not exist)"};
-  }
-  if (!fits(region, buffer.size_bytes)) {
-    return {Code::invalid_argument,
-            place(routine, operand.argument) + " reaches beyond its buffer (" +
-                std::to_string(region.rows) + " x " + std::to_string(region.cols) +
-                " elements at byte " + std::to_string(region.offset_bytes) +
-                ", leading dimension " + std::to_string(device.ld) + ", in " +
-                std::to_string(buffer.size_bytes) + " bytes)"};
-  }
-  if (device.offset_bytes % alignment(routine, kind) != 0) {
-    return {Code::invalid_argument, place(routine, operand.argument) + " is not aligned (byte " +
-                                        std::to_string(device.offset_bytes) + " of its buffer)"};
-  }
+  const bool exists = buffer.owner != nullptr;
+  OB_RETURN_IF_ERROR(check_operand(routine, operand, device,
+                                   exists ? std::optional(buffer.size_bytes) : std::nullopt));
+  argument.host = {nullptr, device.ld};
+  if (!exists) return {};
   argument.host.data = buffer.data + device.offset_bytes;
-  call.operand_bytes += packed_bytes(region);
+  call.operand_bytes +=
+      packed_bytes(region_of(operand, routine.kinds[operand.argument], device.ld));
   call.buffers[index] = std::move(buffer.owner);
   return {};
 }
@@ -88,29 +51,6 @@ Region placed_region(const Descriptor& routine, const Operand& operand, const Ar
   Region region = region_of(operand, routine.kinds[operand.argument], device.ld);
   region.offset_bytes = device.offset_bytes;
   return region;
-}
-
-// A routine must write to no memory of another operand: it uses results of the one as indices of
-// the other. Most operands have buffers of their own, so those are compared first.
-Status check_overlaps(const Descriptor& routine, const Operands& operands,
-                      const Argument* arguments) {
-  for (int i = 1; i < operands.count; ++i) {
-    const Operand& one = operands.items[i];
-    for (int j = 0; j < i; ++j) {
-      const Operand& other = operands.items[j];
-      if (arguments[one.argument].device.buffer != arguments[other.argument].device.buffer)
-        continue;
-      if (!changes(one) && !changes(other)) continue;
-      if (!overlap(placed_region(routine, one, arguments),
-                   placed_region(routine, other, arguments))) {
-        continue;
-      }
-      return {Code::invalid_argument, place(routine, one.argument) + " overlaps argument " +
-                                          std::string(routine.argument_names[other.argument]) +
-                                          " (the routine writes to one of them); copy it first"};
-    }
-  }
-  return {};
 }
 
 // The bytes of an array of a transform, as a region of one column.
@@ -175,6 +115,76 @@ Status check_real_kinds(const FftPlan& plan) {
 }
 
 }  // namespace
+
+Status check_legal(const Descriptor& routine, const Argument* arguments) {
+  if (routine.kinds.size() > kMaxArguments) {
+    return {Code::unsupported, std::string(routine.name) + " has too many arguments"};
+  }
+  // The largest n with n (n + 1) below 2^63: up to it the table's expressions do not overflow.
+  constexpr std::int64_t kLargestDim = 3037000498;
+  std::int64_t lds[kMaxArguments] = {};
+  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+    if (has_ld(routine.kinds[i])) lds[i] = arguments[i].device.ld;
+    const std::int64_t dim = routine.kinds[i] == Kind::dim ? arguments[i].dim : 0;
+    if (dim < -kLargestDim || dim > kLargestDim) {
+      return {Code::unsupported, place(routine, i) + " is " + std::to_string(dim) +
+                                     " (beyond what a device can hold); cut the problem"};
+    }
+  }
+  if (routine.legal(arguments, lds)) return {};
+  return {Code::invalid_argument,
+          "illegal arguments of " + std::string(routine.name) +
+              " (a flag, dimension, leading dimension or increment that the reference"
+              " implementation refuses)"};
+}
+
+Status check_operand(const Descriptor& routine, const Operand& operand,
+                     const DeviceOperand& place_in, std::optional<std::uint64_t> buffer_bytes) {
+  const Kind kind = routine.kinds[operand.argument];
+  Region region = region_of(operand, kind, place_in.ld);
+  region.offset_bytes = place_in.offset_bytes;
+  if (!buffer_bytes) {
+    if (extent_bytes(region) == 0) return {};
+    return {Code::invalid_argument, place(routine, operand.argument) + " is in no buffer (buffer " +
+                                        std::to_string(place_in.buffer.value) + " does not exist)"};
+  }
+  if (!fits(region, *buffer_bytes)) {
+    return {Code::invalid_argument,
+            place(routine, operand.argument) + " reaches beyond its buffer (" +
+                std::to_string(region.rows) + " x " + std::to_string(region.cols) +
+                " elements at byte " + std::to_string(region.offset_bytes) +
+                ", leading dimension " + std::to_string(place_in.ld) + ", in " +
+                std::to_string(*buffer_bytes) + " bytes)"};
+  }
+  if (place_in.offset_bytes % alignment(routine, kind) != 0) {
+    return {Code::invalid_argument, place(routine, operand.argument) + " is not aligned (byte " +
+                                        std::to_string(place_in.offset_bytes) + " of its buffer)"};
+  }
+  return {};
+}
+
+// A routine must write to no memory of another operand: it uses results of the one as indices of
+// the other. Most operands have buffers of their own, so those are compared first.
+Status check_overlaps(const Descriptor& routine, const Operands& operands,
+                      const Argument* arguments) {
+  for (int i = 1; i < operands.count; ++i) {
+    const Operand& one = operands.items[i];
+    for (int j = 0; j < i; ++j) {
+      const Operand& other = operands.items[j];
+      if (arguments[one.argument].device.buffer != arguments[other.argument].device.buffer)
+        continue;
+      if (!changes(one) && !changes(other)) continue;
+      if (!overlap(placed_region(routine, one, arguments),
+                   placed_region(routine, other, arguments))) {
+        continue;
+      }
+      return {Code::invalid_argument, place(routine, one.argument) + " overlaps argument " +
+                                          std::string(routine.argument_names[other.argument]) +
+                                          " (the routine writes to one of them); copy it first"};
+    }
+  }
+  return {};
+}
 
 Status resolve_call(const MemoryTable& memory, const Descriptor& routine, const Argument* arguments,
                     HostCall& call) {

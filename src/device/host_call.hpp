@@ -1,7 +1,9 @@
 #pragma once
 // Routine calls and transforms with resolved and checked operands.
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/status.hpp"
@@ -24,6 +26,21 @@ struct HostCall {
 
   double flops() const { return routine->flops(arguments); }
 };
+
+/// Checks the arguments that are not operands. Memory arguments are Argument::device.
+/// Errors: invalid_argument if the reference implementation refuses them; unsupported for
+///         dimensions that no device can hold
+Status check_legal(const Descriptor& routine, const Argument* arguments);
+/// Checks the place of an operand.
+/// @param buffer_bytes size of its buffer; nothing: there is no such buffer
+/// Errors: invalid_argument if the operand is outside the buffer or not aligned
+/// @pre the call is legal
+Status check_operand(const Descriptor& routine, const Operand& operand,
+                     const DeviceOperand& place_in, std::optional<std::uint64_t> buffer_bytes);
+/// Errors: invalid_argument if an operand that the routine changes overlaps another one
+/// @pre all operands lie in their buffers
+Status check_overlaps(const Descriptor& routine, const Operands& operands,
+                      const Argument* arguments);
 
 /// Resolves the operands of a call, whose memory arguments are Argument::device, and checks all
 /// that can be checked without the elements. The arguments may come from the wire.
