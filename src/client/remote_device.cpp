@@ -4,26 +4,13 @@
 #include <array>
 #include <utility>
 
+#include "client/device_info.hpp"
 #include "routines/codec.hpp"
 
 namespace ob::client {
 namespace {
 
 using wire::Opcode;
-
-DeviceInfo info_of(Connection& connection) {
-  const wire::Welcome& welcome = connection.welcome();
-  DeviceInfo info;
-  info.backend = welcome.backend;
-  info.description = welcome.description + " at " + connection.address();
-  info.memory_bytes = welcome.memory_bytes;
-  info.host_visible = welcome.host_visible != 0 && connection.stream().shares_memory();
-  info.gflops_double = welcome.gflops_double;
-  info.machine = welcome.machine;
-  info.processors = welcome.processors;
-  info.accuracies = welcome.accuracies;
-  return info;
-}
 
 Region bytes_at(std::uint64_t offset_bytes, std::uint64_t size_bytes) {
   return {offset_bytes, 1, Triangle::full, size_bytes, 1, size_bytes};
@@ -39,7 +26,7 @@ Result<std::unique_ptr<RemoteDevice>> RemoteDevice::open(const std::string& addr
 
 RemoteDevice::RemoteDevice(std::unique_ptr<Connection> connection)
     : link_(std::move(connection)),
-      info_(info_of(link_.connection())),
+      info_(device_info(link_.connection())),
       queues_(link_),
       buffers_(link_, queues_, info_.host_visible),
       plans_(link_),

@@ -46,6 +46,7 @@ std::vector<DeviceFactory> device_factories() {
   const auto cpu_device = [](std::uint64_t bytes) { return cpu::create({.memory_bytes = bytes}); };
   for (const auto& more :
        {everywhere("null", false, null_device), everywhere("cpu", true, cpu_device),
+        shared_remote("null", false, null_device), shared_remote("cpu", true, cpu_device),
         cuda_factories(), opencl_factories()}) {
     factories.insert(factories.end(), more.begin(), more.end());
   }

@@ -1,30 +1,34 @@
 #include "conformance/device/places.hpp"
 
+#include <type_traits>
 #include <utility>
 
 #include "backend/cpu/host_routines.hpp"
 #include "client/remote_device.hpp"
+#include "client/shared_device.hpp"
 #include "support/in_process_daemon.hpp"
 
 namespace ob::test {
 namespace {
 
 // A daemon in this process, and a client's device that is connected to it.
+template <class Remote>
 struct Reached {
   std::unique_ptr<InProcessDaemon> daemon;
-  std::unique_ptr<client::RemoteDevice> device;
+  std::unique_ptr<Remote> device;
 };
 
+template <class Remote>
 DeviceFactory behind(Transport transport, const std::string& name, bool computes,
                      const MakeDevice& make) {
   const auto create = [=](std::uint64_t memory_bytes) -> Result<std::shared_ptr<Device>> {
     OB_ASSIGN_OR_RETURN(std::unique_ptr<Device> inner, make(memory_bytes));
-    auto both = std::make_shared<Reached>();
+    auto both = std::make_shared<Reached<Remote>>();
     both->daemon = std::make_unique<InProcessDaemon>(transport, one(std::move(inner)));
-    OB_ASSIGN_OR_RETURN(both->device, client::RemoteDevice::open(both->daemon->address()));
+    OB_ASSIGN_OR_RETURN(both->device, Remote::open(both->daemon->address()));
     return std::shared_ptr<Device>(both, both->device.get());
   };
-  return {name, computes, create, false};
+  return {name, computes, create, std::is_same_v<Remote, client::SharedDevice>};
 }
 
 }  // namespace
@@ -39,8 +43,17 @@ DeviceFactory here(const std::string& name, bool computes, const MakeDevice& mak
 
 std::vector<DeviceFactory> everywhere(const std::string& name, bool computes,
                                       const MakeDevice& make) {
-  return {here(name, computes, make), behind(Transport::tcp, name + "_over_tcp", computes, make),
-          behind(Transport::shm, name + "_over_shm", computes, make)};
+  using client::RemoteDevice;
+  return {here(name, computes, make),
+          behind<RemoteDevice>(Transport::tcp, name + "_over_tcp", computes, make),
+          behind<RemoteDevice>(Transport::shm, name + "_over_shm", computes, make)};
+}
+
+std::vector<DeviceFactory> shared_remote(const std::string& name, bool computes,
+                                         const MakeDevice& make) {
+  using client::SharedDevice;
+  return {behind<SharedDevice>(Transport::tcp, name + "_shared_over_tcp", computes, make),
+          behind<SharedDevice>(Transport::shm, name + "_shared_over_shm", computes, make)};
 }
 
 std::shared_ptr<const HostRoutines> host_routines() {

@@ -21,6 +21,10 @@ DeviceFactory here(const std::string& name, bool computes, const MakeDevice& mak
 std::vector<DeviceFactory> everywhere(const std::string& name, bool computes,
                                       const MakeDevice& make);
 
+/// Makes factories of remote devices that several threads may use, for each transport.
+std::vector<DeviceFactory> shared_remote(const std::string& name, bool computes,
+                                         const MakeDevice& make);
+
 /// Returns the processor's routines for the backend of an accelerator. All devices share one
 /// library, because opening it takes longer than most tests.
 std::shared_ptr<const HostRoutines> host_routines();

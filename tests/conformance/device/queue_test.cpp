@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -235,6 +236,27 @@ TEST_P(QueueTest, OnReachedClearsOnlyIfTold) {
   EXPECT_EQ(mailbox.wait_for(1).status.code(), Code::invalid_argument);
   EXPECT_TRUE(mailbox.wait_for(2).status.ok());
   EXPECT_TRUE(device().synchronize(queue()).status.ok());
+}
+
+TEST_P(QueueTest, AWaitClearsOnlyIfTold) {
+  const auto forever = std::chrono::steady_clock::time_point::max();
+  const BufferId buffer = allocate(kMiB);
+  Bytes contents = random_bytes(kMiB);
+  const auto own = another_queue();
+  // A wait that is given up, or not, must not lose the failure that it asked for.
+  if (!bad_write(own, buffer, contents).ok()) {
+    GTEST_SKIP() << "the failure is found at once";
+  }
+  (void)device().await(own, false, std::chrono::steady_clock::now());
+  for (const bool clear : {false, true}) {
+    const auto report = device().await(own, clear, forever);
+    ASSERT_TRUE(report.has_value());
+    EXPECT_FALSE(report->status.ok());
+    EXPECT_EQ(report->failed_command, 1u);
+  }
+  const auto cleared = device().await(own, false, forever);
+  ASSERT_TRUE(cleared.has_value());
+  EXPECT_TRUE(cleared->status.ok());
 }
 
 TEST_P(QueueTest, AnUnknownQueueIsRefused) {

@@ -1,0 +1,79 @@
+#pragma once
+// One of the connections of a session that several threads share.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "client/daemon_link.hpp"
+#include "client/mapped_segment.hpp"
+#include "client/remote_queues.hpp"
+#include "transport/stream.hpp"
+
+namespace ob::client {
+
+/// Locks the connection for each command, and for the whole time of a wait.
+/// Threads: any
+class SessionConnection final : private QueuePassListener {
+ public:
+  /// @param first_id the first number of its queues and objects, different for each connection
+  SessionConnection(std::unique_ptr<Connection> connection, std::uint64_t first_id);
+  /// Announces a clean end if nothing is broken.
+  ~SessionConnection() override;
+
+  /// The connection, for what its handshake told.
+  Connection& connection() noexcept { return link_.connection(); }
+  /// Makes all commands and waits fail.
+  void shut_down() noexcept { link_.connection().stream().shut_down(); }
+
+  Result<QueueId> create_queue();
+  Status destroy_queue(QueueId queue);
+  Status set_accuracy(QueueId queue, Accuracy accuracy);
+
+  /// Returns a number for a new object, never twice the same.
+  std::uint64_t next_id();
+  /// Sends a command that no queue executes. Returns its sequence.
+  template <class Message>
+  Result<std::uint64_t> command(wire::Opcode opcode, const Message& message) {
+    wire::Body body;
+    wire::encode(message, body);
+    return command(opcode, body.bytes());
+  }
+  Result<std::uint64_t> command(wire::Opcode opcode, std::span<const std::byte> body);
+  /// Sends a command of the queue with `send`, a Result<std::uint64_t>(Connection&) that returns
+  /// its sequence. Returns this; 0 if the queue has failed before and the command is skipped.
+  /// @param always send it even then
+  template <class Send>
+  Result<std::uint64_t> submit(QueueId queue, bool always, Send send) {
+    const std::lock_guard lock(mutex_);
+    OB_ASSIGN_OR_RETURN(const bool healthy, queues_.enter(queue));
+    if (!healthy && !always) return std::uint64_t{0};
+    auto sent = send(link_.connection());
+    if (!sent.ok()) return link_.note(sent.status());
+    return sent;
+  }
+  Status flush();
+
+  /// Returns when the daemon has read the command of this sequence. Other connections may then use
+  /// what the command has made.   Cost: a round trip, unless this is known
+  Status wait_read(std::uint64_t sequence);
+  /// As Device::await(). The deadline does not bound the time that another thread holds the lock.
+  std::optional<QueueReport> await(QueueId queue, bool clear, transport::Deadline deadline);
+  /// Maps a buffer into this process.   Errors: unsupported; that of the buffer's allocation
+  Result<MappedSegment> map(BufferId buffer, std::uint64_t size_bytes);
+
+ private:
+  Status on_passed(const QueuePass&) override { return {}; }
+  void note_read(std::uint64_t sequence) noexcept;
+
+  std::mutex mutex_;
+  DaemonLink link_;
+  RemoteQueues queues_;
+  std::atomic<std::uint64_t> read_{0};  // the daemon is known to have read up to here
+};
+
+}  // namespace ob::client

@@ -1,0 +1,440 @@
+#include "client/shared_device.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "client/device_info.hpp"
+#include "routines/codec.hpp"
+
+namespace ob::client {
+namespace {
+
+using wire::Opcode;
+
+// The numbers of a connection's queues and objects. A session never has as many of them.
+constexpr std::uint64_t kIdsOfConnection = std::uint64_t{1} << 40;
+
+constexpr const char* kBuffer = "buffer";
+constexpr const char* kPlan = "plan";
+
+bool ends_session(const Status& status) noexcept {
+  switch (status.code()) {
+    case Code::connection_lost:
+    case Code::protocol_error:
+    case Code::deadline_exceeded: return true;
+    default: return false;
+  }
+}
+
+Status no_such(const char* kind, std::uint64_t id) {
+  return {Code::invalid_argument,
+          std::string(kind) + " " + std::to_string(id) + " does not exist (was it destroyed?)"};
+}
+
+Status sizes_differ(const char* command) {
+  return {Code::invalid_argument, std::string("the two sides of a ") + command +
+                                      " differ in size; give both the same number of elements"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SharedDevice>> SharedDevice::open(const std::string& address,
+                                                         const ConnectionConfig& config) {
+  ConnectionConfig shared = config;
+  if (shared.host == nullptr) shared.host = std::make_shared<HostSilence>();
+  OB_ASSIGN_OR_RETURN(auto connection, Connection::open(address, shared));
+  auto main = std::make_shared<SessionConnection>(std::move(connection), 1);
+  return std::unique_ptr<SharedDevice>(new SharedDevice(address, shared, std::move(main)));
+}
+
+SharedDevice::SharedDevice(std::string address, const ConnectionConfig& config, ConnectionPtr main)
+    : address_(std::move(address)),
+      config_(config),
+      main_(std::move(main)),
+      info_(device_info(main_->connection())),
+      big_endian_(main_->connection().welcome().big_endian) {
+  config_.join = main_->connection().welcome().token;
+}
+
+// --- failures ------------------------------------------------------------------------------------
+
+Status SharedDevice::usable() const {
+  if (!lost_.load(std::memory_order_acquire)) return {};
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+// Returns `status`, or the failure of the session if it has ended.
+Status SharedDevice::note(Status status) {
+  if (status.ok() || !ends_session(status)) return status;
+  const std::lock_guard lock(mutex_);
+  if (failure_.ok()) {
+    failure_ = Status(Code::connection_lost, status.message());
+    lost_.store(true, std::memory_order_release);
+    main_->shut_down();  // wakes the threads that wait
+    for (const ConnectionPtr& connection : connections_) connection->shut_down();
+  }
+  return failure_;
+}
+
+QueueReport SharedDevice::note(QueueReport report) {
+  // A failure of a command has a number, and the connection is in order.
+  if (report.failed_command == 0) report.status = note(std::move(report.status));
+  return report;
+}
+
+// --- queues --------------------------------------------------------------------------------------
+
+Result<SharedDevice::ConnectionPtr> SharedDevice::open_connection() {
+  OB_ASSIGN_OR_RETURN(auto connection, Connection::open(address_, config_));
+  const std::lock_guard lock(mutex_);
+  if (!failure_.ok()) return failure_;
+  auto opened = std::make_shared<SessionConnection>(
+      std::move(connection), (connections_.size() + 1) * kIdsOfConnection + 1);
+  connections_.push_back(opened);
+  return opened;
+}
+
+// Returns an idle connection, a new one, or the one with the fewest queues.
+// @pre opening_ is held
+Result<SharedDevice::ConnectionPtr> SharedDevice::connection_for_queue() {
+  ConnectionPtr least;
+  std::size_t least_queues = 0;
+  std::size_t open = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    open = connections_.size();
+    for (const ConnectionPtr& connection : connections_) {
+      const auto queues = static_cast<std::size_t>(
+          std::count_if(queues_.begin(), queues_.end(),
+                        [&](const auto& entry) { return entry.second == connection; }));
+      if (least == nullptr || queues < least_queues) least = connection, least_queues = queues;
+    }
+  }
+  if (least != nullptr && (least_queues == 0 || open >= kMostQueueConnections)) return least;
+  auto opened = open_connection();
+  // A daemon may have as many connections as it takes.
+  if (!opened.ok() && opened.status().code() == Code::unavailable) {
+    return least != nullptr ? least : main_;
+  }
+  return opened;
+}
+
+Result<QueueId> SharedDevice::create_queue(const Account& /*account*/) {
+  OB_RETURN_IF_ERROR(usable());
+  const std::lock_guard one_at_a_time(opening_);
+  auto connection = connection_for_queue();
+  if (!connection.ok()) return note(connection.status());
+  const auto queue = (*connection)->create_queue();
+  if (!queue.ok()) return note(queue.status());
+  const std::lock_guard lock(mutex_);
+  queues_[*queue] = *connection;
+  return queue;
+}
+
+Result<SharedDevice::ConnectionPtr> SharedDevice::connection_of(QueueId queue) const {
+  const std::lock_guard lock(mutex_);
+  if (!failure_.ok()) return failure_;
+  const auto at = queues_.find(queue);
+  if (at == queues_.end()) return no_such("queue", queue.value);
+  return at->second;
+}
+
+Status SharedDevice::destroy_queue(QueueId queue) {
+  OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
+  OB_RETURN_IF_ERROR(note(connection->destroy_queue(queue)));
+  const std::lock_guard lock(mutex_);
+  queues_.erase(queue);
+  return {};
+}
+
+Status SharedDevice::set_accuracy(QueueId queue, Accuracy accuracy) {
+  OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
+  return note(connection->set_accuracy(queue, accuracy));
+}
+
+Status SharedDevice::flush(QueueId queue) {
+  OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
+  return note(connection->flush());
+}
+
+std::optional<QueueReport> SharedDevice::await(QueueId queue, bool clear,
+                                               transport::Deadline deadline) {
+  const auto connection = connection_of(queue);
+  if (!connection.ok()) {
+    QueueReport failure;
+    failure.status = connection.status();
+    return failure;
+  }
+  auto report = (*connection)->await(queue, clear, deadline);
+  if (report) report = note(std::move(*report));
+  return report;
+}
+
+QueueReport SharedDevice::synchronize(QueueId queue) {
+  return *await(queue, true, transport::Deadline::max());
+}
+
+Status SharedDevice::on_reached(QueueId queue, bool clear,
+                                std::function<void(const QueueReport&)> done) {
+  OB_RETURN_IF_ERROR(connection_of(queue).status());
+  done(*await(queue, clear, transport::Deadline::max()));
+  return {};
+}
+
+// --- objects -------------------------------------------------------------------------------------
+
+template <class Message>
+Result<std::uint64_t> SharedDevice::make(Objects& objects, Opcode opcode, std::uint64_t id,
+                                         std::uint64_t size_bytes, const Message& body) {
+  const auto sent = main_->command(opcode, body);
+  if (!sent.ok()) return note(sent.status());
+  const std::lock_guard lock(mutex_);
+  Object& object = objects[id];
+  object.made = *sent;
+  object.size_bytes = size_bytes;
+  return id;
+}
+
+// Ends an object after the commands that use it.
+Status SharedDevice::end(Objects& objects, std::uint64_t id, const char* kind, Opcode opcode,
+                         std::span<const std::byte> body) {
+  Object ended;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = objects.find(id);
+    if (at == objects.end()) return no_such(kind, id);
+    ended = std::move(at->second);
+    objects.erase(at);
+  }
+  if (lost_.load(std::memory_order_acquire)) return {};  // the session's end has freed it
+  for (const Use& use : ended.uses) {
+    OB_RETURN_IF_ERROR(note(use.connection->wait_read(use.sequence)));
+  }
+  OB_RETURN_IF_ERROR(note(main_->command(opcode, body).status()));
+  return note(main_->flush());  // others may wait for the memory
+}
+
+Result<BufferId> SharedDevice::allocate(std::uint64_t size_bytes, const Account& /*owner*/) {
+  OB_RETURN_IF_ERROR(usable());
+  const BufferId id{main_->next_id()};
+  OB_RETURN_IF_ERROR(
+      make(buffers_, Opcode::allocate, id.value, size_bytes, wire::Allocate{id, size_bytes})
+          .status());
+  return id;
+}
+
+Status SharedDevice::free(BufferId buffer) {
+  wire::Body body;
+  wire::encode(wire::Free{buffer}, body);
+  return end(buffers_, buffer.value, kBuffer, Opcode::free, body.bytes());
+}
+
+std::byte* SharedDevice::host_view(BufferId buffer) noexcept {
+  if (!info_.host_visible) return nullptr;
+  std::uint64_t size_bytes = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = buffers_.find(buffer.value);
+    if (at == buffers_.end()) return nullptr;
+    if (at->second.segment.buffer() != nullptr) return at->second.segment.buffer();
+    size_bytes = at->second.size_bytes;
+  }
+  auto mapped = main_->map(buffer, size_bytes);
+  if (!mapped.ok()) {
+    (void)note(mapped.status());
+    return nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto at = buffers_.find(buffer.value);
+  if (at == buffers_.end()) return nullptr;
+  // Another thread may have mapped it meanwhile and use that address.
+  if (at->second.segment.buffer() == nullptr) at->second.segment = std::move(mapped).value();
+  return at->second.segment.buffer();
+}
+
+Result<SegmentView> SharedDevice::segment(BufferId) {
+  return Status(Code::unsupported, "the segments of a remote device belong to its daemon");
+}
+
+Result<PlanId> SharedDevice::make_plan(const FftPlan& plan, const Account& /*account*/) {
+  OB_RETURN_IF_ERROR(usable());
+  const PlanId id{main_->next_id()};
+  wire::Body body;
+  encode_plan(id, plan, body);
+  const std::span<const std::byte> bytes = body.bytes();
+  OB_RETURN_IF_ERROR(make(plans_, Opcode::make_plan, id.value, 0, bytes).status());
+  return id;
+}
+
+Status SharedDevice::destroy_plan(PlanId plan) {
+  wire::Body body;
+  wire::encode(wire::DestroyPlan{plan}, body);
+  return end(plans_, plan.value, kPlan, Opcode::destroy_plan, body.bytes());
+}
+
+// --- commands ------------------------------------------------------------------------------------
+
+Status SharedDevice::wait_made(std::span<const Named> uses) {
+  std::uint64_t made = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Named& use : uses) {
+      const auto at = use.objects.find(use.id);
+      if (at != use.objects.end()) {
+        made = std::max(made, at->second.made);
+      } else if (use.kind != nullptr) {
+        return no_such(use.kind, use.id);  // the daemon may not have read its end yet
+      }
+    }
+  }
+  return note(main_->wait_read(made));
+}
+
+void SharedDevice::note_uses(std::span<const Named> uses, const ConnectionPtr& connection,
+                             std::uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  for (const Named& named : uses) {
+    const auto at = named.objects.find(named.id);
+    if (at == named.objects.end()) continue;
+    std::vector<Use>& known = at->second.uses;
+    const auto same = std::find_if(known.begin(), known.end(),
+                                   [&](const Use& use) { return use.connection == connection; });
+    if (same == known.end()) {
+      known.push_back({connection, sequence});
+    } else {
+      same->sequence = std::max(same->sequence, sequence);
+    }
+  }
+}
+
+template <class Send>
+Status SharedDevice::submit(QueueId queue, std::span<const Named> uses, Send send) {
+  OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
+  OB_RETURN_IF_ERROR(wait_made(uses));
+  const auto sent = connection->submit(queue, false, send);
+  if (!sent.ok()) return note(sent.status());
+  if (*sent != 0) note_uses(uses, connection, *sent);
+  return {};
+}
+
+Status SharedDevice::write(QueueId queue, BufferId buffer, const Region& region,
+                           const Layout& source) {
+  if (packed_bytes(region) != source.total_bytes()) return sizes_differ("write");
+  const std::array uses{Named{buffers_, buffer.value, kBuffer}};
+  return submit(queue, uses, [&](Connection& connection) {
+    return connection.write(queue, wire::Write{buffer, region}, source);
+  });
+}
+
+Status SharedDevice::read(QueueId queue, BufferId buffer, const Region& region,
+                          const Layout& destination) {
+  if (packed_bytes(region) != destination.total_bytes()) return sizes_differ("read");
+  const std::array uses{Named{buffers_, buffer.value, kBuffer}};
+  return submit(queue, uses, [&](Connection& connection) {
+    return connection.read(queue, wire::Read{buffer, region}, destination);
+  });
+}
+
+Status SharedDevice::copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
+                          const Region& to) {
+  const std::array uses{Named{buffers_, source.value, kBuffer},
+                        Named{buffers_, destination.value, kBuffer}};
+  return submit(queue, uses, [&](Connection& connection) {
+    return connection.command(Opcode::copy, queue, wire::Copy{source, destination, from, to});
+  });
+}
+
+Status SharedDevice::digest(QueueId queue, BufferId buffer, const Region& region,
+                            std::uint64_t chunk_bytes, std::span<Digest> digests) {
+  const std::array uses{Named{buffers_, buffer.value, kBuffer}};
+  return submit(queue, uses, [&](Connection& connection) {
+    return connection.digest(queue, wire::Digest{buffer, region, chunk_bytes}, digests);
+  });
+}
+
+Status SharedDevice::call(QueueId queue, const Descriptor& routine, const Argument* arguments) {
+  wire::Body body;
+  encode_call(routine, arguments, body);
+  std::vector<Named> uses;
+  for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
+    if (!is_memory(routine.kinds[i])) continue;
+    uses.push_back({buffers_, arguments[i].device.buffer.value, nullptr});
+  }
+  return submit(queue, uses, [&](Connection& connection) {
+    return connection.command(Opcode::call, queue, body.bytes());
+  });
+}
+
+Status SharedDevice::execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) {
+  const std::array uses{Named{buffers_, input.buffer.value, kBuffer},
+                        Named{buffers_, output.buffer.value, kBuffer},
+                        Named{plans_, plan.value, kPlan}};
+  const wire::ExecutePlan body{plan, input.buffer, output.buffer, input.offset_bytes,
+                               output.offset_bytes};
+  return submit(queue, uses, [&](Connection& connection) {
+    return connection.command(Opcode::execute_plan, queue, body);
+  });
+}
+
+// --- events --------------------------------------------------------------------------------------
+
+Result<EventId> SharedDevice::create_event() {
+  OB_RETURN_IF_ERROR(usable());
+  const std::lock_guard lock(mutex_);
+  EventId event{next_event_};
+  if (spare_events_.empty()) {
+    ++next_event_;
+  } else {
+    event = spare_events_.back();
+    spare_events_.pop_back();
+  }
+  events_[event] = {};
+  return event;
+}
+
+Status SharedDevice::destroy_event(EventId event) {
+  const std::lock_guard lock(mutex_);
+  if (events_.erase(event) == 0) return no_such("event", event.value);
+  spare_events_.push_back(event);
+  return {};
+}
+
+Status SharedDevice::record(QueueId queue, EventId event) {
+  OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
+  {
+    const std::lock_guard lock(mutex_);
+    if (events_.count(event) == 0) return no_such("event", event.value);
+  }
+  // Even a queue that has failed marks the event.
+  const auto sent = connection->submit(queue, true, [&](Connection& to) {
+    return to.command(Opcode::record, queue, wire::Record{event});
+  });
+  if (!sent.ok()) return note(sent.status());
+  const std::lock_guard lock(mutex_);
+  const auto at = events_.find(event);
+  if (at != events_.end()) at->second = {connection, *sent};
+  return {};
+}
+
+Status SharedDevice::wait(QueueId queue, EventId event) {
+  Use recorded;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = events_.find(event);
+    if (at == events_.end()) return no_such("event", event.value);
+    recorded = at->second;
+  }
+  OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
+  if (recorded.connection != nullptr && recorded.connection != connection) {
+    OB_RETURN_IF_ERROR(note(recorded.connection->wait_read(recorded.sequence)));
+  }
+  return submit(queue, {}, [&](Connection& to) -> Result<std::uint64_t> {
+    // The number may have belonged to another event, whose record the daemon still knows.
+    if (recorded.connection == nullptr) return std::uint64_t{0};
+    return to.command(Opcode::wait, queue, wire::Wait{event});
+  });
+}
+
+}  // namespace ob::client

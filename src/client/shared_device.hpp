@@ -1,0 +1,132 @@
+#pragma once
+// A remote device for any number of threads. Its session has a connection for objects and one for
+// each queue, so that a thread that waits for its queue holds up no other (docs/wire.md, section
+// 3). Messages carry all data, also over shared memory.
+
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "client/session_connection.hpp"
+#include "device/device.hpp"
+
+namespace ob::client {
+
+/// Commands of different connections have no order between them, so the first use of an object
+/// waits until the daemon has read the command that made it; a wait for an event, until it has read
+/// the record; the end of an object, until it has read the uses. Each costs a round trip unless a
+/// synchronize has told it before.
+/// After the loss of one connection all commands fail at once, with the same words.
+/// Threads: any, as Device
+class SharedDevice final : public Device {
+ public:
+  /// Queues beyond this number share connections: there, a wait for one queue also holds up the
+  /// threads that use the other.
+  static constexpr std::size_t kMostQueueConnections = 8;
+
+  /// Errors: those of Connection::open()
+  static Result<std::unique_ptr<SharedDevice>> open(const std::string& address,
+                                                    const ConnectionConfig& config = {});
+
+  const DeviceInfo& info() const noexcept override { return info_; }
+  /// Ignores the account: the daemon knows the client.
+  Result<QueueId> create_queue(const Account& account = {}) override;
+  Status destroy_queue(QueueId queue) override;
+  Status set_accuracy(QueueId queue, Accuracy accuracy) override;
+  /// Does not wait: the commands that use the buffer fail if it could not be allocated.
+  Result<BufferId> allocate(std::uint64_t size_bytes, const Account& owner = {}) override;
+  Status free(BufferId buffer) override;
+  /// Maps the buffer when it is first asked for.
+  std::byte* host_view(BufferId buffer) noexcept override;
+  Result<SegmentView> segment(BufferId buffer) override;
+  Status write(QueueId queue, BufferId buffer, const Region& region, const Layout& source) override;
+  Status read(QueueId queue, BufferId buffer, const Region& region,
+              const Layout& destination) override;
+  Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
+              const Region& to) override;
+  Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
+                std::span<Digest> digests) override;
+  Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
+  Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) override;
+  Status destroy_plan(PlanId plan) override;
+  Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
+  Result<EventId> create_event() override;
+  Status destroy_event(EventId event) override;
+  Status record(QueueId queue, EventId event) override;
+  Status wait(QueueId queue, EventId event) override;
+  QueueReport synchronize(QueueId queue) override;
+  std::optional<QueueReport> await(QueueId queue, bool clear,
+                                   transport::Deadline deadline) override;
+  /// Waits for the queue: answers are received only while a thread waits.
+  Status on_reached(QueueId queue, bool clear,
+                    std::function<void(const QueueReport&)> done) override;
+
+  /// True if the host of the device has that byte order.
+  bool big_endian() const noexcept { return big_endian_; }
+  /// Sends the buffered commands of the queue, so that the daemon starts them.
+  Status flush(QueueId queue);
+
+ private:
+  using ConnectionPtr = std::shared_ptr<SessionConnection>;
+  struct Use {
+    ConnectionPtr connection;
+    std::uint64_t sequence = 0;
+  };
+  // A buffer or a plan.
+  struct Object {
+    std::uint64_t made = 0;  // the sequence of its command on the main connection
+    std::uint64_t size_bytes = 0;
+    std::vector<Use> uses;  // the last use of each connection
+    MappedSegment segment;
+  };
+  using Objects = std::unordered_map<std::uint64_t, Object>;
+  struct Named {  // an object that a command uses
+    Objects& objects;
+    std::uint64_t id;
+    const char* kind;  // for messages; nullptr: an operand that the routine may not refer to
+  };
+
+  SharedDevice(std::string address, const ConnectionConfig& config, ConnectionPtr main);
+  Status usable() const;
+  Status note(Status status);
+  QueueReport note(QueueReport report);
+  Result<ConnectionPtr> open_connection();
+  Result<ConnectionPtr> connection_for_queue();
+  Result<ConnectionPtr> connection_of(QueueId queue) const;
+  template <class Message>
+  Result<std::uint64_t> make(Objects& objects, wire::Opcode opcode, std::uint64_t id,
+                             std::uint64_t size_bytes, const Message& message);
+  Status end(Objects& objects, std::uint64_t id, const char* kind, wire::Opcode opcode,
+             std::span<const std::byte> body);
+  Status wait_made(std::span<const Named> uses);
+  void note_uses(std::span<const Named> uses, const ConnectionPtr& connection,
+                 std::uint64_t sequence);
+  template <class Send>
+  Status submit(QueueId queue, std::span<const Named> uses, Send send);
+
+  const std::string address_;
+  ConnectionConfig config_;  // of further connections
+  const ConnectionPtr main_;
+  const DeviceInfo info_;
+  const bool big_endian_;
+  std::mutex opening_;        // held while a queue gets its connection
+  mutable std::mutex mutex_;  // guards all below; never held during a command
+  std::vector<ConnectionPtr> connections_;
+  std::unordered_map<QueueId, ConnectionPtr> queues_;
+  Objects buffers_;
+  Objects plans_;
+  std::unordered_map<EventId, Use> events_;  // the last record
+  std::vector<EventId> spare_events_;        // the session keeps their numbers for ever
+  std::uint64_t next_event_ = 1;
+  Status failure_;  // the first one that ended a connection
+  std::atomic<bool> lost_{false};
+};
+
+}  // namespace ob::client
