@@ -1,12 +1,17 @@
-# Installs the component "outboard": the drop-in library and the daemon, the coverage page
-# (docs/CMakeLists.txt), and the table of settings, which the Python package reads. `cmake
-# --install` puts them below its prefix; `pip install .` puts them into the Python package
-# (pyproject.toml).
+# Installs the component "outboard": the drop-in library, the daemon, the library of the device API
+# with its headers, the coverage page (docs/CMakeLists.txt), and the table of settings, which the
+# Python package reads. `cmake --install` puts them below its prefix; `pip install .` puts them into
+# the Python package (pyproject.toml).
 
 if(TARGET outboard_preload)
   install(TARGETS outboard_preload LIBRARY DESTINATION lib COMPONENT outboard)
 endif()
 if(TARGET outboardd)
   install(TARGETS outboardd outboard_executor RUNTIME DESTINATION bin COMPONENT outboard)
+endif()
+if(TARGET outboard)
+  install(TARGETS outboard LIBRARY DESTINATION lib NAMELINK_COMPONENT development COMPONENT outboard)
+  install(FILES ${CMAKE_SOURCE_DIR}/include/outboard/device.h ${CMAKE_SOURCE_DIR}/include/outboard/device.hpp
+          DESTINATION include/outboard COMPONENT outboard)
 endif()
 install(FILES ${CMAKE_SOURCE_DIR}/settings/settings.toml DESTINATION share/outboard COMPONENT outboard)

@@ -32,6 +32,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "policy": ("base",),
     "offload": ("client", "algorithms", "verify", "policy"),
     "interpose": ("offload",),
+    "api": ("client", "backend"),
     "sial": ("device",),
     "overlap": ("base",),
 }

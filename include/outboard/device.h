@@ -1,0 +1,236 @@
+/* The device API of Outboard, version 1.0: memory, queues, library routines and transforms of
+   accelerators that are in this process, on this machine or across the network. A program links to
+   liboutboard.so.1. docs/device-api.md has a first program; outboard/device.hpp is for C++.
+
+   Every function returns 0 (OB_OK) or a status; ob_last_error() tells the rest. Outputs are set
+   only after success. Commands of a queue run in order; a function that takes a queue returns when
+   the command is handed over, before it has run. Handed over commands leave for a remote device
+   with the next wait or flush, or when a buffer of 256 KiB is full.
+   Threads: any. Commands of one queue come from one thread at a time: the second of two at once
+   gets OB_INVALID_ARGUMENT. In a forked child the parent's handles answer OB_UNAVAILABLE. */
+#ifndef OUTBOARD_DEVICE_H
+#define OUTBOARD_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OB_API 0x00010000u /* major << 16 | minor of this header */
+
+/* Handles. 0 (NULL) is none. A handle is valid until its object is destroyed or its device is
+   closed; an invalid one is refused, never followed. */
+typedef struct ob_device_s* ob_device;
+typedef struct ob_queue_s* ob_queue;
+typedef struct ob_buffer_s* ob_buffer;
+typedef struct ob_event_s* ob_event;
+typedef struct ob_plan_s* ob_plan;
+
+typedef int32_t ob_status;
+enum {
+  OB_OK = 0,
+  OB_INVALID_ARGUMENT = 1,
+  OB_UNSUPPORTED = 2,
+  OB_OUT_OF_MEMORY = 3,
+  OB_DEADLINE_EXCEEDED = 4,
+  OB_DENIED = 5,
+  OB_VERSION_MISMATCH = 6,
+  OB_PROTOCOL_ERROR = 7,
+  OB_CONNECTION_LOST = 8,
+  OB_DEVICE_ERROR = 9,
+  OB_UNAVAILABLE = 10,
+  OB_INTERNAL = 11,
+  OB_BUSY = 12,
+  OB_DECLINED = 13
+};
+
+/* Where a failure comes from. */
+enum {
+  OB_FROM_NOBODY = 0,
+  OB_FROM_CALLER = 1,
+  OB_FROM_CONNECTION = 2,
+  OB_FROM_DAEMON = 3,
+  OB_FROM_DEVICE = 4
+};
+
+/* Flags. A function refuses those that it does not list. */
+enum {
+  OB_CAPTURE = 1, /* writes: the source may change when the function returns */
+  OB_WAIT = 2     /* reads: the destination is valid when the function returns;
+                     ob_buffer_create: the memory exists when the function returns */
+};
+
+/* A time limit for waits that has no end. */
+#define OB_FOREVER (-1)
+
+/* Structs with struct_bytes: the caller sets it to sizeof the struct, so that later versions can
+   add members at the end. */
+
+typedef struct {
+  size_t struct_bytes;
+  ob_status code;
+  int32_t origin;     /* OB_FROM_... */
+  uint64_t command;   /* number of the failed command in its queue, from 1; 0: none */
+  char name[64];      /* the routine of that command, or "" */
+  char message[1024]; /* problem (why) suggestion */
+} ob_error;
+
+/* A place in a buffer. */
+typedef struct {
+  ob_buffer buffer;
+  uint64_t offset_bytes;
+} ob_place;
+
+/* A rectangle of bytes: `rows` runs of width_bytes, whose beginnings lie a pitch apart. Width and
+   pitches are multiples of word_bytes: 1, 2, 4 or 8, the size of one number. 0 is for bytes whose
+   meaning is not said; devices whose host has another byte order refuse it. */
+typedef struct {
+  uint64_t width_bytes, rows, device_pitch_bytes, host_pitch_bytes;
+  uint32_t word_bytes, flags;
+} ob_rect;
+
+/* The work of a queue since the last synchronize. */
+typedef struct {
+  size_t struct_bytes;
+  uint64_t failed_command; /* number of the first failed command, from 1; 0: none */
+  uint64_t compute_ns;     /* routines and transforms on the device */
+  uint64_t plan_ns;        /* waits for plans that were not ready */
+  uint64_t waited_ns;      /* waits for the turn to compute */
+  ob_error error;          /* of that command; its struct_bytes is the library's */
+} ob_report;
+
+typedef struct {
+  size_t struct_bytes;
+  uint64_t memory_bytes;
+  double gflops_double;   /* measured rate of dgemm [GFLOP/s]; 0: unknown */
+  uint32_t host_visible;  /* 1: ob_buffer_map() works */
+  uint32_t kernels;       /* 1: runs kernels of the program; always 0 in this version */
+  uint32_t big_endian;    /* byte order of the device's host */
+  uint32_t peers;         /* 1: copies to other devices; always 0 in this version */
+  char backend[64];       /* "cpu", "null", ... */
+  char description[1024]; /* for people */
+} ob_device_facts;
+
+typedef struct {
+  size_t struct_bytes;
+  const char* key_folder; /* this client's key (outboard key); NULL: OUTBOARD_KEY, or none */
+  uint32_t plain;         /* 1: with a key, unencrypted data if the daemon agrees */
+  uint32_t streams;       /* TCP streams of a connection, 1 to 16; 0: 1 */
+  uint32_t dead_after_ms; /* silence after which a daemon counts as dead; 0: 1750 ms if it sends
+                             signs of life, else 4500 ms */
+} ob_device_options;
+
+/* Returns the version of the library: major << 16 | minor. */
+uint32_t ob_api(void);
+/* Copies what is known about the last failed call of this thread. */
+ob_status ob_last_error(ob_error* error);
+
+/* Opens a device.
+   where    "HOST:PORT", "HOST:PORT/INDEX" or "unix:PATH": of a daemon; "local:cpu": this process
+            computes; "local:null": nothing is computed, for tests; NULL: the first daemon of the
+            list OUTBOARD_SERVER that answers
+   options  may be NULL
+   Errors: OB_INVALID_ARGUMENT for another form; OB_UNAVAILABLE if nobody answers; OB_DENIED;
+   OB_VERSION_MISMATCH (names both). Cost: connects; "local:cpu" opens BLAS and measures (0.1 s) */
+ob_status ob_device_open(const char* where, const ob_device_options* options, ob_device* device);
+ob_status ob_device_get_facts(ob_device device, ob_device_facts* facts);
+/* Waits for all queues of the device, and destroys all that was made of it. */
+ob_status ob_device_close(ob_device device);
+
+/* Makes a buffer of uninitialised memory, aligned to 64 bytes.
+   flags  0: does not wait; commands that use the buffer fail if there is no memory. Or OB_WAIT */
+ob_status ob_buffer_create(ob_device device, uint64_t bytes, uint32_t flags, ob_buffer* buffer);
+/* Destroys a buffer. Commands that were handed over may still use it. May wait for a round trip. */
+ob_status ob_buffer_destroy(ob_buffer buffer);
+/* Returns the address of the buffer's memory, for devices with host_visible. Use it only while no
+   command uses the buffer.   Errors: OB_UNSUPPORTED if the memory cannot be mapped */
+ob_status ob_buffer_map(ob_buffer buffer, void** address);
+
+/* flags: 0 */
+ob_status ob_queue_create(ob_device device, uint32_t flags, ob_queue* queue);
+/* Waits for the queue's commands and destroys it; a failure that nobody asked for is lost. */
+ob_status ob_queue_destroy(ob_queue queue);
+/* Sends the commands that were handed over, so that the device starts them. */
+ob_status ob_queue_flush(ob_queue queue);
+/* Waits for the queue, reports its work since the last synchronize, and clears its failure. Returns
+   the code of the failure.
+   timeout_ms  0 asks, and a remote device may answer the next time; OB_FOREVER
+   Errors: OB_DEADLINE_EXCEEDED: not yet, nothing is cleared
+   report      may be NULL */
+ob_status ob_queue_synchronize(ob_queue queue, int64_t timeout_ms, ob_report* report);
+
+/* Copies. Source and destination belong to the command until its queue has passed it. After a
+   failed command a queue skips its commands until ob_queue_synchronize(); what skipped writes were
+   to fill is undefined then.
+   flags of writes: 0 or OB_CAPTURE; of reads: 0 or OB_WAIT, which returns the failure of the queue,
+   if there is one, and leaves it there. A copy of 0 bytes is no command. */
+ob_status ob_write(ob_queue queue, ob_place to, const void* from, uint64_t bytes, uint32_t flags);
+ob_status ob_read(ob_queue queue, void* to, ob_place from, uint64_t bytes, uint32_t flags);
+ob_status ob_write_2d(ob_queue queue, ob_place to, const void* from, const ob_rect* rect);
+ob_status ob_read_2d(ob_queue queue, void* to, ob_place from, const ob_rect* rect);
+/* Copies between buffers of one device, or places of one buffer that do not overlap. */
+ob_status ob_copy(ob_queue queue, ob_place to, ob_place from, uint64_t bytes);
+/* device_pitch_bytes is the pitch of `to`, host_pitch_bytes that of `from`; flags: 0 */
+ob_status ob_copy_2d(ob_queue queue, ob_place to, ob_place from, const ob_rect* rect);
+
+/* flags: 0 */
+ob_status ob_event_create(ob_device device, uint32_t flags, ob_event* event);
+ob_status ob_event_destroy(ob_event event);
+/* Marks the event when the queue reaches this command, also after a failure. */
+ob_status ob_event_record(ob_event event, ob_queue queue);
+/* Holds the queue until the last record that was handed over before is done; without a record it
+   does nothing. Queues of one device only. */
+ob_status ob_event_hold(ob_event event, ob_queue queue);
+/* Waits for the last record.   timeout_ms: as ob_queue_synchronize() */
+ob_status ob_event_wait(ob_event event, int64_t timeout_ms);
+
+/* One argument of a routine. */
+typedef union {
+  int64_t integer;    /* dimensions */
+  double real;        /* scalars of real routines, and real ones of complex routines */
+  const double* pair; /* complex scalars: real part, imaginary part */
+  ob_place place;     /* matrices, vectors, pivots, info, results of functions */
+  char flag;          /* 'N', 'T', 'U' ... */
+} ob_value;
+typedef struct {
+  ob_value value;
+  int64_t ld; /* leading dimension of a matrix, increment of a vector with one; else not read */
+} ob_operand;
+
+/* Runs a BLAS or LAPACK routine on buffers.
+   routine   its name, such as "dgemm"; `outboard coverage` lists them
+   operands  in the order of the Fortran interface, without workspaces and their lengths. Matrices
+             are column-major. Pivots, info and integer results are int64. A place may have no
+             buffer where the routine refers to no memory
+   Errors: OB_UNSUPPORTED for an unknown routine; OB_INVALID_ARGUMENT for a wrong count, illegal
+   arguments, or operands that leave their buffers, are not aligned, or overlap a result */
+ob_status ob_call(ob_queue queue, const char* routine, const ob_operand* operands, size_t count);
+
+enum { OB_FFT_C2C = 0, OB_FFT_R2C = 1, OB_FFT_C2R = 2, OB_FFT_R2R = 3 };
+enum { OB_SINGLE = 0, OB_DOUBLE = 1 };
+
+/* A transform as FFTW defines it: unnormalised, packed, the first dimension slowest. */
+typedef struct {
+  size_t struct_bytes;
+  int32_t kind;      /* OB_FFT_... */
+  int32_t precision; /* OB_SINGLE, OB_DOUBLE */
+  int32_t sign;      /* -1 forward, 1 backward; r2c: -1; c2r: 1; r2r: either */
+  int32_t in_place;  /* 1: input and output are one place; else they do not overlap */
+  int32_t rank;      /* 1 to 7 */
+  uint64_t n[7];
+  uint64_t batch;  /* transforms one after another */
+  int32_t real[7]; /* r2r: the kind of each dimension, by FFTW's numbers (FFTW_R2HC is 0) */
+} ob_fft;
+
+/* Makes a plan, in the background; executions wait for it. */
+ob_status ob_plan_create(ob_device device, const ob_fft* transform, ob_plan* plan);
+ob_status ob_plan_destroy(ob_plan plan);
+ob_status ob_plan_execute(ob_plan plan, ob_queue queue, ob_place in, ob_place out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

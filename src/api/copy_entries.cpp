@@ -1,0 +1,250 @@
+// The functions of queues, and of copies.
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "api/handles.hpp"
+#include "api/place.hpp"
+#include "api/queue_use.hpp"
+#include "api/sized_struct.hpp"
+#include "base/overlap.hpp"
+
+namespace ob::api {
+namespace {
+
+// A captured write of more bytes waits until it is done, because a copy would take as long.
+constexpr std::uint64_t kMostCopiedBytes = 64 << 10;
+// A queue that has copied more waits for its commands, so that its memory stays bounded.
+constexpr std::uint64_t kMostHeldBytes = 4 << 20;
+
+Outcome unknown_flags(const char* function, const char* known) {
+  return mistake(std::string("unknown flags of ") + function + "; pass " + known);
+}
+
+Region bytes_at(std::uint64_t offset_bytes, std::uint64_t bytes) {
+  return {.offset_bytes = offset_bytes, .rows = bytes, .cols = 1, .ld = bytes};
+}
+
+// --- rectangles ----------------------------------------------------------------------------------
+
+// A rectangle on both of its sides; the offset of `host` is 0.
+struct Sides {
+  Region device;
+  Region host;
+};
+
+Outcome sides_of(const ob_rect* rect, std::uint64_t offset_bytes, Sides& sides) {
+  if (rect == nullptr) return mistake("no rectangle (the pointer is NULL)");
+  const std::uint32_t word = rect->word_bytes == 0 ? 1 : rect->word_bytes;
+  if (word != 1 && word != 2 && word != 4 && word != 8) {
+    return mistake("words of " + std::to_string(word) +
+                   " bytes; word_bytes is 0, 1, 2, 4 or 8 (a complex number is two words)");
+  }
+  if ((rect->width_bytes | rect->device_pitch_bytes | rect->host_pitch_bytes) % word != 0) {
+    return mistake("the width or a pitch of a rectangle is no multiple of its word_bytes (" +
+                   std::to_string(word) + ")");
+  }
+  if (rect->rows > 1 && (rect->device_pitch_bytes < rect->width_bytes ||
+                         rect->host_pitch_bytes < rect->width_bytes)) {
+    return mistake("a pitch of a rectangle is below its width of " +
+                   std::to_string(rect->width_bytes) + " bytes (its rows would overlap)");
+  }
+  const auto side = [&](std::uint64_t pitch_bytes) {
+    Region region{.element_bytes = word, .rows = rect->width_bytes / word, .cols = rect->rows};
+    region.ld = rect->rows > 1 ? pitch_bytes / word : region.rows;
+    region.word_bytes = static_cast<std::uint8_t>(rect->word_bytes);
+    return region;
+  };
+  sides.device = side(rect->device_pitch_bytes);
+  sides.device.offset_bytes = offset_bytes;
+  sides.host = side(rect->host_pitch_bytes);
+  return {};
+}
+
+// --- copies --------------------------------------------------------------------------------------
+
+// Hands over a write whose source the caller may change at once.
+Status write_captured(Queue& queue, BufferId buffer, const Region& region, const Layout& source) {
+  Device& device = **queue.device;
+  // A message has left, or lies in the connection's buffer, when write() returns.
+  if (queue.device->remote() != nullptr) return device.write(queue.id, buffer, region, source);
+  const std::uint64_t bytes = source.total_bytes();
+  if (bytes <= kMostCopiedBytes && queue.captured_bytes() + bytes <= kMostHeldBytes) {
+    return device.write(queue.id, buffer, region, queue.capture(source));
+  }
+  OB_RETURN_IF_ERROR(device.write(queue.id, buffer, region, source));
+  (void)queue.await(false, Deadline::max());  // the failure stays for synchronize
+  return {};
+}
+
+Outcome write(ob_queue queue_handle, const ob_place& to, const void* from, const Sides& sides,
+              std::uint32_t flags) {
+  OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(queue_handle));
+  OB_ASSIGN_OR_RETURN(const auto buffer, buffer_of(to, *queue->device));
+  OB_RETURN_IF_ERROR(check_inside("write", *buffer, sides.device));
+  if (packed_bytes(sides.device) == 0) return {};
+  if (from == nullptr) return mistake("no source (the pointer is NULL)");
+  const Layout source = Layout::matrix(const_cast<void*>(from), sides.host);  // only read
+  OB_RETURN_IF_ERROR((flags & OB_CAPTURE) != 0
+                         ? write_captured(*queue, buffer->id, sides.device, source)
+                         : (*queue->device)->write(queue->id, buffer->id, sides.device, source));
+  queue->count();
+  return {};
+}
+
+Outcome read(ob_queue queue_handle, void* to, const ob_place& from, const Sides& sides,
+             std::uint32_t flags) {
+  OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(queue_handle));
+  OB_ASSIGN_OR_RETURN(const auto buffer, buffer_of(from, *queue->device));
+  OB_RETURN_IF_ERROR(check_inside("read", *buffer, sides.device));
+  if (packed_bytes(sides.device) != 0) {
+    if (to == nullptr) return mistake("no destination (the pointer is NULL)");
+    OB_RETURN_IF_ERROR(
+        (*queue->device)
+            ->read(queue->id, buffer->id, sides.device, Layout::matrix(to, sides.host)));
+    queue->count();
+  }
+  if ((flags & OB_WAIT) == 0) return {};
+  return queue->outcome_of(*queue->await(false, Deadline::max()));
+}
+
+Outcome copy(ob_queue queue_handle, const ob_place& to, const ob_place& from, Region to_region,
+             Region from_region) {
+  OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(queue_handle));
+  OB_ASSIGN_OR_RETURN(const auto target, buffer_of(to, *queue->device));
+  OB_ASSIGN_OR_RETURN(const auto source, buffer_of(from, *queue->device));
+  to_region.offset_bytes = to.offset_bytes;
+  from_region.offset_bytes = from.offset_bytes;
+  OB_RETURN_IF_ERROR(check_inside("copy", *target, to_region));
+  OB_RETURN_IF_ERROR(check_inside("copy", *source, from_region));
+  if (packed_bytes(to_region) == 0) return {};
+  if (target == source && overlap(to_region, from_region)) {
+    return mistake("source and destination of a copy overlap; copy through another buffer");
+  }
+  OB_RETURN_IF_ERROR(
+      (*queue->device)->copy(queue->id, source->id, from_region, target->id, to_region));
+  queue->count();
+  return {};
+}
+
+// --- queues --------------------------------------------------------------------------------------
+
+Outcome create_queue(ob_device handle, std::uint32_t flags, ob_queue* made) {
+  if (made == nullptr) return mistake("no place for the queue (the pointer is NULL)");
+  if (flags != 0) return unknown_flags("ob_queue_create", "0");
+  OB_ASSIGN_OR_RETURN(const DevicePtr device, find<OpenDevice>(handle));
+  OB_ASSIGN_OR_RETURN(const QueueId id, (*device)->create_queue());
+  *made = add(std::make_shared<Queue>(device, id));
+  return {};
+}
+
+Outcome destroy_queue(ob_queue handle) {
+  OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(handle));
+  return take<Queue>(handle).status();  // the queue waits at the end of its use
+}
+
+Outcome synchronize(ob_queue handle, std::int64_t timeout_ms, ob_report* report) {
+  if (report != nullptr) {
+    if (Outcome outcome = check_size(report, "ob_report"); !outcome.ok()) return outcome;
+  }
+  OB_ASSIGN_OR_RETURN(const Deadline deadline, deadline_after(timeout_ms));
+  OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(handle));
+  // The calls since the last wait name the routine of a failure, so they go after it.
+  const auto reached = queue->await(false, deadline);
+  if (!reached) {
+    return Outcome(Status(Code::deadline_exceeded, "the queue is still working; wait again"));
+  }
+  const Outcome outcome = queue->outcome_of(*reached);
+  const QueueReport all = *queue->await(true, Deadline::max());
+  if (report != nullptr) {
+    ob_report result{};
+    result.failed_command = all.failed_command;
+    result.compute_ns = all.compute_ns;
+    result.plan_ns = all.plan_ns;
+    result.waited_ns = all.waited_ns;
+    result.error.struct_bytes = sizeof result.error;
+    describe(outcome, result.error);
+    give(result, *report);
+  }
+  return outcome;
+}
+
+}  // namespace
+}  // namespace ob::api
+
+using namespace ob::api;  // NOLINT(google-build-using-namespace): exported C functions only
+
+OB_EXPORT ob_status ob_queue_create(ob_device device, uint32_t flags, ob_queue* queue) {
+  return answer([&] { return create_queue(device, flags, queue); });
+}
+
+OB_EXPORT ob_status ob_queue_destroy(ob_queue queue) {
+  return answer([&] { return destroy_queue(queue); });
+}
+
+OB_EXPORT ob_status ob_queue_flush(ob_queue queue) {
+  return answer([&]() -> Outcome {
+    OB_ASSIGN_OR_RETURN(const QueueUse use, QueueUse::begin(queue));
+    ob::client::SharedDevice* const remote = use->device->remote();
+    return remote == nullptr ? ob::Status() : remote->flush(use->id);  // others start at once
+  });
+}
+
+OB_EXPORT ob_status ob_queue_synchronize(ob_queue queue, int64_t timeout_ms, ob_report* report) {
+  return answer([&] { return synchronize(queue, timeout_ms, report); });
+}
+
+OB_EXPORT ob_status ob_write(ob_queue queue, ob_place to, const void* from, uint64_t bytes,
+                             uint32_t flags) {
+  return answer([&]() -> Outcome {
+    if ((flags & ~std::uint32_t{OB_CAPTURE}) != 0) {
+      return unknown_flags("ob_write", "0 or OB_CAPTURE");
+    }
+    return write(queue, to, from, {bytes_at(to.offset_bytes, bytes), bytes_at(0, bytes)}, flags);
+  });
+}
+
+OB_EXPORT ob_status ob_read(ob_queue queue, void* to, ob_place from, uint64_t bytes,
+                            uint32_t flags) {
+  return answer([&]() -> Outcome {
+    if ((flags & ~std::uint32_t{OB_WAIT}) != 0) return unknown_flags("ob_read", "0 or OB_WAIT");
+    return read(queue, to, from, {bytes_at(from.offset_bytes, bytes), bytes_at(0, bytes)}, flags);
+  });
+}
+
+OB_EXPORT ob_status ob_write_2d(ob_queue queue, ob_place to, const void* from,
+                                const ob_rect* rect) {
+  return answer([&]() -> Outcome {
+    Sides sides;
+    if (Outcome outcome = sides_of(rect, to.offset_bytes, sides); !outcome.ok()) return outcome;
+    if ((rect->flags & ~std::uint32_t{OB_CAPTURE}) != 0) {
+      return unknown_flags("ob_write_2d", "0 or OB_CAPTURE");
+    }
+    return write(queue, to, from, sides, rect->flags);
+  });
+}
+
+OB_EXPORT ob_status ob_read_2d(ob_queue queue, void* to, ob_place from, const ob_rect* rect) {
+  return answer([&]() -> Outcome {
+    Sides sides;
+    if (Outcome outcome = sides_of(rect, from.offset_bytes, sides); !outcome.ok()) return outcome;
+    if ((rect->flags & ~std::uint32_t{OB_WAIT}) != 0) {
+      return unknown_flags("ob_read_2d", "0 or OB_WAIT");
+    }
+    return read(queue, to, from, sides, rect->flags);
+  });
+}
+
+OB_EXPORT ob_status ob_copy(ob_queue queue, ob_place to, ob_place from, uint64_t bytes) {
+  return answer([&] { return copy(queue, to, from, bytes_at(0, bytes), bytes_at(0, bytes)); });
+}
+
+OB_EXPORT ob_status ob_copy_2d(ob_queue queue, ob_place to, ob_place from, const ob_rect* rect) {
+  return answer([&]() -> Outcome {
+    Sides sides;
+    if (Outcome outcome = sides_of(rect, 0, sides); !outcome.ok()) return outcome;
+    if (rect->flags != 0) return unknown_flags("ob_copy_2d", "0");
+    return copy(queue, to, from, sides.device, sides.host);
+  });
+}
