@@ -48,6 +48,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "uncounted": (),
     "report": ("counters", "load", "uncounted"),
     "coverage": ("paths",),
+    "device": ("preload",),
     "keys": ("errors",),
     "members": ("keys",),
     # The work of one command.

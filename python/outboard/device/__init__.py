@@ -1,0 +1,41 @@
+"""Accelerators anywhere as if they were here: arrays, queues and products on a device.
+
+    from outboard import device
+    with device.open("node7:7770") as gpu:
+        a = gpu.array(numpy_array)
+        result = (a @ a.T).numpy()
+
+docs/device-api.md says more. The package calls the C library liboutboard.so.1 by ctypes.
+"""
+
+from __future__ import annotations
+
+from outboard.device.array import Array
+from outboard.device.failures import (
+    ConnectionLostError,
+    DeadlineError,
+    DeviceError,
+    DeviceMemoryError,
+    InvalidArgumentError,
+    UnsupportedError,
+)
+from outboard.device.opened import Device, Event, Facts, Queue, Report, open_device
+
+open = open_device  # `device.open` reads best; the builtin is not used in this package
+
+__all__ = [
+    "Array",
+    "ConnectionLostError",
+    "DeadlineError",
+    "Device",
+    "DeviceError",
+    "DeviceMemoryError",
+    "Event",
+    "Facts",
+    "InvalidArgumentError",
+    "Queue",
+    "Report",
+    "UnsupportedError",
+    "open",
+    "open_device",
+]

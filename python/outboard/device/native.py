@@ -1,0 +1,197 @@
+"""liboutboard.so.1 by ctypes: its structs, its functions, and its failures as exceptions."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64
+from functools import cache
+from typing import Any
+
+from outboard import preload
+from outboard.device.failures import ORIGINS, DeviceError, Failure, exception
+
+LIBRARY_NAME = "liboutboard.so.1"
+API_MAJOR = 1
+
+CAPTURE = 1
+WAIT = 2
+FOREVER = -1
+
+Handle = ctypes.c_void_p
+
+
+class ErrorStruct(ctypes.Structure):
+    _fields_ = (
+        ("struct_bytes", c_size_t),
+        ("code", c_int32),
+        ("origin", c_int32),
+        ("command", c_uint64),
+        ("name", c_char * 64),
+        ("message", c_char * 1024),
+    )
+
+
+class Place(ctypes.Structure):
+    _fields_ = (("buffer", Handle), ("offset_bytes", c_uint64))
+
+
+class ReportStruct(ctypes.Structure):
+    _fields_ = (
+        ("struct_bytes", c_size_t),
+        ("failed_command", c_uint64),
+        ("compute_ns", c_uint64),
+        ("plan_ns", c_uint64),
+        ("waited_ns", c_uint64),
+        ("error", ErrorStruct),
+    )
+
+
+class FactsStruct(ctypes.Structure):
+    _fields_ = (
+        ("struct_bytes", c_size_t),
+        ("memory_bytes", c_uint64),
+        ("gflops_double", c_double),
+        ("host_visible", c_uint32),
+        ("kernels", c_uint32),
+        ("big_endian", c_uint32),
+        ("peers", c_uint32),
+        ("backend", c_char * 64),
+        ("description", c_char * 1024),
+    )
+
+
+class OptionsStruct(ctypes.Structure):
+    _fields_ = (
+        ("struct_bytes", c_size_t),
+        ("key_folder", c_char_p),
+        ("plain", c_uint32),
+        ("streams", c_uint32),
+        ("dead_after_ms", c_uint32),
+    )
+
+
+class Value(ctypes.Union):
+    _fields_ = (
+        ("integer", c_int64),
+        ("real", c_double),
+        ("pair", ctypes.POINTER(c_double)),
+        ("place", Place),
+        ("flag", c_char),
+    )
+
+
+class Operand(ctypes.Structure):
+    _fields_ = (("value", Value), ("ld", c_int64))
+
+
+# The arguments of each function. All return a status.
+_PROTOTYPES: dict[str, tuple[Any, ...]] = {
+    "ob_last_error": (ctypes.POINTER(ErrorStruct),),
+    "ob_device_open": (c_char_p, ctypes.POINTER(OptionsStruct), ctypes.POINTER(Handle)),
+    "ob_device_get_facts": (Handle, ctypes.POINTER(FactsStruct)),
+    "ob_device_close": (Handle,),
+    "ob_buffer_create": (Handle, c_uint64, c_uint32, ctypes.POINTER(Handle)),
+    "ob_buffer_destroy": (Handle,),
+    "ob_queue_create": (Handle, c_uint32, ctypes.POINTER(Handle)),
+    "ob_queue_destroy": (Handle,),
+    "ob_queue_flush": (Handle,),
+    "ob_queue_synchronize": (Handle, c_int64, ctypes.POINTER(ReportStruct)),
+    "ob_write": (Handle, Place, ctypes.c_void_p, c_uint64, c_uint32),
+    "ob_read": (Handle, ctypes.c_void_p, Place, c_uint64, c_uint32),
+    "ob_event_create": (Handle, c_uint32, ctypes.POINTER(Handle)),
+    "ob_event_destroy": (Handle,),
+    "ob_event_record": (Handle, Handle),
+    "ob_event_hold": (Handle, Handle),
+    "ob_event_wait": (Handle, c_int64),
+    "ob_call": (Handle, c_char_p, ctypes.POINTER(Operand), c_size_t),
+}
+
+
+def library_path() -> str:
+    """Returns the library beside the drop-in library, else its name for the dynamic linker."""
+    folder = preload.find()
+    if folder is not None:
+        beside = os.path.join(folder, "lib", LIBRARY_NAME)
+        if os.path.isfile(beside):
+            return beside
+    return LIBRARY_NAME
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """Opens the library when it is first needed."""
+    path = library_path()
+    try:
+        opened = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(
+            f"{LIBRARY_NAME} cannot be opened ({error}); run `outboard build`, or name the folder "
+            "of the build in OUTBOARD_NATIVE_DIR"
+        ) from error
+    opened.ob_api.argtypes = ()
+    opened.ob_api.restype = c_uint32
+    if opened.ob_api() >> 16 != API_MAJOR:
+        raise ImportError(
+            f"{path} has version {opened.ob_api() >> 16} of the device API, and this package "
+            f"version {API_MAJOR}; install matching releases"
+        )
+    for name, arguments in _PROTOTYPES.items():
+        function = getattr(opened, name)
+        function.argtypes = arguments
+        function.restype = c_int32
+    return opened
+
+
+def failure_of(error: ErrorStruct) -> Failure:
+    known = 0 <= error.origin < len(ORIGINS)
+    return Failure(
+        code=error.code,
+        origin=ORIGINS[error.origin] if known else "unknown",
+        command=error.command,
+        name=error.name.decode(errors="replace"),
+        message=error.message.decode(errors="replace"),
+    )
+
+
+def last_failure() -> DeviceError:
+    """Returns the exception for the last failed call of this thread."""
+    error = ErrorStruct(struct_bytes=ctypes.sizeof(ErrorStruct))
+    library().ob_last_error(ctypes.byref(error))
+    return exception(failure_of(error))
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Calls a function; raises its failure."""
+    if getattr(library(), name)(*arguments) != 0:
+        raise last_failure()
+
+
+def flag(character: str) -> Operand:
+    operand = Operand()
+    operand.value.flag = character.encode()
+    return operand
+
+
+def integer(number: int) -> Operand:
+    operand = Operand()
+    operand.value.integer = number
+    return operand
+
+
+def scalar(number: complex, is_complex: bool) -> tuple[Operand, Any]:
+    """Returns a scalar of a routine, and the memory that must live as long as the call."""
+    operand = Operand()
+    if not is_complex:
+        operand.value.real = number.real
+        return operand, None
+    pair = (c_double * 2)(number.real, number.imag)
+    operand.value.pair = ctypes.cast(pair, ctypes.POINTER(c_double))
+    return operand, pair
+
+
+def matrix(buffer: Any, ld: int, offset_bytes: int = 0) -> Operand:
+    operand = Operand()
+    operand.value.place = Place(buffer, offset_bytes)
+    operand.ld = ld
+    return operand

@@ -1,0 +1,234 @@
+"""Devices, queues and events."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from outboard.device import native
+from outboard.device.array import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known about a device."""
+
+    backend: str  # "cpu", "null", ...
+    description: str  # for people
+    memory_bytes: int
+    gflops_double: float  # measured rate of dgemm [GFLOP/s]; 0: unknown
+    host_visible: bool
+    big_endian: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """The work of a queue since the last synchronize."""
+
+    compute_s: float  # routines on the device
+    plan_s: float  # waits for plans
+    waited_s: float  # waits for the turn to compute
+
+
+def _timeout_ms(seconds: float | None) -> int:
+    return native.FOREVER if seconds is None else max(0, int(seconds * 1000))
+
+
+class _Owner:
+    """Owns a handle, and ends it once: with `with`, close(), or the garbage collector."""
+
+    _end = ""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    @property
+    def handle(self) -> Any:
+        """The handle of the C library; None once closed, which the library refuses."""
+        return self._handle
+
+    def close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            native.call(self._end, handle)
+
+    def __del__(self) -> None:
+        # An object whose device is closed has ended with it, and nobody could catch the failure.
+        handle, self._handle = getattr(self, "_handle", None), None
+        if handle is not None:
+            getattr(native.library(), self._end)(handle)
+
+
+class Queue(_Owner):
+    """Runs commands in order. Threads: one at a time."""
+
+    _end = "ob_queue_destroy"
+
+    def __init__(self, device: Device) -> None:
+        made = native.Handle()
+        native.call("ob_queue_create", device.handle, 0, ctypes.byref(made))
+        super().__init__(made)
+        self.device = device
+        self._kept: list[Any] = []  # memory of commands that may still run
+
+    def __enter__(self) -> Queue:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def write(self, to: Array, host: ArrayLike) -> None:
+        """Copies the elements of an array of the same shape; the array may change at once."""
+        elements = to.packed(host)
+        place = native.Place(to.buffer, 0)
+        address = elements.ctypes.data
+        native.call("ob_write", self.handle, place, address, elements.nbytes, native.CAPTURE)
+
+    def read(self, to: NDArray[Any], source: Array) -> None:
+        """Copies to an array of the same shape, element type and order, which is valid after
+        synchronize()."""
+        source.check_destination(to)
+        place = native.Place(source.buffer, 0)
+        self._kept.append(to)
+        native.call("ob_read", self.handle, to.ctypes.data, place, to.nbytes, 0)
+
+    def call(self, routine: str, operands: Sequence[native.Operand]) -> None:
+        """Runs a routine of the table; the operands are those of ob_call()."""
+        arguments = (native.Operand * len(operands))(*operands)
+        native.call("ob_call", self.handle, routine.encode(), arguments, len(operands))
+
+    def flush(self) -> None:
+        """Sends the commands that were handed over, so that the device starts them."""
+        native.call("ob_queue_flush", self.handle)
+
+    def synchronize(self, timeout: float | None = None) -> Report:
+        """Waits at most `timeout` seconds; raises the first failure of the queue and clears it."""
+        report = native.ReportStruct(struct_bytes=ctypes.sizeof(native.ReportStruct))
+        status = native.library().ob_queue_synchronize(
+            self.handle, _timeout_ms(timeout), ctypes.byref(report)
+        )
+        if status != 0:
+            raise native.last_failure()
+        self._kept.clear()
+        return Report(report.compute_ns / 1e9, report.plan_ns / 1e9, report.waited_ns / 1e9)
+
+    def record(self) -> Event:
+        """Returns an event that is done when the queue has run all commands so far."""
+        event = Event(self.device)
+        native.call("ob_event_record", event.handle, self.handle)
+        return event
+
+    def hold(self, event: Event) -> None:
+        """Holds later commands until the event is done."""
+        native.call("ob_event_hold", event.handle, self.handle)
+
+
+class Event(_Owner):
+    """A point in the work of a queue. Threads: any."""
+
+    _end = "ob_event_destroy"
+
+    def __init__(self, device: Device) -> None:
+        made = native.Handle()
+        native.call("ob_event_create", device.handle, 0, ctypes.byref(made))
+        super().__init__(made)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits at most `timeout` seconds.   Raises: DeadlineError"""
+        native.call("ob_event_wait", self.handle, _timeout_ms(timeout))
+
+
+class Device(_Owner):
+    """An open device. Threads: any; its own queue: one at a time."""
+
+    _end = "ob_device_close"
+
+    def __init__(self, where: str | None, options: native.OptionsStruct) -> None:
+        made = native.Handle()
+        name = None if where is None else where.encode()
+        native.call("ob_device_open", name, ctypes.byref(options), ctypes.byref(made))
+        super().__init__(made)
+        self._own_queue: Queue | None = None
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def facts(self) -> Facts:
+        facts = native.FactsStruct(struct_bytes=ctypes.sizeof(native.FactsStruct))
+        native.call("ob_device_get_facts", self.handle, ctypes.byref(facts))
+        return Facts(
+            backend=facts.backend.decode(errors="replace"),
+            description=facts.description.decode(errors="replace"),
+            memory_bytes=facts.memory_bytes,
+            gflops_double=facts.gflops_double,
+            host_visible=facts.host_visible != 0,
+            big_endian=facts.big_endian != 0,
+        )
+
+    @property
+    def own_queue(self) -> Queue:
+        """The queue of commands for which no other is named."""
+        if self._own_queue is None:
+            self._own_queue = Queue(self)
+        return self._own_queue
+
+    def queue(self) -> Queue:
+        """Makes a queue."""
+        return Queue(self)
+
+    def empty(self, shape: Sequence[int], dtype: DTypeLike = "float64", order: str = "F") -> Array:
+        """Makes an array whose elements are undefined."""
+        return Array(self, shape, dtype, order)
+
+    def array(
+        self, host: ArrayLike, dtype: DTypeLike | None = None, queue: Queue | None = None
+    ) -> Array:
+        """Makes an array with these elements; keeps Fortran or C order."""
+        import numpy as np
+
+        elements: NDArray[Any] = np.asarray(host, dtype=dtype)
+        fortran = elements.flags.f_contiguous and not elements.flags.c_contiguous
+        made = Array(self, elements.shape, elements.dtype, "F" if fortran else "C")
+        (queue or self.own_queue).write(made, elements)
+        return made
+
+
+def open_device(
+    where: str | None = None,
+    *,
+    key: str | None = None,
+    plain: bool = False,
+    streams: int = 1,
+) -> Device:
+    """Opens a device: "HOST:PORT", "HOST:PORT/INDEX", "unix:PATH", "local:cpu" or "local:null".
+
+    Without a name: the first daemon of OUTBOARD_SERVER that answers. `key` is the folder of this
+    client's key.
+    """
+    options = native.OptionsStruct(
+        struct_bytes=ctypes.sizeof(native.OptionsStruct),
+        key_folder=None if key is None else key.encode(),
+        plain=1 if plain else 0,
+        streams=streams,
+    )
+    return Device(where, options)

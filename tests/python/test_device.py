@@ -1,0 +1,191 @@
+"""Tests outboard.device with the built library: on the processor of this process, and behind a
+daemon over shared memory and TCP."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outboard import device, paths
+
+np = pytest.importorskip("numpy")
+
+TYPES = ("float32", "float64", "complex64", "complex128")
+
+
+@pytest.fixture(scope="module")
+def generator() -> Any:
+    seed = int(os.environ.get("OUTBOARD_TEST_SEED", secrets.randbits(32)))
+    print(f"seed: OUTBOARD_TEST_SEED={seed}")
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="module", params=["local", "shm", "tcp"])
+def where(
+    request: pytest.FixtureRequest, native: paths.Native, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Yields the name of a device, and starts its daemon."""
+    if not (native.root / "lib" / "liboutboard.so.1").exists():
+        pytest.skip("the library of the device API is not built")
+    if request.param == "local":
+        yield "local:cpu"
+        return
+    folder = tmp_path_factory.mktemp("daemon")
+    address = "127.0.0.1:0" if request.param == "tcp" else f"unix:{folder / 'socket'}"
+    command = [str(native.daemon), "--backend", "cpu", "--listen", address]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as daemon:
+        assert daemon.stdout is not None
+        line = daemon.stdout.readline()
+        yield line.removeprefix("listening on ").strip()
+        daemon.terminate()
+
+
+@pytest.fixture
+def gpu(where: str) -> Iterator[device.Device]:
+    with device.open(where) as opened:
+        yield opened
+
+
+def random_array(generator: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    numbers = generator.uniform(-1, 1, shape)
+    if dtype.startswith("complex"):
+        numbers = numbers + 1j * generator.uniform(-1, 1, shape)
+    return numbers.astype(dtype)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [*TYPES, "int32", "uint8"])
+def test_arrays_come_back(gpu: device.Device, generator: Any, dtype: str, order: str) -> None:
+    host = np.asarray(generator.integers(0, 100, (7, 5)), dtype=dtype, order=order)
+    array = gpu.array(host)
+    expected = host.copy()
+    host[...] = 1  # the write has captured it
+    result = array.numpy()
+    assert (array.shape, array.dtype, array.order) == (expected.shape, expected.dtype, order)
+    np.testing.assert_array_equal(result, expected)
+    assert result.flags.f_contiguous == (order == "F")
+    np.testing.assert_array_equal(array.T.numpy(), expected.T)
+
+
+def test_slices_and_lists_are_packed(gpu: device.Device) -> None:
+    host = np.arange(60.0).reshape(6, 10)
+    np.testing.assert_array_equal(gpu.array(host[1:5:2, ::3]).numpy(), host[1:5:2, ::3])
+    np.testing.assert_array_equal(gpu.array([1, 2, 3], dtype="float32").numpy(), [1, 2, 3])
+    assert gpu.empty((0, 3)).numpy().shape == (0, 3)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_products_follow_numpy(gpu: device.Device, generator: Any, dtype: str) -> None:
+    m, n, k = (int(x) for x in generator.integers(1, 40, 3))
+    for order_a, order_b in itertools.product("CF", "CF"):
+        a = np.asarray(random_array(generator, (m, k), dtype), order=order_a)
+        b = np.asarray(random_array(generator, (k, n), dtype), order=order_b)
+        on_a, on_b = gpu.array(a), gpu.array(b)
+        # |error| <= 2 k eps |a||b| for each of both sides, and four products for complex numbers
+        tolerance = 16 * k * np.finfo(dtype).eps
+        np.testing.assert_allclose((on_a @ on_b).numpy(), a @ b, rtol=0, atol=tolerance)
+        np.testing.assert_allclose((on_b.T @ on_a.T).numpy(), (a @ b).T, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(
+            (on_a @ gpu.array(b[:, 0])).numpy(), a @ b[:, 0], rtol=0, atol=tolerance
+        )
+        np.testing.assert_allclose(
+            (gpu.array(a[0]) @ on_b).numpy(), a[0] @ b, rtol=0, atol=tolerance
+        )
+
+
+def test_products_of_other_types_and_shapes_are_refused(gpu: device.Device) -> None:
+    a = gpu.array(np.ones((2, 3)))
+    with pytest.raises(TypeError, match="float64 and float32"):
+        a @ gpu.array(np.ones((3, 2), "float32"))
+    with pytest.raises(TypeError, match="int64"):
+        gpu.array(np.ones((2, 2), "int64")) @ gpu.array(np.ones((2, 2), "int64"))
+    with pytest.raises(ValueError, match="inner extents"):
+        a @ a
+    with pytest.raises(TypeError):
+        a @ np.ones((3, 2))
+    with pytest.raises(ValueError, match="one or two dimensions"):
+        gpu.array(np.ones((2, 2, 2)))
+    with pytest.raises(TypeError, match="Python objects"):
+        gpu.array(np.array([object()]))
+
+
+def test_queues_are_ordered_by_events(gpu: device.Device) -> None:
+    host = np.arange(1000.0)
+    back = np.zeros(1000)
+    with gpu.queue() as writes, gpu.queue() as reads:
+        array = gpu.empty((1000,))
+        writes.write(array, host)
+        event = writes.record()
+        reads.hold(event)
+        reads.read(back, array)
+        report = reads.synchronize()
+        event.wait(timeout=60)
+    np.testing.assert_array_equal(back, host)
+    assert report.compute_s == 0
+    with pytest.raises(ValueError, match="does not fit"):
+        gpu.own_queue.read(np.zeros(999), array)
+
+
+def test_failures_are_exceptions(gpu: device.Device) -> None:
+    array = gpu.empty((4,))
+    queue = gpu.queue()
+    queue.close()
+    with pytest.raises(device.InvalidArgumentError, match="NULL") as caught:
+        queue.write(array, np.zeros(4))
+    assert isinstance(caught.value, ValueError)
+    assert (caught.value.code, caught.value.origin) == (1, "caller")
+    with pytest.raises(device.UnsupportedError, match="xgemm"):
+        gpu.own_queue.call("xgemm", [])
+    with pytest.raises(MemoryError):
+        huge = gpu.empty((1 << 47,))  # here, or where it is used
+        gpu.own_queue.call(
+            "dscal",
+            [
+                device.native.integer(1),
+                device.native.scalar(1, False)[0],
+                device.native.matrix(huge.buffer, 1),
+            ],
+        )
+        gpu.own_queue.synchronize()
+
+
+def test_a_closed_device_ends_its_objects(where: str) -> None:
+    with device.open(where) as opened:
+        array = opened.array(np.ones(3))
+        assert opened.facts.backend == "cpu"
+        assert opened.facts.memory_bytes > 0
+    with pytest.raises(device.InvalidArgumentError):
+        array.numpy()
+
+
+def test_nobody_answers() -> None:
+    with pytest.raises(device.DeviceError, match=r"127\.0\.0\.1:1") as caught:
+        device.open("127.0.0.1:1")
+    assert caught.value.origin == "connection"
+
+
+def test_a_daemon_that_dies_is_a_lost_connection(native: paths.Native, tmp_path: Path) -> None:
+    command = [str(native.daemon), "--backend", "null", "--listen", f"unix:{tmp_path / 'socket'}"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as daemon:
+        assert daemon.stdout is not None
+        daemon.stdout.readline()
+        with device.open(f"unix:{tmp_path / 'socket'}") as gpu:
+            array = gpu.array(np.ones(3))
+            daemon.kill()
+            daemon.wait()
+            with pytest.raises(device.ConnectionLostError) as first:
+                array.numpy()
+            with pytest.raises(ConnectionError, match="lost") as second:
+                gpu.queue()
+            assert str(first.value) == str(second.value)
