@@ -9,6 +9,7 @@
 #include "api/queue_use.hpp"
 #include "api/sized_struct.hpp"
 #include "base/overlap.hpp"
+#include "wire/byte_swap.hpp"
 
 namespace ob::api {
 namespace {
@@ -62,6 +63,14 @@ Outcome sides_of(const ob_rect* rect, std::uint64_t offset_bytes, Sides& sides) 
   return {};
 }
 
+// Numbers change their bytes on the way to a host of the other byte order.
+Outcome check_words(const OpenDevice& device, const Region& region) {
+  if (region.word_bytes != 0 || device.big_endian() == wire::kBigEndian) return {};
+  return mistake(
+      "the device's host has the other byte order, and the size of a number is not said; "
+      "use ob_write_2d or ob_read_2d with word_bytes");
+}
+
 // --- copies --------------------------------------------------------------------------------------
 
 // Hands over a write whose source the caller may change at once.
@@ -84,6 +93,7 @@ Outcome write(ob_queue queue_handle, const ob_place& to, const void* from, const
   OB_ASSIGN_OR_RETURN(const auto buffer, buffer_of(to, *queue->device));
   OB_RETURN_IF_ERROR(check_inside("write", *buffer, sides.device));
   if (packed_bytes(sides.device) == 0) return {};
+  if (Outcome outcome = check_words(*queue->device, sides.device); !outcome.ok()) return outcome;
   if (from == nullptr) return mistake("no source (the pointer is NULL)");
   const Layout source = Layout::matrix(const_cast<void*>(from), sides.host);  // only read
   OB_RETURN_IF_ERROR((flags & OB_CAPTURE) != 0
@@ -100,6 +110,7 @@ Outcome read(ob_queue queue_handle, void* to, const ob_place& from, const Sides&
   OB_RETURN_IF_ERROR(check_inside("read", *buffer, sides.device));
   if (packed_bytes(sides.device) != 0) {
     if (to == nullptr) return mistake("no destination (the pointer is NULL)");
+    if (Outcome outcome = check_words(*queue->device, sides.device); !outcome.ok()) return outcome;
     OB_RETURN_IF_ERROR(
         (*queue->device)
             ->read(queue->id, buffer->id, sides.device, Layout::matrix(to, sides.host)));
