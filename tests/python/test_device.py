@@ -7,12 +7,14 @@ import itertools
 import os
 import secrets
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conftest import Outboard
 from outboard import device, paths
 
 np = pytest.importorskip("numpy")
@@ -189,3 +191,19 @@ def test_a_daemon_that_dies_is_a_lost_connection(native: paths.Native, tmp_path:
             with pytest.raises(ConnectionError, match="lost") as second:
                 gpu.queue()
             assert str(first.value) == str(second.value)
+
+
+@pytest.mark.end_to_end
+def test_a_local_device_keeps_its_calls_from_the_drop_in_library(
+    native: paths.Native, outboard: Outboard
+) -> None:
+    program = (
+        "from outboard import device\n"
+        "with device.open('local:cpu') as gpu:\n"
+        "    a = gpu.array([[3.0]])\n"
+        "    print((a @ a).numpy()[0, 0])\n"
+    )
+    result = outboard("run", "--mode", "remote", "--report", "--", sys.executable, "-c", program)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "9.0\n"
+    assert "saw no call" in result.stderr
