@@ -154,6 +154,11 @@ ob_status ob_queue_create(ob_device device, uint32_t flags, ob_queue* queue);
 ob_status ob_queue_destroy(ob_queue queue);
 /* Sends the commands that were handed over, so that the device starts them. */
 ob_status ob_queue_flush(ob_queue queue);
+/* Sets the accuracy of the routines and transforms that are handed over from now on; a new queue
+   has OB_STANDARD (docs/accuracy.md). A mode that makes no difference on the device does what
+   OB_STANDARD says. */
+enum { OB_STANDARD = 0, OB_STRICT = 1, OB_FAST = 2, OB_EMULATED = 3 };
+ob_status ob_queue_accuracy(ob_queue queue, int32_t mode);
 /* Waits for the queue, reports its work since the last synchronize, and clears its failure. Returns
    the code of the failure.
    timeout_ms  0 asks, and a remote device may answer the next time; OB_FOREVER

@@ -155,6 +155,15 @@ Outcome destroy_queue(ob_queue handle) {
   return take<Queue>(handle).status();  // the queue waits at the end of its use
 }
 
+Outcome set_accuracy(ob_queue handle, std::int32_t mode) {
+  if (mode < OB_STANDARD || mode > OB_EMULATED) {
+    return mistake("accuracy " + std::to_string(mode) +
+                   " (unknown); pass OB_STANDARD, OB_STRICT, OB_FAST or OB_EMULATED");
+  }
+  OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(handle));
+  return (*queue->device)->set_accuracy(queue->id, static_cast<Accuracy>(mode));
+}
+
 Outcome synchronize(ob_queue handle, std::int64_t timeout_ms, ob_report* report) {
   if (report != nullptr) {
     if (Outcome outcome = check_size(report, "ob_report"); !outcome.ok()) return outcome;
@@ -200,6 +209,10 @@ OB_EXPORT ob_status ob_queue_flush(ob_queue queue) {
     ob::client::SharedDevice* const remote = use->device->remote();
     return remote == nullptr ? ob::Status() : remote->flush(use->id);  // others start at once
   });
+}
+
+OB_EXPORT ob_status ob_queue_accuracy(ob_queue queue, int32_t mode) {
+  return answer([&] { return set_accuracy(queue, mode); });
 }
 
 OB_EXPORT ob_status ob_queue_synchronize(ob_queue queue, int64_t timeout_ms, ob_report* report) {

@@ -159,6 +159,8 @@ TEST_P(ApiMistakeTest, UnknownFlagsAreRefused) {
   EXPECT_TRUE(refused(ob_copy_2d(queue, {some, 0}, {some, 4}, &rect)));
   EXPECT_TRUE(fails(ob_buffer_create(device, 0, 0, &buffer), OB_INVALID_ARGUMENT, "0 bytes"));
   EXPECT_TRUE(fails(ob_queue_synchronize(queue, -2, nullptr), OB_INVALID_ARGUMENT, "OB_FOREVER"));
+  EXPECT_TRUE(fails(ob_queue_accuracy(queue, 4), OB_INVALID_ARGUMENT, "OB_STANDARD"));
+  EXPECT_TRUE(succeeds(ob_queue_accuracy(queue, OB_STRICT)));
   EXPECT_EQ(buffer, nullptr);
   EXPECT_EQ(queue_made, nullptr);
   EXPECT_EQ(event, nullptr);
