@@ -161,7 +161,7 @@ enum { OB_STANDARD = 0, OB_STRICT = 1, OB_FAST = 2, OB_EMULATED = 3 };
 ob_status ob_queue_accuracy(ob_queue queue, int32_t mode);
 /* Waits for the queue, reports its work since the last synchronize, and clears its failure. Returns
    the code of the failure.
-   timeout_ms  0 asks, and a remote device may answer the next time; OB_FOREVER
+   timeout_ms  0 asks, and the answer may come with a later question; OB_FOREVER
    Errors: OB_DEADLINE_EXCEEDED: not yet, nothing is cleared
    report      may be NULL */
 ob_status ob_queue_synchronize(ob_queue queue, int64_t timeout_ms, ob_report* report);
