@@ -230,7 +230,7 @@ Status Connection::handle(const session::Message& message) {
     case wire::Opcode::peer: return take_reply(message, peer_);
     case wire::Opcode::received: return handle_received(message);
     case wire::Opcode::pong:  // number 0 is unasked
-      watch_.promised(header.queue.value);
+      watch_.announced(header.queue.value);
       pong_sequence_ = std::max(pong_sequence_, header.sequence);
       return {};
     case wire::Opcode::failed: {

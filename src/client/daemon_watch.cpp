@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A daemon that is late by so many promised pauses is not only busy.
+// A daemon that is late by so many announced pauses is not only busy.
 constexpr int kMissedPauses = 4;
 // A connection that breaks after this silence of its daemon broke because of it.
 constexpr milliseconds kUnresponsive{250};
@@ -29,7 +29,7 @@ void DaemonWatch::bytes_accepted() noexcept {
   asked_ = false;
 }
 
-void DaemonWatch::promised(std::uint64_t longest_pause_ms) noexcept {
+void DaemonWatch::announced(std::uint64_t longest_pause_ms) noexcept {
   const auto most = static_cast<std::uint64_t>(std::max(0, timeouts_.dead_after_ms));
   longest_pause_ = milliseconds(std::min(longest_pause_ms, most));
 }
@@ -39,11 +39,11 @@ bool DaemonWatch::is_suspected(Clock::time_point now) const noexcept {
 }
 
 DaemonWatch::Clock::duration DaemonWatch::limit(Clock::time_point now) const noexcept {
-  const milliseconds unpromised(timeouts_.dead_after_ms);
-  if (is_suspected(now)) return std::min(unpromised, milliseconds(timeouts_.suspected_after_ms));
-  if (longest_pause_.count() == 0) return unpromised;
-  const milliseconds promised(timeouts_.silent_after_ms);
-  return std::min(unpromised, std::max(promised, kMissedPauses * longest_pause_));
+  const milliseconds unannounced(timeouts_.dead_after_ms);
+  if (is_suspected(now)) return std::min(unannounced, milliseconds(timeouts_.suspected_after_ms));
+  if (longest_pause_.count() == 0) return unannounced;
+  const milliseconds announced(timeouts_.silent_after_ms);
+  return std::min(unannounced, std::max(announced, kMissedPauses * longest_pause_));
 }
 
 DaemonWatch::Clock::duration DaemonWatch::ask_after(Clock::time_point now) const noexcept {

@@ -39,7 +39,7 @@ class DaemonWatch {
   /// promises no other signs.
   void bytes_accepted() noexcept;
   /// Notes the value of a pong: the longest time between two messages to a waiting client [ms].
-  void promised(std::uint64_t longest_pause_ms) noexcept;
+  void announced(std::uint64_t longest_pause_ms) noexcept;
 
   /// True if the daemon counts as dead. The caller looks for received bytes first.
   bool is_dead(Clock::time_point now) const noexcept;
@@ -67,7 +67,7 @@ class DaemonWatch {
   std::shared_ptr<HostSilence> host_;
   SilenceWatch silence_;
   std::uint32_t seen_reports_ = 0;              // those of the host, when the daemon was last heard
-  std::chrono::milliseconds longest_pause_{0};  // promised; 0: nothing is
+  std::chrono::milliseconds longest_pause_{0};  // announced; 0: nothing is
   bool asked_ = false;                          // in this silence
   Clock::duration asked_at_{0};                 // the silence of the last question
 };

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = DaemonWatch::Clock;
 
-constexpr std::uint64_t kPromisedMs = 300;
+constexpr std::uint64_t kAnnouncedMs = 300;
 
 // A client that waits, and a daemon that sends or does not. Time passes only in waits.
 class Waiting {
@@ -40,7 +40,7 @@ class Waiting {
 
 TEST(DaemonWatch, ADaemonThatPromisesSignsIsGivenUpWithinTwoSeconds) {
   Waiting client;
-  client.watch.promised(kPromisedMs);
+  client.watch.announced(kAnnouncedMs);
   const auto taken = client.wait_for_death();
   EXPECT_GE(taken, 1500ms);
   EXPECT_LE(taken, 2000ms);
@@ -53,16 +53,16 @@ TEST(DaemonWatch, ADaemonThatPromisesNothingGetsTheLongerTime) {
 
 TEST(DaemonWatch, ADaemonThatPromisesRareSignsGetsSeveralOfThem) {
   Waiting client;
-  client.watch.promised(1000);
+  client.watch.announced(1000);
   EXPECT_EQ(client.wait_for_death(), 4000ms);
   client.watch.heard();
-  client.watch.promised(UINT64_MAX);  // no promise makes the time longer than without one
+  client.watch.announced(UINT64_MAX);  // no promise makes the time longer than without one
   EXPECT_EQ(client.wait_for_death(), 4500ms);
 }
 
 TEST(DaemonWatch, ASignOfLifeBeginsTheSilenceAgain) {
   Waiting client;
-  client.watch.promised(kPromisedMs);
+  client.watch.announced(kAnnouncedMs);
   for (int i = 0; i < 100; ++i) {
     for (int wait = 0; wait < 6; ++wait) (void)client.wait_in_vain();
     ASSERT_FALSE(client.watch.is_dead(client.now));
@@ -72,7 +72,7 @@ TEST(DaemonWatch, ASignOfLifeBeginsTheSilenceAgain) {
 
 TEST(DaemonWatch, ASilentDaemonIsAskedBeforeItIsGivenUp) {
   Waiting client;
-  client.watch.promised(kPromisedMs);
+  client.watch.announced(kAnnouncedMs);
   int asked = 0;
   for (int i = 0; !client.watch.is_dead(client.now); ++i) {
     ASSERT_LT(i, 100);
@@ -85,7 +85,7 @@ TEST(DaemonWatch, ASilentDaemonIsAskedBeforeItIsGivenUp) {
 // never ends the wait: bytes that arrived meanwhile are there afterwards.
 TEST(DaemonWatch, OneLongDelayOfTheClientDoesNotEndTheWait) {
   Waiting client;
-  client.watch.promised(kPromisedMs);
+  client.watch.announced(kAnnouncedMs);
   (void)client.wait_in_vain(3600s);
   EXPECT_FALSE(client.watch.is_dead(client.now));
 }
@@ -96,20 +96,20 @@ TEST(DaemonWatch, ABusyClientGivesABusyDaemonMoreTime) {
   auto random = test::fresh_random();
   for (const auto delay : {50ms, 200ms, 500ms, 1000ms}) {
     Waiting client;
-    client.watch.promised(kPromisedMs);
+    client.watch.announced(kAnnouncedMs);
     const auto taken = client.wait_for_death(delay);
     EXPECT_GE(taken, 1750ms + 2 * delay);
     EXPECT_LE(taken, 2000ms + 3 * delay);  // the last wait may end late
     // The daemon sends when it gets a core, at most the delay of the client too late.
     Waiting other;
-    other.watch.promised(kPromisedMs);
+    other.watch.announced(kAnnouncedMs);
     auto next_sign = other.now;
     for (int i = 0; i < 1000; ++i) {
       (void)other.wait_in_vain(std::chrono::milliseconds(random() % (delay.count() + 1)));
       ASSERT_FALSE(other.watch.is_dead(other.now)) << delay.count() << " ms";
       if (other.now < next_sign) continue;
       other.watch.heard();
-      next_sign = other.now + std::chrono::milliseconds(kPromisedMs) +
+      next_sign = other.now + std::chrono::milliseconds(kAnnouncedMs) +
                   std::chrono::milliseconds(random() % (2 * delay.count() + 1)) / 2;
     }
   }
@@ -123,7 +123,7 @@ TEST(DaemonWatch, AcceptedBytesAreASignOnlyWithoutAPromise) {
     ASSERT_FALSE(old.watch.is_dead(old.now));
   }
   Waiting client;
-  client.watch.promised(kPromisedMs);
+  client.watch.announced(kAnnouncedMs);
   for (int i = 0; i < 7; ++i) {
     (void)client.wait_in_vain();
     client.watch.bytes_accepted();
@@ -135,8 +135,8 @@ TEST(DaemonWatch, ASecondConnectionToASilentHostWaitsBriefly) {
   const auto host = std::make_shared<HostSilence>();
   Waiting first(host);
   Waiting second(host);
-  first.watch.promised(kPromisedMs);
-  second.watch.promised(kPromisedMs);
+  first.watch.announced(kAnnouncedMs);
+  second.watch.announced(kAnnouncedMs);
   (void)first.wait_for_death();
   (void)first.watch.give_up("far:1");
   second.now = Clock::now();
@@ -147,7 +147,7 @@ TEST(DaemonWatch, ASecondConnectionToASilentHostWaitsBriefly) {
 TEST(DaemonWatch, AConnectionThatHearsItsDaemonAfterTheReportTrustsItAgain) {
   const auto host = std::make_shared<HostSilence>();
   Waiting client(host);
-  client.watch.promised(kPromisedMs);
+  client.watch.announced(kAnnouncedMs);
   host->report(client.now);
   client.watch.heard();
   EXPECT_EQ(client.wait_for_death(), 1750ms);
@@ -156,7 +156,7 @@ TEST(DaemonWatch, AConnectionThatHearsItsDaemonAfterTheReportTrustsItAgain) {
 TEST(DaemonWatch, ASuspicionFades) {
   const auto host = std::make_shared<HostSilence>();
   Waiting client(host);
-  client.watch.promised(kPromisedMs);
+  client.watch.announced(kAnnouncedMs);
   host->report(client.now - HostSilence::kSuspicion);
   EXPECT_EQ(client.wait_for_death(), 1750ms);
   EXPECT_EQ(DaemonWatch::connect_time({}, host.get()), 1750ms);

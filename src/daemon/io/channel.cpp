@@ -65,8 +65,8 @@ Status Channel::check_peer() const {
 
 // A thread that has not begun to receive (for example because its memory is swapped out) still
 // counts as idle.
-void Channel::show_life(std::uint64_t promised_ms) noexcept {
-  if (!idle() || stream_.has_unread()) replies_.show_life(promised_ms);
+void Channel::show_life(std::uint64_t announced_ms) noexcept {
+  if (!idle() || stream_.has_unread()) replies_.show_life(announced_ms);
 }
 
 void Channel::report_failure(const Status& why) {

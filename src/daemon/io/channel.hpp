@@ -43,8 +43,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   Status check_peer() const;
   /// Sends an unasked pong if the other side may be waiting and nothing else was sent since the
   /// last call. Does not block.   Threads: any
-  /// @param promised_ms see LifeSigns::kPromisedMs
-  void show_life(std::uint64_t promised_ms) noexcept;
+  /// @param announced_ms see LifeSigns::kAnnouncedMs
+  void show_life(std::uint64_t announced_ms) noexcept;
   /// Tells the other side the reason of the cut, and waits a moment until it has read the reason.
   void report_failure(const Status& why);
   /// Ends the stream; the I/O thread then finds it closed.   Threads: any

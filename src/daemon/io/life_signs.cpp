@@ -30,7 +30,7 @@ void LifeSigns::run() {
       changed_.wait(lock);
       continue;
     }
-    for (Channel* channel : channels_) channel->show_life(kPromisedMs);
+    for (Channel* channel : channels_) channel->show_life(kAnnouncedMs);
     (void)changed_.wait_for(lock, kInterval, [this] { return closing_; });
   }
 }

@@ -26,7 +26,7 @@ class LifeSigns {
   static constexpr std::chrono::milliseconds kInterval{150};
 
   /// The longest time between two messages to a waiting client [ms], as pong tells it.
-  static constexpr std::uint64_t kPromisedMs = 2 * kInterval.count();
+  static constexpr std::uint64_t kAnnouncedMs = 2 * kInterval.count();
 
   LifeSigns();
   ~LifeSigns();

@@ -44,13 +44,13 @@ Status ReplyChannel::send_in_parts(const std::function<Status(session::MessageSe
   return status;
 }
 
-void ReplyChannel::show_life(std::uint64_t promised_ms) noexcept {
+void ReplyChannel::show_life(std::uint64_t announced_ms) noexcept {
   if (active_.exchange(false, std::memory_order_relaxed)) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   wire::Header sign;
   sign.opcode = wire::Opcode::pong;
-  sign.queue = QueueId{promised_ms};
+  sign.queue = QueueId{announced_ms};
   Result<bool> empty = sender_.try_flush();
   if (empty.ok() && *empty) {
     const Status queued = sender_.send(sign, {});

@@ -45,8 +45,8 @@ class ReplyChannel final : private session::SendWaiter {
   /// Sends an unasked pong if nothing was sent since the last call, and if this needs no wait.
   /// Another thread that is sending shows life by itself. If bytes are left, the other side does
   /// not receive, so it is not waiting.
-  /// @param promised_ms see LifeSigns::kPromisedMs
-  void show_life(std::uint64_t promised_ms) noexcept;
+  /// @param announced_ms see LifeSigns::kAnnouncedMs
+  void show_life(std::uint64_t announced_ms) noexcept;
 
   /// Counts the replies that are ordered but not sent yet. A connection that owes none may be
   /// closed when the daemon stops.

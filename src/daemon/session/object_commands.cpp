@@ -100,8 +100,8 @@ Status find_segment(ClientContext& client, const SessionBuffer& buffer, wire::Lo
 
 Status on_ping(ClientContext& client, const session::Message& message) {
   ReplyChannel& replies = client.channel->replies();
-  const QueueId promised{LifeSigns::kPromisedMs};
-  OB_RETURN_IF_ERROR(replies.send(Opcode::pong, promised, message.header.sequence, {}));
+  const QueueId announced{LifeSigns::kAnnouncedMs};
+  OB_RETURN_IF_ERROR(replies.send(Opcode::pong, announced, message.header.sequence, {}));
   return replies.flush();
 }
 
