@@ -214,6 +214,20 @@ TEST_F(SettingsTest, StreamsAreASmallNumber) {
   }
 }
 
+TEST_F(SettingsTest, TheFirstWaitIsInMilliseconds) {
+  EXPECT_EQ(read_settings().first_wait.count(), 20);
+  for (const int milliseconds : {0, 1, 60'000}) {
+    set("OUTBOARD_FIRST_WAIT", std::to_string(milliseconds).c_str());
+    EXPECT_EQ(read_settings().first_wait.count(), milliseconds);
+    EXPECT_EQ(read_settings().complaint, "");
+  }
+  for (const char* nonsense : {"long", "-1", "60001", "20ms", " 4", "1e1"}) {
+    set("OUTBOARD_FIRST_WAIT", nonsense);
+    EXPECT_EQ(read_settings().first_wait.count(), 20) << nonsense;
+    EXPECT_NE(read_settings().complaint.find(nonsense), std::string::npos) << nonsense;
+  }
+}
+
 TEST_F(SettingsTest, WhatMakesNoSenseIsSaid) {
   const std::pair<const char*, const char*> cases[] = {
       {"OUTBOARD_MODE", "fast"},
