@@ -146,13 +146,7 @@ Status RemoteQueues::on_reached(QueueId queue, bool clear,
 // --- events --------------------------------------------------------------------------------------
 
 Result<EventId> RemoteQueues::create_event() {
-  EventId event{next_event_};
-  if (spare_events_.empty()) {
-    ++next_event_;
-  } else {
-    event = spare_events_.back();
-    spare_events_.pop_back();
-  }
+  const EventId event = event_numbers_.take();
   events_.insert(event);
   return event;
 }
@@ -160,7 +154,7 @@ Result<EventId> RemoteQueues::create_event() {
 Status RemoteQueues::destroy_event(EventId event) {
   OB_RETURN_IF_ERROR(check_event(event));
   events_.erase(event);
-  spare_events_.push_back(event);
+  event_numbers_.give_back(event);
   return {};
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/accuracy.hpp"
 #include "client/daemon_link.hpp"
+#include "client/event_numbers.hpp"
 #include "device/device.hpp"
 
 namespace ob::client {
@@ -90,8 +91,7 @@ class RemoteQueues {
   std::unordered_map<QueueId, Queue> queues_;
   // The session keeps event numbers forever, so they are used again.
   std::unordered_set<EventId> events_;
-  std::vector<EventId> spare_events_;
-  std::uint64_t next_event_ = 1;
+  EventNumbers event_numbers_;
 };
 
 }  // namespace ob::client

@@ -383,13 +383,7 @@ Status SharedDevice::execute(QueueId queue, PlanId plan, BufferRef input, Buffer
 Result<EventId> SharedDevice::create_event() {
   OB_RETURN_IF_ERROR(usable());
   const std::lock_guard lock(mutex_);
-  EventId event{next_event_};
-  if (spare_events_.empty()) {
-    ++next_event_;
-  } else {
-    event = spare_events_.back();
-    spare_events_.pop_back();
-  }
+  const EventId event = event_numbers_.take();
   events_[event] = {};
   return event;
 }
@@ -397,7 +391,7 @@ Result<EventId> SharedDevice::create_event() {
 Status SharedDevice::destroy_event(EventId event) {
   const std::lock_guard lock(mutex_);
   if (events_.erase(event) == 0) return no_such("event", event.value);
-  spare_events_.push_back(event);
+  event_numbers_.give_back(event);
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "client/event_numbers.hpp"
 #include "client/session_connection.hpp"
 #include "device/device.hpp"
 
@@ -123,8 +124,7 @@ class SharedDevice final : public Device {
   Objects buffers_;
   Objects plans_;
   std::unordered_map<EventId, Use> events_;  // the last record
-  std::vector<EventId> spare_events_;        // the session keeps their numbers for ever
-  std::uint64_t next_event_ = 1;
+  EventNumbers event_numbers_;
   Status failure_;  // the first one that ended a connection
   std::atomic<bool> lost_{false};
 };
