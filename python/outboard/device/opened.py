@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from outboard.device import native
 from outboard.device.array import Array
@@ -58,6 +58,17 @@ class _Owner:
         if handle is not None:
             native.call(self._end, handle)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
     def __del__(self) -> None:
         # An object whose device is closed has ended with it, and nobody could catch the failure.
         handle, self._handle = getattr(self, "_handle", None), None
@@ -76,17 +87,6 @@ class Queue(_Owner):
         super().__init__(made)
         self.device = device
         self._kept: list[Any] = []  # memory of commands that may still run
-
-    def __enter__(self) -> Queue:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def write(self, to: Array, host: ArrayLike) -> None:
         """Copies the elements of an array of the same shape; the array may change at once."""
@@ -160,17 +160,6 @@ class Device(_Owner):
         native.call("ob_device_open", name, ctypes.byref(options), ctypes.byref(made))
         super().__init__(made)
         self._own_queue: Queue | None = None
-
-    def __enter__(self) -> Device:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def facts(self) -> Facts:
