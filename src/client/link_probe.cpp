@@ -19,12 +19,13 @@ struct Plan {
   int most_rounds;      // if the two best ones do not agree
   double long_round_s;  // a size that takes longer ends the measurement
 };
-// The quick one takes 2 ms over shared memory, and 10 ms over 1 Gb/s. A disturbed round is easily a
-// hundred times too long, and the link keeps its figures as long as the process, so busy machines
-// get more rounds.
+// The quick one is short, because the first calls of a program wait for it. A disturbed round is
+// easily a hundred times too long, and the link keeps its figures as long as the process, so busy
+// machines get more rounds.
 constexpr Plan kQuick{16 << 10, 1 << 20, 2, 10, 2e-3};
 constexpr Plan kThorough{4 << 10, 64 << 20, 5, 10, 0.5};
 constexpr int kPings = 5;
+// Fresh memory is measured in this many buffers of at most this size.
 constexpr double kFreshBytes = 1 << 20;
 constexpr std::size_t kFreshBuffers = 3;
 // The rounds of one size take at most this many long rounds.

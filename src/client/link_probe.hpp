@@ -13,8 +13,9 @@ enum class Thoroughness : std::uint8_t {
   thorough,  ///< from 4 KiB to 64 MiB, some seconds at most
 };
 
-/// Measures the round trip by a ping, and the times of both directions by size in touched memory.
-/// Cost: host and device memory of the largest size   Errors: those of the device
+/// Measures the round trip by a ping, the times of both directions by size in used memory, and the
+/// additional time of memory that is new.
+/// Cost: host and device memory of the largest size, and 3 MiB   Errors: those of the device
 Result<Link> measure_link(RemoteDevice& device, QueueId queue, Thoroughness how);
 
 }  // namespace ob::client
