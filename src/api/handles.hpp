@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "api/objects.hpp"
 #include "api/outcome.hpp"

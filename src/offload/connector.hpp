@@ -21,7 +21,7 @@ struct ReachedServer {
   const ServerFacts* facts = nullptr;  ///< nullptr: none was reached
 };
 
-/// What is to be known about a server.
+/// A call needs one of these before it can be decided.
 enum class Need {
   facts,  ///< the description of its device, which the first connection brings
   link,   ///< also the measured link
@@ -29,11 +29,11 @@ enum class Need {
 
 /// A server may take seconds to answer, or never answer (its host is down, its name cannot be
 /// looked up). Mode auto must not wait for that, so a thread connects, and calls run locally until
-/// it is done. Threads: any
+/// it is done.   Threads: any
 class Connector {
  public:
   /// @param first_wait calls that come within this time after the first one wait for the first
-  ///   connection, because a server in the local network answers within it
+  ///   connection, so that short shapes, which keep the side of their first call, may go out
   Connector(client::ConnectionCache& connections, Tuning& tuning, Journal& journal,
             policy::LossBudget& budget, std::chrono::milliseconds first_wait) noexcept
       : connections_(connections),
@@ -51,6 +51,7 @@ class Connector {
   ReachedServer reach(std::size_t server, Need need) noexcept;
   /// The same in the background. Returns without facts if this is not done after a wait that a call
   /// of `local_s` seconds can afford; the wait counts as lost time.
+  /// Source: docs/decisions/0031-never-slower.md, point 8
   ReachedServer reach_in_background(std::size_t server, Need need, double local_s) noexcept;
   /// Gives the thread a moment to end, before the process does. No thread starts afterwards.
   void close() noexcept;

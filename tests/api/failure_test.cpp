@@ -54,7 +54,7 @@ TEST_P(ApiFailureTest, TheFirstFailureSticksUntilSynchronize) {
   EXPECT_EQ(last_error().command, 5u);
 
   EXPECT_TRUE(synchronized());  // cleared
-  // What a skipped write was to fill is undefined, because its elements may have arrived before.
+  // A skipped write leaves undefined memory, because its elements may have arrived before.
   EXPECT_EQ(contents<double>(kept, 2).back(), 2);
 }
 

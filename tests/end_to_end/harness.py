@@ -370,7 +370,7 @@ class Bench:
             env["OUTBOARD_MODE"] = mode
             env["OUTBOARD_REPORT"] = f"dir:{report}"
             env["OUTBOARD_SERVER"] = server
-            # What the first call does must not depend on the time that connecting takes.
+            # The time that connecting takes must not change the result of a test.
             env["OUTBOARD_FIRST_WAIT"] = "60000"
             if quiet:
                 env["OUTBOARD_QUIET"] = "1"

@@ -20,7 +20,7 @@ using test::Transport;
 
 // Long enough for every machine; nothing waits for its end.
 constexpr milliseconds kLong{60'000};
-// Of calls that take no time here, which can afford no wait.
+// A call that takes no time here can afford no wait.
 constexpr double kNoTime = 0;
 
 // When a silent server is given up, and when it is tried again.
