@@ -14,11 +14,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/accuracy.hpp"
 #include "base/digest.hpp"
 #include "base/ids.hpp"
 #include "base/layout.hpp"
+#include "base/routine_rate.hpp"
 #include "base/status.hpp"
 #include "device/account.hpp"
 #include "routines/argument.hpp"
@@ -38,6 +40,8 @@ struct DeviceInfo {
   /// The processors of its machine on which it computes, as usable_processors() lists them; empty
   /// if it has silicon of its own.
   std::string processors;
+  /// What was measured beyond gflops_double, at most kMaxRoutineRates; empty if nothing was.
+  std::vector<RoutineRate> routine_rates;
 };
 
 /// Memory of a device in this process. Units: bytes, counts since its creation
