@@ -10,6 +10,7 @@
 #include "device/device_memory.hpp"
 #include "device/gemm_rate.hpp"
 #include "device/host_call.hpp"
+#include "device/measure_rates.hpp"
 #include "device/planner.hpp"
 #include "device/queued_device.hpp"
 
@@ -48,8 +49,11 @@ class AcceleratorDevice : public QueuedDevice {
   }
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) final;
 
-  /// Measures the dgemm rate into info().   Threads: before others
-  void measure() { info_.gflops_double = measure_gflops(*this); }
+  /// Measures the rates in info().   Threads: before others
+  void measure() {
+    info_.gflops_double = measure_gflops(*this);
+    info_.routine_rates = measure_rates(*this);
+  }
 
  protected:
   /// @param info memory_bytes is the largest transform   @param longest_command_s as ComputeTime's

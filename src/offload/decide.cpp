@@ -71,7 +71,7 @@ policy::CallEstimate Decider::estimate(const CallQuery& call, std::size_t server
   const policy::Accelerator accelerator{
       .link = facts.link(),
       .link_error = facts.link_from_profile() ? kErrorOfProfile : kErrorOfQuickLink,
-      .shipped = shipped_there(call.record, facts),
+      .shipped = shipped_there(call.record, facts, work.flop / work.calls),
       .fresh_bytes = facts.fresh_bytes(work)};
   const double waiting_s = facts.waiting_s(now_ns());
   policy::CallEstimate found;

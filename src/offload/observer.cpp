@@ -33,7 +33,7 @@ void Observer::learn(RoutineRecord& record, const policy::Work& work,
   const ServerFacts* facts = tuning_.server(server);
   if (facts == nullptr) facts = tuning_.probe(server, complaint);
   if (facts == nullptr) return;
-  const policy::Rate shipped = shipped_there(record, *facts);
+  const policy::Rate shipped = shipped_there(record, *facts, work.flop / work.calls);
   record.rates.remote.observe(work.flop / work.calls,
                               static_cast<double>(timings.compute_ns) * 1e-9 / work.calls, shipped);
   facts->waited(seconds_waited(timings), now_ns());

@@ -87,7 +87,7 @@ void load_library(Tuning& tuning, Journal& journal, RoutineRecord& record, const
 
 void load_server(RoutineRecord& record, const ServerFacts& server) {
   suppose(record.rates.remote, lines_of(server.profile.device, record.name),
-          [&](double) { return shipped_there(record, server); });
+          [&](double flop) { return shipped_there(record, server, flop); });
   if (const auto* calls = lines_of(server.profile.whole, record.name)) {
     for (const Profile::Whole& call : *calls) {
       const policy::Work work{.flop = call.flop};

@@ -2,6 +2,8 @@
 
 #include "offload/call_cut.hpp"
 #include "offload/clock.hpp"
+#include "policy/device_rates.hpp"
+#include "routines/rate_family.hpp"
 
 namespace ob::offload {
 namespace {
@@ -13,6 +15,33 @@ constexpr double kErrorOfFft = 3;
 // The fractions of the table come from processors and from one GPU.
 constexpr double kErrorOfProducts = 1.3;
 constexpr double kErrorOfLapack = 2.5;
+// Of a device that is a processor: its clock and its threads are not known.
+constexpr double kErrorOfProcessors = 1.3;
+// A relative of the measured routine, or another precision.
+constexpr double kErrorOfRelatives = 1.5;
+
+DeviceExpectation expect(const Descriptor& routine) {
+  const bool is_lapack = routine.library == ob::Library::lapack;
+  DeviceExpectation device{.share_of_products = device_share(routine),
+                           .error = is_lapack ? kErrorOfLapack : kErrorOfProducts,
+                           .is_lapack = is_lapack,
+                           .family = rate_family(routine)};
+  for (const MeasuredRoutine& measured : measured_routines()) {
+    if (measured.family != device.family) continue;
+    const bool is_measured = measured.name == routine.name;
+    device.share_of_family = device.share_of_products / routines::find(measured.name)->efficiency;
+    device.error_in_family = is_measured ? 1 : kErrorOfRelatives;
+  }
+  return device;
+}
+
+DeviceExpectation expect(FftKind kind, bool is_double) {
+  const bool is_measured = kind == FftKind::c2c && is_double;
+  return {.share_of_products = kFftShare,
+          .error = kErrorOfFft,
+          .family = rate_family(kind),
+          .error_in_family = is_measured ? 1 : kErrorOfRelatives};
+}
 
 }  // namespace
 
@@ -23,8 +52,19 @@ policy::Rate shipped_here(const RoutineRecord& record, double flop) noexcept {
           policy::shipped_error(record.name, library->local, flop)};
 }
 
-policy::Rate shipped_there(const RoutineRecord& record, const ServerFacts& facts) noexcept {
-  return {facts.flop_per_s * record.device_share, record.device_error};
+policy::Rate shipped_there(const RoutineRecord& record, const ServerFacts& facts,
+                           double flop) noexcept {
+  const DeviceExpectation& device = record.device;
+  const policy::Rate family = policy::measured_rate(facts.routine_rates, device.family, flop);
+  if (family.flop_per_s > 0) {
+    return {family.flop_per_s * device.share_of_family, family.error * device.error_in_family};
+  }
+  const policy::LocalLibrary& processor = facts.processor_library;
+  if (device.is_lapack && processor.kind != policy::LibraryKind::unknown) {
+    return {policy::shipped_rate(record.name, processor, flop),
+            kErrorOfProcessors * policy::shipped_error(record.name, processor, flop)};
+  }
+  return {facts.flop_per_s * device.share_of_products, device.error};
 }
 
 std::string_view fft_name(FftKind kind, bool is_double) noexcept {
@@ -39,18 +79,17 @@ std::string_view fft_name(FftKind kind, bool is_double) noexcept {
 
 RoutineRecords::RoutineRecords(const Config& config, Report& report)
     : config_(config), report_(report) {
-  const auto add = [this](std::string_view name, double share, double error) {
+  const auto add = [this](std::string_view name, const DeviceExpectation& device) {
     records_.push_back(std::make_unique<RoutineRecord>(budget_));
     records_.back()->name = name;
-    records_.back()->device_share = share;
-    records_.back()->device_error = error;
+    records_.back()->device = device;
   };
-  for (const Descriptor& routine : routines::all()) {
-    const bool is_lapack = routine.library == ob::Library::lapack;
-    add(routine.name, device_share(routine), is_lapack ? kErrorOfLapack : kErrorOfProducts);
+  for (const Descriptor& routine : routines::all()) add(routine.name, expect(routine));
+  for (std::size_t i = 0; i < 2 * kFftKinds; ++i) {
+    const auto kind = static_cast<FftKind>(i / 2);
+    const bool is_double = i % 2 == 1;
+    add(fft_name(kind, is_double), expect(kind, is_double));
   }
-  for (std::size_t i = 0; i < 2 * kFftKinds; ++i)
-    add(fft_name(static_cast<FftKind>(i / 2), i % 2 == 1), kFftShare, kErrorOfFft);
 }
 
 RoutineRecord& RoutineRecords::of(const Descriptor& routine) noexcept {

@@ -21,16 +21,26 @@ namespace ob::offload {
 
 enum class StrictSide : std::uint8_t { undecided, local, remote };
 
+/// The rate that a device is expected to reach with a routine, relative to figures that it tells.
+struct DeviceExpectation {
+  /// Of the rate of products, and the factor by which the result may be wrong.
+  double share_of_products = 1;
+  double error = 1;
+  bool is_lapack = false;
+  /// The same, of the rate of a family if the device measured it.
+  RateFamily family = RateFamily::none;
+  double share_of_family = 1;
+  double error_in_family = 1;
+};
+
 /// The knowledge about one routine, or one kind of FFT.   Threads: any
 struct RoutineRecord {
   explicit RoutineRecord(policy::LossBudget& of_engine) noexcept : budget(of_engine) {}
 
   policy::LossBudget& budget;
   std::string_view name;  ///< "dgemm", "fftw c2c"
-  /// The fraction of its own figure that a device reaches, until a run was measured, and the factor
-  /// by which that fraction may be wrong.
-  double device_share = 1;
-  double device_error = 1;
+  /// The rate of devices, until a run was measured.
+  DeviceExpectation device;
   std::atomic<ReportRow*> row{nullptr};
   std::atomic<bool> judged{false};  ///< allowed is valid
   std::atomic<bool> allowed{true};  ///< the answer of Config::routines
@@ -54,8 +64,9 @@ struct RoutineRecord {
 /// unknown.
 policy::Rate shipped_here(const RoutineRecord& record, double flop) noexcept;
 
-/// The rate of the device for this routine: its own figure, scaled.
-policy::Rate shipped_there(const RoutineRecord& record, const ServerFacts& facts) noexcept;
+/// The rate of the device for one call of so much work, from the figures that it told.
+policy::Rate shipped_there(const RoutineRecord& record, const ServerFacts& facts,
+                           double flop) noexcept;
 
 /// The name of FFTs of this kind in the report: "fftw c2c".
 std::string_view fft_name(FftKind kind, bool is_double) noexcept;

@@ -49,6 +49,14 @@ std::string key_of(const std::string& server, const DeviceInfo& device) {
   return key;
 }
 
+// A processor whose products take this rate. Only the ratio of its clock to its vectors is unknown,
+// which matters to short calls.
+policy::LocalLibrary processor_library(double products_flop_per_s) {
+  constexpr double kClockHz = 3e9;
+  constexpr double kEfficiency = 0.88;  // of large products (policy/shipped_rates)
+  return {policy::LibraryKind::tuned, kClockHz, products_flop_per_s / kEfficiency / kClockHz, 1};
+}
+
 }  // namespace
 
 const Link& ServerFacts::link() const noexcept {
@@ -134,6 +142,8 @@ const ServerFacts* Tuning::probe(std::size_t index, std::string& complaint) noex
     made->key = key_of(pool_.servers()[index], device);
     made->profile = load("server", made->key, complaint);
     made->flop_per_s = device.gflops_double * 1e9;
+    made->routine_rates = device.routine_rates;
+    if (device.backend == "cpu") made->processor_library = processor_library(made->flop_per_s);
     made->on_own_processors = device.machine != 0 && device.machine == machine_id() &&
                               have_common_processor(device.processors, usable_processors());
     made->memory_bytes = device.memory_bytes;

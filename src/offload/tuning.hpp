@@ -30,7 +30,10 @@ struct Library {
 /// A server that was connected to.   Memory: lives as long as the Tuning
 struct ServerFacts {
   std::string key;
-  double flop_per_s = 0;  ///< the device's own figure, of dgemm
+  double flop_per_s = 0;                   ///< the device's own figure, of dgemm
+  std::vector<RoutineRate> routine_rates;  ///< the rates of other routines that it measured
+  /// The library of a device that is a processor, as far as its own figure tells; else unknown.
+  policy::LocalLibrary processor_library;
   /// The device computes on processors that this process may use, too.
   bool on_own_processors = false;
   std::uint64_t memory_bytes = 0;

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "backend/null/device.hpp"
 #include "device/host_memory.hpp"
+#include "routines/rate_family.hpp"
 
 namespace ob::null {
 namespace {
@@ -16,6 +18,18 @@ std::string description(const Config& config) {
   std::snprintf(text, sizeof text, "computes nothing, in the time of %g GFLOP/s",
                 config.rate_gflops);
   return text;
+}
+
+// The device takes the same time for all work, so two sizes say it for all.
+std::vector<RoutineRate> rates_of(const Config& config) {
+  std::vector<RoutineRate> rates;
+  if (config.rate_gflops == 0) return rates;
+  const auto add = [&](RateFamily family) {
+    for (const double flop : {1e3, 1e15}) rates.push_back({family, flop, config.rate_gflops});
+  };
+  for (const MeasuredRoutine& measured : measured_routines()) add(measured.family);
+  add(RateFamily::transform);
+  return rates;
 }
 
 }  // namespace
@@ -41,6 +55,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   info.memory_bytes =
       config.memory_bytes != 0 ? config.memory_bytes : share_of_host_memory(config.devices);
   info.gflops_double = config.rate_gflops;
+  info.routine_rates = rates_of(config);
   auto device = std::make_unique<NullDevice>(std::move(info), config);
   device->limit_segments(SegmentBudget::share_of_process(config.devices));
   return std::unique_ptr<Device>(std::move(device));
