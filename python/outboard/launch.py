@@ -47,7 +47,7 @@ class Plan:
 
     @property
     def needs_daemon(self) -> bool:
-        return not self.settings.servers and self.settings.mode in ("auto", "remote")
+        return _needs_daemon(self.settings.servers, self.settings.mode)
 
 
 def execute(plan: Plan) -> int:
@@ -84,24 +84,45 @@ def execute(plan: Plan) -> int:
     return status
 
 
-def execute_plain(command: Sequence[str]) -> int:
-    """Runs `command` as execute() does without any options, in mode auto beside an embedded
-    daemon. It imports neither click nor the table of settings, which take longer to load than
-    many a command runs."""
+class PlainRun:
+    """One `outboard run` with the usual options only."""
+
+    def __init__(self, command: Sequence[str], mode: str, servers: tuple[str, ...]) -> None:
+        self.command = command
+        self.mode = mode
+        self.servers = servers
+
+    @property
+    def needs_daemon(self) -> bool:
+        return _needs_daemon(self.servers, self.mode)
+
+
+def _needs_daemon(servers: tuple[str, ...], mode: str | None) -> bool:
+    return not servers and mode in ("auto", "remote")
+
+
+def execute_plain(run: PlainRun) -> int:
+    """Runs the command as execute() does. It imports neither click nor the table of settings,
+    which take longer to load than many a command runs."""
     native = find_native()
     with SignalsHeld() as signals, PrivateFolder() as folder:
         library = preload.loadable(preload.library_in(native), folder)
 
         def variables(address: str) -> dict[str, str]:
             inherited = os.environ.get("LD_PRELOAD", "")
-            return {
+            chosen = {
                 "LD_PRELOAD": preload.entries(library, inherited),
-                "OUTBOARD_MODE": "auto",
-                "OUTBOARD_SERVER": address,
+                "OUTBOARD_MODE": run.mode,
             }
+            if address:
+                chosen["OUTBOARD_SERVER"] = address
+            return chosen
 
+        if not run.needs_daemon:
+            environment = {**os.environ, **variables(",".join(run.servers))}
+            return run_command(run.command, environment, signals)
         daemon = EmbeddedDaemon(preload.daemon_in(native), folder, (), signals, False)
-        return run_beside(daemon, command, variables, signals)
+        return run_beside(daemon, run.command, variables, signals)
 
 
 def find_native() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from outboard import preload, settings_table, values
+from outboard import addresses, preload, settings_table
 from outboard.errors import OutboardError
 
 Value = str | int | bool | tuple[str, ...] | None
@@ -101,7 +101,7 @@ def inherited_servers(environment: Mapping[str, str]) -> tuple[str, ...]:
         text = environment.get(name)
         if text:
             try:
-                return values.check_servers(text)
+                return addresses.check_servers(text)
             except ValueError as error:
                 raise OutboardError(f"{name}: {error}", _USAGE_ERROR) from error
     return ()

@@ -11,7 +11,8 @@ import pytest
 from conftest import Outboard, clean_environment, command_line
 from outboard import settings_table
 from outboard.daemon import DAEMON_VARIABLES
-from outboard.start import _DECISIVE_VARIABLES, plain_command
+from outboard.launch import PlainRun
+from outboard.start import _MODE_VARIABLE, _MODES, _OPTIONS, _SERVER_VARIABLES, plain_run
 
 Environment = dict[str, str]
 
@@ -20,13 +21,27 @@ SLOW = "click dataclasses inspect json pathlib re rich shutil subprocess tempfil
 
 
 @pytest.mark.parametrize(
-    ("words", "command"),
+    ("words", "found"),
     [
-        ("run -- true", ["true"]),
-        ("run true", ["true"]),
-        ("run true --report -- x", ["true", "--report", "--", "x"]),
-        ("run -- --report", ["--report"]),
-        ("run -- -- true", ["--", "true"]),
+        ("run -- true", (["true"], "auto", ())),
+        ("run true", (["true"], "auto", ())),
+        ("run true --report -- x", (["true", "--report", "--", "x"], "auto", ())),
+        ("run -- --report", (["--report"], "auto", ())),
+        ("run -- -- true", (["--", "true"], "auto", ())),
+        ("run --mode remote true", (["true"], "remote", ())),
+        ("run --mode=off -- true", (["true"], "off", ())),
+        ("run --mode off --mode trace true", (["true"], "trace", ())),
+        (
+            "run --server a:1,unix:/s true --mode x",
+            (["true", "--mode", "x"], "auto", ("a:1", "unix:/s")),
+        ),
+        ("run --server=a:1 --mode trace -- true", (["true"], "trace", ("a:1",))),
+        ("run --mode warp true", None),
+        ("run --mode", None),
+        ("run --mode off", None),
+        ("run --mod off true", None),
+        ("run --server a true", None),
+        ("run --server= true", None),
         ("run", None),
         ("run --", None),
         ("run -h", None),
@@ -36,8 +51,36 @@ SLOW = "click dataclasses inspect json pathlib re rich shutil subprocess tempfil
         ("", None),
     ],
 )
-def test_commands_without_options(words: str, command: list[str] | None) -> None:
-    assert plain_command(words.split()) == command
+def test_the_usual_options(
+    words: str, found: tuple[list[str], str, tuple[str, ...]] | None
+) -> None:
+    assert of(plain_run(words.split(), {})) == found
+
+
+@pytest.mark.parametrize(
+    ("environment", "found"),
+    [
+        ({"OUTBOARD_MODE": "remote"}, ("remote", ())),
+        ({"OUTBOARD_MODE": ""}, ("auto", ())),
+        ({"OUTBOARD_SERVER": "a:1"}, ("auto", ("a:1",))),
+        ({"RCPU_SERVER": "b:1"}, ("auto", ("b:1",))),
+        ({"OUTBOARD_SERVER": "a:1", "RCPU_SERVER": "b:1"}, ("auto", ("a:1",))),
+        ({"OUTBOARD_SERVER": "", "RCPU_SERVER": "b:1"}, ("auto", ("b:1",))),
+        ({"OUTBOARD_MODE": "warp"}, None),
+        ({"OUTBOARD_SERVER": "nowhere"}, None),
+    ],
+)
+def test_inherited_values(
+    environment: Environment, found: tuple[str, tuple[str, ...]] | None
+) -> None:
+    run = of(plain_run(["run", "true"], environment))
+    assert (run[1:] if run else None) == found
+    chosen = plain_run(["run", "--mode", "off", "--server", "c:1", "true"], environment)
+    assert of(chosen) == (["true"], "off", ("c:1",))
+
+
+def of(run: PlainRun | None) -> tuple[list[str], str, tuple[str, ...]] | None:
+    return (list(run.command), run.mode, run.servers) if run else None
 
 
 def environment_of(outboard: Outboard, environment: Environment, *options: str) -> Environment:
@@ -46,15 +89,20 @@ def environment_of(outboard: Outboard, environment: Environment, *options: str) 
     result = outboard(*command, environment=environment)
     assert result.returncode == 0, result.stderr
     seen: Environment = json.loads(result.stdout)
-    assert seen.pop("OUTBOARD_SERVER").startswith("unix:")
+    if seen["OUTBOARD_SERVER"].startswith("unix:"):
+        seen["OUTBOARD_SERVER"] = "the embedded daemon"
     return seen
 
 
 def test_both_ways_set_the_same_variables(outboard: Outboard, fake_native: Environment) -> None:
     fake_native["LD_PRELOAD"] = "libc.so.6"
+    fake_native["OUTBOARD_QUIET"] = "1"
     plain = environment_of(outboard, fake_native)
-    assert plain == environment_of(outboard, fake_native, "--mode", "auto")
+    assert plain == environment_of(outboard, fake_native, "--quiet")
     assert plain["LD_PRELOAD"].endswith("liboutboard-preload.so:libc.so.6")
+    for options in (["--mode", "remote"], ["--server", "127.0.0.1:1, 127.0.0.1:2"]):
+        plain = environment_of(outboard, fake_native, *options)
+        assert plain == environment_of(outboard, fake_native, "--quiet", *options)
 
 
 def test_errors_are_shown_by_both_ways(outboard: Outboard, fake_native: Environment) -> None:
@@ -85,8 +133,10 @@ except SystemExit as end:
 
 def test_variables_are_those_of_the_table() -> None:
     rows = settings_table.rows()
-    decisive = [name for row in rows if row.name in ("mode", "servers") for name in row.variables]
-    assert sorted(_DECISIVE_VARIABLES) == sorted(decisive)
+    mode, servers = settings_table.row("mode"), settings_table.row("servers")
+    assert (_MODES, _MODE_VARIABLE) == (tuple(mode.choices), mode.variable)
+    assert list(_SERVER_VARIABLES) == list(servers.variables)
+    assert (mode.option, servers.option) == _OPTIONS
     read = [row.variable for row in rows if "daemon" in row.readers]
     assert list(DAEMON_VARIABLES) == read
     assert all(row.variable.startswith("OUTBOARD_") for row in rows)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from outboard import values
+from outboard import addresses, values
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_no_rates(text: str) -> None:
     ],
 )
 def test_addresses(text: str) -> None:
-    assert values.check_address(text) == text.strip()
+    assert addresses.check_address(text) == text.strip()
 
 
 @pytest.mark.parametrize(
@@ -101,24 +101,24 @@ def test_addresses(text: str) -> None:
 )
 def test_no_addresses(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not an address|has no usable port|names no socket"):
-        values.check_address(text)
+        addresses.check_address(text)
 
 
 def test_port_zero_is_for_listening() -> None:
-    assert values.check_address("127.0.0.1:0", listening=True) == "127.0.0.1:0"
+    assert addresses.check_address("127.0.0.1:0", listening=True) == "127.0.0.1:0"
 
 
 def test_socket_path_must_fit() -> None:
     longest = "unix:/" + "x" * 106  # sun_path has 108 bytes with its zero
-    assert values.check_address(longest) == longest
+    assert addresses.check_address(longest) == longest
     with pytest.raises(ValueError, match="too long"):
-        values.check_address(longest + "x")
+        addresses.check_address(longest + "x")
 
 
 def test_server_lists() -> None:
-    assert values.check_servers("a:1, b:2,unix:/s") == ("a:1", "b:2", "unix:/s")
+    assert addresses.check_servers("a:1, b:2,unix:/s") == ("a:1", "b:2", "unix:/s")
     with pytest.raises(ValueError, match="no server is named"):
-        values.check_servers(" ,")
+        addresses.check_servers(" ,")
 
 
 def test_folders_of_profiles() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from outboard import settings_table, values
+from outboard import addresses, settings_table, values
 from outboard.errors import OutboardError
 
 
@@ -82,6 +82,6 @@ def _servers(given: tuple[str, ...] | None) -> tuple[str, ...]:
     if given or not named:
         return given or ()
     try:
-        return values.check_servers(named)
+        return addresses.check_servers(named)
     except ValueError:
         return ()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from outboard import coverage, settings_table, values
+from outboard import addresses, coverage, settings_table, values
 from outboard.doctor.finding import Finding, note, ok, problem, some
 from outboard.settings_table import Row
 
@@ -104,7 +104,7 @@ def _parsed(parse: Callable[[str], object], row: Row, value: str) -> Finding | N
 
 def _servers(row: Row, value: str) -> Finding | None:
     try:
-        values.check_servers(value)
+        addresses.check_servers(value)
     except ValueError as error:
         return problem(
             row.variable, str(error), "correct it, or unset it: without a server calls are local"
