@@ -13,6 +13,8 @@ import pytest
 
 from outboard import paths, preload
 
+pytest_plugins = ("device_places",)
+
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY_VARIABLES = ("LD_PRELOAD", "RCPU_SERVER")
 

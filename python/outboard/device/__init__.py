@@ -10,6 +10,7 @@ docs/device-api.md says more. The package calls the C library liboutboard.so.1 b
 
 from __future__ import annotations
 
+from outboard.device import fft, linalg
 from outboard.device.array import Array
 from outboard.device.failures import (
     ConnectionLostError,
@@ -36,6 +37,8 @@ __all__ = [
     "Queue",
     "Report",
     "UnsupportedError",
+    "fft",
+    "linalg",
     "open",
     "open_device",
 ]

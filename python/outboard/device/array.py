@@ -12,6 +12,18 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 
+# DLPack's kinds of devices (dlpack.h): kDLCPU and kDLExtDev.
+_CPU = (1, 0)
+_EXTENSION_DEVICE = 12
+
+
+def _takes_versions() -> bool:
+    """True if this NumPy knows the versions of DLPack; from 2.1 on."""
+    import numpy as np
+
+    return tuple(int(part) for part in np.__version__.split(".")[:2]) >= (2, 1)
+
+
 class CommandQueue(Protocol):
     """The part of a queue that arrays use."""
 
@@ -27,6 +39,8 @@ class Owner(Protocol):
     def handle(self) -> Any: ...
     @property
     def own_queue(self) -> CommandQueue: ...
+    @property
+    def plans(self) -> Any: ...
 
 
 class Buffer:
@@ -107,6 +121,46 @@ class Array:
 
     def __repr__(self) -> str:
         return f"<device array, shape {self.shape}, {self.dtype}, order {self.order}>"
+
+    def copy(self, queue: CommandQueue | None = None) -> Array:
+        """Returns a copy in memory of its own, after the commands of the queue so far."""
+        made = Array(self.device, self.shape, self.dtype, self.order)
+        chosen = queue or self.device.own_queue
+        to, source = native.Place(made.buffer, 0), native.Place(self.buffer, 0)
+        native.call("ob_copy", chosen.handle, to, source, self.nbytes)
+        return made
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """For np.asarray(): brings the elements to the host."""
+        if copy is False:
+            raise ValueError("the elements lie on a device; only copies reach the host")
+        elements = self.numpy()
+        return elements if dtype is None else elements.astype(dtype, copy=False)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Tells consumers of DLPack that the elements lie on none of their devices."""
+        return _EXTENSION_DEVICE, 0
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Exports a copy in host memory, for np.from_dlpack(array, device="cpu") and its like.
+
+        Raises: BufferError for any other device, or without a copy
+        """
+        if dl_device is None or tuple(dl_device) != _CPU:
+            raise BufferError("the elements lie on a remote device; ask for device='cpu'")
+        if copy is False:
+            raise BufferError("the elements lie on a remote device; allow a copy")
+        elements = self.numpy()
+        if max_version is None or not _takes_versions():
+            return elements.__dlpack__()
+        return elements.__dlpack__(max_version=max_version)
 
     def __matmul__(self, other: object) -> Array:
         if not isinstance(other, Array):

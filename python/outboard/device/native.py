@@ -71,6 +71,20 @@ class OptionsStruct(ctypes.Structure):
     )
 
 
+class FftStruct(ctypes.Structure):
+    _fields_ = (
+        ("struct_bytes", c_size_t),
+        ("kind", c_int32),
+        ("precision", c_int32),
+        ("sign", c_int32),
+        ("in_place", c_int32),
+        ("rank", c_int32),
+        ("n", c_uint64 * 7),
+        ("batch", c_uint64),
+        ("real", c_int32 * 7),
+    )
+
+
 class Value(ctypes.Union):
     _fields_ = (
         ("integer", c_int64),
@@ -93,18 +107,23 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "ob_device_close": (Handle,),
     "ob_buffer_create": (Handle, c_uint64, c_uint32, ctypes.POINTER(Handle)),
     "ob_buffer_destroy": (Handle,),
+    "ob_buffer_map": (Handle, ctypes.POINTER(ctypes.c_void_p)),
     "ob_queue_create": (Handle, c_uint32, ctypes.POINTER(Handle)),
     "ob_queue_destroy": (Handle,),
     "ob_queue_flush": (Handle,),
     "ob_queue_synchronize": (Handle, c_int64, ctypes.POINTER(ReportStruct)),
     "ob_write": (Handle, Place, ctypes.c_void_p, c_uint64, c_uint32),
     "ob_read": (Handle, ctypes.c_void_p, Place, c_uint64, c_uint32),
+    "ob_copy": (Handle, Place, Place, c_uint64),
     "ob_event_create": (Handle, c_uint32, ctypes.POINTER(Handle)),
     "ob_event_destroy": (Handle,),
     "ob_event_record": (Handle, Handle),
     "ob_event_hold": (Handle, Handle),
     "ob_event_wait": (Handle, c_int64),
     "ob_call": (Handle, c_char_p, ctypes.POINTER(Operand), c_size_t),
+    "ob_plan_create": (Handle, ctypes.POINTER(FftStruct), ctypes.POINTER(Handle)),
+    "ob_plan_destroy": (Handle,),
+    "ob_plan_execute": (Handle, Handle, Place, Place),
 }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from outboard.device import native
 from outboard.device.array import Array
+from outboard.device.fft import Plans
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -160,6 +161,7 @@ class Device(_Owner):
         native.call("ob_device_open", name, ctypes.byref(options), ctypes.byref(made))
         super().__init__(made)
         self._own_queue: Queue | None = None
+        self.plans = Plans()
 
     @property
     def facts(self) -> Facts:
@@ -192,10 +194,14 @@ class Device(_Owner):
     def array(
         self, host: ArrayLike, dtype: DTypeLike | None = None, queue: Queue | None = None
     ) -> Array:
-        """Makes an array with these elements; keeps Fortran or C order."""
+        """Makes an array with these elements; keeps Fortran or C order. `host` is anything that
+        NumPy takes, or exports its elements on the processor by DLPack."""
         import numpy as np
 
-        elements: NDArray[Any] = np.asarray(host, dtype=dtype)
+        exported: Any = host
+        if not hasattr(exported, "__array__") and hasattr(exported, "__dlpack__"):
+            exported = np.from_dlpack(exported)
+        elements: NDArray[Any] = np.asarray(exported, dtype=dtype)
         fortran = elements.flags.f_contiguous and not elements.flags.c_contiguous
         made = Array(self, elements.shape, elements.dtype, "F" if fortran else "C")
         (queue or self.own_queue).write(made, elements)
