@@ -17,7 +17,7 @@ class Documented(unittest.TestCase):
     def test_the_page_shows_every_example(self) -> None:
         page = PAGE.read_text(encoding="utf-8")
         programs = sorted(EXAMPLES.glob("first.*"))
-        self.assertEqual(len(programs), 3)
+        self.assertEqual(len(programs), 4)
         for program in programs:
             with self.subTest(program.name):
                 text = program.read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """Tests what programs see of liboutboard.so.1.
 
-library_test.py LIBRARY HEADER
+library_test.py LIBRARY HEADER FORTRAN_MODULE
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 import unittest
 from pathlib import Path
 
-LIBRARY, HEADER = (Path(a) for a in sys.argv[1:3])
+LIBRARY, HEADER, MODULE = (Path(a) for a in sys.argv[1:4])
 # With sanitizers the library needs theirs.
 SANITIZED = re.compile(r"lib(asan|ubsan|tsan)\.so")
 
@@ -47,6 +47,12 @@ class Library(unittest.TestCase):
                 shown.add(name)
         self.assertEqual(shown, {f"{name}@@OUTBOARD_1.0" for name in declared()})
         self.assertGreater(len(shown), 20)
+
+    def test_fortran_has_every_function_of_the_header(self) -> None:
+        text = MODULE.read_text(encoding="utf-8")
+        bound = re.findall(r"^ *function (ob_\w+)\(.*\) bind\(c\)", text, flags=re.MULTILINE)
+        self.assertEqual(set(bound), declared())
+        self.assertEqual(len(bound), len(set(bound)))
 
 
 if __name__ == "__main__":

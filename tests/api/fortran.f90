@@ -1,0 +1,166 @@
+! The device API from Fortran: every struct of the module is read or written by the library here, so
+! that a wrong member shows. The argument names the device.
+program fortran
+  use outboard_device
+  implicit none
+  integer, parameter :: m = 37, n = 29, k = 41, points = 64
+  type(ob_device) :: device
+  type(ob_queue) :: queue
+  character(255) :: where = 'local:cpu'
+
+  if (command_argument_count() > 0) call get_command_argument(1, where)
+  call ob_check(ob_device_open(trim(where) // c_null_char, c_null_ptr, device))
+  call ob_check(ob_queue_create(device, 0, queue))
+  call facts_are_read()
+  call products_are_right()
+  call complex_scalars_are_right()
+  call rectangles_are_copied()
+  call transforms_are_right()
+  call failures_are_described()
+  call ob_check(ob_device_close(device))
+  call options_are_read()
+  print '(a)', 'all right'
+
+contains
+
+  subroutine expect(condition, what)
+    logical, intent(in) :: condition
+    character(*), intent(in) :: what
+    if (condition) return
+    write(error_unit, '(a)') 'failed: ' // what
+    error stop 1, quiet=.true.
+  end subroutine
+
+  function buffer_of(bytes) result(place)
+    integer(c_size_t), intent(in) :: bytes
+    type(ob_place) :: place
+    call ob_check(ob_buffer_create(device, bytes, ob_wait, place%buffer))
+  end function
+
+  subroutine facts_are_read()
+    type(ob_device_facts) :: facts
+    facts%struct_bytes = c_sizeof(facts)
+    call ob_check(ob_device_get_facts(device, facts))
+    call expect(all(facts%backend(1:4) == ['c', 'p', 'u', c_null_char]), 'backend is cpu')
+    call expect(facts%memory_bytes > 2**20, 'memory_bytes')
+    call expect(facts%gflops_double > 0, 'gflops_double')
+    call expect(facts%big_endian == 0 .or. facts%big_endian == 1, 'big_endian')
+    call expect(facts%description(1) /= c_null_char, 'description')
+    call expect(shiftr(ob_api(), 16) == 1, 'ob_api')
+  end subroutine
+
+  ! Small integers: every order of summation is exact.
+  subroutine products_are_right()
+    real(c_double), asynchronous :: a(m, k), b(k, n), c(m, n)
+    type(ob_place) :: on_a, on_b, on_c
+    type(ob_report) :: report
+    integer :: i, j
+    a = reshape([((mod(7 * i + 3 * j, 11) - 5d0, i = 1, m), j = 1, k)], shape(a))
+    b = reshape([((mod(5 * i + 2 * j, 13) - 6d0, i = 1, k), j = 1, n)], shape(b))
+    c = -77
+    on_a = buffer_of(c_sizeof(a))
+    on_b = buffer_of(c_sizeof(b))
+    on_c = buffer_of(c_sizeof(c))
+    call ob_check(ob_write(queue, on_a, a, c_sizeof(a), 0))
+    call ob_check(ob_write(queue, on_b, b, c_sizeof(b), ob_capture))
+    call ob_check(ob_call(queue, 'dgemm' // c_null_char, &
+      [ob_flag('N'), ob_flag('N'), ob_integer(m), ob_integer(n), ob_integer(k), ob_real(2d0), &
+       ob_matrix(on_a, m), ob_matrix(on_b, k), ob_real(0d0), ob_matrix(on_c, m)], 10_c_size_t))
+    call ob_check(ob_read(queue, c, on_c, c_sizeof(c), 0))
+    report%struct_bytes = c_sizeof(report)
+    call ob_check(ob_queue_synchronize(queue, ob_forever, report))
+    call expect(all(abs(c - 2 * matmul(a, b)) <= 0), 'a product')
+    call expect(report%failed_command == 0 .and. report%error%code == ob_ok, 'a report')
+    call expect(report%compute_ns > 0 .and. report%compute_ns < 60 * 10_c_int64_t**9, 'compute_ns')
+    call ob_check(ob_buffer_destroy(on_a%buffer))
+  end subroutine
+
+  subroutine complex_scalars_are_right()
+    complex(c_double_complex), asynchronous :: x(3) = [(1, 2), (3, 4), (5, 6)], scaled(3)
+    complex(c_double_complex), target :: factor = (0, 2)
+    type(ob_place) :: on_x
+    on_x = buffer_of(c_sizeof(x))
+    call ob_check(ob_write(queue, on_x, x, c_sizeof(x), 0))
+    call ob_check(ob_call(queue, 'zscal' // c_null_char, &
+      [ob_integer(3), ob_complex(factor), ob_matrix(on_x, 1)], 3_c_size_t))
+    call ob_check(ob_read(queue, scaled, on_x, c_sizeof(x), ob_wait))
+    call expect(all(abs(scaled - factor * x) <= 0), 'a complex scalar')
+  end subroutine
+
+  ! The block of rows 2 to 4 and columns 3 to 6, there and back.
+  subroutine rectangles_are_copied()
+    real(c_float), asynchronous :: a(9, 8), b(5, 8)
+    type(ob_place) :: on_a
+    type(ob_rect) :: rect
+    integer :: i, j
+    a = reshape([((10. * i + j, i = 1, 9), j = 1, 8)], shape(a))
+    b = -1
+    on_a = buffer_of(3 * 4 * 4_c_size_t)
+    rect%width_bytes = 3 * 4
+    rect%rows = 4
+    rect%word_bytes = 4
+    rect%device_pitch_bytes = 3 * 4
+    rect%host_pitch_bytes = 9 * 4
+    call ob_check(ob_write_2d(queue, on_a, a(2, 3), rect))
+    rect%host_pitch_bytes = 5 * 4
+    rect%flags = ob_wait
+    call ob_check(ob_read_2d(queue, b, on_a, rect))
+    call expect(all(abs(b(1:3, 1:4) - a(2:4, 3:6)) <= 0), 'a rectangle')
+    call expect(all(abs(b(4:, :) + 1) <= 0) .and. all(abs(b(:, 5:) + 1) <= 0), 'beside a rectangle')
+  end subroutine
+
+  ! The transform of a wave has one element.
+  subroutine transforms_are_right()
+    complex(c_double_complex), asynchronous :: wave(points), spectrum(points)
+    real(c_double), parameter :: pi = acos(-1d0)
+    type(ob_place) :: in, out
+    type(ob_fft) :: transform
+    type(ob_plan) :: plan
+    type(ob_event) :: event
+    integer :: i
+    wave = [(exp(cmplx(0, 2 * pi * 5 * i / points, c_double)), i = 0, points - 1)]
+    in = buffer_of(c_sizeof(wave))
+    out = buffer_of(c_sizeof(wave))
+    transform%struct_bytes = c_sizeof(transform)
+    transform%kind = ob_fft_c2c
+    transform%precision = ob_double
+    transform%sign = -1
+    transform%rank = 1
+    transform%n(1) = points
+    transform%batch = 1
+    call ob_check(ob_plan_create(device, transform, plan))
+    call ob_check(ob_event_create(device, 0, event))
+    call ob_check(ob_write(queue, in, wave, c_sizeof(wave), 0))
+    call ob_check(ob_plan_execute(plan, queue, in, out))
+    call ob_check(ob_read(queue, spectrum, out, c_sizeof(wave), 0))
+    call ob_check(ob_event_record(event, queue))
+    call ob_check(ob_event_wait(event, ob_forever))
+    spectrum(6) = spectrum(6) - points
+    call expect(maxval(abs(spectrum)) < 1d-12 * points, 'a transform')
+    call ob_check(ob_plan_destroy(plan))
+    call ob_check(ob_event_destroy(event))
+  end subroutine
+
+  subroutine failures_are_described()
+    real(c_double), asynchronous :: x(2)
+    type(ob_place) :: on_x
+    type(ob_error) :: error
+    character(:), allocatable :: message
+    on_x = buffer_of(8_c_size_t)
+    call expect(ob_read(queue, x, on_x, c_sizeof(x), 0) == ob_invalid_argument, 'a refusal')
+    error%struct_bytes = c_sizeof(error)
+    call ob_check(ob_last_error(error))
+    call expect(error%code == ob_invalid_argument .and. error%origin == ob_from_caller, 'an error')
+    message = ob_message()
+    call expect(index(message, '16 bytes') > 0 .and. index(message, c_null_char) == 0, message)
+  end subroutine
+
+  subroutine options_are_read()
+    type(ob_device_options), target :: options
+    type(ob_device) :: other
+    options%struct_bytes = c_sizeof(options)
+    options%streams = 17
+    call expect(ob_device_open('127.0.0.1:1' // c_null_char, c_loc(options), other) == &
+                ob_invalid_argument, 'options')
+  end subroutine
+end program
