@@ -17,6 +17,7 @@ using BufferId = Id<struct BufferTag>;
 using QueueId = Id<struct QueueTag>;
 using EventId = Id<struct EventTag>;
 using PlanId = Id<struct PlanTag>;
+using ModuleId = Id<struct ModuleTag>;
 using PeerId = Id<struct PeerTag>;
 using PeerMessageId = Id<struct MessageTag>;
 using UserId = Id<struct UserTag>;

@@ -18,6 +18,8 @@ const char* to_string(Code code) noexcept {
     case Code::internal: return "internal error";
     case Code::busy: return "busy";
     case Code::declined: return "declined";
+    case Code::build_failed: return "build failed";
+    case Code::kernel_fault: return "kernel fault";
   }
   return "unknown code";
 }

@@ -34,6 +34,9 @@ enum class Code : std::uint8_t {
   busy = 12,
   // nothing: the results would differ from those of the local library (never travels)
   declined = 13,
+  // this module, this queue
+  build_failed = 14,  ///< a module of kernels did not compile
+  kernel_fault = 15,  ///< a kernel failed while it ran
 };
 
 /// Returns the name of a code, e.g. "out of memory".

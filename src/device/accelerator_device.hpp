@@ -91,6 +91,7 @@ class AcceleratorDevice : public QueuedDevice {
   const MemoryTable& buffers() const noexcept final { return memory_; }
   void submit_copy(HostQueue& queue, CheckedCopy copy) final;
   void submit_digest(HostQueue& queue, CheckedDigest digest) final;
+  void submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch) final;
   void build(Plan& plan) const;
 
   DeviceInfo info_;
@@ -131,6 +132,18 @@ void AcceleratorDevice<Queue, Transform>::submit_digest(HostQueue& host_queue,
         }
         return {};
       });
+}
+
+template <class Queue, class Transform>
+void AcceleratorDevice<Queue, Transform>::submit_launch(HostQueue& host_queue,
+                                                        std::unique_ptr<PendingLaunch> launch) {
+  static_cast<Queue&>(host_queue)
+      .submit_work(false,
+                   [this, launch = std::move(launch)](Queue& on, QueueReport& report) -> Status {
+                     OB_RETURN_IF_ERROR(launch->prepare(report.plan_ns));
+                     return on.compute(time_, launch->computation(on.account()), report,
+                                       [&] { return launch->run(on); });
+                   });
 }
 
 template <class Queue, class Transform>

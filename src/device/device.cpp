@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/aligned_memory.hpp"
+#include "device/kernels/module.hpp"
 
 namespace ob {
 namespace {
@@ -21,6 +22,22 @@ struct Answer {
 Result<std::shared_ptr<std::byte>> Device::staging(std::uint64_t size_bytes) {
   return aligned_memory(size_bytes);
 }
+
+Status Device::runs_kernels() {
+  return {Code::unsupported,
+          "this device runs no kernels of programs (its backend has none, or was built without the "
+          "headers of OpenCL); use local:cpu or local:opencl of a whole build"};
+}
+
+Result<ModuleId> Device::load_module(ModuleSource /*source*/,
+                                     std::function<void(const ModuleReport&)> /*built*/,
+                                     const Account& /*account*/) {
+  return runs_kernels();
+}
+
+Status Device::unload_module(ModuleId /*module*/) { return runs_kernels(); }
+
+Status Device::launch(QueueId /*queue*/, const KernelLaunch& /*launch*/) { return runs_kernels(); }
 
 std::optional<QueueReport> Device::await(QueueId queue, bool clear,
                                          std::chrono::steady_clock::time_point deadline) {

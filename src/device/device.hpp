@@ -76,6 +76,9 @@ struct QueueReport {
 };
 
 class Peering;
+struct KernelLaunch;
+struct ModuleReport;
+struct ModuleSource;
 
 class Device {
  public:
@@ -165,6 +168,25 @@ class Device {
   /// Transforms packed input to packed output.
   /// Errors: busy, as call(); invalid_argument if the arrays overlap other than planned
   virtual Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) = 0;
+
+  /// Checks that kernels of programs run here. The first call may open libraries.
+  /// Errors: unsupported, with what is to be installed
+  virtual Status runs_kernels();
+  /// Compiles a module of kernels in the background. Launches of its kernels wait for it.
+  /// @param built is called once, with the compiler's words, on a thread of the device or this one;
+  ///        it must not call blocking functions of the device
+  /// @param account the client whose turn it is
+  /// Errors: invalid_argument for sizes, kinds or options that are not accepted; those of
+  ///         runs_kernels(); out_of_memory if there are too many modules
+  virtual Result<ModuleId> load_module(ModuleSource source,
+                                       std::function<void(const ModuleReport&)> built,
+                                       const Account& account = {});
+  /// Ends a module. Submitted launches still run, if it was compiled before.
+  virtual Status unload_module(ModuleId module);
+  /// Runs a kernel (device/kernels/launch.hpp).
+  /// Errors, in the command's turn: build_failed; kernel_fault; invalid_argument if the arguments
+  ///         do not fit the kernel or leave their buffers; busy, as call()
+  virtual Status launch(QueueId queue, const KernelLaunch& launch);
 
   virtual Result<EventId> create_event() = 0;
   virtual Status destroy_event(EventId event) = 0;

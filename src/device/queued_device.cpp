@@ -13,7 +13,10 @@ Status no_such_event(EventId id) {
 
 }  // namespace
 
-void QueuedDevice::finish_queues() { queues_.take_all().clear(); }
+void QueuedDevice::finish_queues() {
+  queues_.take_all().clear();
+  modules_ = nullptr;
+}
 
 Status QueuedDevice::no_such_queue(QueueId id) {
   return {Code::invalid_argument, "queue " + std::to_string(id.value) + " does not exist"};
@@ -150,6 +153,49 @@ Status QueuedDevice::digest(QueueId queue_id, BufferId id, const Region& region,
   submit_digest(*queue, {std::move(buffer), packed_bytes(region), chunks, digests});
   return {};
 }
+
+// --- kernels -------------------------------------------------------------------------------------
+
+void QueuedDevice::use_kernels(std::shared_ptr<const KernelRunner> runner) {
+  if (runner != nullptr) modules_ = std::make_unique<KernelModules>(std::move(runner));
+}
+
+Status QueuedDevice::runs_kernels() {
+  return modules_ == nullptr ? Device::runs_kernels() : modules_->usable();
+}
+
+Result<ModuleId> QueuedDevice::load_module(ModuleSource source,
+                                           std::function<void(const ModuleReport&)> built,
+                                           const Account& account) {
+  if (modules_ == nullptr) return Device::runs_kernels();
+  return modules_->load(std::move(source), std::move(built), account);
+}
+
+Status QueuedDevice::unload_module(ModuleId module) {
+  return modules_ == nullptr ? Device::runs_kernels() : modules_->unload(module);
+}
+
+Status QueuedDevice::launch(QueueId queue_id, const KernelLaunch& launch) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  if (modules_ == nullptr) {
+    queue->fail(Device::runs_kernels());
+    return {};
+  }
+  auto bound = modules_->bind(buffers(), launch);
+  if (!bound.ok()) {
+    queue->fail(bound.status());
+    return {};
+  }
+  submit_launch(*queue, std::move(bound).value());
+  return {};
+}
+
+void QueuedDevice::submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> /*launch*/) {
+  queue.fail(Device::runs_kernels());
+}
+
+// --- waits ---------------------------------------------------------------------------------------
 
 QueueReport QueuedDevice::synchronize(QueueId id) {
   const auto queue = find_queue(id);

@@ -11,6 +11,7 @@
 #include "device/handle_table.hpp"
 #include "device/host_event.hpp"
 #include "device/host_queue.hpp"
+#include "device/kernels/kernel_modules.hpp"
 #include "device/memory_table.hpp"
 
 namespace ob {
@@ -18,7 +19,8 @@ namespace ob {
 /// Derived classes add memory, copies, calls and transforms.
 /// A command that is found impossible when it is submitted (out of bounds, unknown buffer) fails in
 /// its turn, like one that fails while it runs. To submit returns an error only if the queue does
-/// not exist. These commands have a number: write, read, copy, digest, call, execute, record, wait.
+/// not exist. These commands have a number: write, read, copy, digest, call, execute, launch,
+/// record, wait.
 /// record() takes effect even after a failure, so that no other queue waits for ever.
 class QueuedDevice : public Device {
  public:
@@ -38,6 +40,12 @@ class QueuedDevice : public Device {
               const Region& to) final;
   Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
                 std::span<Digest> digests) final;
+
+  Status runs_kernels() final;
+  Result<ModuleId> load_module(ModuleSource source, std::function<void(const ModuleReport&)> built,
+                               const Account& account = {}) final;
+  Status unload_module(ModuleId module) final;
+  Status launch(QueueId queue, const KernelLaunch& launch) final;
 
   QueueReport synchronize(QueueId queue) final;
   Status on_reached(QueueId queue, bool clear, std::function<void(const QueueReport&)> done) final;
@@ -64,12 +72,16 @@ class QueuedDevice : public Device {
   /// Submits a checked command to its queue, which make_queue() has made.
   virtual void submit_copy(HostQueue& queue, CheckedCopy copy) = 0;
   virtual void submit_digest(HostQueue& queue, CheckedDigest digest) = 0;
+  virtual void submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch);
 
   /// Makes a queue of the device's own kind.   @param name that of its thread
   virtual Result<std::shared_ptr<HostQueue>> make_queue(const std::string& name,
                                                         const Account& account);
-  /// Runs all submitted commands and ends the queues' threads. The destructor of a derived class
-  /// calls it first, because commands use that class's members.
+  /// Lets the device run kernels. A derived class then implements submit_launch().
+  /// Threads: before others
+  void use_kernels(std::shared_ptr<const KernelRunner> runner);
+  /// Runs all submitted commands, ends the queues' threads, and unloads all modules. The destructor
+  /// of a derived class calls it first, because commands use that class's members.
   void finish_queues();
 
   /// Finds a queue; nullptr if unknown.
@@ -81,6 +93,7 @@ class QueuedDevice : public Device {
  private:
   HandleTable<EventId, HostEvent> events_;
   HandleTable<QueueId, HostQueue> queues_;
+  std::unique_ptr<KernelModules> modules_;  // nullptr: the device runs no kernels
   std::atomic<unsigned> queues_made_{0};
 };
 

@@ -1,0 +1,61 @@
+#pragma once
+// What a backend implements so that its devices run kernels.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "device/host_queue.hpp"
+#include "device/kernels/module.hpp"
+
+namespace ob {
+
+/// An argument of a checked launch.
+struct BoundArgument {
+  ParameterKind kind = ParameterKind::scalar;
+  std::byte* data = nullptr;  ///< a buffer's place, an address of the device; a scalar's value
+  std::uint64_t bytes = 0;
+};
+
+/// A checked launch.
+struct BoundLaunch {
+  std::size_t kernel = 0;  ///< number in KernelProgram::kernels()
+  std::array<std::uint32_t, 3> groups{};
+  std::array<std::uint32_t, 3> group_size{};
+  std::vector<BoundArgument> arguments;
+};
+
+/// Compiled kernels.   Threads: any
+class KernelProgram {
+ public:
+  virtual ~KernelProgram() = default;
+  virtual const std::vector<KernelFacts>& kernels() const noexcept = 0;
+  /// Runs a kernel in a command of `queue`, a queue of the device's own kind. Whether it has run
+  /// when the function returns depends on that kind, as for library calls.
+  /// Errors: kernel_fault if it failed while it ran; out_of_memory; unsupported if an argument does
+  ///         not suit the device; device_error
+  virtual Status run(const BoundLaunch& launch, HostQueue& queue) const = 0;
+};
+
+/// Compiles kernels for a device.   Threads: any
+class KernelRunner {
+ public:
+  virtual ~KernelRunner() = default;
+  /// Tells whether kernels can run here. The first call may open libraries.
+  /// Errors: unsupported, with what is to be installed
+  virtual Status usable() const = 0;
+  /// Returns true for variants that compile() takes.
+  virtual bool takes(const ModuleVariant& variant) const = 0;
+  /// Compiles a variant; may take seconds.
+  /// @param log gets the compiler's words, also of a success
+  /// Errors: build_failed; out_of_memory; device_error
+  virtual Result<std::unique_ptr<KernelProgram>> compile(const ModuleVariant& variant,
+                                                         const std::vector<Definition>& definitions,
+                                                         std::string& log) const = 0;
+};
+
+}  // namespace ob
