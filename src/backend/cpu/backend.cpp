@@ -87,6 +87,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   device->limit_segments(SegmentBudget::share_of_process(config.devices));
   device->fail_allocations(config.fail_allocations);
   device->corrupt(config.corrupt);
+  device->use_kernels(config.kernels);
   return std::unique_ptr<Device>(std::move(device));
 }
 

@@ -10,6 +10,7 @@
 #include "backend/cpu/isolation.hpp"
 #include "base/status.hpp"
 #include "device/device.hpp"
+#include "device/kernels/kernel_runner.hpp"
 
 namespace ob::cpu {
 
@@ -34,6 +35,8 @@ struct Config {
   unsigned fail_allocations = 0;
   /// Makes one element of every n-th result wrong, for tests; 0: none.
   unsigned corrupt = 0;
+  /// Runs kernels of programs, in this process, on buffers in host memory; or nullptr
+  std::shared_ptr<const KernelRunner> kernels = {};
 };
 
 /// Opens the libraries and measures the device's rate (under 0.1 s). Opening sets environment

@@ -96,6 +96,15 @@ Status CpuDevice::run(const HostCall& call, const Caller& caller) {
   return {};
 }
 
+void CpuDevice::submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch) {
+  // The queue outlives its commands.
+  queue.submit({}, [this, on = &queue, launch = std::move(launch)](QueueReport& report) -> Status {
+    OB_RETURN_IF_ERROR(launch->prepare(report.plan_ns));
+    return time_.spend(launch->computation(on->account()), report,
+                       [&] { return launch->run(*on); });
+  });
+}
+
 Result<PlanId> CpuDevice::make_plan(const FftPlan& plan, const Account& account) {
   OB_RETURN_IF_ERROR(planner_.check(plan));
   OB_ASSIGN_OR_RETURN(auto made, runner_->plan(plan, account));

@@ -30,12 +30,16 @@ class CpuDevice final : public HostDevice {
 
   /// See Corruption.   Threads: before the first call
   void corrupt(unsigned every) noexcept { corruption_.every(every); }
+  using HostDevice::use_kernels;
 
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
   Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) override;
   Status destroy_plan(PlanId plan) override;
   std::uint64_t plan_host_bytes(const FftPlan& plan) const override;
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
+
+ protected:
+  void submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch) override;
 
  private:
   Status run(const HostCall& call, const Caller& caller);

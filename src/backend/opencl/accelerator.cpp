@@ -33,6 +33,10 @@ Accelerator describe(const Cl& cl, cl_platform_id platform, cl_device_id device)
            device_text(cl, device, CL_DEVICE_VERSION);
   const auto type = device_value<cl_device_type>(cl, device, CL_DEVICE_TYPE);
   a.is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+  // PoCL's devices of the processor do; OpenCL has no question for it.
+  a.uses_host_pointers =
+      a.is_cpu &&
+      platform_text(cl, platform, CL_PLATFORM_NAME).find("Portable Computing") != std::string::npos;
   a.has_fp64 = device_value<cl_device_fp_config>(cl, device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
   a.memory_bytes = device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE);
   a.largest_buffer_bytes = device_value<cl_ulong>(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);

@@ -19,6 +19,8 @@ struct Accelerator {
   std::string name;     ///< shown to people: device, platform, version
   bool is_cpu = false;  ///< the device computes with the host's own cores
   bool has_fp64 = false;
+  /// A buffer made with CL_MEM_USE_HOST_PTR is the host's memory itself, without copies and maps.
+  bool uses_host_pointers = false;
   std::uint64_t memory_bytes = 0;
   std::uint64_t largest_buffer_bytes = 0;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/opencl/device.hpp"
+#include "backend/opencl/kernel_runner.hpp"
 #include "base/machine.hpp"
 
 namespace ob::opencl {
@@ -70,8 +71,10 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   parts.memory->fail_allocations(config.fail_allocations);
   parts.host = config.host;
   parts.transforms = config.transforms;
+  auto kernels = std::make_shared<ClKernelRunner>(*cl, accelerator, *parts.source);
   auto device =
       std::make_unique<ClDevice>(std::move(info), std::move(parts), config.longest_command_s);
+  device->use_kernels(std::move(kernels));
   if (config.measure && !accelerator.is_cpu) device->measure();
   return std::unique_ptr<Device>(std::move(device));
 }

@@ -16,6 +16,7 @@
   X(clCreateKernel)            \
   X(clCreateProgramWithBinary) \
   X(clCreateProgramWithSource) \
+  X(clCreateSubBuffer)         \
   X(clEnqueueCopyBuffer)       \
   X(clEnqueueCopyBufferRect)   \
   X(clEnqueueFillBuffer)       \
@@ -27,13 +28,19 @@
   X(clFinish)                  \
   X(clGetDeviceIDs)            \
   X(clGetDeviceInfo)           \
+  X(clGetKernelInfo)           \
+  X(clGetKernelWorkGroupInfo)  \
   X(clGetPlatformIDs)          \
   X(clGetPlatformInfo)         \
   X(clGetProgramBuildInfo)     \
   X(clGetProgramInfo)          \
   X(clReleaseCommandQueue)     \
+  X(clReleaseEvent)            \
   X(clReleaseKernel)           \
-  X(clReleaseMemObject) X(clReleaseProgram) X(clSetKernelArg)
+  X(clReleaseMemObject)        \
+  X(clReleaseProgram)          \
+  X(clSetKernelArg)            \
+  X(clWaitForEvents)
 
 namespace ob::opencl {
 

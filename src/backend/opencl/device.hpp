@@ -30,6 +30,7 @@ class ClDevice final : public AcceleratorDevice<ClQueue, ClFftPlan> {
       : AcceleratorDevice(std::move(info), *parts.memory, longest_command_s),
         parts_(std::move(parts)) {}
   ~ClDevice() override { finish(); }
+  using AcceleratorDevice::use_kernels;
 
  protected:
   Result<std::shared_ptr<HostQueue>> make_queue(const std::string& name,
