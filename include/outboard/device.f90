@@ -18,14 +18,19 @@ module outboard_device
   integer(c_int32_t), parameter :: ob_ok = 0, ob_invalid_argument = 1, ob_unsupported = 2, &
     ob_out_of_memory = 3, ob_deadline_exceeded = 4, ob_denied = 5, ob_version_mismatch = 6, &
     ob_protocol_error = 7, ob_connection_lost = 8, ob_device_error = 9, ob_unavailable = 10, &
-    ob_internal = 11, ob_busy = 12, ob_declined = 13
+    ob_internal = 11, ob_busy = 12, ob_declined = 13, ob_build_failed = 14, ob_kernel_fault = 15
   integer(c_int32_t), parameter :: ob_from_nobody = 0, ob_from_caller = 1, ob_from_connection = 2, &
-    ob_from_daemon = 3, ob_from_device = 4
+    ob_from_daemon = 3, ob_from_device = 4, ob_from_compiler = 5, ob_from_kernel = 6
   integer(c_int32_t), parameter :: ob_capture = 1, ob_wait = 2
   integer(c_int64_t), parameter :: ob_forever = -1
   integer(c_int32_t), parameter :: ob_standard = 0, ob_strict = 1, ob_fast = 2, ob_emulated = 3
   integer(c_int32_t), parameter :: ob_fft_c2c = 0, ob_fft_r2c = 1, ob_fft_c2r = 2, ob_fft_r2r = 3
   integer(c_int32_t), parameter :: ob_single = 0, ob_double = 1
+  integer(c_int32_t), parameter :: ob_portable = 1, ob_opencl = 2, ob_cuda = 3, ob_ptx = 4, &
+    ob_cubin = 5
+  integer(c_int32_t), parameter :: ob_argument_buffer = 1, ob_argument_scalar = 2, &
+    ob_argument_local = 3
+  integer(c_int32_t), parameter :: ob_access_read = 1, ob_access_write = 2
 
   ! Handles.
   type, bind(c) :: ob_device
@@ -41,6 +46,12 @@ module outboard_device
     type(c_ptr) :: handle = c_null_ptr
   end type
   type, bind(c) :: ob_plan
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type, bind(c) :: ob_module
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type, bind(c) :: ob_kernel
     type(c_ptr) :: handle = c_null_ptr
   end type
 
@@ -96,6 +107,23 @@ module outboard_device
     integer(c_int64_t) :: n(7) = 0
     integer(c_int64_t) :: batch = 0
     integer(c_int32_t) :: real(7) = 0
+  end type
+
+  ! A form of a module; bytes and architecture are c_loc() of texts.
+  type, bind(c) :: ob_variant
+    integer(c_int32_t) :: kind = 0, flags = 0
+    type(c_ptr) :: bytes = c_null_ptr
+    integer(c_size_t) :: count = 0
+    type(c_ptr) :: architecture = c_null_ptr
+  end type
+
+  ! An argument of a kernel; ob_buffer_argument() and ob_scalar_argument() make it. `as` is the
+  ! union.
+  type, bind(c) :: ob_argument
+    integer(c_int32_t) :: kind = 0, bytes = 0
+    integer(c_int64_t) :: as(2) = 0
+    integer(c_int64_t) :: extent_bytes = 0
+    integer(c_int32_t) :: access = 0, reserved = 0
   end type
 
   interface
@@ -291,6 +319,62 @@ module outboard_device
       type(ob_place), value :: out
       integer(c_int32_t) :: status
     end function
+
+    ! text: the size [bytes] goes in and out; c_null_ptr asks for the size that all words need
+    function ob_module_load(device, variants, count, options, module) bind(c) result(status)
+      import
+      type(ob_device), value :: device
+      type(ob_variant), intent(in) :: variants(*)
+      integer(c_size_t), value :: count
+      character(kind=c_char), intent(in), optional :: options(*)
+      type(ob_module), intent(out) :: module
+      integer(c_int32_t) :: status
+    end function
+    function ob_module_wait(module, timeout_ms) bind(c) result(status)
+      import
+      type(ob_module), value :: module
+      integer(c_int64_t), value :: timeout_ms
+      integer(c_int32_t) :: status
+    end function
+    function ob_module_log(module, text, bytes) bind(c) result(status)
+      import
+      type(ob_module), value :: module
+      type(c_ptr), value :: text
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int32_t) :: status
+    end function
+    function ob_module_unload(module) bind(c) result(status)
+      import
+      type(ob_module), value :: module
+      integer(c_int32_t) :: status
+    end function
+
+    function ob_kernel_create(module, name, kernel) bind(c) result(status)
+      import
+      type(ob_module), value :: module
+      character(kind=c_char), intent(in) :: name(*)
+      type(ob_kernel), intent(out) :: kernel
+      integer(c_int32_t) :: status
+    end function
+    function ob_kernel_destroy(kernel) bind(c) result(status)
+      import
+      type(ob_kernel), value :: kernel
+      integer(c_int32_t) :: status
+    end function
+    function ob_kernel_set(kernel, index, argument) bind(c) result(status)
+      import
+      type(ob_kernel), value :: kernel
+      integer(c_int32_t), value :: index
+      type(ob_argument), intent(in) :: argument
+      integer(c_int32_t) :: status
+    end function
+    function ob_kernel_run(kernel, queue, groups, group_size) bind(c) result(status)
+      import
+      type(ob_kernel), value :: kernel
+      type(ob_queue), value :: queue
+      integer(c_int32_t), intent(in) :: groups(3), group_size(3)
+      integer(c_int32_t) :: status
+    end function
   end interface
 
 contains
@@ -332,6 +416,28 @@ contains
     type(ob_operand) :: operand
     operand%value = transfer(place, operand%value, 2)
     operand%ld = int(ld, c_int64_t)
+  end function
+
+  ! --- arguments of kernels ----------------------------------------------------------------------
+
+  ! @param access  ob_access_read, ob_access_write, or 0 for both
+  pure function ob_buffer_argument(place, access) result(argument)
+    type(ob_place), intent(in) :: place
+    integer(c_int32_t), intent(in) :: access
+    type(ob_argument) :: argument
+    argument%kind = ob_argument_buffer
+    argument%as = transfer(place, argument%as, 2)
+    argument%access = access
+  end function
+
+  ! A number of `bytes` bytes at an address, from which ob_kernel_set() copies it.
+  pure function ob_scalar_argument(value, bytes) result(argument)
+    type(c_ptr), intent(in) :: value
+    integer(c_size_t), intent(in) :: bytes
+    type(ob_argument) :: argument
+    argument%kind = ob_argument_scalar
+    argument%bytes = int(bytes, c_int32_t)
+    argument%as(1) = transfer(value, argument%as(1))
   end function
 
   ! --- failures ----------------------------------------------------------------------------------

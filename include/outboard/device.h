@@ -27,6 +27,8 @@ typedef struct ob_queue_s* ob_queue;
 typedef struct ob_buffer_s* ob_buffer;
 typedef struct ob_event_s* ob_event;
 typedef struct ob_plan_s* ob_plan;
+typedef struct ob_module_s* ob_module;
+typedef struct ob_kernel_s* ob_kernel;
 
 typedef int32_t ob_status;
 enum {
@@ -43,7 +45,9 @@ enum {
   OB_UNAVAILABLE = 10,
   OB_INTERNAL = 11,
   OB_BUSY = 12,
-  OB_DECLINED = 13
+  OB_DECLINED = 13,
+  OB_BUILD_FAILED = 14,
+  OB_KERNEL_FAULT = 15
 };
 
 /* Where a failure comes from. */
@@ -52,7 +56,9 @@ enum {
   OB_FROM_CALLER = 1,
   OB_FROM_CONNECTION = 2,
   OB_FROM_DAEMON = 3,
-  OB_FROM_DEVICE = 4
+  OB_FROM_DEVICE = 4,
+  OB_FROM_COMPILER = 5,
+  OB_FROM_KERNEL = 6
 };
 
 /* Flags. A function refuses those that it does not list. */
@@ -73,7 +79,7 @@ typedef struct {
   ob_status code;
   int32_t origin;     /* OB_FROM_... */
   uint64_t command;   /* number of the failed command in its queue, from 1; 0: none */
-  char name[64];      /* the routine of that command, or "" */
+  char name[64];      /* the routine or kernel of that command, or "" */
   char message[1024]; /* problem (why) suggestion */
 } ob_error;
 
@@ -95,8 +101,8 @@ typedef struct {
 typedef struct {
   size_t struct_bytes;
   uint64_t failed_command; /* number of the first failed command, from 1; 0: none */
-  uint64_t compute_ns;     /* routines and transforms on the device */
-  uint64_t plan_ns;        /* waits for plans that were not ready */
+  uint64_t compute_ns;     /* routines, transforms and kernels on the device */
+  uint64_t plan_ns;        /* waits for plans and modules that were not ready */
   uint64_t waited_ns;      /* waits for the turn to compute */
   ob_error error;          /* of that command; its struct_bytes is the library's */
 } ob_report;
@@ -106,7 +112,7 @@ typedef struct {
   uint64_t memory_bytes;
   double gflops_double;   /* measured rate of dgemm [GFLOP/s]; 0: unknown */
   uint32_t host_visible;  /* 1: ob_buffer_map() works */
-  uint32_t kernels;       /* 1: runs kernels of the program; always 0 in this version */
+  uint32_t kernels;       /* 1: runs kernels of the program */
   uint32_t big_endian;    /* byte order of the device's host */
   uint32_t peers;         /* 1: copies to other devices; always 0 in this version */
   char backend[64];       /* "cpu", "null", ... */
@@ -129,7 +135,8 @@ ob_status ob_last_error(ob_error* error);
 
 /* Opens a device.
    where    "HOST:PORT", "HOST:PORT/INDEX" or "unix:PATH": of a daemon; "local:cpu": this process
-            computes; "local:null": nothing is computed, for tests; NULL: the first daemon of the
+            computes; "local:opencl", "local:opencl/INDEX": an OpenCL device of this machine;
+            "local:null": nothing is computed, for tests; NULL: the first daemon of the
             list OUTBOARD_SERVER that answers
    options  may be NULL
    Errors: OB_INVALID_ARGUMENT for another form; OB_UNAVAILABLE if nobody answers; OB_DENIED;
@@ -233,6 +240,79 @@ typedef struct {
 ob_status ob_plan_create(ob_device device, const ob_fft* transform, ob_plan* plan);
 ob_status ob_plan_destroy(ob_plan plan);
 ob_status ob_plan_execute(ob_plan plan, ob_queue queue, ob_place in, ob_place out);
+
+/* Kernels of the program (docs/device-api.md). Devices behind a daemon do not run them in this
+   version. */
+
+/* The language of a module. OB_PORTABLE is the subset of OpenCL C 1.2 that runs on all devices. */
+enum { OB_PORTABLE = 1, OB_OPENCL = 2, OB_CUDA = 3, OB_PTX = 4, OB_CUBIN = 5 };
+
+/* One form of a module. */
+typedef struct {
+  int32_t kind;             /* OB_PORTABLE ... */
+  uint32_t flags;           /* 0 */
+  const void* bytes;        /* the source, or machine code */
+  size_t count;             /* its size [bytes], at most 1 MiB, machine code 64 MiB; 0: the source
+                               ends with a zero */
+  const char* architecture; /* of machine code, such as "sm_90"; else NULL */
+} ob_variant;
+
+/* Compiles a module in the background; does not wait for the compiler.
+   variants  1 to 16 forms; the device takes the first that it can use
+   options   "-D NAME" and "-D NAME=VALUE", separated by blanks; or NULL
+   Errors: OB_UNSUPPORTED if kernels do not run here, with what is missing; OB_INVALID_ARGUMENT;
+   OB_OUT_OF_MEMORY for the 257th module of a device */
+ob_status ob_module_load(ob_device device, const ob_variant* variants, size_t count,
+                         const char* options, ob_module* module);
+/* Waits until the module is compiled.   timeout_ms: 0 asks; OB_FOREVER
+   Errors: OB_BUILD_FAILED; OB_UNSUPPORTED if the device takes none of the variants;
+   OB_DEADLINE_EXCEEDED: not yet */
+ob_status ob_module_wait(ob_module module, int64_t timeout_ms);
+/* Copies the compiler's words, also those of a module that compiled: at most 64 KiB, the beginning
+   and the end.
+   bytes  in: the size of `text`, which is cut to it; out: the size that all words need, with the
+          zero at their end
+   text   may be NULL, which asks for the size
+   Errors: OB_DEADLINE_EXCEEDED while the module is being compiled */
+ob_status ob_module_log(ob_module module, char* text, size_t* bytes);
+/* Gives a module up. It is unloaded once its kernel objects are destroyed and their commands have
+   run. */
+ob_status ob_module_unload(ob_module module);
+
+/* Makes a kernel object: the name of a kernel, and its arguments. Does not wait: if the module is
+   not compiled yet, a wrong name fails where the kernel is used. */
+ob_status ob_kernel_create(ob_module module, const char* name, ob_kernel* kernel);
+ob_status ob_kernel_destroy(ob_kernel kernel);
+
+/* Kinds of arguments, and what a kernel does with a buffer. */
+enum { OB_ARGUMENT_BUFFER = 1, OB_ARGUMENT_SCALAR = 2, OB_ARGUMENT_LOCAL = 3 };
+enum { OB_ACCESS_READ = 1, OB_ACCESS_WRITE = 2 };
+
+/* An argument of a kernel. */
+typedef struct {
+  int32_t kind;   /* OB_ARGUMENT_BUFFER ... */
+  uint32_t bytes; /* the size of a number, 1 to 128, or of local memory; 0 for a buffer */
+  union {
+    ob_place place;    /* of a buffer; its offset is a multiple of the size of an element */
+    const void* value; /* of a number, which is copied */
+  } as;
+  uint64_t extent_bytes; /* of a buffer: the bytes from `place` on that the kernel may use; they are
+                            checked against the buffer, not while the kernel runs. 0: all */
+  uint32_t access;       /* of a buffer: OB_ACCESS_READ, OB_ACCESS_WRITE; 0: both */
+  uint32_t reserved;     /* 0 */
+} ob_argument;
+
+/* Sets an argument, which stays set for later runs. One thread at a time uses a kernel object.
+   index  from 0
+   Errors: OB_INVALID_ARGUMENT if it does not fit the kernel. If the module is not compiled yet, the
+   run finds that out */
+ob_status ob_kernel_set(ob_kernel kernel, uint32_t index, const ob_argument* argument);
+/* Runs the kernel with the present arguments: groups[0] x groups[1] x groups[2] groups of
+   group_size[0] x group_size[1] x group_size[2] work-items. Unused dimensions have the extent 1.
+   Errors: OB_INVALID_ARGUMENT if an argument is missing, or an extent is 0 or too large; in the
+   queue: OB_BUILD_FAILED, OB_KERNEL_FAULT */
+ob_status ob_kernel_run(ob_kernel kernel, ob_queue queue, const uint32_t groups[3],
+                        const uint32_t group_size[3]);
 
 #ifdef __cplusplus
 }

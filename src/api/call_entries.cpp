@@ -107,7 +107,7 @@ Outcome submit_call(ob_queue handle, const char* name, const ob_operand* operand
   if (outcome.ok()) {
     outcome = (*queue->device)->call(queue->id, *call.routine, call.arguments);
   }
-  if (outcome.ok()) queue->count(call.routine);
+  if (outcome.ok()) queue->count(call.routine->name);
   outcome.name = call.routine->name;
   return outcome;
 }

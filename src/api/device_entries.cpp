@@ -9,6 +9,7 @@
 
 #include "api/copy_text.hpp"
 #include "api/handles.hpp"
+#include "api/kernel_objects.hpp"
 #include "api/open.hpp"
 #include "api/queue_use.hpp"
 #include "api/sized_struct.hpp"
@@ -48,6 +49,8 @@ Outcome close_device(ob_device handle) {
   // The destructors of queues wait for their commands, which use the other objects.
   take_all_of<Queue>(*device).clear();
   take_all_of<Event>(*device).clear();
+  take_all_of<Kernel>(*device).clear();
+  take_all_of<Module>(*device).clear();
   take_all_of<Plan>(*device).clear();
   take_all_of<Buffer>(*device).clear();
   return {};
@@ -132,6 +135,7 @@ OB_EXPORT ob_status ob_device_get_facts(ob_device device, ob_device_facts* facts
     all.memory_bytes = info.memory_bytes;
     all.gflops_double = info.gflops_double;
     all.host_visible = info.host_visible ? 1 : 0;
+    all.kernels = found->runs_kernels().ok() ? 1 : 0;
     all.big_endian = found->big_endian() ? 1 : 0;
     copy_text(all.backend, info.backend);
     copy_text(all.description, info.description);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/kernel_objects.hpp"
 #include "client/inherited_connections.hpp"
 
 namespace ob::api {
@@ -23,7 +24,9 @@ template <class Object>
 using Table = HandleTable<Id<Object>, Object>;
 
 struct Registry {
-  std::tuple<Table<OpenDevice>, Table<Queue>, Table<Buffer>, Table<Event>, Table<Plan>> tables;
+  std::tuple<Table<OpenDevice>, Table<Queue>, Table<Buffer>, Table<Event>, Table<Plan>,
+             Table<Module>, Table<Kernel>>
+      tables;
   Registry* parents = nullptr;  // what a forked child inherited and must not touch
 };
 
@@ -125,10 +128,14 @@ OB_HANDLES_OF(Queue);
 OB_HANDLES_OF(Buffer);
 OB_HANDLES_OF(Event);
 OB_HANDLES_OF(Plan);
+OB_HANDLES_OF(Module);
+OB_HANDLES_OF(Kernel);
 #undef OB_HANDLES_OF
 template std::vector<std::shared_ptr<Queue>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<Buffer>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<Event>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<Plan>> take_all_of(const OpenDevice&);
+template std::vector<std::shared_ptr<Module>> take_all_of(const OpenDevice&);
+template std::vector<std::shared_ptr<Kernel>> take_all_of(const OpenDevice&);
 
 }  // namespace ob::api

@@ -14,6 +14,9 @@
 
 namespace ob::api {
 
+class Kernel;
+struct Module;
+
 /// The C type of each object's handles, a number for its kind, and its name for messages.
 template <class Object>
 struct KindOf;
@@ -46,6 +49,18 @@ struct KindOf<Plan> {
   using Handle = ob_plan;
   static constexpr std::uintptr_t number = 5;
   static constexpr const char* name = "plan";
+};
+template <>
+struct KindOf<Module> {
+  using Handle = ob_module;
+  static constexpr std::uintptr_t number = 6;
+  static constexpr const char* name = "module";
+};
+template <>
+struct KindOf<Kernel> {
+  using Handle = ob_kernel;
+  static constexpr std::uintptr_t number = 7;
+  static constexpr const char* name = "kernel";
 };
 
 /// Makes a handle of an object.   Threads: any

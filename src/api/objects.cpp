@@ -19,6 +19,13 @@ Result<QueueId> OpenDevice::take_watch() {
   return device_->create_queue();
 }
 
+Status OpenDevice::runs_kernels() const {
+  if (remote_ == nullptr) return device_->runs_kernels();
+  return {Code::unsupported,
+          "the device is behind a daemon, and this version runs kernels on local devices only; "
+          "open local:cpu or local:opencl"};
+}
+
 void OpenDevice::give_back_watch(QueueId watch) {
   const std::lock_guard lock(mutex_);
   idle_watches_.push_back(watch);
@@ -28,9 +35,12 @@ void OpenDevice::give_back_watch(QueueId watch) {
 
 Queue::~Queue() { (void)(*device)->destroy_queue(id); }
 
-void Queue::count(const Descriptor* routine) {
+void Queue::count(std::string_view name) {
   ++commands_;
-  if (routine != nullptr) calls_.emplace_back(commands_, routine);
+  if (name.empty()) return;
+  auto known = names_.find(name);
+  if (known == names_.end()) known = names_.emplace(name).first;
+  calls_.emplace_back(commands_, *known);
 }
 
 Layout Queue::capture(const Layout& from) {
@@ -57,7 +67,7 @@ Outcome Queue::outcome_of(const QueueReport& report) const {
   const auto call = std::find_if(calls_.begin(), calls_.end(), [&](const auto& known) {
     return known.first == report.failed_command;
   });
-  if (call != calls_.end()) outcome.name = call->second->name;
+  if (call != calls_.end()) outcome.name = call->second;
   // The mistake was found on the device, after the command had been handed over.
   if (!outcome.ok() && outcome.origin == OB_FROM_CALLER) outcome.origin = OB_FROM_DEVICE;
   return outcome;

@@ -8,6 +8,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +34,8 @@ class OpenDevice {
   /// Nullptr if the device is in this process.
   client::SharedDevice* remote() const noexcept { return remote_; }
   bool big_endian() const noexcept { return big_endian_; }
+  /// Errors: unsupported, with the reason
+  Status runs_kernels() const;
 
   /// Returns a queue that waits for events on behalf of a thread; give_back_watch() returns it.
   Result<QueueId> take_watch();
@@ -59,8 +64,8 @@ class Queue {
   const DevicePtr device;
   const QueueId id;
 
-  /// Notes a command that was handed over.   @param routine of a call, else nullptr
-  void count(const Descriptor* routine = nullptr);
+  /// Notes a command that was handed over.   @param name of a routine or kernel, else empty
+  void count(std::string_view name = {});
   /// Copies elements to memory that lives until the command that is handed over next has run.
   /// Returns the place of the packed copies.
   Layout capture(const Layout& from);
@@ -74,8 +79,9 @@ class Queue {
   friend class QueueUse;
   std::atomic<bool> in_use_{false};
   std::uint64_t commands_ = 0;
-  // The calls since the last await(), with the numbers of their commands.
-  std::vector<std::pair<std::uint64_t, const Descriptor*>> calls_;
+  // The calls and launches since the last await(): numbers of the commands, and names.
+  std::vector<std::pair<std::uint64_t, std::string_view>> calls_;
+  std::set<std::string, std::less<>> names_;  // all that calls_ has referred to
   std::vector<std::unique_ptr<std::byte[]>> captured_;
   std::uint64_t captured_bytes_ = 0;
 };

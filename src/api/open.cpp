@@ -1,12 +1,21 @@
 #include "api/open.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "backend/cpu/backend.hpp"
 #include "backend/null/backend.hpp"
+#ifdef OUTBOARD_WITH_OPENCL
+#include "backend/cpu/host_routines.hpp"
+#include "backend/cpu/host_transforms.hpp"
+#include "backend/opencl/backend.hpp"
+#include "backend/opencl/host_kernels.hpp"
+#endif
 #include "transport/security.hpp"
 #include "wire/byte_swap.hpp"
 
@@ -18,29 +27,69 @@ constexpr std::string_view kLocal = "local:";
 Status bad_where(std::string_view where) {
   return {Code::invalid_argument,
           "no device \"" + std::string(where) +
-              "\" (the form is unknown); write HOST:PORT, HOST:PORT/INDEX, unix:PATH, local:cpu or "
-              "local:null"};
+              "\" (the form is unknown); write HOST:PORT, HOST:PORT/INDEX, unix:PATH, local:cpu, "
+              "local:opencl or local:null"};
+}
+
+Result<std::unique_ptr<Device>> make_cpu() {
+  cpu::Config config;
+#ifdef OUTBOARD_WITH_OPENCL
+  config.kernels = opencl::make_host_kernels();
+#endif
+  return cpu::create(config);
+}
+
+#ifdef OUTBOARD_WITH_OPENCL
+// The processor computes what the libraries for OpenCL lack.
+Result<std::unique_ptr<Device>> make_opencl(std::uint32_t index) {
+  OB_ASSIGN_OR_RETURN(const opencl::Found found, opencl::find());
+  opencl::Config config;
+  config.index = index;
+  config.devices = found.devices;
+  const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+  if (auto host = cpu::open_host_routines(threads); host.ok()) config.host = std::move(*host);
+  config.transforms = cpu::open_host_transforms(threads);
+  return opencl::create(config);
+}
+#else
+Result<std::unique_ptr<Device>> make_opencl(std::uint32_t /*index*/) {
+  return Status(Code::unsupported,
+                "this library has no opencl backend (there were no headers of OpenCL, CLBlast and "
+                "VkFFT when it was built); install opencl-headers, libclblast-dev and libvkfft-dev "
+                "and build again");
+}
+#endif
+
+Result<std::uint32_t> read_index(std::string_view digits, std::string_view where) {
+  // Nobody ever has a million devices.
+  if (digits.empty() || digits.size() > 6 ||
+      digits.find_first_not_of("0123456789") != std::string_view::npos) {
+    return bad_where(where);
+  }
+  return static_cast<std::uint32_t>(std::strtoul(std::string(digits).c_str(), nullptr, 10));
+}
+
+Result<std::unique_ptr<Device>> make_local(std::string_view where) {
+  const std::string_view name = where.substr(kLocal.size());
+  if (name == "cpu") return make_cpu();
+  if (name == "null") return null::create({});
+  const std::size_t slash = name.find('/');
+  if (name.substr(0, slash) != "opencl") return bad_where(where);
+  if (slash == std::string_view::npos) return make_opencl(0);
+  OB_ASSIGN_OR_RETURN(const std::uint32_t index, read_index(name.substr(slash + 1), where));
+  return make_opencl(index);
 }
 
 Result<DevicePtr> open_local(std::string_view where) {
-  const std::string_view backend = where.substr(kLocal.size());
-  if (backend != "cpu" && backend != "null") return bad_where(where);
-  auto device = backend == "cpu" ? cpu::create({}) : null::create({});
-  if (!device.ok()) return device.status();
-  return std::make_shared<OpenDevice>(std::move(device).value(), nullptr, wire::kBigEndian);
+  OB_ASSIGN_OR_RETURN(auto device, make_local(where));
+  return std::make_shared<OpenDevice>(std::move(device), nullptr, wire::kBigEndian);
 }
 
 // Cuts "/INDEX" off an address. A path of a Unix socket has none.
 Result<std::string> cut_index(std::string_view where, std::uint32_t& index) {
   const std::size_t slash = where.rfind('/');
   if (slash == std::string_view::npos || where.starts_with("unix:")) return std::string(where);
-  const std::string_view digits = where.substr(slash + 1);
-  // A daemon never has a million devices.
-  if (digits.empty() || digits.size() > 6 ||
-      digits.find_first_not_of("0123456789") != std::string_view::npos) {
-    return bad_where(where);
-  }
-  index = static_cast<std::uint32_t>(std::strtoul(std::string(digits).c_str(), nullptr, 10));
+  OB_ASSIGN_OR_RETURN(index, read_index(where.substr(slash + 1), where));
   return std::string(where.substr(0, slash));
 }
 

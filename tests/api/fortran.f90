@@ -16,6 +16,7 @@ program fortran
   call complex_scalars_are_right()
   call rectangles_are_copied()
   call transforms_are_right()
+  call kernels_run()
   call failures_are_described()
   call ob_check(ob_device_close(device))
   call options_are_read()
@@ -139,6 +140,52 @@ contains
     call expect(maxval(abs(spectrum)) < 1d-12 * points, 'a transform')
     call ob_check(ob_plan_destroy(plan))
     call ob_check(ob_event_destroy(event))
+  end subroutine
+
+  ! Where kernels run: y(i) <- 3 x(i) + y(i), for small integers.
+  subroutine kernels_run()
+    character(*), parameter :: text = 'kernel void axpy(double a, global const double* x, ' // &
+      'global double* y) { y[get_global_id(0)] += a * x[get_global_id(0)]; }' // c_null_char
+    character(len(text)), target :: source = text
+    real(c_double), asynchronous :: x(points), y(points), expected(points)
+    real(c_double), target :: factor = 3
+    type(ob_device_facts) :: facts
+    type(ob_variant) :: variant
+    type(ob_module) :: module
+    type(ob_kernel) :: kernel
+    type(ob_place) :: on_x, on_y
+    integer(c_size_t) :: log_bytes
+    integer :: i
+    facts%struct_bytes = c_sizeof(facts)
+    call ob_check(ob_device_get_facts(device, facts))
+    variant%kind = ob_portable
+    variant%bytes = c_loc(source)
+    if (facts%kernels == 0) then
+      call expect(ob_module_load(device, [variant], 1_c_size_t, module=module) == ob_unsupported, &
+                  'kernels that do not run here')
+      return
+    end if
+    x = [(real(i, c_double), i = 1, points)]
+    y = [(real(7 * i, c_double), i = 1, points)]
+    expected = 3 * x + y
+    on_x = buffer_of(c_sizeof(x))
+    on_y = buffer_of(c_sizeof(y))
+    call ob_check(ob_module_load(device, [variant], 1_c_size_t, module=module))
+    call ob_check(ob_kernel_create(module, 'axpy' // c_null_char, kernel))
+    call ob_check(ob_kernel_set(kernel, 0, ob_scalar_argument(c_loc(factor), c_sizeof(factor))))
+    call ob_check(ob_kernel_set(kernel, 1, ob_buffer_argument(on_x, ob_access_read)))
+    call ob_check(ob_kernel_set(kernel, 2, ob_buffer_argument(on_y, 0)))
+    call ob_check(ob_write(queue, on_x, x, c_sizeof(x), 0))
+    call ob_check(ob_write(queue, on_y, y, c_sizeof(y), 0))
+    call ob_check(ob_kernel_run(kernel, queue, [points / 16, 1, 1], [16, 1, 1]))
+    call ob_check(ob_read(queue, y, on_y, c_sizeof(y), ob_wait))
+    call expect(all(abs(y - expected) <= 0), 'a kernel')
+    call ob_check(ob_module_wait(module, ob_forever))
+    log_bytes = 0
+    call ob_check(ob_module_log(module, c_null_ptr, log_bytes))
+    call expect(log_bytes >= 1, 'the size of a log')
+    call ob_check(ob_kernel_destroy(kernel))
+    call ob_check(ob_module_unload(module))
   end subroutine
 
   subroutine failures_are_described()
