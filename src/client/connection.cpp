@@ -71,10 +71,14 @@ NewStream Connection::new_stream(transport::Deadline deadline) {
 
 Status Connection::shake_hands(const NewStream& with, std::uint8_t extra_streams,
                                const ConnectionConfig& config) {
-  OB_ASSIGN_OR_RETURN(welcome_,
-                      client::shake_hands(with, extra_streams, config.device, config.join));
+  wire::Hello hello;
+  hello.join = config.join;
+  hello.device = config.device;
+  hello.extra_streams = extra_streams;
+  if (config.holds_user_data) hello.flags |= wire::kHoldsUserData;
+  OB_ASSIGN_OR_RETURN(greeting_, client::shake_hands(with, std::move(hello)));
   watch_.heard();
-  other_byte_order_ = welcome_.big_endian != wire::kBigEndian;
+  other_byte_order_ = greeting_.welcome.big_endian != wire::kBigEndian;
   return {};
 }
 
@@ -124,6 +128,11 @@ Result<std::uint64_t> Connection::read(QueueId queue, const wire::Read& message,
   expected_.expect({next_sequence(), queue, destination,
                     other_byte_order_ ? message.region.word_bytes : std::uint32_t{1}});
   return command(wire::Opcode::read, queue, message);
+}
+
+Result<std::uint64_t> Connection::fill(QueueId queue, const wire::Fill& message) {
+  OB_RETURN_IF_ERROR(check_words(message.region));
+  return command(wire::Opcode::fill, queue, message);
 }
 
 Result<std::uint64_t> Connection::digest(QueueId queue, const wire::Digest& message,
@@ -225,6 +234,7 @@ Status Connection::handle(const session::Message& message) {
       note_credits(header.queue, credit.credits);
       return {};
     }
+    case wire::Opcode::reached: return handle_reached(message);
     case wire::Opcode::location: return take_reply(message, location_);
     case wire::Opcode::mailbox: return take_reply(message, mailbox_);
     case wire::Opcode::peer: return take_reply(message, peer_);
@@ -248,6 +258,16 @@ Status Connection::handle_done(const session::Message& message) {
   note_credits(message.header.queue, outcome.credits);
   expected_.add_failure(message.header.queue, outcome);
   done_.emplace_back(sequence, std::move(outcome));
+  return {};
+}
+
+Status Connection::handle_reached(const session::Message& message) {
+  const std::uint64_t sequence = message.header.sequence;
+  if (sequence > sequence_ || reached_.size() > kMaxReceived) return unexpected(message);
+  OB_ASSIGN_OR_RETURN(wire::Reached reached, wire::decode<wire::Reached>(message.body));
+  note_credits(message.header.queue, reached.outcome.credits);
+  expected_.show_failure(message.header.queue, reached.outcome);
+  reached_[sequence] = std::move(reached);
   return {};
 }
 
@@ -293,6 +313,13 @@ Result<std::optional<wire::Outcome>> Connection::wait_done(std::uint64_t sequenc
   OB_ASSIGN_OR_RETURN(const bool done, receive_before([&] { return is_done(sequence); }, deadline));
   if (!done) return std::optional<wire::Outcome>();
   return std::make_optional(take_done(sequence));
+}
+
+Result<wire::Reached> Connection::wait_reached(std::uint64_t sequence) {
+  OB_RETURN_IF_ERROR(flush());
+  OB_RETURN_IF_ERROR(receive_until([&] { return reached_.count(sequence) != 0; }));
+  auto answer = reached_.extract(sequence);
+  return std::move(answer.mapped());
 }
 
 Result<wire::Location> Connection::wait_location(std::uint64_t sequence) {

@@ -34,6 +34,8 @@ struct ConnectionConfig {
   std::shared_ptr<const transport::Security> security;  ///< nullptr: no key, no TLS
   std::uint32_t device = UINT32_MAX;                    ///< index in the daemon; or any
   wire::Token join{};  ///< of the session that the connection joins; zeros: a new session
+  /// True: the daemon must not end the session to make room for others.
+  bool holds_user_data = false;
   std::shared_ptr<HostSilence> host;  ///< shared by the connections to one host; or nullptr
 };
 
@@ -47,7 +49,8 @@ class Connection final : private session::SendWaiter {
                                                   const ConnectionConfig& config);
   ~Connection() override;
 
-  const wire::Welcome& welcome() const noexcept { return welcome_; }
+  const wire::Welcome& welcome() const noexcept { return greeting_.welcome; }
+  const wire::Facts& facts() const noexcept { return greeting_.facts; }
   const std::string& address() const noexcept { return address_; }
   transport::Stream& stream() noexcept { return *stream_; }
 
@@ -64,6 +67,7 @@ class Connection final : private session::SendWaiter {
   Result<std::uint64_t> write(QueueId queue, const wire::Write& message, const Layout& source);
   /// Sends a read of the buffer's region; the answer is received into `destination`.
   Result<std::uint64_t> read(QueueId queue, const wire::Read& message, const Layout& destination);
+  Result<std::uint64_t> fill(QueueId queue, const wire::Fill& message);
   /// Sends the command at once, so that the daemon works on it meanwhile; the answer is received
   /// into `digests`.   Errors: unsupported between byte orders
   Result<std::uint64_t> digest(QueueId queue, const wire::Digest& message,
@@ -81,6 +85,7 @@ class Connection final : private session::SendWaiter {
   /// The same, but returns nothing if the deadline passes first; a later wait goes on.
   Result<std::optional<wire::Outcome>> wait_done(std::uint64_t sequence,
                                                  transport::Deadline deadline);
+  Result<wire::Reached> wait_reached(std::uint64_t sequence);
   Result<wire::Location> wait_location(std::uint64_t sequence);
   Result<wire::Mailbox> wait_mailbox(std::uint64_t sequence);
   Result<wire::Outcome> wait_peer(std::uint64_t sequence);
@@ -113,6 +118,7 @@ class Connection final : private session::SendWaiter {
   Result<bool> receive();
   Status handle(const session::Message& message);
   Status handle_done(const session::Message& message);
+  Status handle_reached(const session::Message& message);
   Status handle_received(const session::Message& message);
   bool is_done(std::uint64_t sequence) const noexcept;
   wire::Outcome take_done(std::uint64_t sequence);
@@ -135,12 +141,13 @@ class Connection final : private session::SendWaiter {
   std::string address_;
   session::MessageReceiver receiver_;
   session::MessageSender sender_;
-  wire::Welcome welcome_;
+  Greeting greeting_;
   bool other_byte_order_ = false;  // the byte order of the daemon's elements differs
   std::uint64_t sequence_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> used_credits_;  // by queue
   ExpectedData expected_;
   std::vector<std::pair<std::uint64_t, wire::Outcome>> done_;  // by sequence; not waited for yet
+  std::unordered_map<std::uint64_t, wire::Reached> reached_;   // not waited for yet
   Reply<wire::Location> location_;
   Reply<wire::Mailbox> mailbox_;
   Reply<wire::Outcome> peer_;

@@ -13,6 +13,7 @@ DeviceInfo device_info(Connection& connection) {
   info.machine = welcome.machine;
   info.processors = welcome.processors;
   info.accuracies = welcome.accuracies;
+  info.routine_rates = connection.facts().routine_rates;
   return info;
 }
 

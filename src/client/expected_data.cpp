@@ -49,9 +49,14 @@ Result<bool> ExpectedData::receive(session::MessageReceiver& receiver) {
 }
 
 void ExpectedData::add_failure(QueueId queue, wire::Outcome& outcome) {
-  const auto failed = failures_.extract(queue.value);
-  if (failed.empty() || outcome.code != Code::ok) return;
-  const auto& [status, sequence] = failed.mapped();
+  show_failure(queue, outcome);
+  failures_.erase(queue.value);
+}
+
+void ExpectedData::show_failure(QueueId queue, wire::Outcome& outcome) const {
+  const auto failed = failures_.find(queue.value);
+  if (failed == failures_.end() || outcome.code != Code::ok) return;
+  const auto& [status, sequence] = failed->second;
   outcome.code = status.code();
   outcome.message = status.message();
   outcome.failed_sequence = sequence;

@@ -40,6 +40,8 @@ class ExpectedData {
   /// Copies the first failure of the queue's reads since its last outcome into `outcome`, unless
   /// the outcome has its own failure: a read may fail alone, on its way here.
   void add_failure(QueueId queue, wire::Outcome& outcome);
+  /// The same for an outcome after which the queue's failure stays: the next one gets it, too.
+  void show_failure(QueueId queue, wire::Outcome& outcome) const;
 
  private:
   Status begin(const session::Message& message, const Entry& entry);

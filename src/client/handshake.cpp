@@ -60,14 +60,9 @@ Result<wire::Welcome> welcome_of(const std::string& address, const session::Mess
 
 }  // namespace
 
-Result<wire::Welcome> shake_hands(const NewStream& with, std::uint8_t extra_streams,
-                                  std::uint32_t device, const wire::Token& join) {
-  wire::Hello hello;
-  hello.join = join;
+Result<Greeting> shake_hands(const NewStream& with, wire::Hello hello) {
   hello.big_endian = wire::kBigEndian;
   hello.client = program_and_pid();
-  hello.extra_streams = extra_streams;
-  hello.device = device;
   wire::Body body;
   wire::encode(hello, body);
   wire::Header header;
@@ -75,7 +70,12 @@ Result<wire::Welcome> shake_hands(const NewStream& with, std::uint8_t extra_stre
   OB_RETURN_IF_ERROR(with.sender.send(header, body.bytes()));
   OB_RETURN_IF_ERROR(with.sender.flush());
   OB_ASSIGN_OR_RETURN(const session::Message answer, next_message(with));
-  return welcome_of(with.address, answer);
+  Greeting greeting;
+  OB_ASSIGN_OR_RETURN(greeting.welcome, welcome_of(with.address, answer));
+  OB_ASSIGN_OR_RETURN(const session::Message next, next_message(with));
+  if (next.header.opcode != wire::Opcode::facts) return unexpected(next);
+  OB_ASSIGN_OR_RETURN(greeting.facts, wire::decode<wire::Facts>(next.body));
+  return greeting;
 }
 
 Status add_streams(const NewStream& with, std::uint8_t extra_streams) {

@@ -21,12 +21,17 @@ struct NewStream {
   transport::Deadline deadline;
 };
 
-/// Sends hello and waits for the welcome.
-/// @param join token of the session to join; zeros for a new one
+/// The description that a daemon gives of itself and of the session's device.
+struct Greeting {
+  wire::Welcome welcome;
+  wire::Facts facts;
+};
+
+/// Sends hello and waits for the answer.
+/// @param hello without the fields about this program, which are filled in here
 /// Errors: the daemon's refusal; version_mismatch (names both versions); protocol_error;
 /// deadline_exceeded
-Result<wire::Welcome> shake_hands(const NewStream& with, std::uint8_t extra_streams,
-                                  std::uint32_t device, const wire::Token& join);
+Result<Greeting> shake_hands(const NewStream& with, wire::Hello hello);
 
 /// Opens the further streams that the daemon grants, and stripes the connection over them.
 /// Errors: those of join_streams(); protocol_error

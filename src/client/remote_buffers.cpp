@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/chunks.hpp"
+#include "client/fill_message.hpp"
 
 namespace ob::client {
 namespace {
@@ -230,6 +231,19 @@ Status RemoteBuffers::read(QueueId queue, BufferId id, const Region& region,
   }
   pending_copies_.push_back({queue, id, region, destination});
   ++buffer->pending_reads;
+  return {};
+}
+
+Status RemoteBuffers::fill(QueueId queue, BufferId id, const Region& region,
+                           std::span<const std::byte> element) {
+  OB_ASSIGN_OR_RETURN(Buffer * buffer, find(id, region));
+  OB_ASSIGN_OR_RETURN(const wire::Fill message, fill_message(id, region, element));
+  OB_RETURN_IF_ERROR(finish_pending_reads(*buffer));
+  OB_ASSIGN_OR_RETURN(const bool healthy, queues_.enter(queue));
+  if (!healthy) return {};
+  const auto sent = link_.connection().fill(queue, message);
+  if (!sent.ok()) return link_.note(sent.status());
+  note_use(*buffer, queue, *sent);
   return {};
 }
 

@@ -30,6 +30,8 @@ class RemoteBuffers final : private QueuePassListener {
 
   Status write(QueueId queue, BufferId buffer, const Region& region, const Layout& source);
   Status read(QueueId queue, BufferId buffer, const Region& region, const Layout& destination);
+  Status fill(QueueId queue, BufferId buffer, const Region& region,
+              std::span<const std::byte> element);
   Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
                 std::span<Digest> digests);
 

@@ -68,6 +68,11 @@ Status RemoteDevice::read(QueueId queue, BufferId buffer, const Region& region,
   return buffers_.read(queue, buffer, region, destination);
 }
 
+Status RemoteDevice::fill(QueueId queue, BufferId buffer, const Region& region,
+                          std::span<const std::byte> element) {
+  return buffers_.fill(queue, buffer, region, element);
+}
+
 Status RemoteDevice::digest(QueueId queue, BufferId buffer, const Region& region,
                             std::uint64_t chunk_bytes, std::span<Digest> digests) {
   return buffers_.digest(queue, buffer, region, chunk_bytes, digests);
@@ -158,6 +163,12 @@ QueueReport RemoteDevice::synchronize(QueueId queue) { return queues_.synchroniz
 Status RemoteDevice::on_reached(QueueId queue, bool clear,
                                 std::function<void(const QueueReport&)> done) {
   return queues_.on_reached(queue, clear, done);
+}
+
+Status RemoteDevice::mark(QueueId queue, std::function<void(const QueueMark&)> done) {
+  OB_ASSIGN_OR_RETURN(const QueueMark mark, queues_.mark(queue));
+  done(mark);
+  return {};
 }
 
 }  // namespace ob::client

@@ -47,6 +47,8 @@ class RemoteDevice final : public Device {
               const Layout& destination) override;
   Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
               const Region& to) override;
+  Status fill(QueueId queue, BufferId buffer, const Region& region,
+              std::span<const std::byte> element) override;
   Peering* peering() noexcept override { return &peers_; }
   Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
                 std::span<Digest> digests) override;
@@ -62,6 +64,9 @@ class RemoteDevice final : public Device {
   /// Waits for the queue: answers are received only while the thread waits.
   Status on_reached(QueueId queue, bool clear,
                     std::function<void(const QueueReport&)> done) override;
+
+  /// Waits for the queue, as on_reached().
+  Status mark(QueueId queue, std::function<void(const QueueMark&)> done) override;
 
   /// Sends the buffered commands, so that the daemon starts them.
   Status flush() { return link_.flush(); }

@@ -65,6 +65,8 @@ class RemoteQueues {
   std::uint64_t reached(QueueId queue) const { return queues_.at(queue).reached; }
   QueueReport synchronize(QueueId queue);
   Status on_reached(QueueId queue, bool clear, const std::function<void(const QueueReport&)>& done);
+  /// Waits until the queue is here, and clears nothing, not even on the daemon.
+  Result<QueueMark> mark(QueueId queue);
 
   Result<EventId> create_event();
   Status destroy_event(EventId event);
@@ -81,6 +83,7 @@ class RemoteQueues {
     QueueReport report;              // results that synchronize() has not returned yet
     Accuracy accuracy = Accuracy::standard;  // the mode that the daemon has
     std::uint64_t number_of(std::uint64_t sequence) const;
+    QueueMark mark_of(const wire::Reached& answer) const;
   };
 
   Result<bool> wait_for(QueueId id, Queue& queue, QueuePass& pass, transport::Deadline deadline);

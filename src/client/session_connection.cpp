@@ -85,6 +85,11 @@ std::optional<QueueReport> SessionConnection::await(QueueId queue, bool clear,
   return queues_.report(queue, clear);
 }
 
+Result<QueueMark> SessionConnection::mark(QueueId queue) {
+  const std::lock_guard lock(mutex_);
+  return queues_.mark(queue);
+}
+
 Result<MappedSegment> SessionConnection::map(BufferId buffer, std::uint64_t size_bytes) {
   const std::lock_guard lock(mutex_);
   OB_RETURN_IF_ERROR(link_.usable());

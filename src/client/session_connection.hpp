@@ -63,6 +63,8 @@ class SessionConnection final : private QueuePassListener {
   Status wait_read(std::uint64_t sequence);
   /// As Device::await(). The deadline does not bound the time that another thread holds the lock.
   std::optional<QueueReport> await(QueueId queue, bool clear, transport::Deadline deadline);
+  /// As Device::mark(), but waits.
+  Result<QueueMark> mark(QueueId queue);
   /// Maps a buffer into this process.   Errors: unsupported; that of the buffer's allocation
   Result<MappedSegment> map(BufferId buffer, std::uint64_t size_bytes);
 

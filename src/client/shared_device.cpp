@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/device_info.hpp"
+#include "client/fill_message.hpp"
 #include "routines/codec.hpp"
 
 namespace ob::client {
@@ -183,6 +184,14 @@ Status SharedDevice::on_reached(QueueId queue, bool clear,
   return {};
 }
 
+Status SharedDevice::mark(QueueId queue, std::function<void(const QueueMark&)> done) {
+  OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
+  const auto mark = connection->mark(queue);
+  if (!mark.ok()) return note(mark.status());
+  done(*mark);
+  return {};
+}
+
 // --- objects -------------------------------------------------------------------------------------
 
 template <class Message>
@@ -344,6 +353,14 @@ Status SharedDevice::copy(QueueId queue, BufferId source, const Region& from, Bu
   return submit(queue, uses, [&](Connection& connection) {
     return connection.command(Opcode::copy, queue, wire::Copy{source, destination, from, to});
   });
+}
+
+Status SharedDevice::fill(QueueId queue, BufferId buffer, const Region& region,
+                          std::span<const std::byte> element) {
+  OB_ASSIGN_OR_RETURN(const wire::Fill message, fill_message(buffer, region, element));
+  const std::array uses{Named{buffers_, buffer.value, kBuffer}};
+  return submit(queue, uses,
+                [&](Connection& connection) { return connection.fill(queue, message); });
 }
 
 Status SharedDevice::digest(QueueId queue, BufferId buffer, const Region& region,

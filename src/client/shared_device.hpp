@@ -52,6 +52,8 @@ class SharedDevice final : public Device {
               const Layout& destination) override;
   Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
               const Region& to) override;
+  Status fill(QueueId queue, BufferId buffer, const Region& region,
+              std::span<const std::byte> element) override;
   Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
                 std::span<Digest> digests) override;
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
@@ -68,6 +70,9 @@ class SharedDevice final : public Device {
   /// Waits for the queue: answers are received only while a thread waits.
   Status on_reached(QueueId queue, bool clear,
                     std::function<void(const QueueReport&)> done) override;
+
+  /// Waits for the queue, as on_reached().
+  Status mark(QueueId queue, std::function<void(const QueueMark&)> done) override;
 
   /// True if the host of the device has that byte order.
   bool big_endian() const noexcept { return big_endian_; }

@@ -8,6 +8,7 @@
 #include "base/contained.hpp"
 #include "device/compute_time.hpp"
 #include "device/device_memory.hpp"
+#include "device/fill.hpp"
 #include "device/gemm_rate.hpp"
 #include "device/host_call.hpp"
 #include "device/measure_rates.hpp"
@@ -90,6 +91,7 @@ class AcceleratorDevice : public QueuedDevice {
 
   const MemoryTable& buffers() const noexcept final { return memory_; }
   void submit_copy(HostQueue& queue, CheckedCopy copy) final;
+  void submit_fill(HostQueue& queue, CheckedFill fill) final;
   void submit_digest(HostQueue& queue, CheckedDigest digest) final;
   void submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch) final;
   void build(Plan& plan) const;
@@ -119,6 +121,18 @@ void AcceleratorDevice<Queue, Transform>::submit_copy(HostQueue& host_queue, Che
     if (copy.way == Way::to_host) return on.copies().download(copy.to, copy.from);
     return on.copies().copy(copy.to, copy.from);
   });
+}
+
+template <class Queue, class Transform>
+void AcceleratorDevice<Queue, Transform>::submit_fill(HostQueue& host_queue, CheckedFill fill) {
+  static_cast<Queue&>(host_queue)
+      .submit_work(false, [fill = std::move(fill)](Queue& on, QueueReport&) {
+        const FillCopies copies{
+            [&](const Layout& to, const Layout& from) { return on.copies().upload(to, from); },
+            [&](const Layout& to, const Layout& from) { return on.copies().copy(to, from); }};
+        const auto element = std::span(fill.element).first(fill.region.element_bytes);
+        return ob::fill(fill.buffer.data, fill.region, element, copies);
+      });
 }
 
 template <class Queue, class Transform>

@@ -65,4 +65,12 @@ std::optional<QueueReport> Device::await(QueueId queue, bool clear,
   return synchronize(queue);  // which the queue has reached
 }
 
+Status Device::mark(QueueId queue, std::function<void(const QueueMark&)> done) {
+  return on_reached(queue, false, [done = std::move(done)](const QueueReport& report) {
+    const auto clock = std::chrono::steady_clock::now().time_since_epoch();
+    const auto clock_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(clock).count();
+    done({report, static_cast<std::uint64_t>(clock_ns)});
+  });
+}
+
 }  // namespace ob

@@ -75,6 +75,14 @@ struct QueueReport {
   std::uint64_t waited_ns = 0;   ///< time that computations spent waiting for their turn
 };
 
+/// The progress of a queue at a mark.
+struct QueueMark {
+  QueueReport report;  ///< as that of synchronize(), which still reports all of it
+  /// The clock of the device when the queue reached the mark. Only differences between two clocks
+  /// of one device have a meaning.
+  std::uint64_t clock_ns = 0;
+};
+
 class Peering;
 struct KernelLaunch;
 struct ModuleReport;
@@ -139,6 +147,13 @@ class Device {
   /// bytes differ, or if the regions overlap (overlap() in base/overlap.hpp)
   virtual Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
                       const Region& to) = 0;
+
+  /// Sets every element of a full region to `element`, which is copied.
+  /// @param element as many bytes as an element of the region has: 1, 2, 4, 8 or 16; in the byte
+  /// order of this process
+  /// Errors: as write(); invalid_argument for a triangle or another size
+  virtual Status fill(QueueId queue, BufferId buffer, const Region& region,
+                      std::span<const std::byte> element) = 0;
 
   /// Returns the interface for direct copies to and from other devices, or nullptr if there is
   /// none.
@@ -206,6 +221,8 @@ class Device {
   /// `clear`. `done` must not call blocking functions of the device.
   virtual Status on_reached(QueueId queue, bool clear,
                             std::function<void(const QueueReport&)> done) = 0;
+  /// Calls `done` when the queue reaches this command, as on_reached(), and clears nothing.
+  virtual Status mark(QueueId queue, std::function<void(const QueueMark&)> done);
 };
 
 }  // namespace ob

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/fill.hpp"
+
 namespace ob {
 namespace {
 
@@ -56,6 +58,15 @@ void HostDevice::submit_copy(HostQueue& queue, CheckedCopy copy) {
   const TaskManner manner{.cheap = cheap_copy(copy.to, copy.from)};
   queue.submit(manner, [copy = std::move(copy)](QueueReport&) {
     ob::copy(copy.to, copy.from);
+    return Status();
+  });
+}
+
+void HostDevice::submit_fill(HostQueue& queue, CheckedFill fill) {
+  const Layout to = Layout::matrix(fill.buffer.data, fill.region);
+  queue.submit({.cheap = cheap_copy(to, to)}, [fill = std::move(fill)](QueueReport&) {
+    const auto element = std::span(fill.element).first(fill.region.element_bytes);
+    ob::fill(fill.buffer.data, fill.region, element);
     return Status();
   });
 }

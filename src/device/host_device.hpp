@@ -33,6 +33,7 @@ class HostDevice : public QueuedDevice {
   HostMemory& memory() noexcept { return memory_; }
   const MemoryTable& buffers() const noexcept final { return memory_; }
   void submit_copy(HostQueue& queue, CheckedCopy copy) override;
+  void submit_fill(HostQueue& queue, CheckedFill fill) final;
   void submit_digest(HostQueue& queue, CheckedDigest digest) final;
 
  private:

@@ -1,5 +1,6 @@
 #include "device/queued_device.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "device/region_checks.hpp"
@@ -135,6 +136,27 @@ Status QueuedDevice::copy(QueueId queue_id, BufferId source_id, const Region& fr
                        Layout::matrix(destination.data, to),
                        Layout::matrix(source.data, from),
                        {std::move(source.owner), std::move(destination.owner)}});
+  return {};
+}
+
+Status QueuedDevice::fill(QueueId queue_id, BufferId id, const Region& region,
+                          std::span<const std::byte> element) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  HeldMemory buffer = buffers().held(id);
+  Status status = check_region("fill", id, buffer, region);
+  if (status.ok()) status = check_fill(region, element);
+  if (!status.ok()) {
+    queue->fail(std::move(status));
+    return {};
+  }
+  if (packed_bytes(region) == 0) {
+    queue->submit({.cheap = true}, [](QueueReport&) { return Status(); });
+    return {};
+  }
+  CheckedFill fill{std::move(buffer), region, {}};
+  std::copy(element.begin(), element.end(), fill.element.begin());
+  submit_fill(*queue, std::move(fill));
   return {};
 }
 

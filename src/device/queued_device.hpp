@@ -19,9 +19,8 @@ namespace ob {
 /// Derived classes add memory, copies, calls and transforms.
 /// A command that is found impossible when it is submitted (out of bounds, unknown buffer) fails in
 /// its turn, like one that fails while it runs. To submit returns an error only if the queue does
-/// not exist. These commands have a number: write, read, copy, digest, call, execute, launch,
-/// record, wait.
-/// record() takes effect even after a failure, so that no other queue waits for ever.
+/// not exist. These commands have a number: write, read, copy, fill, digest, call, execute, launch,
+/// record, wait. record() takes effect even after a failure, so that no other queue waits for ever.
 class QueuedDevice : public Device {
  public:
   Result<QueueId> create_queue(const Account& account = {}) final;
@@ -38,6 +37,8 @@ class QueuedDevice : public Device {
               const Layout& destination) final;
   Status copy(QueueId queue, BufferId source, const Region& from, BufferId destination,
               const Region& to) final;
+  Status fill(QueueId queue, BufferId buffer, const Region& region,
+              std::span<const std::byte> element) final;
   Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
                 std::span<Digest> digests) final;
 
@@ -59,6 +60,12 @@ class QueuedDevice : public Device {
     Layout from;
     std::array<std::shared_ptr<const void>, 2> buffers;
   };
+  /// A checked fill of at least one element.   Memory: keeps its buffer alive
+  struct CheckedFill {
+    HeldMemory buffer;
+    Region region;
+    std::array<std::byte, 16> element;  ///< region.element_bytes of them
+  };
   /// A checked digest.   Memory: keeps its buffer alive
   struct CheckedDigest {
     HeldMemory buffer;
@@ -71,6 +78,7 @@ class QueuedDevice : public Device {
   virtual const MemoryTable& buffers() const noexcept = 0;
   /// Submits a checked command to its queue, which make_queue() has made.
   virtual void submit_copy(HostQueue& queue, CheckedCopy copy) = 0;
+  virtual void submit_fill(HostQueue& queue, CheckedFill fill) = 0;
   virtual void submit_digest(HostQueue& queue, CheckedDigest digest) = 0;
   virtual void submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch);
 

@@ -1,7 +1,7 @@
 #pragma once
 // Encoding and decoding of headers and bodies (wire/message.hpp). Decoding treats bytes as hostile:
 // every length, enumerator and flag is checked, nothing is read past the end, trailing bytes are an
-// error. Nothing here allocates, except decode() for long texts and for errors.
+// error. Nothing here allocates, except decode() for long texts, lists and errors.
 
 #include <array>
 #include <bit>

@@ -6,13 +6,16 @@
 // put() writes the element. take() reads it and returns false if the message ends early, because
 // the rest belongs to another version. `label` is the name that an error message gives.
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "wire/codec.hpp"
 #include "wire/fields.hpp"
@@ -58,6 +61,7 @@ template <class Type>
 void put_all(Body& body, const Type& value) noexcept {
   const auto put = [&](const auto& element) {
     element.put(body, value);
+    if constexpr (requires { element.goes_on(value); }) return element.goes_on(value);
     return true;
   };
   (void)for_each_field<Type>(put, FieldIndices<Type>());
@@ -87,6 +91,15 @@ inline void put(Body& body, double value) noexcept { body.f64(value); }
 inline void put(Body& body, const Token& token) noexcept {
   for (const std::uint64_t half : token) body.u64(half);
 }
+template <class Enum>
+requires std::is_enum_v<Enum>
+void put(Body& body, Enum value) noexcept {
+  put(body, static_cast<std::underlying_type_t<Enum>>(value));
+}
+template <std::size_t kBytes>
+void put(Body& body, const std::array<std::byte, kBytes>& bytes) noexcept {
+  for (const std::byte each : bytes) body.u8(static_cast<std::uint8_t>(each));
+}
 template <class Tag>
 void put(Body& body, const Id<Tag>& id) noexcept {
   body.u64(id.value);
@@ -106,6 +119,17 @@ inline void take(Fields& in, std::string_view label, double& value) { value = in
 inline void take(Fields& in, std::string_view label, Token& token) {
   for (std::uint64_t& half : token) half = in.u64(label);
 }
+template <class Enum>
+requires std::is_enum_v<Enum>
+void take(Fields& in, std::string_view label, Enum& value) {
+  std::underlying_type_t<Enum> number{};
+  take(in, label, number);
+  value = static_cast<Enum>(number);
+}
+template <std::size_t kBytes>
+void take(Fields& in, std::string_view label, std::array<std::byte, kBytes>& bytes) {
+  for (std::byte& each : bytes) each = static_cast<std::byte>(in.u8(label));
+}
 template <class Tag>
 void take(Fields& in, std::string_view label, Id<Tag>& id) {
   id.value = in.u64(label);
@@ -113,7 +137,7 @@ void take(Fields& in, std::string_view label, Id<Tag>& id) {
 
 // --- elements ------------------------------------------------------------------------------------
 
-/// A number, an id or a token.
+/// A number, an enumerator that may be unknown, an id, a token, or bytes.
 template <class Type, class Value>
 struct Number {
   std::string_view name;
@@ -177,6 +201,31 @@ struct Part {
 template <class Type, class Value>
 Part(const char*, Value Type::*) -> Part<Type, Value>;
 
+/// A count, and as many parts. The count and its padding take 8 bytes.
+template <class Type, class Value>
+struct List {
+  std::string_view name;
+  std::vector<Value> Type::*member;
+  std::size_t most;
+  void put(Body& body, const Type& value) const noexcept {
+    const std::size_t count = std::min((value.*member).size(), most);
+    body.u32(static_cast<std::uint32_t>(count));
+    body.pad_to_8();
+    for (std::size_t i = 0; i < count; ++i) put_all(body, (value.*member)[i]);
+  }
+  bool take(Fields& in, Type& value, std::string_view label) const {
+    const std::uint32_t count = in.u32(label);
+    if (count > most) in.refuse(label, "has too many entries");
+    in.padding();
+    for (std::uint32_t i = 0; in.ok() && i < count; ++i) {
+      (void)take_part(in, (value.*member).emplace_back(), label);
+    }
+    return true;
+  }
+};
+template <class Type, class Value>
+List(const char*, std::vector<Value> Type::*, std::size_t) -> List<Type, Value>;
+
 /// Magic and version: the beginning of the first message of a stream, in every version. A message
 /// of another version ends here.
 template <class Type>
@@ -192,11 +241,24 @@ struct VersionStart {
       in.refuse("magic", "is wrong (the peer is not an Outboard program) check address and port");
     }
     value.*member = in.u16(label);
-    return in.ok() && value.*member == kVersion;
+    return in.ok() && is_known_version(value.*member);
   }
 };
 template <class Type>
 VersionStart(std::uint16_t Type::*) -> VersionStart<Type>;
+
+/// The end of a message of versions before `first`. It takes no bytes.
+template <class Type>
+struct Since {
+  std::uint16_t Type::*member;
+  std::uint16_t first;
+  static constexpr std::string_view name = "";
+  void put(Body&, const Type&) const noexcept {}
+  bool goes_on(const Type& value) const noexcept { return value.*member >= first; }
+  bool take(Fields&, const Type& value, std::string_view) const { return goes_on(value); }
+};
+template <class Type>
+Since(std::uint16_t Type::*, int) -> Since<Type>;
 
 /// Bytes that are 0 in this version.
 struct Reserved {

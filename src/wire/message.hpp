@@ -6,6 +6,7 @@
 //   message = Header (32 bytes) | body (body_bytes) | payload (payload_bytes, packed elements)
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/accuracy.hpp"
 #include "base/ids.hpp"
 #include "base/layout.hpp"
+#include "base/routine_rate.hpp"
 #include "base/status.hpp"
 #include "wire/opcode.hpp"
 
@@ -21,7 +23,13 @@ namespace ob::wire {
 
 /// Begins the first message of a stream, so that a foreign program is recognised early.
 inline constexpr std::uint32_t kMagic = 0x0B0A4D01;
-inline constexpr std::uint16_t kVersion = 6;
+inline constexpr std::uint16_t kVersion = 7;
+/// Daemons serve clients of this version and of later ones. They answer in the client's version.
+inline constexpr std::uint16_t kOldestVersion = 6;
+/// True if this program knows the messages of the version.
+constexpr bool is_known_version(std::uint16_t version) noexcept {
+  return version >= kOldestVersion && version <= kVersion;
+}
 inline constexpr std::uint32_t kMaxBodyBytes = 4096;   ///< larger bodies are a protocol error
 inline constexpr std::uint32_t kInitialCredits = 256;  ///< commands in flight per queue
 /// Buffers up to this size may share a segment, and clients map only some of them (section 9).
@@ -42,6 +50,10 @@ inline constexpr std::size_t kHeaderBytes = 32;
 /// Names a session to further connections. Tokens and access keys are unguessable.
 using Token = std::array<std::uint64_t, 2>;
 
+/// Flags of hello. A daemon refuses others.
+inline constexpr std::uint32_t kHoldsUserData = 1;  ///< the session is not ended to make room
+inline constexpr std::uint32_t kKnownHelloFlags = kHoldsUserData;
+
 struct Hello {
   std::uint16_t version = kVersion;
   std::uint8_t big_endian = 0;  ///< byte order of this side's element data
@@ -52,6 +64,7 @@ struct Hello {
   /// reserved for authentication; empty so far; at most 1024 bytes
   std::string identity;
   std::uint8_t extra_streams = 0;  ///< that the client asks for
+  std::uint32_t flags = 0;         ///< from version 7 on; those of the session if this one opens it
 };
 
 struct Welcome {
@@ -72,6 +85,11 @@ struct Welcome {
   /// The processors of that machine on which the device computes, as the kernel lists them
   /// ("0-3,8"); empty if it has silicon of its own. At most 1024 bytes.
   std::string processors;
+};
+
+/// Properties of the session's device beyond those in welcome.
+struct Facts {
+  std::vector<RoutineRate> routine_rates;  ///< at most kMaxRoutineRates
 };
 
 struct Refused {
@@ -130,6 +148,14 @@ struct Copy {
   BufferId destination;
   Region from;
   Region to;
+};
+inline constexpr std::size_t kMaxFillBytes = 16;  ///< the largest element of a fill
+/// Fills every element of a full region.
+struct Fill {
+  BufferId buffer;
+  Region region;  ///< element_bytes is 1, 2, 4, 8 or 16
+  /// The element, in the sender's byte order; zeros behind element_bytes.
+  std::array<std::byte, kMaxFillBytes> element{};
 };
 struct DestroyPlan {
   PlanId plan;
@@ -211,6 +237,13 @@ struct Outcome {
   /// device memory that the session should hold between calls at most, now
   std::uint64_t keep_bytes = 0;
   std::string message;  ///< at most 1024 bytes
+};
+
+/// The answer to mark. The failure in it stays, and the times count on.
+struct Reached {
+  std::uint64_t clock_ns = 0;  ///< of the device, when the queue reached the mark; only differences
+                               ///< between clocks of one device have a meaning
+  Outcome outcome;
 };
 
 struct Credit {

@@ -1,5 +1,5 @@
 #pragma once
-// The bodies of docs/wire.md, sections 4.1 to 4.26, as field lists. encode(), decode() and the
+// The bodies of docs/wire.md, sections 4.1 to 4.29, as field lists. encode(), decode() and the
 // fuzzers read these lists; the bodies of call and make_plan, which depend on the routine and on
 // the plan, are in routines/codec.hpp.
 
@@ -71,6 +71,29 @@ inline void check_shape(Fields& in, const PeerMessage& message, std::string_view
   }
 }
 
+inline void check_flags(Fields& in, const Hello& message, std::string_view) {
+  if ((message.flags & ~kKnownHelloFlags) != 0) in.refuse("flags", "are not those of this version");
+}
+
+inline void check_routine_rate(Fields& in, const RoutineRate& rate, std::string_view label) {
+  const auto positive = [](double value) { return std::isfinite(value) && value > 0; };
+  if (!positive(rate.flop) || !positive(rate.gflops)) {
+    in.refuse(label, "has a number that is not finite and above 0");
+  }
+}
+
+inline void check_fill(Fields& in, const Fill& message, std::string_view) {
+  const Region& region = message.region;
+  if (!std::has_single_bit(region.element_bytes) || region.element_bytes > kMaxFillBytes) {
+    return in.refuse("region", "has elements of " + std::to_string(region.element_bytes) +
+                                   " bytes (1, 2, 4, 8 or 16)");
+  }
+  if (region.triangle != Triangle::full) in.refuse("region", "has a triangle (a fill is full)");
+  const auto rest = message.element.begin() + static_cast<std::ptrdiff_t>(region.element_bytes);
+  if (std::any_of(rest, message.element.end(), [](std::byte each) { return each != std::byte{}; }))
+    in.refuse("element", "is not 0 behind its end");
+}
+
 inline void check_location(Fields& in, const Location& message, std::string_view) {
   if (message.offset_bytes > message.segment_bytes) {
     in.refuse("offset_bytes", "lies beyond segment_bytes");
@@ -89,13 +112,12 @@ inline constexpr auto kFields<Region> = fields_of(
     Number{"rows", &Region::rows}, Number{"cols", &Region::cols}, Number{"ld", &Region::ld});
 
 template <>
-inline constexpr auto kFields<Hello> = fields_of({Opcode::hello}, VersionStart{&Hello::version},
-                                                 flag("big_endian", &Hello::big_endian),
-                                                 Number{"extra_streams", &Hello::extra_streams},
-                                                 Number{"join", &Hello::join},
-                                                 Number{"device", &Hello::device},
-                                                 Text{"client", &Hello::client, kMaxNameBytes},
-                                                 Text{"identity", &Hello::identity, kMaxTextBytes});
+inline constexpr auto kFields<Hello> = fields_of(
+    {Opcode::hello}, VersionStart{&Hello::version}, flag("big_endian", &Hello::big_endian),
+    Number{"extra_streams", &Hello::extra_streams}, Number{"join", &Hello::join},
+    Number{"device", &Hello::device}, Text{"client", &Hello::client, kMaxNameBytes},
+    Text{"identity", &Hello::identity, kMaxTextBytes}, Since{&Hello::version, 7},
+    Number{"flags", &Hello::flags}, Check<Hello>{check_flags}, Padding{});
 
 template <>
 inline constexpr auto kFields<Welcome> = fields_of(
@@ -108,6 +130,17 @@ inline constexpr auto kFields<Welcome> = fields_of(
     Number{"machine", &Welcome::machine}, Text{"backend", &Welcome::backend, kMaxNameBytes},
     Text{"description", &Welcome::description, kMaxTextBytes},
     Text{"processors", &Welcome::processors, kMaxTextBytes});
+
+template <>
+inline constexpr auto kFields<RoutineRate> = fields_of({}, Number{"family", &RoutineRate::family},
+                                                       Padding{},
+                                                       Number{"flop", &RoutineRate::flop},
+                                                       Number{"gflops", &RoutineRate::gflops},
+                                                       Check<RoutineRate>{check_routine_rate});
+
+template <>
+inline constexpr auto kFields<Facts> =
+    fields_of({Opcode::facts}, List{"routine_rates", &Facts::routine_rates, kMaxRoutineRates});
 
 template <>
 inline constexpr auto kFields<Refused> =
@@ -163,6 +196,12 @@ template <>
 inline constexpr auto kFields<Copy> = fields_of({Opcode::copy}, Number{"source", &Copy::source},
                                                 Number{"destination", &Copy::destination},
                                                 Part{"from", &Copy::from}, Part{"to", &Copy::to});
+
+template <>
+inline constexpr auto kFields<Fill> = fields_of({Opcode::fill}, Number{"buffer", &Fill::buffer},
+                                                Part{"region", &Fill::region},
+                                                Number{"element", &Fill::element},
+                                                Check<Fill>{check_fill});
 
 template <>
 inline constexpr auto kFields<DestroyPlan> = fields_of({Opcode::destroy_plan},
@@ -243,6 +282,11 @@ inline constexpr auto kFields<Outcome> = fields_of(
     Text{"message", &Outcome::message, kMaxTextBytes});
 
 template <>
+inline constexpr auto kFields<Reached> = fields_of({Opcode::reached},
+                                                   Number{"clock_ns", &Reached::clock_ns},
+                                                   Part{"outcome", &Reached::outcome});
+
+template <>
 inline constexpr auto kFields<Credit> = fields_of({Opcode::credit},
                                                   Number{"credits", &Credit::credits}, Padding{});
 
@@ -251,10 +295,10 @@ inline constexpr auto kFields<Credit> = fields_of({Opcode::credit},
 // clang-format 14 formats this list anew at every run.
 // clang-format off
 #define OB_WIRE_BODIES(X) \
-  X(Hello) X(Welcome) X(Refused) X(Stripes) X(JoinStream) X(SetAccuracy) X(Allocate) \
-  X(Free) X(Locate) X(Write) X(Read) X(Digest) X(Copy) X(DestroyPlan) X(ExecutePlan) \
+  X(Hello) X(Welcome) X(Facts) X(Refused) X(Stripes) X(JoinStream) X(SetAccuracy) X(Allocate) \
+  X(Free) X(Locate) X(Write) X(Read) X(Digest) X(Copy) X(Fill) X(DestroyPlan) X(ExecutePlan) \
   X(Record) X(Wait) X(Mailbox) X(ConnectPeer) X(DisconnectPeer) X(Send) X(Receive) \
-  X(JoinPeer) X(PeerMessage) X(Location) X(Outcome) X(Credit)
+  X(JoinPeer) X(PeerMessage) X(Location) X(Outcome) X(Reached) X(Credit)
 // clang-format on
 
 /// Calls visit.template operator()<Message>() with the type of every body that has a field list.

@@ -14,6 +14,12 @@ constexpr const char* name_of() {
   return to_string(kFields<Message>.opcodes[0]).data();
 }
 
+template <class Message>
+bool is_of_known_version(const Message& message) {
+  if constexpr (requires { message.version; }) return is_known_version(message.version);
+  return false;
+}
+
 }  // namespace
 
 template <class Message>
@@ -25,9 +31,9 @@ template <class Message>
 Result<Message> decode(std::span<const std::byte> bytes) {
   Fields in(name_of<Message>(), bytes);
   Message message;
-  const bool this_version = take_all(in, message);
-  // The rest of a message of another version may mean anything.
-  if (this_version || !in.ok()) OB_RETURN_IF_ERROR(in.finish());
+  const bool complete = take_all(in, message);
+  // The rest of a message of an unknown version may mean anything.
+  if (complete || !in.ok() || is_of_known_version(message)) OB_RETURN_IF_ERROR(in.finish());
   return message;
 }
 

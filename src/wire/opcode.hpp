@@ -72,6 +72,9 @@ enum class Phase : std::uint8_t {
   X(join_peer, 28, daemon_to_daemon, none, body, opening, joined)                          \
   /* payload: the region that was sent */                                                  \
   X(peer_message, 29, daemon_to_daemon, none, body_and_payload, running, none)             \
+  X(fill, 30, client_to_daemon, executes, body, running, none)                             \
+  /* asks how far the queue is, and clears nothing */                                      \
+  X(mark, 31, client_to_daemon, executes, nothing, running, reached)                       \
   X(welcome, 64, daemon_to_client, none, body, answer, none)                               \
   X(refused, 65, daemon_to_client, none, body, answer, none)                               \
   X(location, 66, daemon_to_client, ignored, body, running, none)                          \
@@ -87,7 +90,10 @@ enum class Phase : std::uint8_t {
   X(joined, 73, daemon_to_client, none, nothing, answer, none)                             \
   X(mailbox, 74, daemon_to_client, none, body, running, none)                              \
   X(peer, 75, daemon_to_client, none, body, running, none)                                 \
-  X(received, 76, daemon_to_client, named, body, running, none)
+  X(received, 76, daemon_to_client, named, body, running, none)                            \
+  /* follows welcome in version 7 and later */                                             \
+  X(facts, 77, daemon_to_client, none, body, answer, none)                                 \
+  X(reached, 78, daemon_to_client, named, body, running, none)
 
 enum class Opcode : std::uint16_t {
   none = 0,  ///< no message has this number
@@ -155,6 +161,17 @@ constexpr const OpcodeFacts& facts_of(Opcode opcode) noexcept {
 /// True for commands that a queue executes in order, bounded by its credits.
 constexpr bool uses_credit(Opcode opcode) noexcept {
   return facts_of(opcode).queue == QueueUse::executes;
+}
+
+/// Returns the first version of the protocol, of those that a daemon serves, that has the message.
+constexpr std::uint16_t first_version(Opcode opcode) noexcept {
+  switch (opcode) {
+    case Opcode::fill:
+    case Opcode::mark:
+    case Opcode::facts:
+    case Opcode::reached: return 7;
+    default: return 6;
+  }
 }
 
 /// The opcode's name in docs/wire.md; "unknown" if it has none.

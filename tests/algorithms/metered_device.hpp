@@ -78,6 +78,10 @@ class MeteredDevice : public Device {
               const Region& to) override {
     return inner_->copy(queue, source, from, destination, to);
   }
+  Status fill(QueueId queue, BufferId buffer, const Region& region,
+              std::span<const std::byte> element) override {
+    return inner_->fill(queue, buffer, region, element);
+  }
   Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
                 std::span<Digest> digests) override {
     return inner_->digest(queue, buffer, region, chunk_bytes, digests);

@@ -80,6 +80,8 @@ TEST(ByteOrder, RegionsMustSayTheirWords) {
             Code::invalid_argument);
   EXPECT_EQ(connection->read(kQueue, {BufferId{1}, region}, layout).status().code(),
             Code::invalid_argument);
+  EXPECT_EQ(connection->fill(kQueue, {BufferId{1}, region, {}}).status().code(),
+            Code::invalid_argument);
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ TEST(Striping, ADaemonThatKnowsNothingOfItIsAskedAgainWithout) {
     auto second = require(listener->accept(test::RawClient::deadline()));
     asked.push_back(extra_streams_asked(*second));
     say(*second, Opcode::welcome, small_welcome());
+    say(*second, Opcode::facts, wire::Facts());
     (void)second->wait(true, false, test::RawClient::deadline());
     return asked;
   });
@@ -135,6 +136,7 @@ TEST(Striping, WhereStreamsCannotBeHadOneIsEnough) {
     auto first = require(listener->accept(test::RawClient::deadline()));
     asked.push_back(extra_streams_asked(*first));
     say(*first, Opcode::welcome, small_welcome());
+    say(*first, Opcode::facts, wire::Facts());
     say(*first, Opcode::stripes, wire::Stripes{1, 4096, {1, 2}});
     auto other = require(listener->accept(test::RawClient::deadline()));
     (void)extra_streams_asked(*other);
@@ -142,6 +144,7 @@ TEST(Striping, WhereStreamsCannotBeHadOneIsEnough) {
     auto again = require(listener->accept(test::RawClient::deadline()));
     asked.push_back(extra_streams_asked(*again));
     say(*again, Opcode::welcome, small_welcome());
+    say(*again, Opcode::facts, wire::Facts());
     (void)again->wait(true, false, test::RawClient::deadline());
     return asked;
   });
@@ -157,10 +160,12 @@ TEST(Striping, MoreThanWasAskedForIsNoGrant) {
     auto first = require(listener->accept(test::RawClient::deadline()));
     (void)extra_streams_asked(*first);
     say(*first, Opcode::welcome, small_welcome());
+    say(*first, Opcode::facts, wire::Facts());
     say(*first, Opcode::stripes, wire::Stripes{2, 4096, {1, 2}});
     auto again = require(listener->accept(test::RawClient::deadline()));
     const int asked = extra_streams_asked(*again);
     say(*again, Opcode::welcome, small_welcome());
+    say(*again, Opcode::facts, wire::Facts());
     (void)again->wait(true, false, test::RawClient::deadline());
     return asked;
   });

@@ -63,6 +63,32 @@ TEST_F(ByteOrderTest, WordsOfEverySizeAreSwappedAsTheyArrive) {
   }
 }
 
+TEST_F(ByteOrderTest, AFillIsSwappedLikeTheElementsOfAWrite) {
+  auto random = fresh_random();
+  for (const std::uint32_t element_bytes : {1, 2, 4, 8, 16}) {
+    for (std::uint8_t word_bytes = 1; word_bytes <= std::min(element_bytes, 8u); word_bytes *= 2) {
+      const Region region{
+          .element_bytes = element_bytes, .rows = 3, .cols = 2, .ld = 4, .word_bytes = word_bytes};
+      wire::Fill fill{kBuffer, region, {}};
+      Bytes element(element_bytes);
+      for (std::byte& byte : element) byte = static_cast<std::byte>(random());
+      std::copy(element.begin(), element.end(), fill.element.begin());
+      client.command(Opcode::fill, kQueue, fill);
+      for (std::size_t i = 0; i < element.size(); i += word_bytes) {
+        std::reverse(element.data() + i, element.data() + i + word_bytes);
+      }
+      Bytes expected;
+      for (int i = 0; i < 6; ++i) expected.insert(expected.end(), element.begin(), element.end());
+      const Received data = read(region);
+      ASSERT_EQ(data.as<wire::Outcome>().code, Code::ok);
+      EXPECT_TRUE(data.payload == expected) << element_bytes << ", words of " << int{word_bytes};
+    }
+  }
+  client.command(Opcode::fill, kQueue,
+                 wire::Fill{kBuffer, {.element_bytes = 8, .rows = 1, .cols = 1, .ld = 1}, {}});
+  EXPECT_EQ(client.synchronize(kQueue).code, Code::invalid_argument);
+}
+
 TEST_F(ByteOrderTest, ARegionThatDoesNotSayItsWordsFailsItsQueue) {
   const Region region{.element_bytes = 8, .rows = 10, .cols = 1, .ld = 10};
   write(region, Bytes(80));

@@ -1,5 +1,7 @@
 // The handshake with clients, strangers and clients of other versions.
 
+#include "client/remote_device.hpp"
+#include "support/forwarding_device.hpp"
 #include "support/raw_client.hpp"
 #include "wire/byte_swap.hpp"
 
@@ -11,6 +13,7 @@ using wire::Opcode;
 class HandshakeTest : public testing::TestWithParam<Transport> {
  protected:
   InProcessDaemon daemon{GetParam()};
+  const std::unique_ptr<Device> spare = null_device();
 };
 
 TEST_P(HandshakeTest, WelcomeDescribesTheDevice) {
@@ -22,6 +25,68 @@ TEST_P(HandshakeTest, WelcomeDescribesTheDevice) {
   EXPECT_EQ(welcome.memory_bytes, std::uint64_t{1} << 28);
   EXPECT_EQ(welcome.host_visible, 1);
   EXPECT_NE(welcome.token, wire::Token{});
+}
+
+TEST_P(HandshakeTest, TheFactsFollowTheWelcome) {
+  auto device = std::make_unique<ForwardingDevice>(*spare);
+  device->tell({{RateFamily::lu, 1e9, 12.5}, {RateFamily::transform, 2e9, 3}});
+  InProcessDaemon telling(GetParam(), one(std::move(device)));
+  RawClient client(telling.address());
+  client.shake_hands();
+  ASSERT_EQ(client.facts().routine_rates.size(), 2u);
+  EXPECT_EQ(client.facts().routine_rates[0].family, RateFamily::lu);
+  EXPECT_EQ(client.facts().routine_rates[0].flop, 1e9);
+  EXPECT_EQ(client.facts().routine_rates[0].gflops, 12.5);
+  EXPECT_EQ(client.facts().routine_rates[1].family, RateFamily::transform);
+  const auto remote = require(client::RemoteDevice::open(telling.address(), {}));
+  ASSERT_EQ(remote->info().routine_rates.size(), 2u);
+  EXPECT_EQ(remote->info().routine_rates[1].gflops, 3);
+}
+
+TEST_P(HandshakeTest, UnknownFlagsAreRefused) {
+  for (const std::uint32_t flags : {2u, 3u, 0x80000000u}) {
+    RawClient client(daemon.address());
+    client.hello({.flags = flags});
+    const Received failed = client.receive();
+    ASSERT_EQ(failed.opcode(), Opcode::failed) << flags;
+    EXPECT_NE(failed.as<wire::Outcome>().message.find("flags"), std::string::npos);
+  }
+}
+
+// A client of the version before works as it did: no message that it does not know.
+TEST_P(HandshakeTest, TheVersionBeforeIsServed) {
+  RawClient client(daemon.address());
+  EXPECT_EQ(client.shake_hands({.version = 6}).version, 6);
+  client.command(Opcode::create_queue, QueueId{1});
+  client.command(Opcode::allocate, {}, wire::Allocate{BufferId{1}, 64});
+  const Bytes sent(64, std::byte{7});
+  client.command(Opcode::write, QueueId{1}, wire::Write{BufferId{1}, line(64)}, sent);
+  client.command(Opcode::read, QueueId{1}, wire::Read{BufferId{1}, line(64)});
+  const Received data = client.answer();
+  ASSERT_EQ(data.opcode(), Opcode::data);
+  EXPECT_EQ(data.payload, sent);
+  EXPECT_EQ(client.synchronize(QueueId{1}).code, Code::ok);
+  client.command(Opcode::goodbye);
+  EXPECT_EQ(client.receive().end.code(), Code::connection_lost);
+}
+
+TEST_P(HandshakeTest, TheVersionBeforeHasNoNewMessages) {
+  wire::Body fill;
+  wire::encode(wire::Fill{BufferId{1}, line(64), {}}, fill);
+  for (const Opcode opcode : {Opcode::fill, Opcode::mark}) {
+    for (const std::uint16_t version : {6, 7}) {
+      RawClient client(daemon.address());
+      client.shake_hands({.version = version});
+      client.command(Opcode::create_queue, QueueId{1});
+      client.command(Opcode::allocate, {}, wire::Allocate{BufferId{1}, 64});
+      client.command(opcode, QueueId{1},
+                     opcode == Opcode::fill ? fill.bytes() : std::span<const std::byte>());
+      client.command(Opcode::synchronize, QueueId{1});
+      const Received answer = client.answer();
+      ASSERT_TRUE(answer.end.ok()) << answer.end.message();
+      EXPECT_EQ(answer.opcode() == Opcode::failed, version == 6) << to_string(opcode);
+    }
+  }
 }
 
 TEST_P(HandshakeTest, AStrangerGetsNoAnswer) {

@@ -22,13 +22,16 @@ constexpr auto kIdle = std::chrono::milliseconds(700);
 
 class MemoryShareTest : public testing::Test {
  protected:
-  static std::unique_ptr<RawClient> connect(const std::string& address) {
+  static std::unique_ptr<RawClient> connect(const std::string& address,
+                                            const wire::Hello& hello = {}) {
     auto client = std::make_unique<RawClient>(address);
-    client->shake_hands();
+    client->shake_hands(hello);
     client->command(Opcode::create_queue, kQueue);
     return client;
   }
-  std::unique_ptr<RawClient> connect() { return connect(server->addresses().front()); }
+  std::unique_ptr<RawClient> connect(const wire::Hello& hello = {}) {
+    return connect(server->addresses().front(), hello);
+  }
 
   // Allocates a buffer and uses it.
   static Code have(RawClient& client, std::uint64_t id, std::uint64_t bytes) {
@@ -71,6 +74,44 @@ TEST_F(MemoryShareTest, IdleSessionsEnd) {
   const auto busy = connect();
   EXPECT_EQ(have(*busy, 1, kMost), Code::ok);
   EXPECT_TRUE(cut_off(*idle));
+}
+
+TEST_F(MemoryShareTest, ASessionThatHoldsItsUsersDataNeverEnds) {
+  const wire::Hello holder{.flags = wire::kHoldsUserData};
+  const auto data = connect(holder);
+  EXPECT_EQ(have(*data, 1, kMost), Code::ok);
+  std::this_thread::sleep_for(kIdle);
+  const auto busy = connect();
+  EXPECT_EQ(have(*busy, 1, kMost), Code::out_of_memory);
+  busy->synchronize(kQueue);
+  EXPECT_EQ(data->synchronize(kQueue).code, Code::ok);
+  // Its own wishes may end the sessions of others.
+  data->command(Opcode::free, {}, wire::Free{BufferId{1}});
+  EXPECT_EQ(data->synchronize(kQueue).code, Code::ok);
+  EXPECT_EQ(have(*busy, 2, kMost), Code::ok);
+  std::this_thread::sleep_for(kIdle);
+  EXPECT_EQ(have(*data, 2, kMost), Code::ok);
+  EXPECT_TRUE(cut_off(*busy));
+}
+
+TEST_F(MemoryShareTest, OnlyASessionsFirstConnectionSaysThatItHoldsData) {
+  RawClient first(server->addresses().front());
+  const wire::Welcome welcome = first.shake_hands();
+  first.command(Opcode::create_queue, kQueue);
+  EXPECT_EQ(have(first, 1, kMost), Code::ok);
+  RawClient second(server->addresses().front());
+  second.shake_hands({.join = welcome.token, .flags = wire::kHoldsUserData});
+  std::this_thread::sleep_for(kIdle);
+  const auto busy = connect();
+  EXPECT_EQ(have(*busy, 1, kMost), Code::ok);
+  EXPECT_TRUE(cut_off(first));
+}
+
+TEST_F(MemoryShareTest, ItsOwnLimitBoundsASessionThatHoldsData) {
+  const auto limited = serve(kMost);
+  const auto data =
+      connect(limited->addresses().front(), wire::Hello{.flags = wire::kHoldsUserData});
+  EXPECT_EQ(have(*data, 1, kMost + 100'000), Code::out_of_memory);
 }
 
 TEST_F(MemoryShareTest, TheLongestIdleEndsFirstAndNoMoreThanNeeded) {

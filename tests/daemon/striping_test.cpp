@@ -295,6 +295,7 @@ TEST_F(StripingTest, TheEndOfOneStreamEndsTheSession) {
     RawClient first(daemon.address());
     first.hello(hello_for(2));
     const auto token = first.receive().as<wire::Welcome>().token;
+    (void)first.receive_facts();
     const auto terms = first.receive().as<wire::Stripes>();
     Clients others = knock_all(terms);
     for (auto& other : others) ASSERT_EQ(other->receive().opcode(), Opcode::joined);

@@ -55,8 +55,15 @@ class BodyFields {
     append(sizeof(std::uint32_t));  // the length of the text
     ended_ = true;
   }
+  template <class Type, class Value>
+  void add(const wire::List<Type, Value>&) {
+    append(sizeof(std::uint32_t));  // the length of the list
+    ended_ = true;
+  }
   template <class Type>
   void add(const wire::Check<Type>&) {}
+  template <class Type>
+  void add(const wire::Since<Type>&) {}
   void add(const wire::Reserved& reserved) { append(static_cast<std::size_t>(reserved.bytes)); }
   void add(const wire::Padding&) { append((8 - at_ % 8) % 8); }
 

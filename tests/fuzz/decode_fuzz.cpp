@@ -51,7 +51,7 @@ void body(View bytes) {
   const auto message = wire::decode<Message>(bytes);
   if (!message.ok()) return;
   if constexpr (requires { message->version; }) {
-    if (message->version != wire::kVersion && !std::is_same_v<Message, wire::Refused>)
+    if (!wire::is_known_version(message->version) && !std::is_same_v<Message, wire::Refused>)
       return;  // only the version was decoded
   }
   wire::Body again;

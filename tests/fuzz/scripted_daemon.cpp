@@ -46,6 +46,7 @@ void ScriptedDaemon::answer(const RawMessage& asked) {
       welcome.memory_bytes = 1 << 20;
       welcome.backend = "null";
       say(Opcode::welcome, header, welcome);
+      say(Opcode::facts, header, wire::Facts{{{RateFamily::lu, 1e6, 2.5}}});
       break;
     }
     case Opcode::locate:
@@ -62,6 +63,7 @@ void ScriptedDaemon::answer(const RawMessage& asked) {
     case Opcode::open_mailbox: say(Opcode::mailbox, header, wire::Mailbox{Code::ok, {3, 4}}); break;
     case Opcode::connect_peer: say(Opcode::peer, header, wire::Outcome{}); break;
     case Opcode::receive: say(Opcode::received, header, wire::Outcome{}); break;
+    case Opcode::mark: say(Opcode::reached, header, wire::Reached{1, outcome}); break;
     case Opcode::synchronize: say(Opcode::done, header, outcome); break;
     case Opcode::ping:
       append(said_,

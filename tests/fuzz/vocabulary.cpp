@@ -105,6 +105,9 @@ std::vector<RawMessage> client_session() {
       call("dgesv"),
       call("idamax"),
       message(Opcode::copy, kQueue, wire::Copy{kFirst, kSecond, full, full}),
+      message(Opcode::fill, kQueue,
+              wire::Fill{kFirst, full, {std::byte{1}, std::byte{2}, std::byte{3}}}),
+      message(Opcode::mark, kQueue),
       message(Opcode::read, kQueue, wire::Read{kSecond, gaps}),
       message(Opcode::digest, kQueue, wire::Digest{kFirst, full, 64}),
       make_plan(),
@@ -199,6 +202,7 @@ std::vector<RawMessage> daemon_messages() {
   busy.waited_ns = 1000;
   std::vector<RawMessage> said{
       message(Opcode::welcome, {}, welcome),
+      message(Opcode::facts, {}, wire::Facts{{{RateFamily::qr, 1e6, 1.5}}}),
       message(Opcode::refused, {}, wire::Refused{Code::denied, wire::kVersion, "no"}),
       message(Opcode::location, {}, wire::Location{Code::ok, 0, 65536}),
       message(Opcode::data, kQueue, wire::Outcome{}, 64),
@@ -206,6 +210,8 @@ std::vector<RawMessage> daemon_messages() {
       message(Opcode::done, kQueue, wire::Outcome{}),
       message(Opcode::done, kQueue, failure),
       message(Opcode::done, kQueue, busy),
+      message(Opcode::reached, kQueue, wire::Reached{7, wire::Outcome{}}),
+      message(Opcode::reached, kQueue, wire::Reached{7, failure}),
       message(Opcode::credit, kQueue, wire::Credit{1}),
       message(Opcode::pong),
       message(Opcode::mailbox, {}, wire::Mailbox{Code::ok, {3, 4}}),

@@ -208,7 +208,7 @@ def test_hello_is_the_one_of_the_specification(answers: Answers) -> None:
     servers.check(answers(behave), None)
     body = bodies[0]  # later ones ask whether the daemon wants a key
     magic, version, _, reserved, join, device, length = struct.unpack_from("<IHBB16sII", body)
-    assert (magic, version, reserved, join) == (0x0B0A4D01, 6, 0, bytes(16))
+    assert (magic, version, reserved, join) == (0x0B0A4D01, 7, 0, bytes(16))
     assert device == 0xFFFFFFFF
     assert body[32 : 32 + length].decode() == f"outboard doctor {os.getpid()}"
     assert len(body) % 8 == 0
@@ -218,15 +218,15 @@ def test_hello_is_the_one_of_the_specification(answers: Answers) -> None:
 def test_another_version(answers: Answers) -> None:
     def refuses(peer: socket.socket) -> None:
         read_hello(peer)
-        send(peer, 65, refusal(6, 7, "this daemon speaks version 7"))
+        send(peer, 65, refusal(6, 8, "this daemon speaks version 8"))
 
     def welcomes(peer: socket.socket) -> None:
         read_hello(peer)
-        send(peer, 64, struct.pack("<IHBB", 0x0B0A4D01, 7, 0, 0) + bytes(88))
+        send(peer, 64, struct.pack("<IHBB", 0x0B0A4D01, 8, 0, 0) + bytes(88))
 
     for behave in (refuses, welcomes):
         found = the_problem(servers.check(answers(behave), None))
-        assert found.text == "speaks version 7 of the protocol, this side version 6"
+        assert found.text == "speaks version 8 of the protocol, this side version 7"
 
 
 def test_other_refusals(answers: Answers) -> None:
@@ -241,7 +241,7 @@ def test_other_refusals(answers: Answers) -> None:
 def test_lost_while_measuring(answers: Answers) -> None:
     def dies(peer: socket.socket) -> None:
         read_hello(peer)
-        body = struct.pack("<IHBB16sIIQd16x", 0x0B0A4D01, 6, 0, 0, bytes(16), 0, 1, 1 << 30, 0.0)
+        body = struct.pack("<IHBB16sIIQd16x", 0x0B0A4D01, 7, 0, 0, bytes(16), 0, 1, 1 << 30, 0.0)
         send(peer, 64, body + struct.pack("<I4sI4s", 3, b"cpu", 0, b""))
 
     greeting, lost = servers.check(answers(dies), None)

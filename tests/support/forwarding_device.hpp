@@ -42,6 +42,8 @@ class ForwardingDevice final : public Device {
   const std::vector<Accuracy>& demands() const { return demands_; }
   /// Lets info() report these accuracy modes as different ones, see DeviceInfo.
   void distinguish(std::uint8_t accuracies) { info_.accuracies = accuracies; }
+  /// Lets info() report these rates.
+  void tell(std::vector<RoutineRate> rates) { info_.routine_rates = std::move(rates); }
   Result<BufferId> allocate(std::uint64_t size_bytes, const Account& owner = {}) override {
     OB_RETURN_IF_ERROR(turn());
     auto buffer = inner_.allocate(size_bytes, owner);
@@ -71,6 +73,11 @@ class ForwardingDevice final : public Device {
               const Region& to) override {
     OB_RETURN_IF_ERROR(turn());
     return inner_.copy(queue, source, from, destination, to);
+  }
+  Status fill(QueueId queue, BufferId buffer, const Region& region,
+              std::span<const std::byte> element) override {
+    OB_RETURN_IF_ERROR(turn());
+    return inner_.fill(queue, buffer, region, element);
   }
   Status digest(QueueId queue, BufferId buffer, const Region& region, std::uint64_t chunk_bytes,
                 std::span<Digest> digests) override {

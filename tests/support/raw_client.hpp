@@ -120,8 +120,18 @@ class RawClient {
     const Received welcome = receive();
     EXPECT_TRUE(welcome.end.ok()) << welcome.end.message();
     EXPECT_EQ(welcome.opcode(), wire::Opcode::welcome);
+    if (message.version >= 7) facts_ = receive_facts();
     return welcome.end.ok() ? welcome.as<wire::Welcome>() : wire::Welcome();
   }
+  /// Receives the message that follows welcome.
+  wire::Facts receive_facts() {
+    const Received facts = receive();
+    EXPECT_TRUE(facts.end.ok()) << facts.end.message();
+    EXPECT_EQ(facts.opcode(), wire::Opcode::facts);
+    return facts.end.ok() ? facts.as<wire::Facts>() : wire::Facts();
+  }
+  /// The facts that shake_hands() has received.
+  const wire::Facts& facts() const { return facts_; }
 
   wire::Outcome synchronize(QueueId queue) {
     const std::uint64_t asked = command(wire::Opcode::synchronize, queue);
@@ -145,6 +155,7 @@ class RawClient {
 
   std::unique_ptr<transport::Stream> stream_;
   std::uint64_t sequence_ = 0;
+  wire::Facts facts_;
 };
 
 inline Region line(std::uint64_t size_bytes, std::uint64_t offset_bytes = 0) {

@@ -31,6 +31,19 @@ class StubServer {
   bool over() const { return over_; }
 
  private:
+  template <class Message>
+  static void say(transport::Stream& stream, wire::Opcode opcode, const Message& message) {
+    wire::Body body;
+    wire::encode(message, body);
+    wire::Header header;
+    header.opcode = opcode;
+    header.body_bytes = static_cast<std::uint32_t>(body.bytes().size());
+    std::array<std::byte, wire::kHeaderBytes> bytes;
+    wire::encode_header(header, bytes);
+    const iovec out[] = {{bytes.data(), bytes.size()},
+                         {const_cast<std::byte*>(body.bytes().data()), body.bytes().size()}};
+    (void)stream.try_send(out);
+  }
   void run() {
     auto stream = listener_->accept(RawClient::deadline());
     if (!stream.ok()) return;
@@ -42,16 +55,8 @@ class StubServer {
     welcome.big_endian = big_endian_;
     welcome.memory_bytes = 1 << 28;
     welcome.backend = "stub";
-    wire::Body body;
-    wire::encode(welcome, body);
-    wire::Header header;
-    header.opcode = wire::Opcode::welcome;
-    header.body_bytes = static_cast<std::uint32_t>(body.bytes().size());
-    std::array<std::byte, wire::kHeaderBytes> bytes;
-    wire::encode_header(header, bytes);
-    const iovec out[] = {{bytes.data(), bytes.size()},
-                         {const_cast<std::byte*>(body.bytes().data()), body.bytes().size()}};
-    (void)(*stream)->try_send(out);
+    say(**stream, wire::Opcode::welcome, welcome);
+    say(**stream, wire::Opcode::facts, wire::Facts());
     serve_(**stream);
     while (!over_) std::this_thread::yield();
   }

@@ -26,15 +26,54 @@ inline constexpr std::string_view kOtherRegionHex = R"(
 inline const Region kOtherRegion{0x40, 8, Triangle::upper_strict, 0x100, 1, UINT64_MAX};
 
 inline constexpr std::string_view kHelloHex = R"(
-  01 4d 0a 0b 06 00 01 03   // magic, version, big_endian, extra_streams
+  01 4d 0a 0b 07 00 01 03   // magic, version, big_endian, extra_streams
   88 77 66 55 44 33 22 11   // join
   ef cd ab 89 67 45 23 01
   02 00 00 00 05 00 00 00   // device, length of client
   61 20 31 32 33 00 00 00   // "a 123", padding
   00 00 00 00 00 00 00 00   // length of identity, padding
+  01 00 00 00 00 00 00 00   // flags: holds user data, padding
+)";
+inline constexpr std::string_view kOlderHelloHex = R"(
+  01 4d 0a 0b 06 00 01 03   // version 6 ends behind identity
+  88 77 66 55 44 33 22 11
+  ef cd ab 89 67 45 23 01
+  02 00 00 00 05 00 00 00
+  61 20 31 32 33 00 00 00
+  00 00 00 00 00 00 00 00
+)";
+inline constexpr std::string_view kFactsHex = R"(
+  02 00 00 00 00 00 00 00   // two routine rates, padding
+  01 00 00 00 00 00 00 00   // family lu, padding
+  00 00 00 00 d0 12 63 41   // flop: 1e7
+  00 00 00 00 00 00 04 40   // gflops: 2.5
+  e7 03 00 00 00 00 00 00   // family 999, which nobody knows, padding
+  00 00 00 00 00 00 f0 3f   // flop: 1
+  00 00 00 00 00 d0 5e 40   // gflops: 123.25
+)";
+inline constexpr std::string_view kFillHex = R"(
+  07 00 00 00 00 00 00 80   // buffer
+  40 00 00 00 00 00 00 00   // region: offset_bytes
+  08 00 00 00 00 04 00 00   // element_bytes, triangle full, word_bytes, padding
+  03 00 00 00 00 00 00 00   // rows
+  05 00 00 00 00 00 00 00   // cols
+  07 00 00 00 00 00 00 00   // ld
+  01 02 03 04 05 06 07 08   // element, in the sender's byte order
+  00 00 00 00 00 00 00 00
+)";
+inline constexpr std::string_view kReachedHex = R"(
+  88 77 66 55 44 33 22 11   // clock_ns
+  03 00 00 00 80 00 00 00   // code out_of_memory, reserved, credits
+  2a 00 00 00 00 00 00 00   // failed_sequence
+  00 ca 9a 3b 00 00 00 00   // compute_ns: 1 s
+  40 42 0f 00 00 00 00 00   // plan_ns: 1 ms
+  80 84 1e 00 00 00 00 00   // waited_ns: 2 ms
+  00 00 00 00 00 00 00 00   // keep_bytes: not said
+  0c 00 00 00 64 65 76 69   // message "device full!"
+  63 65 20 66 75 6c 6c 21
 )";
 inline constexpr std::string_view kWelcomeHex = R"(
-  01 4d 0a 0b 06 00 00 01   // magic, version, big_endian, host_visible
+  01 4d 0a 0b 07 00 00 01   // magic, version, big_endian, host_visible
   01 00 00 00 00 00 00 80   // token
   02 00 00 00 00 00 00 c0
   01 00 00 00 03 00 00 00   // device, devices
@@ -47,7 +86,7 @@ inline constexpr std::string_view kWelcomeHex = R"(
   03 00 00 00 30 2d 33 00   // processors "0-3", padding
 )";
 inline constexpr std::string_view kRefusedHex = R"(
-  06 00 06 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
+  06 00 07 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
   6e 6f 00 00 00 00 00 00   // "no"
 )";
 inline constexpr std::string_view kStripesHex = R"(
@@ -56,7 +95,7 @@ inline constexpr std::string_view kStripesHex = R"(
   02 00 00 00 00 00 00 c0
 )";
 inline constexpr std::string_view kJoinStreamHex = R"(
-  01 4d 0a 0b 06 00 03 00   // magic, version, index, reserved
+  01 4d 0a 0b 07 00 03 00   // magic, version, index, reserved
   01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
@@ -95,7 +134,7 @@ inline constexpr std::string_view kReceiveHex = R"(
   07 00 00 00 00 00 00 80   // next
 )";
 inline constexpr std::string_view kJoinPeerHex = R"(
-  01 4d 0a 0b 06 00 01 00   // magic, version, big_endian, reserved
+  01 4d 0a 0b 07 00 01 00   // magic, version, big_endian, reserved
   01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
@@ -126,10 +165,14 @@ void for_each_sample(Visit visit) {
   const std::string region(kRegionHex);
   const std::string id7 = "07 00 00 00 00 00 00 80 ";
   constexpr std::uint64_t k7 = 0x8000000000000007;
-  visit("hello", Hello{6, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
+  visit("hello", Hello{7, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3, 1},
         kHelloHex);
+  visit("hello", Hello{6, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
+        kOlderHelloHex);
+  visit("facts", Facts{{{RateFamily::lu, 1e7, 2.5}, {static_cast<RateFamily>(999), 1, 123.25}}},
+        kFactsHex);
   visit("welcome",
-        Welcome{6,
+        Welcome{7,
                 0,
                 1,
                 {0x8000000000000001, 0xc000000000000002},
@@ -143,9 +186,9 @@ void for_each_sample(Visit visit) {
                 0x1122334455667788,
                 "0-3"},
         kWelcomeHex);
-  visit("refused", Refused{Code::version_mismatch, 6, "no"}, kRefusedHex);
+  visit("refused", Refused{Code::version_mismatch, 7, "no"}, kRefusedHex);
   visit("stripes", Stripes{3, 1 << 18, {0x8000000000000001, 0xc000000000000002}}, kStripesHex);
-  visit("join_stream", JoinStream{6, 3, {0x8000000000000001, 0xc000000000000002}, ""},
+  visit("join_stream", JoinStream{7, 3, {0x8000000000000001, 0xc000000000000002}, ""},
         kJoinStreamHex);
   visit("set_accuracy", SetAccuracy{Accuracy::fast}, "02 00 00 00 00 00 00 00");
   visit("allocate", Allocate{{k7}, 1ULL << 40}, id7 + "00 00 00 00 00 01 00 00");
@@ -156,6 +199,9 @@ void for_each_sample(Visit visit) {
   visit("digest", Digest{{k7}, kRegion, 1 << 20}, id7 + region + "00 00 10 00 00 00 00 00");
   visit("copy", Copy{{k7}, {9}, kRegion, kOtherRegion},
         id7 + "09 00 00 00 00 00 00 00" + region + std::string(kOtherRegionHex));
+  Fill fill{{k7}, {0x40, 8, Triangle::full, 3, 5, 7, 4}, {}};
+  for (int i = 0; i < 8; ++i) fill.element[static_cast<std::size_t>(i)] = std::byte(i + 1);
+  visit("fill", fill, kFillHex);
   visit("destroy_plan", DestroyPlan{{k7}}, id7);
   visit("execute_plan", ExecutePlan{{k7}, {2}, {3}, 0x1000, 0x2000}, id7 + R"(
           02 00 00 00 00 00 00 00   03 00 00 00 00 00 00 00
@@ -169,7 +215,7 @@ void for_each_sample(Visit visit) {
   visit("disconnect_peer", DisconnectPeer{{k7}}, id7);
   visit("send", Send{{k7}, {17}, {9}, kRegion}, kSendHex);
   visit("receive", Receive{{17}, {9}, kOtherRegion, {k7}}, kReceiveHex);
-  visit("join_peer", JoinPeer{6, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);
+  visit("join_peer", JoinPeer{7, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);
   visit("peer_message", PeerMessage{{17}, {0, 16, Triangle::lower, 3, 5, 3, 8}}, kPeerMessageHex);
   visit("location", Location{Code::ok, 0x1000, 0x3000}, R"(
           00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00)");
@@ -177,6 +223,10 @@ void for_each_sample(Visit visit) {
       "outcome",
       Outcome{Code::out_of_memory, 128, 42, 1000000000, 1000000, 2000000, 1 << 25, "device full!"},
       kOutcomeHex);
+  visit("reached",
+        Reached{0x1122334455667788,
+                {Code::out_of_memory, 128, 42, 1000000000, 1000000, 2000000, 0, "device full!"}},
+        kReachedHex);
   visit("credit", Credit{0x01020304}, "04 03 02 01 00 00 00 00");
 }
 

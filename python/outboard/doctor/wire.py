@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 
 MAGIC = 0x0B0A4D01
-VERSION = 6
+VERSION = 7
 HEADER = struct.Struct("<HHIQQQ")
 _ANY_DEVICE = 0xFFFFFFFF
 _MAX_BODY = 4096
@@ -70,6 +70,7 @@ def hello() -> bytes:
     )
     body += _text(who, len(body))
     body += _text(b"", len(body))
+    body += struct.pack("<I4x", 0)  # flags
     return HEADER.pack(_HELLO, 0, len(body), 0, 0, 0) + body
 
 
@@ -188,7 +189,7 @@ class Session:
     def _receive(self) -> tuple[int, bytes, bytes]:
         head = self._exactly(HEADER.size)
         opcode, flags, body_bytes, _, _, payload_bytes = HEADER.unpack(head)
-        if flags or body_bytes > _MAX_BODY or body_bytes % 8 or opcode not in range(_WELCOME, 72):
+        if flags or body_bytes > _MAX_BODY or body_bytes % 8 or opcode not in range(_WELCOME, 79):
             raise NotOutboardError("no message of Outboard", head)
         return opcode, self._exactly(body_bytes), self._exactly(payload_bytes)
 

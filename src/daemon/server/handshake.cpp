@@ -41,7 +41,7 @@ Status Handshake::refuse(Code code, const std::string& message) {
 }
 
 Status Handshake::check_version(std::uint16_t version) {
-  if (version == wire::kVersion) return {};
+  if (wire::is_known_version(version)) return {};
   return refuse(Code::version_mismatch,
                 "client speaks version " + std::to_string(version) + ", this daemon version " +
                     std::to_string(wire::kVersion) + " (install matching releases)");
@@ -104,8 +104,9 @@ Handshake::Accepted Handshake::accept_client(const session::Message& message) {
   if (!session.ok()) return refuse(session.status().code(), session.status().message());
   session_ = std::move(*session);
   wanted_streams_ = hello.extra_streams;
-  return std::unique_ptr<ServedConnection>(std::make_unique<ClientConnection>(
-      ClientContext{channel_, session_, services_.sessions, services_.peers, byte_order}));
+  version_ = hello.version;
+  return std::unique_ptr<ServedConnection>(std::make_unique<ClientConnection>(ClientContext{
+      channel_, session_, services_.sessions, services_.peers, byte_order, hello.version}));
 }
 
 Status Handshake::answer() {
@@ -117,6 +118,7 @@ Status Handshake::welcome() {
   const auto session = std::exchange(session_, nullptr);  // from now on the connection holds it
   const DeviceInfo& info = session->device().info();
   wire::Welcome welcome;
+  welcome.version = version_;
   welcome.big_endian = wire::kBigEndian;
   welcome.host_visible = info.host_visible ? 1 : 0;
   welcome.token = session->token();
@@ -129,8 +131,12 @@ Status Handshake::welcome() {
   welcome.description = info.description;
   welcome.machine = machine_id();
   welcome.processors = info.processors;
-  OB_RETURN_IF_ERROR(channel_->replies().reply(Opcode::welcome, {}, 0, welcome));
-  return wanted_streams_ == 0 ? channel_->replies().flush() : grant_streams(wanted_streams_);
+  ReplyChannel& replies = channel_->replies();
+  OB_RETURN_IF_ERROR(replies.reply(Opcode::welcome, {}, 0, welcome));
+  if (version_ >= wire::first_version(Opcode::facts)) {
+    OB_RETURN_IF_ERROR(replies.reply(Opcode::facts, {}, 0, wire::Facts{info.routine_rates}));
+  }
+  return wanted_streams_ == 0 ? replies.flush() : grant_streams(wanted_streams_);
 }
 
 // `stripes` is the last message that travels on the first stream alone.

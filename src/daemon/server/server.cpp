@@ -184,17 +184,19 @@ void Server::join_finished(bool all) {
 }
 
 // Returns the session's connections if none of them was used for a while, or its client has left,
-// and sets `since` to the time of the last use.
+// and sets `since` to the time of the last use. A session that holds a user's data ends only with
+// its client.
 // @pre mutex_ is held
-std::vector<Connection*> Server::unused_connections(const Session* session,
+std::vector<Connection*> Server::unused_connections(const SessionRegistry::Holder& session,
                                                     transport::Clock::time_point& since) {
   std::vector<Connection*> connections;
   since = {};
   for (const Client& client : clients_) {
     Connection& connection = *client.connection;
-    if (connection.session_name() != session) continue;
+    if (connection.session_name() != session.name) continue;
     const auto now = Clock::now();
-    const bool is_idle = connection.idle() && now - connection.idle_since() >= kIdleTime;
+    const bool is_idle =
+        !session.holds_user_data && connection.idle() && now - connection.idle_since() >= kIdleTime;
     if (!is_idle && !connection.left_after(now - kLeavingTime)) return {};
     if (is_idle) since = std::max(since, connection.idle_since());
     connections.push_back(&connection);
@@ -213,9 +215,9 @@ std::uint64_t Server::make_room(const Session& wanting, std::uint64_t bytes) {
   const std::uint64_t missing = needed > 0 ? needed : bytes;
   std::vector<IdleSession> idle;
   const std::lock_guard lock(mutex_);
-  for (const auto& [name, held_bytes] : sessions_.other_holders(wanting)) {
-    IdleSession session{{}, held_bytes, {}};
-    session.connections = unused_connections(name, session.since);
+  for (const SessionRegistry::Holder& holder : sessions_.other_holders(wanting)) {
+    IdleSession session{{}, holder.bytes, {}};
+    session.connections = unused_connections(holder, session.since);
     if (!session.connections.empty()) idle.push_back(std::move(session));
   }
   std::uint64_t made = 0;

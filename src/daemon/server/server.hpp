@@ -115,7 +115,7 @@ class Server final : public SessionDirectory {
   std::uint64_t make_room(const Session& wanting, std::uint64_t bytes) override;
   std::uint32_t device_count() const noexcept override { return sessions_.device_count(); }
   LifeSigns& life_signs() noexcept override { return life_signs_; }
-  std::vector<Connection*> unused_connections(const Session* session,
+  std::vector<Connection*> unused_connections(const SessionRegistry::Holder& session,
                                               transport::Clock::time_point& since);
 
   const ServerConfig config_;

@@ -41,10 +41,11 @@ Result<std::shared_ptr<Session>> SessionRegistry::open(const wire::Hello& hello,
   const std::uint32_t index = any ? least_used_device() : hello.device;
   OB_ASSIGN_OR_RETURN(const wire::Token token, new_token());
   ServedDevice& served = *devices_[index];
-  auto session =
-      std::make_shared<Session>(SessionDevice{*served.device, served.plans, served.share, index},
-                                token, number_of(user), budgets_.open(index, user));
-  sessions_.push_back({token, index, session, session.get(), session->memory()});
+  auto session = std::make_shared<Session>(
+      SessionDevice{*served.device, served.plans, served.share, index}, token, number_of(user),
+      budgets_.open(index, user), (hello.flags & wire::kHoldsUserData) != 0);
+  sessions_.push_back(
+      {token, index, session, session.get(), session->memory(), session->holds_user_data()});
   return session;
 }
 
@@ -69,7 +70,7 @@ std::vector<SessionRegistry::Holder> SessionRegistry::other_holders(const Sessio
     if (known.device != session.device_index() || known.name == &session) continue;
     const auto memory = known.memory.lock();
     const std::uint64_t bytes = memory == nullptr ? 0 : memory->used();
-    if (bytes != 0) holders.push_back({known.name, bytes});
+    if (bytes != 0) holders.push_back({known.name, bytes, known.holds_user_data});
   }
   return holders;
 }

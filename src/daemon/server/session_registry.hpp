@@ -26,6 +26,7 @@ class SessionRegistry {
   struct Holder {
     const Session* name;  ///< not to be dereferenced
     std::uint64_t bytes;
+    bool holds_user_data;
   };
 
   /// @pre !devices.empty()
@@ -57,6 +58,7 @@ class SessionRegistry {
     std::weak_ptr<Session> session;
     const Session* name;
     std::weak_ptr<const ResourceAccount> memory;  // it counts its user as present
+    bool holds_user_data;
   };
   using Devices = std::vector<std::unique_ptr<Device>>;
   static std::vector<std::uint64_t> memory_of(const Devices& devices);

@@ -33,7 +33,7 @@ void ClientConnection::close() {
 
 Status ClientConnection::execute(const session::Message& message) {
   const Command* const row = find_command(message.header.opcode);
-  if (row == nullptr) {
+  if (row == nullptr || wire::first_version(message.header.opcode) > client_.version) {
     return {
         Code::protocol_error,
         "opcode " + std::to_string(static_cast<int>(message.header.opcode)) + " is not a command"};
@@ -54,8 +54,9 @@ Status ClientConnection::execute_on_queue(const Command& row, const session::Mes
     return {Code::protocol_error, "more than " + std::to_string(wire::kInitialCredits) +
                                       " commands in flight on one queue"};
   }
-  // A synchronize counts as an owed reply.
-  client_.channel->set_unsynchronized(row.opcode != Opcode::synchronize);
+  // A synchronize or a mark counts as an owed reply.
+  client_.channel->set_unsynchronized(row.opcode != Opcode::synchronize &&
+                                      row.opcode != Opcode::mark);
   const QueueCommand command{message, queue};
   OB_RETURN_IF_ERROR(submit(row, command));
   if (queue->submitted - queue->announced < wire::kInitialCredits / 2) return {};

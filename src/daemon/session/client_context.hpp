@@ -23,6 +23,7 @@ struct ClientContext {
   SessionDirectory& sessions;
   PeerDirectory& peers;
   ElementByteOrder byte_order;
+  std::uint16_t version;  ///< of the protocol, as the client speaks it
 
   /// Names the connection as the owner of queues.
   const void* owner() const noexcept { return channel.get(); }

@@ -46,10 +46,12 @@ constexpr std::array kCommands = {
     on_queue(Opcode::read, on_read, OnFailure::report),
     on_queue(Opcode::digest, on_digest, OnFailure::report),
     on_queue(Opcode::synchronize, on_synchronize, OnFailure::report),
+    on_queue(Opcode::mark, on_mark, OnFailure::report),
     on_queue(Opcode::receive, on_receive, OnFailure::report),
     // The other end must learn that a message which cannot be sent is missing.
     on_queue(Opcode::send, on_send, OnFailure::run),
     on_device(Opcode::copy, on_copy),
+    on_device(Opcode::fill, on_fill),
     on_device(Opcode::call, on_call),
     on_device(Opcode::execute_plan, on_execute_plan),
     on_device(Opcode::record, on_record),

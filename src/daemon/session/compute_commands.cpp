@@ -2,6 +2,7 @@
 
 #include "daemon/session/queue_answers.hpp"
 #include "routines/codec.hpp"
+#include "wire/byte_swap.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::daemon {
@@ -13,6 +14,19 @@ Status on_copy(ClientContext& client, const QueueCommand& command) {
   OB_ASSIGN_OR_RETURN(const auto destination, session.use(copy.destination, command.queue));
   return session.device().copy(command.queue->local, source->local, copy.from, destination->local,
                                copy.to);
+}
+
+Status on_fill(ClientContext& client, const QueueCommand& command) {
+  OB_ASSIGN_OR_RETURN(auto fill, wire::decode<wire::Fill>(command.message.body));
+  OB_RETURN_IF_ERROR(client.byte_order.check(fill.region));
+  const std::uint32_t word_bytes = client.byte_order.swapped_word_bytes(fill.region);
+  const auto element = std::span(fill.element).first(fill.region.element_bytes);
+  if (word_bytes > 1) {
+    wire::copy_swapped(element.data(), element.data(), element.size(), word_bytes, element.size());
+  }
+  Session& session = *client.session;
+  OB_ASSIGN_OR_RETURN(const auto buffer, session.use(fill.buffer, command.queue));
+  return session.device().fill(command.queue->local, buffer->local, fill.region, element);
 }
 
 Status on_call(ClientContext& client, const QueueCommand& command) {
@@ -49,6 +63,15 @@ Status on_wait(ClientContext& client, const QueueCommand& command) {
   OB_ASSIGN_OR_RETURN(const auto wait, wire::decode<wire::Wait>(command.message.body));
   OB_ASSIGN_OR_RETURN(const EventId event, client.session->event(wait.event));
   return client.session->device().wait(command.queue->local, event);
+}
+
+Status on_mark(ClientContext& client, const QueueCommand& command) {
+  return order_mark(client, command,
+                    [answer = begin_answer(client, command)](const QueueMark& mark) {
+                      (void)answer.channel->replies().reply(
+                          wire::Opcode::reached, answer.id, answer.sequence,
+                          wire::Reached{mark.clock_ns, answer.outcome(mark.report)});
+                    });
 }
 
 // The session lives longer than the answer: a connection releases it after its queues have ended.

@@ -10,6 +10,7 @@ namespace ob::daemon {
 /// Threads: the connection's I/O thread   Errors: protocol_error ends the connection; others stick
 /// to the queue
 Status on_copy(ClientContext& client, const QueueCommand& command);
+Status on_fill(ClientContext& client, const QueueCommand& command);
 Status on_call(ClientContext& client, const QueueCommand& command);
 Status on_execute_plan(ClientContext& client, const QueueCommand& command);
 Status on_record(ClientContext& client, const QueueCommand& command);
@@ -18,5 +19,8 @@ Status on_wait(ClientContext& client, const QueueCommand& command);
 /// Answers with the queue's failure once the queue gets here, and clears it.
 /// Threads: the connection's I/O thread   Errors: those of the device
 Status on_synchronize(ClientContext& client, const QueueCommand& command);
+/// Answers with the queue's failure and the device's clock once the queue gets here.
+/// Threads: the connection's I/O thread   Errors: those of the device
+Status on_mark(ClientContext& client, const QueueCommand& command);
 
 }  // namespace ob::daemon

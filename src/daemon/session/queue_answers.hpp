@@ -44,19 +44,32 @@ void answer_or_cut(Channel& channel, const Send& send) {
   }
 }
 
+/// Returns a function of the device's report that calls `answer`; the channel is busy until then.
+template <class Answer>
+auto owed_answer(const std::shared_ptr<Channel>& channel, Answer answer) {
+  ++channel->replies().owed;
+  return [channel, answer = std::move(answer)](const auto& report) {
+    answer_or_cut(*channel, [&] { answer(report); });
+    --channel->replies().owed;
+  };
+}
+
 /// Calls `answer` once the queue gets here; the channel is busy until then.
 /// @param clear clears the failure of the device's queue   Errors: those of the device
 template <class Answer>
 Status order_answer(ClientContext& client, const QueueCommand& command, bool clear, Answer answer) {
-  auto& owed = client.channel->replies().owed;
-  ++owed;
   Status ordered = client.session->device().on_reached(
-      command.queue->local, clear,
-      [channel = client.channel, answer = std::move(answer)](const QueueReport& report) {
-        answer_or_cut(*channel, [&] { answer(report); });
-        --channel->replies().owed;
-      });
-  if (!ordered.ok()) --owed;
+      command.queue->local, clear, owed_answer(client.channel, std::move(answer)));
+  if (!ordered.ok()) --client.channel->replies().owed;
+  return ordered;
+}
+
+/// The same for the answer to a mark, which clears nothing.
+template <class Answer>
+Status order_mark(ClientContext& client, const QueueCommand& command, Answer answer) {
+  Status ordered = client.session->device().mark(command.queue->local,
+                                                 owed_answer(client.channel, std::move(answer)));
+  if (!ordered.ok()) --client.channel->replies().owed;
   return ordered;
 }
 

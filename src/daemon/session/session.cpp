@@ -37,7 +37,7 @@ Status taken(const char* what, std::uint64_t id) {
 }  // namespace
 
 Session::Session(const SessionDevice& device, const wire::Token& token, UserId user,
-                 SessionAccounts accounts)
+                 SessionAccounts accounts, bool holds_user_data)
     : device_(device.device),
       plan_cache_(device.plans),
       member_(device.share),
@@ -45,6 +45,7 @@ Session::Session(const SessionDevice& device, const wire::Token& token, UserId u
       token_(token),
       account_{user, SessionId{token[0]}},
       accounts_(std::move(accounts)),
+      holds_user_data_(holds_user_data),
       peers_(device_, accounts_.host_memory, accounts_.threads) {}
 
 Session::~Session() {

@@ -57,8 +57,9 @@ class Session {
  public:
   /// @param user the proven one, who gets an equal share of the device's time, whatever the number
   ///             of sessions; 0: none, then all such sessions get the share of one user together
+  /// @param holds_user_data false: its client can make anew what it holds
   Session(const SessionDevice& device, const wire::Token& token, UserId user,
-          SessionAccounts accounts);
+          SessionAccounts accounts, bool holds_user_data = false);
   /// Waits for the queues, then frees everything.
   ~Session();
   Session(const Session&) = delete;
@@ -67,6 +68,8 @@ class Session {
   Device& device() const noexcept { return device_; }
   std::uint32_t device_index() const noexcept { return device_index_; }
   const wire::Token& token() const noexcept { return token_; }
+  /// True if the session must not end to make room for others.
+  bool holds_user_data() const noexcept { return holds_user_data_; }
   /// Counts the device's memory that the session holds, against its limits.
   const std::shared_ptr<ResourceAccount>& memory() const noexcept { return accounts_.memory; }
   /// Returns the rest of the session's limit and of its user's, without memory that was freed and
@@ -175,6 +178,7 @@ class Session {
   const wire::Token token_;
   const Account account_;
   const SessionAccounts accounts_;
+  const bool holds_user_data_;
   std::mutex mutex_;
   std::unordered_map<QueueId, std::shared_ptr<SessionQueue>> queues_;
   std::unordered_map<BufferId, SessionBuffer> buffers_;
