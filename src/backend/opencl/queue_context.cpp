@@ -26,6 +26,19 @@ cl_int copy_bytes(const QueueContext& q, Way way, const ColumnCopy& copy) {
                                   to.offset_bytes, size, 0, nullptr, nullptr);
 }
 
+// PoCL 3.1 takes rectangles of one buffer for overlapping that only lie side by side.
+cl_int copy_columns(const QueueContext& q, const ColumnCopy& copy) {
+  for (std::uint64_t i = 0; i < copy.columns; ++i) {
+    const ColumnCopy column{.to = copy.to + i * copy.to_pitch_bytes,
+                            .from = copy.from + i * copy.from_pitch_bytes,
+                            .width_bytes = copy.width_bytes,
+                            .columns = 1};
+    const cl_int result = copy_bytes(q, Way::inside, column);
+    if (result != CL_SUCCESS) return result;
+  }
+  return CL_SUCCESS;
+}
+
 cl_int copy_rectangle(const QueueContext& q, Way way, const ColumnCopy& copy) {
   const std::array<std::size_t, 3> region{copy.width_bytes, copy.columns, 1};
   const std::array<std::size_t, 3> zero{};
@@ -45,6 +58,7 @@ cl_int copy_rectangle(const QueueContext& q, Way way, const ColumnCopy& copy) {
                                         copy.to_pitch_bytes, 0, copy.to, 0, nullptr, nullptr);
   }
   const Place to = q.memory.place(copy.to);
+  if (from.buffer == to.buffer) return copy_columns(q, copy);
   return q.cl.clEnqueueCopyBufferRect(q.queue, from.buffer, to.buffer, origin(from).data(),
                                       origin(to).data(), region.data(), copy.from_pitch_bytes, 0,
                                       copy.to_pitch_bytes, 0, 0, nullptr, nullptr);
