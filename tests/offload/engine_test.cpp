@@ -220,6 +220,32 @@ TEST_F(EngineTest, EachLearnsForItself) {
   EXPECT_EQ(ignorant.explain("dgem", "48", nullptr).status().code(), Code::invalid_argument);
 }
 
+// Returns a number of an answer; -1 if it is missing.
+double number_in(const std::string& answer, const std::string& key) {
+  const std::size_t at = answer.find("\n" + key + " ");
+  return at == std::string::npos ? -1 : std::atof(answer.c_str() + at + key.size() + 2);
+}
+
+// The daemon tells what its device does in LAPACK and transforms. This device takes the same time
+// for all work; scaled from the rate of products, the factorization would take twice as long and
+// the transform 25 times.
+TEST_F(EngineTest, ExpectsTheRatesThatTheDaemonTells) {
+  constexpr double kGflops = 700;
+  InProcessDaemon daemon(Transport::shm, test::one(test::null_device(1ULL << 30, kGflops)));
+  Config config = sending_to(daemon, "believes");
+  config.mode = Mode::automatic;
+  Engine engine(config);
+  constexpr std::pair<const char*, const char*> kCalls[] = {
+      {"dgetrf", "1500"}, {"dgesdd", "700"}, {"fftw c2c", "1024x1024"}};
+  for (const auto& [routine, sizes] : kCalls) {
+    const auto answer = engine.explain(routine, sizes, nullptr);
+    ASSERT_TRUE(answer.ok()) << answer.status().message();
+    const double expected_s = number_in(*answer, "flop") / (kGflops * 1e9);
+    EXPECT_NEAR(number_in(*answer, "compute_s"), expected_s, 0.01 * expected_s) << *answer;
+    EXPECT_NE(answer->find("device_from told"), std::string::npos) << *answer;
+  }
+}
+
 TEST_F(EngineTest, ARehearsalLeavesTheProgramsMemoryAlone) {
   InProcessDaemon daemon(Transport::shm, test::one(processor()));
   Engine engine(sending_to(daemon, "rehearses"));
