@@ -9,6 +9,7 @@ std::string_view opencl_prelude() noexcept {
 #pragma OPENCL FP_CONTRACT OFF
 #define OB_LOCAL_ARG(type, name) __local type* name
 #define OB_LOCAL_BIND(type, name)
+#define OB_LOCAL_PTR(type) __local type*
 #define make_char2(x, y) ((char2)((x), (y)))
 #define make_char4(x, y, z, w) ((char4)((x), (y), (z), (w)))
 #define make_uchar2(x, y) ((uchar2)((x), (y)))

@@ -1,6 +1,7 @@
 #pragma once
 // The text in front of sources, by which portable ones compile everywhere.
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -9,9 +10,20 @@
 namespace ob::kernels {
 
 /// Returns the text in front of portable sources and OpenCL C for an OpenCL compiler. Lines of the
-/// source keep their numbers. It defines OB_LOCAL_ARG and OB_LOCAL_BIND, and switches contraction
-/// of a * b + c off.
+/// source keep their numbers. It defines OB_LOCAL_ARG, OB_LOCAL_BIND and OB_LOCAL_PTR, and switches
+/// contraction of a * b + c off.
 std::string_view opencl_prelude() noexcept;
+/// Returns the text in front of portable sources for NVRTC, which takes them with
+/// cuda_options(). A parameter OB_LOCAL_ARG is an unsigned
+/// int there: the offset of its memory in the dynamic shared memory of the launch, a multiple
+/// of 16.
+std::string_view cuda_prelude() noexcept;
+/// Returns the options of NVRTC for portable sources: no contraction of a * b + c.
+/// Memory: zero-terminated texts
+std::span<const std::string_view> cuda_options() noexcept;
+/// Returns the macros that NVRTC and its prelude define, as far as conditions may ask for them.
+std::vector<Definition> cuda_definitions();
+
 /// Returns the macros that an OpenCL compiler defines, as far as conditions may ask for them.
 /// @param has_fp64 the device has double precision
 std::vector<Definition> opencl_definitions(bool has_fp64);

@@ -26,6 +26,9 @@ constexpr std::array<std::string_view, 2> kConstant{"__constant", "constant"};
 constexpr std::array<std::string_view, 2> kPrivate{"__private", "private"};
 constexpr std::array<std::string_view, 4> kIgnored{"volatile", "restrict", "__restrict",
                                                    "__restrict__"};
+// OpenCL C knows these keywords with and without underscores.
+constexpr std::array<std::string_view, 5> kShort{"kernel", "global", "local", "constant",
+                                                 "private"};
 // OpenCL C 1.2, 6.9 k: their sizes differ between the host and devices.
 constexpr std::array<std::string_view, 6> kUnsized{"bool",     "size_t",    "ptrdiff_t",
                                                    "intptr_t", "uintptr_t", "half"};
@@ -42,7 +45,11 @@ class Parser {
       const Token& token = tokens_[at_++];
       if (token.is("{")) ++depth;
       if (token.is("}") && depth > 0) --depth;
-      if (depth != 0 || token.type != Token::Type::name) continue;
+      if (token.type != Token::Type::name) continue;
+      if (dialect_ == Dialect::portable && one_of(token.text, kShort)) {
+        return failed(long_word(token.text));
+      }
+      if (depth != 0) continue;
       if (token.is("typedef")) read_typedef();
       if (one_of(token.text, kKernel)) OB_RETURN_IF_ERROR(read_kernel());
     }
@@ -55,6 +62,10 @@ class Parser {
     const std::string kernel = kernel_.empty() ? "" : "kernel " + kernel_ + ": ";
     return {Code::build_failed,
             "line " + std::to_string(tokens_[last].line) + ": " + kernel + what};
+  }
+  static std::string long_word(std::string_view word) {
+    return "write __" + std::string(word) + " instead of " + std::string(word) +
+           " (CUDA has another meaning for it)";
   }
   bool ended() const noexcept { return at_ == tokens_.size(); }
   bool see(std::string_view text) const noexcept { return !ended() && tokens_[at_].is(text); }
@@ -174,6 +185,7 @@ class Parser {
   Status sort_words(std::span<const Token> tokens, Words& words) const {
     for (const Token& token : tokens) {
       const std::string_view text = token.text;
+      if (dialect_ == Dialect::portable && one_of(text, kShort)) return failed(long_word(text));
       if (one_of(text, kIgnored) || one_of(text, kPrivate)) continue;
       if (one_of(text, kGlobal)) {
         words.space = Space::global;
@@ -237,6 +249,9 @@ class Parser {
     }
     if (words.stars == 0 && words.space != Space::none) {
       return failed(what + "is no pointer, but has an address space; remove it");
+    }
+    if (dialect_ == Dialect::portable && words.space == Space::local) {
+      return failed(what + "is __local; write OB_LOCAL_ARG(TYPE, NAME)");
     }
     if (dialect_ == Dialect::portable && type.bytes != 0 && (type.width == 3 || type.width > 4)) {
       return failed(what + "has the type " + type.name +

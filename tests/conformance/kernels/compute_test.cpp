@@ -1,9 +1,12 @@
 // Results of kernels, against loops on the host.
 
 #include <algorithm>
+#include <bit>
+#include <cfloat>
 #include <cmath>
 
 #include "conformance/kernels/setting.hpp"
+#include "support/portable_kernels.hpp"
 
 namespace ob::test {
 namespace {
@@ -13,13 +16,6 @@ class KernelComputeTest : public KernelTest {};
 std::uint32_t groups_for(std::size_t items, std::uint32_t group) {
   return static_cast<std::uint32_t>((items + group - 1) / group);
 }
-
-constexpr const char* kAxpy = R"(
-__kernel void axpy(double a, __global const double* x, __global double* y, ulong n) {
-  const ulong i = get_global_id(0);
-  if (i < n) y[i] = a * x[i] + y[i];
-}
-)";
 
 // No contraction of a * x + y is allowed, so the results are the host's, bit for bit.
 double separately(double a, double x, double y) {
@@ -53,28 +49,6 @@ TEST_P(KernelComputeTest, OddSizesLeaveNeighboursAlone) {
   }
 }
 
-// Local memory both of the source's and of the launch's size, and barriers.
-constexpr const char* kProduct = R"(
-#define T 8
-__kernel __attribute__((reqd_work_group_size(T, T, 1)))
-void product(int n, __global const double* a, __global const double* b, __global double* c,
-             OB_LOCAL_ARG(double, of_b)) {
-  OB_LOCAL_BIND(double, of_b);
-  __local double of_a[T * T];
-  const int i = get_global_id(0), j = get_global_id(1);
-  const int r = get_local_id(0), s = get_local_id(1);
-  double sum = 0;
-  for (int k = 0; k < n; k += T) {
-    of_a[r + T * s] = i < n && k + s < n ? a[i + n * (k + s)] : 0;
-    of_b[r + T * s] = k + r < n && j < n ? b[k + r + n * j] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int l = 0; l < T && k + l < n; ++l) sum += of_a[r + T * l] * of_b[l + T * s];
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  if (i < n && j < n) c[i + n * j] = sum;
-}
-)";
-
 TEST_P(KernelComputeTest, TiledProductsAreThoseOfTheHost) {
   const ModuleId module = load(kProduct);
   for (const int n : {1, 7, 8, static_cast<int>(random(9, 70))}) {
@@ -102,17 +76,6 @@ TEST_P(KernelComputeTest, TiledProductsAreThoseOfTheHost) {
   }
 }
 
-constexpr const char* kHistogram = R"(
-static uint bin(uint value, uint bins) { return value % bins; }
-__kernel void histogram(__global const uint* values, uint n, __global uint* counts, uint bins,
-                        __global uint* highest) {
-  for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
-    atomic_add(&counts[bin(values[i], bins)], 1u);
-    atomic_max(highest, values[i]);
-  }
-}
-)";
-
 TEST_P(KernelComputeTest, AtomicsLoseNothing) {
   const ModuleId module = load(kHistogram);
   const auto n = static_cast<std::uint32_t>(random(10000, 30000));
@@ -131,21 +94,6 @@ TEST_P(KernelComputeTest, AtomicsLoseNothing) {
   EXPECT_EQ(contents<std::uint32_t>(highest, 1)[0],
             *std::max_element(values.begin(), values.end()));
 }
-
-constexpr const char* kPlaces = R"(
-__kernel void places(__global uint* out) {
-  const uint x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
-  const uint at = x + get_global_size(0) * (y + get_global_size(1) * z);
-  uint code = 0;
-  for (uint d = 0; d < 3; ++d) {
-    code = code * 7 + get_local_id(d);
-    code = code * 11 + get_group_id(d);
-    code = code * 7 + get_local_size(d);
-    code = code * 11 + get_num_groups(d);
-  }
-  out[at] = code + get_work_dim();
-}
-)";
 
 TEST_P(KernelComputeTest, WorkItemsKnowTheirPlaces) {
   const ModuleId module = load(kPlaces);
@@ -170,17 +118,6 @@ TEST_P(KernelComputeTest, WorkItemsKnowTheirPlaces) {
   }
 }
 
-constexpr const char* kVectors = R"(
-__kernel void turn(__global float4* v, __global const double2* w, __global double* out, uint n) {
-  const uint i = get_global_id(0);
-  if (i >= n) return;
-  const float4 old = v[i];
-  v[i] = make_float4(old.w, old.x, old.y, old.z);
-  const double2 sum = w[i] + make_double2(1.0, 2.0);
-  out[i] = sum.x * sum.y;
-}
-)";
-
 TEST_P(KernelComputeTest, VectorsHaveTheirParts) {
   const ModuleId module = load(kVectors);
   const auto n = static_cast<std::uint32_t>(random(1, 100));
@@ -198,6 +135,90 @@ TEST_P(KernelComputeTest, VectorsHaveTheirParts) {
     for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(turned[4 * i + k], v[4 * i + (k + 3) % 4]);
     EXPECT_EQ(products[i], (w[2 * i] + 1.0) * (w[2 * i + 1] + 2.0));
   }
+}
+
+template <class To, class From>
+To as(From value) {
+  static_assert(sizeof(To) == sizeof(From));
+  To bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+TEST_P(KernelComputeTest, FunctionsAreThoseOfTheHost) {
+  const ModuleId module = load(kFunctions);
+  std::vector<std::uint32_t> in(4);
+  for (std::uint32_t& x : in) x = static_cast<std::uint32_t>(random(0, UINT32_MAX));
+  const std::vector<std::int32_t> factors{7, -static_cast<std::int32_t>(random(1, 1000))};
+  const BufferId out = allocate(Bytes(16 * 8, kPoison));
+  const Status status = run(module, "functions", {1, 1, 1}, {4, 1, 1},
+                            {memory(buffer_of(in)), memory(out), memory(buffer_of(factors))});
+  ASSERT_TRUE(status.ok()) << status.message();
+  const std::uint32_t a = in[0];
+  const std::uint32_t b = in[1];
+  const float f = static_cast<float>(a) * 0.25F;
+  const double d = static_cast<double>(b) * 0.125;
+  const auto bits = [](double x) { return as<std::uint64_t>(x); };
+  const std::vector<std::uint64_t> expected{
+      in[0] + in[1] + in[2] + in[3],
+      static_cast<std::uint64_t>(std::popcount(a)) +
+          100 * static_cast<std::uint64_t>(std::popcount(std::uint64_t{b})),
+      static_cast<std::uint64_t>(std::countl_zero(a | 1)) +
+          100 * static_cast<std::uint64_t>(std::countl_zero(std::uint64_t{b} | 1)),
+      as<std::uint32_t>(f),
+      bits(d),
+      as<std::uint32_t>(f),
+      (a & 255) + (f > 1e6F ? 3u : 2u),
+      std::max(a, b) - std::min(a, b),
+      std::clamp(a, 1000u, 2000u),
+      bits(std::fma(d, d, -1.0)),
+      bits(std::floor(d) + std::ceil(d) + std::rint(d) + std::trunc(d) + std::fabs(-d) +
+           std::fmin(d, 1.0)),
+      bits(std::sqrt(d)),
+      static_cast<std::uint64_t>(std::int64_t{factors[1]}),
+      bits(3.14159265358979323846) ^ as<std::uint32_t>(FLT_MAX) ^ 2147483647u,
+      1,
+      UINT64_MAX};  // the poison
+  EXPECT_EQ(contents<std::uint64_t>(out, 16), expected);
+}
+
+TEST_P(KernelComputeTest, VectorsHaveOperators) {
+  const ModuleId module = load(kVectorOperators);
+  std::vector<std::int32_t> v(12);
+  for (std::int32_t& x : v) x = static_cast<std::int32_t>(random(0, 2000)) - 1000;
+  std::vector<double> w = doubles(6);
+  w[2] += 4;  // no zero
+  w[3] += 4;
+  const BufferId on_v = buffer_of(v);
+  const BufferId on_w = buffer_of(w);
+  const Status status =
+      run(module, "operators", {1, 1, 1}, {1, 1, 1}, {memory(on_v), memory(on_w)});
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::int32_t sum =
+        (v[i] + v[4 + i] + static_cast<std::int32_t>(i) + 1 - v[4 + i] * 3) / 2;
+    v[8 + i] = 5 - sum * -v[i];
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double product = separately(w[i], w[2 + i], -2.0);
+    w[4 + i] = -(1.0 + product / w[2 + i]);
+  }
+  EXPECT_EQ(contents<std::int32_t>(on_v, 12), v);
+  EXPECT_EQ(contents<double>(on_w, 6), w);
+}
+
+TEST_P(KernelComputeTest, EveryAtomicCounts) {
+  const ModuleId module = load(kAtomics);
+  const BufferId s = buffer_of(std::vector<std::int32_t>{10, 10, 10, 10, -10, 10});
+  const BufferId u = buffer_of(std::vector<std::uint32_t>{0, UINT32_MAX, 0xF0, 40, 5});
+  const Status status = run(module, "atomics", {1, 1, 1}, {32, 1, 1}, {memory(s), memory(u)});
+  ASSERT_TRUE(status.ok()) << status.message();
+  constexpr std::int32_t kSum = 31 * 32 / 2;
+  EXPECT_EQ(contents<std::int32_t>(s, 6),
+            (std::vector<std::int32_t>{42, -22, 10 - kSum, -31, 31, kSum}));
+  // No work-item finds its own number in the fourth.
+  EXPECT_EQ(contents<std::uint32_t>(u, 5),
+            (std::vector<std::uint32_t>{UINT32_MAX, 0, UINT32_MAX ^ 0xF0, 40, 77}));
 }
 
 OB_OVER_KERNEL_DEVICES(KernelComputeTest);

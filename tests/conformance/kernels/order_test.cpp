@@ -4,19 +4,13 @@
 
 #include "conformance/kernels/setting.hpp"
 #include "routines/descriptor.hpp"
+#include "support/portable_kernels.hpp"
 
 namespace ob::test {
 namespace {
 
 class KernelOrderTest : public KernelTest {
  protected:
-  // y <- y * factor + term, in exact numbers
-  static constexpr const char* kStep = R"(
-__kernel void advance(__global double* y, double factor, double term, uint n) {
-  const uint i = get_global_id(0);
-  if (i < n) y[i] = y[i] * factor + term;
-}
-)";
   Status step(QueueId on, ModuleId module, BufferId y, double factor, double term,
               std::uint32_t n) {
     return launch(on, module, "advance", {(n + 31) / 32, 1, 1}, {32, 1, 1},

@@ -1,24 +1,12 @@
 // Parameters: what the report says about them, and that every argument arrives as it is.
 
 #include "conformance/kernels/setting.hpp"
+#include "support/portable_kernels.hpp"
 
 namespace ob::test {
 namespace {
 
 class KernelParameterTest : public KernelTest {};
-
-constexpr const char* kAllTypes = R"(
-__kernel void keep(char a, uchar b, short c, ushort d, int e, uint f, long g, ulong h, float i,
-                   double j, float4 k, int2 l, __global uchar* out) {
-  __global long* const whole = (__global long*)out;
-  __global double* const real = (__global double*)(out + 64);
-  whole[0] = a; whole[1] = b; whole[2] = c; whole[3] = d;
-  whole[4] = e; whole[5] = f; whole[6] = g; whole[7] = (long)h;
-  real[0] = i; real[1] = j;
-  real[2] = k.x; real[3] = k.y; real[4] = k.z; real[5] = k.w;
-  real[6] = l.x; real[7] = l.y;
-}
-)";
 
 TEST_P(KernelParameterTest, EveryTypeArrivesAsItIs) {
   const ModuleId module = load(kAllTypes);

@@ -40,7 +40,7 @@ TEST(Signatures, OfAxpy) {
 
 TEST(Signatures, EveryScalarHasItsSize) {
   const auto kernels = parsed(
-      "kernel void f(char a, uchar b, unsigned char c, signed char d, short e, unsigned short f, "
+      "__kernel void f(char a, uchar b, unsigned char c, signed char d, short e, unsigned short f, "
       "int g, unsigned h, unsigned int i, uint j, long k, unsigned long int l, ulong m, float n, "
       "const double o, float4 p, uint2 q, short int r, __private int s, signed t) {}");
   ASSERT_EQ(kernels.size(), 1u);
@@ -63,7 +63,8 @@ TEST(Signatures, PointersSayTheirMemory) {
       "struct cell { int n; };\n"
       "__kernel void f(__global struct cell* c, global float4 volatile* v, __constant int* k,\n"
       "                __local double* t, OB_LOCAL_ARG(float, tile), __global const int* const p,\n"
-      "                int * __global q, OB_LOCAL_ARG(unsigned int, more)) {}");
+      "                int * __global q, OB_LOCAL_ARG(unsigned int, more)) {}",
+      {}, Dialect::opencl);
   ASSERT_EQ(kernels.size(), 1u);
   const std::vector<KernelParameter> expected{
       buffer(0, "struct cell*", "c"), buffer(16, "float4*", "v"), buffer(4, "int*", "k", true),
@@ -150,6 +151,10 @@ TEST(Signatures, WhatCannotBePassedIsRefused) {
       {"__kernel void f(double* x) {}", "kernel f: parameter x is a pointer without __global"},
       {"__kernel void f(__global int** x) {}", "pointer to pointers"},
       {"__kernel void f(__global int x) {}", "no pointer"},
+      {"__kernel void f(__local int* x) {}", "OB_LOCAL_ARG"},
+      {"kernel void f() {}", "__kernel instead"},
+      {"__kernel void f(global int* x) {}", "__global instead"},
+      {"__kernel void f() { local int x[4]; }", "__local instead"},
       {"__kernel void f(size_t n) {}", "size differs"},
       {"__kernel void f(bool n) {}", "size differs"},
       {"__kernel void f(struct cell c) {}", "by value"},
