@@ -126,6 +126,13 @@ module outboard_device
     integer(c_int32_t) :: access = 0, reserved = 0
   end type
 
+  type, bind(c) :: ob_parameter
+    integer(c_size_t) :: struct_bytes = 0
+    integer(c_int32_t) :: kind = 0, bytes = 0, read_only = 0, count = 0
+    character(kind=c_char) :: type(64) = c_null_char
+    character(kind=c_char) :: name(64) = c_null_char
+  end type
+
   interface
     function ob_api() bind(c) result(version)
       import
@@ -359,6 +366,13 @@ module outboard_device
     function ob_kernel_destroy(kernel) bind(c) result(status)
       import
       type(ob_kernel), value :: kernel
+      integer(c_int32_t) :: status
+    end function
+    function ob_kernel_get_parameter(kernel, index, parameter) bind(c) result(status)
+      import
+      type(ob_kernel), value :: kernel
+      integer(c_int32_t), value :: index
+      type(ob_parameter), intent(inout) :: parameter
       integer(c_int32_t) :: status
     end function
     function ob_kernel_set(kernel, index, argument) bind(c) result(status)

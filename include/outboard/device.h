@@ -288,6 +288,21 @@ ob_status ob_kernel_destroy(ob_kernel kernel);
 enum { OB_ARGUMENT_BUFFER = 1, OB_ARGUMENT_SCALAR = 2, OB_ARGUMENT_LOCAL = 3 };
 enum { OB_ACCESS_READ = 1, OB_ACCESS_WRITE = 2 };
 
+/* A parameter of a kernel, as its source declares it. */
+typedef struct {
+  size_t struct_bytes;
+  int32_t kind;       /* OB_ARGUMENT_BUFFER ... */
+  uint32_t bytes;     /* the size of a number, or of an element of memory; 0: not known */
+  uint32_t read_only; /* 1: a buffer that the kernel cannot write */
+  uint32_t count;     /* parameters of the kernel */
+  char type[64];      /* such as "double*" or "uint" */
+  char name[64];
+} ob_parameter;
+
+/* Tells about a parameter; `count` also for index 0 of a kernel without parameters.
+   Errors: OB_DEADLINE_EXCEEDED while the module is being compiled; OB_BUILD_FAILED */
+ob_status ob_kernel_get_parameter(ob_kernel kernel, uint32_t index, ob_parameter* parameter);
+
 /* An argument of a kernel. */
 typedef struct {
   int32_t kind;   /* OB_ARGUMENT_BUFFER ... */

@@ -5,11 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "api/copy_text.hpp"
 #include "api/handles.hpp"
 #include "api/kernel_objects.hpp"
 #include "api/kernel_use.hpp"
 #include "api/place.hpp"
 #include "api/queue_use.hpp"
+#include "api/sized_struct.hpp"
 
 namespace ob::api {
 namespace {
@@ -99,6 +101,29 @@ Outcome create_kernel(ob_module handle, const char* name, ob_kernel* made) {
     if (!known) return no_such_kernel(name, kernels);
   }
   *made = add(std::make_shared<Kernel>(module, name));
+  return {};
+}
+
+Outcome get_parameter(ob_kernel handle, std::uint32_t index, ob_parameter* given) {
+  if (Outcome outcome = check_size(given, "ob_parameter"); !outcome.ok()) return outcome;
+  OB_ASSIGN_OR_RETURN(const auto kernel, find<Kernel>(handle));
+  OB_ASSIGN_OR_RETURN(const KernelSignature* signature, kernel->signature());
+  const auto& parameters = signature->parameters;
+  if (index >= parameters.size() && index != 0) {
+    return mistake("kernel " + kernel->name + " has no parameter " + std::to_string(index) +
+                   " (it has " + std::to_string(parameters.size()) + ")");
+  }
+  ob_parameter result{};
+  result.count = static_cast<std::uint32_t>(parameters.size());
+  if (!parameters.empty()) {
+    const KernelParameter& parameter = parameters[index];
+    result.kind = static_cast<std::int32_t>(parameter.kind);
+    result.bytes = parameter.bytes;
+    result.read_only = parameter.read_only ? 1 : 0;
+    copy_text(result.type, parameter.type);
+    copy_text(result.name, parameter.name);
+  }
+  give(result, *given);
   return {};
 }
 
@@ -192,6 +217,11 @@ OB_EXPORT ob_status ob_kernel_create(ob_module module, const char* name, ob_kern
 
 OB_EXPORT ob_status ob_kernel_destroy(ob_kernel kernel) {
   return answer([&]() -> Outcome { return take<Kernel>(kernel).status(); });
+}
+
+OB_EXPORT ob_status ob_kernel_get_parameter(ob_kernel kernel, uint32_t index,
+                                            ob_parameter* parameter) {
+  return answer([&] { return get_parameter(kernel, index, parameter); });
 }
 
 OB_EXPORT ob_status ob_kernel_set(ob_kernel kernel, uint32_t index, const ob_argument* argument) {

@@ -35,6 +35,13 @@ Result<const KernelFacts*> Kernel::facts() const {
   return no_such_kernel(name, report->kernels);
 }
 
+Result<const KernelSignature*> Kernel::signature() const {
+  OB_ASSIGN_OR_RETURN(const KernelFacts* known, facts());
+  if (known != nullptr) return &known->signature;
+  return Status(Code::deadline_exceeded,
+                "the module is still being compiled; call ob_module_wait() first");
+}
+
 Status Kernel::set(std::size_t index, const KernelArgument& argument,
                    const std::shared_ptr<Buffer>& buffer) {
   if (index >= kMostKernelArguments) {

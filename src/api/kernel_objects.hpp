@@ -60,6 +60,8 @@ class Kernel {
   /// Errors: invalid_argument if it does not fit the kernel, which is known once compiled
   Status set(std::size_t index, const KernelArgument& argument,
              const std::shared_ptr<Buffer>& buffer);
+  /// Returns the signature.   Errors: deadline_exceeded while it is not known; build_failed
+  Result<const KernelSignature*> signature() const;
   /// Hands the kernel over with its present arguments.
   /// Errors: invalid_argument; those of Device::launch()
   Status run(QueueId queue, const std::array<std::uint32_t, 3>& groups,

@@ -144,8 +144,8 @@ contains
 
   ! Where kernels run: y(i) <- 3 x(i) + y(i), for small integers.
   subroutine kernels_run()
-    character(*), parameter :: text = 'kernel void axpy(double a, global const double* x, ' // &
-      'global double* y) { y[get_global_id(0)] += a * x[get_global_id(0)]; }' // c_null_char
+    character(*), parameter :: text = '__kernel void axpy(double a, __global const double* x, ' // &
+      '__global double* y) { y[get_global_id(0)] += a * x[get_global_id(0)]; }' // c_null_char
     character(len(text)), target :: source = text
     real(c_double), asynchronous :: x(points), y(points), expected(points)
     real(c_double), target :: factor = 3
@@ -153,6 +153,7 @@ contains
     type(ob_variant) :: variant
     type(ob_module) :: module
     type(ob_kernel) :: kernel
+    type(ob_parameter) :: parameter
     type(ob_place) :: on_x, on_y
     integer(c_size_t) :: log_bytes
     integer :: i
@@ -184,6 +185,13 @@ contains
     log_bytes = 0
     call ob_check(ob_module_log(module, c_null_ptr, log_bytes))
     call expect(log_bytes >= 1, 'the size of a log')
+    parameter%struct_bytes = c_sizeof(parameter)
+    call ob_check(ob_kernel_get_parameter(kernel, 1, parameter))
+    call expect(parameter%kind == ob_argument_buffer .and. parameter%bytes == 8, 'a parameter')
+    call expect(parameter%read_only == 1 .and. parameter%count == 3, 'a read-only parameter')
+    call expect(all(parameter%type(1:8) == ['d', 'o', 'u', 'b', 'l', 'e', '*', c_null_char]), &
+                'the type of a parameter')
+    call expect(all(parameter%name(1:2) == ['x', c_null_char]), 'the name of a parameter')
     call ob_check(ob_kernel_destroy(kernel))
     call ob_check(ob_module_unload(module))
   end subroutine

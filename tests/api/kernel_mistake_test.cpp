@@ -91,6 +91,35 @@ TEST_P(ApiKernelMistakeTest, ArgumentsAreCheckedWhenTheyAreSet) {
   EXPECT_TRUE(fails(ob_kernel_set(nullptr, 0, &argument), OB_INVALID_ARGUMENT, "kernel"));
 }
 
+TEST_P(ApiKernelMistakeTest, ParametersCanBeAskedFor) {
+  const ob_module module = load(kFill);
+  ASSERT_TRUE(succeeds(ob_module_wait(module, OB_FOREVER)));
+  const ob_kernel fill = kernel(module, "fill", {});
+  ob_parameter parameter{};
+  EXPECT_TRUE(fails(ob_kernel_get_parameter(fill, 0, &parameter), OB_INVALID_ARGUMENT, "sizeof"));
+  parameter.struct_bytes = sizeof parameter;
+  const struct {
+    std::int32_t kind;
+    const char *type, *name;
+  } expected[] = {{OB_ARGUMENT_BUFFER, "int*", "out"},
+                  {OB_ARGUMENT_SCALAR, "int", "value"},
+                  {OB_ARGUMENT_LOCAL, "int*", "unused"}};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(succeeds(ob_kernel_get_parameter(fill, i, &parameter)));
+    EXPECT_EQ(parameter.kind, expected[i].kind);
+    EXPECT_STREQ(parameter.type, expected[i].type);
+    EXPECT_STREQ(parameter.name, expected[i].name);
+    EXPECT_EQ(parameter.bytes, 4u);
+    EXPECT_EQ(parameter.read_only, 0u);
+    EXPECT_EQ(parameter.count, 3u);
+  }
+  EXPECT_TRUE(fails(ob_kernel_get_parameter(fill, 3, &parameter), OB_INVALID_ARGUMENT, "it has 3"));
+  const ob_module other = load(kNothing);
+  ASSERT_TRUE(succeeds(ob_module_wait(other, OB_FOREVER)));
+  ASSERT_TRUE(succeeds(ob_kernel_get_parameter(kernel(other, "nothing", {}), 0, &parameter)));
+  EXPECT_EQ(parameter.count, 0u);
+}
+
 TEST_P(ApiKernelMistakeTest, RunsAreChecked) {
   const ob_module module = load(kFill);
   ASSERT_TRUE(succeeds(ob_module_wait(module, OB_FOREVER)));

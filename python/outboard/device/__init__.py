@@ -13,19 +13,24 @@ from __future__ import annotations
 from outboard.device import fft, linalg
 from outboard.device.array import Array
 from outboard.device.failures import (
+    BuildError,
     ConnectionLostError,
     DeadlineError,
     DeviceError,
     DeviceMemoryError,
     InvalidArgumentError,
+    KernelFaultError,
     UnsupportedError,
 )
+from outboard.device.kernels import Bound, Kernel, LocalMemory, Module, Parameter
 from outboard.device.opened import Device, Event, Facts, Queue, Report, open_device
 
 open = open_device  # `device.open` reads best; the builtin is not used in this package
 
 __all__ = [
     "Array",
+    "Bound",
+    "BuildError",
     "ConnectionLostError",
     "DeadlineError",
     "Device",
@@ -34,6 +39,11 @@ __all__ = [
     "Event",
     "Facts",
     "InvalidArgumentError",
+    "Kernel",
+    "KernelFaultError",
+    "LocalMemory",
+    "Module",
+    "Parameter",
     "Queue",
     "Report",
     "UnsupportedError",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ORIGINS = ("nobody", "caller", "connection", "daemon", "device")
+ORIGINS = ("nobody", "caller", "connection", "daemon", "device", "compiler", "kernel")
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Failure:
     code: int
     origin: str  # one of ORIGINS
     command: int  # number of the failed command in its queue, from 1; 0: none
-    name: str  # the routine of that command, or ""
+    name: str  # the routine or kernel of that command, or ""
     message: str
 
 
@@ -49,6 +49,14 @@ class ConnectionLostError(DeviceError, ConnectionError):
     """The device is gone, and its data with it."""
 
 
+class BuildError(DeviceError):
+    """A module of kernels does not compile; Module.log has the compiler's words."""
+
+
+class KernelFaultError(DeviceError):
+    """A kernel failed while it ran; what it was to write is undefined."""
+
+
 # By the number of the status in outboard/device.h.
 _CLASSES: dict[int, type[DeviceError]] = {
     1: InvalidArgumentError,
@@ -56,6 +64,8 @@ _CLASSES: dict[int, type[DeviceError]] = {
     3: DeviceMemoryError,
     4: DeadlineError,
     8: ConnectionLostError,
+    14: BuildError,
+    15: KernelFaultError,
 }
 
 

@@ -18,6 +18,11 @@ CAPTURE = 1
 WAIT = 2
 FOREVER = -1
 
+# Kinds of arguments of kernels.
+BUFFER = 1
+SCALAR = 2
+LOCAL = 3
+
 Handle = ctypes.c_void_p
 
 
@@ -99,6 +104,43 @@ class Operand(ctypes.Structure):
     _fields_ = (("value", Value), ("ld", c_int64))
 
 
+class Variant(ctypes.Structure):
+    _fields_ = (
+        ("kind", c_int32),
+        ("flags", c_uint32),
+        ("bytes", c_char_p),
+        ("count", c_size_t),
+        ("architecture", c_char_p),
+    )
+
+
+class ParameterStruct(ctypes.Structure):
+    _fields_ = (
+        ("struct_bytes", c_size_t),
+        ("kind", c_int32),
+        ("bytes", c_uint32),
+        ("read_only", c_uint32),
+        ("count", c_uint32),
+        ("type", c_char * 64),
+        ("name", c_char * 64),
+    )
+
+
+class ArgumentValue(ctypes.Union):
+    _fields_ = (("place", Place), ("value", ctypes.c_void_p))
+
+
+class Argument(ctypes.Structure):
+    _fields_ = (
+        ("kind", c_int32),
+        ("bytes", c_uint32),
+        ("value", ArgumentValue),
+        ("extent_bytes", c_uint64),
+        ("access", c_uint32),
+        ("reserved", c_uint32),
+    )
+
+
 # The arguments of each function. All return a status.
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "ob_last_error": (ctypes.POINTER(ErrorStruct),),
@@ -124,6 +166,26 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "ob_plan_create": (Handle, ctypes.POINTER(FftStruct), ctypes.POINTER(Handle)),
     "ob_plan_destroy": (Handle,),
     "ob_plan_execute": (Handle, Handle, Place, Place),
+    "ob_module_load": (
+        Handle,
+        ctypes.POINTER(Variant),
+        c_size_t,
+        c_char_p,
+        ctypes.POINTER(Handle),
+    ),
+    "ob_module_wait": (Handle, c_int64),
+    "ob_module_log": (Handle, c_char_p, ctypes.POINTER(c_size_t)),
+    "ob_module_unload": (Handle,),
+    "ob_kernel_create": (Handle, c_char_p, ctypes.POINTER(Handle)),
+    "ob_kernel_destroy": (Handle,),
+    "ob_kernel_get_parameter": (Handle, c_uint32, ctypes.POINTER(ParameterStruct)),
+    "ob_kernel_set": (Handle, c_uint32, ctypes.POINTER(Argument)),
+    "ob_kernel_run": (
+        Handle,
+        Handle,
+        ctypes.POINTER(c_uint32),
+        ctypes.POINTER(c_uint32),
+    ),
 }
 
 
@@ -184,6 +246,11 @@ def call(name: str, *arguments: Any) -> None:
     """Calls a function; raises its failure."""
     if getattr(library(), name)(*arguments) != 0:
         raise last_failure()
+
+
+def timeout_ms(seconds: float | None) -> int:
+    """Returns a time limit as the library takes it; None: no limit."""
+    return FOREVER if seconds is None else max(0, int(seconds * 1000))
 
 
 def flag(character: str) -> Operand:

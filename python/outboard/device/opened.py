@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from outboard.device import native
 from outboard.device.array import Array
 from outboard.device.fft import Plans
+from outboard.device.kernels import Module
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -25,6 +26,7 @@ class Facts:
     memory_bytes: int
     gflops_double: float  # measured rate of dgemm [GFLOP/s]; 0: unknown
     host_visible: bool
+    kernels: bool  # runs kernels of the program
     big_endian: bool
 
 
@@ -35,10 +37,6 @@ class Report:
     compute_s: float  # routines on the device
     plan_s: float  # waits for plans
     waited_s: float  # waits for the turn to compute
-
-
-def _timeout_ms(seconds: float | None) -> int:
-    return native.FOREVER if seconds is None else max(0, int(seconds * 1000))
 
 
 class _Owner:
@@ -117,7 +115,7 @@ class Queue(_Owner):
         """Waits at most `timeout` seconds; raises the first failure of the queue and clears it."""
         report = native.ReportStruct(struct_bytes=ctypes.sizeof(native.ReportStruct))
         status = native.library().ob_queue_synchronize(
-            self.handle, _timeout_ms(timeout), ctypes.byref(report)
+            self.handle, native.timeout_ms(timeout), ctypes.byref(report)
         )
         if status != 0:
             raise native.last_failure()
@@ -147,7 +145,7 @@ class Event(_Owner):
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits at most `timeout` seconds.   Raises: DeadlineError"""
-        native.call("ob_event_wait", self.handle, _timeout_ms(timeout))
+        native.call("ob_event_wait", self.handle, native.timeout_ms(timeout))
 
 
 class Device(_Owner):
@@ -173,6 +171,7 @@ class Device(_Owner):
             memory_bytes=facts.memory_bytes,
             gflops_double=facts.gflops_double,
             host_visible=facts.host_visible != 0,
+            kernels=facts.kernels != 0,
             big_endian=facts.big_endian != 0,
         )
 
@@ -186,6 +185,10 @@ class Device(_Owner):
     def queue(self) -> Queue:
         """Makes a queue."""
         return Queue(self)
+
+    def module(self, source: str | bytes, options: str = "", kind: str = "portable") -> Module:
+        """Compiles kernels in the background. Options are "-D NAME=VALUE", separated by blanks."""
+        return Module(self, source, options, kind)
 
     def empty(self, shape: Sequence[int], dtype: DTypeLike = "float64", order: str = "F") -> Array:
         """Makes an array whose elements are undefined."""
@@ -215,7 +218,8 @@ def open_device(
     plain: bool = False,
     streams: int = 1,
 ) -> Device:
-    """Opens a device: "HOST:PORT", "HOST:PORT/INDEX", "unix:PATH", "local:cpu" or "local:null".
+    """Opens a device: "HOST:PORT", "HOST:PORT/INDEX", "unix:PATH", "local:cpu",
+    "local:opencl" or "local:null".
 
     Without a name: the first daemon of OUTBOARD_SERVER that answers. `key` is the folder of this
     client's key.
