@@ -1,14 +1,7 @@
-#include <array>
-
-#include "device/kernels/prelude.hpp"
-
-namespace ob::kernels {
-
-// NVRTC stores vectors of long and double with four elements at multiples of 16 bytes and calls
-// that deprecated (diagnostic 1444); OpenCL stores them at multiples of 32.
-// Words without underscores, such as `global`, cannot be macros: CUDA's own marks contain them.
-std::string_view cuda_prelude() noexcept {
-  return R"(#define cl_khr_fp64 1
+// The text in front of portable sources for NVRTC. Words without underscores, such as `global`, are
+// no macros, because CUDA's own marks contain them. CUDA stores vectors of four long or double
+// numbers at multiples of 16 bytes, and OpenCL at multiples of 32.
+#define cl_khr_fp64 1
 #define __kernel extern "C" __global__
 #define __global
 #define __constant const
@@ -33,7 +26,9 @@ OB_PLACE(get_local_id, threadIdx.x, threadIdx.y, threadIdx.z, 0)
 OB_PLACE(get_group_id, blockIdx.x, blockIdx.y, blockIdx.z, 0)
 OB_PLACE(get_local_size, blockDim.x, blockDim.y, blockDim.z, 1)
 OB_PLACE(get_num_groups, gridDim.x, gridDim.y, gridDim.z, 1)
-inline size_t get_global_id(uint d) { return get_group_id(d) * get_local_size(d) + get_local_id(d); }
+inline size_t get_global_id(uint d) {
+  return get_group_id(d) * get_local_size(d) + get_local_id(d);
+}
 inline size_t get_global_size(uint d) { return get_num_groups(d) * get_local_size(d); }
 inline uint get_work_dim() { return 3; }
 
@@ -139,17 +134,3 @@ OB_VECTORS(double)
 #define LONG_MIN (-0x7fffffffffffffffL - 1)
 #define ULONG_MAX 0xffffffffffffffffUL
 #line 1 "module"
-)";
-}
-
-std::span<const std::string_view> cuda_options() noexcept {
-  static constexpr std::array<std::string_view, 4> kOptions{
-      "--std=c++17", "--fmad=false", "--device-as-default-execution-space", "--diag-suppress=1444"};
-  return kOptions;
-}
-
-std::vector<Definition> cuda_definitions() {
-  return {{"__CUDACC__", "1"}, {"__CUDACC_RTC__", "1"}, {"cl_khr_fp64", "1"}};
-}
-
-}  // namespace ob::kernels
