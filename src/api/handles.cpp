@@ -10,6 +10,7 @@
 
 #include "api/kernel_objects.hpp"
 #include "client/inherited_connections.hpp"
+#include "client/proxy.hpp"
 
 namespace ob::api {
 namespace {
@@ -39,6 +40,7 @@ constinit std::atomic<std::uint64_t> g_generation{0};
 // their workers.
 void begin_anew() noexcept {
   client::close_inherited_connections();
+  client::Proxy::begin_anew_in_child();
   auto* const fresh = new (std::nothrow) Registry;
   if (fresh != nullptr) fresh->parents = g_registry.load();
   g_registry = fresh;

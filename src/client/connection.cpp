@@ -16,6 +16,11 @@ using transport::Clock;
 
 // The limit of answers that nobody waits for yet. A daemon grants a connection fewer.
 constexpr std::size_t kMaxReceived = 1 << 14;
+// Looks at a connection for which no thread waits: the first ones after the last message, the later
+// ones, and those while nothing is owed, which keep the session from being closed as unused.
+constexpr std::chrono::microseconds kLeastLook{50};
+constexpr std::chrono::milliseconds kMostLook{2};
+constexpr std::chrono::milliseconds kIdleLook{500};
 // The time for the handshake after the daemon has accepted the connection.
 constexpr std::chrono::milliseconds kLeastHandshake{500};
 
@@ -104,6 +109,7 @@ Result<std::uint64_t> Connection::command(wire::Opcode opcode, QueueId queue,
   header.opcode = opcode;
   header.queue = queue;
   header.sequence = ++sequence_;
+  if (wire::facts_of(opcode).reply != wire::Opcode::none) ++owed_;
   OB_RETURN_IF_ERROR(sender_.send(header, body));
   return sequence_;
 }
@@ -186,6 +192,7 @@ Status Connection::receive_until(Predicate arrived) {
 
 template <class Predicate>
 Result<bool> Connection::receive_before(Predicate arrived, transport::Deadline deadline) {
+  looked_ = {};  // this thread counts the silence now
   while (!arrived()) {
     OB_ASSIGN_OR_RETURN(const bool any, receive());
     if (any || arrived()) continue;
@@ -208,7 +215,10 @@ Result<bool> Connection::receive() {
     any = true;
     OB_RETURN_IF_ERROR(handle(*message));
   }
-  if (any) watch_.heard();
+  if (any) {
+    watch_.heard();
+    heard_ = Clock::now();
+  }
   return any;
 }
 
@@ -221,6 +231,7 @@ Status Connection::take_reply(const session::Message& message, Reply<Message>& r
 
 Status Connection::handle(const session::Message& message) {
   const wire::Header& header = message.header;
+  if (owed_ > 0 && header.opcode != wire::Opcode::pong && header.sequence != 0) --owed_;
   switch (header.opcode) {
     case wire::Opcode::data: {
       std::uint32_t credits = 0;
@@ -267,7 +278,11 @@ Status Connection::handle_reached(const session::Message& message) {
   OB_ASSIGN_OR_RETURN(wire::Reached reached, wire::decode<wire::Reached>(message.body));
   note_credits(message.header.queue, reached.outcome.credits);
   expected_.show_failure(message.header.queue, reached.outcome);
-  reached_[sequence] = std::move(reached);
+  if (mark_listener_) {
+    mark_listener_(sequence, reached);
+  } else {
+    reached_[sequence] = std::move(reached);
+  }
   return {};
 }
 
@@ -343,6 +358,39 @@ Result<wire::Outcome> Connection::wait_received(std::uint64_t sequence,
   if (given_up) return Status(Code::unavailable, "a peer message was given up");
   auto answer = received_.extract(sequence);
   return std::move(answer.mapped());
+}
+
+Result<transport::Deadline> Connection::look() {
+  OB_ASSIGN_OR_RETURN(const bool any, receive());
+  const bool awaited = awaits_answers();
+  const auto now = Clock::now();
+  if (heard_ == transport::Deadline{}) heard_ = now;
+  if (any || looked_ == transport::Deadline{}) due_ = now;
+  if (any || !awaited) {
+    looked_ = {};
+  } else if (looked_ != transport::Deadline{}) {
+    if (watch_.is_dead(now)) {
+      stream_->shut_down();
+      return watch_.give_up(address_);
+    }
+    if (watch_.should_ask(looked_, planned_look_, now)) OB_RETURN_IF_ERROR(queue_ping());
+  }
+  if (!awaited && now - heard_ >= kIdleLook) OB_RETURN_IF_ERROR(queue_ping());
+  OB_ASSIGN_OR_RETURN(const bool all_sent, sender_.try_flush());
+  planned_look_ = next_look(now, all_sent);
+  if (awaits_answers()) looked_ = now;
+  return planned_look_;
+}
+
+// The next look of a thread that waits for nothing.
+transport::Deadline Connection::next_look(transport::Deadline now, bool all_sent) const {
+  if (!all_sent) return now + kLeastLook;
+  if (!awaits_answers()) return heard_ + kIdleLook;
+  const auto silence = watch_.next_look(now);
+  if (stream_->can_be_striped()) return silence;  // its descriptor tells of bytes
+  // The longer an answer takes, the less does its delay matter: a sixteenth of its time.
+  const auto late = std::clamp<Clock::duration>((now - due_) / 16, kLeastLook, kMostLook);
+  return std::min(silence, now + late);
 }
 
 Status Connection::queue_ping() {

@@ -75,6 +75,16 @@ class Connection final : private session::SendWaiter {
   std::uint64_t next_sequence() const noexcept { return sequence_ + 1; }
 
   Status flush() { return sender_.flush(); }
+  bool has_unsent() const noexcept { return sender_.has_unsent(); }
+  /// True if the daemon owes answers to commands or pings.
+  bool awaits_answers() const noexcept {
+    return owed_ > 0 || expected_.receiving() || pong_sequence_ < ping_sequence_;
+  }
+
+  /// Sends and receives as much as goes without waiting, for a thread that waits for nothing.
+  /// Counts the silence of a daemon that owes answers, and asks a silent one for a sign of life.
+  /// Returns the time of the next look.   Errors: as those of a wait
+  Result<transport::Deadline> look();
 
   /// True if the daemon fell silent before the connection broke.
   bool is_unresponsive() const noexcept { return watch_.is_unresponsive(); }
@@ -86,6 +96,9 @@ class Connection final : private session::SendWaiter {
   Result<std::optional<wire::Outcome>> wait_done(std::uint64_t sequence,
                                                  transport::Deadline deadline);
   Result<wire::Reached> wait_reached(std::uint64_t sequence);
+  /// From now on, answers to marks go to `listener` and not to wait_reached().
+  using MarkListener = std::function<void(std::uint64_t sequence, const wire::Reached&)>;
+  void set_mark_listener(MarkListener listener) { mark_listener_ = std::move(listener); }
   Result<wire::Location> wait_location(std::uint64_t sequence);
   Result<wire::Mailbox> wait_mailbox(std::uint64_t sequence);
   Result<wire::Outcome> wait_peer(std::uint64_t sequence);
@@ -136,6 +149,7 @@ class Connection final : private session::SendWaiter {
   Result<bool> receive_before(Predicate arrived, transport::Deadline deadline);
   void note_credits(QueueId queue, std::uint32_t credits);
   Status queue_ping();
+  transport::Deadline next_look(transport::Deadline now, bool all_sent) const;
 
   const std::unique_ptr<transport::StripedStream> stream_;
   std::string address_;
@@ -156,6 +170,13 @@ class Connection final : private session::SendWaiter {
   std::uint64_t ping_sequence_ = 0;
   std::uint64_t pong_sequence_ = 0;
   DaemonWatch watch_;
+  MarkListener mark_listener_;
+  std::uint64_t owed_ = 0;  // answers to commands
+  // Those of look().
+  transport::Deadline heard_{};         // the time of the last message
+  transport::Deadline due_{};           // the first look at the answers that are owed now
+  transport::Deadline looked_{};        // the last look, if nothing was heard or waited for since
+  transport::Deadline planned_look_{};  // the next one, as it was planned then
 };
 
 }  // namespace ob::client

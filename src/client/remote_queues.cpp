@@ -143,27 +143,32 @@ Status RemoteQueues::on_reached(QueueId queue, bool clear,
   return {};
 }
 
-Result<QueueMark> RemoteQueues::mark(QueueId id) {
+Result<std::uint64_t> RemoteQueues::submit_mark(QueueId id) {
   OB_RETURN_IF_ERROR(link_.usable());
-  const auto at = queues_.find(id);
-  if (at == queues_.end()) return unknown_queue(id);
-  const Queue& queue = at->second;
-  OB_ASSIGN_OR_RETURN(const std::uint64_t sent, link_.command(Opcode::mark, id));
-  auto reached = link_.connection().wait_reached(sent);
+  if (queues_.count(id) == 0) return unknown_queue(id);
+  return link_.command(Opcode::mark, id);
+}
+
+Result<QueueMark> RemoteQueues::mark(QueueId id) {
+  OB_ASSIGN_OR_RETURN(const std::uint64_t sent, submit_mark(id));
+  const auto reached = link_.connection().wait_reached(sent);
   if (!reached.ok()) return link_.note(reached.status());
-  return queue.mark_of(*reached);
+  return mark_of(id, *reached);
 }
 
 // Adds the outcome since the daemon's last report to the earlier ones.
-QueueMark RemoteQueues::Queue::mark_of(const wire::Reached& answer) const {
+QueueMark RemoteQueues::mark_of(QueueId id, const wire::Reached& answer) const {
   const wire::Outcome& outcome = answer.outcome;
-  QueueMark mark{report, answer.clock_ns};
+  const auto at = queues_.find(id);
+  QueueMark mark{at == queues_.end() ? QueueReport() : at->second.report, answer.clock_ns};
   mark.report.compute_ns += outcome.compute_ns;
   mark.report.plan_ns += outcome.plan_ns;
   mark.report.waited_ns += outcome.waited_ns;
   if (outcome.code != Code::ok && mark.report.status.ok()) {
     mark.report.status = Status(outcome.code, outcome.message);
-    mark.report.failed_command = number_of(outcome.failed_sequence);
+    if (at != queues_.end()) {
+      mark.report.failed_command = at->second.number_of(outcome.failed_sequence);
+    }
   }
   return mark;
 }

@@ -67,6 +67,9 @@ class RemoteQueues {
   Status on_reached(QueueId queue, bool clear, const std::function<void(const QueueReport&)>& done);
   /// Waits until the queue is here, and clears nothing, not even on the daemon.
   Result<QueueMark> mark(QueueId queue);
+  /// Only asks, and returns the sequence of the question; mark_of() converts the answer.
+  Result<std::uint64_t> submit_mark(QueueId queue);
+  QueueMark mark_of(QueueId queue, const wire::Reached& answer) const;
 
   Result<EventId> create_event();
   Status destroy_event(EventId event);
@@ -83,7 +86,6 @@ class RemoteQueues {
     QueueReport report;              // results that synchronize() has not returned yet
     Accuracy accuracy = Accuracy::standard;  // the mode that the daemon has
     std::uint64_t number_of(std::uint64_t sequence) const;
-    QueueMark mark_of(const wire::Reached& answer) const;
   };
 
   Result<bool> wait_for(QueueId id, Queue& queue, QueuePass& pass, transport::Deadline deadline);

@@ -1,5 +1,6 @@
 #include "client/session_connection.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "client/inherited_connections.hpp"
@@ -8,13 +9,27 @@ namespace ob::client {
 
 using wire::Opcode;
 
-SessionConnection::SessionConnection(std::unique_ptr<Connection> connection, std::uint64_t first_id)
-    : link_(std::move(connection), first_id), queues_(link_) {
+namespace {
+
+// The proxy looks every tick for so long after it has found commands that nobody had sent: a thread
+// that hands over commands and waits in turns need not wake it each time.
+constexpr std::chrono::microseconds kTicking{500};
+
+}  // namespace
+
+SessionConnection::SessionConnection(std::unique_ptr<Connection> connection, std::uint64_t first_id,
+                                     std::shared_ptr<Proxy> proxy)
+    : proxy_(std::move(proxy)), link_(std::move(connection), first_id), queues_(link_) {
   queues_.set_listener(*this);
+  link_.connection().set_mark_listener(
+      [this](std::uint64_t sequence, const wire::Reached& reached) {
+        take_mark(sequence, reached);
+      });
   remember(link_.connection().stream());
 }
 
 SessionConnection::~SessionConnection() {
+  fail_marks({Code::unavailable, "the device was closed"});
   if (!link_.broken() && link_.command(Opcode::goodbye, {}).ok()) {
     (void)link_.flush();  // the daemon frees everything in any case
   }
@@ -23,11 +38,14 @@ SessionConnection::~SessionConnection() {
 
 Result<QueueId> SessionConnection::create_queue() {
   const std::lock_guard lock(mutex_);
-  return queues_.create();
+  auto queue = queues_.create();
+  leave_to_proxy();
+  return queue;
 }
 
 Status SessionConnection::destroy_queue(QueueId queue) {
   const std::lock_guard lock(mutex_);
+  const Drive drive(*this);
   return queues_.destroy(queue);
 }
 
@@ -44,7 +62,9 @@ std::uint64_t SessionConnection::next_id() {
 Result<std::uint64_t> SessionConnection::command(Opcode opcode, std::span<const std::byte> body) {
   const std::lock_guard lock(mutex_);
   OB_RETURN_IF_ERROR(link_.usable());
-  return link_.command(opcode, {}, body);
+  auto sent = link_.command(opcode, {}, body);
+  leave_to_proxy();
+  return sent;
 }
 
 Status SessionConnection::flush() {
@@ -63,6 +83,7 @@ Status SessionConnection::wait_read(std::uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   if (sequence <= read_.load(std::memory_order_relaxed)) return {};
   OB_RETURN_IF_ERROR(link_.usable());
+  const Drive drive(*this);
   const std::uint64_t sent = link_.connection().next_sequence() - 1;
   const auto round_trip = link_.connection().ping();  // which the daemon reads after them
   OB_RETURN_IF_ERROR(link_.note(round_trip.status()));
@@ -74,6 +95,7 @@ std::optional<QueueReport> SessionConnection::await(QueueId queue, bool clear,
                                                     transport::Deadline deadline) {
   const std::lock_guard lock(mutex_);
   if (link_.usable().ok() && queues_.is_idle(queue)) return queues_.report(queue, clear);
+  const Drive drive(*this);
   const auto passed = queues_.pass(queue, deadline);
   if (!passed.ok()) {
     QueueReport failure;
@@ -85,14 +107,68 @@ std::optional<QueueReport> SessionConnection::await(QueueId queue, bool clear,
   return queues_.report(queue, clear);
 }
 
-Result<QueueMark> SessionConnection::mark(QueueId queue) {
+// --- marks ---------------------------------------------------------------------------------------
+
+Status SessionConnection::mark(QueueId queue, MarkDone done) {
   const std::lock_guard lock(mutex_);
-  return queues_.mark(queue);
+  OB_ASSIGN_OR_RETURN(const std::uint64_t sent, queues_.submit_mark(queue));
+  marks_[sent] = {queue, std::move(done)};
+  leave_to_proxy();
+  return {};
+}
+
+void SessionConnection::take_mark(std::uint64_t sequence, const wire::Reached& reached) {
+  const auto mark = marks_.extract(sequence);
+  if (!mark.empty()) mark.mapped().done(queues_.mark_of(mark.mapped().queue, reached));
+}
+
+void SessionConnection::fail_marks(const Status& failure) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [sequence, mark] : std::exchange(marks_, {})) {
+    QueueMark failed;
+    failed.report.status = failure;
+    mark.done(failed);
+  }
+}
+
+// --- the proxy -----------------------------------------------------------------------------------
+
+// Wakes the proxy if there is something to do that it does not know of.   @pre mutex_ is held
+void SessionConnection::leave_to_proxy() noexcept {
+  Connection& connection = link_.connection();
+  if (proxy_knows_ || driven_.load(std::memory_order_relaxed)) return;
+  if (!connection.has_unsent() && !connection.awaits_answers()) return;
+  proxy_knows_ = true;
+  proxy_->wake();
+}
+
+Result<transport::Deadline> SessionConnection::tend(transport::Deadline now,
+                                                    std::vector<pollfd>& sources) {
+  // The thread that waits wakes the proxy when it leaves.
+  if (driven_.load(std::memory_order_relaxed)) return now + std::chrono::seconds(1);
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return now + Proxy::kTick;
+  OB_RETURN_IF_ERROR(link_.usable());
+  Connection& connection = link_.connection();
+  if (connection.has_unsent()) unsent_seen_ = now;
+  const auto next = connection.look();
+  if (!next.ok()) return link_.note(next.status());
+  const bool ticks = now - unsent_seen_ < kTicking;
+  const bool awaits = connection.awaits_answers();
+  // Commands that are handed over before the next tick need not wake the proxy.
+  proxy_knows_ = ticks;
+  if (awaits && connection.stream().can_be_striped()) {
+    for (const int descriptor : connection.stream().descriptors()) {
+      sources.push_back({descriptor, POLLIN, 0});
+    }
+  }
+  return ticks ? std::min(*next, now + Proxy::kTick) : *next;
 }
 
 Result<MappedSegment> SessionConnection::map(BufferId buffer, std::uint64_t size_bytes) {
   const std::lock_guard lock(mutex_);
   OB_RETURN_IF_ERROR(link_.usable());
+  const Drive drive(*this);
   OB_ASSIGN_OR_RETURN(const std::uint64_t asked,
                       link_.command(Opcode::locate, {}, wire::Locate{buffer}));
   const auto where = link_.connection().wait_location(asked);

@@ -1,27 +1,37 @@
 #pragma once
 // One of the connections of a session that several threads share.
 
+#include <poll.h>
+
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "client/daemon_link.hpp"
 #include "client/mapped_segment.hpp"
+#include "client/proxy.hpp"
 #include "client/remote_queues.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::client {
 
-/// Locks the connection for each command, and for the whole time of a wait.
+/// Locks the connection for each command, and for the whole time of a wait: a thread that waits
+/// drives the connection itself. The proxy looks after it at other times.
 /// Threads: any
 class SessionConnection final : private QueuePassListener {
  public:
+  using MarkDone = std::function<void(const QueueMark&)>;
+
   /// @param first_id the first number of its queues and objects, different for each connection
-  SessionConnection(std::unique_ptr<Connection> connection, std::uint64_t first_id);
+  SessionConnection(std::unique_ptr<Connection> connection, std::uint64_t first_id,
+                    std::shared_ptr<Proxy> proxy);
   /// Announces a clean end if nothing is broken.
   ~SessionConnection() override;
 
@@ -54,6 +64,7 @@ class SessionConnection final : private QueuePassListener {
     if (!healthy && !always) return std::uint64_t{0};
     auto sent = send(link_.connection());
     if (!sent.ok()) return link_.note(sent.status());
+    leave_to_proxy();
     return sent;
   }
   Status flush();
@@ -63,19 +74,56 @@ class SessionConnection final : private QueuePassListener {
   Status wait_read(std::uint64_t sequence);
   /// As Device::await(). The deadline does not bound the time that another thread holds the lock.
   std::optional<QueueReport> await(QueueId queue, bool clear, transport::Deadline deadline);
-  /// As Device::mark(), but waits.
-  Result<QueueMark> mark(QueueId queue);
+  /// As Device::mark(). `done` runs under the lock of the connection, on the thread that receives
+  /// the answer, or with a failure when fail_marks() is called.
+  Status mark(QueueId queue, MarkDone done);
+  /// Ends all marks that have no answer yet.
+  void fail_marks(const Status& failure);
   /// Maps a buffer into this process.   Errors: unsupported; that of the buffer's allocation
   Result<MappedSegment> map(BufferId buffer, std::uint64_t size_bytes);
 
+  /// Sends and receives what goes without waiting, unless a thread does. Returns the time of the
+  /// next look, and adds the descriptors that tell of bytes.
+  /// Threads: the proxy   Errors: those of the connection
+  Result<transport::Deadline> tend(transport::Deadline now, std::vector<pollfd>& sources);
+
  private:
+  struct Mark {
+    QueueId queue;
+    MarkDone done;
+  };
+  /// A wait by a thread that holds the lock.
+  class Drive {
+   public:
+    explicit Drive(SessionConnection& connection) : connection_(connection) {
+      connection_.driven_.store(true, std::memory_order_relaxed);
+      connection_.proxy_knows_ = false;
+    }
+    ~Drive() {
+      connection_.driven_.store(false, std::memory_order_relaxed);
+      connection_.leave_to_proxy();
+    }
+    Drive(const Drive&) = delete;
+    Drive& operator=(const Drive&) = delete;
+
+   private:
+    SessionConnection& connection_;
+  };
+
   Status on_passed(const QueuePass&) override { return {}; }
   void note_read(std::uint64_t sequence) noexcept;
+  void leave_to_proxy() noexcept;
+  void take_mark(std::uint64_t sequence, const wire::Reached& reached);
 
+  const std::shared_ptr<Proxy> proxy_;
   std::mutex mutex_;
   DaemonLink link_;
   RemoteQueues queues_;
   std::atomic<std::uint64_t> read_{0};  // the daemon is known to have read up to here
+  std::atomic<bool> driven_{false};     // a thread waits
+  bool proxy_knows_ = false;            // the proxy looks again soon
+  transport::Deadline unsent_seen_{};   // when the proxy last found commands that had not left
+  std::unordered_map<std::uint64_t, Mark> marks_;  // without answer, by sequence
 };
 
 }  // namespace ob::client

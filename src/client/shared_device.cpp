@@ -44,18 +44,49 @@ Result<std::unique_ptr<SharedDevice>> SharedDevice::open(const std::string& addr
                                                          const ConnectionConfig& config) {
   ConnectionConfig shared = config;
   if (shared.host == nullptr) shared.host = std::make_shared<HostSilence>();
+  OB_ASSIGN_OR_RETURN(auto proxy, Proxy::acquire());
   OB_ASSIGN_OR_RETURN(auto connection, Connection::open(address, shared));
-  auto main = std::make_shared<SessionConnection>(std::move(connection), 1);
-  return std::unique_ptr<SharedDevice>(new SharedDevice(address, shared, std::move(main)));
+  auto main = std::make_shared<SessionConnection>(std::move(connection), 1, proxy);
+  return std::unique_ptr<SharedDevice>(
+      new SharedDevice(address, shared, std::move(main), std::move(proxy)));
 }
 
-SharedDevice::SharedDevice(std::string address, const ConnectionConfig& config, ConnectionPtr main)
-    : address_(std::move(address)),
+SharedDevice::SharedDevice(std::string address, const ConnectionConfig& config, ConnectionPtr main,
+                           std::shared_ptr<Proxy> proxy)
+    : proxy_(std::move(proxy)),
+      address_(std::move(address)),
       config_(config),
       main_(std::move(main)),
       info_(device_info(main_->connection())),
       big_endian_(main_->connection().welcome().big_endian) {
   config_.join = main_->connection().welcome().token;
+  proxy_->add(*this);
+}
+
+SharedDevice::~SharedDevice() { proxy_->remove(*this); }
+
+// --- the proxy -----------------------------------------------------------------------------------
+
+std::vector<SharedDevice::ConnectionPtr> SharedDevice::all_connections() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ConnectionPtr> all = connections_;
+  all.push_back(main_);
+  return all;
+}
+
+ProxyClient::Clock::time_point SharedDevice::tend(Clock::time_point now,
+                                                  std::vector<pollfd>& sources) {
+  Clock::time_point next = Clock::time_point::max();
+  if (lost_.load(std::memory_order_acquire)) return next;
+  for (const ConnectionPtr& connection : all_connections()) {
+    const auto look = connection->tend(now, sources);
+    if (!look.ok()) {
+      (void)note(look.status());
+      return Clock::time_point::max();
+    }
+    next = std::min(next, *look);
+  }
+  return next;
 }
 
 // --- failures ------------------------------------------------------------------------------------
@@ -69,13 +100,15 @@ Status SharedDevice::usable() const {
 // Returns `status`, or the failure of the session if it has ended.
 Status SharedDevice::note(Status status) {
   if (status.ok() || !ends_session(status)) return status;
-  const std::lock_guard lock(mutex_);
-  if (failure_.ok()) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_.ok()) return failure_;
     failure_ = Status(Code::connection_lost, status.message());
     lost_.store(true, std::memory_order_release);
     main_->shut_down();  // wakes the threads that wait
     for (const ConnectionPtr& connection : connections_) connection->shut_down();
   }
+  for (const ConnectionPtr& connection : all_connections()) connection->fail_marks(failure_);
   return failure_;
 }
 
@@ -92,7 +125,7 @@ Result<SharedDevice::ConnectionPtr> SharedDevice::open_connection() {
   const std::lock_guard lock(mutex_);
   if (!failure_.ok()) return failure_;
   auto opened = std::make_shared<SessionConnection>(
-      std::move(connection), (connections_.size() + 1) * kIdsOfConnection + 1);
+      std::move(connection), (connections_.size() + 1) * kIdsOfConnection + 1, proxy_);
   connections_.push_back(opened);
   return opened;
 }
@@ -186,9 +219,9 @@ Status SharedDevice::on_reached(QueueId queue, bool clear,
 
 Status SharedDevice::mark(QueueId queue, std::function<void(const QueueMark&)> done) {
   OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
-  const auto mark = connection->mark(queue);
-  if (!mark.ok()) return note(mark.status());
-  done(*mark);
+  OB_RETURN_IF_ERROR(note(connection->mark(queue, std::move(done))));
+  // The session may have ended before the mark was known: its marks had been ended then.
+  if (const Status ended = usable(); !ended.ok()) connection->fail_marks(ended);
   return {};
 }
 

@@ -24,9 +24,10 @@ namespace ob::client {
 /// waits until the daemon has read the command that made it; a wait for an event, until it has read
 /// the record; the end of an object, until it has read the uses. Each costs a round trip unless a
 /// synchronize has told it before.
-/// After the loss of one connection all commands fail at once, with the same words.
+/// After the loss of one connection all commands fail at once, with the same words. The proxy looks
+/// after the connections for which no thread waits: it sends, receives and notices a dead daemon.
 /// Threads: any, as Device
-class SharedDevice final : public Device {
+class SharedDevice final : public Device, private ProxyClient {
  public:
   /// Queues beyond this number share connections: there, a wait for one queue also holds up the
   /// threads that use the other.
@@ -35,6 +36,8 @@ class SharedDevice final : public Device {
   /// Errors: those of Connection::open()
   static Result<std::unique_ptr<SharedDevice>> open(const std::string& address,
                                                     const ConnectionConfig& config = {});
+
+  ~SharedDevice() override;
 
   const DeviceInfo& info() const noexcept override { return info_; }
   /// Ignores the account: the daemon knows the client.
@@ -67,11 +70,12 @@ class SharedDevice final : public Device {
   QueueReport synchronize(QueueId queue) override;
   std::optional<QueueReport> await(QueueId queue, bool clear,
                                    transport::Deadline deadline) override;
-  /// Waits for the queue: answers are received only while a thread waits.
+  /// Waits for the queue.
   Status on_reached(QueueId queue, bool clear,
                     std::function<void(const QueueReport&)> done) override;
 
-  /// Waits for the queue, as on_reached().
+  /// Does not wait. `done` runs on the thread that receives the answer, the proxy or one that
+  /// waits, and must not use the device. If the connection is lost, it gets that failure.
   Status mark(QueueId queue, std::function<void(const QueueMark&)> done) override;
 
   /// True if the host of the device has that byte order.
@@ -99,7 +103,10 @@ class SharedDevice final : public Device {
     const char* kind;  // for messages; nullptr: an operand that the routine may not refer to
   };
 
-  SharedDevice(std::string address, const ConnectionConfig& config, ConnectionPtr main);
+  SharedDevice(std::string address, const ConnectionConfig& config, ConnectionPtr main,
+               std::shared_ptr<Proxy> proxy);
+  Clock::time_point tend(Clock::time_point now, std::vector<pollfd>& sources) override;
+  std::vector<ConnectionPtr> all_connections() const;
   Status usable() const;
   Status note(Status status);
   QueueReport note(QueueReport report);
@@ -117,6 +124,7 @@ class SharedDevice final : public Device {
   template <class Send>
   Status submit(QueueId queue, std::span<const Named> uses, Send send);
 
+  const std::shared_ptr<Proxy> proxy_;
   const std::string address_;
   ConnectionConfig config_;  // of further connections
   const ConnectionPtr main_;

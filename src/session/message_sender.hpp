@@ -37,6 +37,8 @@ class MessageSender {
   /// the size of all parts. Returns once the part's memory may be reused.
   Status append_payload(const Layout& part);
   Status flush();
+  /// True if messages wait for flush().
+  bool has_unsent() const noexcept { return used_ > 0; }
   /// Sends as much of the queued messages as the stream takes now; true if nothing is left.
   Result<bool> try_flush();
 
