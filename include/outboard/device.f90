@@ -21,7 +21,7 @@ module outboard_device
     ob_internal = 11, ob_busy = 12, ob_declined = 13, ob_build_failed = 14, ob_kernel_fault = 15
   integer(c_int32_t), parameter :: ob_from_nobody = 0, ob_from_caller = 1, ob_from_connection = 2, &
     ob_from_daemon = 3, ob_from_device = 4, ob_from_compiler = 5, ob_from_kernel = 6
-  integer(c_int32_t), parameter :: ob_capture = 1, ob_wait = 2
+  integer(c_int32_t), parameter :: ob_capture = 1, ob_wait = 2, ob_timed = 4
   integer(c_int64_t), parameter :: ob_forever = -1
   integer(c_int32_t), parameter :: ob_standard = 0, ob_strict = 1, ob_fast = 2, ob_emulated = 3
   integer(c_int32_t), parameter :: ob_fft_c2c = 0, ob_fft_r2c = 1, ob_fft_c2r = 2, ob_fft_r2r = 3
@@ -215,6 +215,15 @@ module outboard_device
       integer(c_int32_t) :: status
     end function
 
+    ! done: c_funloc() of subroutine(user, report) bind(c), with user by value
+    function ob_queue_callback(queue, done, user) bind(c) result(status)
+      import
+      type(ob_queue), value :: queue
+      type(c_funptr), value :: done
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: status
+    end function
+
     function ob_write(queue, to, from, bytes, flags) bind(c) result(status)
       import
       type(ob_queue), value :: queue
@@ -265,6 +274,15 @@ module outboard_device
       type(ob_rect), intent(in) :: rect
       integer(c_int32_t) :: status
     end function
+    function ob_fill(queue, to, pattern, pattern_bytes, count) bind(c) result(status)
+      import
+      type(ob_queue), value :: queue
+      type(ob_place), value :: to
+      type(*), intent(in) :: pattern(*)
+      integer(c_int32_t), value :: pattern_bytes
+      integer(c_int64_t), value :: count
+      integer(c_int32_t) :: status
+    end function
 
     function ob_event_create(device, flags, event) bind(c) result(status)
       import
@@ -294,6 +312,20 @@ module outboard_device
       import
       type(ob_event), value :: event
       integer(c_int64_t), value :: timeout_ms
+      integer(c_int32_t) :: status
+    end function
+
+    function ob_event_fd(event, fd) bind(c) result(status)
+      import
+      type(ob_event), value :: event
+      integer(c_int), intent(out) :: fd
+      integer(c_int32_t) :: status
+    end function
+    function ob_event_elapsed_ns(from, to, elapsed_ns) bind(c) result(status)
+      import
+      type(ob_event), value :: from
+      type(ob_event), value :: to
+      integer(c_int64_t), intent(out) :: elapsed_ns
       integer(c_int32_t) :: status
     end function
 

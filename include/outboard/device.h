@@ -5,7 +5,10 @@
    Every function returns 0 (OB_OK) or a status; ob_last_error() tells the rest. Outputs are set
    only after success. Commands of a queue run in order; a function that takes a queue returns when
    the command is handed over, before it has run. Handed over commands leave for a remote device
-   with the next wait or flush, or when a buffer of 256 KiB is full.
+   with the next wait or flush, when a buffer of 256 KiB is full, or else after about 50 us: a
+   thread of the library sends them, receives answers for which nobody waits, and runs callbacks.
+   It starts with the first remote device or callback of the process, takes no signals, and ends
+   with the last open device.
    Threads: any. Commands of one queue come from one thread at a time: the second of two at once
    gets OB_INVALID_ARGUMENT. In a forked child the parent's handles answer OB_UNAVAILABLE. */
 #ifndef OUTBOARD_DEVICE_H
@@ -64,8 +67,9 @@ enum {
 /* Flags. A function refuses those that it does not list. */
 enum {
   OB_CAPTURE = 1, /* writes: the source may change when the function returns */
-  OB_WAIT = 2     /* reads: the destination is valid when the function returns;
+  OB_WAIT = 2,    /* reads: the destination is valid when the function returns;
                      ob_buffer_create: the memory exists when the function returns */
+  OB_TIMED = 4    /* events: records note the time on the device */
 };
 
 /* A time limit for waits that has no end. */
@@ -143,7 +147,7 @@ ob_status ob_last_error(ob_error* error);
    OB_VERSION_MISMATCH (names both). Cost: connects; "local:cpu" opens BLAS and measures (0.1 s) */
 ob_status ob_device_open(const char* where, const ob_device_options* options, ob_device* device);
 ob_status ob_device_get_facts(ob_device device, ob_device_facts* facts);
-/* Waits for all queues of the device, and destroys all that was made of it. */
+/* Waits for all queues of the device and their callbacks, and destroys all that was made of it. */
 ob_status ob_device_close(ob_device device);
 
 /* Makes a buffer of uninitialised memory, aligned to 64 bytes.
@@ -157,7 +161,8 @@ ob_status ob_buffer_map(ob_buffer buffer, void** address);
 
 /* flags: 0 */
 ob_status ob_queue_create(ob_device device, uint32_t flags, ob_queue* queue);
-/* Waits for the queue's commands and destroys it; a failure that nobody asked for is lost. */
+/* Waits for the queue's commands and callbacks and destroys it; a failure that nobody asked for is
+   lost. */
 ob_status ob_queue_destroy(ob_queue queue);
 /* Sends the commands that were handed over, so that the device starts them. */
 ob_status ob_queue_flush(ob_queue queue);
@@ -173,6 +178,15 @@ ob_status ob_queue_accuracy(ob_queue queue, int32_t mode);
    report      may be NULL */
 ob_status ob_queue_synchronize(ob_queue queue, int64_t timeout_ms, ob_report* report);
 
+/* Calls done(user, report) when the queue reaches this command, also after a failure. The report is
+   that of ob_queue_synchronize(), which still reports all of it; it is valid during the call.
+   Callbacks run one after another on a thread of the library; those of one queue in its order. They
+   may hand over commands and destroy buffers, events and plans. A function that waits fails there
+   with OB_INVALID_ARGUMENT. One that takes long delays all others.
+   Errors: OB_UNAVAILABLE if the process can have no more threads */
+ob_status ob_queue_callback(ob_queue queue, void (*done)(void* user, const ob_report* report),
+                            void* user);
+
 /* Copies. Source and destination belong to the command until its queue has passed it. After a
    failed command a queue skips its commands until ob_queue_synchronize(); what skipped writes were
    to fill is undefined then.
@@ -187,7 +201,13 @@ ob_status ob_copy(ob_queue queue, ob_place to, ob_place from, uint64_t bytes);
 /* device_pitch_bytes is the pitch of `to`, host_pitch_bytes that of `from`; flags: 0 */
 ob_status ob_copy_2d(ob_queue queue, ob_place to, ob_place from, const ob_rect* rect);
 
-/* flags: 0 */
+/* Writes a pattern `count` times, one after another. The pattern is copied.
+   pattern_bytes  1, 2, 4, 8 or 16. On a host of the other byte order the pattern arrives as one
+                  number of this size; one of 16 bytes, as two numbers of 8 */
+ob_status ob_fill(ob_queue queue, ob_place to, const void* pattern, uint32_t pattern_bytes,
+                  uint64_t count);
+
+/* flags: 0, or OB_TIMED for ob_event_elapsed_ns() */
 ob_status ob_event_create(ob_device device, uint32_t flags, ob_event* event);
 ob_status ob_event_destroy(ob_event event);
 /* Marks the event when the queue reaches this command, also after a failure. */
@@ -197,6 +217,15 @@ ob_status ob_event_record(ob_event event, ob_queue queue);
 ob_status ob_event_hold(ob_event event, ob_queue queue);
 /* Waits for the last record.   timeout_ms: as ob_queue_synchronize() */
 ob_status ob_event_wait(ob_event event, int64_t timeout_ms);
+/* Returns a descriptor that polls readable (POLLIN) once the last record that was handed over
+   before is done, or the device is lost; for poll(), epoll and event loops. It polls readable until
+   the next call of this function, which waits for the last record then. It belongs to the event: do
+   not read, write or close it. */
+ob_status ob_event_fd(ob_event event, int* fd);
+/* Returns the time on the device between the last records of two events of one device that were
+   made with OB_TIMED. Both records are done.
+   Errors: OB_DEADLINE_EXCEEDED if one is not done; OB_INVALID_ARGUMENT if `to` is earlier */
+ob_status ob_event_elapsed_ns(ob_event from, ob_event to, uint64_t* elapsed_ns);
 
 /* One argument of a routine. */
 typedef union {

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -50,6 +51,16 @@ class Error : public std::runtime_error {
   std::uint64_t command_;
   std::string name_;
 };
+
+namespace detail {
+
+// Keeps a parameter out of the deduction of T, so that 1.0 and a Matrix are accepted.
+template <class T>
+struct Exactly {
+  using type = T;
+};
+
+}  // namespace detail
 
 /// Throws the last failure of this thread unless `status` is OB_OK.
 inline void check(ob_status status) {
@@ -197,7 +208,8 @@ class Vector : public Matrix<T> {
 /// A point in the work of a queue.
 class Event : public Owner<ob_event, ob_event_destroy> {
  public:
-  explicit Event(const Device& device) : Owner(create(device)) {}
+  /// @param flags 0 or OB_TIMED
+  explicit Event(const Device& device, std::uint32_t flags = 0) : Owner(create(device, flags)) {}
   /// Returns false if the time limit passes first.
   bool wait(std::int64_t timeout_ms = OB_FOREVER) const {
     const ob_status status = ob_event_wait(get(), timeout_ms);
@@ -205,14 +217,28 @@ class Event : public Owner<ob_event, ob_event_destroy> {
     check(status);
     return true;
   }
+  /// Returns a descriptor that polls readable once the last record is done (ob_event_fd).
+  int descriptor() const {
+    int descriptor = -1;
+    check(ob_event_fd(get(), &descriptor));
+    return descriptor;
+  }
 
  private:
-  static ob_event create(const Device& device) {
+  static ob_event create(const Device& device, std::uint32_t flags) {
     ob_event event = nullptr;
-    check(ob_event_create(device.get(), 0, &event));
+    check(ob_event_create(device.get(), flags, &event));
     return event;
   }
 };
+
+/// Returns the time on the device between the last records of two events that were made with
+/// OB_TIMED [ns].
+inline std::uint64_t elapsed_ns(const Event& from, const Event& to) {
+  std::uint64_t elapsed = 0;
+  check(ob_event_elapsed_ns(from.get(), to.get(), &elapsed));
+  return elapsed;
+}
 
 /// Runs commands in order.   Threads: one at a time
 class Queue : public Owner<ob_queue, ob_queue_destroy> {
@@ -239,6 +265,19 @@ class Queue : public Owner<ob_queue, ob_queue_destroy> {
     return report;
   }
 
+  /// Calls `done`, a void(const ob_report&), when the queue is here (ob_queue_callback). It must
+  /// not throw.
+  template <class Done>
+  void then(Done done) const {
+    auto held = std::make_unique<Done>(std::move(done));
+    const auto run = [](void* user, const ob_report* report) {
+      const std::unique_ptr<Done> taken(static_cast<Done*>(user));
+      (*taken)(*report);
+    };
+    check(ob_queue_callback(get(), run, held.get()));
+    (void)held.release();  // the callback has it now
+  }
+
   void record(const Event& event) const { check(ob_event_record(event.get(), get())); }
   void hold(const Event& event) const { check(ob_event_hold(event.get(), get())); }
 
@@ -253,6 +292,15 @@ class Queue : public Owner<ob_queue, ob_queue_destroy> {
              std::uint32_t flags = 0) const {
     const ob_rect rect = rectangle(to, ld, flags);
     check(ob_write_2d(get(), to.place, from, &rect));
+  }
+  /// Sets every element of a vector or matrix without gaps.
+  template <class T>
+  void fill(const Matrix<T>& to, const typename detail::Exactly<T>::type& value) const {
+    static_assert(sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0,
+                  "a pattern has 1, 2, 4, 8 or 16 bytes");
+    const auto count =
+        static_cast<std::uint64_t>(to.rows()) * static_cast<std::uint64_t>(to.cols());
+    check(ob_fill(get(), to.view().place, &value, sizeof(T), count));
   }
   /// Copies a matrix to host memory.   @param flags 0 or OB_WAIT
   template <class T>
@@ -525,12 +573,6 @@ struct Scalar<std::complex<T>> {
       : value_{static_cast<double>(value.real()), static_cast<double>(value.imag())} {}
   ob_operand operand() const noexcept { return scalar(value_); }
   double value_[2];
-};
-
-// Keeps a parameter out of the deduction of T, so that 1.0 and a Matrix are accepted.
-template <class T>
-struct Exactly {
-  using type = T;
 };
 
 }  // namespace detail

@@ -1,6 +1,11 @@
 // The functions of queues, and of copies.
 
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -105,6 +110,7 @@ Outcome write(ob_queue queue_handle, const ob_place& to, const void* from, const
 
 Outcome read(ob_queue queue_handle, void* to, const ob_place& from, const Sides& sides,
              std::uint32_t flags) {
+  if ((flags & OB_WAIT) != 0) OB_RETURN_IF_ERROR(check_may_wait("ob_read with OB_WAIT"));
   OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(queue_handle));
   OB_ASSIGN_OR_RETURN(const auto buffer, buffer_of(from, *queue->device));
   OB_RETURN_IF_ERROR(check_inside("read", *buffer, sides.device));
@@ -139,6 +145,29 @@ Outcome copy(ob_queue queue_handle, const ob_place& to, const ob_place& from, Re
   return {};
 }
 
+Outcome fill(ob_queue queue_handle, const ob_place& to, const void* pattern,
+             std::uint32_t pattern_bytes, std::uint64_t count) {
+  if (!std::has_single_bit(pattern_bytes) || pattern_bytes > 16) {
+    return mistake("a pattern of " + std::to_string(pattern_bytes) +
+                   " bytes; it has 1, 2, 4, 8 or 16");
+  }
+  if (pattern == nullptr) return mistake("no pattern (the pointer is NULL)");
+  OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(queue_handle));
+  OB_ASSIGN_OR_RETURN(const auto buffer, buffer_of(to, *queue->device));
+  const Region region{.offset_bytes = to.offset_bytes,
+                      .element_bytes = pattern_bytes,
+                      .rows = count,
+                      .cols = 1,
+                      .ld = count,
+                      .word_bytes = static_cast<std::uint8_t>(std::min(pattern_bytes, 8u))};
+  OB_RETURN_IF_ERROR(check_inside("fill", *buffer, region));
+  if (count == 0) return {};
+  const std::span element(static_cast<const std::byte*>(pattern), pattern_bytes);
+  OB_RETURN_IF_ERROR((*queue->device)->fill(queue->id, buffer->id, region, element));
+  queue->count();
+  return {};
+}
+
 // --- queues --------------------------------------------------------------------------------------
 
 Outcome create_queue(ob_device handle, std::uint32_t flags, ob_queue* made) {
@@ -151,6 +180,7 @@ Outcome create_queue(ob_device handle, std::uint32_t flags, ob_queue* made) {
 }
 
 Outcome destroy_queue(ob_queue handle) {
+  OB_RETURN_IF_ERROR(check_may_wait("ob_queue_destroy"));
   OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(handle));
   return take<Queue>(handle).status();  // the queue waits at the end of its use
 }
@@ -164,10 +194,24 @@ Outcome set_accuracy(ob_queue handle, std::int32_t mode) {
   return (*queue->device)->set_accuracy(queue->id, static_cast<Accuracy>(mode));
 }
 
+Outcome call_back(ob_queue handle, void (*done)(void* user, const ob_report*), void* user) {
+  if (done == nullptr) return mistake("no callback (the pointer is NULL)");
+  const auto released = std::make_shared<std::atomic<bool>>(false);
+  Status asked;
+  {
+    OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(handle));
+    asked = queue->call_back(done, user, released);
+  }
+  *released = true;
+  released->notify_one();
+  return asked;
+}
+
 Outcome synchronize(ob_queue handle, std::int64_t timeout_ms, ob_report* report) {
   if (report != nullptr) {
     if (Outcome outcome = check_size(report, "ob_report"); !outcome.ok()) return outcome;
   }
+  if (timeout_ms != 0) OB_RETURN_IF_ERROR(check_may_wait("ob_queue_synchronize"));
   OB_ASSIGN_OR_RETURN(const Deadline deadline, deadline_after(timeout_ms));
   OB_ASSIGN_OR_RETURN(const QueueUse queue, QueueUse::begin(handle));
   // The calls since the last wait name the routine of a failure, so they go after it.
@@ -179,12 +223,7 @@ Outcome synchronize(ob_queue handle, std::int64_t timeout_ms, ob_report* report)
   const QueueReport all = *queue->await(true, Deadline::max());
   if (report != nullptr) {
     ob_report result{};
-    result.failed_command = all.failed_command;
-    result.compute_ns = all.compute_ns;
-    result.plan_ns = all.plan_ns;
-    result.waited_ns = all.waited_ns;
-    result.error.struct_bytes = sizeof result.error;
-    describe(outcome, result.error);
+    describe(all, outcome, result);
     give(result, *report);
   }
   return outcome;
@@ -271,4 +310,14 @@ OB_EXPORT ob_status ob_copy_2d(ob_queue queue, ob_place to, ob_place from, const
     if (rect->flags != 0) return unknown_flags("ob_copy_2d", "0");
     return copy(queue, to, from, sides.device, sides.host);
   });
+}
+
+OB_EXPORT ob_status ob_fill(ob_queue queue, ob_place to, const void* pattern,
+                            uint32_t pattern_bytes, uint64_t count) {
+  return answer([&] { return fill(queue, to, pattern, pattern_bytes, count); });
+}
+
+OB_EXPORT ob_status ob_queue_callback(ob_queue queue, void (*done)(void* user, const ob_report*),
+                                      void* user) {
+  return answer([&] { return call_back(queue, done, user); });
 }

@@ -28,11 +28,12 @@ Status wait_allocated(OpenDevice& device, BufferId buffer) {
   const Region first{.rows = 1, .cols = 1, .ld = 1};
   OB_RETURN_IF_ERROR(device->read(watch, buffer, first, Layout::bytes(&unused, 1)));
   const QueueReport report = device->synchronize(watch);
-  device.give_back_watch(watch);  // synchronize() has cleared its failure
+  device.watches()->give_back(watch);  // synchronize() has cleared its failure
   return report.status;
 }
 
 Outcome create_buffer(ob_device handle, std::uint64_t bytes, std::uint32_t flags, ob_buffer* made) {
+  if ((flags & OB_WAIT) != 0) OB_RETURN_IF_ERROR(check_may_wait("ob_buffer_create with OB_WAIT"));
   if (made == nullptr) return no_place_for("buffer");
   if ((flags & ~std::uint32_t{OB_WAIT}) != 0) return mistake("unknown flags of ob_buffer_create");
   if (bytes == 0) return mistake("a buffer of 0 bytes; give it at least one");
@@ -45,6 +46,7 @@ Outcome create_buffer(ob_device handle, std::uint64_t bytes, std::uint32_t flags
 }
 
 Outcome close_device(ob_device handle) {
+  OB_RETURN_IF_ERROR(check_may_wait("ob_device_close"));
   OB_ASSIGN_OR_RETURN(const DevicePtr device, take<OpenDevice>(handle));
   // The destructors of queues wait for their commands, which use the other objects.
   take_all_of<Queue>(*device).clear();
@@ -58,10 +60,35 @@ Outcome close_device(ob_device handle) {
 
 Outcome create_event(ob_device handle, std::uint32_t flags, ob_event* made) {
   if (made == nullptr) return no_place_for("event");
-  if (flags != 0) return mistake("unknown flags of ob_event_create; pass 0");
+  if ((flags & ~std::uint32_t{OB_TIMED}) != 0) {
+    return mistake("unknown flags of ob_event_create; pass 0 or OB_TIMED");
+  }
   OB_ASSIGN_OR_RETURN(const DevicePtr device, find<OpenDevice>(handle));
   OB_ASSIGN_OR_RETURN(const EventId id, (*device)->create_event());
-  *made = add(std::make_shared<Event>(device, id));
+  *made = add(std::make_shared<Event>(device, id, (flags & OB_TIMED) != 0));
+  return {};
+}
+
+Outcome wait_for_event(ob_event handle, std::int64_t timeout_ms) {
+  if (timeout_ms != 0) OB_RETURN_IF_ERROR(check_may_wait("ob_event_wait"));
+  OB_ASSIGN_OR_RETURN(const auto event, find<Event>(handle));
+  OB_ASSIGN_OR_RETURN(const Deadline deadline, deadline_after(timeout_ms));
+  return event->await(deadline);
+}
+
+Outcome elapsed(ob_event from_handle, ob_event to_handle, std::uint64_t* elapsed_ns) {
+  if (elapsed_ns == nullptr) return no_place_for("time");
+  OB_ASSIGN_OR_RETURN(const auto from, find<Event>(from_handle));
+  OB_ASSIGN_OR_RETURN(const auto to, find<Event>(to_handle));
+  if (from->device != to->device) {
+    return mistake("the events are of two devices (each has a clock of its own)");
+  }
+  OB_ASSIGN_OR_RETURN(const std::uint64_t from_ns, from->clock());
+  OB_ASSIGN_OR_RETURN(const std::uint64_t to_ns, to->clock());
+  if (to_ns < from_ns) {
+    return mistake("the first event is later than the second one; exchange them");
+  }
+  *elapsed_ns = to_ns - from_ns;
   return {};
 }
 
@@ -189,9 +216,18 @@ OB_EXPORT ob_status ob_event_hold(ob_event event, ob_queue queue) {
 }
 
 OB_EXPORT ob_status ob_event_wait(ob_event event, int64_t timeout_ms) {
+  return answer([&] { return wait_for_event(event, timeout_ms); });
+}
+
+OB_EXPORT ob_status ob_event_fd(ob_event event, int* fd) {
   return answer([&]() -> Outcome {
+    if (fd == nullptr) return no_place_for("descriptor");
     OB_ASSIGN_OR_RETURN(const auto found, find<Event>(event));
-    OB_ASSIGN_OR_RETURN(const Deadline deadline, deadline_after(timeout_ms));
-    return found->await(deadline);
+    OB_ASSIGN_OR_RETURN(*fd, found->descriptor());
+    return {};
   });
+}
+
+OB_EXPORT ob_status ob_event_elapsed_ns(ob_event from, ob_event to, uint64_t* elapsed_ns) {
+  return answer([&] { return elapsed(from, to, elapsed_ns); });
 }

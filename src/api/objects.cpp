@@ -1,5 +1,8 @@
 #include "api/objects.hpp"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 
@@ -7,15 +10,21 @@ namespace ob::api {
 
 // --- devices -------------------------------------------------------------------------------------
 
+std::optional<QueueId> OpenDevice::Watches::take() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return std::nullopt;
+  const QueueId watch = idle_.back();
+  idle_.pop_back();
+  return watch;
+}
+
+void OpenDevice::Watches::give_back(QueueId watch) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(watch);
+}
+
 Result<QueueId> OpenDevice::take_watch() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_watches_.empty()) {
-      const QueueId watch = idle_watches_.back();
-      idle_watches_.pop_back();
-      return watch;
-    }
-  }
+  if (const auto idle = watches_->take()) return *idle;
   return device_->create_queue();
 }
 
@@ -26,21 +35,81 @@ Status OpenDevice::runs_kernels() const {
           "open local:cpu or local:opencl"};
 }
 
-void OpenDevice::give_back_watch(QueueId watch) {
+Result<std::shared_ptr<client::Proxy>> OpenDevice::proxy() {
   const std::lock_guard lock(mutex_);
-  idle_watches_.push_back(watch);
+  if (proxy_ == nullptr) {
+    OB_ASSIGN_OR_RETURN(proxy_, client::Proxy::acquire());
+  }
+  return proxy_;
 }
 
 // --- queues --------------------------------------------------------------------------------------
 
-Queue::~Queue() { (void)(*device)->destroy_queue(id); }
+void QueueRecord::note_call(std::uint64_t command, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  auto known = names_.find(name);
+  if (known == names_.end()) known = names_.emplace(name).first;
+  calls_.emplace_back(command, *known);
+}
+
+void QueueRecord::forget_calls() {
+  const std::lock_guard lock(mutex_);
+  calls_.clear();
+}
+
+void QueueRecord::begin_callback() {
+  const std::lock_guard lock(mutex_);
+  ++callbacks_;
+}
+
+void QueueRecord::end_callback() {
+  const std::lock_guard lock(mutex_);
+  if (--callbacks_ == 0) callback_ended_.notify_all();
+}
+
+void QueueRecord::wait_for_callbacks() {
+  std::unique_lock lock(mutex_);
+  callback_ended_.wait(lock, [this] { return callbacks_ == 0; });
+}
+
+void describe(const QueueReport& report, const Outcome& outcome, ob_report& result) noexcept {
+  result.failed_command = report.failed_command;
+  result.compute_ns = report.compute_ns;
+  result.plan_ns = report.plan_ns;
+  result.waited_ns = report.waited_ns;
+  result.error.struct_bytes = sizeof result.error;
+  describe(outcome, result.error);
+}
+
+Queue::~Queue() {
+  (void)(*device)->destroy_queue(id);
+  // A callback of this queue may hold the last use of it. It must not wait for itself.
+  if (!client::Proxy::is_this_thread()) record_->wait_for_callbacks();
+}
 
 void Queue::count(std::string_view name) {
   ++commands_;
-  if (name.empty()) return;
-  auto known = names_.find(name);
-  if (known == names_.end()) known = names_.emplace(name).first;
-  calls_.emplace_back(commands_, *known);
+  if (!name.empty()) record_->note_call(commands_, name);
+}
+
+Status Queue::call_back(void (*done)(void* user, const ob_report* report), void* user,
+                        std::shared_ptr<const std::atomic<bool>> released) {
+  OB_ASSIGN_OR_RETURN(auto proxy, device->proxy());
+  record_->begin_callback();
+  // The mark may be answered on a thread that must not run the program's code.
+  Status asked = (*device)->mark(id, [proxy = proxy.get(), record = record_, done, user,
+                                      released = std::move(released)](const QueueMark& mark) {
+    proxy->post([record, done, user, released, report = mark.report] {
+      released->wait(false);
+      ob_report result{};
+      result.struct_bytes = sizeof result;
+      describe(report, record->outcome_of(report), result);
+      done(user, &result);
+      record->end_callback();
+    });
+  });
+  if (!asked.ok()) record_->end_callback();
+  return asked;
 }
 
 Layout Queue::capture(const Layout& from) {
@@ -57,13 +126,14 @@ std::optional<QueueReport> Queue::await(bool clear, Deadline deadline) {
   if (!report) return report;
   captured_.clear();
   captured_bytes_ = 0;
-  if (clear || report->status.ok()) calls_.clear();
+  if (clear || report->status.ok()) record_->forget_calls();
   return report;
 }
 
-Outcome Queue::outcome_of(const QueueReport& report) const {
+Outcome QueueRecord::outcome_of(const QueueReport& report) const {
   Outcome outcome(report.status);
   outcome.command = report.failed_command;
+  const std::lock_guard lock(mutex_);
   const auto call = std::find_if(calls_.begin(), calls_.end(), [&](const auto& known) {
     return known.first == report.failed_command;
   });
@@ -84,13 +154,101 @@ Status Event::record(QueueId queue) {
   const std::lock_guard lock(mutex_);
   OB_RETURN_IF_ERROR((*device)->record(queue, id));
   ++records_;
-  return {};
+  if (clock_ == nullptr) return {};
+  return (*device)->mark(queue, [clock = clock_, record = clock_->begin()](const QueueMark& mark) {
+    clock->note(record, mark);
+  });
+}
+
+std::uint64_t RecordClock::begin() {
+  const std::lock_guard lock(mutex_);
+  return ++records_;
+}
+
+// The failure of a queue does not matter: its marks are reached all the same.
+void RecordClock::note(std::uint64_t record, const QueueMark& mark) {
+  const std::lock_guard lock(mutex_);
+  if (record < done_) return;
+  done_ = record;
+  clock_ns_ = mark.clock_ns;
+  if (clock_ns_ == 0) lost_ = mark.report.status;
+}
+
+Result<std::uint64_t> RecordClock::last() const {
+  const std::lock_guard lock(mutex_);
+  if (records_ == 0) {
+    return Status(Code::invalid_argument, "the event was never recorded; record it first");
+  }
+  if (done_ < records_) {
+    return Status(Code::deadline_exceeded, "the event is not done yet; wait for it first");
+  }
+  OB_RETURN_IF_ERROR(lost_);
+  return clock_ns_;
+}
+
+Result<std::uint64_t> Event::clock() const {
+  if (clock_ != nullptr) return clock_->last();
+  return Status(Code::invalid_argument,
+                "the event notes no times; make it with ob_event_create(..., OB_TIMED, ...)");
+}
+
+Result<std::shared_ptr<EventSignal>> EventSignal::create() {
+  const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (descriptor < 0) {
+    return Status(Code::unavailable,
+                  "no descriptor for the event (the process has no more); raise its limit");
+  }
+  return std::shared_ptr<EventSignal>(new EventSignal(descriptor));
+}
+
+EventSignal::~EventSignal() { ::close(descriptor_); }
+
+std::uint64_t EventSignal::arm() {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t old = 0;
+  (void)!::read(descriptor_, &old, sizeof old);  // it may have none
+  return ++armed_;
+}
+
+bool EventSignal::is_done(std::uint64_t record) {
+  const std::lock_guard lock(mutex_);
+  return record <= done_;
+}
+
+void EventSignal::set(std::uint64_t armed, std::uint64_t record) {
+  const std::lock_guard lock(mutex_);
+  done_ = std::max(done_, record);
+  const std::uint64_t one = 1;
+  if (armed == armed_) (void)!::write(descriptor_, &one, sizeof one);
+}
+
+// A watch of its own holds for the record, so that the record costs nothing.
+Result<int> Event::descriptor() {
+  const std::lock_guard lock(mutex_);
+  if (signal_ == nullptr) {
+    OB_ASSIGN_OR_RETURN(signal_, EventSignal::create());
+  }
+  const std::uint64_t armed = signal_->arm();
+  if (records_ == 0) {
+    signal_->set(armed, 0);
+    return signal_->descriptor();
+  }
+  OB_ASSIGN_OR_RETURN(const QueueId watch, device->take_watch());
+  OB_RETURN_IF_ERROR((*device)->wait(watch, id));
+  OB_RETURN_IF_ERROR(
+      (*device)->mark(watch, [signal = signal_, armed, record = records_,
+                              watches = device->watches(), watch](const QueueMark& mark) {
+        const bool done = mark.report.status.ok();
+        if (done) watches->give_back(watch);
+        signal->set(armed, done ? record : 0);  // a lost device ends the wait, too
+      }));
+  return signal_->descriptor();
 }
 
 // Returns a queue that waits for the last record, one whose waiter has left or a new one.
 Result<Event::Watch> Event::watch_last_record() {
   const std::lock_guard lock(mutex_);
-  if (records_ == 0) return Watch{};
+  if (records_ == 0 || (signal_ != nullptr && signal_->is_done(records_))) return Watch{};
   const auto left = std::find_if(watches_.begin(), watches_.end(),
                                  [&](const Watch& watch) { return watch.record == records_; });
   if (left != watches_.end()) {
@@ -112,7 +270,7 @@ Status Event::await(Deadline deadline) {
     watches_.push_back(watch);
     return {Code::deadline_exceeded, "the event is not done yet; wait again"};
   }
-  if (report->status.ok()) device->give_back_watch(watch.queue);
+  if (report->status.ok()) device->watches()->give_back(watch.queue);
   return report->status;
 }
 

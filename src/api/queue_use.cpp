@@ -1,6 +1,9 @@
 #include "api/queue_use.hpp"
 
+#include <string>
+
 #include "api/handles.hpp"
+#include "client/proxy.hpp"
 
 namespace ob::api {
 
@@ -12,6 +15,14 @@ Result<QueueUse> QueueUse::begin(ob_queue handle) {
                   "give each thread a queue");
   }
   return QueueUse(std::move(queue));
+}
+
+Status check_may_wait(const char* function) {
+  if (!client::Proxy::is_this_thread()) return {};
+  return {Code::invalid_argument,
+          std::string(function) +
+              " waits, and a callback may not (its thread receives the answers); hand over "
+              "commands there, and wait on another thread"};
 }
 
 }  // namespace ob::api

@@ -27,4 +27,7 @@ class QueueUse {
   std::shared_ptr<Queue> queue_;
 };
 
+/// Errors: invalid_argument on the thread that runs callbacks   @param function for the message
+Status check_may_wait(const char* function);
+
 }  // namespace ob::api

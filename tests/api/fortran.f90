@@ -16,6 +16,7 @@ program fortran
   call complex_scalars_are_right()
   call rectangles_are_copied()
   call transforms_are_right()
+  call fills_and_callbacks_work()
   call kernels_run()
   call failures_are_described()
   call ob_check(ob_device_close(device))
@@ -140,6 +141,46 @@ contains
     call expect(maxval(abs(spectrum)) < 1d-12 * points, 'a transform')
     call ob_check(ob_plan_destroy(plan))
     call ob_check(ob_event_destroy(event))
+  end subroutine
+
+  ! A callback runs after the commands before it.
+  subroutine fills_and_callbacks_work()
+    integer(c_int64_t), asynchronous :: numbers(points)
+    integer(c_int64_t), parameter :: pattern(1) = [81985529216486895_c_int64_t]
+    integer(c_int), target :: called
+    integer(c_int) :: fd
+    integer(c_int64_t) :: elapsed_ns
+    type(ob_event) :: before, after
+    type(ob_place) :: on
+    on = buffer_of(c_sizeof(numbers))
+    numbers = 0
+    called = 0
+    call ob_check(ob_event_create(device, ob_timed, before))
+    call ob_check(ob_event_create(device, ob_timed, after))
+    call ob_check(ob_event_record(before, queue))
+    call ob_check(ob_fill(queue, on, pattern, 8, int(points, c_int64_t)))
+    call ob_check(ob_event_record(after, queue))
+    call ob_check(ob_queue_callback(queue, c_funloc(count_up), c_loc(called)))
+    call ob_check(ob_read(queue, numbers, on, c_sizeof(numbers), ob_wait))
+    call expect(all(numbers == pattern(1)), 'a fill')
+    call ob_check(ob_event_fd(after, fd))
+    call expect(fd >= 0, 'a descriptor')
+    call ob_check(ob_event_wait(after, ob_forever))
+    call ob_check(ob_event_elapsed_ns(before, after, elapsed_ns))
+    call expect(elapsed_ns >= 0 .and. elapsed_ns < 60 * 10_c_int64_t**9, 'a time between events')
+    call ob_check(ob_event_destroy(before))
+    call ob_check(ob_event_destroy(after))
+    call ob_check(ob_queue_destroy(queue))  ! waits for the callback
+    call expect(called == 1, 'a callback')
+    call ob_check(ob_queue_create(device, 0, queue))
+  end subroutine
+
+  subroutine count_up(user, report) bind(c)
+    type(c_ptr), value :: user
+    type(ob_report), intent(in) :: report
+    integer(c_int), pointer :: called
+    call c_f_pointer(user, called)
+    if (report%error%code == ob_ok) called = called + 1
   end subroutine
 
   ! Where kernels run: y(i) <- 3 x(i) + y(i), for small integers.
