@@ -3,9 +3,12 @@ daemon over shared memory and TCP."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import queue
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +92,78 @@ def test_queues_are_ordered_by_events(gpu: device.Device) -> None:
     assert report.compute_s == 0
     with pytest.raises(ValueError, match="does not fit"):
         gpu.own_queue.read(np.zeros(999), array)
+
+
+def test_a_queue_and_its_events_can_be_awaited(gpu: device.Device, generator: Any) -> None:
+    host = generator.uniform(-1, 1, (60, 60))
+
+    async def compute() -> tuple[Any, list[int]]:
+        queues = [gpu.queue() for _ in range(3)]
+        ticks: list[int] = []
+
+        async def tick() -> None:
+            for i in range(3):
+                ticks.append(i)
+                await asyncio.sleep(0)
+
+        arrays = [gpu.array(host * (i + 1), queue=q) for i, q in enumerate(queues)]
+        events = [q.record() for q in queues]
+        # Several waiters of one event and of one queue, and other work of the loop.
+        await asyncio.gather(*events, *events, tick(), *queues)
+        reports = await asyncio.gather(*queues)
+        assert all(report.failure is None for report in reports)
+        return [a.numpy() for a in arrays], ticks
+
+    results, ticks = asyncio.run(asyncio.wait_for(compute(), 60))
+    assert ticks == [0, 1, 2]
+    for i, result in enumerate(results):
+        np.testing.assert_array_equal(result, host * (i + 1))
+
+
+def test_an_awaited_queue_raises_its_failure(gpu: device.Device) -> None:
+    async def fail() -> None:
+        with gpu.queue() as q:
+            gpu.array(np.full((1, 1), np.nan), queue=q)
+            on_device = gpu.array(np.full((1, 1), np.nan), queue=q)
+            values, info = gpu.empty((1,)), gpu.empty((1,), "int64")
+            operands = [
+                device.native.flag("N"),
+                device.native.flag("U"),
+                device.native.integer(1),
+                device.native.matrix(on_device.buffer, 1),
+                device.native.matrix(values.buffer, 0),
+                device.native.matrix(info.buffer, 0),
+            ]
+            q.call("dsyevd", operands)
+            with pytest.raises(device.UnsupportedError):
+                await q
+            await q  # the failure is cleared
+
+    asyncio.run(asyncio.wait_for(fail(), 60))
+
+
+def test_callbacks_run_on_another_thread(gpu: device.Device) -> None:
+    seen: queue.Queue[tuple[int, device.Report]] = queue.Queue()
+    with gpu.queue() as q:
+        gpu.array([1.0], queue=q)
+        q.then(lambda report: seen.put((threading.get_ident(), report)))
+        thread, report = seen.get(timeout=60)
+    assert thread != threading.get_ident()
+    assert report.failure is None
+
+
+def test_fill_and_timed_events(gpu: device.Device) -> None:
+    with gpu.queue() as q:
+        for dtype, value in (("float64", 2.5), ("complex64", 1 - 2j), ("uint8", 7)):
+            array = gpu.empty((5, 3), dtype)
+            first = q.record(timed=True)
+            q.fill(array, value)
+            last = q.record(timed=True)
+            q.synchronize()
+            np.testing.assert_array_equal(array.numpy(), np.full((5, 3), value, dtype))
+            assert last.seconds_since(first) > 0
+            with pytest.raises(device.InvalidArgumentError, match="later"):
+                first.seconds_since(last)
 
 
 def test_failures_are_exceptions(gpu: device.Device) -> None:

@@ -16,6 +16,7 @@ API_MAJOR = 1
 
 CAPTURE = 1
 WAIT = 2
+TIMED = 4
 FOREVER = -1
 
 # Kinds of arguments of kernels.
@@ -104,6 +105,9 @@ class Operand(ctypes.Structure):
     _fields_ = (("value", Value), ("ld", c_int64))
 
 
+Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ReportStruct))
+
+
 class Variant(ctypes.Structure):
     _fields_ = (
         ("kind", c_int32),
@@ -154,6 +158,8 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "ob_queue_destroy": (Handle,),
     "ob_queue_flush": (Handle,),
     "ob_queue_synchronize": (Handle, c_int64, ctypes.POINTER(ReportStruct)),
+    "ob_queue_callback": (Handle, Callback, ctypes.c_void_p),
+    "ob_fill": (Handle, Place, c_char_p, c_uint32, c_uint64),
     "ob_write": (Handle, Place, ctypes.c_void_p, c_uint64, c_uint32),
     "ob_read": (Handle, ctypes.c_void_p, Place, c_uint64, c_uint32),
     "ob_copy": (Handle, Place, Place, c_uint64),
@@ -162,6 +168,8 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "ob_event_record": (Handle, Handle),
     "ob_event_hold": (Handle, Handle),
     "ob_event_wait": (Handle, c_int64),
+    "ob_event_fd": (Handle, ctypes.POINTER(ctypes.c_int)),
+    "ob_event_elapsed_ns": (Handle, Handle, ctypes.POINTER(c_uint64)),
     "ob_call": (Handle, c_char_p, ctypes.POINTER(Operand), c_size_t),
     "ob_plan_create": (Handle, ctypes.POINTER(FftStruct), ctypes.POINTER(Handle)),
     "ob_plan_destroy": (Handle,),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
-from collections.abc import Sequence
+import itertools
+import os
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from outboard.device import native
 from outboard.device.array import Array
+from outboard.device.failures import DeviceError, exception
 from outboard.device.fft import Plans
 from outboard.device.kernels import Module
 
@@ -37,6 +41,29 @@ class Report:
     compute_s: float  # routines on the device
     plan_s: float  # waits for plans
     waited_s: float  # waits for the turn to compute
+    failure: DeviceError | None = None  # of the queue, in the report of a callback
+
+
+# Callbacks that have not run yet, by number: the C library has only the number.
+_callbacks: dict[int, Callable[[Report], None]] = {}
+_callback_numbers = itertools.count(1)
+
+
+def _report(struct: native.ReportStruct) -> Report:
+    failed = struct.error.code != 0
+    return Report(
+        struct.compute_ns / 1e9,
+        struct.plan_ns / 1e9,
+        struct.waited_ns / 1e9,
+        exception(native.failure_of(struct.error)) if failed else None,
+    )
+
+
+def _call_back(number: int, report: Any) -> None:
+    _callbacks.pop(number)(_report(report.contents))
+
+
+_run_callback = native.Callback(_call_back)  # the C library may call it at any time
 
 
 class _Owner:
@@ -120,11 +147,36 @@ class Queue(_Owner):
         if status != 0:
             raise native.last_failure()
         self._kept.clear()
-        return Report(report.compute_ns / 1e9, report.plan_ns / 1e9, report.waited_ns / 1e9)
+        return _report(report)
 
-    def record(self) -> Event:
-        """Returns an event that is done when the queue has run all commands so far."""
-        event = Event(self.device)
+    def then(self, done: Callable[[Report], None]) -> None:
+        """Calls `done` on a thread of the library when the queue has run all commands so far, also
+        after a failure. It may hand over commands; functions that wait fail there."""
+        number = next(_callback_numbers)
+        _callbacks[number] = done
+        try:
+            native.call("ob_queue_callback", self.handle, _run_callback, number)
+        except DeviceError:
+            del _callbacks[number]
+            raise
+
+    def __await__(self) -> Generator[Any, None, Report]:
+        """Waits for all commands so far without blocking the event loop, as synchronize()."""
+        yield from self.record().__await__()
+        return self.synchronize()
+
+    def fill(self, to: Array, value: complex) -> None:
+        """Sets every element of an array."""
+        import numpy as np
+
+        element = np.asarray(value).astype(to.dtype).tobytes()
+        place = native.Place(to.buffer, 0)
+        native.call("ob_fill", self.handle, place, element, len(element), to.size)
+
+    def record(self, timed: bool = False) -> Event:
+        """Returns an event that is done when the queue has run all commands so far. With `timed` it
+        notes the time on the device."""
+        event = Event(self.device, timed)
         native.call("ob_event_record", event.handle, self.handle)
         return event
 
@@ -138,14 +190,45 @@ class Event(_Owner):
 
     _end = "ob_event_destroy"
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, timed: bool = False) -> None:
         made = native.Handle()
-        native.call("ob_event_create", device.handle, 0, ctypes.byref(made))
+        flags = native.TIMED if timed else 0
+        native.call("ob_event_create", device.handle, flags, ctypes.byref(made))
         super().__init__(made)
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits at most `timeout` seconds.   Raises: DeadlineError"""
         native.call("ob_event_wait", self.handle, native.timeout_ms(timeout))
+
+    def fileno(self) -> int:
+        """Returns a descriptor that becomes readable when the event is done; for select and event
+        loops. It belongs to the event."""
+        descriptor = ctypes.c_int(-1)
+        native.call("ob_event_fd", self.handle, ctypes.byref(descriptor))
+        return descriptor.value
+
+    def __await__(self) -> Generator[Any, None, None]:
+        """Waits without blocking the event loop."""
+        return self._done().__await__()
+
+    async def _done(self) -> None:
+        loop = asyncio.get_running_loop()
+        done = asyncio.Event()
+        # An event loop has one reader of a descriptor, and the event may have several waiters.
+        descriptor = os.dup(self.fileno())
+        try:
+            loop.add_reader(descriptor, done.set)
+            await done.wait()
+        finally:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
+        self.wait(0)
+
+    def seconds_since(self, earlier: Event) -> float:
+        """Returns the time on the device between two timed events that are done [s]."""
+        elapsed_ns = ctypes.c_uint64()
+        native.call("ob_event_elapsed_ns", earlier.handle, self.handle, ctypes.byref(elapsed_ns))
+        return elapsed_ns.value / 1e9
 
 
 class Device(_Owner):
