@@ -12,7 +12,7 @@ endif()
 if(TARGET outboard)
   install(TARGETS outboard LIBRARY DESTINATION lib NAMELINK_COMPONENT development COMPONENT outboard)
   install(FILES ${CMAKE_SOURCE_DIR}/include/outboard/device.h ${CMAKE_SOURCE_DIR}/include/outboard/device.hpp
-                ${CMAKE_SOURCE_DIR}/include/outboard/device.f90
+                ${CMAKE_SOURCE_DIR}/include/outboard/device_kernels.hpp ${CMAKE_SOURCE_DIR}/include/outboard/device.f90
           DESTINATION include/outboard COMPONENT outboard)
 endif()
 install(FILES ${CMAKE_SOURCE_DIR}/settings/settings.toml DESTINATION share/outboard COMPONENT outboard)
