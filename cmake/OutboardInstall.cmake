@@ -13,6 +13,7 @@ if(TARGET outboard)
   install(TARGETS outboard LIBRARY DESTINATION lib NAMELINK_COMPONENT development COMPONENT outboard)
   install(FILES ${CMAKE_SOURCE_DIR}/include/outboard/device.h ${CMAKE_SOURCE_DIR}/include/outboard/device.hpp
                 ${CMAKE_SOURCE_DIR}/include/outboard/device_kernels.hpp ${CMAKE_SOURCE_DIR}/include/outboard/device.f90
+                ${OUTBOARD_GENERATED_DIR}/outboard/device_routines.h ${OUTBOARD_GENERATED_DIR}/outboard/device_routines.hpp
           DESTINATION include/outboard COMPONENT outboard)
 endif()
 install(FILES ${CMAKE_SOURCE_DIR}/settings/settings.toml DESTINATION share/outboard COMPONENT outboard)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +26,24 @@ def notice(script: str, comment: str = "//") -> str:
 
 def camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
+
+
+def wrapped(items: list[str], end: str, indent: int = 4) -> list[str]:
+    """Returns lines of at most 100 columns with the items, separated by commas, and `end`."""
+    lines = [" " * indent]
+    for i, item in enumerate(items):
+        text = item + (", " if i + 1 < len(items) else end)
+        if len(lines[-1] + text.rstrip()) > 100 and lines[-1].strip():
+            lines.append(" " * indent)
+        lines[-1] += text
+    return [line.rstrip() for line in lines]
+
+
+def commented(text: str, begin: str, end: str = "") -> list[str]:
+    """Returns a comment of lines of at most 100 columns."""
+    indent = begin if not end else " " * len(begin)
+    lines = textwrap.wrap(text, 100 - len(end), initial_indent=begin, subsequent_indent=indent)
+    return [*lines[:-1], lines[-1] + end]
 
 
 def parser(script: str) -> argparse.ArgumentParser:
