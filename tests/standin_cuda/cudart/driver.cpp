@@ -105,6 +105,15 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* 
   return *function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 
+// The stand-in does not count shared memory.
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute what, CUfunction function) {
+  STANDIN_DRIVER_ENTER();
+  if (KernelModule::owner(function) == nullptr)
+    return refuse(__func__, "no function", CUDA_ERROR_INVALID_HANDLE);
+  *value = what == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         CUstream stream, void** arguments, void** extra) {
@@ -138,12 +147,19 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
     const char* name;
     void* function;
   } kFunctions[] = {
-      STANDIN_DRIVER(cuInit),           STANDIN_DRIVER(cuDriverGetVersion),
-      STANDIN_DRIVER(cuDeviceGet),      STANDIN_DRIVER(cuDeviceGetCount),
-      STANDIN_DRIVER(cuDeviceGetName),  STANDIN_DRIVER(cuGetErrorName),
-      STANDIN_DRIVER(cuGetErrorString), STANDIN_DRIVER(cuModuleLoadData),
-      STANDIN_DRIVER(cuModuleUnload),   STANDIN_DRIVER(cuModuleLoadDataEx),
-      STANDIN_DRIVER(cuLaunchKernel),   STANDIN_DRIVER(cuModuleGetFunction),
+      STANDIN_DRIVER(cuInit),
+      STANDIN_DRIVER(cuDriverGetVersion),
+      STANDIN_DRIVER(cuDeviceGet),
+      STANDIN_DRIVER(cuDeviceGetCount),
+      STANDIN_DRIVER(cuDeviceGetName),
+      STANDIN_DRIVER(cuGetErrorName),
+      STANDIN_DRIVER(cuGetErrorString),
+      STANDIN_DRIVER(cuModuleLoadData),
+      STANDIN_DRIVER(cuModuleUnload),
+      STANDIN_DRIVER(cuModuleLoadDataEx),
+      STANDIN_DRIVER(cuFuncGetAttribute),
+      STANDIN_DRIVER(cuLaunchKernel),
+      STANDIN_DRIVER(cuModuleGetFunction),
   };
   *function = nullptr;
   for (const auto& entry : kFunctions) {

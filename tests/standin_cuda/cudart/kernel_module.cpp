@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <string>
 
 #include "core/access.hpp"
 #include "core/address_space.hpp"
@@ -38,8 +39,12 @@ void* open_object(const std::byte* bytes, std::size_t size) {
   const int fd = memfd_create("standin_cuda_kernels", MFD_CLOEXEC);
   if (fd < 0) return nullptr;
   void* object = nullptr;
+  // The loader takes equal names for one object, and descriptors have equal numbers again.
+  static std::atomic<unsigned> g_opened{0};
+  const std::string name =
+      "/proc/self/fd" + std::string(1 + g_opened++ % 1000, '/') + std::to_string(fd);
   if (write(fd, bytes, size) == static_cast<ssize_t>(size))
-    object = dlopen(("/proc/self/fd/" + std::to_string(fd)).c_str(), RTLD_NOW | RTLD_LOCAL);
+    object = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   close(fd);
   return object;
 }

@@ -39,8 +39,14 @@ bool run(const std::string& command, std::string& output) {
 
 // Macros may form kernel names: reads the names after preprocessing.
 std::string binders(const std::string& preprocessed) {
-  static const std::regex kKernel(R"(standin_kernel\)\)\s+void\s+(\w+)\s*\()");
-  std::string text;
+  static const std::regex kKernel(
+      R"(standin_kernel\)\)\s+(?:__attribute__\s*\(\([^;{]*?\)\)\s*)*void\s+(\w+)\s*\()");
+  // The definition is the first one; a function that is called makes fibers of the threads.
+  const std::string barrier = "__syncthreads()";
+  const std::size_t definition = preprocessed.find(barrier);
+  const bool used = preprocessed.find(barrier, definition + 1) != std::string::npos;
+  std::string text =
+      std::string("const bool standin_barriers = ") + (used ? "true" : "false") + ";\n";
   for (std::sregex_iterator i(preprocessed.begin(), preprocessed.end(), kKernel), end; i != end;
        ++i)
     text += "STANDIN_BIND(" + (*i)[1].str() + ")\n";

@@ -107,7 +107,8 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram handle, int count, const char* cons
                        option.starts_with("--std=") || option.starts_with("-std=") ||
                        option.starts_with("--fmad=") || option.starts_with("-fmad=") ||
                        option.starts_with("--device-as-default-execution-space") ||
-                       option.starts_with("-default-device") || option.starts_with("-D");
+                       option.starts_with("-default-device") || option.starts_with("-D") ||
+                       option.starts_with("--diag-suppress=");
     if (!known) {
       program->log = "unknown option " + option;
       return NVRTC_ERROR_INVALID_OPTION;
