@@ -15,12 +15,13 @@
 
 namespace ob {
 
-/// A call or a transform.
+/// A call, a transform, or a kernel of a program.
 struct Computation {
   Account account;         ///< the client that it is for
   std::uint64_t kind = 0;  ///< computations of equal kind and work take about as long
   double flop = 0;
-  std::string_view name;  ///< shown to people; lives as long as the device
+  std::string_view name;  ///< shown to people; lives as long as the device, or the command
+  bool is_kernel = false;
 };
 Computation computation_of(const Descriptor& routine, double flop, const Account& account) noexcept;
 Computation computation_of(const FftPlan& plan, const Account& account) noexcept;

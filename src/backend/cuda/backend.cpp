@@ -7,6 +7,7 @@
 
 #include "backend/cuda/blas_call.hpp"
 #include "backend/cuda/device.hpp"
+#include "backend/cuda/kernel_runner.hpp"
 #include "backend/cuda/memory_source.hpp"
 
 namespace ob::cuda {
@@ -106,6 +107,7 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   parts.host = config.host;
   auto device =
       std::make_unique<CudaDevice>(std::move(info), std::move(parts), config.longest_command_s);
+  device->use_kernels(std::make_shared<CudaKernelRunner>(gpu));
   if (config.measure) device->measure();
   return std::unique_ptr<Device>(std::move(device));
 }

@@ -28,6 +28,7 @@ class CudaDevice final : public AcceleratorDevice<CudaQueue, CudaFftPlan> {
       : AcceleratorDevice(std::move(info), *parts.memory, longest_command_s),
         parts_(std::move(parts)) {}
   ~CudaDevice() override { finish(); }
+  using AcceleratorDevice::use_kernels;
 
   Status set_accuracy(QueueId queue, Accuracy accuracy) override;
   /// Returns page-locked memory.

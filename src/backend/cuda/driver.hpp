@@ -10,6 +10,7 @@
 #define OB_CUDA_DRIVER_FUNCTIONS(X) \
   X(cuDeviceGet)                    \
   X(cuDeviceGetName)                \
+  X(cuFuncGetAttribute)             \
   X(cuGetErrorName)                 \
   X(cuGetErrorString) X(cuLaunchKernel) X(cuModuleGetFunction) X(cuModuleLoadData) X(cuModuleUnload)
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -12,7 +13,8 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
-#include <vector>
+
+#include "backend/cuda/compiler.hpp"
 
 namespace ob::cuda {
 namespace {
@@ -64,54 +66,34 @@ void save(const fs::path& file, const std::string& code) {
   if (!out || ignored) fs::remove(unfinished, ignored);
 }
 
-class Program {
- public:
-  explicit Program(const NvrtcTable& compiler) : compiler_(compiler) {}
-  ~Program() {
-    if (program_ != nullptr) (void)compiler_.nvrtcDestroyProgram(&program_);
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  Result<std::string> compile(const std::string& architecture) {
-    nvrtcResult result = compiler_.nvrtcCreateProgram(&program_, kernel_source(), "kernels.cuh", 0,
-                                                      nullptr, nullptr);
-    if (result != NVRTC_SUCCESS) return failure(result, "");
-    // The compiler contracts products and sums to fused operations by default, which saves one
-    // rounding.
-    const char* const options[] = {architecture.c_str(), "--std=c++17"};
-    result = compiler_.nvrtcCompileProgram(program_, 2, options);
-    if (result != NVRTC_SUCCESS) return failure(result, log());
-    std::size_t size_bytes = 0;
-    result = compiler_.nvrtcGetCUBINSize(program_, &size_bytes);
-    std::string code(size_bytes, '\0');
-    if (result == NVRTC_SUCCESS) result = compiler_.nvrtcGetCUBIN(program_, code.data());
-    if (result != NVRTC_SUCCESS) return failure(result, "");
-    return code;
-  }
-
- private:
-  std::string log() {
-    std::size_t size_bytes = 0;
-    if (compiler_.nvrtcGetProgramLogSize(program_, &size_bytes) != NVRTC_SUCCESS) return {};
-    std::string text(size_bytes, '\0');
-    if (compiler_.nvrtcGetProgramLog(program_, text.data()) != NVRTC_SUCCESS) return {};
-    constexpr std::size_t kEnough = 500;  // the first error
-    return text.substr(0, kEnough);
-  }
-  Status failure(nvrtcResult result, const std::string& why) const {
-    return {Code::device_error, std::string("the kernels do not compile (") +
-                                    compiler_.nvrtcGetErrorString(result) +
-                                    "); name the folder of a CUDA that knows this device in "
-                                    "OUTBOARD_CUDA_PATH " +
-                                    why};
-  }
-
-  const NvrtcTable& compiler_;
-  nvrtcProgram program_ = nullptr;
-};
+Result<std::string> compile(const NvrtcTable& compiler, const std::string& architecture) {
+  // The compiler contracts products and sums to fused operations by default, which saves one
+  // rounding.
+  const std::array<const char*, 2> options{architecture.c_str(), "--std=c++17"};
+  std::string log;
+  auto code = compile_cuda(compiler, kernel_source(), "kernels.cuh", options, log);
+  if (code.ok()) return code;
+  constexpr std::size_t kEnough = 500;  // the first error
+  return Status(Code::device_error,
+                "the kernels do not compile (" + code.status().message() +
+                    "); name the folder of a CUDA that knows this device in OUTBOARD_CUDA_PATH " +
+                    log.substr(0, kEnough));
+}
 
 }  // namespace
+
+Result<int> compute_capability(const Gpu& gpu) {
+  const Runtime& runtime = gpu.runtime();
+  int major = 0;
+  int minor = 0;
+  OB_RETURN_IF_ERROR(runtime.check(
+      runtime.cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu.ordinal),
+      "asking for the compute capability"));
+  OB_RETURN_IF_ERROR(runtime.check(
+      runtime.cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, gpu.ordinal),
+      "asking for the compute capability"));
+  return 10 * major + minor;
+}
 
 Result<std::string> kernel_code(const NvrtcTable& compiler, int capability) {
   static std::mutex mutex;
@@ -121,7 +103,7 @@ Result<std::string> kernel_code(const NvrtcTable& compiler, int capability) {
   int major = 0;
   int minor = 0;
   (void)compiler.nvrtcVersion(&major, &minor);
-  const std::string architecture = "--gpu-architecture=sm_" + std::to_string(capability);
+  const std::string architecture = architecture_option(capability);
   const std::string follows_from = std::string(kernel_source()) + architecture + " " +
                                    std::to_string(major) + "." + std::to_string(minor);
   const fs::path folder = cache_folder();
@@ -129,7 +111,7 @@ Result<std::string> kernel_code(const NvrtcTable& compiler, int capability) {
   name << "kernels-" << std::hex << hash(follows_from) << ".cubin";
   std::string code = folder.empty() ? std::string() : load(folder / name.str());
   if (code.empty()) {
-    OB_ASSIGN_OR_RETURN(code, Program(compiler).compile(architecture));
+    OB_ASSIGN_OR_RETURN(code, compile(compiler, architecture));
     if (!folder.empty()) save(folder / name.str(), code);
   }
   compiled[capability] = code;

@@ -143,12 +143,10 @@ Result<std::unique_ptr<KernelProgram>> CudaKernelRunner::compile(
   OB_ASSIGN_OR_RETURN(const int capability, compute_capability(gpu_));
   std::vector<std::string> texts{architecture_option(capability)};
   for (const std::string_view option : kernels::cuda_options()) texts.emplace_back(option);
-  for (const Definition& definition : definitions) {
-    texts.push_back("-D" + definition.name + "=" + definition.value);
-  }
   std::vector<const char*> options;
   for (const std::string& text : texts) options.push_back(text.c_str());
-  const std::string source = std::string(kernels::cuda_prelude()) + variant.text;
+  const std::string source =
+      kernels::with_prelude(kernels::cuda_prelude(), definitions, variant.text);
   const auto code = compile_cuda(*compiler, source, "module", options, log);
   if (code.status().code() == Code::build_failed) {
     return Status(Code::build_failed, "the module does not compile (" + first_error(log) +

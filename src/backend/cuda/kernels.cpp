@@ -9,16 +9,8 @@ namespace ob::cuda {
 Result<std::unique_ptr<Kernels>> Kernels::create(const Libraries& libraries, int device) {
   OB_ASSIGN_OR_RETURN(const Driver* driver, libraries.driver());
   OB_ASSIGN_OR_RETURN(const NvrtcTable* compiler, libraries.nvrtc());
-  const Runtime& runtime = libraries.runtime();
-  int major = 0;
-  int minor = 0;
-  OB_RETURN_IF_ERROR(runtime.check(
-      runtime.cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-      "asking for the compute capability"));
-  OB_RETURN_IF_ERROR(runtime.check(
-      runtime.cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
-      "asking for the compute capability"));
-  OB_ASSIGN_OR_RETURN(const std::string code, kernel_code(*compiler, 10 * major + minor));
+  OB_ASSIGN_OR_RETURN(const int capability, compute_capability({libraries, device}));
+  OB_ASSIGN_OR_RETURN(const std::string code, kernel_code(*compiler, capability));
   std::unique_ptr<Kernels> made(new Kernels(*driver));
   OB_RETURN_IF_ERROR(
       driver->check(driver->cuModuleLoadData(&made->module_, code.data()), "loading kernels"));

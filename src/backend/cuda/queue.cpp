@@ -120,6 +120,10 @@ void CudaQueue::pass(const Submitted& submitted, QueueReport& report) const {
     running.time.count(running.what, took_ns, running.status, report);
   }
   if (status.ok() || !report.status.ok()) return;
+  if (submitted.running != nullptr && submitted.running->what.is_kernel) {
+    status = Status(Code::kernel_fault, "kernel " + std::string(submitted.running->what.name) +
+                                            ": " + status.message());
+  }
   report.status = std::move(status);
   report.failed_command = submitted.number;
 }

@@ -10,6 +10,8 @@
 namespace ob::opencl {
 namespace {
 
+constexpr const char* kOptions = "-cl-std=CL1.2 -cl-kernel-arg-info";
+
 std::string log_of(const Cl& cl, cl_program program, cl_device_id device) {
   std::size_t bytes = 0;
   if (cl.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &bytes) !=
@@ -20,26 +22,6 @@ std::string log_of(const Cl& cl, cl_program program, cl_device_id device) {
   std::string log(bytes, '\0');
   (void)cl.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, log.data(), nullptr);
   return log.substr(0, log.find('\0'));
-}
-
-// Returns the first line of a log that tells of an error, or else the first one.
-std::string first_error(const std::string& log) {
-  const std::size_t error = log.find("error");
-  std::size_t begin = 0;
-  if (error != std::string::npos) {
-    const std::size_t before = log.rfind('\n', error);
-    begin = before == std::string::npos ? 0 : before + 1;
-  }
-  constexpr std::size_t kMostBytes = 300;
-  return log.substr(begin, std::min(log.find('\n', begin) - begin, kMostBytes));
-}
-
-std::string options_of(const std::vector<Definition>& definitions) {
-  std::string options = "-cl-std=CL1.2 -cl-kernel-arg-info";
-  for (const Definition& definition : definitions) {
-    options.append(" -D").append(definition.name).append("=").append(definition.value);
-  }
-  return options;
 }
 
 // The kernel objects that read facts, and those of launches.
@@ -115,10 +97,9 @@ Status read_facts(const Cl& cl, cl_program program, cl_device_id device, KernelF
   return read_device_limits(cl, device, facts);
 }
 
-Status build(const Cl& cl, const Accelerator& accelerator, cl_program program,
-             const std::vector<Definition>& definitions, std::string& log) {
-  const cl_int result = cl.clBuildProgram(program, 1, &accelerator.device,
-                                          options_of(definitions).c_str(), nullptr, nullptr);
+Status build(const Cl& cl, const Accelerator& accelerator, cl_program program, std::string& log) {
+  const cl_int result =
+      cl.clBuildProgram(program, 1, &accelerator.device, kOptions, nullptr, nullptr);
   log = log_of(cl, program, accelerator.device);
   if (result == CL_BUILD_PROGRAM_FAILURE || result == CL_COMPILE_PROGRAM_FAILURE ||
       result == CL_INVALID_BUILD_OPTIONS) {
@@ -138,14 +119,15 @@ Result<ClKernelProgram::Compiled> ClKernelProgram::compile(
   const auto dialect =
       variant.kind == SourceKind::portable ? kernels::Dialect::portable : kernels::Dialect::opencl;
   OB_ASSIGN_OR_RETURN(auto signatures, kernels::parse_signatures(variant.text, dialect, known));
-  const std::string text = std::string(kernels::opencl_prelude()) + variant.text;
+  const std::string text =
+      kernels::with_prelude(kernels::opencl_prelude(), definitions, variant.text);
   const char* source = text.c_str();
   cl_int result = CL_SUCCESS;
   Compiled compiled;
   compiled.program =
       cl.clCreateProgramWithSource(accelerator.context, 1, &source, nullptr, &result);
   OB_RETURN_IF_ERROR(Cl::check(result, "making a module"));
-  Status status = build(cl, accelerator, compiled.program, definitions, log);
+  Status status = build(cl, accelerator, compiled.program, log);
   for (KernelSignature& signature : signatures) {
     if (!status.ok()) break;
     KernelFacts facts{.signature = std::move(signature)};

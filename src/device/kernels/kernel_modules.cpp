@@ -86,7 +86,7 @@ Status PendingLaunch::hold_buffers(const MemoryTable& memory) {
 // makes a predicted time wrong.
 Computation PendingLaunch::computation(const Account& account) const {
   const std::uint64_t kind = (std::uint64_t{1} << 48) + (module_number_ << 16) + bound_.kernel;
-  return {account, kind, static_cast<double>(work_items(bound_)), name_};
+  return {account, kind, static_cast<double>(work_items(bound_)), name_, true};
 }
 
 // --- modules -------------------------------------------------------------------------------------

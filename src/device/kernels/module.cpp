@@ -110,6 +110,17 @@ Status no_such_kernel(std::string_view name, const std::vector<KernelFacts>& ker
                                       "\" (it has " + (names.empty() ? "none" : names) + ")"};
 }
 
+std::string first_error(const std::string& log) {
+  const std::size_t error = log.find("error");
+  std::size_t begin = 0;
+  if (error != std::string::npos) {
+    const std::size_t before = log.rfind('\n', error);
+    begin = before == std::string::npos ? 0 : before + 1;
+  }
+  constexpr std::size_t kMostBytes = 300;
+  return log.substr(begin, std::min(log.find('\n', begin) - begin, kMostBytes));
+}
+
 std::string shorten_log(std::string log) {
   while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
   if (log.size() <= kMostLogBytes) return log;

@@ -99,6 +99,10 @@ struct ModuleReport {
 /// Returns the failure for a kernel that a module does not have.
 Status no_such_kernel(std::string_view name, const std::vector<KernelFacts>& kernels);
 
+/// Returns the line of a compiler's words that tells the first error, or else the first line; at
+/// most 300 bytes.
+std::string first_error(const std::string& log);
+
 /// Cuts a compiler's words to kMostLogBytes: the beginning, where the first errors are, and the
 /// end.
 std::string shorten_log(std::string log);

@@ -26,4 +26,3 @@
 #define make_float4(x, y, z, w) ((float4)((x), (y), (z), (w)))
 #define make_double2(x, y) ((double2)((x), (y)))
 #define make_double4(x, y, z, w) ((double4)((x), (y), (z), (w)))
-#line 1

@@ -133,4 +133,3 @@ OB_VECTORS(double)
 #define LONG_MAX 0x7fffffffffffffffL
 #define LONG_MIN (-0x7fffffffffffffffL - 1)
 #define ULONG_MAX 0xffffffffffffffffUL
-#line 1 "module"

@@ -4,6 +4,16 @@
 
 namespace ob::kernels {
 
+std::string with_prelude(std::string_view prelude, const std::vector<Definition>& definitions,
+                         std::string_view source) {
+  std::string text(prelude);
+  for (const Definition& definition : definitions) {
+    text.append("#define ").append(definition.name).append(" ");
+    text.append(definition.value).append("\n");
+  }
+  return text.append("#line 1 \"module\"\n").append(source);
+}
+
 std::vector<Definition> opencl_definitions(bool has_fp64) {
   std::vector<Definition> definitions{{"__OPENCL_VERSION__", "120"},
                                       {"__OPENCL_C_VERSION__", "120"},

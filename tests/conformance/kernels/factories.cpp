@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "backend/cpu/backend.hpp"
 #include "backend/cpu/host_transforms.hpp"
 #include "backend/opencl/backend.hpp"
@@ -28,7 +30,9 @@ std::vector<DeviceFactory> kernel_factories() {
     return usable(opencl::create(
         {.memory_bytes = bytes, .measure = false, .host = nullptr, .transforms = nullptr}));
   };
-  return {{"cpu", true, cpu_device}, {"opencl", true, opencl_device}};
+  std::vector<DeviceFactory> all{{"cpu", true, cpu_device}, {"opencl", true, opencl_device}};
+  for (DeviceFactory& factory : cuda_kernel_factories()) all.push_back(std::move(factory));
+  return all;
 }
 
 }  // namespace ob::test

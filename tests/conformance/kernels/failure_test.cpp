@@ -31,8 +31,9 @@ TEST_P(KernelFailureTest, TheCompilersWordsComeBack) {
       &module);
   expect_failure(report.status, Code::build_failed, "not_declared");
   EXPECT_NE(report.log.find("not_declared"), std::string::npos) << report.log;
-  EXPECT_NE(report.log.find(":3:"), std::string::npos) << "not the line of the source:\n"
-                                                       << report.log;
+  const bool has_line =
+      report.log.find(":3:") != std::string::npos || report.log.find("(3)") != std::string::npos;
+  EXPECT_TRUE(has_line) << "not the line of the source:\n" << report.log;
   EXPECT_LE(report.log.size(), kMostLogBytes);
   EXPECT_TRUE(report.kernels.empty());
   const BufferId out = allocate(Bytes(64, kPoison));
@@ -45,6 +46,7 @@ TEST_P(KernelFailureTest, TheCompilersWordsComeBack) {
 
 // OpenCL C has a function step().
 TEST_P(KernelFailureTest, NamesOfBuiltInFunctionsAreTaken) {
+  if (GetParam().name == "cuda") return;  // there is no such function
   const ModuleReport report = report_of("__kernel void step(__global int* out) { out[0] = 1; }");
   expect_failure(report.status, Code::build_failed, "another name");
 }

@@ -14,6 +14,8 @@ namespace ob::test {
 
 /// Returns the devices that run kernels.
 std::vector<DeviceFactory> kernel_factories();
+/// Returns none if the cuda backend is not built.
+std::vector<DeviceFactory> cuda_kernel_factories();
 
 /// A scalar argument; `value` lives until the launch.
 template <class T>

@@ -56,7 +56,9 @@ struct Compiled {
 };
 
 Compiled compile(const std::string& source, const std::string& architecture) {
-  const std::string text = std::string(cuda_prelude()) + source;
+  // Letters that the text in front uses itself.
+  const std::vector<Definition> definitions{{"T", "8"}, {"V", "-1"}, {"x_", ""}, {"op", "2"}};
+  const std::string text = with_prelude(cuda_prelude(), definitions, source);
   const std::string target = "--gpu-architecture=compute_" + architecture;
   std::vector<const char*> options{target.c_str()};
   for (const std::string_view option : cuda_options()) options.push_back(option.data());
