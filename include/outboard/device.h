@@ -139,7 +139,8 @@ ob_status ob_last_error(ob_error* error);
 
 /* Opens a device.
    where    "HOST:PORT", "HOST:PORT/INDEX" or "unix:PATH": of a daemon; "local:cpu": this process
-            computes; "local:opencl", "local:opencl/INDEX": an OpenCL device of this machine;
+            computes; "local:cuda", "local:cuda/INDEX", "local:opencl", "local:opencl/INDEX": an
+            accelerator of this machine;
             "local:null": nothing is computed, for tests; NULL: the first daemon of the
             list OUTBOARD_SERVER that answers
    options  may be NULL

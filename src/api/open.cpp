@@ -9,10 +9,13 @@
 #include <utility>
 
 #include "backend/cpu/backend.hpp"
-#include "backend/null/backend.hpp"
-#ifdef OUTBOARD_WITH_OPENCL
 #include "backend/cpu/host_routines.hpp"
 #include "backend/cpu/host_transforms.hpp"
+#include "backend/null/backend.hpp"
+#ifdef OUTBOARD_WITH_CUDA
+#include "backend/cuda/backend.hpp"
+#endif
+#ifdef OUTBOARD_WITH_OPENCL
 #include "backend/opencl/backend.hpp"
 #include "backend/opencl/host_kernels.hpp"
 #endif
@@ -28,7 +31,7 @@ Status bad_where(std::string_view where) {
   return {Code::invalid_argument,
           "no device \"" + std::string(where) +
               "\" (the form is unknown); write HOST:PORT, HOST:PORT/INDEX, unix:PATH, local:cpu, "
-              "local:opencl or local:null"};
+              "local:cuda, local:opencl or local:null"};
 }
 
 Result<std::unique_ptr<Device>> make_cpu() {
@@ -39,16 +42,42 @@ Result<std::unique_ptr<Device>> make_cpu() {
   return cpu::create(config);
 }
 
+// Returns the processor's versions of the routines that the libraries of an accelerator lack;
+// nullptr if there are none.
+[[maybe_unused]] std::shared_ptr<const HostRoutines> host_routines(unsigned threads) {
+  auto opened = cpu::open_host_routines(threads);
+  return opened.ok() ? std::move(*opened) : nullptr;
+}
+
+[[maybe_unused]] unsigned host_threads() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+#ifdef OUTBOARD_WITH_CUDA
+Result<std::unique_ptr<Device>> make_cuda(std::uint32_t index) {
+  OB_ASSIGN_OR_RETURN(const unsigned devices, cuda::accelerators());
+  cuda::Config config;
+  config.index = index;
+  config.devices = devices;
+  config.host = host_routines(host_threads());
+  return cuda::create(config);
+}
+#else
+Result<std::unique_ptr<Device>> make_cuda(std::uint32_t /*index*/) {
+  return Status(Code::unsupported,
+                "this library has no cuda backend (there were no CUDA headers when it was built); "
+                "run python3 tools/cuda_headers.py --into build/cuda and build again");
+}
+#endif
+
 #ifdef OUTBOARD_WITH_OPENCL
-// The processor computes what the libraries for OpenCL lack.
 Result<std::unique_ptr<Device>> make_opencl(std::uint32_t index) {
   OB_ASSIGN_OR_RETURN(const opencl::Found found, opencl::find());
   opencl::Config config;
   config.index = index;
   config.devices = found.devices;
-  const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
-  if (auto host = cpu::open_host_routines(threads); host.ok()) config.host = std::move(*host);
-  config.transforms = cpu::open_host_transforms(threads);
+  config.host = host_routines(host_threads());
+  config.transforms = cpu::open_host_transforms(host_threads());
   return opencl::create(config);
 }
 #else
@@ -74,10 +103,13 @@ Result<std::unique_ptr<Device>> make_local(std::string_view where) {
   if (name == "cpu") return make_cpu();
   if (name == "null") return null::create({});
   const std::size_t slash = name.find('/');
-  if (name.substr(0, slash) != "opencl") return bad_where(where);
-  if (slash == std::string_view::npos) return make_opencl(0);
-  OB_ASSIGN_OR_RETURN(const std::uint32_t index, read_index(name.substr(slash + 1), where));
-  return make_opencl(index);
+  const std::string_view backend = name.substr(0, slash);
+  if (backend != "opencl" && backend != "cuda") return bad_where(where);
+  std::uint32_t index = 0;
+  if (slash != std::string_view::npos) {
+    OB_ASSIGN_OR_RETURN(index, read_index(name.substr(slash + 1), where));
+  }
+  return backend == "cuda" ? make_cuda(index) : make_opencl(index);
 }
 
 Result<DevicePtr> open_local(std::string_view where) {

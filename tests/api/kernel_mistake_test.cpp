@@ -173,7 +173,8 @@ TEST_P(ApiKernelMistakeTest, ACloseEndsModulesAndKernels) {
   device = nullptr;
 }
 
-INSTANTIATE_TEST_SUITE_P(on, ApiKernelMistakeTest, testing::Values("local:cpu", "local:opencl"),
+INSTANTIATE_TEST_SUITE_P(on, ApiKernelMistakeTest,
+                         testing::Values("local:cpu", "local:opencl", "local:cuda"),
                          [](const auto& tested) { return std::string(tested.param).substr(6); });
 
 class ApiNoKernelsTest : public testing::TestWithParam<Where> {};

@@ -302,7 +302,7 @@ def open_device(
     streams: int = 1,
 ) -> Device:
     """Opens a device: "HOST:PORT", "HOST:PORT/INDEX", "unix:PATH", "local:cpu",
-    "local:opencl" or "local:null".
+    "local:cuda", "local:opencl" or "local:null".
 
     Without a name: the first daemon of OUTBOARD_SERVER that answers. `key` is the folder of this
     client's key.
