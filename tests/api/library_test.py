@@ -35,6 +35,10 @@ class Library(unittest.TestCase):
         others = {n for n in needed if not n.startswith("ld-")} - {"libc.so.6", "libm.so.6"}
         self.assertEqual(others, set())
 
+    def test_stays_loaded(self) -> None:
+        """Its thread would run in memory that is gone."""
+        self.assertIn("NODELETE", output("readelf", "-d", str(LIBRARY)))
+
     def test_has_its_name(self) -> None:
         self.assertIn("SONAME", output("readelf", "-d", str(LIBRARY)))
         self.assertIn("[liboutboard.so.1]", output("readelf", "-d", str(LIBRARY)))
