@@ -52,6 +52,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "device": ("preload",),
     "keys": ("errors",),
     "members": ("keys",),
+    "pool": ("errors",),
     # The work of one command.
     "demo": ("settings",),
     "launch": ("build", "daemon", "report", "settings", "trace"),

@@ -1,0 +1,1 @@
+"""The manager of a pool of accelerators (docs/pool.md)."""

@@ -1,0 +1,124 @@
+"""Which devices a request gets: candidates come from indices per class and node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from outboard.pool.core.records import Near, Request, Selector, Spread
+from outboard.pool.core.state import ClassIndex, ClassKey, State
+
+_NEIGHBOUR_LABELS = ("switch", "rack")
+
+
+def class_matches(key: ClassKey, selector: Selector) -> bool:
+    return (
+        (not selector.kind or key.kind == selector.kind)
+        and (not selector.model or key.model == selector.model)
+        and key.memory_bytes >= selector.min_memory_bytes
+        and key.gflops >= selector.min_gflops
+    )
+
+
+def node_matches(state: State, node: str, selector: Selector, wire: tuple[int, ...]) -> bool:
+    daemon = state.daemons[node]
+    if wire and daemon.wire and not set(wire) & set(daemon.wire):
+        return False
+    return all(daemon.labels.get(key) == value for key, value in selector.labels.items())
+
+
+def matching(state: State, selector: Selector, wire: tuple[int, ...] = ()) -> Iterator[str]:
+    """Yields all devices that a selector accepts, in any state but retired."""
+    for key, index in state.classes.items():
+        if class_matches(key, selector):
+            for node, devices in index.members.items():
+                if node_matches(state, node, selector, wire):
+                    yield from devices
+
+
+def count_matching(state: State, request: Request) -> int:
+    """Returns how many devices could ever be granted together for the request."""
+    per_node: dict[str, int] = {}
+    for key, index in state.classes.items():
+        if class_matches(key, request.selector) and request.memory_bytes <= key.memory_bytes:
+            for node, devices in index.members.items():
+                if devices and node_matches(state, node, request.selector, request.wire):
+                    per_node[node] = per_node.get(node, 0) + len(devices)
+    if request.spread is Spread.ONE_NODE:
+        return max(per_node.values(), default=0)
+    return len(per_node) if request.spread is Spread.DISTINCT_NODES else sum(per_node.values())
+
+
+def candidates(state: State, request: Request, without: set[str]) -> dict[str, list[str]]:
+    """Returns the devices per node that could be granted now, the best of a node first."""
+    found: dict[str, list[str]] = {}
+    for key, index in state.classes.items():
+        if class_matches(key, request.selector):
+            for node, device in _available(state, index, request):
+                if device not in without:
+                    found.setdefault(node, []).append(device)
+    return found
+
+
+def _available(state: State, index: ClassIndex, request: Request) -> Iterator[tuple[str, str]]:
+    tables = (index.free,) if request.exclusive else (index.room, index.free)
+    for table in tables:
+        for node, devices in table.items():
+            if node_matches(state, node, request.selector, request.wire):
+                for device in sorted(devices):
+                    if request.exclusive or _has_room(state, device, request):
+                        yield node, device
+
+
+def _has_room(state: State, device: str, request: Request) -> bool:
+    live = state.live_devices[device]
+    return live.share_left >= request.share and live.memory_left >= request.memory_bytes
+
+
+def distance(state: State, near: Near | None, node: str) -> tuple[int, float]:
+    """Returns a rank for the nodes: same machine, then measured ones by cost, then others."""
+    if near is None:
+        return (0, 0.0)
+    daemon = state.daemons[node]
+    measured = state.links.get((near.machine, node))
+    cost = 0.0
+    if measured:
+        rtt_us = median(rtt for rtt, _ in measured)
+        rate = median(rate for _, rate in measured)
+        cost = rtt_us * 1e-6 + near.bytes / rate
+    if daemon.machine and daemon.machine == near.machine:
+        return (0, cost)
+    if measured:
+        return (1, cost)
+    if any(
+        near.labels.get(label) and near.labels.get(label) == daemon.labels.get(label)
+        for label in _NEIGHBOUR_LABELS
+    ):
+        return (2, 0.0)
+    return (3 if near.subnet and near.subnet == daemon.subnet else 4, 0.0)
+
+
+def choose(
+    state: State, request: Request, count: int, without: set[str], taken: set[str]
+) -> list[str] | None:
+    """Returns `count` devices for the request, or None. `without`: devices that it must not get;
+    `taken`: nodes that its lease has, which a lease over distinct nodes avoids."""
+    found = candidates(state, request, without)
+    if request.spread is Spread.DISTINCT_NODES:
+        found = {node: devices for node, devices in found.items() if node not in taken}
+    if request.spread is Spread.ONE_NODE:
+        found = {
+            node: devices
+            for node, devices in found.items()
+            if len(devices) >= count and taken <= {node}
+        }
+    # The fullest node first, so that whole nodes stay free for those who need them.
+    nodes = sorted(found, key=lambda n: (*distance(state, request.near, n), len(found[n]), n))
+    if request.spread is Spread.DISTINCT_NODES:
+        return [found[node][0] for node in nodes[:count]] if len(nodes) >= count else None
+    chosen: list[str] = []
+    for node in nodes:
+        chosen += found[node][: count - len(chosen)]
+        if len(chosen) == count:
+            return chosen
+    return None

@@ -1,0 +1,195 @@
+"""The records that survive a restart of the manager. They are values: a change makes a new one."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+WHOLE = 1000  # a whole device in the units of `share`: per mille
+
+
+class LeaseState(StrEnum):
+    QUEUED = "queued"
+    HELD = "held"
+    ENDING = "ending"
+    OVER = "over"
+
+
+class Admin(StrEnum):
+    OPEN = "open"
+    CORDONED = "cordoned"
+    DRAINING = "draining"
+    RETIRED = "retired"
+
+
+class Priority(StrEnum):
+    HIGH = "high"
+    NORMAL = "normal"
+    IDLE = "idle"
+
+
+class Spread(StrEnum):
+    ANY = "any"
+    ONE_NODE = "one-node"
+    DISTINCT_NODES = "distinct-nodes"
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """A value. No record reaches itself, so the garbage collector need not look at it."""
+
+
+class Selector(Record, frozen=True):
+    """The devices that a request accepts. Empty and 0 accept all."""
+
+    kind: str = ""
+    model: str = ""
+    min_memory_bytes: int = 0
+    min_gflops: float = 0.0
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Near(Record, frozen=True):
+    """The client's place, and the size of its mean call, for the choice of a near device."""
+
+    machine: str
+    subnet: str = ""  # the first three numbers of an IPv4 address
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    bytes: int = 3 * 8 * 2000 * 2000  # a double precision product of 2000
+    flop: float = 2.0 * 2000**3
+
+
+class Request(Record, frozen=True):
+    """What a client asks for. Times are in ms of pool time."""
+
+    count: int = 1
+    selector: Selector = Selector()
+    exclusive: bool = True
+    share: int = WHOLE  # of each device, per mille; only for shared leases
+    memory_bytes: int = 0  # of each device; only for shared leases
+    spread: Spread = Spread.ANY
+    near: Near | None = None
+    priority: Priority = Priority.NORMAL
+    static: bool = False  # taken before the start of a job
+    until_ms: int = 0  # 0: no end
+    max_hold_ms: int = 0  # 0: no limit
+    ttl_ms: int = 30_000  # 0: batch, which does not renew
+    replace: bool = False  # queue for another device when one fails
+    wire: tuple[int, ...] = ()  # versions that the client speaks; empty: any
+    group: str = ""
+
+
+class Demand(Record, frozen=True):
+    """Devices that a lease waits for: all at once or none. `part` is chosen by the client."""
+
+    part: str
+    count: int
+    priority: Priority
+    arrived_ms: int
+
+
+class Lease(Record, frozen=True):
+    id: str
+    holder: str
+    request: Request
+    state: LeaseState
+    arrived_ms: int
+    held_ms: int = 0  # the time of the first grant
+    end_ms: int = 0  # as of the last stored change; renewals are not stored
+    over_ms: int = 0
+    reason: str = ""
+    waiting: tuple[Demand, ...] = ()
+    parts: tuple[str, ...] = ()  # grown so far, so that a repeated request grows nothing
+
+
+class Handle(Record, frozen=True):
+    """One device of a lease, from its grant until its daemon has confirmed its end."""
+
+    device: str
+    epoch: int
+    lease: str
+    exclusive: bool
+    share: int
+    memory_bytes: int
+    granted_ms: int
+    open: bool = True
+    end_rev: int = 0  # the revision that ended it; 0: it lives
+    reason: str = ""
+    reclaim_ms: int = 0  # it will be taken at this time; 0: it will not
+
+    @property
+    def lives(self) -> bool:
+        return self.end_rev == 0
+
+
+class Device(Record, frozen=True):
+    """One accelerator. `floor`: the least epoch that its daemon serves."""
+
+    id: str
+    daemon: str
+    kind: str
+    model: str
+    memory_bytes: int
+    gflops: float
+    epoch: int = 0  # the highest drawn so far
+    floor: int = 1
+    admin: Admin = Admin.OPEN
+    broken_ms: int = 0  # 0: not broken
+    stays_broken: bool = False  # until an admin clears it
+    last_break_ms: int = 0
+
+
+class Daemon(Record, frozen=True):
+    name: str
+    instance: str
+    wire: tuple[int, ...]
+    addresses: tuple[str, ...]
+    machine: str
+    subnet: str
+    labels: dict[str, str]
+
+
+class Account(Record, frozen=True):
+    """The use of devices by one user, or by all of them (name ""). Uses are device-ms."""
+
+    name: str
+    shares: int = 1
+    used: float = 0.0  # fades with a half-life
+    week: int = 0  # the number of the week of `week_used`
+    week_used: float = 0.0
+    at_ms: int = 0  # both are as of this time
+    running: int = 0  # devices held since then, per mille
+
+
+class Quota(Record, frozen=True):
+    """Limits of a user (`user:NAME`) or of a group (`group:NAME`). 0: no limit."""
+
+    name: str
+    devices: int = 0
+    week_device_ms: int = 0
+    waiting: int = 0
+
+
+class Reservation(Record, frozen=True):
+    """`count` devices that are promised to users from `start_ms` until `end_ms`."""
+
+    id: str
+    selector: Selector
+    count: int
+    users: tuple[str, ...]
+    start_ms: int
+    end_ms: int
+
+
+class Ban(Record, frozen=True):
+    user: str
+    reason: str
+
+
+class Audit(Record, frozen=True):
+    rev: int
+    at_ms: int
+    actor: str
+    verb: str
+    object: str
+    detail: str = ""

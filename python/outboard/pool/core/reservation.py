@@ -1,0 +1,43 @@
+"""Reservations: devices that are promised to users for a window of time."""
+
+from __future__ import annotations
+
+from outboard.pool.core import placement
+from outboard.pool.core.records import Admin, Lease, Reservation
+from outboard.pool.core.state import Health, State, health
+
+FOREVER = 1 << 62
+
+
+def hold_end(lease: Lease, now_ms: int) -> int:
+    """Returns the latest end of devices granted now; FOREVER if none is known."""
+    ends = [lease.request.until_ms] if lease.request.until_ms else []
+    if lease.request.max_hold_ms:
+        ends.append((lease.held_ms or now_ms) + lease.request.max_hold_ms)
+    return min(ends, default=FOREVER)
+
+
+def _kept_from(state: State, reserved: Reservation, lease: Lease, now_ms: int) -> bool:
+    if lease.holder in reserved.users or reserved.end_ms <= now_ms:
+        return False
+    return hold_end(lease, now_ms) > reserved.start_ms
+
+
+def allowance(state: State, lease: Lease, now_ms: int) -> list[tuple[set[str], int]]:
+    """Returns pairs (devices, number): so many of these devices at most may be granted now."""
+    limits = []
+    for reserved in state.reservations.values():
+        if not _kept_from(state, reserved, lease, now_ms):
+            continue
+        matching = {d for d in placement.matching(state, reserved.selector) if _good(state, d)}
+        strangers = 0
+        for device in matching:
+            handles = state.live_devices[device].handles.values()
+            holders = [state.leases[h.lease] for h in handles]
+            strangers += any(_kept_from(state, reserved, holder, now_ms) for holder in holders)
+        limits.append((matching, len(matching) - reserved.count - strangers))
+    return limits
+
+
+def _good(state: State, device: str) -> bool:
+    return health(state, device) is Health.OK and state.devices[device].admin is Admin.OPEN

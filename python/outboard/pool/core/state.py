@@ -1,0 +1,204 @@
+"""The state of the pool: stored tables, what lives in memory only, and indices over both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from outboard.pool.core.records import (
+    WHOLE,
+    Account,
+    Admin,
+    Ban,
+    Daemon,
+    Device,
+    Handle,
+    Lease,
+    Quota,
+    Reservation,
+)
+
+
+class Allocation(StrEnum):
+    FREE = "free"
+    EXCLUSIVE = "exclusive"
+    SHARED = "shared"
+    FENCING = "fencing"
+    UNCONFIRMED = "unconfirmed"
+
+
+class Health(StrEnum):
+    OK = "ok"
+    SUSPECT = "suspect"
+    LOST = "lost"
+    BROKEN = "broken"
+
+
+class ClassKey(NamedTuple):
+    """Devices of a class are alike."""
+
+    kind: str
+    model: str
+    memory_bytes: int
+    gflops: float
+
+
+@dataclass
+class ClassIndex:
+    """Per daemon: all devices of a class, those that are free, and shared ones with room."""
+
+    members: dict[str, dict[str, None]] = field(default_factory=dict)
+    free: dict[str, dict[str, None]] = field(default_factory=dict)
+    room: dict[str, dict[str, None]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class LiveLease:
+    """`end_ms`: moves with renewals. `handles`: open ones, by device and epoch."""
+
+    end_ms: int
+    handles: dict[tuple[str, int], None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class LiveDevice:
+    """`confirmed`: its daemon said since its start that nothing below the floor is left."""
+
+    confirmed: bool = False
+    lost: bool = False  # until the floors are confirmed
+    handles: dict[int, Handle] = field(default_factory=dict)  # open ones, by epoch
+    share_left: int = WHOLE
+    memory_left: int = 0
+
+
+@dataclass(slots=True)
+class LiveDaemon:
+    heard_ms: int
+    registered: bool = False  # since the manager's start
+    suspect: bool = False
+    lost: bool = False
+    seq: int = 0
+    rev: int = 0
+    devices: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Times in ms; sources: docs/pool.md, "Times"."""
+
+    heartbeat_ms: int = 2_000
+    suspect_ms: int = 6_000
+    lost_ms: int = 10_000
+    reclaim_ms: int = 10_000
+    wanted_ttl_ms: int = 10_000  # the lease time of dynamic leases while somebody waits
+    longest_ttl_ms: int = 120_000
+    renewals_per_s: int = 500
+    hold_for_head_ms: int = 60_000
+    keep_over_ms: int = 7 * 86_400_000
+    half_life_ms: int = 7 * 86_400_000
+    backfill_depth: int = 100
+    # Tests only: grants devices whose daemons have not confirmed that they are clean.
+    grant_unconfirmed: bool = False
+
+
+@dataclass
+class State:
+    """All tables. `apply` owns it and changes it in place (decision 0035)."""
+
+    config: Config = field(default_factory=Config)
+    # Stored.
+    rev: int = 0
+    now_ms: int = 0
+    daemons: dict[str, Daemon] = field(default_factory=dict)
+    devices: dict[str, Device] = field(default_factory=dict)
+    leases: dict[str, Lease] = field(default_factory=dict)
+    handles: dict[tuple[str, int], Handle] = field(default_factory=dict)  # open ones
+    accounts: dict[str, Account] = field(default_factory=dict)
+    quotas: dict[str, Quota] = field(default_factory=dict)
+    reservations: dict[str, Reservation] = field(default_factory=dict)
+    bans: dict[str, Ban] = field(default_factory=dict)
+    # In memory only.
+    live_leases: dict[str, LiveLease] = field(default_factory=dict)
+    live_devices: dict[str, LiveDevice] = field(default_factory=dict)
+    live_daemons: dict[str, LiveDaemon] = field(default_factory=dict)
+    links: dict[tuple[str, str], list[tuple[float, float]]] = field(default_factory=dict)
+    # Indices.
+    classes: dict[ClassKey, ClassIndex] = field(default_factory=dict)
+    waiting: dict[tuple[str, str], None] = field(default_factory=dict)  # (lease, part)
+    waiting_of: dict[str, int] = field(default_factory=dict)  # quota name -> requests
+    held_of: dict[str, int] = field(default_factory=dict)  # quota name -> devices
+    renewing: int = 0  # held leases that renew
+    timers: list[tuple[int, str, str, int]] = field(default_factory=list)
+    rank_dirty: bool = False  # something changed that may start a waiting request
+
+
+def class_of(device: Device) -> ClassKey:
+    return ClassKey(device.kind, device.model, device.memory_bytes, device.gflops)
+
+
+def allocation(state: State, device: str) -> Allocation:
+    """Returns the column of the device table that holds."""
+    live = state.live_devices[device]
+    if not live.handles:
+        return Allocation.FREE if live.confirmed else Allocation.UNCONFIRMED
+    living = [handle for handle in live.handles.values() if handle.lives]
+    if not living:
+        return Allocation.FENCING
+    return Allocation.EXCLUSIVE if living[0].exclusive else Allocation.SHARED
+
+
+def health(state: State, device: str) -> Health:
+    record, live = state.devices[device], state.live_devices[device]
+    daemon = state.live_daemons[record.daemon]
+    if live.lost or daemon.lost:
+        return Health.LOST
+    if record.broken_ms:
+        return Health.BROKEN
+    return Health.SUSPECT if daemon.suspect else Health.OK
+
+
+def open_handles(state: State, lease: str) -> Iterator[Handle]:
+    """Yields the handles of a lease whose ends are not confirmed, living ones among them."""
+    for key in state.live_leases[lease].handles:
+        yield state.handles[key]
+
+
+def living_handles(state: State, lease: str) -> list[Handle]:
+    return [handle for handle in open_handles(state, lease) if handle.lives]
+
+
+def index_device(state: State, device: str) -> None:
+    """Puts a device where placement finds it. Call it after each change of the device."""
+    record, live = state.devices[device], state.live_devices[device]
+    index = state.classes.setdefault(class_of(record), ClassIndex())
+    node = record.daemon
+    for table in (index.free, index.room):
+        if node in table and table[node].pop(device, 0) is None and not table[node]:
+            del table[node]
+    if record.admin is Admin.RETIRED:
+        index.members.get(node, {}).pop(device, None)
+        return
+    index.members.setdefault(node, {})[device] = None
+    daemon = state.live_daemons[node]
+    usable = (
+        live.confirmed
+        and daemon.registered
+        and record.admin is Admin.OPEN
+        and health(state, device) is Health.OK
+    )
+    if not usable:
+        return
+    where = allocation(state, device)
+    if where is Allocation.FREE:
+        index.free.setdefault(node, {})[device] = None
+        state.rank_dirty = True
+    elif where is Allocation.SHARED and live.share_left > 0:
+        index.room.setdefault(node, {})[device] = None
+        state.rank_dirty = True
+
+
+def quota_names(holder: str, group: str) -> list[str]:
+    names = [f"user:{holder}"]
+    return [*names, f"group:{group}"] if group else names

@@ -1,0 +1,1 @@
+"""Where the manager's state is kept: SQLite, or memory for tests."""
