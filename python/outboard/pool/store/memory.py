@@ -24,8 +24,10 @@ class MemoryStore:
         self._exclusive: dict[str, int] = {}
 
     def load(self, config: Config) -> State:
-        copies = {name: dict(table) for name, table in self.tables.items()}
-        return State(config, rev=self.rev, now_ms=self.now_ms, **copies)
+        state = State(config, rev=self.rev, now_ms=self.now_ms)
+        for name, table in self.tables.items():
+            setattr(state, name, dict(table))
+        return state
 
     def commit(self, rev: int, now_ms: int, changes: list[Change]) -> None:
         if changes and rev <= self.rev:

@@ -1,0 +1,172 @@
+"""The state in an SQLite file: one writer, durable commits."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import msgspec
+
+from outboard.pool.core.records import (
+    Account,
+    Audit,
+    Ban,
+    Daemon,
+    Device,
+    Handle,
+    Lease,
+    Quota,
+    Record,
+    Reservation,
+)
+from outboard.pool.core.state import Config, State
+from outboard.pool.core.transaction import Change
+from outboard.pool.store.base import StoreError
+
+_VERSION = 1
+_BUSY_S = 5.0
+
+# Columns beside `doc` are there for the constraints, and for people who look into the file.
+_SCHEMA = """
+create table meta(key text primary key, value integer not null) without rowid;
+create table daemon(name text primary key, doc blob not null) without rowid;
+create table device(id text primary key, daemon text not null, doc blob not null,
+                    epoch integer not null, floor integer not null, admin text not null)
+                    without rowid;
+create table lease(id text primary key, holder text not null, grp text not null,
+                   state text not null, arrived integer not null, doc blob not null) without rowid;
+create table handle(device text not null, epoch integer not null, lease text not null,
+                    exclusive integer not null, open integer not null, doc blob not null,
+                    primary key(device, epoch)) without rowid;
+create unique index one_exclusive on handle(device) where open and exclusive;
+create index handle_lease on handle(lease);
+create table usage(name text primary key, doc blob not null) without rowid;
+create table quota(name text primary key, doc blob not null) without rowid;
+create table reservation(id text primary key, doc blob not null) without rowid;
+create table ban(user text primary key, doc blob not null) without rowid;
+create table audit(rev integer not null, at integer not null, actor text not null,
+                   verb text not null, object text not null, detail text not null);
+insert into meta values ('rev', 0), ('now_ms', 0);
+"""
+# A store table: its SQL table and key, the type of its records, and the upsert.
+_PLAIN: dict[str, tuple[str, str, type[Record]]] = {
+    "daemons": ("daemon", "name", Daemon),
+    "accounts": ("usage", "name", Account),
+    "quotas": ("quota", "name", Quota),
+    "reservations": ("reservation", "id", Reservation),
+    "bans": ("ban", "user", Ban),
+}
+
+
+class SqliteStore:
+    """Write-ahead log and synchronous=FULL: a commit that returned survives a power cut.
+
+    The file is for its owner only. A second manager on the same file is refused.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises StoreError if the file cannot be opened or is of a newer version."""
+        self._encode = msgspec.json.Encoder().encode
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+            self._open(path)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"{path} cannot be opened ({error})") from error
+
+    def _open(self, path: Path) -> None:
+        db = self._db
+        db.execute("pragma locking_mode=exclusive")
+        db.execute("pragma journal_mode=wal")
+        db.execute("pragma synchronous=full")
+        db.execute("begin exclusive")
+        version = db.execute("pragma user_version").fetchone()[0]
+        if version > _VERSION:
+            db.execute("rollback")
+            db.close()
+            text = f"{path} is of version {version} (this manager knows {_VERSION})"
+            raise StoreError(f"{text} use a newer Outboard")
+        if version == 0:
+            for statement in _SCHEMA.split(";"):
+                if statement.strip():
+                    db.execute(statement)
+            db.execute(f"pragma user_version={_VERSION}")
+        db.execute("commit")
+
+    def load(self, config: Config) -> State:
+        meta = dict(self._db.execute("select key, value from meta"))
+        state = State(config, rev=meta["rev"], now_ms=meta["now_ms"])
+        for name, (table, key, kind) in _PLAIN.items():
+            rows = self._db.execute(f"select {key}, doc from {table} order by {key}")
+            setattr(state, name, {k: msgspec.json.decode(doc, type=kind) for k, doc in rows})
+        for (doc,) in self._db.execute("select doc from device order by id"):
+            device = msgspec.json.decode(doc, type=Device)
+            state.devices[device.id] = device
+        for (doc,) in self._db.execute("select doc from lease order by arrived, id"):
+            lease = msgspec.json.decode(doc, type=Lease)
+            state.leases[lease.id] = lease
+        for (doc,) in self._db.execute("select doc from handle where open order by device, epoch"):
+            handle = msgspec.json.decode(doc, type=Handle)
+            state.handles[handle.device, handle.epoch] = handle
+        return state
+
+    def commit(self, rev: int, now_ms: int, changes: list[Change]) -> None:
+        try:
+            self._db.execute("begin immediate")
+            try:
+                for change in changes:
+                    self._write(change)
+                self._db.execute(
+                    "update meta set value = max(value, case key when 'rev' then ? else ? end)",
+                    (rev, now_ms),
+                )
+                self._db.execute("commit")
+            except BaseException:
+                self._db.execute("rollback")
+                raise
+        except sqlite3.Error as error:
+            raise StoreError(f"revision {rev} is not stored ({error})") from error
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _write(self, change: Change) -> None:
+        record, execute = change.record, self._db.execute
+        if change.table in _PLAIN:
+            table, key, _ = _PLAIN[change.table]
+            if record is None:
+                execute(f"delete from {table} where {key} = ?", (change.key,))
+            else:
+                doc = self._encode(record)
+                execute(f"insert or replace into {table} values (?, ?)", (change.key, doc))
+        elif isinstance(record, Device):
+            self._device(record)
+        elif isinstance(record, Lease):
+            self._lease(record)
+        elif isinstance(record, Handle):
+            self._handle(record)
+        elif isinstance(record, Audit):
+            execute("insert into audit values (?, ?, ?, ?, ?, ?)", msgspec.structs.astuple(record))
+        else:
+            execute("delete from handle where lease = ?", (change.key,))
+            execute("delete from lease where id = ?", (change.key,))
+
+    def _device(self, device: Device) -> None:
+        row = (device.id, device.daemon, self._encode(device), device.epoch, device.floor)
+        sql = "insert or replace into device values (?, ?, ?, ?, ?, ?)"
+        self._db.execute(sql, (*row, device.admin.value))
+
+    def _lease(self, lease: Lease) -> None:
+        row = (lease.id, lease.holder, lease.request.group, lease.state.value, lease.arrived_ms)
+        sql = "insert or replace into lease values (?, ?, ?, ?, ?, ?)"
+        self._db.execute(sql, (*row, self._encode(lease)))
+
+    def _handle(self, handle: Handle) -> None:
+        # No "or replace": it would delete the row that the unique index protects.
+        row = (handle.device, handle.epoch, handle.lease, handle.exclusive, handle.open)
+        self._db.execute(
+            "insert into handle values (?, ?, ?, ?, ?, ?) on conflict(device, epoch) "
+            "do update set open = excluded.open, doc = excluded.doc",
+            (*row, self._encode(handle)),
+        )
