@@ -124,6 +124,8 @@ class Pool:
         return self.state.leases[lease]
 
     def where(self, lease: str) -> list[str]:
+        if lease not in self.state.leases:
+            return []
         return sorted(handle.device for handle in living_handles(self.state, lease))
 
     def allocation(self, device: str = "n0/0") -> Allocation:

@@ -1,0 +1,357 @@
+"""The table of lease states (docs/pool.md, "Leases"), row by row."""
+
+from __future__ import annotations
+
+import pytest
+from pool_commands import SECOND, Pool
+
+from outboard.pool.core.commands import (
+    BanUser,
+    GetLease,
+    Grow,
+    PutLease,
+    Release,
+    Revoke,
+    SessionReport,
+    SetAdmin,
+    Shrink,
+)
+from outboard.pool.core.records import Admin, Lease, LeaseState, Request
+from outboard.pool.core.replies import DesiredChanged, LeaseChanged
+
+STATES = ["queued", "held", "ending", "over"]
+T = 30 * SECOND
+
+
+def lease_in(state: str, **request: object) -> tuple[Pool, Lease]:
+    """Returns a pool of one device, and lease "x" of ada in the given state."""
+    pool = Pool()
+    if state == "queued":
+        pool.held("other", "bob", static=True, ttl_ms=1_000_000)
+        assert pool.put("x", **request).status == 202
+    else:
+        pool.held("x", **request)
+    if state in ("ending", "over"):
+        pool.release("x")
+    if state == "over":
+        pool.beat()
+    assert pool.lease("x").state == state
+    return pool, pool.lease("x")
+
+
+@pytest.mark.parametrize(
+    ("state", "status"), [("queued", 202), ("held", 200), ("ending", 410), ("over", 410)]
+)
+def test_put_again(state: str, status: int) -> None:
+    pool, _ = lease_in(state)
+    epochs = sorted(pool.state.handles)
+    place = list(pool.state.waiting)
+    assert pool.put("x").status == status
+    assert sorted(pool.state.handles) == epochs
+    assert list(pool.state.waiting) == place
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_put_with_another_body(state: str) -> None:
+    pool, lease = lease_in(state)
+    answer = pool.put("x", share=1, exclusive=False)
+    assert (answer.status, answer.name) == (409, "other-body")
+    assert pool.lease("x") == lease
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_put_of_anothers_id(state: str) -> None:
+    pool, lease = lease_in(state)
+    assert pool.put("x", "eve").status == 404
+    assert pool.renew("x", "eve").status == 404
+    assert pool.release("x", "eve").status == 404
+    assert pool.ask(GetLease("x", "eve")).status == 404
+    assert pool.lease("x") == lease
+
+
+def test_scheduler_fits_all_of_it() -> None:
+    pool, _ = lease_in("queued")
+    epoch = pool.state.devices["n0/0"].epoch
+    pool.release("other", "bob")
+    assert pool.lease("x").state == "queued"  # not confirmed yet
+    outcome_before = pool.store.rev
+    pool.beat()
+    view = pool.ask(GetLease("x", "ada"))
+    assert view.state == "held"
+    assert view.handles[0].epoch > epoch
+    assert view.end_ms == pool.now_ms + T
+    # Committed, then answered: the store has it.
+    assert pool.store.rev > outcome_before
+    assert pool.store.tables["leases"]["x"].state == "held"
+
+
+def test_poll_keeps_the_place_for_the_lease_time() -> None:
+    pool, _ = lease_in("queued")
+    for _ in range(5):
+        pool.now_ms += T - 1
+        pool.beat()
+        assert pool.ask(GetLease("x", "ada")).status == 202
+    pool.now_ms += T
+    pool.beat()
+    assert (pool.lease("x").state, pool.lease("x").reason) == ("over", "abandoned")
+
+
+def test_renew_moves_the_end() -> None:
+    pool, _ = lease_in("held")
+    pool.now_ms += 20 * SECOND
+    assert pool.renew("x").end_ms == pool.now_ms + T
+
+
+@pytest.mark.parametrize("state", ["ending", "over"])
+def test_renew_of_a_lease_that_has_ended(state: str) -> None:
+    pool, _ = lease_in(state)
+    for answer in (pool.renew("x"), pool.ask(GetLease("x", "ada"))):
+        assert (answer.status, answer.name) == (410, "lease-over")
+
+
+def test_commands_at_a_daemon_renew() -> None:
+    pool, _ = lease_in("held")
+    for _ in range(10):
+        pool.now_ms += 20 * SECOND
+        pool.beat(sessions=(SessionReport(1, busy=True),))
+    assert pool.lease("x").state == "held"
+
+
+def test_open_but_idle_sessions_do_not_renew() -> None:
+    pool, _ = lease_in("held")
+    for _ in range(2):
+        pool.now_ms += 20 * SECOND
+        pool.beat(sessions=(SessionReport(1, busy=False),))
+    assert pool.lease("x").state == "ending"
+
+
+def test_silence_ends_a_held_lease() -> None:
+    pool, _ = lease_in("held")
+    pool.now_ms += T - 1
+    pool.beat(sessions=(SessionReport(1),))
+    assert pool.lease("x").state == "held"
+    pool.now_ms += 1
+    answer = pool.beat(sessions=(SessionReport(1),))
+    assert (pool.lease("x").state, pool.lease("x").reason) == ("ending", "expired")
+    assert answer.devices[0].leases == ()
+    assert answer.devices[0].floor == 2
+
+
+@pytest.mark.parametrize("field", ["until_ms", "max_hold_ms"])
+def test_its_end_ends_a_held_lease(field: str) -> None:
+    until = 1_050_000 if field == "until_ms" else 50_000
+    pool, _ = lease_in("held", ttl_ms=0, **{field: until})
+    pool.wait(49 * SECOND)
+    assert pool.lease("x").state == "held"
+    pool.wait(SECOND)
+    assert pool.lease("x").reason == "expired"
+
+
+def test_batch_leases_need_no_renewal() -> None:
+    pool, _ = lease_in("held", ttl_ms=0)
+    pool.wait(3_600 * SECOND)
+    assert pool.lease("x").state == "held"
+
+
+@pytest.mark.parametrize(("state", "status"), [("queued", 409), ("ending", 410), ("over", 410)])
+def test_grow_and_shrink_want_a_held_lease(state: str, status: int) -> None:
+    pool, _ = lease_in(state)
+    assert pool.ask(Grow("x", "ada", "more", 1)).status == status
+    assert pool.ask(Shrink("x", "ada", "n0/0")).status == status
+
+
+def test_grow_queues_as_a_part_of_the_lease() -> None:
+    pool = Pool(devices=3)
+    pool.held("x")
+    pool.held("other", "bob", count=2)
+    answer = pool.ask(Grow("x", "ada", "more", 1))
+    assert (answer.status, answer.state, len(answer.handles)) == (200, "held", 1)
+    assert pool.ask(Grow("x", "ada", "more", 1)).status == 200  # again: no other part
+    assert [demand.part for demand in pool.lease("x").waiting] == ["more"]
+    pool.release("other", "bob")
+    pool.beat()
+    assert len(pool.where("x")) == 2
+    pool.ask(Grow("x", "ada", "more", 1))
+    assert len(pool.where("x")) == 2
+    assert pool.ask(Grow("x", "ada", "much more", 2)).name == "can-never-fit"
+
+
+def test_shrink_ends_that_handle() -> None:
+    pool = Pool(devices=2)
+    pool.held("x", count=2)
+    for _ in range(2):  # the second says the same
+        assert pool.ask(Shrink("x", "ada", "n0/0")).status == 204
+    assert pool.where("x") == ["n0/1"]
+    assert pool.lease("x").state == "held"
+    assert pool.allocation("n0/0") == "fencing"
+
+
+def test_shrink_of_the_last_handle_ends_the_lease() -> None:
+    pool, _ = lease_in("held")
+    pool.ask(Shrink("x", "ada", "n0/0"))
+    assert (pool.lease("x").state, pool.lease("x").reason) == ("ending", "shrunk")
+
+
+@pytest.mark.parametrize(
+    ("state", "after"),
+    [("queued", "over"), ("held", "ending"), ("ending", "ending"), ("over", "over")],
+)
+@pytest.mark.parametrize("cause", ["released", "revoked", "banned"])
+def test_release_revocation_and_ban(state: str, after: str, cause: str) -> None:
+    pool, lease = lease_in(state)
+    command = {
+        "released": lambda: pool.release("x"),
+        "revoked": lambda: pool.ask(Revoke("root", "x")),
+        "banned": lambda: pool.ask(BanUser("root", "ada")),
+    }
+    assert command[cause]().status in (200, 204)
+    assert pool.lease("x").state == after
+    if state in ("queued", "held"):
+        assert pool.lease("x").reason == cause
+    else:
+        assert pool.lease("x") == lease
+    assert not [key for key in pool.state.waiting if key[0] == "x"]
+
+
+def test_a_banned_user_gets_no_lease() -> None:
+    pool = Pool()
+    pool.ask(BanUser("root", "ada", "key stolen"))
+    answer = pool.put("y")
+    assert (answer.status, answer.name) == (403, "banned")
+    assert "key stolen" in answer.detail
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_broken_device(replace: bool) -> None:
+    pool = Pool(daemons=2)
+    view = pool.held("x", replace=replace)
+    bad = view.handles[0].daemon
+    other = "n1" if bad == "n0" else "n0"
+    pool.held("y", "bob")
+    pool.put("z", "eve")
+    pool.beat(bad, fatal=True)
+    assert pool.health(view.handles[0].device) == "broken"
+    if not replace:
+        assert (pool.lease("x").state, pool.lease("x").reason) in (
+            ("ending", "broken"),
+            ("over", "broken"),
+        )
+        return
+    assert pool.lease("x").state == "held"
+    pool.release("y", "bob")
+    pool.beat(other)
+    assert pool.where("x") == [f"{other}/0"]  # before eve, who came first
+    assert pool.lease("z").state == "queued"
+
+
+def test_a_lost_device_ends_its_handle_if_the_holder_cannot_reach_it_either() -> None:
+    pool = Pool(daemons=2)
+    device = pool.held("x").handles[0].device
+    daemon = device[:2]
+    other = "n1" if daemon == "n0" else "n0"
+    assert pool.renew("x", unreachable=(device,)).handles  # not lost: the holder may be cut off
+    for _ in range(11):
+        pool.now_ms += SECOND
+        pool.beat(other)
+    assert pool.health(device) == "lost"
+    assert pool.renew("x").handles  # it reaches the device, so it computes on
+    assert pool.renew("x", unreachable=(device,)).status == 410
+    assert (pool.lease("x").state, pool.lease("x").reason) == ("ending", "lost")
+    assert pool.allocation(device) == "fencing"
+
+
+def test_every_handle_confirmed() -> None:
+    pool = Pool(daemons=2)
+    pool.held("x", count=2)
+    pool.release("x")
+    pool.beat("n0")
+    assert pool.lease("x").state == "ending"
+    pool.beat("n1")
+    assert pool.lease("x").state == "over"
+
+
+def test_retirement_counts_as_confirmation() -> None:
+    pool = Pool(daemons=2)
+    pool.held("x", count=2)
+    pool.release("x")
+    pool.beat("n0")
+    pool.ask(SetAdmin("root", "n1/0", Admin.RETIRED))
+    assert pool.lease("x").state == "over"
+
+
+def test_manager_starts_again_queued() -> None:
+    pool, _ = lease_in("queued")
+    pool.put("y", "eve")
+    before = list(pool.state.waiting)
+    pool.now_ms += 100 * SECOND
+    pool.restart_manager()
+    assert list(pool.state.waiting) == before
+    pool.now_ms += T - 1
+    assert pool.ask(GetLease("x", "ada")).status == 202
+
+
+def test_manager_starts_again_held() -> None:
+    pool, _ = lease_in("held")
+    stored = pool.lease("x").end_ms
+    pool.now_ms += 100 * SECOND  # it was down for longer than the lease time
+    pool.restart_manager()
+    assert pool.renew("x").end_ms == max(stored, pool.now_ms + T)
+    assert pool.where("x") == ["n0/0"]
+
+
+def test_manager_starts_again_ending() -> None:
+    pool, _ = lease_in("ending")
+    pool.restart_manager()
+    assert pool.lease("x").state == "ending"
+    answer = pool.register("n0")
+    assert answer.devices[0].floor == 2  # sent again
+    assert answer.devices[0].leases == ()
+    pool.beat()
+    assert pool.lease("x").state == "over"
+
+
+def test_over_is_kept_for_seven_days() -> None:
+    pool, lease = lease_in("over")
+    pool.restart_manager()
+    assert pool.lease("x") == lease
+    pool.now_ms += 7 * 86_400 * SECOND
+    pool.beat()
+    assert "x" not in pool.state.leases
+    assert "x" not in pool.store.tables["leases"]
+
+
+def test_holders_and_daemons_are_told() -> None:
+    pool = Pool()
+    granted = pool.do(PutLease("x", "ada", Request())).notices
+    ended = pool.do(Release("x", "ada")).notices
+    for notices in (granted, ended):
+        assert set(notices) == {LeaseChanged("x"), DesiredChanged("n0")}
+
+
+def test_lease_time_stretches_with_the_number_of_holders() -> None:
+    pool = Pool()
+    assert pool.held("x").ttl_ms == T
+    pool.state.renewing = 10_000  # 500 renewals a second, each T/3
+    assert pool.renew("x").ttl_ms == 60 * SECOND
+    pool.state.renewing = 10**6
+    assert pool.renew("x").ttl_ms == 120 * SECOND
+
+
+def test_lease_time_shrinks_while_somebody_waits() -> None:
+    pool = Pool()
+    pool.held("x")
+    pool.put("y", "bob")
+    view = pool.renew("x")
+    assert (view.ttl_ms, view.wanted) == (10 * SECOND, True)
+    assert view.end_ms == pool.now_ms + T  # what was promised stays
+
+
+@pytest.mark.parametrize("bad", [{"count": 0}, {"share": 0}, {"share": 1001}, {"ttl_ms": -1}])
+def test_senseless_requests(bad: dict[str, int]) -> None:
+    assert Pool().put("x", **bad).status == 422
+
+
+def test_requests_that_can_never_fit() -> None:
+    pool = Pool(daemons=2, devices=2)
+    assert pool.put("a", count=5).name == "can-never-fit"
+    assert LeaseState.QUEUED not in {lease.state for lease in pool.state.leases.values()}
