@@ -23,6 +23,7 @@ from outboard.pool.simulation.manager import NAME as MANAGER
 from outboard.pool.simulation.manager import Manager
 from outboard.pool.simulation.network import Network
 from outboard.pool.simulation.oracle import Oracle, ViolationError
+from outboard.pool.simulation.recorder import Recorder
 
 _DAEMONS, _DEVICES_EACH, _HOLDERS = 4, 2, 10
 _STORM_EVENTS = 20_000  # events between two calm times
@@ -35,10 +36,11 @@ _BOUND_MS = 8_000 + 20_000 + 10_000 + _TTL_MS + LONGEST_COMMAND_MS + 10_000
 class World:
     """A pool of 8 devices on 4 hosts, and 10 clients."""
 
-    def __init__(self, seed: int, grant_unconfirmed: bool = False) -> None:
+    def __init__(self, seed: int, grant_unconfirmed: bool = False, record: bool = False) -> None:
+        """`record`: the oracle is a Recorder, which keeps the history."""
         self.random = Random(seed)
         self.clock = Clock()
-        self.oracle = Oracle(confirms=not grant_unconfirmed)
+        self.oracle = Recorder(self.clock) if record else Oracle(not grant_unconfirmed)
         self.network = Network(self.clock, self.random)
         config = Config(grant_unconfirmed=grant_unconfirmed)
         self.daemons: dict[str, Daemon] = {}
@@ -50,7 +52,15 @@ class World:
                 name, devices, self.clock, self.random, self.network, self.manager, self.oracle
             )
         self.holders = [
-            Holder(f"user{i}", self.clock, self.random, self.network, self.manager, self.daemons)
+            Holder(
+                f"user{i}",
+                self.clock,
+                self.random,
+                self.network,
+                self.manager,
+                self.daemons,
+                self.oracle,
+            )
             for i in range(_HOLDERS)
         ]
         self._calm = False

@@ -14,6 +14,7 @@ from outboard.pool.simulation.daemon import MEMORY, Connection, Daemon
 from outboard.pool.simulation.manager import NAME as MANAGER
 from outboard.pool.simulation.manager import Manager
 from outboard.pool.simulation.network import Network
+from outboard.pool.simulation.oracle import Oracle
 
 LONGEST_HOLD_MS = 60_000
 LONGEST_COMMAND_MS = 5_000
@@ -32,10 +33,11 @@ class Holder:
         network: Network,
         manager: Manager,
         daemons: dict[str, Daemon],
+        oracle: Oracle,
     ) -> None:
         self.name = name
         self._clock, self._random, self._network = clock, random, network
-        self._manager, self._daemons = manager, daemons
+        self._manager, self._daemons, self._oracle = manager, daemons, oracle
         self._leases = 0
         self.may_start = True
         self._begin()
@@ -77,11 +79,14 @@ class Holder:
         )
 
     def _ask(self, command: Command) -> None:
-        mine = self._leases
+        mine, asked_ms = self._leases, self._clock.now_ms
+
+        def hear(value: Answer) -> None:
+            self._oracle.holder_heard(value, asked_ms)
+            self._take(mine, value)
 
         def answer(value: Answer) -> None:
-            if mine == self._leases:
-                self._network.send(MANAGER, self.name, lambda: self._take(mine, value))
+            self._network.send(MANAGER, self.name, lambda: hear(value))
 
         self._network.send(self.name, MANAGER, lambda: self._manager.handle(command, answer))
 

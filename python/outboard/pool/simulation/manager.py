@@ -42,6 +42,7 @@ class Manager:
             return
         outcome = apply(self.state, command, self._clock.now_ms)
         self.applied += 1
+        self._oracle.applied(command, outcome.answer, self.state)
         if outcome.changes:
             crash = self._random.random()
             if crash < self.crash_chance / 2:

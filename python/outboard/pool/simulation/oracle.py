@@ -7,6 +7,7 @@ the manager's confirmation promises: a granted device has nothing left of earlie
 
 from __future__ import annotations
 
+from outboard.pool.core.commands import Command
 from outboard.pool.core.records import Device, Handle
 from outboard.pool.core.replies import Answer, Desired, LeaseView
 from outboard.pool.core.state import State
@@ -110,6 +111,12 @@ class Oracle:
                 key = (view.device, view.epoch)
                 stored = self._open.get(key) == answer.id and key not in self._ended
                 require(stored, "I4", "answered handle is not stored", key, answer.id)
+
+    def applied(self, command: Command, answer: Answer, state: State) -> None:
+        """The manager has applied a command. It commits and answers next."""
+
+    def holder_heard(self, answer: Answer, asked_ms: int) -> None:
+        """An answer reaches its holder, who asked at a time."""
 
     def restarted(self, state: State) -> None:
         """All grants that were answered are there after a start."""
