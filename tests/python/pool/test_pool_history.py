@@ -50,12 +50,11 @@ def exclusive_command(history: History) -> int:
 def granting(history: History) -> int:
     """Returns where devices are granted, by a commit that no crash prevented."""
     applied = [i for i, e in enumerate(history) if i > 100 and e["event"] in ("apply", "start")]
-    for at, after in zip(applied, applied[1:], strict=False):
+    for before, at, after in zip(applied, applied[1:], applied[2:], strict=False):
         event = history[at]
         if event.get("type") == "PutLease" and event["answer"].get("handles"):
-            known = history[after]["event"] == "apply"
-            new = event["rev"] > history[applied[applied.index(at) - 1]]["rev"]
-            if known and new:
+            new = event["rev"] > history[before]["rev"]
+            if new and history[after]["event"] == "apply":
                 return at
     raise AssertionError("nothing was granted")
 

@@ -346,9 +346,13 @@ def test_lease_time_shrinks_while_somebody_waits() -> None:
     assert view.end_ms == pool.now_ms + T  # what was promised stays
 
 
-@pytest.mark.parametrize("bad", [{"count": 0}, {"share": 0}, {"share": 1001}, {"ttl_ms": -1}])
-def test_senseless_requests(bad: dict[str, int]) -> None:
-    assert Pool().put("x", **bad).status == 422
+SENSELESS = {"count": 0, "share": 0, "ttl_ms": -1, "max_hold_ms": -1, "until_ms": 1_000_000}
+
+
+@pytest.mark.parametrize("bad", SENSELESS)
+def test_senseless_requests(bad: str) -> None:
+    assert Pool().put("x", **{bad: SENSELESS[bad]}).status == 422
+    assert Pool().put("x", share=1001, exclusive=False).status == 422
 
 
 def test_requests_that_can_never_fit() -> None:

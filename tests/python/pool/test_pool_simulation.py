@@ -55,11 +55,6 @@ def _close_at_once(self: LeaseGate, device: object, session: object) -> None:
     device.sessions.pop(session.id, None)  # type: ignore[attr-defined]
 
 
-def _confirmed_by_any_heartbeat(patch: pytest.MonkeyPatch) -> None:
-    report = devices._report
-    patch.setattr(devices, "_report", lambda tx, r, rev: report(tx, r, 1 << 60))
-
-
 def _confirmed_with_open_sessions(patch: pytest.MonkeyPatch) -> None:
     report = devices._report
     patch.setattr(devices, "_report", lambda tx, r, rev: report(tx, replace(r, sessions=()), rev))
@@ -134,7 +129,6 @@ def _starts_without_its_handles(patch: pytest.MonkeyPatch) -> None:
     [
         (_gate_without_floors, "I1|I3|clean"),
         (_gate_that_does_not_wait, "I1|clean"),
-        (_confirmed_by_any_heartbeat, "clean"),
         (_confirmed_with_open_sessions, "clean"),
         (_answers_before_the_commit, "I4"),
         (_leases_without_end, "I5|I6"),

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pool_commands import SECOND, Pool
@@ -80,9 +81,10 @@ def test_forgotten_leases_take_their_handles_along(tmp_path: Path) -> None:
         assert db.execute("select count(*) from audit").fetchone() > (0,)
 
 
-def _handle(device: str, epoch: int, exclusive: bool = True, **more: object) -> Change:
+def _handle(device: str, epoch: int, exclusive: bool = True, **more: Any) -> Change:
     share = 1000 if exclusive else 500
-    handle = Handle(device, epoch, "lease", exclusive, share, 1, 0, **more)  # type: ignore[arg-type]
+    facts: Any = (device, epoch, "lease", exclusive, share, 1, 0)
+    handle = Handle(*facts, **more)
     return Change("handles", (device, epoch), handle)
 
 

@@ -62,13 +62,13 @@ def order(state: State, now_ms: int) -> list[tuple[str, Demand]]:
     shares = sum(a.shares for a in state.accounts.values() if is_user(a.name))
     factors: dict[str, float] = {}
 
-    def rank(item: tuple[str, str, Demand]) -> tuple[int, float, int, str, str]:
-        holder, lease_id, demand = item
+    def rank(item: tuple[str, str, Demand]) -> tuple[int, float, int, str]:
+        holder, _, demand = item
         if holder not in factors:
             account = account_of(state, holder, now_ms)
             factors[holder] = factor(account.used, everybody, account.shares, shares or 1)
         points = 100 * factors[holder] + 100 * (now_ms - demand.arrived_ms) / _HOUR_MS
-        return (_RANK[demand.priority], -points, demand.arrived_ms, lease_id, demand.part)
+        return (_RANK[demand.priority], -points, demand.arrived_rev, demand.part)
 
     items = sorted(((lease.holder, lease.id, demand) for lease, demand in demands), key=rank)
     return [(lease_id, demand) for _, lease_id, demand in items]

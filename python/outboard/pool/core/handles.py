@@ -130,7 +130,7 @@ def end_handle(tx: Transaction, handle: Handle, reason: str, queue_other: bool =
     index_device(state, handle.device)
     if queue_other and lease.request.replace and lease.state is LeaseState.HELD:
         part = f"replace:{handle.device}:{handle.epoch}"
-        enqueue(tx, lease, Demand(part, 1, Priority.HIGH, tx.now_ms))
+        enqueue(tx, lease, Demand(part, 1, Priority.HIGH, tx.now_ms, tx.rev))
     if state.config.grant_unconfirmed or record.admin is Admin.RETIRED:
         close_handle(tx, handle)
     _settle(tx, handle.lease, reason)

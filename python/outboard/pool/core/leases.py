@@ -79,7 +79,9 @@ def put(tx: Transaction, command: PutLease) -> Answer | str:
     state.live_leases[lease.id] = LiveLease(0)
     touch(state, lease, tx.now_ms)
     lease = replace(lease, end_ms=state.live_leases[lease.id].end_ms)
-    lease = enqueue(tx, lease, Demand(FIRST_PART, request.count, request.priority, tx.now_ms))
+    lease = enqueue(
+        tx, lease, Demand(FIRST_PART, request.count, request.priority, tx.now_ms, tx.rev)
+    )
     watch_deadline(tx, lease)
     return lease.id
 
@@ -129,7 +131,7 @@ def grow(tx: Transaction, command: Grow) -> Answer | str:
     if problem := _refusal(tx.state, lease.holder, lease.request, command.count, held):
         return problem
     lease = replace(lease, parts=(*lease.parts, command.part))
-    demand = Demand(command.part, command.count, lease.request.priority, tx.now_ms)
+    demand = Demand(command.part, command.count, lease.request.priority, tx.now_ms, tx.rev)
     return enqueue(tx, lease, demand).id
 
 
@@ -172,8 +174,12 @@ def _refusal(state: State, holder: str, request: Request, count: int, held: int)
     if count < 1 or not 1 <= request.share <= WHOLE or request.ttl_ms < 0:
         text = "count, share or lease time is out of range (count >= 1, 1 <= share <= 1000) change"
         return Problem(422, "invalid", text)
-    if request.memory_bytes < 0:
-        return Problem(422, "invalid", "the memory is negative (bytes) give 0 or more")
+    if request.memory_bytes < 0 or request.max_hold_ms < 0:
+        text = "the memory or the longest time is negative (bytes, ms) give 0 or more"
+        return Problem(422, "invalid", text)
+    if request.until_ms and request.until_ms <= state.now_ms:
+        text = "the lease would end before it begins (until_ms is in the past) give a later time"
+        return Problem(422, "invalid", text)
     most = placement.count_matching(state, request)
     if count + held > most:
         text = f"{count + held} devices will never be free (the pool has {most} of the kind) ask"

@@ -86,6 +86,7 @@ class Demand(Record, frozen=True):
     count: int
     priority: Priority
     arrived_ms: int
+    arrived_rev: int  # who came first, if the times are equal
 
 
 class Lease(Record, frozen=True):

@@ -134,8 +134,11 @@ class Holder:
             return
         if chance < 0.01:
             self._ask(Grow(self._id, self.name, f"part{random.randrange(2)}", 1))
-        elif chance < 0.02 and view.handles:
-            self._ask(Shrink(self._id, self.name, random.choice(view.handles).device))
+        elif chance < 0.05 and view.handles:
+            handle = random.choice(view.handles)
+            self._ask(Shrink(self._id, self.name, handle.device))
+            # Another thread of the program has not heard of it.
+            self._later(random.randrange(1, 4_000), lambda: self._use(handle, view))
         if view.handles:
             self._use(random.choice(view.handles), view)
         self._later(random.randrange(50, 1_500), self._work)

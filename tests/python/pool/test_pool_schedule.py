@@ -1,0 +1,333 @@
+"""Who is served first, and with which devices."""
+
+from __future__ import annotations
+
+import pytest
+from pool_commands import MEMORY, SECOND, Pool
+
+from outboard.pool.core import fair_share
+from outboard.pool.core.commands import (
+    DeleteReservation,
+    DeviceFacts,
+    GetLease,
+    Link,
+    RegisterDaemon,
+    ReportLink,
+    SetQuota,
+    SetReservation,
+    SetShares,
+)
+from outboard.pool.core.fair_share import WEEK_MS, accrued, factor
+from outboard.pool.core.records import (
+    Account,
+    Near,
+    Priority,
+    Quota,
+    Reservation,
+    Selector,
+    Spread,
+)
+
+HOUR = 3_600 * SECOND
+BATCH = {"ttl_ms": 0, "static": True}
+
+
+def free(pool: Pool, lease: str, holder: str = "ada") -> None:
+    pool.release(lease, holder)
+    pool.beat_all()
+
+
+def served(pool: Pool, *names: str) -> list[str]:
+    return [name for name in names if pool.lease(name).state == "held"]
+
+
+# Order.
+
+
+def test_classes_come_before_use_and_age() -> None:
+    pool = Pool()
+    pool.held("x", **BATCH)
+    for name, priority in (("i", "idle"), ("n", "normal"), ("h", "high")):
+        pool.put(name, name, priority=Priority(priority), **BATCH)
+        pool.wait(HOUR // 4)
+    order = [lease for lease, _ in fair_share.order(pool.state, pool.now_ms)]
+    assert order == ["h", "n", "i"]
+
+
+def test_who_used_less_comes_first() -> None:
+    pool = Pool(devices=2)
+    pool.held("x", "heavy", count=2, **BATCH)
+    pool.wait(HOUR // 2)
+    pool.put("second", "heavy", **BATCH)
+    pool.put("first", "light", **BATCH)
+    free(pool, "x", "heavy")
+    assert served(pool, "first", "second") == ["first", "second"]
+    assert pool.state.handles[("n0/0", 2)].lease == "first"
+
+
+def test_age_overtakes_use() -> None:
+    pool = Pool(devices=1)
+    pool.held("x", "heavy", **BATCH)
+    pool.put("old", "heavy", **BATCH)
+    pool.wait(2 * HOUR)
+    pool.put("new", "light", **BATCH)
+    free(pool, "x", "heavy")
+    assert served(pool, "old", "new") == ["old"]
+
+
+def test_more_shares_come_first() -> None:
+    pool = Pool(devices=2)
+    for user in ("poor", "rich"):
+        pool.held(f"x-{user}", user, **BATCH)
+    pool.ask(SetShares("root", "rich", 10))
+    pool.wait(HOUR)
+    pool.put("a", "poor", **BATCH)
+    pool.put("b", "rich", **BATCH)
+    free(pool, "x-poor", "poor")
+    assert served(pool, "a", "b") == ["b"]
+
+
+def test_the_factor_is_a_half_for_a_fair_part() -> None:
+    assert factor(0, 100, 1, 2) == 1
+    assert factor(50, 100, 1, 2) == 0.5
+    assert factor(100, 100, 1, 2) == 0.25
+
+
+def test_use_fades_with_its_half_life() -> None:
+    account = accrued(Account("ada", used=8.0, at_ms=0), 2 * WEEK_MS, WEEK_MS)
+    assert account.used == 2.0
+
+
+def test_running_devices_add_to_the_use() -> None:
+    account = Account("ada", at_ms=WEEK_MS - 10, week=0, week_used=5.0, running=2500)
+    account = accrued(account, WEEK_MS + 10, WEEK_MS)
+    assert account.used == 50.0
+    assert (account.week, account.week_used) == (1, 25.0)
+
+
+# Gangs and backfill.
+
+
+def test_a_gang_gets_all_or_nothing() -> None:
+    pool = Pool(devices=3)
+    pool.held("x", count=2, **BATCH)
+    assert pool.put("gang", "bob", count=3, **BATCH).state == "queued"
+    assert pool.where("gang") == []
+    free(pool, "x")
+    assert len(pool.where("gang")) == 3
+
+
+def test_backfill_does_not_delay_the_head() -> None:
+    pool = Pool(devices=2)
+    pool.held("x", max_hold_ms=100 * SECOND, **BATCH)
+    pool.put("head", "bob", count=2, **BATCH)
+    pool.put("long", "eve", max_hold_ms=101 * SECOND, **BATCH)
+    pool.put("endless", "eve", **BATCH)
+    pool.put("short", "eve", max_hold_ms=99 * SECOND, **BATCH)
+    assert served(pool, "head", "long", "endless", "short") == ["short"]
+    pool.wait(102 * SECOND)  # the end, its confirmation, and the next look
+    assert served(pool, "head") == ["head"]
+
+
+def test_backfill_takes_what_the_head_does_not_need() -> None:
+    pool = Pool(devices=3)
+    pool.held("x", max_hold_ms=100 * SECOND, count=2, **BATCH)
+    pool.put("head", "bob", count=2, **BATCH)  # will get one of x's, and the free one or the other
+    pool.put("first", "eve", **BATCH)
+    pool.put("second", "eve", **BATCH)
+    assert served(pool, "head", "first", "second") == ["first"]
+
+
+def test_freed_devices_are_held_for_a_head_that_waited_a_minute() -> None:
+    pool = Pool(devices=2)
+    pool.held("x", **BATCH)
+    pool.held("y", **BATCH)
+    pool.put("head", "bob", count=2, **BATCH)
+    free(pool, "x")
+    pool.put("early", "eve", max_hold_ms=SECOND, **BATCH)
+    assert served(pool, "early") == ["early"]
+    pool.wait(60 * SECOND)
+    pool.put("late", "eve", max_hold_ms=SECOND, **BATCH)
+    assert served(pool, "late") == []
+    free(pool, "y")
+    assert served(pool, "head", "late") == ["head"]
+
+
+def test_idle_holders_get_notice_when_others_wait() -> None:
+    pool = Pool(devices=2)
+    pool.held("i", priority=Priority.IDLE, count=2)
+    pool.put("j", "bob", priority=Priority.IDLE)
+    assert [h.reclaim_ms for h in pool.renew("i").handles] == [0, 0]
+    pool.put("n", "eve")
+    notice = pool.now_ms + 10 * SECOND
+    assert sorted(h.reclaim_ms for h in pool.renew("i").handles) == [0, notice]
+    pool.wait(11 * SECOND)
+    assert served(pool, "n", "j") == ["n"]
+    assert len(pool.where("i")) == 1
+
+
+def test_nobody_but_the_idle_class_is_preempted() -> None:
+    pool = Pool()
+    pool.held("x", **BATCH)
+    pool.put("h", "bob", priority=Priority.HIGH, **BATCH)
+    pool.wait(HOUR)
+    assert served(pool, "x", "h") == ["x"]
+
+
+# Quotas.
+
+
+@pytest.mark.parametrize("name", ["user:ada", "group:chem"])
+def test_devices_at_once(name: str) -> None:
+    pool = Pool(devices=3)
+    pool.ask(SetQuota("root", Quota(name, devices=2)))
+    assert pool.put("three", group="chem", count=3).name == "can-never-fit"
+    pool.held("two", group="chem", count=2)
+    assert pool.put("one", group="chem").state == "queued"
+    pool.held("other", "bob")  # whoever is at the quota is not the head
+    free(pool, "two")
+    assert served(pool, "one") == ["one"]
+
+
+def test_waiting_requests() -> None:
+    pool = Pool()
+    pool.ask(SetQuota("root", Quota("user:ada", waiting=1)))
+    pool.held("x", "bob")
+    assert pool.put("a").status == 202
+    assert pool.put("b").name == "too-many-waiting"
+    assert pool.put("a").status == 202
+
+
+def test_device_time_per_week() -> None:
+    pool = Pool()
+    pool.now_ms = 10 * WEEK_MS
+    pool.beat()
+    pool.ask(SetQuota("root", Quota("user:ada", week_device_ms=50 * SECOND)))
+    pool.held("x", **BATCH)
+    pool.wait(49 * SECOND)
+    free(pool, "x")
+    pool.held("y", **BATCH)
+    pool.wait(2 * SECOND)
+    free(pool, "y")
+    assert pool.put("z", **BATCH).state == "queued"
+    pool.now_ms = 11 * WEEK_MS
+    pool.beat()
+    pool.wait(SECOND)
+    assert served(pool, "z") == ["z"]
+
+
+# Reservations.
+
+
+def reserve(pool: Pool, count: int, start: int, end: int) -> None:
+    window = (pool.now_ms + start, pool.now_ms + end)
+    answer = pool.ask(
+        SetReservation("root", Reservation("r", Selector("gpu"), count, ("ada",), *window))
+    )
+    assert answer.status == 200
+
+
+def test_reserved_devices_are_kept_for_their_users() -> None:
+    pool = Pool(devices=2)
+    reserve(pool, 1, 100 * SECOND, 200 * SECOND)
+    pool.held("short", "bob", count=2, max_hold_ms=100 * SECOND, **BATCH)
+    free(pool, "short", "bob")
+    assert pool.put("both", "bob", count=2, max_hold_ms=101 * SECOND, **BATCH).state == "queued"
+    pool.held("one", "bob", **BATCH)  # the other one stays for ada
+    pool.held("mine", "ada", **BATCH)
+    assert served(pool, "both") == []
+
+
+def test_a_reservation_ends() -> None:
+    pool = Pool()
+    reserve(pool, 1, 0, 100 * SECOND)
+    assert pool.put("x", "bob", **BATCH).state == "queued"
+    pool.wait(100 * SECOND)
+    assert served(pool, "x") == ["x"]
+
+
+def test_a_reservation_is_deleted() -> None:
+    pool = Pool()
+    reserve(pool, 1, 0, 100 * SECOND)
+    pool.put("x", "bob", **BATCH)
+    pool.ask(DeleteReservation("root", "r"))
+    assert served(pool, "x") == ["x"]
+
+
+# Placement.
+
+
+def add(pool: Pool, name: str, devices: int, model: str = "m", **facts: object) -> None:
+    pool.devices[name] = [f"{name}/{index}" for index in range(devices)]
+    pool.instances[name] = 1
+    pool.seqs[name] = 0
+    found = tuple(DeviceFacts(d, "gpu", model, MEMORY, 100.0) for d in pool.devices[name])
+    pool.ask(RegisterDaemon(name, f"{name}.1", found, **facts))  # type: ignore[arg-type]
+    pool.beat(name)
+
+
+def test_the_fullest_node_comes_first() -> None:
+    pool = Pool(daemons=1, devices=2)
+    add(pool, "big", 4)
+    assert pool.held("a").handles[0].daemon == "n0"
+    assert pool.held("b").handles[0].daemon == "n0"
+    assert pool.held("gang", count=4, spread=Spread.ONE_NODE).handles[0].daemon == "big"
+
+
+def test_one_node_and_distinct_nodes() -> None:
+    pool = Pool(daemons=3, devices=2)
+    apart = pool.held("d", count=3, spread=Spread.DISTINCT_NODES)
+    assert len({handle.daemon for handle in apart.handles}) == 3
+    assert len({h.daemon for h in pool.held("o", count=1, spread=Spread.ONE_NODE).handles}) == 1
+    assert pool.put("never", count=4, spread=Spread.DISTINCT_NODES).name == "can-never-fit"
+    assert pool.put("nor", count=3, spread=Spread.ONE_NODE).name == "can-never-fit"
+    assert pool.put("wait", count=2, spread=Spread.ONE_NODE).state == "queued"
+
+
+def test_selectors() -> None:
+    pool = Pool()
+    add(pool, "fast", 1, "h100", labels={"rack": "7"}, wire=(6, 7))
+    for number, selector in enumerate(
+        (
+            Selector("gpu", "h100"),
+            Selector(min_gflops=50.0),
+            Selector(labels={"rack": "7"}),
+        )
+    ):
+        view = pool.held(f"x{number}", selector=selector)
+        assert view.handles[0].daemon == "fast"
+        free(pool, f"x{number}")
+    assert pool.held("wire", wire=(7, 8)).handles[0].daemon == "fast"
+    assert pool.held("old", wire=(5,)).handles[0].daemon == "n0"
+    assert pool.put("none", selector=Selector(kind="fpga")).name == "can-never-fit"
+    assert pool.put("much", selector=Selector(min_memory_bytes=MEMORY + 1)).name == "can-never-fit"
+
+
+def test_nearness() -> None:
+    pool = Pool(daemons=0)
+    add(pool, "far", 1, subnet="10.9.9")
+    add(pool, "subnet", 1, subnet="10.0.0")
+    add(pool, "rack", 1, labels={"rack": "7"})
+    add(pool, "slow", 1)
+    add(pool, "quick", 1)
+    add(pool, "mine", 1, machine="host")
+    for daemon, rtt_us in (("slow", 900.0), ("quick", 90.0), ("quick", 5000.0), ("quick", 80.0)):
+        pool.ask(ReportLink(Link("host", daemon, rtt_us, 1e9)))
+    near = Near("host", subnet="10.0.0", labels={"rack": "7"})
+    found = [pool.held(f"x{n}", near=near).handles[0].daemon for n in range(6)]
+    assert found == ["mine", "quick", "slow", "rack", "subnet", "far"]
+
+
+def test_shared_leases_fill_shared_devices_first() -> None:
+    pool = Pool(daemons=2)
+    half = {"exclusive": False, "share": 500}
+    devices = {pool.held(f"x{n}", f"u{n}", **half).handles[0].device for n in range(2)}
+    assert len(devices) == 1
+    assert pool.held("whole", "bob").handles[0].device not in devices
+    assert pool.ask(GetLease("x0", "u0")).handles[0].share == 500
+
+
+def test_a_lease_has_one_handle_of_a_device() -> None:
+    pool = Pool(daemons=2)
+    view = pool.held("x", count=2, exclusive=False, share=100)
+    assert len({h.device for h in view.handles}) == 2
