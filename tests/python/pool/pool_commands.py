@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from typing import Any
 
 from outboard.pool.core.apply import Outcome, apply
@@ -33,6 +35,13 @@ from outboard.pool.store.memory import MemoryStore
 
 MEMORY = 1000
 SECOND = 1_000
+
+
+def fresh_seed() -> int:
+    """Returns a seed, and prints how the test is repeated."""
+    seed = int(os.environ.get("OUTBOARD_TEST_SEED") or random.SystemRandom().randrange(1 << 32))
+    print(f"seed: OUTBOARD_TEST_SEED={seed}")
+    return seed
 
 
 class Pool:

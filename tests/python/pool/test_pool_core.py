@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import copy
-import random
 from pathlib import Path
 
 import pytest
+from pool_commands import fresh_seed
 
 from outboard.pool import core
 from outboard.pool.core.apply import apply
@@ -19,7 +19,7 @@ from outboard.pool.store.memory import MemoryStore
 
 # Modules that compute, and do nothing else.
 PURE = {"__future__", "collections.abc", "dataclasses", "enum", "heapq", "statistics", "typing"}
-PURE |= {"msgspec", "msgspec.structs"}
+PURE |= {"itertools", "msgspec", "msgspec.structs"}
 
 
 def _imported(file: Path) -> set[str]:
@@ -55,8 +55,7 @@ def recorded(
 
 
 def test_the_same_arguments_give_the_same_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
-    seed = random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}")
+    seed = fresh_seed()
     one, other = State(Config()), State(Config())
     for number, (now_ms, command) in enumerate(recorded(seed, 4_000, monkeypatch)):
         outcome = apply(one, command, now_ms)
@@ -69,8 +68,7 @@ def test_the_same_arguments_give_the_same_outcome(monkeypatch: pytest.MonkeyPatc
 
 def test_the_changes_are_all_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that applies the changes has the tables of the state after each command."""
-    seed = random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}")
+    seed = fresh_seed()
     state, store = State(Config()), MemoryStore()
     for number, (now_ms, command) in enumerate(recorded(seed, 10_000, monkeypatch)):
         before = state.rev

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import importlib.util
 import json
-import random
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pool_commands import fresh_seed
 
 from outboard.pool.simulate import World
 
@@ -29,8 +29,7 @@ History = list[Event]
 
 @pytest.fixture(scope="module")
 def good() -> History:
-    seed = random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}")
+    seed = fresh_seed()
     world = World(seed, record=True)
     world.run(15_000)
     assert isinstance(world.oracle.events, list)  # type: ignore[attr-defined]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
+from pool_commands import fresh_seed
 
 from outboard.pool.core import devices, handles, schedule, timers
 from outboard.pool.core.apply import apply
@@ -23,8 +23,7 @@ OPERATIONS = 100_000
 
 @pytest.mark.parametrize("unsafe", [False, True], ids=["confirmed", "grant-unconfirmed"])
 def test_invariants_hold(unsafe: bool) -> None:
-    seed = random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}")
+    seed = fresh_seed()
     world = World(seed, grant_unconfirmed=unsafe)
     world.run(OPERATIONS // 2 if unsafe else OPERATIONS)
     assert world.oracle.grants > 100

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pool_commands import SECOND, Pool
+from pool_commands import SECOND, Pool, fresh_seed
 
 from outboard.pool.core.commands import BanUser, Grow, SetQuota, SetReservation, UnbanUser
 from outboard.pool.core.records import Handle, Quota, Reservation, Selector
@@ -171,8 +171,7 @@ for number in range(10**9):
 
 
 def test_kill_in_the_middle_of_commits(tmp_path: Path) -> None:
-    seed = random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}")
+    seed = fresh_seed()
     chance = random.Random(seed)
     for turn in range(8):
         file = tmp_path / f"db{turn}"

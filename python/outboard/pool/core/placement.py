@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
+from itertools import islice
 from statistics import median
 
 from outboard.pool.core.records import Near, Request, Selector, Spread
-from outboard.pool.core.state import ClassIndex, ClassKey, State
+from outboard.pool.core.state import ClassKey, State
 
 _NEIGHBOUR_LABELS = ("switch", "rack")
 
@@ -21,6 +23,8 @@ def class_matches(key: ClassKey, selector: Selector) -> bool:
 
 
 def node_matches(state: State, node: str, selector: Selector, wire: tuple[int, ...]) -> bool:
+    if not wire and not selector.labels:
+        return True
     daemon = state.daemons[node]
     if wire and daemon.wire and not set(wire) & set(daemon.wire):
         return False
@@ -49,25 +53,31 @@ def count_matching(state: State, request: Request) -> int:
     return len(per_node) if request.spread is Spread.DISTINCT_NODES else sum(per_node.values())
 
 
-def candidates(state: State, request: Request, without: set[str]) -> dict[str, list[str]]:
-    """Returns the devices per node that could be granted now, the best of a node first."""
-    found: dict[str, list[str]] = {}
+def candidates(state: State, request: Request) -> set[str]:
+    """Returns all devices that could be granted now."""
+    pools = _pools(state, request)
+    return {device for tables in pools.values() for device in _usable(state, request, tables)}
+
+
+def _pools(state: State, request: Request) -> dict[str, list[dict[str, None]]]:
+    """Returns the tables of free devices and of those with room per node, without a look at each
+    device."""
+    found: dict[str, list[dict[str, None]]] = {}
     for key, index in state.classes.items():
         if class_matches(key, request.selector):
-            for node, device in _available(state, index, request):
-                if device not in without:
-                    found.setdefault(node, []).append(device)
+            # Shared devices first, so that whole ones stay free.
+            for table in (index.free,) if request.exclusive else (index.room, index.free):
+                for node, devices in table.items():
+                    if node_matches(state, node, request.selector, request.wire):
+                        found.setdefault(node, []).append(devices)
     return found
 
 
-def _available(state: State, index: ClassIndex, request: Request) -> Iterator[tuple[str, str]]:
-    tables = (index.free,) if request.exclusive else (index.room, index.free)
-    for table in tables:
-        for node, devices in table.items():
-            if node_matches(state, node, request.selector, request.wire):
-                for device in sorted(devices):
-                    if request.exclusive or _has_room(state, device, request):
-                        yield node, device
+def _usable(state: State, request: Request, tables: list[dict[str, None]]) -> Iterator[str]:
+    for devices in tables:
+        for device in sorted(devices):
+            if request.exclusive or _has_room(state, device, request):
+                yield device
 
 
 def _has_room(state: State, device: str, request: Request) -> bool:
@@ -75,10 +85,8 @@ def _has_room(state: State, device: str, request: Request) -> bool:
     return live.share_left >= request.share and live.memory_left >= request.memory_bytes
 
 
-def distance(state: State, near: Near | None, node: str) -> tuple[int, float]:
+def distance(state: State, near: Near, node: str) -> tuple[int, float]:
     """Returns a rank for the nodes: same machine, then measured ones by cost, then others."""
-    if near is None:
-        return (0, 0.0)
     daemon = state.daemons[node]
     measured = state.links.get((near.machine, node))
     cost = 0.0
@@ -103,22 +111,28 @@ def choose(
 ) -> list[str] | None:
     """Returns `count` devices for the request, or None. `without`: devices that it must not get;
     `taken`: nodes that its lease has, which a lease over distinct nodes avoids."""
-    found = candidates(state, request, without)
-    if request.spread is Spread.DISTINCT_NODES:
-        found = {node: devices for node, devices in found.items() if node not in taken}
-    if request.spread is Spread.ONE_NODE:
-        found = {
-            node: devices
-            for node, devices in found.items()
-            if len(devices) >= count and taken <= {node}
-        }
+    pools, near = _pools(state, request), request.near
     # The fullest node first, so that whole nodes stay free for those who need them.
-    nodes = sorted(found, key=lambda n: (*distance(state, request.near, n), len(found[n]), n))
-    if request.spread is Spread.DISTINCT_NODES:
-        return [found[node][0] for node in nodes[:count]] if len(nodes) >= count else None
+    nodes = [
+        (distance(state, near, node) if near else (0, 0.0), sum(map(len, tables)), node)
+        for node, tables in pools.items()
+    ]
+    heapq.heapify(nodes)
     chosen: list[str] = []
-    for node in nodes:
-        chosen += found[node][: count - len(chosen)]
-        if len(chosen) == count:
-            return chosen
-    return None
+    while nodes and len(chosen) < count:
+        node = heapq.heappop(nodes)[-1]
+        wanted = _wanted(request.spread, node, count - len(chosen), taken)
+        usable = (d for d in _usable(state, request, pools[node]) if d not in without)
+        found = list(islice(usable, wanted))
+        if request.spread is not Spread.ONE_NODE or len(found) == count:
+            chosen += found
+    return chosen if len(chosen) == count else None
+
+
+def _wanted(spread: Spread, node: str, count: int, taken: set[str]) -> int:
+    """Returns how many devices of a node a request takes at most."""
+    if spread is Spread.DISTINCT_NODES:
+        return 0 if node in taken else 1
+    if spread is Spread.ONE_NODE:
+        return count if taken <= {node} else 0
+    return count

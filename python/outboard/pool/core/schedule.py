@@ -88,11 +88,7 @@ def _wait_for(tx: Transaction, lease: Lease, demand: Demand) -> _Head:
     """Reserves devices for the first request that does not fit."""
     state, request = tx.state, lease.request
     head = _Head()
-    free = {
-        device
-        for devices in placement.candidates(state, request, set()).values()
-        for device in devices
-    }
+    free = placement.candidates(state, request)
     fitting = placement.matching(state, request.selector, request.wire)
     head.fitting = {d for d in fitting if health(state, d) is Health.OK}
     if request.exclusive:
