@@ -88,7 +88,9 @@ class LeaseGate:
             return
         self.rev, self._state_ms = desired.rev, desired.now_ms
         for wanted in desired.devices:
-            device = self._devices[wanted.id]
+            device = self._devices.get(wanted.id)
+            if device is None:
+                continue  # it was there when an earlier instance registered
             device.listed = {lease.epoch: lease for lease in wanted.leases}
             device.floor = max(device.floor, wanted.floor)
             for session in list(device.sessions.values()):

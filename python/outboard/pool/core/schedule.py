@@ -48,9 +48,17 @@ def run(tx: Transaction) -> None:
         devices = _find(state, lease, demand, head.held if head else set(), tx.now_ms)
         if devices is not None and (head is None or head.permits(lease, devices, tx.now_ms)):
             grant(tx, lease, demand, devices)
-        elif head is None and _find(state, lease, demand, set(), tx.now_ms, True) is None:
+        elif head is None and not _waits_for_window(tx, lease, demand):
             head = _wait_for(tx, lease, demand)
     state.rank_dirty = False
+
+
+def _waits_for_window(tx: Transaction, lease: Lease, demand: Demand) -> bool:
+    """Returns whether only a reservation keeps the devices from the demand. Then nobody waits
+    behind it."""
+    if not tx.state.reservations:
+        return False
+    return _find(tx.state, lease, demand, set(), tx.now_ms, True) is not None
 
 
 def _find(
