@@ -14,6 +14,7 @@ if(TARGET outboard)
   install(FILES ${CMAKE_SOURCE_DIR}/include/outboard/device.h ${CMAKE_SOURCE_DIR}/include/outboard/device.hpp
                 ${CMAKE_SOURCE_DIR}/include/outboard/device_kernels.hpp ${CMAKE_SOURCE_DIR}/include/outboard/device.f90
                 ${OUTBOARD_GENERATED_DIR}/outboard/device_routines.h ${OUTBOARD_GENERATED_DIR}/outboard/device_routines.hpp
+                ${OUTBOARD_GENERATED_DIR}/outboard/device_routines.f90
           DESTINATION include/outboard COMPONENT outboard)
 endif()
 install(FILES ${CMAKE_SOURCE_DIR}/settings/settings.toml DESTINATION share/outboard COMPONENT outboard)

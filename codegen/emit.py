@@ -28,12 +28,12 @@ def camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def wrapped(items: list[str], end: str, indent: int = 4) -> list[str]:
-    """Returns lines of at most 100 columns with the items, separated by commas, and `end`."""
+def wrapped(items: list[str], end: str, indent: int = 4, width: int = 100) -> list[str]:
+    """Returns lines of at most `width` columns with the items, separated by commas, and `end`."""
     lines = [" " * indent]
     for i, item in enumerate(items):
         text = item + (", " if i + 1 < len(items) else end)
-        if len(lines[-1] + text.rstrip()) > 100 and lines[-1].strip():
+        if len(lines[-1] + text.rstrip()) > width and lines[-1].strip():
             lines.append(" " * indent)
         lines[-1] += text
     return [line.rstrip() for line in lines]
