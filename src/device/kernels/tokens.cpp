@@ -56,6 +56,17 @@ std::string without_splices(std::string_view source) {
   return text;
 }
 
+// Returns the end of the name or number that begins at `at`. A number may have a point.
+std::size_t word_end(std::string_view line, std::size_t at) {
+  const bool is_number = is_digit(line[at]);
+  const auto belongs = [&](char c) {
+    return is_letter(c) || is_digit(c) || (is_number && c == '.');
+  };
+  std::size_t end = at + 1;
+  while (end < line.size() && belongs(line[end])) ++end;
+  return end;
+}
+
 }  // namespace
 
 std::string without_comments(std::string_view source) {
@@ -89,19 +100,15 @@ std::string without_comments(std::string_view source) {
 void append_tokens(std::string_view line, std::uint32_t number, std::vector<Token>& tokens) {
   for (std::size_t at = 0; at < line.size();) {
     const char first = line[at];
-    std::size_t end = at + 1;
     Token token{Token::Type::symbol, {}, number};
     if (first == ' ' || (first >= '\t' && first <= '\r')) {
       ++at;
       continue;
     }
-    if (is_letter(first)) {
-      token.type = Token::Type::name;
-      while (end < line.size() && (is_letter(line[end]) || is_digit(line[end]))) ++end;
-    } else if (is_digit(first)) {
-      token.type = Token::Type::number;
-      while (end < line.size() && (is_letter(line[end]) || is_digit(line[end]) || line[end] == '.'))
-        ++end;
+    std::size_t end = at;
+    if (is_letter(first) || is_digit(first)) {
+      token.type = is_letter(first) ? Token::Type::name : Token::Type::number;
+      end = word_end(line, at);
     } else if (first == '"' || first == '\'') {
       token.type = Token::Type::text;
       end = literal_end(line, at);
