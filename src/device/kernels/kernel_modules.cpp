@@ -82,7 +82,7 @@ Status PendingLaunch::hold_buffers(const MemoryTable& memory) {
   return {};
 }
 
-// Kinds of kernels lie above those of routines and transforms. Their numbers may meet, which only
+// Kinds of kernels lie above those of routines and transforms. Their numbers may be equal, which
 // makes a predicted time wrong.
 Computation PendingLaunch::computation(const Account& account) const {
   const std::uint64_t kind = (std::uint64_t{1} << 48) + (module_number_ << 16) + bound_.kernel;

@@ -172,7 +172,7 @@ class Quota(Record, frozen=True):
 
 
 class Reservation(Record, frozen=True):
-    """`count` devices that are promised to users from `start_ms` until `end_ms`."""
+    """`count` devices that are kept for users from `start_ms` until `end_ms`."""
 
     id: str
     selector: Selector

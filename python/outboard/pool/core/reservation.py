@@ -1,4 +1,4 @@
-"""Reservations: devices that are promised to users for a window of time."""
+"""Reservations: devices that are kept for users during a window of time."""
 
 from __future__ import annotations
 
