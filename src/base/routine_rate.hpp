@@ -1,5 +1,5 @@
 #pragma once
-// What a device tells about its speed beyond the rate of matrix products.
+// These are the rates that a device tells beyond that of matrix products.
 
 #include <cstddef>
 #include <cstdint>

@@ -118,7 +118,7 @@ void Proxy::Core::run() {
   t_is_proxy = true;
   (void)::prctl(PR_SET_TIMERSLACK, kTimerSlack_ns);
   while (run_tasks()) {
-    // What changes from here on rings the bell, unless the proxy looks again soon in any case.
+    // Changes from here on ring the bell, unless the proxy looks again soon in any case.
     asleep.store(true);
     const Clock::time_point next = tend_all();
     if (next <= Clock::now() + 2 * kTick) asleep.store(false);

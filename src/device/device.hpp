@@ -40,7 +40,7 @@ struct DeviceInfo {
   /// The processors of its machine on which it computes, as usable_processors() lists them; empty
   /// if it has silicon of its own.
   std::string processors;
-  /// What was measured beyond gflops_double, at most kMaxRoutineRates; empty if nothing was.
+  /// The rates measured beyond gflops_double, at most kMaxRoutineRates; empty if none were.
   std::vector<RoutineRate> routine_rates;
 };
 

@@ -15,7 +15,7 @@ constexpr double kErrorOfFft = 3;
 // The fractions of the table come from processors and from one GPU.
 constexpr double kErrorOfProducts = 1.3;
 constexpr double kErrorOfLapack = 2.5;
-// Of a device that is a processor: its clock and its threads are not known.
+// This is for a device that is a processor: its clock and its threads are not known.
 constexpr double kErrorOfProcessors = 1.3;
 // A relative of the measured routine, or another precision.
 constexpr double kErrorOfRelatives = 1.5;

@@ -23,11 +23,11 @@ enum class StrictSide : std::uint8_t { undecided, local, remote };
 
 /// The rate that a device is expected to reach with a routine, relative to figures that it tells.
 struct DeviceExpectation {
-  /// Of the rate of products, and the factor by which the result may be wrong.
+  /// The part of the rate of products, and the factor by which the result may be wrong.
   double share_of_products = 1;
   double error = 1;
   bool is_lapack = false;
-  /// The same, of the rate of a family if the device measured it.
+  /// The same for the rate of a family, if the device measured it.
   RateFamily family = RateFamily::none;
   double share_of_family = 1;
   double error_in_family = 1;

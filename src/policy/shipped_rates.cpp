@@ -201,7 +201,7 @@ constexpr std::string_view kLevel1Names[] = {
     "nrm2",  "cnrm2", "znrm2", "asum", "casum", "zasum", "samax", "damax", "camax",
     "zamax", "copy",  "swap",  "rot",  "srot",  "drot",  "rotm",  "rotg",  "rotmg"};
 
-// What is known about a routine by its name.
+// Describes a routine by its name.
 struct NamedRoutine {
   Family family = kOtherLapack;
   char precision = 'd';

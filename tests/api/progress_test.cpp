@@ -67,7 +67,7 @@ constexpr bool kThreadsAfterFork = false;
 constexpr bool kThreadsAfterFork = true;
 #endif
 
-// What a callback has seen.
+// Holds the observations of a callback.
 struct Seen {
   std::atomic<int> calls{0};
   ob_report report{};

@@ -1,5 +1,5 @@
 #pragma once
-// What a backend implements so that its devices run kernels.
+// A backend implements these classes so that its devices run kernels.
 
 #include <array>
 #include <cstddef>
