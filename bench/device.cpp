@@ -1,6 +1,7 @@
 // Measures the device API (liboutboard.so.1) over both transports of this machine: copies that are
 // waited for one by one, the round trip of a call, and the rate of calls that nobody waits for. The
-// ceilings are measured in turn: raw sockets, memcpy, and the same copies without the API.
+// ceilings are measured in turn: raw sockets, memcpy, and the same copies without the API. Flags in
+// shared memory are measured before, because that forks.
 //
 // Source: DAC, section V.A (figures 5 and 6) for the copies
 
