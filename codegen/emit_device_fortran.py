@@ -6,7 +6,7 @@ from __future__ import annotations
 import emit
 import table
 from arguments import Argument
-from emit_device_routines import distance
+from emit_device_routines import Makers, distance, operand
 
 # Without the pattern of emit.notice(): a preprocessor takes it for the start of a comment.
 _HEAD = """! Emitted by codegen/emit_device_fortran.py from the tables of routines; edit those.
@@ -39,17 +39,7 @@ def _type(argument: Argument, precision: str) -> str:
     return "type(ob_place), intent(in)"
 
 
-def _operand(argument: Argument, precision: str) -> str:
-    name = argument.name
-    if argument.kind == "flag":
-        return f"ob_flag({name})"
-    if argument.kind == "dim":
-        return f"ob_integer({name})"
-    if argument.kind == "scalar" and precision in "cz":
-        return f"ob_complex({name})"
-    if argument.kind in ("scalar", "real_scalar"):
-        return f"ob_real({name})"
-    return f"ob_matrix({name}, {distance(argument) or 0})"
+_MAKERS = Makers("ob_flag", "ob_integer", "ob_real", "ob_complex", "ob_matrix")
 
 
 def _wrapped(items: list[str], end: str) -> list[str]:
@@ -73,7 +63,7 @@ def _function(routine: table.Routine, precision: str) -> list[str]:
     lines += [f"    {line}" for line in declared]
     lines += ["    integer(c_int32_t) :: status", f"    type(ob_operand) :: operands({count})"]
     for i, argument in enumerate(routine.normal):
-        lines.append(f"    operands({i + 1}) = {_operand(argument, precision)}")
+        lines.append(f"    operands({i + 1}) = {operand(argument, precision, _MAKERS)}")
     call = f"'{name}' // c_null_char, operands, {count}_c_size_t"
     return [*lines, f"    status = ob_call(queue, {call})", "  end function"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import emit
 import table
 from arguments import Argument
@@ -85,17 +87,31 @@ def _parameter(argument: Argument, precision: str) -> str:
     return f"ob_place {name}" + (f", int64_t {ld}" if ld else "")
 
 
-def _operand(argument: Argument, precision: str) -> str:
+class Makers(NamedTuple):
+    """The functions of a language that make operands of ob_call()."""
+
+    flag: str
+    integer: str
+    real: str
+    complex: str
+    place: str  # takes a distance, too
+
+
+def operand(argument: Argument, precision: str, makers: Makers) -> str:
+    """Returns the expression that makes an operand of a function's argument."""
     name = argument.name
     if argument.kind == "flag":
-        return f"ob_as_flag({name})"
+        return f"{makers.flag}({name})"
     if argument.kind == "dim":
-        return f"ob_as_integer({name})"
+        return f"{makers.integer}({name})"
     if argument.kind == "scalar" and precision in "cz":
-        return f"ob_as_pair({name})"
+        return f"{makers.complex}({name})"
     if argument.kind in ("scalar", "real_scalar"):
-        return f"ob_as_real({name})"
-    return f"ob_as_place({name}, {distance(argument) or 0})"
+        return f"{makers.real}({name})"
+    return f"{makers.place}({name}, {distance(argument) or 0})"
+
+
+_MAKERS = Makers("ob_as_flag", "ob_as_integer", "ob_as_real", "ob_as_pair", "ob_as_place")
 
 
 def _function(routine: table.Routine, precision: str) -> list[str]:
@@ -106,7 +122,7 @@ def _function(routine: table.Routine, precision: str) -> list[str]:
     lines += emit.wrapped(parameters, ") {")
     lines += [f"  ob_operand operands[{len(routine.normal)}];"]
     for i, argument in enumerate(routine.normal):
-        lines.append(f"  operands[{i}] = {_operand(argument, precision)};")
+        lines.append(f"  operands[{i}] = {operand(argument, precision, _MAKERS)};")
     lines += [f'  return ob_call(queue, "{name}", operands, {len(routine.normal)});', "}"]
     return lines
 
