@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from outboard.pool.core.replies import Desired
-from outboard.pool.gate_model import LeaseGate, Refusal, Token
+from outboard.pool.simulation.gate_model import LeaseGate, Refusal, Token
 
 FILE = json.loads((Path(__file__).parents[2] / "pool" / "gate_vectors.json").read_text())
 

@@ -33,7 +33,7 @@ from outboard.pool.core.records import (
 )
 from outboard.pool.core.replies import Answer, Desired, LeaseView, Renewal
 from outboard.pool.core.state import Config, State
-from outboard.pool.gate_model import LeaseGate, Refusal, Token
+from outboard.pool.simulation.gate_model import LeaseGate, Refusal, Token
 from outboard.pool.simulation.oracle import Oracle
 from outboard.pool.store.memory import MemoryStore
 

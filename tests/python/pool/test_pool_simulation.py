@@ -12,9 +12,9 @@ from outboard.pool.core import devices, handles, schedule, timers
 from outboard.pool.core.apply import apply
 from outboard.pool.core.commands import Start
 from outboard.pool.core.records import Handle
-from outboard.pool.gate_model import LeaseGate
 from outboard.pool.simulate import World
 from outboard.pool.simulation import manager as manager_module
+from outboard.pool.simulation.gate_model import LeaseGate
 from outboard.pool.simulation.manager import Manager
 from outboard.pool.simulation.oracle import ViolationError
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from outboard.pool.core.commands import DeviceFacts, DeviceReport, Heartbeat, RegisterDaemon
 from outboard.pool.core.replies import Answer, Desired, Problem
-from outboard.pool.gate_model import LeaseGate, Refusal, Token
 from outboard.pool.simulation.clock import Clock
+from outboard.pool.simulation.gate_model import LeaseGate, Refusal, Token
 from outboard.pool.simulation.manager import NAME as MANAGER
 from outboard.pool.simulation.manager import Manager
 from outboard.pool.simulation.network import Network

@@ -8,9 +8,9 @@ from random import Random
 from outboard.pool.core.commands import Command, GetLease, Grow, PutLease, Release, Renew, Shrink
 from outboard.pool.core.records import LeaseState, Priority, Request, Spread
 from outboard.pool.core.replies import Answer, HandleView, LeaseView, Problem, Renewal
-from outboard.pool.gate_model import Refusal, Token
 from outboard.pool.simulation.clock import Clock
 from outboard.pool.simulation.daemon import MEMORY, Connection, Daemon
+from outboard.pool.simulation.gate_model import Refusal, Token
 from outboard.pool.simulation.manager import NAME as MANAGER
 from outboard.pool.simulation.manager import Manager
 from outboard.pool.simulation.network import Network

@@ -12,7 +12,7 @@ from outboard.pool.core.records import Device, Handle
 from outboard.pool.core.replies import Answer, Desired, LeaseView
 from outboard.pool.core.state import State
 from outboard.pool.core.transaction import Change
-from outboard.pool.gate_model import Token
+from outboard.pool.simulation.gate_model import Token
 
 
 class ViolationError(AssertionError):

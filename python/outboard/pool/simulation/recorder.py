@@ -9,8 +9,8 @@ import msgspec
 from outboard.pool.core.commands import Command
 from outboard.pool.core.replies import Answer, LeaseView
 from outboard.pool.core.state import State
-from outboard.pool.gate_model import Token
 from outboard.pool.simulation.clock import Clock
+from outboard.pool.simulation.gate_model import Token
 from outboard.pool.simulation.oracle import Oracle
 
 
