@@ -28,13 +28,6 @@ Result<QueueId> OpenDevice::take_watch() {
   return device_->create_queue();
 }
 
-Status OpenDevice::runs_kernels() const {
-  if (remote_ == nullptr) return device_->runs_kernels();
-  return {Code::unsupported,
-          "the device is behind a daemon, and this version runs kernels on local devices only; "
-          "open local:cpu or local:opencl"};
-}
-
 Result<std::shared_ptr<client::Proxy>> OpenDevice::proxy() {
   const std::lock_guard lock(mutex_);
   if (proxy_ == nullptr) {

@@ -37,7 +37,7 @@ class OpenDevice {
   client::SharedDevice* remote() const noexcept { return remote_; }
   bool big_endian() const noexcept { return big_endian_; }
   /// Errors: unsupported, with the reason
-  Status runs_kernels() const;
+  Status runs_kernels() const { return device_->runs_kernels(); }
 
   /// Queues that wait for events on behalf of a thread. They end with the device, and the answer to
   /// a mark may come later.   Threads: any

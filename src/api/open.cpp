@@ -156,6 +156,7 @@ Result<DevicePtr> open_remote(std::string_view where, const ob_device_options& o
                       connection_config(options, !where.starts_with("unix:")));
   config.device = index;
   config.holds_user_data = true;
+  config.wants_kernels = true;
   OB_ASSIGN_OR_RETURN(auto device, client::SharedDevice::open(address, config));
   client::SharedDevice* const remote = device.get();
   const bool big_endian = remote->big_endian();

@@ -20,6 +20,7 @@ const char* to_string(Code code) noexcept {
     case Code::declined: return "declined";
     case Code::build_failed: return "build failed";
     case Code::kernel_fault: return "kernel fault";
+    case Code::fenced: return "fenced";
   }
   return "unknown code";
 }

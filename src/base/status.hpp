@@ -37,6 +37,8 @@ enum class Code : std::uint8_t {
   // this module, this queue
   build_failed = 14,  ///< a module of kernels did not compile
   kernel_fault = 15,  ///< a kernel failed while it ran
+  // this session: its lease of the pool is over
+  fenced = 16,
 };
 
 /// Returns the name of a code, e.g. "out of memory".

@@ -81,6 +81,7 @@ Status Connection::shake_hands(const NewStream& with, std::uint8_t extra_streams
   hello.device = config.device;
   hello.extra_streams = extra_streams;
   if (config.holds_user_data) hello.flags |= wire::kHoldsUserData;
+  if (config.wants_kernels) hello.flags |= wire::kWantsKernels;
   OB_ASSIGN_OR_RETURN(greeting_, client::shake_hands(with, std::move(hello)));
   watch_.heard();
   other_byte_order_ = greeting_.welcome.big_endian != wire::kBigEndian;
@@ -134,6 +135,18 @@ Result<std::uint64_t> Connection::read(QueueId queue, const wire::Read& message,
   expected_.expect({next_sequence(), queue, destination,
                     other_byte_order_ ? message.region.word_bytes : std::uint32_t{1}});
   return command(wire::Opcode::read, queue, message);
+}
+
+Result<std::uint64_t> Connection::load_module(const wire::LoadModule& message,
+                                              const Layout& payload) {
+  wire::Body body;
+  wire::encode(message, body);
+  wire::Header header;
+  header.opcode = wire::Opcode::load_module;
+  header.sequence = ++sequence_;
+  ++owed_;
+  OB_RETURN_IF_ERROR(sender_.send(header, body.bytes(), payload));
+  return sequence_;
 }
 
 Result<std::uint64_t> Connection::fill(QueueId queue, const wire::Fill& message) {
@@ -210,6 +223,11 @@ Result<bool> Connection::receive() {
       any = any || some;
       if (expected_.receiving()) break;
     }
+    if (module_.receiving()) {
+      OB_ASSIGN_OR_RETURN(const bool some, module_.receive(receiver_));
+      any = any || some;
+      if (module_.receiving()) break;
+    }
     OB_ASSIGN_OR_RETURN(const auto message, receiver_.poll());
     if (!message) break;
     any = true;
@@ -246,6 +264,7 @@ Status Connection::handle(const session::Message& message) {
       return {};
     }
     case wire::Opcode::reached: return handle_reached(message);
+    case wire::Opcode::module: return module_.take(message);
     case wire::Opcode::location: return take_reply(message, location_);
     case wire::Opcode::mailbox: return take_reply(message, mailbox_);
     case wire::Opcode::peer: return take_reply(message, peer_);

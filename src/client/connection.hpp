@@ -16,6 +16,7 @@
 #include "base/status.hpp"
 #include "client/daemon_watch.hpp"
 #include "client/expected_data.hpp"
+#include "client/expected_module.hpp"
 #include "client/handshake.hpp"
 #include "session/message_receiver.hpp"
 #include "session/message_sender.hpp"
@@ -36,6 +37,7 @@ struct ConnectionConfig {
   wire::Token join{};  ///< of the session that the connection joins; zeros: a new session
   /// True: the daemon must not end the session to make room for others.
   bool holds_user_data = false;
+  bool wants_kernels = false;         ///< asks what kernels of programs the device runs
   std::shared_ptr<HostSilence> host;  ///< shared by the connections to one host; or nullptr
 };
 
@@ -51,6 +53,8 @@ class Connection final : private session::SendWaiter {
 
   const wire::Welcome& welcome() const noexcept { return greeting_.welcome; }
   const wire::Facts& facts() const noexcept { return greeting_.facts; }
+  /// Says what kernels the device runs; nothing was asked if its texts are empty.
+  const wire::KernelSupport& kernels() const noexcept { return greeting_.kernels; }
   const std::string& address() const noexcept { return address_; }
   transport::Stream& stream() noexcept { return *stream_; }
 
@@ -72,13 +76,20 @@ class Connection final : private session::SendWaiter {
   /// into `digests`.   Errors: unsupported between byte orders
   Result<std::uint64_t> digest(QueueId queue, const wire::Digest& message,
                                std::span<Digest> digests);
+  /// @param payload that of module_payload()
+  Result<std::uint64_t> load_module(const wire::LoadModule& message, const Layout& payload);
+  /// Answers to load_module go to `listener`.
+  void set_module_listener(ExpectedModule::Listener listener) {
+    module_.set_listener(std::move(listener));
+  }
   std::uint64_t next_sequence() const noexcept { return sequence_ + 1; }
 
   Status flush() { return sender_.flush(); }
   bool has_unsent() const noexcept { return sender_.has_unsent(); }
   /// True if the daemon owes answers to commands or pings.
   bool awaits_answers() const noexcept {
-    return owed_ > 0 || expected_.receiving() || pong_sequence_ < ping_sequence_;
+    return owed_ > 0 || expected_.receiving() || module_.receiving() ||
+           pong_sequence_ < ping_sequence_;
   }
 
   /// Sends and receives as much as goes without waiting, for a thread that waits for nothing.
@@ -160,6 +171,7 @@ class Connection final : private session::SendWaiter {
   std::uint64_t sequence_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> used_credits_;  // by queue
   ExpectedData expected_;
+  ExpectedModule module_;
   std::vector<std::pair<std::uint64_t, wire::Outcome>> done_;  // by sequence; not waited for yet
   std::unordered_map<std::uint64_t, wire::Reached> reached_;   // not waited for yet
   Reply<wire::Location> location_;

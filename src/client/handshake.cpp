@@ -75,6 +75,11 @@ Result<Greeting> shake_hands(const NewStream& with, wire::Hello hello) {
   OB_ASSIGN_OR_RETURN(const session::Message next, next_message(with));
   if (next.header.opcode != wire::Opcode::facts) return unexpected(next);
   OB_ASSIGN_OR_RETURN(greeting.facts, wire::decode<wire::Facts>(next.body));
+  if ((hello.flags & wire::kWantsKernels) != 0) {
+    OB_ASSIGN_OR_RETURN(const session::Message kernels, next_message(with));
+    if (kernels.header.opcode != wire::Opcode::kernel_support) return unexpected(kernels);
+    OB_ASSIGN_OR_RETURN(greeting.kernels, wire::decode<wire::KernelSupport>(kernels.body));
+  }
   return greeting;
 }
 

@@ -25,6 +25,7 @@ struct NewStream {
 struct Greeting {
   wire::Welcome welcome;
   wire::Facts facts;
+  wire::KernelSupport kernels;  ///< if hello asks for it
 };
 
 /// Sends hello and waits for the answer.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "client/inherited_connections.hpp"
+#include "device/kernels/module.hpp"
 
 namespace ob::client {
 
@@ -24,6 +25,10 @@ SessionConnection::SessionConnection(std::unique_ptr<Connection> connection, std
   link_.connection().set_mark_listener(
       [this](std::uint64_t sequence, const wire::Reached& reached) {
         take_mark(sequence, reached);
+      });
+  link_.connection().set_module_listener(
+      [this](std::uint64_t sequence, const ModuleReport& report) {
+        take_module(sequence, report);
       });
   remember(link_.connection().stream());
 }
@@ -122,8 +127,28 @@ void SessionConnection::take_mark(std::uint64_t sequence, const wire::Reached& r
   if (!mark.empty()) mark.mapped().done(queues_.mark_of(mark.mapped().queue, reached));
 }
 
+Result<std::uint64_t> SessionConnection::load_module(const wire::LoadModule& message,
+                                                     std::span<const std::byte> payload,
+                                                     Built built) {
+  const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(link_.usable());
+  // Layouts are of memory that may be written; this one is sent.
+  auto* const bytes = const_cast<std::byte*>(payload.data());
+  const auto sent = link_.connection().load_module(message, Layout::bytes(bytes, payload.size()));
+  if (!sent.ok()) return link_.note(sent.status());
+  modules_[*sent] = std::move(built);
+  leave_to_proxy();
+  return sent;
+}
+
+void SessionConnection::take_module(std::uint64_t sequence, const ModuleReport& report) {
+  const auto module = modules_.extract(sequence);
+  if (!module.empty()) module.mapped()(report);
+}
+
 void SessionConnection::fail_marks(const Status& failure) {
   const std::lock_guard lock(mutex_);
+  for (const auto& [sequence, built] : std::exchange(modules_, {})) built({failure, {}, {}});
   for (const auto& [sequence, mark] : std::exchange(marks_, {})) {
     QueueMark failed;
     failed.report.status = failure;

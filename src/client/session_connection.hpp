@@ -28,6 +28,7 @@ namespace ob::client {
 class SessionConnection final : private QueuePassListener {
  public:
   using MarkDone = std::function<void(const QueueMark&)>;
+  using Built = std::function<void(const ModuleReport&)>;
 
   /// @param first_id the first number of its queues and objects, different for each connection
   SessionConnection(std::unique_ptr<Connection> connection, std::uint64_t first_id,
@@ -77,7 +78,10 @@ class SessionConnection final : private QueuePassListener {
   /// As Device::mark(). `done` runs under the lock of the connection, on the thread that receives
   /// the answer, or with a failure when fail_marks() is called.
   Status mark(QueueId queue, MarkDone done);
-  /// Ends all marks that have no answer yet.
+  /// Sends a module. Returns its sequence. `built` is called as `done` of mark().
+  Result<std::uint64_t> load_module(const wire::LoadModule& message,
+                                    std::span<const std::byte> payload, Built built);
+  /// Ends all marks and modules that have no answer yet.
   void fail_marks(const Status& failure);
   /// Maps a buffer into this process.   Errors: unsupported; that of the buffer's allocation
   Result<MappedSegment> map(BufferId buffer, std::uint64_t size_bytes);
@@ -114,6 +118,7 @@ class SessionConnection final : private QueuePassListener {
   void note_read(std::uint64_t sequence) noexcept;
   void leave_to_proxy() noexcept;
   void take_mark(std::uint64_t sequence, const wire::Reached& reached);
+  void take_module(std::uint64_t sequence, const ModuleReport& report);
 
   const std::shared_ptr<Proxy> proxy_;
   std::mutex mutex_;
@@ -123,7 +128,8 @@ class SessionConnection final : private QueuePassListener {
   std::atomic<bool> driven_{false};     // a thread waits
   bool proxy_knows_ = false;            // the proxy looks again soon
   transport::Deadline unsent_seen_{};   // when the proxy last found commands that had not left
-  std::unordered_map<std::uint64_t, Mark> marks_;  // without answer, by sequence
+  std::unordered_map<std::uint64_t, Mark> marks_;     // without answer, by sequence
+  std::unordered_map<std::uint64_t, Built> modules_;  // the same
 };
 
 }  // namespace ob::client

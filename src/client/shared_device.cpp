@@ -6,6 +6,7 @@
 
 #include "client/device_info.hpp"
 #include "client/fill_message.hpp"
+#include "device/kernels/kernel_codec.hpp"
 #include "routines/codec.hpp"
 
 namespace ob::client {
@@ -18,6 +19,7 @@ constexpr std::uint64_t kIdsOfConnection = std::uint64_t{1} << 40;
 
 constexpr const char* kBuffer = "buffer";
 constexpr const char* kPlan = "plan";
+constexpr const char* kModule = "module";
 
 bool ends_session(const Status& status) noexcept {
   switch (status.code()) {
@@ -425,6 +427,48 @@ Status SharedDevice::execute(QueueId queue, PlanId plan, BufferRef input, Buffer
                                output.offset_bytes};
   return submit(queue, uses, [&](Connection& connection) {
     return connection.command(Opcode::execute_plan, queue, body);
+  });
+}
+
+// --- kernels -------------------------------------------------------------------------------------
+
+Status SharedDevice::runs_kernels() {
+  const wire::KernelSupport& support = main_->connection().kernels();
+  if (support.kinds != 0) return {};
+  return {Code::unsupported, address_ + " runs no kernels of this client (" + support.why + ")"};
+}
+
+Result<ModuleId> SharedDevice::load_module(ModuleSource source,
+                                           std::function<void(const ModuleReport&)> built,
+                                           const Account& /*account*/) {
+  OB_RETURN_IF_ERROR(usable());
+  OB_RETURN_IF_ERROR(check_source(source));
+  OB_RETURN_IF_ERROR(runs_kernels());
+  const ModuleId id{main_->next_id()};
+  OB_ASSIGN_OR_RETURN(const wire::LoadModule message, describe_module(id, source));
+  const auto sent = main_->load_module(message, module_payload(source), std::move(built));
+  if (!sent.ok()) return note(sent.status());
+  const std::lock_guard lock(mutex_);
+  modules_[id.value].made = *sent;
+  return id;
+}
+
+Status SharedDevice::unload_module(ModuleId module) {
+  wire::Body body;
+  wire::encode(wire::UnloadModule{module}, body);
+  return end(modules_, module.value, kModule, Opcode::unload_module, body.bytes());
+}
+
+Status SharedDevice::launch(QueueId queue, const KernelLaunch& launch) {
+  OB_ASSIGN_OR_RETURN(const wire::Launch message, describe_launch(launch));
+  std::vector<Named> uses{{modules_, launch.module.value, kModule}};
+  for (const KernelArgument& argument : launch.arguments) {
+    if (argument.kind == ParameterKind::buffer) {
+      uses.push_back({buffers_, argument.place.buffer.value, kBuffer});
+    }
+  }
+  return submit(queue, uses, [&](Connection& connection) {
+    return connection.command(Opcode::launch, queue, message);
   });
 }
 

@@ -63,6 +63,13 @@ class SharedDevice final : public Device, private ProxyClient {
   Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) override;
   Status destroy_plan(PlanId plan) override;
   Status execute(QueueId queue, PlanId plan, BufferRef input, BufferRef output) override;
+  Status runs_kernels() override;
+  std::uint32_t kernel_kinds() override { return main_->connection().kernels().kinds; }
+  /// Does not wait. `built` runs as `done` of mark().
+  Result<ModuleId> load_module(ModuleSource source, std::function<void(const ModuleReport&)> built,
+                               const Account& account = {}) override;
+  Status unload_module(ModuleId module) override;
+  Status launch(QueueId queue, const KernelLaunch& launch) override;
   Result<EventId> create_event() override;
   Status destroy_event(EventId event) override;
   Status record(QueueId queue, EventId event) override;
@@ -89,7 +96,7 @@ class SharedDevice final : public Device, private ProxyClient {
     ConnectionPtr connection;
     std::uint64_t sequence = 0;
   };
-  // A buffer or a plan.
+  // A buffer, a plan or a module.
   struct Object {
     std::uint64_t made = 0;  // the sequence of its command on the main connection
     std::uint64_t size_bytes = 0;
@@ -136,6 +143,7 @@ class SharedDevice final : public Device, private ProxyClient {
   std::unordered_map<QueueId, ConnectionPtr> queues_;
   Objects buffers_;
   Objects plans_;
+  Objects modules_;
   std::unordered_map<EventId, Use> events_;  // the last record
   EventNumbers event_numbers_;
   Status failure_;  // the first one that ended a connection

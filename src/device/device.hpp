@@ -187,6 +187,9 @@ class Device {
   /// Checks that kernels of programs run here. The first call may open libraries.
   /// Errors: unsupported, with what is to be installed
   virtual Status runs_kernels();
+  /// Returns the kinds of variants that the device takes: bit i for SourceKind i; 0 if it runs no
+  /// kernels.
+  virtual std::uint32_t kernel_kinds() { return 0; }
   /// Compiles a module of kernels in the background. Launches of its kernels wait for it.
   /// @param built is called once, with the compiler's words, on a thread of the device or this one;
   ///        it must not call blocking functions of the device

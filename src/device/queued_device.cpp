@@ -186,6 +186,8 @@ Status QueuedDevice::runs_kernels() {
   return modules_ == nullptr ? Device::runs_kernels() : modules_->usable();
 }
 
+std::uint32_t QueuedDevice::kernel_kinds() { return modules_ == nullptr ? 0 : modules_->kinds(); }
+
 Result<ModuleId> QueuedDevice::load_module(ModuleSource source,
                                            std::function<void(const ModuleReport&)> built,
                                            const Account& account) {

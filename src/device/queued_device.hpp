@@ -43,6 +43,7 @@ class QueuedDevice : public Device {
                 std::span<Digest> digests) final;
 
   Status runs_kernels() final;
+  std::uint32_t kernel_kinds() final;
   Result<ModuleId> load_module(ModuleSource source, std::function<void(const ModuleReport&)> built,
                                const Account& account = {}) final;
   Status unload_module(ModuleId module) final;

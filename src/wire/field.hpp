@@ -100,6 +100,9 @@ template <std::size_t kBytes>
 void put(Body& body, const std::array<std::byte, kBytes>& bytes) noexcept {
   for (const std::byte each : bytes) body.u8(static_cast<std::uint8_t>(each));
 }
+inline void put(Body& body, const std::array<std::uint32_t, 3>& values) noexcept {
+  for (const std::uint32_t each : values) body.u32(each);
+}
 template <class Tag>
 void put(Body& body, const Id<Tag>& id) noexcept {
   body.u64(id.value);
@@ -129,6 +132,9 @@ void take(Fields& in, std::string_view label, Enum& value) {
 template <std::size_t kBytes>
 void take(Fields& in, std::string_view label, std::array<std::byte, kBytes>& bytes) {
   for (std::byte& each : bytes) each = static_cast<std::byte>(in.u8(label));
+}
+inline void take(Fields& in, std::string_view label, std::array<std::uint32_t, 3>& values) {
+  for (std::uint32_t& each : values) each = in.u32(label);
 }
 template <class Tag>
 void take(Fields& in, std::string_view label, Id<Tag>& id) {

@@ -33,8 +33,7 @@ Status check(const Header& header) {
     return refuse(opcode, "body_bytes is not 0 (this message has no body)");
   }
   if (!facts.has_payload() && header.payload_bytes != 0) {
-    return refuse(opcode,
-                  "payload_bytes is not 0 (only write, data and peer_message carry elements)");
+    return refuse(opcode, "payload_bytes is not 0 (this message has no payload)");
   }
   return {};
 }

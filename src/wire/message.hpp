@@ -23,7 +23,7 @@ namespace ob::wire {
 
 /// Begins the first message of a stream, so that a foreign program is recognised early.
 inline constexpr std::uint32_t kMagic = 0x0B0A4D01;
-inline constexpr std::uint16_t kVersion = 7;
+inline constexpr std::uint16_t kVersion = 8;
 /// Daemons serve clients of this version and of later ones. They answer in the client's version.
 inline constexpr std::uint16_t kOldestVersion = 6;
 /// True if this program knows the messages of the version.
@@ -52,7 +52,9 @@ using Token = std::array<std::uint64_t, 2>;
 
 /// Flags of hello. A daemon refuses others.
 inline constexpr std::uint32_t kHoldsUserData = 1;  ///< the session is not ended to make room
-inline constexpr std::uint32_t kKnownHelloFlags = kHoldsUserData;
+inline constexpr std::uint32_t kWantsKernels =
+    2;  ///< the daemon sends kernel_support; from version 8 on
+inline constexpr std::uint32_t kKnownHelloFlags = kHoldsUserData | kWantsKernels;
 
 struct Hello {
   std::uint16_t version = kVersion;
@@ -157,6 +159,73 @@ struct Fill {
   /// The element, in the sender's byte order; zeros behind element_bytes.
   std::array<std::byte, kMaxFillBytes> element{};
 };
+inline constexpr std::size_t kMaxOptionBytes = 4096;  ///< options of a module
+inline constexpr std::size_t kMaxVariants = 16;       ///< forms of a module
+inline constexpr std::size_t kMaxKernelArguments = 64;
+inline constexpr std::size_t kMaxLaunchWords = 200;  ///< values of a launch, in words of 8 bytes
+inline constexpr std::uint32_t kMaxReportBytes = 4 << 20;  ///< payload of module
+
+/// One form of a module. Its text is a part of the payload.
+struct Variant {
+  std::uint8_t kind = 1;  ///< a SourceKind; others are refused when the module is loaded
+  std::uint64_t bytes = 0;
+  std::string architecture;  ///< at most 63 bytes
+};
+/// The payload is the options, then the texts of the variants, one after another.
+struct LoadModule {
+  ModuleId module;  ///< its id from now on
+  std::uint32_t option_bytes = 0;
+  std::vector<Variant> variants;
+
+  std::uint64_t payload_bytes() const noexcept {
+    std::uint64_t bytes = option_bytes;
+    for (const Variant& variant : variants) bytes += variant.bytes;  // check_load() bounds the sum
+    return bytes;
+  }
+};
+struct UnloadModule {
+  ModuleId module;
+};
+
+enum class ArgumentKind : std::uint8_t { buffer = 1, scalar = 2, local = 3 };
+/// An argument of a kernel. The members that its kind does not use are 0.
+struct LaunchArgument {
+  ArgumentKind kind = ArgumentKind::buffer;
+  std::uint32_t bytes = 0;  ///< of a scalar or of local memory
+  BufferId buffer;
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t extent_bytes = 0;  ///< that the kernel may use; 0: up to the end of the buffer
+};
+/// 8 bytes of the values of a launch.
+struct LaunchWord {
+  std::array<std::byte, 8> bytes{};
+};
+struct Launch {
+  ModuleId module;
+  std::array<std::uint32_t, 3> groups{1, 1, 1};
+  std::array<std::uint32_t, 3> group_size{1, 1, 1};
+  std::string kernel;  ///< at most 255 bytes
+  std::vector<LaunchArgument> arguments;
+  /// The values of the scalars in order, each one in whole words that end with zeros.
+  std::vector<LaunchWord> values;
+};
+
+/// The answer to load_module. The payload is the compiler's words, then the kernels
+/// (device/kernels/report_codec.hpp).
+struct ModuleAnswer {
+  Code code = Code::ok;
+  std::uint32_t kernels = 0;
+  std::uint32_t log_bytes = 0;
+  std::string message;  ///< at most 1024 bytes
+};
+
+/// Whether the session's device runs kernels of programs, and which.
+struct KernelSupport {
+  std::uint32_t kinds = 0;              ///< bit i: it takes variants of kind i; 0: it runs none
+  std::uint32_t longest_kernel_ms = 0;  ///< a kernel that runs longer is ended; 0: no limit
+  std::string why;                      ///< why it runs none; at most 1024 bytes
+};
+
 struct DestroyPlan {
   PlanId plan;
 };

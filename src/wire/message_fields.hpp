@@ -1,5 +1,5 @@
 #pragma once
-// The bodies of docs/wire.md, sections 4.1 to 4.29, as field lists. encode(), decode() and the
+// The bodies of docs/wire.md, sections 4.1 to 4.34, as field lists. encode(), decode() and the
 // fuzzers read these lists; the bodies of call and make_plan, which depend on the routine and on
 // the plan, are in routines/codec.hpp.
 
@@ -17,7 +17,9 @@ namespace ob::wire {
 inline constexpr std::size_t kMaxNameBytes = 255;
 inline constexpr std::size_t kMaxTextBytes = 1024;
 
-inline constexpr Code kLastCode = Code::busy;
+inline constexpr std::size_t kMaxArchitectureBytes = 63;
+
+inline constexpr Code kLastCode = Code::fenced;
 inline constexpr auto kLastAccuracy = static_cast<Accuracy>(kAccuracies - 1);
 
 // --- checks that concern more than one member ----------------------------------------------------
@@ -72,7 +74,14 @@ inline void check_shape(Fields& in, const PeerMessage& message, std::string_view
 }
 
 inline void check_flags(Fields& in, const Hello& message, std::string_view) {
-  if ((message.flags & ~kKnownHelloFlags) != 0) in.refuse("flags", "are not those of this version");
+  const std::uint32_t known = message.version >= 8 ? kKnownHelloFlags : kHoldsUserData;
+  if ((message.flags & ~known) != 0) in.refuse("flags", "are not those of this version");
+}
+
+template <class Message>
+void check_code(Fields& in, const Message& message, std::string_view label) {
+  if (message.code != Code::declined) return;
+  in.refuse(label.empty() ? "code" : label, "is 13 (which does not travel)");
 }
 
 inline void check_routine_rate(Fields& in, const RoutineRate& rate, std::string_view label) {
@@ -97,6 +106,69 @@ inline void check_fill(Fields& in, const Fill& message, std::string_view) {
 inline void check_location(Fields& in, const Location& message, std::string_view) {
   if (message.offset_bytes > message.segment_bytes) {
     in.refuse("offset_bytes", "lies beyond segment_bytes");
+  }
+}
+
+constexpr bool is_zero(std::byte each) noexcept { return each == std::byte{}; }
+
+// The largest text of a module, so that the sum of all cannot overflow.
+inline constexpr std::uint64_t kMaxVariantBytes = std::uint64_t{64} << 20;
+
+inline void check_load(Fields& in, const LoadModule& message, std::string_view) {
+  if (message.option_bytes > kMaxOptionBytes) {
+    in.refuse("option_bytes", "is above " + std::to_string(kMaxOptionBytes));
+  }
+  for (const Variant& variant : message.variants) {
+    if (variant.bytes <= kMaxVariantBytes) continue;
+    in.refuse("bytes", "of a variant is above " + std::to_string(kMaxVariantBytes));
+  }
+}
+
+inline void check_launch_argument(Fields& in, const LaunchArgument& argument,
+                                  std::string_view label) {
+  if (argument.kind < ArgumentKind::buffer) return in.refuse(label, "has kind 0");
+  const bool is_buffer = argument.kind == ArgumentKind::buffer;
+  const bool has_place =
+      argument.buffer || argument.offset_bytes != 0 || argument.extent_bytes != 0;
+  if (is_buffer ? argument.bytes != 0 : has_place) {
+    in.refuse(label, "has a member that its kind does not use");
+  }
+}
+
+/// Counts the words of the value of a scalar.
+constexpr std::uint64_t words_of(const LaunchArgument& argument) noexcept {
+  return argument.kind == ArgumentKind::scalar ? (std::uint64_t{argument.bytes} + 7) / 8 : 0;
+}
+
+inline void check_values(Fields& in, const Launch& message, std::string_view) {
+  std::uint64_t words = 0;
+  for (const LaunchArgument& argument : message.arguments) {
+    const std::uint64_t end = words + words_of(argument);
+    if (end > message.values.size()) break;
+    const std::size_t rest = argument.bytes % 8;
+    if (end > words && rest != 0) {
+      const auto& last = message.values[end - 1].bytes;
+      if (!std::all_of(last.begin() + static_cast<std::ptrdiff_t>(rest), last.end(), is_zero)) {
+        in.refuse("values", "are not 0 behind the end of a scalar");
+      }
+    }
+    words = end;
+  }
+  std::uint64_t wanted = 0;
+  for (const LaunchArgument& argument : message.arguments) wanted += words_of(argument);
+  if (wanted != message.values.size()) in.refuse("values", "are not those of the scalars");
+}
+
+inline void check_module_answer(Fields& in, const ModuleAnswer& message, std::string_view) {
+  if (message.log_bytes > kMaxReportBytes) in.refuse("log_bytes", "is too large");
+  if (message.code != Code::ok && message.kernels != 0) {
+    in.refuse("kernels", "is not 0 (the module failed)");
+  }
+}
+
+inline void check_kernel_support(Fields& in, const KernelSupport& message, std::string_view) {
+  if ((message.kinds != 0) != message.why.empty()) {
+    in.refuse("why", message.kinds != 0 ? "is not empty" : "is empty (no kernels run)");
   }
 }
 
@@ -143,10 +215,10 @@ inline constexpr auto kFields<Facts> =
     fields_of({Opcode::facts}, List{"routine_rates", &Facts::routine_rates, kMaxRoutineRates});
 
 template <>
-inline constexpr auto kFields<Refused> =
-    fields_of({Opcode::refused}, UpTo{"code", &Refused::code, kLastCode},
-              Check<Refused>{check_reason}, Reserved{1}, Number{"version", &Refused::version},
-              Text{"message", &Refused::message, kMaxTextBytes});
+inline constexpr auto kFields<Refused> = fields_of(
+    {Opcode::refused}, UpTo{"code", &Refused::code, kLastCode}, Check<Refused>{check_code<Refused>},
+    Check<Refused>{check_reason}, Reserved{1}, Number{"version", &Refused::version},
+    Text{"message", &Refused::message, kMaxTextBytes});
 
 template <>
 inline constexpr auto kFields<Stripes> = fields_of({Opcode::stripes},
@@ -215,6 +287,54 @@ inline constexpr auto kFields<ExecutePlan> =
               Number{"output_offset_bytes", &ExecutePlan::output_offset_bytes});
 
 template <>
+inline constexpr auto kFields<Variant> = fields_of({}, Number{"kind", &Variant::kind}, Padding{},
+                                                   Number{"bytes", &Variant::bytes},
+                                                   Text{"architecture", &Variant::architecture,
+                                                        kMaxArchitectureBytes});
+
+template <>
+inline constexpr auto kFields<LoadModule> =
+    fields_of({Opcode::load_module}, Number{"module", &LoadModule::module},
+              Number{"option_bytes", &LoadModule::option_bytes}, Padding{},
+              List{"variants", &LoadModule::variants, kMaxVariants}, Check<LoadModule>{check_load});
+
+template <>
+inline constexpr auto kFields<UnloadModule> = fields_of({Opcode::unload_module},
+                                                        Number{"module", &UnloadModule::module});
+
+template <>
+inline constexpr auto kFields<LaunchArgument> =
+    fields_of({}, UpTo{"kind", &LaunchArgument::kind, ArgumentKind::local}, Reserved{3},
+              Number{"bytes", &LaunchArgument::bytes}, Number{"buffer", &LaunchArgument::buffer},
+              Number{"offset_bytes", &LaunchArgument::offset_bytes},
+              Number{"extent_bytes", &LaunchArgument::extent_bytes},
+              Check<LaunchArgument>{check_launch_argument});
+
+template <>
+inline constexpr auto kFields<LaunchWord> = fields_of({}, Number{"bytes", &LaunchWord::bytes});
+
+template <>
+inline constexpr auto kFields<Launch> = fields_of(
+    {Opcode::launch}, Number{"module", &Launch::module}, Number{"groups", &Launch::groups},
+    Number{"group_size", &Launch::group_size}, Text{"kernel", &Launch::kernel, kMaxNameBytes},
+    List{"arguments", &Launch::arguments, kMaxKernelArguments},
+    List{"values", &Launch::values, kMaxLaunchWords}, Check<Launch>{check_values});
+
+template <>
+inline constexpr auto kFields<ModuleAnswer> = fields_of(
+    {Opcode::module}, UpTo{"code", &ModuleAnswer::code, kLastCode},
+    Check<ModuleAnswer>{check_code<ModuleAnswer>}, Reserved{3},
+    Number{"kernels", &ModuleAnswer::kernels}, Number{"log_bytes", &ModuleAnswer::log_bytes},
+    Text{"message", &ModuleAnswer::message, kMaxTextBytes},
+    Check<ModuleAnswer>{check_module_answer});
+
+template <>
+inline constexpr auto kFields<KernelSupport> = fields_of(
+    {Opcode::kernel_support}, Number{"kinds", &KernelSupport::kinds},
+    Number{"longest_kernel_ms", &KernelSupport::longest_kernel_ms},
+    Text{"why", &KernelSupport::why, kMaxTextBytes}, Check<KernelSupport>{check_kernel_support});
+
+template <>
 inline constexpr auto kFields<Record> = fields_of({Opcode::record},
                                                   Number{"event", &Record::event});
 
@@ -224,7 +344,7 @@ inline constexpr auto kFields<Wait> = fields_of({Opcode::wait}, Number{"event", 
 template <>
 inline constexpr auto kFields<Mailbox> = fields_of({Opcode::mailbox},
                                                    UpTo{"code", &Mailbox::code, kLastCode},
-                                                   Padding{},
+                                                   Check<Mailbox>{check_code<Mailbox>}, Padding{},
                                                    Number{"access key", &Mailbox::access_key},
                                                    Check<Mailbox>{check_mailbox});
 
@@ -268,15 +388,16 @@ inline constexpr auto kFields<PeerMessage> =
 
 template <>
 inline constexpr auto kFields<Location> =
-    fields_of({Opcode::location}, UpTo{"code", &Location::code, kLastCode}, Padding{},
+    fields_of({Opcode::location}, UpTo{"code", &Location::code, kLastCode},
+              Check<Location>{check_code<Location>}, Padding{},
               Number{"offset_bytes", &Location::offset_bytes},
               Number{"segment_bytes", &Location::segment_bytes}, Check<Location>{check_location});
 
 template <>
 inline constexpr auto kFields<Outcome> = fields_of(
     {Opcode::data, Opcode::done, Opcode::failed, Opcode::peer, Opcode::received},
-    UpTo{"code", &Outcome::code, kLastCode}, Reserved{3}, Number{"credits", &Outcome::credits},
-    Number{"failed_sequence", &Outcome::failed_sequence},
+    UpTo{"code", &Outcome::code, kLastCode}, Check<Outcome>{check_code<Outcome>}, Reserved{3},
+    Number{"credits", &Outcome::credits}, Number{"failed_sequence", &Outcome::failed_sequence},
     Number{"compute_ns", &Outcome::compute_ns}, Number{"plan_ns", &Outcome::plan_ns},
     Number{"waited_ns", &Outcome::waited_ns}, Number{"keep_bytes", &Outcome::keep_bytes},
     Text{"message", &Outcome::message, kMaxTextBytes});
@@ -296,7 +417,8 @@ inline constexpr auto kFields<Credit> = fields_of({Opcode::credit},
 // clang-format off
 #define OB_WIRE_BODIES(X) \
   X(Hello) X(Welcome) X(Facts) X(Refused) X(Stripes) X(JoinStream) X(SetAccuracy) X(Allocate) \
-  X(Free) X(Locate) X(Write) X(Read) X(Digest) X(Copy) X(Fill) X(DestroyPlan) X(ExecutePlan) \
+  X(Free) X(Locate) X(Write) X(Read) X(Digest) X(Copy) X(Fill) X(LoadModule) X(UnloadModule) \
+  X(Launch) X(ModuleAnswer) X(KernelSupport) X(DestroyPlan) X(ExecutePlan) \
   X(Record) X(Wait) X(Mailbox) X(ConnectPeer) X(DisconnectPeer) X(Send) X(Receive) \
   X(JoinPeer) X(PeerMessage) X(Location) X(Outcome) X(Reached) X(Credit)
 // clang-format on

@@ -75,6 +75,10 @@ enum class Phase : std::uint8_t {
   X(fill, 30, client_to_daemon, executes, body, running, none)                             \
   /* asks how far the queue is, and clears nothing */                                      \
   X(mark, 31, client_to_daemon, executes, nothing, running, reached)                       \
+  /* payload: the options and texts of a module of kernels */                              \
+  X(load_module, 32, client_to_daemon, ignored, body_and_payload, running, module)         \
+  X(unload_module, 33, client_to_daemon, ignored, body, running, none)                     \
+  X(launch, 34, client_to_daemon, executes, body, running, none)                           \
   X(welcome, 64, daemon_to_client, none, body, answer, none)                               \
   X(refused, 65, daemon_to_client, none, body, answer, none)                               \
   X(location, 66, daemon_to_client, ignored, body, running, none)                          \
@@ -93,7 +97,11 @@ enum class Phase : std::uint8_t {
   X(received, 76, daemon_to_client, named, body, running, none)                            \
   /* follows welcome in version 7 and later */                                             \
   X(facts, 77, daemon_to_client, none, body, answer, none)                                 \
-  X(reached, 78, daemon_to_client, named, body, running, none)
+  X(reached, 78, daemon_to_client, named, body, running, none)                             \
+  /* payload: the compiler's words, and the kernels */                                     \
+  X(module, 79, daemon_to_client, ignored, body_and_payload, running, none)                \
+  /* follows facts if hello asks for it */                                                 \
+  X(kernel_support, 80, daemon_to_client, none, body, answer, none)
 
 enum class Opcode : std::uint16_t {
   none = 0,  ///< no message has this number
@@ -170,6 +178,11 @@ constexpr std::uint16_t first_version(Opcode opcode) noexcept {
     case Opcode::mark:
     case Opcode::facts:
     case Opcode::reached: return 7;
+    case Opcode::load_module:
+    case Opcode::unload_module:
+    case Opcode::launch:
+    case Opcode::module:
+    case Opcode::kernel_support: return 8;
     default: return 6;
   }
 }

@@ -44,9 +44,14 @@ TEST_P(HandshakeTest, TheFactsFollowTheWelcome) {
 }
 
 TEST_P(HandshakeTest, UnknownFlagsAreRefused) {
-  for (const std::uint32_t flags : {2u, 3u, 0x80000000u}) {
+  struct Case {
+    std::uint16_t version;
+    std::uint32_t flags;
+  };
+  for (const auto& [version, flags] :
+       {Case{8, 4u}, Case{8, 7u}, Case{8, 0x80000000u}, Case{7, 2u}, Case{7, 3u}}) {
     RawClient client(daemon.address());
-    client.hello({.flags = flags});
+    client.hello({.version = version, .flags = flags});
     const Received failed = client.receive();
     ASSERT_EQ(failed.opcode(), Opcode::failed) << flags;
     EXPECT_NE(failed.as<wire::Outcome>().message.find("flags"), std::string::npos);

@@ -47,6 +47,9 @@ void ScriptedDaemon::answer(const RawMessage& asked) {
       welcome.backend = "null";
       say(Opcode::welcome, header, welcome);
       say(Opcode::facts, header, wire::Facts{{{RateFamily::lu, 1e6, 2.5}}});
+      if ((asked_for<wire::Hello>(asked).flags & wire::kWantsKernels) != 0) {
+        say(Opcode::kernel_support, header, wire::KernelSupport{2, 60000, ""});
+      }
       break;
     }
     case Opcode::locate:
@@ -64,6 +67,7 @@ void ScriptedDaemon::answer(const RawMessage& asked) {
     case Opcode::connect_peer: say(Opcode::peer, header, wire::Outcome{}); break;
     case Opcode::receive: say(Opcode::received, header, wire::Outcome{}); break;
     case Opcode::mark: say(Opcode::reached, header, wire::Reached{1, outcome}); break;
+    case Opcode::load_module: say(Opcode::module, header, wire::ModuleAnswer{}); break;
     case Opcode::synchronize: say(Opcode::done, header, outcome); break;
     case Opcode::ping:
       append(said_,

@@ -18,6 +18,7 @@ constexpr QueueId kQueue{1};
 constexpr BufferId kFirst{1};
 constexpr BufferId kSecond{2};
 constexpr PlanId kPlan{1};
+constexpr ModuleId kModule{1};
 constexpr EventId kEvent{1};
 constexpr PeerId kPeer{1};
 constexpr PeerMessageId kPeerMessage{1};
@@ -40,6 +41,7 @@ wire::Hello hello() {
   wire::Hello hello;
   hello.big_endian = wire::kBigEndian;
   hello.client = "fuzz";
+  hello.flags = wire::kWantsKernels;
   return hello;
 }
 
@@ -78,6 +80,24 @@ RawMessage call(std::string_view name) {
   return raw_message({.opcode = Opcode::call, .queue = kQueue}, body.bytes());
 }
 
+RawMessage load_module() {
+  const std::string_view text = "-D N=4__kernel void set(__global int* x, int v) { x[0] = v + N; }";
+  wire::Body body;
+  wire::encode(wire::LoadModule{kModule, 6, {{1, text.size() - 6, ""}}}, body);
+  return raw_message({.opcode = Opcode::load_module, .queue = {}}, body.bytes(),
+                     std::as_bytes(std::span(text)));
+}
+
+wire::Launch launch() {
+  wire::Launch launch;
+  launch.module = kModule;
+  launch.kernel = "set";
+  launch.arguments = {{wire::ArgumentKind::buffer, 0, kFirst, 0, 8},
+                      {wire::ArgumentKind::scalar, 4, {}, 0, 0}};
+  launch.values.resize(1);
+  return launch;
+}
+
 RawMessage make_plan() {
   FftPlan plan;
   plan.in_place = false;
@@ -107,6 +127,8 @@ std::vector<RawMessage> client_session() {
       message(Opcode::copy, kQueue, wire::Copy{kFirst, kSecond, full, full}),
       message(Opcode::fill, kQueue,
               wire::Fill{kFirst, full, {std::byte{1}, std::byte{2}, std::byte{3}}}),
+      load_module(),
+      message(Opcode::launch, kQueue, launch()),
       message(Opcode::mark, kQueue),
       message(Opcode::read, kQueue, wire::Read{kSecond, gaps}),
       message(Opcode::digest, kQueue, wire::Digest{kFirst, full, 64}),
@@ -124,6 +146,7 @@ std::vector<RawMessage> client_session() {
       message(Opcode::locate, {}, wire::Locate{kFirst}),
       message(Opcode::synchronize, kQueue),
       message(Opcode::destroy_plan, {}, wire::DestroyPlan{kPlan}),
+      message(Opcode::unload_module, {}, wire::UnloadModule{kModule}),
       message(Opcode::free, {}, wire::Free{kFirst}),
       message(Opcode::destroy_queue, kQueue),
       message(Opcode::goodbye),
@@ -203,6 +226,7 @@ std::vector<RawMessage> daemon_messages() {
   std::vector<RawMessage> said{
       message(Opcode::welcome, {}, welcome),
       message(Opcode::facts, {}, wire::Facts{{{RateFamily::qr, 1e6, 1.5}}}),
+      message(Opcode::kernel_support, {}, wire::KernelSupport{2, 60000, ""}),
       message(Opcode::refused, {}, wire::Refused{Code::denied, wire::kVersion, "no"}),
       message(Opcode::location, {}, wire::Location{Code::ok, 0, 65536}),
       message(Opcode::data, kQueue, wire::Outcome{}, 64),
@@ -214,6 +238,7 @@ std::vector<RawMessage> daemon_messages() {
       message(Opcode::reached, kQueue, wire::Reached{7, failure}),
       message(Opcode::credit, kQueue, wire::Credit{1}),
       message(Opcode::pong),
+      message(Opcode::module, {}, wire::ModuleAnswer{Code::build_failed, 0, 64, "no"}, 64),
       message(Opcode::mailbox, {}, wire::Mailbox{Code::ok, {3, 4}}),
       message(Opcode::mailbox, {}, wire::Mailbox{Code::denied, {}}),
       message(Opcode::peer, {}, wire::Outcome{}),

@@ -121,6 +121,11 @@ class RawClient {
     EXPECT_TRUE(welcome.end.ok()) << welcome.end.message();
     EXPECT_EQ(welcome.opcode(), wire::Opcode::welcome);
     if (message.version >= 7) facts_ = receive_facts();
+    if ((message.flags & wire::kWantsKernels) != 0) {
+      const Received kernels = receive();
+      EXPECT_EQ(kernels.opcode(), wire::Opcode::kernel_support);
+      if (kernels.end.ok()) kernels_ = kernels.as<wire::KernelSupport>();
+    }
     return welcome.end.ok() ? welcome.as<wire::Welcome>() : wire::Welcome();
   }
   /// Receives the message that follows welcome.
@@ -132,6 +137,7 @@ class RawClient {
   }
   /// The facts that shake_hands() has received.
   const wire::Facts& facts() const { return facts_; }
+  const wire::KernelSupport& kernels() const { return kernels_; }
 
   wire::Outcome synchronize(QueueId queue) {
     const std::uint64_t asked = command(wire::Opcode::synchronize, queue);
@@ -156,6 +162,7 @@ class RawClient {
   std::unique_ptr<transport::Stream> stream_;
   std::uint64_t sequence_ = 0;
   wire::Facts facts_;
+  wire::KernelSupport kernels_;
 };
 
 inline Region line(std::uint64_t size_bytes, std::uint64_t offset_bytes = 0) {

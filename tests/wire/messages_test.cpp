@@ -255,7 +255,7 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
                                {{6, 2, "big_endian"},
                                 {37, 1, "client"},
                                 {47, 9, "identity"},
-                                {48, 3, "flags"},
+                                {48, 7, "flags"},
                                 {51, 0x80, "flags"},
                                 {52, 1, "padding"}});
   expect_refusals<wire::Facts>(test::kFactsHex, "facts",
@@ -274,8 +274,9 @@ TEST(Messages, EnumeratorsFlagsAndPaddingAreChecked) {
                                {16, 4, "element"},  // bytes behind the element
                                {56, 1, "element"},
                                {63, 1, "element"}});
-  expect_refusals<wire::Reached>(test::kReachedHex, "reached",
-                                 {{8, 13, "outcome"}, {9, 1, "outcome"}, {57, 5, "outcome"}});
+  expect_refusals<wire::Reached>(
+      test::kReachedHex, "reached",
+      {{8, 13, "outcome"}, {8, 17, "outcome"}, {9, 1, "outcome"}, {57, 5, "outcome"}});
   expect_refusals<wire::Welcome>(test::kWelcomeHex, "welcome",
                                  {{6, 255, "big_endian"},
                                   {7, 2, "host_visible"},
@@ -364,6 +365,38 @@ TEST(Messages, AnotherVersionsJoinPeerTellsItsVersionWhateverFollows) {
   }
 }
 
+TEST(Messages, PartsOfModulesAndLaunchesAreChecked) {
+  expect_refusals<wire::LoadModule>(test::kLoadModuleHex, "load_module",
+                                    {{9, 0x11, "option_bytes"},
+                                     {12, 1, "padding"},
+                                     {16, 17, "variants"},
+                                     {25, 1, "padding"},
+                                     {36, 1, "bytes"},
+                                     {40, 64, "variants"},
+                                     {75, 1, "variants"}});  // behind the architecture
+  expect_refusals<wire::Launch>(test::kLaunchHex, "launch",
+                                {{33, 1, "kernel"},
+                                 {40, 65, "arguments"},
+                                 {48, 0, "arguments"},  // kind
+                                 {48, 4, "arguments"},  // kind
+                                 {49, 1, "arguments"},  // reserved
+                                 {52, 1, "arguments"},  // bytes of a buffer
+                                 {88, 1, "arguments"},  // a scalar in a buffer
+                                 {84, 17, "values"},    // a longer scalar
+                                 {84, 8, "values"},     // a shorter one
+                                 {80, 3, "values"},     // none
+                                 {144, 201, "values"},
+                                 {167, 1, "values"}});  // behind the end of the scalar
+  expect_refusals<wire::ModuleAnswer>(test::kModuleHex, "module",
+                                      {{0, 17, "code"},
+                                       {0, 13, "code"},
+                                       {1, 1, "reserved"},
+                                       {4, 1, "kernels"},
+                                       {11, 1, "log_bytes"}});
+  expect_refusals<wire::KernelSupport>("06 00 00 00 60 ea 00 00   00 00 00 00 00 00 00 00",
+                                       "kernel_support", {{0, 0, "why"}, {8, 1, "why"}});
+}
+
 TEST(Messages, StripesThatGrantNothingAreAllZero) {
   const auto nothing = decode_exactly<wire::Stripes>(from_hex(std::string(48, '0')));
   ASSERT_TRUE(nothing.ok()) << nothing.status().message();
@@ -381,7 +414,7 @@ TEST(Messages, AnOlderHelloHasNoFlags) {
   EXPECT_EQ(older->flags, 0u);
   const auto hello = decode_exactly<wire::Hello>(from_hex(test::kHelloHex));
   ASSERT_TRUE(hello.ok()) << hello.status().message();
-  EXPECT_EQ(hello->flags, wire::kHoldsUserData);
+  EXPECT_EQ(hello->flags, wire::kHoldsUserData | wire::kWantsKernels);
 }
 
 TEST(Messages, AllRatesOfADeviceFitInABody) {

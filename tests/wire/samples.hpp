@@ -26,13 +26,13 @@ inline constexpr std::string_view kOtherRegionHex = R"(
 inline const Region kOtherRegion{0x40, 8, Triangle::upper_strict, 0x100, 1, UINT64_MAX};
 
 inline constexpr std::string_view kHelloHex = R"(
-  01 4d 0a 0b 07 00 01 03   // magic, version, big_endian, extra_streams
+  01 4d 0a 0b 08 00 01 03   // magic, version, big_endian, extra_streams
   88 77 66 55 44 33 22 11   // join
   ef cd ab 89 67 45 23 01
   02 00 00 00 05 00 00 00   // device, length of client
   61 20 31 32 33 00 00 00   // "a 123", padding
   00 00 00 00 00 00 00 00   // length of identity, padding
-  01 00 00 00 00 00 00 00   // flags: holds user data, padding
+  03 00 00 00 00 00 00 00   // flags: holds user data, wants kernels; padding
 )";
 inline constexpr std::string_view kOlderHelloHex = R"(
   01 4d 0a 0b 06 00 01 03   // version 6 ends behind identity
@@ -61,6 +61,46 @@ inline constexpr std::string_view kFillHex = R"(
   01 02 03 04 05 06 07 08   // element, in the sender's byte order
   00 00 00 00 00 00 00 00
 )";
+inline constexpr std::string_view kLoadModuleHex = R"(
+  07 00 00 00 00 00 00 80   // module
+  05 00 00 00 00 00 00 00   // option_bytes, padding
+  02 00 00 00 00 00 00 00   // two variants, padding
+  01 00 00 00 00 00 00 00   // kind portable, padding
+  00 10 00 00 00 00 00 00   // bytes: 4096
+  00 00 00 00 00 00 00 00   // length of architecture, padding
+  05 00 00 00 00 00 00 00   // kind cubin, padding
+  00 00 10 00 00 00 00 00   // bytes: 1 MiB
+  05 00 00 00 73 6d 5f 39   // architecture "sm_90", padding
+  30 00 00 00 00 00 00 00
+)";
+inline constexpr std::string_view kLaunchHex = R"(
+  07 00 00 00 00 00 00 80   // module
+  03 00 00 00 02 00 00 00   // groups: 3 2 1
+  01 00 00 00 00 01 00 00   // group_size: 256 1 1
+  01 00 00 00 01 00 00 00
+  04 00 00 00 61 78 70 79   // length of kernel, "axpy"
+  03 00 00 00 00 00 00 00   // three arguments, padding
+  01 00 00 00 00 00 00 00   // kind buffer, reserved, bytes
+  09 00 00 00 00 00 00 00   // buffer
+  40 00 00 00 00 00 00 00   // offset_bytes
+  00 08 00 00 00 00 00 00   // extent_bytes
+  02 00 00 00 0c 00 00 00   // kind scalar, reserved, bytes: 12
+  00 00 00 00 00 00 00 00
+  00 00 00 00 00 00 00 00
+  00 00 00 00 00 00 00 00
+  03 00 00 00 00 04 00 00   // kind local, reserved, bytes: 1024
+  00 00 00 00 00 00 00 00
+  00 00 00 00 00 00 00 00
+  00 00 00 00 00 00 00 00
+  02 00 00 00 00 00 00 00   // two words of values, padding
+  01 02 03 04 05 06 07 08   // the scalar, in the sender's byte order
+  09 0a 0b 0c 00 00 00 00
+)";
+inline constexpr std::string_view kModuleHex = R"(
+  0e 00 00 00 00 00 00 00   // code build_failed, reserved, kernels
+  20 00 00 00 02 00 00 00   // log_bytes, length of message
+  6e 6f 00 00 00 00 00 00   // "no", padding
+)";
 inline constexpr std::string_view kReachedHex = R"(
   88 77 66 55 44 33 22 11   // clock_ns
   03 00 00 00 80 00 00 00   // code out_of_memory, reserved, credits
@@ -73,7 +113,7 @@ inline constexpr std::string_view kReachedHex = R"(
   63 65 20 66 75 6c 6c 21
 )";
 inline constexpr std::string_view kWelcomeHex = R"(
-  01 4d 0a 0b 07 00 00 01   // magic, version, big_endian, host_visible
+  01 4d 0a 0b 08 00 00 01   // magic, version, big_endian, host_visible
   01 00 00 00 00 00 00 80   // token
   02 00 00 00 00 00 00 c0
   01 00 00 00 03 00 00 00   // device, devices
@@ -86,7 +126,7 @@ inline constexpr std::string_view kWelcomeHex = R"(
   03 00 00 00 30 2d 33 00   // processors "0-3", padding
 )";
 inline constexpr std::string_view kRefusedHex = R"(
-  06 00 07 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
+  06 00 08 00 02 00 00 00   // code version_mismatch, reserved, version, length of message
   6e 6f 00 00 00 00 00 00   // "no"
 )";
 inline constexpr std::string_view kStripesHex = R"(
@@ -95,7 +135,7 @@ inline constexpr std::string_view kStripesHex = R"(
   02 00 00 00 00 00 00 c0
 )";
 inline constexpr std::string_view kJoinStreamHex = R"(
-  01 4d 0a 0b 07 00 03 00   // magic, version, index, reserved
+  01 4d 0a 0b 08 00 03 00   // magic, version, index, reserved
   01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
@@ -134,7 +174,7 @@ inline constexpr std::string_view kReceiveHex = R"(
   07 00 00 00 00 00 00 80   // next
 )";
 inline constexpr std::string_view kJoinPeerHex = R"(
-  01 4d 0a 0b 07 00 01 00   // magic, version, big_endian, reserved
+  01 4d 0a 0b 08 00 01 00   // magic, version, big_endian, reserved
   01 00 00 00 00 00 00 80   // access key
   02 00 00 00 00 00 00 c0
   00 00 00 00 00 00 00 00   // length of identity, padding
@@ -158,6 +198,36 @@ inline constexpr std::string_view kOutcomeHex = R"(
   63 65 20 66 75 6c 6c 21
 )";
 
+/// The part of for_each_sample() about kernels.
+template <class Visit>
+void for_each_kernel_sample(Visit visit) {
+  using namespace wire;
+  const std::string id7 = "07 00 00 00 00 00 00 80 ";
+  constexpr std::uint64_t k7 = 0x8000000000000007;
+  visit("load_module", LoadModule{{k7}, 5, {{1, 4096, ""}, {5, 1 << 20, "sm_90"}}}, kLoadModuleHex);
+  visit("unload_module", UnloadModule{{k7}}, id7);
+  const auto word = [](int first, int count) {
+    LaunchWord word;
+    for (int i = 0; i < count; ++i) word.bytes[static_cast<std::size_t>(i)] = std::byte(first + i);
+    return word;
+  };
+  visit("launch",
+        Launch{{k7},
+               {3, 2, 1},
+               {256, 1, 1},
+               "axpy",
+               {{ArgumentKind::buffer, 0, {9}, 64, 2048},
+                {ArgumentKind::scalar, 12, {}, 0, 0},
+                {ArgumentKind::local, 1024, {}, 0, 0}},
+               {word(1, 8), word(9, 4)}},
+        kLaunchHex);
+  visit("module", ModuleAnswer{Code::build_failed, 0, 32, "no"}, kModuleHex);
+  visit("kernel_support", KernelSupport{6, 60000, ""}, R"(
+          06 00 00 00 60 ea 00 00   00 00 00 00 00 00 00 00)");
+  visit("kernel_support", KernelSupport{0, 0, "off"}, R"(
+          00 00 00 00 00 00 00 00   03 00 00 00 6f 66 66 00)");
+}
+
 /// Calls visit(name, message, hex) for every message with a body of its own.
 template <class Visit>
 void for_each_sample(Visit visit) {
@@ -165,14 +235,14 @@ void for_each_sample(Visit visit) {
   const std::string region(kRegionHex);
   const std::string id7 = "07 00 00 00 00 00 00 80 ";
   constexpr std::uint64_t k7 = 0x8000000000000007;
-  visit("hello", Hello{7, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3, 1},
+  visit("hello", Hello{8, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3, 3},
         kHelloHex);
   visit("hello", Hello{6, 1, {0x1122334455667788, 0x0123456789abcdef}, 2, "a 123", "", 3},
         kOlderHelloHex);
   visit("facts", Facts{{{RateFamily::lu, 1e7, 2.5}, {static_cast<RateFamily>(999), 1, 123.25}}},
         kFactsHex);
   visit("welcome",
-        Welcome{7,
+        Welcome{8,
                 0,
                 1,
                 {0x8000000000000001, 0xc000000000000002},
@@ -186,14 +256,13 @@ void for_each_sample(Visit visit) {
                 0x1122334455667788,
                 "0-3"},
         kWelcomeHex);
-  visit("refused", Refused{Code::version_mismatch, 7, "no"}, kRefusedHex);
+  visit("refused", Refused{Code::version_mismatch, 8, "no"}, kRefusedHex);
   visit("stripes", Stripes{3, 1 << 18, {0x8000000000000001, 0xc000000000000002}}, kStripesHex);
-  visit("join_stream", JoinStream{7, 3, {0x8000000000000001, 0xc000000000000002}, ""},
+  visit("join_stream", JoinStream{8, 3, {0x8000000000000001, 0xc000000000000002}, ""},
         kJoinStreamHex);
   visit("set_accuracy", SetAccuracy{Accuracy::fast}, "02 00 00 00 00 00 00 00");
   visit("allocate", Allocate{{k7}, 1ULL << 40}, id7 + "00 00 00 00 00 01 00 00");
-  visit("free", Free{{k7}}, id7);
-  visit("locate", Locate{{k7}}, id7);
+  visit("free", Free{{k7}}, id7), visit("locate", Locate{{k7}}, id7);
   visit("write", Write{{k7}, kRegion}, id7 + region);
   visit("read", Read{{k7}, kRegion}, id7 + region);
   visit("digest", Digest{{k7}, kRegion, 1 << 20}, id7 + region + "00 00 10 00 00 00 00 00");
@@ -202,6 +271,7 @@ void for_each_sample(Visit visit) {
   Fill fill{{k7}, {0x40, 8, Triangle::full, 3, 5, 7, 4}, {}};
   for (int i = 0; i < 8; ++i) fill.element[static_cast<std::size_t>(i)] = std::byte(i + 1);
   visit("fill", fill, kFillHex);
+  for_each_kernel_sample(visit);
   visit("destroy_plan", DestroyPlan{{k7}}, id7);
   visit("execute_plan", ExecutePlan{{k7}, {2}, {3}, 0x1000, 0x2000}, id7 + R"(
           02 00 00 00 00 00 00 00   03 00 00 00 00 00 00 00
@@ -215,7 +285,7 @@ void for_each_sample(Visit visit) {
   visit("disconnect_peer", DisconnectPeer{{k7}}, id7);
   visit("send", Send{{k7}, {17}, {9}, kRegion}, kSendHex);
   visit("receive", Receive{{17}, {9}, kOtherRegion, {k7}}, kReceiveHex);
-  visit("join_peer", JoinPeer{7, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);
+  visit("join_peer", JoinPeer{8, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);
   visit("peer_message", PeerMessage{{17}, {0, 16, Triangle::lower, 3, 5, 3, 8}}, kPeerMessageHex);
   visit("location", Location{Code::ok, 0x1000, 0x3000}, R"(
           00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00)");

@@ -104,6 +104,8 @@ Handshake::Accepted Handshake::accept_client(const session::Message& message) {
   if (!session.ok()) return refuse(session.status().code(), session.status().message());
   session_ = std::move(*session);
   wanted_streams_ = hello.extra_streams;
+  wants_kernels_ = (hello.flags & wire::kWantsKernels) != 0;
+  if (wants_kernels_ && hello.join == wire::Token{}) session_->modules().enable();
   version_ = hello.version;
   return std::unique_ptr<ServedConnection>(std::make_unique<ClientConnection>(ClientContext{
       channel_, session_, services_.sessions, services_.peers, byte_order, hello.version}));
@@ -135,6 +137,9 @@ Status Handshake::welcome() {
   OB_RETURN_IF_ERROR(replies.reply(Opcode::welcome, {}, 0, welcome));
   if (version_ >= wire::first_version(Opcode::facts)) {
     OB_RETURN_IF_ERROR(replies.reply(Opcode::facts, {}, 0, wire::Facts{info.routine_rates}));
+  }
+  if (wants_kernels_) {
+    OB_RETURN_IF_ERROR(replies.reply(Opcode::kernel_support, {}, 0, session->modules().support()));
   }
   return wanted_streams_ == 0 ? replies.flush() : grant_streams(wanted_streams_);
 }

@@ -56,6 +56,7 @@ class Handshake {
   MemberConnections::Seat seat_;
   std::shared_ptr<Session> session_;  // a client's
   std::uint8_t wanted_streams_ = 0;
+  bool wants_kernels_ = false;
   std::uint16_t version_ = wire::kVersion;  // of the client
   std::string name_ = "unknown client";
   bool may_report_failure_ = false;

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "daemon/session/compute_commands.hpp"
+#include "daemon/session/kernel_commands.hpp"
 #include "daemon/session/object_commands.hpp"
 #include "daemon/session/peer_commands.hpp"
 #include "daemon/session/transfer_commands.hpp"
@@ -38,6 +39,8 @@ constexpr std::array kCommands = {
     on_connection(Opcode::locate, on_locate),
     on_connection(Opcode::make_plan, on_make_plan),
     on_connection(Opcode::destroy_plan, on_destroy_plan),
+    on_connection(Opcode::load_module, on_load_module),
+    on_connection(Opcode::unload_module, on_unload_module),
     on_connection(Opcode::open_mailbox, on_open_mailbox),
     on_connection(Opcode::close_mailbox, on_close_mailbox),
     on_connection(Opcode::connect_peer, on_connect_peer),
@@ -54,6 +57,7 @@ constexpr std::array kCommands = {
     on_device(Opcode::fill, on_fill),
     on_device(Opcode::call, on_call),
     on_device(Opcode::execute_plan, on_execute_plan),
+    on_device(Opcode::launch, on_launch),
     on_device(Opcode::record, on_record),
     on_device(Opcode::wait, on_wait),
 };

@@ -46,7 +46,8 @@ Session::Session(const SessionDevice& device, const wire::Token& token, UserId u
       account_{user, SessionId{token[0]}},
       accounts_(std::move(accounts)),
       holds_user_data_(holds_user_data),
-      peers_(device_, accounts_.host_memory, accounts_.threads) {}
+      peers_(device_, accounts_.host_memory, accounts_.threads),
+      modules_(device_, account_) {}
 
 Session::~Session() {
   peers_.close();

@@ -18,6 +18,7 @@
 #include "daemon/memory/resource_account.hpp"
 #include "daemon/peers/session_peers.hpp"
 #include "daemon/session/plan_cache.hpp"
+#include "daemon/session/session_modules.hpp"
 #include "daemon/session/session_queue.hpp"
 #include "device/device.hpp"
 #include "device/memory_table.hpp"
@@ -135,6 +136,7 @@ class Session {
   std::size_t drop_idle_plans() { return plan_cache_.drop_idle(); }
 
   SessionPeers& peers() noexcept { return peers_; }
+  SessionModules& modules() noexcept { return modules_; }
 
   /// Takes host memory of the session.   Errors: out_of_memory beyond the limits
   Result<Reservation> reserve_host(std::uint64_t size_bytes) {
@@ -187,6 +189,7 @@ class Session {
   std::unordered_map<PlanId, Plan> plans_;
   std::unordered_map<EventId, Event> events_;
   SessionPeers peers_;
+  SessionModules modules_;
 };
 
 }  // namespace ob::daemon

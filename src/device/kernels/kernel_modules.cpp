@@ -96,12 +96,23 @@ KernelModules::~KernelModules() {
   builder_.finish();
 }
 
+std::uint32_t KernelModules::kinds() const {
+  if (!usable().ok()) return 0;
+  std::uint32_t kinds = 0;
+  for (auto kind = SourceKind::portable; kind <= SourceKind::cubin;
+       kind = static_cast<SourceKind>(static_cast<unsigned>(kind) + 1)) {
+    if (runner_->takes({kind, {}, {}})) kinds |= 1U << static_cast<unsigned>(kind);
+  }
+  return kinds;
+}
+
 Result<ModuleId> KernelModules::load(ModuleSource source,
                                      std::function<void(const ModuleReport&)> built,
                                      const Account& account) {
   OB_RETURN_IF_ERROR(check_source(source));
   OB_RETURN_IF_ERROR(usable());
-  if (count_.fetch_add(1) >= kMostModules) {
+  // A daemon counts those of each session.
+  if (count_.fetch_add(1) >= kMostModules && !account.session) {
     --count_;
     return Status(Code::out_of_memory, "more than " + std::to_string(kMostModules) +
                                            " modules of a device; unload some");

@@ -71,6 +71,8 @@ class KernelModules {
   KernelModules& operator=(const KernelModules&) = delete;
 
   Status usable() const { return runner_->usable(); }
+  /// As Device::kernel_kinds().
+  std::uint32_t kinds() const;
   /// As Device::load_module().
   Result<ModuleId> load(ModuleSource source, std::function<void(const ModuleReport&)> built,
                         const Account& account);
