@@ -15,6 +15,7 @@ COMMANDS = {
     "run": "Run a program with its BLAS, LAPACK and FFTW calls on an accelerator.",
     "env": "Print the settings of `run` as export lines.",
     "serve": "Run the accelerator daemon.",
+    "pool": "Give accelerators to programs and users: the manager, and questions to it.",
     "key": "Make the certificates of a pool, for daemons on other machines.",
     "demo": "Run two examples remotely and compare with the local results.",
     "build": "Build the library, the daemon and the rest.",

@@ -1,15 +1,17 @@
 """Makes and reads a pool's certificates, which decide who may connect over a network.
 
 A key folder of one member holds pool.pem and its own files. pool.pem is the pool's own certificate,
-which all others are checked against. The files of a member are client.pem with client.key, or
-daemon.pem with daemon.key. The folder that `init` makes also holds pool.key, which is needed only
-to make new members.
+which all others are checked against. The files of a member are client.pem with client.key,
+daemon.pem with daemon.key, or manager.pem with manager.key. The folder that `init` makes also holds
+pool.key, which is needed only to make new members.
 """
 
 from __future__ import annotations
 
 import datetime
+import ipaddress
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +25,14 @@ from outboard.errors import OutboardError
 POOL = "pool"
 CLIENT = "client"
 DAEMON = "daemon"
-_USAGE = {CLIENT: ExtendedKeyUsageOID.CLIENT_AUTH, DAEMON: ExtendedKeyUsageOID.SERVER_AUTH}
+MANAGER = "manager"
+# Whoever connects to a manager checks this name of its certificate: that is the check of its role.
+MANAGER_NAME = "manager.outboard.internal"
+_USAGE: dict[str, tuple[x509.ObjectIdentifier, ...]] = {
+    CLIENT: (ExtendedKeyUsageOID.CLIENT_AUTH,),
+    DAEMON: (ExtendedKeyUsageOID.SERVER_AUTH,),
+    MANAGER: (ExtendedKeyUsageOID.SERVER_AUTH,),
+}
 
 PrivateKey = ec.EllipticCurvePrivateKey
 
@@ -83,21 +92,58 @@ def make_pool(name: str, days: int) -> Member:
     return Member(certificate, key)
 
 
-def make_member(pool: Member, role: str, name: str, days: int) -> Member:
-    """Makes a client or a daemon of `pool`. A certificate of one role is not accepted for the
-    other."""
+def make_member(
+    pool: Member,
+    role: str,
+    name: str,
+    days: int,
+    *,
+    hosts: Sequence[str] = (),
+    managed: bool = False,
+) -> Member:
+    """Makes a client, a daemon or a manager of `pool`. A certificate of one role is not accepted
+    for the other.
+
+    `hosts`: names of a manager. `managed`: the certificate of a daemon has both usages, so that it
+    can prove itself to a manager.
+    """
+    usage = _USAGE[role]
+    if managed:
+        usage = (*usage, ExtendedKeyUsageOID.CLIENT_AUTH)
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = pool.key.public_key()
-    certificate = (
+    builder = (
         _builder(name, days, key)
         .issuer_name(pool.certificate.subject)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(certifies=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([_USAGE[role]]), critical=True)
+        .add_extension(x509.ExtendedKeyUsage(usage), critical=True)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), critical=False)
-        .sign(pool.key, hashes.SHA256())
     )
-    return Member(certificate, key)
+    if role == MANAGER:
+        names = x509.SubjectAlternativeName(_host(one) for one in (*hosts, MANAGER_NAME))
+        builder = builder.add_extension(names, critical=False)
+    return Member(builder.sign(pool.key, hashes.SHA256()), key)
+
+
+def _host(text: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(text))
+    except ValueError:
+        pass
+    try:
+        return x509.DNSName(text)
+    except ValueError as error:
+        raise OutboardError(f"{text!r} is no name of a host ({error})") from error
+
+
+def host_names(certificate: x509.Certificate) -> list[str]:
+    """Returns the DNS names of a certificate."""
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return []
+    return names.value.get_values_for_type(x509.DNSName)
 
 
 def _write_new(file: Path, content: bytes, mode: int) -> None:

@@ -67,7 +67,7 @@ def recorded(pool_folder: Path) -> list[Record]:
     for folder, pattern in ((pool_folder / _RECORDS, "*-*.pem"), (pool_folder, "*.pem")):
         for file in sorted(folder.glob(pattern)):
             role = file.stem.split("-")[0]
-            if role in (keys.CLIENT, keys.DAEMON):
+            if role in (keys.CLIENT, keys.DAEMON, keys.MANAGER):
                 one = Record(role, keys.read_certificate(folder, file.stem))
                 found[one.serial] = one
     return sorted(found.values(), key=lambda one: one.certificate.not_valid_before_utc)
@@ -168,7 +168,7 @@ def find(pool: keys.Member, pool_folder: Path, who: str, role: str | None) -> li
     named = [one for one in known if one.name == who and role in (None, one.role)]
     if len({one.role for one in named}) > 1:
         raise OutboardError(
-            f"{who} is the name of a client and of a daemon; add --role client or --role daemon"
+            f"{who} is the name of members of several roles; add --role client, daemon or manager"
         )
     if named:
         return list(named)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _POOL_DAYS = 3650
 _MEMBER_DAYS = 825
+_ROLES = ("client", "daemon", "manager")
 _TABLE_WIDTH = 200  # for pipes and files: no line is cut
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -37,7 +38,7 @@ _days = click.option(
 )
 
 
-_role = click.argument("role", type=click.Choice(("client", "daemon")))
+_role = click.argument("role", type=click.Choice(_ROLES))
 _pool = click.option("--pool", required=True, type=_FOLDER, help="The folder that `key init` made.")
 _to = click.option("--to", required=True, type=_FOLDER, help="Folder for the member's key.")
 
@@ -54,6 +55,7 @@ def command() -> None:
       outboard key init ~/pool                      a new pool, its first daemon and client
       outboard key add daemon node7 --pool ~/pool --to ~/keys/node7
       outboard key add client ada --pool ~/pool --to ~/keys/ada
+      outboard key add manager m1 --host pool.example.org --pool ~/pool --to ~/keys/m1
       outboard serve --key ~/keys/node7 --listen 0.0.0.0:7770
       outboard run --key ~/keys/ada --server node7:7770 octave job.m
       outboard key list ~/pool
@@ -92,12 +94,38 @@ def init(folder: Path, name: str | None, days: int) -> None:
 @_pool
 @_to
 @_days
-def add(role: str, name: str, pool: Path, to: Path, days: int) -> None:
-    """Make a key for another client or daemon of the pool. The daemon's log shows its NAME."""
+@click.option(
+    "--host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Manager: a DNS name or IP address under which it is reached, for browsers.",
+)
+@click.option(
+    "--managed",
+    is_flag=True,
+    help="Daemon: the key also proves it to a manager (outboard pool serve). To other daemons it "
+    "then looks like a client's.",
+)
+def add(
+    role: str,
+    name: str,
+    pool: Path,
+    to: Path,
+    days: int,
+    hosts: tuple[str, ...],
+    managed: bool,
+) -> None:
+    """Make a key for another client or daemon, or for the manager of the pool. The daemon's log
+    shows its NAME."""
     from outboard import keys, members
 
+    if hosts and role != keys.MANAGER:
+        raise click.UsageError("--host is for a manager; leave it out")
+    if managed and role != keys.DAEMON:
+        raise click.UsageError("--managed is for a daemon; leave it out")
     root = keys.read_pool(pool)
-    member = keys.make_member(root, role, name, days)
+    member = keys.make_member(root, role, name, days, hosts=hosts, managed=managed)
     _write_member(pool, to, role, member)
     members.record(pool, role, member.certificate)
     click.echo(f"made a key for {role} {name} in {to}")
@@ -119,7 +147,7 @@ def _write_member(pool: Path, to: Path, role: str, member: Member) -> None:
 
 
 @command.command("export")
-@_role
+@click.argument("role", type=click.Choice(("client", "daemon")))
 @_pool
 @_to
 def export(role: str, pool: Path, to: Path) -> None:
@@ -133,7 +161,7 @@ def export(role: str, pool: Path, to: Path) -> None:
 @command.command("revoke")
 @click.argument("who", nargs=-1, required=True)
 @_pool
-@click.option("--role", type=click.Choice(("client", "daemon")), help="If both have this name.")
+@click.option("--role", type=click.Choice(_ROLES), help="If members of several have this name.")
 def revoke(who: tuple[str, ...], pool: Path, role: str | None) -> None:
     """Revoke WHO: daemons that get the new list refuse them, and end their connections.
 
@@ -193,7 +221,7 @@ def show(folder: Path) -> None:
     revoked = members.revoked_serials(members.read_list(folder))
     table = Table("file", "name", "valid until", "", box=None)
     now = datetime.datetime.now(datetime.UTC)
-    found = [role for role in ("pool", "daemon", "client") if (folder / f"{role}.pem").exists()]
+    found = [role for role in ("pool", *_ROLES) if (folder / f"{role}.pem").exists()]
     if not found:
         raise OutboardError(f"{folder} holds no key; `outboard key init` makes one")
     for role in found:

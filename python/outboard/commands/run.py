@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -10,8 +11,10 @@ import click
 
 from outboard import values
 from outboard.commands._options import library_options
+from outboard.commands._pool_options import PoolWish, pool_options
 from outboard.daemon import MAX_DEVICES
-from outboard.launch import Plan, execute
+from outboard.errors import OutboardError, say
+from outboard.launch import OWN_FAILURE, Plan, execute
 from outboard.settings import Settings, inherited_mode, inherited_servers
 
 
@@ -36,12 +39,14 @@ from outboard.settings import Settings, inherited_mode, inherited_servers
     type=values.Size(),
     help="Memory of each device of the embedded daemon, e.g. 512M.",
 )
+@pool_options
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
     settings: Settings,
     report: str | None,
     trace_file: Path | None,
     device_memory: int | None,
+    pool: PoolWish,
     command: tuple[str, ...],
 ) -> None:
     """Run COMMAND with its BLAS, LAPACK and FFTW calls on an accelerator daemon.
@@ -55,7 +60,10 @@ def command(
       outboard run -- python3 products.py
       outboard run --server node7:7770 --report -- octave --no-gui solve.m
       outboard run --mode remote --report json:report.json --trace trace.json -- ./transform
+      outboard run --pool https://pool:7780 --key ~/keys/ada --accelerators 2 -- ./solver
     """
+    if pool.accelerators:
+        sys.exit(_run_with_lease(settings, report, trace_file, pool, command))
     settings = settings.replaced(
         mode=settings.mode or inherited_mode(os.environ) or "auto",
         servers=settings.servers or inherited_servers(os.environ),
@@ -66,6 +74,36 @@ def command(
     if trace_file:
         _check_writable(trace_file)
     sys.exit(execute(Plan(command, settings, report, trace_file, tuple(daemon_options))))
+
+
+def _run_with_lease(
+    settings: Settings,
+    report: str | None,
+    trace_file: Path | None,
+    pool: PoolWish,
+    command: tuple[str, ...],
+) -> int:
+    """Runs the command while it holds accelerators of a pool; with its own library if there are
+    none."""
+    if settings.servers:
+        raise click.UsageError("--server names daemons, and --pool others; give one of them")
+    hold = pool.hold(settings.text("key"))
+    with contextlib.ExitStack() as stack:
+        mode: str | None = settings.mode or inherited_mode(os.environ) or "auto"
+        servers: tuple[str, ...] = ()
+        try:
+            stack.enter_context(hold)
+            servers = hold.addresses()
+            os.environ.update(OUTBOARD_LEASE=hold.id, OUTBOARD_POOL=pool.url)
+        except OutboardError as error:
+            if pool.require:
+                error.end_with(OWN_FAILURE)
+                raise
+            say(f"{error.message}; the command runs with its own library")
+        if not servers:
+            mode = "off"
+        final = settings.replaced(mode=mode, servers=servers)
+        return execute(Plan(command, final, report, trace_file, ()))
 
 
 def _daemon_options(settings: Settings, device_memory: int | None) -> list[str]:

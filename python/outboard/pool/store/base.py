@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from outboard.pool.core.records import Audit
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
 
@@ -27,4 +28,25 @@ class Store(Protocol):
         """
         ...
 
+    def audits(self, after: int, limit: int, who: str) -> list[Audit]:
+        """Returns about `limit` records of revisions above `after`, in order; of the actor `who`,
+        or of all if it is empty. No revision is cut."""
+        ...
+
+    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[tuple[str, int, float]]:
+        """Returns name, number of leases and device-ms since a time, by "user", "group" or "lease";
+        of the holder `who`, or of all if it is empty."""
+        ...
+
+    def backup(self) -> bytes:
+        """Returns a copy of the whole store, as a file of SQLite."""
+        ...
+
     def close(self) -> None: ...
+
+
+def whole_revisions(records: list[Audit], limit: int) -> list[Audit]:
+    """Cuts the last revision off if not all of its records may be there."""
+    if len(records) < limit or records[0].rev == records[-1].rev:
+        return records
+    return [record for record in records if record.rev != records[-1].rev]

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from outboard.pool.core.records import Audit, Handle
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
-from outboard.pool.store.base import StoreError
+from outboard.pool.store.base import StoreError, whole_revisions
+
+
+@dataclass
+class _Held:
+    """A device in the hands of a holder."""
+
+    lease: str
+    user: str
+    group: str
+    share: int
+    granted_ms: int
+    ended_ms: int
 
 
 class MemoryStore:
@@ -22,6 +35,7 @@ class MemoryStore:
         }
         self.audit: list[Audit] = []
         self._exclusive: dict[str, int] = {}
+        self._held: dict[tuple[str, int], _Held] = {}
 
     def load(self, config: Config) -> State:
         state = State(config, rev=self.rev, now_ms=self.now_ms)
@@ -38,14 +52,43 @@ class MemoryStore:
                 self.audit.append(record)
             elif isinstance(record, Handle):
                 self._handle(record)
+                self._use(record, now_ms)
             elif record is None:
                 self.tables[change.table].pop(change.key, None)
             else:
                 self.tables[change.table][change.key] = record
         self.rev, self.now_ms = max(rev, self.rev), max(now_ms, self.now_ms)
 
+    def audits(self, after: int, limit: int, who: str) -> list[Audit]:
+        found = [a for a in self.audit if a.rev > after and who in ("", a.actor)]
+        return whole_revisions(found[:limit], limit)
+
+    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[tuple[str, int, float]]:
+        sums: dict[str, tuple[set[str], float]] = {}
+        for held in self._held.values():
+            ms = min(held.ended_ms, now_ms) - max(held.granted_ms, since_ms)
+            if held.ended_ms <= since_ms or held.granted_ms >= now_ms or who not in ("", held.user):
+                continue
+            leases, before = sums.setdefault(getattr(held, by), (set(), 0.0))
+            leases.add(held.lease)
+            sums[getattr(held, by)] = (leases, before + ms * held.share / 1000)
+        return [(name, len(leases), ms) for name, (leases, ms) in sorted(sums.items())]
+
+    def backup(self) -> bytes:
+        raise StoreError("a store in memory has no backup")
+
     def close(self) -> None:
         """Holds nothing that must be closed."""
+
+    def _use(self, handle: Handle, now_ms: int) -> None:
+        key = (handle.device, handle.epoch)
+        if handle.lives:
+            lease = self.tables["leases"].get(handle.lease)
+            if lease is not None:
+                facts = (lease.id, lease.holder, lease.request.group, handle.share)
+                self._held.setdefault(key, _Held(*facts, handle.granted_ms, 1 << 62))
+        elif key in self._held:
+            self._held[key].ended_ms = min(self._held[key].ended_ms, now_ms)
 
     def _handle(self, handle: Handle) -> None:
         key = (handle.device, handle.epoch)

@@ -22,10 +22,11 @@ from outboard.pool.core.records import (
 )
 from outboard.pool.core.state import Config, State
 from outboard.pool.core.transaction import Change
-from outboard.pool.store.base import StoreError
+from outboard.pool.store.base import StoreError, whole_revisions
 
-_VERSION = 1
+_VERSION = 2
 _BUSY_S = 5.0
+_FOREVER = 1 << 62
 
 # Columns beside `doc` are there for the constraints, and for people who look into the file.
 _SCHEMA = """
@@ -49,6 +50,16 @@ create table audit(rev integer not null, at integer not null, actor text not nul
                    verb text not null, object text not null, detail text not null);
 insert into meta values ('rev', 0), ('now_ms', 0);
 """
+# Version 2: who held which device, from the grant until the end. It is kept when leases are
+# forgotten.
+_USE = """
+create table held(device text not null, epoch integer not null, lease text not null,
+                  holder text not null, grp text not null, share integer not null,
+                  granted integer not null, ended integer not null,
+                  primary key(device, epoch)) without rowid;
+create index held_granted on held(granted);
+create index audit_rev on audit(rev)
+"""
 # A store table: its SQL table and key, the type of its records, and the upsert.
 _PLAIN: dict[str, tuple[str, str, type[Record]]] = {
     "daemons": ("daemon", "name", Daemon),
@@ -70,7 +81,9 @@ class SqliteStore:
         self._encode = msgspec.json.Encoder().encode
         try:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+            self._db = sqlite3.connect(
+                path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+            )
             self._open(path)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"{path} cannot be opened ({error})") from error
@@ -87,11 +100,12 @@ class SqliteStore:
             db.close()
             text = f"{path} is of version {version} (this manager knows {_VERSION})"
             raise StoreError(f"{text} use a newer Outboard")
-        if version == 0:
-            for statement in _SCHEMA.split(";"):
-                if statement.strip():
-                    db.execute(statement)
-            db.execute(f"pragma user_version={_VERSION}")
+        for old, schema in enumerate((_SCHEMA, _USE)):
+            if version <= old:
+                for statement in schema.split(";"):
+                    if statement.strip():
+                        db.execute(statement)
+        db.execute(f"pragma user_version={_VERSION}")
         db.execute("commit")
 
     def load(self, config: Config) -> State:
@@ -117,6 +131,8 @@ class SqliteStore:
             try:
                 for change in changes:
                     self._write(change)
+                    if isinstance(change.record, Handle):
+                        self._use(change.record, now_ms)
                 self._db.execute(
                     "update meta set value = max(value, case key when 'rev' then ? else ? end)",
                     (rev, now_ms),
@@ -127,6 +143,28 @@ class SqliteStore:
                 raise
         except sqlite3.Error as error:
             raise StoreError(f"revision {rev} is not stored ({error})") from error
+
+    def audits(self, after: int, limit: int, who: str) -> list[Audit]:
+        rows = self._db.execute(
+            "select * from audit where rev > ? and (? = '' or actor = ?) order by rev limit ?",
+            (after, who, who, limit),
+        )
+        return whole_revisions([Audit(*row) for row in rows], limit)
+
+    def usage(self, by: str, since_ms: int, now_ms: int, who: str) -> list[tuple[str, int, float]]:
+        column = {"user": "holder", "group": "grp", "lease": "lease"}[by]
+        rows = self._db.execute(
+            f"select {column}, count(distinct lease), sum((min(ended, :now) - max(granted, :since))"
+            " * share / 1000.0) from held where ended > :since and granted < :now"
+            f" and (:who = '' or holder = :who) group by {column} order by {column}",
+            {"now": now_ms, "since": since_ms, "who": who},
+        )
+        return [(name, leases, float(ms)) for name, leases, ms in rows]
+
+    def backup(self) -> bytes:
+        with sqlite3.connect(":memory:") as copy:
+            self._db.backup(copy)
+            return copy.serialize()
 
     def close(self) -> None:
         self._db.close()
@@ -151,6 +189,26 @@ class SqliteStore:
         else:
             execute("delete from handle where lease = ?", (change.key,))
             execute("delete from lease where id = ?", (change.key,))
+
+    def _use(self, handle: Handle, now_ms: int) -> None:
+        if handle.lives:
+            self._db.execute(
+                "insert or ignore into held select ?, ?, id, holder, grp, ?, ?, ? from lease"
+                " where id = ?",
+                (
+                    handle.device,
+                    handle.epoch,
+                    handle.share,
+                    handle.granted_ms,
+                    _FOREVER,
+                    handle.lease,
+                ),
+            )
+        else:
+            self._db.execute(
+                "update held set ended = min(ended, ?) where device = ? and epoch = ?",
+                (now_ms, handle.device, handle.epoch),
+            )
 
     def _device(self, device: Device) -> None:
         row = (device.id, device.daemon, self._encode(device), device.epoch, device.floor)

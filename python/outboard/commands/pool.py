@@ -1,0 +1,107 @@
+"""`outboard pool`: runs the manager of a pool, and asks it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from outboard import values
+from outboard.errors import OutboardError
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.group("pool")
+def command() -> None:
+    """Give accelerators in the network to programs and users, and take them back.
+
+    \b
+    Examples:
+      outboard pool serve                                    a manager for this machine
+      outboard pool serve --key ~/keys/m1 --listen 0.0.0.0:7780
+      outboard pool status --pool http://127.0.0.1:7780
+    """
+
+
+@command.command("serve")
+@click.option(
+    "--listen",
+    multiple=True,
+    type=values.ListenAddress(),
+    help="HOST:PORT, [IPv6]:PORT or unix:PATH; may be given more than once; port 0 picks a free "
+    "one.  [default: 127.0.0.1:7780]",
+)
+@click.option(
+    "--key",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="The manager's key (outboard key add manager): only members of its pool may connect.",
+)
+@click.option(
+    "--state",
+    type=str,
+    help="Folder of the state and of the keys that sign tokens, or memory: for trials.  "
+    "[default: ~/.local/state/outboard/pool]",
+)
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="pool.toml: roles, groups and names of users.",
+)
+@click.option(
+    "--log", "form", type=click.Choice(("text", "json")), default="text", help="[default: text]"
+)
+@click.option(
+    "--log-level", type=click.Choice(("debug", "info", "warning", "error")), default="info"
+)
+def serve(
+    listen: tuple[str, ...],
+    key: Path | None,
+    state: str | None,
+    config: Path | None,
+    form: str,
+    log_level: str,
+) -> None:
+    """Run the manager of a pool in the foreground.
+
+    It prints `listening on URL` when it is ready, and ends after SIGTERM with status 0. Status 4
+    means that the state could not be stored; start it again when the disk has been repaired.
+    Without a key it serves this machine only.
+
+    \b
+    Examples:
+      outboard pool serve
+      outboard pool serve --listen unix:/run/outboard/pool.sock --listen 127.0.0.1:7780
+      outboard pool serve --key ~/keys/m1 --listen 0.0.0.0:7780 --config /etc/outboard/pool.toml
+    """
+    try:
+        from outboard.pool.serve import log, server
+        from outboard.pool.serve.settings import read_settings
+    except ImportError as error:
+        raise OutboardError(
+            f"the manager needs packages that are missing ({error.name}); run: "
+            "pip install 'outboard[pool]'"
+        ) from error
+    from outboard.version import version
+
+    log.set_up(form, log_level)
+    options = server.Options(
+        listen or ("127.0.0.1:7780",),
+        key,
+        _state_folder(state),
+        read_settings(config),
+        version(),
+    )
+    sys.exit(server.serve(options))
+
+
+def _state_folder(given: str | None) -> Path | None:
+    if given == "memory:":
+        return None
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(base) / "outboard" / "pool"

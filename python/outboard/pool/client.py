@@ -1,0 +1,186 @@
+"""Asks the manager of a pool. `outboard run --pool` imports this, so it needs urllib3 alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import ssl
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import urllib3
+from urllib3.connection import HTTPConnection
+from urllib3.connectionpool import HTTPConnectionPool
+
+from outboard.errors import OutboardError
+
+MANAGER_NAME = "manager.outboard.internal"  # as in outboard.keys, which needs cryptography
+_CONNECT_S = 5.0
+_ANSWER_S = 15.0  # beside the time that an answer was asked to wait
+
+
+class PoolError(OutboardError):
+    """The manager refuses. `name`: of the problem."""
+
+    def __init__(self, status: int, name: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.name = status, name
+
+
+class UnreachableError(OutboardError):
+    """There is no answer: nobody knows whether the manager has done it."""
+
+
+class _UnixConnection(HTTPConnection):
+    def __init__(self, path: str, **more: Any) -> None:
+        super().__init__("localhost", **more)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(_CONNECT_S)
+        self.sock.connect(self._path)
+
+
+class _UnixPool(HTTPConnectionPool):
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", maxsize=4)
+        self._path = path
+
+    def _new_conn(self) -> HTTPConnection:
+        return _UnixConnection(self._path, timeout=self.timeout.connect_timeout)
+
+
+class PoolClient:
+    """A manager. Any thread."""
+
+    def __init__(self, url: str, key: Path | None = None) -> None:
+        """`url`: http://127.0.0.1:7780, https://HOST:PORT with a key, or unix:PATH. `key`: a folder
+        with client.pem, or daemon.pem. Raises OutboardError."""
+        self.url = url.rstrip("/")
+        self._connections = _connections(self.url, key)
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        query: dict[str, Any] | None = None,
+        wait_s: float = 0,
+    ) -> Any:
+        """Returns the answer; None if it is empty. Raises PoolError or UnreachableError."""
+        given = {k: v for k, v in (query or {}).items() if v not in (None, "")}
+        target = path + ("?" + urlencode(given) if given else "")
+        status, raw = self.raw(method, target, body, wait_s)
+        if status >= 400:
+            raise _refused(status, raw)
+        return json.loads(raw) if raw else None
+
+    def raw(
+        self, method: str, target: str, body: Any = None, wait_s: float = 0
+    ) -> tuple[int, bytes]:
+        """Returns status and body of the answer."""
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            response = self._connections.urlopen(
+                method,
+                target,
+                body=data,
+                headers={"content-type": "application/json"},
+                retries=False,
+                timeout=urllib3.Timeout(connect=_CONNECT_S, read=_ANSWER_S + wait_s),
+            )
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise UnreachableError(
+                f"the manager at {self.url} does not answer ({_why(error)}) is it running there? "
+                "`outboard pool serve`"
+            ) from error
+        return response.status, response.data
+
+    def pages(self, path: str, rows: str, query: dict[str, Any] | None = None) -> list[Any]:
+        """Returns the rows of all pages of a list."""
+        found: list[Any] = []
+        after = ""
+        while True:
+            page = self.ask("GET", path, query={**(query or {}), "after": after})
+            found += page[rows]
+            after = page["next"]
+            if not after:
+                return found
+
+    def close(self) -> None:
+        self._connections.close()
+
+
+def name_in_path(name: str) -> str:
+    return quote(name, safe="")
+
+
+def new_id() -> str:
+    """Returns an id for a lease."""
+    return secrets.token_hex(16)
+
+
+def _connections(url: str, key: Path | None) -> HTTPConnectionPool:
+    if url.startswith("unix:"):
+        return _UnixPool(url.removeprefix("unix:"))
+    try:
+        parsed = urllib3.util.parse_url(url)
+    except urllib3.exceptions.LocationParseError:
+        parsed = urllib3.util.Url()
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise OutboardError(
+            f"'{url}' is no address of a manager (http:, https:, unix:) write for example "
+            "https://pool:7780 or unix:/run/pool.sock"
+        )
+    host, port = parsed.host.strip("[]"), parsed.port or 7780
+    if parsed.scheme == "http":
+        return HTTPConnectionPool(host, port, maxsize=4)
+    if key is None:
+        raise OutboardError(f"{url} needs a key (it is on the network) give --key FOLDER")
+    return urllib3.HTTPSConnectionPool(
+        host,
+        port,
+        maxsize=4,
+        ssl_context=client_tls(key),
+        server_hostname=MANAGER_NAME,
+        assert_hostname=MANAGER_NAME,
+    )
+
+
+def client_tls(folder: Path) -> ssl.SSLContext:
+    """Returns TLS 1.3 with the key in `folder`, to the manager of its pool only."""
+    role = "client" if (folder / "client.pem").exists() else "daemon"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    try:
+        if os.stat(folder / f"{role}.key").st_mode & 0o077:
+            raise OutboardError(f"{folder}/{role}.key is refused (others may read it) chmod 600 it")
+        context.load_cert_chain(folder / f"{role}.pem", folder / f"{role}.key")
+        context.load_verify_locations(folder / "pool.pem")
+    except (OSError, ssl.SSLError) as error:
+        raise OutboardError(f"{folder} cannot be used as a key ({error})") from error
+    return context
+
+
+def _refused(status: int, raw: bytes) -> PoolError:
+    try:
+        body = json.loads(raw)
+        name = str(body["type"]).rpartition(":")[2]
+        return PoolError(status, name, str(body["detail"]))
+    except (ValueError, KeyError, TypeError):
+        text = f"the manager answers with status {status} and no reason; is it one of Outboard?"
+        return PoolError(status, "", text)
+
+
+def _why(error: BaseException) -> str:
+    """Returns the innermost reason, without the objects that urllib3 prints around it."""
+    inner: BaseException = error
+    while inner.__cause__ is not None or isinstance(getattr(inner, "reason", None), BaseException):
+        reason = getattr(inner, "reason", None)
+        inner = reason if isinstance(reason, BaseException) else inner.__cause__ or inner
+    text = inner.strerror if isinstance(inner, OSError) and inner.strerror else str(inner)
+    return text.rpartition(">: ")[2] or type(inner).__name__

@@ -1,0 +1,192 @@
+"""The bodies of answers. Times are pool time in ms."""
+
+from __future__ import annotations
+
+import msgspec
+
+from outboard.pool.core.records import (
+    Admin,
+    Audit,
+    Ban,
+    LeaseState,
+    Priority,
+    Quota,
+    Reservation,
+)
+from outboard.pool.core.replies import DesiredDevice
+from outboard.pool.core.state import Allocation, Health
+
+
+class HandleAnswer(msgspec.Struct):
+    """One device of a lease. `token` opens sessions on it. `reclaim_ms`: it will be taken then."""
+
+    device: str
+    daemon: str
+    addresses: list[str]
+    machine: str
+    epoch: int
+    exclusive: bool
+    share: int
+    memory_bytes: int
+    reclaim_ms: int
+    token: str
+
+
+class LeaseAnswer(msgspec.Struct):
+    """`ttl_s`: renew each third of it; 0: no renewals. `place`: in the queue, from 1."""
+
+    id: str
+    state: LeaseState
+    holder: str
+    handles: list[HandleAnswer]
+    now_ms: int
+    end_ms: int
+    ttl_s: float
+    rev: int
+    wanted: bool
+    place: int
+    reason: str
+
+
+class RenewedAnswer(msgspec.Struct, omit_defaults=True):
+    """`problem`: the name of the refusal; the lease is then over or unknown."""
+
+    id: str
+    problem: str = ""
+    detail: str = ""
+    end_ms: int = 0
+    ttl_s: float = 0
+    wanted: bool = False
+    reclaim_ms: dict[str, int] = {}
+
+
+class RenewalAnswer(msgspec.Struct):
+    now_ms: int
+    leases: list[RenewedAnswer]
+
+
+class LeaseRow(msgspec.Struct):
+    id: str
+    holder: str
+    group: str
+    state: LeaseState
+    exclusive: bool
+    devices: list[str]
+    waiting: int
+    priority: Priority
+    arrived_ms: int
+    end_ms: int
+    reason: str
+
+
+class DeviceRow(msgspec.Struct):
+    id: str
+    daemon: str
+    kind: str
+    model: str
+    memory_bytes: int
+    gflops: float
+    allocation: Allocation
+    health: Health
+    admin: Admin
+    holders: list[str]
+    leases: list[str]
+    epoch: int
+    floor: int
+    why: str
+    addresses: list[str]
+
+
+class QueueRow(msgspec.Struct):
+    """A request that waits. Strangers see neither holder nor lease."""
+
+    place: int
+    holder: str
+    lease: str
+    count: int
+    priority: Priority
+    arrived_ms: int
+    reason: str
+
+
+class Page(msgspec.Struct, kw_only=True):
+    """`next`: the cursor of the next page; empty: this is the last one."""
+
+    next: str = ""
+
+
+class Leases(Page, kw_only=True):
+    leases: list[LeaseRow]
+
+
+class Devices(Page, kw_only=True):
+    now_ms: int
+    devices: list[DeviceRow]
+
+
+class Queue(msgspec.Struct):
+    requests: list[QueueRow]
+
+
+class Quotas(msgspec.Struct):
+    quotas: list[Quota]
+
+
+class Reservations(msgspec.Struct):
+    reservations: list[Reservation]
+
+
+class Bans(msgspec.Struct):
+    bans: list[Ban]
+
+
+class AuditPage(Page, kw_only=True):
+    records: list[Audit]
+
+
+class UsageRow(msgspec.Struct):
+    """`device_s`: seconds times devices times share."""
+
+    name: str
+    leases: int
+    device_s: float
+
+
+class Usage(msgspec.Struct):
+    by: str
+    since_ms: int
+    rows: list[UsageRow]
+
+
+class PublicKey(msgspec.Struct):
+    """A key that signs tokens: DER in base64."""
+
+    kid: str
+    der: str
+
+
+class Registered(msgspec.Struct):
+    now_ms: int
+    rev: int
+    pool: str
+    keys: list[PublicKey]
+    heartbeat_s: float
+    devices: list[DesiredDevice]
+
+
+class DesiredAnswer(msgspec.Struct):
+    """All that a daemon must enforce. `drain`: devices of it are draining."""
+
+    now_ms: int
+    rev: int
+    devices: list[DesiredDevice]
+    drain: bool
+
+
+class Changed(msgspec.Struct):
+    changed: list[str]
+
+
+class Alive(msgspec.Struct):
+    status: str
+    version: str

@@ -1,0 +1,80 @@
+"""The pool as a page: made here, without scripts. It shows what its reader may see."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from outboard.pool.core.records import LeaseState
+from outboard.pool.core.state import State
+from outboard.pool.serve.exchange import Request, Response
+from outboard.pool.serve.manager import Manager
+from outboard.pool.serve.reading import device_row, lease_row, queue_rows, sees_all
+
+_MOST_ROWS = 500
+_SIGNS = {"ok": "●", "suspect": "◐", "lost": "○", "broken": "✕"}  # shapes beside the words
+_CSP = b"default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'"
+_HEADERS = ((b"content-security-policy", _CSP), (b"x-frame-options", b"DENY"))
+
+_environment = Environment(
+    loader=FileSystemLoader(Path(__file__).with_name("templates")),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def _size(number: int) -> str:
+    value = float(number)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.3g} {unit}"
+        value /= 1024
+    return f"{value:.3g} TiB"
+
+
+def _moment(ms: int) -> str:
+    return time.strftime("%H:%M:%S", time.gmtime(ms / 1000)) if 0 < ms < 1 << 45 else "none"
+
+
+_environment.filters.update(size=_size, moment=_moment)
+
+
+async def render(manager: Manager, request: Request) -> Response:
+    peer = request.peer
+
+    def look(state: State) -> dict[str, Any]:
+        names = sorted(state.devices)[:_MOST_ROWS]
+        leases = [
+            lease_row(state, lease)
+            for lease in state.leases.values()
+            if lease.state is not LeaseState.OVER
+            and (sees_all(peer) or lease.holder == peer.holder)
+        ]
+        return {
+            "now_ms": state.now_ms,
+            "rev": state.rev,
+            "devices": [device_row(state, state.devices[name], peer) for name in names],
+            "device_count": len(state.devices),
+            "lease_count": len(leases),
+            "leases": leases[:_MOST_ROWS],
+            "queue": queue_rows(state)[:_MOST_ROWS],
+        }
+
+    facts = await manager.do(look)
+    for row in facts["queue"]:
+        if not (sees_all(peer) or row.holder == peer.holder):
+            row.holder, row.lease = "somebody", ""
+    text = _environment.get_template("pool.html").render(
+        **facts, pool=manager.name, version=manager.version, holder=peer.holder, signs=_SIGNS
+    )
+    return Response(200, text.encode(), "text/html; charset=utf-8", _HEADERS)
+
+
+async def style(manager: Manager, request: Request) -> Response:
+    css = Path(__file__).with_name("static").joinpath("pool.css").read_bytes()
+    return Response(200, css, "text/css; charset=utf-8", _HEADERS)

@@ -1,0 +1,40 @@
+"""Signs of life, metrics, the description of the interface, and the page."""
+
+from __future__ import annotations
+
+from outboard.pool.serve.answers import Alive
+from outboard.pool.serve.exchange import Request, Response, answer
+from outboard.pool.serve.manager import Manager
+from outboard.pool.serve.problems import ProblemError
+
+
+async def healthz(manager: Manager, request: Request) -> Response:
+    return answer(Alive("ok", manager.version))
+
+
+async def readyz(manager: Manager, request: Request) -> Response:
+    if manager.stopping:
+        raise ProblemError("starting", "the manager stops; ask again when it is back")
+    await manager.do(lambda state: state.rev)
+    return answer(Alive("ready", manager.version))
+
+
+async def metrics(manager: Manager, request: Request) -> Response:
+    await manager.do(manager.metrics.fill)
+    return Response(200, manager.metrics.text(), "text/plain; version=0.0.4; charset=utf-8")
+
+
+async def openapi(manager: Manager, request: Request) -> Response:
+    return Response(200, manager.description)
+
+
+async def page(manager: Manager, request: Request) -> Response:
+    from outboard.pool.serve.page import render
+
+    return await render(manager, request)
+
+
+async def style(manager: Manager, request: Request) -> Response:
+    from outboard.pool.serve.page import style as render_style
+
+    return await render_style(manager, request)

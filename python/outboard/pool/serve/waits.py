@@ -1,0 +1,72 @@
+"""Who waits for a change of a lease or of a daemon's desired state. Event loop only."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from outboard.pool.core.replies import LeaseChanged, Notice
+
+
+class Waits:
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[str, str], set[asyncio.Future[None]]] = {}
+        self._changed: dict[str, int] = {}  # daemon -> revision of its last change
+        self._any = asyncio.Event()
+        self.rev = 0
+
+    def deliver(self, notices: list[Notice], rev: int) -> None:
+        if rev != self.rev:
+            self.rev = rev
+            self._any.set()
+            self._any = asyncio.Event()
+        for notice in notices:
+            if isinstance(notice, LeaseChanged):
+                key = ("lease", notice.id)
+            else:
+                key = ("daemon", notice.daemon)
+                self._changed[notice.daemon] = rev
+            for future in self._waiting.pop(key, ()):
+                if not future.done():
+                    future.set_result(None)
+
+    def daemon_changed(self, daemon: str, rev: int) -> bool:
+        """Returns whether the desired state has changed after `rev`, or may have (the manager has
+        just started)."""
+        return self._changed.get(daemon, 1 << 62) > rev
+
+    def know(self, daemon: str, rev: int) -> None:
+        """Notes that the daemon is about to hear of everything up to `rev`."""
+        self._changed.setdefault(daemon, rev)
+
+    async def wait(self, kind: str, name: str, seconds: float) -> bool:
+        """Returns True after a change, False after `seconds`."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        key = (kind, name)
+        self._waiting.setdefault(key, set()).add(future)
+        try:
+            async with asyncio.timeout(seconds):
+                await future
+        except TimeoutError:
+            return False
+        finally:
+            others = self._waiting.get(key)
+            if others is not None:
+                others.discard(future)
+                if not others:
+                    del self._waiting[key]
+        return True
+
+    async def wait_any(self, seconds: float) -> None:
+        """Waits for a commit."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._any.wait()
+
+    def wake_all(self) -> None:
+        """The manager stops: long polls end now."""
+        self._any.set()
+        for futures in list(self._waiting.values()):
+            for future in list(futures):
+                if not future.done():
+                    future.set_result(None)

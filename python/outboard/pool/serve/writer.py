@@ -1,0 +1,163 @@
+"""The thread that owns the state and the store. Everything that arrives while a commit is under way
+shares the next commit."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from outboard.pool.core.apply import apply
+from outboard.pool.core.commands import Command, Start, Tick
+from outboard.pool.core.records import Audit
+from outboard.pool.core.replies import Notice
+from outboard.pool.core.state import Config, State
+from outboard.pool.core.transaction import Change
+from outboard.pool.serve.clock import PoolClock
+from outboard.pool.store.base import Store
+
+TICK_S = 0.25  # what is due by time happens at most so late
+_MOST_JOBS = 256  # of one commit
+
+Make = Callable[[State], Any]
+Show = Callable[[State, Any], Any]
+Watch = Callable[[list[Any], list[Audit], float], None]
+
+
+class Job:
+    """A command for the state, or a look at it.
+
+    `make` is a command; or a function that returns a command, or any other value, which is then the
+    answer. `show` turns an answer into what the caller wants. Both run in the writer's thread.
+    """
+
+    __slots__ = ("future", "make", "show")
+
+    def __init__(
+        self, make: Command | Make, show: Show | None, future: asyncio.Future[Any]
+    ) -> None:
+        self.make, self.show, self.future = make, show, future
+
+
+class Writer(threading.Thread):
+    """Answers are delivered when all that they tell is stored.
+
+    `deliver` gets the notices of a commit with its revision, in the event loop, before the answers.
+    `fail` is called in the event loop after an error: memory may then be ahead of the store, and
+    the process must end. `watch` gets the commands of a batch, what was put on record,
+    and the seconds of its commit.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        loop: asyncio.AbstractEventLoop,
+        deliver: Callable[[list[Notice], int], None],
+        fail: Callable[[BaseException], None],
+        watch: Watch = lambda commands, audits, seconds: None,
+    ) -> None:
+        super().__init__(name="writer", daemon=True)
+        self._store, self._loop = store, loop
+        self._deliver, self._fail, self._watch = deliver, fail, watch
+        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._state = store.load(config)
+        self.clock = PoolClock(self._state.now_ms)
+        self._batch([Job(Start(), None, loop.create_future())])
+
+    def do(self, make: Command | Make, show: Show | None = None) -> asyncio.Future[Any]:
+        """Hands a job over. Event loop only."""
+        job = Job(make, show, self._loop.create_future())
+        self._queue.put(job)
+        return job.future
+
+    def stop(self) -> None:
+        """Commits what has been handed over, and ends the thread."""
+        self._queue.put(None)
+        if self.is_alive():
+            self.join()
+        self._store.close()
+
+    def run(self) -> None:
+        try:
+            next_tick = time.monotonic() + TICK_S
+            while (jobs := self._take(next_tick)) is not None:
+                if time.monotonic() >= next_tick:
+                    jobs.append(Job(Tick(), None, self._loop.create_future()))
+                    next_tick = time.monotonic() + TICK_S
+                if jobs:
+                    self._batch(jobs)
+        except BaseException as error:
+            self._loop.call_soon_threadsafe(self._fail, error)
+
+    def _take(self, next_tick: float) -> list[Job] | None:
+        """Waits for jobs until the next tick; None: stop."""
+        jobs: list[Job] = []
+        try:
+            job = self._queue.get(timeout=max(0.0, next_tick - time.monotonic()))
+            while job is not None:
+                jobs.append(job)
+                if len(jobs) == _MOST_JOBS:
+                    return jobs
+                job = self._queue.get_nowait()
+        except queue.Empty:
+            return jobs
+        if jobs:
+            self._queue.put(None)  # these first
+            return jobs
+        return None
+
+    def _batch(self, jobs: list[Job]) -> None:
+        changes: list[Change] = []
+        notices: list[Notice] = []
+        commands: list[Any] = []
+        answers: list[tuple[asyncio.Future[Any], Any]] = []
+        for job in jobs:
+            made = (
+                job.make if isinstance(job.make, msgspec.Struct) else _look(job.make, self._state)
+            )
+            if isinstance(made, Command):
+                commands.append(made)
+                outcome = apply(self._state, made, self.clock.now_ms())
+                changes += outcome.changes
+                notices += outcome.notices
+                made = outcome.answer
+            if job.show is not None and not isinstance(made, BaseException):
+                made = _look(partial(_shown, job.show, made), self._state)
+            answers.append((job.future, made))
+        begin = time.perf_counter()
+        if changes:
+            self._store.commit(self._state.rev, self._state.now_ms, changes)
+        audits = [c.record for c in changes if isinstance(c.record, Audit)]
+        self._watch(commands, audits, time.perf_counter() - begin if changes else 0.0)
+        self._loop.call_soon_threadsafe(self._answer, answers, notices, self._state.rev)
+
+    def _answer(
+        self, answers: list[tuple[asyncio.Future[Any], Any]], notices: list[Notice], rev: int
+    ) -> None:
+        self._deliver(notices, rev)
+        for future, value in answers:
+            if future.done():  # whoever asked has gone
+                continue
+            if isinstance(value, BaseException):
+                future.set_exception(value)
+            else:
+                future.set_result(value)
+
+
+def _shown(show: Show, value: Any, state: State) -> Any:
+    return show(state, value)
+
+
+def _look(look: Make, state: State) -> Any:
+    """Returns the value, or the exception: a look changes nothing, so the writer goes on."""
+    try:
+        return look(state)
+    except Exception as error:
+        return error
