@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 
 from outboard import values
+from outboard.commands import _pool_asking
 from outboard.errors import OutboardError
 
+_INSTALL = "run: pip install 'outboard[pool]'"
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
@@ -82,8 +84,7 @@ def serve(
         from outboard.pool.serve.settings import read_settings
     except ImportError as error:
         raise OutboardError(
-            f"the manager needs packages that are missing ({error.name}); run: "
-            "pip install 'outboard[pool]'"
+            f"the manager needs a package that is missing ({error.name}) {_INSTALL}"
         ) from error
     from outboard.version import version
 
@@ -96,6 +97,36 @@ def serve(
         version(),
     )
     sys.exit(server.serve(options))
+
+
+@command.command("restore")
+@click.argument("backup", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--state", type=_FOLDER, help="As of `outboard pool serve`.")
+def restore(backup: Path, state: Path | None) -> None:
+    """Make BACKUP the state of a manager that is not running.
+
+    Leases that were acquired after the backup are lost: daemons end them. No device is given to
+    two holders, because all epochs rise.
+    """
+    try:
+        from outboard.pool.store.base import StoreError
+        from outboard.pool.store.restore import restore as restore_store
+    except ImportError as error:
+        raise OutboardError(f"a package is missing ({error.name}) {_INSTALL}") from error
+    folder = state or _state_folder(None)
+    assert folder is not None
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        leases = restore_store(backup, folder / "pool.db")
+    except OSError as error:
+        raise OutboardError(f"cannot make {folder} ({error.strerror})") from error
+    except StoreError as error:
+        raise OutboardError(str(error)) from error
+    click.echo(f"restored {folder / 'pool.db'} with {leases} held leases; start the manager now")
+
+
+for _asking in _pool_asking.COMMANDS:
+    command.add_command(_asking)
 
 
 def _state_folder(given: str | None) -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from outboard.errors import OutboardError
 from outboard.settings import without_library
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
+_OF_POOL = ("pool", "advertise", "label")  # outboardd has no such options
 MAX_STREAMS = settings_table.row("streams").max
 
 
@@ -110,6 +112,19 @@ MAX_STREAMS = settings_table.row("streams").max
     help="Time for calls in flight after SIGTERM.  [default: 30]",
 )
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="What to log on stderr.")
+@click.option("--pool", metavar="URL", help="Register with this manager (outboard pool serve).")
+@click.option(
+    "--advertise",
+    multiple=True,
+    type=values.ListenAddress(),
+    help="With --pool: an address under which others reach this daemon.",
+)
+@click.option(
+    "--label",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With --pool: e.g. rack=r7; clients may ask for devices with it.",
+)
 @click.option("--exit-with-parent", is_flag=True, help="End when the starting process ends.")
 @click.pass_context
 def command(context: click.Context, /, **given: Any) -> None:
@@ -129,9 +144,14 @@ def command(context: click.Context, /, **given: Any) -> None:
     arguments = [
         word
         for option in context.command.params
+        if option.name not in _OF_POOL
         for word in _words(option, given[option.name or ""])
     ]
     program = str(build.ensure_native().daemon)
+    if given["pool"]:
+        from outboard.commands._pooled_daemon import run
+
+        sys.exit(run(program, arguments, without_library(os.environ), given))
     try:
         os.execve(program, [program, *arguments], without_library(os.environ))
     except OSError as error:

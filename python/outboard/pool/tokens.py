@@ -13,7 +13,7 @@ import secrets
 import stat
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import jwt
 import msgspec
@@ -30,6 +30,9 @@ SESSIONS = 64
 _KEPT = 2
 
 
+Number = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+
+
 class Claims(msgspec.Struct, omit_defaults=True, frozen=True):
     """What a token says. `iat` and `exp` are seconds of pool time; `exp` is rounded up."""
 
@@ -38,17 +41,19 @@ class Claims(msgspec.Struct, omit_defaults=True, frozen=True):
     dev: str
     sub: str  # the holder, as the daemon names the peer of the stream
     jti: str  # the lease
-    epo: int
-    flo: int
-    mod: str  # "x" exclusive, "s" shared
-    mem: int
-    shr: int
-    ses: int
+    epo: Number
+    flo: Number
+    mod: Literal["x", "s"]  # exclusive, shared
+    mem: Number
+    shr: Number
+    ses: Number
     rgt: str
-    iat: int
-    exp: int
-    rev: int
-    uid: int = -1  # who may present it over a Unix socket; -1: anybody who is `sub`
+    iat: Number
+    exp: Number
+    rev: Number
+    uid: Annotated[
+        int, msgspec.Meta(ge=-1, le=(1 << 32) - 1)
+    ] = -1  # who may present it over a Unix socket; -1: anybody who is `sub`
 
 
 class SigningKey(NamedTuple):
@@ -100,10 +105,10 @@ def verify(token: str, keys: dict[str, bytes]) -> Claims:
     public = serialization.load_der_public_key(der)
     if not isinstance(public, ec.EllipticCurvePublicKey):
         raise ValueError("the key is of another kind")
+    if any(base64url(_decoded(part)) != part for part in parts):
+        raise ValueError("the token is not written in the one way")
     try:
         payload = jwt.api_jws.decode(token, public, algorithms=[ALGORITHM])
-        if token != ".".join((parts[0], base64url(payload), parts[2])):
-            raise ValueError("the token is not written in the one way")
         return msgspec.json.decode(payload, type=Claims)
     except (jwt.PyJWTError, msgspec.DecodeError) as error:
         raise ValueError(f"the token is refused ({error})") from error
@@ -111,6 +116,10 @@ def verify(token: str, keys: dict[str, bytes]) -> Claims:
 
 def base64url(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 class Signer:

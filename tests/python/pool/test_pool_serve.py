@@ -205,7 +205,7 @@ def test_answered_grants_survive_kill(tmp_path: Path) -> None:
     client = manager.client()
     answered: dict[str, Any] = {}  # epochs, or what is known otherwise
     with running(client, "k1", "k2", devices=8):
-        for turn in range(3):
+        for turn in range(2):
             stop = threading.Event()
 
             def acquire(who: int, turn: int = turn, stop: threading.Event = stop) -> None:
@@ -252,6 +252,7 @@ def test_a_dead_holder_loses_its_devices(client: PoolClient) -> None:
         refused("lease-over", client, "GET", "/v1/leases/dead")
 
 
+@pytest.mark.slow
 def test_a_dead_daemon_is_not_granted(client: PoolClient, manager: Manager) -> None:
     daemon = FakeDaemon(client, "d2")
     daemon.register()

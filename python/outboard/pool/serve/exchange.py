@@ -93,6 +93,7 @@ class Route(NamedTuple):
     params: tuple[Param, ...] = ()
     problems: tuple[str, ...] = ()
     type: str = JSON
+    also: str = ""  # another type of the same content
 
 
 def answer(value: Any, status: int = 200) -> Response:

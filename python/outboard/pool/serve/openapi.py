@@ -85,6 +85,8 @@ def _responses(route: Route, of: dict[Any, dict[str, Any]]) -> dict[str, Any]:
             response["content"] = {route.type: {"schema": of[kind]}}
         elif kind is not None:
             response["content"] = {route.type: {}}
+        if route.also:
+            response["content"][route.also] = {}
         responses[str(status)] = response
     named: dict[int, list[str]] = {}
     for name in dict.fromkeys((*_ALWAYS, *route.problems)):

@@ -139,6 +139,7 @@ ROUTES = (
             Param("since_ms", _SINCE, "From this pool time."),
             Param("format", {"enum": ["json", "csv"]}, "The form."),
         ),
+        also="text/csv",
     ),
     Route(
         "GET", "/v1/audit", reading.audit, None, "Acts on record; the own ones for users.",

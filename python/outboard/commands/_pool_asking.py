@@ -1,0 +1,293 @@
+"""The subcommands of `outboard pool` that ask a manager."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from outboard.commands import _pool_tables as tables
+from outboard.commands._pool_options import Duration, connect
+from outboard.errors import OutboardError
+
+if TYPE_CHECKING:
+    from outboard.pool.client import PoolClient
+
+Function = Callable[..., Any]
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def asking(function: Function) -> Function:
+    """Adds --pool and --key; `function` gets the manager as its first argument."""
+
+    @click.option("--pool", "url", metavar="URL", help="The manager.  [default: OUTBOARD_POOL]")
+    @click.option(
+        "--key",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="FOLDER",
+        help="A client's key.  [default: OUTBOARD_KEY]",
+    )
+    @functools.wraps(function)
+    def with_manager(url: str | None, key: Path | None, **given: Any) -> Any:
+        return function(connect(url, key), **given)
+
+    return with_manager
+
+
+def _path(*parts: str) -> str:
+    from outboard.pool.client import name_in_path
+
+    return "/v1/" + "/".join(map(name_in_path, parts))
+
+
+@click.command("status")
+@asking
+@_JSON
+def status(client: PoolClient, as_json: bool) -> None:
+    """Show devices, leases and waiting requests."""
+    devices = client.pages("/v1/devices", "devices")
+    leases = client.pages("/v1/leases", "leases")
+    queue = client.ask("GET", "/v1/queue")["requests"]
+    now_ms = client.ask("GET", "/v1/devices", query={"limit": 1})["now_ms"]
+    if as_json:
+        facts = {"now_ms": now_ms, "devices": devices, "leases": leases, "queue": queue}
+        click.echo(json.dumps(facts, indent=1))
+        return
+    tables.show(tables.devices([row for row in devices if row["admin"] != "retired"]))
+    if leases:
+        tables.show(tables.leases(leases, now_ms))
+    if queue:
+        tables.show(tables.queue(queue, now_ms))
+
+
+@click.command("acquire")
+@asking
+@click.option("--id", "lease_id", help="The lease's id.  [default: random]")
+@click.option("--for", "for_user", default="", metavar="USER", help="Batch: the job's user.")
+@click.option("--count", type=click.IntRange(1, 1 << 14), default=1, show_default=True)
+@click.option("--exclusive", is_flag=True, help="[the default]")
+@click.option("--shared", type=click.FloatRange(0.001, 1), metavar="PART")
+@click.option("--kind", default="", help="Only devices of this kind.")
+@click.option(
+    "--until",
+    metavar="TIME",
+    help="End: seconds since 1970, or +7d. Without it the lease must be renewed.",
+)
+@click.option("--ttl", type=Duration(), default=120.0, help="Lease time without --until.")
+@click.option("--wait/--no-wait", default=False, help="Wait until the devices are there.")
+def acquire(
+    client: PoolClient,
+    lease_id: str | None,
+    for_user: str,
+    count: int,
+    exclusive: bool,
+    shared: float | None,
+    kind: str,
+    until: str | None,
+    ttl: float,
+    wait: bool,
+) -> None:
+    """Acquire devices, and print the lease as JSON. A repeated command has the effect of one.
+
+    The status is 1 if there are no devices; without --wait nothing waits then.
+    """
+    from outboard.pool.client import new_id
+
+    if exclusive and shared:
+        raise click.UsageError("--exclusive and --shared exclude each other; give one of them")
+    body = {
+        "count": count,
+        "class": {"kind": kind},
+        "exclusive": shared is None,
+        "share": round((shared or 1) * 1000),
+        "for_user": for_user,
+        "static": True,
+        "until_ms": _until(client, until) if until else 0,
+        "ttl_s": 0 if until else ttl,
+    }
+    path = _path("leases", lease_id or new_id())
+    answer = client.ask("PUT", path, body)
+    while wait and answer["state"] == "queued":
+        answer = client.ask("GET", path, query={"wait_s": 20}, wait_s=20)
+    if answer["state"] == "queued":
+        client.ask("DELETE", path)
+        raise OutboardError("no devices are free (others hold them) try later, or add --wait")
+    click.echo(json.dumps(answer, indent=1))
+
+
+def _until(client: PoolClient, text: str) -> int:
+    """Returns pool time in ms. A repeated command must say the same, so +TIME is rounded."""
+    if found := re.fullmatch(r"\+(\d+(?:\.\d+)?[smhd]?)", text):
+        seconds = Duration().convert(found.group(1), None, None)
+        now_ms: int = client.ask("GET", "/v1/devices", query={"limit": 1})["now_ms"]
+        return now_ms + int(seconds * 1000)
+    if not text.isdigit() or len(text) > 11:
+        raise click.UsageError(f"'{text}' is no time (seconds since 1970, or +7d); write +2h")
+    return int(text) * 1000
+
+
+@click.command("release")
+@asking
+@click.argument("leases", nargs=-1)
+@click.option("--prefix", help="All leases whose ids begin so, e.g. slurm.cluster.4711.")
+def release(client: PoolClient, leases: tuple[str, ...], prefix: str | None) -> None:
+    """Give the devices of LEASES back."""
+    if not leases and not prefix:
+        raise click.UsageError("no lease is named; give ids, or --prefix")
+    names = list(leases)
+    if prefix:
+        rows = client.pages("/v1/leases", "leases")
+        alive = [row for row in rows if row["state"] in ("queued", "held")]
+        names += [row["id"] for row in alive if row["id"].startswith(prefix)]
+    for name in names:
+        client.ask("DELETE", _path("leases", name))
+        click.echo(f"released {name}")
+
+
+@click.command("cordon")
+@asking
+@click.argument("daemon")
+def cordon(client: PoolClient, daemon: str) -> None:
+    """Grant nothing more on the devices of DAEMON."""
+    _changed(client.ask("POST", _path("daemons", daemon, "cordon")), "cordoned")
+
+
+@click.command("uncordon")
+@asking
+@click.argument("daemon")
+def uncordon(client: PoolClient, daemon: str) -> None:
+    """Grant again on the devices of DAEMON."""
+    _changed(client.ask("POST", _path("daemons", daemon, "uncordon")), "opened")
+
+
+@click.command("drain")
+@asking
+@click.argument("daemon")
+@click.option(
+    "--deadline",
+    type=Duration(),
+    default=0.0,
+    metavar="TIME",
+    help="Static holders leave then.  [default: when they end]",
+)
+def drain(client: PoolClient, daemon: str, deadline: float) -> None:
+    """Grant nothing more on the devices of DAEMON, and ask their holders to leave."""
+    told = client.ask("POST", _path("daemons", daemon, "drain"), {"deadline_s": deadline})
+    _changed(told, "draining")
+
+
+def _changed(told: Any, what: str) -> None:
+    for device in told["changed"]:
+        click.echo(f"{what} {tables.printable(device)}")
+
+
+@click.command("why")
+@asking
+@click.argument("device")
+def why(client: PoolClient, device: str) -> None:
+    """Say in what state DEVICE is, and why it cannot be granted."""
+    row = client.ask("GET", _path("devices", device))
+    click.echo(f"{device}: {row['health']}, {row['allocation']}, {row['admin']}")
+    reason = row["why"] or "it can be granted"
+    click.echo(f"  {'it is held' if reason == 'held' else tables.printable(reason)}")
+    for holder, lease in zip(row["holders"], row["leases"], strict=True):
+        click.echo(f"  lease {lease} of {tables.printable(holder)}")
+
+
+@click.command("usage")
+@asking
+@click.option("--by", type=click.Choice(("user", "group", "lease")), default="user")
+@click.option("--since", metavar="DATE", help="E.g. 2026-11-01.  [default: the beginning]")
+@click.option("--format", "form", type=click.Choice(("table", "csv", "json")), default="table")
+def usage(client: PoolClient, by: str, since: str | None, form: str) -> None:
+    """Show the device-seconds that were held."""
+    since_ms = _day_ms(since) if since else 0
+    if form == "csv":
+        _, raw = client.raw("GET", f"/v1/usage?by={by}&since_ms={since_ms}&format=csv")
+        sys.stdout.write(raw.decode())
+        return
+    told = client.ask("GET", "/v1/usage", query={"by": by, "since_ms": since_ms})
+    if form == "json":
+        click.echo(json.dumps(told, indent=1))
+        return
+    rows = tables.table("Usage", by, "leases", "device-hours")
+    for row in told["rows"]:
+        tables.add(rows, row["name"], row["leases"], f"{row['device_s'] / 3600:.3f}")
+    tables.show(rows)
+
+
+def _day_ms(text: str) -> int:
+    try:
+        return int(time.mktime(time.strptime(text, "%Y-%m-%d"))) * 1000
+    except ValueError as error:
+        raise click.UsageError(f"'{text}' is no date; write 2026-11-01") from error
+
+
+@click.command("audit")
+@asking
+@click.option("--follow", is_flag=True, help="Go on, until Ctrl-C.")
+@_JSON
+def audit(client: PoolClient, follow: bool, as_json: bool) -> None:
+    """Show the acts on record: grants, ends, and what administrators did."""
+    after = "0"
+    while True:
+        wait_s = 20 if follow else 0
+        query = {"after": after, "wait_s": wait_s}
+        page = client.ask("GET", "/v1/audit", query=query, wait_s=wait_s)
+        for row in page["records"]:
+            after = str(row["rev"])
+            if as_json:
+                click.echo(json.dumps(row))
+                continue
+            words = (row["actor"], row["verb"], row["object"], row["detail"])
+            line = f"{tables.moment(row['at_ms'])}  {row['rev']}  {'  '.join(words)}"
+            click.echo(tables.printable(line))
+        if not page["next"] and not follow:
+            return
+
+
+@click.command("ban")
+@asking
+@click.argument("user")
+@click.option("--reason", default="", help="The user reads it.")
+@click.option("--end", is_flag=True, help="End the ban.")
+def ban(client: PoolClient, user: str, reason: str, end: bool) -> None:
+    """End all leases of USER, who gets no others. A plain name is that of a certificate."""
+    if end:
+        client.ask("DELETE", _path("bans", user))
+        click.echo(f"{user} gets leases again")
+    else:
+        client.ask("PUT", _path("bans", user), {"reason": reason})
+        click.echo(f"{user} gets no leases any more")
+
+
+@click.command("backup")
+@asking
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def backup(client: PoolClient, file: Path) -> None:
+    """Write a copy of the manager's state to FILE, while it runs."""
+    import os
+
+    status_code, raw = client.raw("GET", "/v1/backup")
+    if status_code != 200:
+        client.ask("GET", "/v1/backup")
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(raw)
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise OutboardError(f"cannot write {file} ({error.strerror}); choose another") from error
+    click.echo(f"wrote {len(raw)} bytes to {file}")
+
+
+COMMANDS = (
+    status, acquire, release, cordon, uncordon, drain, why, usage, audit, ban, backup,
+)  # fmt: skip

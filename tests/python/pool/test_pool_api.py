@@ -1,0 +1,84 @@
+"""Random requests by the description of the interface: no answer of 500 or more, and none that the
+description does not have. Both stores."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pool_commands import fresh_seed
+from pool_server import EVERYBODY, FakeDaemon, Manager
+
+from outboard.pool.core import commands, replies
+from outboard.pool.serve.problems import STATUS
+
+CHECKS = (
+    "not_a_server_error,response_schema_conformance,status_code_conformance,"
+    "content_type_conformance"
+)
+
+
+def _impatient(node: Any) -> None:
+    """Waits of half a minute would be most of the test."""
+    if isinstance(node, dict):
+        if node.get("name") == "wait_s":
+            node["schema"]["maximum"] = 0.02
+        for key, value in node.items():
+            if key == "wait_s" and isinstance(value, dict):
+                value["maximum"] = 0.02
+                value["default"] = 0
+            _impatient(value)
+    elif isinstance(node, list):
+        for value in node:
+            _impatient(value)
+
+
+@pytest.mark.parametrize("store", ["sqlite", "memory"])
+def test_random_requests(tmp_path: Path, store: str) -> None:
+    _try(tmp_path, store, "fuzzing", 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("store", ["sqlite", "memory"])
+def test_more_random_requests(tmp_path: Path, store: str) -> None:
+    _try(tmp_path, store, "coverage,fuzzing", 20)
+
+
+def _try(tmp_path: Path, store: str, phases: str, examples: int) -> None:
+    seed = fresh_seed()
+    options = ("--state", "memory:") if store == "memory" else ()
+    manager = Manager(tmp_path / "m", EVERYBODY, None, *options)
+    FakeDaemon(manager.client(), "n1", 2).register()
+    document = json.loads(manager.client().raw("GET", "/openapi.json")[1])
+    _impatient(document)
+    file = tmp_path / "openapi.json"
+    file.write_text(json.dumps(document))
+    program = Path(sys.executable).with_name("schemathesis")
+    words = [str(program), "run", str(file), "--url", manager.url, "--checks", CHECKS]
+    words += ["--max-examples", str(examples), "--seed", str(seed), "--exclude-path", "/v1/events"]
+    words += ["--no-color", "--phases", phases, "--max-failures", "3"]
+    if store == "memory":
+        words += ["--exclude-path", "/v1/backup"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    manager.client().ask("GET", "/readyz")
+    status = manager.stop()
+    log = (tmp_path / "m" / "log").read_text()
+    assert "Traceback" not in log, log
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert status == 0
+
+
+def test_the_problems_of_the_core_are_described() -> None:
+    """Statuses and names of problems in the core are those of the interface."""
+    core = Path(commands.__file__).parent
+    found = set()
+    for file in core.glob("*.py"):
+        found |= set(re.findall(r'Problem\(\s*(\d+),\s*"([a-z-]+)"', file.read_text()))
+    assert len(found) > 8
+    assert {(STATUS[name], name) for _, name in found} == {(int(s), name) for s, name in found}
+    assert replies.Problem(404, "unknown", "").status == STATUS["unknown"]

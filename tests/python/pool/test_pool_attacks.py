@@ -1,0 +1,216 @@
+"""Attacks on the manager that must fail, and after each the manager still answers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pool_server import EVERYBODY, Manager, running
+
+from outboard.pool.client import PoolClient, PoolError
+
+
+@pytest.fixture(scope="module")
+def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Manager]:
+    made = Manager(tmp_path_factory.mktemp("m"), EVERYBODY)
+    yield made
+    made.client().ask("GET", "/readyz")
+    log = (made.folder / "log").read_text()
+    assert made.stop() == 0
+    assert "Traceback" not in log
+    assert "a request failed" not in log
+
+
+@pytest.fixture
+def client(manager: Manager) -> PoolClient:
+    return manager.client()
+
+
+def talk(manager: Manager, data: bytes, seconds: float = 5) -> bytes:
+    """Sends bytes, and returns what comes until the manager closes."""
+    with socket.create_connection(("127.0.0.1", manager.port), seconds) as peer:
+        answer = b""
+        with contextlib.suppress(OSError):
+            peer.sendall(data)
+            while part := peer.recv(65536):
+                answer += part
+    return answer
+
+
+def head(method: str, path: str, *headers: str) -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "host: localhost", *headers]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/leases/..%2F..%2Fetc%2Fpasswd", "/v1/leases/x'%3B%20drop%20table%20lease%3B--",
+        "/v1/leases/%00", "/v1/leases/a%0Ab", "/v1/leases/abc%0A", "/v1/leases/" + "x" * 65,
+        "/v1/leases/%F0%9F%98%80", "/v1/leases/", "/v1/leases/%2e%2e%2f",
+    ],
+)  # fmt: skip
+def test_ids_are_checked(client: PoolClient, path: str) -> None:
+    for method in ("PUT", "GET", "DELETE"):
+        status, _ = client.raw(method, path, {} if method == "PUT" else None)
+        assert status in (404, 405, 422), path
+    status, _ = client.raw("GET", "/v1/devices/" + path.rpartition("/")[2])
+    assert status in (200, 404, 422)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b'{"count":0}', b'{"count":-1}',
+        b'{"count":1e99}', b'{"count":1.5}', b'{"count":"1"}', b'{"share":1001}',
+        b'{"ttl_s":-1}', b'{"ttl_s":1e400}', b'{"until_ms":99999999999999999999}',
+        b'{"near":{"machine":"x","bytes":0}}', b'{"wait_s":31}', b'{"priority":"root"}',
+        b'{"a":' * 20_000, b"[" * 100_000, b'{"class":{"labels":{"a":1}}}',
+    ],
+)  # fmt: skip
+def test_bodies_are_checked(manager: Manager, body: bytes) -> None:
+    length = f"content-length: {len(body)}"
+    answer = talk(manager, head("PUT", "/v1/leases/b", length, "connection: close") + body)
+    status = int(answer.split()[1])
+    assert status in (400, 409, 422), answer
+    problem = json.loads(answer.partition(b"\r\n\r\n")[2])
+    assert problem["type"].startswith("urn:outboard:problem:")
+    assert problem["status"] == status
+
+
+def test_a_body_of_a_gibibyte_is_refused(manager: Manager, client: PoolClient) -> None:
+    answer = talk(manager, head("PUT", "/v1/leases/b", f"content-length: {1 << 30}"))
+    assert answer.startswith(b"HTTP/1.1 413")
+    chunk = b"10000\r\n" + b" " * 65536 + b"\r\n"
+    sent = head("PUT", "/v1/leases/b", "transfer-encoding: chunked") + chunk * 400
+    answer = talk(manager, sent)
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 413")  # reset while we still send
+    client.ask("GET", "/readyz")
+
+
+def test_endless_headers_are_refused(manager: Manager, client: PoolClient) -> None:
+    answer = talk(manager, head("GET", "/healthz", *(f"x{n}: {'y' * 1000}" for n in range(100))))
+    assert not answer.startswith(b"HTTP/1.1 200")
+    assert not talk(manager, head("GET", "/" + "x" * 100_000)).startswith(b"HTTP/1.1 200")
+    client.ask("GET", "/readyz")
+
+
+@pytest.mark.slow
+def test_slow_requests_are_cut_off(manager: Manager, client: PoolClient) -> None:
+    """Slow loris: 200 connections that send a byte now and then, or nothing."""
+    peers = [socket.create_connection(("127.0.0.1", manager.port), 5) for _ in range(200)]
+    for peer in peers[:150]:
+        peer.sendall(b"GET /heal")
+    for peer in peers[150:170]:
+        peer.sendall(head("PUT", "/v1/leases/slow", "content-length: 50") + b'{"co')
+    begin = time.monotonic()
+    while time.monotonic() - begin < 8:
+        for peer in peers[:100]:
+            peer.sendall(b"t")
+        client.ask("GET", "/readyz")
+        time.sleep(1)
+    for peer in peers:
+        peer.settimeout(10)
+        with contextlib.suppress(ConnectionError):
+            assert peer.recv(1000) == b""
+        peer.close()
+
+
+def test_a_user_cannot_hold_all_polls(manager: Manager, client: PoolClient) -> None:
+    with running(client, "q1"):
+        client.ask("PUT", "/v1/leases/q-held", {"ttl_s": 600})
+        client.ask("PUT", "/v1/leases/q-waits", {"ttl_s": 600})
+        peers = []
+        request = head("GET", "/v1/leases/q-waits?wait_s=30")
+        for _ in range(300):
+            peer = socket.create_connection(("127.0.0.1", manager.port), 10)
+            peer.sendall(request)
+            peers.append(peer)
+        time.sleep(0.5)
+        with pytest.raises(PoolError) as refusal:
+            client.ask("GET", "/v1/leases/q-waits", query={"wait_s": 5}, wait_s=5)
+        assert (refusal.value.status, refusal.value.name) == (429, "too-many-waiting")
+        client.ask("GET", "/readyz")
+        for peer in peers:
+            peer.close()
+        client.ask("DELETE", "/v1/leases/q-held")
+        client.ask("DELETE", "/v1/leases/q-waits")
+
+
+def test_web_pages_cannot_use_a_browser_here(manager: Manager) -> None:
+    origin = head("DELETE", "/v1/leases/x", "origin: https://evil.example", "connection: close")
+    assert talk(manager, origin).startswith(b"HTTP/1.1 403")
+    rebound = b"GET /v1/leases HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n"
+    assert talk(manager, rebound).startswith(b"HTTP/1.1 403")
+
+
+def test_names_do_not_reach_the_log_as_they_are(manager: Manager, client: PoolClient) -> None:
+    for name in ("%1B%5B31mred", "x%0Alevel=root"):
+        status, _ = client.raw("GET", f"/v1/devices/{name}")
+        assert status == 422
+    assert "\x1b" not in (manager.folder / "log").read_text()
+
+
+def test_rubbish_on_the_socket(manager: Manager, client: PoolClient) -> None:
+    for data in (
+        b"\x00" * 100,
+        b"\x16\x03\x01" + b"x" * 500,
+        b"GET\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\n",
+    ):
+        talk(manager, data, 1)
+    client.ask("GET", "/readyz")
+
+
+def test_many_clients_that_leave_in_the_middle(manager: Manager, client: PoolClient) -> None:
+    def leave(number: int) -> None:
+        for turn in range(20):
+            with socket.create_connection(("127.0.0.1", manager.port), 10) as peer:
+                body = b'{"count":1,"wait_s":5}'
+                length = f"content-length: {len(body)}"
+                data = head("PUT", f"/v1/leases/l{number}-{turn}", length) + body
+                peer.sendall(data[: len(data) - turn % 3])
+
+    threads = [threading.Thread(target=leave, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    client.ask("GET", "/readyz")
+
+
+def test_another_user_of_the_machine_has_no_rights(tmp_path: Path) -> None:
+    """Over loopback TCP nobody is an administrator unless pool.toml says so."""
+    manager = Manager(tmp_path / "m")
+    try:
+        client = manager.client()
+        requests: list[tuple[str, str, Any]] = [
+            ("PUT", "/v1/bans/x", {}), ("GET", "/v1/backup", None), ("PUT", "/v1/leases/a.b", {}),
+            ("PATCH", "/v1/devices/d", {"clear": True}),
+        ]  # fmt: skip
+        for method, path, body in requests:
+            with pytest.raises(PoolError) as refusal:
+                client.ask(method, path, body)
+            assert refusal.value.status == 403
+        manager.local().ask("PUT", "/v1/bans/x", {})  # the Unix socket proves who asks
+        assert manager.local().raw("GET", "/v1/backup")[1].startswith(b"SQLite format 3")
+    finally:
+        assert manager.stop() == 0
+
+
+@pytest.mark.parametrize("file", ["pool.db", "state"])
+def test_files_that_others_may_read_stop_the_start(tmp_path: Path, file: str) -> None:
+    manager = Manager(tmp_path / "m")
+    manager.stop()
+    state = tmp_path / "m" / "state"
+    (state if file == "state" else state / file).chmod(0o755)
+    with pytest.raises(IndexError):
+        manager.start()
+    assert manager.process.wait(10) == 1
