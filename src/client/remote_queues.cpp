@@ -49,6 +49,15 @@ Result<bool> RemoteQueues::enter(QueueId id) {
   return at->second.report.status.ok();
 }
 
+void RemoteQueues::renumber_last(QueueId id, std::span<const std::uint64_t> sequences) {
+  Queue& queue = queues_.at(id);
+  const std::size_t before = queue.sequences.size() - sequences.size();
+  std::copy(sequences.begin(), sequences.end(),
+            queue.sequences.begin() + static_cast<std::ptrdiff_t>(before));
+  // A synchronize that was sent before them does not tell of them.
+  queue.asked_commands = std::min(queue.asked_commands, before);
+}
+
 bool RemoteQueues::is_over(QueueId queue, std::uint64_t sequence) const {
   const auto at = queues_.find(queue);
   return at == queues_.end() || sequence <= at->second.reached;

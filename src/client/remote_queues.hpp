@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -47,6 +48,9 @@ class RemoteQueues {
   /// Counts one command, which is sent next. Returns false if the command must be skipped: an
   /// earlier one failed, and the daemon cleared the queue when this side learned of it.
   Result<bool> enter(QueueId queue);
+  /// Gives the last commands that were counted, and sent nothing then, the sequences with which
+  /// they are sent now.   @pre the queue exists and has so many commands
+  void renumber_last(QueueId queue, std::span<const std::uint64_t> sequences);
   /// Returns the failure for which enter() returns false.   @pre the queue exists
   const Status& failure(QueueId queue) const { return queues_.at(queue).report.status; }
   /// True if the command is known to be over, or its queue is gone.

@@ -44,14 +44,24 @@ SessionConnection::~SessionConnection() {
 Result<QueueId> SessionConnection::create_queue() {
   const std::lock_guard lock(mutex_);
   auto queue = queues_.create();
+  if (queue.ok()) own_[*queue];
   leave_to_proxy();
   return queue;
 }
 
 Status SessionConnection::destroy_queue(QueueId queue) {
   const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(send_reads(queue));
   const Drive drive(*this);
-  return queues_.destroy(queue);
+  OB_RETURN_IF_ERROR(queues_.destroy(queue));
+  own_[queue].progress->end();
+  own_.erase(queue);
+  return {};
+}
+
+std::shared_ptr<QueueProgress> SessionConnection::progress(QueueId queue) {
+  const std::lock_guard lock(mutex_);
+  return own_[queue].progress;
 }
 
 Status SessionConnection::set_accuracy(QueueId queue, Accuracy accuracy) {
@@ -77,6 +87,12 @@ Status SessionConnection::flush() {
   return link_.flush();
 }
 
+Status SessionConnection::flush(QueueId queue) {
+  const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(send_reads(queue));
+  return link_.flush();
+}
+
 void SessionConnection::note_read(std::uint64_t sequence) noexcept {
   if (sequence > read_.load(std::memory_order_relaxed)) {
     read_.store(sequence, std::memory_order_release);  // under the lock, so by one thread at a time
@@ -98,24 +114,90 @@ Status SessionConnection::wait_read(std::uint64_t sequence) {
 
 std::optional<QueueReport> SessionConnection::await(QueueId queue, bool clear,
                                                     transport::Deadline deadline) {
+  const auto failure = [](const Status& status) {
+    QueueReport report;
+    report.status = status;
+    return report;
+  };
   const std::lock_guard lock(mutex_);
   if (link_.usable().ok() && queues_.is_idle(queue)) return queues_.report(queue, clear);
+  // Commands may follow a wait that ends at its limit, and the question is on its way then.
+  if (deadline != transport::Deadline::max()) {
+    if (Status sent = send_reads(queue); !sent.ok()) return failure(sent);
+  }
   const Drive drive(*this);
   const auto passed = queues_.pass(queue, deadline);
-  if (!passed.ok()) {
-    QueueReport failure;
-    failure.status = passed.status();
-    return failure;
-  }
+  if (!passed.ok()) return failure(passed.status());
   if (!*passed) return std::nullopt;
   note_read(queues_.reached(queue));
-  return queues_.report(queue, clear);
+  const QueueReport report = queues_.report(queue, clear);
+  OwnQueue& own = own_[queue];
+  // Under the lock, because the end of a buffer waits for its reads.
+  for (const MappedRead& read : std::exchange(own.reads, {})) {
+    if (report.status.ok()) read.run();
+  }
+  own.progress->advance(queues_.reached(queue));
+  return report;
+}
+
+// --- reads of mapped buffers ---------------------------------------------------------------------
+
+Result<bool> SessionConnection::count(QueueId queue) {
+  const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(send_reads(queue));
+  return queues_.enter(queue);
+}
+
+Result<std::uint64_t> SessionConnection::read(QueueId queue, MappedRead read) {
+  {
+    const std::lock_guard lock(mutex_);
+    OB_ASSIGN_OR_RETURN(const bool healthy, queues_.enter(queue));
+    if (!healthy) return std::uint64_t{0};
+    OwnQueue& own = own_[queue];
+    if (!own.reads.empty() || own.sent > queues_.reached(queue)) {
+      own.reads.push_back(std::move(read));
+      return link_.connection().next_sequence();
+    }
+  }
+  read.run();
+  return std::uint64_t{0};
+}
+
+// @pre mutex_ is held
+Status SessionConnection::send_reads(QueueId queue) {
+  const auto own = own_.find(queue);
+  if (own == own_.end() || own->second.reads.empty()) return {};
+  OB_RETURN_IF_ERROR(link_.usable());
+  std::vector<std::uint64_t> sequences;
+  for (const MappedRead& read : std::exchange(own->second.reads, {})) {
+    const auto sent =
+        link_.connection().read(queue, wire::Read{read.buffer, read.region}, read.destination);
+    if (!sent.ok()) return link_.note(sent.status());
+    sequences.push_back(*sent);
+  }
+  queues_.renumber_last(queue, sequences);
+  own->second.sent = sequences.back();
+  leave_to_proxy();
+  return {};
+}
+
+Result<std::uint64_t> SessionConnection::send_reads_of(BufferId buffer) {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t last = 0;
+  for (const auto& [queue, own] : own_) {
+    const bool uses = std::any_of(own.reads.begin(), own.reads.end(),
+                                  [&](const MappedRead& read) { return read.buffer == buffer; });
+    if (uses) OB_RETURN_IF_ERROR(send_reads(queue));
+    last = std::max(last, own.sent);
+  }
+  return last;
 }
 
 // --- marks ---------------------------------------------------------------------------------------
 
 Status SessionConnection::mark(QueueId queue, MarkDone done) {
   const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(send_reads(queue));
   OB_ASSIGN_OR_RETURN(const std::uint64_t sent, queues_.submit_mark(queue));
   marks_[sent] = {queue, std::move(done)};
   leave_to_proxy();
@@ -124,7 +206,12 @@ Status SessionConnection::mark(QueueId queue, MarkDone done) {
 
 void SessionConnection::take_mark(std::uint64_t sequence, const wire::Reached& reached) {
   const auto mark = marks_.extract(sequence);
-  if (!mark.empty()) mark.mapped().done(queues_.mark_of(mark.mapped().queue, reached));
+  if (mark.empty()) return;
+  note_read(sequence);
+  if (const auto own = own_.find(mark.mapped().queue); own != own_.end()) {
+    own->second.progress->advance(sequence);
+  }
+  mark.mapped().done(queues_.mark_of(mark.mapped().queue, reached));
 }
 
 Result<std::uint64_t> SessionConnection::load_module(const wire::LoadModule& message,
@@ -198,6 +285,7 @@ Result<MappedSegment> SessionConnection::map(BufferId buffer, std::uint64_t size
                       link_.command(Opcode::locate, {}, wire::Locate{buffer}));
   const auto where = link_.connection().wait_location(asked);
   if (!where.ok()) return link_.note(where.status());
+  note_read(asked);
   if (where->code != Code::ok) {
     return Status(where->code,
                   std::string("the daemon cannot map the buffer (") + to_string(where->code) + ")");

@@ -17,10 +17,26 @@
 #include "client/daemon_link.hpp"
 #include "client/mapped_segment.hpp"
 #include "client/proxy.hpp"
+#include "client/queue_progress.hpp"
 #include "client/remote_queues.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::client {
+
+/// A read of a mapped buffer. It is carried out by the thread that waits for its queue, or sent as
+/// a message when another command of the queue follows.
+struct MappedRead {
+  BufferId buffer;
+  Region region;
+  Layout destination;
+  std::shared_ptr<const MappedSegment> segment;
+  std::atomic<std::uint64_t>* counter = nullptr;
+
+  void run() const {
+    copy(destination, Layout::matrix(segment->buffer(), region));
+    ++*counter;
+  }
+};
 
 /// Locks the connection for each command, and for the whole time of a wait: a thread that waits
 /// drives the connection itself. The proxy looks after it at other times.
@@ -61,14 +77,27 @@ class SessionConnection final : private QueuePassListener {
   template <class Send>
   Result<std::uint64_t> submit(QueueId queue, bool always, Send send) {
     const std::lock_guard lock(mutex_);
+    OB_RETURN_IF_ERROR(send_reads(queue));
     OB_ASSIGN_OR_RETURN(const bool healthy, queues_.enter(queue));
     if (!healthy && !always) return std::uint64_t{0};
     auto sent = send(link_.connection());
     if (!sent.ok()) return link_.note(sent.status());
+    if (*sent != 0) own_[queue].sent = *sent;
     leave_to_proxy();
     return sent;
   }
+  /// Counts a command of the queue that sends nothing. Returns false if it is skipped.
+  Result<bool> count(QueueId queue);
+  /// Counts a read. Returns the sequence before which it is not over; 0 if nothing is left to do:
+  /// it has run, because no command of the queue was under way, or is skipped.
+  Result<std::uint64_t> read(QueueId queue, MappedRead read);
+  /// Sends the buffered commands, and the reads of this queue.
+  Status flush(QueueId queue);
   Status flush();
+  /// Sends the reads of this buffer, before it is freed. Returns the last sequence of a queue.
+  Result<std::uint64_t> send_reads_of(BufferId buffer);
+  /// The progress of a queue of this connection.
+  std::shared_ptr<QueueProgress> progress(QueueId queue);
 
   /// Returns when the daemon has read the command of this sequence. Other connections may then use
   /// what the command has made.   Cost: a round trip, unless this is known
@@ -114,7 +143,15 @@ class SessionConnection final : private QueuePassListener {
     SessionConnection& connection_;
   };
 
+  // What is known of a queue beside its commands.
+  struct OwnQueue {
+    std::shared_ptr<QueueProgress> progress = std::make_shared<QueueProgress>();
+    std::uint64_t sent = 0;         // the sequence of the last command
+    std::vector<MappedRead> reads;  // the last commands of the queue
+  };
+
   Status on_passed(const QueuePass&) override { return {}; }
+  Status send_reads(QueueId queue);
   void note_read(std::uint64_t sequence) noexcept;
   void leave_to_proxy() noexcept;
   void take_mark(std::uint64_t sequence, const wire::Reached& reached);
@@ -124,6 +161,7 @@ class SessionConnection final : private QueuePassListener {
   std::mutex mutex_;
   DaemonLink link_;
   RemoteQueues queues_;
+  std::unordered_map<QueueId, OwnQueue> own_;
   std::atomic<std::uint64_t> read_{0};  // the daemon is known to have read up to here
   std::atomic<bool> driven_{false};     // a thread waits
   bool proxy_knows_ = false;            // the proxy looks again soon

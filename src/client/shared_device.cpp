@@ -43,24 +43,26 @@ Status sizes_differ(const char* command) {
 }  // namespace
 
 Result<std::unique_ptr<SharedDevice>> SharedDevice::open(const std::string& address,
-                                                         const ConnectionConfig& config) {
+                                                         const ConnectionConfig& config,
+                                                         std::uint64_t least_mapped_bytes) {
   ConnectionConfig shared = config;
   if (shared.host == nullptr) shared.host = std::make_shared<HostSilence>();
   OB_ASSIGN_OR_RETURN(auto proxy, Proxy::acquire());
   OB_ASSIGN_OR_RETURN(auto connection, Connection::open(address, shared));
   auto main = std::make_shared<SessionConnection>(std::move(connection), 1, proxy);
   return std::unique_ptr<SharedDevice>(
-      new SharedDevice(address, shared, std::move(main), std::move(proxy)));
+      new SharedDevice(address, shared, std::move(main), std::move(proxy), least_mapped_bytes));
 }
 
 SharedDevice::SharedDevice(std::string address, const ConnectionConfig& config, ConnectionPtr main,
-                           std::shared_ptr<Proxy> proxy)
+                           std::shared_ptr<Proxy> proxy, std::uint64_t least_mapped_bytes)
     : proxy_(std::move(proxy)),
       address_(std::move(address)),
       config_(config),
       main_(std::move(main)),
       info_(device_info(main_->connection())),
-      big_endian_(main_->connection().welcome().big_endian) {
+      big_endian_(main_->connection().welcome().big_endian),
+      least_mapped_bytes_(least_mapped_bytes) {
   config_.join = main_->connection().welcome().token;
   proxy_->add(*this);
 }
@@ -144,7 +146,7 @@ Result<SharedDevice::ConnectionPtr> SharedDevice::connection_for_queue() {
     for (const ConnectionPtr& connection : connections_) {
       const auto queues = static_cast<std::size_t>(
           std::count_if(queues_.begin(), queues_.end(),
-                        [&](const auto& entry) { return entry.second == connection; }));
+                        [&](const auto& entry) { return entry.second.connection == connection; }));
       if (least == nullptr || queues < least_queues) least = connection, least_queues = queues;
     }
   }
@@ -164,8 +166,9 @@ Result<QueueId> SharedDevice::create_queue(const Account& /*account*/) {
   if (!connection.ok()) return note(connection.status());
   const auto queue = (*connection)->create_queue();
   if (!queue.ok()) return note(queue.status());
+  auto progress = (*connection)->progress(*queue);
   const std::lock_guard lock(mutex_);
-  queues_[*queue] = *connection;
+  queues_[*queue] = {*connection, std::move(progress), {}};
   return queue;
 }
 
@@ -174,7 +177,16 @@ Result<SharedDevice::ConnectionPtr> SharedDevice::connection_of(QueueId queue) c
   if (!failure_.ok()) return failure_;
   const auto at = queues_.find(queue);
   if (at == queues_.end()) return no_such("queue", queue.value);
-  return at->second;
+  return at->second.connection;
+}
+
+// The queue without its holds.
+Result<SharedDevice::Queue> SharedDevice::find_queue(QueueId queue) const {
+  const std::lock_guard lock(mutex_);
+  if (!failure_.ok()) return failure_;
+  const auto at = queues_.find(queue);
+  if (at == queues_.end()) return no_such("queue", queue.value);
+  return Queue{at->second.connection, at->second.progress, {}};
 }
 
 Status SharedDevice::destroy_queue(QueueId queue) {
@@ -192,7 +204,19 @@ Status SharedDevice::set_accuracy(QueueId queue, Accuracy accuracy) {
 
 Status SharedDevice::flush(QueueId queue) {
   OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
-  return note(connection->flush());
+  return note(connection->flush(queue));
+}
+
+// After a wait for the queue: what it has waited for itself is over, too.
+void SharedDevice::note_passed(QueueId queue, bool successful) {
+  const std::lock_guard lock(mutex_);
+  const auto at = queues_.find(queue);
+  if (at == queues_.end()) return;
+  std::erase_if(at->second.holds, [&](const Hold& hold) {
+    if (!at->second.progress->is_over(hold.sequence)) return false;
+    if (successful) hold.other->advance(hold.other_sequence);  // else it may have been skipped
+    return true;
+  });
 }
 
 std::optional<QueueReport> SharedDevice::await(QueueId queue, bool clear,
@@ -204,8 +228,9 @@ std::optional<QueueReport> SharedDevice::await(QueueId queue, bool clear,
     return failure;
   }
   auto report = (*connection)->await(queue, clear, deadline);
-  if (report) report = note(std::move(*report));
-  return report;
+  if (!report) return report;
+  note_passed(queue, report->status.ok());
+  return note(std::move(*report));
 }
 
 QueueReport SharedDevice::synchronize(QueueId queue) {
@@ -254,7 +279,14 @@ Status SharedDevice::end(Objects& objects, std::uint64_t id, const char* kind, O
   }
   if (lost_.load(std::memory_order_acquire)) return {};  // the session's end has freed it
   for (const Use& use : ended.uses) {
-    OB_RETURN_IF_ERROR(note(use.connection->wait_read(use.sequence)));
+    if (use.progress->is_over(use.sequence)) continue;
+    std::uint64_t last = use.sequence;
+    if (ended.segment != nullptr) {  // a read is sent later than the sequence of its use says
+      const auto sent = use.connection->send_reads_of(BufferId{id});
+      if (!sent.ok()) return note(sent.status());
+      last = std::max(last, *sent);
+    }
+    OB_RETURN_IF_ERROR(note(use.connection->wait_read(last)));
   }
   OB_RETURN_IF_ERROR(note(main_->command(opcode, body).status()));
   return note(main_->flush());  // others may wait for the memory
@@ -273,29 +305,6 @@ Status SharedDevice::free(BufferId buffer) {
   wire::Body body;
   wire::encode(wire::Free{buffer}, body);
   return end(buffers_, buffer.value, kBuffer, Opcode::free, body.bytes());
-}
-
-std::byte* SharedDevice::host_view(BufferId buffer) noexcept {
-  if (!info_.host_visible) return nullptr;
-  std::uint64_t size_bytes = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = buffers_.find(buffer.value);
-    if (at == buffers_.end()) return nullptr;
-    if (at->second.segment.buffer() != nullptr) return at->second.segment.buffer();
-    size_bytes = at->second.size_bytes;
-  }
-  auto mapped = main_->map(buffer, size_bytes);
-  if (!mapped.ok()) {
-    (void)note(mapped.status());
-    return nullptr;
-  }
-  const std::lock_guard lock(mutex_);
-  const auto at = buffers_.find(buffer.value);
-  if (at == buffers_.end()) return nullptr;
-  // Another thread may have mapped it meanwhile and use that address.
-  if (at->second.segment.buffer() == nullptr) at->second.segment = std::move(mapped).value();
-  return at->second.segment.buffer();
 }
 
 Result<SegmentView> SharedDevice::segment(BufferId) {
@@ -336,36 +345,39 @@ Status SharedDevice::wait_made(std::span<const Named> uses) {
   return note(main_->wait_read(made));
 }
 
-void SharedDevice::note_uses(std::span<const Named> uses, const ConnectionPtr& connection,
-                             std::uint64_t sequence) {
+void SharedDevice::note_uses(std::span<const Named> uses, const Use& use) {
   const std::lock_guard lock(mutex_);
   for (const Named& named : uses) {
     const auto at = named.objects.find(named.id);
     if (at == named.objects.end()) continue;
     std::vector<Use>& known = at->second.uses;
-    const auto same = std::find_if(known.begin(), known.end(),
-                                   [&](const Use& use) { return use.connection == connection; });
-    if (same == known.end()) {
-      known.push_back({connection, sequence});
-    } else {
-      same->sequence = std::max(same->sequence, sequence);
+    const auto same = std::find_if(known.begin(), known.end(), [&](const Use& other) {
+      return other.progress == use.progress;
+    });
+    if (same != known.end()) {
+      same->sequence = std::max(same->sequence, use.sequence);
+      continue;
     }
+    std::erase_if(known, [](const Use& other) { return other.progress->is_over(other.sequence); });
+    known.push_back(use);
   }
 }
 
 template <class Send>
 Status SharedDevice::submit(QueueId queue, std::span<const Named> uses, Send send) {
-  OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
+  OB_ASSIGN_OR_RETURN(const Queue to, find_queue(queue));
   OB_RETURN_IF_ERROR(wait_made(uses));
-  const auto sent = connection->submit(queue, false, send);
+  const auto sent = to.connection->submit(queue, false, send);
   if (!sent.ok()) return note(sent.status());
-  if (*sent != 0) note_uses(uses, connection, *sent);
+  if (*sent != 0) note_uses(uses, {to.connection, to.progress, *sent});
   return {};
 }
 
 Status SharedDevice::write(QueueId queue, BufferId buffer, const Region& region,
                            const Layout& source) {
   if (packed_bytes(region) != source.total_bytes()) return sizes_differ("write");
+  OB_ASSIGN_OR_RETURN(const bool written, write_mapped(queue, buffer, region, source));
+  if (written) return {};
   const std::array uses{Named{buffers_, buffer.value, kBuffer}};
   return submit(queue, uses, [&](Connection& connection) {
     return connection.write(queue, wire::Write{buffer, region}, source);
@@ -375,6 +387,8 @@ Status SharedDevice::write(QueueId queue, BufferId buffer, const Region& region,
 Status SharedDevice::read(QueueId queue, BufferId buffer, const Region& region,
                           const Layout& destination) {
   if (packed_bytes(region) != destination.total_bytes()) return sizes_differ("read");
+  OB_ASSIGN_OR_RETURN(const bool taken, read_mapped(queue, buffer, region, destination));
+  if (taken) return {};
   const std::array uses{Named{buffers_, buffer.value, kBuffer}};
   return submit(queue, uses, [&](Connection& connection) {
     return connection.read(queue, wire::Read{buffer, region}, destination);
@@ -490,19 +504,19 @@ Status SharedDevice::destroy_event(EventId event) {
 }
 
 Status SharedDevice::record(QueueId queue, EventId event) {
-  OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
+  OB_ASSIGN_OR_RETURN(const Queue to, find_queue(queue));
   {
     const std::lock_guard lock(mutex_);
     if (events_.count(event) == 0) return no_such("event", event.value);
   }
   // Even a queue that has failed marks the event.
-  const auto sent = connection->submit(queue, true, [&](Connection& to) {
-    return to.command(Opcode::record, queue, wire::Record{event});
+  const auto sent = to.connection->submit(queue, true, [&](Connection& connection) {
+    return connection.command(Opcode::record, queue, wire::Record{event});
   });
   if (!sent.ok()) return note(sent.status());
   const std::lock_guard lock(mutex_);
   const auto at = events_.find(event);
-  if (at != events_.end()) at->second = {connection, *sent};
+  if (at != events_.end()) at->second = {to.connection, to.progress, *sent};
   return {};
 }
 
@@ -518,11 +532,30 @@ Status SharedDevice::wait(QueueId queue, EventId event) {
   if (recorded.connection != nullptr && recorded.connection != connection) {
     OB_RETURN_IF_ERROR(note(recorded.connection->wait_read(recorded.sequence)));
   }
-  return submit(queue, {}, [&](Connection& to) -> Result<std::uint64_t> {
+  std::uint64_t held = 0;
+  OB_RETURN_IF_ERROR(submit(queue, {}, [&](Connection& to) -> Result<std::uint64_t> {
     // The number may have belonged to another event, whose record the daemon still knows.
     if (recorded.connection == nullptr) return std::uint64_t{0};
-    return to.command(Opcode::wait, queue, wire::Wait{event});
-  });
+    auto sent = to.command(Opcode::wait, queue, wire::Wait{event});
+    if (sent.ok()) held = *sent;
+    return sent;
+  }));
+  if (held != 0) note_hold(queue, {held, recorded.progress, recorded.sequence});
+  return {};
+}
+
+void SharedDevice::note_hold(QueueId queue, const Hold& hold) {
+  const std::lock_guard lock(mutex_);
+  const auto at = queues_.find(queue);
+  if (at == queues_.end() || at->second.progress == hold.other) return;
+  std::vector<Hold>& holds = at->second.holds;
+  const auto same = std::find_if(holds.begin(), holds.end(),
+                                 [&](const Hold& known) { return known.other == hold.other; });
+  if (same == holds.end()) {
+    holds.push_back(hold);
+  } else {
+    *same = hold;
+  }
 }
 
 }  // namespace ob::client

@@ -1,7 +1,8 @@
 #pragma once
 // A remote device for any number of threads. Its session has a connection for objects and one for
 // each queue, so that a thread that waits for its queue holds up no other (docs/wire.md, section
-// 3). Messages carry all data, also over shared memory.
+// 3). Over shared memory, data is copied straight into and out of large buffers where the order of
+// commands permits it; messages carry all other data.
 
 #include <atomic>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "client/event_numbers.hpp"
+#include "client/queue_progress.hpp"
 #include "client/session_connection.hpp"
 #include "device/device.hpp"
 
@@ -26,6 +28,10 @@ namespace ob::client {
 /// synchronize has told it before.
 /// After the loss of one connection all commands fail at once, with the same words. The proxy looks
 /// after the connections for which no thread waits: it sends, receives and notices a dead daemon.
+/// A write goes straight into a mapped buffer if no earlier command that uses the buffer may still
+/// be under way, and else by message. A read of a mapped buffer runs at once if its queue is idle;
+/// else it is left to the thread that waits for the queue, or becomes a message when a command of
+/// the queue follows.
 /// Threads: any, as Device
 class SharedDevice final : public Device, private ProxyClient {
  public:
@@ -33,9 +39,15 @@ class SharedDevice final : public Device, private ProxyClient {
   /// threads that use the other.
   static constexpr std::size_t kMostQueueConnections = 8;
 
+  /// A copy of so many bytes maps its buffer. A smaller one costs less as a message than the
+  /// mapping, but uses one that is there.
+  static constexpr std::uint64_t kLeastMappedBytes = 128 << 10;
+
   /// Errors: those of Connection::open()
-  static Result<std::unique_ptr<SharedDevice>> open(const std::string& address,
-                                                    const ConnectionConfig& config = {});
+  /// @param least_mapped_bytes another limit, for tests
+  static Result<std::unique_ptr<SharedDevice>> open(
+      const std::string& address, const ConnectionConfig& config = {},
+      std::uint64_t least_mapped_bytes = kLeastMappedBytes);
 
   ~SharedDevice() override;
 
@@ -87,21 +99,39 @@ class SharedDevice final : public Device, private ProxyClient {
 
   /// True if the host of the device has that byte order.
   bool big_endian() const noexcept { return big_endian_; }
+  /// The copies straight into or out of mapped buffers so far; other copies are messages.
+  std::uint64_t mapped_copies() const noexcept { return mapped_copies_; }
   /// Sends the buffered commands of the queue, so that the daemon starts them.
   Status flush(QueueId queue);
 
  private:
   using ConnectionPtr = std::shared_ptr<SessionConnection>;
+  using SegmentPtr = std::shared_ptr<const MappedSegment>;
+  using ProgressPtr = std::shared_ptr<QueueProgress>;
+  // A command of a queue.
   struct Use {
     ConnectionPtr connection;
+    ProgressPtr progress;
     std::uint64_t sequence = 0;
+  };
+  // A queue that waits, with its command `sequence`, for a command of another one.
+  struct Hold {
+    std::uint64_t sequence = 0;
+    ProgressPtr other;
+    std::uint64_t other_sequence = 0;
+  };
+  struct Queue {
+    ConnectionPtr connection;
+    ProgressPtr progress;
+    std::vector<Hold> holds;  // the last one for each other queue
   };
   // A buffer, a plan or a module.
   struct Object {
     std::uint64_t made = 0;  // the sequence of its command on the main connection
     std::uint64_t size_bytes = 0;
-    std::vector<Use> uses;  // the last use of each connection
-    MappedSegment segment;
+    std::vector<Use> uses;  // the last use of each queue; may be over
+    SegmentPtr segment;     // nullptr: not mapped
+    bool cannot_map = false;
   };
   using Objects = std::unordered_map<std::uint64_t, Object>;
   struct Named {  // an object that a command uses
@@ -111,7 +141,7 @@ class SharedDevice final : public Device, private ProxyClient {
   };
 
   SharedDevice(std::string address, const ConnectionConfig& config, ConnectionPtr main,
-               std::shared_ptr<Proxy> proxy);
+               std::shared_ptr<Proxy> proxy, std::uint64_t least_mapped_bytes);
   Clock::time_point tend(Clock::time_point now, std::vector<pollfd>& sources) override;
   std::vector<ConnectionPtr> all_connections() const;
   Status usable() const;
@@ -120,14 +150,22 @@ class SharedDevice final : public Device, private ProxyClient {
   Result<ConnectionPtr> open_connection();
   Result<ConnectionPtr> connection_for_queue();
   Result<ConnectionPtr> connection_of(QueueId queue) const;
+  Result<Queue> find_queue(QueueId queue) const;
+  void note_hold(QueueId queue, const Hold& hold);
+  void note_passed(QueueId queue, bool successful);
   template <class Message>
   Result<std::uint64_t> make(Objects& objects, wire::Opcode opcode, std::uint64_t id,
                              std::uint64_t size_bytes, const Message& message);
   Status end(Objects& objects, std::uint64_t id, const char* kind, wire::Opcode opcode,
              std::span<const std::byte> body);
   Status wait_made(std::span<const Named> uses);
-  void note_uses(std::span<const Named> uses, const ConnectionPtr& connection,
-                 std::uint64_t sequence);
+  void note_uses(std::span<const Named> uses, const Use& use);
+  Result<SegmentPtr> map(BufferId buffer);
+  SegmentPtr segment_for(BufferId buffer, const Region& region, bool& used);
+  Result<bool> write_mapped(QueueId queue, BufferId buffer, const Region& region,
+                            const Layout& source);
+  Result<bool> read_mapped(QueueId queue, BufferId buffer, const Region& region,
+                           const Layout& destination);
   template <class Send>
   Status submit(QueueId queue, std::span<const Named> uses, Send send);
 
@@ -137,10 +175,11 @@ class SharedDevice final : public Device, private ProxyClient {
   const ConnectionPtr main_;
   const DeviceInfo info_;
   const bool big_endian_;
+  const std::uint64_t least_mapped_bytes_;
   std::mutex opening_;        // held while a queue gets its connection
   mutable std::mutex mutex_;  // guards all below; never held during a command
   std::vector<ConnectionPtr> connections_;
-  std::unordered_map<QueueId, ConnectionPtr> queues_;
+  std::unordered_map<QueueId, Queue> queues_;
   Objects buffers_;
   Objects plans_;
   Objects modules_;
@@ -148,6 +187,7 @@ class SharedDevice final : public Device, private ProxyClient {
   EventNumbers event_numbers_;
   Status failure_;  // the first one that ended a connection
   std::atomic<bool> lost_{false};
+  std::atomic<std::uint64_t> mapped_copies_{0};
 };
 
 }  // namespace ob::client

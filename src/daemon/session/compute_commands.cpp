@@ -68,6 +68,7 @@ Status on_wait(ClientContext& client, const QueueCommand& command) {
 Status on_mark(ClientContext& client, const QueueCommand& command) {
   return order_mark(client, command,
                     [answer = begin_answer(client, command)](const QueueMark& mark) {
+                      answer.finish();
                       (void)answer.channel->replies().reply(
                           wire::Opcode::reached, answer.id, answer.sequence,
                           wire::Reached{mark.clock_ns, answer.outcome(mark.report)});
@@ -81,6 +82,7 @@ Status on_synchronize(ClientContext& client, const QueueCommand& command) {
   return order_answer(
       client, command, true,
       [answer = std::move(answer), &session = *client.session](const QueueReport& report) {
+        answer.finish();
         wire::Outcome outcome = answer.outcome(report);
         if (!report.status.ok() && report.status.code() != Code::busy) session.withdraw_plans();
         session.forget_released();

@@ -3,10 +3,9 @@
 namespace ob::daemon {
 namespace {
 
-// Marks the queue's commands up to `command` as done. Returns the number of them that the client
-// does not know of yet.
+// Returns the number of the queue's commands up to `command` that the client does not know to be
+// done.
 std::uint32_t grant(SessionQueue& queue, std::uint64_t command) {
-  queue.reach(command);
   return static_cast<std::uint32_t>(command - queue.granted.exchange(command));
 }
 
@@ -40,6 +39,7 @@ Status order_credits(ClientContext& client, const QueueCommand& command) {
       [channel = client.channel, queue, id = command.id(),
        reached = queue->submitted](const QueueReport& report) {
         answer_or_cut(*channel, [&] {
+          queue->reach(reached);
           (void)queue->log->first_failed(report);  // while the log still has its sequence
           (void)channel->replies().reply(wire::Opcode::credit, id, 0,
                                          wire::Credit{grant(*queue, reached)});

@@ -25,6 +25,9 @@ struct QueueAnswer {
   /// Returns the outcome with the returned credits.
   /// Threads: the queue's answers, in its order
   wire::Outcome outcome(const QueueReport& report) const;
+  /// Notes that the command is done, and with it those before. Others may then write to the memory
+  /// that it used, so the answer to a read calls this after it has sent the data.
+  void finish() const noexcept { queue->reach(command); }
 };
 
 /// Starts an answer to the command. The answer returns the queue's credits up to the command.

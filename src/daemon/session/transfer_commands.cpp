@@ -122,11 +122,12 @@ Status answer_with(ClientContext& client, const QueueCommand& command, Source so
                         const bool deliver = outcome.code == Code::ok;
                         if (deliver && source.staged != nullptr) {
                           send_staged(answer, *source.staged, std::move(outcome));
-                          return;
+                        } else {
+                          const Layout elements = deliver ? source.elements : Layout();
+                          (void)answer.channel->replies().reply(Opcode::data, answer.id,
+                                                                answer.sequence, outcome, elements);
                         }
-                        (void)answer.channel->replies().reply(Opcode::data, answer.id,
-                                                              answer.sequence, outcome,
-                                                              deliver ? source.elements : Layout());
+                        answer.finish();
                       });
 }
 
