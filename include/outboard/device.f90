@@ -23,6 +23,7 @@ module outboard_device
     ob_from_daemon = 3, ob_from_device = 4, ob_from_compiler = 5, ob_from_kernel = 6
   integer(c_int32_t), parameter :: ob_capture = 1, ob_wait = 2, ob_timed = 4
   integer(c_int64_t), parameter :: ob_forever = -1
+  integer, parameter :: ob_address_bytes = 512
   integer(c_int32_t), parameter :: ob_standard = 0, ob_strict = 1, ob_fast = 2, ob_emulated = 3
   integer(c_int32_t), parameter :: ob_fft_c2c = 0, ob_fft_r2c = 1, ob_fft_c2r = 2, ob_fft_r2r = 3
   integer(c_int32_t), parameter :: ob_single = 0, ob_double = 1
@@ -52,6 +53,13 @@ module outboard_device
     type(c_ptr) :: handle = c_null_ptr
   end type
   type, bind(c) :: ob_kernel
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+
+  type, bind(c) :: ob_mailbox
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type, bind(c) :: ob_peer
     type(c_ptr) :: handle = c_null_ptr
   end type
 
@@ -326,6 +334,62 @@ module outboard_device
       type(ob_event), value :: from
       type(ob_event), value :: to
       integer(c_int64_t), intent(out) :: elapsed_ns
+      integer(c_int32_t) :: status
+    end function
+
+    ! Copies from device to device. An address has ob_address_bytes characters; pass it on as it is.
+    function ob_copy_between(from_queue, from, to_queue, to, rect) bind(c) result(status)
+      import
+      type(ob_queue), value :: from_queue
+      type(ob_place), value :: from
+      type(ob_queue), value :: to_queue
+      type(ob_place), value :: to
+      type(ob_rect), intent(in) :: rect
+      integer(c_int32_t) :: status
+    end function
+    function ob_mailbox_open(device, address, mailbox) bind(c) result(status)
+      import
+      type(ob_device), value :: device
+      character(kind=c_char), intent(out) :: address(*)
+      type(ob_mailbox), intent(out) :: mailbox
+      integer(c_int32_t) :: status
+    end function
+    function ob_mailbox_close(mailbox) bind(c) result(status)
+      import
+      type(ob_mailbox), value :: mailbox
+      integer(c_int32_t) :: status
+    end function
+    function ob_peer_connect(device, address, peer) bind(c) result(status)
+      import
+      type(ob_device), value :: device
+      character(kind=c_char), intent(in) :: address(*)
+      type(ob_peer), intent(out) :: peer
+      integer(c_int32_t) :: status
+    end function
+    function ob_peer_disconnect(peer) bind(c) result(status)
+      import
+      type(ob_peer), value :: peer
+      integer(c_int32_t) :: status
+    end function
+    function ob_send(queue, peer, number, from, rect, sent) bind(c) result(status)
+      import
+      type(ob_queue), value :: queue
+      type(ob_peer), value :: peer
+      integer(c_int64_t), value :: number
+      type(ob_place), value :: from
+      type(ob_rect), intent(in) :: rect
+      type(ob_event), value :: sent
+      integer(c_int32_t) :: status
+    end function
+    function ob_receive(queue, mailbox, number, to, rect, next, arrived) bind(c) result(status)
+      import
+      type(ob_queue), value :: queue
+      type(ob_mailbox), value :: mailbox
+      integer(c_int64_t), value :: number
+      type(ob_place), value :: to
+      type(ob_rect), intent(in) :: rect
+      type(ob_peer), value :: next
+      type(ob_event), value :: arrived
       integer(c_int32_t) :: status
     end function
 

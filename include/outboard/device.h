@@ -32,6 +32,8 @@ typedef struct ob_event_s* ob_event;
 typedef struct ob_plan_s* ob_plan;
 typedef struct ob_module_s* ob_module;
 typedef struct ob_kernel_s* ob_kernel;
+typedef struct ob_mailbox_s* ob_mailbox;
+typedef struct ob_peer_s* ob_peer;
 
 typedef int32_t ob_status;
 enum {
@@ -118,7 +120,8 @@ typedef struct {
   uint32_t host_visible;  /* 1: ob_buffer_map() works */
   uint32_t kernels;       /* 1: runs kernels of the program */
   uint32_t big_endian;    /* byte order of the device's host */
-  uint32_t peers;         /* 1: copies to other devices; always 0 in this version */
+  uint32_t peers;         /* 1: takes messages of other devices and sends to them; 0: copies from
+                             and to other devices go through this process */
   char backend[64];       /* "cpu", "null", ... */
   char description[1024]; /* for people */
 } ob_device_facts;
@@ -214,7 +217,10 @@ ob_status ob_event_destroy(ob_event event);
 /* Marks the event when the queue reaches this command, also after a failure. */
 ob_status ob_event_record(ob_event event, ob_queue queue);
 /* Holds the queue until the last record that was handed over before is done; without a record it
-   does nothing. Queues of one device only. */
+   does nothing. If a message recorded the event (ob_receive, ob_send) and failed, the queue fails.
+   The queue may be of another device. This process tells that device then, so the queue goes on a
+   round trip of this process to both devices later.
+   Errors: OB_UNAVAILABLE if the daemon of the queue takes only one connection of this process */
 ob_status ob_event_hold(ob_event event, ob_queue queue);
 /* Waits for the last record.   timeout_ms: as ob_queue_synchronize() */
 ob_status ob_event_wait(ob_event event, int64_t timeout_ms);
@@ -270,6 +276,56 @@ typedef struct {
 ob_status ob_plan_create(ob_device device, const ob_fft* transform, ob_plan* plan);
 ob_status ob_plan_destroy(ob_plan plan);
 ob_status ob_plan_execute(ob_plan plan, ob_queue queue, ob_place in, ob_place out);
+
+/* Copies from device to device. The data goes from daemon to daemon, and within one daemon through
+   its memory; it does not pass through this process. */
+
+/* Copies from a buffer of one device to a buffer of another device, or of the same one. Each queue
+   holds its later commands back until its part is done: that of `from`, until the source may
+   change; that of `to`, until the data is there. A failure sticks to the queues that it concerns.
+   If the daemons cannot reach each other, or if a device is in this process, the data passes
+   through this process, and the function waits until it has left `from`.
+   rect  device_pitch_bytes is the pitch of `to`, host_pitch_bytes that of `from`; flags: 0
+   Errors: the failure of a queue that has failed before and has reported it */
+ob_status ob_copy_between(ob_queue from_queue, ob_place from, ob_queue to_queue, ob_place to,
+                          const ob_rect* rect);
+
+/* The size of an address, which is text that ends with a zero. */
+enum { OB_ADDRESS_BYTES = 512 };
+
+/* Opens the mailbox of a device and returns its address. Who knows the address can send what this
+   device receives; so it is a secret, which travels to other processes by MPI, a file or a pipe. It
+   names the daemon as `where` of ob_device_open() did: a name that other daemons know, too.
+   Errors: OB_UNSUPPORTED for a device of this process; OB_INVALID_ARGUMENT if it is open already */
+ob_status ob_mailbox_open(ob_device device, char address[OB_ADDRESS_BYTES], ob_mailbox* mailbox);
+/* Closes the mailbox: receives whose message has not come fail. */
+ob_status ob_mailbox_close(ob_mailbox mailbox);
+/* Connects a device to the mailbox of another device, of this process or another one. Waits for
+   the daemon, up to 2 s.
+   Errors: OB_INVALID_ARGUMENT for no address, or that of a closed mailbox; OB_UNAVAILABLE,
+   OB_DENIED, OB_UNSUPPORTED if the daemon does not reach the other one */
+ob_status ob_peer_connect(ob_device device, const char* address, ob_peer* peer);
+/* Messages that wait for their receives have a second to leave. */
+ob_status ob_peer_disconnect(ob_peer peer);
+
+/* Sends a rectangle to a peer when the queue reaches this command. The queue goes on at once: the
+   source must not change before the message has left.
+   number  names the message for its receive; 1 to 2^63 - 1
+   rect    device_pitch_bytes is the pitch of `from`; host_pitch_bytes is not read; flags: 0
+   sent    an event of the device that marks when the source may change; or NULL
+   Messages to one peer travel in the order in which they are sent: one that nobody receives yet
+   delays those behind it. */
+ob_status ob_send(ob_queue queue, ob_peer peer, uint64_t number, ob_place from, const ob_rect* rect,
+                  ob_event sent);
+/* Receives a message from the moment when the queue reaches this command.
+   rect     as ob_send(): width, rows and word_bytes are those of the sender
+   next     a peer of the device, to which the message is forwarded while it arrives; or NULL
+   arrived  an event of the device that marks the arrival; the queue goes on at once. Commands that
+            use the destination come behind ob_event_hold(). A message that fails makes the queues
+            that hold for the event fail. NULL: the queue itself waits for the message
+   Errors: OB_INVALID_ARGUMENT in the queue if the number has a receive already */
+ob_status ob_receive(ob_queue queue, ob_mailbox mailbox, uint64_t number, ob_place to,
+                     const ob_rect* rect, ob_peer next, ob_event arrived);
 
 /* Kernels of the program (docs/device-api.md). Devices behind a daemon do not run them in this
    version. */

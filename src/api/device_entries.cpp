@@ -11,6 +11,7 @@
 #include "api/handles.hpp"
 #include "api/kernel_objects.hpp"
 #include "api/open.hpp"
+#include "api/peer_objects.hpp"
 #include "api/queue_use.hpp"
 #include "api/sized_struct.hpp"
 
@@ -48,8 +49,11 @@ Outcome create_buffer(ob_device handle, std::uint64_t bytes, std::uint32_t flags
 Outcome close_device(ob_device handle) {
   OB_RETURN_IF_ERROR(check_may_wait("ob_device_close"));
   OB_ASSIGN_OR_RETURN(const DevicePtr device, take<OpenDevice>(handle));
+  device->copies().end();  // a queue may wait for a message that never comes
   // The destructors of queues wait for their commands, which use the other objects.
   take_all_of<Queue>(*device).clear();
+  take_all_of<ConnectedPeer>(*device).clear();
+  take_all_of<OpenMailbox>(*device).clear();
   take_all_of<Event>(*device).clear();
   take_all_of<Kernel>(*device).clear();
   take_all_of<Module>(*device).clear();
@@ -92,35 +96,24 @@ Outcome elapsed(ob_event from_handle, ob_event to_handle, std::uint64_t* elapsed
   return {};
 }
 
-// Finds an event, and begins the use of a queue of the same device.
-Outcome event_and_queue(ob_event event_handle, ob_queue queue_handle, std::shared_ptr<Event>& event,
-                        std::optional<QueueUse>& queue) {
-  OB_ASSIGN_OR_RETURN(event, find<Event>(event_handle));
-  OB_ASSIGN_OR_RETURN(QueueUse use, QueueUse::begin(queue_handle));
-  if (use->device != event->device) {
-    return mistake(
-        "the event and the queue are of two devices (events order the queues of one); "
-        "use ob_event_wait() in between");
-  }
-  queue.emplace(std::move(use));
-  return {};
-}
-
 Outcome record_event(ob_event event, ob_queue queue) {
-  std::shared_ptr<Event> found;
-  std::optional<QueueUse> use;
-  if (Outcome outcome = event_and_queue(event, queue, found, use); !outcome.ok()) return outcome;
-  OB_RETURN_IF_ERROR(found->record((*use)->id));
-  (*use)->count();
+  OB_ASSIGN_OR_RETURN(const auto found, find<Event>(event));
+  OB_ASSIGN_OR_RETURN(const QueueUse use, QueueUse::begin(queue));
+  if (use->device != found->device) {
+    return mistake(
+        "the event and the queue are of two devices (a queue records events of its own device); "
+        "make an event of the queue's device");
+  }
+  OB_RETURN_IF_ERROR(found->record(use->id));
+  use->count();
   return {};
 }
 
 Outcome hold_for_event(ob_event event, ob_queue queue) {
-  std::shared_ptr<Event> found;
-  std::optional<QueueUse> use;
-  if (Outcome outcome = event_and_queue(event, queue, found, use); !outcome.ok()) return outcome;
-  OB_RETURN_IF_ERROR((*found->device)->wait((*use)->id, found->id));
-  (*use)->count();
+  OB_ASSIGN_OR_RETURN(const auto found, find<Event>(event));
+  OB_ASSIGN_OR_RETURN(const QueueUse use, QueueUse::begin(queue));
+  OB_RETURN_IF_ERROR(found->hold(*use->device, use->id));
+  use->count();
   return {};
 }
 
@@ -164,6 +157,7 @@ OB_EXPORT ob_status ob_device_get_facts(ob_device device, ob_device_facts* facts
     all.host_visible = info.host_visible ? 1 : 0;
     all.kernels = found->runs_kernels().ok() ? 1 : 0;
     all.big_endian = found->big_endian() ? 1 : 0;
+    all.peers = found->remote() != nullptr ? 1 : 0;
     copy_text(all.backend, info.backend);
     copy_text(all.description, info.description);
     give(all, *facts);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/kernel_objects.hpp"
+#include "api/peer_objects.hpp"
 #include "client/inherited_connections.hpp"
 #include "client/proxy.hpp"
 
@@ -26,7 +27,7 @@ using Table = HandleTable<Id<Object>, Object>;
 
 struct Registry {
   std::tuple<Table<OpenDevice>, Table<Queue>, Table<Buffer>, Table<Event>, Table<Plan>,
-             Table<Module>, Table<Kernel>>
+             Table<Module>, Table<Kernel>, Table<OpenMailbox>, Table<ConnectedPeer>>
       tables;
   Registry* parents = nullptr;  // what a forked child inherited and must not touch
 };
@@ -132,6 +133,8 @@ OB_HANDLES_OF(Event);
 OB_HANDLES_OF(Plan);
 OB_HANDLES_OF(Module);
 OB_HANDLES_OF(Kernel);
+OB_HANDLES_OF(OpenMailbox);
+OB_HANDLES_OF(ConnectedPeer);
 #undef OB_HANDLES_OF
 template std::vector<std::shared_ptr<Queue>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<Buffer>> take_all_of(const OpenDevice&);
@@ -139,5 +142,7 @@ template std::vector<std::shared_ptr<Event>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<Plan>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<Module>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<Kernel>> take_all_of(const OpenDevice&);
+template std::vector<std::shared_ptr<OpenMailbox>> take_all_of(const OpenDevice&);
+template std::vector<std::shared_ptr<ConnectedPeer>> take_all_of(const OpenDevice&);
 
 }  // namespace ob::api

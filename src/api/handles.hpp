@@ -14,7 +14,9 @@
 
 namespace ob::api {
 
+class ConnectedPeer;
 class Kernel;
+class OpenMailbox;
 struct Module;
 
 /// The C type of each object's handles, a number for its kind, and its name for messages.
@@ -61,6 +63,19 @@ struct KindOf<Kernel> {
   using Handle = ob_kernel;
   static constexpr std::uintptr_t number = 7;
   static constexpr const char* name = "kernel";
+};
+
+template <>
+struct KindOf<OpenMailbox> {
+  using Handle = ob_mailbox;
+  static constexpr std::uintptr_t number = 8;
+  static constexpr const char* name = "mailbox";
+};
+template <>
+struct KindOf<ConnectedPeer> {
+  using Handle = ob_peer;
+  static constexpr std::uintptr_t number = 9;
+  static constexpr const char* name = "peer";
 };
 
 /// Makes a handle of an object.   Threads: any

@@ -76,8 +76,17 @@ void describe(const QueueReport& report, const Outcome& outcome, ob_report& resu
 
 Queue::~Queue() {
   (void)(*device)->destroy_queue(id);
+  if (copied_) (void)(*device)->destroy_event(copied_);
+  device->copies().forget(id);
   // A callback of this queue may hold the last use of it. It must not wait for itself.
   if (!client::Proxy::is_this_thread()) record_->wait_for_callbacks();
+}
+
+Result<EventId> Queue::copied() {
+  if (!copied_) {
+    OB_ASSIGN_OR_RETURN(copied_, (*device)->create_event());
+  }
+  return copied_;
 }
 
 void Queue::count(std::string_view name) {
@@ -151,6 +160,43 @@ Status Event::record(QueueId queue) {
   return (*device)->mark(queue, [clock = clock_, record = clock_->begin()](const QueueMark& mark) {
     clock->note(record, mark);
   });
+}
+
+Status Event::record_transfer(QueueId queue) {
+  client::SharedDevice* const remote = device->remote();
+  if (remote == nullptr || clock_ != nullptr) {
+    return {Code::invalid_argument,
+            "messages record no times; make the event with ob_event_create(..., 0, ...)"};
+  }
+  const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(remote->record_transfer(queue, id));
+  ++records_;
+  return {};
+}
+
+Status Event::hold(OpenDevice& other, QueueId queue) {
+  if (&other == device.get()) return (*device)->wait(queue, id);
+  {
+    const std::lock_guard lock(mutex_);
+    if (records_ == 0) return {};
+  }
+  auto gate = std::make_shared<Gate>();
+  OB_RETURN_IF_ERROR(other->hold(queue, gate));
+  Status asked = open_when_done(gate);
+  if (!asked.ok()) gate->open(asked);  // the queue fails rather than waits for ever
+  return asked;
+}
+
+// Opens the gate when the last record is done, with the failure of the message that recorded it.
+Status Event::open_when_done(std::shared_ptr<Gate> gate) {
+  const std::lock_guard lock(mutex_);
+  OB_ASSIGN_OR_RETURN(const QueueId watch, device->take_watch());
+  OB_RETURN_IF_ERROR((*device)->wait(watch, id));
+  return (*device)->mark(
+      watch, [gate = std::move(gate), watches = device->watches(), watch](const QueueMark& mark) {
+        if (mark.report.status.ok()) watches->give_back(watch);
+        gate->open(mark.report.status);
+      });
 }
 
 std::uint64_t RecordClock::begin() {

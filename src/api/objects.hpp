@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "api/outcome.hpp"
+#include "api/peer_copies.hpp"
 #include "client/proxy.hpp"
 #include "client/shared_device.hpp"
 #include "device/device.hpp"
@@ -29,13 +30,14 @@ class OpenDevice {
  public:
   /// @param remote the same device if it is behind a daemon, else nullptr
   OpenDevice(std::unique_ptr<Device> device, client::SharedDevice* remote, bool big_endian)
-      : device_(std::move(device)), remote_(remote), big_endian_(big_endian) {}
+      : device_(std::move(device)), remote_(remote), big_endian_(big_endian), copies_(remote) {}
 
   Device& operator*() const noexcept { return *device_; }
   Device* operator->() const noexcept { return device_.get(); }
   /// Nullptr if the device is in this process.
   client::SharedDevice* remote() const noexcept { return remote_; }
   bool big_endian() const noexcept { return big_endian_; }
+  PeerCopies& copies() noexcept { return copies_; }
   /// Errors: unsupported, with the reason
   Status runs_kernels() const { return device_->runs_kernels(); }
 
@@ -64,6 +66,7 @@ class OpenDevice {
   const std::unique_ptr<Device> device_;
   client::SharedDevice* const remote_;
   const bool big_endian_;
+  PeerCopies copies_;
   const std::shared_ptr<Watches> watches_ = std::make_shared<Watches>();
 };
 
@@ -115,6 +118,8 @@ class Queue {
   /// Returns the place of the packed copies.
   Layout capture(const Layout& from);
   std::uint64_t captured_bytes() const noexcept { return captured_bytes_; }
+  /// Returns an event that the copies of this queue to and from others record.
+  Result<EventId> copied();
   /// Waits for the queue. Returns nothing if the deadline passes first.
   std::optional<QueueReport> await(bool clear, Deadline deadline);
   Outcome outcome_of(const QueueReport& report) const { return record_->outcome_of(report); }
@@ -127,6 +132,7 @@ class Queue {
   friend class QueueUse;
   std::atomic<bool> in_use_{false};
   std::uint64_t commands_ = 0;
+  EventId copied_;
   const std::shared_ptr<QueueRecord> record_ = std::make_shared<QueueRecord>();
   std::vector<std::unique_ptr<std::byte[]>> captured_;
   std::uint64_t captured_bytes_ = 0;
@@ -206,6 +212,11 @@ class Event {
   const EventId id;
 
   Status record(QueueId queue);
+  /// Lets the last message of the queue record the event.
+  Status record_transfer(QueueId queue);
+  /// Holds a queue, of this device or another, until the last record is done.
+  /// Errors: unsupported for a queue that waits for no other device
+  Status hold(OpenDevice& other, QueueId queue);
   /// Waits for the last record.   Errors: deadline_exceeded if the deadline passes first
   Status await(Deadline deadline);
   /// Returns a descriptor that polls readable once the last record is done. The event owns it.
@@ -221,6 +232,7 @@ class Event {
     std::uint64_t record = 0;
   };
   Result<Watch> watch_last_record();
+  Status open_when_done(std::shared_ptr<Gate> gate);
 
   std::mutex mutex_;
   std::uint64_t records_ = 0;

@@ -310,7 +310,12 @@ Status Connection::handle_reached(const session::Message& message) {
 Status Connection::handle_received(const session::Message& message) {
   const std::uint64_t sequence = message.header.sequence;
   if (sequence > sequence_ || received_.size() > kMaxReceived) return unexpected(message);
-  OB_ASSIGN_OR_RETURN(received_[sequence], wire::decode<wire::Outcome>(message.body));
+  OB_ASSIGN_OR_RETURN(wire::Outcome outcome, wire::decode<wire::Outcome>(message.body));
+  if (received_listener_) {
+    received_listener_(outcome);
+  } else {
+    received_[sequence] = std::move(outcome);
+  }
   return {};
 }
 

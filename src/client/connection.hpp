@@ -113,6 +113,11 @@ class Connection final : private session::SendWaiter {
   Result<wire::Location> wait_location(std::uint64_t sequence);
   Result<wire::Mailbox> wait_mailbox(std::uint64_t sequence);
   Result<wire::Outcome> wait_peer(std::uint64_t sequence);
+  /// From now on, answers to receives go to `listener` and not to wait_received().
+  using ReceivedListener = std::function<void(const wire::Outcome&)>;
+  void set_received_listener(ReceivedListener listener) {
+    received_listener_ = std::move(listener);
+  }
   /// Waits for the answer to a receive. `give_up` is called several times a second; true ends the
   /// wait.
   /// Errors: unavailable if `give_up` ended the wait
@@ -183,6 +188,7 @@ class Connection final : private session::SendWaiter {
   std::uint64_t pong_sequence_ = 0;
   DaemonWatch watch_;
   MarkListener mark_listener_;
+  ReceivedListener received_listener_;
   std::uint64_t owed_ = 0;  // answers to commands
   // Those of look().
   transport::Deadline heard_{};         // the time of the last message

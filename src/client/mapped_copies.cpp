@@ -67,7 +67,7 @@ Result<bool> SharedDevice::write_mapped(QueueId queue, BufferId buffer, const Re
                                         const Layout& source) {
   bool used = false;
   const SegmentPtr segment = segment_for(buffer, region, used);
-  if (segment == nullptr || used) return false;
+  if (segment == nullptr || used || waits_outside(queue)) return false;
   OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
   const auto healthy = connection->count(queue);
   if (!healthy.ok()) return note(healthy.status());

@@ -41,11 +41,11 @@ Status RemoteQueues::set_accuracy(QueueId id, Accuracy accuracy) {
   return link_.command(Opcode::set_accuracy, id, wire::SetAccuracy{accuracy}).status();
 }
 
-Result<bool> RemoteQueues::enter(QueueId id) {
+Result<bool> RemoteQueues::enter(QueueId id, bool counted) {
   OB_RETURN_IF_ERROR(link_.usable());
   const auto at = queues_.find(id);
   if (at == queues_.end()) return unknown_queue(id);
-  at->second.sequences.push_back(link_.connection().next_sequence());
+  if (counted) at->second.sequences.push_back(link_.connection().next_sequence());
   return at->second.report.status.ok();
 }
 

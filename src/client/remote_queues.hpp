@@ -47,7 +47,8 @@ class RemoteQueues {
 
   /// Counts one command, which is sent next. Returns false if the command must be skipped: an
   /// earlier one failed, and the daemon cleared the queue when this side learned of it.
-  Result<bool> enter(QueueId queue);
+  /// @param counted false: the command is a part of the one that is counted next
+  Result<bool> enter(QueueId queue, bool counted = true);
   /// Gives the last commands that were counted, and sent nothing then, the sequences with which
   /// they are sent now.   @pre the queue exists and has so many commands
   void renumber_last(QueueId queue, std::span<const std::uint64_t> sequences);

@@ -277,6 +277,37 @@ Result<transport::Deadline> SessionConnection::tend(transport::Deadline now,
   return ticks ? std::min(*next, now + Proxy::kTick) : *next;
 }
 
+// --- other devices -------------------------------------------------------------------------------
+
+Result<wire::Token> SessionConnection::open_mailbox() {
+  const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(link_.usable());
+  const Drive drive(*this);
+  OB_ASSIGN_OR_RETURN(const std::uint64_t sent, link_.command(Opcode::open_mailbox, {}));
+  const auto opened = link_.connection().wait_mailbox(sent);
+  if (!opened.ok()) return link_.note(opened.status());
+  if (opened->code != Code::ok) {
+    return Status(opened->code,
+                  std::string("the daemon opens no mailbox (") + to_string(opened->code) + ")");
+  }
+  return opened->access_key;
+}
+
+Status SessionConnection::connect_peer(const wire::ConnectPeer& peer) {
+  const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(link_.usable());
+  const Drive drive(*this);
+  OB_ASSIGN_OR_RETURN(const std::uint64_t sent, link_.command(Opcode::connect_peer, {}, peer));
+  const auto answer = link_.connection().wait_peer(sent);
+  if (!answer.ok()) return link_.note(answer.status());
+  return {answer->code, answer->message};
+}
+
+Status SessionConnection::failure(QueueId queue) {
+  const std::lock_guard lock(mutex_);
+  return queues_.failure(queue);
+}
+
 Result<MappedSegment> SessionConnection::map(BufferId buffer, std::uint64_t size_bytes) {
   const std::lock_guard lock(mutex_);
   OB_RETURN_IF_ERROR(link_.usable());

@@ -38,6 +38,12 @@ struct MappedRead {
   }
 };
 
+/// The way in which a queue command is sent.
+struct SubmitManner {
+  bool always = false;  ///< even if the queue has failed before
+  bool counted = true;  ///< has a number in its queue; false: a part of the command after it
+};
+
 /// Locks the connection for each command, and for the whole time of a wait: a thread that waits
 /// drives the connection itself. The proxy looks after it at other times.
 /// Threads: any
@@ -73,13 +79,12 @@ class SessionConnection final : private QueuePassListener {
   Result<std::uint64_t> command(wire::Opcode opcode, std::span<const std::byte> body);
   /// Sends a command of the queue with `send`, a Result<std::uint64_t>(Connection&) that returns
   /// its sequence. Returns this; 0 if the queue has failed before and the command is skipped.
-  /// @param always send it even then
   template <class Send>
-  Result<std::uint64_t> submit(QueueId queue, bool always, Send send) {
+  Result<std::uint64_t> submit(QueueId queue, const SubmitManner& manner, Send send) {
     const std::lock_guard lock(mutex_);
     OB_RETURN_IF_ERROR(send_reads(queue));
-    OB_ASSIGN_OR_RETURN(const bool healthy, queues_.enter(queue));
-    if (!healthy && !always) return std::uint64_t{0};
+    OB_ASSIGN_OR_RETURN(const bool healthy, queues_.enter(queue, manner.counted));
+    if (!healthy && !manner.always) return std::uint64_t{0};
     auto sent = send(link_.connection());
     if (!sent.ok()) return link_.note(sent.status());
     if (*sent != 0) own_[queue].sent = *sent;
@@ -112,6 +117,16 @@ class SessionConnection final : private QueuePassListener {
                                     std::span<const std::byte> payload, Built built);
   /// Ends all marks and modules that have no answer yet.
   void fail_marks(const Status& failure);
+  /// Returns the access key of the session's mailbox, which the first call opens.
+  Result<wire::Token> open_mailbox();
+  /// Connects to another mailbox.   Cost: up to 2 s if it cannot be reached
+  Status connect_peer(const wire::ConnectPeer& peer);
+  /// Returns the failure of a queue, for which submit() skips commands.
+  Status failure(QueueId queue);
+  /// Calls `received` with the answers to receives, under the lock of the connection.
+  void set_received_listener(Connection::ReceivedListener received) {
+    link_.connection().set_received_listener(std::move(received));
+  }
   /// Maps a buffer into this process.   Errors: unsupported; that of the buffer's allocation
   Result<MappedSegment> map(BufferId buffer, std::uint64_t size_bytes);
 

@@ -64,6 +64,7 @@ SharedDevice::SharedDevice(std::string address, const ConnectionConfig& config, 
       big_endian_(main_->connection().welcome().big_endian),
       least_mapped_bytes_(least_mapped_bytes) {
   config_.join = main_->connection().welcome().token;
+  watch_received(*main_);
   proxy_->add(*this);
 }
 
@@ -130,6 +131,7 @@ Result<SharedDevice::ConnectionPtr> SharedDevice::open_connection() {
   if (!failure_.ok()) return failure_;
   auto opened = std::make_shared<SessionConnection>(
       std::move(connection), (connections_.size() + 1) * kIdsOfConnection + 1, proxy_);
+  watch_received(*opened);
   connections_.push_back(opened);
   return opened;
 }
@@ -363,16 +365,6 @@ void SharedDevice::note_uses(std::span<const Named> uses, const Use& use) {
   }
 }
 
-template <class Send>
-Status SharedDevice::submit(QueueId queue, std::span<const Named> uses, Send send) {
-  OB_ASSIGN_OR_RETURN(const Queue to, find_queue(queue));
-  OB_RETURN_IF_ERROR(wait_made(uses));
-  const auto sent = to.connection->submit(queue, false, send);
-  if (!sent.ok()) return note(sent.status());
-  if (*sent != 0) note_uses(uses, {to.connection, to.progress, *sent});
-  return {};
-}
-
 Status SharedDevice::write(QueueId queue, BufferId buffer, const Region& region,
                            const Layout& source) {
   if (packed_bytes(region) != source.total_bytes()) return sizes_differ("write");
@@ -499,34 +491,48 @@ Result<EventId> SharedDevice::create_event() {
 Status SharedDevice::destroy_event(EventId event) {
   const std::lock_guard lock(mutex_);
   if (events_.erase(event) == 0) return no_such("event", event.value);
+  transfers_.erase(event);
   event_numbers_.give_back(event);
   return {};
 }
 
 Status SharedDevice::record(QueueId queue, EventId event) {
-  OB_ASSIGN_OR_RETURN(const Queue to, find_queue(queue));
+  // Even a queue that has failed marks the event.
+  return record_by(queue, event, Opcode::record, {.always = true});
+}
+
+// Records the event with this command.
+Status SharedDevice::record_by(QueueId queue, EventId event, Opcode opcode,
+                               const SubmitManner& manner) {
+  OB_ASSIGN_OR_RETURN(const Queue by, find_queue(queue));
   {
     const std::lock_guard lock(mutex_);
     if (events_.count(event) == 0) return no_such("event", event.value);
   }
-  // Even a queue that has failed marks the event.
-  const auto sent = to.connection->submit(queue, true, [&](Connection& connection) {
-    return connection.command(Opcode::record, queue, wire::Record{event});
+  const auto sent = by.connection->submit(queue, manner, [&](Connection& to) {
+    return to.command(opcode, queue, wire::Record{event});
   });
   if (!sent.ok()) return note(sent.status());
   const std::lock_guard lock(mutex_);
   const auto at = events_.find(event);
-  if (at != events_.end()) at->second = {to.connection, to.progress, *sent};
+  if (at != events_.end()) at->second = {by.connection, by.progress, *sent};
+  if (opcode == Opcode::record) {
+    transfers_.erase(event);
+  } else {
+    transfers_.insert(event);
+  }
   return {};
 }
 
 Status SharedDevice::wait(QueueId queue, EventId event) {
   Use recorded;
+  bool transfer = false;
   {
     const std::lock_guard lock(mutex_);
     const auto at = events_.find(event);
     if (at == events_.end()) return no_such("event", event.value);
     recorded = at->second;
+    transfer = transfers_.count(event) != 0;
   }
   OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
   if (recorded.connection != nullptr && recorded.connection != connection) {
@@ -541,6 +547,7 @@ Status SharedDevice::wait(QueueId queue, EventId event) {
     return sent;
   }));
   if (held != 0) note_hold(queue, {held, recorded.progress, recorded.sequence});
+  if (held != 0 && transfer) note_outside(queue, held);
   return {};
 }
 

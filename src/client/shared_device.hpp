@@ -13,12 +13,15 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "client/event_numbers.hpp"
 #include "client/queue_progress.hpp"
 #include "client/session_connection.hpp"
 #include "device/device.hpp"
+#include "device/gate.hpp"
+#include "device/peering.hpp"
 
 namespace ob::client {
 
@@ -86,6 +89,9 @@ class SharedDevice final : public Device, private ProxyClient {
   Status destroy_event(EventId event) override;
   Status record(QueueId queue, EventId event) override;
   Status wait(QueueId queue, EventId event) override;
+  /// Lets the proxy release the queue when the gate opens: a message from this process.
+  /// Errors: as wait(); unavailable if the daemon takes too few connections
+  Status hold(QueueId queue, std::shared_ptr<const Gate> gate) override;
   QueueReport synchronize(QueueId queue) override;
   std::optional<QueueReport> await(QueueId queue, bool clear,
                                    transport::Deadline deadline) override;
@@ -96,6 +102,33 @@ class SharedDevice final : public Device, private ProxyClient {
   /// Does not wait. `done` runs on the thread that receives the answer, the proxy or one that
   /// waits, and must not use the device. If the connection is lost, it gets that failure.
   Status mark(QueueId queue, std::function<void(const QueueMark&)> done) override;
+
+  // --- other devices
+
+  /// Returns the address at which the session receives peer messages; the first call opens it.
+  Result<Mailbox> mailbox();
+  /// Fails the receives that wait for a message. The next mailbox() opens another one.
+  Status close_mailbox();
+  /// True if a device that sent to the mailbox was lost: the mailbox accepts nothing any more.
+  bool mailbox_is_broken() const noexcept {
+    return mailbox_broken_->load(std::memory_order_acquire);
+  }
+  /// Connects to another device's mailbox.
+  /// Errors: unavailable, unsupported, denied or invalid_argument if it cannot be reached
+  Result<PeerId> connect(const Mailbox& mailbox);
+  Status disconnect(PeerId peer);
+  /// As Peering::send() and receive().
+  /// @param counted false: the command has no number in its queue; it is a part of the next one
+  /// Errors: also the failure of a queue that skips the command
+  Status send(QueueId queue, PeerId peer, PeerMessageId peer_message, BufferId buffer,
+              const Region& region, bool counted);
+  Status receive(QueueId queue, PeerMessageId peer_message, BufferId buffer, const Region& region,
+                 PeerId next, bool counted);
+  /// Records the event when the last message of the queue has arrived, or is sent and its region
+  /// may change. A queue that waits for it fails if the message has failed.
+  Status record_transfer(QueueId queue, EventId event);
+  /// Returns the failure for which the queue skips commands, as far as this side knows it.
+  Status failure(QueueId queue);
 
   /// True if the host of the device has that byte order.
   bool big_endian() const noexcept { return big_endian_; }
@@ -123,7 +156,8 @@ class SharedDevice final : public Device, private ProxyClient {
   struct Queue {
     ConnectionPtr connection;
     ProgressPtr progress;
-    std::vector<Hold> holds;  // the last one for each other queue
+    std::vector<Hold> holds;    // the last one for each other queue
+    std::uint64_t outside = 0;  // its last command that waits for what others than queues do
   };
   // A buffer, a plan or a module.
   struct Object {
@@ -152,6 +186,8 @@ class SharedDevice final : public Device, private ProxyClient {
   Result<ConnectionPtr> connection_of(QueueId queue) const;
   Result<Queue> find_queue(QueueId queue) const;
   void note_hold(QueueId queue, const Hold& hold);
+  void note_outside(QueueId queue, std::uint64_t sequence);
+  bool waits_outside(QueueId queue) const;
   void note_passed(QueueId queue, bool successful);
   template <class Message>
   Result<std::uint64_t> make(Objects& objects, wire::Opcode opcode, std::uint64_t id,
@@ -168,6 +204,10 @@ class SharedDevice final : public Device, private ProxyClient {
                            const Layout& destination);
   template <class Send>
   Status submit(QueueId queue, std::span<const Named> uses, Send send);
+  Status record_by(QueueId queue, EventId event, wire::Opcode opcode, const SubmitManner& manner);
+  Status submit_transfer(QueueId queue, BufferId buffer, wire::Opcode opcode,
+                         std::span<const std::byte> body, bool counted);
+  void watch_received(SessionConnection& connection) const;
 
   const std::shared_ptr<Proxy> proxy_;
   const std::string address_;
@@ -176,6 +216,8 @@ class SharedDevice final : public Device, private ProxyClient {
   const DeviceInfo info_;
   const bool big_endian_;
   const std::uint64_t least_mapped_bytes_;
+  const std::shared_ptr<std::atomic<bool>> mailbox_broken_ =
+      std::make_shared<std::atomic<bool>>(false);
   std::mutex opening_;        // held while a queue gets its connection
   mutable std::mutex mutex_;  // guards all below; never held during a command
   std::vector<ConnectionPtr> connections_;
@@ -184,10 +226,21 @@ class SharedDevice final : public Device, private ProxyClient {
   Objects plans_;
   Objects modules_;
   std::unordered_map<EventId, Use> events_;  // the last record
+  std::unordered_set<EventId> transfers_;    // those that a message has recorded last
   EventNumbers event_numbers_;
   Status failure_;  // the first one that ended a connection
   std::atomic<bool> lost_{false};
   std::atomic<std::uint64_t> mapped_copies_{0};
 };
+
+template <class Send>
+Status SharedDevice::submit(QueueId queue, std::span<const Named> uses, Send send) {
+  OB_ASSIGN_OR_RETURN(const Queue to, find_queue(queue));
+  OB_RETURN_IF_ERROR(wait_made(uses));
+  const auto sent = to.connection->submit(queue, {}, send);
+  if (!sent.ok()) return note(sent.status());
+  if (*sent != 0) note_uses(uses, {to.connection, to.progress, *sent});
+  return {};
+}
 
 }  // namespace ob::client

@@ -23,6 +23,10 @@ Result<std::shared_ptr<std::byte>> Device::staging(std::uint64_t size_bytes) {
   return aligned_memory(size_bytes);
 }
 
+Status Device::hold(QueueId /*queue*/, std::shared_ptr<const Gate> /*gate*/) {
+  return {Code::unsupported, "queues of this device wait for its own events only"};
+}
+
 Status Device::runs_kernels() {
   return {Code::unsupported,
           "this device runs no kernels of programs (its backend has none, or was built without the "

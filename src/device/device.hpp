@@ -83,6 +83,7 @@ struct QueueMark {
   std::uint64_t clock_ns = 0;
 };
 
+class Gate;
 class Peering;
 struct KernelLaunch;
 struct ModuleReport;
@@ -212,6 +213,9 @@ class Device {
   virtual Status record(QueueId queue, EventId event) = 0;
   /// Holds the queue until the last record() submitted so far is done; does nothing without one.
   virtual Status wait(QueueId queue, EventId event) = 0;
+  /// Holds the queue until the gate is open. If its outcome is a failure, this command fails with
+  /// it. Errors: unsupported if queues of the device wait for events only
+  virtual Status hold(QueueId queue, std::shared_ptr<const Gate> gate);
 
   /// Waits for the queue, reports its work since the last synchronize, and clears the error.
   virtual QueueReport synchronize(QueueId queue) = 0;

@@ -2,11 +2,18 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <system_error>
 
 #include "base/contract.hpp"
 
 namespace ob {
+namespace {
+
+// Nobody wakes a held queue when its client leaves.
+constexpr std::chrono::milliseconds kAbandonCheck{100};
+
+}  // namespace
 
 HostQueue::~HostQueue() {
   (void)synchronize();
@@ -35,6 +42,17 @@ void HostQueue::wait(std::shared_ptr<EventMark> mark) {
   submit({.cheap = passed}, [mark = std::move(mark)](QueueReport&) {
     if (mark != nullptr) (void)mark->wait();
     return Status();
+  });
+}
+
+void HostQueue::hold(std::shared_ptr<const Gate> gate) {
+  OB_EXPECT(gate != nullptr);
+  const bool open = gate->is_open();
+  submit({.cheap = open}, [this, gate = std::move(gate)](QueueReport&) -> Status {
+    while (!gate->wait_for(kAbandonCheck)) {
+      if (abandoned()) return {Code::busy, "not held any longer (the client has gone)"};
+    }
+    return gate->outcome();
   });
 }
 

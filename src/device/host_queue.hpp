@@ -14,6 +14,7 @@
 #include "base/contained.hpp"
 #include "device/detail/task_ring.hpp"
 #include "device/device.hpp"
+#include "device/gate.hpp"
 #include "device/host_event.hpp"
 #include "device/inline_task.hpp"
 
@@ -74,6 +75,9 @@ class HostQueue {
   /// Holds the queue until the mark is set; nullptr holds nothing.
   /// @param mark made by a queue of the same device
   virtual void wait(std::shared_ptr<EventMark> mark);
+
+  /// Holds the queue until the gate is open, or the queue abandoned.   @pre gate != nullptr
+  void hold(std::shared_ptr<const Gate> gate);
 
   /// Waits until the queue is empty; returns the report since the last synchronize and clears it.
   QueueReport synchronize();

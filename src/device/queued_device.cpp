@@ -84,6 +84,13 @@ Status QueuedDevice::wait(QueueId queue_id, EventId id) {
   return {};
 }
 
+Status QueuedDevice::hold(QueueId queue_id, std::shared_ptr<const Gate> gate) {
+  const auto queue = find_queue(queue_id);
+  if (queue == nullptr) return no_such_queue(queue_id);
+  queue->hold(std::move(gate));
+  return {};
+}
+
 Status QueuedDevice::write(QueueId queue_id, BufferId id, const Region& region,
                            const Layout& source) {
   const auto queue = find_queue(queue_id);

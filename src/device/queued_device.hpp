@@ -20,7 +20,8 @@ namespace ob {
 /// A command that is found impossible when it is submitted (out of bounds, unknown buffer) fails in
 /// its turn, like one that fails while it runs. To submit returns an error only if the queue does
 /// not exist. These commands have a number: write, read, copy, fill, digest, call, execute, launch,
-/// record, wait. record() takes effect even after a failure, so that no other queue waits for ever.
+/// record, wait, hold. record() takes effect even after a failure, so that no other queue waits for
+/// ever.
 class QueuedDevice : public Device {
  public:
   Result<QueueId> create_queue(const Account& account = {}) final;
@@ -31,6 +32,7 @@ class QueuedDevice : public Device {
   Status destroy_event(EventId event) final;
   Status record(QueueId queue, EventId event) final;
   Status wait(QueueId queue, EventId event) final;
+  Status hold(QueueId queue, std::shared_ptr<const Gate> gate) final;
 
   Status write(QueueId queue, BufferId buffer, const Region& region, const Layout& source) final;
   Status read(QueueId queue, BufferId buffer, const Region& region,

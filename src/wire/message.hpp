@@ -243,6 +243,15 @@ struct Wait {
   EventId event;
 };
 
+/// Holds the queue until `release` of the same gate, which may come first.
+struct Hold {
+  GateId gate;
+};
+struct Release {
+  GateId gate;
+  Code code = Code::ok;  ///< the outcome of the hold
+};
+
 /// The answer to open_mailbox.
 struct Mailbox {
   Code code = Code::ok;

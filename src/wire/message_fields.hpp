@@ -335,11 +335,20 @@ inline constexpr auto kFields<KernelSupport> = fields_of(
     Text{"why", &KernelSupport::why, kMaxTextBytes}, Check<KernelSupport>{check_kernel_support});
 
 template <>
-inline constexpr auto kFields<Record> = fields_of({Opcode::record},
+inline constexpr auto kFields<Record> = fields_of({Opcode::record, Opcode::record_transfer},
                                                   Number{"event", &Record::event});
 
 template <>
 inline constexpr auto kFields<Wait> = fields_of({Opcode::wait}, Number{"event", &Wait::event});
+
+template <>
+inline constexpr auto kFields<Hold> = fields_of({Opcode::hold}, Number{"gate", &Hold::gate});
+
+template <>
+inline constexpr auto kFields<Release> = fields_of({Opcode::release},
+                                                   Number{"gate", &Release::gate},
+                                                   UpTo{"code", &Release::code, kLastCode},
+                                                   Padding{});
 
 template <>
 inline constexpr auto kFields<Mailbox> = fields_of({Opcode::mailbox},
@@ -419,7 +428,8 @@ inline constexpr auto kFields<Credit> = fields_of({Opcode::credit},
   X(Hello) X(Welcome) X(Facts) X(Refused) X(Stripes) X(JoinStream) X(SetAccuracy) X(Allocate) \
   X(Free) X(Locate) X(Write) X(Read) X(Digest) X(Copy) X(Fill) X(LoadModule) X(UnloadModule) \
   X(Launch) X(ModuleAnswer) X(KernelSupport) X(DestroyPlan) X(ExecutePlan) \
-  X(Record) X(Wait) X(Mailbox) X(ConnectPeer) X(DisconnectPeer) X(Send) X(Receive) \
+  X(Record) X(Wait) X(Hold) X(Release) X(Mailbox) X(ConnectPeer) X(DisconnectPeer) X(Send) \
+  X(Receive) \
   X(JoinPeer) X(PeerMessage) X(Location) X(Outcome) X(Reached) X(Credit)
 // clang-format on
 

@@ -79,6 +79,11 @@ enum class Phase : std::uint8_t {
   X(load_module, 32, client_to_daemon, ignored, body_and_payload, running, module)         \
   X(unload_module, 33, client_to_daemon, ignored, body, running, none)                     \
   X(launch, 34, client_to_daemon, executes, body, running, none)                           \
+  /* records an event when the last message of the queue has arrived, or is sent */        \
+  X(record_transfer, 35, client_to_daemon, executes, body, running, none)                  \
+  /* holds the queue until the client releases it */                                       \
+  X(hold, 36, client_to_daemon, executes, body, running, none)                             \
+  X(release, 37, client_to_daemon, ignored, body, running, none)                           \
   X(welcome, 64, daemon_to_client, none, body, answer, none)                               \
   X(refused, 65, daemon_to_client, none, body, answer, none)                               \
   X(location, 66, daemon_to_client, ignored, body, running, none)                          \
@@ -183,6 +188,9 @@ constexpr std::uint16_t first_version(Opcode opcode) noexcept {
     case Opcode::launch:
     case Opcode::module:
     case Opcode::kernel_support: return 8;
+    case Opcode::record_transfer:
+    case Opcode::hold:
+    case Opcode::release: return 8;
     default: return 6;
   }
 }

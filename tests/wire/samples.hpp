@@ -278,6 +278,8 @@ void for_each_sample(Visit visit) {
           00 10 00 00 00 00 00 00   00 20 00 00 00 00 00 00)");
   visit("record", Record{{k7}}, id7);
   visit("wait", Wait{{k7}}, id7);
+  visit("hold", Hold{{k7}}, id7);
+  visit("release", Release{{k7}, Code::connection_lost}, id7 + "08 00 00 00 00 00 00 00");
   visit("mailbox", Mailbox{Code::ok, {0x8000000000000001, 0xc000000000000002}}, kMailboxHex);
   visit("connect_peer",
         ConnectPeer{{k7}, {0x8000000000000001, 0xc000000000000002}, "10.0.0.3:7770"},

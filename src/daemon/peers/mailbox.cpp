@@ -26,8 +26,8 @@ Status Mailbox::post(PeerMessageId peer_message, PostedReceive receive) {
   if (closed_) return mailbox_closed();
   if (!broken_.ok()) return broken_;
   if (!peer_message || posted_.count(peer_message) != 0) {
-    return {Code::protocol_error, "peer message " + std::to_string(peer_message.value) +
-                                      " already has a receive, or its number is 0"};
+    return {Code::invalid_argument, "peer message " + std::to_string(peer_message.value) +
+                                        " already has a receive, or its number is 0"};
   }
   if (posted_.size() >= kMostPosted) {
     return {Code::denied, "more than " + std::to_string(kMostPosted) + " receives are posted"};

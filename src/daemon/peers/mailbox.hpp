@@ -50,7 +50,7 @@ class Mailbox {
   }
 
   /// Posts a receive. It matches a message only after activate().
-  /// Errors: protocol_error if the number is taken or 0; denied beyond the limit; unavailable if
+  /// Errors: invalid_argument if the number is taken or 0; denied beyond the limit; unavailable if
   /// the mailbox is closed; connection_lost if a peer that sends here was lost
   Status post(PeerMessageId peer_message, PostedReceive receive);
   /// Lets a posted receive match, or fails it if its queue has failed before.

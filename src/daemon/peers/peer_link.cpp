@@ -82,6 +82,7 @@ void PeerLink::send_next(std::unique_lock<std::mutex>& lock) {
   } catch (const std::exception& error) {  // most likely out of memory
     status = Status(Code::internal, error.what());
   }
+  if (message->sent != nullptr) message->sent->open(status);
   message.reset();
   lock.lock();
   sending_ = false;

@@ -12,6 +12,7 @@
 #include "daemon/peers/forward_buffer.hpp"
 #include "daemon/peers/mailbox.hpp"
 #include "device/device.hpp"
+#include "device/gate.hpp"
 #include "transport/stream.hpp"
 
 namespace ob::daemon {
@@ -23,6 +24,7 @@ struct PendingSend {
   std::shared_ptr<DeviceBuffer> buffer;      ///< holds the elements; nullptr if they are forwarded:
   std::shared_ptr<ForwardBuffer> forwarded;  ///< then this holds them
   std::shared_ptr<const void> busy;          ///< released once the message is sent or dropped
+  std::shared_ptr<Gate> sent = nullptr;      ///< opens when the elements may change; or nullptr
 };
 
 /// The parts of the device and the host that a link uses to send messages.

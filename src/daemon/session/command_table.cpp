@@ -41,6 +41,7 @@ constexpr std::array kCommands = {
     on_connection(Opcode::destroy_plan, on_destroy_plan),
     on_connection(Opcode::load_module, on_load_module),
     on_connection(Opcode::unload_module, on_unload_module),
+    on_connection(Opcode::release, on_release),
     on_connection(Opcode::open_mailbox, on_open_mailbox),
     on_connection(Opcode::close_mailbox, on_close_mailbox),
     on_connection(Opcode::connect_peer, on_connect_peer),
@@ -53,6 +54,8 @@ constexpr std::array kCommands = {
     on_queue(Opcode::receive, on_receive, OnFailure::report),
     // The other end must learn that a message which cannot be sent is missing.
     on_queue(Opcode::send, on_send, OnFailure::run),
+    // The transfer that it is about has ended with that failure.
+    on_queue(Opcode::record_transfer, on_record_transfer, OnFailure::run),
     on_device(Opcode::copy, on_copy),
     on_device(Opcode::fill, on_fill),
     on_device(Opcode::call, on_call),
@@ -60,6 +63,7 @@ constexpr std::array kCommands = {
     on_device(Opcode::launch, on_launch),
     on_device(Opcode::record, on_record),
     on_device(Opcode::wait, on_wait),
+    on_device(Opcode::hold, on_hold),
 };
 
 constexpr std::size_t index_of(Opcode opcode) { return static_cast<std::size_t>(opcode); }

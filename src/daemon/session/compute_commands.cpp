@@ -55,14 +55,32 @@ Status on_execute_plan(ClientContext& client, const QueueCommand& command) {
 
 Status on_record(ClientContext& client, const QueueCommand& command) {
   OB_ASSIGN_OR_RETURN(const auto record, wire::decode<wire::Record>(command.message.body));
-  OB_ASSIGN_OR_RETURN(const EventId event, client.session->event(record.event));
+  OB_ASSIGN_OR_RETURN(const EventId event, client.session->record(record.event, nullptr));
   return client.session->device().record(command.queue->local, event);
 }
 
 Status on_wait(ClientContext& client, const QueueCommand& command) {
   OB_ASSIGN_OR_RETURN(const auto wait, wire::decode<wire::Wait>(command.message.body));
-  OB_ASSIGN_OR_RETURN(const EventId event, client.session->event(wait.event));
-  return client.session->device().wait(command.queue->local, event);
+  OB_ASSIGN_OR_RETURN(const auto event, client.session->event(wait.event));
+  Device& device = client.session->device();
+  if (event.transfer != nullptr) return device.hold(command.queue->local, event.transfer);
+  return device.wait(command.queue->local, event.local);
+}
+
+Status on_hold(ClientContext& client, const QueueCommand& command) {
+  OB_ASSIGN_OR_RETURN(const auto hold, wire::decode<wire::Hold>(command.message.body));
+  OB_ASSIGN_OR_RETURN(auto gate, client.session->gates().hold(hold.gate));
+  return client.session->device().hold(command.queue->local, std::move(gate));
+}
+
+Status on_release(ClientContext& client, const session::Message& message) {
+  OB_ASSIGN_OR_RETURN(const auto release, wire::decode<wire::Release>(message.body));
+  Status outcome;
+  if (release.code != Code::ok) {
+    outcome =
+        Status(release.code, "the event of another device, for which the queue waits, failed");
+  }
+  return client.session->gates().release(release.gate, std::move(outcome));
 }
 
 Status on_mark(ClientContext& client, const QueueCommand& command) {

@@ -15,6 +15,11 @@ Status on_call(ClientContext& client, const QueueCommand& command);
 Status on_execute_plan(ClientContext& client, const QueueCommand& command);
 Status on_record(ClientContext& client, const QueueCommand& command);
 Status on_wait(ClientContext& client, const QueueCommand& command);
+Status on_hold(ClientContext& client, const QueueCommand& command);
+
+/// Lets a queue go on that on_hold() holds.
+/// Threads: the connection's I/O thread   Errors, which end the connection: those of SessionGates
+Status on_release(ClientContext& client, const session::Message& message);
 
 /// Answers with the queue's failure once the queue gets here, and clears it.
 /// Threads: the connection's I/O thread   Errors: those of the device

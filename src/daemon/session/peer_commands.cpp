@@ -32,6 +32,13 @@ Result<std::shared_ptr<DeviceBuffer>> find_buffer(ClientContext& client, BufferI
                                             std::to_string(buffer.size_bytes) + " bytes");
 }
 
+// Returns the gate; with the last use of what is returned it opens as failed, unless it is open.
+std::shared_ptr<Gate> ended_with(const std::shared_ptr<Gate>& gate) {
+  return {gate.get(), [gate](Gate*) {
+            gate->open({Code::unavailable, "a peer message was not sent (its link has ended)"});
+          }};
+}
+
 Status connect_peer(ClientContext& client, const wire::ConnectPeer& connect) {
   SessionPeers& peers = client.session->peers();
   OB_RETURN_IF_ERROR(peers.check_new(connect.peer));
@@ -47,8 +54,12 @@ Status submit_send(ClientContext& client, const QueueCommand& command, const wir
   OB_ASSIGN_OR_RETURN(const auto buffer, find_buffer(client, send.buffer, send.region, "send"));
   OB_RETURN_IF_ERROR(client.session->use(send.buffer, command.queue).status());
   // The connection is busy until the message is sent, which is after the queue is done with it.
-  const PendingSend message{send.peer_message, send.region, buffer, nullptr,
-                            client.channel->hold_busy()};
+  const PendingSend message{send.peer_message,
+                            send.region,
+                            buffer,
+                            nullptr,
+                            client.channel->hold_busy(),
+                            ended_with(command.queue->last_transfer)};
   return client.session->device().on_reached(command.queue->local, false,
                                              [link, message](const QueueReport& report) {
                                                if (report.status.ok()) {
@@ -122,18 +133,31 @@ Status on_disconnect_peer(ClientContext& client, const session::Message& message
 // A message that cannot be sent is missing at the other end, which must learn that.
 Status on_send(ClientContext& client, const QueueCommand& command) {
   OB_ASSIGN_OR_RETURN(const auto send, wire::decode<wire::Send>(command.message.body));
+  const auto sent = std::make_shared<Gate>();
+  command.queue->last_transfer = sent;
+  Status status;
   const auto link = client.session->peers().find(send.peer);
-  if (link == nullptr) return unknown_peer(send.peer);
-  if (!link->alive()) return {Code::unavailable, "the link to the peer is lost"};
-  Status status = submit_send(client, command, send, link);
-  if (!status.ok()) link->fail();
+  if (link == nullptr) {
+    status = unknown_peer(send.peer);
+  } else if (!link->alive()) {
+    status = Status(Code::unavailable, "the link to the peer is lost");
+  } else {
+    status = submit_send(client, command, send, link);
+    if (!status.ok()) link->fail();
+  }
+  if (!status.ok()) sent->open(status);
   return status;
 }
 
 Status on_receive(ClientContext& client, const QueueCommand& command) {
   OB_ASSIGN_OR_RETURN(const auto receive, wire::decode<wire::Receive>(command.message.body));
   const auto mailbox = client.session->peers().mailbox();
-  const auto answer = answer_of(client, command);
+  const auto arrived = std::make_shared<Gate>();
+  command.queue->last_transfer = arrived;
+  const auto answer = [arrived, reply = answer_of(client, command)](const Status& status) {
+    arrived->open(status);
+    reply(status);
+  };
   const Status status = post_receive(client, command, receive, mailbox.get(), answer);
   if (!status.ok()) {
     answer(status);
@@ -144,6 +168,14 @@ Status on_receive(ClientContext& client, const QueueCommand& command) {
       [mailbox, peer_message = receive.peer_message](const QueueReport& report) {
         mailbox->activate(peer_message, report.status);
       });
+}
+
+Status on_record_transfer(ClientContext& client, const QueueCommand& command) {
+  OB_ASSIGN_OR_RETURN(const auto record, wire::decode<wire::Record>(command.message.body));
+  if (command.queue->last_transfer == nullptr) {
+    return {Code::invalid_argument, "the queue has sent and received no message to record"};
+  }
+  return client.session->record(record.event, command.queue->last_transfer).status();
 }
 
 }  // namespace ob::daemon

@@ -24,4 +24,9 @@ Status on_send(ClientContext& client, const QueueCommand& command);
 /// Threads: the connection's I/O thread   Errors: those that end the connection; others are answers
 Status on_receive(ClientContext& client, const QueueCommand& command);
 
+/// Records an event when the last message of the queue has arrived or is sent, or cannot.
+/// Threads: the connection's I/O thread   Errors: those of Session::event(); invalid_argument if
+/// there is no message
+Status on_record_transfer(ClientContext& client, const QueueCommand& command);
+
 }  // namespace ob::daemon

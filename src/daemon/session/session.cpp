@@ -52,7 +52,7 @@ Session::Session(const SessionDevice& device, const wire::Token& token, UserId u
 Session::~Session() {
   peers_.close();
   for (const auto& [id, queue] : queues_) destroy(*queue);
-  for (const auto& [id, event] : events_) (void)device_.destroy_event(event.local);
+  for (const auto& [id, event] : events_) (void)device_.destroy_event(event.known.local);
 }
 
 // There is no object yet that the failure could stick to.
@@ -313,16 +313,24 @@ void Session::withdraw_plans() {
   }
 }
 
-Result<EventId> Session::event(EventId id) {
+Result<Session::KnownEvent> Session::event(EventId id) {
   const std::lock_guard lock(mutex_);
   const auto at = events_.find(id);
-  if (at != events_.end()) return at->second.local;
+  if (at != events_.end()) return at->second.known;
   if (!id) return unknown("event", id.value);
   if (events_.size() >= kMaxObjects) return too_many("events", kMaxObjects);
   OB_ASSIGN_OR_RETURN(Reservation record, reserve_record("an event"));
   OB_ASSIGN_OR_RETURN(const EventId local, device_.create_event());
-  events_[id] = {local, std::move(record)};
-  return local;
+  const KnownEvent known{local, nullptr};
+  events_[id] = {known, std::move(record)};
+  return known;
+}
+
+Result<EventId> Session::record(EventId id, std::shared_ptr<const Gate> transfer) {
+  OB_ASSIGN_OR_RETURN(const KnownEvent known, event(id));
+  const std::lock_guard lock(mutex_);
+  events_[id].known.transfer = std::move(transfer);  // events are never removed
+  return known.local;
 }
 
 }  // namespace ob::daemon

@@ -18,9 +18,11 @@
 #include "daemon/memory/resource_account.hpp"
 #include "daemon/peers/session_peers.hpp"
 #include "daemon/session/plan_cache.hpp"
+#include "daemon/session/session_gates.hpp"
 #include "daemon/session/session_modules.hpp"
 #include "daemon/session/session_queue.hpp"
 #include "device/device.hpp"
+#include "device/gate.hpp"
 #include "device/memory_table.hpp"
 #include "wire/message.hpp"
 
@@ -143,8 +145,18 @@ class Session {
     return ResourceAccount::reserve(accounts_.host_memory, size_bytes);
   }
 
-  /// Returns the local event, made on first mention.
-  Result<EventId> event(EventId id);
+  /// An event under the device's id.
+  struct KnownEvent {
+    EventId local;
+    std::shared_ptr<const Gate> transfer;  ///< opens with the transfer that has recorded it last
+  };
+  /// Returns the event, made on first mention. `transfer` is empty if a queue has recorded it last.
+  Result<KnownEvent> event(EventId id);
+  /// Notes that a transfer, or with nullptr a queue, records the event.
+  /// Errors: those of event()
+  Result<EventId> record(EventId id, std::shared_ptr<const Gate> transfer);
+
+  SessionGates& gates() noexcept { return gates_; }
 
  private:
   struct Plan {
@@ -156,7 +168,7 @@ class Session {
   };
 
   struct Event {
-    EventId local;
+    KnownEvent known;
     Reservation record;  // host memory
   };
 
@@ -188,6 +200,7 @@ class Session {
   std::atomic<bool> has_freed_{false};
   std::unordered_map<PlanId, Plan> plans_;
   std::unordered_map<EventId, Event> events_;
+  SessionGates gates_;
   SessionPeers peers_;
   SessionModules modules_;
 };
