@@ -16,6 +16,7 @@ COMMANDS = {
     "env": "Print the settings of `run` as export lines.",
     "serve": "Run the accelerator daemon.",
     "pool": "Give accelerators to programs and users: the manager, and questions to it.",
+    "status": "Show the accelerators of a pool, who holds them, and who waits.",
     "key": "Make the certificates of a pool, for daemons on other machines.",
     "demo": "Run two examples remotely and compare with the local results.",
     "build": "Build the library, the daemon and the rest.",

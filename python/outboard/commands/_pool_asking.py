@@ -113,7 +113,7 @@ def acquire(
         "ttl_s": 0 if until else ttl,
     }
     path = _path("leases", lease_id or new_id())
-    answer = client.ask("PUT", path, body)
+    answer = _put(client, path, body, relative=(until or "").startswith("+"))
     while wait and answer["state"] == "queued":
         answer = client.ask("GET", path, query={"wait_s": 20}, wait_s=20)
     if answer["state"] == "queued":
@@ -122,8 +122,20 @@ def acquire(
     click.echo(json.dumps(answer, indent=1))
 
 
+def _put(client: PoolClient, path: str, body: Any, relative: bool) -> Any:
+    """A relative end differs each time: the lease of the first command is then the answer."""
+    from outboard.pool.client import PoolError
+
+    try:
+        return client.ask("PUT", path, body)
+    except PoolError as error:
+        if error.name != "other-body" or not relative:
+            raise
+        return client.ask("GET", path)
+
+
 def _until(client: PoolClient, text: str) -> int:
-    """Returns pool time in ms. A repeated command must say the same, so +TIME is rounded."""
+    """Returns pool time in ms."""
     if found := re.fullmatch(r"\+(\d+(?:\.\d+)?[smhd]?)", text):
         seconds = Duration().convert(found.group(1), None, None)
         now_ms: int = client.ask("GET", "/v1/devices", query={"limit": 1})["now_ms"]

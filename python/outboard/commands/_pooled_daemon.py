@@ -38,6 +38,7 @@ def run(
             stdout=subprocess.PIPE,
             text=True,
             env=dict(environment),
+            start_new_session=True,  # Ctrl-C reaches it through us, once
             preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
         )
     except OSError as error:

@@ -100,7 +100,9 @@ def _run_with_lease(
                 error.end_with(OWN_FAILURE)
                 raise
             say(f"{error.message}; the command runs with its own library")
-        if not servers:
+            mode = "off"
+        if hold.handles and not servers:
+            say("the pool names no address of the accelerators; calls stay local")
             mode = "off"
         final = settings.replaced(mode=mode, servers=servers)
         return execute(Plan(command, final, report, trace_file, ()))

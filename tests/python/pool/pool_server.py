@@ -173,8 +173,10 @@ class FakeDaemon(threading.Thread):
 
 
 @contextlib.contextmanager
-def running(client: PoolClient, *names: str, devices: int = 1) -> Iterator[list[FakeDaemon]]:
-    daemons = [FakeDaemon(client, name, devices) for name in names]
+def running(
+    client: PoolClient, *names: str, devices: int = 1, **facts: Any
+) -> Iterator[list[FakeDaemon]]:
+    daemons = [FakeDaemon(client, name, devices, **facts) for name in names]
     for daemon in daemons:
         daemon.register()
         daemon.start()

@@ -23,6 +23,7 @@ from outboard.pool.serve.exchange import (
 )
 from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.problems import ProblemError
+from outboard.pool.serve.waits import passed
 
 
 def own_name(request: Request) -> str:
@@ -73,8 +74,10 @@ async def heartbeat(manager: Manager, request: Request) -> Response:
         manager.metrics.reported(name, device.id, device.busy, device.memory_used_bytes)
     beat = Heartbeat(name, body.instance, body.seq, body.rev, reports)
     told = await manager.do(beat, _show)
-    if body.wait_s and not manager.waits.daemon_changed(name, body.rev):
-        await manager.wait(request.peer, "daemon", name, body.wait_s)
+    quiet = not manager.waits.daemon_changed(name, body.rev)
+    if body.wait_s and quiet and not manager.stopping:
+        with manager.watching(request.peer, "daemon", name) as change:
+            await passed(change, body.wait_s)
         told = await manager.do(lambda state: _desired(state, name))
     manager.waits.know(name, told.rev)
     return answer(told)

@@ -36,6 +36,7 @@ from outboard.pool.serve.manager import Manager
 from outboard.pool.serve.peer import LOOPBACK, Peer
 from outboard.pool.serve.problems import ProblemError
 from outboard.pool.serve.settings import Role
+from outboard.pool.serve.waits import passed
 from outboard.pool.tokens import LONGEST_S, SESSIONS, Claims
 
 _STALE_S = 8.0  # a poll that waits keeps its place in the queue so often
@@ -152,9 +153,11 @@ async def _poll(
     loop = asyncio.get_running_loop()
     until = loop.time() + wait_s
     while shown.waiting and (left := until - loop.time()) > 0 and not exchange.gone:
-        if manager.stopping:
-            break
-        await manager.wait(exchange.peer, "lease", shown.view.id, min(left, _STALE_S))
+        with manager.watching(exchange.peer, "lease", shown.view.id) as change:
+            shown = await manager.do(look, _show)
+            if manager.stopping or not shown.waiting:
+                break
+            await passed(change, min(left, _STALE_S))
         shown = await manager.do(look, _show)
     status = 202 if shown.view.state is LeaseState.QUEUED else 200
     return answer(_answer(manager, shown, uid, rank), status)

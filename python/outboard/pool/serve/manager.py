@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from outboard.pool.core.commands import Command
@@ -53,17 +55,17 @@ class Manager:
             raise RefusedError(value)
         return value
 
-    async def wait(self, peer: Peer, kind: str, name: str, seconds: float) -> bool:
-        """Waits for a change; a holder has a limited number of polls that wait."""
-        if self.stopping:
-            return False
+    @contextlib.contextmanager
+    def watching(self, peer: Peer, kind: str, name: str) -> Iterator[asyncio.Future[None]]:
+        """As Waits.watching(); a holder has a limited number of requests that wait."""
         count = self._polls.get(peer.holder, 0)
         if count >= MOST_POLLS and kind != "daemon":
             why = f"{peer.holder} has {count} requests that wait"
             raise ProblemError("too-many-waiting", f"the request cannot wait ({why}) ask later")
         self._polls[peer.holder] = count + 1
         try:
-            return await self.waits.wait(kind, name, seconds)
+            with self.waits.watching(kind, name) as change:
+                yield change
         finally:
             left = self._polls[peer.holder] - 1
             if left:

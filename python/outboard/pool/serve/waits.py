@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Iterator
 
 from outboard.pool.core.replies import LeaseChanged, Notice
 
@@ -39,23 +40,21 @@ class Waits:
         """Notes that the daemon is about to hear of everything up to `rev`."""
         self._changed.setdefault(daemon, rev)
 
-    async def wait(self, kind: str, name: str, seconds: float) -> bool:
-        """Returns True after a change, False after `seconds`."""
+    @contextlib.contextmanager
+    def watching(self, kind: str, name: str) -> Iterator[asyncio.Future[None]]:
+        """The future gets its result at the next change. Look at the state after it was made, so
+        that no change falls between the look and the wait."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         key = (kind, name)
         self._waiting.setdefault(key, set()).add(future)
         try:
-            async with asyncio.timeout(seconds):
-                await future
-        except TimeoutError:
-            return False
+            yield future
         finally:
             others = self._waiting.get(key)
             if others is not None:
                 others.discard(future)
                 if not others:
                     del self._waiting[key]
-        return True
 
     async def wait_any(self, seconds: float) -> None:
         """Waits for a commit."""
@@ -70,3 +69,10 @@ class Waits:
             for future in list(futures):
                 if not future.done():
                     future.set_result(None)
+
+
+async def passed(change: asyncio.Future[None], seconds: float) -> None:
+    """Waits for a change, or for a time."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await change

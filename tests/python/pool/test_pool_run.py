@@ -1,0 +1,258 @@
+"""The commands that ask a manager, and programs that run while they hold accelerators."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from pool_server import Manager, running
+
+from conftest import Outboard, clean_environment, command_line
+from outboard.commands.pool import command
+from outboard.pool.client import PoolClient, PoolError
+from outboard.pool.core.replies import LeaseChanged
+from outboard.pool.serve.settings import read_settings
+from outboard.pool.serve.waits import Waits, passed
+
+PRINT = "import os; print(os.environ['OUTBOARD_SERVER'], os.environ['OUTBOARD_MODE'])"
+ADDRESSES = ["unix:/run/node.sock", "10.1.2.3:7770"]
+
+
+@pytest.fixture(scope="module")
+def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Manager]:
+    made = Manager(tmp_path_factory.mktemp("m"))
+    yield made
+    assert made.stop() == 0
+
+
+@pytest.fixture
+def client(manager: Manager) -> Iterator[PoolClient]:
+    client = manager.local()
+    with running(client, "n1", devices=2, addresses=ADDRESSES) as (daemon,):
+        yield client
+    for device in daemon.devices:
+        client.ask("PATCH", f"/v1/devices/{device.replace('/', '%2F')}", {"clear": True})
+
+
+def leases(client: PoolClient) -> list[Any]:
+    rows = client.pages("/v1/leases", "leases")
+    return [row for row in rows if row["state"] in ("queued", "held")]
+
+
+def test_a_command_holds_accelerators_while_it_runs(
+    client: PoolClient, manager: Manager, outboard: Outboard, fake_native: dict[str, str]
+) -> None:
+    script = f"{PRINT}; print(os.environ['OUTBOARD_LEASE'])"
+    words = [
+        "run",
+        "--pool",
+        manager.url,
+        "--accelerators",
+        "2",
+        "--",
+        sys.executable,
+        "-c",
+        script,
+    ]
+    done = outboard(*words, environment=fake_native)
+    assert done.returncode == 0, done.stderr
+    address, mode, lease = done.stdout.split()
+    assert (address, mode) == ("10.1.2.3:7770", "auto")
+    with pytest.raises(PoolError, match="released"):
+        client.ask("GET", f"/v1/leases/{lease}")
+    assert leases(client) == []
+
+
+@pytest.mark.parametrize(("script", "status"), [("raise SystemExit(7)", 7), ("crash", 139)])
+def test_however_the_command_ends(
+    client: PoolClient, manager: Manager, outboard: Outboard, fake_native: dict[str, str],
+    script: str, status: int,
+) -> None:  # fmt: skip
+    crash = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+    words = ["run", "--pool", manager.url, "--accelerators", "1", "--", sys.executable, "-c"]
+    done = outboard(*words, crash if script == "crash" else script, environment=fake_native)
+    assert done.returncode == status
+    assert leases(client) == []
+
+
+def test_sigterm_and_sigkill(
+    client: PoolClient, manager: Manager, fake_native: dict[str, str]
+) -> None:
+    words = command_line("run", "--pool", manager.url, "--accelerators", "1", "--", "sleep", "60")
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with subprocess.Popen(words, env=fake_native) as run:
+            until = time.monotonic() + 20
+            while not leases(client):
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            time.sleep(0.3)
+            children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+            run.send_signal(number)
+            run.wait(20)
+        if number == signal.SIGTERM:
+            assert run.returncode == 128 + number
+            assert leases(client) == []
+    (left,) = leases(client)
+    assert left["end_ms"] - client.ask("GET", "/v1/devices")["now_ms"] <= 120_000
+    client.ask("DELETE", f"/v1/leases/{left['id']}")
+    for child in children:
+        os.kill(int(child), signal.SIGKILL)
+    for folder in Path(fake_native["TMPDIR"]).iterdir():  # SIGKILL leaves it behind
+        shutil.rmtree(folder)
+
+
+def test_without_accelerators_the_command_runs_locally(
+    client: PoolClient, manager: Manager, outboard: Outboard, fake_native: dict[str, str]
+) -> None:
+    client.ask("PUT", "/v1/leases/all", {"count": 2, "ttl_s": 60})
+    pool = ["run", "--pool", manager.url, "--accelerators", "1"]
+    script = "import os; print(os.environ['OUTBOARD_MODE'])"
+    done = outboard(*pool, "--", sys.executable, "-c", script, environment=fake_native)
+    assert (done.returncode, done.stdout) == (0, "off\n")
+    assert "no accelerators are free" in done.stderr
+    done = outboard(*pool, "--require", "--", "echo", "no", environment=fake_native)
+    assert (done.returncode, done.stdout) == (125, "")
+    assert [row["id"] for row in leases(client)] == ["all"]
+    client.ask("DELETE", "/v1/leases/all/handles/n1%2F0")
+    words = ["run", "--pool", manager.url, "--accelerators", "1..4", "--wait", "20s", "--"]
+    done = outboard(*words, sys.executable, "-c", PRINT, environment=fake_native)
+    assert done.stdout == "10.1.2.3:7770 auto\n", done.stderr
+    gone = ["run", "--pool", "http://127.0.0.1:1", "--accelerators", "1", "--"]
+    done = outboard(*gone, sys.executable, "-c", script, environment=fake_native)
+    assert (done.returncode, done.stdout) == (0, "off\n")
+    assert "does not answer" in done.stderr
+    client.ask("DELETE", "/v1/leases/all")
+
+
+def test_questions(
+    client: PoolClient, manager: Manager, outboard: Outboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = clean_environment(OUTBOARD_POOL=f"unix:{manager.folder}/s")
+    monkeypatch.setenv("OUTBOARD_POOL", environment["OUTBOARD_POOL"])
+
+    def ask(*words: str) -> str:
+        done = CliRunner().invoke(command, words)  # a process of its own takes half a second
+        assert done.exit_code == 0, done.exception
+        return done.output
+
+    lease = json.loads(ask("acquire", "--id", "job.1", "--for", "ada", "--until", "+1h"))
+    again = json.loads(ask("acquire", "--id", "job.1", "--for", "ada", "--until", "+1h"))
+    assert lease["handles"][0]["epoch"] == again["handles"][0]["epoch"]
+    assert lease["holder"] == "certificate ada"
+    device = lease["handles"][0]["device"]
+    assert f"{device}: ok, exclusive, open\n  it is held\n  lease job.1" in ask("why", device)
+    status = ask("status")
+    assert "certificate ada" in status
+    assert "job.1" in status
+    assert len(json.loads(ask("status", "--json"))["devices"]) == 2
+    done = outboard("pool", "acquire", "--count", "2", environment=environment)
+    assert done.returncode == 1
+    assert "no devices are free" in done.stderr
+    assert [row["id"] for row in leases(client)] == ["job.1"]
+    assert ask("release", "--prefix", "job.") == "released job.1\n"
+    assert ask("cordon", "n1").splitlines() == ["cordoned n1/0", "cordoned n1/1"]
+    assert "cordoned" in ask("why", "n1/1")
+    ask("drain", "n1", "--deadline", "1h")
+    ask("uncordon", "n1")
+    ask("ban", "mallory", "--reason", "x")
+    ask("ban", "mallory", "--end")
+    assert "certificate ada" in ask("usage")
+    assert ask("usage", "--format", "csv", "--by", "lease").startswith("name,leases")
+    assert "cordoned" in ask("audit")
+    for line in ask("audit", "--json").splitlines():
+        json.loads(line)
+
+
+def test_backup_and_restore(tmp_path: Path, outboard: Outboard) -> None:
+    manager = Manager(tmp_path / "m")
+    client = manager.local()
+    environment = clean_environment(OUTBOARD_POOL=f"unix:{manager.folder}/s")
+    with running(client, "b1", devices=2) as (daemon,):
+        before = client.ask("PUT", "/v1/leases/before", {"ttl_s": 600})["handles"][0]
+        done = outboard("pool", "backup", "copy.db", environment=environment)
+        assert done.returncode == 0, done.stderr
+        late = client.ask("PUT", "/v1/leases/late", {"ttl_s": 600})["handles"][0]
+        rev = client.ask("GET", "/v1/leases/late")["rev"]
+        manager.stop()
+        state = tmp_path / "m" / "state"
+        words = ["pool", "restore", "copy.db", "--state", str(state)]
+        assert "is there already" in outboard(*words).stderr
+        for file in state.glob("pool.db*"):
+            file.unlink()
+        done = outboard(*words)
+        assert done.returncode == 0, done.stderr
+        manager.start()
+        client = daemon.client = manager.local()
+        lease = client.ask("GET", "/v1/leases/before")
+        assert [h["epoch"] for h in lease["handles"]] == [before["epoch"]]
+        with pytest.raises(PoolError, match="no lease late"):
+            client.ask("GET", "/v1/leases/late")
+        again = client.ask("PUT", "/v1/leases/again", {"wait_s": 20}, wait_s=20)
+        assert again["handles"][0]["device"] == late["device"]
+        assert again["handles"][0]["epoch"] > late["epoch"] + (1 << 31)
+        assert again["rev"] > rev + (1 << 31)
+    assert manager.stop() == 0
+
+
+def test_a_real_daemon_registers_from_its_launcher(
+    manager: Manager, native: Any, tmp_path: Path
+) -> None:
+    words = command_line("serve", "--listen", "127.0.0.1:0", "--devices", "2", "--backend", "null")
+    words += ["--pool", manager.url, "--label", "rack=r7"]
+    environment = clean_environment(OUTBOARD_NATIVE_DIR=str(native.root))
+    client, name = manager.local(), socket.gethostname()
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as serve:
+        assert serve.stdout is not None
+        address = serve.stdout.readline().split()[-1]
+        body = {"count": 2, "class": {"kind": "null", "labels": {"rack": "r7"}}, "wait_s": 10}
+        until = time.monotonic() + 20
+        while not any(d["daemon"] == name for d in client.ask("GET", "/v1/devices")["devices"]):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        lease = client.ask("PUT", "/v1/leases/real", body, wait_s=10)
+        assert [h["device"] for h in lease["handles"]] == [f"{name}/0", f"{name}/1"]
+        assert lease["handles"][0]["addresses"] == [address]
+        client.ask("DELETE", "/v1/leases/real")
+        serve.send_signal(signal.SIGTERM)
+        assert serve.wait(30) == 0
+    row = client.ask("GET", f"/v1/devices/{name}%2F0")
+    assert row["health"] == "lost"
+
+
+def test_run_imports_nothing_of_the_pool(outboard: Outboard, fake_native: dict[str, str]) -> None:
+    """A short command must not wait for packages that it does not need."""
+    environment = {**fake_native, "PYTHONPROFILEIMPORTTIME": "1"}
+    for options in ((), ("--report",)):
+        done = outboard("run", *options, "--", "true", environment=environment)
+        for package in ("urllib3", "uvicorn", "msgspec", "jwt", "outboard.pool"):
+            assert f" {package}" not in done.stderr, package
+
+
+def test_no_change_falls_between_a_look_and_the_wait() -> None:
+    async def wait() -> None:
+        waits = Waits()
+        with waits.watching("lease", "x") as change:
+            waits.deliver([LeaseChanged("x")], 1)  # during the look
+            await passed(change, 60)
+        assert waits._waiting == {}
+
+    asyncio.run(asyncio.wait_for(wait(), 10))
+
+
+def test_the_example_of_settings_is_valid() -> None:
+    example = Path(__file__).resolve().parents[3] / "examples/pool/pool.toml"
+    settings = read_settings(example)
+    assert settings.batch_user("alovelace") == "certificate ada"
+    assert settings.groups_of("certificate bob") == ["chem"]
