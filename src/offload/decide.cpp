@@ -76,7 +76,7 @@ policy::CallEstimate Decider::estimate(const CallQuery& call, std::size_t server
   const double waiting_s = facts.waiting_s(now_ns());
   policy::CallEstimate found;
   policy::estimate_local(rates, work, shipped_here(call.record, work.flop / work.calls),
-                         found.estimate);
+                         most_here(call.record), found.estimate);
   policy::Work staying = work;
   staying.may_stay = work.may_stay && config_.resident_bytes != 0;
   policy::estimate_remote(rates, staying, accelerator, 0, waiting_s, found);
@@ -110,7 +110,8 @@ policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
   }
   policy::Estimate local;
   policy::estimate_local(call.record.rates, call.work,
-                         shipped_here(call.record, call.work.flop / call.work.calls), local);
+                         shipped_here(call.record, call.work.flop / call.work.calls),
+                         most_here(call.record), local);
   policy::Decision unknown{.local_s = local.local_s, .local_error = local.local_error};
   if (!(local.local_s > 0)) return unknown;
   const auto preferred = connections_.preferred();

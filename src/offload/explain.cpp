@@ -67,7 +67,7 @@ void add_work(const AskedCall& asked, const policy::Work& work, Answer& answer) 
   policy::Estimate local;
   const policy::RoutineRates& rates = asked.record->rates;
   const policy::Rate shipped = shipped_here(*asked.record, work.flop);
-  policy::estimate_local(rates, work, shipped, local);
+  policy::estimate_local(rates, work, shipped, 0, local);
   const bool of_profile = library != nullptr && has(library->profile.local, asked.name);
   answer.add_known("local_s", local.local_s);
   answer.add_known("local_error", local.local_s > 0 ? local.local_error : 0);

@@ -52,6 +52,11 @@ policy::Rate shipped_here(const RoutineRecord& record, double flop) noexcept {
           policy::shipped_error(record.name, library->local, flop)};
 }
 
+double most_here(const RoutineRecord& record) noexcept {
+  const Library* library = record.library.load(std::memory_order_relaxed);
+  return library == nullptr ? 0 : policy::most_rate(record.name, library->local);
+}
+
 policy::Rate shipped_there(const RoutineRecord& record, const ServerFacts& facts,
                            double flop) noexcept {
   const DeviceExpectation& device = record.device;

@@ -64,6 +64,9 @@ struct RoutineRecord {
 /// unknown.
 policy::Rate shipped_here(const RoutineRecord& record, double flop) noexcept;
 
+/// The rate that no call of the local library exceeds; 0 if it is unknown.   Units: flop/s
+double most_here(const RoutineRecord& record) noexcept;
+
 /// The rate of the device for one call of so much work, from the figures that it told.
 policy::Rate shipped_there(const RoutineRecord& record, const ServerFacts& facts,
                            double flop) noexcept;

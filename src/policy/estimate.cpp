@@ -14,10 +14,11 @@ double error_of(const PredictedTime& time, double compute_error, double link_err
 }  // namespace
 
 void estimate_local(const RoutineRates& rates, const Work& work, const Rate& shipped,
-                    Estimate& estimate) noexcept {
+                    double most_flop_per_s, Estimate& estimate) noexcept {
   const Rate rate = rates.local.at(work.flop / work.calls, shipped);
   estimate.local_s = rate.flop_per_s > 0 ? work.flop / rate.flop_per_s : 0;
   estimate.local_error = rate.error;
+  estimate.local_least_s = most_flop_per_s > 0 ? work.flop / most_flop_per_s : 0;
 }
 
 Rate predicted_rate(const Work& work, double predicted_s, double error) noexcept {

@@ -35,8 +35,9 @@ struct CallEstimate {
 };
 
 /// Predicts the local time.   @param shipped the rate of the caller's library
+/// @param most_flop_per_s the rate that no call exceeds; 0: unknown
 void estimate_local(const RoutineRates& rates, const Work& work, const Rate& shipped,
-                    Estimate& estimate) noexcept;
+                    double most_flop_per_s, Estimate& estimate) noexcept;
 
 /// The rate of a whole call as the model predicts it, for RoutineRates::whole.
 Rate predicted_rate(const Work& work, double predicted_s, double error) noexcept;

@@ -61,6 +61,7 @@ struct History::Times {
   double remote_s = 0;  // the next call
   double again_s = 0;   // the calls after it
   double local_error = 1;
+  double local_least_s = 0;
   double remote_error = 1;
   double waiting_s = 0;
   bool local_seen = false;
@@ -105,6 +106,7 @@ History::Times History::times_of(const Shape& shape, const Estimate& estimate) n
   Times times;
   times.local_s = estimate.local_s;
   times.local_error = estimate.local_error;
+  times.local_least_s = estimate.local_least_s;
   times.remote_s = estimate.remote_s;
   times.again_s = shape.repeats ? estimate.remote_again_s : estimate.remote_s;
   times.remote_error = estimate.remote_error;
@@ -131,7 +133,7 @@ History::Times History::times_of(const Shape& shape, const Estimate& estimate) n
 bool History::is_affordable(const Times& times) const noexcept {
   if (budget_.is_overdrawn()) return false;
   const double worst_s = times.remote_s * times.remote_error * times.remote_error;
-  const double local_s = times.local_s / times.local_error;
+  const double local_s = std::max(times.local_s / times.local_error, times.local_least_s);
   return worst_s <= local_s || worst_s - local_s + at_risk_s_ <= budget_.left_s();
 }
 
@@ -182,6 +184,7 @@ Decision History::choose(Shape& shape, const Times& times) const noexcept {
   Decision found{.local_s = times.local_s,
                  .remote_s = times.remote_s,
                  .local_error = times.local_error,
+                 .local_least_s = times.local_least_s,
                  .remote_error = times.remote_error,
                  .local_seen = times.local_seen,
                  .remote_seen = times.remote_seen};
@@ -274,7 +277,8 @@ Observation History::observe(std::uint64_t key, Target where, double seconds,
     found.lost_s = std::max(0.0, seconds - expected.local_s);
     shape->slow = found.lost_s > 0 && !found.first ? shape->slow + 1 : 0;
     budget_.lose(found.lost_s);
-    const double least_local_s = expected.local_s / (expected.local_error * expected.local_error);
+    const double least_local_s = std::max(
+        expected.local_s / (expected.local_error * expected.local_error), expected.local_least_s);
     // The price of bringing operands was accepted, if the local time was known.
     const bool is_price = found.first && expected.local_seen;
     const double risk_s = is_price ? 0 : std::max(0.0, own_s - least_local_s);

@@ -48,6 +48,8 @@ struct Estimate {
   std::uint64_t operands = 0;  ///< names the memory of its operands
   double local_s = 0;
   double local_error = 1;
+  /// No local call is faster, whatever its error says: the peak of the processor. 0: unknown
+  double local_least_s = 0;
   double remote_s = 0;
   /// The same, once the operands are on the device; remote_s where they do not stay.
   double remote_again_s = 0;
@@ -62,6 +64,7 @@ struct Decision {
   double local_s = 0;  ///< expected; 0: unknown
   double remote_s = 0;
   double local_error = 1;  ///< as in Estimate
+  double local_least_s = 0;
   double remote_error = 1;
   bool local_seen = false;  ///< measured for this shape
   bool remote_seen = false;

@@ -347,6 +347,20 @@ double shipped_error(std::string_view routine, const LocalLibrary& library, doub
          (1 + kMoreThreads * doublings);
 }
 
+double most_rate(std::string_view routine, const LocalLibrary& library) noexcept {
+  constexpr double kClockError = 1.1;
+  // The kernels of a reference library depend on how somebody compiled it.
+  const bool has_known_kernels =
+      library.kind == LibraryKind::tuned || library.kind == LibraryKind::reference_lapack;
+  if (!has_known_kernels || transform_of(routine) != nullptr) return 0;
+  const NamedRoutine named = routine_of(routine);
+  // gemm3m computes complex products with three real ones in place of four.
+  if (named.family > kLeastSquares || routine.ends_with("3m")) return 0;
+  const bool is_single = named.precision == 's' || named.precision == 'c';
+  const double peak = library.clock_hz * library.flop_per_cycle * std::max(1U, library.threads);
+  return kClockError * peak * (is_single ? 2 : 1);
+}
+
 bool has_shipped_rate(std::string_view routine) noexcept {
   return transform_of(routine) != nullptr || routine_of(routine).known;
 }

@@ -38,6 +38,12 @@ double shipped_rate(std::string_view routine, const LocalLibrary& library, doubl
 /// 1. Thin matrices, a single right-hand side and missing vectors deviate more (docs/decision.md).
 double shipped_error(std::string_view routine, const LocalLibrary& library, double flop) noexcept;
 
+/// Returns a rate that no call of the routine exceeds: the peak of all threads, a tenth more
+/// because the clock was measured for moments only. 0 if it is unknown, or if the flop count of the
+/// routine is no count of operations but the cost of a usual run (eigenvalues, transforms). Units:
+/// flop/s
+double most_rate(std::string_view routine, const LocalLibrary& library) noexcept;
+
 /// True if shipped_rate() knows the routine or kind of transform by name.
 bool has_shipped_rate(std::string_view routine) noexcept;
 

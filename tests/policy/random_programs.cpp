@@ -57,6 +57,12 @@ void RandomProgram::make_machine() {
     routine.shipped_here = {here * share, i == 0 ? 1.35 : 1.7};
     routine.half_flop = log_uniform(1e3, 1e8);
     routine.here = factor(routine.shipped_here.error);
+    // Well-kept products reach nine tenths of the peak, other routines less; nothing exceeds it.
+    if (chance(0.5)) {
+      routine.most_flop_per_s = 1.1 * routine.shipped_here.flop_per_s / uniform(0.4, 0.95);
+      routine.here =
+          std::min(routine.here, routine.most_flop_per_s / routine.shipped_here.flop_per_s);
+    }
     routine.shipped_there = {there * share, i == 0 ? 1.3 : 3};
     routine.there = factor(routine.shipped_there.error);
     routines_.push_back(routine);
@@ -146,7 +152,7 @@ Bill RandomProgram::run() {
     const bool is_there = keeps_operands_ && resident == index;
     shape.work.operands = keeps_operands_ ? index + 1 : bill.calls + 1;
     CallEstimate found;
-    estimate_local(known, shape.work, shipped_here(shape), found.estimate);
+    estimate_local(known, shape.work, shipped_here(shape), routine.most_flop_per_s, found.estimate);
     const Accelerator accelerator{link_, link_error_, routine.shipped_there,
                                   fresh_bytes(shape.work)};
     estimate_remote(known, shape.work, accelerator, is_there ? shape.work.bytes_to : 0, 0, found);

@@ -37,8 +37,9 @@ class RandomProgram {
  private:
   struct Routine {
     Rate shipped_here;
-    double half_flop = 0;  // where the local library reaches half of its rate
-    double here = 1;       // true rate over shipped rate
+    double half_flop = 0;        // where the local library reaches half of its rate
+    double here = 1;             // true rate over shipped rate
+    double most_flop_per_s = 0;  // 0: unknown to the decision
     Rate shipped_there;
     double there = 1;
     bool started = false;
