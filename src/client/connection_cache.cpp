@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <utility>
 
 #include "client/inherited_connections.hpp"
 #include "client/link_probe.hpp"
@@ -123,6 +124,20 @@ std::optional<AcquiredDevice> ConnectionCache::take_idle(std::size_t server, std
   }
 }
 
+std::optional<AcquiredDevice> ConnectionCache::borrow_idle(std::size_t server) {
+  std::optional<AcquiredDevice> idle = take_idle(server);
+  if (!idle) return idle;
+  idle->is_borrowed_ = true;
+  const std::lock_guard lock(mutex_);
+  ++servers_[server].borrowed;
+  return idle;
+}
+
+void ConnectionCache::wait_for_borrowed(std::size_t server) {
+  std::unique_lock lock(mutex_);
+  returned_.wait_for(lock, kMostBorrowed, [&] { return servers_[server].borrowed == 0; });
+}
+
 Result<AcquiredDevice> ConnectionCache::acquire() {
   if (config_.servers.empty()) {
     return Status(Code::unavailable, "no server named (set OUTBOARD_SERVER=HOST:PORT)");
@@ -161,6 +176,8 @@ std::uint32_t ConnectionCache::devices_of(std::size_t server) const noexcept {
 // connections.
 Result<AcquiredDevice> ConnectionCache::idle_or_new(std::size_t server, std::uint32_t device,
                                                     bool& full) {
+  if (auto idle = take_idle(server, device)) return std::move(*idle);
+  wait_for_borrowed(server);
   if (auto idle = take_idle(server, device)) return std::move(*idle);
   full = !make_room(server);
   if (full) {
@@ -279,6 +296,13 @@ void ConnectionCache::report_failure(AcquiredDevice& broken) noexcept {
   drop_idle(broken.server_);
 }
 
+// @pre the caller holds the mutex
+void ConnectionCache::note_return(AcquiredDevice& acquired) noexcept {
+  if (!std::exchange(acquired.is_borrowed_, false)) return;
+  --servers_[acquired.server_].borrowed;
+  returned_.notify_all();
+}
+
 void ConnectionCache::give_back(AcquiredDevice& acquired) noexcept {
   if (acquired.device_->broken()) {
     if (!acquired.is_reported_) report_failure(acquired);
@@ -286,9 +310,11 @@ void ConnectionCache::give_back(AcquiredDevice& acquired) noexcept {
     acquired.device_.reset();
     const std::lock_guard lock(mutex_);
     --open_;
+    note_return(acquired);
     return;
   }
   const std::lock_guard lock(mutex_);
+  note_return(acquired);
   AcquiredDevice kept = std::move(acquired);
   kept.cache_ = nullptr;  // idle devices are destroyed with the cache
   idle_.push_back(std::move(kept));

@@ -3,6 +3,8 @@
 // next call uses the connection again.
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -59,6 +61,7 @@ class AcquiredDevice {
   std::uint64_t connection_id_ = 0;
   bool counts_against_server_ = true;
   bool is_reported_ = false;  // report_failure() knows that it is broken
+  bool is_borrowed_ = false;  // by borrow_idle()
 };
 
 /// Threads: any.
@@ -92,6 +95,12 @@ class ConnectionCache {
   std::vector<AcquiredDevice> acquire_others(const AcquiredDevice& first, std::size_t count);
   /// Returns an idle connection to `server`, if there is one; makes no new connection.
   std::optional<AcquiredDevice> acquire_idle(std::size_t server) { return take_idle(server); }
+
+  /// Returns an idle connection to `server`, if there is one, for work that nobody waits for and
+  /// that takes milliseconds: acquire() waits for its return at most kMostBorrowed rather than make
+  /// another connection, on whose device no operands are.
+  std::optional<AcquiredDevice> borrow_idle(std::size_t server);
+  static constexpr std::chrono::milliseconds kMostBorrowed{10};
 
   /// Reports the failure of a device that its user keeps. Like the return of a broken device, this
   /// sets the server aside if the failure counts against it, and drops the server's idle
@@ -128,14 +137,17 @@ class ConnectionCache {
     std::uint32_t devices = 0;  ///< number of devices; 0: not connected yet
     bool known = false;         ///< the link is valid
     bool measuring = false;     ///< one thread measures: several would disturb each other
+    unsigned borrowed = 0;      ///< connections that borrow_idle() gave away
     Link link;
     DeviceInfo info;
     std::shared_ptr<HostSilence> host;
   };
 
   void give_back(AcquiredDevice& acquired) noexcept;
+  void note_return(AcquiredDevice& acquired) noexcept;
   std::optional<AcquiredDevice> take_idle(std::size_t server, std::uint32_t device = kAnyDevice);
   void drop_idle(std::size_t server) noexcept;
+  void wait_for_borrowed(std::size_t server);
   bool make_room(std::size_t server) noexcept;
   Result<AcquiredDevice> idle_or_new(std::size_t server, std::uint32_t device, bool& full);
   Result<AcquiredDevice> connect(std::size_t server, std::uint32_t device_index);
@@ -148,6 +160,7 @@ class ConnectionCache {
   Result<std::shared_ptr<const transport::Security>> key_{nullptr};
   mutable std::mutex mutex_;
   std::vector<Server> servers_;
+  std::condition_variable returned_;  // a borrowed connection is idle again, or closed
   std::vector<AcquiredDevice> idle_;
   std::size_t open_ = 0;
   std::uint64_t next_connection_ = 1;

@@ -25,6 +25,9 @@ constexpr double kErrorOfQuickLink = 1.3;
 // below the rate that the device measured with a large product.
 constexpr double kClearlyLess = 1.5;
 
+// Small operands and those that a call replaces are sent again each time.
+constexpr double kMostOfThem = 0.5;
+
 constexpr std::string_view kOwnCores =
     "the accelerator computes on this machine's own cores, and the program's library is as fast";
 
@@ -86,6 +89,7 @@ policy::CallEstimate Decider::estimate(const CallQuery& call, std::size_t server
   if (matters && call.routine != nullptr) {
     const double there = residents_.bytes_on_device(server, *call.routine, call.arguments);
     if (there > 0) policy::estimate_remote(rates, staying, accelerator, there, waiting_s, found);
+    found.estimate.brings = there < kMostOfThem * work.bytes_to;
   }
   return found;
 }

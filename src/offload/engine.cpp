@@ -14,6 +14,7 @@
 #include "offload/jobs.hpp"
 #include "offload/journal.hpp"
 #include "offload/observer.hpp"
+#include "offload/prefetcher.hpp"
 #include "offload/private_results.hpp"
 #include "offload/profiles.hpp"
 #include "offload/residents.hpp"
@@ -63,7 +64,8 @@ struct Engine::Parts {
         connector(connections, tuning, journal, records.budget(), config.first_wait),
         decider(config, connections, tuning, connector, journal, residents, records.budget()),
         observer(journal, records, tuning, decider),
-        attempts(connections, residents, journal, records, tuning, observer) {}
+        attempts(connections, residents, journal, records, tuning, observer),
+        prefetcher(connections, residents, tuning) {}
 
   // The memory of the device that would run the next call.
   std::uint64_t device_memory() const noexcept {
@@ -109,6 +111,7 @@ struct Engine::Parts {
   Decider decider;
   Observer observer;
   Attempts attempts;
+  Prefetcher prefetcher;
 };
 
 Engine::Engine(Config config) : parts_(std::make_unique<Parts>(std::move(config))) {
@@ -155,6 +158,11 @@ void Engine::Parts::decide_by_history(const LibraryCall& call, RoutineRecord& re
                       .arguments = alone ? call.arguments : nullptr});
   decision.remote = found.target == Target::remote;
   decision.trial = found.state == policy::State::trial && alone && !config.verify;
+  if (found.preparation != policy::Preparation::none && alone) {
+    const Accuracy accuracy = call.accuracy.value_or(config.accuracy);
+    prefetcher.start(execution(record, accuracy), {call.routine, call.arguments}, decision.work,
+                     found.preparation);
+  }
   if (may_share(call)) decision.share = choose_share(config, record, decision.work, found);
   decision.shared_at_ns = decision.share > 0 ? now_ns() : 0;
 }
@@ -359,9 +367,13 @@ Result<std::string> Engine::explain(std::string_view routine, std::string_view s
   return offload::explain(sources, call, library);
 }
 
-void Engine::stop_connecting() noexcept { parts_->connector.close(); }
+void Engine::stop_connecting() noexcept {
+  parts_->prefetcher.close();
+  parts_->connector.close();
+}
 
 void Engine::close() noexcept {
+  parts_->prefetcher.close();
   parts_->connector.close();
   parts_->journal.report.print();
   save_profiles(parts_->tuning, parts_->journal, parts_->records);

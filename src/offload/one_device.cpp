@@ -5,6 +5,7 @@
 #include "algorithms/offload.hpp"
 #include "algorithms/panels/gemm_pipeline.hpp"
 #include "algorithms/panels/panels.hpp"
+#include "algorithms/residency/placed_operand.hpp"
 #include "algorithms/tiles/tiles.hpp"
 #include "offload/call_cut.hpp"
 #include "offload/connection_record.hpp"
@@ -17,6 +18,28 @@ namespace {
 bool fits_at_once(const Device& device, const RoutineCall& call) {
   return fits_in_memory(algorithms::bytes_of_all(call.routine, call.arguments),
                         device.info().memory_bytes);
+}
+
+// The schedule of a product that runs in blocks; nullptr if the call runs as a whole.
+const algorithms::ProductSchedule* schedule_of(const Execution& execution,
+                                               client::AcquiredDevice& acquired,
+                                               const RoutineCall& call,
+                                               const algorithms::ProductShape& shape) {
+  const auto model = model_of(execution, acquired, call);
+  if (!model.known()) return nullptr;
+  const auto& schedule = ConnectionRecord::of(acquired).schedule(shape, model);
+  return schedule.a.size() + schedule.b.size() > 2 ? &schedule : nullptr;
+}
+
+std::vector<algorithms::PlacedOperand> unchanged_operands(const RoutineCall& call) {
+  std::vector<algorithms::PlacedOperand> found;
+  const Operands operands = call.routine.operands(call.arguments);
+  for (const Operand& operand : operands.span()) {
+    const HostOperand& host = call.arguments[operand.argument].host;
+    if (!operand.read || operand.written || operand.consumed || host.data == nullptr) continue;
+    found.push_back(algorithms::placed_operand(call.routine, operand, host));
+  }
+  return found;
 }
 
 // The run of one call on one device, in one of several ways.
@@ -68,12 +91,9 @@ class DeviceRun {
   Status run_whole() { return algorithms::offload_call(context()); }
 
   Status run_product(const algorithms::ProductShape& shape) {
-    const auto model = model_of(execution_, acquired_, call_);
-    if (!model.known()) return run_whole();
-    const algorithms::ProductSchedule& schedule =
-        ConnectionRecord::of(acquired_).schedule(shape, model);
-    if (schedule.a.size() + schedule.b.size() <= 2) return run_whole();
-    return algorithms::offload_product(context(), schedule);
+    const algorithms::ProductSchedule* schedule = schedule_of(execution_, acquired_, call_, shape);
+    if (schedule == nullptr) return run_whole();
+    return algorithms::offload_product(context(), *schedule);
   }
 
   Status run_panels(const algorithms::PanelShape& shape) {
@@ -105,6 +125,20 @@ class DeviceRun {
 Status run_on_device(const Execution& execution, client::AcquiredDevice& acquired,
                      const RoutineCall& call, algorithms::CallTimings& timings, const Part& part) {
   return DeviceRun(execution, acquired, call, timings, part).run();
+}
+
+std::vector<algorithms::PlacedOperand> operands_to_bring(const Execution& execution,
+                                                         client::AcquiredDevice& acquired,
+                                                         const RoutineCall& call) {
+  if (!fits_at_once(acquired.device(), call)) return {};
+  if (execution.strict()) return unchanged_operands(call);
+  if (const auto shape = product_to_cut(call.routine, call.arguments)) {
+    const auto* schedule = schedule_of(execution, acquired, call, *shape);
+    if (schedule == nullptr) return unchanged_operands(call);
+    return algorithms::product_operands(call.routine, call.arguments, *schedule);
+  }
+  if (panels_to_cut(call.routine, call.arguments)) return {};
+  return unchanged_operands(call);
 }
 
 }  // namespace ob::offload

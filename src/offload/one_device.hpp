@@ -1,7 +1,10 @@
 #pragma once
 // One call, or a part of one, on one device: as a whole, in panels or in tiles.
 
+#include <vector>
+
 #include "algorithms/call_timings.hpp"
+#include "algorithms/residency/residency.hpp"
 #include "algorithms/tiles/commit_gate.hpp"
 #include "algorithms/tiles/products_split.hpp"
 #include "base/status.hpp"
@@ -23,5 +26,11 @@ struct Part {
 Status run_on_device(const Execution& execution, client::AcquiredDevice& acquired,
                      const RoutineCall& call, algorithms::CallTimings& timings,
                      const Part& part = {});
+
+/// Returns the operands that run_on_device() would place on the device and that the call does not
+/// change. Empty if the call does not fit at once, or is cut in a way of its own.
+std::vector<algorithms::PlacedOperand> operands_to_bring(const Execution& execution,
+                                                         client::AcquiredDevice& acquired,
+                                                         const RoutineCall& call);
 
 }  // namespace ob::offload

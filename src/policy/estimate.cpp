@@ -40,8 +40,9 @@ void estimate_remote(const RoutineRates& rates, const Work& work, const Accelera
   if (whole.flop_per_s > 0) remote.correction = model.flop_per_s / whole.flop_per_s;
   found.correction = remote.correction;
   found.now = predict(work, remote);
-  remote.bytes_on_device = work.may_stay ? work.bytes_to : 0;
   remote.fresh_bytes = 0;
+  found.estimate.remote_warm_s = predict(work, remote).whole_s;
+  remote.bytes_on_device = work.may_stay ? work.bytes_to : 0;
   found.again = predict(work, remote);
   found.estimate.shape = work.shape;
   found.estimate.operands = work.operands;

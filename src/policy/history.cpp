@@ -22,6 +22,9 @@ constexpr unsigned kTrials = 2;
 constexpr double kDoubted = 1.25;
 // Shapes that are doubtful each for itself may be wrong together.
 constexpr double kMostAtRisk = 2;
+// Operands that change at each call are brought in vain, and those that were not complete at first
+// are brought again.
+constexpr unsigned kMostPrepared = 2;
 // Shapes of which neither side is much better are not worth a trial.
 constexpr double kWorthTrying = 1.05;
 
@@ -108,7 +111,8 @@ History::Times History::times_of(const Shape& shape, const Estimate& estimate) n
   times.local_error = estimate.local_error;
   times.local_least_s = estimate.local_least_s;
   times.remote_s = estimate.remote_s;
-  times.again_s = shape.repeats ? estimate.remote_again_s : estimate.remote_s;
+  const double warm_s = estimate.remote_warm_s > 0 ? estimate.remote_warm_s : estimate.remote_s;
+  times.again_s = shape.repeats ? estimate.remote_again_s : warm_s;
   times.remote_error = estimate.remote_error;
   times.waiting_s = estimate.waiting_s;
   // One warm run may still have had cold memory.
@@ -122,7 +126,7 @@ History::Times History::times_of(const Shape& shape, const Estimate& estimate) n
   if (times.remote_seen) {
     times.again_s = shape.remote.median() + estimate.waiting_s;
     // A call that brings operands takes no less than one that finds them there.
-    const bool brings = shape.repeats && !shape.was_remote;
+    const bool brings = (shape.repeats && !shape.was_remote) || estimate.brings;
     times.remote_s = brings ? std::max(times.remote_s, times.again_s) : times.again_s;
     times.remote_error = kErrorOfSamples;
   }
@@ -149,6 +153,10 @@ bool History::may_try(const Shape& shape, const Times& times) const noexcept {
   const bool may_gain = later_s < times.error() * times.local_s / kWorthTrying;
   return may_gain && !times.remote_seen && shape.trials < kTrials &&
          times.remote_s * times.remote_error * times.remote_error <= budget_.left_s();
+}
+
+bool History::would_gain(const Shape& shape, const Times& times) noexcept {
+  return shape.prepared < kMostPrepared && times.again_s * times.error() < times.local_s;
 }
 
 // One slow call may be a disturbance.
@@ -206,6 +214,9 @@ Decision History::choose(Shape& shape, const Times& times) const noexcept {
     } else if (is_loop && may_try(shape, times)) {
       ++shape.trials;
       found.state = State::trial;
+    } else if (is_loop && would_gain(shape, times)) {
+      ++shape.prepared;
+      found.preparation = shape.repeats ? Preparation::operands : Preparation::memory;
     }
   }
   ++shape.calls;

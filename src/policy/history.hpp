@@ -51,10 +51,19 @@ struct Estimate {
   /// No local call is faster, whatever its error says: the peak of the processor. 0: unknown
   double local_least_s = 0;
   double remote_s = 0;
-  /// The same, once the operands are on the device; remote_s where they do not stay.
+  double remote_warm_s = 0;  ///< the same, in memory that was used before; 0: as remote_s
+  /// The same, once the operands are on the device; remote_warm_s where they do not stay.
   double remote_again_s = 0;
   double remote_error = 1;
+  bool brings = false;   ///< operands are known not to be on the device
   double waiting_s = 0;  ///< part of remote_s: the wait for other clients' work
+};
+
+/// Work beside the calls of a shape that makes its remote calls faster.
+enum class Preparation : std::uint8_t {
+  none,
+  memory,    ///< use memory for the call on both sides, so that it is not new any more
+  operands,  ///< bring the operands to the device
 };
 
 /// The decision where a call runs, with the expected times behind it.   Units: seconds
@@ -68,6 +77,8 @@ struct Decision {
   double remote_error = 1;
   bool local_seen = false;  ///< measured for this shape
   bool remote_seen = false;
+  /// The calls would gain after this, and the next call cannot pay for it.
+  Preparation preparation = Preparation::none;
 };
 
 /// The outcome of a call.
@@ -123,6 +134,7 @@ class History {
     unsigned calls = 0;    // since the first decision
     unsigned changes = 0;  // of the side
     unsigned trials = 0;
+    unsigned prepared = 0;
     unsigned slow = 0;     // remote calls in a row that were slower than local ones
     double at_risk_s = 0;  // lost by remote calls if the library is as fast as its error allows
     unsigned doubted = 0;  // local calls in a row that were too slow to be believed
@@ -139,6 +151,7 @@ class History {
   bool is_affordable(const Times& times) const noexcept;
   bool gains(const Times& times) const noexcept;
   bool may_try(const Shape& shape, const Times& times) const noexcept;
+  static bool would_gain(const Shape& shape, const Times& times) noexcept;
   static void add_local(Shape& shape, double seconds) noexcept;
   static bool is_measured(const Shape& shape, const Times& times) noexcept;
   bool loses(const Shape& shape, const Times& times) const noexcept;

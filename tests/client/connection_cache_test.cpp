@@ -42,6 +42,27 @@ TEST_P(ConnectionCacheTest, ConnectionsAreUsedAgainAndMeasured) {
   EXPECT_LE(again->connection_id(), id + 1);
 }
 
+TEST_P(ConnectionCacheTest, ABorrowedConnectionIsWaitedFor) {
+  InProcessDaemon daemon(GetParam());
+  ConnectionCache cache(config_of({daemon.address()}));
+  EXPECT_FALSE(cache.borrow_idle(0));  // makes no connection
+  std::uint64_t id = 0;
+  {
+    auto acquired = cache.acquire();
+    ASSERT_TRUE(acquired.ok());
+    id = acquired->connection_id();
+  }
+  auto borrowed = cache.borrow_idle(0);
+  ASSERT_TRUE(borrowed);
+  // It does not come back: another connection is made after a moment.
+  EXPECT_NE(cache.acquire()->connection_id(), id);
+  std::thread returns([&borrowed] { borrowed.reset(); });
+  returns.join();
+  auto again = cache.borrow_idle(0);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->connection_id(), id);  // the one that was used last
+}
+
 TEST_P(ConnectionCacheTest, MoreThanAllowedAreRefused) {
   InProcessDaemon daemon(GetParam());
   auto config = config_of({daemon.address()});

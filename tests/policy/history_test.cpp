@@ -204,6 +204,55 @@ TEST_F(Histories, OperandsAreBroughtIfThatFitsIntoTheBudget) {
   EXPECT_GT(tally.remote, 90);
 }
 
+// The price is above the budget, so they are brought beside the calls, twice at most.
+TEST_F(Histories, OperandsAreBroughtBesideTheCallsIfThatDoesNotFit) {
+  Estimate estimate = estimate_of(0.02, 0.06, 1.1);
+  estimate.remote_again_s = 0.004;
+  std::vector<int> prepared;
+  for (int i = 0; i < 40; ++i) {
+    const Decision decision = history_.decide(estimate);
+    ASSERT_EQ(decision.target, Target::local);
+    if (decision.preparation != Preparation::none) prepared.push_back(i);
+    EXPECT_NE(decision.preparation, Preparation::memory);
+    history_.observe(estimate.shape, Target::local, 0.02, 0);
+  }
+  EXPECT_EQ(prepared, (std::vector<int>{4, 5}));  // a loop begins at the fifth call
+  estimate.remote_s = 0.004;                      // they are there
+  EXPECT_EQ(history_.decide(estimate).target, Target::remote);
+}
+
+TEST_F(Histories, MemoryIsUsedBesideTheCallsWhereOperandsAreNewEachTime) {
+  Estimate estimate = estimate_of(0.02, 0.06, 1.1);
+  estimate.remote_warm_s = 0.004;
+  estimate.remote_again_s = 0.001;
+  unsigned prepared = 0;
+  for (int i = 0; i < 40; ++i) {
+    estimate.operands = static_cast<std::uint64_t>(i) + 10;
+    const Decision decision = history_.decide(estimate);
+    EXPECT_NE(decision.preparation, Preparation::operands);
+    prepared += decision.preparation == Preparation::memory ? 1 : 0;
+    history_.observe(estimate.shape, Target::local, 0.02, 0);
+  }
+  EXPECT_EQ(prepared, 2u);
+}
+
+TEST_F(Histories, ShortCallsAreNotPrepared) {
+  Estimate estimate = estimate_of(4e-3, 0.06, 1.1);
+  estimate.remote_again_s = 1e-4;
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(history_.decide(estimate).preparation, Preparation::none);
+    history_.observe(estimate.shape, Target::local, 4e-3, 0);
+  }
+}
+
+// A mistake of twice the error would make the local time shorter than the processor allows.
+TEST_F(Histories, TheLeastLocalTimeBoundsAMistake) {
+  Estimate estimate = estimate_of(0.5, 0.2, 1.5);
+  EXPECT_EQ(history_.expect(estimate).target, Target::local);
+  estimate.local_least_s = 0.46;
+  EXPECT_EQ(history_.expect(estimate).target, Target::remote);
+}
+
 TEST_F(Histories, ButNotWhereTheyAreNewEachTime) {
   spend(10);
   Estimate estimate = estimate_of(0.02, 0.06, 1.1);

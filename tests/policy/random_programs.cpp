@@ -136,6 +136,17 @@ double RandomProgram::disturbed(double seconds) {
   return found;
 }
 
+// The thread that prepares calls needs the time of some calls, and costs nothing that is counted.
+void RandomProgram::prepare(Preparation wanted, std::size_t shape) {
+  if (wanted != Preparation::none && prepared_after_ == 0) {
+    prepared_after_ = std::uniform_int_distribution<unsigned>(1, 20)(numbers_);
+    prepared_ = shape;
+  }
+  if (prepared_after_ == 0 || --prepared_after_ > 0) return;
+  used_bytes_ = std::max(used_bytes_, footprint(shapes_[prepared_].work));
+  if (keeps_operands_) resident_ = prepared_;
+}
+
 Bill RandomProgram::run() {
   Bill bill;
   LossBudget budget;
@@ -143,20 +154,21 @@ Bill RandomProgram::run() {
   std::vector<std::unique_ptr<History>> histories;
   for (std::size_t i = 0; i < routines_.size(); ++i)
     histories.push_back(std::make_unique<History>(budget));
-  std::size_t resident = SIZE_MAX;  // the shape whose operands are there
   for (const std::size_t index : calls_) {
     Shape& shape = shapes_[index];
     Routine& routine = routines_[shape.routine];
     RoutineRates& known = rates[shape.routine];
     History& history = *histories[shape.routine];
-    const bool is_there = keeps_operands_ && resident == index;
+    const bool is_there = keeps_operands_ && resident_ == index;
     shape.work.operands = keeps_operands_ ? index + 1 : bill.calls + 1;
     CallEstimate found;
     estimate_local(known, shape.work, shipped_here(shape), routine.most_flop_per_s, found.estimate);
     const Accelerator accelerator{link_, link_error_, routine.shipped_there,
                                   fresh_bytes(shape.work)};
     estimate_remote(known, shape.work, accelerator, is_there ? shape.work.bytes_to : 0, 0, found);
+    found.estimate.brings = keeps_operands_ && !is_there;
     const Decision decision = history.decide(found.estimate);
+    prepare(decision.preparation, index);
     const double here_s = local_s(shape);
     const double there_s = remote_s(shape, is_there);
     const bool remote = decision.target == Target::remote;
@@ -171,7 +183,7 @@ Bill RandomProgram::run() {
       const double model_s = found.now.whole_s / found.correction;
       known.whole.observe(shape.work.flop, seen_s, predicted_rate(shape.work, model_s, 1));
       used_bytes_ = std::max(used_bytes_, footprint(shape.work));
-      if (keeps_operands_) resident = index;
+      if (keeps_operands_) resident_ = index;
       if (remote) {
         history.observe(shape.work.shape, Target::remote, seen_s, 0);
       } else {

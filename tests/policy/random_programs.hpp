@@ -63,6 +63,7 @@ class RandomProgram {
   Rate shipped_here(const Shape& shape) const;
   double fresh_bytes(const Work& work) const;
   double disturbed(double seconds);
+  void prepare(Preparation wanted, std::size_t shape);
 
   Numbers numbers_;
   Link link_;  // as measured
@@ -74,6 +75,9 @@ class RandomProgram {
   double noise_ = 0;
   double hiccups_ = 0;  // per call
   bool keeps_operands_ = false;
+  std::size_t resident_ = SIZE_MAX;  // the shape whose operands are there
+  std::size_t prepared_ = 0;         // the shape whose calls are being prepared
+  unsigned prepared_after_ = 0;      // calls; 0: none is being prepared
   std::vector<Routine> routines_;
   std::vector<Shape> shapes_;
   std::vector<std::size_t> calls_;

@@ -192,5 +192,21 @@ TEST(ShippedRates, MeasuredTimesAreWithinTheStatedError) {
   }
 }
 
+TEST(MostRate, IsAboveTheExpectedOneAndKnownForTrueCountsOnly) {
+  const LocalLibrary library{LibraryKind::tuned, 3e9, 16, 2};
+  for (const char* routine : {"dgemm", "zherk", "dgesv", "spotrf", "cgeqrf", "dgels"}) {
+    for (double flop = 1e6; flop < 1e13; flop *= 10) {
+      EXPECT_LT(shipped_rate(routine, library, flop), most_rate(routine, library)) << routine;
+    }
+  }
+  EXPECT_DOUBLE_EQ(most_rate("dgemm", library), 1.1 * 3e9 * 16 * 2);
+  EXPECT_DOUBLE_EQ(most_rate("sgemm", library), 2 * most_rate("dgemm", library));
+  for (const char* routine : {"zgemm3m", "dsyevd", "fftw c2c", "ddot", "dunknown"}) {
+    EXPECT_EQ(most_rate(routine, library), 0) << routine;
+  }
+  EXPECT_EQ(most_rate("dgemm", {LibraryKind::reference, 3e9, 4, 1}), 0);
+  EXPECT_EQ(most_rate("dgemm", {}), 0);
+}
+
 }  // namespace
 }  // namespace ob::policy

@@ -14,6 +14,20 @@ namespace {
 
 using namespace gemm_argument;
 
+PlacedOperand placed(const Descriptor& gemm, const Argument* arguments, const Operands& all,
+                     Position position) {
+  const auto operands = all.span();
+  const auto at = std::find_if(operands.begin(), operands.end(),
+                               [&](const Operand& o) { return o.argument == position; });
+  return placed_operand(gemm, *at, arguments[position].host);
+}
+
+OpMatrix op_matrix(const Descriptor& gemm, const Argument* arguments, const Operands& all,
+                   Position position, Position flag) {
+  const bool is_transposed = arguments[flag].flag != 'N' && arguments[flag].flag != 'n';
+  return {placed(gemm, arguments, all, position), is_transposed};
+}
+
 class Product {
  public:
   Product(const CallContext& context, const ProductSchedule& schedule)
@@ -22,9 +36,9 @@ class Product {
         schedule_(schedule),
         shape_(product_shape(gemm_, arguments_)),
         operands_(gemm_.operands(arguments_)),
-        a_{placed(kA), is_transposed(kTransA)},
-        b_{placed(kB), is_transposed(kTransB)},
-        c_(placed(kC)),
+        a_(op_matrix(gemm_, arguments_, operands_, kA, kTransA)),
+        b_(op_matrix(gemm_, arguments_, operands_, kB, kTransB)),
+        c_(placed(gemm_, arguments_, operands_, kC)),
         landing_(c_.data, c_.home),
         a_parts_(schedule.a.size()),
         b_parts_(schedule.b.size()),
@@ -36,16 +50,6 @@ class Product {
   }
 
  private:
-  PlacedOperand placed(Position position) const {
-    const auto operands = operands_.span();
-    const auto at = std::find_if(operands.begin(), operands.end(),
-                                 [&](const Operand& o) { return o.argument == position; });
-    return placed_operand(gemm_, *at, arguments_[position].host);
-  }
-  bool is_transposed(Position flag) const {
-    return arguments_[flag].flag != 'N' && arguments_[flag].flag != 'n';
-  }
-
   double needed_bytes() const {
     const double c = static_cast<double>(shape_.m) * static_cast<double>(shape_.n);
     return bytes_sent(shape_) + c * shape_.element_bytes;
@@ -126,6 +130,17 @@ ProductShape product_shape(const Descriptor& gemm, const Argument* arguments) {
   shape.element_bytes = element_bytes(gemm.precision);
   shape.flop_per_term = gemm.precision == Precision::c || gemm.precision == Precision::z ? 8 : 2;
   return shape;
+}
+
+std::vector<PlacedOperand> product_operands(const Descriptor& gemm, const Argument* arguments,
+                                            const ProductSchedule& schedule) {
+  const Operands operands = gemm.operands(arguments);
+  const OpMatrix a = op_matrix(gemm, arguments, operands, kA, kTransA);
+  const OpMatrix b = op_matrix(gemm, arguments, operands, kB, kTransB);
+  std::vector<PlacedOperand> found;
+  for (const Block& block : schedule.a) found.push_back(a.placed(block));
+  for (const Block& block : schedule.b) found.push_back(b.placed(block));
+  return found;
 }
 
 Status offload_product(const CallContext& context, const ProductSchedule& schedule) {

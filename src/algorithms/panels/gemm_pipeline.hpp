@@ -1,8 +1,11 @@
 #pragma once
 // Runs a matrix product whose operands are transferred while the device computes.
 
+#include <vector>
+
 #include "algorithms/call_context.hpp"
 #include "algorithms/panels/gemm_schedule.hpp"
+#include "algorithms/residency/residency.hpp"
 #include "base/status.hpp"
 #include "routines/argument.hpp"
 #include "routines/descriptor.hpp"
@@ -11,6 +14,10 @@ namespace ob::algorithms {
 
 /// Reads the shape of a product from the arguments of gemm.
 ProductShape product_shape(const Descriptor& gemm, const Argument* arguments);
+
+/// Returns the blocks of A and B that offload_product() places on the device.
+std::vector<PlacedOperand> product_operands(const Descriptor& gemm, const Argument* arguments,
+                                            const ProductSchedule& schedule);
 
 /// Runs gemm by `schedule`. C is not sent. If beta is not 0, the host adds beta C after the whole
 /// product has arrived.

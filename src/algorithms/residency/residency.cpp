@@ -4,14 +4,12 @@
 #include <utility>
 
 #include "base/chunks.hpp"
+#include "base/host_scratch.hpp"
+#include "base/readable_memory.hpp"
 
 namespace ob::algorithms {
 namespace {
 
-// Operands are cached only over links slower than this. One core digests about 10 GB/s from main
-// memory (XXH3). A link that is measured at up to twice this rate is shared memory, measured with
-// data in the caches; its copies of large operands are slower than digests.
-constexpr double kFastestLink = 20e9;
 // This is more copies than a program has operands. A search compares with all of them.
 constexpr std::size_t kMostCopies = 128;
 // If this many chunks differ and none is equal, the rest is sent without a comparison.
@@ -57,9 +55,7 @@ Residency::Call::~Call() {
 Result<std::optional<Residency::Placement>> Residency::Call::place(QueueId queue,
                                                                    const PlacedOperand& operand) {
   using Nowhere = std::optional<Placement>;
-  const std::uint64_t travels = packed_bytes(operand.there);
-  const bool pays = residency_.config_.link_bytes_per_s < kFastestLink;
-  if (!residency_.can_look_ || !pays || travels < residency_.config_.least_bytes) return Nowhere();
+  if (!residency_.is_cached(operand)) return Nowhere();
   const bool changes = operand.written || operand.consumed;
   Placement placement;
   Place at = residency_.find(operand);
@@ -68,7 +64,7 @@ Result<std::optional<Residency::Placement>> Residency::Call::place(QueueId queue
     const bool looks = operand.read && !changes && !at->changes;
     if (!looks || !covers(at->current, operand.there.triangle)) return Nowhere();
     placement.buffer = at->buffer;
-    placement.kept_bytes = travels;
+    placement.kept_bytes = packed_bytes(operand.there);
     return std::optional(placement);
   }
   if (at == residency_.copies_.end()) {
@@ -100,6 +96,10 @@ void Residency::Call::succeeded() {
 }
 
 // --- the copies ----------------------------------------------------------------------------------
+
+bool Residency::is_cached(const PlacedOperand& operand) const noexcept {
+  return keeps_operands() && packed_bytes(operand.there) >= config_.least_bytes;
+}
 
 Residency::Place Residency::find(const PlacedOperand& operand) {
   const Region home = shape_of(operand.home);
@@ -190,6 +190,7 @@ Status Residency::send_all(QueueId queue, const PlacedOperand& operand, Copy& co
                            Placement& placement) {
   const Layout home = Layout::matrix(operand.data, operand.home);
   OB_RETURN_IF_ERROR(device_.write(queue, copy.buffer, operand.there, home));
+  copy.brought = 0;
   copy.defined = true;
   copy.valid = operand.there.triangle;
   copy.stale_labels = true;
@@ -198,30 +199,87 @@ Status Residency::send_all(QueueId queue, const PlacedOperand& operand, Copy& co
 }
 
 // Lets the device take digests of its copy, and takes the digests of the operand at the same time.
-Status Residency::label(QueueId queue, const PlacedOperand& operand, Copy& copy,
-                        Placement& placement) {
+QueueReport Residency::label(QueueId queue, const PlacedOperand& operand, Copy& copy,
+                             bool reads_home) {
   const Region& there = operand.there;
   const Chunks chunks(operand.home, config_.chunk_bytes);
   copy.labels.assign(chunks.count(), {});
   copy.labelled = there.triangle;
   copy.stale_labels = true;  // until the digests have arrived
   const Status asked = device_.digest(queue, copy.buffer, there, config_.chunk_bytes, copy.labels);
-  if (asked.ok()) {  // nothing may throw while the device may still write to copy.labels
+  if (asked.ok() &&
+      reads_home) {  // nothing may throw while the device may still write to copy.labels
     for (std::uint64_t i = 0; i < chunks.count(); ++i) (void)copy.host.at(i);
   }
-  const QueueReport report = device_.synchronize(queue);
-  placement.compute_ns += report.compute_ns;
-  placement.waited_ns += report.waited_ns;
-  OB_RETURN_IF_ERROR(asked);
+  QueueReport report = device_.synchronize(queue);
+  if (!asked.ok()) report.status = asked;
   copy.stale_labels = !report.status.ok();
-  return report.status;
+  return report;
+}
+
+// The chunk is packed, as both sides cut their parts alike.
+Status Residency::send_chunk(QueueId queue, const PlacedOperand& operand, Copy& copy) {
+  const ChunkParts from = Chunks(operand.home, config_.chunk_bytes).at(copy.brought);
+  const ChunkParts to = Chunks(operand.there, config_.chunk_bytes).at(copy.brought);
+  for (int p = 0; p < from.count; ++p) {
+    const auto at = static_cast<std::size_t>(p);
+    const Layout home = Layout::matrix(operand.data, from.items[at]);
+    const HostScratch scratch(home.total_bytes());
+    const std::span<std::byte> packed{scratch.data(), home.total_bytes()};
+    if (packed.data() == nullptr) return {Code::out_of_memory, "no memory on this side"};
+    if (!copy_if_readable(packed, home)) {
+      return {Code::invalid_argument, "an operand cannot be read any more"};
+    }
+    const Status sent = device_.write(queue, copy.buffer, to.items[at],
+                                      Layout::bytes(packed.data(), packed.size()));
+    // The scratch memory must outlive the command.
+    const QueueReport report = device_.synchronize(queue);
+    OB_RETURN_IF_ERROR(sent);
+    OB_RETURN_IF_ERROR(report.status);
+  }
+  ++copy.brought;
+  return {};
+}
+
+Result<bool> Residency::bring(QueueId queue, const PlacedOperand& operand) {
+  if (!is_cached(operand)) return true;
+  Place at = find(operand);
+  if (at == copies_.end()) {
+    OB_ASSIGN_OR_RETURN(const std::optional<Place> made, make(operand));
+    if (!made) return true;
+    at = *made;
+  }
+  const Triangle wanted = operand.there.triangle;
+  if (at->defined && covers(at->valid, wanted)) return true;
+  if (at->brought > 0 && at->valid != wanted) at->brought = 0;
+  at->defined = false;
+  at->valid = wanted;
+  if (const Status sent = send_chunk(queue, operand, *at); !sent.ok()) {
+    (void)forget(at);
+    return sent;
+  }
+  if (at->brought < Chunks(operand.home, config_.chunk_bytes).count()) return false;
+  at->brought = 0;
+  at->defined = true;
+  at->stale_labels = true;
+  if (const Status labelled = label(queue, operand, *at, false).status; !labelled.ok()) {
+    (void)forget(at);
+    if (labelled.code() != Code::unsupported) return labelled;
+    can_look_ = false;
+  }
+  return true;
 }
 
 Status Residency::send_differing(QueueId queue, const PlacedOperand& operand, Copy& copy,
                                  Placement& placement) {
   copy.host.look(config_.tracking, operand.data, operand.home, config_.chunk_bytes,
                  !operand.written && !operand.consumed);
-  if (copy.stale_labels) OB_RETURN_IF_ERROR(label(queue, operand, copy, placement));
+  if (copy.stale_labels) {
+    const QueueReport report = label(queue, operand, copy, true);
+    placement.compute_ns += report.compute_ns;
+    placement.waited_ns += report.waited_ns;
+    OB_RETURN_IF_ERROR(report.status);
+  }
   const Chunks home(operand.home, config_.chunk_bytes);
   const Chunks there(operand.there, config_.chunk_bytes);
   std::uint64_t differing = 0;

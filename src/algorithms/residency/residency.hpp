@@ -86,6 +86,13 @@ class Residency {
   Residency(const Residency&) = delete;
   Residency& operator=(const Residency&) = delete;
 
+  /// Sends the next chunk of an operand that no call uses now, so that later calls find a copy, and
+  /// waits for it. Afterwards the operand's memory may change or disappear: later calls compare it
+  /// with the copy as always. True if there is nothing more to send: the copy is complete, or the
+  /// operand is one that is not cached.
+  /// Errors: invalid_argument if the memory cannot be read; those of the device
+  Result<bool> bring(QueueId queue, const PlacedOperand& operand);
+
   /// Limits the copies to `bytes` from now on, or to the capacity if that is less.
   /// Errors: those of the device
   Status keep_at_most(std::uint64_t bytes);
@@ -97,10 +104,19 @@ class Residency {
   /// of the copy found equal chunks or no comparison was made yet. This estimates the bytes that
   /// will not be sent. The function itself compares nothing.
   std::uint64_t expected_bytes(const std::byte* begin, const std::byte* end) const noexcept;
+  /// True if operands of some size stay.
+  bool keeps_operands() const noexcept {
+    return can_look_ && config_.link_bytes_per_s < kFastestLink;
+  }
   std::uint64_t resident_bytes() const noexcept { return resident_bytes_; }
   std::size_t copies() const noexcept { return copies_.size(); }
 
  private:
+  // Operands are cached only over links slower than this. One core digests about 10 GB/s from main
+  // memory (XXH3). A link that is measured at up to twice this rate is shared memory, measured with
+  // data in the caches; its copies of large operands are slower than digests.
+  static constexpr double kFastestLink = 20e9;
+
   struct Copy {
     std::byte* data = nullptr;
     Region home;   // with the triangle set to full
@@ -109,6 +125,7 @@ class Residency {
     std::uint64_t bytes = 0;
     bool defined = false;  // the `valid` elements hold the data or the results of a call
     Triangle valid = Triangle::full;
+    std::uint64_t brought = 0;           // chunks that bring() has sent; 0 after other writes
     std::vector<Digest> labels;          // digests of chunks by the device; empty: not taken yet
     Triangle labelled = Triangle::full;  // the region of these digests
     OperandDigests host;                 // digests of the same chunks by the client
@@ -124,9 +141,11 @@ class Residency {
 
   Place find(const PlacedOperand& operand);
   Result<std::optional<Place>> make(const PlacedOperand& operand);
+  bool is_cached(const PlacedOperand& operand) const noexcept;
   Status update(QueueId queue, const PlacedOperand& operand, Copy& copy, Placement& placement);
   Status send_all(QueueId queue, const PlacedOperand& operand, Copy& copy, Placement& placement);
-  Status label(QueueId queue, const PlacedOperand& operand, Copy& copy, Placement& placement);
+  Status send_chunk(QueueId queue, const PlacedOperand& operand, Copy& copy);
+  QueueReport label(QueueId queue, const PlacedOperand& operand, Copy& copy, bool reads_home);
   Status send_differing(QueueId queue, const PlacedOperand& operand, Copy& copy,
                         Placement& placement);
   Status evict(std::uint64_t down_to_bytes, std::size_t down_to_copies);

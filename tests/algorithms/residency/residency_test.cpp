@@ -3,6 +3,7 @@
 #include "algorithms/residency/residency.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <vector>
@@ -38,6 +39,15 @@ class ResidencyTest : public testing::Test {
     call.succeeded();
     return **placed;
   }
+  // Brings an operand, and returns the number of steps.
+  int bring(const PlacedOperand& operand) {
+    for (int steps = 1; steps < 1000; ++steps) {
+      const auto complete = residency.bring(queue, operand);
+      EXPECT_TRUE(complete.ok());
+      if (!complete.ok() || *complete) return steps;
+    }
+    return 0;
+  }
   void expect_equal(const PlacedOperand& operand, BufferId buffer) {
     EXPECT_TRUE(device.synchronize(queue).status.ok());
     const Region whole = operand.home;
@@ -62,6 +72,46 @@ TEST_F(ResidencyTest, WhatDoesNotChangeTravelsOnce) {
     EXPECT_EQ(again.sent_bytes, 0u);
     EXPECT_EQ(again.kept_bytes, bytes);
   }
+}
+
+TEST_F(ResidencyTest, OperandsThatAreBroughtDoNotTravelAgain) {
+  const PlacedOperand a = operand_of(matrix.data(), 45, 40, 50);
+  EXPECT_EQ(bring(a), 40);  // a column is larger than the size of a chunk
+  EXPECT_EQ(bring(a), 1);   // nothing is left to send
+  EXPECT_EQ(look(a).sent_bytes, 0u);
+  const PlacedOperand upper = operand_of(matrix.data(), 40, 40, 50, Triangle::upper);
+  EXPECT_EQ(bring(upper), 40);
+  EXPECT_EQ(look(upper).sent_bytes, 0u);
+}
+
+TEST_F(ResidencyTest, OperandsThatChangeWhileTheyAreBroughtAreSentAgain) {
+  const PlacedOperand a = operand_of(matrix.data(), 45, 40, 50);
+  for (int i = 0; i < 20; ++i) ASSERT_FALSE(residency.bring(queue, a).value());
+  matrix[3 * 50] = -1;   // was sent
+  matrix[30 * 50] = -2;  // was not
+  EXPECT_EQ(bring(a), 20);
+  EXPECT_EQ(look(a).sent_bytes, 45u * 8);
+}
+
+TEST_F(ResidencyTest, ACallTakesOverAnOperandThatIsBeingBrought) {
+  const PlacedOperand a = operand_of(matrix.data(), 45, 40, 50);
+  for (int i = 0; i < 20; ++i) ASSERT_FALSE(residency.bring(queue, a).value());
+  EXPECT_EQ(look(a).sent_bytes, packed_bytes(a.there));
+  EXPECT_EQ(bring(a), 1);
+  EXPECT_EQ(look(a).sent_bytes, 0u);
+}
+
+TEST_F(ResidencyTest, MemoryThatDisappearsIsNoFault) {
+  constexpr std::size_t kBytes = 1 << 15;
+  void* const memory =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const PlacedOperand a = operand_of(memory, 32, kBytes / 256, 32);
+  ASSERT_FALSE(residency.bring(queue, a).value());
+  ASSERT_EQ(munmap(memory, kBytes), 0);
+  EXPECT_EQ(residency.bring(queue, a).status().code(), Code::invalid_argument);
+  EXPECT_EQ(residency.copies(), 0u);
+  EXPECT_TRUE(device.synchronize(queue).status.ok());
 }
 
 TEST_F(ResidencyTest, WhatChangesTravelsByChunks) {
