@@ -51,7 +51,13 @@ def _path(*parts: str) -> str:
 @asking
 @_JSON
 def status(client: PoolClient, as_json: bool) -> None:
-    """Show devices, leases and waiting requests."""
+    """Show devices, leases and waiting requests.
+
+    \b
+    Examples:
+      outboard status --pool http://127.0.0.1:7780
+      outboard status --pool https://pool:7780 --key ~/keys/ada --json
+    """
     devices = client.pages("/v1/devices", "devices")
     leases = client.pages("/v1/leases", "leases")
     queue = client.ask("GET", "/v1/queue")["requests"]
