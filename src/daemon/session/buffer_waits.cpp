@@ -7,7 +7,7 @@
 namespace ob::daemon {
 namespace {
 
-struct Gate {
+struct CountedGate {
   std::mutex mutex;
   std::condition_variable opened;
   bool open = false;
@@ -17,7 +17,7 @@ struct Gate {
 
 Status wait_for(ClientContext& client, const std::vector<BufferUse>& uses) {
   for (const BufferUse& use : uses) {
-    auto gate = std::make_shared<Gate>();
+    auto gate = std::make_shared<CountedGate>();
     // The queue may be waiting for its client to take replies.
     OB_RETURN_IF_ERROR(client.channel->replies().flush());
     const Status asked = client.session->device().on_reached(
