@@ -20,8 +20,11 @@ std::uint64_t BufferCache::size_class(std::uint64_t size_bytes) noexcept {
 }
 
 std::optional<BufferId> BufferCache::take(std::uint64_t class_bytes) noexcept {
-  const auto at = std::find_if(entries_.begin(), entries_.end(),
-                               [&](const Entry& e) { return e.size_bytes == class_bytes; });
+  auto at = entries_.end();
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    const bool fits = entry->size_bytes >= class_bytes && entry->size_bytes / 2 <= class_bytes;
+    if (fits && (at == entries_.end() || entry->size_bytes < at->size_bytes)) at = entry;
+  }
   if (at == entries_.end()) return std::nullopt;
   const BufferId buffer = at->buffer;
   total_bytes_ -= at->size_bytes;

@@ -27,7 +27,8 @@ class BufferCache {
   /// buffers.
   static std::uint64_t size_class(std::uint64_t size_bytes) noexcept;
 
-  /// Returns a cached buffer of exactly this class, if there is one.
+  /// Returns the smallest cached buffer of this class or of one that is at most twice as large. So
+  /// a program with many sizes seldom touches new memory.
   std::optional<BufferId> take(std::uint64_t class_bytes) noexcept;
   /// Caches the buffer; returns the buffers that are evicted for it (maybe the buffer itself).
   std::vector<BufferId> put(BufferId buffer, std::uint64_t class_bytes);
