@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -52,6 +53,7 @@ class Manager:
             text=True,
             env={**os.environ, "PYTHONPATH": str(PYTHON)},
         )
+        atexit.register(self.process.kill)  # also after a test that fails
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().split()[-1]
         self.port = int(self.url.rpartition(":")[2])
