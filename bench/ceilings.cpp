@@ -16,7 +16,6 @@ namespace ob::bench {
 namespace {
 
 constexpr std::size_t kPiece_bytes = std::size_t{1} << 20;  // the best size by measurement
-constexpr std::size_t kBeyondCaches_bytes = std::size_t{512} << 20;
 
 class RawTcp final : public Channel {
  public:

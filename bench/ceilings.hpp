@@ -25,6 +25,9 @@ Samples raw_tcp_ping_pong(std::size_t bytes, int repetitions, std::uint64_t roun
 /// memory. They copy the message in and out, through one slot in each direction.   Units: us
 Samples raw_memory_ping_pong(std::size_t bytes, int repetitions, std::uint64_t rounds = 0);
 
+/// Twice this much memory, source and destination, is in no cache.
+inline constexpr std::size_t kBeyondCaches_bytes = std::size_t{512} << 20;
+
 /// Measures memcpy by one thread, with touched pages.   Units: GB/s
 /// @param cold true: source and destination are in no cache; false: they are always the same
 double memcpy_once(std::size_t bytes, bool cold);

@@ -44,14 +44,17 @@ class OpenDevice {
     (void)copies(largest_bytes, Direction::from_peer, 1);
   }
 
-  // The rate of copies that are waited for one by one.   Units: GB/s
-  double copies(std::size_t bytes, Direction direction, std::uint64_t count) {
-    const ob_place place{buffer_.buffer().get(), 0};
+  // The rate of copies that are waited for one by one, each at the next of `places`.   Units: GB/s
+  double copies(std::size_t bytes, Direction direction, std::uint64_t count,
+                std::size_t places = 1) {
     const auto start = Clock::now();
     for (std::uint64_t i = 0; i < count; ++i) {
+      const std::size_t at = i % places * bytes;
+      const ob_place place{buffer_.buffer().get(), at};
+      double* const host = host_.data() + at / sizeof(double);
       outboard::check(direction == Direction::to_peer
-                          ? ob_write(queue_.get(), place, host_.data(), bytes, 0)
-                          : ob_read(queue_.get(), host_.data(), place, bytes, 0));
+                          ? ob_write(queue_.get(), place, host, bytes, 0)
+                          : ob_read(queue_.get(), host, place, bytes, 0));
       queue_.synchronize();
     }
     return static_cast<double>(bytes) * static_cast<double>(count) / seconds_since(start) * 1e-9;
@@ -179,6 +182,28 @@ class Measurement {
   OpenDevice device_;
 };
 
+// Copies whose source and destination are not in the caches, beside memcpy of such memory. Each
+// place is used once before the others have passed through the caches.
+void cold_copies(const std::string& address, const Options& options, Report& report) {
+  const std::size_t pool_bytes = options.check ? 4 << 20 : kBeyondCaches_bytes;
+  OpenDevice device(address, pool_bytes);
+  std::vector<std::size_t> sizes{1 << 20};
+  if (!options.check) sizes.insert(sizes.end(), {4 << 20, 16 << 20, 64 << 20});
+  for (const Direction direction : {Direction::to_peer, Direction::from_peer}) {
+    for (const std::size_t bytes : sizes) {
+      const std::size_t places = pool_bytes / bytes;
+      Row row = row_of(direction == Direction::to_peer ? "shm, cold, host to device"
+                                                       : "shm, cold, device to host",
+                       bytes, "GB/s", Better::larger, "memcpy, one thread, cold");
+      for (int run = 0; run < options.runs; ++run) {
+        row.ceiling.add(memcpy_once(bytes, !options.check));
+        row.samples.add(device.copies(bytes, direction, places, places));
+      }
+      report.add(row);
+    }
+  }
+}
+
 std::vector<std::size_t> sizes(bool check) {
   if (check) return {64 << 10, 1 << 20};
   return {64 << 10, 512 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
@@ -224,6 +249,7 @@ int main(int argc, char** argv) {
       one.calls();
       one.copies();
     }
+    cold_copies(daemon->shm(), options, report);
     report.write(options);
   } catch (const outboard::Error& error) {
     std::fprintf(stderr, "bench_device: %s\n", error.what());

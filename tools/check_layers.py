@@ -32,7 +32,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "policy": ("base",),
     "offload": ("client", "algorithms", "verify", "policy"),
     "interpose": ("offload",),
-    "api": ("client", "backend"),
+    "api": ("client", "algorithms", "backend"),
     "sial": ("device",),
     "overlap": ("base",),
 }

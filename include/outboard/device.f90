@@ -55,6 +55,9 @@ module outboard_device
   type, bind(c) :: ob_kernel
     type(c_ptr) :: handle = c_null_ptr
   end type
+  type, bind(c) :: ob_lease
+    type(c_ptr) :: handle = c_null_ptr
+  end type
 
   type, bind(c) :: ob_mailbox
     type(c_ptr) :: handle = c_null_ptr
@@ -140,6 +143,18 @@ module outboard_device
     character(kind=c_char) :: type(64) = c_null_char
     character(kind=c_char) :: name(64) = c_null_char
   end type
+
+  ! What a program asks of a pool. Texts are c_loc() of strings that end with c_null_char.
+  type, bind(c) :: ob_request
+    integer(c_size_t) :: struct_bytes = 0
+    type(c_ptr) :: pool = c_null_ptr, kind = c_null_ptr, near = c_null_ptr
+    integer(c_int32_t) :: count = 0, exclusive = 0, share_percent = 0, wait_ms = 0, seconds = 0
+    integer(c_int32_t) :: reserved = 0
+    integer(c_int64_t) :: memory_bytes = 0
+  end type
+
+  integer(c_int32_t), parameter :: ob_lease_given = 1, ob_lease_expires = 2, ob_lease_taken = 3, &
+      ob_lease_gone = 4
 
   interface
     function ob_api() bind(c) result(version)
@@ -402,6 +417,16 @@ module outboard_device
       integer(c_int32_t) :: status
     end function
 
+    function ob_on_devices(devices, device_count, routine, operands, count) bind(c) result(status)
+      import
+      type(ob_device), intent(in) :: devices(*)
+      integer(c_size_t), value :: device_count
+      character(kind=c_char), intent(in) :: routine(*)
+      type(ob_operand), intent(in) :: operands(*)
+      integer(c_size_t), value :: count
+      integer(c_int32_t) :: status
+    end function
+
     function ob_plan_create(device, transform, plan) bind(c) result(status)
       import
       type(ob_device), value :: device
@@ -485,6 +510,45 @@ module outboard_device
       integer(c_int32_t), intent(in) :: groups(3), group_size(3)
       integer(c_int32_t) :: status
     end function
+
+    function ob_lease_acquire(request, lease) bind(c) result(status)
+      import
+      type(ob_request), intent(in) :: request
+      type(ob_lease), intent(out) :: lease
+      integer(c_int32_t) :: status
+    end function
+    function ob_lease_release(lease) bind(c) result(status)
+      import
+      type(ob_lease), value :: lease
+      integer(c_int32_t) :: status
+    end function
+    function ob_lease_grow(lease, count, wait_ms) bind(c) result(status)
+      import
+      type(ob_lease), value :: lease
+      integer(c_int32_t), value :: count
+      integer(c_int64_t), value :: wait_ms
+      integer(c_int32_t) :: status
+    end function
+    function ob_lease_shrink(lease, device) bind(c) result(status)
+      import
+      type(ob_lease), value :: lease
+      type(ob_device), value :: device
+      integer(c_int32_t) :: status
+    end function
+    function ob_lease_device(lease, index, device) bind(c) result(status)
+      import
+      type(ob_lease), value :: lease
+      integer(c_int32_t), value :: index
+      type(ob_device), intent(out) :: device
+      integer(c_int32_t) :: status
+    end function
+    function ob_lease_watch(lease, changed, user) bind(c) result(status)
+      import
+      type(ob_lease), value :: lease
+      type(c_funptr), value :: changed
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: status
+    end function
   end interface
 
 contains
@@ -525,6 +589,15 @@ contains
     integer, intent(in) :: ld
     type(ob_operand) :: operand
     operand%value = transfer(place, operand%value, 2)
+    operand%ld = int(ld, c_int64_t)
+  end function
+
+  ! An array in the program's memory, for ob_on_devices(), with its leading dimension.
+  function ob_host(array, ld) result(operand)
+    type(c_ptr), intent(in) :: array
+    integer, intent(in) :: ld
+    type(ob_operand) :: operand
+    operand%value(1) = transfer(array, operand%value(1))
     operand%ld = int(ld, c_int64_t)
   end function
 

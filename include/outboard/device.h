@@ -34,6 +34,7 @@ typedef struct ob_module_s* ob_module;
 typedef struct ob_kernel_s* ob_kernel;
 typedef struct ob_mailbox_s* ob_mailbox;
 typedef struct ob_peer_s* ob_peer;
+typedef struct ob_lease_s* ob_lease;
 
 typedef int32_t ob_status;
 enum {
@@ -240,6 +241,7 @@ typedef union {
   double real;        /* scalars of real routines, and real ones of complex routines */
   const double* pair; /* complex scalars: real part, imaginary part */
   ob_place place;     /* matrices, vectors, pivots, info, results of functions */
+  void* host;         /* the same in the program's memory, for ob_on_devices() */
   char flag;          /* 'N', 'T', 'U' ... */
 } ob_value;
 typedef struct {
@@ -255,6 +257,18 @@ typedef struct {
    Errors: OB_UNSUPPORTED for an unknown routine; OB_INVALID_ARGUMENT for a wrong count, illegal
    arguments, or operands that leave their buffers, are not aligned, or overlap a result */
 ob_status ob_call(ob_queue queue, const char* routine, const ob_operand* operands, size_t count);
+
+/* Runs a routine on several devices, which may be local, remote or both, with operands in the
+   program's memory, and returns when it is done. gemm, symm, hemm, trmm, trsm, syrk, herk, syr2k
+   and her2k are cut into a part for each device; potrf, getrf, geqrf, posv and gesv go in blocks of
+   columns, and their panels through this process.
+   devices   1 to 64, each once
+   operands  as for ob_call(), but memory is value.host and not value.place. Operands that the
+             routine reads change only after all results have arrived
+   Errors: as ob_call(); OB_UNSUPPORTED for other routines; those of the devices: one that is lost
+   ends the call */
+ob_status ob_on_devices(const ob_device* devices, size_t device_count, const char* routine,
+                        const ob_operand* operands, size_t count);
 
 enum { OB_FFT_C2C = 0, OB_FFT_R2C = 1, OB_FFT_C2R = 2, OB_FFT_R2R = 3 };
 enum { OB_SINGLE = 0, OB_DOUBLE = 1 };
@@ -414,6 +428,43 @@ ob_status ob_kernel_set(ob_kernel kernel, uint32_t index, const ob_argument* arg
    queue: OB_BUILD_FAILED, OB_KERNEL_FAULT */
 ob_status ob_kernel_run(ob_kernel kernel, ob_queue queue, const uint32_t groups[3],
                         const uint32_t group_size[3]);
+
+/* Leases of the devices of a pool. In this version all of these functions answer OB_UNSUPPORTED,
+   because no manager can be reached; mistakes of the caller are reported before. */
+
+/* Members that are 0 or NULL ask for nothing special. */
+typedef struct {
+  size_t struct_bytes;
+  const char* pool;       /* the manager; NULL: that of OUTBOARD_POOL */
+  const char* kind;       /* of the devices */
+  const char* near;       /* a host in whose neighbourhood they are */
+  uint32_t count;         /* devices, 1 or more */
+  uint32_t exclusive;     /* 1: no other lease has them */
+  uint32_t share_percent; /* else the least share of each, up to 100 */
+  uint32_t wait_ms;       /* the longest wait for devices */
+  uint32_t seconds;       /* the time of the lease, which the library renews */
+  uint32_t reserved;      /* 0 */
+  uint64_t memory_bytes;  /* free memory of each device */
+} ob_request;
+
+/* What has happened to a lease. */
+enum { OB_LEASE_GIVEN = 1, OB_LEASE_EXPIRES = 2, OB_LEASE_TAKEN = 3, OB_LEASE_GONE = 4 };
+
+/* Acquires devices, all of them or none. */
+ob_status ob_lease_acquire(const ob_request* request, ob_lease* lease);
+/* Gives all devices back, after their queues have run; this closes them. */
+ob_status ob_lease_release(ob_lease lease);
+/* Adds devices.   wait_ms  OB_FOREVER, or the longest wait for them */
+ob_status ob_lease_grow(ob_lease lease, uint32_t count, int64_t wait_ms);
+/* Gives a device back, after its queues have run; this closes it. */
+ob_status ob_lease_shrink(ob_lease lease, ob_device device);
+/* Returns a device of the lease.   index  from 0 */
+ob_status ob_lease_device(ob_lease lease, uint32_t index, ob_device* device);
+/* Calls `changed` when something happens to the lease, as a callback of ob_queue_callback().
+   what    OB_LEASE_...
+   device  the one that this is about, or NULL */
+ob_status ob_lease_watch(ob_lease lease,
+                         void (*changed)(void* user, int32_t what, ob_device device), void* user);
 
 #ifdef __cplusplus
 }

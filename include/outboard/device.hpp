@@ -347,6 +347,13 @@ inline Queue Device::queue() const { return Queue(*this); }
 
 // --- operands of Queue::call() -------------------------------------------------------------------
 
+/// An operand of on_devices(), in the program's memory.
+inline ob_operand host(void* elements, std::int64_t ld = 0) noexcept {
+  ob_operand operand{};
+  operand.value.host = elements;
+  operand.ld = ld;
+  return operand;
+}
 inline ob_operand flag(char value) noexcept {
   ob_operand operand{};
   operand.value.flag = value;
@@ -450,6 +457,35 @@ void gemm(const Queue& queue, char transa, char transb, typename detail::Exactly
           const Matrix<T>& c) {
   gemm(queue, transa, transb, alpha, a.view(), b.view(), beta, c.view());
 }
+
+// --- several devices -----------------------------------------------------------------------------
+
+/// Runs a routine on several devices, with operands in the program's memory, and waits, as
+/// ob_on_devices().
+inline void on_devices(std::initializer_list<const Device*> devices, const char* routine,
+                       std::initializer_list<ob_operand> operands) {
+  std::vector<ob_device> handles;
+  for (const Device* device : devices) handles.push_back(device->get());
+  check(ob_on_devices(handles.data(), handles.size(), routine, operands.begin(), operands.size()));
+}
+
+/// Devices of a pool. In this version the library answers OB_UNSUPPORTED.
+class Lease {
+ public:
+  /// Sets the struct_bytes of the request.
+  explicit Lease(ob_request request) {
+    request.struct_bytes = sizeof request;
+    check(ob_lease_acquire(&request, &lease_));
+  }
+  ~Lease() { (void)ob_lease_release(lease_); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  ob_lease get() const noexcept { return lease_; }
+
+ private:
+  ob_lease lease_ = nullptr;
+};
 
 }  // namespace outboard
 

@@ -1,14 +1,13 @@
 // The functions of routines and transforms.
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 #include <utility>
 
 #include "api/handles.hpp"
 #include "api/place.hpp"
 #include "api/queue_use.hpp"
+#include "api/routine_arguments.hpp"
 #include "api/sized_struct.hpp"
 #include "base/overlap.hpp"
 #include "device/host_call.hpp"
@@ -26,51 +25,11 @@ struct Call {
   std::array<std::shared_ptr<Buffer>, kMaxArguments> buffers;
 };
 
-bool is_complex(Precision precision) noexcept {
-  return precision == Precision::c || precision == Precision::z;
-}
-
-Outcome find_routine(const char* name, std::size_t count, const Descriptor*& routine) {
-  if (name == nullptr) return mistake("no routine (the pointer is NULL)");
-  routine = routines::find(std::string_view(name));
-  if (routine == nullptr) {
-    return Outcome(Status(Code::unsupported,
-                          "no routine \"" + std::string(name) +
-                              "\" in the table; `outboard coverage` lists those that there are, in "
-                              "lower case"));
-  }
-  if (count == routine->kinds.size() && count <= kMaxArguments) return {};
-  std::string names;
-  for (const std::string_view argument : routine->argument_names) {
-    names.append(names.empty() ? "" : ", ").append(argument);
-  }
-  return mistake(std::to_string(count) + " operands for " + name + "; it takes " +
-                 std::to_string(routine->kinds.size()) + ": " + names);
-}
-
 Outcome set_argument(const ob_operand& operand, std::size_t position, const OpenDevice& device,
                      Call& call) {
   Argument& argument = call.arguments[position];
-  switch (call.routine->kinds[position]) {
-    case Kind::flag:
-      argument.flag =
-          static_cast<char>(std::toupper(static_cast<unsigned char>(operand.value.flag)));
-      return {};
-    case Kind::dim: argument.dim = operand.value.integer; return {};
-    case Kind::real_scalar: argument.scalar = {operand.value.real, 0}; return {};
-    case Kind::scalar:
-      if (!is_complex(call.routine->precision)) {
-        argument.scalar = {operand.value.real, 0};
-        return {};
-      }
-      if (operand.value.pair == nullptr) {
-        return mistake("argument " + std::string(call.routine->argument_names[position]) + " of " +
-                       std::string(call.routine->name) +
-                       " is NULL; a complex scalar is a pointer to two doubles");
-      }
-      argument.scalar = {operand.value.pair[0], operand.value.pair[1]};
-      return {};
-    default: break;
+  if (!is_memory(call.routine->kinds[position])) {
+    return set_plain_argument(operand, position, *call.routine, argument);
   }
   const ob_place& place = operand.value.place;
   const std::int64_t ld = has_ld(call.routine->kinds[position]) ? operand.ld : 0;

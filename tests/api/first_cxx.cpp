@@ -100,6 +100,29 @@ void order_queues(const Device& device) {
   expect(written.wait(), "the event is done");
 }
 
+void use_several_devices(const Device& device) {
+  const Device other("local:null");
+  const double a[] = {1, 2, 3, 4};
+  double c[] = {-1, -1, -1, -1};
+  on_devices(
+      {&device}, "dgemm",
+      {flag('N'), flag('N'), integer(2), integer(2), integer(2), scalar(1),
+       host(const_cast<double*>(a), 2), host(const_cast<double*>(a), 2), scalar(0), host(c, 2)});
+  expect(c[0] == 7 && c[1] == 10 && c[2] == 15 && c[3] == 22, "a product on devices");
+  std::int64_t info = 5;
+  double one = 1;
+  on_devices({&device, &other}, "dpotrf", {flag('L'), integer(0), host(&one, 1), host(&info)});
+  expect(info == 0, "nothing to factor");
+  try {
+    ob_request request{};
+    request.count = 1;
+    const Lease lease(request);
+    expect(false, "no pool gives leases");
+  } catch (const Error& error) {
+    expect(error.code() == OB_UNSUPPORTED, "leases are unsupported");
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -115,6 +138,7 @@ int main(int count, char** arguments) {
     read_block(device);
     report_failures(device);
     order_queues(device);
+    use_several_devices(device);
     bool thrown = false;
     try {
       const Device none("127.0.0.1:1");

@@ -18,6 +18,8 @@ program fortran
   call transforms_are_right()
   call fills_and_callbacks_work()
   call kernels_run()
+  call several_devices_compute()
+  call leases_are_asked_for()
   call failures_are_described()
   call ob_check(ob_device_close(device))
   call options_are_read()
@@ -249,6 +251,38 @@ contains
     call expect(error%code == ob_invalid_argument .and. error%origin == ob_from_caller, 'an error')
     message = ob_message()
     call expect(index(message, '16 bytes') > 0 .and. index(message, c_null_char) == 0, message)
+  end subroutine
+
+  ! A sum of small integers, which is exact.
+  subroutine several_devices_compute()
+    real(c_double), target :: a(m, k), b(k, n), c(m, n)
+    type(ob_device) :: other
+    integer :: i, j
+    a = reshape([((mod(7 * i + 3 * j, 11) - 5d0, i = 1, m), j = 1, k)], shape(a))
+    b = reshape([((mod(5 * i + 2 * j, 13) - 6d0, i = 1, k), j = 1, n)], shape(b))
+    c = -77
+    call ob_check(ob_device_open('local:cpu' // c_null_char, c_null_ptr, other))
+    call ob_check(ob_on_devices([device, other], 2_c_size_t, 'dgemm' // c_null_char, &
+        [ob_flag('N'), ob_flag('N'), ob_integer(m), ob_integer(n), ob_integer(k), ob_real(1d0), &
+         ob_host(c_loc(a), m), ob_host(c_loc(b), k), ob_real(0d0), ob_host(c_loc(c), m)], &
+        10_c_size_t))
+    call expect(all(c == matmul(a, b)), 'a product on two devices')
+    call ob_check(ob_device_close(other))
+  end subroutine
+
+  subroutine leases_are_asked_for()
+    type(ob_request) :: request
+    type(ob_lease) :: lease
+    type(ob_device) :: other
+    request%struct_bytes = c_sizeof(request)
+    call expect(ob_lease_acquire(request, lease) == ob_invalid_argument, 'a lease of 0 devices')
+    request%count = 1
+    call expect(ob_lease_acquire(request, lease) == ob_unsupported, 'no pool')
+    call expect(ob_lease_grow(lease, 1, -1_c_int64_t) == ob_invalid_argument, 'no lease')
+    call expect(ob_lease_shrink(lease, device) == ob_invalid_argument, 'no lease')
+    call expect(ob_lease_device(lease, 0, other) == ob_invalid_argument, 'no lease')
+    call expect(ob_lease_watch(lease, c_null_funptr, c_null_ptr) == ob_invalid_argument, 'no lease')
+    call expect(ob_lease_release(lease) == ob_invalid_argument, 'no lease')
   end subroutine
 
   subroutine options_are_read()

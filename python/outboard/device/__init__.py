@@ -10,7 +10,7 @@ docs/device-api.md says more. The package calls the C library liboutboard.so.1 b
 
 from __future__ import annotations
 
-from outboard.device import fft, linalg
+from outboard.device import fft, linalg, several
 from outboard.device.array import Array
 from outboard.device.failures import (
     BuildError,
@@ -23,6 +23,7 @@ from outboard.device.failures import (
     UnsupportedError,
 )
 from outboard.device.kernels import Bound, Kernel, LocalMemory, Module, Parameter
+from outboard.device.lease import Lease, Request
 from outboard.device.opened import Device, Event, Facts, Queue, Report, open_device
 
 open = open_device  # `device.open` reads best; the builtin is not used in this package
@@ -41,14 +42,17 @@ __all__ = [
     "InvalidArgumentError",
     "Kernel",
     "KernelFaultError",
+    "Lease",
     "LocalMemory",
     "Module",
     "Parameter",
     "Queue",
     "Report",
+    "Request",
     "UnsupportedError",
     "fft",
     "linalg",
     "open",
     "open_device",
+    "several",
 ]

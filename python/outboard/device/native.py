@@ -97,6 +97,7 @@ class Value(ctypes.Union):
         ("real", c_double),
         ("pair", ctypes.POINTER(c_double)),
         ("place", Place),
+        ("host", ctypes.c_void_p),
         ("flag", c_char),
     )
 
@@ -105,6 +106,23 @@ class Operand(ctypes.Structure):
     _fields_ = (("value", Value), ("ld", c_int64))
 
 
+class RequestStruct(ctypes.Structure):
+    _fields_ = (
+        ("struct_bytes", c_size_t),
+        ("pool", c_char_p),
+        ("kind", c_char_p),
+        ("near", c_char_p),
+        ("count", c_uint32),
+        ("exclusive", c_uint32),
+        ("share_percent", c_uint32),
+        ("wait_ms", c_uint32),
+        ("seconds", c_uint32),
+        ("reserved", c_uint32),
+        ("memory_bytes", c_uint64),
+    )
+
+
+LeaseChange = ctypes.CFUNCTYPE(None, ctypes.c_void_p, c_int32, ctypes.c_void_p)
 Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ReportStruct))
 
 
@@ -171,6 +189,13 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "ob_event_fd": (Handle, ctypes.POINTER(ctypes.c_int)),
     "ob_event_elapsed_ns": (Handle, Handle, ctypes.POINTER(c_uint64)),
     "ob_call": (Handle, c_char_p, ctypes.POINTER(Operand), c_size_t),
+    "ob_on_devices": (
+        ctypes.POINTER(Handle),
+        c_size_t,
+        c_char_p,
+        ctypes.POINTER(Operand),
+        c_size_t,
+    ),
     "ob_plan_create": (Handle, ctypes.POINTER(FftStruct), ctypes.POINTER(Handle)),
     "ob_plan_destroy": (Handle,),
     "ob_plan_execute": (Handle, Handle, Place, Place),
@@ -194,6 +219,12 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
         ctypes.POINTER(c_uint32),
         ctypes.POINTER(c_uint32),
     ),
+    "ob_lease_acquire": (ctypes.POINTER(RequestStruct), ctypes.POINTER(Handle)),
+    "ob_lease_release": (Handle,),
+    "ob_lease_grow": (Handle, c_uint32, c_int64),
+    "ob_lease_shrink": (Handle, Handle),
+    "ob_lease_device": (Handle, c_uint32, ctypes.POINTER(Handle)),
+    "ob_lease_watch": (Handle, LeaseChange, ctypes.c_void_p),
 }
 
 
@@ -287,5 +318,13 @@ def scalar(number: complex, is_complex: bool) -> tuple[Operand, Any]:
 def matrix(buffer: Any, ld: int, offset_bytes: int = 0) -> Operand:
     operand = Operand()
     operand.value.place = Place(buffer, offset_bytes)
+    operand.ld = ld
+    return operand
+
+
+def host(address: int, ld: int = 0) -> Operand:
+    """Returns an operand of ob_on_devices(), in the memory of this process."""
+    operand = Operand()
+    operand.value.host = address
     operand.ld = ld
     return operand
