@@ -104,8 +104,8 @@ def init(folder: Path, name: str | None, days: int) -> None:
 @click.option(
     "--managed",
     is_flag=True,
-    help="Daemon: the key also proves it to a manager (outboard pool serve). To other daemons it "
-    "then looks like a client's.",
+    help="Daemon: the key also proves it to a manager (outboard pool serve). Earlier daemons "
+    "take it for a client's.",
 )
 def add(
     role: str,

@@ -176,9 +176,10 @@ Status TlsStream::take_role() {
   if (side_ == Side::client) return {};
   const OpenSsl& ssl = OpenSsl::get();
   X509* const certificate = ssl.SSL_get0_peer_certificate(session_.get());
-  if (ssl.X509_check_purpose(certificate, X509_PURPOSE_SSL_CLIENT, 0) == 1) return {};
+  // A daemon that a manager knows has both usages. It opens no sessions for all that.
   from_daemon_ = ssl.X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) == 1;
   if (from_daemon_) return {};
+  if (ssl.X509_check_purpose(certificate, X509_PURPOSE_SSL_CLIENT, 0) == 1) return {};
   return {Code::denied, inner_->peer() + " has a certificate that is neither for clients nor for " +
                             "daemons (make keys with `outboard key`)"};
 }

@@ -52,6 +52,12 @@ def write_usages(folder: Path, pool: keys.Member) -> None:
         keys.write_certificate(folder / name, keys.POOL, pool.certificate)
 
 
+def write_managed(folder: Path, pool: keys.Member) -> None:
+    """Writes a daemon whose certificate also proves it to a manager."""
+    member = keys.make_member(pool, keys.DAEMON, "managed", _DAYS, managed=True)
+    keys.write(folder / "managed", keys.DAEMON, member)
+
+
 def write_lists(folder: Path, pool: keys.Member) -> None:
     """Writes lists of revoked members, NAME.crl, and a client that no list names."""
     lists = folder / "lists"
@@ -108,6 +114,7 @@ def main() -> int:
     keys.write_certificate(upstart, keys.POOL, pool.certificate)
 
     write_usages(folder, pool)
+    write_managed(folder, pool)
     write_lists(folder, pool)
 
     readable = folder / "readable"

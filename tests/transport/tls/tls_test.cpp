@@ -238,10 +238,13 @@ struct FreeContext {
 // other application protocols.
 class OtherProgram {
  public:
-  explicit OtherProgram(Side side) : side_(side) {
+  explicit OtherProgram(Side side)
+      : OtherProgram(side, side == Side::client ? "good/client" : "good/daemon") {}
+  // @param member names the files of its key
+  OtherProgram(Side side, const std::string& member) : side_(side) {
     const tls::OpenSsl& ssl = tls::OpenSsl::get();
     context_.reset(ssl.SSL_CTX_new(ssl.TLS_method()));
-    const std::string own = folder(side == Side::client ? "good/client" : "good/daemon");
+    const std::string own = folder(member);
     EXPECT_EQ(
         ssl.SSL_CTX_use_certificate_file(context_.get(), (own + ".pem").c_str(), SSL_FILETYPE_PEM),
         1);
@@ -301,6 +304,28 @@ Status client_status_for(const OtherProgram& daemon) {
   theirs->shut_down();
   talking.join();
   return status;
+}
+
+// Daemons that a manager knows have certificates for both usages. They open no sessions.
+TEST(Tls, ADaemonThatAlsoProvesItselfAsAClientIsADaemon) {
+  const auto good = key("good", Side::daemon);  // opens OpenSSL
+  for (const bool managed : {true, false}) {
+    OtherProgram member(Side::client, managed ? "managed/daemon" : "good/client");
+    constexpr unsigned char kOurs[] = "\x08outboard";
+    tls::OpenSsl::get().SSL_CTX_set_alpn_protos(member.context(), kOurs, sizeof kOurs - 1);
+    Link link(Kind::tcp);
+    auto server = require(good->accept_over(std::move(link.server)));
+    auto theirs = member.over(std::move(link.client));
+    std::thread talking([&] {
+      const std::byte byte{1};
+      (void)send_all(*theirs, {&byte, 1});
+    });
+    std::byte byte{};
+    const Status status = receive_all(*server, {&byte, 1});
+    talking.join();
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(server->from_daemon(), managed);
+  }
 }
 
 TEST(Tls, AClientMustNameTheProtocolThatItSpeaks) {
