@@ -203,6 +203,10 @@ class Vector : public Matrix<T> {
   /// @pre size > 0
   Vector(const Device& device, std::int64_t size) : Matrix<T>(device, size, 1) {}
   std::int64_t size() const noexcept { return this->rows(); }
+  /// Returns `count` elements from `first` on, as a matrix of one column.
+  MatrixView<T> part(std::int64_t first, std::int64_t count) const {
+    return this->block(first, 0, count, 1);
+  }
 };
 
 /// A point in the work of a queue.
@@ -288,7 +292,7 @@ class Queue : public Owner<ob_queue, ob_queue_destroy> {
     write(to.view(), from, to.rows(), flags);
   }
   template <class T>
-  void write(const MatrixView<T>& to, const T* from, std::int64_t ld,
+  void write(const MatrixView<T>& to, const T* from, std::int64_t ld = 0,
              std::uint32_t flags = 0) const {
     const ob_rect rect = rectangle(to, ld, flags);
     check(ob_write_2d(get(), to.place, from, &rect));
@@ -308,7 +312,7 @@ class Queue : public Owner<ob_queue, ob_queue_destroy> {
     read(to, from.view(), from.rows(), flags);
   }
   template <class T>
-  void read(T* to, const MatrixView<T>& from, std::int64_t ld, std::uint32_t flags = 0) const {
+  void read(T* to, const MatrixView<T>& from, std::int64_t ld = 0, std::uint32_t flags = 0) const {
     const ob_rect rect = rectangle(from, ld, flags);
     check(ob_read_2d(get(), to, from.place, &rect));
   }
@@ -336,7 +340,7 @@ class Queue : public Owner<ob_queue, ob_queue_destroy> {
     rect.width_bytes = static_cast<std::uint64_t>(view.rows) * sizeof(T);
     rect.rows = static_cast<std::uint64_t>(view.cols);
     rect.device_pitch_bytes = static_cast<std::uint64_t>(view.ld) * sizeof(T);
-    rect.host_pitch_bytes = static_cast<std::uint64_t>(ld) * sizeof(T);
+    rect.host_pitch_bytes = static_cast<std::uint64_t>(ld == 0 ? view.rows : ld) * sizeof(T);
     rect.word_bytes = (word & (word - 1)) == 0 ? word : 1;
     rect.flags = flags;
     return rect;
