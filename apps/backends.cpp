@@ -78,7 +78,9 @@ Result<Devices> make_cpu(const DeviceOptions& options) {
                              .executor_bytes = options.executor_bytes,
                              .gflops_double = gflops_double,
                              .fail_allocations = options.fail_allocations,
-                             .corrupt = options.corrupt});
+                             .corrupt = options.corrupt,
+                             .isolated_kernels = options.kernels,
+                             .longest_kernel_s = options.longest_kernel_s});
     if (made.ok()) gflops_double = (*made)->info().gflops_double;
     return made;
   });

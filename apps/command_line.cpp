@@ -76,6 +76,25 @@ void declare_limits(CLI::App& app, Options& options) {
          "use, else user")
       ->check(CLI::IsMember({"auto", "user", "session", "none"}))
       ->capture_default_str();
+  app.add_option("--kernels", options.kernels,
+                 "The most that clients may load as kernels of their own: off, modules in the "
+                 "portable language, or all that a device takes (native). The daemon's own user "
+                 "over a Unix socket may load native ones, clients with a key what the key says, "
+                 "and nobody else any. Kernels run in a process for each session (cpu backend).")
+      ->check(CLI::IsMember({"off", "portable", "native"}))
+      ->capture_default_str();
+  app.add_option(
+         "--kernels-without-key", options.kernels_without_key,
+         "Let clients over TCP load kernels although nobody proves who they are. This needs "
+         "a daemon without a key, on loopback addresses: every user of this machine may "
+         "then run code as the daemon's user, behind the walls of its processes.")
+      ->check(CLI::IsMember({"off", "portable", "native"}))
+      ->capture_default_str();
+  app.add_option("--longest-kernel", options.device.longest_kernel_s,
+                 "End a kernel that takes more seconds. While others wait for their turn, "
+                 "--longest-command counts, too. 0: no limit.")
+      ->check(seconds_up_to(4e6))
+      ->capture_default_str();
   app.add_option("--idle-time", options.idle_seconds,
                  "Close a connection that nobody has used for this many seconds.")
       ->check(CLI::Range(1, 1 << 30))

@@ -21,6 +21,8 @@ struct Options {
   std::string key_folder;
   bool plain = false;
   bool no_peers = false;
+  std::string kernels = "native";
+  std::string kernels_without_key = "off";
   std::size_t max_connections = ob::daemon::ServerConfig().max_connections;
   ob::daemon::HandshakeLimits handshakes;
   std::uint64_t session_memory_bytes = UINT64_MAX;

@@ -55,11 +55,24 @@ ob::apps::DeviceOptions device_options(const ob::apps::Options& options) {
   ob::apps::DeviceOptions device = options.device;
   device.isolation = isolation(options);
   device.executor_bytes = options.session_host_memory_bytes;
+  device.kernels = options.kernels != "off";
   const std::uint64_t of_user = options.user_host_memory_bytes;
   if (of_user != 0 && (device.executor_bytes == 0 || of_user < device.executor_bytes)) {
     device.executor_bytes = of_user;
   }
   return device;
+}
+
+ob::daemon::KernelPolicy kernel_policy(const ob::apps::Options& options) {
+  return {ob::daemon::kernel_rights_named(options.kernels),
+          ob::daemon::kernel_rights_named(options.kernels_without_key),
+          static_cast<std::uint32_t>(options.device.longest_kernel_s * 1e3)};
+}
+
+ob::Status kernels_need_no_key() {
+  return {ob::Code::invalid_argument,
+          "--kernels-without-key is for daemons without a key (with one, keys say who may run "
+          "kernels) leave it out"};
 }
 
 // A program that reads the pool's secret can make members. This one takes data from clients.
@@ -83,6 +96,7 @@ int serve(const ob::apps::Options& options) {
   }
   std::shared_ptr<const ob::transport::Security> security;
   if (!options.key_folder.empty()) {
+    if (options.kernels_without_key != "off") return fail(kernels_need_no_key());
     auto key =
         ob::transport::load_key(options.key_folder, ob::transport::Side::daemon, options.plain);
     if (!key.ok()) return fail(key.status());
@@ -121,7 +135,8 @@ int serve(const ob::apps::Options& options) {
                    .user_host_memory_bytes = options.user_host_memory_bytes},
        .may_connect = !options.no_peers,
        .longest_idle = std::chrono::seconds(options.idle_seconds),
-       .striping = {.max_streams = options.max_streams, .block_bytes = options.stripe_bytes}},
+       .striping = {.max_streams = options.max_streams, .block_bytes = options.stripe_bytes},
+       .kernels = kernel_policy(options)},
       std::move(devices));
   if (!server.ok()) return fail(server.status());
   for (const std::string& address : (*server)->addresses())

@@ -100,12 +100,13 @@ def make_member(
     *,
     hosts: Sequence[str] = (),
     managed: bool = False,
+    kernels: str | None = None,
 ) -> Member:
     """Makes a client, a daemon or a manager of `pool`. A certificate of one role is not accepted
     for the other.
 
     `hosts`: names of a manager. `managed`: the certificate of a daemon has both usages, so that it
-    can prove itself to a manager.
+    can prove itself to a manager. `kernels`: the right to kernels of a client, which daemons read.
     """
     usage = _USAGE[role]
     if managed:
@@ -123,6 +124,9 @@ def make_member(
     if role == MANAGER:
         names = x509.SubjectAlternativeName(_host(one) for one in (*hosts, MANAGER_NAME))
         builder = builder.add_extension(names, critical=False)
+    if kernels is not None:
+        right = x509.UniformResourceIdentifier(f"outboard:kernels:{kernels}")
+        builder = builder.add_extension(x509.SubjectAlternativeName([right]), critical=False)
     return Member(builder.sign(pool.key, hashes.SHA256()), key)
 
 

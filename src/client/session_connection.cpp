@@ -230,12 +230,14 @@ Result<std::uint64_t> SessionConnection::load_module(const wire::LoadModule& mes
 
 void SessionConnection::take_module(std::uint64_t sequence, const ModuleReport& report) {
   const auto module = modules_.extract(sequence);
-  if (!module.empty()) module.mapped()(report);
+  if (!module.empty() && module.mapped()) module.mapped()(report);
 }
 
 void SessionConnection::fail_marks(const Status& failure) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [sequence, built] : std::exchange(modules_, {})) built({failure, {}, {}});
+  for (const auto& [sequence, built] : std::exchange(modules_, {})) {
+    if (built) built({failure, {}, {}});
+  }
   for (const auto& [sequence, mark] : std::exchange(marks_, {})) {
     QueueMark failed;
     failed.report.status = failure;

@@ -450,6 +450,13 @@ Result<ModuleId> SharedDevice::load_module(ModuleSource source,
   OB_RETURN_IF_ERROR(usable());
   OB_RETURN_IF_ERROR(check_source(source));
   OB_RETURN_IF_ERROR(runs_kernels());
+  {
+    const std::lock_guard lock(mutex_);
+    if (modules_.size() >= kMostModules) {
+      return Status(Code::out_of_memory, "more than " + std::to_string(kMostModules) +
+                                             " modules of a device; unload some");
+    }
+  }
   const ModuleId id{main_->next_id()};
   OB_ASSIGN_OR_RETURN(const wire::LoadModule message, describe_module(id, source));
   const auto sent = main_->load_module(message, module_payload(source), std::move(built));

@@ -76,11 +76,26 @@ Result<std::shared_ptr<HostSegment>> HostSegment::share(Fd fd, std::uint64_t siz
   return segment;
 }
 
-void HostSegment::map_for(const Account& owner, std::uint64_t process,
-                          std::shared_ptr<const void> mapping) {
+void HostSegment::note(std::optional<Mapped>& place, Mapped mapped) {
   std::optional<Mapped> before;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
-  before = std::exchange(mapped_, Mapped{owner, process, std::move(mapping)});
+  before = std::exchange(place, std::move(mapped));
+}
+
+void HostSegment::map_for(const Account& owner, std::uint64_t process,
+                          std::shared_ptr<const void> mapping) {
+  note(mapped_, {owner, process, std::move(mapping)});
+}
+
+void HostSegment::map_for_kernels(const Account& owner, std::uint64_t process,
+                                  std::shared_ptr<const void> mapping) {
+  note(mapped_for_kernels_, {owner, process, std::move(mapping)});
+}
+
+std::shared_ptr<const void> HostSegment::kernel_mapping_of(std::uint64_t process) const {
+  const std::lock_guard lock(mutex_);
+  const auto& mapped = mapped_for_kernels_;
+  return mapped && mapped->process == process ? mapped->mapping : nullptr;
 }
 
 std::shared_ptr<const void> HostSegment::mapping_of(std::uint64_t process) const {
@@ -90,9 +105,12 @@ std::shared_ptr<const void> HostSegment::mapping_of(std::uint64_t process) const
 
 bool HostSegment::may_serve(const Account& owner) const {
   const std::lock_guard lock(mutex_);
-  if (!mapped_) return true;
-  const Account& only = mapped_->owner;
-  return only.user == owner.user && (!only.session || only.session == owner.session);
+  const auto serves = [&](const std::optional<Mapped>& mapped) {
+    if (!mapped) return true;
+    const Account& only = mapped->owner;
+    return only.user == owner.user && (!only.session || only.session == owner.session);
+  };
+  return serves(mapped_) && serves(mapped_for_kernels_);
 }
 
 // Reserves address space for segment and guards, then maps the file in its middle.
@@ -118,7 +136,7 @@ void HostSegment::drop(std::uint64_t offset_bytes, std::uint64_t size_bytes) noe
 
 HostSegment::~HostSegment() {
   // A process that still has the file mapped must not keep the memory in use.
-  if (mapped_ && !exported() && fd_) {
+  if ((mapped_ || mapped_for_kernels_) && !exported() && fd_) {
     (void)fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                     static_cast<off_t>(size_bytes_));
   }

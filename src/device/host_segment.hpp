@@ -57,6 +57,10 @@ class HostSegment {
   void map_for(const Account& owner, std::uint64_t process, std::shared_ptr<const void> mapping);
   /// Finds the mapping of a process; nullptr if it has none.
   std::shared_ptr<const void> mapping_of(std::uint64_t process) const;
+  /// The same for the process that runs the kernels of a session. A segment may have both.
+  void map_for_kernels(const Account& owner, std::uint64_t process,
+                       std::shared_ptr<const void> mapping);
+  std::shared_ptr<const void> kernel_mapping_of(std::uint64_t process) const;
   /// Returns true if a buffer of `owner` may lie in the segment.
   bool may_serve(const Account& owner) const;
 
@@ -76,7 +80,9 @@ class HostSegment {
     std::uint64_t process;
     std::shared_ptr<const void> mapping;
   };
-  std::optional<Mapped> mapped_;  // guarded by mutex_
+  void note(std::optional<Mapped>& place, Mapped mapped);
+  std::optional<Mapped> mapped_;              // guarded by mutex_
+  std::optional<Mapped> mapped_for_kernels_;  // guarded by mutex_
   std::shared_ptr<const void> counted_;
 };
 

@@ -9,7 +9,8 @@
 
 namespace ob::executor {
 
-Executors::Executors(Program program) : program_(std::move(program)), starter_([this] { run(); }) {
+Executors::Executors(Program program, std::size_t most_ends)
+    : program_(std::move(program)), most_ends_(most_ends), starter_([this] { run(); }) {
   pthread_setname_np(starter_.native_handle(), "ob-executors");
 }
 
@@ -20,6 +21,12 @@ Executors::~Executors() {
     changed_.notify_all();
   }
   starter_.join();
+}
+
+void Executors::end(const Owner& owner) {
+  std::map<Owner, Held>::node_type ended;  // ends after the lock is released
+  const std::lock_guard lock(mutex_);
+  ended = held_.extract(owner);
 }
 
 Status Executors::await_standby() {
@@ -57,10 +64,10 @@ Result<std::shared_ptr<Process>> Executors::of(const Owner& owner) {
 }
 
 // Forgets the ends before the last minute, and counts the others.
-Status Executors::check_ends(Held& held) {
+Status Executors::check_ends(Held& held) const {
   const auto minute_ago = Clock::now() - std::chrono::minutes(1);
   while (!held.ends.empty() && held.ends.front() < minute_ago) held.ends.pop_front();
-  if (held.ends.size() <= kMostEnds) return {};
+  if (held.ends.size() <= most_ends_) return {};
   return {Code::busy, "the executors of this client ended " + std::to_string(held.ends.size()) +
                           " times in a minute; try again later"};
 }

@@ -35,7 +35,8 @@ class Executors {
   static constexpr std::chrono::milliseconds kStartTime{10000};
 
   /// Starts the thread that starts executors.
-  explicit Executors(Program program);
+  /// @param most_ends see kMostEnds
+  explicit Executors(Program program, std::size_t most_ends = kMostEnds);
   /// Ends all executors.   @pre no call of of() runs
   ~Executors();
   Executors(const Executors&) = delete;
@@ -44,6 +45,8 @@ class Executors {
   /// Returns the executor of an owner, a new one if the last has ended.
   /// Errors: unavailable if none can be started; busy if the owner's executors end too often
   Result<std::shared_ptr<Process>> of(const Owner& owner);
+  /// Ends the executor of an owner, and forgets it.
+  void end(const Owner& owner);
   /// Waits until an executor is ready.   Errors: as of()
   Status await_standby();
 
@@ -58,11 +61,12 @@ class Executors {
 
   Result<std::shared_ptr<Process>> take_standby(std::unique_lock<std::mutex>& lock,
                                                 Processes& ended);
-  static Status check_ends(Held& held);
+  Status check_ends(Held& held) const;
   Processes take_unused();
   void run();
 
   const Program program_;
+  const std::size_t most_ends_;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::map<Owner, Held> held_;

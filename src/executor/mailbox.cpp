@@ -53,7 +53,7 @@ Status answer_of(const Lane& lane) {
   const std::uint32_t code = lane.code.load(std::memory_order_relaxed);
   const std::size_t size =
       std::min<std::size_t>(lane.text_bytes.load(std::memory_order_relaxed), Lane::kTextBytes);
-  if (code > static_cast<std::uint32_t>(Code::busy)) {
+  if (code > static_cast<std::uint32_t>(Code::kernel_fault)) {
     return {Code::device_error, "the executor answered with an unknown code"};
   }
   if (code == 0) return {};

@@ -11,7 +11,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <optional>
 
@@ -121,6 +123,8 @@ Process::Process() : number_(next_number()) {}
 Process::~Process() {
   kill();
   if (pid_ > 0) reap(true);
+  std::error_code ignored;
+  if (!folder_.empty()) (void)std::filesystem::remove_all(folder_, ignored);
   if (mailbox_ != nullptr) ::munmap(mailbox_, sizeof(Mailbox));
 }
 
@@ -154,6 +158,10 @@ Status Process::open() {
 Status Process::spawn(const Program& program) {
   std::vector<std::string> arguments{program.path, std::to_string(::getpid())};
   arguments.insert(arguments.end(), program.arguments.begin(), program.arguments.end());
+  if (program.private_folder) {
+    OB_RETURN_IF_ERROR(make_folder());
+    arguments.push_back(folder_);
+  }
   std::vector<std::string> variables = environment();
   SpawnSettings settings;
   settings.fill(memory_.get(), inherited_.get());
@@ -167,6 +175,15 @@ Status Process::spawn(const Program& program) {
   inherited_.reset();
   memory_.reset();
   post(mailbox_->lanes[0], kReady, {});
+  return {};
+}
+
+Status Process::make_folder() {
+  const char* parent = ::getenv("TMPDIR");
+  std::string name = std::string(parent != nullptr && *parent == '/' ? parent : "/tmp") +
+                     "/outboard-kernels-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) return failure("make a folder for a compiler", errno);
+  folder_ = name;
   return {};
 }
 
@@ -241,6 +258,12 @@ bool Process::ended() noexcept { return killed_ || reap(false); }
 Status Process::ending() {
   const std::lock_guard lock(end_mutex_);
   return {Code::device_error, "the executor of this client ended (" + end_of(end_status_) + ")"};
+}
+
+std::string Process::how_it_ended() {
+  if (!reap(false)) return {};
+  const std::lock_guard lock(end_mutex_);
+  return end_of(end_status_);
 }
 
 bool Process::reap(bool wait) noexcept {

@@ -24,6 +24,8 @@ namespace ob::executor {
 struct Program {
   std::string path;
   std::vector<std::string> arguments;
+  /// The process gets a folder of its own as its last argument. It is removed after its end.
+  bool private_folder = false;
 };
 
 /// A request of the daemon.
@@ -66,6 +68,8 @@ class Process {
   /// and many wait already.
   void notify(std::size_t lane, std::uint64_t notice) noexcept;
 
+  /// Says how the process ended; empty if it has not.
+  std::string how_it_ended();
   /// True if the process has ended, or is about to.
   bool ended() noexcept;
   void kill() noexcept;
@@ -77,6 +81,7 @@ class Process {
   Process();
   Status open();
   Status spawn(const Program& program);
+  Status make_folder();
   Status send(int descriptor) const;
   Status await_answer(Lane& lane, std::uint32_t number, const Stop& stop);
   Status ending();
@@ -89,6 +94,7 @@ class Process {
   Fd socket_;     // our end
   Fd inherited_;  // the executor's end, until it is started
   pid_t pid_ = -1;
+  std::string folder_;
   std::mutex lane_mutex_[Mailbox::kLanes];
   std::mutex notice_mutex_;
   std::deque<std::uint64_t> notices_[Mailbox::kLanes];  // not sent yet; guarded by notice_mutex_

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <span>
 
 #include "base/fd.hpp"
 #include "base/sanitizer.hpp"
@@ -26,6 +27,9 @@ namespace ob::executor {
 namespace {
 
 constexpr rlim_t kMostDescriptors = 64;
+// The libraries of a compiler, and the files that it links.
+constexpr rlim_t kMostCompilerDescriptors = 256;
+constexpr rlim_t kMostFileBytes = rlim_t{64} << 20;
 // This limits the first thread only. The stacks of others are private memory like any other.
 constexpr rlim_t kMostStackBytes = rlim_t{64} << 20;
 
@@ -51,10 +55,11 @@ void allow_reading(int rules, const char* path, std::uint64_t rights) noexcept {
 
 // Older kernels have no Landlock. The system calls that open files are refused anyway once the
 // libraries are open.
-Status restrict_paths(const std::vector<std::string>& readable) {
+Status restrict_paths(const std::vector<std::string>& readable, const std::string& writable) {
   constexpr std::uint64_t kFirstAbi = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
   landlock_ruleset_attr attributes{};
   attributes.handled_access_fs = kFirstAbi;
+  if (!writable.empty()) attributes.handled_access_fs |= LANDLOCK_ACCESS_FS_REFER;
   const Fd ruleset(
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
   if (!ruleset) return {};
@@ -70,6 +75,17 @@ Status restrict_paths(const std::vector<std::string>& readable) {
   }
   for (const char* path : {"/etc/ld.so.cache", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat"}) {
     allow_reading(rules, path, LANDLOCK_ACCESS_FS_READ_FILE);
+  }
+  if (!writable.empty()) {
+    for (const char* path : {"/etc/OpenCL", "/proc/self", "/sys/fs/cgroup"}) {
+      allow_reading(rules, path, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
+    }
+    allow_reading(rules, "/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
+    constexpr std::uint64_t kOwnFiles =
+        LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE |
+        LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+        LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REFER;
+    allow_reading(rules, writable.c_str(), kOwnFiles);
   }
   allow_reading(rules, "/proc/self", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
   const long done = ::syscall(SYS_landlock_restrict_self, rules, 0);
@@ -136,6 +152,23 @@ constexpr std::size_t argument(unsigned index) {
   return offsetof(seccomp_data, args) + std::size_t{8} * index;
 }
 
+// What a compiler and a linker do with files, as far as Landlock lets them.
+constexpr int kFileCalls[] = {
+    SYS_openat,     SYS_newfstatat, SYS_statx,           SYS_faccessat, SYS_faccessat2,
+    SYS_readlinkat, SYS_getdents64, SYS_mkdirat,         SYS_unlinkat,  SYS_renameat,
+    SYS_renameat2,  SYS_pread64,    SYS_pwrite64,        SYS_ftruncate, SYS_fallocate,
+    SYS_getcwd,     SYS_umask,      SYS_utimensat,       SYS_flock,     SYS_dup,
+    SYS_dup3,       SYS_fcntl,      SYS_getrandom,       SYS_fchmod,    SYS_fchmodat,
+    SYS_fstatfs,    SYS_statfs,     SYS_fsync,           SYS_fdatasync, SYS_readv,
+    SYS_pipe2,      SYS_times,      SYS_set_tid_address,
+#ifdef SYS_open
+    SYS_open,       SYS_stat,       SYS_lstat,           SYS_access,    SYS_readlink,
+    SYS_mkdir,      SYS_rmdir,      SYS_unlink,          SYS_rename,    SYS_chmod,
+    SYS_dup2,       SYS_arch_prctl, SYS_utimes,          SYS_utime,     SYS_pipe,
+    SYS_time,
+#endif
+};
+
 void allow_if(Filter& filter, int call, unsigned index, std::uint32_t value) {
   filter.if_equal(static_cast<std::uint32_t>(call), 4);
   filter.load(argument(index));
@@ -182,20 +215,61 @@ void add_conditions(Filter& filter) {
   allow_if(filter, SYS_fcntl, 1, F_GET_SEALS);
 }
 
-Status filter_calls() {
-  Filter filter;
+void allow(Filter& filter, std::span<const int> calls) {
+  for (const int call : calls) {
+    filter.if_equal(static_cast<std::uint32_t>(call), 1);
+    filter.decide(SECCOMP_RET_ALLOW);
+  }
+}
+
+void begin(Filter& filter) {
   filter.load(offsetof(seccomp_data, arch));
   filter.add(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0);
   filter.decide(SECCOMP_RET_KILL_PROCESS);
   filter.load(offsetof(seccomp_data, nr));
-  for (const int call : kAllowed) {
-    filter.if_equal(static_cast<std::uint32_t>(call), 1);
-    filter.decide(SECCOMP_RET_ALLOW);
-  }
-  add_conditions(filter);
+  allow(filter, kAllowed);
+}
+
+Status finish(Filter& filter) {
   filter.decide(SECCOMP_RET_ERRNO | EPERM);
   return filter.install() ? Status() : refused("seccomp");
 }
+
+Status filter_calls() {
+  Filter filter;
+  begin(filter);
+  add_conditions(filter);
+  return finish(filter);
+}
+
+#if !OB_SANITIZER
+// Machine code is loaded from files that the compiler has written, so that memory may be
+// executable. Shared memory without a file would not count as private.
+Status filter_compiler_calls(bool becomes_another_program) {
+  Filter filter;
+  begin(filter);
+  allow(filter, kFileCalls);
+  constexpr int kLoading[] = {SYS_mprotect};
+  allow(filter, kLoading);
+  if (becomes_another_program) {
+    constexpr int kBecoming[] = {SYS_execve, SYS_prlimit64};
+    allow(filter, kBecoming);
+  }
+  constexpr std::uint32_t kSharedAndNew = MAP_SHARED | MAP_ANONYMOUS;
+  filter.if_equal(SYS_mmap, 7);
+  filter.load(argument(3));
+  filter.if_any_bit(MAP_GROWSDOWN, 1);
+  filter.decide(SECCOMP_RET_ERRNO | EPERM);
+  filter.add(BPF_ALU | BPF_AND | BPF_K, kSharedAndNew);
+  filter.add(BPF_JMP | BPF_JEQ | BPF_K, kSharedAndNew, 1, 0);
+  filter.decide(SECCOMP_RET_ALLOW);
+  filter.decide(SECCOMP_RET_ERRNO | EPERM);
+  allow_if(filter, SYS_tgkill, 0, static_cast<std::uint32_t>(::getpid()));
+  allow_if(filter, SYS_sched_setaffinity, 0, 0);
+  allow_if(filter, SYS_prctl, 0, PR_SET_NAME);
+  return finish(filter);
+}
+#endif
 
 // Returns the private memory of the process that RLIMIT_DATA counts [bytes]; 0 if unknown.
 std::uint64_t private_bytes() {
@@ -218,19 +292,28 @@ Status end_with(pid_t daemon) {
   return {};
 }
 
-Status restrict_files(const std::vector<std::string>& readable) {
+Status restrict_files(const std::vector<std::string>& readable, const std::string& writable) {
   (void)::prctl(PR_SET_DUMPABLE, 0);
   set_limit(RLIMIT_CORE, 0);
-  set_limit(RLIMIT_NOFILE, kMostDescriptors);
+  set_limit(RLIMIT_NOFILE, writable.empty() ? kMostDescriptors : kMostCompilerDescriptors);
+  if (!writable.empty()) set_limit(RLIMIT_FSIZE, kMostFileBytes);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return refused("no_new_privs");
-  return restrict_paths(readable);
+  return restrict_paths(readable, writable);
 }
 
-Status restrict_calls(std::uint64_t memory_bytes) {
-#if OB_SANITIZER
-  (void)memory_bytes;  // sanitizers use more memory and other calls
-  return {};
-#else
+Status can_restrict_files() {
+  const long version =
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (version >= 2) return {};  // compilers move files between folders
+  return {Code::unsupported,
+          "the daemon's machine cannot restrict the files that a process reaches (Landlock needs "
+          "Linux 5.19, and must be enabled)"};
+}
+
+namespace {
+
+// Limits private memory and output.
+[[maybe_unused]] Status restrict_memory(std::uint64_t memory_bytes) {
   const std::uint64_t now_bytes = private_bytes();
   if (now_bytes != 0 && memory_bytes < RLIM_INFINITY - now_bytes) {
     set_limit(RLIMIT_DATA, now_bytes + memory_bytes);
@@ -241,8 +324,28 @@ Status restrict_calls(std::uint64_t memory_bytes) {
   set_limit(RLIMIT_STACK, known ? std::min(stack.rlim_cur, kMostStackBytes) : kMostStackBytes);
   // The files of the system are out of reach already; stdout is /dev/null.
   if (::dup2(STDOUT_FILENO, STDERR_FILENO) < 0) return refused("stderr");
-  return filter_calls();
-#endif
+  return {};
 }
+
+}  // namespace
+
+// Sanitizers use more memory and other calls.
+#if OB_SANITIZER
+Status restrict_calls(std::uint64_t /*memory_bytes*/) { return {}; }
+Status restrict_kernel_calls(std::uint64_t /*memory_bytes*/) { return {}; }
+Status restrict_linker_calls() { return {}; }
+#else
+Status restrict_calls(std::uint64_t memory_bytes) {
+  OB_RETURN_IF_ERROR(restrict_memory(memory_bytes));
+  return filter_calls();
+}
+
+Status restrict_kernel_calls(std::uint64_t memory_bytes) {
+  OB_RETURN_IF_ERROR(restrict_memory(memory_bytes));
+  return filter_compiler_calls(false);
+}
+
+Status restrict_linker_calls() { return filter_compiler_calls(true); }
+#endif
 
 }  // namespace ob::executor

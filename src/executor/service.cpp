@@ -59,7 +59,7 @@ class CoreOfThread {
 
 }  // namespace
 
-Status serve(Service& service) {
+Status serve(Service& service, std::size_t served_lanes) {
   void* at = ::mmap(nullptr, sizeof(Mailbox), PROT_READ | PROT_WRITE, MAP_SHARED, kMailboxFd, 0);
   if (at == MAP_FAILED) {
     return {Code::internal, "there is no mailbox (only outboardd starts this program)"};
@@ -73,7 +73,7 @@ Status serve(Service& service) {
   }
   answer(lanes[0], 1, started);
   if (!started.ok()) return started;
-  for (std::size_t i = 1; i < lanes.size(); ++i) {
+  for (std::size_t i = 1; i < served_lanes; ++i) {
     std::thread([&service, &lane = lanes[i], i] { serve_lane(service, lane, i, 0); }).detach();
   }
   serve_lane(service, lanes[0], 0, 1);

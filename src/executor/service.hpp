@@ -31,8 +31,9 @@ class Service {
 };
 
 /// Serves the daemon that started this process, for ever.
+/// @param lanes the first ones are served
 /// Errors: internal if the process was not started by a daemon
-Status serve(Service& service);
+Status serve(Service& service, std::size_t lanes = Mailbox::kLanes);
 
 /// Receives the descriptor that came with the running request; none without one.
 Fd receive_descriptor() noexcept;

@@ -71,6 +71,9 @@ class Stream {
   virtual std::string peer() const = 0;
   /// Returns the proven identity of the peer, "uid 1000" or "certificate ada"; empty without proof.
   virtual std::string user() const { return {}; }
+  /// Returns the right to kernels that the peer's certificate states: "portable", "native", or
+  /// nothing.
+  virtual std::string kernel_rights() const { return {}; }
   /// True if the peer has proven that it is a daemon of the pool, which opens no sessions.
   virtual bool from_daemon() const { return false; }
   /// True if the peer has been revoked since it proved its identity (security.hpp).   Threads: any

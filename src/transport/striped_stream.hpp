@@ -50,6 +50,9 @@ class StripedStream final : public Stream {
   void shut_down() noexcept override;
   std::string peer() const override;
   std::string user() const override;
+  std::string kernel_rights() const override {
+    return parts_.empty() ? std::string() : parts_.front()->kernel_rights();
+  }
   bool from_daemon() const override { return !parts_.empty() && parts_.front()->from_daemon(); }
   bool revoked() const override;
   bool intact() const noexcept override;

@@ -276,15 +276,13 @@ void for_each_sample(Visit visit) {
   visit("execute_plan", ExecutePlan{{k7}, {2}, {3}, 0x1000, 0x2000}, id7 + R"(
           02 00 00 00 00 00 00 00   03 00 00 00 00 00 00 00
           00 10 00 00 00 00 00 00   00 20 00 00 00 00 00 00)");
-  visit("record", Record{{k7}}, id7);
-  visit("wait", Wait{{k7}}, id7);
-  visit("hold", Hold{{k7}}, id7);
+  visit("record", Record{{k7}}, id7), visit("wait", Wait{{k7}}, id7);
+  visit("hold", Hold{{k7}}, id7), visit("disconnect_peer", DisconnectPeer{{k7}}, id7);
   visit("release", Release{{k7}, Code::connection_lost}, id7 + "08 00 00 00 00 00 00 00");
   visit("mailbox", Mailbox{Code::ok, {0x8000000000000001, 0xc000000000000002}}, kMailboxHex);
   visit("connect_peer",
         ConnectPeer{{k7}, {0x8000000000000001, 0xc000000000000002}, "10.0.0.3:7770"},
         kConnectPeerHex);
-  visit("disconnect_peer", DisconnectPeer{{k7}}, id7);
   visit("send", Send{{k7}, {17}, {9}, kRegion}, kSendHex);
   visit("receive", Receive{{17}, {9}, kOtherRegion, {k7}}, kReceiveHex);
   visit("join_peer", JoinPeer{8, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);

@@ -107,6 +107,11 @@ def init(folder: Path, name: str | None, days: int) -> None:
     help="Daemon: the key also proves it to a manager (outboard pool serve). Earlier daemons "
     "take it for a client's.",
 )
+@click.option(
+    "--kernels",
+    type=click.Choice(["portable", "native"]),
+    help="Client: it may run kernels of its own on devices: portable ones, or all (native).",
+)
 def add(
     role: str,
     name: str,
@@ -115,6 +120,7 @@ def add(
     days: int,
     hosts: tuple[str, ...],
     managed: bool,
+    kernels: str | None,
 ) -> None:
     """Make a key for another client or daemon, or for the manager of the pool. The daemon's log
     shows its NAME."""
@@ -124,8 +130,12 @@ def add(
         raise click.UsageError("--host is for a manager; leave it out")
     if managed and role != keys.DAEMON:
         raise click.UsageError("--managed is for a daemon; leave it out")
+    if kernels is not None and role != keys.CLIENT:
+        raise click.UsageError("--kernels is for a client; leave it out")
     root = keys.read_pool(pool)
-    member = keys.make_member(root, role, name, days, hosts=hosts, managed=managed)
+    member = keys.make_member(
+        root, role, name, days, hosts=hosts, managed=managed, kernels=kernels
+    )
     _write_member(pool, to, role, member)
     members.record(pool, role, member.certificate)
     click.echo(f"made a key for {role} {name} in {to}")

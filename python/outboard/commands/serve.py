@@ -101,6 +101,24 @@ MAX_STREAMS = settings_table.row("streams").max
     "sockets only, else user.  [default: auto]",
 )
 @click.option(
+    "--kernels",
+    type=click.Choice(["off", "portable", "native"]),
+    help="The most that clients may load as kernels of their own, which run in a process for each "
+    "session (cpu backend).  [default: native]",
+)
+@click.option(
+    "--kernels-without-key",
+    type=click.Choice(["off", "portable", "native"]),
+    help="The same for clients over TCP if the daemon has no key: every user of this machine may "
+    "then run code as the daemon's user.  [default: off]",
+)
+@click.option(
+    "--longest-kernel",
+    type=values.Seconds(0, 4e6),
+    metavar="SECONDS",
+    help="End a kernel that takes longer; 0: no limit.  [default: 60]",
+)
+@click.option(
     "--idle-time",
     type=click.IntRange(1, 1 << 30),
     help="Seconds after which an unused connection is closed.",

@@ -8,6 +8,8 @@
 
 #include "backend/cpu/cores.hpp"
 #include "backend/cpu/device.hpp"
+#include "backend/cpu/executor_requests.hpp"
+#include "backend/cpu/isolated_kernels.hpp"
 #include "backend/cpu/isolated_runner.hpp"
 #include "backend/cpu/libraries.hpp"
 #include "base/machine.hpp"
@@ -30,6 +32,23 @@ unsigned thread_count(const Config& config) {
   return std::max(1u, usable_cores() / config.devices);
 }
 
+// Returns the limit of the private memory of an executor.
+std::uint64_t private_bytes(const Config& config, unsigned threads, std::uint64_t memory_bytes) {
+  constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 30;
+  const std::uint64_t counted_bytes =
+      config.executor_bytes != 0 ? config.executor_bytes : std::max(kLeastBytes, memory_bytes);
+  return std::min(counted_bytes, UINT64_MAX / 2) + kLibraryBytes * (threads + 1);
+}
+
+std::shared_ptr<const KernelRunner> isolated_kernels(const Config& config, unsigned threads,
+                                                     std::uint64_t memory_bytes) {
+  executor::Program program{
+      config.executor,
+      {std::to_string(threads), std::to_string(memory_bytes), std::string(kKernelArgument)},
+      true};
+  return std::make_shared<IsolatedKernels>(std::move(program));
+}
+
 Result<std::unique_ptr<CallRunner>> make_runner(const Config& config,
                                                 std::shared_ptr<const Libraries> libraries,
                                                 unsigned threads, std::uint64_t memory_bytes) {
@@ -37,13 +56,9 @@ Result<std::unique_ptr<CallRunner>> make_runner(const Config& config,
     return std::unique_ptr<CallRunner>(
         std::make_unique<LocalRunner>(std::move(libraries), threads));
   }
-  constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 30;
-  const std::uint64_t counted_bytes =
-      config.executor_bytes != 0 ? config.executor_bytes : std::max(kLeastBytes, memory_bytes);
-  const std::uint64_t private_bytes =
-      std::min(counted_bytes, UINT64_MAX / 2) + kLibraryBytes * (threads + 1);
-  executor::Program program{config.executor,
-                            {std::to_string(threads), std::to_string(private_bytes)}};
+  executor::Program program{
+      config.executor,
+      {std::to_string(threads), std::to_string(private_bytes(config, threads, memory_bytes))}};
   auto runner =
       std::make_unique<IsolatedRunner>(config.isolation, std::move(program), std::move(libraries));
   OB_RETURN_IF_ERROR(runner->await_ready());
@@ -87,7 +102,12 @@ Result<std::unique_ptr<Device>> create(const Config& config) {
   device->limit_segments(SegmentBudget::share_of_process(config.devices));
   device->fail_allocations(config.fail_allocations);
   device->corrupt(config.corrupt);
-  device->use_kernels(config.kernels);
+  device->limit_kernels(config.longest_kernel_s);
+  std::shared_ptr<const KernelRunner> kernels = config.kernels;
+  if (config.isolated_kernels)
+    kernels = isolated_kernels(config, threads,
+                               private_bytes(config, threads, device->info().memory_bytes));
+  device->use_kernels(std::move(kernels));
   return std::unique_ptr<Device>(std::move(device));
 }
 

@@ -37,6 +37,10 @@ struct Config {
   unsigned corrupt = 0;
   /// Runs kernels of programs, in this process, on buffers in host memory; or nullptr
   std::shared_ptr<const KernelRunner> kernels = {};
+  /// Runs kernels of programs in a process for each session, in place of `kernels`.
+  bool isolated_kernels = false;
+  /// A kernel that runs longer [s] is ended, if it runs in a process of its own; 0: none
+  double longest_kernel_s = 0;
 };
 
 /// Opens the libraries and measures the device's rate (under 0.1 s). Opening sets environment

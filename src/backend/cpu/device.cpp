@@ -100,9 +100,20 @@ void CpuDevice::submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> l
   // The queue outlives its commands.
   queue.submit({}, [this, on = &queue, launch = std::move(launch)](QueueReport& report) -> Status {
     OB_RETURN_IF_ERROR(launch->prepare(report.plan_ns));
-    return time_.spend(launch->computation(on->account()), report,
-                       [&] { return launch->run(*on); });
+    return time_.spend(launch->computation(on->account()), report, [&] {
+      const KernelCaller caller = kernel_caller_of(*on);
+      return launch->run(*on, &caller);
+    });
   });
+}
+
+KernelCaller CpuDevice::kernel_caller_of(const HostQueue& queue) const {
+  return {queue.account(), [this, &queue](std::chrono::duration<double> took) -> Status {
+            if (longest_kernel_s_ > 0 && took.count() > longest_kernel_s_) {
+              return {Code::busy, "it took longer than --longest-kernel of the daemon allows"};
+            }
+            return reason_to_stop(queue, took, false, {});
+          }};
 }
 
 Result<PlanId> CpuDevice::make_plan(const FftPlan& plan, const Account& account) {

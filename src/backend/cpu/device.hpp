@@ -31,6 +31,8 @@ class CpuDevice final : public HostDevice {
   /// See Corruption.   Threads: before the first call
   void corrupt(unsigned every) noexcept { corruption_.every(every); }
   using HostDevice::use_kernels;
+  /// See Config::longest_kernel_s.   Threads: before the first launch
+  void limit_kernels(double longest_s) noexcept { longest_kernel_s_ = longest_s; }
 
   Status call(QueueId queue, const Descriptor& routine, const Argument* arguments) override;
   Result<PlanId> make_plan(const FftPlan& plan, const Account& account = {}) override;
@@ -45,6 +47,7 @@ class CpuDevice final : public HostDevice {
   Status run(const HostCall& call, const Caller& caller);
   Status run(TransformPlan& plan, const HostTransform& transform, const Caller& caller);
   Caller caller_of(const HostQueue& queue, bool cheap) const;
+  KernelCaller kernel_caller_of(const HostQueue& queue) const;
   Status reason_to_stop(const HostQueue& queue, std::chrono::duration<double> took, bool cheap,
                         std::chrono::duration<double> had) const;
   bool cheap(double flops, double flops_per_second, std::uint64_t touched_bytes) const;
@@ -53,6 +56,7 @@ class CpuDevice final : public HostDevice {
   const std::unique_ptr<CallRunner> runner_;
   ComputeTime time_;
   Corruption corruption_;
+  double longest_kernel_s_ = 0;
   HandleTable<PlanId, TransformPlan> plans_;
   Planner planner_;
 };

@@ -7,6 +7,7 @@
 #include "daemon/server/handshake_budget.hpp"
 #include "daemon/server/member_connections.hpp"
 #include "daemon/server/stripe_group.hpp"
+#include "daemon/session/kernel_rights.hpp"
 #include "daemon/session/session_directory.hpp"
 
 namespace ob::daemon {
@@ -19,6 +20,7 @@ struct ConnectionServices {
   HandshakeBudget& handshakes;
   MemberConnections& members;
   std::chrono::seconds longest_idle;  ///< a connection that is unused for longer is closed
+  KernelPolicy kernels;
 };
 
 }  // namespace ob::daemon

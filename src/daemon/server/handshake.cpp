@@ -105,7 +105,10 @@ Handshake::Accepted Handshake::accept_client(const session::Message& message) {
   session_ = std::move(*session);
   wanted_streams_ = hello.extra_streams;
   wants_kernels_ = (hello.flags & wire::kWantsKernels) != 0;
-  if (wants_kernels_ && hello.join == wire::Token{}) session_->modules().enable();
+  if (wants_kernels_ && hello.join == wire::Token{}) {
+    session_->modules().enable(kernel_rights(services_.kernels, stream),
+                               services_.kernels.longest_kernel_ms);
+  }
   version_ = hello.version;
   return std::unique_ptr<ServedConnection>(std::make_unique<ClientConnection>(ClientContext{
       channel_, session_, services_.sessions, services_.peers, byte_order, hello.version}));

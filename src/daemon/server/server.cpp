@@ -34,7 +34,8 @@ Server::Server(ServerConfig config, std::vector<std::unique_ptr<Device>> devices
       handshakes_(config_.handshakes),
       members_(config_.max_connections),
       strangers_(log::warn),
-      services_{*this, peers_, stripes_, handshakes_, members_, config_.longest_idle},
+      services_{*this,          peers_, stripes_, handshakes_, members_, config_.longest_idle,
+                config_.kernels},
       silent_({config_.handshakes.silent != 0 ? config_.handshakes.silent
                                               : SilentStreams::share_of_process(),
                config_.handshakes.time},

@@ -23,6 +23,7 @@
 #include "daemon/server/session_registry.hpp"
 #include "daemon/server/silent_streams.hpp"
 #include "daemon/server/stripe_group.hpp"
+#include "daemon/session/kernel_rights.hpp"
 #include "device/device.hpp"
 #include "transport/security.hpp"
 #include "transport/stream.hpp"
@@ -39,6 +40,7 @@ struct ServerConfig {
   bool may_connect = true;  ///< connects to other daemons, where clients have sessions
   std::chrono::seconds longest_idle = std::chrono::hours(24);  ///< then a connection is closed
   StripingConfig striping;
+  KernelPolicy kernels;
 };
 
 /// The state of a server after drain().

@@ -67,10 +67,22 @@ SessionModules::~SessionModules() {
   }
 }
 
-void SessionModules::enable() {
+void SessionModules::enable(const GrantedKernels& granted, std::uint32_t longest_kernel_ms) {
+  support_ = {};
+  if (granted.rights == KernelRights::off) {
+    support_.why = granted.why;
+    return;
+  }
   const Status runs = device_.runs_kernels();
-  support_.kinds = runs.ok() ? device_.kernel_kinds() : 0;
-  support_.why = runs.ok() ? "" : runs.message();
+  if (!runs.ok()) {
+    support_.why = runs.message();
+    return;
+  }
+  support_.kinds = device_.kernel_kinds();
+  constexpr std::uint32_t kPortable = 1U << static_cast<unsigned>(SourceKind::portable);
+  if (granted.rights == KernelRights::portable) support_.kinds &= kPortable;
+  support_.longest_kernel_ms = longest_kernel_ms;
+  if (support_.kinds == 0) support_.why = "the device takes no kernels that the client may load";
 }
 
 bool SessionModules::takes(std::uint8_t kind) const noexcept {
@@ -81,9 +93,13 @@ Status SessionModules::may_load(const wire::LoadModule& message) const {
   if (support_.kinds == 0) return {Code::unsupported, support_.why};
   if (std::none_of(message.variants.begin(), message.variants.end(),
                    [this](const wire::Variant& variant) { return takes(variant.kind); })) {
-    return {Code::unsupported,
-            "the device takes none of the module's variants (the daemon's backend and its "
-            "--kernels decide); add a portable one"};
+    std::string kinds;
+    for (const wire::Variant& variant : message.variants) {
+      kinds.append(kinds.empty() ? "" : ", ")
+          .append(to_string(static_cast<SourceKind>(variant.kind)));
+    }
+    return {Code::unsupported, "the device takes none of the module's variants from this client (" +
+                                   kinds + "); add a portable one"};
   }
   const std::lock_guard lock(mutex_);
   if (modules_.size() < kMostModules) return {};

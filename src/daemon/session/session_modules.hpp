@@ -15,6 +15,7 @@
 #include "base/ids.hpp"
 #include "base/status.hpp"
 #include "daemon/memory/resource_account.hpp"
+#include "daemon/session/kernel_rights.hpp"
 #include "device/device.hpp"
 #include "device/kernels/module.hpp"
 #include "wire/message.hpp"
@@ -51,9 +52,10 @@ class SessionModules {
   SessionModules(const SessionModules&) = delete;
   SessionModules& operator=(const SessionModules&) = delete;
 
-  /// Lets the client use the kernels of the device, as far as the device runs any.
+  /// Lets the client use the kernels of the device, as far as the device runs any, and as the
+  /// client's rights allow.
   /// Threads: before others
-  void enable();
+  void enable(const GrantedKernels& granted, std::uint32_t longest_kernel_ms);
   /// What the client may load, and why it may load nothing.
   const wire::KernelSupport& support() const noexcept { return support_; }
 

@@ -77,7 +77,7 @@ Status PendingLaunch::hold_buffers(const MemoryTable& memory) {
     bound_.arguments[i].data = held.data + offset_bytes;
     bound_.arguments[i].bytes =
         argument.extent_bytes != 0 ? argument.extent_bytes : held.size_bytes - offset_bytes;
-    buffers_.push_back(std::move(held.owner));
+    bound_.arguments[i].buffer = std::move(held.owner);
   }
   return {};
 }
@@ -122,6 +122,7 @@ Result<ModuleId> KernelModules::load(ModuleSource source,
     return admitted;
   }
   auto module = std::make_shared<LoadedModule>();
+  module->account = account;
   module->source = std::move(source);
   module->on_built = std::move(built);
   const ModuleId id = modules_.add(module);
@@ -165,7 +166,9 @@ Result<std::unique_ptr<KernelProgram>> KernelModules::compile(const LoadedModule
   OB_ASSIGN_OR_RETURN(const auto definitions, parse_options(module.source.options));
   std::string kinds;
   for (const ModuleVariant& variant : module.source.variants) {
-    if (runner_->takes(variant)) return runner_->compile(variant, definitions, log);
+    if (runner_->takes(variant)) {
+      return runner_->compile_for(module.account, variant, definitions, log);
+    }
     kinds.append(kinds.empty() ? "" : ", ").append(to_string(variant.kind));
   }
   return Status(Code::unsupported, "the device takes none of the module's variants (" + kinds +
@@ -187,7 +190,7 @@ Result<std::unique_ptr<PendingLaunch>> KernelModules::bind(const MemoryTable& me
   bound->bound_.group_size = launch.group_size;
   bound->arguments_.assign(launch.arguments.begin(), launch.arguments.end());
   for (const KernelArgument& argument : launch.arguments) {
-    bound->bound_.arguments.push_back({argument.kind, nullptr, argument.bytes});
+    bound->bound_.arguments.push_back({argument.kind, nullptr, argument.bytes, nullptr});
   }
   OB_RETURN_IF_ERROR(bound->copy_values());
   OB_RETURN_IF_ERROR(bound->hold_buffers(memory));

@@ -24,6 +24,7 @@ namespace ob {
 
 /// A module of a device.   Threads: any
 struct LoadedModule {
+  Account account;
   ModuleSource source;                                // empty once compiled
   std::function<void(const ModuleReport&)> on_built;  // called once
   std::atomic<bool> unloaded{false};
@@ -44,7 +45,11 @@ class PendingLaunch {
   /// Describes the work.   @pre prepare() was ok
   Computation computation(const Account& account) const;
   /// Runs the kernel.   Errors: those of KernelProgram::run()   @pre prepare() was ok
-  Status run(HostQueue& queue) const { return module_->program->run(bound_, queue); }
+  /// @param caller lives until the kernel has run
+  Status run(HostQueue& queue, const KernelCaller* caller = nullptr) {
+    bound_.caller = caller;
+    return module_->program->run(bound_, queue);
+  }
 
  private:
   friend class KernelModules;
@@ -56,7 +61,6 @@ class PendingLaunch {
   std::string name_;
   std::vector<KernelArgument> arguments_;
   std::vector<std::byte> values_;  // what scalar arguments point to
-  std::vector<std::shared_ptr<const void>> buffers_;
   BoundLaunch bound_;
 };
 

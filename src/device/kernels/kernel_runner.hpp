@@ -2,8 +2,10 @@
 // A backend implements these classes so that its devices run kernels.
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +21,15 @@ struct BoundArgument {
   ParameterKind kind = ParameterKind::scalar;
   std::byte* data = nullptr;  ///< a buffer's place, an address of the device; a scalar's value
   std::uint64_t bytes = 0;
+  std::shared_ptr<const void> buffer;  ///< that holds a buffer's place, as HeldMemory::owner
+};
+
+/// The client of a launch or a module, and the reasons to stop it.
+struct KernelCaller {
+  Account account;
+  /// Fails as soon as a kernel that has run for this time must end. It is called many times a
+  /// second, only if the runner can stop kernels.
+  std::function<Status(std::chrono::duration<double> took)> stop;
 };
 
 /// A checked launch.
@@ -27,6 +38,7 @@ struct BoundLaunch {
   std::array<std::uint32_t, 3> groups{};
   std::array<std::uint32_t, 3> group_size{};
   std::vector<BoundArgument> arguments;
+  const KernelCaller* caller = nullptr;  ///< nullptr: the process itself
 };
 
 /// Compiled kernels.   Threads: any
@@ -56,6 +68,12 @@ class KernelRunner {
   virtual Result<std::unique_ptr<KernelProgram>> compile(const ModuleVariant& variant,
                                                          const std::vector<Definition>& definitions,
                                                          std::string& log) const = 0;
+  /// Does the same for a client. A runner that keeps clients apart implements it.
+  virtual Result<std::unique_ptr<KernelProgram>> compile_for(
+      const Account& /*account*/, const ModuleVariant& variant,
+      const std::vector<Definition>& definitions, std::string& log) const {
+    return compile(variant, definitions, log);
+  }
 };
 
 }  // namespace ob

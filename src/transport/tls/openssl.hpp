@@ -51,6 +51,12 @@ struct OpenSsl {
 #define OB_LIBCRYPTO_FUNCTIONS(F)    \
   F(ASN1_INTEGER_free)               \
   F(ASN1_INTEGER_get_int64)          \
+  F(ASN1_STRING_get0_data)           \
+  F(ASN1_STRING_length)              \
+  F(GENERAL_NAMES_free)              \
+  F(OPENSSL_sk_num)                  \
+  F(OPENSSL_sk_value)                \
+  F(X509_get_ext_d2i)                \
   F(BIO_clear_flags)                 \
   F(BIO_free)                        \
   F(BIO_get_data)                    \

@@ -42,6 +42,28 @@ std::string_view agreed_protocol(const SSL* session) {
 
 iovec part(void* bytes, std::size_t size_bytes) noexcept { return {bytes, size_bytes}; }
 
+// The alternative names of a certificate may state rights. OpenSSL defines the functions of a
+// GENERAL_NAMES as macros over those of a stack.
+std::string stated_kernel_rights(const X509& certificate) {
+  constexpr std::string_view kPrefix = "outboard:kernels:";
+  const OpenSsl& ssl = OpenSsl::get();
+  auto* const names = static_cast<GENERAL_NAMES*>(
+      ssl.X509_get_ext_d2i(&certificate, NID_subject_alt_name, nullptr, nullptr));
+  if (names == nullptr) return {};
+  const auto* const stack = reinterpret_cast<const OPENSSL_STACK*>(names);
+  std::string rights;
+  for (int i = 0; i < ssl.OPENSSL_sk_num(stack); ++i) {
+    const auto* const name = static_cast<const GENERAL_NAME*>(ssl.OPENSSL_sk_value(stack, i));
+    if (name->type != GEN_URI) continue;
+    const ASN1_STRING* const uri = name->d.uniformResourceIdentifier;
+    const std::string_view text(reinterpret_cast<const char*>(ssl.ASN1_STRING_get0_data(uri)),
+                                static_cast<std::size_t>(ssl.ASN1_STRING_length(uri)));
+    if (text.starts_with(kPrefix)) rights = text.substr(kPrefix.size());
+  }
+  ssl.GENERAL_NAMES_free(names);
+  return rights;
+}
+
 }  // namespace
 
 TlsStream::TlsStream(Session session, std::unique_ptr<Stream> inner, Side side, Terms terms)
@@ -58,6 +80,14 @@ std::string TlsStream::peer() const {
 std::string TlsStream::user() const {
   const std::lock_guard lock(mutex_);
   return name_.empty() ? std::string() : "certificate " + name_;
+}
+
+std::string TlsStream::kernel_rights() const {
+  const std::lock_guard lock(mutex_);
+  if (name_.empty()) return {};
+  const OpenSsl& ssl = OpenSsl::get();
+  X509* const certificate = ssl.SSL_get0_peer_certificate(session_.get());
+  return certificate == nullptr ? std::string() : stated_kernel_rights(*certificate);
 }
 
 bool TlsStream::revoked() const {

@@ -49,6 +49,7 @@ class TlsStream final : public Stream {
   /// Names the peer, with the name in its certificate once proven: "10.0.0.3:7770 (ada)".
   std::string peer() const override;
   std::string user() const override;
+  std::string kernel_rights() const override;
   bool from_daemon() const override { return from_daemon_; }
   bool revoked() const override;
   bool intact() const noexcept override { return inner_->intact(); }

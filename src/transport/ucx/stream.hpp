@@ -39,6 +39,7 @@ class UcxStream final : public Stream {
   void shut_down() noexcept override;
   std::string peer() const override { return "ucx:" + control_->peer(); }
   std::string user() const override { return control_->user(); }
+  std::string kernel_rights() const override { return control_->kernel_rights(); }
   bool from_daemon() const override { return control_->from_daemon(); }
   bool revoked() const override { return control_->revoked(); }
   bool intact() const noexcept override { return control_->intact(); }

@@ -1,0 +1,281 @@
+// Kernels that attack: the process that runs them, its machine, and other sessions. Afterwards
+// another session computes on, with the same results to the last bit.
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/cpu/backend.hpp"
+#include "base/sanitizer.hpp"
+#include "device/kernels/launch.hpp"
+#include "device/kernels/module.hpp"
+#include "support/in_process_daemon.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace ob::test {
+namespace {
+
+constexpr const char* kSource = R"(
+__kernel void sum(__global const double* x, __global double* y, uint n) {
+  const uint i = get_global_id(0);
+  if (i < n) y[i] = 3.0 * x[i] + sin(x[i]);
+}
+__kernel void beyond(__global int* x, ulong where) { x[where] = 1; }
+__kernel void endless(__global volatile int* x) {
+  while (x[0] == 0) x[1] += 1;
+}
+)";
+
+// Makes any system call. The numbers and the result lie in the buffer, and a text behind them.
+constexpr const char* kCalls = R"(
+__kernel void call(__global long* io) {
+  long a = io[1], b = io[2], c = io[3];
+  if (io[5] & 1) a = (long)(io + 8);
+  if (io[5] & 2) b = (long)(io + 8);
+  long d = io[4], result;
+  __asm__ volatile("movq %5, %%r10\n\tsyscall" : "=a"(result)
+                   : "a"(io[0]), "D"(a), "S"(b), "d"(c), "r"(d) : "rcx", "r10", "r11", "memory");
+  io[6] = result;
+}
+)";
+
+// A session on the device.
+class Session {
+ public:
+  Session(Device& device, std::uint64_t number)
+      : device_(device), account_{UserId{number}, SessionId{number}} {
+    queue_ = require(device.create_queue(account_));
+  }
+  ~Session() {
+    for (const ModuleId module : modules_) (void)device_.unload_module(module);
+    (void)device_.destroy_queue(queue_);
+    for (const BufferId buffer : buffers_) (void)device_.free(buffer);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  ModuleId load(const char* source) {
+    std::promise<ModuleReport> built;
+    const ModuleId id = require(device_.load_module(
+        {{{SourceKind::opencl, source, ""}}, ""},
+        [&](const ModuleReport& report) { built.set_value(report); }, account_));
+    const ModuleReport report = built.get_future().get();
+    EXPECT_TRUE(report.status.ok()) << report.status.message() << "\n" << report.log;
+    modules_.push_back(id);
+    return id;
+  }
+  BufferId buffer(std::uint64_t bytes) {
+    buffers_.push_back(require(device_.allocate(bytes, account_)));
+    return buffers_.back();
+  }
+  template <class T>
+  T* memory(BufferId buffer) {
+    return reinterpret_cast<T*>(device_.host_view(buffer));
+  }
+  Status start(ModuleId module, const char* kernel, const std::vector<KernelArgument>& arguments,
+               std::uint32_t groups = 1) {
+    return device_.launch(queue_, {module, kernel, {groups, 1, 1}, {1, 1, 1}, arguments});
+  }
+  Status run(ModuleId module, const char* kernel, const std::vector<KernelArgument>& arguments,
+             std::uint32_t groups = 1) {
+    EXPECT_TRUE(start(module, kernel, arguments, groups).ok());
+    return device_.synchronize(queue_).status;
+  }
+  Status synchronize() { return device_.synchronize(queue_).status; }
+
+ private:
+  Device& device_;
+  const Account account_;
+  QueueId queue_;
+  std::vector<ModuleId> modules_;
+  std::vector<BufferId> buffers_;
+};
+
+template <class T>
+KernelArgument number(const T& value) {
+  return {ParameterKind::scalar, sizeof value, &value, {}, 0};
+}
+KernelArgument place(BufferId buffer) { return {ParameterKind::buffer, 0, nullptr, {buffer}, 0}; }
+
+// Returns the processes that this one has started to run kernels.
+std::vector<pid_t> workers() {
+  std::vector<pid_t> found;
+  DIR* const all = opendir("/proc");
+  while (const dirent* each = readdir(all)) {
+    const pid_t pid = std::atoi(each->d_name);
+    if (pid <= 0) continue;
+    std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+    const std::string line((std::istreambuf_iterator<char>(file)), {});
+    const std::string mine = std::string("\0", 1) + std::to_string(getpid()) + std::string("\0", 1);
+    if (line.find("outboard-executor") != std::string::npos &&
+        line.find("kernels") != std::string::npos && line.find(mine) != std::string::npos) {
+      found.push_back(pid);
+    }
+  }
+  closedir(all);
+  return found;
+}
+
+class KernelWallsTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kCount = 1000;
+
+  void SetUp() override {
+#if OB_SANITIZER
+    GTEST_SKIP() << "sanitizers need the system calls that kernels are denied";
+#endif
+    device = require(cpu::create({.memory_bytes = 1 << 28,
+                                  .executor = OUTBOARD_EXECUTOR,
+                                  .gflops_double = 10,
+                                  .isolated_kernels = true,
+                                  .longest_kernel_s = 10}));
+    if (const Status runs = device->runs_kernels(); !runs.ok()) GTEST_SKIP() << runs.message();
+    good = std::make_unique<Session>(*device, 1);
+    bad = std::make_unique<Session>(*device, 2);
+    module = good->load(kSource);
+    x = good->buffer(kCount * 8);
+    y = good->buffer(kCount * 8);
+    for (std::uint32_t i = 0; i < kCount; ++i) good->memory<double>(x)[i] = 1.0 / (i + 1);
+    before = computed();
+  }
+  void TearDown() override {
+    if (!before.empty()) EXPECT_EQ(computed(), before) << "another session noticed";
+  }
+
+  std::vector<double> computed() {
+    auto* const result = good->memory<double>(y);
+    std::fill_n(result, kCount, -1);
+    const Status ran = good->run(module, "sum", {place(x), place(y), number(kCount)}, kCount);
+    EXPECT_TRUE(ran.ok()) << ran.message();
+    return {result, result + kCount};
+  }
+  static void expect_fault(const Status& status, const char* kernel, const std::string& words) {
+    EXPECT_EQ(status.code(), Code::kernel_fault) << status.message();
+    EXPECT_NE(status.message().find(kernel), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+  }
+
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Session> good;
+  std::unique_ptr<Session> bad;
+  ModuleId module;
+  BufferId x;
+  BufferId y;
+  std::vector<double> before;
+};
+
+TEST_F(KernelWallsTest, OneThatLeavesItsBuffersEndsItsProcessOnly) {
+  const ModuleId attack = bad->load(kSource);
+  const BufferId buffer = bad->buffer(64);
+  const std::uint64_t far = std::uint64_t{1} << 44;
+  expect_fault(bad->run(attack, "beyond", {place(buffer), number(far)}), "beyond", "signal 11");
+  // The next launch gets a process that knows the module.
+  const std::uint64_t near = 3;
+  EXPECT_TRUE(bad->run(attack, "beyond", {place(buffer), number(near)}).ok());
+  EXPECT_EQ(bad->memory<int>(buffer)[3], 1);
+}
+
+TEST_F(KernelWallsTest, AnEndlessOneIsEnded) {
+  const ModuleId attack = bad->load(kSource);
+  const BufferId buffer = bad->buffer(64);
+  expect_fault(bad->run(attack, "endless", {place(buffer)}), "endless", "--longest-kernel");
+  EXPECT_EQ(computed(), before);
+}
+
+TEST_F(KernelWallsTest, AKilledProcessIsAFaultOfItsKernel) {
+  const ModuleId attack = bad->load(kSource);
+  const BufferId buffer = bad->buffer(64);
+  ASSERT_TRUE(bad->start(attack, "endless", {place(buffer)}).ok());
+  auto* const counter = bad->memory<volatile int>(buffer);
+  while (counter[1] == 0) std::this_thread::yield();
+  for (const pid_t worker : workers()) EXPECT_EQ(kill(worker, SIGKILL), 0);  // also those that idle
+  expect_fault(bad->synchronize(), "endless", "signal 9");
+}
+
+TEST_F(KernelWallsTest, OneWhoseProcessesEndTooOftenWaits) {
+  const ModuleId attack = bad->load(kSource);
+  const BufferId buffer = bad->buffer(64);
+  const std::uint64_t far = std::uint64_t{1} << 44;
+  Status last;
+  for (int i = 0; i < 8 && last.code() != Code::busy; ++i) {
+    last = bad->run(attack, "beyond", {place(buffer), number(far)});
+    EXPECT_FALSE(last.ok());
+  }
+  EXPECT_EQ(last.code(), Code::busy) << last.message();
+}
+
+TEST_F(KernelWallsTest, TheProcessOfASessionEndsWithIt) {
+  (void)bad->load(kSource);
+  const std::size_t with = workers().size();
+  bad.reset();
+  EXPECT_LT(workers().size(), with);
+}
+
+#if defined(__x86_64__)
+TEST_F(KernelWallsTest, SystemCallsThatReachOutAreDenied) {
+  const TemporaryFolder folder;
+  const std::string key = folder.file("client.key");
+  std::ofstream(key) << "secret";
+  const std::string memory = "/proc/" + std::to_string(getpid()) + "/mem";
+  struct Attack {
+    const char* what;
+    long number, a, b, c, d, flags;
+    std::string text;
+    std::vector<long> answers;
+  };
+  const long daemon = getpid();
+  const Attack attacks[] = {
+      {"open a key", SYS_openat, -100, 0, 0, 0, 2, key, {-EACCES}},
+      {"open the daemon's memory",
+       SYS_openat,
+       -100,
+       0,
+       2,
+       0,
+       2,
+       memory,
+       {-EACCES, -EPERM, -ENOENT}},
+      {"make a file elsewhere", SYS_openat, -100, 0, 0101, 0600, 2, folder.file("new"), {-EACCES}},
+      {"open a socket", SYS_socket, 2, 1, 0, 0, 0, "", {-EPERM}},
+      {"fork", SYS_fork, 0, 0, 0, 0, 0, "", {-EPERM}},
+      {"vfork", SYS_vfork, 0, 0, 0, 0, 0, "", {-EPERM}},
+      {"start a thread", SYS_clone, 0x10d00, 0, 0, 0, 0, "", {-EPERM}},
+      {"clone3", SYS_clone3, 0, 0, 0, 0, 0, "", {-EPERM, -ENOSYS}},
+      {"become a shell", SYS_execve, 0, 0, 0, 0, 1, "/bin/sh", {-EPERM}},
+      {"trace the daemon", SYS_ptrace, 16, daemon, 0, 0, 0, "", {-EPERM}},
+      {"end the daemon", SYS_kill, daemon, 9, 0, 0, 0, "", {-EPERM}},
+      {"end a thread of the daemon", SYS_tgkill, daemon, daemon, 9, 0, 0, "", {-EPERM}},
+      {"change the daemon's limits", SYS_prlimit64, daemon, 7, 0, 0, 0, "", {-EPERM}},
+      {"io_uring", SYS_io_uring_setup, 1, 0, 0, 0, 0, "", {-EPERM}},
+      {"mount", SYS_mount, 0, 0, 0, 0, 0, "", {-EPERM}},
+      {"load a program into the kernel", SYS_bpf, 0, 0, 0, 0, 0, "", {-EPERM}},
+  };
+  const ModuleId attack = bad->load(kCalls);
+  const BufferId buffer = bad->buffer(4096);
+  for (const Attack& each : attacks) {
+    auto* const io = bad->memory<long>(buffer);
+    const std::array<long, 7> words{each.number, each.a, each.b, each.c, each.d, each.flags, 7777};
+    std::copy(words.begin(), words.end(), io);
+    std::strcpy(reinterpret_cast<char*>(io + 8), each.text.c_str());
+    const Status ran = bad->run(attack, "call", {place(buffer)});
+    ASSERT_TRUE(ran.ok()) << each.what << ": " << ran.message();
+    EXPECT_NE(std::find(each.answers.begin(), each.answers.end(), io[6]), each.answers.end())
+        << each.what << ": " << io[6];
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace ob::test
