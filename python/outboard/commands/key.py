@@ -133,9 +133,7 @@ def add(
     if kernels is not None and role != keys.CLIENT:
         raise click.UsageError("--kernels is for a client; leave it out")
     root = keys.read_pool(pool)
-    member = keys.make_member(
-        root, role, name, days, hosts=hosts, managed=managed, kernels=kernels
-    )
+    member = keys.make_member(root, role, name, days, hosts=hosts, managed=managed, kernels=kernels)
     _write_member(pool, to, role, member)
     members.record(pool, role, member.certificate)
     click.echo(f"made a key for {role} {name} in {to}")
