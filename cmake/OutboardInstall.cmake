@@ -12,7 +12,8 @@ endif()
 if(TARGET outboard)
   install(TARGETS outboard LIBRARY DESTINATION lib NAMELINK_COMPONENT development COMPONENT outboard)
   install(FILES ${CMAKE_SOURCE_DIR}/include/outboard/device.h ${CMAKE_SOURCE_DIR}/include/outboard/device.hpp
-                ${CMAKE_SOURCE_DIR}/include/outboard/device_kernels.hpp ${CMAKE_SOURCE_DIR}/include/outboard/device.f90
+                ${CMAKE_SOURCE_DIR}/include/outboard/device_kernels.hpp
+                ${CMAKE_SOURCE_DIR}/include/outboard/device_peers.hpp ${CMAKE_SOURCE_DIR}/include/outboard/device.f90
                 ${OUTBOARD_GENERATED_DIR}/outboard/device_routines.h ${OUTBOARD_GENERATED_DIR}/outboard/device_routines.hpp
                 ${OUTBOARD_GENERATED_DIR}/outboard/device_routines.f90
           DESTINATION include/outboard COMPONENT outboard)

@@ -24,6 +24,7 @@ module outboard_device
   integer(c_int32_t), parameter :: ob_capture = 1, ob_wait = 2, ob_timed = 4
   integer(c_int64_t), parameter :: ob_forever = -1
   integer, parameter :: ob_address_bytes = 512
+  integer(c_int32_t), parameter :: ob_may_read = 1, ob_may_write = 2
   integer(c_int32_t), parameter :: ob_standard = 0, ob_strict = 1, ob_fast = 2, ob_emulated = 3
   integer(c_int32_t), parameter :: ob_fft_c2c = 0, ob_fft_r2c = 1, ob_fft_c2r = 2, ob_fft_r2r = 3
   integer(c_int32_t), parameter :: ob_single = 0, ob_double = 1
@@ -63,6 +64,9 @@ module outboard_device
     type(c_ptr) :: handle = c_null_ptr
   end type
   type, bind(c) :: ob_peer
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  type, bind(c) :: ob_grant
     type(c_ptr) :: handle = c_null_ptr
   end type
 
@@ -405,6 +409,54 @@ module outboard_device
       type(ob_rect), intent(in) :: rect
       type(ob_peer), value :: next
       type(ob_event), value :: arrived
+      integer(c_int32_t) :: status
+    end function
+
+    ! user is c_loc() of a text that ends with c_null_char, or c_null_ptr.
+    function ob_grant_create(buffer, offset, bytes, may, user, seconds, uses, address, grant) bind(c) &
+        result(status)
+      import
+      type(ob_buffer), value :: buffer
+      integer(c_int64_t), value :: offset
+      integer(c_int64_t), value :: bytes
+      integer(c_int32_t), value :: may
+      type(c_ptr), value :: user
+      integer(c_int32_t), value :: seconds
+      integer(c_int32_t), value :: uses
+      character(kind=c_char), intent(out) :: address(*)
+      type(ob_grant), intent(out) :: grant
+      integer(c_int32_t) :: status
+    end function
+    function ob_grant_wait(grant, queue, landed) bind(c) result(status)
+      import
+      type(ob_grant), value :: grant
+      type(ob_queue), value :: queue
+      integer(c_int64_t), value :: landed
+      integer(c_int32_t) :: status
+    end function
+    function ob_grant_revoke(grant) bind(c) result(status)
+      import
+      type(ob_grant), value :: grant
+      integer(c_int32_t) :: status
+    end function
+    function ob_put(queue, address, offset, from, bytes, landed) bind(c) result(status)
+      import
+      type(ob_queue), value :: queue
+      character(kind=c_char), intent(in) :: address(*)
+      integer(c_int64_t), value :: offset
+      type(ob_place), value :: from
+      integer(c_int64_t), value :: bytes
+      type(ob_event), value :: landed
+      integer(c_int32_t) :: status
+    end function
+    function ob_get(queue, address, offset, to, bytes, landed) bind(c) result(status)
+      import
+      type(ob_queue), value :: queue
+      character(kind=c_char), intent(in) :: address(*)
+      integer(c_int64_t), value :: offset
+      type(ob_place), value :: to
+      integer(c_int64_t), value :: bytes
+      type(ob_event), value :: landed
       integer(c_int32_t) :: status
     end function
 

@@ -34,6 +34,7 @@ typedef struct ob_module_s* ob_module;
 typedef struct ob_kernel_s* ob_kernel;
 typedef struct ob_mailbox_s* ob_mailbox;
 typedef struct ob_peer_s* ob_peer;
+typedef struct ob_grant_s* ob_grant;
 typedef struct ob_lease_s* ob_lease;
 
 typedef int32_t ob_status;
@@ -340,6 +341,43 @@ ob_status ob_send(ob_queue queue, ob_peer peer, uint64_t number, ob_place from, 
    Errors: OB_INVALID_ARGUMENT in the queue if the number has a receive already */
 ob_status ob_receive(ob_queue queue, ob_mailbox mailbox, uint64_t number, ob_place to,
                      const ob_rect* rect, ob_peer next, ob_event arrived);
+
+/* Grants: other programs write to a range of a buffer, or read it, while its owner does nothing. */
+
+enum { OB_MAY_READ = 1, OB_MAY_WRITE = 2 };
+
+/* Lets others use a range of a buffer, and returns the address at which they do: a secret, which
+   travels to them as that of a mailbox does.
+   may      OB_MAY_READ, OB_MAY_WRITE or both
+   user     the name in the only client's key that may use the grant; a daemon without a key proves
+            no user, and refuses it. NULL: everybody who has the address
+   seconds  its life from now on, 1 to 86400, by the clock of the daemon
+   uses     the puts and gets that it permits; 0: any number
+   The grant ends with its time, its last use, ob_grant_revoke(), its buffer or its device. A device
+   has 1024 grants at most. Waits for a round trip.
+   Errors: OB_UNSUPPORTED for a device of this process; OB_DENIED beyond the limit, or if the daemon
+   makes none (--no-peers) */
+ob_status ob_grant_create(ob_buffer buffer, uint64_t offset, uint64_t bytes, uint32_t may,
+                          const char* user, uint32_t seconds, uint32_t uses,
+                          char address[OB_ADDRESS_BYTES], ob_grant* grant);
+/* Holds the queue until so many puts have landed since the grant was made. The queue fails if the
+   grant is revoked before. */
+ob_status ob_grant_wait(ob_grant grant, ob_queue queue, uint64_t landed);
+/* Ends the grant. When it returns, nobody writes to its range or reads it any more. */
+ob_status ob_grant_revoke(ob_grant grant);
+
+/* Copy bytes to or from the range of a grant, of this device or another one, of this process or
+   another one. They begin when the queue reaches them, and behind the commands of the owner that
+   use the buffer and came before. The queue is held until the data has landed; a failure sticks to
+   it, and what the range holds after a failed put is undefined.
+   offset  in the range of the grant
+   landed  an event of the queue's device, recorded behind the copy; or NULL
+   Errors, in the queue: OB_DENIED if the grant has ended or does not permit it;
+   OB_INVALID_ARGUMENT beyond its range; OB_UNAVAILABLE if its daemon is lost or silent (4.5 s) */
+ob_status ob_put(ob_queue queue, const char* address, uint64_t offset, ob_place from,
+                 uint64_t bytes, ob_event landed);
+ob_status ob_get(ob_queue queue, const char* address, uint64_t offset, ob_place to, uint64_t bytes,
+                 ob_event landed);
 
 /* Kernels of the program (docs/device-api.md). Devices behind a daemon do not run them in this
    version. */

@@ -494,5 +494,6 @@ class Lease {
 }  // namespace outboard
 
 #include <outboard/device_kernels.hpp>
+#include <outboard/device_peers.hpp>
 
 #endif

@@ -51,6 +51,7 @@ Outcome close_device(ob_device handle) {
   OB_ASSIGN_OR_RETURN(const DevicePtr device, take<OpenDevice>(handle));
   device->copies().end();  // a queue may wait for a message that never comes
   // The destructors of queues wait for their commands, which use the other objects.
+  take_all_of<GivenGrant>(*device).clear();
   take_all_of<Queue>(*device).clear();
   take_all_of<ConnectedPeer>(*device).clear();
   take_all_of<OpenMailbox>(*device).clear();

@@ -27,7 +27,8 @@ using Table = HandleTable<Id<Object>, Object>;
 
 struct Registry {
   std::tuple<Table<OpenDevice>, Table<Queue>, Table<Buffer>, Table<Event>, Table<Plan>,
-             Table<Module>, Table<Kernel>, Table<OpenMailbox>, Table<ConnectedPeer>>
+             Table<Module>, Table<Kernel>, Table<OpenMailbox>, Table<ConnectedPeer>,
+             Table<GivenGrant>>
       tables;
   Registry* parents = nullptr;  // what a forked child inherited and must not touch
 };
@@ -135,6 +136,7 @@ OB_HANDLES_OF(Module);
 OB_HANDLES_OF(Kernel);
 OB_HANDLES_OF(OpenMailbox);
 OB_HANDLES_OF(ConnectedPeer);
+OB_HANDLES_OF(GivenGrant);
 #undef OB_HANDLES_OF
 template std::vector<std::shared_ptr<Queue>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<Buffer>> take_all_of(const OpenDevice&);
@@ -144,5 +146,6 @@ template std::vector<std::shared_ptr<Module>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<Kernel>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<OpenMailbox>> take_all_of(const OpenDevice&);
 template std::vector<std::shared_ptr<ConnectedPeer>> take_all_of(const OpenDevice&);
+template std::vector<std::shared_ptr<GivenGrant>> take_all_of(const OpenDevice&);
 
 }  // namespace ob::api

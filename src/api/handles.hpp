@@ -15,6 +15,7 @@
 namespace ob::api {
 
 class ConnectedPeer;
+class GivenGrant;
 class Kernel;
 class OpenMailbox;
 struct Module;
@@ -76,6 +77,13 @@ struct KindOf<ConnectedPeer> {
   using Handle = ob_peer;
   static constexpr std::uintptr_t number = 9;
   static constexpr const char* name = "peer";
+};
+
+template <>
+struct KindOf<GivenGrant> {
+  using Handle = ob_grant;
+  static constexpr std::uintptr_t number = 10;
+  static constexpr const char* name = "grant";
 };
 
 /// Makes a handle of an object.   Threads: any

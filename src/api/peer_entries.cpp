@@ -208,7 +208,8 @@ Outcome open_mailbox(ob_device device, char* address, ob_mailbox* mailbox) {
   OB_ASSIGN_OR_RETURN(const DevicePtr found, find<OpenDevice>(device));
   OB_ASSIGN_OR_RETURN(const Mailbox opened, found->copies().open());
   auto made = std::make_shared<OpenMailbox>(found);
-  const std::string text = address_text(opened);  // a daemon's address has 255 bytes at most
+  const std::string text =
+      address_text(kMailboxAddress, opened);  // a daemon's address has 255 bytes at most
   const std::size_t bytes = text.copy(address, OB_ADDRESS_BYTES - 1);
   address[bytes] = '\0';
   *mailbox = add(std::move(made));
@@ -226,7 +227,7 @@ Outcome connect_peer(ob_device device, const char* address, ob_peer* peer) {
     return mistake("no address, or no place for the peer (the pointer is NULL)");
   }
   OB_ASSIGN_OR_RETURN(const DevicePtr found, find<OpenDevice>(device));
-  OB_ASSIGN_OR_RETURN(const Mailbox to, mailbox_at(address));
+  OB_ASSIGN_OR_RETURN(const Mailbox to, read_address(kMailboxAddress, address));
   if (found->remote() == nullptr) {
     return Outcome(Status(Code::unsupported,
                           "the device is in this process, and only daemons send messages; open it "

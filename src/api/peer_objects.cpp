@@ -8,7 +8,6 @@
 namespace ob::api {
 namespace {
 
-constexpr std::string_view kMailbox = "mailbox:";
 constexpr std::size_t kKeyDigits = 32;
 
 // Reads 16 hexadecimal digits.
@@ -20,20 +19,20 @@ bool read_word(std::string_view digits, std::uint64_t& word) {
 
 }  // namespace
 
-std::string address_text(const Mailbox& mailbox) {
+std::string address_text(std::string_view kind, const Mailbox& address) {
   std::array<char, kKeyDigits + 2> key{};
   (void)std::snprintf(key.data(), key.size(), "#%016llx%016llx",
-                      static_cast<unsigned long long>(mailbox.access_key[0]),
-                      static_cast<unsigned long long>(mailbox.access_key[1]));
-  return std::string(kMailbox) + mailbox.address + key.data();
+                      static_cast<unsigned long long>(address.access_key[0]),
+                      static_cast<unsigned long long>(address.access_key[1]));
+  return std::string(kind) + address.address + key.data();
 }
 
-Result<Mailbox> mailbox_at(std::string_view text) {
+Result<Mailbox> read_address(std::string_view kind, std::string_view text) {
   const Status wrong(Code::invalid_argument,
-                     "no address of a mailbox (the form is mailbox:HOST:PORT#KEY); pass the text "
-                     "of ob_mailbox_open() as it is");
-  if (text.substr(0, kMailbox.size()) != kMailbox) return wrong;
-  text.remove_prefix(kMailbox.size());
+                     "no such address (the form is " + std::string(kind) +
+                         "HOST:PORT#KEY); pass the text of the function that makes it as it is");
+  if (text.substr(0, kind.size()) != kind) return wrong;
+  text.remove_prefix(kind.size());
   const std::size_t hash = text.rfind('#');
   if (hash == std::string_view::npos || text.size() - hash - 1 != kKeyDigits) return wrong;
   Mailbox mailbox{std::string(text.substr(0, hash)), {}};

@@ -34,9 +34,25 @@ class ConnectedPeer {
   const PeerId id;
 };
 
-/// Returns the address as text: "mailbox:HOST:PORT#KEY", the key as 32 hexadecimal digits.
-std::string address_text(const Mailbox& mailbox);
-/// Errors: invalid_argument if the text is not such an address
-Result<Mailbox> mailbox_at(std::string_view text);
+/// The right of others to use a range of a buffer.
+class GivenGrant {
+ public:
+  GivenGrant(DevicePtr from, GrantId grant) : device(std::move(from)), id(grant) {}
+  ~GivenGrant() { (void)device->remote()->revoke_grant(id); }
+  GivenGrant(const GivenGrant&) = delete;
+  GivenGrant& operator=(const GivenGrant&) = delete;
+
+  const DevicePtr device;
+  const GrantId id;
+};
+
+/// The kinds of addresses, which begin with these words.
+inline constexpr std::string_view kMailboxAddress = "mailbox:";
+inline constexpr std::string_view kGrantAddress = "grant:";
+
+/// Returns an address as text: the kind, then "HOST:PORT#KEY", the key as 32 hexadecimal digits.
+std::string address_text(std::string_view kind, const Mailbox& address);
+/// Errors: invalid_argument if the text is no address of this kind
+Result<Mailbox> read_address(std::string_view kind, std::string_view text);
 
 }  // namespace ob::api

@@ -267,6 +267,7 @@ Status Connection::handle(const session::Message& message) {
     case wire::Opcode::module: return module_.take(message);
     case wire::Opcode::location: return take_reply(message, location_);
     case wire::Opcode::mailbox: return take_reply(message, mailbox_);
+    case wire::Opcode::granted: return take_reply(message, granted_);
     case wire::Opcode::peer: return take_reply(message, peer_);
     case wire::Opcode::received: return handle_received(message);
     case wire::Opcode::pong:  // number 0 is unasked
@@ -367,6 +368,10 @@ Result<wire::Location> Connection::wait_location(std::uint64_t sequence) {
 
 Result<wire::Mailbox> Connection::wait_mailbox(std::uint64_t sequence) {
   return wait_for_reply(sequence, mailbox_);
+}
+
+Result<wire::Granted> Connection::wait_granted(std::uint64_t sequence) {
+  return wait_for_reply(sequence, granted_);
 }
 
 Result<wire::Outcome> Connection::wait_peer(std::uint64_t sequence) {

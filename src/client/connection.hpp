@@ -112,6 +112,7 @@ class Connection final : private session::SendWaiter {
   void set_mark_listener(MarkListener listener) { mark_listener_ = std::move(listener); }
   Result<wire::Location> wait_location(std::uint64_t sequence);
   Result<wire::Mailbox> wait_mailbox(std::uint64_t sequence);
+  Result<wire::Granted> wait_granted(std::uint64_t sequence);
   Result<wire::Outcome> wait_peer(std::uint64_t sequence);
   /// From now on, answers to receives go to `listener` and not to wait_received().
   using ReceivedListener = std::function<void(const wire::Outcome&)>;
@@ -181,6 +182,7 @@ class Connection final : private session::SendWaiter {
   std::unordered_map<std::uint64_t, wire::Reached> reached_;   // not waited for yet
   Reply<wire::Location> location_;
   Reply<wire::Mailbox> mailbox_;
+  Reply<wire::Granted> granted_;
   Reply<wire::Outcome> peer_;
   std::unordered_map<std::uint64_t, wire::Outcome> received_;  // not waited for yet
   // pings have their own numbers: they may be sent between two commands

@@ -305,6 +305,17 @@ Status SessionConnection::connect_peer(const wire::ConnectPeer& peer) {
   return {answer->code, answer->message};
 }
 
+Result<wire::Token> SessionConnection::create_grant(const wire::CreateGrant& grant) {
+  const std::lock_guard lock(mutex_);
+  OB_RETURN_IF_ERROR(link_.usable());
+  const Drive drive(*this);
+  OB_ASSIGN_OR_RETURN(const std::uint64_t sent, link_.command(Opcode::create_grant, {}, grant));
+  const auto answer = link_.connection().wait_granted(sent);
+  if (!answer.ok()) return link_.note(answer.status());
+  if (answer->code != Code::ok) return Status(answer->code, answer->message);
+  return answer->secret;
+}
+
 Status SessionConnection::failure(QueueId queue) {
   const std::lock_guard lock(mutex_);
   return queues_.failure(queue);

@@ -121,6 +121,8 @@ class SessionConnection final : private QueuePassListener {
   Result<wire::Token> open_mailbox();
   /// Connects to another mailbox.   Cost: up to 2 s if it cannot be reached
   Status connect_peer(const wire::ConnectPeer& peer);
+  /// Makes a grant and returns its secret.
+  Result<wire::Token> create_grant(const wire::CreateGrant& grant);
   /// Returns the failure of a queue, for which submit() skips commands.
   Status failure(QueueId queue);
   /// Calls `received` with the answers to receives, under the lock of the connection.

@@ -130,6 +130,38 @@ class SharedDevice final : public Device, private ProxyClient {
   /// Returns the failure for which the queue skips commands, as far as this side knows it.
   Status failure(QueueId queue);
 
+  /// What a grant permits.
+  struct GrantTerms {
+    BufferId buffer;
+    std::uint64_t offset_bytes = 0;
+    std::uint64_t size_bytes = 0;
+    std::uint32_t may = 0;  ///< wire::kMayRead, wire::kMayWrite
+    std::uint32_t seconds = 0;
+    std::uint32_t uses = 0;  ///< 0: any number
+    std::string user;        ///< empty: everybody with the secret
+  };
+  /// A grant's number, and the address at which others use it: the access key is its secret.
+  struct MadeGrant {
+    GrantId id;
+    Mailbox address;
+  };
+  /// Lets others use a range of a buffer.   Errors: invalid_argument, denied
+  Result<MadeGrant> create_grant(const GrantTerms& terms);
+  /// When it returns, nobody writes to the range any more.
+  Status revoke_grant(GrantId grant);
+  /// Holds the queue until so many puts have landed in a grant.
+  Status await_grant(QueueId queue, GrantId grant, std::uint64_t landed);
+  /// Copies bytes to or from the range of a grant. The queue waits until they have landed.
+  /// Errors, in the queue: denied, invalid_argument, unavailable
+  Status put(QueueId queue, const Mailbox& grant, std::uint64_t grant_offset_bytes, BufferRef from,
+             std::uint64_t size_bytes) {
+    return copy_granted(queue, wire::Opcode::put, grant, grant_offset_bytes, from, size_bytes);
+  }
+  Status get(QueueId queue, const Mailbox& grant, std::uint64_t grant_offset_bytes, BufferRef to,
+             std::uint64_t size_bytes) {
+    return copy_granted(queue, wire::Opcode::get, grant, grant_offset_bytes, to, size_bytes);
+  }
+
   /// True if the host of the device has that byte order.
   bool big_endian() const noexcept { return big_endian_; }
   /// The copies straight into or out of mapped buffers so far; other copies are messages.
@@ -207,6 +239,8 @@ class SharedDevice final : public Device, private ProxyClient {
   Status record_by(QueueId queue, EventId event, wire::Opcode opcode, const SubmitManner& manner);
   Status submit_transfer(QueueId queue, BufferId buffer, wire::Opcode opcode,
                          std::span<const std::byte> body, bool counted);
+  Status copy_granted(QueueId queue, wire::Opcode opcode, const Mailbox& grant,
+                      std::uint64_t grant_offset_bytes, BufferRef here, std::uint64_t size_bytes);
   void watch_received(SessionConnection& connection) const;
 
   const std::shared_ptr<Proxy> proxy_;

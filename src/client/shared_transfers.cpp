@@ -81,6 +81,40 @@ Status SharedDevice::record_transfer(QueueId queue, EventId event) {
   return record_by(queue, event, Opcode::record_transfer, {.always = true, .counted = false});
 }
 
+// --- grants --------------------------------------------------------------------------------------
+
+Result<SharedDevice::MadeGrant> SharedDevice::create_grant(const GrantTerms& terms) {
+  OB_RETURN_IF_ERROR(usable());
+  const GrantId id{main_->next_id()};
+  const auto secret = main_->create_grant({id, terms.buffer, terms.offset_bytes, terms.size_bytes,
+                                           terms.may, terms.seconds, terms.uses, terms.user});
+  if (!secret.ok()) return note(secret.status());
+  return MadeGrant{id, {address_, *secret}};
+}
+
+Status SharedDevice::revoke_grant(GrantId grant) {
+  OB_RETURN_IF_ERROR(usable());
+  const auto sent = main_->command(Opcode::revoke_grant, wire::RevokeGrant{grant});
+  if (!sent.ok()) return note(sent.status());
+  return note(main_->wait_read(*sent));
+}
+
+// The grant was answered on the main connection, so the daemon knows it.
+Status SharedDevice::await_grant(QueueId queue, GrantId grant, std::uint64_t landed) {
+  return submit(queue, {}, [&](Connection& to) {
+    return to.command(Opcode::await_grant, queue, wire::AwaitGrant{grant, landed});
+  });
+}
+
+Status SharedDevice::copy_granted(QueueId queue, Opcode opcode, const Mailbox& grant,
+                                  std::uint64_t grant_offset_bytes, BufferRef here,
+                                  std::uint64_t size_bytes) {
+  const std::array uses{Named{buffers_, here.buffer.value, "buffer"}};
+  const wire::GrantCopy body{grant.access_key,  grant_offset_bytes, here.buffer,
+                             here.offset_bytes, size_bytes,         grant.address};
+  return submit(queue, uses, [&](Connection& to) { return to.command(opcode, queue, body); });
+}
+
 Status SharedDevice::failure(QueueId queue) {
   OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
   return connection->failure(queue);

@@ -25,7 +25,7 @@ namespace ob::wire {
 /// The elements of a message, or of a part of one, in the order in which they travel.
 template <class... Elements>
 struct FieldList {
-  std::array<Opcode, 5>
+  std::array<Opcode, 7>
       opcodes;  ///< the messages that have this body; `none` where there are fewer
   std::tuple<Elements...> elements;
 
@@ -38,7 +38,7 @@ struct FieldList {
 };
 
 template <class... Elements>
-constexpr FieldList<Elements...> fields_of(std::array<Opcode, 5> opcodes, Elements... elements) {
+constexpr FieldList<Elements...> fields_of(std::array<Opcode, 7> opcodes, Elements... elements) {
   return {opcodes, {elements...}};
 }
 

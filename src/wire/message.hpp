@@ -252,6 +252,51 @@ struct Release {
   Code code = Code::ok;  ///< the outcome of the hold
 };
 
+inline constexpr std::uint32_t kMayRead = 1;
+inline constexpr std::uint32_t kMayWrite = 2;
+/// The longest life of a grant.
+inline constexpr std::uint32_t kMaxGrantSeconds = 24 * 3600;
+
+/// Lets other sessions use a range of a buffer. Answered by Granted.
+struct CreateGrant {
+  GrantId grant;  ///< its id from now on, also if it cannot be made
+  BufferId buffer;
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t size_bytes = 0;
+  std::uint32_t may = 0;      ///< kMayRead, kMayWrite or both
+  std::uint32_t seconds = 0;  ///< its life from now on; 1 to kMaxGrantSeconds
+  std::uint32_t uses = 0;     ///< puts and gets that it permits; 0: any number
+  std::string user;           ///< the only one who may use it; empty: everybody with the secret
+};
+struct Granted {
+  Code code = Code::ok;
+  Token secret{};  ///< lets its holder use the grant
+  std::string message;
+};
+struct RevokeGrant {
+  GrantId grant;
+};
+/// Holds the queue until so many puts have landed.
+struct AwaitGrant {
+  GrantId grant;
+  std::uint64_t landed = 0;
+};
+/// Put or get: copies between a buffer and the range of another session's grant. The queue waits.
+struct GrantCopy {
+  Token secret{};
+  std::uint64_t grant_offset_bytes = 0;
+  BufferId buffer;
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t size_bytes = 0;
+  std::string address;  ///< of the grant's daemon, as the client knows it; at most 255 bytes
+};
+/// Between daemons: a part of a grant's range, for `store` (with the bytes as payload) and `fetch`.
+struct GrantRange {
+  Token secret{};
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t size_bytes = 0;
+};
+
 /// The answer to open_mailbox.
 struct Mailbox {
   Code code = Code::ok;

@@ -54,6 +54,18 @@ inline void check_grant(Fields& in, const Stripes& message, std::string_view) {
   if ((message.access_key != Token{}) != striped) in.refuse("access key", why);
 }
 
+inline void check_rights(Fields& in, const CreateGrant& message, std::string_view) {
+  if (message.may == 0 || (message.may & ~(kMayRead | kMayWrite)) != 0) {
+    in.refuse("may", "is not 1 (read), 2 (write) or 3 (both)");
+  }
+}
+
+inline void check_granted(Fields& in, const Granted& message, std::string_view) {
+  const bool made = message.code == Code::ok;
+  if ((message.secret != Token{}) == made) return;
+  in.refuse("secret", made ? "is 0" : "is not 0 (there is no grant)");
+}
+
 inline void check_mailbox(Fields& in, const Mailbox& message, std::string_view) {
   const bool open = message.code == Code::ok;
   if ((message.access_key != Token{}) == open) return;
@@ -351,6 +363,43 @@ inline constexpr auto kFields<Release> = fields_of({Opcode::release},
                                                    Padding{});
 
 template <>
+inline constexpr auto kFields<CreateGrant> = fields_of(
+    {Opcode::create_grant}, Number{"grant", &CreateGrant::grant},
+    Number{"buffer", &CreateGrant::buffer}, Number{"offset_bytes", &CreateGrant::offset_bytes},
+    Number{"size_bytes", &CreateGrant::size_bytes}, Number{"may", &CreateGrant::may},
+    Number{"seconds", &CreateGrant::seconds}, Number{"uses", &CreateGrant::uses},
+    Text{"user", &CreateGrant::user, kMaxNameBytes}, Check<CreateGrant>{check_rights});
+
+template <>
+inline constexpr auto kFields<Granted> =
+    fields_of({Opcode::granted}, UpTo{"code", &Granted::code, kLastCode}, Padding{},
+              Number{"secret", &Granted::secret}, Text{"message", &Granted::message, kMaxTextBytes},
+              Check<Granted>{check_granted});
+
+template <>
+inline constexpr auto kFields<RevokeGrant> = fields_of({Opcode::revoke_grant},
+                                                       Number{"grant", &RevokeGrant::grant});
+
+template <>
+inline constexpr auto kFields<AwaitGrant> = fields_of({Opcode::await_grant},
+                                                      Number{"grant", &AwaitGrant::grant},
+                                                      Number{"landed", &AwaitGrant::landed});
+
+template <>
+inline constexpr auto kFields<GrantCopy> = fields_of(
+    {Opcode::put, Opcode::get}, Number{"secret", &GrantCopy::secret},
+    Number{"grant_offset_bytes", &GrantCopy::grant_offset_bytes},
+    Number{"buffer", &GrantCopy::buffer}, Number{"offset_bytes", &GrantCopy::offset_bytes},
+    Number{"size_bytes", &GrantCopy::size_bytes},
+    Text{"address", &GrantCopy::address, kMaxNameBytes});
+
+template <>
+inline constexpr auto kFields<GrantRange> =
+    fields_of({Opcode::store, Opcode::fetch}, Number{"secret", &GrantRange::secret},
+              Number{"offset_bytes", &GrantRange::offset_bytes},
+              Number{"size_bytes", &GrantRange::size_bytes});
+
+template <>
 inline constexpr auto kFields<Mailbox> = fields_of({Opcode::mailbox},
                                                    UpTo{"code", &Mailbox::code, kLastCode},
                                                    Check<Mailbox>{check_code<Mailbox>}, Padding{},
@@ -404,7 +453,8 @@ inline constexpr auto kFields<Location> =
 
 template <>
 inline constexpr auto kFields<Outcome> = fields_of(
-    {Opcode::data, Opcode::done, Opcode::failed, Opcode::peer, Opcode::received},
+    {Opcode::data, Opcode::done, Opcode::failed, Opcode::peer, Opcode::received, Opcode::stored,
+     Opcode::fetched},
     UpTo{"code", &Outcome::code, kLastCode}, Check<Outcome>{check_code<Outcome>}, Reserved{3},
     Number{"credits", &Outcome::credits}, Number{"failed_sequence", &Outcome::failed_sequence},
     Number{"compute_ns", &Outcome::compute_ns}, Number{"plan_ns", &Outcome::plan_ns},
@@ -428,7 +478,8 @@ inline constexpr auto kFields<Credit> = fields_of({Opcode::credit},
   X(Hello) X(Welcome) X(Facts) X(Refused) X(Stripes) X(JoinStream) X(SetAccuracy) X(Allocate) \
   X(Free) X(Locate) X(Write) X(Read) X(Digest) X(Copy) X(Fill) X(LoadModule) X(UnloadModule) \
   X(Launch) X(ModuleAnswer) X(KernelSupport) X(DestroyPlan) X(ExecutePlan) \
-  X(Record) X(Wait) X(Hold) X(Release) X(Mailbox) X(ConnectPeer) X(DisconnectPeer) X(Send) \
+  X(Record) X(Wait) X(Hold) X(Release) X(CreateGrant) X(Granted) X(RevokeGrant) \
+  X(AwaitGrant) X(GrantCopy) X(GrantRange) X(Mailbox) X(ConnectPeer) X(DisconnectPeer) X(Send) \
   X(Receive) \
   X(JoinPeer) X(PeerMessage) X(Location) X(Outcome) X(Reached) X(Credit)
 // clang-format on

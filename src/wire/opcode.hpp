@@ -84,6 +84,18 @@ enum class Phase : std::uint8_t {
   /* holds the queue until the client releases it */                                       \
   X(hold, 36, client_to_daemon, executes, body, running, none)                             \
   X(release, 37, client_to_daemon, ignored, body, running, none)                           \
+  /* lets other sessions use a range of a buffer */                                        \
+  X(create_grant, 38, client_to_daemon, ignored, body, running, granted)                   \
+  X(revoke_grant, 39, client_to_daemon, ignored, body, running, none)                      \
+  /* holds the queue until so many puts have landed */                                     \
+  X(await_grant, 40, client_to_daemon, executes, body, running, none)                      \
+  /* copies to or from the range of a grant; the queue waits */                            \
+  X(put, 41, client_to_daemon, executes, body, running, none)                              \
+  X(get, 42, client_to_daemon, executes, body, running, none)                              \
+  /* payload: the bytes of the range; answered by stored */                                \
+  X(store, 43, daemon_to_daemon, none, body_and_payload, running, none)                    \
+  /* answered by fetched */                                                                \
+  X(fetch, 44, daemon_to_daemon, none, body, running, none)                                \
   X(welcome, 64, daemon_to_client, none, body, answer, none)                               \
   X(refused, 65, daemon_to_client, none, body, answer, none)                               \
   X(location, 66, daemon_to_client, ignored, body, running, none)                          \
@@ -106,7 +118,11 @@ enum class Phase : std::uint8_t {
   /* payload: the compiler's words, and the kernels */                                     \
   X(module, 79, daemon_to_client, ignored, body_and_payload, running, none)                \
   /* follows facts if hello asks for it */                                                 \
-  X(kernel_support, 80, daemon_to_client, none, body, answer, none)
+  X(kernel_support, 80, daemon_to_client, none, body, answer, none)                        \
+  X(granted, 81, daemon_to_client, ignored, body, running, none)                           \
+  /* between daemons: the answers to store and fetch; signs of life are pongs */           \
+  X(stored, 82, daemon_to_daemon, none, body, running, none)                               \
+  X(fetched, 83, daemon_to_daemon, none, body_and_payload, running, none)
 
 enum class Opcode : std::uint16_t {
   none = 0,  ///< no message has this number
@@ -190,7 +206,17 @@ constexpr std::uint16_t first_version(Opcode opcode) noexcept {
     case Opcode::kernel_support: return 8;
     case Opcode::record_transfer:
     case Opcode::hold:
-    case Opcode::release: return 8;
+    case Opcode::release:
+    case Opcode::create_grant:
+    case Opcode::revoke_grant:
+    case Opcode::await_grant:
+    case Opcode::put:
+    case Opcode::get:
+    case Opcode::store:
+    case Opcode::fetch:
+    case Opcode::granted:
+    case Opcode::stored:
+    case Opcode::fetched: return 8;
     default: return 6;
   }
 }

@@ -198,6 +198,42 @@ inline constexpr std::string_view kOutcomeHex = R"(
   63 65 20 66 75 6c 6c 21
 )";
 
+/// The part of for_each_sample() about other devices.
+template <class Visit>
+void for_each_device_sample(Visit visit) {
+  using namespace wire;
+  const std::string id7 = "07 00 00 00 00 00 00 80 ";
+  constexpr std::uint64_t k7 = 0x8000000000000007;
+  visit("hold", Hold{{k7}}, id7);
+  visit("release", Release{{k7}, Code::connection_lost}, id7 + "08 00 00 00 00 00 00 00");
+  visit("create_grant", CreateGrant{{17}, {k7}, 0x1000, 0x2000, 3, 3600, 2, "ada"}, R"(
+          11 00 00 00 00 00 00 00   07 00 00 00 00 00 00 80
+          00 10 00 00 00 00 00 00   00 20 00 00 00 00 00 00
+          03 00 00 00 10 0e 00 00   02 00 00 00 03 00 00 00   61 64 61 00 00 00 00 00)");
+  visit("granted", Granted{Code::ok, {0x8000000000000001, 0xc000000000000002}, ""}, R"(
+          00 00 00 00 00 00 00 00   01 00 00 00 00 00 00 80   02 00 00 00 00 00 00 c0
+          00 00 00 00 00 00 00 00)");
+  visit("revoke_grant", RevokeGrant{{17}}, "11 00 00 00 00 00 00 00");
+  visit("await_grant", AwaitGrant{{17}, 5}, "11 00 00 00 00 00 00 00  05 00 00 00 00 00 00 00");
+  visit("grant_copy",
+        GrantCopy{{0x8000000000000001, 0xc000000000000002}, 0x10, {k7}, 0x20, 0x30, "h:1"}, R"(
+          01 00 00 00 00 00 00 80   02 00 00 00 00 00 00 c0   10 00 00 00 00 00 00 00
+          07 00 00 00 00 00 00 80   20 00 00 00 00 00 00 00   30 00 00 00 00 00 00 00
+          03 00 00 00 68 3a 31 00)");
+  visit("grant_range", GrantRange{{0x8000000000000001, 0xc000000000000002}, 0x10, 0x30}, R"(
+          01 00 00 00 00 00 00 80   02 00 00 00 00 00 00 c0
+          10 00 00 00 00 00 00 00   30 00 00 00 00 00 00 00)");
+  visit("mailbox", Mailbox{Code::ok, {0x8000000000000001, 0xc000000000000002}}, kMailboxHex);
+  visit("connect_peer",
+        ConnectPeer{{k7}, {0x8000000000000001, 0xc000000000000002}, "10.0.0.3:7770"},
+        kConnectPeerHex);
+  visit("disconnect_peer", DisconnectPeer{{k7}}, id7);
+  visit("send", Send{{k7}, {17}, {9}, kRegion}, kSendHex);
+  visit("receive", Receive{{17}, {9}, kOtherRegion, {k7}}, kReceiveHex);
+  visit("join_peer", JoinPeer{8, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);
+  visit("peer_message", PeerMessage{{17}, {0, 16, Triangle::lower, 3, 5, 3, 8}}, kPeerMessageHex);
+}
+
 /// The part of for_each_sample() about kernels.
 template <class Visit>
 void for_each_kernel_sample(Visit visit) {
@@ -271,22 +307,14 @@ void for_each_sample(Visit visit) {
   Fill fill{{k7}, {0x40, 8, Triangle::full, 3, 5, 7, 4}, {}};
   for (int i = 0; i < 8; ++i) fill.element[static_cast<std::size_t>(i)] = std::byte(i + 1);
   visit("fill", fill, kFillHex);
+  for_each_device_sample(visit);
   for_each_kernel_sample(visit);
   visit("destroy_plan", DestroyPlan{{k7}}, id7);
   visit("execute_plan", ExecutePlan{{k7}, {2}, {3}, 0x1000, 0x2000}, id7 + R"(
           02 00 00 00 00 00 00 00   03 00 00 00 00 00 00 00
           00 10 00 00 00 00 00 00   00 20 00 00 00 00 00 00)");
-  visit("record", Record{{k7}}, id7), visit("wait", Wait{{k7}}, id7);
-  visit("hold", Hold{{k7}}, id7), visit("disconnect_peer", DisconnectPeer{{k7}}, id7);
-  visit("release", Release{{k7}, Code::connection_lost}, id7 + "08 00 00 00 00 00 00 00");
-  visit("mailbox", Mailbox{Code::ok, {0x8000000000000001, 0xc000000000000002}}, kMailboxHex);
-  visit("connect_peer",
-        ConnectPeer{{k7}, {0x8000000000000001, 0xc000000000000002}, "10.0.0.3:7770"},
-        kConnectPeerHex);
-  visit("send", Send{{k7}, {17}, {9}, kRegion}, kSendHex);
-  visit("receive", Receive{{17}, {9}, kOtherRegion, {k7}}, kReceiveHex);
-  visit("join_peer", JoinPeer{8, 1, {0x8000000000000001, 0xc000000000000002}, ""}, kJoinPeerHex);
-  visit("peer_message", PeerMessage{{17}, {0, 16, Triangle::lower, 3, 5, 3, 8}}, kPeerMessageHex);
+  visit("record", Record{{k7}}, id7);
+  visit("wait", Wait{{k7}}, id7);
   visit("location", Location{Code::ok, 0x1000, 0x3000}, R"(
           00 00 00 00 00 00 00 00   00 10 00 00 00 00 00 00   00 30 00 00 00 00 00 00)");
   visit(

@@ -25,6 +25,7 @@ from outboard.device.failures import (
 from outboard.device.kernels import Bound, Kernel, LocalMemory, Module, Parameter
 from outboard.device.lease import Lease, Request
 from outboard.device.opened import Device, Event, Facts, Queue, Report, open_device
+from outboard.device.peers import Grant, Mailbox, Peer, copy_between, get, put
 
 open = open_device  # `device.open` reads best; the builtin is not used in this package
 
@@ -39,20 +40,26 @@ __all__ = [
     "DeviceMemoryError",
     "Event",
     "Facts",
+    "Grant",
     "InvalidArgumentError",
     "Kernel",
     "KernelFaultError",
     "Lease",
     "LocalMemory",
+    "Mailbox",
     "Module",
     "Parameter",
+    "Peer",
     "Queue",
     "Report",
     "Request",
     "UnsupportedError",
+    "copy_between",
     "fft",
+    "get",
     "linalg",
     "open",
     "open_device",
+    "put",
     "several",
 ]

@@ -18,6 +18,9 @@ CAPTURE = 1
 WAIT = 2
 TIMED = 4
 FOREVER = -1
+ADDRESS_BYTES = 512
+MAY_READ = 1
+MAY_WRITE = 2
 
 # Kinds of arguments of kernels.
 BUFFER = 1
@@ -40,6 +43,17 @@ class ErrorStruct(ctypes.Structure):
 
 class Place(ctypes.Structure):
     _fields_ = (("buffer", Handle), ("offset_bytes", c_uint64))
+
+
+class Rect(ctypes.Structure):
+    _fields_ = (
+        ("width_bytes", c_uint64),
+        ("rows", c_uint64),
+        ("device_pitch_bytes", c_uint64),
+        ("host_pitch_bytes", c_uint64),
+        ("word_bytes", c_uint32),
+        ("flags", c_uint32),
+    )
 
 
 class ReportStruct(ctypes.Structure):
@@ -188,6 +202,28 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "ob_event_wait": (Handle, c_int64),
     "ob_event_fd": (Handle, ctypes.POINTER(ctypes.c_int)),
     "ob_event_elapsed_ns": (Handle, Handle, ctypes.POINTER(c_uint64)),
+    "ob_copy_between": (Handle, Place, Handle, Place, ctypes.POINTER(Rect)),
+    "ob_mailbox_open": (Handle, c_char_p, ctypes.POINTER(Handle)),
+    "ob_mailbox_close": (Handle,),
+    "ob_peer_connect": (Handle, c_char_p, ctypes.POINTER(Handle)),
+    "ob_peer_disconnect": (Handle,),
+    "ob_send": (Handle, Handle, c_uint64, Place, ctypes.POINTER(Rect), Handle),
+    "ob_receive": (Handle, Handle, c_uint64, Place, ctypes.POINTER(Rect), Handle, Handle),
+    "ob_grant_create": (
+        Handle,
+        c_uint64,
+        c_uint64,
+        c_uint32,
+        c_char_p,
+        c_uint32,
+        c_uint32,
+        c_char_p,
+        ctypes.POINTER(Handle),
+    ),
+    "ob_grant_wait": (Handle, Handle, c_uint64),
+    "ob_grant_revoke": (Handle,),
+    "ob_put": (Handle, c_char_p, c_uint64, Place, c_uint64, Handle),
+    "ob_get": (Handle, c_char_p, c_uint64, Place, c_uint64, Handle),
     "ob_call": (Handle, c_char_p, ctypes.POINTER(Operand), c_size_t),
     "ob_on_devices": (
         ctypes.POINTER(Handle),

@@ -66,7 +66,7 @@ def _call_back(number: int, report: Any) -> None:
 _run_callback = native.Callback(_call_back)  # the C library may call it at any time
 
 
-class _Owner:
+class Owner:
     """Owns a handle, and ends it once: with `with`, close(), or the garbage collector."""
 
     _end = ""
@@ -102,7 +102,7 @@ class _Owner:
             getattr(native.library(), self._end)(handle)
 
 
-class Queue(_Owner):
+class Queue(Owner):
     """Runs commands in order. Threads: one at a time."""
 
     _end = "ob_queue_destroy"
@@ -185,7 +185,7 @@ class Queue(_Owner):
         native.call("ob_event_hold", event.handle, self.handle)
 
 
-class Event(_Owner):
+class Event(Owner):
     """A point in the work of a queue. Threads: any."""
 
     _end = "ob_event_destroy"
@@ -231,7 +231,7 @@ class Event(_Owner):
         return elapsed_ns.value / 1e9
 
 
-class Device(_Owner):
+class Device(Owner):
     """An open device. Threads: any; its own queue: one at a time."""
 
     _end = "ob_device_close"

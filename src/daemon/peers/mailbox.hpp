@@ -44,10 +44,8 @@ class Mailbox {
 
   const wire::Token& access_key() const noexcept { return access_key_; }
   Device& device() const noexcept { return device_; }
-  /// Takes host memory of the session.   Errors: out_of_memory, of the account
-  Result<Reservation> reserve_host(std::uint64_t size_bytes) {
-    return ResourceAccount::reserve(host_memory_, size_bytes);
-  }
+  /// The host memory of the session.
+  const std::shared_ptr<ResourceAccount>& host_memory() const noexcept { return host_memory_; }
 
   /// Posts a receive. It matches a message only after activate().
   /// Errors: invalid_argument if the number is taken or 0; denied beyond the limit; unavailable if

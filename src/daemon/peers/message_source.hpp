@@ -7,14 +7,11 @@
 #include "base/ids.hpp"
 #include "base/layout.hpp"
 #include "base/status.hpp"
-#include "daemon/memory/staged_writer.hpp"
+#include "daemon/memory/region_landing.hpp"
 #include "daemon/peers/mailbox.hpp"
 #include "wire/message.hpp"
 
 namespace ob::daemon {
-
-/// Fetches the next bytes of a peer message to their place, as many as fit.
-using FetchNext = std::function<Status(const Layout& room)>;
 
 /// Delivers the messages of a connection of another daemon, or of a link within this one, one after
 /// another. They share one queue of the device and one piece of host memory.
@@ -39,14 +36,10 @@ class MessageSource {
 
  private:
   Status receive(const PostedReceive& posted, const FetchNext& fetch);
-  Status land(const PostedReceive& posted, const FetchNext& fetch);
-  Status land_staged(const PostedReceive& posted, const FetchNext& fetch);
-  Status open_queue();
 
   const std::shared_ptr<Mailbox> mailbox_;
   const std::function<void()> stop_;
-  QueueId queue_;                         // both: for memory that the host cannot see
-  std::unique_ptr<StagedWriter> writer_;  // outlives the queue
+  RegionLanding landing_;
   bool closed_ = false;
 };
 

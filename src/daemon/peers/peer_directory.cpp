@@ -26,8 +26,15 @@ Result<std::unique_ptr<PeerTransport>> PeerDirectory::connect(const wire::Token&
     }
     return make_local_transport(std::move(mailbox));
   }
-  auto stream = join(access_key, address);
-  if (stream.ok()) return make_stream_transport(std::move(*stream));
+  OB_ASSIGN_OR_RETURN(auto stream, open(access_key, address, {}));
+  return make_stream_transport(std::move(stream));
+}
+
+Result<std::unique_ptr<transport::Stream>> PeerDirectory::open(const wire::Token& secret,
+                                                               const std::string& address,
+                                                               const std::string& user) {
+  auto stream = join(secret, address, user);
+  if (stream.ok()) return stream;
   // An unknown daemon cannot affect the client's own connection, whether it answers or not.
   Code code = stream.status().code();
   if (code == Code::protocol_error || code == Code::connection_lost ||
@@ -38,12 +45,14 @@ Result<std::unique_ptr<PeerTransport>> PeerDirectory::connect(const wire::Token&
 }
 
 Result<std::unique_ptr<transport::Stream>> PeerDirectory::join(const wire::Token& access_key,
-                                                               const std::string& address) {
+                                                               const std::string& address,
+                                                               const std::string& user) {
   const auto deadline = transport::Clock::now() + kConnectTime;
   OB_ASSIGN_OR_RETURN(auto stream, open_stream(address, deadline));
   wire::JoinPeer message;
   message.big_endian = wire::kBigEndian;
   message.access_key = access_key;
+  message.identity = user;
   wire::Body body;
   wire::encode(message, body);
   OB_RETURN_IF_ERROR(session::ask_to_join(*stream, wire::Opcode::join_peer, body.bytes()));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/status.hpp"
+#include "daemon/peers/grants.hpp"
 #include "daemon/peers/mailboxes.hpp"
 #include "daemon/peers/peer_transport.hpp"
 #include "transport/security.hpp"
@@ -22,6 +23,8 @@ class PeerDirectory {
       : may_connect_(may_connect), security_(std::move(security)) {}
 
   Mailboxes& mailboxes() noexcept { return mailboxes_; }
+  Grants& grants() noexcept { return grants_; }
+  bool may_connect() const noexcept { return may_connect_; }
 
   /// Connects to the mailbox with this access key. The mailbox is in this daemon or, if it has none
   /// with this key, in the daemon at `address`.
@@ -30,16 +33,24 @@ class PeerDirectory {
   /// unavailable
   Result<std::unique_ptr<PeerTransport>> connect(const wire::Token& access_key,
                                                  const std::string& address, const Mailbox* own);
+  /// Opens a stream to the daemon at `address`, which has a mailbox or grant with this secret.
+  /// @param user the proven one for whom this daemon asks; or empty
+  /// Errors: as connect()
+  Result<std::unique_ptr<transport::Stream>> open(const wire::Token& secret,
+                                                  const std::string& address,
+                                                  const std::string& user);
 
  private:
   Result<std::unique_ptr<transport::Stream>> join(const wire::Token& access_key,
-                                                  const std::string& address);
+                                                  const std::string& address,
+                                                  const std::string& user);
   Result<std::unique_ptr<transport::Stream>> open_stream(const std::string& address,
                                                          transport::Deadline deadline);
 
   const bool may_connect_;
   const std::shared_ptr<const transport::Security> security_;
   Mailboxes mailboxes_;
+  Grants grants_;
 };
 
 }  // namespace ob::daemon

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/machine.hpp"
+#include "daemon/peers/grant_connection.hpp"
 #include "daemon/peers/peer_connection.hpp"
 #include "daemon/session/client_connection.hpp"
 #include "wire/byte_swap.hpp"
@@ -181,11 +182,19 @@ Handshake::Accepted Handshake::accept_peer(const session::Message& message) {
     return refuse(Code::denied, "only daemons deliver to a mailbox");
   }
   auto mailbox = services_.peers.mailboxes().find(join.access_key);
-  if (mailbox == nullptr) {
+  const bool grants = mailbox == nullptr && services_.peers.grants().find(join.access_key);
+  if (mailbox == nullptr && !grants) {
     return refuse(Code::invalid_argument,
-                  "no such mailbox (it was closed, or the access key is wrong)");
+                  "no such mailbox or grant (it was closed, or the access key is wrong)");
   }
   OB_RETURN_IF_ERROR(become_member());
+  const bool same_order = join.big_endian == wire::kBigEndian;
+  if (grants) {
+    // Only the certificate of a daemon vouches for a user.
+    return std::unique_ptr<ServedConnection>(std::make_unique<GrantConnection>(
+        channel_, services_.peers.grants(), services_.sessions.life_signs(),
+        stream.from_daemon() ? join.identity : std::string(), same_order));
+  }
   return std::unique_ptr<ServedConnection>(std::make_unique<PeerConnection>(
       channel_, std::move(mailbox), ElementByteOrder(join.big_endian)));
 }

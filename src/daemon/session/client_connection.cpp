@@ -27,6 +27,7 @@ void ClientConnection::close() {
   if (client_.session == nullptr) return;
   // Nobody waits for the results of a client that went away in the middle of its work.
   if (!said_goodbye_) client_.session->abandon_queues_of(client_.owner());
+  if (said_goodbye_) client_.session->abandon_held_queues_of(client_.owner());
   client_.session->destroy_queues_of(client_.owner());
   client_.session.reset();
 }

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "daemon/session/compute_commands.hpp"
+#include "daemon/session/grant_commands.hpp"
 #include "daemon/session/kernel_commands.hpp"
 #include "daemon/session/object_commands.hpp"
 #include "daemon/session/peer_commands.hpp"
@@ -42,6 +43,8 @@ constexpr std::array kCommands = {
     on_connection(Opcode::load_module, on_load_module),
     on_connection(Opcode::unload_module, on_unload_module),
     on_connection(Opcode::release, on_release),
+    on_connection(Opcode::create_grant, on_create_grant),
+    on_connection(Opcode::revoke_grant, on_revoke_grant),
     on_connection(Opcode::open_mailbox, on_open_mailbox),
     on_connection(Opcode::close_mailbox, on_close_mailbox),
     on_connection(Opcode::connect_peer, on_connect_peer),
@@ -64,6 +67,9 @@ constexpr std::array kCommands = {
     on_device(Opcode::record, on_record),
     on_device(Opcode::wait, on_wait),
     on_device(Opcode::hold, on_hold),
+    on_device(Opcode::await_grant, on_await_grant),
+    on_device(Opcode::put, on_put),
+    on_device(Opcode::get, on_get),
 };
 
 constexpr std::size_t index_of(Opcode opcode) { return static_cast<std::size_t>(opcode); }

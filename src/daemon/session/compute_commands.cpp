@@ -1,5 +1,6 @@
 #include "daemon/session/compute_commands.hpp"
 
+#include "daemon/session/buffer_waits.hpp"
 #include "daemon/session/queue_answers.hpp"
 #include "routines/codec.hpp"
 #include "wire/byte_swap.hpp"
@@ -63,14 +64,14 @@ Status on_wait(ClientContext& client, const QueueCommand& command) {
   OB_ASSIGN_OR_RETURN(const auto wait, wire::decode<wire::Wait>(command.message.body));
   OB_ASSIGN_OR_RETURN(const auto event, client.session->event(wait.event));
   Device& device = client.session->device();
-  if (event.transfer != nullptr) return device.hold(command.queue->local, event.transfer);
+  if (event.transfer != nullptr) return hold_queue(device, command, event.transfer);
   return device.wait(command.queue->local, event.local);
 }
 
 Status on_hold(ClientContext& client, const QueueCommand& command) {
   OB_ASSIGN_OR_RETURN(const auto hold, wire::decode<wire::Hold>(command.message.body));
   OB_ASSIGN_OR_RETURN(auto gate, client.session->gates().hold(hold.gate));
-  return client.session->device().hold(command.queue->local, std::move(gate));
+  return hold_queue(client.session->device(), command, std::move(gate));
 }
 
 Status on_release(ClientContext& client, const session::Message& message) {

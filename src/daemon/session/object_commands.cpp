@@ -136,6 +136,7 @@ Status on_allocate(ClientContext& client, const session::Message& message) {
 
 Status on_free(ClientContext& client, const session::Message& message) {
   OB_ASSIGN_OR_RETURN(const auto free, wire::decode<wire::Free>(message.body));
+  client.session->grants().revoke_those_of(free.buffer);
   client.session->free(free.buffer);
   return {};
 }

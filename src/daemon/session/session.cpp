@@ -51,6 +51,7 @@ Session::Session(const SessionDevice& device, const wire::Token& token, UserId u
 
 Session::~Session() {
   peers_.close();
+  grants_.close();
   for (const auto& [id, queue] : queues_) destroy(*queue);
   for (const auto& [id, event] : events_) (void)device_.destroy_event(event.known.local);
 }
@@ -159,6 +160,13 @@ void Session::abandon_queues_of(const void* owner) {
   const std::lock_guard lock(mutex_);
   for (const auto& [id, queue] : queues_) {
     if (queue->owner == owner) (void)device_.abandon(queue->local);
+  }
+}
+
+void Session::abandon_held_queues_of(const void* owner) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, queue] : queues_) {
+    if (queue->owner == owner && queue->holds.any()) (void)device_.abandon(queue->local);
   }
 }
 

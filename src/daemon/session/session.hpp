@@ -16,6 +16,7 @@
 #include "daemon/memory/device_buffer.hpp"
 #include "daemon/memory/memory_share.hpp"
 #include "daemon/memory/resource_account.hpp"
+#include "daemon/peers/session_grants.hpp"
 #include "daemon/peers/session_peers.hpp"
 #include "daemon/session/plan_cache.hpp"
 #include "daemon/session/session_gates.hpp"
@@ -101,6 +102,8 @@ class Session {
   void destroy_queues_of(const void* owner);
   /// Lets the device skip and stop the work of a connection's queues (Device::abandon).
   void abandon_queues_of(const void* owner);
+  /// The same for queues that wait at a gate, which nobody may open any more.
+  void abandon_held_queues_of(const void* owner);
   /// Returns nullptr if unknown.
   std::shared_ptr<SessionQueue> queue(QueueId id);
   /// Returns the queue's writer, or its queue for transfers, made on first use with the host memory
@@ -140,6 +143,12 @@ class Session {
   SessionPeers& peers() noexcept { return peers_; }
   SessionModules& modules() noexcept { return modules_; }
 
+  /// Counts the session's host memory.
+  const std::shared_ptr<ResourceAccount>& host_memory() const noexcept {
+    return accounts_.host_memory;
+  }
+  /// Takes a thread of the session.   Errors: out_of_memory beyond the limits
+  Result<Reservation> reserve_thread() { return ResourceAccount::reserve(accounts_.threads, 1); }
   /// Takes host memory of the session.   Errors: out_of_memory beyond the limits
   Result<Reservation> reserve_host(std::uint64_t size_bytes) {
     return ResourceAccount::reserve(accounts_.host_memory, size_bytes);
@@ -157,6 +166,7 @@ class Session {
   Result<EventId> record(EventId id, std::shared_ptr<const Gate> transfer);
 
   SessionGates& gates() noexcept { return gates_; }
+  SessionGrants& grants() noexcept { return grants_; }
 
  private:
   struct Plan {
@@ -182,7 +192,6 @@ class Session {
   void forget_uses();  // @pre mutex_ is held
   void destroy(SessionQueue& queue);
   Result<Plan> planned(const FftPlan& plan);
-  Result<Reservation> reserve_thread() { return ResourceAccount::reserve(accounts_.threads, 1); }
   Result<Reservation> reserve_record(const char* what);
 
   Device& device_;
@@ -202,6 +211,7 @@ class Session {
   std::unordered_map<EventId, Event> events_;
   SessionGates gates_;
   SessionPeers peers_;
+  SessionGrants grants_;
   SessionModules modules_;
 };
 

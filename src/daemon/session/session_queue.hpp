@@ -10,6 +10,7 @@
 #include "daemon/memory/resource_account.hpp"
 #include "daemon/memory/staged_writer.hpp"
 #include "daemon/session/command_log.hpp"
+#include "daemon/session/queue_holds.hpp"
 #include "device/gate.hpp"
 
 namespace ob::daemon {
@@ -32,6 +33,7 @@ struct SessionQueue {
   std::shared_ptr<CommandLog> log = std::make_shared<CommandLog>();
   std::unique_ptr<StagedWriter> writer;  ///< if the host cannot see the device's memory
   std::shared_ptr<Gate> last_transfer;   ///< opens with the last send or receive; or nullptr
+  QueueHolds holds;                      ///< the commands that hold the queue at gates
   QueueId transfers;                     ///< device queue for reads that pass through the host
   /// host memory for those reads; the queue's answers run one at a time
   Reservation reader_memory;

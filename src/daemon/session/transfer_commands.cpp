@@ -164,7 +164,12 @@ Status on_write(ClientContext& client, const QueueCommand& command) {
   std::byte* const memory = session.device().host_view(buffer.memory->local);
   if (memory == nullptr) return write_staged(client, command, write);
   // The buffer's memory is about to change.
-  OB_RETURN_IF_ERROR(wait_for(client, session.open_uses(write.buffer)));
+  std::vector<BufferUse> uses = session.open_uses(write.buffer);
+  // Elements do not overtake a wait for a gate.
+  if (command.queue->holds.any()) {
+    uses.push_back({command.queue, command.queue->submitted - 1});
+  }
+  OB_RETURN_IF_ERROR(wait_for(client, uses));
   return client.channel->receive_payload(Layout::matrix(memory, write.region),
                                          client.byte_order.swapped_word_bytes(write.region));
 }
