@@ -1,12 +1,12 @@
 """Copies from device to device: messages, and grants for one-sided copies.
 
-    device.copy_between(queue_a, a, queue_b, b)
+device.copy_between(queue_a, a, queue_b, b)
 
-    mailbox = device.Mailbox(gpu)                 # in one process; send mailbox.address to another
-    mailbox.receive(queue, 1, array)
+mailbox = device.Mailbox(gpu)                 # in one process; send mailbox.address to another
+mailbox.receive(queue, 1, array)
 
-    peer = device.Peer(other_gpu, address)        # there
-    peer.send(queue, 1, array)
+peer = device.Peer(other_gpu, address)        # there
+peer.send(queue, 1, array)
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Mailbox(Owner):
         queue: Queue,
         number: int,
         to: Array,
-        next: Peer | None = None,  # noqa: A002 - as in C
+        next: Peer | None = None,
         arrived: Event | None = None,
     ) -> None:
         """Receives the message with this number. Without an event, the queue waits for it."""
