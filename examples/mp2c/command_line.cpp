@@ -18,7 +18,7 @@ constexpr const char* kExamples = R"(Examples:
   mpirun -n 2 mp2c --device a:7770,b:7770     two ranks, a device for each
   mp2c --placement travelling --slabs 16      all particles travel at each collision
   mp2c --shear 0.4 --solutes 0 --cells 20 20 20 --measure 5 --json wave.json
-                                              the decay of a wave, for plot.py
+                                              the decay of a wave, as numbers
 
 Devices: HOST:PORT, unix:PATH, local:cpu, local:cuda, local:opencl (docs/device-api.md).
 Units: the edge of a cell, the mass of a fluid particle, and kT are 1.)";
