@@ -101,9 +101,14 @@ Status SharedDevice::revoke_grant(GrantId grant) {
 
 // The grant was answered on the main connection, so the daemon knows it.
 Status SharedDevice::await_grant(QueueId queue, GrantId grant, std::uint64_t landed) {
-  return submit(queue, {}, [&](Connection& to) {
-    return to.command(Opcode::await_grant, queue, wire::AwaitGrant{grant, landed});
-  });
+  std::uint64_t sequence = 0;
+  OB_RETURN_IF_ERROR(submit(queue, {}, [&](Connection& to) {
+    auto sent = to.command(Opcode::await_grant, queue, wire::AwaitGrant{grant, landed});
+    if (sent.ok()) sequence = *sent;
+    return sent;
+  }));
+  if (sequence != 0) note_outside(queue, sequence);
+  return {};
 }
 
 Status SharedDevice::copy_granted(QueueId queue, Opcode opcode, const Mailbox& grant,

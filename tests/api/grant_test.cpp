@@ -17,10 +17,11 @@
 namespace ob::test {
 namespace {
 
-enum class Way { two_daemons, one_daemon, one_device, over_tls };
+enum class Way { two_daemons, one_daemon, one_device, shared_memory, over_tls };
 
 std::string way_name(const testing::TestParamInfo<Way>& info) {
-  constexpr std::array names{"two_daemons", "one_daemon", "one_device", "over_tls"};
+  constexpr std::array names{"two_daemons", "one_daemon", "one_device", "shared_memory",
+                             "over_tls"};
   return names[static_cast<std::size_t>(info.param)];
 }
 
@@ -31,7 +32,8 @@ std::unique_ptr<Device> small_cpu() {
   return require(cpu::create({.memory_bytes = 1 << 28, .threads = 1, .gflops_double = 10}));
 }
 
-std::unique_ptr<InProcessDaemon> daemon_with(std::size_t devices, bool key) {
+std::unique_ptr<InProcessDaemon> daemon_with(std::size_t devices, bool key,
+                                             Transport transport = Transport::tcp) {
   std::vector<std::unique_ptr<Device>> made;
   for (std::size_t i = 0; i < devices; ++i) made.push_back(small_cpu());
   daemon::ServerConfig config;
@@ -43,7 +45,7 @@ std::unique_ptr<InProcessDaemon> daemon_with(std::size_t devices, bool key) {
 #else
   (void)key;
 #endif
-  return std::make_unique<InProcessDaemon>(Transport::tcp, std::move(made), std::move(config));
+  return std::make_unique<InProcessDaemon>(transport, std::move(made), std::move(config));
 }
 
 // The owner of a buffer has the device 0, the other side the device 1.
@@ -53,7 +55,8 @@ class GrantTest : public testing::TestWithParam<Way> {
 
   void SetUp() override {
     const bool key = GetParam() == Way::over_tls;
-    daemons[0] = daemon_with(2, key);
+    const bool shared = GetParam() == Way::shared_memory;
+    daemons[0] = daemon_with(2, key, shared ? Transport::shm : Transport::tcp);
     if (GetParam() == Way::two_daemons || key) daemons[1] = daemon_with(1, key);
     const std::string owner = daemons[0]->address() + "/0";
     const std::string other =
@@ -318,9 +321,9 @@ TEST_P(GrantTest, ADaemonThatEndsFailsThePut) {
 
 std::vector<Way> ways() {
 #ifdef OB_TEST_KEYS
-  return {Way::two_daemons, Way::one_daemon, Way::one_device, Way::over_tls};
+  return {Way::two_daemons, Way::one_daemon, Way::one_device, Way::shared_memory, Way::over_tls};
 #else
-  return {Way::two_daemons, Way::one_daemon, Way::one_device};
+  return {Way::two_daemons, Way::one_daemon, Way::one_device, Way::shared_memory};
 #endif
 }
 INSTANTIATE_TEST_SUITE_P(at, GrantTest, testing::ValuesIn(ways()), way_name);
