@@ -13,11 +13,12 @@ namespace {
 using Bytes = std::array<std::byte, wire::kHeaderBytes>;
 
 // docs/wire.md, table of section 4.
-const std::set<int> kOpcodes = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17,
-                                18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34,
-                                64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80};
+const std::set<int> kOpcodes = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
+                                17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32,
+                                33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 64, 65, 66, 67,
+                                68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83};
 const std::set<int> kWithoutBody = {2, 3, 16, 17, 18, 22, 23, 31, 70, 73};
-const std::set<int> kWithPayload = {7, 29, 32, 67, 79};
+const std::set<int> kWithPayload = {7, 29, 32, 43, 67, 79, 83};
 
 Bytes bytes_of(std::string_view hex) {
   const auto vector = test::from_hex(hex);
