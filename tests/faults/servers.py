@@ -12,7 +12,7 @@ MAGIC = 0x0B0A4D01
 HEADER = struct.Struct("<HHIQQQ")  # docs/wire.md, section 1
 HELLO, WELCOME, REFUSED = 1, 64, 65
 VERSION_MISMATCH = 6
-VERSION, OTHER_VERSION = 7, 4
+VERSION, OTHER_VERSION = 8, 4
 
 
 def listener() -> socket.socket:
