@@ -160,7 +160,7 @@ class SessionConnection final : private QueuePassListener {
     SessionConnection& connection_;
   };
 
-  // What is known of a queue beside its commands.
+  // The state of a queue beside its commands.
   struct OwnQueue {
     std::shared_ptr<QueueProgress> progress = std::make_shared<QueueProgress>();
     std::uint64_t sent = 0;         // the sequence of the last command

@@ -130,7 +130,7 @@ class SharedDevice final : public Device, private ProxyClient {
   /// Returns the failure for which the queue skips commands, as far as this side knows it.
   Status failure(QueueId queue);
 
-  /// What a grant permits.
+  /// The use that a grant permits.
   struct GrantTerms {
     BufferId buffer;
     std::uint64_t offset_bytes = 0;

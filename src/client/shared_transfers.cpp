@@ -1,4 +1,4 @@
-// What a shared device does with other devices: peer messages, and waits for their events.
+// The work of a shared device with others: peer messages, grants, and waits for their events.
 
 #include <array>
 #include <string>

@@ -152,7 +152,7 @@ constexpr std::size_t argument(unsigned index) {
   return offsetof(seccomp_data, args) + std::size_t{8} * index;
 }
 
-// What a compiler and a linker do with files, as far as Landlock lets them.
+// The accesses of a compiler and a linker to files, as far as Landlock permits them.
 constexpr int kFileCalls[] = {
     SYS_openat,     SYS_newfstatat, SYS_statx,           SYS_faccessat, SYS_faccessat2,
     SYS_readlinkat, SYS_getdents64, SYS_mkdirat,         SYS_unlinkat,  SYS_renameat,

@@ -20,7 +20,7 @@
 
 namespace ob::daemon {
 
-/// What a grant permits.
+/// The use that a grant permits.
 struct GrantTerms {
   std::uint64_t offset_bytes = 0;  ///< of the range in the buffer
   std::uint64_t size_bytes = 0;

@@ -30,7 +30,7 @@ Status wait_for_earlier(Device& device, const std::vector<BufferUse>& uses,
                         const std::function<Status()>& check) {
   for (const BufferUse& use : uses) {
     std::shared_ptr<Gate> done;
-    // What the queue does behind a gate may wait for the caller.
+    // Commands that a gate holds back may wait for the caller.
     while (use.open() && use.command < use.queue->holds.first()) {
       OB_RETURN_IF_ERROR(check());
       if (done == nullptr) {

@@ -8,7 +8,7 @@
 
 namespace ob::daemon {
 
-/// What clients may load, each value more than the one before.
+/// The kinds of modules that clients may load, each value more than the one before.
 enum class KernelRights : std::uint8_t {
   off,       ///< nothing
   portable,  ///< modules in the portable language

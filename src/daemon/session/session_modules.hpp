@@ -56,7 +56,7 @@ class SessionModules {
   /// client's rights allow.
   /// Threads: before others
   void enable(const GrantedKernels& granted, std::uint32_t longest_kernel_ms);
-  /// What the client may load, and why it may load nothing.
+  /// The modules that the client may load, and the reason if it may load none.
   const wire::KernelSupport& support() const noexcept { return support_; }
 
   /// Checks what can be checked before the text arrives.
