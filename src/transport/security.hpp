@@ -11,6 +11,9 @@ namespace ob::transport {
 
 enum class Side { client, daemon };
 
+/// Returns Stream::user() of a peer whose certificate has this name.
+inline std::string user_of_certificate(const std::string& name) { return "certificate " + name; }
+
 /// One side's key. It turns a stream to an unknown peer into a stream to a proven member of the
 /// pool.   Threads: any
 class Security {

@@ -1,8 +1,10 @@
 #include "api/fixture.hpp"
 
 #include <array>
+#include <set>
 
 #include "backend/cpu/backend.hpp"
+#include "transport/security.hpp"
 
 namespace ob::test {
 
@@ -10,20 +12,52 @@ std::string name_of(const testing::TestParamInfo<Where>& info) {
   switch (info.param) {
     case Where::local_cpu: return "local_cpu";
     case Where::cpu_over_shm: return "cpu_over_shm";
-    default: return "cpu_over_tcp";
+    case Where::cpu_over_tcp: return "cpu_over_tcp";
+    default: return "cpu_over_tls";
   }
 }
+
+#ifdef OB_TEST_KEYS
+daemon::ServerConfig with_key() {
+  daemon::ServerConfig config;
+  config.security =
+      require(transport::load_key(OB_TEST_KEYS "/good", transport::Side::daemon, false));
+  return config;
+}
+
+ob_device_options options_with_key(const std::string& name) {
+  static std::set<std::string> folders;  // options have pointers
+  ob_device_options options{};
+  options.struct_bytes = sizeof options;
+  options.key_folder = folders.insert(OB_TEST_KEYS "/" + name).first->c_str();
+  return options;
+}
+#else
+daemon::ServerConfig with_key() { return {}; }
+ob_device_options options_with_key(const std::string& /*name*/) {
+  ob_device_options options{};
+  options.struct_bytes = sizeof options;
+  return options;
+}
+#endif
 
 std::unique_ptr<InProcessDaemon> daemon_at(Where where) {
   if (where == Where::local_cpu) return nullptr;
   // A rate that is given need not be measured for each daemon.
   auto device = require(cpu::create({.memory_bytes = 1 << 28, .threads = 1, .gflops_double = 10}));
   return std::make_unique<InProcessDaemon>(
-      where == Where::cpu_over_tcp ? Transport::tcp : Transport::shm, one(std::move(device)));
+      where == Where::cpu_over_shm ? Transport::shm : Transport::tcp, one(std::move(device)),
+      where == Where::cpu_over_tls ? with_key() : daemon::ServerConfig());
 }
 
 std::string device_name(const std::unique_ptr<InProcessDaemon>& daemon) {
   return daemon == nullptr ? "local:cpu" : daemon->address();
+}
+
+ob_status open_at(Where where, const std::unique_ptr<InProcessDaemon>& daemon, ob_device* device) {
+  const ob_device_options options = options_with_key();
+  return ob_device_open(device_name(daemon).c_str(),
+                        where == Where::cpu_over_tls ? &options : nullptr, device);
 }
 
 ob_error last_error() {
@@ -54,7 +88,7 @@ testing::AssertionResult fails(ob_status status, ob_status code, const std::stri
 
 void ApiTest::SetUp() {
   daemon = daemon_at(GetParam());
-  ASSERT_TRUE(succeeds(ob_device_open(device_name(daemon).c_str(), nullptr, &device)));
+  ASSERT_TRUE(succeeds(open_at(GetParam(), daemon, &device)));
   ASSERT_TRUE(succeeds(ob_queue_create(device, 0, &queue)));
 }
 

@@ -14,9 +14,17 @@
 
 namespace ob::test {
 
-enum class Where { local_cpu, cpu_over_shm, cpu_over_tcp };
+enum class Where { local_cpu, cpu_over_shm, cpu_over_tcp, cpu_over_tls };
 
-inline constexpr Where kEverywhere[] = {Where::local_cpu, Where::cpu_over_shm, Where::cpu_over_tcp};
+/// The places of a test program. TLS is one of them if the build makes keys.
+inline constexpr Where kEverywhere[] = {
+    Where::local_cpu,
+    Where::cpu_over_shm,
+    Where::cpu_over_tcp,
+#ifdef OB_TEST_KEYS
+    Where::cpu_over_tls,
+#endif
+};
 
 std::string name_of(const testing::TestParamInfo<Where>& info);
 
@@ -24,6 +32,12 @@ std::string name_of(const testing::TestParamInfo<Where>& info);
 std::unique_ptr<InProcessDaemon> daemon_at(Where where);
 /// Returns the name of a device for ob_device_open().
 std::string device_name(const std::unique_ptr<InProcessDaemon>& daemon);
+/// Returns the settings of a daemon with the test's key.   @pre the build makes keys
+daemon::ServerConfig with_key();
+/// Returns options with the key in this folder of the test's keys.   @pre the build makes keys
+ob_device_options options_with_key(const std::string& name = "good");
+/// Opens the device of a place.
+ob_status open_at(Where where, const std::unique_ptr<InProcessDaemon>& daemon, ob_device* device);
 
 /// Returns the last failure of this thread.
 ob_error last_error();

@@ -34,21 +34,26 @@ inline ob_argument local_of(std::uint32_t bytes) {
 
 inline constexpr std::uint32_t kOne[3] = {1, 1, 1};
 
-/// A local device with a queue. The tests of a device whose libraries are missing are skipped.
+/// The places of kernels: the names of local devices, and of ways to a daemon with the cpu backend.
+/// TLS is one of them if the build makes keys.
+inline constexpr const char* kKernelPlaces[] = {
+    "local:cpu",  "local:opencl", "local:cuda", "daemon:shm", "daemon:tcp",
+#ifdef OB_TEST_KEYS
+    "daemon:tls",
+#endif
+};
+std::string kernel_place_name(const testing::TestParamInfo<const char*>& info);
+
+/// Starts a daemon whose sessions run kernels in processes of their own.
+std::unique_ptr<InProcessDaemon> kernel_daemon(Transport transport, daemon::ServerConfig config,
+                                               double longest_kernel_s = 60);
+
+/// A device that runs kernels, with a queue. The tests of a device whose libraries are missing are
+/// skipped.
 class ApiKernelTest : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    const ob_status opened = ob_device_open(GetParam(), nullptr, &device);
-    if (opened == OB_UNAVAILABLE || opened == OB_UNSUPPORTED) {
-      GTEST_SKIP() << last_error().message;
-    }
-    ASSERT_TRUE(succeeds(opened));
-    ASSERT_TRUE(succeeds(ob_queue_create(device, 0, &queue)));
-    ob_device_facts facts{};
-    facts.struct_bytes = sizeof facts;
-    ASSERT_TRUE(succeeds(ob_device_get_facts(device, &facts)));
-    if (facts.kernels == 0) GTEST_SKIP() << "no kernels here (is PoCL installed?)";
-  }
+  void SetUp() override;
+  virtual bool needs_kernels() const { return true; }
   void TearDown() override {
     if (device != nullptr) {
       EXPECT_TRUE(succeeds(ob_device_close(device)));
@@ -98,8 +103,10 @@ class ApiKernelTest : public testing::TestWithParam<const char*> {
     return text;
   }
 
+  std::unique_ptr<InProcessDaemon> daemon;
   ob_device device = nullptr;
   ob_queue queue = nullptr;
+  bool runs_kernels = false;
 };
 
 }  // namespace ob::test

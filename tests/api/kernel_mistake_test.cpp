@@ -173,9 +173,8 @@ TEST_P(ApiKernelMistakeTest, ACloseEndsModulesAndKernels) {
   device = nullptr;
 }
 
-INSTANTIATE_TEST_SUITE_P(on, ApiKernelMistakeTest,
-                         testing::Values("local:cpu", "local:opencl", "local:cuda"),
-                         [](const auto& tested) { return std::string(tested.param).substr(6); });
+INSTANTIATE_TEST_SUITE_P(on, ApiKernelMistakeTest, testing::ValuesIn(kKernelPlaces),
+                         kernel_place_name);
 
 class ApiNoKernelsTest : public testing::TestWithParam<Where> {};
 

@@ -116,9 +116,7 @@ TEST_P(ApiKernelTest, ALaunchThatFailsLaterIsNamed) {
   EXPECT_EQ(contents<int>(out, 1), std::vector<int>{5});
 }
 
-INSTANTIATE_TEST_SUITE_P(on, ApiKernelTest,
-                         testing::Values("local:cpu", "local:opencl", "local:cuda"),
-                         [](const auto& tested) { return std::string(tested.param).substr(6); });
+INSTANTIATE_TEST_SUITE_P(on, ApiKernelTest, testing::ValuesIn(kKernelPlaces), kernel_place_name);
 
 }  // namespace
 }  // namespace ob::test

@@ -324,7 +324,7 @@ TEST_P(ApiProgressTest, TheThreadTakesNoSignalsAndEndsWithTheLastDevice) {
   const std::uint64_t exempt = 1ull << 8 | 1ull << 18 | 3ull << 31;
   EXPECT_EQ(blocked | exempt, UINT64_MAX) << line;
   ob_device second = nullptr;
-  ASSERT_TRUE(succeeds(ob_device_open(device_name(daemon).c_str(), nullptr, &second)));
+  ASSERT_TRUE(succeeds(open_at(GetParam(), daemon, &second)));
   EXPECT_EQ(proxies().size(), 1u);
   ASSERT_TRUE(succeeds(ob_device_close(second)));
   EXPECT_EQ(proxies().size(), 1u);
@@ -338,7 +338,6 @@ TEST_P(ApiProgressTest, AForkedChildHasAThreadOfItsOwn) {
   Seen seen;
   ASSERT_TRUE(succeeds(ob_queue_callback(queue, Seen::note, &seen)));
   ASSERT_TRUE(comes_true([&] { return seen.calls == 1; }));
-  const std::string name = device_name(daemon);
   EXPECT_EQ(in_forked_child([&] {
               if (!proxies().empty()) return 1;
               if (ob_queue_callback(queue, Seen::note, &seen) != OB_UNAVAILABLE) return 2;
@@ -346,7 +345,7 @@ TEST_P(ApiProgressTest, AForkedChildHasAThreadOfItsOwn) {
               Seen own;
               ob_device opened = nullptr;
               ob_queue mine = nullptr;
-              if (ob_device_open(name.c_str(), nullptr, &opened) != OB_OK) return 3;
+              if (open_at(GetParam(), daemon, &opened) != OB_OK) return 3;
               if (ob_queue_create(opened, 0, &mine) != OB_OK) return 4;
               if (ob_queue_callback(mine, Seen::note, &own) != OB_OK) return 5;
               if (!comes_true([&] { return own.calls == 1; })) return 6;

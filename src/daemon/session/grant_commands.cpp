@@ -5,6 +5,7 @@
 
 #include "daemon/io/token.hpp"
 #include "daemon/session/buffer_waits.hpp"
+#include "transport/security.hpp"
 #include "wire/codec.hpp"
 
 namespace ob::daemon {
@@ -35,6 +36,7 @@ Result<std::shared_ptr<Grant>> make_grant(ClientContext& client, const wire::Cre
   GrantTerms terms{asked.offset_bytes, asked.size_bytes,
                    asked.may,          asked.uses,
                    asked.user,         Grant::Clock::now() + std::chrono::seconds(asked.seconds)};
+  if (!asked.user.empty()) terms.user = transport::user_of_certificate(asked.user);
   // The session outlives its grants' uses.
   auto settle = [&session, id = asked.buffer](const std::function<Status()>& check) {
     return wait_for_earlier(session.device(), session.open_uses(id), check);

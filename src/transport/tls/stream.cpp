@@ -79,7 +79,7 @@ std::string TlsStream::peer() const {
 
 std::string TlsStream::user() const {
   const std::lock_guard lock(mutex_);
-  return name_.empty() ? std::string() : "certificate " + name_;
+  return name_.empty() ? std::string() : user_of_certificate(name_);
 }
 
 std::string TlsStream::kernel_rights() const {

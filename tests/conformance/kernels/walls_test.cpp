@@ -1,12 +1,13 @@
 // Kernels that attack: the process that runs them, its machine, and other sessions. Afterwards
 // another session computes on, with the same results to the last bit.
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -21,6 +22,7 @@
 #include "base/sanitizer.hpp"
 #include "device/kernels/launch.hpp"
 #include "device/kernels/module.hpp"
+#include "support/calling_kernel.hpp"
 #include "support/in_process_daemon.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -35,19 +37,6 @@ __kernel void sum(__global const double* x, __global double* y, uint n) {
 __kernel void beyond(__global int* x, ulong where) { x[where] = 1; }
 __kernel void endless(__global volatile int* x) {
   while (x[0] == 0) x[1] += 1;
-}
-)";
-
-// Makes any system call. The numbers and the result lie in the buffer, and a text behind them.
-constexpr const char* kCalls = R"(
-__kernel void call(__global long* io) {
-  long a = io[1], b = io[2], c = io[3];
-  if (io[5] & 1) a = (long)(io + 8);
-  if (io[5] & 2) b = (long)(io + 8);
-  long d = io[4], result;
-  __asm__ volatile("movq %5, %%r10\n\tsyscall" : "=a"(result)
-                   : "a"(io[0]), "D"(a), "S"(b), "d"(c), "r"(d) : "rcx", "r10", "r11", "memory");
-  io[6] = result;
 }
 )";
 
@@ -108,25 +97,6 @@ KernelArgument number(const T& value) {
   return {ParameterKind::scalar, sizeof value, &value, {}, 0};
 }
 KernelArgument place(BufferId buffer) { return {ParameterKind::buffer, 0, nullptr, {buffer}, 0}; }
-
-// Returns the processes that this one has started to run kernels.
-std::vector<pid_t> workers() {
-  std::vector<pid_t> found;
-  DIR* const all = opendir("/proc");
-  while (const dirent* each = readdir(all)) {
-    const pid_t pid = std::atoi(each->d_name);
-    if (pid <= 0) continue;
-    std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
-    const std::string line((std::istreambuf_iterator<char>(file)), {});
-    const std::string mine = std::string("\0", 1) + std::to_string(getpid()) + std::string("\0", 1);
-    if (line.find("outboard-executor") != std::string::npos &&
-        line.find("kernels") != std::string::npos && line.find(mine) != std::string::npos) {
-      found.push_back(pid);
-    }
-  }
-  closedir(all);
-  return found;
-}
 
 class KernelWallsTest : public testing::Test {
  protected:
@@ -200,7 +170,7 @@ TEST_F(KernelWallsTest, AKilledProcessIsAFaultOfItsKernel) {
   ASSERT_TRUE(bad->start(attack, "endless", {place(buffer)}).ok());
   auto* const counter = bad->memory<volatile int>(buffer);
   while (counter[1] == 0) std::this_thread::yield();
-  for (const pid_t worker : workers()) (void)kill(worker, SIGKILL);  // also those that idle
+  for (const pid_t worker : kernel_workers()) (void)kill(worker, SIGKILL);  // also those that idle
   expect_fault(bad->synchronize(), "endless", "signal 9");
   // The other session's process was killed, too; a launch may be what finds that out.
   (void)good->run(module, "sum", {place(x), place(y), number(kCount)}, kCount);
@@ -220,55 +190,79 @@ TEST_F(KernelWallsTest, OneWhoseProcessesEndTooOftenWaits) {
 
 TEST_F(KernelWallsTest, TheProcessOfASessionEndsWithIt) {
   (void)bad->load(kSource);
-  const std::size_t with = workers().size();
+  const std::size_t with = kernel_workers().size();
   bad.reset();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (workers().size() >= with && std::chrono::steady_clock::now() < deadline) {
+  while (kernel_workers().size() >= with && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  EXPECT_LT(workers().size(), with);
+  EXPECT_LT(kernel_workers().size(), with);
 }
 
 #if defined(__x86_64__)
+struct Attack {
+  const char* what;
+  long number, a, b, c, d, flags;
+  std::string text;
+  std::vector<long> answers;
+};
+
+std::vector<Attack> attacks_on_files(const TemporaryFolder& folder) {
+  constexpr long kHere = AT_FDCWD;
+  const std::string key = folder.file("client.key");
+  const std::string daemon = "/proc/" + std::to_string(getpid());
+  const std::vector<long> hidden{-EACCES, -EPERM, -ENOENT};
+  return {
+      {"open a key", SYS_openat, kHere, 0, 0, 0, 2, key, {-EACCES}},
+      {"open the daemon's memory", SYS_openat, kHere, 0, O_RDWR, 0, 2, daemon + "/mem", hidden},
+      {"list its descriptors", SYS_openat, kHere, 0, O_DIRECTORY, 0, 2, daemon + "/fd", hidden},
+      {"open a buffer of it", SYS_openat, kHere, 0, O_RDWR, 0, 2, daemon + "/fd/3", hidden},
+      {"list memory files", SYS_openat, kHere, 0, O_DIRECTORY, 0, 2, "/dev/shm", {-EACCES}},
+      {"make a file", SYS_openat, kHere, 0, O_CREAT | O_WRONLY, 0600, 2, key + "2", {-EACCES}},
+      {"make a name for a file", SYS_symlinkat, 0, kHere, 0, 0, 1, key, {-EPERM}},
+      {"link a file", SYS_linkat, kHere, 0, kHere, 0, 2, key, {-EPERM}},
+      {"open a file by its handle", SYS_open_by_handle_at, 0, 0, 0, 0, 0, "", {-EPERM}},
+      {"mount", SYS_mount, 0, 0, 0, 0, 0, "", {-EPERM}},
+  };
+}
+
+std::vector<Attack> attacks_on_the_machine() {
+  const long daemon = getpid();
+  const std::vector<long> denied{-EPERM};
+  return {
+      {"open a socket", SYS_socket, 2, 1, 0, 0, 0, "", denied},
+      {"fork", SYS_fork, 0, 0, 0, 0, 0, "", denied},
+      {"vfork", SYS_vfork, 0, 0, 0, 0, 0, "", denied},
+      {"start a thread", SYS_clone, 0x10d00, 0, 0, 0, 0, "", denied},
+      {"clone3", SYS_clone3, 0, 0, 0, 0, 0, "", {-EPERM, -ENOSYS}},
+      {"become a shell", SYS_execve, 0, 0, 0, 0, 1, "/bin/sh", denied},
+      {"trace the daemon", SYS_ptrace, 16, daemon, 0, 0, 0, "", denied},
+      {"end the daemon", SYS_kill, daemon, 9, 0, 0, 0, "", denied},
+      {"end a thread of the daemon", SYS_tgkill, daemon, daemon, 9, 0, 0, "", denied},
+      {"change the daemon's limits", SYS_prlimit64, daemon, 7, 0, 0, 0, "", denied},
+      {"read the daemon's memory", SYS_process_vm_readv, daemon, 0, 0, 0, 0, "", denied},
+      {"write the daemon's memory", SYS_process_vm_writev, daemon, 0, 0, 0, 0, "", denied},
+      {"reach the daemon", SYS_pidfd_open, daemon, 0, 0, 0, 0, "", denied},
+      {"take a descriptor of the daemon", SYS_pidfd_getfd, 3, 3, 0, 0, 0, "", denied},
+      {"make memory that others find", SYS_shmget, 0, 4096, 01600, 0, 0, "", denied},
+      {"attach to memory of others", SYS_shmat, 0, 0, 0, 0, 0, "", denied},
+      {"make a memory file", SYS_memfd_create, 0, 0, 0, 0, 1, "mine", denied},
+      {"open a message queue", SYS_mq_open, 0, O_CREAT, 0600, 0, 1, "queue", denied},
+      {"leave the namespace", SYS_unshare, 0x10000000, 0, 0, 0, 0, "", denied},
+      {"read the keys of the kernel", SYS_keyctl, 0, 0, 0, 0, 0, "", denied},
+      {"watch other processes", SYS_perf_event_open, 0, daemon, -1, -1, 0, "", denied},
+      {"handle page faults", SYS_userfaultfd, 0, 0, 0, 0, 0, "", denied},
+      {"io_uring", SYS_io_uring_setup, 1, 0, 0, 0, 0, "", denied},
+      {"load a program into the kernel", SYS_bpf, 0, 0, 0, 0, 0, "", denied},
+  };
+}
+
 TEST_F(KernelWallsTest, SystemCallsThatReachOutAreDenied) {
   const TemporaryFolder folder;
-  const std::string key = folder.file("client.key");
-  std::ofstream(key) << "secret";
-  const std::string memory = "/proc/" + std::to_string(getpid()) + "/mem";
-  struct Attack {
-    const char* what;
-    long number, a, b, c, d, flags;
-    std::string text;
-    std::vector<long> answers;
-  };
-  const long daemon = getpid();
-  const Attack attacks[] = {
-      {"open a key", SYS_openat, -100, 0, 0, 0, 2, key, {-EACCES}},
-      {"open the daemon's memory",
-       SYS_openat,
-       -100,
-       0,
-       2,
-       0,
-       2,
-       memory,
-       {-EACCES, -EPERM, -ENOENT}},
-      {"make a file elsewhere", SYS_openat, -100, 0, 0101, 0600, 2, folder.file("new"), {-EACCES}},
-      {"open a socket", SYS_socket, 2, 1, 0, 0, 0, "", {-EPERM}},
-      {"fork", SYS_fork, 0, 0, 0, 0, 0, "", {-EPERM}},
-      {"vfork", SYS_vfork, 0, 0, 0, 0, 0, "", {-EPERM}},
-      {"start a thread", SYS_clone, 0x10d00, 0, 0, 0, 0, "", {-EPERM}},
-      {"clone3", SYS_clone3, 0, 0, 0, 0, 0, "", {-EPERM, -ENOSYS}},
-      {"become a shell", SYS_execve, 0, 0, 0, 0, 1, "/bin/sh", {-EPERM}},
-      {"trace the daemon", SYS_ptrace, 16, daemon, 0, 0, 0, "", {-EPERM}},
-      {"end the daemon", SYS_kill, daemon, 9, 0, 0, 0, "", {-EPERM}},
-      {"end a thread of the daemon", SYS_tgkill, daemon, daemon, 9, 0, 0, "", {-EPERM}},
-      {"change the daemon's limits", SYS_prlimit64, daemon, 7, 0, 0, 0, "", {-EPERM}},
-      {"io_uring", SYS_io_uring_setup, 1, 0, 0, 0, 0, "", {-EPERM}},
-      {"mount", SYS_mount, 0, 0, 0, 0, 0, "", {-EPERM}},
-      {"load a program into the kernel", SYS_bpf, 0, 0, 0, 0, 0, "", {-EPERM}},
-  };
-  const ModuleId attack = bad->load(kCalls);
+  std::ofstream(folder.file("client.key")) << "secret";
+  std::vector<Attack> attacks = attacks_on_files(folder);
+  for (Attack& each : attacks_on_the_machine()) attacks.push_back(std::move(each));
+  const ModuleId attack = bad->load(kCallingKernels);
   const BufferId buffer = bad->buffer(4096);
   for (const Attack& each : attacks) {
     auto* const io = bad->memory<long>(buffer);

@@ -58,6 +58,15 @@ def write_managed(folder: Path, pool: keys.Member) -> None:
     keys.write(folder / "managed", keys.DAEMON, member)
 
 
+def write_kernels(folder: Path, pool: keys.Member) -> None:
+    """Writes clients whose certificates give rights to kernels; "all" is not one of them."""
+    for right in ("portable", "native", "all"):
+        name = f"kernels_{right}"
+        member = keys.make_member(pool, keys.CLIENT, name, _DAYS, kernels=right)
+        keys.write(folder / name, keys.CLIENT, member)
+        keys.write_certificate(folder / name, keys.POOL, pool.certificate)
+
+
 def write_lists(folder: Path, pool: keys.Member) -> None:
     """Writes lists of revoked members, NAME.crl, and a client that no list names."""
     lists = folder / "lists"
@@ -115,6 +124,7 @@ def main() -> int:
 
     write_usages(folder, pool)
     write_managed(folder, pool)
+    write_kernels(folder, pool)
     write_lists(folder, pool)
 
     readable = folder / "readable"
