@@ -17,6 +17,7 @@
 
 #include "bench/ceilings.hpp"
 #include "bench/daemon_process.hpp"
+#include "bench/device_launches.hpp"
 #include "bench/report.hpp"
 #include "bench/traffic.hpp"
 
@@ -44,17 +45,17 @@ class OpenDevice {
     (void)copies(largest_bytes, Direction::from_peer, 1);
   }
 
-  // The rate of copies that are waited for one by one, each at the next of `places`.   Units: GB/s
-  double copies(std::size_t bytes, Direction direction, std::uint64_t count,
-                std::size_t places = 1) {
+  // The rate of copies that are waited for one by one, each at the next of `places`, in commands of
+  // `block_bytes`; 0: one command.   Units: GB/s
+  double copies(std::size_t bytes, Direction direction, std::uint64_t count, std::size_t places = 1,
+                std::size_t block_bytes = 0) {
+    const std::size_t step = block_bytes == 0 ? bytes : block_bytes;
     const auto start = Clock::now();
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::size_t at = i % places * bytes;
-      const ob_place place{buffer_.buffer().get(), at};
-      double* const host = host_.data() + at / sizeof(double);
-      outboard::check(direction == Direction::to_peer
-                          ? ob_write(queue_.get(), place, host, bytes, 0)
-                          : ob_read(queue_.get(), host, place, bytes, 0));
+      for (std::size_t done = 0; done < bytes; done += step) {
+        copy(direction, at + done, std::min(step, bytes - done));
+      }
       queue_.synchronize();
     }
     return static_cast<double>(bytes) * static_cast<double>(count) / seconds_since(start) * 1e-9;
@@ -79,6 +80,12 @@ class OpenDevice {
   }
 
  private:
+  void copy(Direction direction, std::size_t at, std::size_t bytes) {
+    const ob_place place{buffer_.buffer().get(), at};
+    double* const host = host_.data() + at / sizeof(double);
+    outboard::check(direction == Direction::to_peer ? ob_write(queue_.get(), place, host, bytes, 0)
+                                                    : ob_read(queue_.get(), host, place, bytes, 0));
+  }
   void call() {
     using namespace outboard;
     const MatrixView<double> all = buffer_.view();
@@ -155,6 +162,26 @@ class Measurement {
     }
   }
 
+  // A copy in several commands, beside the ceiling of one.   Source: DAC, figures 7 and 8
+  void blocks() {
+    const std::size_t bytes = std::min<std::size_t>(16 << 20, sizes_.back());
+    const std::uint64_t count =
+        options_.check ? 2 : std::max<std::uint64_t>(1, messages_for(bytes) / 4);
+    for (const Direction direction : {Direction::to_peer, Direction::from_peer}) {
+      for (const std::size_t block : {128 << 10, 512 << 10, 1 << 20, 4 << 20}) {
+        Row row =
+            row_of(way_ + (direction == Direction::to_peer ? ", to device in " : ", to host in ") +
+                       size_text(block),
+                   bytes, "GB/s", Better::larger, ceilings_.copies_name);
+        for (int run = 0; run < options_.runs; ++run) {
+          row.ceiling.add(ceilings_.copies(bytes, direction, count));
+          row.samples.add(device_.copies(bytes, direction, count, 1, block));
+        }
+        report_.add(row);
+      }
+    }
+  }
+
   void calls() {
     const std::uint64_t count = options_.check ? 10 : 2000;
     Row trip =
@@ -214,8 +241,9 @@ std::vector<std::size_t> sizes(bool check) {
 
 int main(int argc, char** argv) {
   using namespace ob::bench;
-  const Options options = Options::parse_or_exit(
-      argc, argv, "The device API: copies, the round trip of a call, calls per second.");
+  const Options options =
+      Options::parse_or_exit(argc, argv, "The device API: copies, calls, and launches of kernels.",
+                             {"copies", "calls", "launches"});
   const auto all = sizes(options.check);
   const auto raw = raw_tcp(all.back());  // forks, so it comes before anything that makes threads
   const Ceilings tcp{
@@ -246,10 +274,12 @@ int main(int argc, char** argv) {
     for (const bool is_tcp : {false, true}) {
       Measurement one(is_tcp ? "tcp" : "shm", is_tcp ? daemon->tcp() : daemon->shm(), all,
                       is_tcp ? tcp : shm, options, report);
-      one.calls();
-      one.copies();
+      if (options.wants("calls")) one.calls();
+      if (options.wants("copies")) one.copies();
+      if (options.wants("copies")) one.blocks();
     }
-    cold_copies(daemon->shm(), options, report);
+    if (options.wants("copies")) cold_copies(daemon->shm(), options, report);
+    if (options.wants("launches")) measure_launches(*raw, options, report);
     report.write(options);
   } catch (const outboard::Error& error) {
     std::fprintf(stderr, "bench_device: %s\n", error.what());

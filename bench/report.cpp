@@ -74,12 +74,14 @@ void Report::write(const Options& options) const {
                                         std::strerror(errno) + ") choose another file"));
 }
 
-Options Options::parse_or_exit(int argc, char** argv, const char* summary) {
+Options Options::parse_or_exit(int argc, char** argv, const char* summary,
+                               const std::vector<std::string>& parts) {
   Options options;
   CommandLine line(summary);
   line.add("--json", &options.json_path, "file to which the rows are written");
   line.add("--check", &options.check, "tiny sizes, once: does it run?");
   line.add("--runs", &options.runs, "of each case", {.least = 1});
+  if (!parts.empty()) line.add("--only", &options.only, "one part of it", {.one_of = parts});
   line.parse_or_exit(argc, argv);
   if (options.check) options.runs = 1;
   return options;

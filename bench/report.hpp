@@ -31,9 +31,13 @@ struct Options {
   std::string json_path;  ///< --json FILE; empty: none
   bool check = false;     ///< --check: runs once with tiny sizes, to test the program
   int runs = 15;          ///< --runs N
+  std::string only;       ///< --only PART of a program with parts; empty: all
 
   /// Reads the options. Ends the program after --help, or with a message after an error.
-  static Options parse_or_exit(int argc, char** argv, const char* summary);
+  /// @param parts the values of --only; empty: the program has no parts
+  static Options parse_or_exit(int argc, char** argv, const char* summary,
+                               const std::vector<std::string>& parts = {});
+  bool wants(const std::string& part) const { return only.empty() || only == part; }
 };
 
 /// Prints the heading and each row at once, and collects the rows for a file.

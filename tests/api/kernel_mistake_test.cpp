@@ -179,16 +179,6 @@ INSTANTIATE_TEST_SUITE_P(on, ApiKernelMistakeTest, testing::ValuesIn(kKernelPlac
 class ApiNoKernelsTest : public testing::TestWithParam<Where> {};
 
 // Devices that run no kernels say so where a module is loaded.
-TEST(ApiNoKernelsTest, NullComputesNothing) {
-  ob_device device = nullptr;
-  ob_module module = nullptr;
-  const ob_variant variant{OB_PORTABLE, 0, kNothing, 0, nullptr};
-  ASSERT_TRUE(succeeds(ob_device_open("local:null", nullptr, &device)));
-  EXPECT_TRUE(
-      fails(ob_module_load(device, &variant, 1, nullptr, &module), OB_UNSUPPORTED, "local:cpu"));
-  ASSERT_TRUE(succeeds(ob_device_close(device)));
-}
-
 TEST_P(ApiNoKernelsTest, DevicesBehindADaemonSaySo) {
   const auto daemon = daemon_at(GetParam());
   ob_device device = nullptr;

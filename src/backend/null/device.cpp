@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "backend/null/kernels.hpp"
 #include "device/host_call.hpp"
 
 namespace ob::null {
@@ -34,7 +35,9 @@ NullDevice::NullDevice(DeviceInfo info, const Config& config)
       time_(config.longest_command_s),
       pace_(config.rate_gflops),
       plan_seconds_(config.plan_seconds),
-      planner_(this->info().memory_bytes) {}
+      planner_(this->info().memory_bytes) {
+  use_kernels(make_kernels());
+}
 
 Status NullDevice::compute(const Computation& what, QueueReport& report) {
   return time_.spend(what, report, [&] {
@@ -49,6 +52,17 @@ void NullDevice::submit_copy(HostQueue& queue, CheckedCopy copy) {
   } else {
     HostDevice::submit_copy(queue, std::move(copy));
   }
+}
+
+// The first launches may wait for their module.
+void NullDevice::submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch) {
+  const bool at_once = launch->is_compiled() && cheap(0);
+  queue.submit({.cheap = at_once},
+               [this, on = &queue, launch = std::move(launch)](QueueReport& report) -> Status {
+                 OB_RETURN_IF_ERROR(launch->prepare(report.plan_ns));
+                 return time_.spend(launch->computation(on->account()), report,
+                                    [&] { return launch->run(*on); });
+               });
 }
 
 Status NullDevice::call(QueueId queue_id, const Descriptor& routine, const Argument* arguments) {

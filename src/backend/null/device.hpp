@@ -25,6 +25,7 @@ class NullDevice final : public HostDevice {
   /// With a rate, copies inside the device do nothing: the elements are undefined, and the time
   /// that the processor would need is not the device's.
   void submit_copy(HostQueue& queue, CheckedCopy copy) override;
+  void submit_launch(HostQueue& queue, std::unique_ptr<PendingLaunch> launch) override;
 
  private:
   struct Plan {

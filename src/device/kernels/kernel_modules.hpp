@@ -38,6 +38,8 @@ struct LoadedModule {
 /// Threads: one at a time
 class PendingLaunch {
  public:
+  /// True if prepare() does not wait.
+  bool is_compiled() const noexcept { return module_->built.done(); }
   /// Waits until the module is compiled, and checks the launch against the kernel.
   /// @param waited_ns grows by the time of the wait
   /// Errors: build_failed; invalid_argument

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "device/kernels/launch.hpp"
 
 namespace ob {
 namespace {
@@ -90,6 +94,36 @@ TEST(NullBackendTest, ChecksWhatARealOneChecks) {
   EXPECT_EQ(device.synchronize(queue).status.code(), Code::invalid_argument);
   EXPECT_TRUE(device.destroy_plan(id).ok());
   EXPECT_EQ(device.destroy_plan(id).code(), Code::invalid_argument);
+}
+
+// Without a compiler, launches are checked and change nothing.
+TEST(NullBackendTest, ChecksKernelsAndRunsNothing) {
+  auto made = null::create({.memory_bytes = 1 << 20});
+  ASSERT_TRUE(made.ok());
+  Device& device = **made;
+  EXPECT_TRUE(device.runs_kernels().ok());
+  const QueueId queue = device.create_queue().value();
+  const BufferId buffer = device.allocate(64).value();
+  std::fill_n(device.host_view(buffer), 64, std::byte{7});
+  const auto load = [&](const char* text) {
+    return device.load_module({{{SourceKind::portable, text, ""}}, ""}, {}).value();
+  };
+  const ModuleId module =
+      load("__kernel void fill(__global int* x, int value) { x[get_global_id(0)] = value; }");
+  const int value = 3;
+  const KernelArgument place{ParameterKind::buffer, 0, nullptr, {buffer, 0}, 0};
+  const KernelArgument number{ParameterKind::scalar, sizeof value, &value, {}, 0};
+  const auto run = [&](ModuleId of, const char* kernel, std::vector<KernelArgument> arguments) {
+    EXPECT_TRUE(device.launch(queue, {of, kernel, {4, 1, 1}, {1, 1, 1}, arguments}).ok());
+    return device.synchronize(queue).status.code();
+  };
+  EXPECT_EQ(run(module, "fill", {place, number}), Code::ok);
+  EXPECT_EQ(run(module, "fill", {place}), Code::invalid_argument);
+  EXPECT_EQ(run(module, "fill", {number, place}), Code::invalid_argument);
+  EXPECT_EQ(run(module, "other", {place, number}), Code::invalid_argument);
+  EXPECT_EQ(run(load("__kernel void f(size_t n) {}"), "f", {number}), Code::build_failed);
+  EXPECT_EQ(run(module, "fill", {place, number}), Code::ok);
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(device.host_view(buffer)[i], std::byte{7});
 }
 
 }  // namespace
