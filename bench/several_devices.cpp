@@ -183,12 +183,16 @@ void measure(const Options& options, const FactorShape& shape, const ExchangeMod
   std::fflush(stdout);
 }
 
+FactorShape::Kind kind_of(const std::string& routine) {
+  if (routine == "lu") return FactorShape::Kind::lu;
+  return routine == "qr" ? FactorShape::Kind::qr : FactorShape::Kind::cholesky;
+}
+
 void measure_all(const Options& options) {
   const double call_s = call_seconds(options);
   const double late_s = late_seconds();
   std::printf("a call takes %.1f us, a thread wakes up %.1f us late\n", call_s * 1e6, late_s * 1e6);
-  FactorShape shape{options.routine == "qr" ? FactorShape::Kind::qr : FactorShape::Kind::cholesky,
-                    options.n, options.n};
+  const FactorShape shape{kind_of(options.routine), options.n, options.n};
   for (const std::size_t count : options.devices) {
     const ExchangeModel model = model_of(options, count, call_s, late_s);
     const FactorPlan best = algorithms::choose_block(shape, model, count);
@@ -211,7 +215,8 @@ void measure_all(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   ob::bench::CommandLine line("Times factorizations over several devices that exist only in time.");
-  line.add("--routine", &options.routine, "qr or cholesky", {.one_of = {"qr", "cholesky"}});
+  line.add("--routine", &options.routine, "qr, cholesky, or lu (the model alone)",
+           {.one_of = {"qr", "cholesky", "lu"}});
   line.add("--order", &options.n, "of the matrix");
   line.add("--rate", &options.rates_gflops, "of the devices, in turn [GFLOP/s]");
   line.add("--memory", &options.memory_mib, "of each device [MiB]; 0: as much as it takes");
@@ -222,6 +227,9 @@ int main(int argc, char** argv) {
   line.add("--blocks", &options.blocks, "widths to try besides the chosen one");
   line.add("--runs", &options.runs, "of each; 0: the model alone");
   line.parse_or_exit(argc, argv);
+  if (options.routine == "lu" && options.runs != 0) {
+    or_exit(Status(Code::unsupported, "devices that compute nothing have no pivots; --runs 0"));
+  }
   if (!be_first_in_line()) {
     std::fprintf(stderr, "no real-time priority (root has it): other work will be in the way\n");
   }
