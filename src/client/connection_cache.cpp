@@ -254,10 +254,18 @@ Result<AcquiredDevice> ConnectionCache::connect(std::size_t server, std::uint32_
 }
 
 Status ConnectionCache::measure(AcquiredDevice& acquired) {
+  return measure_unless(acquired, [](const Server& server) { return server.known; });
+}
+
+Status ConnectionCache::measure_again(AcquiredDevice& acquired) {
+  return measure_unless(acquired, [](const Server& server) { return !server.known; });
+}
+
+Status ConnectionCache::measure_unless(AcquiredDevice& acquired, bool (*is_done)(const Server&)) {
   {
     const std::lock_guard lock(mutex_);
     Server& server = servers_[acquired.server_];
-    if (server.known || server.measuring) return {};
+    if (is_done(server) || server.measuring) return {};
     server.measuring = true;
   }
   const OnExit measured([&] {  // measure_link() throws without memory
@@ -268,8 +276,9 @@ Status ConnectionCache::measure(AcquiredDevice& acquired) {
   if (!link.ok()) return link.status();
   const std::lock_guard lock(mutex_);
   Server& server = servers_[acquired.server_];
+  if (!server.known) server.link = *link;
+  if (server.link.known() && link->known()) server.link = faster_of(server.link, *link);
   server.known = true;
-  server.link = *link;
   return {};
 }
 

@@ -121,8 +121,12 @@ class ConnectionCache {
   /// measures; others do not wait for it.
   /// Errors: those of measure_link()
   Status measure(AcquiredDevice& acquired);
+  /// Measures the link once more. The better measurement counts, because the other one has met a
+  /// busy machine.
+  /// Errors: those of measure_link()
+  Status measure_again(AcquiredDevice& acquired);
 
-  /// Returns the measurement of the first connection to a server; zeros before it.
+  /// Returns the measurement of the link to a server; zeros before it.
   Link link(std::size_t server) const;
   /// Returns the description of the device that the daemon sent over the first connection. Its
   /// backend is empty before.
@@ -154,6 +158,7 @@ class ConnectionCache {
   Result<ConnectionConfig> connection_to(std::size_t server, std::uint32_t device);
   std::uint32_t devices_of(std::size_t server) const noexcept;
   void set_aside(std::size_t server) noexcept;
+  Status measure_unless(AcquiredDevice& acquired, bool (*is_done)(const Server&));
 
   const Config config_;
   std::once_flag key_loaded_;

@@ -1,7 +1,9 @@
 #include "offload/connector.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "base/quiet_thread.hpp"
 #include "offload/clock.hpp"
@@ -14,6 +16,11 @@ constexpr std::size_t kMostMeasurements = 3;
 // The end of the process waits so long for a thread in the middle of a handshake. A thread that
 // waits for a dead server is abandoned.
 constexpr std::chrono::milliseconds kMostAtEnd{200};
+
+// Between measurements of the same link.
+constexpr double kAgainFactor = 4;
+constexpr double kLastAgainS = 8;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 constexpr std::string_view kEndedBefore = "the program ended before the first answer of the server";
 
@@ -72,15 +79,22 @@ const ServerFacts* Connector::known(std::size_t server, Need need) const noexcep
 
 // @pre the caller holds the mutex, and no thread runs
 bool Connector::start(std::size_t server, Need need) {
-  if (thread_.joinable()) thread_.join();
   if (first_deadline_ == Clock::time_point{}) first_deadline_ = Clock::now() + first_wait_;
-  running_ = true;
-  thread_ = quiet_thread([this, server, need] {
+  return run([this, server, need] {
     ReachedServer reached = connect(server);
     // Only a library that is known to be slow gains from a device on its own processors, so their
     // link is measured when it is asked for.
     const bool may_gain = reached.facts != nullptr && !reached.facts->on_own_processors;
     if (may_gain || need == Need::link) measure(reached);
+  });
+}
+
+// @pre the caller holds the mutex, and no thread runs
+bool Connector::run(std::function<void()> work) {
+  if (thread_.joinable()) thread_.join();
+  running_ = true;
+  thread_ = quiet_thread([this, work = std::move(work)] {
+    work();
     const std::lock_guard lock(mutex_);
     running_ = false;
     ended_.notify_all();
@@ -110,6 +124,30 @@ ReachedServer Connector::reach_in_background(std::size_t server, Need need,
   const auto preferred = connections_.preferred();
   if (!preferred) return {server, nullptr};
   return {*preferred, known(*preferred, need)};
+}
+
+void Connector::measure_again(std::size_t server, double spent_s) noexcept {
+  if (spent_s < again_after_s_.load(std::memory_order_relaxed)) return;
+  try {
+    const std::lock_guard lock(mutex_);
+    double after_s = again_after_s_.load(std::memory_order_relaxed);
+    if (running_ || closed_ || spent_s < after_s) return;
+    after_s = after_s < kLastAgainS ? kAgainFactor * after_s : kNever;
+    again_after_s_.store(after_s, std::memory_order_relaxed);
+    (void)run([this, server] {
+      try {
+        auto acquired = connections_.borrow_idle(server);
+        if (acquired && connections_.measure_again(*acquired).ok()) tuning_.take_link(server);
+      } catch (...) {  // no memory: not measured
+      }
+    });
+  } catch (...) {  // no memory for a thread
+  }
+}
+
+void Connector::wait() {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return !running_; });
 }
 
 void Connector::close() noexcept {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -40,7 +41,8 @@ class Connector {
         tuning_(tuning),
         journal_(journal),
         budget_(budget),
-        first_wait_(first_wait) {}
+        first_wait_(first_wait),
+        again_after_s_(kFirstAgainS) {}
   /// Waits for the thread.
   ~Connector();
   Connector(const Connector&) = delete;
@@ -53,16 +55,23 @@ class Connector {
   /// of `local_s` seconds can afford; the wait counts as lost time.
   /// Source: docs/decisions/0031-never-slower.md, point 8
   ReachedServer reach_in_background(std::size_t server, Need need, double local_s) noexcept;
+  /// Measures the link in the background once more, after 0.5, 2 and 8 s in calls: the first time,
+  /// the machine may have been busy.
+  void measure_again(std::size_t server, double spent_s) noexcept;
+  /// Waits until nothing runs in the background.
+  void wait();
   /// Gives the thread a moment to end, before the process does. No thread starts afterwards.
   void close() noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr double kFirstAgainS = 0.5;
 
   ReachedServer connect(std::size_t server) noexcept;
   void measure(ReachedServer& reached) noexcept;
   const ServerFacts* known(std::size_t server, Need need) const noexcept;
   bool start(std::size_t server, Need need);
+  bool run(std::function<void()> work);
 
   client::ConnectionCache& connections_;
   Tuning& tuning_;
@@ -70,6 +79,7 @@ class Connector {
   policy::LossBudget& budget_;
   const std::chrono::milliseconds first_wait_;
   std::atomic<unsigned> measurements_{0};  ///< of links, also failed ones
+  std::atomic<double> again_after_s_;      ///< time in calls until the next measurement
   std::mutex mutex_;
   std::condition_variable ended_;
   std::thread thread_;

@@ -1,5 +1,6 @@
 #include "offload/decide.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "base/machine.hpp"
@@ -82,13 +83,17 @@ policy::CallEstimate Decider::estimate(const CallQuery& call, std::size_t server
                          most_here(call.record), found.estimate);
   policy::Work staying = work;
   staying.may_stay = work.may_stay && config_.resident_bytes != 0;
-  policy::estimate_remote(rates, staying, accelerator, 0, waiting_s, found);
+  const double again = work.bytes_to * call.record.history.repeated_part(work.shape, work.operands);
+  policy::estimate_remote(rates, staying, accelerator, 0, again, waiting_s, found);
   // This needs a connection for a moment, so it is done only where the result may matter.
   const bool matters =
       found.now.whole_s > found.estimate.local_s && found.again.whole_s < found.estimate.local_s;
   if (matters && call.routine != nullptr) {
     const double there = residents_.bytes_on_device(server, *call.routine, call.arguments);
-    if (there > 0) policy::estimate_remote(rates, staying, accelerator, there, waiting_s, found);
+    if (there > 0) {
+      policy::estimate_remote(rates, staying, accelerator, there, std::max(again, there), waiting_s,
+                              found);
+    }
     found.estimate.brings = there < kMostOfThem * work.bytes_to;
   }
   return found;
@@ -131,6 +136,8 @@ policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
   load_profile(tuning_, journal_, call.record, nullptr, reached.facts);
   const policy::CallEstimate found = estimate(call, reached.server, *reached.facts);
   policy::History& history = call.record.history;
+  if (call.happens && !reached.facts->link_from_profile())
+    connector_.measure_again(reached.server, budget_.spent_s());
   return call.happens ? history.decide(found.estimate) : history.expect(found.estimate);
 }
 

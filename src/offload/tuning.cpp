@@ -61,7 +61,8 @@ policy::LocalLibrary processor_library(double products_flop_per_s) {
 
 const Link& ServerFacts::link() const noexcept {
   static constexpr Link kUnknown;
-  return has_link_.load(std::memory_order_acquire) ? link_ : kUnknown;
+  const Link* const known = link_.load(std::memory_order_acquire);
+  return known != nullptr ? *known : kUnknown;
 }
 
 double ServerFacts::waiting_s(std::uint64_t now_ns) const noexcept {
@@ -159,13 +160,16 @@ const ServerFacts* Tuning::probe(std::size_t index, std::string& complaint) noex
 void Tuning::take_link(std::size_t index) noexcept {
   const std::lock_guard lock(mutex_);
   const ServerFacts* const facts = servers_[index].load();
-  if (facts == nullptr || facts->has_link_) return;
+  if (facts == nullptr || facts->taken_ == facts->links_.size()) return;
   const Link now = pool_.link(index);
-  if (!now.known()) return;
-  facts->link_from_profile_ = !learns_ && agree(facts->profile.link, now);
-  facts->link_ = facts->link_from_profile_ ? facts->profile.link : now;
-  facts->link_.fresh_s_per_byte = now.fresh_s_per_byte;
-  facts->has_link_.store(true, std::memory_order_release);
+  if (!now.known() || (facts->taken_ > 0 && facts->link_from_profile_)) return;
+  const double known = facts->link().to_bytes_per_s;
+  if (facts->taken_ > 0 && now.to_bytes_per_s == known) return;
+  if (facts->taken_ == 0) facts->link_from_profile_ = !learns_ && agree(facts->profile.link, now);
+  Link& taken = facts->links_[facts->taken_++];
+  taken = facts->link_from_profile_ ? facts->profile.link : now;
+  taken.fresh_s_per_byte = now.fresh_s_per_byte;
+  facts->link_.store(&taken, std::memory_order_release);
 }
 
 Status Tuning::save(const char* kind, policy::Profile fresh) const {

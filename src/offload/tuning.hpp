@@ -27,6 +27,9 @@ struct Library {
   policy::Profile profile;
 };
 
+/// The link to a server is measured so often at most.
+inline constexpr std::size_t kMostLinks = 4;
+
 /// A server that was connected to.   Memory: lives as long as the Tuning
 struct ServerFacts {
   std::string key;
@@ -40,8 +43,11 @@ struct ServerFacts {
   policy::Profile profile;
 
   /// The link of the profile, or the measured one if they disagree; unknown until it is measured.
+  /// The reference stays valid.
   const Link& link() const noexcept;
-  bool link_from_profile() const noexcept { return has_link_ && link_from_profile_; }
+  bool link_from_profile() const noexcept {
+    return link_.load(std::memory_order_acquire) != nullptr && link_from_profile_;
+  }
 
   /// The time that calls wait for the work of other clients. The last waits count, less as they get
   /// older.   Units: seconds
@@ -55,9 +61,11 @@ struct ServerFacts {
 
  private:
   friend class Tuning;
-  mutable Link link_;  // valid and constant once has_link_ is set
-  mutable bool link_from_profile_ = false;
-  mutable std::atomic<bool> has_link_{false};
+  // Readers may still use an older measurement, so each has its own place.
+  mutable std::array<Link, kMostLinks> links_;
+  mutable std::size_t taken_ = 0;
+  mutable std::atomic<const Link*> link_{nullptr};
+  mutable bool link_from_profile_ = false;  // constant once link_ is set
   mutable std::atomic<double> used_bytes_{0};
   mutable std::atomic<double> waited_s_{0};
   mutable std::atomic<std::uint64_t> waited_at_ns_{0};
@@ -76,7 +84,7 @@ class Tuning {
   /// The same. The entry is made if the server was connected to meanwhile; `complaint` as above.
   const ServerFacts* probe(std::size_t index, std::string& complaint) noexcept;
 
-  /// Takes over the link to the server, if it was measured.
+  /// Takes over the link to the server, if it was measured, or measured again.
   void take_link(std::size_t index) noexcept;
 
   bool learns() const noexcept { return learns_; }

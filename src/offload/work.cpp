@@ -19,7 +19,6 @@ class Hash {
     value_ ^= value_ >> 29;
     return *this;
   }
-  Hash& add(const void* address) noexcept { return add(std::bit_cast<std::uintptr_t>(address)); }
   std::uint64_t value() const noexcept { return value_ | 1; }
 
  private:
@@ -36,11 +35,26 @@ double brought_to_factor(const Descriptor& routine, const Argument* arguments,
   return algorithms::reloaded_bytes(shape, algorithms::default_block(shape, memory), memory);
 }
 
-// Names the call by its shape and by the memory of its operands.
-void name_call(const Descriptor& routine, const Argument* arguments, std::size_t batch,
-               policy::Work& work) {
+// Names the memory of the operands that the call reads. Those after the fourth are left out.
+policy::OperandMemories memories_of(const Descriptor& routine, const Argument* arguments) {
+  policy::OperandMemories found;
+  std::size_t count = 0;
+  const Operands operands = routine.operands(arguments);
+  for (const Operand& operand : operands.span()) {
+    const HostOperand& host = arguments[operand.argument].host;
+    if (!operand.read || count == found.size()) continue;
+    const Region region = region_of(operand, routine.kinds[operand.argument], host.ld);
+    policy::OperandMemory& memory = found[count++];
+    memory.bytes = static_cast<double>(packed_bytes(region));
+    const bool is_replaced = operand.written || operand.consumed;
+    memory.address = is_replaced ? 0 : std::bit_cast<std::uintptr_t>(host.data);
+  }
+  return found;
+}
+
+// Names the call by its shape.
+std::uint64_t shape_of(const Descriptor& routine, const Argument* arguments, std::size_t batch) {
   Hash shape;
-  Hash operands;
   shape.add(batch);
   for (std::size_t i = 0; i < routine.kinds.size(); ++i) {
     const Argument& argument = arguments[i];
@@ -53,15 +67,14 @@ void name_call(const Descriptor& routine, const Argument* arguments, std::size_t
         break;
       case Kind::matrix:
       case Kind::vector:
-      case Kind::strided: operands.add(argument.host.data); break;
+      case Kind::strided:
       case Kind::index_vector:
       case Kind::info:
       case Kind::character:
       case Kind::result: break;
     }
   }
-  work.shape = shape.value();
-  work.operands = operands.value();
+  return shape.value();
 }
 
 }  // namespace
@@ -88,7 +101,8 @@ policy::Work work_of(const Descriptor& routine, const Argument* arguments, std::
       work.bytes_to += brought;
     }
   }
-  name_call(routine, arguments, batch, work);
+  work.shape = shape_of(routine, arguments, batch);
+  if (work.may_stay) work.operands = memories_of(routine, arguments);
   return work;
 }
 

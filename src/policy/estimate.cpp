@@ -26,7 +26,8 @@ Rate predicted_rate(const Work& work, double predicted_s, double error) noexcept
 }
 
 void estimate_remote(const RoutineRates& rates, const Work& work, const Accelerator& accelerator,
-                     double bytes_on_device, double waiting_s, CallEstimate& found) noexcept {
+                     double bytes_on_device, double bytes_again, double waiting_s,
+                     CallEstimate& found) noexcept {
   const Rate rate = rates.remote.at(work.flop / work.calls, accelerator.shipped);
   Remote remote{.link = accelerator.link,
                 .flop_per_s = rate.flop_per_s,
@@ -42,7 +43,7 @@ void estimate_remote(const RoutineRates& rates, const Work& work, const Accelera
   found.now = predict(work, remote);
   remote.fresh_bytes = 0;
   found.estimate.remote_warm_s = predict(work, remote).whole_s;
-  remote.bytes_on_device = work.may_stay ? work.bytes_to : 0;
+  remote.bytes_on_device = work.may_stay ? bytes_again : 0;
   found.again = predict(work, remote);
   found.estimate.shape = work.shape;
   found.estimate.operands = work.operands;

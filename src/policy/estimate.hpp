@@ -30,7 +30,7 @@ struct Accelerator {
 struct CallEstimate {
   Estimate estimate;
   PredictedTime now;      ///< with the operands that are expected to be on the device
-  PredictedTime again;    ///< once all operands are on the device
+  PredictedTime again;    ///< once the operands that come again are on the device
   double correction = 1;  ///< factor for the model, from the times of whole calls
 };
 
@@ -44,7 +44,9 @@ Rate predicted_rate(const Work& work, double predicted_s, double error) noexcept
 
 /// Predicts the time of a remote call.
 /// @param bytes_on_device the part of work.bytes_to that is expected there already
+/// @param bytes_again the part that is expected there once the call was made
 void estimate_remote(const RoutineRates& rates, const Work& work, const Accelerator& accelerator,
-                     double bytes_on_device, double waiting_s, CallEstimate& found) noexcept;
+                     double bytes_on_device, double bytes_again, double waiting_s,
+                     CallEstimate& found) noexcept;
 
 }  // namespace ob::policy

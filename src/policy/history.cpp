@@ -20,17 +20,41 @@ constexpr double kLongS = 50e-3;
 constexpr unsigned kTrials = 2;
 // One call in ten is further from its prediction than the error says; few are this much further.
 constexpr double kDoubted = 1.25;
+// Calls whose operands are mostly new take the same time each time.
+constexpr double kMostOfThem = 0.5;
 // Shapes that are doubtful each for itself may be wrong together.
 constexpr double kMostAtRisk = 2;
 // Operands that change at each call are brought in vain, and those that were not complete at first
 // are brought again.
 constexpr unsigned kMostPrepared = 2;
+// A price is paid if the calls that pay it back are few beside those that the loop has made. Most
+// loops that made so many make as many again.
+constexpr unsigned kEstablished = 8;
+constexpr double kPayBackShare = 0.25;
+// All prices that are not yet paid back together, in seconds and in parts of the time in calls.
+constexpr double kMostPriceS = 5e-3;
+constexpr double kMostPriceShare = 0.02;
 // Shapes of which neither side is much better are not worth a trial.
 constexpr double kWorthTrying = 1.05;
 
 // True if the runs on one side predict the next one.
 bool tells(const Samples& samples) noexcept {
   return samples.count() >= kEnough || (samples.count() > 0 && samples.median() > History::kShortS);
+}
+
+// Returns the part of the operands that are also among `others`.
+double part_of(const OperandMemories& operands, const OperandMemories& others) noexcept {
+  double all = 0;
+  double known = 0;
+  for (const OperandMemory& operand : operands) {
+    all += operand.bytes;
+    const bool is_known =
+        std::any_of(others.begin(), others.end(), [&](const OperandMemory& other) {
+          return other.address == operand.address && operand.address != 0;
+        });
+    known += is_known ? operand.bytes : 0;
+  }
+  return all > 0 ? known / all : 0;
 }
 
 }  // namespace
@@ -62,6 +86,7 @@ double Samples::median() const noexcept {
 struct History::Times {
   double local_s = 0;
   double remote_s = 0;  // the next call
+  double warm_s = 0;    // the next call, in memory that was used before
   double again_s = 0;   // the calls after it
   double local_error = 1;
   double local_least_s = 0;
@@ -78,6 +103,11 @@ struct History::Times {
     return 1 + square_root(here * here + there * there);
   }
 };
+
+void History::Shape::meet(const Estimate& estimate) noexcept {
+  repeats = part_of(estimate.operands, operands) >= kMostOfThem;
+  brings = repeats && (!was_remote || estimate.brings);
+}
 
 const History::Shape* History::find(std::uint64_t key) const noexcept {
   if (shapes_ == nullptr) return nullptr;
@@ -111,8 +141,8 @@ History::Times History::times_of(const Shape& shape, const Estimate& estimate) n
   times.local_error = estimate.local_error;
   times.local_least_s = estimate.local_least_s;
   times.remote_s = estimate.remote_s;
-  const double warm_s = estimate.remote_warm_s > 0 ? estimate.remote_warm_s : estimate.remote_s;
-  times.again_s = shape.repeats ? estimate.remote_again_s : warm_s;
+  times.warm_s = estimate.remote_warm_s > 0 ? estimate.remote_warm_s : estimate.remote_s;
+  times.again_s = shape.repeats ? estimate.remote_again_s : times.warm_s;
   times.remote_error = estimate.remote_error;
   times.waiting_s = estimate.waiting_s;
   // One warm run may still have had cold memory.
@@ -126,8 +156,7 @@ History::Times History::times_of(const Shape& shape, const Estimate& estimate) n
   if (times.remote_seen) {
     times.again_s = shape.remote.median() + estimate.waiting_s;
     // A call that brings operands takes no less than one that finds them there.
-    const bool brings = (shape.repeats && !shape.was_remote) || estimate.brings;
-    times.remote_s = brings ? std::max(times.remote_s, times.again_s) : times.again_s;
+    times.remote_s = shape.brings ? std::max(times.remote_s, times.again_s) : times.again_s;
     times.remote_error = kErrorOfSamples;
   }
   return times;
@@ -148,6 +177,16 @@ bool History::gains(const Times& times) const noexcept {
   return later_s * times.error() < times.local_s && is_affordable(times);
 }
 
+// True if the next call costs more than it gains, and a few calls after it pay this back.
+bool History::pays_back(const Shape& shape, const Times& times) const noexcept {
+  const double gain_s = times.local_s - times.again_s * times.error();
+  if (!(gain_s > 0) || !times.local_seen || shape.calls < kEstablished) return false;
+  const double worst_s = times.remote_s * times.remote_error * times.remote_error;
+  const double price_s = worst_s - times.local_s;
+  const double most_s = kMostPriceS + kMostPriceShare * budget_.spent_s();
+  return price_s <= kPayBackShare * shape.calls * gain_s && price_s + unpaid_s_ <= most_s;
+}
+
 bool History::may_try(const Shape& shape, const Times& times) const noexcept {
   const double later_s = std::min(times.remote_s, times.again_s);
   const bool may_gain = later_s < times.error() * times.local_s / kWorthTrying;
@@ -155,8 +194,15 @@ bool History::may_try(const Shape& shape, const Times& times) const noexcept {
          times.remote_s * times.remote_error * times.remote_error <= budget_.left_s();
 }
 
-bool History::would_gain(const Shape& shape, const Times& times) noexcept {
-  return shape.prepared < kMostPrepared && times.again_s * times.error() < times.local_s;
+bool History::needs_operands(const Shape& shape, const Times& times) noexcept {
+  const bool gains = times.again_s * times.error() < times.local_s;
+  return gains && shape.repeats && shape.prepared < kMostPrepared;
+}
+
+// True if only new memory makes the call too slow. Other shapes gain from used memory, too.
+bool History::needs_memory(const Shape& shape, const Times& times) noexcept {
+  const bool gains = times.warm_s * times.error() < times.local_s;
+  return gains && times.warm_s * kWorthTrying < times.remote_s && shape.warmed < kMostPrepared;
 }
 
 // One slow call may be a disturbance.
@@ -209,15 +255,20 @@ Decision History::choose(Shape& shape, const Times& times) const noexcept {
     if (loses(shape, times)) move(shape, Target::local);
   } else if (shape.changes == 0 && !is_short) {
     const bool is_loop = shape.calls >= kCompared || (shape.calls > 0 && times.local_s > kLongS);
-    if (is_loop && gains(times)) {
+    if (is_loop && (gains(times) || pays_back(shape, times))) {
       move(shape, Target::remote);
     } else if (is_loop && may_try(shape, times)) {
       ++shape.trials;
       found.state = State::trial;
-    } else if (is_loop && would_gain(shape, times)) {
+    } else if (is_loop && needs_operands(shape, times)) {
       ++shape.prepared;
-      found.preparation = shape.repeats ? Preparation::operands : Preparation::memory;
+      found.preparation = Preparation::operands;
     }
+  }
+  const bool stays = shape.side == Target::local && shape.changes == 0 && !is_short;
+  if (stays && found.preparation == Preparation::none && needs_memory(shape, times)) {
+    ++shape.warmed;
+    found.preparation = Preparation::memory;
   }
   ++shape.calls;
   found.target = shape.side;
@@ -230,6 +281,12 @@ Decision History::choose(Shape& shape, const Times& times) const noexcept {
   return found;
 }
 
+double History::repeated_part(std::uint64_t key, const OperandMemories& operands) const noexcept {
+  const std::lock_guard lock(mutex_);
+  const Shape* const shape = find(key);
+  return shape != nullptr ? part_of(operands, shape->operands) : 0;
+}
+
 Decision History::decide(const Estimate& estimate) noexcept {
   const std::lock_guard lock(mutex_);
   Shape* shape = find_or_make(estimate.shape);
@@ -237,7 +294,7 @@ Decision History::decide(const Estimate& estimate) noexcept {
     Shape unknown;
     return choose(unknown, times_of(unknown, estimate));
   }
-  shape->repeats = shape->operands == estimate.operands;
+  shape->meet(estimate);
   shape->operands = estimate.operands;
   shape->last = choose(*shape, times_of(*shape, estimate));
   return shape->last;
@@ -247,6 +304,7 @@ Decision History::expect(const Estimate& estimate) const noexcept {
   const std::lock_guard lock(mutex_);
   const Shape* known = find(estimate.shape);
   Shape shape = known != nullptr ? *known : Shape{};
+  shape.meet(estimate);
   Decision found = choose(shape, times_of(shape, estimate));
   if (found.state == State::trial) found.state = State::model;
   return found;
@@ -272,7 +330,7 @@ Observation History::observe(std::uint64_t key, Target where, double seconds,
   const double own_s = remote ? std::max(seconds - waited_s, 0.0) : seconds;
   Observation found;
   found.first = remote && !shape->was_remote;
-  if (remote && (shape->was_remote || !shape->repeats)) shape->remote.add(own_s);
+  if (remote && !shape->brings) shape->remote.add(own_s);
   if (!remote && !shape->was_remote) add_local(*shape, own_s);
   if (!remote && shape->doubted == 0) at_risk_s_ = 0;
   const Decision& expected = shape->last;
@@ -292,12 +350,21 @@ Observation History::observe(std::uint64_t key, Target where, double seconds,
         expected.local_s / (expected.local_error * expected.local_error), expected.local_least_s);
     // The price of bringing operands was accepted, if the local time was known.
     const bool is_price = found.first && expected.local_seen;
+    pay(*shape, is_price ? found.lost_s : 0, std::max(0.0, expected.local_s - seconds));
     const double risk_s = is_price ? 0 : std::max(0.0, own_s - least_local_s);
     shape->at_risk_s += risk_s;
     at_risk_s_ += risk_s;
   }
   shape->was_remote = remote;
   return found;
+}
+
+// A price counts as lost until later calls of the shape have gained as much.
+void History::pay(Shape& shape, double price_s, double gained_s) noexcept {
+  const double repaid_s = std::min(shape.unpaid_s, gained_s);
+  shape.unpaid_s += price_s - repaid_s;
+  unpaid_s_ += price_s - repaid_s;
+  budget_.lose(-repaid_s);
 }
 
 void History::observe_trial(std::uint64_t key, double seconds, double waited_s) noexcept {

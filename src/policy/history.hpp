@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "policy/loss_budget.hpp"
+#include "policy/model.hpp"
 
 namespace ob::policy {
 
@@ -45,14 +46,14 @@ class Samples {
 /// may be wrong in either direction, nine times of ten.   Units: seconds
 struct Estimate {
   std::uint64_t shape = 0;     ///< names the call among those of its routine; not 0
-  std::uint64_t operands = 0;  ///< names the memory of its operands
+  OperandMemories operands{};  ///< as in Work
   double local_s = 0;
   double local_error = 1;
   /// No local call is faster, whatever its error says: the peak of the processor. 0: unknown
   double local_least_s = 0;
   double remote_s = 0;
   double remote_warm_s = 0;  ///< the same, in memory that was used before; 0: as remote_s
-  /// The same, once the operands are on the device; remote_warm_s where they do not stay.
+  /// The same, once the operands that come again are on the device; remote_warm_s where none stays.
   double remote_again_s = 0;
   double remote_error = 1;
   bool brings = false;   ///< operands are known not to be on the device
@@ -108,6 +109,8 @@ class History {
 
   explicit History(LossBudget& budget) noexcept : budget_(budget) {}
 
+  /// Returns the part of the operands that the previous call of the shape has read, too: 0 to 1.
+  double repeated_part(std::uint64_t shape, const OperandMemories& operands) const noexcept;
   /// Never throws. Without memory for a history, the estimate decides.
   Decision decide(const Estimate& estimate) noexcept;
   /// Returns what decide() would return now, without trials. Changes nothing.
@@ -122,24 +125,30 @@ class History {
   struct Shape {
     std::uint64_t key = 0;
     std::uint64_t used = 0;  // the number of the call that used it last
-    std::uint64_t operands = 0;
+    OperandMemories operands{};
     // Without the first call of a row: a first remote call brings operands and touches memory, a
     // first local one wakes threads.
     Samples local;
     Samples remote;
     bool was_remote = false;  // the previous run was remote
-    bool repeats = false;     // the operands are those of the previous call
+    bool repeats = false;     // most operands are those of the previous call
+    bool brings = false;      // a remote run brings operands that later runs will find
     bool decided = false;
     Target side = Target::local;
     unsigned calls = 0;    // since the first decision
     unsigned changes = 0;  // of the side
     unsigned trials = 0;
-    unsigned prepared = 0;
-    unsigned slow = 0;     // remote calls in a row that were slower than local ones
-    double at_risk_s = 0;  // lost by remote calls if the library is as fast as its error allows
-    unsigned doubted = 0;  // local calls in a row that were too slow to be believed
-    bool fresh = false;    // no call has ended on the present side
+    unsigned prepared = 0;  // operands
+    unsigned warmed = 0;    // memory
+    unsigned slow = 0;      // remote calls in a row that were slower than local ones
+    double at_risk_s = 0;   // lost by remote calls if the library is as fast as its error allows
+    double unpaid_s = 0;    // of the price of bringing operands
+    unsigned doubted = 0;   // local calls in a row that were too slow to be believed
+    bool fresh = false;     // no call has ended on the present side
     Decision last;
+
+    /// Finds out whether the operands of the next call are known.
+    void meet(const Estimate& estimate) noexcept;
   };
   // Times and errors of both sides.
   struct Times;
@@ -150,13 +159,16 @@ class History {
   static Times times_of(const Shape& shape, const Estimate& estimate) noexcept;
   bool is_affordable(const Times& times) const noexcept;
   bool gains(const Times& times) const noexcept;
+  bool pays_back(const Shape& shape, const Times& times) const noexcept;
   bool may_try(const Shape& shape, const Times& times) const noexcept;
-  static bool would_gain(const Shape& shape, const Times& times) noexcept;
+  static bool needs_memory(const Shape& shape, const Times& times) noexcept;
+  static bool needs_operands(const Shape& shape, const Times& times) noexcept;
   static void add_local(Shape& shape, double seconds) noexcept;
   static bool is_measured(const Shape& shape, const Times& times) noexcept;
   bool loses(const Shape& shape, const Times& times) const noexcept;
   Decision choose(Shape& shape, const Times& times) const noexcept;
   void move(Shape& shape, Target side) const noexcept;
+  void pay(Shape& shape, double price_s, double gained_s) noexcept;
 
   LossBudget& budget_;
   mutable std::mutex mutex_;  // guards all below
@@ -164,6 +176,7 @@ class History {
   std::uint64_t calls_ = 0;
   // The sum of Shape::at_risk_s since the last local call that was as expected.
   double at_risk_s_ = 0;
+  double unpaid_s_ = 0;  // the sum of Shape::unpaid_s; of dropped shapes, too
 };
 
 }  // namespace ob::policy

@@ -1,12 +1,20 @@
 #pragma once
 // The model: the time of a call on a device.
 
+#include <array>
 #include <cstdint>
 
 #include "base/link.hpp"
 #include "policy/size_table.hpp"
 
 namespace ob::policy {
+
+/// The memory of one operand that a call reads.   Units: bytes
+struct OperandMemory {
+  std::uint64_t address = 0;  ///< 0: the call replaces what it reads, so it is new each time
+  double bytes = 0;           ///< 0: no operand
+};
+using OperandMemories = std::array<OperandMemory, 4>;
 
 /// The work of a call, and its names among the calls of its routine.
 struct Work {
@@ -17,7 +25,7 @@ struct Work {
   bool overlaps = false;       ///< sending, computing and returning overlap
   bool may_stay = false;       ///< operands stay on the device for the next call
   std::uint64_t shape = 0;     ///< hash of dimensions and flags; not 0
-  std::uint64_t operands = 0;  ///< hash of the memory of the operands
+  OperandMemories operands{};  ///< those that are read; empty where none may stay
 };
 
 /// The memory that a call uses on each side.   Units: bytes

@@ -42,6 +42,23 @@ TEST_P(ConnectionCacheTest, ConnectionsAreUsedAgainAndMeasured) {
   EXPECT_LE(again->connection_id(), id + 1);
 }
 
+// Nothing makes transfers faster than the link, so the faster measurement counts.
+TEST(FasterLink, IsThatOfTheShorterTransfers) {
+  const auto link_of = [](double bytes_per_s, double fresh_s_per_byte) {
+    Link link;
+    link.round_trip_s = 1e-5;
+    link.to_bytes_per_s = link.from_bytes_per_s = bytes_per_s;
+    link.fresh_s_per_byte = fresh_s_per_byte;
+    return link;
+  };
+  const Link busy = link_of(1e8, 1e-10);
+  const Link idle = link_of(1e9, 3e-10);
+  EXPECT_EQ(faster_of(busy, idle).to_bytes_per_s, 1e9);
+  EXPECT_EQ(faster_of(idle, busy).to_bytes_per_s, 1e9);
+  EXPECT_EQ(faster_of(busy, idle).fresh_s_per_byte, 1e-10);
+  EXPECT_EQ(faster_of(idle, busy).fresh_s_per_byte, 3e-10);
+}
+
 TEST_P(ConnectionCacheTest, ABorrowedConnectionIsWaitedFor) {
   InProcessDaemon daemon(GetParam());
   ConnectionCache cache(config_of({daemon.address()}));

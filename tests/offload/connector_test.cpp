@@ -51,6 +51,13 @@ class Client {
     return reached;
   }
 
+  // The number of the buffer that is allocated next. Later ones are new ones, too.
+  std::uint64_t next_buffer() {
+    auto idle = connections_.borrow_idle(0);
+    EXPECT_TRUE(idle->device().drop_cached_buffers().ok());
+    return require(idle.value().device().allocate(1 << 20)).value;
+  }
+
   Connector& operator*() { return connector_; }
   Connector* operator->() { return &connector_; }
   client::ConnectionCache& connections() { return connections_; }
@@ -106,6 +113,27 @@ TEST(Connector, OtherCallsGoOnUntilTheServerIsReached) {
   const ReachedServer reached = client.reach_at_last(Need::link);
   ASSERT_NE(reached.facts, nullptr);
   EXPECT_TRUE(reached.facts->link().known());
+}
+
+// The first measurement may have met a busy machine.
+TEST(Connector, LinksAreMeasuredAgain) {
+  InProcessDaemon daemon(Transport::tcp);
+  Client client(daemon.address(), kLong);
+  const ServerFacts* const facts = client->reach_in_background(0, Need::link, kNoTime).facts;
+  ASSERT_NE(facts, nullptr);
+  const Link& first = facts->link();
+  const double first_rate = first.to_bytes_per_s;
+  std::string measured_after;
+  for (const double spent_s : {0.4, 0.6, 1.9, 2.1, 7.9, 8.1, 1e9}) {
+    const std::uint64_t before = client.next_buffer();
+    client->measure_again(0, spent_s);
+    client->wait();
+    // A measurement has buffers of its own.
+    if (client.next_buffer() > before + 1) measured_after += std::to_string(spent_s) + " ";
+  }
+  EXPECT_EQ(measured_after, "0.600000 2.100000 8.100000 ");
+  EXPECT_TRUE(facts->link().known());
+  EXPECT_EQ(first.to_bytes_per_s, first_rate);  // a decision may still use it
 }
 
 // The device of this daemon computes on the client's own processors. Whether it can gain depends on

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <string_view>
 
 #include "offload/factor_memory.hpp"
@@ -51,6 +52,28 @@ TEST(Work, PanelsThatComeBackAreCounted) {
       before = work.bytes_to;
     }
   }
+}
+
+// A product reads two operands, and the third one if beta is not 0; solvers replace what they read.
+TEST(Work, OperandsThatAreReadAreNamed) {
+  const Descriptor& gemm = *routines::find(std::string_view("dgemm"));
+  CallArguments call = call_of(gemm);
+  double memory[3] = {};
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < gemm.kinds.size(); ++i) {
+    if (is_memory(gemm.kinds[i])) call.items[i].host.data = &memory[next++];
+    if (gemm.kinds[i] == Kind::scalar) call.items[i].scalar = {1, 0};
+  }
+  const policy::Work work = work_of(gemm, call.items);
+  EXPECT_EQ(work.operands[0].address, std::bit_cast<std::uintptr_t>(&memory[0]));
+  EXPECT_EQ(work.operands[1].address, std::bit_cast<std::uintptr_t>(&memory[1]));
+  EXPECT_EQ(work.operands[0].bytes, 8.0 * kOrder * kOrder);
+  EXPECT_EQ(work.operands[2].address, 0);  // C is replaced
+  EXPECT_EQ(work.operands[2].bytes, 8.0 * kOrder * kOrder);
+  EXPECT_EQ(work.operands[3].bytes, 0);
+  const policy::Work solve = work_on(*routines::find(std::string_view("dpotrf")), 1e15);
+  EXPECT_EQ(solve.operands[0].address, 0);
+  EXPECT_GT(solve.operands[0].bytes, 0);
 }
 
 TEST(Work, MemoryIsOfNoAccountToOtherRoutines) {

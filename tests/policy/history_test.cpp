@@ -27,7 +27,7 @@ struct Tally {
 Estimate estimate_of(double local_s, double remote_s, double error = 1.3) {
   Estimate estimate;
   estimate.shape = 7;
-  estimate.operands = 1;
+  estimate.operands = {{{1, 8e6}}};
   estimate.local_s = local_s;
   estimate.remote_s = estimate.remote_again_s = remote_s;
   estimate.local_error = estimate.remote_error = error;
@@ -204,6 +204,69 @@ TEST_F(Histories, OperandsAreBroughtIfThatFitsIntoTheBudget) {
   EXPECT_GT(tally.remote, 90);
 }
 
+// A loop of 20 ms pays 10 ms of price after five calls, if it has made enough of them.
+TEST_F(Histories, APriceAboveTheBudgetIsPaidByALongLoop) {
+  Estimate estimate = estimate_of(0.02, 0.025, 1.1);
+  estimate.remote_again_s = 0.01;
+  Tally tally;
+  for (int i = 0; i < 40; ++i) {
+    const Tally one = run({0.02, 0.01, 0.025}, estimate, 1);
+    if (one.remote > 0) estimate.remote_s = 0.01;  // the operands are there
+    tally.remote += one.remote;
+    tally.changes += one.changes;
+    tally.trials += one.trials;
+  }
+  EXPECT_GE(tally.remote, 20);
+  EXPECT_LE(tally.remote, 32);  // eight calls at least were here
+  EXPECT_EQ(tally.changes, 1);
+  EXPECT_EQ(tally.trials, 0);
+  // Later calls of the shape have paid it back, so the next loop can pay its price, too.
+  EXPECT_LT(budget_.lost_s(), 1e-12);
+}
+
+TEST_F(Histories, AHighPriceIsNotPaid) {
+  Estimate estimate = estimate_of(0.02, 0.2, 1.1);
+  estimate.remote_again_s = 0.01;
+  EXPECT_EQ(run({0.02, 0.01, 0.2}, estimate, 200).remote, 0);
+}
+
+// An error of 3 says little about the price.
+TEST_F(Histories, AnUncertainPriceIsNotPaid) {
+  Estimate estimate = estimate_of(0.02, 0.005, 3);
+  EXPECT_EQ(run({0.02, 0.05}, estimate, 40).remote, 0);
+}
+
+// Each call brings most of its operands. Their measured time is that of the next call, too.
+TEST_F(Histories, CallsWithNewOperandsAreExpectedToTakeTheSameTime) {
+  spend(10);
+  Estimate estimate = estimate_of(0.04, 0.02, 1.1);
+  estimate.brings = true;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    estimate.operands = {{{10 + i, 8e6}}};
+    if (i == 5) estimate.remote_s = 0.06;  // a prediction does not replace measurements
+    ASSERT_EQ(history_.decide(estimate).target, Target::remote) << i;
+    history_.observe(estimate.shape, Target::remote, 0.02, 0);
+  }
+}
+
+TEST_F(Histories, OperandsRepeatByTheirBytes) {
+  Estimate estimate = estimate_of(0.02, 0.01);
+  estimate.operands = {{{10, 6e6}, {11, 2e6}}};
+  EXPECT_EQ(history_.repeated_part(estimate.shape, estimate.operands), 0);
+  (void)history_.decide(estimate);
+  EXPECT_EQ(history_.repeated_part(estimate.shape, estimate.operands), 1);
+  EXPECT_EQ(history_.repeated_part(estimate.shape, {{{10, 6e6}, {12, 2e6}}}), 0.75);
+  EXPECT_EQ(history_.repeated_part(estimate.shape, {{{0, 6e6}, {11, 2e6}}}), 0.25);  // replaced
+  EXPECT_EQ(history_.repeated_part(estimate.shape + 2, estimate.operands), 0);
+}
+
+// Other shapes gain from memory that was used, so no loop is needed.
+TEST_F(Histories, MemoryIsUsedFromTheFirstCallOn) {
+  Estimate estimate = estimate_of(0.02, 0.06, 1.1);
+  estimate.remote_warm_s = 0.004;
+  EXPECT_EQ(history_.decide(estimate).preparation, Preparation::memory);
+}
+
 // The price is above the budget, so they are brought beside the calls, twice at most.
 TEST_F(Histories, OperandsAreBroughtBesideTheCallsIfThatDoesNotFit) {
   Estimate estimate = estimate_of(0.02, 0.06, 1.1);
@@ -227,7 +290,7 @@ TEST_F(Histories, MemoryIsUsedBesideTheCallsWhereOperandsAreNewEachTime) {
   estimate.remote_again_s = 0.001;
   unsigned prepared = 0;
   for (int i = 0; i < 40; ++i) {
-    estimate.operands = static_cast<std::uint64_t>(i) + 10;
+    estimate.operands = {{{static_cast<std::uint64_t>(i) + 10, 8e6}}};
     const Decision decision = history_.decide(estimate);
     EXPECT_NE(decision.preparation, Preparation::operands);
     prepared += decision.preparation == Preparation::memory ? 1 : 0;
@@ -258,7 +321,7 @@ TEST_F(Histories, ButNotWhereTheyAreNewEachTime) {
   Estimate estimate = estimate_of(0.02, 0.06, 1.1);
   estimate.remote_again_s = 0.004;
   for (int i = 0; i < 200; ++i) {
-    estimate.operands = static_cast<std::uint64_t>(i) + 10;
+    estimate.operands = {{{static_cast<std::uint64_t>(i) + 10, 8e6}}};
     ASSERT_EQ(history_.decide(estimate).target, Target::local);
     history_.observe(estimate.shape, Target::local, 0.02, 0);
   }

@@ -136,15 +136,27 @@ double RandomProgram::disturbed(double seconds) {
   return found;
 }
 
-// The thread that prepares calls needs the time of some calls, and costs nothing that is counted.
+// The thread that prepares calls needs the time of some calls, or of many where all cores are busy,
+// and costs nothing that is counted.
 void RandomProgram::prepare(Preparation wanted, std::size_t shape) {
   if (wanted != Preparation::none && prepared_after_ == 0) {
-    prepared_after_ = std::uniform_int_distribution<unsigned>(1, 20)(numbers_);
+    const unsigned most = chance(0.5) ? 20 : 2000;
+    prepared_after_ = std::uniform_int_distribution<unsigned>(1, most)(numbers_);
     prepared_ = shape;
+    preparation_ = wanted;
   }
   if (prepared_after_ == 0 || --prepared_after_ > 0) return;
   used_bytes_ = std::max(used_bytes_, footprint(shapes_[prepared_].work));
-  if (keeps_operands_) resident_ = prepared_;
+  if (preparation_ == Preparation::operands) resident_ = prepared_;
+}
+
+// The price of bringing operands is lost as far as the shape's later calls do not gain as much.
+void RandomProgram::charge(Bill& bill, Shape& shape, double more_s, bool is_price) {
+  if (more_s > 0) bill.lost_s += more_s;
+  if (more_s > 0 && is_price) shape.unpaid_s += more_s;
+  const double repaid_s = std::min(shape.unpaid_s, std::max(-more_s, 0.0));
+  shape.unpaid_s -= repaid_s;
+  bill.lost_s -= repaid_s;
 }
 
 Bill RandomProgram::run() {
@@ -160,12 +172,16 @@ Bill RandomProgram::run() {
     RoutineRates& known = rates[shape.routine];
     History& history = *histories[shape.routine];
     const bool is_there = keeps_operands_ && resident_ == index;
-    shape.work.operands = keeps_operands_ ? index + 1 : bill.calls + 1;
+    const std::uint64_t memory = keeps_operands_ ? index + 1 : bill.calls + 1;
+    shape.work.operands = {{{memory, shape.work.bytes_to}}};
     CallEstimate found;
     estimate_local(known, shape.work, shipped_here(shape), routine.most_flop_per_s, found.estimate);
     const Accelerator accelerator{link_, link_error_, routine.shipped_there,
                                   fresh_bytes(shape.work)};
-    estimate_remote(known, shape.work, accelerator, is_there ? shape.work.bytes_to : 0, 0, found);
+    const double again =
+        shape.work.bytes_to * history.repeated_part(shape.work.shape, shape.work.operands);
+    estimate_remote(known, shape.work, accelerator, is_there ? shape.work.bytes_to : 0, again, 0,
+                    found);
     found.estimate.brings = keeps_operands_ && !is_there;
     const Decision decision = history.decide(found.estimate);
     prepare(decision.preparation, index);
@@ -191,7 +207,8 @@ Bill RandomProgram::run() {
         bill.trials += 1;
       }
       bill.spent_s += there_s;
-      bill.lost_s += remote ? std::max(0.0, there_s - here_s) : there_s;
+      if (!remote) bill.lost_s += there_s;
+      if (remote) charge(bill, shape, there_s - here_s, keeps_operands_ && !is_there);
       bill.remote += remote ? 1 : 0;
     }
     if (!remote) {

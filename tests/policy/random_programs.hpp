@@ -20,7 +20,7 @@ struct Bill {
   double native_s = 0;  ///< all calls here
   double ideal_s = 0;   ///< each call on its better side
   double spent_s = 0;   ///< as decided, with everything that the decision costs
-  double lost_s = 0;    ///< by remote calls that would have been faster here, and by trials
+  double lost_s = 0;    ///< by trials, and by remote calls that would have been faster here
   double budget_s = 0;  ///< LossBudget::spent_s() at the end
   unsigned calls = 0;
   unsigned remote = 0;
@@ -47,6 +47,7 @@ class RandomProgram {
   struct Shape {
     std::size_t routine = 0;
     Work work;
+    double unpaid_s = 0;  // of the price of bringing operands
     unsigned changes = 0;
     int last = -1;
   };
@@ -63,6 +64,7 @@ class RandomProgram {
   Rate shipped_here(const Shape& shape) const;
   double fresh_bytes(const Work& work) const;
   double disturbed(double seconds);
+  static void charge(Bill& bill, Shape& shape, double more_s, bool is_price);
   void prepare(Preparation wanted, std::size_t shape);
 
   Numbers numbers_;
@@ -77,7 +79,8 @@ class RandomProgram {
   bool keeps_operands_ = false;
   std::size_t resident_ = SIZE_MAX;  // the shape whose operands are there
   std::size_t prepared_ = 0;         // the shape whose calls are being prepared
-  unsigned prepared_after_ = 0;      // calls; 0: none is being prepared
+  Preparation preparation_ = Preparation::none;
+  unsigned prepared_after_ = 0;  // calls; 0: none is being prepared
   std::vector<Routine> routines_;
   std::vector<Shape> shapes_;
   std::vector<std::size_t> calls_;

@@ -56,7 +56,7 @@ struct Calls {
 
   Calls(double local_s, double remote_s, double error) {
     estimate.shape = 7;
-    estimate.operands = 1;
+    estimate.operands = {{{1, 8e6}}};
     estimate.local_s = local_s;
     estimate.remote_s = estimate.remote_again_s = remote_s;
     estimate.local_error = estimate.remote_error = error;
