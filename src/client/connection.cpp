@@ -134,6 +134,7 @@ Result<std::uint64_t> Connection::read(QueueId queue, const wire::Read& message,
   OB_RETURN_IF_ERROR(check_words(message.region));
   expected_.expect({next_sequence(), queue, destination,
                     other_byte_order_ ? message.region.word_bytes : std::uint32_t{1}});
+  arrivals_->note_oldest(expected_.oldest());
   return command(wire::Opcode::read, queue, message);
 }
 
@@ -162,6 +163,7 @@ Result<std::uint64_t> Connection::digest(QueueId queue, const wire::Digest& mess
   }
   expected_.expect({next_sequence(), queue, Layout::bytes(digests.data(), digests.size_bytes()),
                     std::uint32_t{1}});
+  arrivals_->note_oldest(expected_.oldest());
   OB_ASSIGN_OR_RETURN(const std::uint64_t sent, command(wire::Opcode::digest, queue, message));
   OB_RETURN_IF_ERROR(flush());
   return sent;
@@ -234,6 +236,7 @@ Result<bool> Connection::receive() {
     OB_RETURN_IF_ERROR(handle(*message));
   }
   if (any) {
+    arrivals_->note_oldest(expected_.oldest());
     watch_.heard();
     heard_ = Clock::now();
   }
@@ -353,6 +356,11 @@ Result<std::optional<wire::Outcome>> Connection::wait_done(std::uint64_t sequenc
   OB_ASSIGN_OR_RETURN(const bool done, receive_before([&] { return is_done(sequence); }, deadline));
   if (!done) return std::optional<wire::Outcome>();
   return std::make_optional(take_done(sequence));
+}
+
+Status Connection::wait_data(std::uint64_t sequence) {
+  OB_RETURN_IF_ERROR(flush());
+  return receive_until([&] { return arrivals_->complete(sequence); });
 }
 
 Result<wire::Reached> Connection::wait_reached(std::uint64_t sequence) {

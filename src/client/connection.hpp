@@ -15,6 +15,7 @@
 #include "base/layout.hpp"
 #include "base/status.hpp"
 #include "client/daemon_watch.hpp"
+#include "client/data_arrivals.hpp"
 #include "client/expected_data.hpp"
 #include "client/expected_module.hpp"
 #include "client/handshake.hpp"
@@ -107,6 +108,9 @@ class Connection final : private session::SendWaiter {
   Result<std::optional<wire::Outcome>> wait_done(std::uint64_t sequence,
                                                  transport::Deadline deadline);
   Result<wire::Reached> wait_reached(std::uint64_t sequence);
+  /// Flushes and waits until the data that commands up to this sequence ask for have arrived.
+  Status wait_data(std::uint64_t sequence);
+  const std::shared_ptr<DataArrivals>& arrivals() const noexcept { return arrivals_; }
   /// From now on, answers to marks go to `listener` and not to wait_reached().
   using MarkListener = std::function<void(std::uint64_t sequence, const wire::Reached&)>;
   void set_mark_listener(MarkListener listener) { mark_listener_ = std::move(listener); }
@@ -177,6 +181,7 @@ class Connection final : private session::SendWaiter {
   std::uint64_t sequence_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> used_credits_;  // by queue
   ExpectedData expected_;
+  const std::shared_ptr<DataArrivals> arrivals_ = std::make_shared<DataArrivals>();
   ExpectedModule module_;
   std::vector<std::pair<std::uint64_t, wire::Outcome>> done_;  // by sequence; not waited for yet
   std::unordered_map<std::uint64_t, wire::Reached> reached_;   // not waited for yet

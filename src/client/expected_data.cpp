@@ -37,6 +37,7 @@ Status ExpectedData::begin(const session::Message& message, const Entry& entry) 
   if (expected_bytes == 0) return {};
   word_bytes_ = entry.swapped_word_bytes;
   destination_ = entry.destination;
+  arriving_ = entry.sequence;
   cursor_.emplace(destination_);
   return {};
 }

@@ -1,6 +1,7 @@
 #pragma once
 // The data messages that a connection waits for, and the places of their payloads.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -32,6 +33,11 @@ class ExpectedData {
   /// `credits`. The payload follows with receive().
   /// Returns the queue of the command.   Errors: protocol_error if the message was not expected
   Result<QueueId> take(const session::Message& message, std::uint32_t& credits);
+  /// Returns the sequence of the first command whose data have not arrived; UINT64_MAX if all have.
+  std::uint64_t oldest() const noexcept {
+    const std::uint64_t next = entries_.empty() ? UINT64_MAX : entries_.front().sequence;
+    return receiving() ? std::min(arriving_, next) : next;
+  }
   /// True if a payload is arriving.
   bool receiving() const noexcept { return cursor_.has_value(); }
   /// Receives the bytes of the payload that have arrived; true if there was any.   @pre receiving()
@@ -46,9 +52,10 @@ class ExpectedData {
  private:
   Status begin(const session::Message& message, const Entry& entry);
 
-  std::deque<Entry> entries_;
+  std::deque<Entry> entries_;             // by rising sequences
   std::optional<Layout::Cursor> cursor_;  // for the arriving payload
   Layout destination_;                    // for the arriving payload
+  std::uint64_t arriving_ = 0;            // the sequence of its command
   std::uint32_t word_bytes_ = 1;
   std::unordered_map<std::uint64_t, std::pair<Status, std::uint64_t>> failures_;  // by queue
 };

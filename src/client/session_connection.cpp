@@ -15,6 +15,8 @@ namespace {
 // The proxy looks every tick for so long after it has found commands that nobody had sent: a thread
 // that hands over commands and waits in turns need not wake it each time.
 constexpr std::chrono::microseconds kTicking{500};
+// The thread that drives the connection may leave before the data have arrived.
+constexpr std::chrono::milliseconds kOtherDrives{1};
 
 }  // namespace
 
@@ -110,6 +112,21 @@ Status SessionConnection::wait_read(std::uint64_t sequence) {
   OB_RETURN_IF_ERROR(link_.note(round_trip.status()));
   note_read(sent);
   return {};
+}
+
+Status SessionConnection::wait_data(std::uint64_t sequence) {
+  const auto gate = arrivals().gate(sequence);
+  if (gate == nullptr) return {};
+  while (!gate->is_open()) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock.owns_lock()) {
+      OB_RETURN_IF_ERROR(link_.usable());
+      const Drive drive(*this);
+      return link_.note(link_.connection().wait_data(sequence));
+    }
+    (void)gate->wait_for(kOtherDrives);
+  }
+  return gate->outcome();
 }
 
 std::optional<QueueReport> SessionConnection::await(QueueId queue, bool clear,
@@ -234,6 +251,7 @@ void SessionConnection::take_module(std::uint64_t sequence, const ModuleReport& 
 }
 
 void SessionConnection::fail_marks(const Status& failure) {
+  arrivals().fail(failure);
   const std::lock_guard lock(mutex_);
   for (const auto& [sequence, built] : std::exchange(modules_, {})) {
     if (built) built({failure, {}, {}});

@@ -107,6 +107,12 @@ class SessionConnection final : private QueuePassListener {
   /// Returns when the daemon has read the command of this sequence. Other connections may then use
   /// what the command has made.   Cost: a round trip, unless this is known
   Status wait_read(std::uint64_t sequence);
+  /// Returns when the data that commands up to this sequence read have arrived. The daemon must
+  /// have sent them.   Errors: those of the connection
+  Status wait_data(std::uint64_t sequence);
+  /// The data that have arrived on this connection. They outlive it.
+  DataArrivals& arrivals() noexcept { return *link_.connection().arrivals(); }
+  std::shared_ptr<DataArrivals> shared_arrivals() noexcept { return link_.connection().arrivals(); }
   /// As Device::await(). The deadline does not bound the time that another thread holds the lock.
   std::optional<QueueReport> await(QueueId queue, bool clear, transport::Deadline deadline);
   /// As Device::mark(). `done` runs under the lock of the connection, on the thread that receives

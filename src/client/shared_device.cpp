@@ -170,7 +170,7 @@ Result<QueueId> SharedDevice::create_queue(const Account& /*account*/) {
   if (!queue.ok()) return note(queue.status());
   auto progress = (*connection)->progress(*queue);
   const std::lock_guard lock(mutex_);
-  queues_[*queue] = {*connection, std::move(progress), {}};
+  queues_[*queue] = {*connection, std::move(progress), {}, {}};
   return queue;
 }
 
@@ -188,7 +188,7 @@ Result<SharedDevice::Queue> SharedDevice::find_queue(QueueId queue) const {
   if (!failure_.ok()) return failure_;
   const auto at = queues_.find(queue);
   if (at == queues_.end()) return no_such("queue", queue.value);
-  return Queue{at->second.connection, at->second.progress, {}};
+  return Queue{at->second.connection, at->second.progress, {}, {}};
 }
 
 Status SharedDevice::destroy_queue(QueueId queue) {
@@ -232,6 +232,7 @@ std::optional<QueueReport> SharedDevice::await(QueueId queue, bool clear,
   auto report = (*connection)->await(queue, clear, deadline);
   if (!report) return report;
   note_passed(queue, report->status.ok());
+  if (report->status.ok()) report->status = wait_reads(queue);
   return note(std::move(*report));
 }
 
@@ -248,7 +249,7 @@ Status SharedDevice::on_reached(QueueId queue, bool clear,
 
 Status SharedDevice::mark(QueueId queue, std::function<void(const QueueMark&)> done) {
   OB_ASSIGN_OR_RETURN(const ConnectionPtr connection, connection_of(queue));
-  OB_RETURN_IF_ERROR(note(connection->mark(queue, std::move(done))));
+  OB_RETURN_IF_ERROR(note(connection->mark(queue, after_reads(queue, std::move(done)))));
   // The session may have ended before the mark was known: its marks had been ended then.
   if (const Status ended = usable(); !ended.ok()) connection->fail_marks(ended);
   return {};
@@ -554,6 +555,7 @@ Status SharedDevice::wait(QueueId queue, EventId event) {
     return sent;
   }));
   if (held != 0) note_hold(queue, {held, recorded.progress, recorded.sequence});
+  if (held != 0) note_reads(queue, held, recorded);
   if (held != 0 && transfer) note_outside(queue, held);
   return {};
 }

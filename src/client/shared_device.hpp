@@ -185,10 +185,17 @@ class SharedDevice final : public Device, private ProxyClient {
     ProgressPtr other;
     std::uint64_t other_sequence = 0;
   };
+  // The same, while data that the other queue has read may not have arrived.
+  struct Reads {
+    std::uint64_t sequence = 0;
+    ConnectionPtr connection;  // another one
+    std::uint64_t other_sequence = 0;
+  };
   struct Queue {
     ConnectionPtr connection;
     ProgressPtr progress;
-    std::vector<Hold> holds;    // the last one for each other queue
+    std::vector<Hold> holds;  // the last one for each other queue
+    std::vector<Reads> reads;
     std::uint64_t outside = 0;  // its last command that waits for what others than queues do
   };
   // A buffer, a plan or a module.
@@ -221,6 +228,10 @@ class SharedDevice final : public Device, private ProxyClient {
   void note_outside(QueueId queue, std::uint64_t sequence);
   bool waits_outside(QueueId queue) const;
   void note_passed(QueueId queue, bool successful);
+  void note_reads(QueueId queue, std::uint64_t sequence, const Use& recorded);
+  Status wait_reads(QueueId queue);
+  std::function<void(const QueueMark&)> after_reads(
+      QueueId queue, std::function<void(const QueueMark&)> done) const;
   template <class Message>
   Result<std::uint64_t> make(Objects& objects, wire::Opcode opcode, std::uint64_t id,
                              std::uint64_t size_bytes, const Message& message);
