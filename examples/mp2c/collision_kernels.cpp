@@ -21,12 +21,12 @@ constexpr std::uint32_t parts_of(std::uint32_t elements, std::uint32_t size) {
 
 outboard::Extents groups_for(std::uint32_t items) { return {parts_of(items, kGroup)}; }
 
-std::string options() {
+}  // namespace
+
+std::string kernel_options() {
   return "-D SCAN_ITEMS=" + std::to_string(kScanItems) +
          " -D SCAN_GROUP=" + std::to_string(kScanGroup);
 }
-
-}  // namespace
 
 SortArea::SortArea(const Device& device, std::int64_t entries, std::int64_t cells)
     : begin_(device, cells + 1),
@@ -43,7 +43,7 @@ SortArea::SortArea(const Device& device, std::int64_t entries, std::int64_t cell
 
 CollisionKernels::CollisionKernels(const Device& device, const Parameters& parameters)
     : parameters_(parameters),
-      module_(device, outboard::portable(kKernelText), options()),
+      module_(device, outboard::portable(kKernelText), kernel_options()),
       count_cells_(module_.get(), "count_cells"),
       scan_parts_(module_.get(), "scan_parts"),
       add_sums_(module_.get(), "add_sums"),

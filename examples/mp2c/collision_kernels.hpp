@@ -4,6 +4,7 @@
 #include <outboard/device.hpp>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "domain.hpp"
@@ -12,6 +13,8 @@
 namespace mp2c {
 
 extern const char* const kKernelText;
+/// The macros that the kernels need.
+std::string kernel_options();
 
 /// Particles in the memory of a device.
 struct DeviceParticles {

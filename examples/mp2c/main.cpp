@@ -49,7 +49,7 @@ void run(const mp2c::Parameters& parameters) {
   if (rank != 0) return;
   print_report(stdout, parameters, simulation.measurements(), costs);
   if (!parameters.json_file.empty()) {
-    write_json(parameters.json_file, parameters, simulation.measurements(), costs);
+    write_json(parameters.json_file, parameters, simulation, costs);
   }
 }
 

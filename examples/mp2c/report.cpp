@@ -121,12 +121,14 @@ void print_report(std::FILE* to, const Parameters& p, const std::vector<Measurem
   print_costs(to, ranks);
 }
 
-void write_json(const std::string& file, const Parameters& p,
-                const std::vector<Measurement>& measurements, const std::vector<Costs>& ranks) {
+void write_json(const std::string& file, const Parameters& p, const Simulation& simulation,
+                const std::vector<Costs>& ranks) {
+  const auto& measurements = simulation.measurements();
   json all;
   all["parameters"] = as_json(p);
   for (const Measurement& m : measurements) all["measurements"].push_back(as_json(m));
   for (const Costs& c : ranks) all["ranks"].push_back(as_json(c));
+  all["collision_seconds"] = simulation.collision_seconds();
   if (p.shear != 0) {
     all["viscosity"] = {{"measured", measured_viscosity(p, measurements)},
                         {"predicted", predicted_viscosity(p)}};

@@ -12,9 +12,10 @@ namespace mp2c {
 void print_report(std::FILE* to, const Parameters& parameters,
                   const std::vector<Measurement>& measurements, const std::vector<Costs>& ranks);
 
-/// Writes the same as JSON.   Throws: std::runtime_error if the file cannot be written
-void write_json(const std::string& file, const Parameters& parameters,
-                const std::vector<Measurement>& measurements, const std::vector<Costs>& ranks);
+/// Writes the same as JSON, with the time of each collision of rank 0.
+/// Throws: std::runtime_error if the file cannot be written
+void write_json(const std::string& file, const Parameters& parameters, const Simulation& simulation,
+                const std::vector<Costs>& ranks);
 
 /// The viscosity that the wave's decay shows, by a fit to the measurements of an amplitude above a
 /// fifth of the first; 0 with fewer than three.

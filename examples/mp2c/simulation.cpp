@@ -49,7 +49,7 @@ void Simulation::run(const std::function<void(int)>& done) {
 }
 
 void Simulation::collide(int number) {
-  const Stopwatch watch(costs_.steps_s);
+  const Stopwatch watch(costs_.steps_s), lap(collision_seconds_.emplace_back(0));
   Collision collision;
   collision.number = static_cast<std::uint32_t>(number);
   collision.shift = random_shift(parameters_, collision.number);

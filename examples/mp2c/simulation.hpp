@@ -32,6 +32,8 @@ class Simulation {
   void run(const std::function<void(int)>& done = {});
 
   const std::vector<Measurement>& measurements() const { return measurements_; }
+  /// The time of each collision and of the steps before it, without measurements.
+  const std::vector<double>& collision_seconds() const { return collision_seconds_; }
   Costs costs();
   Fluid& fluid() { return *fluid_; }
   Solutes& solutes() { return solutes_; }
@@ -48,6 +50,7 @@ class Simulation {
   Solutes solutes_;
   std::unique_ptr<Fluid> fluid_;
   std::vector<Measurement> measurements_;
+  std::vector<double> collision_seconds_;
 };
 
 /// The shift of the grid for a collision, which depends on the seed and its number alone.

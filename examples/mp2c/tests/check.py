@@ -1,20 +1,22 @@
 """Tests of mp2c by what must hold of its results.
 
-check.py PROGRAM MPIRUN CASE
+check.py PROGRAM MPIRUN DAEMON CASE
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
 import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PROGRAM, MPIRUN, CASE = sys.argv[1:4]
+PROGRAM, MPIRUN, DAEMON, CASE = sys.argv[1:5]
 SMALL = ("--cells", "12", "12", "16", "--steps", "50")
 FLUID = (*SMALL, "--solutes", "0")
 
@@ -34,6 +36,21 @@ def run(*options: str, ranks: int = 0) -> dict[str, Any]:
 
 def last_digest(*options: str, ranks: int = 0) -> int:
     return int(run(*options, ranks=ranks)["measurements"][-1]["digest"])
+
+
+@contextlib.contextmanager
+def daemon(*addresses: str, options: tuple[str, ...] = ()) -> Iterator[list[str]]:
+    """Runs a daemon for the block. Yields the addresses where it listens."""
+    command = [DAEMON, "--exit-with-parent", "--log-level", "warn", *options]
+    for address in addresses:
+        command += ["--listen", address]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            lines = [process.stdout.readline().strip() for _ in addresses]
+            yield [line.removeprefix("listening on ") for line in lines]
+        finally:
+            process.terminate()
 
 
 class Laws(unittest.TestCase):
@@ -88,6 +105,54 @@ class Ranks(unittest.TestCase):
     def test_a_failure_of_one_rank_ends_all(self) -> None:
         with self.assertRaisesRegex(AssertionError, "domains are too thin"):
             run("--cells", "12", "12", "8", "--steps", "5", ranks=2)
+
+
+class Remote(unittest.TestCase):
+    """Devices behind daemons, over shared memory and TCP: the bits of a device in the process."""
+
+    # Three ranks have six layers each, which is as thin as domains may be.
+    OPTIONS = ("--cells", "10", "10", "18", "--steps", "50", "--chain-length", "5", "--thermostat")
+    PLACEMENTS = (("--placement", "resident"), ("--placement", "travelling", "--slabs", "3"))
+
+    local = 0  # the digest
+    addresses: list[str]  # of two daemons
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.local = last_digest(*cls.OPTIONS)
+        running = contextlib.ExitStack()
+        cls.addClassCleanup(running.close)
+        folder = running.enter_context(tempfile.TemporaryDirectory())
+        over_tcp = ("--kernels-without-key", "portable")
+        cls.addresses = []
+        for name in ("a", "b"):
+            both = (f"unix:{folder}/{name}.sock", "127.0.0.1:0")
+            cls.addresses += running.enter_context(daemon(*both, options=over_tcp))
+
+    def check(self, *devices: str, ranks: int = 0) -> None:
+        for placement in self.PLACEMENTS:
+            with self.subTest(devices=devices, placement=placement[1]):
+                options = (*self.OPTIONS, *placement, "--device", ",".join(devices))
+                self.assertEqual(last_digest(*options, ranks=ranks), self.local)
+
+    def test_one_rank_over_shared_memory_and_tcp(self) -> None:
+        self.check(self.addresses[0])
+        self.check(self.addresses[1])
+
+    def test_ranks_with_a_daemon_each(self) -> None:
+        shm_a, tcp_a, shm_b, tcp_b = self.addresses
+        self.check(shm_a, shm_b, ranks=2)
+        self.check(tcp_a, tcp_b, ranks=2)
+
+    def test_ranks_share_a_daemon_and_mix_places(self) -> None:
+        shm_a, _, _, tcp_b = self.addresses
+        self.check(shm_a, shm_a, ranks=2)
+        self.check("local:cpu", shm_a, tcp_b, ranks=3)
+
+    def test_a_daemon_without_kernels_is_refused(self) -> None:
+        refused = self.assertRaisesRegex(AssertionError, "kernels")
+        with daemon("127.0.0.1:0") as (address,), refused:
+            run(*SMALL, "--device", address)
 
 
 if __name__ == "__main__":
