@@ -91,15 +91,16 @@ struct History::Times {
   double local_error = 1;
   double local_least_s = 0;
   double remote_error = 1;
+  double again_error = 1;
   double waiting_s = 0;
   bool local_seen = false;
   bool remote_seen = false;
 
   bool known() const noexcept { return local_s > 0 && remote_s > 0; }
-  /// The factor by which the ratio of both sides may be wrong.
+  /// The factor by which the ratio of both sides may be wrong, after the next call.
   double error() const noexcept {
     const double here = local_error - 1;
-    const double there = remote_error - 1;
+    const double there = again_error - 1;
     return 1 + square_root(here * here + there * there);
   }
 };
@@ -143,7 +144,7 @@ History::Times History::times_of(const Shape& shape, const Estimate& estimate) n
   times.remote_s = estimate.remote_s;
   times.warm_s = estimate.remote_warm_s > 0 ? estimate.remote_warm_s : estimate.remote_s;
   times.again_s = shape.repeats ? estimate.remote_again_s : times.warm_s;
-  times.remote_error = estimate.remote_error;
+  times.remote_error = times.again_error = estimate.remote_error;
   times.waiting_s = estimate.waiting_s;
   // One warm run may still have had cold memory.
   times.local_seen = tells(shape.local) && shape.local.count() > 1;
@@ -157,7 +158,8 @@ History::Times History::times_of(const Shape& shape, const Estimate& estimate) n
     times.again_s = shape.remote.median() + estimate.waiting_s;
     // A call that brings operands takes no less than one that finds them there.
     times.remote_s = shape.brings ? std::max(times.remote_s, times.again_s) : times.again_s;
-    times.remote_error = kErrorOfSamples;
+    times.again_error = kErrorOfSamples;
+    if (!shape.brings) times.remote_error = kErrorOfSamples;
   }
   return times;
 }
@@ -216,12 +218,16 @@ bool History::loses(const Shape& shape, const Times& times) const noexcept {
   const double left_s = std::max(budget_.left_s(), 0.0);
   // Operands that the device has lost must be brought again.
   const double next_s = times.remote_s - times.waiting_s;
-  if (next_s - times.local_s > left_s) return true;
+  if (next_s - times.local_s > left_s && !pays_back(shape, times)) return true;
   const double ahead = times.local_seen ? 1 / kErrorOfSamples : 1;
   const double own_s = shape.remote.median();
   if (is_measured(shape, times) && own_s * ahead > times.local_s) return true;
-  const bool at_risk =
-      shape.at_risk_s > left_s || (shape.at_risk_s > 0 && at_risk_s_ > kMostAtRisk * left_s);
+  // A disturbance says nothing against an accelerator whose usual time is below any local one.
+  const double least_s =
+      std::max(times.local_s / (times.local_error * times.local_error), times.local_least_s);
+  const bool is_proven = is_measured(shape, times) && own_s * kErrorOfSamples < least_s;
+  const bool at_risk = !is_proven && (shape.at_risk_s > left_s ||
+                                      (shape.at_risk_s > 0 && at_risk_s_ > kMostAtRisk * left_s));
   if (at_risk && shape.slow + shape.remote.count() > 0) return true;
   return shape.slow >= kEnough;
 }

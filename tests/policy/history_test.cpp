@@ -327,6 +327,27 @@ TEST_F(Histories, ButNotWhereTheyAreNewEachTime) {
   }
 }
 
+// The program continues with a new matrix: its operands must be brought again, at a price that the
+// loop pays back.
+TEST_F(Histories, ANewMatrixDoesNotEndALongLoop) {
+  spend(2);
+  Estimate estimate = estimate_of(0.02, 0.005, 1.1);
+  EXPECT_EQ(run({0.02, 0.005}, estimate, 100).remote, 100);
+  budget_.lose(0.02);  // by another shape: nothing is left
+  estimate.remote_s = 0.025;
+  estimate.brings = true;
+  EXPECT_EQ(history_.decide(estimate).target, Target::remote);
+}
+
+// Calls that take a quarter of the local time in the middle lose at times.
+TEST_F(Histories, ADisturbanceDoesNotEndAProvenLoop) {
+  const Estimate estimate = estimate_of(0.02, 0.005, 1.1);
+  EXPECT_EQ(run({0.02, 0.005}, estimate, 10).remote, 10);
+  EXPECT_EQ(run({0.02, 0.1}, estimate, 1).remote, 1);
+  EXPECT_LT(budget_.left_s(), 0);
+  EXPECT_EQ(run({0.02, 0.005}, estimate, 10).remote, 10);
+}
+
 // A device that is throttled, or shared. The second change leads back, and is the last one.
 TEST_F(Histories, AnAcceleratorThatBecomesSlowIsLeft) {
   spend(20);
