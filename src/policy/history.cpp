@@ -251,7 +251,9 @@ Decision History::choose(Shape& shape, const Times& times) const noexcept {
                  .remote_seen = times.remote_seen};
   if (!times.known()) return found;
   found.state = State::model;
-  const bool is_short = times.local_s < kShortS;
+  // A prediction may take a short call for a long one. A single measured run knows better.
+  const double usual_s = shape.local.count() > 0 ? shape.local.median() : times.local_s;
+  const bool is_short = usual_s < kShortS;
   if (!shape.decided) {
     shape.decided = true;
     const bool leaves =

@@ -327,6 +327,16 @@ TEST_F(Histories, ButNotWhereTheyAreNewEachTime) {
   }
 }
 
+// A call is short by its measured time, also where the prediction took it for a long one.
+TEST_F(Histories, ShortCallsAreKnownByTheirTime) {
+  spend(100);
+  Estimate estimate = estimate_of(8e-3, 7e-3, 1.7);
+  EXPECT_EQ(run({4e-3, 1e-4}, estimate, 2).remote, 0);
+  estimate.remote_s = estimate.remote_again_s = 1e-4;
+  const Tally tally = run({4e-3, 1e-4}, estimate, 100);
+  EXPECT_EQ(tally.remote + tally.trials, 0);
+}
+
 // The program continues with a new matrix: its operands must be brought again, at a price that the
 // loop pays back.
 TEST_F(Histories, ANewMatrixDoesNotEndALongLoop) {
