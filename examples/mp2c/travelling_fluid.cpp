@@ -194,7 +194,10 @@ void TravellingFluid::send(std::size_t number, const Collision& collision) {
   double* velocity = &next_.velocity[3 * part.begin];
   std::uint32_t* id = &next_.id[part.begin];
 
-  up_.hold(at.collided);  // the slab that had this memory before
+  // Slabs share the memory of stages; the last collision has passed all queues.
+  const bool used_before = number >= stages_.size();
+  const bool used_again = number + stages_.size() < parts_.size();
+  if (used_before) up_.hold(at.collided);
   up_.write(at.in.position.part(0, 3 * entries), position);
   up_.write(at.in.velocity.part(0, 3 * entries), velocity);
   up_.write(at.in.id.part(0, entries), id);
@@ -202,7 +205,7 @@ void TravellingFluid::send(std::size_t number, const Collision& collision) {
   up_.flush();
 
   work_.hold(at.written);
-  work_.hold(at.read);
+  if (used_before) work_.hold(at.read);
   const Slab slab{0, static_cast<std::uint32_t>(entries), static_cast<std::uint32_t>(part.fluid),
                   domain_.first_layer + part.first_layer, part.layers};
   kernels_.collide(work_, collision, slab, area_, at.in, at.out, at.solute_velocity);
@@ -221,8 +224,12 @@ void TravellingFluid::send(std::size_t number, const Collision& collision) {
     down_.read(&solute_velocity_[3 * before],
                at.solute_velocity.part(0, 3 * static_cast<std::int64_t>(part.solutes)));
   }
-  down_.record(at.read);
-  down_.flush();
+  // Over shared memory, the thread that waits copies straight out of the device's memory what was
+  // not sent before.
+  if (used_again) {
+    down_.record(at.read);
+    down_.flush();
+  }
   costs_.to_device_bytes += 52 * part.entries();
   costs_.from_device_bytes += 52 * part.entries() + 24 * part.solutes;
 }
