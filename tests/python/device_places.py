@@ -1,17 +1,19 @@
 """The fixtures of the tests of outboard.device: a device on the processor of this process, and
-behind a daemon over shared memory and TCP."""
+behind a daemon over shared memory, TCP and TLS."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from outboard import device, paths
+from outboard import device, keys, paths
 
 TYPES = ("float32", "float64", "complex64", "complex128")
 
@@ -24,18 +26,24 @@ def generator() -> Any:
     return np.random.default_rng(seed)
 
 
-@pytest.fixture(scope="module", params=["local", "shm", "tcp"])
-def where(
-    request: pytest.FixtureRequest, native: paths.Native, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """Yields the name of a device, and starts its daemon."""
-    assert (native.root / "lib" / "liboutboard.so.1").exists(), "the device API is not built"
-    if request.param == "local":
-        yield "local:cpu"
-        return
-    folder = tmp_path_factory.mktemp("daemon")
-    address = "127.0.0.1:0" if request.param == "tcp" else f"unix:{folder / 'socket'}"
+def _make_keys(folder: Path) -> None:
+    """Writes the keys of a daemon and of a client that may run kernels."""
+    pool = keys.make_pool("pool", 1)
+    for role in (keys.CLIENT, keys.DAEMON):
+        right = "portable" if role == keys.CLIENT else None
+        keys.write(folder, role, keys.make_member(pool, role, role, 1, kernels=right))
+    keys.write_certificate(folder, keys.POOL, pool.certificate)
+
+
+@contextlib.contextmanager
+def serve(native: paths.Native, place: str, folder: Path) -> Iterator[str]:
+    """Runs a daemon, and yields the name of its device. Keys for TLS are in `folder`."""
+    address = f"unix:{folder / 'socket'}" if place == "shm" else "127.0.0.1:0"
     command = [str(native.daemon), "--backend", "cpu", "--listen", address]
+    if place == "tls":
+        command += ["--key", str(folder)]
+    elif place == "tcp":
+        command += ["--kernels-without-key", "portable"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as daemon:
@@ -43,6 +51,35 @@ def where(
         line = daemon.stdout.readline()
         yield line.removeprefix("listening on ").strip()
         daemon.terminate()
+
+
+@pytest.fixture(scope="module", params=["local", "shm", "tcp", "tls"])
+def pair(
+    request: pytest.FixtureRequest, native: paths.Native, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, str]]:
+    """Yields the names of two devices of one kind, and starts their daemons."""
+    assert (native.root / "lib" / "liboutboard.so.1").exists(), "the device API is not built"
+    if request.param == "local":
+        yield "local:cpu", "local:cpu"
+        return
+    folders = [tmp_path_factory.mktemp("daemon") for _ in range(2)]
+    with contextlib.ExitStack() as stack:
+        if request.param == "tls":
+            pytest.importorskip("cryptography")
+            _make_keys(folders[0])
+            folders[1] = folders[0]
+            patch = stack.enter_context(pytest.MonkeyPatch.context())
+            patch.setenv("OUTBOARD_KEY", str(folders[0]))
+        first, second = (
+            stack.enter_context(serve(native, request.param, folder)) for folder in folders
+        )
+        yield first, second
+
+
+@pytest.fixture(scope="module")
+def where(pair: tuple[str, str]) -> str:
+    """Returns the name of a device."""
+    return pair[0]
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from outboard.device import native
 from outboard.device.array import Array
+from outboard.device.endings import end_later, prepare
 from outboard.device.failures import DeviceError, exception
 from outboard.device.fft import Plans
 from outboard.device.kernels import Module
@@ -70,9 +71,14 @@ class Owner:
     """Owns a handle, and ends it once: with `with`, close(), or the garbage collector."""
 
     _end = ""
+    _end_waits = False  # for commands under way
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
+
+    def _used_by_commands(self) -> Any:
+        """Returns the memory of commands that may still run."""
+        return None
 
     @property
     def handle(self) -> Any:
@@ -98,21 +104,30 @@ class Owner:
     def __del__(self) -> None:
         # An object whose device is closed has ended with it, and nobody could catch the failure.
         handle, self._handle = getattr(self, "_handle", None), None
-        if handle is not None:
-            getattr(native.library(), self._end)(handle)
+        if handle is None:
+            return
+        end = getattr(native.library(), self._end)
+        if self._end_waits:
+            end_later(end, handle, self._used_by_commands())
+        else:
+            end(handle)
 
 
 class Queue(Owner):
     """Runs commands in order. Threads: one at a time."""
 
     _end = "ob_queue_destroy"
+    _end_waits = True
 
     def __init__(self, device: Device) -> None:
+        self._kept: list[Any] = []  # memory of commands that may still run
         made = native.Handle()
         native.call("ob_queue_create", device.handle, 0, ctypes.byref(made))
         super().__init__(made)
         self.device = device
-        self._kept: list[Any] = []  # memory of commands that may still run
+
+    def _used_by_commands(self) -> Any:
+        return self._kept
 
     def write(self, to: Array, host: ArrayLike) -> None:
         """Copies the elements of an array of the same shape; the array may change at once."""
@@ -235,8 +250,10 @@ class Device(Owner):
     """An open device. Threads: any; its own queue: one at a time."""
 
     _end = "ob_device_close"
+    _end_waits = True
 
     def __init__(self, where: str | None, options: native.OptionsStruct) -> None:
+        prepare()
         made = native.Handle()
         name = None if where is None else where.encode()
         native.call("ob_device_open", name, ctypes.byref(options), ctypes.byref(made))
