@@ -79,6 +79,20 @@ TEST_P(PeerSecurityTest, AClientDeliversNothing) {
   receiver.expect_lives();
 }
 
+TEST_P(PeerSecurityTest, AClientUsesNoGrant) {
+  PeerSession owner = session_on(*second);
+  wire::CreateGrant asked{GrantId{1}, kPeerBuffer, 0, 64, wire::kMayWrite, 600, 0, ""};
+  owner.client.command(Opcode::create_grant, {}, asked);
+  const auto granted = owner.next(Opcode::granted).as<wire::Granted>();
+  ASSERT_EQ(granted.code, Code::ok) << granted.message;
+  RawClient client(reach(*second, "good", Side::client));
+  wire::JoinPeer join;
+  join.access_key = granted.secret;
+  client.command(Opcode::join_peer, {}, join);
+  expect_refused(client, "only daemons");
+  owner.expect_lives();
+}
+
 TEST_P(PeerSecurityTest, ADaemonOpensNoSession) {
   RawClient daemon(reach(*second, "good", Side::daemon));
   daemon.hello();
