@@ -9,8 +9,11 @@
 
 namespace ob::executor {
 
-Executors::Executors(Program program, std::size_t most_ends)
-    : program_(std::move(program)), most_ends_(most_ends), starter_([this] { run(); }) {
+Executors::Executors(Program program, std::size_t most_ends, Parting parting)
+    : program_(std::move(program)),
+      most_ends_(most_ends),
+      parting_(std::move(parting)),
+      starter_([this] { run(); }) {
   pthread_setname_np(starter_.native_handle(), "ob-executors");
 }
 
@@ -25,8 +28,15 @@ Executors::~Executors() {
 
 void Executors::end(const Owner& owner) {
   std::map<Owner, Held>::node_type ended;  // ends after the lock is released
-  const std::lock_guard lock(mutex_);
-  ended = held_.extract(owner);
+  {
+    const std::lock_guard lock(mutex_);
+    ended = held_.extract(owner);
+  }
+  if (!ended.empty()) part_with(owner, ended.mapped().process);
+}
+
+void Executors::part_with(const Owner& owner, const std::shared_ptr<Process>& process) const {
+  if (parting_ && process != nullptr && !process->ended()) parting_(owner, *process);
 }
 
 Status Executors::await_standby() {
@@ -90,8 +100,8 @@ Result<std::shared_ptr<Process>> Executors::take_standby(std::unique_lock<std::m
 }
 
 // Takes the executors that were not used for long, or are too many.   @pre mutex_ is held
-Executors::Processes Executors::take_unused() {
-  Processes unused;
+Executors::Parted Executors::take_unused() {
+  Parted unused;
   const auto now = Clock::now();
   std::size_t alive = 0;
   auto oldest = held_.end();
@@ -101,7 +111,7 @@ Executors::Processes Executors::take_unused() {
     const bool has_ended = free && held.process->ended();
     if (has_ended) held.ends.push_back(now);
     if (has_ended || (free && now - held.used > kLongestIdle)) {
-      unused.push_back(std::move(held.process));
+      unused.emplace_back(at->first, std::move(held.process));
     }
     if (held.process == nullptr && now - held.used > kLongestIdle) {
       at = held_.erase(at);
@@ -114,18 +124,34 @@ Executors::Processes Executors::take_unused() {
     }
     ++at;
   }
-  if (alive > kMost && oldest != held_.end()) unused.push_back(std::move(oldest->second.process));
+  if (alive > kMost && oldest != held_.end()) {
+    unused.emplace_back(oldest->first, std::move(oldest->second.process));
+  }
   return unused;
+}
+
+// An executor may have been taken over, so that it fills its folder between requests, too.
+void Executors::check_folders() {
+  Processes all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [owner, held] : held_) {
+      if (held.process != nullptr && !held.process->folder().empty()) all.push_back(held.process);
+    }
+  }
+  for (const auto& process : all) process->check_folder();
 }
 
 // The thread that starts executors, which die with it, and ends unused ones.
 void Executors::run() {
   std::unique_lock lock(mutex_);
   while (!closing_) {
-    Processes unused = take_unused();
+    Parted unused = take_unused();
     const bool start = wanted_ && standby_ == nullptr;
     lock.unlock();
+    for (const auto& [owner, process] : unused) part_with(owner, process);
     unused.clear();
+    check_folders();
     std::shared_ptr<Process> made;
     Status failure;
     if (start) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -34,9 +35,13 @@ class Executors {
   static constexpr std::size_t kMostEnds = 20;
   static constexpr std::chrono::milliseconds kStartTime{10000};
 
+  /// Sees an executor that works and is about to be ended, because its owner has left or does not
+  /// use it.   Threads: any
+  using Parting = std::function<void(const Owner&, const Process&)>;
+
   /// Starts the thread that starts executors.
   /// @param most_ends see kMostEnds
-  explicit Executors(Program program, std::size_t most_ends = kMostEnds);
+  explicit Executors(Program program, std::size_t most_ends = kMostEnds, Parting parting = {});
   /// Ends all executors.   @pre no call of of() runs
   ~Executors();
   Executors(const Executors&) = delete;
@@ -58,15 +63,19 @@ class Executors {
     std::deque<Clock::time_point> ends;
   };
   using Processes = std::vector<std::shared_ptr<Process>>;
+  using Parted = std::vector<std::pair<Owner, std::shared_ptr<Process>>>;
 
   Result<std::shared_ptr<Process>> take_standby(std::unique_lock<std::mutex>& lock,
                                                 Processes& ended);
   Status check_ends(Held& held) const;
-  Processes take_unused();
+  Parted take_unused();
+  void part_with(const Owner& owner, const std::shared_ptr<Process>& process) const;
+  void check_folders();
   void run();
 
   const Program program_;
   const std::size_t most_ends_;
+  const Parting parting_;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::map<Owner, Held> held_;

@@ -70,6 +70,22 @@ Fd above_those_of_the_process(Fd fd) noexcept {
   return Fd(fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, kSocketFd + 1) : -1);
 }
 
+// The process may change its folder meanwhile. Links are not followed.
+bool is_too_large(const std::string& folder) {
+  std::error_code error;
+  std::uint64_t bytes = 0;
+  std::size_t files = 0;
+  std::filesystem::recursive_directory_iterator at(folder, error);
+  const std::filesystem::recursive_directory_iterator end;
+  for (; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    const auto size = at->is_regular_file(ignored) ? at->file_size(ignored) : 0;
+    if (!ignored) bytes += size;
+    if (++files > Process::kMostFolderFiles || bytes > Process::kMostFolderBytes) return true;
+  }
+  return false;
+}
+
 // Lets others run on this core until an answer has come, or a cheap request would have ended.
 void give_way(const Lane& lane, std::uint32_t number) noexcept {
   constexpr auto kCheapTime = std::chrono::microseconds(100);
@@ -257,13 +273,28 @@ bool Process::ended() noexcept { return killed_ || reap(false); }
 
 Status Process::ending() {
   const std::lock_guard lock(end_mutex_);
-  return {Code::device_error, "the executor of this client ended (" + end_of(end_status_) + ")"};
+  return {Code::device_error, "the executor of this client ended (" + end_of_it() + ")"};
 }
 
 std::string Process::how_it_ended() {
   if (!reap(false)) return {};
   const std::lock_guard lock(end_mutex_);
-  return end_of(end_status_);
+  return end_of_it();
+}
+
+// @pre end_mutex_ is held
+std::string Process::end_of_it() const { return why_.empty() ? end_of(end_status_) : why_; }
+
+void Process::check_folder() noexcept try {
+  if (folder_.empty() || !is_too_large(folder_)) return;
+  {
+    const std::lock_guard lock(end_mutex_);
+    why_ = "its files were more than " + std::to_string(kMostFolderFiles) + ", or larger than " +
+           std::to_string(kMostFolderBytes >> 20) + " MiB";
+  }
+  kill();
+} catch (const std::exception&) {
+  kill();
 }
 
 bool Process::reap(bool wait) noexcept {

@@ -73,7 +73,14 @@ class Process {
   /// True if the process has ended, or is about to.
   bool ended() noexcept;
   void kill() noexcept;
+  /// Ends the process if its private folder has more than kMostFolderFiles files, or more than
+  /// kMostFolderBytes.
+  void check_folder() noexcept;
+  static constexpr std::uint64_t kMostFolderBytes = std::uint64_t{256} << 20;
+  static constexpr std::size_t kMostFolderFiles = 4096;
   pid_t pid() const noexcept { return pid_; }
+  /// Returns the private folder; empty if there is none.
+  const std::string& folder() const noexcept { return folder_; }
   /// Returns a number that no other executor of this daemon has had.
   std::uint64_t number() const noexcept { return number_; }
 
@@ -85,6 +92,7 @@ class Process {
   Status send(int descriptor) const;
   Status await_answer(Lane& lane, std::uint32_t number, const Stop& stop);
   Status ending();
+  std::string end_of_it() const;
   bool reap(bool wait) noexcept;
   void send_notices(std::size_t lane);
 
@@ -99,9 +107,10 @@ class Process {
   std::mutex notice_mutex_;
   std::deque<std::uint64_t> notices_[Mailbox::kLanes];  // not sent yet; guarded by notice_mutex_
   std::atomic<bool> killed_{false};
-  std::mutex end_mutex_;  // guards the two below
+  std::mutex end_mutex_;  // guards all below
   bool reaped_ = false;
   int end_status_ = 0;  // of waitpid()
+  std::string why_;     // why it was ended, if that was due to its behaviour
 };
 
 }  // namespace ob::executor

@@ -176,6 +176,11 @@ class Caller : public Party {
     EXPECT_TRUE(succeeds(run(call_)));
     return words()[6];
   }
+  /// Makes a call that may end the process.
+  ob_status start(long number, long a, long b) {
+    set(number, a, b, 0, 0, 0, {});
+    return run(call_);
+  }
   /// Makes a call `count` times in each of so many items.   @returns the number that succeeded
   long tries(std::int32_t count, std::uint32_t items, long number, long a = 0, long b = 0,
              long c = 0, long d = 0) {
@@ -267,6 +272,25 @@ TEST_P(KernelAttackTest, PrivateMemoryHasALimit) {
   (void)bad.call(SYS_getpid);
 }
 
+// The process is ended though the kernel that wrote the files has long returned.
+TEST_P(KernelAttackTest, FilesOfAProcessAreLimited) {
+  Caller bad(daemon->address());
+  const pid_t worker = bad.worker();
+  std::ifstream arguments("/proc/" + std::to_string(worker) + "/cmdline");
+  const std::string line((std::istreambuf_iterator<char>(arguments)), {});
+  const std::string folder = line.substr(line.rfind('\0', line.size() - 2) + 1).c_str();
+  long file = -1;
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = folder + "/" + std::to_string(i);
+    file = bad.call(SYS_openat, AT_FDCWD, 0, O_CREAT | O_RDWR, 0600, 2, name);
+    ASSERT_GE(file, 0);
+    if (i < 4) ASSERT_EQ(bad.call(SYS_ftruncate, file, 60 << 20), 0);
+  }
+  (void)bad.start(SYS_ftruncate, file, 60 << 20);  // it may be ended at once
+  while (kill(worker, 0) == 0) std::this_thread::yield();
+  EXPECT_NE(access(folder.c_str(), F_OK), 0) << "the folder stays";
+}
+
 TEST_P(KernelAttackTest, KeysSocketsAndOtherProcessesAreOutOfReach) {
   Caller bad(daemon->address());
   Caller other(daemon->address());
@@ -340,7 +364,8 @@ TEST_P(KernelAttackTest, AKillAtEachMessageCostsTheLaunchesOnly) {
     if (message == "launch") {
       ASSERT_TRUE(succeeds(ob_kernel_run(count_up, bad.queue, groups, kOne)));
     } else if (message == "another buffer") {
-      const ob_kernel fresh = bad.kernel(module, "count_up", {buffer_at(bad.buffer(64))});
+      // Large enough for a memory file of its own, which the process must map.
+      const ob_kernel fresh = bad.kernel(module, "count_up", {buffer_at(bad.buffer(1 << 20))});
       ASSERT_TRUE(succeeds(ob_kernel_run(fresh, bad.queue, groups, kOne)));
     } else if (message == "load") {
       loaded = bad.load(kSource);
@@ -371,7 +396,9 @@ TEST_P(KernelAttackTest, AKillAtEachMessageCostsTheLaunchesOnly) {
       EXPECT_TRUE(fails(bad.synchronize(), OB_KERNEL_FAULT, "signal 9"));
       EXPECT_STREQ(last_error().name, "count_up");
     } else if (loaded != nullptr) {
-      EXPECT_TRUE(fails(ob_module_wait(loaded, OB_FOREVER), OB_BUILD_FAILED, "signal 9"));
+      // A process that has machine code of earlier ones is replaced by one without, once.
+      const ob_status built_now = ob_module_wait(loaded, OB_FOREVER);
+      EXPECT_TRUE(built_now == OB_OK || fails(built_now, OB_BUILD_FAILED, "signal 9"));
     }
     if (message == "read") EXPECT_EQ(bytes, std::vector<int>(16, 1));
     // The next launch gets a process that has the module and the buffers. It may be what finds out

@@ -35,8 +35,9 @@ __kernel void tries(__global long* io, int count) {
 }
 )";
 
-/// Returns the processes that this one has started to run kernels.
-inline std::vector<pid_t> kernel_workers() {
+/// Returns the processes that this one has started to run kernels, or those that such a process has
+/// started.
+inline std::vector<pid_t> kernel_workers(pid_t parent = getpid()) {
   std::vector<pid_t> found;
   DIR* const all = opendir("/proc");
   while (const dirent* each = readdir(all)) {
@@ -50,7 +51,7 @@ inline std::vector<pid_t> kernel_workers() {
     }
     std::ifstream status("/proc/" + std::to_string(pid) + "/status");
     const std::string facts((std::istreambuf_iterator<char>(status)), {});
-    if (facts.find("\nPPid:\t" + std::to_string(getpid()) + "\n") != std::string::npos) {
+    if (facts.find("\nPPid:\t" + std::to_string(parent) + "\n") != std::string::npos) {
       found.push_back(pid);
     }
   }

@@ -13,6 +13,7 @@
 #include "backend/cpu/executor_requests.hpp"
 #include "device/host_buffer.hpp"
 #include "device/kernels/kernel_codec.hpp"
+#include "executor/folder_cache.hpp"
 #include "executor/sandbox.hpp"
 #include "wire/codec.hpp"
 
@@ -80,8 +81,33 @@ class IsolatedKernels::Workers {
   /// Starts a process for the first module.
   executor::Executors& executors() {
     const std::lock_guard lock(mutex_);
-    if (!executors_) executors_.emplace(program_, kMostEnds);
+    if (!executors_) {
+      executors_.emplace(program_, kMostEnds,
+                         [this](const executor::Owner& owner, const Process& process) {
+                           keep_files(owner.first, process);
+                         });
+    }
     return *executors_;
+  }
+  /// Returns the process of a session. A new one gets the machine code that earlier ones of the
+  /// same user have compiled. Users who have proven nothing share no code.
+  Result<std::shared_ptr<Process>> process_of(const Account& account) {
+    OB_ASSIGN_OR_RETURN(auto process, executors().of(owner(account)));
+    if (!account.user) return process;
+    const std::lock_guard lock(filling_);
+    std::uint64_t& filled = filled_[owner(account)];
+    if (std::exchange(filled, process->number()) != process->number()) {
+      had_files_[owner(account)] = cache_.fill(account.user, process->folder());
+    }
+    return process;
+  }
+  /// Forgets the code of a user, which may be why a process failed, and keeps none of the process.
+  /// @returns true if the process had such code
+  bool suspect(const Account& account, const Process& process) {
+    const std::lock_guard lock(filling_);
+    suspects_[owner(account)] = process.number();
+    cache_.forget(account.user);
+    return std::exchange(had_files_[owner(account)], false);
   }
   std::uint64_t next_id() noexcept { return ++last_id_; }
 
@@ -98,6 +124,10 @@ class IsolatedKernels::Workers {
       modules_.erase(at);
     }
     executors().end(owner(account));
+    const std::lock_guard lock(filling_);
+    filled_.erase(owner(account));
+    had_files_.erase(owner(account));
+    suspects_.erase(owner(account));
   }
   static executor::Owner owner(const Account& account) { return {account.user, account.session}; }
 
@@ -119,8 +149,24 @@ class IsolatedKernels::Workers {
   }
 
  private:
+  void keep_files(UserId user, const Process& process) {
+    if (!user) return;
+    {
+      const std::lock_guard lock(filling_);
+      for (const auto& [owner, number] : suspects_) {
+        if (number == process.number()) return;
+      }
+    }
+    cache_.take(user, process.folder());
+  }
+
   const executor::Program program_;
   std::atomic<std::uint64_t> last_id_{0};
+  executor::FolderCache cache_;
+  std::mutex filling_;  // guards the next three, the first two of which have numbers of processes
+  std::map<executor::Owner, std::uint64_t> filled_;
+  std::map<executor::Owner, std::uint64_t> suspects_;
+  std::map<executor::Owner, bool> had_files_;
   std::mutex mutex_;  // guards all below
   std::optional<executor::Executors> executors_;
   std::map<executor::Owner, std::size_t> modules_;
@@ -148,7 +194,13 @@ class IsolatedKernels::Program final : public KernelProgram {
 
   Status build(std::string& log) {
     ModuleReport report;
-    const Status status = contained_build(report);
+    bool had_files = false;
+    Status status = contained_build(report, had_files);
+    // Files of an earlier process may be why the compiler has ended; there are none now.
+    if (status.code() == Code::build_failed && had_files) {
+      report = {};
+      status = contained_build(report, had_files);
+    }
     log = std::move(report.log);
     kernels_ = std::move(report.kernels);
     return status;
@@ -163,11 +215,14 @@ class IsolatedKernels::Program final : public KernelProgram {
     const Process::Stop preparing = [&](std::chrono::nanoseconds) { return stop({}); };
     const std::string& name = kernels_[launch.kernel].signature.name;
     OB_RETURN_IF_ERROR(stop({}));
-    OB_ASSIGN_OR_RETURN(const auto process, workers_->executors().of(Workers::owner(account_)));
-    OB_RETURN_IF_ERROR(load_into(process, preparing));
-    OB_ASSIGN_OR_RETURN(const wire::Launch message, message_of(process, launch, preparing));
+    OB_ASSIGN_OR_RETURN(const auto process, workers_->process_of(account_));
+    if (const Status loaded = load_into(process, preparing); !loaded.ok()) {
+      return fault_of(loaded, *process, name);
+    }
+    const auto message = message_of(process, launch, preparing);
+    if (!message.ok()) return fault_of(message.status(), *process, name);
     wire::Body body;
-    wire::encode(message, body);
+    wire::encode(*message, body);
     const Process::Stop running = [&, began = Clock::now()](std::chrono::nanoseconds) {
       return stop(Clock::now() - began);
     };
@@ -176,13 +231,16 @@ class IsolatedKernels::Program final : public KernelProgram {
   }
 
  private:
-  Status contained_build(ModuleReport& report) {
-    OB_ASSIGN_OR_RETURN(const auto process, workers_->executors().of(Workers::owner(account_)));
+  // @param had_files true if the process has ended, and had files of earlier ones
+  Status contained_build(ModuleReport& report, bool& had_files) {
+    had_files = false;
+    OB_ASSIGN_OR_RETURN(const auto process, workers_->process_of(account_));
     const auto began = std::chrono::steady_clock::now();
     Status status = load(process, report, [began](std::chrono::nanoseconds) -> Status {
       if (std::chrono::steady_clock::now() - began < kLongestCompilation) return {};
       return {Code::build_failed, "the compiler takes too long"};
     });
+    if (!status.ok()) had_files = workers_->suspect(account_, *process) && process->ended();
     if (status.code() == Code::device_error && process->ended()) {
       return {Code::build_failed, "the compiler ended (" + process->how_it_ended() + ")"};
     }
@@ -190,8 +248,10 @@ class IsolatedKernels::Program final : public KernelProgram {
   }
 
   // A failure of a process that has ended is the kernel's.
-  static Status fault_of(const Status& status, Process& process, const std::string& name) {
-    if (status.ok() || !process.ended()) return status;
+  Status fault_of(const Status& status, Process& process, const std::string& name) const {
+    if (status.ok()) return status;
+    workers_->suspect(account_, process);
+    if (!process.ended()) return status;
     const std::string how =
         status.code() == Code::busy ? status.message() : "its process ended: " + ended(process);
     return {Code::kernel_fault,

@@ -11,9 +11,12 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <future>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,8 +46,9 @@ __kernel void endless(__global volatile int* x) {
 // A session on the device.
 class Session {
  public:
-  Session(Device& device, std::uint64_t number)
-      : device_(device), account_{UserId{number}, SessionId{number}} {
+  Session(Device& device, std::uint64_t number) : Session(device, number, number) {}
+  Session(Device& device, std::uint64_t user, std::uint64_t number)
+      : device_(device), account_{UserId{user}, SessionId{number}} {
     queue_ = require(device.create_queue(account_));
   }
   ~Session() {
@@ -200,6 +204,96 @@ TEST_F(KernelWallsTest, TheProcessOfASessionEndsWithIt) {
 }
 
 #if defined(__x86_64__)
+
+// --- machine code of earlier processes -----------------------------------------------------------
+
+// The linker's process has had a child if it has linked.
+bool has_linked() {
+  for (const pid_t worker : kernel_workers()) {
+    for (const pid_t linker : kernel_workers(worker)) {
+      std::ifstream file("/proc/" + std::to_string(linker) + "/stat");
+      const std::string line((std::istreambuf_iterator<char>(file)), {});
+      std::istringstream fields(line.substr(line.rfind(')') + 2));
+      std::string field;
+      for (int i = 3; i <= 11; ++i) fields >> field;  // cminflt, proc(5)
+      if (field != "0") return true;
+    }
+  }
+  return false;
+}
+
+class KernelCacheTest : public KernelWallsTest {
+ protected:
+  void SetUp() override {
+    KernelWallsTest::SetUp();
+    if (IsSkipped()) return;
+    good.reset();
+    bad.reset();
+    before.clear();
+    while (has_linked()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  // Runs a kernel in a new session of a user.   @returns true if a linker ran for it
+  bool links(std::uint64_t user, bool tears = false) {
+    Session session(*device, user, ++sessions_);
+    const ModuleId loaded = session.load(tears ? kCallingKernels : kSource);
+    const BufferId in = session.buffer(kCount * 8), out = session.buffer(kCount * 8);
+    for (std::uint32_t i = 0; i < kCount; ++i) session.memory<double>(in)[i] = i;
+    if (tears) {
+      tear_files(session, loaded, in);
+    } else {
+      ran_ = session.run(loaded, "sum", {place(in), place(out), number(kCount)}, kCount);
+      for (std::uint32_t i = 0; ran_.ok() && i < kCount; i += 100) {
+        EXPECT_NEAR(session.memory<double>(out)[i], 3.0 * i + std::sin(i), 1e-12 * (3 * i + 1));
+      }
+    }
+    return has_linked();
+  }
+  // Cuts all machine code in the folder of the session's process.
+  static void tear_files(Session& session, ModuleId module, BufferId io_buffer) {
+    auto* const io = session.memory<long>(io_buffer);
+    io[0] = SYS_getpid;
+    ASSERT_TRUE(session.run(module, "call", {place(io_buffer)}).ok());
+    std::ifstream file("/proc/" + std::to_string(io[6]) + "/cmdline");
+    const std::string line((std::istreambuf_iterator<char>(file)), {});
+    const std::string folder = line.substr(line.rfind('\0', line.size() - 2) + 1).c_str();
+    int torn = 0;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(folder)) {
+      if (each.path().extension() != ".so" && each.path().extension() != ".bc") continue;
+      std::filesystem::resize_file(each.path(), each.file_size() / 2);
+      ++torn;
+    }
+    EXPECT_GT(torn, 0);
+  }
+
+  std::uint64_t sessions_ = 100;
+  Status ran_;
+};
+
+TEST_F(KernelCacheTest, AUsersNextSessionCompilesNothingAgain) {
+  EXPECT_TRUE(links(7));
+  EXPECT_TRUE(ran_.ok()) << ran_.message();
+  EXPECT_FALSE(links(7));
+  EXPECT_TRUE(ran_.ok()) << ran_.message();
+}
+
+TEST_F(KernelCacheTest, UsersShareNoMachineCode) {
+  EXPECT_TRUE(links(7));
+  EXPECT_TRUE(links(8));
+  // Users who have proven nothing are many.
+  EXPECT_TRUE(links(0));
+  EXPECT_TRUE(links(0));
+}
+
+// A session that finds torn files compiles without them. A launch may fail once.
+TEST_F(KernelCacheTest, TornFilesAreForgotten) {
+  EXPECT_TRUE(links(7));
+  (void)links(7, true);
+  (void)links(7);
+  if (!ran_.ok()) EXPECT_EQ(ran_.code(), Code::kernel_fault) << ran_.message();
+  (void)links(7);
+  EXPECT_TRUE(ran_.ok()) << ran_.message();
+}
+
 struct Attack {
   const char* what;
   long number, a, b, c, d, flags;
