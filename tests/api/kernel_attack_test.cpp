@@ -146,7 +146,8 @@ class KernelAttackTest : public testing::TestWithParam<Transport> {
 #endif
     daemon::ServerConfig config;
     config.kernels.without_key = daemon::KernelRights::native;
-    daemon = kernel_daemon(GetParam(), config, 3);
+    // The first launch of a group size compiles, which takes seconds on a busy machine.
+    daemon = kernel_daemon(GetParam(), config, 10);
     {
       const Party asks(daemon->address());
       ob_device_facts facts{};
@@ -288,7 +289,7 @@ TEST_P(KernelAttackTest, FilesOfAProcessAreLimited) {
   }
   (void)bad.start(SYS_ftruncate, file, 60 << 20);  // it may be ended at once
   while (kill(worker, 0) == 0) std::this_thread::yield();
-  EXPECT_NE(access(folder.c_str(), F_OK), 0) << "the folder stays";
+  while (access(folder.c_str(), F_OK) == 0) std::this_thread::yield();  // it goes a moment later
 }
 
 TEST_P(KernelAttackTest, KeysSocketsAndOtherProcessesAreOutOfReach) {
