@@ -158,7 +158,8 @@ OB_EXPORT ob_status ob_device_get_facts(ob_device device, ob_device_facts* facts
     all.host_visible = info.host_visible ? 1 : 0;
     all.kernels = found->runs_kernels().ok() ? 1 : 0;
     all.big_endian = found->big_endian() ? 1 : 0;
-    all.peers = found->remote() != nullptr ? 1 : 0;
+    const auto* const remote = found->remote();
+    all.peers = remote != nullptr && remote->connects_to_others() ? 1 : 0;
     copy_text(all.backend, info.backend);
     copy_text(all.description, info.description);
     give(all, *facts);

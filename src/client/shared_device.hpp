@@ -105,6 +105,10 @@ class SharedDevice final : public Device, private ProxyClient {
 
   // --- other devices
 
+  /// False if the daemon says that it connects to no others (if it was asked about kernels).
+  bool connects_to_others() const noexcept {
+    return (main_->connection().kernels().flags & wire::kNoPeers) == 0;
+  }
   /// Returns the address at which the session receives peer messages; the first call opens it.
   Result<Mailbox> mailbox();
   /// Fails the receives that wait for a message. The next mailbox() opens another one.

@@ -223,8 +223,11 @@ struct ModuleAnswer {
 struct KernelSupport {
   std::uint32_t kinds = 0;              ///< bit i: it takes variants of kind i; 0: it runs none
   std::uint32_t longest_kernel_ms = 0;  ///< a kernel that runs longer is ended; 0: no limit
+  std::uint32_t flags = 0;              ///< kNoPeers
   std::string why;                      ///< why it runs none; at most 1024 bytes
 };
+/// A flag of KernelSupport: the daemon connects to no others.
+inline constexpr std::uint32_t kNoPeers = 1;
 
 struct DestroyPlan {
   PlanId plan;

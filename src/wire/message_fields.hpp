@@ -179,6 +179,7 @@ inline void check_module_answer(Fields& in, const ModuleAnswer& message, std::st
 }
 
 inline void check_kernel_support(Fields& in, const KernelSupport& message, std::string_view) {
+  if ((message.flags & ~kNoPeers) != 0) in.refuse("flags", "has unknown bits");
   if ((message.kinds != 0) != message.why.empty()) {
     in.refuse("why", message.kinds != 0 ? "is not empty" : "is empty (no kernels run)");
   }
@@ -344,7 +345,8 @@ template <>
 inline constexpr auto kFields<KernelSupport> = fields_of(
     {Opcode::kernel_support}, Number{"kinds", &KernelSupport::kinds},
     Number{"longest_kernel_ms", &KernelSupport::longest_kernel_ms},
-    Text{"why", &KernelSupport::why, kMaxTextBytes}, Check<KernelSupport>{check_kernel_support});
+    Number{"flags", &KernelSupport::flags}, Text{"why", &KernelSupport::why, kMaxTextBytes},
+    Check<KernelSupport>{check_kernel_support});
 
 template <>
 inline constexpr auto kFields<Record> = fields_of({Opcode::record, Opcode::record_transfer},

@@ -309,6 +309,21 @@ TEST_P(MessagesTest, MistakesAreFound) {
 INSTANTIATE_TEST_SUITE_P(at, MessagesTest, testing::Values(Pair::two_daemons, Pair::one_daemon),
                          pair_name);
 
+TEST(NoPeersTest, TheFactsSayThatADaemonConnectsToNoOthers) {
+  for (const bool may_connect : {true, false}) {
+    daemon::ServerConfig config;
+    config.may_connect = may_connect;
+    const InProcessDaemon daemon(Transport::tcp, one(null_device()), config);
+    ob_device device = nullptr;
+    ASSERT_TRUE(succeeds(ob_device_open(daemon.address().c_str(), nullptr, &device)));
+    ob_device_facts facts{};
+    facts.struct_bytes = sizeof facts;
+    ASSERT_TRUE(succeeds(ob_device_get_facts(device, &facts)));
+    EXPECT_EQ(facts.peers, may_connect ? 1u : 0u);
+    EXPECT_TRUE(succeeds(ob_device_close(device)));
+  }
+}
+
 TEST(LocalPeersTest, ADeviceOfThisProcessTakesNoMessages) {
   ob_device local = nullptr;
   ASSERT_TRUE(succeeds(ob_device_open("local:null", nullptr, &local)));

@@ -48,7 +48,7 @@ void ScriptedDaemon::answer(const RawMessage& asked) {
       say(Opcode::welcome, header, welcome);
       say(Opcode::facts, header, wire::Facts{{{RateFamily::lu, 1e6, 2.5}}});
       if ((asked_for<wire::Hello>(asked).flags & wire::kWantsKernels) != 0) {
-        say(Opcode::kernel_support, header, wire::KernelSupport{2, 60000, ""});
+        say(Opcode::kernel_support, header, wire::KernelSupport{2, 60000, wire::kNoPeers, ""});
       }
       break;
     }

@@ -234,7 +234,7 @@ std::vector<RawMessage> daemon_messages() {
   std::vector<RawMessage> said{
       message(Opcode::welcome, {}, welcome),
       message(Opcode::facts, {}, wire::Facts{{{RateFamily::qr, 1e6, 1.5}}}),
-      message(Opcode::kernel_support, {}, wire::KernelSupport{2, 60000, ""}),
+      message(Opcode::kernel_support, {}, wire::KernelSupport{2, 60000, wire::kNoPeers, ""}),
       message(Opcode::refused, {}, wire::Refused{Code::denied, wire::kVersion, "no"}),
       message(Opcode::location, {}, wire::Location{Code::ok, 0, 65536}),
       message(Opcode::data, kQueue, wire::Outcome{}, 64),

@@ -394,7 +394,8 @@ TEST(Messages, PartsOfModulesAndLaunchesAreChecked) {
                                        {4, 1, "kernels"},
                                        {11, 1, "log_bytes"}});
   expect_refusals<wire::KernelSupport>("06 00 00 00 60 ea 00 00   00 00 00 00 00 00 00 00",
-                                       "kernel_support", {{0, 0, "why"}, {8, 1, "why"}});
+                                       "kernel_support",
+                                       {{0, 0, "why"}, {8, 2, "flags"}, {12, 1, "why"}});
 }
 
 TEST(Messages, StripesThatGrantNothingAreAllZero) {

@@ -259,10 +259,11 @@ void for_each_kernel_sample(Visit visit) {
                {word(1, 8), word(9, 4)}},
         kLaunchHex);
   visit("module", ModuleAnswer{Code::build_failed, 0, 32, "no"}, kModuleHex);
-  visit("kernel_support", KernelSupport{6, 60000, ""}, R"(
+  visit("kernel_support", KernelSupport{6, 60000, 0, ""}, R"(
           06 00 00 00 60 ea 00 00   00 00 00 00 00 00 00 00)");
-  visit("kernel_support", KernelSupport{0, 0, "off"}, R"(
-          00 00 00 00 00 00 00 00   03 00 00 00 6f 66 66 00)");
+  visit("kernel_support", KernelSupport{0, 0, kNoPeers, "off"}, R"(
+          00 00 00 00 00 00 00 00   01 00 00 00 03 00 00 00
+          6f 66 66 00 00 00 00 00)");
 }
 
 /// Calls visit(name, message, hex) for every message with a body of its own.

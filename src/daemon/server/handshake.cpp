@@ -143,7 +143,9 @@ Status Handshake::welcome() {
     OB_RETURN_IF_ERROR(replies.reply(Opcode::facts, {}, 0, wire::Facts{info.routine_rates}));
   }
   if (wants_kernels_) {
-    OB_RETURN_IF_ERROR(replies.reply(Opcode::kernel_support, {}, 0, session->modules().support()));
+    wire::KernelSupport support = session->modules().support();
+    if (!services_.peers.may_connect()) support.flags |= wire::kNoPeers;
+    OB_RETURN_IF_ERROR(replies.reply(Opcode::kernel_support, {}, 0, support));
   }
   return wanted_streams_ == 0 ? replies.flush() : grant_streams(wanted_streams_);
 }
