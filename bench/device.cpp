@@ -101,6 +101,7 @@ class OpenDevice {
 
 // The limits of a way to the device.
 struct Ceilings {
+  std::uint64_t share = 1;  // of the copies of a measurement by memcpy
   std::string copies_name;
   std::function<double(std::size_t bytes, Direction, std::uint64_t count)> copies;  // GB/s
   std::string round_trip_name;
@@ -144,15 +145,16 @@ class Measurement {
     Traffic traffic(address_, sizes_.back());
     for (const Direction direction : {Direction::to_peer, Direction::from_peer}) {
       for (const std::size_t bytes : sizes_) {
-        const std::uint64_t count =
-            options_.check ? 2 : std::max<std::uint64_t>(1, messages_for(bytes) / 4);
+        const std::uint64_t count = copies_of(bytes);
         const std::string name =
             way_ + (direction == Direction::to_peer ? ", host to device" : ", device to host");
         Row beside = row_of(name, bytes, "GB/s", Better::larger, ceilings_.copies_name);
         Row inside = row_of(name, bytes, "GB/s", Better::larger, "without the API");
         for (int run = 0; run < options_.runs; ++run) {
           beside.ceiling.add(ceilings_.copies(bytes, direction, count));
+          (void)without_api(traffic, bytes, direction, 1);
           inside.ceiling.add(without_api(traffic, bytes, direction, count));
+          (void)device_.copies(bytes, direction, 1);  // brings its memory into the caches
           beside.samples.add(device_.copies(bytes, direction, count));
         }
         inside.samples = beside.samples;
@@ -165,8 +167,7 @@ class Measurement {
   // A copy in several commands, beside the ceiling of one.   Source: DAC, figures 7 and 8
   void blocks() {
     const std::size_t bytes = std::min<std::size_t>(16 << 20, sizes_.back());
-    const std::uint64_t count =
-        options_.check ? 2 : std::max<std::uint64_t>(1, messages_for(bytes) / 4);
+    const std::uint64_t count = copies_of(bytes);
     for (const Direction direction : {Direction::to_peer, Direction::from_peer}) {
       for (const std::size_t block : {128 << 10, 512 << 10, 1 << 20, 4 << 20}) {
         Row row =
@@ -175,6 +176,7 @@ class Measurement {
                    bytes, "GB/s", Better::larger, ceilings_.copies_name);
         for (int run = 0; run < options_.runs; ++run) {
           row.ceiling.add(ceilings_.copies(bytes, direction, count));
+          (void)device_.copies(bytes, direction, 1, 1, block);
           row.samples.add(device_.copies(bytes, direction, count, 1, block));
         }
         report_.add(row);
@@ -200,6 +202,10 @@ class Measurement {
   }
 
  private:
+  std::uint64_t copies_of(std::size_t bytes) const {
+    return options_.check ? 2 : std::max<std::uint64_t>(1, messages_for(bytes) / ceilings_.share);
+  }
+
   const std::string way_;
   const std::string address_;
   const std::vector<std::size_t> sizes_;
@@ -247,6 +253,7 @@ int main(int argc, char** argv) {
   const auto all = sizes(options.check);
   const auto raw = raw_tcp(all.back());  // forks, so it comes before anything that makes threads
   const Ceilings tcp{
+      .share = 4,
       .copies_name = "raw socket",
       .copies =
           [&](std::size_t bytes, Direction direction, std::uint64_t count) {
@@ -262,7 +269,8 @@ int main(int argc, char** argv) {
             return raw->stream(kCallBytes, Direction::to_peer, count) * 1e9 / kCallBytes;
           }};
   const Samples memory = raw_memory_ping_pong(kCallBytes, options.check ? 1 : 5);  // forks
-  const Ceilings shm{.copies_name = "memcpy, one thread",
+  const Ceilings shm{.share = 1,
+                     .copies_name = "memcpy, one thread",
                      .copies = [](std::size_t bytes, Direction,
                                   std::uint64_t) { return memcpy_once(bytes, false); },
                      .round_trip_name = "flags in shared memory",

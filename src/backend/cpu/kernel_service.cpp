@@ -29,7 +29,7 @@ void set_environment(const KernelService::Config& config) {
   }
   set("PATH", "/usr/bin:/bin");
   set("POCL_MAX_PTHREAD_COUNT", std::to_string(config.threads));
-  set("POCL_DEVICES", "pthread");
+  set("POCL_DEVICES", "pthread basic");  // launches of one group need no threads
 }
 
 }  // namespace

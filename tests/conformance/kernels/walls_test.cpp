@@ -180,6 +180,27 @@ TEST_F(KernelWallsTest, AKilledProcessIsAFaultOfItsKernel) {
   (void)good->run(module, "sum", {place(x), place(y), number(kCount)}, kCount);
 }
 
+// Launches of one group change to the thread that takes them after some, where the walls are the
+// same.
+TEST_F(KernelWallsTest, ManyLaunchesOfOneGroupKeepOrderAndWalls) {
+  const ModuleId attack = bad->load(kSource);
+  constexpr std::uint64_t kLaunches = 40;
+  const BufferId buffer = bad->buffer(4 * kLaunches);
+  for (std::uint64_t i = 0; i < kLaunches; ++i) {
+    const Status ran = bad->run(attack, "beyond", {place(buffer), number(i)});
+    ASSERT_TRUE(ran.ok()) << ran.message();
+    EXPECT_EQ(bad->memory<int>(buffer)[i], 1);
+  }
+  const std::uint64_t far = std::uint64_t{1} << 44;
+  expect_fault(bad->run(attack, "beyond", {place(buffer), number(far)}), "beyond", "signal 11");
+  const BufferId still = bad->buffer(64);
+  for (int i = 0; i < 20; ++i) {
+    const std::uint64_t near = 3;
+    EXPECT_TRUE(bad->run(attack, "beyond", {place(still), number(near)}).ok());
+  }
+  expect_fault(bad->run(attack, "endless", {place(still)}), "endless", "--longest-kernel");
+}
+
 TEST_F(KernelWallsTest, OneWhoseProcessesEndTooOftenWaits) {
   const ModuleId attack = bad->load(kSource);
   const BufferId buffer = bad->buffer(64);
