@@ -14,7 +14,7 @@ namespace ob::opencl {
 namespace {
 
 constexpr std::string_view kCallingThread = "basic";  // the name of PoCL's device without threads
-constexpr std::uint64_t kFewLaunches = 16;
+constexpr std::uint64_t kFewLaunches = 64;
 
 // The processor as an OpenCL device, with a queue of this runner. Programs keep it alive.
 struct Processor {

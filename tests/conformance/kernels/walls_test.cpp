@@ -184,7 +184,7 @@ TEST_F(KernelWallsTest, AKilledProcessIsAFaultOfItsKernel) {
 // same.
 TEST_F(KernelWallsTest, ManyLaunchesOfOneGroupKeepOrderAndWalls) {
   const ModuleId attack = bad->load(kSource);
-  constexpr std::uint64_t kLaunches = 40;
+  constexpr std::uint64_t kLaunches = 100;
   const BufferId buffer = bad->buffer(4 * kLaunches);
   for (std::uint64_t i = 0; i < kLaunches; ++i) {
     const Status ran = bad->run(attack, "beyond", {place(buffer), number(i)});
@@ -194,7 +194,7 @@ TEST_F(KernelWallsTest, ManyLaunchesOfOneGroupKeepOrderAndWalls) {
   const std::uint64_t far = std::uint64_t{1} << 44;
   expect_fault(bad->run(attack, "beyond", {place(buffer), number(far)}), "beyond", "signal 11");
   const BufferId still = bad->buffer(64);
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 80; ++i) {
     const std::uint64_t near = 3;
     EXPECT_TRUE(bad->run(attack, "beyond", {place(still), number(near)}).ok());
   }
