@@ -22,6 +22,7 @@ PROGRAM = Path(__file__).parent / "programs" / "equal_calls.py"
 PYTHON = "/usr/bin/python3"
 SLOW_KERNELS = {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1"}
 TIMEOUT_S = 3600.0
+ATTEMPTS = 5  # on a busy machine, no call may gain
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,13 @@ def body(suite: Suite) -> None:
             expect(line.results == 1, f"the library itself is not repeatable: {line}")
 
     def in_auto() -> None:
-        with Daemon(suite.bench, wrap=["taskset", "-c", str(other)]) as daemon:
-            outcome = run("auto", daemon.shm)
-        if not suite.bench.native:
-            expect(outcome.total("*") > 0, f"nothing went out\n{outcome.counters()}")
+        for _ in range(ATTEMPTS):
+            with Daemon(suite.bench, wrap=["taskset", "-c", str(other)]) as daemon:
+                outcome = run("auto", daemon.shm)
+            if suite.bench.native or outcome.total("*") > 0:
+                break
+        else:
+            raise MissingError("an idle machine: calls did not gain, so none went out")
         for line in lines_of(outcome):
             # One change of sides, and one more back from a side that was measured to be slower.
             expect(line.results <= 2 and line.changes <= 2, f"{line}\n{outcome.counters()}")
