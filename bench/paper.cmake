@@ -30,7 +30,9 @@ if(OUTBOARD_TESTS)
   ob_add_python_benchmark_test(products --loopback)
   if(TARGET ob_backend_opencl)
     ob_add_python_benchmark_test(mp2c --links none)
-    set_property(TEST bench.mp2c APPEND PROPERTY ENVIRONMENT POCL_CACHE_DIR=${OUTBOARD_POCL_CACHE})
+    # The machine code of kernels, as for the tests (tests/CMakeLists.txt).
+    set_property(TEST bench.mp2c APPEND PROPERTY
+                 ENVIRONMENT POCL_CACHE_DIR=${CMAKE_BINARY_DIR}/pocl)
   endif()
   if(TARGET blas_calls)
     ob_add_python_benchmark_test(ring)
