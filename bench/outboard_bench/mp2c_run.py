@@ -135,7 +135,7 @@ def outcome_of(written: dict[str, Any]) -> Outcome:
     count = len(seconds)
     later = seconds[_FIRST:] or seconds
     mean = sum(later) / len(later)
-    # Of the parts there are sums only. The wait for the compiler is in the one of the device.
+    # The program writes only sums of the parts. That of the device holds the wait for the compiler.
     compiler = sum(seconds) - count * mean
     device = max(rank["device_s"] for rank in ranks)
     return Outcome(

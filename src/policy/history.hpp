@@ -94,7 +94,8 @@ inline constexpr double kMispredicted = 1.25;
 
 /// Decides by predictions and by measured times, so that
 ///  - a call leaves only if it gains beyond the error of the prediction, and if a mistake of twice
-///    that error fits into the budget,
+///    that error fits into the budget, or if a long loop pays the price of bringing its operands
+///    back soon (docs/decisions/0048-prices-and-repeated-operands.md),
 ///  - a shape changes sides at most once. A second change only leads back from an accelerator that
 ///    was measured to be slower,
 ///  - calls that take less than kShortS stay on the side of the first decision, unless they lose

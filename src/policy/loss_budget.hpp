@@ -9,7 +9,7 @@ namespace ob::policy {
 /// accelerator than they would have taken here, and by connecting and measuring. Each of these is
 /// begun only if its expected cost fits into what is left, so the loss stays below
 /// kStartS + kShare * (time spent in calls), apart from predictions that are wrong beyond their
-/// error.   Units: seconds   Threads: any
+/// error, and from the prices of long loops (History), which later calls pay back.   Units: seconds   Threads: any
 class LossBudget {
  public:
   static constexpr double kShare = 0.01;
@@ -18,7 +18,7 @@ class LossBudget {
   void spend(double seconds) noexcept { spent_s_.fetch_add(seconds, std::memory_order_relaxed); }
   /// Adds the time of connecting, measuring, and looking for libraries.
   void set_up(double seconds) noexcept { set_up_s_.fetch_add(seconds, std::memory_order_relaxed); }
-  /// Adds the time that a call or a trial lost.
+  /// Adds the time that a call or a trial lost; below 0: the part of a price that was paid back.
   void lose(double seconds) noexcept { by_calls_s_.fetch_add(seconds, std::memory_order_relaxed); }
 
   double spent_s() const noexcept { return spent_s_.load(std::memory_order_relaxed); }

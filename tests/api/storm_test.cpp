@@ -26,7 +26,7 @@ __kernel void add(double a, __global double* y, ulong n) {
 }
 )";
 
-// What all threads share.
+// All threads share these.
 struct Sky {
   ob_device device = nullptr;
   ob_module module = nullptr;  // none where no kernels run
