@@ -97,6 +97,12 @@ struct History::Times {
   bool remote_seen = false;
 
   bool known() const noexcept { return local_s > 0 && remote_s > 0; }
+  /// The time of the next remote call if the prediction is wrong by twice its error.
+  double worst_remote_s() const noexcept { return remote_s * remote_error * remote_error; }
+  /// The time of a local call if the prediction is wrong by twice its error.
+  double least_local_s() const noexcept {
+    return std::max(local_s / (local_error * local_error), local_least_s);
+  }
   /// The factor by which the ratio of both sides may be wrong, after the next call.
   double error() const noexcept {
     const double here = local_error - 1;
@@ -167,7 +173,7 @@ History::Times History::times_of(const Shape& shape, const Estimate& estimate) n
 // True if a mistake of twice the error fits into the budget.
 bool History::is_affordable(const Times& times) const noexcept {
   if (budget_.is_overdrawn()) return false;
-  const double worst_s = times.remote_s * times.remote_error * times.remote_error;
+  const double worst_s = times.worst_remote_s();
   const double local_s = std::max(times.local_s / times.local_error, times.local_least_s);
   return worst_s <= local_s || worst_s - local_s + at_risk_s_ <= budget_.left_s();
 }
@@ -183,8 +189,7 @@ bool History::gains(const Times& times) const noexcept {
 bool History::pays_back(const Shape& shape, const Times& times) const noexcept {
   const double gain_s = times.local_s - times.again_s * times.error();
   if (!(gain_s > 0) || !times.local_seen || shape.calls < kEstablished) return false;
-  const double worst_s = times.remote_s * times.remote_error * times.remote_error;
-  const double price_s = worst_s - times.local_s;
+  const double price_s = times.worst_remote_s() - times.local_s;
   const double most_s = kMostPriceS + kMostPriceShare * budget_.spent_s();
   return price_s <= kPayBackShare * shape.calls * gain_s && price_s + unpaid_s_ <= most_s;
 }
@@ -193,7 +198,7 @@ bool History::may_try(const Shape& shape, const Times& times) const noexcept {
   const double later_s = std::min(times.remote_s, times.again_s);
   const bool may_gain = later_s < times.error() * times.local_s / kWorthTrying;
   return may_gain && !times.remote_seen && shape.trials < kTrials &&
-         times.remote_s * times.remote_error * times.remote_error <= budget_.left_s();
+         times.worst_remote_s() <= budget_.left_s();
 }
 
 bool History::needs_operands(const Shape& shape, const Times& times) noexcept {
@@ -223,9 +228,8 @@ bool History::loses(const Shape& shape, const Times& times) const noexcept {
   const double own_s = shape.remote.median();
   if (is_measured(shape, times) && own_s * ahead > times.local_s) return true;
   // A disturbance says nothing against an accelerator whose usual time is below any local one.
-  const double least_s =
-      std::max(times.local_s / (times.local_error * times.local_error), times.local_least_s);
-  const bool is_proven = is_measured(shape, times) && own_s * kErrorOfSamples < least_s;
+  const bool is_proven =
+      is_measured(shape, times) && own_s * kErrorOfSamples < times.least_local_s();
   const bool at_risk = !is_proven && (shape.at_risk_s > left_s ||
                                       (shape.at_risk_s > 0 && at_risk_s_ > kMostAtRisk * left_s));
   // A single call that was not slower than expected here may still have met a disturbance.
