@@ -27,7 +27,7 @@ __kernel void add(double a, __global double* y, ulong n) {
 )";
 
 // All threads share these.
-struct Sky {
+struct Shared {
   ob_device device = nullptr;
   ob_module module = nullptr;  // none where no kernels run
   std::array<ob_event, kThreads> events{};
@@ -66,18 +66,19 @@ struct Block {
   Lane* last = nullptr;  // the queue that used it last
 };
 
-class Gust {
+// One thread with its queues, blocks and random numbers.
+class Worker {
  public:
-  Gust(Sky& sky, std::size_t index, std::uint64_t seed)
-      : sky_(sky), index_(index), random_(seed + index) {
+  Worker(Shared& shared, std::size_t index, std::uint64_t seed)
+      : shared_(shared), index_(index), random_(seed + index) {
     for (auto& lane : lanes_) lane = open();
     for (Block& block : blocks_) renew(block);
   }
 
   void blow(std::size_t steps) {
-    for (std::size_t i = 0; i < steps && sky_.wrong == 0; ++i) step();
+    for (std::size_t i = 0; i < steps && shared_.wrong == 0; ++i) step();
     for (auto& lane : lanes_) close(*lane);
-    for (Block& block : blocks_) sky_.expect_ok(ob_buffer_destroy(block.buffer), "destroy");
+    for (Block& block : blocks_) shared_.expect_ok(ob_buffer_destroy(block.buffer), "destroy");
   }
 
  private:
@@ -86,41 +87,41 @@ class Gust {
 
   std::unique_ptr<Lane> open() {
     auto lane = std::make_unique<Lane>();
-    sky_.expect_ok(ob_queue_create(sky_.device, 0, &lane->queue), "create a queue");
-    sky_.expect_ok(ob_event_create(sky_.device, 0, &lane->passed), "create an event");
+    shared_.expect_ok(ob_queue_create(shared_.device, 0, &lane->queue), "create a queue");
+    shared_.expect_ok(ob_event_create(shared_.device, 0, &lane->passed), "create an event");
     return lane;
   }
   // The end of a queue waits for its commands and callbacks.
   void close(Lane& lane) {
     synchronize(lane);
-    sky_.expect_ok(ob_event_destroy(lane.passed), "destroy an event");
-    sky_.expect_ok(ob_queue_destroy(lane.queue), "destroy a queue");
-    sky_.expect(lane.called == lane.callbacks, "callbacks before the end of a queue");
+    shared_.expect_ok(ob_event_destroy(lane.passed), "destroy an event");
+    shared_.expect_ok(ob_queue_destroy(lane.queue), "destroy a queue");
+    shared_.expect(lane.called == lane.callbacks, "callbacks before the end of a queue");
     for (Block& block : blocks_) {
       if (block.last == &lane) block.last = nullptr;
     }
   }
   void synchronize(Lane& lane) {
-    sky_.expect_ok(ob_queue_synchronize(lane.queue, OB_FOREVER, nullptr), "synchronize");
+    shared_.expect_ok(ob_queue_synchronize(lane.queue, OB_FOREVER, nullptr), "synchronize");
     for (const Lane::Read& read : lane.reads) {
-      sky_.expect(read.seen == read.expected, "elements that were read");
+      shared_.expect(read.seen == read.expected, "elements that were read");
     }
     lane.reads.clear();
     lane.writes.clear();
   }
   // The old buffer may be in use by commands under way.
   void renew(Block& block) {
-    if (block.buffer != nullptr) sky_.expect_ok(ob_buffer_destroy(block.buffer), "destroy");
+    if (block.buffer != nullptr) shared_.expect_ok(ob_buffer_destroy(block.buffer), "destroy");
     const std::size_t count = uniform<std::size_t>(random_, 1, pick(4) == 0 ? kMostElements : 500);
     block = {nullptr, std::vector<double>(count), nullptr};
-    sky_.expect_ok(ob_buffer_create(sky_.device, count * 8, 0, &block.buffer), "create");
+    shared_.expect_ok(ob_buffer_create(shared_.device, count * 8, 0, &block.buffer), "create");
     fill(*lanes_[pick(kQueues)], block);
   }
   // Orders this use of a buffer behind the one before, which another queue may have.
   void use(Lane& lane, Block& block) {
     if (block.last != nullptr && block.last != &lane) {
-      sky_.expect_ok(ob_event_record(block.last->passed, block.last->queue), "record");
-      sky_.expect_ok(ob_event_hold(block.last->passed, lane.queue), "hold");
+      shared_.expect_ok(ob_event_record(block.last->passed, block.last->queue), "record");
+      shared_.expect_ok(ob_event_hold(block.last->passed, lane.queue), "hold");
     }
     block.last = &lane;
   }
@@ -128,7 +129,8 @@ class Gust {
   void fill(Lane& lane, Block& block) {
     use(lane, block);
     const double value = digit();
-    sky_.expect_ok(ob_fill(lane.queue, {block.buffer, 0}, &value, 8, block.truth.size()), "fill");
+    shared_.expect_ok(ob_fill(lane.queue, {block.buffer, 0}, &value, 8, block.truth.size()),
+                      "fill");
     block.truth.assign(block.truth.size(), value);
   }
   void write(Lane& lane, Block& block) {
@@ -141,9 +143,9 @@ class Gust {
     const bool captured = pick(2) == 0;
     lane.writes.push_back(std::move(elements));
     std::vector<double>& source = lane.writes.back();
-    sky_.expect_ok(ob_write(lane.queue, {block.buffer, from * 8}, source.data(), source.size() * 8,
-                            captured ? OB_CAPTURE : 0),
-                   "write");
+    shared_.expect_ok(ob_write(lane.queue, {block.buffer, from * 8}, source.data(),
+                               source.size() * 8, captured ? OB_CAPTURE : 0),
+                      "write");
     if (captured) source.assign(source.size(), -77);
   }
   void read(Lane& lane, Block& block) {
@@ -155,17 +157,17 @@ class Gust {
     lane.reads.push_back(
         {std::vector<double>(count, -77), {begin, begin + static_cast<std::ptrdiff_t>(count)}});
     Lane::Read& read = lane.reads.back();
-    sky_.expect_ok(ob_read(lane.queue, read.seen.data(), {block.buffer, from * 8}, count * 8,
-                           waits ? OB_WAIT : 0),
-                   "read");
-    if (waits) sky_.expect(read.seen == read.expected, "elements of a read that waits");
+    shared_.expect_ok(ob_read(lane.queue, read.seen.data(), {block.buffer, from * 8}, count * 8,
+                              waits ? OB_WAIT : 0),
+                      "read");
+    if (waits) shared_.expect(read.seen == read.expected, "elements of a read that waits");
   }
   void copy(Lane& lane, Block& from, Block& to) {
     if (&from == &to) return;
     use(lane, from);
     use(lane, to);
     const std::size_t count = std::min(from.truth.size(), to.truth.size());
-    sky_.expect_ok(ob_copy(lane.queue, {to.buffer, 0}, {from.buffer, 0}, count * 8), "copy");
+    shared_.expect_ok(ob_copy(lane.queue, {to.buffer, 0}, {from.buffer, 0}, count * 8), "copy");
     std::copy_n(from.truth.begin(), count, to.truth.begin());
   }
   // to += a from
@@ -180,11 +182,11 @@ class Gust {
     const double a = digit();
     const std::array operands{number(static_cast<std::int64_t>(count)), real(a), at(from.buffer, 1),
                               at(to.buffer, 1)};
-    sky_.expect_ok(ob_call(lane.queue, "daxpy", operands.data(), operands.size()), "call");
+    shared_.expect_ok(ob_call(lane.queue, "daxpy", operands.data(), operands.size()), "call");
     for (std::size_t i = 0; i < count; ++i) to.truth[i] += a * from.truth[i];
   }
   void launch(Lane& lane, Block& block) {
-    if (sky_.module == nullptr) return;
+    if (shared_.module == nullptr) return;
     use(lane, block);
     const double a = digit();
     const std::uint64_t count = block.truth.size();
@@ -192,29 +194,29 @@ class Gust {
     const std::uint32_t groups[3] = {static_cast<std::uint32_t>((count + 63) / 64), 1, 1};
     const std::uint32_t size[3] = {64, 1, 1};
     ob_kernel kernel = nullptr;
-    sky_.expect_ok(ob_kernel_create(sky_.module, "add", &kernel), "create a kernel");
+    shared_.expect_ok(ob_kernel_create(shared_.module, "add", &kernel), "create a kernel");
     for (std::uint32_t i = 0; i < arguments.size(); ++i) {
-      sky_.expect_ok(ob_kernel_set(kernel, i, &arguments[i]), "set");
+      shared_.expect_ok(ob_kernel_set(kernel, i, &arguments[i]), "set");
     }
-    sky_.expect_ok(ob_kernel_run(kernel, lane.queue, groups, size), "run");
-    sky_.expect_ok(ob_kernel_destroy(kernel), "destroy a kernel");
+    shared_.expect_ok(ob_kernel_run(kernel, lane.queue, groups, size), "run");
+    shared_.expect_ok(ob_kernel_destroy(kernel), "destroy a kernel");
     for (double& each : block.truth) each += a;
   }
   void call_back(Lane& lane) {
     ++lane.callbacks;
-    sky_.expect_ok(ob_queue_callback(lane.queue, Lane::call, &lane), "callback");
+    shared_.expect_ok(ob_queue_callback(lane.queue, Lane::call, &lane), "callback");
   }
   // Queues of all threads hold for events of all threads.
   void hold_for_others(Lane& lane) {
-    sky_.expect_ok(ob_event_record(sky_.events[index_], lane.queue), "record");
+    shared_.expect_ok(ob_event_record(shared_.events[index_], lane.queue), "record");
     Lane& other = *lanes_[pick(kQueues)];
-    sky_.expect_ok(ob_event_hold(sky_.events[pick(kThreads)], other.queue), "hold");
+    shared_.expect_ok(ob_event_hold(shared_.events[pick(kThreads)], other.queue), "hold");
   }
   void wait_for_event(Lane& lane) {
-    sky_.expect_ok(ob_event_record(lane.passed, lane.queue), "record");
+    shared_.expect_ok(ob_event_record(lane.passed, lane.queue), "record");
     const ob_status now = ob_event_wait(lane.passed, 0);
-    sky_.expect(now == OB_OK || now == OB_DEADLINE_EXCEEDED, "an event that is asked");
-    sky_.expect_ok(ob_event_wait(lane.passed, OB_FOREVER), "wait for an event");
+    shared_.expect(now == OB_OK || now == OB_DEADLINE_EXCEEDED, "an event that is asked");
+    shared_.expect_ok(ob_event_wait(lane.passed, OB_FOREVER), "wait for an event");
   }
 
   void step() {
@@ -232,7 +234,7 @@ class Gust {
         close(lane);
         slot = open();
         return;
-      case 6: return (void)sky_.expect_ok(ob_queue_flush(lane.queue), "flush");
+      case 6: return (void)shared_.expect_ok(ob_queue_flush(lane.queue), "flush");
       case 7:
       case 8: return call_back(lane);
       case 9:
@@ -251,7 +253,7 @@ class Gust {
     }
   }
 
-  Sky& sky_;
+  Shared& shared_;
   const std::size_t index_;
   std::mt19937_64 random_;
   std::array<std::unique_ptr<Lane>, kQueues> lanes_;
@@ -270,21 +272,21 @@ class ApiStormTest : public ApiKernelTest {
 
 TEST_P(ApiStormTest, ManyThreadsAndQueuesAgreeWithTheHost) {
   const std::uint64_t seed = test_seed();
-  Sky sky;
-  sky.device = device;
+  Shared shared;
+  shared.device = device;
   if (runs_kernels) {
-    sky.module = load(kAdd);
-    ASSERT_TRUE(succeeds(ob_module_wait(sky.module, OB_FOREVER)));
+    shared.module = load(kAdd);
+    ASSERT_TRUE(succeeds(ob_module_wait(shared.module, OB_FOREVER)));
   }
-  for (ob_event& event : sky.events) {
+  for (ob_event& event : shared.events) {
     ASSERT_TRUE(succeeds(ob_event_create(device, 0, &event)));
   }
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&sky, i, seed] { Gust(sky, i, seed).blow(steps()); });
+    threads.emplace_back([&shared, i, seed] { Worker(shared, i, seed).blow(steps()); });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(sky.wrong, 0);
+  EXPECT_EQ(shared.wrong, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(on, ApiStormTest,
