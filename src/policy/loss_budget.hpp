@@ -9,7 +9,8 @@ namespace ob::policy {
 /// accelerator than they would have taken here, and by connecting and measuring. Each of these is
 /// begun only if its expected cost fits into what is left, so the loss stays below
 /// kStartS + kShare * (time spent in calls), apart from predictions that are wrong beyond their
-/// error, and from the prices of long loops (History), which later calls pay back.   Units: seconds   Threads: any
+/// error, and from the prices of long loops (History), which later calls pay back.
+/// Units: seconds   Threads: any
 class LossBudget {
  public:
   static constexpr double kShare = 0.01;
