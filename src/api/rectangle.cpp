@@ -1,5 +1,6 @@
 #include "api/rectangle.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "wire/byte_swap.hpp"
@@ -24,7 +25,8 @@ Outcome sides_of(const ob_rect* rect, std::uint64_t offset_bytes, Sides& sides) 
   }
   const auto side = [&](std::uint64_t pitch_bytes) {
     Region region{.element_bytes = word, .rows = rect->width_bytes / word, .cols = rect->rows};
-    region.ld = rect->rows > 1 ? pitch_bytes / word : region.rows;
+    // An empty rectangle may have pitch 0, a region may not.
+    region.ld = std::max<std::uint64_t>(1, rect->rows > 1 ? pitch_bytes / word : region.rows);
     region.word_bytes = static_cast<std::uint8_t>(rect->word_bytes);
     return region;
   };

@@ -100,6 +100,34 @@ TEST_P(ApiCopyTest, RectanglesArriveAndTouchNothingElse) {
   EXPECT_EQ(contents<unsigned char>(on_device, kBytes), expected);
 }
 
+// Every width, pitch and number of rows of which one is 0: nothing is copied, also at the end.
+TEST_P(ApiCopyTest, EmptyRectanglesCopyNothing) {
+  auto random = fresh_random();
+  const Bytes kept = random_bytes(random, kBytes);
+  const ob_buffer on_device = buffer_of(kept);
+  Bytes array = random_bytes(random, 64);
+  const Bytes array_kept = array;
+  for (const std::uint64_t width : {0, 8}) {
+    for (const std::uint64_t rows : {0, 1, 2}) {
+      if (width * rows != 0) continue;
+      for (const std::uint64_t pitch : {0, 8, 16}) {
+        if (pitch < width) continue;
+        for (const std::uint32_t word : {0u, 8u}) {
+          ob_rect rect{width, rows, pitch, pitch, word, 0};
+          for (const std::uint64_t offset : {std::size_t{0}, kBytes}) {
+            EXPECT_TRUE(succeeds(ob_write_2d(queue, {on_device, offset}, array.data(), &rect)));
+            EXPECT_TRUE(succeeds(ob_read_2d(queue, array.data(), {on_device, offset}, &rect)));
+            EXPECT_TRUE(succeeds(ob_copy_2d(queue, {on_device, offset}, {on_device, 0}, &rect)));
+          }
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(synchronized());
+  EXPECT_EQ(array, array_kept);
+  EXPECT_EQ(contents<unsigned char>(on_device, kBytes), kept);
+}
+
 TEST_P(ApiCopyTest, CopiesInsideTheDeviceFollowTheOracle) {
   auto random = fresh_random();
   const Bytes from = random_bytes(random, kBytes);
