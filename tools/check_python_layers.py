@@ -30,9 +30,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
     # Values, errors and places.
     "errors": (),
     "settings_table": (),
-    "private_folder": (),
     "preload": ("errors",),
-    "addresses": ("private_folder",),
+    "addresses": (),
     "values": ("addresses",),
     "progress": (),
     "counters": (),
@@ -44,7 +43,6 @@ ARROWS: dict[str, tuple[str, ...]] = {
     # Parts of several commands.
     "process": ("errors",),
     "build": ("paths", "progress"),
-    "daemon": ("process",),
     "load": (),
     "uncounted": (),
     "report": ("counters", "load", "uncounted"),
@@ -55,15 +53,15 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "pool": ("keys", "version"),
     # The work of one command.
     "demo": ("settings",),
-    "launch": ("build", "daemon", "report", "settings", "trace"),
+    "launch": ("build", "process", "report", "settings", "trace"),
     "doctor": ("counters", "coverage", "members", "settings", "version"),
     "explain": ("report", "errors"),
     "tune": ("build", "doctor", "explain", "profile"),
     # The command line.
     "commands": ("demo", "doctor", "explain", "launch", "pool", "tune"),
     "cli": ("commands", "version"),
-    "start": ("cli", "launch"),
-    "__main__": ("start",),
+    "start": ("cli", "preload"),
+    "__main__": ("cli",),
 }
 # Modules of commands whose names begin so are no commands.
 SHARED_BY_COMMANDS = "outboard.commands._"

@@ -1,6 +1,6 @@
 """`python -m outboard`: the same command as `outboard`."""
 
-from outboard.start import main
+from outboard.cli import main
 
 if __name__ == "__main__":
     main()

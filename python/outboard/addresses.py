@@ -1,12 +1,9 @@
-"""Checks the addresses of daemons.
-
-The short way of `outboard run` imports this module before its command starts. So the module imports
-as little as possible.
-"""
+"""Checks the addresses of daemons."""
 
 from __future__ import annotations
 
-from outboard.private_folder import MAX_SOCKET_PATH
+# sizeof(sockaddr_un.sun_path) without the closing zero, unix(7).
+MAX_SOCKET_PATH = 107
 
 
 def check_address(text: str, *, listening: bool = False) -> str:

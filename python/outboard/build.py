@@ -17,13 +17,14 @@ from outboard.progress import ProgressLine
 
 PRESET = "release"
 # The targets that `run` and `serve` need.
-NATIVE_TARGETS = ("outboard_preload", "outboardd")
+NATIVE_TARGETS = ("outboard_preload", "outboardd", "outboard_run")
 # The switches OUTBOARD_<part> of CMakeLists.txt. A switch that is on in a build folder stays on.
 PARTS = ("TESTS", "BENCH")
 # The names of targets and parts in the progress line.
 _SUBJECTS = {
     "outboard_preload": "the library",
     "outboardd": "the daemon",
+    "outboard_run": "the program that runs commands",
     "example_fft": "an example",
     "TESTS": "the tests",
     "BENCH": "the benchmarks",

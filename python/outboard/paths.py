@@ -12,7 +12,7 @@ from outboard.preload import DAEMON_NAME, PRELOAD_NAME
 
 @dataclass(frozen=True)
 class Native:
-    """The two compiled parts. `root` holds lib/ and bin/, as in a CMake build folder."""
+    """The compiled parts. `root` holds lib/ and bin/, as in a CMake build folder."""
 
     root: Path
 
@@ -23,6 +23,11 @@ class Native:
     @property
     def daemon(self) -> Path:
         return Path(preload.daemon_in(str(self.root)))
+
+    @property
+    def runner(self) -> Path:
+        """Returns the program that runs commands."""
+        return Path(preload.runner_in(str(self.root)))
 
     @property
     def coverage_page(self) -> Path:

@@ -1,7 +1,7 @@
-"""The drop-in library and the daemon: their folder, and the library's entry in LD_PRELOAD.
+"""The drop-in library and its programs: their folder, and the library's entry in LD_PRELOAD.
 
-Every `outboard run` imports this module before its command starts. So the module imports as little
-as possible.
+The installed command imports this module before each `outboard run`. So the module imports as
+little as possible.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from outboard.errors import OutboardError
 
 PRELOAD_NAME = "liboutboard-preload.so"
 DAEMON_NAME = "outboardd"
+RUNNER_NAME = "outboard-run"
 
 
 def complete(folder: str) -> bool:
-    """Returns true if `folder` holds the library and the daemon, as a CMake build folder does."""
-    return os.path.isfile(library_in(folder)) and os.access(daemon_in(folder), os.X_OK)
+    """Returns true if `folder` holds the library, the daemon and the program that runs commands,
+    as a CMake build folder does."""
+    programs = (daemon_in(folder), runner_in(folder))
+    return os.path.isfile(library_in(folder)) and all(os.access(p, os.X_OK) for p in programs)
 
 
 def library_in(folder: str) -> str:
@@ -25,6 +28,10 @@ def library_in(folder: str) -> str:
 
 def daemon_in(folder: str) -> str:
     return os.path.join(folder, "bin", DAEMON_NAME)
+
+
+def runner_in(folder: str) -> str:
+    return os.path.join(folder, "bin", RUNNER_NAME)
 
 
 def repository() -> str | None:
@@ -49,8 +56,8 @@ def find() -> str | None:
     if chosen:
         if not complete(chosen):
             raise OutboardError(
-                f"OUTBOARD_NATIVE_DIR={chosen} is of no use (it needs lib/{PRELOAD_NAME} and "
-                f"bin/{DAEMON_NAME}); correct it, or unset it"
+                f"OUTBOARD_NATIVE_DIR={chosen} is of no use (it needs lib/{PRELOAD_NAME}, "
+                f"bin/{DAEMON_NAME} and bin/{RUNNER_NAME}); correct it, or unset it"
             )
         return os.path.realpath(chosen)
     candidates = [os.path.join(_package(), "_native")]

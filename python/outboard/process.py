@@ -1,22 +1,18 @@
-"""Runs the user's command: forwards signals to it, and returns its exit status.
+"""Runs a program for the user's command: forwards signals to it, and returns its exit status.
 
-Every `outboard run` imports this module before its command starts. So the module imports as little
-as possible.
+apps/signals_held.cpp does the same for the command itself.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
+from collections.abc import Mapping, Sequence
+from types import TracebackType
 
 from outboard.errors import OutboardError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from types import TracebackType
-
+OWN_FAILURE = 125  # the same as env(1) and timeout(1): Outboard failed, not the command
 FORWARDED = (
     signal.SIGINT,
     signal.SIGTERM,
@@ -25,8 +21,7 @@ FORWARDED = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
-# SIGIO reports the first client of an embedded daemon.
-_WATCHED = {*FORWARDED, signal.SIGCHLD, signal.SIGIO}
+_WATCHED = {*FORWARDED, signal.SIGCHLD}
 # The si_code of a signal made by the kernel, here for the terminal: sigaction(2),
 # asm-generic/siginfo.h.
 _SI_KERNEL = 0x80
@@ -53,40 +48,26 @@ class SignalsHeld:
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
 
-    def spawn(
-        self,
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        files: Sequence[tuple[object, ...]] = (),
-        *,
-        own_session: bool = False,
-    ) -> int:
+    def spawn(self, command: Sequence[str], environment: Mapping[str, str]) -> int:
         """Starts `command` with the signals as they were. Returns its process id.
 
-        `files` are the file actions of posix_spawn(). The command inherits the other descriptors
-        that our own caller passed to us.
+        The command inherits the other descriptors that our own caller passed to us.
         """
         return os.posix_spawnp(
             command[0],
             tuple(command),
             environment,
-            file_actions=files,
-            setsid=own_session,
             setsigmask=self._before,
             setsigdef=_IGNORED_BY_PYTHON,
         )
 
 
 def run_command(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    signals: SignalsHeld,
-    on_event: Callable[[int], None] = lambda number: None,
+    command: Sequence[str], environment: Mapping[str, str], signals: SignalsHeld
 ) -> int:
     """Runs `command` to its end. Call this inside `signals`.
 
-    `on_event` gets each SIGCHLD and SIGIO. Returns the command's exit status as a shell does:
-    128 + N after signal N.
+    Returns the command's exit status as a shell does: 128 + N after signal N.
     """
     early = signal.sigtimedwait(FORWARDED, 0)
     if early is not None:
@@ -94,27 +75,19 @@ def run_command(
     try:
         child = signals.spawn(command, environment)
     except OSError as error:
-        raise _cannot_start(command[0], error) from error
-    while (status := exit_status(child)) is None:
+        message = f"cannot start '{command[0]}' ({error.strerror}); build or install Outboard again"
+        raise OutboardError(message, OWN_FAILURE) from error
+    while (status := _exit_status(child)) is None:
         event = signal.sigwaitinfo(_WATCHED)
-        if event.si_signo not in FORWARDED:
-            on_event(event.si_signo)
-        elif event.si_code != _SI_KERNEL:  # the terminal sent it to the command already
-            os.kill(child, event.si_signo)  # not reaped yet, so the number is still its own
+        # The terminal sends its signals to the command too. The child is not reaped yet, so its
+        # number is still its own.
+        if event.si_signo in FORWARDED and event.si_code != _SI_KERNEL:
+            os.kill(child, event.si_signo)
     return status if status >= 0 else 128 - status
 
 
-def exit_status(child: int) -> int | None:
+def _exit_status(child: int) -> int | None:
     """Reaps `child` if it has ended, and returns its exit status: -N after signal N. Returns None
     if it has not ended."""
     ended, status = os.waitpid(child, os.WNOHANG)
     return os.waitstatus_to_exitcode(status) if ended else None
-
-
-def _cannot_start(program: str, error: OSError) -> OutboardError:
-    missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
-    why = os.strerror(error.errno) if error.errno else str(error)
-    return OutboardError(
-        f"cannot start '{program}' ({why}); check its name and PATH",
-        exit_code=127 if missing else 126,  # the same as in POSIX shells
-    )

@@ -70,7 +70,11 @@ class Settings:
     def variables(self, library: Path, inherited: Mapping[str, str]) -> dict[str, str]:
         """Returns the variables to set: LD_PRELOAD first, the others in the order of the table."""
         entries = preload.entries(str(library), inherited.get("LD_PRELOAD", ""))
-        result = {"LD_PRELOAD": entries}
+        return {"LD_PRELOAD": entries, **self.without_preload()}
+
+    def without_preload(self) -> dict[str, str]:
+        """Returns the variables to set without LD_PRELOAD."""
+        result = {}
         for row in settings_table.rows():
             text = self.text(row.name)
             if text is not None:

@@ -17,6 +17,7 @@ _TIME = re.compile(r"\d+(?:\.\d+)?(?:us|ms|s)")
 _POWER = {"K": 10, "M": 20, "G": 30, "T": 40}
 # A command that measures or watches takes no more than a day.
 LONGEST_S = 86400.0
+MAX_DEVICES = 64  # of a daemon: apps/outboardd.cpp
 
 
 def parse_size(text: str) -> int:

@@ -59,8 +59,8 @@ def assert_gone(pid: int) -> None:
 
 
 def command_line(*arguments: str) -> list[str]:
-    """Returns the words that start the command line under test."""
-    return [sys.executable, "-P", "-m", "outboard", *arguments]
+    """Returns the words that start the command line under test, as an installed `outboard`."""
+    return [sys.executable, "-P", "-c", "from outboard.start import main; main()", *arguments]
 
 
 def clean_environment(**extra: str) -> dict[str, str]:
@@ -111,20 +111,23 @@ def empty_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def fake_native(tmp_path: Path, empty_library: Path) -> Iterator[dict[str, str]]:
-    """Yields an environment with an empty library and a stand-in daemon, which writes to
-    tmp_path."""
-    native = tmp_path / "native"
-    (native / "lib").mkdir(parents=True)
-    (native / "bin").mkdir()
-    shutil.copy(empty_library, native / "lib")
-    daemon = native / "bin" / preload.DAEMON_NAME
+def fake_native(
+    tmp_path: Path, empty_library: Path, native: paths.Native
+) -> Iterator[dict[str, str]]:
+    """Yields an environment with an empty library, the built program that runs commands, and a
+    stand-in daemon, which writes to tmp_path."""
+    folder = tmp_path / "native"
+    (folder / "lib").mkdir(parents=True)
+    (folder / "bin").mkdir()
+    shutil.copy(empty_library, folder / "lib")
+    shutil.copy(native.runner, folder / "bin")
+    daemon = folder / "bin" / preload.DAEMON_NAME
     daemon.write_text(FAKE_DAEMON.format(python=sys.executable))
     daemon.chmod(0o755)
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     yield clean_environment(
-        OUTBOARD_NATIVE_DIR=str(native), FAKE_DAEMON_FOLDER=str(tmp_path), TMPDIR=str(temporary)
+        OUTBOARD_NATIVE_DIR=str(folder), FAKE_DAEMON_FOLDER=str(tmp_path), TMPDIR=str(temporary)
     )
     assert list(temporary.iterdir()) == [], "the private folder was left behind"
 

@@ -272,12 +272,14 @@ def test_a_run_with_all_in_place_starts_no_program(
 ) -> None:
     machine.ready()
     native = tmp_path / "native" if through else machine.root / "build" / "release"
-    for file in ("lib/liboutboard-preload.so", "bin/outboardd"):
-        (native / file).parent.mkdir(parents=True)
+    for file in ("lib/liboutboard-preload.so", "bin/outboardd", "bin/outboard-run"):
+        (native / file).parent.mkdir(parents=True, exist_ok=True)
         (native / file).touch(0o755)
+    (native / "bin" / "outboard-run").write_text('#!/bin/sh\necho "outboard-run $*"\n')
     variables = {through: str(native)} if through else {}
     result = machine.run("run", "--", "true", PATH="/nonexistent", **variables)
-    assert result.stdout == f"python -P {machine.main} run -- true\n", result.stderr
+    otherwise = f"{machine.root}/.venv/bin/python -P {machine.main}"
+    assert result.stdout == f"outboard-run --otherwise {otherwise} -- run -- true\n"
     assert result.stderr == ""
     (native / "bin" / "outboardd").unlink()
     machine.apt_get()

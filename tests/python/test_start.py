@@ -3,21 +3,61 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from conftest import Outboard, clean_environment, command_line
-from outboard import settings_table
-from outboard.daemon import DAEMON_VARIABLES
-from outboard.launch import PlainRun
-from outboard.start import _MODE_VARIABLE, _MODES, _OPTIONS, _SERVER_VARIABLES, plain_run
+from conftest import ROOT, Outboard
+from outboard import paths, settings_table
 
 Environment = dict[str, str]
 
-# Modules that take as long to load as many a command runs.
-SLOW = "click dataclasses inspect json pathlib re rich shutil subprocess tempfile tomllib typing"
+# Says how it was called.
+COMMAND = """#!/bin/sh
+echo "$OUTBOARD_MODE $OUTBOARD_SERVER"
+for word in "$0" "$@"; do echo "${word##*/}"; done
+"""
+
+
+class Runner:
+    """outboard-run, with a PATH of commands that say how they were called."""
+
+    def __init__(self, program: Path, commands: Path) -> None:
+        self._program = program
+        self._commands = commands
+        for name in ("true", "--report", "--"):
+            (commands / name).write_text(COMMAND)
+            (commands / name).chmod(0o755)
+
+    def __call__(
+        self, words: list[str], **variables: str
+    ) -> tuple[list[str], str, tuple[str, ...]] | None:
+        """Returns the command, the mode and the servers; None if the whole command line was
+        called."""
+        environment = {"PATH": str(self._commands), **variables}
+        done = subprocess.run(
+            [self._program, "--otherwise", "/bin/echo", "otherwise", "--", *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stderr == ""
+        first, *command = done.stdout.splitlines()
+        if first.split()[:1] == ["otherwise"]:
+            assert first.split() == ["otherwise", *words]
+            return None
+        mode, server = first.split(" ")
+        own = server.startswith("unix:") and server.endswith("/outboardd.sock")
+        return command, mode, tuple(server.split(",")) if server and not own else ()
+
+
+@pytest.fixture
+def runner(native: paths.Native, tmp_path: Path) -> Runner:
+    return Runner(native.runner, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -47,14 +87,12 @@ SLOW = "click dataclasses inspect json pathlib re rich shutil subprocess tempfil
         ("run -h", None),
         ("run --quiet true", None),
         ("serve", None),
-        ("--version", None),
-        ("", None),
     ],
 )
 def test_the_usual_options(
-    words: str, found: tuple[list[str], str, tuple[str, ...]] | None
+    runner: Runner, words: str, found: tuple[list[str], str, tuple[str, ...]] | None
 ) -> None:
-    assert of(plain_run(words.split(), {})) == found
+    assert runner(words.split()) == found
 
 
 @pytest.mark.parametrize(
@@ -71,16 +109,19 @@ def test_the_usual_options(
     ],
 )
 def test_inherited_values(
-    environment: Environment, found: tuple[str, tuple[str, ...]] | None
+    runner: Runner, environment: Environment, found: tuple[str, tuple[str, ...]] | None
 ) -> None:
-    run = of(plain_run(["run", "true"], environment))
+    run = runner(["run", "true"], **environment)
     assert (run[1:] if run else None) == found
-    chosen = plain_run(["run", "--mode", "off", "--server", "c:1", "true"], environment)
-    assert of(chosen) == (["true"], "off", ("c:1",))
+    chosen = runner(["run", "--mode", "off", "--server", "c:1", "true"], **environment)
+    assert chosen == (["true"], "off", ("c:1",))
 
 
-def of(run: PlainRun | None) -> tuple[list[str], str, tuple[str, ...]] | None:
-    return (list(run.command), run.mode, run.servers) if run else None
+@pytest.mark.parametrize("words", [[], ["--folder"], ["--otherwise"], ["--", "run", "true"]])
+def test_wrong_options_of_its_own(native: paths.Native, words: list[str]) -> None:
+    done = subprocess.run([native.runner, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "use `outboard run`" in done.stderr
 
 
 def environment_of(outboard: Outboard, environment: Environment, *options: str) -> Environment:
@@ -114,29 +155,21 @@ def test_errors_are_shown_by_both_ways(outboard: Outboard, fake_native: Environm
     assert (whole.returncode, whole.stderr) == (plain.returncode, plain.stderr)
 
 
-def test_the_short_way_loads_no_slow_module(fake_native: Environment) -> None:
-    script = f"""
-import sys
-sys.argv = ["outboard", "run", "--", "true"]
-from outboard.start import main
-try:
-    main()
-except SystemExit as end:
-    print(end.code, *set({SLOW!r}.split()) & set(sys.modules))
-"""
-    command = [command_line()[0], "-I", "-S", "-c", script]
-    path = clean_environment()["PYTHONPATH"]
-    command[-1] = f"import sys; sys.path.insert(0, {path!r}){script}"
-    result = subprocess.run(command, env=fake_native, capture_output=True, text=True, check=True)
-    assert result.stdout == "0\n"
+def constants(file: str, name: str) -> list[str]:
+    """Returns the texts of a constant in a C++ file."""
+    source = (ROOT / "apps" / file).read_text()
+    found = re.search(rf"{name}(?:\[\])? = (.*?);", source, re.DOTALL)
+    assert found is not None
+    return re.findall(r'"(.*?)"', found[1])
 
 
 def test_variables_are_those_of_the_table() -> None:
     rows = settings_table.rows()
     mode, servers = settings_table.row("mode"), settings_table.row("servers")
-    assert (_MODES, _MODE_VARIABLE) == (tuple(mode.choices), mode.variable)
-    assert list(_SERVER_VARIABLES) == list(servers.variables)
-    assert (mode.option, servers.option) == _OPTIONS
+    assert constants("run_request.cpp", "kModes") == list(mode.choices)
+    assert constants("run_request.cpp", "kModeVariable") == [mode.variable]
+    assert constants("run_request.cpp", "kServerVariables") == list(servers.variables)
+    assert (mode.option, servers.option) == ("--mode", "--server")
     read = [row.variable for row in rows if "daemon" in row.readers]
-    assert list(DAEMON_VARIABLES) == read
+    assert constants("embedded_daemon.cpp", "kDaemonVariables") == read
     assert all(row.variable.startswith("OUTBOARD_") for row in rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -12,7 +13,6 @@ from outboard import demo, paths
 from outboard.build import NATIVE_TARGETS, Build
 from outboard.errors import OutboardError
 from outboard.launch import Plan, execute
-from outboard.private_folder import PrivateFolder
 from outboard.settings import Settings
 
 
@@ -29,7 +29,7 @@ def command() -> None:
     work = Build(root)
     work.run((*NATIVE_TARGETS, "example_fft"))
     differences = []
-    with PrivateFolder() as name:
+    with TemporaryDirectory(prefix="outboard-") as name:
         folder = Path(name)
         for number, example in enumerate(demo.examples(root, work.folder)):
             local, remote = folder / f"{number}.local", folder / f"{number}.remote"

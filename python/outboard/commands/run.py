@@ -12,9 +12,9 @@ import click
 from outboard import values
 from outboard.commands._options import library_options
 from outboard.commands._pool_options import PoolWish, pool_options
-from outboard.daemon import MAX_DEVICES
 from outboard.errors import OutboardError, say
-from outboard.launch import OWN_FAILURE, Plan, execute
+from outboard.launch import Plan, execute
+from outboard.process import OWN_FAILURE
 from outboard.settings import Settings, inherited_mode, inherited_servers
 
 
@@ -113,9 +113,10 @@ def _daemon_options(settings: Settings, device_memory: int | None) -> list[str]:
     options = []
     wanted = (settings.text("devices") or "").removeprefix("always:")
     if wanted.isdigit() and not settings.servers:
-        if int(wanted) > MAX_DEVICES:
+        if int(wanted) > values.MAX_DEVICES:
             raise click.UsageError(
-                f"--devices {wanted} is more than a daemon has (it has {MAX_DEVICES} at most)"
+                f"--devices {wanted} is more than a daemon has (it has {values.MAX_DEVICES} at "
+                "most)"
             )
         options += ["--devices", wanted]
     if device_memory is not None:

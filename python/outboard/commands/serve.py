@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from outboard import build, settings_table, values
-from outboard.daemon import MAX_DEVICES
 from outboard.errors import OutboardError
 from outboard.settings import without_library
 
@@ -32,7 +31,7 @@ MAX_STREAMS = settings_table.row("streams").max
 )
 @click.option(
     "--devices",
-    type=click.IntRange(1, MAX_DEVICES),
+    type=click.IntRange(1, values.MAX_DEVICES),
     help="Number of devices; those of cpu split the cores.",
 )
 @click.option("--device-memory", type=values.Size(), help="Memory of each device, e.g. 4G.")
