@@ -32,14 +32,9 @@ FACTORS = {"0.1x": 0.1, "3x": 3.0, "10x": 10.0, "50x": 50.0}
 LINKS = {"1gbit": 1.0, "10gbit": 10.0}
 _SHM, _TCP = "shm", "tcp"
 USUAL = "none,own-shm,3x-shm,10x-*,0.1x-shm"
+# What a user of a checkout types.
+LAUNCHER = paths.require_repository("bench") / "outboard"
 _MODES = {REMOTE: "remote", AUTO: "auto"}
-# The text of an installed console script.
-_LAUNCHER = """\
-import sys
-sys.path.insert(0, {python!r})
-from outboard.cli import main
-main()
-"""
 
 
 @dataclass(frozen=True)
@@ -126,7 +121,7 @@ class Client:
             return self.wrap(words)
         # A user who wants mode auto types no mode.
         mode = [] if kind == AUTO else ["--mode", _MODES[kind]]
-        return [*outboard_command(self.host), "run", *mode, "--", *words]
+        return [str(LAUNCHER), "run", *mode, "--", *words]
 
     def environment(self, kind: str) -> dict[str, str]:
         result = self.host.environment()
@@ -142,14 +137,6 @@ class Client:
             result[settings_table.row("report").variable] = report
         # A profile that some run of the user left would make the result depend on it.
         return result | {"OUTBOARD_PROFILE": "off"}
-
-
-def outboard_command(host: Host) -> list[str]:
-    """Returns the words that start the command line. Programs inherit nothing of its Python."""
-    file = host.folder / "outboard"
-    if not file.exists():
-        file.write_text(_LAUNCHER.format(python=str(Path(paths.__file__).resolve().parents[1])))
-    return [sys.executable, "-P", str(file)]
 
 
 @contextlib.contextmanager

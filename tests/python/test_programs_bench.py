@@ -18,11 +18,11 @@ from outboard_bench.programs_measure import How, hopeless_of, measure
 from outboard_bench.programs_outcome import AUTO, KINDS, NATIVE, REMOTE, Outcome, Timed
 from outboard_bench.programs_places import (
     ALL,
+    LAUNCHER,
     Client,
     Host,
     Place,
     chosen,
-    outboard_command,
     without_links_unless_root,
 )
 from outboard_bench.programs_run import Run, RunError, run
@@ -205,10 +205,10 @@ def test_commands_and_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert there.environment(REMOTE)["OUTBOARD_MODE"] == "remote"
     by_run = Client(Place("none"), host)
     assert by_run.command(NATIVE, ["x"]) == ["x"]
-    assert by_run.command(AUTO, ["x"]) == [*outboard_command(host), "run", "--", "x"]
+    assert by_run.command(AUTO, ["x"]) == [str(LAUNCHER), "run", "--", "x"]
     assert by_run.command(REMOTE, ["x"])[-5:] == ["run", "--mode", "remote", "--", "x"]
     assert "LD_PRELOAD" not in by_run.environment(AUTO)
-    done = subprocess.run([*outboard_command(host), "--help"], capture_output=True, check=False)
+    done = subprocess.run([LAUNCHER, "--help"], capture_output=True, check=False)
     assert done.returncode == 0
 
 
