@@ -112,6 +112,10 @@ policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
   if (call.happens && call.record.never_gains.load(std::memory_order_relaxed)) {
     return {.state = State::settled};
   }
+  policy::History& history = call.record.history;
+  if (call.happens) {
+    if (const auto staying = history.staying(call.work.shape)) return *staying;
+  }
   if (call.record.library.load(std::memory_order_relaxed) == nullptr) {
     const std::uint64_t began_ns = now_ns();
     load_profile(tuning_, journal_, call.record, call.library, nullptr);
@@ -135,7 +139,6 @@ policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
   if (reached.facts == nullptr) return unknown;
   load_profile(tuning_, journal_, call.record, nullptr, reached.facts);
   const policy::CallEstimate found = estimate(call, reached.server, *reached.facts);
-  policy::History& history = call.record.history;
   if (call.happens && !reached.facts->link_from_profile())
     connector_.measure_again(reached.server, budget_.spent_s());
   return call.happens ? history.decide(found.estimate) : history.expect(found.estimate);

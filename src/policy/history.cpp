@@ -34,6 +34,9 @@ constexpr double kPayBackShare = 0.25;
 // All prices that are not yet paid back together, in seconds and in parts of the time in calls.
 constexpr double kMostPriceS = 5e-3;
 constexpr double kMostPriceShare = 0.02;
+// Short calls that stay here get a new estimate once in so many calls. An estimate takes about 1
+// us.
+constexpr unsigned kEstimated = 32;
 // Shapes of which neither side is much better are not worth a trial.
 constexpr double kWorthTrying = 1.05;
 
@@ -300,6 +303,16 @@ double History::repeated_part(std::uint64_t key, const OperandMemories& operands
   return shape != nullptr ? part_of(operands, shape->operands) : 0;
 }
 
+std::optional<Decision> History::staying(std::uint64_t key) noexcept {
+  const std::lock_guard lock(mutex_);
+  auto* const shape = const_cast<Shape*>(find(key));
+  if (shape == nullptr || shape->local.count() < kEnough) return std::nullopt;
+  const bool stays = shape->side == Target::local && shape->last.state == State::settled;
+  if (!stays || ++shape->calls % kEstimated == 0) return std::nullopt;
+  shape->used = ++calls_;
+  return shape->last;
+}
+
 Decision History::decide(const Estimate& estimate) noexcept {
   const std::lock_guard lock(mutex_);
   Shape* shape = find_or_make(estimate.shape);
@@ -361,10 +374,12 @@ Observation History::observe(std::uint64_t key, Target where, double seconds,
     budget_.lose(found.lost_s);
     const double least_local_s = std::max(
         expected.local_s / (expected.local_error * expected.local_error), expected.local_least_s);
-    // The price of bringing operands was accepted, if the local time was known.
-    const bool is_price = found.first && expected.local_seen;
+    // The price of bringing operands was accepted, if the local time was known. Operands that other
+    // calls have displaced cost it again; that was not part of the bargain.
+    const bool is_price = expected.local_seen && (found.first || shape->brings);
+    const bool is_accepted = expected.local_seen && found.first;
     pay(*shape, is_price ? found.lost_s : 0, std::max(0.0, expected.local_s - seconds));
-    const double risk_s = is_price ? 0 : std::max(0.0, own_s - least_local_s);
+    const double risk_s = is_accepted ? 0 : std::max(0.0, own_s - least_local_s);
     shape->at_risk_s += risk_s;
     at_risk_s_ += risk_s;
   }

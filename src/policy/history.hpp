@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "policy/loss_budget.hpp"
@@ -112,6 +113,10 @@ class History {
 
   /// Returns the part of the operands that the previous call of the shape has read, too: 0 to 1.
   double repeated_part(std::uint64_t shape, const OperandMemories& operands) const noexcept;
+  /// Returns the decision for a shape of short calls that stay here, without a new estimate;
+  /// nothing for others, and now and then, so that an estimate is made. Counts the call if there is
+  /// a decision.
+  std::optional<Decision> staying(std::uint64_t shape) noexcept;
   /// Never throws. Without memory for a history, the estimate decides.
   Decision decide(const Estimate& estimate) noexcept;
   /// Returns what decide() would return now, without trials. Changes nothing.

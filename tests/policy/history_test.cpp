@@ -337,6 +337,40 @@ TEST_F(Histories, ShortCallsAreKnownByTheirTime) {
   EXPECT_EQ(tally.remote + tally.trials, 0);
 }
 
+// Only short calls that stay here for good need no estimate; now and then, they get one.
+TEST_F(Histories, ShortCallsThatStayNeedNoEstimate) {
+  const Estimate estimate = estimate_of(1e-4, 1e-3);
+  EXPECT_FALSE(history_.staying(estimate.shape).has_value());
+  run({1e-4, 1e-3}, estimate, 4);
+  int estimates = 0;
+  for (int i = 0; i < 320; ++i) {
+    const auto staying = history_.staying(estimate.shape);
+    if (!staying) {
+      ++estimates;
+      continue;
+    }
+    EXPECT_EQ(staying->target, Target::local);
+    EXPECT_EQ(staying->state, State::settled);
+    EXPECT_GT(staying->local_s, 0);
+  }
+  EXPECT_EQ(estimates, 10);
+  EXPECT_FALSE(history_.staying(estimate.shape + 1).has_value());
+}
+
+TEST_F(Histories, OtherCallsNeedAnEstimateEachTime) {
+  spend(10);
+  run({0.02, 0.001}, estimate_of(0.02, 0.001), 10);  // these leave
+  EXPECT_FALSE(history_.staying(7).has_value());
+  Estimate longer = estimate_of(0.02, 0.1);  // these do not, but may yet
+  longer.shape = 9;
+  run({0.02, 0.1}, longer, 10);
+  EXPECT_FALSE(history_.staying(9).has_value());
+  Estimate unknown = estimate_of(1e-4, 0);  // no accelerator is known yet
+  unknown.shape = 11;
+  run({1e-4, 0}, unknown, 10);
+  EXPECT_FALSE(history_.staying(11).has_value());
+}
+
 // The program continues with a new matrix: its operands must be brought again, at a price that the
 // loop pays back.
 TEST_F(Histories, ANewMatrixDoesNotEndALongLoop) {

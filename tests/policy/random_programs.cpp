@@ -183,7 +183,8 @@ Bill RandomProgram::run() {
     estimate_remote(known, shape.work, accelerator, is_there ? shape.work.bytes_to : 0, again, 0,
                     found);
     found.estimate.brings = keeps_operands_ && !is_there;
-    const Decision decision = history.decide(found.estimate);
+    const auto staying = history.staying(shape.work.shape);
+    const Decision decision = staying ? *staying : history.decide(found.estimate);
     prepare(decision.preparation, index);
     const double here_s = local_s(shape);
     const double there_s = remote_s(shape, is_there);

@@ -97,6 +97,15 @@ const std::map<std::string, Event>& events() {
          calls.estimate.remote_s = calls.estimate.remote_again_s = 0.001;
          return calls.next(State::model, last);
        }},
+      {"local, in a long loop, a price fits",
+       [] {
+         // The budget has about 0.54 s left, and the price is 0.6 s at the worst.
+         Calls calls(0.2, 0.9, 1.1);
+         calls.estimate.remote_again_s = 0.05;
+         const Decision last = calls.make(20, 0.2, 0);
+         calls.estimate.remote_s = 0.66;
+         return calls.next(State::model, last);
+       }},
       {"local, in a loop, a gain within the error, and a trial fits",
        [] {
          Calls calls(0.02, 0.015, 1.5);
