@@ -234,7 +234,11 @@ Status Process::request(std::size_t lane_index, const Order& order, const Stop& 
   const std::uint32_t number =
       post(lane, order.kind, order.body, order.cheap ? ::sched_getcpu() : -1);
   if (order.cheap) give_way(lane, number);
-  return await_answer(lane, number, stop);
+  Status status = await_answer(lane, number, stop);
+  if (order.began != nullptr) {
+    *order.began = lane.taken.load(std::memory_order_acquire) == number;
+  }
+  return status;
 }
 
 Status Process::await_answer(Lane& lane, std::uint32_t number, const Stop& stop) {

@@ -34,6 +34,9 @@ struct Order {
   std::span<const std::byte> body;
   int descriptor = -1;  ///< sent with the request; -1: none
   bool cheap = false;   ///< takes less than about 100 us
+  /// Gets whether the executor has begun the work, also if it ended before the answer; nullptr: is
+  /// not told. An executor that was taken over can say what it likes.
+  bool* began = nullptr;
 };
 
 /// A running executor process. It has no descriptors but its mailbox and a socket, and dies with

@@ -52,6 +52,7 @@ class CoreOfThread {
     for (const std::uint64_t notice : arrival.notices) service.take_notice(index, notice);
     if (!arrival.request) continue;
     seen = arrival.request->number;
+    lane.taken.store(seen, std::memory_order_release);
     core.set(arrival.request->core);
     answer(lane, seen, handle(service, index, *arrival.request));
   }

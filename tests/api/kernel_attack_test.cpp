@@ -394,22 +394,17 @@ TEST_P(KernelAttackTest, AKillAtEachMessageCostsTheLaunchesOnly) {
     }
     ASSERT_EQ(kill(worker, SIGKILL), 0);
     if (launches) {
-      EXPECT_TRUE(fails(bad.synchronize(), OB_KERNEL_FAULT, "signal 9"));
-      EXPECT_STREQ(last_error().name, "count_up");
+      EXPECT_TRUE(succeeds(bad.synchronize()));  // the process had not taken the launch
     } else if (loaded != nullptr) {
       // A process that has machine code of earlier ones is replaced by one without, once.
       const ob_status built_now = ob_module_wait(loaded, OB_FOREVER);
       EXPECT_TRUE(built_now == OB_OK || fails(built_now, OB_BUILD_FAILED, "signal 9"));
     }
     if (message == "read") EXPECT_EQ(bytes, std::vector<int>(16, 1));
-    // The next launch gets a process that has the module and the buffers. It may be what finds out
-    // that the process is gone.
-    ob_status again = bad.run(count_up, 16);
-    if (again == OB_KERNEL_FAULT) again = bad.run(count_up, 16);
-    EXPECT_TRUE(succeeds(again));
-    if (launches) continue;  // counts are undefined
+    // The next launch gets a process that has the module and the buffers.
+    EXPECT_TRUE(succeeds(bad.run(count_up, 16)));
     ASSERT_TRUE(succeeds(ob_read(bad.queue, bytes.data(), {counts, 0}, 64, OB_WAIT)));
-    EXPECT_EQ(bytes, std::vector<int>(16, 2));
+    EXPECT_EQ(bytes, std::vector<int>(16, message == "launch" ? 3 : 2));
   }
 }
 

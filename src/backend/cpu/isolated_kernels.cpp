@@ -65,9 +65,8 @@ class KernelMapping {
 };
 
 Status order(Process& process, KernelRequest kind, std::span<const std::byte> body,
-             const Process::Stop& stop, int descriptor = -1, bool cheap = false) {
-  return process.request(kCallLane, {static_cast<std::uint32_t>(kind), body, descriptor, cheap},
-                         stop);
+             const Process::Stop& stop, int descriptor = -1) {
+  return process.request(kCallLane, {static_cast<std::uint32_t>(kind), body, descriptor}, stop);
 }
 
 }  // namespace
@@ -206,8 +205,19 @@ class IsolatedKernels::Program final : public KernelProgram {
     return status;
   }
 
-  // The time of the kernel begins when its process is ready.
+  // A process may end before it takes the launch, for instance because somebody kills it while it
+  // waits. No kernel has run then, so another process gets the launch.
   Status run(const BoundLaunch& launch, HostQueue& /*queue*/) const override {
+    bool lost = false;
+    Status status = run_once(launch, lost);
+    if (lost) status = run_once(launch, lost);
+    return status;
+  }
+
+ private:
+  // The time of the kernel begins when its process is ready.
+  // @param lost becomes true if the process has ended and the kernel has not begun
+  Status run_once(const BoundLaunch& launch, bool& lost) const {
     using Clock = std::chrono::steady_clock;
     const auto stop = [&](std::chrono::duration<double> took) {
       return launch.caller == nullptr ? Status() : launch.caller->stop(took);
@@ -216,21 +226,29 @@ class IsolatedKernels::Program final : public KernelProgram {
     const std::string& name = kernels_[launch.kernel].signature.name;
     OB_RETURN_IF_ERROR(stop({}));
     OB_ASSIGN_OR_RETURN(const auto process, workers_->process_of(account_));
-    if (const Status loaded = load_into(process, preparing); !loaded.ok()) {
-      return fault_of(loaded, *process, name);
+    Status status = load_into(process, preparing);
+    const Result<wire::Launch> message =
+        status.ok() ? message_of(process, launch, preparing) : Result<wire::Launch>(status);
+    if (!message.ok()) {
+      lost = message.status().code() == Code::device_error && process->ended();
+      return fault_of(message.status(), *process, name);
     }
-    const auto message = message_of(process, launch, preparing);
-    if (!message.ok()) return fault_of(message.status(), *process, name);
     wire::Body body;
     wire::encode(*message, body);
     const Process::Stop running = [&, began = Clock::now()](std::chrono::nanoseconds) {
       return stop(Clock::now() - began);
     };
-    return fault_of(order(*process, KernelRequest::launch, body.bytes(), running, -1, true),
-                    *process, name);
+    bool began = false;
+    status = process->request(kCallLane,
+                              {.kind = static_cast<std::uint32_t>(KernelRequest::launch),
+                               .body = body.bytes(),
+                               .cheap = true,
+                               .began = &began},
+                              running);
+    lost = status.code() == Code::device_error && !began && process->ended();
+    return fault_of(status, *process, name);
   }
 
- private:
   // @param had_files true if the process has ended, and had files of earlier ones
   Status contained_build(ModuleReport& report, bool& had_files) {
     had_files = false;
