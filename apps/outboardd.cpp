@@ -109,6 +109,13 @@ int serve(const ob::apps::Options& options) {
   }
   // Without encryption and authentication only this machine may connect.
   for (const std::string& address : options.listen) {
+    const auto inherited = ob::transport::inherited_socket(address);
+    if (!inherited.ok()) return fail(inherited.status());
+    if (!*inherited) {
+      if (const auto parsed = ob::transport::parse_address(address); !parsed.ok()) {
+        return fail(parsed.status());
+      }
+    }
     if (!security && !ob::transport::stays_on_this_machine(address)) {
       return fail({ob::Code::denied,
                    "will not listen on " + address +

@@ -67,6 +67,7 @@ Result<TcpAddress> parse_tcp(const std::string& text, const std::string& place) 
   const std::size_t colon = place.find(':');
   if (colon == std::string::npos) return malformed(text, "the port is missing");
   if (place.find(':', colon + 1) != std::string::npos) {
+    if (place.starts_with("tcp:")) return malformed(text, "TCP has no prefix");
     return malformed(text, "more than one colon; an IPv6 address goes in brackets");
   }
   return checked(text, place.substr(0, colon), place.substr(colon + 1));

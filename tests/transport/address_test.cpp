@@ -75,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"[::1]80", "something between ] and the port"},
         Malformed{"ucx:", "the host is empty"}, Malformed{"ucx:7770", "the port is missing"},
         Malformed{"ucx:::1:80", "goes in brackets"}, Malformed{"ucx:host:x", "not a number"},
-        Malformed{"tcp://host:80", "more than one colon"}, Malformed{"unix:", "the path is empty"},
+        Malformed{"tcp://host:80", "TCP has no prefix"}, Malformed{"a:b:80", "more than one colon"},
+        Malformed{"tcp:127.0.0.1:80", "TCP has no prefix"}, Malformed{"unix:", "the path is empty"},
         Malformed{"unix:" + std::string(108, 'x'), "the path has 108 bytes"},
         Malformed{std::string("unix:/tmp/a\0b", 13), "NUL"},
         Malformed{std::string("ho\0st:80", 8), "NUL"}));
