@@ -80,14 +80,14 @@ void ServerFacts::waited(double seconds, std::uint64_t now_ns) const noexcept {
 }
 
 void ServerFacts::used(const policy::Work& work) const noexcept {
-  const double bytes = policy::footprint(work);
+  const double bytes = work.memory_bytes;
   double most = used_bytes_.load(std::memory_order_relaxed);
   while (most < bytes && !used_bytes_.compare_exchange_weak(most, bytes)) {
   }
 }
 
 double ServerFacts::fresh_bytes(const policy::Work& work) const noexcept {
-  return std::max(0.0, policy::footprint(work) - used_bytes_.load(std::memory_order_relaxed));
+  return std::max(0.0, work.memory_bytes - used_bytes_.load(std::memory_order_relaxed));
 }
 
 Tuning::Tuning(const Config& config, const client::ConnectionCache& pool)

@@ -1,5 +1,6 @@
 #include "offload/work.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "algorithms/factor/call.hpp"
@@ -35,21 +36,22 @@ double brought_to_factor(const Descriptor& routine, const Argument* arguments,
   return algorithms::reloaded_bytes(shape, algorithms::default_block(shape, memory), memory);
 }
 
-// Names the memory of the operands that the call reads. Those after the fourth are left out.
-policy::OperandMemories memories_of(const Descriptor& routine, const Argument* arguments) {
-  policy::OperandMemories found;
+// Adds the memory of the operands, and names that of the operands that the call reads. Those after
+// the fourth have no names.
+void add_memory(const Descriptor& routine, const Argument* arguments, policy::Work& work) {
   std::size_t count = 0;
   const Operands operands = routine.operands(arguments);
   for (const Operand& operand : operands.span()) {
     const HostOperand& host = arguments[operand.argument].host;
-    if (!operand.read || count == found.size()) continue;
     const Region region = region_of(operand, routine.kinds[operand.argument], host.ld);
-    policy::OperandMemory& memory = found[count++];
-    memory.bytes = static_cast<double>(packed_bytes(region));
+    const auto bytes = static_cast<double>(packed_bytes(region));
+    work.memory_bytes += bytes * work.calls;
+    if (!work.may_stay || !operand.read || count == work.operands.size()) continue;
+    policy::OperandMemory& memory = work.operands[count++];
+    memory.bytes = bytes;
     const bool is_replaced = operand.written || operand.consumed;
     memory.address = is_replaced ? 0 : std::bit_cast<std::uintptr_t>(host.data);
   }
-  return found;
 }
 
 // Names the call by its shape.
@@ -102,7 +104,7 @@ policy::Work work_of(const Descriptor& routine, const Argument* arguments, std::
     }
   }
   work.shape = shape_of(routine, arguments, batch);
-  if (work.may_stay) work.operands = memories_of(routine, arguments);
+  add_memory(routine, arguments, work);
   return work;
 }
 
@@ -112,6 +114,9 @@ policy::Work work_of(const FftPlan& plan, std::uint64_t memory_bytes) noexcept {
   work.flop = flops(plan);
   work.bytes_to = bytes_to;
   work.bytes_from = bytes_from;
+  const auto in = static_cast<double>(input_bytes(plan));
+  const auto out = static_cast<double>(output_bytes(plan));
+  work.memory_bytes = plan.in_place ? std::max(in, out) : in + out;
   Hash shape;
   shape.add(static_cast<std::uint64_t>(plan.sign + 2)).add(plan.batch);
   for (unsigned i = 0; i < plan.rank; ++i)

@@ -22,14 +22,12 @@ struct Work {
   double flop = 0;
   double bytes_to = 0;
   double bytes_from = 0;
+  double memory_bytes = 0;     ///< of all operands on the device; one that is replaced counts once
   bool overlaps = false;       ///< sending, computing and returning overlap
   bool may_stay = false;       ///< operands stay on the device for the next call
   std::uint64_t shape = 0;     ///< hash of dimensions and flags; not 0
   OperandMemories operands{};  ///< those that are read; empty where none may stay
 };
-
-/// The memory that a call uses on each side.   Units: bytes
-inline double footprint(const Work& work) noexcept { return work.bytes_to + work.bytes_from; }
 
 /// A device and the link to it, as far as they are known.
 struct Remote {

@@ -81,5 +81,29 @@ TEST(Work, MemoryIsOfNoAccountToOtherRoutines) {
   EXPECT_EQ(work_on(routine, 1 << 20).bytes_to, work_on(routine, 1e15).bytes_to);
 }
 
+// An operand that is read and replaced has one place on the device.
+TEST(Work, MemoryIsThatOfEachOperandOnce) {
+  constexpr double kMatrix = 8.0 * kOrder * kOrder;
+  for (const double beta : {0.0, 1.0}) {
+    const Descriptor& gemm = *routines::find(std::string_view("dgemm"));
+    CallArguments call = call_of(gemm);
+    for (std::size_t i = 0; i < gemm.kinds.size(); ++i) {
+      if (gemm.kinds[i] == Kind::scalar) call.items[i].scalar = {beta, 0};
+    }
+    EXPECT_EQ(work_of(gemm, call.items).memory_bytes, 3 * kMatrix) << beta;
+    EXPECT_EQ(work_of(gemm, call.items, 5).memory_bytes, 15 * kMatrix) << beta;
+  }
+  const policy::Work solve = work_on(*routines::find(std::string_view("dgesv")), 1e15);
+  EXPECT_LT(solve.memory_bytes, 2.01 * kMatrix);  // A, B, and the pivots
+  EXPECT_GE(solve.memory_bytes, 2 * kMatrix);
+  FftPlan plan;
+  plan.rank = 1;
+  plan.n[0] = kOrder;
+  plan.batch = 3;
+  EXPECT_EQ(work_of(plan, std::uint64_t{1} << 40).memory_bytes, 3 * 16.0 * kOrder);
+  plan.in_place = false;
+  EXPECT_EQ(work_of(plan, std::uint64_t{1} << 40).memory_bytes, 6 * 16.0 * kOrder);
+}
+
 }  // namespace
 }  // namespace ob::offload

@@ -64,10 +64,10 @@ TEST(Predict, MoreBytesNeverMakeItFaster) {
 TEST(Model, NewMemoryTakesTime) {
   Link link = kLink;
   link.fresh_s_per_byte = 1e-9;
-  const Work work{.flop = 1e9, .bytes_to = 6e6, .bytes_from = 2e6};
+  const Work work{.flop = 1e9, .bytes_to = 6e6, .bytes_from = 2e6, .memory_bytes = 8e6};
   const double used_s = predict(work, {.link = link, .flop_per_s = 1e11}).whole_s;
   const PredictedTime fresh =
-      predict(work, {.link = link, .flop_per_s = 1e11, .fresh_bytes = footprint(work)});
+      predict(work, {.link = link, .flop_per_s = 1e11, .fresh_bytes = work.memory_bytes});
   EXPECT_NEAR(fresh.whole_s - used_s, 8e-3, 1e-9);
 }
 

@@ -75,6 +75,7 @@ std::size_t RandomProgram::add_shape(std::size_t routine, double order, double o
   shape.work.flop = 2 * order * order * other;
   shape.work.bytes_to = 16 * order * other + 8 * order * order;
   shape.work.bytes_from = 8 * order * order;
+  shape.work.memory_bytes = shape.work.bytes_to + shape.work.bytes_from;
   shape.work.may_stay = keeps_operands_;
   shape.work.shape = shapes_.size() + 1;
   shapes_.push_back(shape);
@@ -127,7 +128,7 @@ double RandomProgram::remote_s(const Shape& shape, bool there) const {
 }
 
 double RandomProgram::fresh_bytes(const Work& work) const {
-  return std::max(0.0, footprint(work) - used_bytes_);
+  return std::max(0.0, work.memory_bytes - used_bytes_);
 }
 
 double RandomProgram::disturbed(double seconds) {
@@ -146,7 +147,7 @@ void RandomProgram::prepare(Preparation wanted, std::size_t shape) {
     preparation_ = wanted;
   }
   if (prepared_after_ == 0 || --prepared_after_ > 0) return;
-  used_bytes_ = std::max(used_bytes_, footprint(shapes_[prepared_].work));
+  used_bytes_ = std::max(used_bytes_, shapes_[prepared_].work.memory_bytes);
   if (preparation_ == Preparation::operands) resident_ = prepared_;
 }
 
@@ -199,7 +200,7 @@ Bill RandomProgram::run() {
           routine.shipped_there);
       const double model_s = found.now.whole_s / found.correction;
       known.whole.observe(shape.work.flop, seen_s, predicted_rate(shape.work, model_s, 1));
-      used_bytes_ = std::max(used_bytes_, footprint(shape.work));
+      used_bytes_ = std::max(used_bytes_, shape.work.memory_bytes);
       if (keeps_operands_) resident_ = index;
       if (remote) {
         history.observe(shape.work.shape, Target::remote, seen_s, 0);
