@@ -75,6 +75,20 @@ ob::Status kernels_need_no_key() {
           "kernels) leave it out"};
 }
 
+// Without encryption and authentication only this machine may connect.
+ob::Status may_listen(const std::string& address, bool has_key) {
+  const auto inherited = ob::transport::inherited_socket(address);
+  if (!inherited.ok()) return inherited.status();
+  if (!*inherited) {
+    OB_RETURN_IF_ERROR(ob::transport::parse_address(address).status());
+  }
+  if (has_key || ob::transport::stays_on_this_machine(address)) return {};
+  return {ob::Code::denied,
+          "will not listen on " + address +
+              " (without a key anybody could use it) make one with `outboard key init` and give it "
+              "as --key, or use a loopback or unix: address"};
+}
+
 // A program that reads the pool's secret can make members. This one takes data from clients.
 void warn_of_pool_secret(const std::string& folder) {
   if (access((folder + "/pool.key").c_str(), F_OK) != 0) return;
@@ -107,21 +121,9 @@ int serve(const ob::apps::Options& options) {
                  "--plain needs --key (without one nobody proves "
                  "anything, and nothing is encrypted)"});
   }
-  // Without encryption and authentication only this machine may connect.
   for (const std::string& address : options.listen) {
-    const auto inherited = ob::transport::inherited_socket(address);
-    if (!inherited.ok()) return fail(inherited.status());
-    if (!*inherited) {
-      if (const auto parsed = ob::transport::parse_address(address); !parsed.ok()) {
-        return fail(parsed.status());
-      }
-    }
-    if (!security && !ob::transport::stays_on_this_machine(address)) {
-      return fail({ob::Code::denied,
-                   "will not listen on " + address +
-                       " (without a key anybody could use it) make one with `outboard key "
-                       "init` and give it as --key, or use a loopback or unix: address"});
-    }
+    const ob::Status allowed = may_listen(address, security != nullptr);
+    if (!allowed.ok()) return fail(allowed);
   }
   auto made = ob::apps::make_devices(device_options(options));
   if (!made.ok()) return fail(made.status());

@@ -188,6 +188,14 @@ bool History::gains(const Times& times) const noexcept {
   return later_s * times.error() < times.local_s && is_affordable(times);
 }
 
+// True if the calls gain on the accelerator even if both predictions are wrong by twice their
+// error.
+bool History::surely_gains(const Times& times) const noexcept {
+  const double later_s = std::min(times.remote_s, times.again_s);
+  const double worst_s = later_s * times.again_error * times.again_error;
+  return worst_s < times.least_local_s() && is_affordable(times);
+}
+
 // True if the next call costs more than it gains, and a few calls after it pay this back.
 bool History::pays_back(const Shape& shape, const Times& times) const noexcept {
   const double gain_s = times.local_s - times.again_s * times.error();
@@ -263,8 +271,7 @@ Decision History::choose(Shape& shape, const Times& times) const noexcept {
   const bool is_short = usual_s < kShortS;
   if (!shape.decided) {
     shape.decided = true;
-    const bool leaves =
-        is_short ? times.remote_s < times.local_s && is_affordable(times) : gains(times);
+    const bool leaves = is_short ? surely_gains(times) : gains(times);
     shape.side = leaves ? Target::remote : Target::local;
     shape.fresh = true;
   } else if (shape.side == Target::remote) {

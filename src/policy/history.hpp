@@ -100,7 +100,7 @@ inline constexpr double kMispredicted = 1.25;
 ///  - a shape changes sides at most once. A second change only leads back from an accelerator that
 ///    was measured to be slower,
 ///  - calls that take less than kShortS stay on the side of the first decision, unless they lose
-///    there. So they leave at once if that is expected to gain at all, and the mistake fits.
+///    there. So they leave only if they gain even where twice the error is against them.
 /// Threads: any   Memory: kSets * kWays shapes; of a full set, the least recently used one is
 ///         dropped
 class History {
@@ -165,6 +165,7 @@ class History {
   static Times times_of(const Shape& shape, const Estimate& estimate) noexcept;
   bool is_affordable(const Times& times) const noexcept;
   bool gains(const Times& times) const noexcept;
+  bool surely_gains(const Times& times) const noexcept;
   bool pays_back(const Shape& shape, const Times& times) const noexcept;
   bool may_try(const Shape& shape, const Times& times) const noexcept;
   static bool needs_memory(const Shape& shape, const Times& times) noexcept;

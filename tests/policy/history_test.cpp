@@ -143,23 +143,28 @@ TEST_F(Histories, ShortCallsNeverStartToLeave) {
 }
 
 // So they leave if that is expected to gain at all, also within the error.
-TEST_F(Histories, ShortCallsLeaveAtOnceIfTheyMayGain) {
-  const Tally tally = run({1e-3, 0.5e-3}, estimate_of(1e-3, 0.9e-3), 400);
-  EXPECT_EQ(tally.remote, 400);
+TEST_F(Histories, ShortCallsLeaveAtOnceOrNever) {
+  EXPECT_EQ(run({1e-3, 0.5e-3}, estimate_of(1e-3, 0.9e-3), 400).remote, 0);
+  Estimate other = estimate_of(1e-3, 0.4e-3);  // 1.3^4 = 2.86
+  other.shape = 9;
+  EXPECT_EQ(run({1e-3, 0.4e-3}, other, 400).remote, 0);
+  other = estimate_of(1e-3, 0.3e-3);
+  other.shape = 11;
+  EXPECT_EQ(run({1e-3, 0.3e-3}, other, 400).remote, 400);
 }
 
 TEST_F(Histories, CallsThatLoseComeBackOnce) {
-  const Tally tally = run({1e-3, 3e-3}, estimate_of(1e-3, 0.5e-3), 400);
+  const Tally tally = run({1e-3, 3e-3}, estimate_of(1e-3, 0.3e-3), 400);
   EXPECT_LT(tally.remote, 6);
   EXPECT_EQ(tally.changes, 1);
   EXPECT_LT(tally.lost_s, 12e-3);
-  EXPECT_EQ(history_.decide(estimate_of(1e-3, 0.5e-3)).state, State::settled);
+  EXPECT_EQ(history_.decide(estimate_of(1e-3, 0.3e-3)).state, State::settled);
 }
 
 // The remote time is measured, the local one was never: it may be shorter by twice its error. The
 // program is not slowed down by more than the budget before this is found out.
 TEST_F(Histories, AnUnmeasuredLocalTimeIsNotTrustedForEver) {
-  Estimate estimate = estimate_of(4e-3, 1e-3);
+  Estimate estimate = estimate_of(4e-3, 0.5e-3);
   estimate.local_error = 2;
   const Tally tally = run({1.5e-3, 2e-3}, estimate, 2000);
   EXPECT_EQ(tally.changes, 1);

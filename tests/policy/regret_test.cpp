@@ -50,7 +50,7 @@ TEST(Regret, StaysWithinTheBudget) {
       count, beyond, never, changed_twice, over_ideal.size(), median, quantile(over_ideal, 0.75));
   EXPECT_LE(beyond, count / 1000 + 3);
   EXPECT_LE(never, count / 50'000);
-  EXPECT_LT(median, 1.05);  // a decision that never leaves loses nothing either
+  EXPECT_LT(median, 1.25);  // a decision that never leaves loses nothing either
 }
 
 }  // namespace
