@@ -5,6 +5,7 @@ that a short command hardly takes longer than without Outboard. (In a checkout, 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from outboard import preload
@@ -29,6 +30,8 @@ def _hand_over(words: list[str]) -> None:
         return  # the whole command line says so
     if native is None or not sys.executable:
         return
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python; the command gets them as usual
+        signal.signal(ignored, signal.SIG_DFL)
     program = preload.runner_in(native)
     otherwise = [sys.executable, "-P", "-m", "outboard"]
     os.execv(program, [program, "--otherwise", *otherwise, "--", *words])

@@ -93,7 +93,9 @@ print(sorted(os.listdir(daemon)), os.readlink(daemon + "/3"))"""
     assert result.stdout.startswith("['0', '1', '2', '3'] socket:")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE, signal.SIGXFSZ]
+)
 def test_death_by_signal(outboard: Outboard, fake_native: Environment, number: int) -> None:
     result = outboard("run", "sh", "-c", f"kill -{int(number)} $$", environment=fake_native)
     assert result.returncode == 128 + number
