@@ -188,12 +188,12 @@ bool History::gains(const Times& times) const noexcept {
   return later_s * times.error() < times.local_s && is_affordable(times);
 }
 
-// True if the calls gain on the accelerator even if both predictions are wrong by twice their
+// True if the next call gains, and those after it even if both predictions are wrong by twice their
 // error.
 bool History::surely_gains(const Times& times) const noexcept {
   const double later_s = std::min(times.remote_s, times.again_s);
   const double worst_s = later_s * times.again_error * times.again_error;
-  return worst_s < times.least_local_s() && is_affordable(times);
+  return times.remote_s < times.local_s && worst_s < times.least_local_s() && is_affordable(times);
 }
 
 // True if the next call costs more than it gains, and a few calls after it pay this back.
