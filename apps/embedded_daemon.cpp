@@ -86,18 +86,15 @@ std::vector<char*> environment_of_daemon() {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-int listen_at(const std::string& path) {
-  const int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (listening < 0) fail("a socket");
+Fd listen_at(const std::string& path) {
+  Fd listening(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!listening) fail("a socket");
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof address.sun_path - 1);
-  fchmod(listening, 0600);  // the mode of the socket's file
-  if (bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      listen(listening, SOMAXCONN) != 0) {
-    const int problem = errno;
-    close(listening);
-    errno = problem;
+  fchmod(listening.get(), 0600);  // the mode of the socket's file
+  if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      listen(listening.get(), SOMAXCONN) != 0) {
     fail(path);
   }
   return listening;
@@ -131,12 +128,11 @@ EmbeddedDaemon::EmbeddedDaemon(std::string program, const std::vector<std::strin
   socket_ = listen_at(path_);
   // Clients that find this file wait for a daemon that starts (src/transport/shm/connect.cpp).
   const std::string starting = path_ + ".starting";
-  const int file = open(starting.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-  if (file >= 0) close(file);
+  const Fd file(open(starting.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 }
 
 EmbeddedDaemon::~EmbeddedDaemon() {
-  close_socket();
+  socket_.reset();
   if (process_ < 0 || exit_status(process_)) return;
   kill(process_, SIGTERM);
   const auto deadline = std::chrono::steady_clock::now() + kDrainTimeout;
@@ -148,10 +144,10 @@ EmbeddedDaemon::~EmbeddedDaemon() {
 }
 
 void EmbeddedDaemon::start() {
-  if (socket_ < 0) return;
+  if (!socket_) return;
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, socket_, kSocket);
+  posix_spawn_file_actions_adddup2(&files, socket_.get(), kSocket);
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, output_.c_str(), O_CREAT | O_WRONLY, 0600);
   posix_spawn_file_actions_addopen(&files, 2, log_.c_str(), O_CREAT | O_WRONLY, 0600);
@@ -167,7 +163,7 @@ void EmbeddedDaemon::start() {
     report("did not start (" + std::string(std::strerror(started.problem)) + ": " +
            command_.front() + ")");
   }
-  close_socket();
+  socket_.reset();
 }
 
 void EmbeddedDaemon::report_end() {
@@ -181,11 +177,6 @@ void EmbeddedDaemon::report_end() {
   } else {
     report("did not start (it ended with status " + number + ")");
   }
-}
-
-void EmbeddedDaemon::close_socket() {
-  if (socket_ >= 0) close(socket_);
-  socket_ = -1;
 }
 
 void EmbeddedDaemon::report(const std::string& what) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.hpp"
 #include "private_folder.hpp"
 #include "signals_held.hpp"
 
@@ -31,7 +32,7 @@ class EmbeddedDaemon {
 
   std::string address() const { return "unix:" + path_; }
   /// Returns the socket on which a client may wait for the daemon; -1 if none waits any more.
-  int waiting_clients() const { return socket_; }
+  int waiting_clients() const { return socket_.get(); }
   /// Starts the daemon with the socket. If it does not live, the kernel refuses the clients,
   /// because nobody else has the socket.
   void start();
@@ -39,14 +40,13 @@ class EmbeddedDaemon {
   void report_end();
 
  private:
-  void close_socket();
   void report(const std::string& what) const;
 
   std::string path_, log_, output_;
   std::vector<std::string> command_;
   const SignalsHeld& signals_;
   bool quiet_;
-  int socket_ = -1;
+  Fd socket_;
   pid_t process_ = -1;
 };
 

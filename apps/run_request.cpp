@@ -2,43 +2,29 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
 
+#include "base/comma_list.hpp"
+#include "interpose/setting_table.hpp"
 #include "transport/address.hpp"
 
 namespace ob::apps {
 namespace {
 
-// A test compares these with settings/settings.toml.
-constexpr std::string_view kModes[] = {"auto", "remote", "trace", "off"};
-constexpr const char* kModeVariable = "OUTBOARD_MODE";
-constexpr const char* kServerVariables[] = {"OUTBOARD_SERVER", "RCPU_SERVER"};
+using interpose::setting_table::Setting;
+namespace settings = interpose::setting_table;
 
-std::string value_of(const char* variable) {
-  const char* const value = std::getenv(variable);
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-std::string stripped(const std::string& text) {
-  constexpr const char* kBlanks = " \t\n\r\f\v";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+std::string inherited(const Setting& setting) {
+  std::string text = variable(setting.variable);
+  return text.empty() ? variable(setting.older_variable) : text;
 }
 
-// Returns the addresses of a comma-separated list; nothing if one is wrong or there is none.
-std::optional<std::vector<std::string>> servers_of(const std::string& list) {
-  std::vector<std::string> servers;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    std::string server = stripped(list.substr(begin, end - begin));
-    begin = end + 1;
-    if (server.empty()) continue;
-    if (!transport::parse_address(server).ok() || server.ends_with(":0")) return std::nullopt;
-    servers.push_back(std::move(server));
-  }
-  if (servers.empty()) return std::nullopt;
-  return servers;
+bool is_server(const std::string& address) {
+  return transport::parse_address(address).ok() && !address.ends_with(":0");
 }
 
 struct Words {
@@ -78,18 +64,15 @@ std::optional<RunRequest> usual_run(std::span<const std::string> words) {
   if (found.command.empty()) return std::nullopt;
   RunRequest request;
   request.command.assign(found.command.begin(), found.command.end());
-  request.mode = found.mode.value_or(value_of(kModeVariable));
-  if (request.mode.empty() && !found.mode) request.mode = "auto";
-  if (std::ranges::find(kModes, request.mode) == std::end(kModes)) return std::nullopt;
-  std::optional<std::string> list = found.servers;
-  for (const char* variable : kServerVariables) {
-    if (!list && !value_of(variable).empty()) list = value_of(variable);
-  }
-  if (list) {
-    const auto servers = servers_of(*list);
-    if (!servers) return std::nullopt;
-    request.servers = *servers;
-  }
+  const std::string mode = inherited(settings::kMode);
+  request.mode = found.mode.value_or(mode.empty() ? "auto" : mode);
+  const auto& modes = settings::kModeChoices;
+  if (std::ranges::find(modes, request.mode) == modes.end()) return std::nullopt;
+  const std::string list = found.servers.value_or(inherited(settings::kServers));
+  request.servers = comma_list(list);
+  const bool is_named = found.servers.has_value() || !list.empty();
+  const bool are_good = std::ranges::all_of(request.servers, is_server);
+  if (!are_good || (is_named && request.servers.empty())) return std::nullopt;
   return request;
 }
 

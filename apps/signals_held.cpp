@@ -31,15 +31,14 @@ SignalsHeld::SignalsHeld() : watched_(forwarded()) {
   sigaddset(&watched_, SIGCHLD);
   sigprocmask(SIG_BLOCK, &watched_, &before_);
   std::signal(SIGCHLD, SIG_DFL);  // a caller that ignores it would reap our children
-  descriptor_ = signalfd(-1, &watched_, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
+  descriptor_.reset(signalfd(-1, &watched_, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!descriptor_) throw std::system_error(errno, std::generic_category(), "signalfd");
 }
 
 SignalsHeld::~SignalsHeld() {
   const timespec now{};
   while (sigtimedwait(&watched_, nullptr, &now) > 0) {
   }
-  close(descriptor_);
   sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
@@ -53,7 +52,7 @@ std::optional<int> SignalsHeld::early() const {
 
 void SignalsHeld::forward(pid_t child) const {
   signalfd_siginfo signal;
-  while (read(descriptor_, &signal, sizeof signal) == sizeof signal) {
+  while (read(descriptor_.get(), &signal, sizeof signal) == sizeof signal) {
     if (signal.ssi_signo == SIGCHLD || signal.ssi_code == SI_KERNEL) continue;
     kill(child, static_cast<int>(signal.ssi_signo));
   }

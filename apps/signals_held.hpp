@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.hpp"
+
 namespace ob::apps {
 
 /// A process that was started, or the error number that says why it was not.
@@ -38,7 +40,7 @@ class SignalsHeld {
   SignalsHeld& operator=(const SignalsHeld&) = delete;
 
   /// Returns the descriptor that can be read while a signal waits.
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
   /// Returns a signal that came in the meantime and would have ended us: its number.
   std::optional<int> early() const;
   /// Takes the signals that wait. Those of users and programs go to `child`; those that the
@@ -52,7 +54,7 @@ class SignalsHeld {
 
  private:
   sigset_t watched_, before_;
-  int descriptor_;
+  Fd descriptor_;
 };
 
 }  // namespace ob::apps

@@ -19,6 +19,7 @@
 #include "backend/opencl/backend.hpp"
 #include "backend/opencl/host_kernels.hpp"
 #endif
+#include "base/comma_list.hpp"
 #include "transport/security.hpp"
 #include "wire/byte_swap.hpp"
 
@@ -169,11 +170,7 @@ Result<DevicePtr> open_first_of(std::string_view list, const ob_device_options& 
                "no device named (OUTBOARD_SERVER is not set); set it to "
                "HOST:PORT, or name the device");
   bool any = false;
-  while (!list.empty()) {
-    const std::size_t comma = list.find(',');
-    const std::string_view where = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
-    if (where.empty()) continue;
+  for (const std::string& where : comma_list(list)) {
     auto device = open_remote(where, options);
     if (device.ok()) return device;
     if (!std::exchange(any, true)) first = device.status();

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/comma_list.hpp"
 #include "base/decimal.hpp"
 #include "interpose/setting_table.hpp"
 #include "transport/striped_stream.hpp"
@@ -28,21 +29,6 @@ std::string_view variable(const char* name) {
 std::string_view text_of(const Setting& setting) {
   const std::string_view text = variable(setting.variable);
   return text.empty() ? variable(setting.older_variable) : text;
-}
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
-std::vector<std::string> split(std::string_view list) {
-  std::vector<std::string> parts;
-  while (!list.empty()) {
-    const std::size_t comma = list.find(',');
-    std::string_view part = list.substr(0, comma);
-    while (!part.empty() && is_space(part.front())) part.remove_prefix(1);
-    while (!part.empty() && is_space(part.back())) part.remove_suffix(1);
-    if (!part.empty()) parts.emplace_back(part);
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
-  }
-  return parts;
 }
 
 bool is_on(std::string_view value) {
@@ -240,12 +226,12 @@ void read_verify(Config& config) {
 Config read_settings() {
   Config config;
   read_choice(setting_table::kMode, kModes, config.mode, config);
-  config.servers = split(text_of(setting_table::kServers));
+  config.servers = comma_list(text_of(setting_table::kServers));
   read_flags(config);
   read_report(config);
   check_native_plan(config);
   config.trace_path = text_of(setting_table::kTrace);
-  config.routines = split(text_of(setting_table::kRoutines));
+  config.routines = comma_list(text_of(setting_table::kRoutines));
   read_resident(config);
   read_devices(config);
   read_choice(setting_table::kRoute, kRoutes, config.route, config);
