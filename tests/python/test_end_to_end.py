@@ -130,12 +130,13 @@ def test_modes_that_stay_local(
     assert all(r["remote"] == 0 for r in routines_of(tmp_path / "report.json").values())
 
 
+@pytest.mark.skipif(
+    any(name.startswith(("nvidia", "dri", "kfd")) for name in os.listdir("/dev")),
+    reason="this machine may have an accelerator",
+)
 def test_nothing_goes_out_to_the_own_cores(
     outboard: Outboard, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    own = outboard("run", "--", "sh", "-c", "echo $OUTBOARD_OWN_CORES", environment=environment)
-    if own.stdout != "1\n":
-        pytest.skip("this machine may have an accelerator")
     file = tmp_path / "report.json"
     options = ("--mode", "auto", "--report", f"json:{file}")
     command = (sys.executable, "-c", PRODUCTS)
