@@ -34,8 +34,7 @@ constexpr double kPayBackShare = 0.25;
 // All prices that are not yet paid back together, in seconds and in parts of the time in calls.
 constexpr double kMostPriceS = 5e-3;
 constexpr double kMostPriceShare = 0.02;
-// Short calls that stay here get a new estimate once in so many calls. An estimate takes about 1
-// us.
+// Shapes that stay here for good get a new estimate, which takes about 1 us, once in so many calls.
 constexpr unsigned kEstimated = 32;
 // Shapes of which neither side is much better are not worth a trial.
 constexpr double kWorthTrying = 1.05;
@@ -188,8 +187,8 @@ bool History::gains(const Times& times) const noexcept {
   return later_s * times.error() < times.local_s && is_affordable(times);
 }
 
-// True if the next call gains, and those after it even if both predictions are wrong by twice their
-// error.
+// True if the next call is expected to gain, and those after it would gain even if both predictions
+// were wrong by twice their error.
 bool History::surely_gains(const Times& times) const noexcept {
   const double later_s = std::min(times.remote_s, times.again_s);
   const double worst_s = later_s * times.again_error * times.again_error;
@@ -315,7 +314,8 @@ std::optional<Decision> History::staying(std::uint64_t key) noexcept {
   auto* const shape = const_cast<Shape*>(find(key));
   if (shape == nullptr || shape->local.count() < kEnough) return std::nullopt;
   const bool stays = shape->side == Target::local && shape->last.state == State::settled;
-  if (!stays || ++shape->calls % kEstimated == 0) return std::nullopt;
+  if (!stays || (shape->calls + 1) % kEstimated == 0) return std::nullopt;
+  ++shape->calls;
   shape->used = ++calls_;
   return shape->last;
 }
@@ -381,10 +381,10 @@ Observation History::observe(std::uint64_t key, Target where, double seconds,
     budget_.lose(found.lost_s);
     const double least_local_s = std::max(
         expected.local_s / (expected.local_error * expected.local_error), expected.local_least_s);
-    // The price of bringing operands was accepted, if the local time was known. Operands that other
-    // calls have displaced cost it again; that was not part of the bargain.
-    const bool is_price = expected.local_seen && (found.first || shape->brings);
+    // The price of bringing operands was accepted, if the local time was known. If other calls have
+    // displaced them, it is paid again; that was not accepted.
     const bool is_accepted = expected.local_seen && found.first;
+    const bool is_price = is_accepted || (expected.local_seen && shape->brings);
     pay(*shape, is_price ? found.lost_s : 0, std::max(0.0, expected.local_s - seconds));
     const double risk_s = is_accepted ? 0 : std::max(0.0, own_s - least_local_s);
     shape->at_risk_s += risk_s;

@@ -113,9 +113,9 @@ class History {
 
   /// Returns the part of the operands that the previous call of the shape has read, too: 0 to 1.
   double repeated_part(std::uint64_t shape, const OperandMemories& operands) const noexcept;
-  /// Returns the decision for a shape of short calls that stay here, without a new estimate;
-  /// nothing for others, and now and then, so that an estimate is made. Counts the call if there is
-  /// a decision.
+  /// Returns the decision for a call of a shape that stays here for good, without a new estimate,
+  /// and counts the call. Returns nothing for other shapes, and at one call in some, so that
+  /// decide() gets a new estimate. Never throws.
   std::optional<Decision> staying(std::uint64_t shape) noexcept;
   /// Never throws. Without memory for a history, the estimate decides.
   Decision decide(const Estimate& estimate) noexcept;

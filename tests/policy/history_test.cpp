@@ -352,6 +352,7 @@ TEST_F(Histories, ShortCallsThatStayNeedNoEstimate) {
     const auto staying = history_.staying(estimate.shape);
     if (!staying) {
       ++estimates;
+      (void)history_.decide(estimate);
       continue;
     }
     EXPECT_EQ(staying->target, Target::local);
