@@ -32,7 +32,7 @@ FACTORS = {"0.1x": 0.1, "3x": 3.0, "10x": 10.0, "50x": 50.0}
 LINKS = {"1gbit": 1.0, "10gbit": 10.0}
 _SHM, _TCP = "shm", "tcp"
 USUAL = "none,own-shm,3x-shm,10x-*,0.1x-shm"
-# What a user of a checkout types.
+# The users of a checkout type this.
 LAUNCHER = paths.require_repository("bench") / "outboard"
 _MODES = {REMOTE: "remote", AUTO: "auto"}
 
