@@ -267,12 +267,17 @@ def test_daemon_that_cannot_start_refuses_clients(
     assert "outboard: the embedded daemon did not start (Exec format error: " in result.stderr
 
 
+# With --quiet, Python runs the program that runs the command.
+BOTH_WAYS = pytest.mark.parametrize("options", [[], ["--quiet"]])
+
+
+@BOTH_WAYS
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_are_forwarded(
-    fake_native: Environment, tmp_path: Path, number: signal.Signals
+    fake_native: Environment, tmp_path: Path, number: signal.Signals, options: list[str]
 ) -> None:
     with subprocess.Popen(
-        command_line("run", "--", sys.executable, "-c", COUNTING),
+        command_line("run", *options, "--", sys.executable, "-c", COUNTING),
         env=fake_native,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -288,14 +293,15 @@ def test_signals_are_forwarded(
     assert (tmp_path / "drained").exists()
 
 
-def test_ctrl_c_arrives_once(fake_native: Environment, tmp_path: Path) -> None:
+@BOTH_WAYS
+def test_ctrl_c_arrives_once(fake_native: Environment, tmp_path: Path, options: list[str]) -> None:
     """The terminal signals its whole foreground group. Forwarding the signal would deliver it
     twice."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(
             sys.executable,
-            command_line("run", "--", sys.executable, "-c", COUNTING),
+            command_line("run", *options, "--", sys.executable, "-c", COUNTING),
             fake_native,
         )
     seen = b""
@@ -316,9 +322,12 @@ def test_ctrl_c_arrives_once(fake_native: Environment, tmp_path: Path) -> None:
     assert (tmp_path / "drained").exists(), "Ctrl-C must not reach the daemon before the end"
 
 
-def test_signal_mask_of_the_command_is_empty(outboard: Outboard, fake_native: Environment) -> None:
+@BOTH_WAYS
+def test_signal_mask_of_the_command_is_empty(
+    outboard: Outboard, fake_native: Environment, options: list[str]
+) -> None:
     script = "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    result = outboard("run", "--", sys.executable, "-c", script, environment=fake_native)
+    result = outboard("run", *options, "--", sys.executable, "-c", script, environment=fake_native)
     assert result.stdout == "set()\n"
 
 
