@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from outboard import keys
 from outboard.errors import OutboardError
 from outboard_bench import plot, rows
 
@@ -117,6 +116,8 @@ def _quantile(values: list[float], part: float) -> float:
 
 
 def _make_keys(folder: Path, daemons: int, holders: int) -> None:
+    from outboard import keys  # needs a package that only this benchmark asks for
+
     root = keys.make_pool("bench", 2)
     names = [(keys.DAEMON, f"d{n}") for n in range(daemons)]
     names += [(keys.CLIENT, f"h{n}") for n in range(holders)] + [(keys.MANAGER, "m1")]

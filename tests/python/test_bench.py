@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import outboard
 import outboard_bench
 from outboard import preload
 from outboard.build import Build
@@ -138,3 +141,11 @@ def killing_library(tmp_path: Path) -> Path:
     library = tmp_path / preload.PRELOAD_NAME
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
     return library
+
+
+def test_benchmarks_are_found_without_the_packages_that_only_some_need() -> None:
+    missing = ("cryptography", "msgspec", "urllib3", "uvicorn", "matplotlib", "numpy")
+    program = f"import sys; sys.modules.update(dict.fromkeys({missing})); import outboard_bench"
+    folders = [str(Path(module.__path__[0]).parent) for module in (outboard_bench, outboard)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
