@@ -228,6 +228,7 @@ Config read_settings() {
   read_choice(setting_table::kMode, kModes, config.mode, config);
   config.servers = comma_list(text_of(setting_table::kServers));
   read_flags(config);
+  config.own_kernels = variable("OPENBLAS_CORETYPE");
   read_report(config);
   check_native_plan(config);
   config.trace_path = text_of(setting_table::kTrace);

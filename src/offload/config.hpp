@@ -23,6 +23,7 @@ struct Config {
   /// OUTBOARD_OWN_CORES: the server is a daemon of this command that starts with the first
   /// connection, on a machine without accelerators
   bool own_cores = false;
+  std::string own_kernels;  ///< OPENBLAS_CORETYPE, which such a daemon inherits
   /// OUTBOARD_FIRST_WAIT: how long calls in mode auto wait for the first connection
   std::chrono::milliseconds first_wait{20};
   bool quiet = false;             ///< OUTBOARD_QUIET: not even one line on stderr

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "base/machine.hpp"
 #include "offload/clock.hpp"
-#include "offload/processor.hpp"
+#include "offload/own_daemon.hpp"
 #include "offload/profiles.hpp"
 
 namespace ob::offload {
@@ -14,28 +13,16 @@ namespace {
 using policy::State;
 using policy::Target;
 
-// A daemon that starts with the first connection takes some tenths of a second to open its
-// libraries. Calls that take less here are not worth that, unless they took long together.
-constexpr double kWorthStartingS = 20e-3;
-constexpr std::uint64_t kWorthStartingNs = 200'000'000;
 // The error of a measured link: of one that `outboard tune` measured for seconds, and of the quick
 // measurement on connecting.
 constexpr double kErrorOfProfile = 1.1;
 constexpr double kErrorOfQuickLink = 1.3;
-// A library has fewer threads or narrower kernels than the device if its peak is this many times
-// below the rate that the device measured with a large product.
-constexpr double kClearlyLess = 1.5;
 
 // Small operands and those that a call replaces are sent again each time.
 constexpr double kMostOfThem = 0.5;
 
 constexpr std::string_view kOwnCores =
     "the accelerator computes on this machine's own cores, and the program's library is as fast";
-
-// The products of a well-kept library reach nine tenths of the peak.
-double peak_of_this_machine() noexcept {
-  return 0.9 * flop_per_cycle(this_processor()) * clock_hz() * usable_cores();
-}
 
 // Library of routines of this kind that gains nothing from another one on the same cores. The
 // reference LAPACK over a tuned BLAS is as fast as the LAPACK of OpenBLAS (docs/decision.md).
@@ -47,11 +34,20 @@ bool is_well_kept(const policy::LocalLibrary& library, bool is_fft) noexcept {
 
 }  // namespace
 
-// The embedded daemon starts with the first connection, which is not worth it for a few short
-// calls.
-bool Decider::is_worth_connecting(double local_s) const noexcept {
-  return !config_.own_cores || local_s >= kWorthStartingS ||
-         local_runs_ns_.load(std::memory_order_relaxed) >= kWorthStartingNs;
+void Decider::add_local_run(std::uint64_t ns) noexcept {
+  // Shorter calls keep their side, so a daemon that starts now comes too late for them.
+  constexpr auto kShortNs = static_cast<std::uint64_t>(1e9 * policy::History::kShortS);
+  if (ns >= kShortNs) long_runs_ns_.fetch_add(ns, std::memory_order_relaxed);
+}
+
+// A daemon on the own cores starts with the first connection.
+bool Decider::is_worth_connecting(const RoutineRecord& record, double local_s) const noexcept {
+  if (!config_.own_cores) return true;
+  const Library* library = record.library.load(std::memory_order_relaxed);
+  const double long_s = 1e-9 * static_cast<double>(long_runs_ns_.load(std::memory_order_relaxed));
+  return local_s >= policy::History::kShortS &&
+         is_worth_starting(long_s + local_s, library != nullptr ? &library->local : nullptr,
+                           own_daemon_rate(config_.own_kernels));
 }
 
 bool Decider::cannot_gain(const RoutineRecord& record, const ServerFacts* facts) const noexcept {
@@ -63,9 +59,8 @@ bool Decider::cannot_gain(const RoutineRecord& record, const ServerFacts* facts)
   const bool is_fft = record.name.starts_with("fftw");
   if (!is_well_kept(local, is_fft)) return false;
   // The rate of products does not depend on FFTW's threads, so it says nothing about transforms.
-  const double peak = local.clock_hz * local.flop_per_cycle * local.threads;
-  const double device = facts != nullptr ? facts->flop_per_s : peak_of_this_machine();
-  return is_fft || !(kClearlyLess * peak < device);
+  const double device = facts != nullptr ? facts->flop_per_s : own_daemon_rate(config_.own_kernels);
+  return is_fft || !(kClearlyLess * peak_of(local) < device);
 }
 
 policy::CallEstimate Decider::estimate(const CallQuery& call, std::size_t server,
@@ -131,7 +126,7 @@ policy::Decision Decider::decide_freely(const CallQuery& call) noexcept {
   if (!preferred) return unknown;
   const ServerFacts* const known = tuning_.server(*preferred);
   if (cannot_gain(call.record, known)) return never_gains(call.record);
-  if (known == nullptr && !is_worth_connecting(local.local_s)) return unknown;
+  if (known == nullptr && !is_worth_connecting(call.record, local.local_s)) return unknown;
   ReachedServer reached = connector_.reach_in_background(*preferred, Need::facts, local.local_s);
   if (reached.facts == nullptr) return unknown;
   if (cannot_gain(call.record, reached.facts)) return never_gains(call.record);

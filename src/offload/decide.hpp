@@ -57,12 +57,10 @@ class Decider {
   /// @param facts nullptr: not connected yet
   bool cannot_gain(const RoutineRecord& record, const ServerFacts* facts) const noexcept;
   /// Adds the time of a call that ran locally.
-  void add_local_run(std::uint64_t ns) noexcept {
-    local_runs_ns_.fetch_add(ns, std::memory_order_relaxed);
-  }
+  void add_local_run(std::uint64_t ns) noexcept;
 
  private:
-  bool is_worth_connecting(double local_s) const noexcept;
+  bool is_worth_connecting(const RoutineRecord& record, double local_s) const noexcept;
   policy::Decision never_gains(RoutineRecord& record) noexcept;
   policy::Decision decide_freely(const CallQuery& call) noexcept;
 
@@ -73,8 +71,8 @@ class Decider {
   Journal& journal_;
   const Residents& residents_;
   policy::LossBudget& budget_;
-  /// The time of all local runs. A single run may be too short to justify a first connection.
-  std::atomic<std::uint64_t> local_runs_ns_{0};
+  /// The time of all local runs that are not short.
+  std::atomic<std::uint64_t> long_runs_ns_{0};
 };
 
 }  // namespace ob::offload
