@@ -328,7 +328,7 @@ TEST_F(EngineTest, StrictCallsKeepTheSideOfTheFirstOne) {
   config.mode = Mode::automatic;
   config.first_wait = std::chrono::minutes(1);
   const DecidedProduct small(1100, 1);     // transfers alone take longer than the call
-  const DecidedProduct large(4000, 4000);  // seconds here, and over a slow link still less there
+  const DecidedProduct large(8000, 8000);  // seconds here, and over a slow link still less there
   const auto small_first = engine_that_sends(large, config);
   EXPECT_FALSE(small_first->decide(small.call(Accuracy::standard)).remote);
   EXPECT_FALSE(small_first->decide(small.call(Accuracy::strict)).remote);
