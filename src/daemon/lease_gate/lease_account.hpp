@@ -1,0 +1,41 @@
+#pragma once
+// What a lease of the pool may use on a device.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "daemon/memory/resource_account.hpp"
+#include "pool/lease_claims.hpp"
+
+namespace ob::daemon {
+
+/// The terms of a lease on one device. All its tokens say the same.
+struct LeaseTerms {
+  std::string lease;
+  std::string holder;
+  std::uint64_t epoch = 0;
+  bool exclusive = true;
+  std::uint64_t memory_bytes = 0;  ///< of all its sessions together
+  std::uint64_t share = 0;         ///< its weight in the turns on the device, per mille
+  std::string rights;
+
+  friend bool operator==(const LeaseTerms&, const LeaseTerms&) = default;
+};
+
+/// Counts the device's memory for all sessions of a lease on one device.   Threads: any
+class LeaseAccount {
+ public:
+  explicit LeaseAccount(LeaseTerms terms);
+
+  const LeaseTerms& terms() const noexcept { return terms_; }
+  /// Makes the account of a session's device memory, SessionAccounts::memory. The sessions of a
+  /// lease share its memory; others cannot take it.
+  std::shared_ptr<ResourceAccount> open_memory() const;
+
+ private:
+  const LeaseTerms terms_;
+  const std::shared_ptr<ResourceBudget> memory_;
+};
+
+}  // namespace ob::daemon

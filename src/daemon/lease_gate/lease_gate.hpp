@@ -1,0 +1,164 @@
+#pragma once
+// Who may use a device of a managed pool, and until when: the daemon's side of leases.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/status.hpp"
+#include "daemon/lease_gate/lease_account.hpp"
+#include "daemon/lease_gate/lease_session.hpp"
+#include "pool/desired_state.hpp"
+#include "pool/lease_claims.hpp"
+
+namespace ob::daemon {
+
+/// A device that the gate guards.
+struct GatedDevice {
+  std::string id;  ///< as the daemon registers it
+  std::uint64_t memory_bytes = 0;
+};
+
+/// A session that may be opened now.
+struct Admission {
+  LeaseSessionId id;
+  std::uint32_t device = 0;                     ///< index among the gate's devices
+  std::shared_ptr<LeaseSession> session;        ///< for its commands
+  std::shared_ptr<const LeaseAccount> account;  ///< shared by the lease's sessions on the device
+};
+
+/// Why a token opens no session. The names are those of tests/pool/gate_vectors.json.
+enum class Refusal : std::uint8_t {
+  starting,  ///< the daemon has not registered yet
+  denied,    ///< the token is for somebody or something else, or makes no sense
+  fenced,    ///< the lease is over
+  expired,   ///< the token's time is over
+  fencing,   ///< sessions of older leases still end: the caller asks again
+  full,      ///< memory, weights or sessions
+};
+
+/// Returns the name, e.g. "fencing".
+const char* to_string(Refusal why) noexcept;
+
+struct Refused {
+  Refusal why;
+  std::string sentence;
+
+  /// Returns what the client is told: starting unavailable; denied denied; fenced and expired
+  /// fenced; fencing and full busy.
+  Status status() const;
+};
+
+/// A part of a heartbeat. A session counts until leave(), also when it was cut off.
+struct LeaseReport {
+  struct Session {
+    std::uint64_t epoch = 0;
+    bool valid = true;
+    bool busy = false;  ///< a command ran since the last report, or runs
+  };
+  struct Device {
+    std::string id;
+    std::uint64_t floor = 0;  ///< in force
+    std::vector<Session> sessions;
+  };
+  std::int64_t rev = -1;  ///< of the desired state in force; -1: none yet
+  std::vector<Device> devices;
+};
+
+/// Decides which sessions the devices of a daemon serve. It answers tests/pool/gate_vectors.json,
+/// as the model in python/outboard/pool/simulation/gate_model.py does.
+///
+/// It is a state machine without threads, clocks and input: `now_ms` is pool time as the daemon
+/// estimates it. One lock of its owner guards all calls. Who calls what:
+///
+/// * The agent's thread: set_pool() and apply() with the answer to a registration, apply() with
+///   each later answer, tick() at least each second, report() for each heartbeat.
+/// * A connection's thread, at hello: verify_lease_token() without the lock, then admit(). While
+///   the answer is `fencing` it may wait without the lock for sessions to end, and ask again. It
+///   makes the session with Admission::account, and checks LeaseSession::valid() after the session
+///   is known to those who cut off. Whoever joins a session checks valid(), too.
+/// * A connection's thread, at each command: LeaseSession::begin_command() and end_command(),
+///   without the lock. A command that may not begin fails with `fenced`.
+/// * After each admit(), apply() and tick(): take_cut_off(), and then, without the lock, the
+///   connections of those sessions are shut down.
+/// * The end of a session, after its queues have ended and its memory is free: leave(). Until then
+///   nobody else gets in above it, and the manager hears of it.
+///
+/// Threads: one at a time
+class LeaseGate {
+ public:
+  struct Config {
+    std::string daemon;  ///< its name in tokens
+    std::vector<GatedDevice> devices;
+    /// Without word from the manager for longer than `contact_ms`, tokens and sessions whose time
+    /// is over stay good until `grace_ms` after the last word.
+    std::int64_t grace_ms = 600'000;
+    std::int64_t contact_ms = 4'000;
+  };
+  using Answer = std::variant<Admission, Refused>;
+
+  explicit LeaseGate(Config config);
+
+  /// Names the pool whose tokens are good. Before this and the first apply(), none is.
+  /// Errors: denied if the pool was another one before: its keys and epochs mean nothing here
+  Status set_pool(const std::string& pool);
+
+  /// Enforces a desired state, unless it is older than the one in force. Floors never fall. Devices
+  /// that the gate does not have are ignored.
+  /// Errors: invalid_argument, and nothing changes, if a device of the gate or an epoch of it is
+  ///         listed twice, or has more leases than fit (kMostLeases), or a number is negative or
+  ///         beyond 2^63 - 1. Such a state is no word from the manager.
+  /// Cost: proportional to the state and the open sessions
+  Status apply(const pool::DesiredState& desired, std::int64_t now_ms);
+
+  /// Admits one more session. A token that implies a higher floor raises it, even if the session
+  /// must wait for older ones (fencing).
+  /// @param claims of a verified token
+  /// @param user the proven peer, Stream::user(); empty: nobody
+  Answer admit(const pool::LeaseClaims& claims, std::string_view user, std::int64_t now_ms);
+
+  /// Forgets a session that has ended, whose memory is free. Unknown ones are ignored.
+  void leave(LeaseSessionId id);
+
+  /// Cuts off sessions whose time is over, unless the manager is silent.
+  void tick(std::int64_t now_ms);
+
+  /// Returns the sessions that were cut off since the last call, each once.
+  std::vector<LeaseSessionId> take_cut_off();
+
+  /// Returns the gate's part of a heartbeat.
+  LeaseReport report();
+
+  /// Leases of a device whose shares are at least 1 per mille.
+  static constexpr std::size_t kMostLeases = 1000;
+
+ private:
+  struct Session {
+    std::shared_ptr<LeaseSession> shared;
+    std::uint64_t epoch = 0;
+    std::int64_t end_ms = 0;  // of its token
+    std::int64_t rev = 0;     // of its token
+  };
+  struct Device {
+    GatedDevice about;
+    std::uint64_t floor = 0;
+    std::map<std::uint64_t, std::int64_t> ends_ms;  // of the leases that live, by epoch
+    std::map<LeaseSessionId, Session> sessions;
+    std::map<std::uint64_t, std::weak_ptr<const LeaseAccount>> accounts;  // by epoch
+  };
+
+  const Config config_;
+  std::string pool_;  // empty: not known yet
+  std::vector<Device> devices_;
+  std::vector<LeaseSessionId> cut_off_;
+  std::uint64_t last_id_ = 0;
+  std::int64_t rev_ = -1;  // of the state in force
+  std::int64_t state_ms_ = -1;
+  std::int64_t heard_ms_ = 0;
+};
+
+}  // namespace ob::daemon
