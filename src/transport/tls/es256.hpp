@@ -12,7 +12,8 @@ namespace ob::transport::tls {
 class Es256Key {
  public:
   /// @param der SubjectPublicKeyInfo with an uncompressed point [bytes]
-  /// Errors: invalid_argument for other bytes; unavailable without OpenSSL 3
+  /// Errors: invalid_argument for other bytes; unavailable without OpenSSL 3, and unsupported in
+  ///         a build without its headers
   static Result<Es256Key> from_der(std::string_view der);
 
   /// Returns whether the owner of the key has signed the text.

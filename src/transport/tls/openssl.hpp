@@ -3,7 +3,9 @@
 // load time.
 
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -70,10 +72,21 @@ struct OpenSsl {
   F(BIO_set_data)                    \
   F(BIO_set_flags)                   \
   F(BIO_set_init)                    \
+  F(BN_bin2bn)                       \
+  F(BN_free)                         \
+  F(ECDSA_SIG_free)                  \
+  F(ECDSA_SIG_new)                   \
+  F(ECDSA_SIG_set0)                  \
   F(ERR_peek_last_error)             \
   F(ERR_pop_to_mark)                 \
   F(ERR_reason_error_string)         \
   F(ERR_set_mark)                    \
+  F(EVP_DigestVerify)                \
+  F(EVP_DigestVerifyInit)            \
+  F(EVP_MD_CTX_free)                 \
+  F(EVP_MD_CTX_new)                  \
+  F(EVP_PKEY_free)                   \
+  F(EVP_sha256)                      \
   F(OPENSSL_init_crypto)             \
   F(PEM_read_bio_X509)               \
   F(PEM_read_bio_X509_CRL)           \
@@ -95,7 +108,9 @@ struct OpenSsl {
   F(X509_get0_pubkey)                \
   F(X509_get_extended_key_usage)     \
   F(X509_get_subject_name)           \
-  F(X509_verify_cert_error_string)
+  F(X509_verify_cert_error_string)   \
+  F(d2i_PUBKEY)                      \
+  F(i2d_ECDSA_SIG)
 
 #define OB_DECLARE(function) decltype(&::function) function = nullptr;
   OB_LIBSSL_FUNCTIONS(OB_DECLARE)
