@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -104,14 +105,15 @@ class LeaseGate {
   explicit LeaseGate(Config config);
 
   /// Names the pool whose tokens are good. Before this and the first apply(), none is.
-  /// Errors: denied if the pool was another one before: its keys and epochs mean nothing here
+  /// Errors: denied if the pool was another one before, whose keys and epochs mean nothing here;
+  ///         invalid_argument for an empty name
   Status set_pool(const std::string& pool);
 
   /// Enforces a desired state, unless it is older than the one in force. Floors never fall. Devices
   /// that the gate does not have are ignored.
   /// Errors: invalid_argument, and nothing changes, if a device of the gate or an epoch of it is
-  ///         listed twice, or has more leases than fit (kMostLeases), or a number is negative or
-  ///         beyond 2^63 - 1. Such a state is no word from the manager.
+  ///         listed twice, or has more than kMostLeases leases, or a number is negative or beyond
+  ///         2^63 - 1. Such a state is no word from the manager.
   /// Cost: proportional to the state and the open sessions
   Status apply(const pool::DesiredState& desired, std::int64_t now_ms);
 
@@ -133,30 +135,45 @@ class LeaseGate {
   /// Returns the gate's part of a heartbeat.
   LeaseReport report();
 
-  /// Leases of a device whose shares are at least 1 per mille.
-  static constexpr std::size_t kMostLeases = 1000;
-
  private:
   struct Session {
     std::shared_ptr<LeaseSession> shared;
-    std::uint64_t epoch = 0;
+    std::shared_ptr<const LeaseAccount> account;
     std::int64_t end_ms = 0;  // of its token
     std::int64_t rev = 0;     // of its token
+
+    std::uint64_t epoch() const noexcept { return account->terms().epoch; }
   };
   struct Device {
     GatedDevice about;
     std::uint64_t floor = 0;
-    std::map<std::uint64_t, std::int64_t> ends_ms;  // of the leases that live, by epoch
+    std::map<std::uint64_t, pool::DesiredLease> listed;  // the leases that live, by epoch
     std::map<LeaseSessionId, Session> sessions;
-    std::map<std::uint64_t, std::weak_ptr<const LeaseAccount>> accounts;  // by epoch
   };
+  using Listed = std::map<std::uint64_t, pool::DesiredLease>;
+  using Refusals = std::optional<Refused>;  // nothing: no reason to refuse
+
+  Device* find(std::string_view id) noexcept;
+  Result<std::vector<Listed>> read_leases(const pool::DesiredState& desired) const;
+  Refusals refuse_stranger(const pool::LeaseClaims& claims, std::string_view user,
+                           std::int64_t now_ms) const;
+  Refusals refuse_end(const Device& device, const pool::LeaseClaims& claims,
+                      std::int64_t now_ms) const;
+  Refusals refuse_terms(const Device& device, const pool::LeaseClaims& claims) const;
+  Refusals refuse_room(const Device& device, const pool::LeaseClaims& claims) const;
+  bool is_over(const Device& device, std::uint64_t epoch, std::int64_t rev) const noexcept;
+  bool in_time(const Device& device, std::uint64_t epoch, std::int64_t end_ms,
+               std::int64_t now_ms) const noexcept;
+  void raise_floor(Device& device, std::uint64_t floor);
+  void cut_off(LeaseSessionId id, Session& session);
+  Admission open(Device& device, const pool::LeaseClaims& claims);
 
   const Config config_;
   std::string pool_;  // empty: not known yet
   std::vector<Device> devices_;
   std::vector<LeaseSessionId> cut_off_;
   std::uint64_t last_id_ = 0;
-  std::int64_t rev_ = -1;  // of the state in force
+  std::int64_t rev_ = -1;  // of the state in force; -1: there was none
   std::int64_t state_ms_ = -1;
   std::int64_t heard_ms_ = 0;
 };

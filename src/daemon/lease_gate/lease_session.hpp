@@ -39,8 +39,8 @@ class LeaseSession {
   void cut_off() noexcept { valid_.store(false); }
   /// Returns whether a command ran since the last call, or runs now.
   bool take_use() noexcept {
-    const bool used = used_.exchange(false, std::memory_order_relaxed);
-    return running() > 0 || used;
+    const bool runs = running() > 0;  // then it also ran in the time until the next call
+    return used_.exchange(runs, std::memory_order_relaxed) || runs;
   }
 
   std::atomic<bool> valid_{true};

@@ -66,7 +66,7 @@ Status ResourceBudget::check(const ResourceAccount& account, std::uint64_t amoun
                    resource_.session_option);
   }
   if (amount > rest(resource_.user, user.used)) {
-    return no_room(amount, unit, "all sessions of this user", use_of(user.used, resource_.user),
+    return no_room(amount, unit, resource_.sessions, use_of(user.used, resource_.user),
                    resource_.user_option);
   }
   if (missing_share(user, amount) > 0) {

@@ -30,6 +30,7 @@ struct Resource {
   Sharing sharing = Sharing::beside_others;
   /// The owner of the resource refuses more than `all`; this budget only limits the shares.
   bool all_is_enforced = false;
+  const char* sessions = "all sessions of this user";  ///< the sessions that count together
 };
 
 /// Counts a resource by session and by user. The sessions of a user together have a limit. A

@@ -15,19 +15,41 @@ from outboard.pool.simulation.gate_model import LeaseGate, Refusal, Token
 FILE = json.loads((Path(__file__).parents[2] / "pool" / "gate_vectors.json").read_text())
 
 
+def filled(step: dict[str, Any]) -> dict[str, Any]:
+    """Returns the state of a step, with the leases that it does not write out."""
+    fill = step.get("fill")
+    if fill is None:
+        return dict(step["apply"])
+    more = [
+        {"epoch": 1_000_000 + i, "end_ms": 30_000, "memory_bytes": 1, "share": 1}
+        for i in range(fill["leases"])
+    ]
+    devices = [
+        {**device, "leases": device["leases"] + more} if device["id"] == fill["device"] else device
+        for device in step["apply"]["devices"]
+    ]
+    return {**step["apply"], "devices": devices}
+
+
 class Player:
     def __init__(self) -> None:
         about = FILE["gate"]
         self.gate = LeaseGate(
-            about["daemon"], about["memory_bytes"], about["grace_ms"], about["contact_ms"]
+            about["daemon"],
+            about["memory_bytes"],
+            about["grace_ms"],
+            about["contact_ms"],
+            about["pool"],
         )
         self.sessions: dict[str, int] = {}
 
     def play(self, step: dict[str, Any]) -> None:
         if "apply" in step:
-            self.gate.apply(msgspec.convert(step["apply"], Desired), step["at_ms"])
+            taken = self.gate.apply(msgspec.convert(filled(step), Desired), step["at_ms"])
+            assert taken is step.get("expect", True)
         elif "admit" in step:
-            token = msgspec.convert(step["admit"], Token)
+            claims = {"pool": FILE["gate"]["pool"], **step["admit"]}
+            token = msgspec.convert(claims, Token)
             result = self.gate.admit(token, step["user"], step["at_ms"])
             if not isinstance(result, Refusal):
                 self.sessions[step["session"]] = result
@@ -42,14 +64,13 @@ class Player:
         elif "tick" in step:
             self.gate.tick(step["tick"])
         else:
-            said_of = {
-                report.id: {
-                    "floor": report.floor,
-                    "epochs": [session.epoch for session in report.sessions],
-                }
-                for report in self.gate.report()
-            }
-            assert said_of == step["report"]
+            reports = {report.id: report for report in self.gate.report()}
+            assert reports.keys() == step["report"].keys()
+            for name, expected in step["report"].items():
+                assert reports[name].floor == expected["floor"]
+                assert [s.epoch for s in reports[name].sessions] == expected["epochs"]
+                if "busy" in expected:
+                    assert [s.busy for s in reports[name].sessions] == expected["busy"]
 
 
 @pytest.mark.parametrize("vector", FILE["vectors"], ids=lambda vector: vector["name"])

@@ -11,13 +11,16 @@ from enum import StrEnum
 
 from outboard.pool.core.commands import DeviceReport, SessionReport
 from outboard.pool.core.records import WHOLE, Record
-from outboard.pool.core.replies import Desired, DesiredLease
+from outboard.pool.core.replies import Desired, DesiredDevice, DesiredLease
 
 EXPIRY_SLACK_MS = 1_000  # the error of the daemon's estimate of pool time is below
+FUTURE_SLACK_MS = 600_000  # clocks that differ by 500 ppm need 14 days without word for so much
+MOST_LEASES = 1_000  # of a device: the least share is 1 per mille
 
 
 class Token(Record, frozen=True):
-    """The claims of a lease token. `floor`: implied by it; `rev`: of the state that signed it."""
+    """The claims of a lease token. `floor`: implied by it; `rev`: of the state that signed it.
+    `uid`: who may present it over a Unix socket; -1: only a holder that is a uid itself."""
 
     daemon: str
     device: str
@@ -30,11 +33,15 @@ class Token(Record, frozen=True):
     exp_ms: int
     rev: int
     sessions: int = 64
+    pool: str = ""
+    lease: str = ""
+    uid: int = -1
+    issued_ms: int = 0
 
 
 class Refusal(StrEnum):
     STARTING = "starting"  # the daemon has not registered yet
-    DENIED = "denied"  # the token is for somebody or something else
+    DENIED = "denied"  # the token is for somebody or something else, or makes no sense
     FENCED = "fenced"  # its lease is over
     EXPIRED = "expired"
     FENCING = "fencing"  # a command of an older epoch still runs: try again
@@ -67,10 +74,11 @@ class LeaseGate:
         devices: dict[str, int],
         grace_ms: int = 600_000,
         contact_ms: int = 4_000,
+        pool: str = "",
     ) -> None:
         """`devices`: memory in bytes. `contact_ms`: without word from the manager for so long,
         tokens that ended stay good until `grace_ms`."""
-        self._daemon = daemon
+        self._daemon, self._pool = daemon, pool
         self._devices = {name: _Device(memory) for name, memory in devices.items()}
         self._grace_ms, self._contact_ms = grace_ms, contact_ms
         self._registered = False
@@ -80,22 +88,25 @@ class LeaseGate:
         self._state_ms = -1
         self._heard_ms = 0
 
-    def apply(self, desired: Desired, now_ms: int) -> None:
-        """Enforces a desired state, unless it is older than the one in force."""
+    def apply(self, desired: Desired, now_ms: int) -> bool:
+        """Enforces a desired state, unless it is older than the one in force. A device that it does
+        not list has no leases. False if it makes no sense: then it is no word from the manager."""
+        if not self._makes_sense(desired):
+            return False
+        wanted = {device.id: device for device in desired.devices}
         self._registered = True
         self._heard_ms = max(self._heard_ms, now_ms)
         if (desired.rev, desired.now_ms) < (self.rev, self._state_ms):
-            return
+            return True
         self.rev, self._state_ms = desired.rev, desired.now_ms
-        for wanted in desired.devices:
-            device = self._devices.get(wanted.id)
-            if device is None:
-                continue  # it was there when an earlier instance registered
-            device.listed = {lease.epoch: lease for lease in wanted.leases}
-            device.floor = max(device.floor, wanted.floor)
+        for name, device in self._devices.items():
+            told = wanted.get(name, DesiredDevice(name, 0, ()))
+            device.listed = {lease.epoch: lease for lease in told.leases}
+            device.floor = max(device.floor, told.floor)
             for session in list(device.sessions.values()):
                 if self._is_over(device, session.token):
                     self._close(device, session)
+        return True
 
     def admit(self, token: Token, user: str, now_ms: int) -> int | Refusal:
         """Returns the id of a new session, or why there is none. A token that implies a higher
@@ -103,12 +114,17 @@ class LeaseGate:
         device = self._devices.get(token.device)
         if not self._registered:
             return Refusal.STARTING
-        if device is None or token.daemon != self._daemon or token.holder != user:
+        mine = token.daemon == self._daemon and token.pool == self._pool
+        if device is None or not mine or not _may_present(token, user):
+            return Refusal.DENIED
+        if not _is_sound(token) or token.issued_ms > now_ms + FUTURE_SLACK_MS:
             return Refusal.DENIED
         if self._is_over(device, token):
             return Refusal.FENCED
         if not self._in_time(device, token, now_ms):
             return Refusal.EXPIRED
+        if not _terms_agree(device, token):
+            return Refusal.DENIED
         if token.floor > device.floor:
             device.floor = token.floor
             for session in list(device.sessions.values()):
@@ -163,6 +179,16 @@ class LeaseGate:
             reports.append(DeviceReport(name, device.floor, tuple(sessions)))
         return tuple(reports)
 
+    def _makes_sense(self, desired: Desired) -> bool:
+        mine = [device for device in desired.devices if device.id in self._devices]
+        if len({device.id for device in mine}) < len(mine) or min(desired.rev, desired.now_ms) < 0:
+            return False
+        for device in mine:
+            epochs = {lease.epoch for lease in device.leases}
+            if len(epochs) < len(device.leases) or len(epochs) > MOST_LEASES:
+                return False
+        return True
+
     def _is_over(self, device: _Device, token: Token) -> bool:
         """Below the floor, or the manager has revoked it after it signed the token."""
         if token.epoch < device.floor:
@@ -186,11 +212,40 @@ class LeaseGate:
         self._sessions.pop(session.id, None)
 
 
+def _may_present(token: Token, user: str) -> bool:
+    """Over a Unix socket the kernel knows no certificates, but a uid: the one that the holder has
+    stated. A holder that is a uid can only be narrowed by it."""
+    if user.startswith("uid ") and token.uid >= 0:
+        stated = user == f"uid {token.uid}"
+        return stated and (token.holder == user or not token.holder.startswith("uid "))
+    return token.holder == user
+
+
+def _is_sound(token: Token) -> bool:
+    """A well signed token that does not make sense would break the rules of others."""
+    floor = token.floor == token.epoch if token.exclusive else token.floor <= token.epoch
+    return floor and 1 <= token.share <= WHOLE and token.sessions >= 1
+
+
+def _terms_agree(device: _Device, token: Token) -> bool:
+    """All tokens of an epoch say the same as each other, and as the manager's list."""
+    listed = device.listed.get(token.epoch)
+    if listed and (listed.memory_bytes, listed.share) != (token.memory_bytes, token.share):
+        return False
+    mine = (s.token for s in device.sessions.values() if s.token.epoch == token.epoch)
+    return all(_terms(other) == _terms(token) for other in mine)
+
+
+def _terms(token: Token) -> tuple[str, str, bool, int, int]:
+    return (token.lease, token.holder, token.exclusive, token.share, token.memory_bytes)
+
+
 def _has_room(device: _Device, token: Token) -> bool:
-    epochs = {s.token.epoch: s.token for s in device.sessions.values()}
+    leases = {s.token.epoch: s.token for s in device.sessions.values()}
     mine = [s for s in device.sessions.values() if s.token.epoch == token.epoch]
-    epochs[token.epoch] = token
-    share = sum(other.share for other in epochs.values())
-    memory = sum(other.memory_bytes for other in epochs.values())
+    leases[token.epoch] = token
+    alone = len(leases) == 1 or not any(other.exclusive for other in leases.values())
+    share = sum(other.share for other in leases.values())
+    memory = sum(other.memory_bytes for other in leases.values())
     fits = share <= WHOLE and memory <= device.memory_bytes
-    return fits and len(mine) < token.sessions
+    return alone and fits and len(mine) < token.sessions

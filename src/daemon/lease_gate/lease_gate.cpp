@@ -1,0 +1,274 @@
+#include "daemon/lease_gate/lease_gate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "daemon/lease_gate/lease_rules.hpp"
+
+namespace ob::daemon {
+namespace {
+
+using pool::DesiredDevice;
+using pool::DesiredState;
+using pool::LeaseClaims;
+
+// The error of the daemon's estimate of pool time is below this.
+constexpr std::int64_t kExpirySlackMs = 1'000;
+// Clocks that differ by 500 ppm need 14 days without word from the manager to differ by this.
+constexpr std::int64_t kFutureSlackMs = 600'000;
+
+}  // namespace
+
+// --- refusals ------------------------------------------------------------------------------------
+
+const char* to_string(Refusal why) noexcept {
+  static constexpr std::array kNames{"starting", "denied", "fenced", "expired", "fencing", "full"};
+  return kNames[static_cast<std::size_t>(why)];
+}
+
+Status Refused::status() const {
+  static constexpr std::array kCodes{Code::unavailable, Code::denied, Code::fenced,
+                                     Code::fenced,      Code::busy,   Code::busy};
+  return {kCodes[static_cast<std::size_t>(why)], sentence};
+}
+
+LeaseGate::Refusals LeaseGate::refuse_stranger(const LeaseClaims& claims, std::string_view user,
+                                               std::int64_t now_ms) const {
+  const auto denied = [](const std::string& why) {
+    return Refused{Refusal::denied, "the lease is refused (" + why +
+                                        ") ask the pool's manager for a lease of this daemon"};
+  };
+  if (claims.pool != pool_) return denied("it is of another pool than " + pool_);
+  if (claims.daemon != config_.daemon) return denied("it is not for daemon " + config_.daemon);
+  if (!may_present(claims, user)) {
+    return denied("it is not of " + (user.empty() ? "somebody without proof" : std::string(user)));
+  }
+  if (const char* const why = nonsense_in(claims)) return denied(why);
+  if (claims.issued_ms - kFutureSlackMs > now_ms) return denied("it is from the future");
+  return std::nullopt;
+}
+
+LeaseGate::Refusals LeaseGate::refuse_end(const Device& device, const LeaseClaims& claims,
+                                          std::int64_t now_ms) const {
+  if (is_over(device, claims.epoch, claims.rev)) {
+    return Refused{Refusal::fenced,
+                   "the lease is over (it ended, or the device was given to others) ask the pool's "
+                   "manager for another one"};
+  }
+  if (!in_time(device, claims.epoch, claims.end_ms, now_ms)) {
+    return Refused{Refusal::expired,
+                   "the time of the lease token is over (it was not renewed) ask the pool's "
+                   "manager for a fresh one"};
+  }
+  return std::nullopt;
+}
+
+// All tokens of an epoch say the same as each other, and as the manager's list.
+LeaseGate::Refusals LeaseGate::refuse_terms(const Device& device, const LeaseClaims& claims) const {
+  const auto denied = [](const char* other) {
+    return Refused{Refusal::denied, std::string("the lease is refused (") + other +
+                                        " has other terms for it) look into the manager's log"};
+  };
+  const auto listed = device.listed.find(claims.epoch);
+  if (listed != device.listed.end() && (listed->second.memory_bytes != claims.memory_bytes ||
+                                        listed->second.share != claims.share)) {
+    return denied("the manager");
+  }
+  const LeaseTerms terms = terms_of(claims);
+  for (const auto& [id, session] : device.sessions) {
+    const LeaseTerms& others = session.account->terms();
+    if (others.epoch == terms.epoch && others != terms) return denied("an open session");
+  }
+  return std::nullopt;
+}
+
+LeaseGate::Refusals LeaseGate::refuse_room(const Device& device, const LeaseClaims& claims) const {
+  const auto full = [](const char* what) {
+    return Refused{Refusal::full, std::string("the lease has no room (") + what +
+                                      ") close a session, or ask the pool's manager for another"};
+  };
+  std::map<std::uint64_t, const LeaseTerms*> others;
+  std::uint64_t own_sessions = 0;
+  for (const auto& [id, session] : device.sessions) {
+    const LeaseTerms& terms = session.account->terms();
+    if (terms.epoch == claims.epoch) ++own_sessions;
+    if (terms.epoch != claims.epoch) others[terms.epoch] = &terms;
+  }
+  if (own_sessions >= claims.sessions) return full("all its sessions are open");
+  if (claims.memory_bytes > device.about.memory_bytes) return full("the device has less memory");
+  std::uint64_t share_left = kWholeShare - claims.share;
+  std::uint64_t memory_left = device.about.memory_bytes - claims.memory_bytes;
+  for (const auto& [epoch, terms] : others) {
+    if (claims.exclusive || terms->exclusive) return full("another lease has the device");
+    if (terms->share > share_left) return full("other leases have the device's share");
+    if (terms->memory_bytes > memory_left) return full("other leases have the device's memory");
+    share_left -= terms->share;
+    memory_left -= terms->memory_bytes;
+  }
+  return std::nullopt;
+}
+
+// --- the state machine ---------------------------------------------------------------------------
+
+LeaseGate::LeaseGate(Config config) : config_(std::move(config)) {
+  for (const GatedDevice& device : config_.devices) devices_.push_back({device, 0, {}, {}});
+}
+
+Status LeaseGate::set_pool(const std::string& pool) {
+  if (pool.empty()) return senseless("it names no pool");
+  if (!pool_.empty() && pool != pool_) {
+    return {Code::denied, "the manager is refused (it is of another pool than " + pool_ +
+                              ", which this daemon has joined) start the daemon again"};
+  }
+  pool_ = pool;
+  return {};
+}
+
+Status LeaseGate::apply(const DesiredState& desired, std::int64_t now_ms) {
+  OB_ASSIGN_OR_RETURN(std::vector<Listed> listed, read_leases(desired));
+  heard_ms_ = std::max(heard_ms_, now_ms);
+  if (std::pair(desired.rev, desired.now_ms) < std::pair(rev_, state_ms_)) return {};
+  rev_ = desired.rev;
+  state_ms_ = desired.now_ms;
+  for (std::size_t i = 0; i < devices_.size(); ++i) devices_[i].listed = std::move(listed[i]);
+  for (const DesiredDevice& wanted : desired.devices) {
+    Device* const device = find(wanted.id);
+    if (device != nullptr) device->floor = std::max(device->floor, wanted.floor);
+  }
+  for (Device& device : devices_) {
+    for (auto& [id, session] : device.sessions) {
+      if (is_over(device, session.epoch(), session.rev)) cut_off(id, session);
+    }
+  }
+  return {};
+}
+
+// Returns the leases of each device of the gate. A device that is not listed has none.
+Result<std::vector<LeaseGate::Listed>> LeaseGate::read_leases(const DesiredState& desired) const {
+  if (desired.rev < 0 || desired.now_ms < 0) return senseless("its revision or time is negative");
+  std::map<std::string_view, const DesiredDevice*> by_id;
+  std::vector<std::string_view> twice;
+  for (const DesiredDevice& device : desired.devices) {
+    if (!by_id.emplace(device.id, &device).second) twice.push_back(device.id);
+  }
+  std::vector<Listed> all(devices_.size());
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const std::string& id = devices_[i].about.id;
+    if (std::ranges::find(twice, id) != twice.end()) return senseless("it has a device twice");
+    const auto wanted = by_id.find(id);
+    if (wanted == by_id.end()) continue;
+    OB_ASSIGN_OR_RETURN(all[i], leases_by_epoch(*wanted->second));
+  }
+  return all;
+}
+
+LeaseGate::Answer LeaseGate::admit(const LeaseClaims& claims, std::string_view user,
+                                   std::int64_t now_ms) {
+  if (pool_.empty() || rev_ < 0) {
+    return Refused{Refusal::starting,
+                   "the daemon serves nobody yet (it has not registered with the pool's manager) "
+                   "try again in a few seconds"};
+  }
+  if (auto refused = refuse_stranger(claims, user, now_ms)) return *refused;
+  Device* const device = find(claims.device);
+  if (device == nullptr) {
+    return Refused{Refusal::denied,
+                   "the lease is refused (this daemon has not its device) ask the pool's manager "
+                   "for another one"};
+  }
+  if (auto refused = refuse_end(*device, claims, now_ms)) return *refused;
+  if (auto refused = refuse_terms(*device, claims)) return *refused;
+  raise_floor(*device, claims.floor);
+  const auto is_older = [&](const auto& entry) { return entry.second.epoch() < device->floor; };
+  if (std::ranges::any_of(device->sessions, is_older)) {
+    return Refused{Refusal::fencing,
+                   "the device is not free yet (a command of an earlier lease still runs) try "
+                   "again in a moment"};
+  }
+  if (auto refused = refuse_room(*device, claims)) return *refused;
+  return open(*device, claims);
+}
+
+Admission LeaseGate::open(Device& device, const LeaseClaims& claims) {
+  Session session{std::make_shared<LeaseSession>(), nullptr, claims.end_ms, claims.rev};
+  for (const auto& [id, other] : device.sessions) {
+    if (other.epoch() == claims.epoch) session.account = other.account;
+  }
+  if (!session.account) session.account = std::make_shared<LeaseAccount>(terms_of(claims));
+  const LeaseSessionId id{++last_id_};
+  const auto index = static_cast<std::uint32_t>(&device - devices_.data());
+  Admission admission{id, index, session.shared, session.account};
+  device.sessions.emplace(id, std::move(session));
+  return admission;
+}
+
+void LeaseGate::leave(LeaseSessionId id) {
+  for (Device& device : devices_) {
+    const auto at = device.sessions.find(id);
+    if (at == device.sessions.end()) continue;
+    at->second.shared->cut_off();
+    device.sessions.erase(at);
+  }
+  std::erase(cut_off_, id);
+}
+
+void LeaseGate::tick(std::int64_t now_ms) {
+  for (Device& device : devices_) {
+    for (auto& [id, session] : device.sessions) {
+      if (!in_time(device, session.epoch(), session.end_ms, now_ms)) cut_off(id, session);
+    }
+  }
+}
+
+std::vector<LeaseSessionId> LeaseGate::take_cut_off() { return std::exchange(cut_off_, {}); }
+
+LeaseReport LeaseGate::report() {
+  LeaseReport report{rev_, {}};
+  for (Device& device : devices_) {
+    LeaseReport::Device told{device.about.id, device.floor, {}};
+    for (auto& [id, session] : device.sessions) {
+      told.sessions.push_back(
+          {session.epoch(), session.shared->valid(), session.shared->take_use()});
+    }
+    report.devices.push_back(std::move(told));
+  }
+  return report;
+}
+
+// --- parts ---------------------------------------------------------------------------------------
+
+LeaseGate::Device* LeaseGate::find(std::string_view id) noexcept {
+  const auto at = std::ranges::find(devices_, id, [](const Device& d) { return d.about.id; });
+  return at == devices_.end() ? nullptr : &*at;
+}
+
+// True below the floor, or if the manager has ended the lease after it signed the token.
+bool LeaseGate::is_over(const Device& device, std::uint64_t epoch,
+                        std::int64_t rev) const noexcept {
+  return epoch < device.floor || (rev <= rev_ && !device.listed.contains(epoch));
+}
+
+bool LeaseGate::in_time(const Device& device, std::uint64_t epoch, std::int64_t end_ms,
+                        std::int64_t now_ms) const noexcept {
+  const auto listed = device.listed.find(epoch);
+  if (listed != device.listed.end()) end_ms = std::max(end_ms, listed->second.end_ms);
+  if (now_ms - kExpirySlackMs <= end_ms) return true;
+  const std::int64_t silence_ms = now_ms - heard_ms_;
+  return config_.contact_ms < silence_ms && silence_ms < config_.grace_ms;
+}
+
+void LeaseGate::raise_floor(Device& device, std::uint64_t floor) {
+  device.floor = std::max(device.floor, floor);
+  for (auto& [id, session] : device.sessions) {
+    if (session.epoch() < device.floor) cut_off(id, session);
+  }
+}
+
+void LeaseGate::cut_off(LeaseSessionId id, Session& session) {
+  if (!session.shared->valid()) return;
+  session.shared->cut_off();
+  cut_off_.push_back(id);
+}
+
+}  // namespace ob::daemon

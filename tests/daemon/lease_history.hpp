@@ -1,0 +1,86 @@
+#pragma once
+// Random histories of a lease gate, beside an oracle.
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/faulty_gate.hpp"
+#include "daemon/lease_oracle.hpp"
+
+namespace ob::daemon::test {
+
+/// A manager that sometimes errs, clients that try any token, and messages that are late or come
+/// twice.
+class LeaseHistory {
+ public:
+  LeaseHistory(std::uint64_t seed, Mistake mistake);
+
+  /// Returns the first answer that differs from the oracle's; empty if none does.
+  std::string run(int events);
+
+  /// The number of answers of each kind so far, to see that a history is worth its time.
+  const std::map<std::string, int>& answers() const noexcept { return answers_; }
+
+ private:
+  /// A device of a lease, as the manager knows it.
+  struct Handle {
+    std::size_t device;
+    pool::LeaseClaims claims;
+    std::int64_t end_ms;
+    bool lives = true;
+  };
+  struct Open {
+    std::shared_ptr<LeaseSession> session;
+    bool client_left = false;
+  };
+
+  template <class T>
+  T pick(T low, T high) {
+    return std::uniform_int_distribution<T>(low, high)(random_);
+  }
+  bool in_100(int times) { return pick(1, 100) <= times; }
+  template <class T>
+  T& any_of(std::vector<T>& all) {
+    return all[pick<std::size_t>(0, all.size() - 1)];
+  }
+
+  void event();
+  void pass_time();
+  void grant();
+  void revoke();
+  void renew();
+  void make_state();
+  void spoil(pool::DesiredState& state);
+  void deliver(const pool::DesiredState& state);
+  void make_token();
+  void spoil(pool::LeaseClaims& claims);
+  void connect();
+  void begin();
+  void end();
+  void hang_up();
+  void leave_some();
+  void report();
+
+  void compare_sessions();
+  void require(bool holds, const std::string& what);
+
+  std::mt19937_64 random_;
+  FaultyGate gate_;
+  LeaseOracle oracle_;
+  std::vector<Open> open_;  // beside the oracle's sessions
+  std::vector<Handle> handles_;
+  std::vector<std::uint64_t> floors_{1, 1};
+  std::uint64_t epoch_ = 0;
+  std::int64_t rev_ = 1;
+  std::int64_t now_ms_ = 0;
+  std::vector<pool::DesiredState> states_;
+  std::vector<pool::LeaseClaims> tokens_;
+  std::map<std::string, int> answers_;
+  std::string difference_;
+};
+
+}  // namespace ob::daemon::test
