@@ -183,12 +183,21 @@ TEST(LeaseGate, AnswersTheVectors) {
 
 constexpr int kEvents = 300;
 
+// Enough for the choices of all events.
+std::vector<std::byte> choices_of(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::byte> bytes(100 * kEvents);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
 TEST(LeaseGate, AnswersRandomHistoriesAsTheOracleDoes) {
   auto random = ob::test::fresh_random();
   std::map<std::string, int> answers;
   for (int history = 0; history < 1000; ++history) {
     const std::uint64_t seed = random();
-    LeaseHistory player(seed, Mistake::none);
+    const std::vector<std::byte> choices = choices_of(seed);
+    LeaseHistory player(choices, Mistake::none);
     ASSERT_EQ(player.run(kEvents), "") << "history " << seed;
     for (const auto& [answer, times] : player.answers()) answers[answer] += times;
   }
@@ -204,7 +213,8 @@ TEST(LeaseGate, HistoriesFindEveryMistake) {
     bool found = false;
     int histories = 0;
     while (!found && histories < 2000) {
-      LeaseHistory player(random(), static_cast<Mistake>(mistake));
+      const std::vector<std::byte> choices = choices_of(random());
+      LeaseHistory player(choices, static_cast<Mistake>(mistake));
       found = !player.run(kEvents).empty();
       ++histories;
     }

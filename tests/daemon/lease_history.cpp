@@ -32,15 +32,15 @@ LeaseGate::Config gate_config() {
 
 }  // namespace
 
-LeaseHistory::LeaseHistory(std::uint64_t seed, Mistake mistake)
-    : random_(seed),
+LeaseHistory::LeaseHistory(std::span<const std::byte> choices, Mistake mistake)
+    : choices_(choices),
       gate_(gate_config(), mistake),
       oracle_("p", "n", oracle_devices(), kGraceMs, kContactMs) {
   require(gate_.set_pool("p").ok(), "the pool is taken");
 }
 
 std::string LeaseHistory::run(int events) {
-  for (int i = 0; i < events && difference_.empty(); ++i) {
+  for (int i = 0; i < events && difference_.empty() && !choices_.empty(); ++i) {
     event();
     compare_sessions();
     require(oracle_.violation().empty(), oracle_.violation());

@@ -1,15 +1,18 @@
 #pragma once
 // Random histories of a lease gate, beside an oracle.
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "daemon/faulty_gate.hpp"
 #include "daemon/lease_oracle.hpp"
+#include "support/choices.hpp"
 
 namespace ob::daemon::test {
 
@@ -17,9 +20,11 @@ namespace ob::daemon::test {
 /// twice.
 class LeaseHistory {
  public:
-  LeaseHistory(std::uint64_t seed, Mistake mistake);
+  /// @param choices of all that happens; they outlive the history
+  LeaseHistory(std::span<const std::byte> choices, Mistake mistake);
 
-  /// Returns the first answer that differs from the oracle's; empty if none does.
+  /// Plays so many events, or as many as there are choices for. Returns the first answer that
+  /// differs from the oracle's; empty if none does.
   std::string run(int events);
 
   /// The number of answers of each kind so far, to see that a history is worth its time.
@@ -40,7 +45,7 @@ class LeaseHistory {
 
   template <class T>
   T pick(T low, T high) {
-    return std::uniform_int_distribution<T>(low, high)(random_);
+    return low + static_cast<T>(choices_.below(static_cast<std::size_t>(high - low) + 1));
   }
   bool in_100(int times) { return pick(1, 100) <= times; }
   template <class T>
@@ -68,7 +73,7 @@ class LeaseHistory {
   void compare_sessions();
   void require(bool holds, const std::string& what);
 
-  std::mt19937_64 random_;
+  ob::test::Choices choices_;
   FaultyGate gate_;
   LeaseOracle oracle_;
   std::vector<Open> open_;  // beside the oracle's sessions

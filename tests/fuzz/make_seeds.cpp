@@ -10,8 +10,10 @@
 #include "fuzz/client_script.hpp"
 #include "fuzz/connect_stub.hpp"
 #include "fuzz/failure.hpp"
+#include "fuzz/lease_samples.hpp"
 #include "fuzz/scripted_daemon.hpp"
 #include "fuzz/vocabulary.hpp"
+#include "pool/base64.hpp"
 #include "support/hostile_calls.hpp"
 
 namespace ob::fuzz {
@@ -132,6 +134,37 @@ void calls_seeds(const std::filesystem::path& folder) {
   }
 }
 
+// The first byte chooses what the others are (lease_token_fuzz.cpp).
+void lease_token_seeds(const std::filesystem::path& folder) {
+  const auto seed = [&](const std::string& name, char what, std::string_view rest) {
+    const std::string bytes = what + std::string(rest);
+    write(folder / name, std::as_bytes(std::span(bytes)));
+  };
+  const std::string token(kLeaseToken);
+  const std::string header = token.substr(0, token.find('.'));
+  const std::string signature = token.substr(token.rfind('.'));
+  seed("token", '\0', token);
+  seed("token-without-claims", '\0', header + "." + signature);
+  seed("token-of-claims-that-are-text", '\0',
+       header + "." + pool::encode_base64url("\"text\"") + signature);
+  seed("claims", '\1', kLeaseClaims);
+  seed("claims-without-end", '\1', kLeaseClaims.substr(0, 200));
+  seed("claims-deep", '\1', "{\"a\":" + std::string(400, '[') + std::string(400, ']') + "}");
+  seed("key", '\2', pool::decode_base64(kLeaseKeyDer).value());
+  seed("base64", '\3', kLeaseKeyDer);
+  seed("base64url", '\3', header);
+}
+
+// Bytes make the choices of a history: all bytes are valid.
+void lease_gate_seeds(const std::filesystem::path& folder) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 16; ++i) {
+    Bytes choices(64 << i / 3);
+    for (std::byte& byte : choices) byte = static_cast<std::byte>(random());
+    write(folder / ("choices-" + std::to_string(i)), choices);
+  }
+}
+
 }  // namespace
 }  // namespace ob::fuzz
 
@@ -146,4 +179,6 @@ int main(int argc, char** argv) {
   ob::fuzz::client_seeds(folder / "client");
   ob::fuzz::shm_seeds(folder / "shm");
   ob::fuzz::calls_seeds(folder / "calls");
+  ob::fuzz::lease_token_seeds(folder / "lease_token");
+  ob::fuzz::lease_gate_seeds(folder / "lease_gate");
 }
