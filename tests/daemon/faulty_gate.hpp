@@ -150,10 +150,10 @@ class FaultyGate {
   }
 
   void add_missing(pool::DesiredState& state) const {
-    for (const auto& [id, device] : last_) {
+    for (const auto& entry : last_) {
       const bool known = std::any_of(state.devices.begin(), state.devices.end(),
-                                     [&](const auto& d) { return d.id == device.id; });
-      if (!known) state.devices.push_back(device);
+                                     [&](const auto& d) { return d.id == entry.first; });
+      if (!known) state.devices.push_back(entry.second);
     }
   }
 

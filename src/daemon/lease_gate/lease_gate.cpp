@@ -42,10 +42,13 @@ LeaseGate::Refusals LeaseGate::refuse_stranger(const LeaseClaims& claims, std::s
   if (claims.pool != pool_) return denied("it is of another pool than " + pool_);
   if (claims.daemon != config_.daemon) return denied("it is not for daemon " + config_.daemon);
   if (!may_present(claims, user)) {
-    return denied("it is not of " + (user.empty() ? "somebody without proof" : std::string(user)));
+    return denied("it is of another holder than " +
+                  (user.empty() ? "this client, who has proven nothing" : std::string(user)));
   }
   if (const char* const why = nonsense_in(claims)) return denied(why);
-  if (claims.issued_ms - kFutureSlackMs > now_ms) return denied("it is from the future");
+  if (claims.issued_ms - kFutureSlackMs > now_ms) {
+    return denied("it was made more than 600 s from now");
+  }
   return std::nullopt;
 }
 
