@@ -23,6 +23,7 @@ using GrantId = Id<struct GrantTag>;
 using PeerId = Id<struct PeerTag>;
 using PeerMessageId = Id<struct MessageTag>;
 using UserId = Id<struct UserTag>;
+using LeaseId = Id<struct LeaseTag>;
 using SessionId = Id<struct SessionTag>;
 
 }  // namespace ob

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "base/contract.hpp"
+
 namespace ob {
 namespace {
 
-// Numbers of users, and of sessions per user, that are always remembered. Beyond them, idle ones
-// are forgotten.
+// Numbers of leases, of users per lease, and of sessions per user, that are always remembered.
+// Beyond them, idle ones are forgotten.
 constexpr std::size_t kRemembered = 1024;
 
 }  // namespace
@@ -21,31 +23,39 @@ void FairShares::Share::leave(Time took) {
 }
 
 FairShares::Claim FairShares::enter(const Account& account) {
-  User& user = users_[account.user];
+  OB_EXPECT(account.weight.share > 0);
+  Lease& lease = leases_[account.weight.lease];
+  User& user = lease.users[account.user];
   Share& session = user.sessions[account.session];
-  user.enter(level_);
+  lease.enter(level_);
+  user.enter(lease.level);
   session.enter(user.level);
   Claim claim;
+  claim.lease_ = &lease;
   claim.user_ = &user;
   claim.session_ = &session;
+  claim.share_ = account.weight.share;
   return claim;
 }
 
 void FairShares::begin(const Claim& claim) {
-  level_ = std::max(level_, claim.user_->served);
+  level_ = std::max(level_, claim.lease_->served);
+  claim.lease_->level = std::max(claim.lease_->level, claim.user_->served);
   claim.user_->level = std::max(claim.user_->level, claim.session_->served);
 }
 
 void FairShares::leave(const Claim& claim, Time took) {
+  claim.lease_->leave(took * LeaseWeight::kWhole / claim.share_);
   claim.user_->leave(took);
   claim.session_->leave(took);
-  forget_idle(*claim.user_);
+  forget_idle(*claim.lease_, *claim.user_);
 }
 
-void FairShares::forget_idle(User& user) {
+void FairShares::forget_idle(Lease& lease, User& user) {
   const auto idle = [](const auto& entry) { return entry.second.interested == 0; };
   if (user.sessions.size() > kRemembered) std::erase_if(user.sessions, idle);
-  if (users_.size() > kRemembered) std::erase_if(users_, idle);
+  if (lease.users.size() > kRemembered) std::erase_if(lease.users, idle);
+  if (leases_.size() > kRemembered) std::erase_if(leases_, idle);
 }
 
 }  // namespace ob

@@ -14,15 +14,18 @@
 
 namespace ob {
 
-/// Gives turns so that users who always have work compute for equal times, however many sessions
-/// they have and however long single turns are. The sessions of one user share that user's time in
-/// the same way. The next turn goes to the waiting user with the least computed time, and to the
-/// session of that user with the least. An idle user saves nothing up: a new request starts level
-/// with the least served user that is busy.
+/// Gives turns so that leases that always have work compute for times in proportion to their
+/// shares, the users of a lease for equal times, and the sessions of a user for equal times,
+/// however many there are and however long single turns are. The next turn goes to the waiting
+/// lease with the least computed time by share, to the user of it with the least computed time, and
+/// to the session of that user with the least. Clients without a lease are as one lease. Nobody
+/// saves turns up: a new request starts level with the least served one beside it that is busy. A
+/// turn that nobody else wants goes to whoever asks.
 /// Threads: any
-/// Source: start-time fair queueing (Goyal, Vin, Cheng 1996) with equal weights, in two levels
-///         (there: hierarchical link sharing). Like deficit round robin (Shreedhar, Varghese 1995)
-///         it bounds the difference between two busy users by one turn of each, without a quantum.
+/// Source: start-time fair queueing (Goyal, Vin, Cheng 1996), with weights in the first of three
+///         levels (there: hierarchical link sharing). Like deficit round robin (Shreedhar, Varghese
+///         1995) it bounds the difference between two busy users by one turn of each, without a
+///         quantum.
 class FairTurns {
  public:
   /// The turns that may overlap. By default, none do.

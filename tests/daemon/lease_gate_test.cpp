@@ -375,6 +375,14 @@ TEST(LeaseAccount, CountsTheMemoryOfAllSessions) {
   EXPECT_TRUE(ResourceAccount::reserve(two, 1 << 19).ok());
 }
 
+TEST(LeaseAccount, HasItsShareAsWeight) {
+  LeaseClaims claims = good_claims();
+  claims.share = 250;
+  const LeaseWeight weight = LeaseAccount(terms_of(claims)).weight();
+  EXPECT_EQ(weight.lease, LeaseId{5});
+  EXPECT_EQ(weight.share, 250U);
+}
+
 TEST(LeaseAccount, GivesNothingWithoutMemory) {
   LeaseClaims claims = good_claims();
   claims.memory_bytes = 0;

@@ -136,6 +136,17 @@ TEST(FairTurnsTest, EqualSessionNumbersOfTwoUsersAreNotTheSame) {
   }
 }
 
+// The bound of start-time fair queueing: one turn of each, divided by its share.
+TEST(FairTurnsTest, LeasesGetTimesInProportionToTheirShares) {
+  std::vector<std::unique_ptr<Customer>> customers;
+  customers.push_back(customer({UserId{1}, SessionId{1}, {LeaseId{1}, 250}}, microseconds(4000)));
+  customers.push_back(customer({UserId{1}, SessionId{2}, {LeaseId{2}, 750}}, microseconds(700)));
+  serve(customers, milliseconds(2000));
+  const auto first = static_cast<double>(customers[0]->served_us);
+  const auto second = static_cast<double>(customers[1]->served_us);
+  EXPECT_NEAR(first / 250, second / 750, 4000.0 / 250 + 700.0 / 750);
+}
+
 // Two other clients, of one session or of two, wait until the first turn ends. Returns the number
 // of turns that delayed others.
 int hold_ups(const Account& second, const Account& third) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "daemon/memory/resource_account.hpp"
+#include "device/account.hpp"
 #include "pool/lease_claims.hpp"
 
 namespace ob::daemon {
@@ -29,6 +30,10 @@ class LeaseAccount {
   explicit LeaseAccount(LeaseTerms terms);
 
   const LeaseTerms& terms() const noexcept { return terms_; }
+  /// Returns the weight of the lease's sessions in the turns on the device, Account::weight.
+  LeaseWeight weight() const noexcept {
+    return {LeaseId{terms_.epoch}, static_cast<std::uint32_t>(terms_.share)};
+  }
   /// Makes the account of a session's device memory, SessionAccounts::memory. The sessions of a
   /// lease share its memory; others cannot take it.
   std::shared_ptr<ResourceAccount> open_memory() const;
